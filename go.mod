@@ -1,0 +1,3 @@
+module github.com/valyala/fasthttp
+
+go 1.26

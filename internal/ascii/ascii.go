@@ -1,0 +1,161 @@
+// Package ascii holds what every part of HTTP needs to know about single
+// bytes: character classes, case folding, decimal and hexadecimal text, and
+// scans that look at eight bytes at a time.
+//
+// It imports nothing of this module but bytesconv. Start with the classes in
+// this file; scans are in scan.go, numbers in number.go.
+package ascii
+
+// Class says to which sets of the HTTP grammar a byte belongs.
+type Class uint8
+
+const (
+	Token      Class = 1 << iota // tchar of RFC 9110 section 5.6.2
+	FieldByte                    // field-vchar, SP or HTAB of RFC 9110 section 5.5
+	TargetByte                   // visible byte of a request target; bytes over 0x7f are taken as they come
+	Digit                        // 0-9
+	HexDigit                     // 0-9, a-f, A-F
+	Alpha                        // A-Z, a-z
+	HostByte                     // may stand in a host: reg-name, IP literal, port (RFC 3986 section 3.2.2)
+)
+
+var classes = buildClasses()
+
+func buildClasses() (t [256]Class) {
+	for i := range t {
+		c := byte(i)
+		digit := c >= '0' && c <= '9'
+		alpha := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if digit {
+			t[i] |= Digit | HexDigit
+		}
+		if c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' {
+			t[i] |= HexDigit
+		}
+		if alpha {
+			t[i] |= Alpha
+		}
+		if digit || alpha {
+			t[i] |= Token | HostByte
+		}
+		if c >= 0x20 && c != 0x7f || c == '\t' {
+			t[i] |= FieldByte
+		}
+		if c > 0x20 && c != 0x7f {
+			t[i] |= TargetByte
+		}
+	}
+	for _, c := range []byte("!#$%&'*+-.^_`|~") {
+		t[c] |= Token
+	}
+	// unreserved, pct-encoded and sub-delims make a reg-name; the brackets
+	// and the colon make IP literals and ports
+	for _, c := range []byte("-._~%!$&'()*+,;=:[]") {
+		t[c] |= HostByte
+	}
+	return t
+}
+
+// Is tells whether c belongs to any of the classes in set.
+func Is(c byte, set Class) bool { return classes[c]&set != 0 }
+
+// All tells whether every byte of b belongs to one of the classes in set.
+// It is true for an empty b.
+func All(b []byte, set Class) bool {
+	for _, c := range b {
+		if classes[c]&set == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// IsToken tells whether b is a token of RFC 9110 section 5.6.2: at least one
+// byte, and all of them tchars.
+func IsToken(b []byte) bool { return len(b) > 0 && All(b, Token) }
+
+var lower, upper = buildCase()
+
+func buildCase() (lo, up [256]byte) {
+	for i := range lo {
+		c := byte(i)
+		lo[i], up[i] = c, c
+		if c >= 'A' && c <= 'Z' {
+			lo[i] = c + 'a' - 'A'
+		}
+		if c >= 'a' && c <= 'z' {
+			up[i] = c - ('a' - 'A')
+		}
+	}
+	return lo, up
+}
+
+// Lower returns c in lower case, where c is an ASCII letter.
+func Lower(c byte) byte { return lower[c] }
+
+// Upper returns c in upper case, where c is an ASCII letter.
+func Upper(c byte) byte { return upper[c] }
+
+// ToLower turns the ASCII letters of b into lower case, in place.
+func ToLower(b []byte) {
+	for i, c := range b {
+		b[i] = lower[c]
+	}
+}
+
+// EqualFold tells whether a and b are equal but for the case of ASCII letters.
+func EqualFold(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, c := range a {
+		if lower[c] != lower[b[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// EqualFoldString is EqualFold for a string on the right.
+func EqualFoldString(a []byte, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, c := range a {
+		if lower[c] != lower[b[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// Trim returns b without the spaces and tabs at its ends: OWS of RFC 9110
+// section 5.6.3.
+func Trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// NextElement cuts the first element off a comma-separated list (RFC 9110
+// section 5.6.1) and returns it without surrounding white space, and what is
+// left of the list. Empty elements are returned as they come; commas inside
+// quoted strings do not separate. It ends with rest nil.
+func NextElement(list []byte) (element, rest []byte) {
+	quoted := false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == ',' && !quoted:
+			return Trim(list[:i]), list[i+1:]
+		}
+	}
+	return Trim(list), nil
+}

@@ -1,0 +1,75 @@
+package ascii
+
+import "math"
+
+// AppendUint appends the decimal text of n, which must not be negative.
+func AppendUint(dst []byte, n int) []byte {
+	if n < 0 {
+		panic("ascii: AppendUint of a negative number")
+	}
+	var text [20]byte
+	i := len(text)
+	for {
+		i--
+		text[i] = byte('0' + n%10)
+		n /= 10
+		if n == 0 {
+			return append(dst, text[i:]...)
+		}
+	}
+}
+
+// ParseUint reads b as a decimal number: digits only, at least one, and no
+// more than an int holds.
+func ParseUint(b []byte) (n int, ok bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	for _, c := range b {
+		d := int(c - '0')
+		if c < '0' || c > '9' || n > (math.MaxInt-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
+	return n, true
+}
+
+const upperHex = "0123456789ABCDEF"
+const lowerHex = "0123456789abcdef"
+
+// HexUpper returns the upper case hexadecimal digit of the low four bits of n.
+func HexUpper(n byte) byte { return upperHex[n&15] }
+
+// NoHex is what HexValue returns for a byte that is no hexadecimal digit.
+const NoHex = 0xff
+
+var hexValues = buildHex()
+
+func buildHex() (t [256]byte) {
+	for i := range t {
+		t[i] = NoHex
+	}
+	for i := range 16 {
+		t[upperHex[i]] = byte(i)
+		t[lowerHex[i]] = byte(i)
+	}
+	return t
+}
+
+// HexValue returns the value of the hexadecimal digit c, or NoHex.
+func HexValue(c byte) byte { return hexValues[c] }
+
+// AppendHex appends n in lower case hexadecimal, without leading zeros.
+func AppendHex(dst []byte, n uint64) []byte {
+	var text [16]byte
+	i := len(text)
+	for {
+		i--
+		text[i] = lowerHex[n&15]
+		n >>= 4
+		if n == 0 {
+			return append(dst, text[i:]...)
+		}
+	}
+}

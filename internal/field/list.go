@@ -1,0 +1,189 @@
+// Package field is the ordered list of name/value pairs that headers, query
+// arguments, cookies and trailers are made of, and the table of well-known
+// field names.
+//
+// All text of a list lies in one block of bytes; an entry only says where.
+// Reading a message fills the block with one copy, and looking a value up
+// returns a piece of the block. Start with List; names.go has the well-known
+// names. It imports ascii only.
+package field
+
+import (
+	"math"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// Span is a run of bytes in a block. The zero Span is empty.
+type Span struct{ Off, Len uint32 }
+
+// Flag holds what is known of an entry beside its text.
+type Flag uint8
+
+const (
+	// NoValue marks an argument that was written without '='.
+	NoValue Flag = 1 << iota
+	// BadName marks a field whose name is no token: it is never written to the wire.
+	BadName
+)
+
+// Entry is one name/value pair: 20 bytes.
+type Entry struct {
+	Name, Value Span
+	ID          ID
+	Flags       Flag
+}
+
+// List is an ordered list of pairs. The zero value is empty and ready for use.
+// Slices that it returns stay as they are until the value they show is set
+// anew or the list is reset, whatever else is added or removed.
+type List struct {
+	Block   []byte
+	Entries []Entry
+	// what lies below frozen was received and is never overwritten
+	frozen  uint32
+	garbage uint32
+}
+
+// Reset empties the list and keeps its memory.
+func (l *List) Reset() {
+	l.Block = l.Block[:0]
+	l.Entries = l.Entries[:0]
+	l.frozen, l.garbage = 0, 0
+}
+
+// Len returns the number of pairs.
+func (l *List) Len() int { return len(l.Entries) }
+
+// Bytes returns the text of s. Appending to the result does not touch the block.
+func (l *List) Bytes(s Span) []byte {
+	end := s.Off + s.Len
+	return l.Block[s.Off:end:end]
+}
+
+// Name returns the name of pair i.
+func (l *List) Name(i int) []byte { return l.Bytes(l.Entries[i].Name) }
+
+// Value returns the value of pair i.
+func (l *List) Value(i int) []byte { return l.Bytes(l.Entries[i].Value) }
+
+// Freeze says that all text that is in the block now was received from a peer
+// and stays as it is: values set later are stored behind it.
+func (l *List) Freeze() { l.frozen = uint32(len(l.Block)) }
+
+// Append stores text at the end of the block. It panics where the block would
+// pass 4 GiB, which is far over every limit on what is received.
+func (l *List) Append(text []byte) Span {
+	off := len(l.Block)
+	if uint64(off)+uint64(len(text)) > math.MaxUint32 {
+		panic("fasthttp: more than 4 GiB of text in one list of fields")
+	}
+	l.Block = append(l.Block, text...)
+	return Span{uint32(off), uint32(len(text))}
+}
+
+// Store replaces the text of old by text and returns where it is now: in the
+// same place where it fits, else at the end of the block.
+func (l *List) Store(old Span, text []byte) Span {
+	if len(text) <= int(old.Len) && old.Off >= l.frozen {
+		copy(l.Block[old.Off:], text)
+		l.garbage += old.Len - uint32(len(text))
+		return Span{old.Off, uint32(len(text))}
+	}
+	l.garbage += old.Len
+	return l.Append(text)
+}
+
+// Add appends a pair and returns its position.
+func (l *List) Add(name, value []byte, id ID, flags Flag) int {
+	l.tidy()
+	n := l.Append(name)
+	v := l.Append(value)
+	l.Entries = append(l.Entries, Entry{n, v, id, flags})
+	return len(l.Entries) - 1
+}
+
+// SetValue replaces the value of pair i and its flags.
+func (l *List) SetValue(i int, value []byte, flags Flag) {
+	l.tidy()
+	e := &l.Entries[i]
+	e.Value = l.Store(e.Value, value)
+	e.Flags = flags
+}
+
+// Remove takes pair i out of the list; the others keep their order.
+func (l *List) Remove(i int) {
+	e := l.Entries[i]
+	l.garbage += e.Name.Len + e.Value.Len
+	l.Entries = append(l.Entries[:i], l.Entries[i+1:]...)
+}
+
+// Find returns the position of the first pair at or after from whose name is
+// name, byte for byte, or -1.
+func (l *List) Find(name []byte, from int) int {
+	for i := from; i < len(l.Entries); i++ {
+		e := &l.Entries[i]
+		if int(e.Name.Len) == len(name) && string(l.Block[e.Name.Off:e.Name.Off+e.Name.Len]) == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// FindFold is Find without regard to the case of ASCII letters. id is the id
+// of name (Lookup), and no pair with another id is looked at.
+func (l *List) FindFold(id ID, name []byte, from int) int {
+	for i := from; i < len(l.Entries); i++ {
+		e := &l.Entries[i]
+		if e.ID != id {
+			continue
+		}
+		if id != Unknown || ascii.EqualFold(l.Bytes(e.Name), name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// FindID returns the position of the first pair at or after from with the
+// well-known name id, or -1.
+func (l *List) FindID(id ID, from int) int {
+	for i := from; i < len(l.Entries); i++ {
+		if l.Entries[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// CopyFrom makes l a copy of src.
+func (l *List) CopyFrom(src *List) {
+	l.Block = append(l.Block[:0], src.Block...)
+	l.Entries = append(l.Entries[:0], src.Entries...)
+	l.frozen, l.garbage = src.frozen, src.garbage
+}
+
+// tidyFrom is the size under which a block is never worth tidying.
+const tidyFrom = 4 << 10
+
+// tidy moves the text that is in use to a new block once most of the old one
+// is text that nothing points to any more, so that setting a value over and
+// over does not grow the block without end. The old block is left as it is:
+// slices of it may be in use.
+func (l *List) tidy() {
+	if l.garbage < tidyFrom || l.frozen != 0 || l.garbage < uint32(len(l.Block))/2 {
+		return
+	}
+	used := 0
+	for i := range l.Entries {
+		used += int(l.Entries[i].Name.Len + l.Entries[i].Value.Len)
+	}
+	old := l.Block
+	l.Block = make([]byte, 0, 2*used+tidyFrom)
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		e.Name = l.Append(old[e.Name.Off : e.Name.Off+e.Name.Len])
+		e.Value = l.Append(old[e.Value.Off : e.Value.Off+e.Value.Len])
+	}
+	l.garbage = 0
+}
