@@ -1,0 +1,21 @@
+// Package fasthttp is an HTTP server and client that reuses what it works
+// with: in the steady state a request costs no allocation.
+//
+// Four ideas carry the API:
+//
+//   - A handler is a function, [RequestHandler]. It gets one *RequestCtx, which
+//     holds the request and the response. Parts of the response may be set in
+//     any order until the handler returns; only then is it sent.
+//   - A RequestCtx is used again for another request as soon as the handler has
+//     returned. Keep no reference to it, or to anything reached through it, and
+//     copy what you want to keep.
+//   - Requests, responses, URIs, cookies, arguments and timers come from pools:
+//     what an Acquire function gave is handed back to the Release function of
+//     the same name once, and not touched after that.
+//   - Values are byte slices that point into the message they belong to. Such a
+//     slice is valid until that message is changed, reset or released, and is
+//     not to be written to. string(b) makes a copy that lives on.
+//
+// A server starts with a handler and [ListenAndServe]; [Server] has the
+// settings.
+package fasthttp

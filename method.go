@@ -1,0 +1,17 @@
+package fasthttp
+
+// Request methods. They are case-sensitive. The comment names what defines
+// each, and whether it is safe (asks for nothing to change) and idempotent
+// (doing it twice is like doing it once), as RFC 9110 section 9.2 has it.
+const (
+	MethodGet     = "GET"     // RFC 9110 section 9.3.1; safe, idempotent
+	MethodHead    = "HEAD"    // RFC 9110 section 9.3.2; safe, idempotent
+	MethodPost    = "POST"    // RFC 9110 section 9.3.3
+	MethodPut     = "PUT"     // RFC 9110 section 9.3.4; idempotent
+	MethodPatch   = "PATCH"   // RFC 5789 section 2
+	MethodDelete  = "DELETE"  // RFC 9110 section 9.3.5; idempotent
+	MethodConnect = "CONNECT" // RFC 9110 section 9.3.6
+	MethodOptions = "OPTIONS" // RFC 9110 section 9.3.7; safe, idempotent
+	MethodTrace   = "TRACE"   // RFC 9110 section 9.3.8; safe, idempotent
+	MethodQuery   = "QUERY"   // the HTTP QUERY method of the IETF's httpbis group; safe, idempotent
+)
