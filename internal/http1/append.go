@@ -1,0 +1,79 @@
+package http1
+
+import (
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// AppendText appends text, which is to be part of a start line or a field,
+// with a space for every CR, LF and NUL. All such text passes here: nothing
+// that an application sets can end a line early.
+func AppendText(dst, text []byte) []byte {
+	from := len(dst)
+	dst = append(dst, text...)
+	if bad := ascii.IndexLineBreak(text); bad < len(text) {
+		blank(dst[from+bad:])
+	}
+	return dst
+}
+
+func blank(b []byte) {
+	for i, c := range b {
+		if c == '\r' || c == '\n' || c == 0 {
+			b[i] = ' '
+		}
+	}
+}
+
+// AppendField appends a field line. One whose name is no token is left out.
+func AppendField(dst, name, value []byte) []byte {
+	if !ascii.IsToken(name) {
+		return dst
+	}
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = AppendText(dst, value)
+	return append(dst, "\r\n"...)
+}
+
+// AppendKnown appends a field line with a well-known name.
+func AppendKnown(dst []byte, id field.ID, value []byte) []byte {
+	dst = append(dst, id.String()...)
+	dst = append(dst, ": "...)
+	dst = AppendText(dst, value)
+	return append(dst, "\r\n"...)
+}
+
+// AppendRequestLine appends a request line.
+func AppendRequestLine(dst, method, target, version []byte) []byte {
+	dst = AppendText(dst, method)
+	dst = append(dst, ' ')
+	dst = AppendText(dst, target)
+	dst = append(dst, ' ')
+	dst = AppendText(dst, version)
+	return append(dst, "\r\n"...)
+}
+
+// AppendStatusLine appends a status line.
+func AppendStatusLine(dst, version []byte, status int, reason []byte) []byte {
+	dst = AppendText(dst, version)
+	dst = append(dst, ' ')
+	dst = ascii.AppendUint(dst, max(status, 0))
+	dst = append(dst, ' ')
+	dst = AppendText(dst, reason)
+	return append(dst, "\r\n"...)
+}
+
+// AppendChunkStart appends the line that comes before a chunk of size bytes,
+// and AppendChunkEnd what comes behind it.
+func AppendChunkStart(dst []byte, size int) []byte {
+	dst = ascii.AppendHex(dst, uint64(size))
+	return append(dst, "\r\n"...)
+}
+
+// AppendChunkEnd appends what ends a chunk.
+func AppendChunkEnd(dst []byte) []byte { return append(dst, "\r\n"...) }
+
+// AppendLastChunk appends the last chunk. The trailer section comes behind
+// it, which may be empty, and then an empty line.
+func AppendLastChunk(dst []byte) []byte { return append(dst, "0\r\n"...) }

@@ -1,0 +1,61 @@
+package http1
+
+// Body takes the content of one message out of the bytes of its connection,
+// whatever the framing. It holds no content itself.
+type Body struct {
+	kind   BodyKind
+	left   int64
+	chunks Chunked
+}
+
+// Start begins a message with framing f.
+func (d *Body) Start(f Framing) {
+	*d = Body{kind: f.Kind, left: f.Length}
+}
+
+// Kind returns the kind of framing.
+func (d *Body) Kind() BodyKind { return d.kind }
+
+// Next returns the next piece of content in src, as a part of src, and says
+// how many bytes of src it consumed. Where it returns neither content nor an
+// error it has consumed all of src, or is done.
+func (d *Body) Next(src []byte) (content []byte, n int, err error) {
+	switch d.kind {
+	case Length:
+		n = int(min(d.left, int64(len(src))))
+		d.left -= int64(n)
+		return src[:n], n, nil
+	case Chunks:
+		return d.chunks.Next(src)
+	case UntilClose:
+		return src, len(src), nil
+	}
+	return nil, 0, nil
+}
+
+// Done tells whether all content was read. Behind a chunked body the trailer
+// section is still to come. An UntilClose body is never done; the end of the
+// connection ends it.
+func (d *Body) Done() bool {
+	switch d.kind {
+	case Length:
+		return d.left == 0
+	case Chunks:
+		return d.chunks.Done()
+	case UntilClose:
+		return false
+	}
+	return true
+}
+
+// Left returns how many bytes of content will come without any framing in
+// between, as far as is known now.
+func (d *Body) Left() int64 {
+	switch d.kind {
+	case Length:
+		return d.left
+	case Chunks:
+		return int64(d.chunks.Left())
+	}
+	return 0
+}

@@ -1,0 +1,225 @@
+package http1
+
+import (
+	"math"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+const (
+	// MaxChunkLine bounds a chunk-size line with its extensions. Nobody is
+	// known to use extensions; attackers use them to send a lot for a little.
+	MaxChunkLine = 4 << 10
+	// MaxChunkExtensions bounds the extensions of all chunks of one message.
+	MaxChunkExtensions = 16 << 10
+	// MaxTrailers and MaxTrailerFields bound a trailer section.
+	MaxTrailers      = 4 << 10
+	MaxTrailerFields = 100
+)
+
+type chunkState uint8
+
+const (
+	chunkSize     chunkState = iota // before or inside the hexadecimal digits
+	extSpace                        // white space that an extension or the line end follows
+	extName                         // behind ';', before or inside the name
+	extAfterName                    // white space behind the name
+	extValue                        // behind '=', before the value
+	extToken                        // inside a token value
+	extQuoted                       // inside a quoted value
+	extQuotedPair                   // behind the backslash in a quoted value
+	extQuotedEnd                    // behind a quoted value
+	sizeLF                          // behind the CR of a chunk-size line
+	chunkData                       // inside chunk data
+	dataCR                          // behind chunk data
+	dataLF                          // behind the CR of that
+	chunksDone                      // behind the line of the last chunk
+)
+
+// Chunked decodes the chunked transfer coding (RFC 9112 section 7.1). The
+// zero value is at the beginning of a message.
+type Chunked struct {
+	left       uint64 // of the chunk that is being read
+	extensions uint32 // bytes of extensions in the message so far
+	line       uint16 // bytes of the current chunk-size line
+	digits     uint8
+	named      bool // a byte of the current extension's name was read
+	state      chunkState
+}
+
+// Done tells whether the line of the last chunk was read. A trailer section
+// follows, which may be empty.
+func (c *Chunked) Done() bool { return c.state == chunksDone }
+
+// Left returns how many bytes of the current chunk are still to come.
+func (c *Chunked) Left() uint64 {
+	if c.state != chunkData {
+		return 0
+	}
+	return c.left
+}
+
+// Next reads from src up to and with the next piece of content, which it
+// returns as a part of src, and says how many bytes it consumed. It consumes
+// all of src unless it returns content or is done.
+func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
+	for n < len(src) && c.state != chunksDone {
+		if c.state == chunkData {
+			size := min(c.left, uint64(len(src)-n))
+			content = src[n : n+int(size)]
+			if c.left -= size; c.left == 0 {
+				c.state = dataCR
+			}
+			return content, n + int(size), nil
+		}
+		if err := c.step(src[n]); err != nil {
+			return nil, n, err
+		}
+		n++
+	}
+	return nil, n, nil
+}
+
+// step takes in one byte that is not content.
+func (c *Chunked) step(b byte) error {
+	switch c.state {
+	case chunkSize:
+		if v := ascii.HexValue(b); v != ascii.NoHex {
+			if c.digits == 16 || c.left > math.MaxInt64>>4 {
+				return ErrChunkSize
+			}
+			c.digits++
+			c.left = c.left<<4 | uint64(v)
+			return nil
+		}
+		if c.digits == 0 {
+			return ErrChunkSize
+		}
+		return c.behindSize(b, ErrChunkSize)
+	case sizeLF:
+		if b != '\n' {
+			return ErrChunkSize
+		}
+		c.state = chunkData
+		if c.left == 0 {
+			c.state = chunksDone
+		}
+		c.digits, c.line = 0, 0
+		return nil
+	case dataCR:
+		if b != '\r' {
+			return ErrChunkEnd
+		}
+		c.state = dataLF
+		return nil
+	case dataLF:
+		if b != '\n' {
+			return ErrChunkEnd
+		}
+		c.state = chunkSize
+		return nil
+	}
+	return c.extension(b)
+}
+
+// behindSize takes in a byte where the line may end or an extension begin.
+func (c *Chunked) behindSize(b byte, otherwise error) error {
+	switch b {
+	case '\r':
+		c.state = sizeLF
+		return nil
+	case ';':
+		c.state, c.named = extName, false
+	case ' ', '\t':
+		c.state = extSpace
+	default:
+		return otherwise
+	}
+	return c.count()
+}
+
+// count counts a byte of an extension.
+func (c *Chunked) count() error {
+	c.line++
+	c.extensions++
+	switch {
+	case c.line > MaxChunkLine:
+		return ErrLongChunkLine
+	case c.extensions > MaxChunkExtensions:
+		return ErrManyExtensions
+	}
+	return nil
+}
+
+// extension takes in a byte of
+// *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] ).
+func (c *Chunked) extension(b byte) error {
+	space := b == ' ' || b == '\t'
+	token := ascii.Is(b, ascii.Token)
+	switch c.state {
+	case extSpace:
+		// white space must lead to another extension, not to the line end
+		switch {
+		case space:
+		case b == ';':
+			c.state, c.named = extName, false
+		default:
+			return ErrChunkExtension
+		}
+	case extName:
+		switch {
+		case token:
+			c.named = true
+		case !c.named && space:
+		case !c.named:
+			return ErrChunkExtension
+		case space:
+			c.state = extAfterName
+		case b == '=':
+			c.state = extValue
+		default:
+			return c.behindSize(b, ErrChunkExtension)
+		}
+	case extAfterName:
+		switch {
+		case space:
+		case b == '=':
+			c.state = extValue
+		case b == ';':
+			c.state, c.named = extName, false
+		default:
+			return ErrChunkExtension
+		}
+	case extValue:
+		switch {
+		case space:
+		case token:
+			c.state = extToken
+		case b == '"':
+			c.state = extQuoted
+		default:
+			return ErrChunkExtension
+		}
+	case extToken:
+		if !token {
+			return c.behindSize(b, ErrChunkExtension)
+		}
+	case extQuoted:
+		switch {
+		case b == '"':
+			c.state = extQuotedEnd
+		case b == '\\':
+			c.state = extQuotedPair
+		case !ascii.Is(b, ascii.FieldByte):
+			return ErrChunkExtension
+		}
+	case extQuotedEnd:
+		return c.behindSize(b, ErrChunkExtension)
+	case extQuotedPair:
+		if !ascii.Is(b, ascii.FieldByte) {
+			return ErrChunkExtension
+		}
+		c.state = extQuoted
+	}
+	return c.count()
+}

@@ -1,0 +1,155 @@
+package http1
+
+import (
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// Facts is what the fields of a head say about its framing and its
+// connection, gathered in the pass that reads them.
+type Facts struct {
+	ContentLength int64 // valid where HasLength is set
+	Flags         Flags
+	HostAt        int // position of the Host field where HasHost is set
+}
+
+// Flags is a set of facts.
+type Flags uint16
+
+const (
+	HasLength   Flags = 1 << iota // Content-Length
+	HasCoding                     // any Transfer-Encoding
+	IsChunked                     // chunked is the last transfer coding
+	OtherCoding                   // a transfer coding other than chunked
+	Identity                      // that other coding is the old "identity"
+	Close                         // Connection: close
+	KeepAlive                     // Connection: keep-alive
+	Upgrade                       // Connection: upgrade
+	Expect100                     // Expect: 100-continue
+	ExpectOther                   // Expect: anything else
+	HasHost                       // one Host field
+	ManyHosts                     // more than one
+	HasTrailer                    // Trailer
+	HasCookie                     // Cookie
+)
+
+// Has tells whether any of the flags in set is there.
+func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
+
+// note takes in a field that says something about framing or connection; at
+// is the position it gets in the list.
+func (f *Facts) note(id field.ID, value []byte, at int) error {
+	switch id {
+	case field.Host:
+		if f.Has(HasHost) {
+			f.Flags |= ManyHosts
+		}
+		f.Flags |= HasHost
+		f.HostAt = at
+	case field.Connection:
+		f.Flags |= ConnectionFlags(value)
+	case field.ContentLength:
+		return f.noteLength(value)
+	case field.TransferEncoding:
+		return f.noteCoding(value)
+	case field.Expect:
+		f.noteExpect(value)
+	case field.Trailer:
+		f.Flags |= HasTrailer
+	case field.Cookie:
+		f.Flags |= HasCookie
+	}
+	return nil
+}
+
+// noteLength reads a Content-Length: digits only, once (RFC 9110 section 8.6).
+// Even an equal second one is refused: two parties may not agree which counts.
+func (f *Facts) noteLength(value []byte) error {
+	if f.Has(HasLength) {
+		return ErrDuplicateContentLength
+	}
+	n, ok := ascii.ParseUint(value)
+	if !ok {
+		return ErrContentLength
+	}
+	f.ContentLength = int64(n)
+	f.Flags |= HasLength
+	return nil
+}
+
+// noteCoding reads a Transfer-Encoding line (RFC 9112 section 6.1). Several
+// lines are one list.
+func (f *Facts) noteCoding(list []byte) error {
+	f.Flags |= HasCoding
+	for rest := list; rest != nil; {
+		var coding []byte
+		coding, rest = ascii.NextElement(rest)
+		switch {
+		case len(coding) == 0:
+			continue
+		case f.Has(IsChunked):
+			return ErrTransferEncoding
+		case ascii.EqualFoldString(coding, "chunked"):
+			f.Flags |= IsChunked
+		case !ascii.IsToken(coding[:tokenLen(coding)]):
+			return ErrTransferEncoding
+		default:
+			name := coding[:tokenLen(coding)]
+			if ascii.EqualFoldString(name, "chunked") {
+				return ErrTransferEncoding
+			}
+			f.Flags |= OtherCoding
+			if ascii.EqualFoldString(coding, "identity") {
+				f.Flags |= Identity
+			}
+		}
+	}
+	if !f.Has(IsChunked | OtherCoding) {
+		return ErrTransferEncoding
+	}
+	return nil
+}
+
+func tokenLen(b []byte) int {
+	for i, c := range b {
+		if !ascii.Is(c, ascii.Token) {
+			return i
+		}
+	}
+	return len(b)
+}
+
+func (f *Facts) noteExpect(list []byte) {
+	for rest := list; rest != nil; {
+		var e []byte
+		e, rest = ascii.NextElement(rest)
+		switch {
+		case len(e) == 0:
+		case ascii.EqualFoldString(e, "100-continue"):
+			f.Flags |= Expect100
+		default:
+			f.Flags |= ExpectOther
+		}
+	}
+}
+
+// ConnectionFlags returns the flags that a Connection field line stands for:
+// a list of tokens in any case (RFC 9110 section 7.6.1).
+func ConnectionFlags(list []byte) (flags Flags) {
+	if string(list) == "keep-alive" {
+		return KeepAlive
+	}
+	for rest := list; rest != nil; {
+		var option []byte
+		option, rest = ascii.NextElement(rest)
+		switch {
+		case ascii.EqualFoldString(option, "close"):
+			flags |= Close
+		case ascii.EqualFoldString(option, "keep-alive"):
+			flags |= KeepAlive
+		case ascii.EqualFoldString(option, "upgrade"):
+			flags |= Upgrade
+		}
+	}
+	return flags
+}

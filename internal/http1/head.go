@@ -1,0 +1,310 @@
+package http1
+
+import (
+	"encoding/binary"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// Limits bounds what a head may be. A zero field means its default.
+type Limits struct {
+	Line   int // bytes of a request line without its CRLF
+	Head   int // bytes of the whole head
+	Fields int // field lines
+}
+
+// The defaults: browsers and proxies stay well below them, and a connection
+// that sends more is either broken or up to no good.
+const (
+	DefaultMaxLine   = 16 << 10
+	DefaultMaxHead   = 64 << 10
+	DefaultMaxFields = 500
+)
+
+func (l Limits) line() int   { return orDefault(l.Line, DefaultMaxLine) }
+func (l Limits) head() int   { return orDefault(l.Head, DefaultMaxHead) }
+func (l Limits) fields() int { return orDefault(l.Fields, DefaultMaxFields) }
+
+func orDefault(n, def int) int {
+	if n <= 0 {
+		return def
+	}
+	return n
+}
+
+// Role says which side wrote a message.
+type Role uint8
+
+const (
+	Request Role = iota
+	Response
+	// trailers is the role of a trailer section, whose fields say nothing of
+	// framing or connection any more (RFC 9110 section 6.5.1).
+	trailers
+)
+
+// Head is the index of a start line and the fields behind it. Spans count from
+// the first byte of the head; no text is held.
+//
+// Names are normalised where they stand, in the bytes that are parsed, unless
+// KeepNames is set. A Head is reset before each message and may then be given
+// the growing bytes of one head any number of times.
+type Head struct {
+	Facts
+	Method, Target, Reason field.Span
+	Status                 int // of a response
+	Minor                  int // of HTTP/1.x: 0 or 1; more is acted on as 1
+	Version                field.Span
+	KeepNames              bool
+	Limits                 Limits
+
+	next int // where the first line begins that was not yet taken in
+}
+
+// Reset forgets the message and keeps KeepNames and Limits.
+func (h *Head) Reset() {
+	*h = Head{KeepNames: h.KeepNames, Limits: h.Limits}
+}
+
+// ParseRequest reads the head of a request from b, which begins with its first
+// byte, and adds an entry to fields for every field line. It returns the
+// length of the head, or 0 where b does not hold all of it.
+func (h *Head) ParseRequest(b []byte, fields *field.List) (n int, err error) {
+	return h.parse(Request, b, fields)
+}
+
+// ParseResponse is ParseRequest for the head of a response.
+func (h *Head) ParseResponse(b []byte, fields *field.List) (n int, err error) {
+	return h.parse(Response, b, fields)
+}
+
+// ParseTrailers reads a trailer section, which is a header section without a
+// start line, up to and with the empty line that ends it.
+func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
+	n, err = h.parseFields(trailers, b, fields)
+	switch {
+	case err == error(ErrManyFields):
+		return 0, ErrManyTrailers
+	case err == nil && max(n, h.pending(b, n)) > h.Limits.head():
+		return 0, ErrLongTrailers
+	}
+	return n, err
+}
+
+// pending is the number of bytes that wait for more, where n is 0.
+func (h *Head) pending(b []byte, n int) int {
+	if n > 0 {
+		return 0
+	}
+	return len(b)
+}
+
+func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error) {
+	if h.next == 0 {
+		line := h.requestLine
+		if role == Response {
+			line = h.statusLine
+		}
+		n, err := line(b)
+		if err != nil {
+			return 0, err
+		}
+		if max(n-2, h.pending(b, n)) > h.Limits.line() && role == Request {
+			return 0, ErrLongRequestLine
+		}
+		if n == 0 {
+			return 0, h.checkSize(len(b))
+		}
+		h.next = n
+	}
+	n, err = h.parseFields(role, b, fields)
+	if err != nil {
+		return 0, err
+	}
+	return n, h.checkSize(max(n, h.pending(b, n)))
+}
+
+func (h *Head) checkSize(n int) error {
+	if n > h.Limits.head() {
+		return ErrLongHead
+	}
+	return nil
+}
+
+const (
+	http11  = 0x312e312f50545448 // "HTTP/1.1" as a little-endian word
+	version = "HTTP/1.1"
+)
+
+// requestLine reads "method SP target SP version CRLF" (RFC 9112 section 3)
+// and returns its length.
+func (h *Head) requestLine(b []byte) (n int, err error) {
+	i := 0
+	for i < len(b) && ascii.Is(b[i], ascii.Token) {
+		i++
+	}
+	if i == len(b) {
+		return 0, nil
+	}
+	if i == 0 {
+		return 0, ErrMissingMethod
+	}
+	if b[i] != ' ' {
+		return 0, ErrRequestLine
+	}
+	h.Method = field.Span{Off: 0, Len: uint32(i)}
+	target := i + 1
+	i = target + ascii.IndexSpaceOrControl(b[target:])
+	if i == len(b) {
+		return 0, nil
+	}
+	if b[i] != ' ' {
+		return 0, ErrRequestLine
+	}
+	if i == target {
+		if i+1 == len(b) {
+			return 0, nil
+		}
+		if b[i+1] == 'H' {
+			return 0, ErrEmptyTarget
+		}
+		return 0, ErrExtraWhitespace
+	}
+	h.Target = field.Span{Off: uint32(target), Len: uint32(i - target)}
+	i++
+	n, err = h.version(b[i:])
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	h.Version = field.Span{Off: uint32(i), Len: uint32(n)}
+	return lineEnd(b, i+n)
+}
+
+// lineEnd returns the position behind the CRLF at b[i], or 0 for need more.
+func lineEnd(b []byte, i int) (n int, err error) {
+	switch {
+	case i < len(b) && b[i] == ' ':
+		return 0, ErrExtraWhitespace
+	case i < len(b) && b[i] != '\r' || i+1 < len(b) && b[i+1] != '\n':
+		return 0, ErrLineEnd
+	case i+1 >= len(b):
+		return 0, nil
+	}
+	return i + 2, nil
+}
+
+// version reads "HTTP/d.d" and returns its length, or 0 for need more.
+func (h *Head) version(b []byte) (n int, err error) {
+	if len(b) >= 8 && binary.LittleEndian.Uint64(b) == http11 {
+		h.Minor = 1
+		return 8, nil
+	}
+	for i := range len(version) {
+		if i == len(b) {
+			return 0, nil
+		}
+		if i == 5 || i == 7 {
+			if !ascii.Is(b[i], ascii.Digit) {
+				return 0, ErrVersion
+			}
+			continue
+		}
+		if b[i] != version[i] {
+			if i == 0 && b[i] == ' ' {
+				return 0, ErrExtraWhitespace
+			}
+			return 0, ErrVersion
+		}
+	}
+	if b[5] != '1' {
+		return 0, ErrMajorVersion
+	}
+	h.Minor = 0
+	if b[7] != '0' {
+		h.Minor = 1
+	}
+	return 8, nil
+}
+
+// statusLine reads "version SP status [SP reason] CRLF" (RFC 9112 section 4).
+// The space before an empty reason may be missing: many servers leave it out.
+func (h *Head) statusLine(b []byte) (n int, err error) {
+	n, err = h.version(b)
+	if err == error(ErrVersion) {
+		return 0, ErrStatusLine
+	}
+	if n == 0 || err != nil || n == len(b) {
+		return 0, err
+	}
+	h.Version = field.Span{Len: uint32(n)}
+	if b[n] != ' ' {
+		return 0, ErrStatusLineSpace
+	}
+	i := n + 1
+	code := 0
+	for ; i < n+4; i++ {
+		if i == len(b) {
+			return 0, nil
+		}
+		if !ascii.Is(b[i], ascii.Digit) {
+			return 0, ErrNonNumeric
+		}
+		code = code*10 + int(b[i]-'0')
+	}
+	h.Status = code
+	if i == len(b) {
+		return 0, nil
+	}
+	if b[i] != ' ' {
+		if b[i] != '\r' && b[i] != '\n' {
+			return 0, ErrStatusCode
+		}
+		return looseLineEnd(b, i)
+	}
+	i++
+	end := valueEnd(b, i)
+	h.Reason = field.Span{Off: uint32(i), Len: uint32(end - i)}
+	return looseLineEnd(b, end)
+}
+
+// looseLineEnd is lineEnd for responses, where a single LF ends a line too
+// (RFC 9112 section 2.2 lets a recipient do so).
+func looseLineEnd(b []byte, i int) (n int, err error) {
+	switch {
+	case i == len(b):
+		return 0, nil
+	case b[i] == '\n':
+		return i + 1, nil
+	case b[i] != '\r':
+		return 0, ErrFieldValue
+	case i+1 == len(b):
+		return 0, nil
+	case b[i+1] != '\n':
+		return 0, ErrLineEnd
+	}
+	return i + 2, nil
+}
+
+// valueEnd returns the position of the first byte at or behind i that cannot
+// be part of a field value.
+func valueEnd(b []byte, i int) int {
+	for {
+		i += ascii.IndexControl(b[i:])
+		if i == len(b) || b[i] != '\t' {
+			return i
+		}
+		i++
+	}
+}
+
+// SkipEmptyLines returns the length of the CRLFs at the beginning of b, of
+// which two at most may come before a request line (RFC 9112 section 2.2).
+// What follows a lone CR is left to the request line to refuse.
+func SkipEmptyLines(b []byte) int {
+	n := 0
+	for n < 4 && len(b) >= n+2 && b[n] == '\r' && b[n+1] == '\n' {
+		n += 2
+	}
+	return n
+}
