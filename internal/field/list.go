@@ -40,6 +40,9 @@ type Entry struct {
 type List struct {
 	Block   []byte
 	Entries []Entry
+	// KeepsPlace says that spans of the block are held outside the list, so
+	// that only their owner can move text (Wasteful, Tidy).
+	KeepsPlace bool
 	// what lies below frozen was received and is never overwritten
 	frozen  uint32
 	garbage uint32
@@ -166,24 +169,35 @@ func (l *List) CopyFrom(src *List) {
 // tidyFrom is the size under which a block is never worth tidying.
 const tidyFrom = 4 << 10
 
-// tidy moves the text that is in use to a new block once most of the old one
-// is text that nothing points to any more, so that setting a value over and
-// over does not grow the block without end. The old block is left as it is:
-// slices of it may be in use.
+// Wasteful tells whether most of the block is text that nothing points to any
+// more.
+func (l *List) Wasteful() bool {
+	return l.garbage >= tidyFrom && l.frozen == 0 && l.garbage >= uint32(len(l.Block))/2
+}
+
+// tidy keeps setting a value over and over from growing the block without end.
 func (l *List) tidy() {
-	if l.garbage < tidyFrom || l.frozen != 0 || l.garbage < uint32(len(l.Block))/2 {
-		return
+	if !l.KeepsPlace && l.Wasteful() {
+		l.Tidy()
 	}
+}
+
+// Tidy moves the text of all pairs and of the spans in also to a new block.
+// The old block is left as it is: slices of it may be in use.
+func (l *List) Tidy(also ...*Span) {
 	used := 0
 	for i := range l.Entries {
 		used += int(l.Entries[i].Name.Len + l.Entries[i].Value.Len)
 	}
 	old := l.Block
 	l.Block = make([]byte, 0, 2*used+tidyFrom)
+	move := func(s *Span) { *s = l.Append(old[s.Off : s.Off+s.Len]) }
 	for i := range l.Entries {
-		e := &l.Entries[i]
-		e.Name = l.Append(old[e.Name.Off : e.Name.Off+e.Name.Len])
-		e.Value = l.Append(old[e.Value.Off : e.Value.Off+e.Value.Len])
+		move(&l.Entries[i].Name)
+		move(&l.Entries[i].Value)
+	}
+	for _, s := range also {
+		move(s)
 	}
 	l.garbage = 0
 }
