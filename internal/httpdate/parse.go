@@ -1,0 +1,248 @@
+package httpdate
+
+import (
+	"errors"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// ErrMalformed is what Parse returns for a text that is no HTTP date.
+var ErrMalformed = errors.New("fasthttp: malformed HTTP date")
+
+// Parse reads a date in any of the three formats of RFC 9110 section 5.6.7:
+//
+//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate
+//	Sunday, 06-Nov-94 08:49:37 GMT   RFC 850, obsolete
+//	Sun Nov  6 08:49:37 1994         asctime, obsolete
+//
+// The result is in UTC. Names of days and months are taken in any case, and
+// the day's name need not fit the date. More than one space, an hour of one
+// digit and a fraction of a second are tolerated, as is UTC for GMT in the
+// second format. Any other zone is refused: the date would be off by hours.
+//
+// A year of two digits means the latest one that makes the date lie no more
+// than 50 years ahead.
+//
+// Parse does not keep b, and allocates nothing.
+func Parse(b []byte) (time.Time, error) { return parse(b, time.Now) }
+
+func parse(b []byte, now func() time.Time) (time.Time, error) {
+	s := scanner{rest: b}
+	var d date
+	name := s.letters()
+	switch {
+	case len(name) == 3 && s.skip(','):
+		s.imfFixdate(&d)
+	case len(name) == 3:
+		s.asctime(&d)
+	default:
+		s.byte(',')
+		s.rfc850(&d, now)
+	}
+	if s.failed || len(s.rest) > 0 || !isDayName(name) || !d.valid() {
+		return time.Time{}, ErrMalformed
+	}
+	return d.time(), nil
+}
+
+type date struct {
+	year, day            int
+	month                time.Month
+	hour, minute, second int
+	nanosecond           int
+}
+
+func (d *date) time() time.Time {
+	return time.Date(d.year, d.month, d.day, d.hour, d.minute, d.second, d.nanosecond, time.UTC)
+}
+
+// valid refuses what time.Date would carry over into the next unit. A leap
+// second is refused too: the time package has no place for it.
+func (d *date) valid() bool {
+	return d.hour < 24 && d.minute < 60 && d.second < 60 &&
+		d.day >= 1 && d.day <= daysIn(d.month, d.year)
+}
+
+func daysIn(m time.Month, year int) int {
+	switch m {
+	case time.February:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case time.April, time.June, time.September, time.November:
+		return 30
+	}
+	return 31
+}
+
+// inWindow completes a year of two digits.
+func (d *date) inWindow(now time.Time) {
+	limit := now.AddDate(50, 0, 0)
+	century := limit.Year() / 100 * 100
+	d.year += century
+	if d.time().After(limit) {
+		d.year -= 100
+	}
+}
+
+// scanner reads a date from left to right. After the first mismatch failed is
+// set, and what the other calls return means nothing.
+type scanner struct {
+	rest   []byte
+	failed bool
+}
+
+func (s *scanner) imfFixdate(d *date) {
+	s.spaces()
+	d.day = s.digits(2)
+	s.spaces()
+	d.month = s.month()
+	s.spaces()
+	d.year = s.digits(4)
+	s.spaces()
+	s.clock(d)
+	s.spaces()
+	s.literal("GMT")
+}
+
+func (s *scanner) rfc850(d *date, now func() time.Time) {
+	s.spaces()
+	d.day = s.digits(2)
+	s.byte('-')
+	d.month = s.month()
+	s.byte('-')
+	d.year = s.digits(2)
+	s.spaces()
+	s.clock(d)
+	s.spaces()
+	if len(s.rest) > 0 && s.rest[0] == 'U' {
+		s.literal("UTC")
+	} else {
+		s.literal("GMT")
+	}
+	if !s.failed {
+		d.inWindow(now())
+	}
+}
+
+func (s *scanner) asctime(d *date) {
+	s.spaces()
+	d.month = s.month()
+	s.spaces()
+	d.day = s.oneOrTwoDigits()
+	s.spaces()
+	s.clock(d)
+	s.spaces()
+	d.year = s.digits(4)
+}
+
+func (s *scanner) clock(d *date) {
+	d.hour = s.oneOrTwoDigits()
+	s.byte(':')
+	d.minute = s.digits(2)
+	s.byte(':')
+	d.second = s.digits(2)
+	if len(s.rest) >= 2 && (s.rest[0] == '.' || s.rest[0] == ',') && ascii.Is(s.rest[1], ascii.Digit) {
+		s.rest = s.rest[1:]
+		d.nanosecond = s.fraction()
+	}
+}
+
+// fraction reads digits after a decimal point as nanoseconds. Those after the
+// ninth do not count.
+func (s *scanner) fraction() int {
+	n, unit := 0, int(time.Second/10)
+	for len(s.rest) > 0 && ascii.Is(s.rest[0], ascii.Digit) {
+		n += unit * int(s.rest[0]-'0')
+		unit /= 10
+		s.rest = s.rest[1:]
+	}
+	return n
+}
+
+func (s *scanner) skip(c byte) bool {
+	if len(s.rest) == 0 || s.rest[0] != c {
+		return false
+	}
+	s.rest = s.rest[1:]
+	return true
+}
+
+func (s *scanner) byte(c byte) {
+	if !s.skip(c) {
+		s.failed = true
+	}
+}
+
+// spaces reads one space or more.
+func (s *scanner) spaces() {
+	s.byte(' ')
+	for s.skip(' ') {
+	}
+}
+
+func (s *scanner) literal(text string) {
+	if len(s.rest) < len(text) || string(s.rest[:len(text)]) != text {
+		s.failed = true
+		return
+	}
+	s.rest = s.rest[len(text):]
+}
+
+func (s *scanner) letters() []byte {
+	n := 0
+	for n < len(s.rest) && ascii.Is(s.rest[n], ascii.Alpha) {
+		n++
+	}
+	word := s.rest[:n]
+	s.rest = s.rest[n:]
+	return word
+}
+
+func (s *scanner) digits(count int) int {
+	if len(s.rest) < count {
+		s.failed = true
+		return 0
+	}
+	n, ok := ascii.ParseUint(s.rest[:count])
+	if !ok {
+		s.failed = true
+		return 0
+	}
+	s.rest = s.rest[count:]
+	return n
+}
+
+func (s *scanner) oneOrTwoDigits() int {
+	if len(s.rest) >= 2 && ascii.Is(s.rest[1], ascii.Digit) {
+		return s.digits(2)
+	}
+	return s.digits(1)
+}
+
+func (s *scanner) month() time.Month {
+	if len(s.rest) >= 3 {
+		for i := 0; i < len(shortMonths); i += 3 {
+			if ascii.EqualFoldString(s.rest[:3], shortMonths[i:i+3]) {
+				s.rest = s.rest[3:]
+				return time.Month(i/3 + 1)
+			}
+		}
+	}
+	s.failed = true
+	return 0
+}
+
+// isDayName tells whether b names a day of the week, in three letters or in
+// full.
+func isDayName(b []byte) bool {
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		name := day.String()
+		if ascii.EqualFoldString(b, name) || ascii.EqualFoldString(b, name[:3]) {
+			return true
+		}
+	}
+	return false
+}
