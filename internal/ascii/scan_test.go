@@ -1,0 +1,124 @@
+package ascii
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// scans are the scans, each with the set of bytes that it looks for.
+var scans = []struct {
+	name string
+	scan func([]byte) int
+	hit  func(c byte) bool
+}{
+	{"IndexControl", IndexControl, func(c byte) bool { return c < 0x20 || c == 0x7f }},
+	{"IndexSpaceOrControl", IndexSpaceOrControl, func(c byte) bool { return c <= 0x20 || c == 0x7f }},
+	{"IndexLineBreak", IndexLineBreak, func(c byte) bool { return c == '\r' || c == '\n' || c == 0 }},
+}
+
+// naive looks at one byte after the other.
+func naive(b []byte, hit func(byte) bool) int {
+	for i, c := range b {
+		if hit(c) {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// checkScans compares every scan with the naive one on b, at every alignment
+// and with what lies behind b being full of hits, which must not be seen.
+func checkScans(t *testing.T, b []byte) {
+	t.Helper()
+	for shift := range 8 {
+		room := bytes.Repeat([]byte{'\r'}, shift+len(b)+16)
+		part := room[shift : shift+copy(room[shift:], b)]
+		for _, s := range scans {
+			if got, want := s.scan(part), naive(b, s.hit); got != want {
+				t.Errorf("%s(%q) at alignment %d: %d, want %d", s.name, b, shift, got, want)
+			}
+		}
+	}
+}
+
+func TestScansFindEveryByteAtEveryPosition(t *testing.T) {
+	for c := range 256 {
+		for size := range 20 {
+			for at := range size {
+				// neighbours that border on the sets, or carry high bits
+				for _, fill := range []byte{'a', '!', '~', 0x80, 0xa0, 0xff} {
+					b := bytes.Repeat([]byte{fill}, size)
+					b[at] = byte(c)
+					for _, s := range scans {
+						if got, want := s.scan(b), naive(b, s.hit); got != want {
+							t.Fatalf("%s(%q): %d, want %d", s.name, b, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A subtraction in one byte of a word can borrow from the next one: pairs of
+// neighbouring bytes show whether that ever makes a false hit come first.
+func TestScansAreNotMisledByNeighbours(t *testing.T) {
+	b := []byte("12345678")
+	for at := range 7 {
+		for c := range 256 {
+			for d := range 256 {
+				copy(b, "12345678")
+				b[at], b[at+1] = byte(c), byte(d)
+				for _, s := range scans {
+					if got, want := s.scan(b), naive(b, s.hit); got != want {
+						t.Fatalf("%s(%q): %d, want %d", s.name, b, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestScansOfRandomText(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		checkScans(t, randomText(r, r.IntN(70), " \t\r\n\x00\x7f\x1f\x80\xff"))
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{"", "GET / HTTP/1.1\r\n", "no control in here, only text", "tab\there\x7fthen delete", "\x80\x9f\xa0\xff\x00"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { checkScans(t, b) })
+}
+
+func TestScanningDoesNotAllocate(t *testing.T) {
+	b := []byte(strings.Repeat("text ", 30) + "\r\n")
+	allocs := testing.AllocsPerRun(100, func() {
+		if IndexControl(b) != 150 || IndexLineBreak(b) != 150 || IndexSpaceOrControl(b) != 4 {
+			t.Error("a scan missed")
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+func BenchmarkIndexControl(b *testing.B) {
+	for _, size := range []int{5, 12, 40, 200, 4000} {
+		text := []byte(strings.Repeat("x", size) + "\r\n and what comes behind it")
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				if IndexControl(text) != size {
+					b.Fatal("missed")
+				}
+			}
+		})
+	}
+}
