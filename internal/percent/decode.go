@@ -1,0 +1,130 @@
+package percent
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// AppendDecodedArg appends the text that src stands for as a name or value of
+// an argument list: a plus sign is a space. dst may be src[:0].
+func AppendDecodedArg(dst, src []byte) []byte {
+	done := 0
+	for i := 0; i < len(src); {
+		switch src[i] {
+		case '+':
+			dst = append(append(dst, src[done:i]...), ' ')
+			i++
+			done = i
+		case '%':
+			c, ok := escaped(src, i)
+			if !ok {
+				i++
+				continue
+			}
+			dst = append(append(dst, src[done:i]...), c)
+			i += 3
+			done = i
+		default:
+			i++
+		}
+	}
+	return append(dst, src[done:]...)
+}
+
+// AppendDecodedPath appends the text that src stands for as a path: a plus
+// sign is a plus sign. dst may be src[:0].
+func AppendDecodedPath(dst, src []byte) []byte {
+	for {
+		i := nextEscape(src)
+		if i < 0 {
+			return append(dst, src...)
+		}
+		c, _ := escaped(src, i)
+		dst = append(append(dst, src[:i]...), c)
+		src = src[i+3:]
+	}
+}
+
+// HasBadEscape tells whether src holds a percent sign that begins no escape.
+func HasBadEscape(src []byte) bool {
+	for {
+		i := bytes.IndexByte(src, '%')
+		if i < 0 {
+			return false
+		}
+		if _, ok := escaped(src, i); !ok {
+			return true
+		}
+		src = src[i+3:]
+	}
+}
+
+// AppendRecodedPath appends the path src, which is encoded, as AppendPath
+// would write the text it stands for; but a percent sign that begins no escape
+// in src is passed on as it came, and begins none in the result.
+func AppendRecodedPath(dst, src []byte) []byte {
+	// where a percent sign that stands for itself was written last
+	bad := -len("%XX")
+	for len(src) > 0 {
+		if src[0] != '%' {
+			n := bytes.IndexByte(src, '%')
+			if n < 0 {
+				n = len(src)
+			}
+			dst = AppendPath(dst, src[:n])
+			src = src[n:]
+			continue
+		}
+		c, ok := escaped(src, 0)
+		switch {
+		case !ok:
+			bad = len(dst)
+			dst = append(dst, '%')
+			src = src[1:]
+			continue
+		case len(dst)-bad < len("%XX"):
+			// decoded, this one might complete the escape that the
+			// lone percent sign before it is not
+			dst = append(dst, src[:3]...)
+		default:
+			dst = appendEncodedPathByte(dst, c)
+		}
+		src = src[3:]
+	}
+	return dst
+}
+
+func appendEncodedPathByte(dst []byte, c byte) []byte {
+	if pathBytes[c] == keep {
+		return append(dst, c)
+	}
+	return appendEscape(dst, c)
+}
+
+// nextEscape returns the position of the first escape in src, or -1.
+func nextEscape(src []byte) int {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(src[i:], '%')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		if _, ok := escaped(src, i); ok {
+			return i
+		}
+	}
+}
+
+// escaped returns the byte that the escape at src[i], a percent sign, stands
+// for. It is no escape where two hexadecimal digits do not follow.
+func escaped(src []byte, i int) (c byte, ok bool) {
+	if i+2 >= len(src) {
+		return 0, false
+	}
+	hi, lo := ascii.HexValue(src[i+1]), ascii.HexValue(src[i+2])
+	if hi|lo > 0xf {
+		return 0, false
+	}
+	return hi<<4 | lo, true
+}

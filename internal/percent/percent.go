@@ -1,0 +1,69 @@
+// Package percent writes and reads percent-encoding (RFC 3986 section 2.1) in
+// its two dialects: that of form and query arguments, where a space is a plus
+// sign, and that of paths.
+//
+// Everything appends to a slice and copies the text between two escapes at
+// once. A percent sign that is not followed by two hexadecimal digits stands
+// for itself: it is never an error. It imports ascii only. Start with the two
+// tables in this file; decoding is in decode.go.
+package percent
+
+import "github.com/valyala/fasthttp/internal/ascii"
+
+// What becomes of a byte when it is encoded.
+const (
+	escape = iota // %XX
+	keep          // the byte itself
+	plus          // '+', which is a space in an argument
+)
+
+// The unreserved characters of RFC 3986 section 2.3 are never escaped. A path
+// also keeps those delimiters that mean nothing special to it. The rest of the
+// sub-delims is escaped since not every peer reads them as text.
+var (
+	argBytes  = table("-._~", " ")
+	pathBytes = table("-._~"+"/"+":@"+"$&+,;=", "")
+)
+
+func table(kept, pluses string) (t [256]uint8) {
+	for i := range t {
+		if ascii.Is(byte(i), ascii.Alpha|ascii.Digit) {
+			t[i] = keep
+		}
+	}
+	for _, c := range []byte(kept) {
+		t[c] = keep
+	}
+	for _, c := range []byte(pluses) {
+		t[c] = plus
+	}
+	return t
+}
+
+// AppendArg appends src as a name or value of an argument list.
+func AppendArg(dst, src []byte) []byte { return appendEncoded(dst, src, &argBytes) }
+
+// AppendPath appends src as a path. Slashes stay slashes.
+func AppendPath(dst, src []byte) []byte { return appendEncoded(dst, src, &pathBytes) }
+
+func appendEncoded(dst, src []byte, t *[256]uint8) []byte {
+	done := 0
+	for i, c := range src {
+		class := t[c]
+		if class == keep {
+			continue
+		}
+		dst = append(dst, src[done:i]...)
+		done = i + 1
+		if class == plus {
+			dst = append(dst, '+')
+		} else {
+			dst = appendEscape(dst, c)
+		}
+	}
+	return append(dst, src[done:]...)
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	return append(dst, '%', ascii.HexUpper(c>>4), ascii.HexUpper(c))
+}
