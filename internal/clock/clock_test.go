@@ -1,0 +1,178 @@
+package clock
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func isRunning(c *Clock) bool { return c.word.Load()&running != 0 }
+
+// inBubble runs f with a new clock in a bubble, where waiting takes no time.
+// It waits for the clock to stop, as the bubble must not end before.
+func inBubble(t *testing.T, f func(t *testing.T, c *Clock)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := new(Clock)
+		f(t, c)
+		time.Sleep(time.Second + 3*Resolution)
+		synctest.Wait()
+		if isRunning(c) {
+			t.Error("the clock runs on without use")
+		}
+	})
+}
+
+func TestNowFollowsTheSystemClock(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		if got := c.Now(); !got.Equal(time.Now()) {
+			t.Fatalf("the first reading is %v, want %v", got, time.Now())
+		}
+		for range 1000 {
+			time.Sleep(3 * time.Millisecond)
+			synctest.Wait()
+			got, now := c.Now(), time.Now()
+			if lag := now.Sub(got); lag < 0 || lag >= Resolution {
+				t.Fatalf("the clock is %v behind at %v", lag, now)
+			}
+			if wall := now.Round(0).Sub(got.Round(0)); wall != now.Sub(got) {
+				t.Fatalf("wall time is %v behind, monotonic time %v", wall, now.Sub(got))
+			}
+		}
+	})
+}
+
+func TestNowCarriesAMonotonicReadingInLocalTime(t *testing.T) {
+	got := Now()
+	if got == got.Round(0) {
+		t.Errorf("%v has no monotonic reading", got)
+	}
+	if got.Location() != time.Local {
+		t.Errorf("%v is not in local time", got)
+	}
+}
+
+func TestDateIsTheTextOfTheSecond(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		for range 500 {
+			got, want := c.Date(), time.Now().UTC().Format(http.TimeFormat)
+			if got != want {
+				t.Fatalf("Date() = %q, want %q", got, want)
+			}
+			time.Sleep(Resolution)
+			synctest.Wait()
+		}
+	})
+}
+
+func TestTickingEndsAfterASecondWithoutUse(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		if isRunning(c) {
+			t.Fatal("a clock that was never used is running")
+		}
+		c.Now()
+		time.Sleep(time.Second / 2)
+		c.Date()
+		time.Sleep(time.Second - Resolution)
+		synctest.Wait()
+		if !isRunning(c) {
+			t.Error("the clock stopped less than a second after it was used")
+		}
+	})
+}
+
+func TestAStoppedClockStartsAgainWithTheRightTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		before := c.Now()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if isRunning(c) {
+			t.Fatal("the clock runs on without use")
+		}
+		if got, want := c.Date(), time.Now().UTC().Format(http.TimeFormat); got != want {
+			t.Errorf("Date() = %q, want %q", got, want)
+		}
+		if got := c.Now().Sub(before); got != time.Hour {
+			t.Errorf("%v passed, want an hour", got)
+		}
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if got := c.Now().Sub(before); got <= time.Hour {
+			t.Error("the clock does not go on")
+		}
+	})
+}
+
+func TestWallTimeFollowsAClockThatWasSet(t *testing.T) {
+	c := new(Clock)
+	c.origin = time.Now()
+	c.read(c.origin)
+	// A time that was put back has to come without a monotonic reading here,
+	// as no test can set the system's clock.
+	set := c.origin.Round(0).Add(-time.Hour)
+	c.read(set)
+	s := c.second.Load()
+	if want := set.UTC().Format(http.TimeFormat); s.date != want {
+		t.Errorf("the date is %q, want %q", s.date, want)
+	}
+	if got := s.base.Add(set.Sub(c.origin)); !got.Equal(set) {
+		t.Errorf("the time is %v, want %v", got, set)
+	}
+}
+
+func TestClockIsSafeForConcurrentUse(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				last := c.Now()
+				for j := range 200 {
+					// Pauses of up to a few seconds let the clock stop and
+					// start again while others are at it.
+					time.Sleep(time.Duration((i*31+j*17)%50*(j%7)) * 10 * time.Millisecond)
+					now := c.Now()
+					if now.Before(last) {
+						t.Errorf("%v came after %v", now, last)
+					}
+					last = now
+					if len(c.Date()) != len(http.TimeFormat) {
+						t.Errorf("Date() = %q", c.Date())
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestRunningClockAllocatesNothing(t *testing.T) {
+	Now()
+	n := testing.AllocsPerRun(1000, func() {
+		if Now().IsZero() || Date() == "" {
+			t.Fatal("no time")
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+func BenchmarkNow(b *testing.B) {
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			Now()
+		}
+	})
+}
+
+func BenchmarkDate(b *testing.B) {
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			Date()
+		}
+	})
+}
