@@ -172,7 +172,7 @@ const tidyFrom = 4 << 10
 // Wasteful tells whether most of the block is text that nothing points to any
 // more.
 func (l *List) Wasteful() bool {
-	return l.garbage >= tidyFrom && l.frozen == 0 && l.garbage >= uint32(len(l.Block))/2
+	return l.garbage >= tidyFrom && l.garbage >= uint32(len(l.Block))/2
 }
 
 // tidy keeps setting a value over and over from growing the block without end.
@@ -200,4 +200,8 @@ func (l *List) Tidy(also ...*Span) {
 		move(s)
 	}
 	l.garbage = 0
+	if l.frozen != 0 {
+		// received text is among what was moved, and is still not to be overwritten
+		l.Freeze()
+	}
 }

@@ -1,0 +1,457 @@
+package field
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// pairs gives the list in the plain form that tests compare.
+func pairs(l *List) string {
+	var out strings.Builder
+	for i := range l.Len() {
+		fmt.Fprintf(&out, "%s=%s;", l.Name(i), l.Value(i))
+	}
+	return out.String()
+}
+
+func add(l *List, name, value string) int {
+	return l.Add([]byte(name), []byte(value), Lookup([]byte(name)), 0)
+}
+
+func TestPairsKeepTheirOrder(t *testing.T) {
+	var l List
+	for i, p := range []string{"Host", "A", "Cookie", "a", "A"} {
+		if at := add(&l, p, fmt.Sprint(i)); at != i {
+			t.Errorf("pair %d was added at %d", i, at)
+		}
+	}
+	if got := pairs(&l); got != "Host=0;A=1;Cookie=2;a=3;A=4;" {
+		t.Error(got)
+	}
+	l.Remove(1)
+	if got := pairs(&l); got != "Host=0;Cookie=2;a=3;A=4;" {
+		t.Error(got)
+	}
+	l.Remove(3)
+	l.Remove(0)
+	if got := pairs(&l); got != "Cookie=2;a=3;" || l.Len() != 2 {
+		t.Error(got)
+	}
+	l.SetValue(1, []byte("longer than before"), NoValue)
+	l.SetValue(0, nil, 0)
+	if got := pairs(&l); got != "Cookie=;a=longer than before;" {
+		t.Error(got)
+	}
+	if e := l.Entries[1]; e.Flags != NoValue || e.ID != Unknown || l.Entries[0].ID != Cookie {
+		t.Errorf("%+v", l.Entries)
+	}
+	l.Reset()
+	if l.Len() != 0 || len(l.Block) != 0 {
+		t.Error("a reset list is not empty")
+	}
+}
+
+func TestFindLooksFromAPositionOn(t *testing.T) {
+	var l List
+	for _, name := range []string{"Host", "X-a", "x-A", "host", "Ho", ""} {
+		add(&l, name, "v")
+	}
+	for _, c := range []struct {
+		name                  string
+		from, exact, fold, id int
+	}{
+		{"Host", 0, 0, 0, 0},
+		{"Host", 1, -1, 3, 3},
+		{"host", 0, 3, 0, 0},
+		{"HOST", 4, -1, -1, -1},
+		{"X-A", 0, -1, 1, 4},
+		{"x-A", 0, 2, 1, 4},
+		{"x-A", 2, 2, 2, 4},
+		{"x-A", 3, -1, -1, 4},
+		{"", 0, 5, 5, 4},
+		{"Ho", 0, 4, 4, 4},
+		{"H", 0, -1, -1, 4},
+		{"Host", 6, -1, -1, -1},
+		{"Host", 99, -1, -1, -1},
+	} {
+		name, id := []byte(c.name), Lookup([]byte(c.name))
+		if got := l.Find(name, c.from); got != c.exact {
+			t.Errorf("Find(%q, %d) = %d, want %d", c.name, c.from, got, c.exact)
+		}
+		if got := l.FindFold(id, name, c.from); got != c.fold {
+			t.Errorf("FindFold(%q, %d) = %d, want %d", c.name, c.from, got, c.fold)
+		}
+		if id != Unknown {
+			if got := l.FindID(id, c.from); got != c.id {
+				t.Errorf("FindID(%q, %d) = %d, want %d", c.name, c.from, got, c.id)
+			}
+		}
+	}
+}
+
+func TestAppendingToAReturnedSliceLeavesTheBlockAlone(t *testing.T) {
+	var l List
+	add(&l, "a", "1")
+	add(&l, "b", "2")
+	_ = append(l.Name(0), "xxxxxx"...)
+	_ = append(l.Value(0), "yyyyyy"...)
+	if got := pairs(&l); got != "a=1;b=2;" {
+		t.Error(got)
+	}
+}
+
+func TestValuesAreStoredInPlaceWhereTheyFit(t *testing.T) {
+	var l List
+	add(&l, "a", "12345")
+	size := len(l.Block)
+	for _, v := range []string{"abcde", "abc", "xyz", ""} {
+		l.SetValue(0, []byte(v), 0)
+		if got := pairs(&l); got != "a="+v+";" || len(l.Block) != size {
+			t.Errorf("%s, block of %d bytes", got, len(l.Block))
+		}
+	}
+	l.SetValue(0, []byte("123456"), 0)
+	if got := pairs(&l); got != "a=123456;" || len(l.Block) != size+6 {
+		t.Errorf("%s, block of %d bytes", got, len(l.Block))
+	}
+}
+
+func TestReceivedTextIsNeverOverwritten(t *testing.T) {
+	const head = "Host: a\r\nX: bcd"
+	l := List{Block: []byte(head)}
+	l.Entries = []Entry{{Name: Span{0, 4}, Value: Span{6, 1}, ID: Host}, {Name: Span{9, 1}, Value: Span{12, 3}}}
+	l.Freeze()
+	host, x := l.Value(0), l.Value(1)
+	for range 3 {
+		l.SetValue(0, []byte("b"), 0)
+		l.SetValue(1, []byte("zzz"), 0)
+		l.Remove(add(&l, "Y", "yyyy"))
+	}
+	if string(host) != "a" || string(x) != "bcd" || string(l.Block[:len(head)]) != head {
+		t.Errorf("%q, %q, block %q", host, x, l.Block)
+	}
+	if got := pairs(&l); got != "Host=b;X=zzz;" {
+		t.Error(got)
+	}
+	// what was set itself is not received text
+	size := len(l.Block)
+	l.SetValue(0, []byte("c"), 0)
+	if len(l.Block) != size {
+		t.Errorf("block grew from %d to %d bytes", size, len(l.Block))
+	}
+}
+
+func TestAValueMayBeSetToAPieceOfTheList(t *testing.T) {
+	var l List
+	add(&l, "a", "12345")
+	add(&l, "b", "x")
+	l.SetValue(1, l.Value(0), 0)
+	l.SetValue(0, l.Value(0)[2:], 0)
+	for range 50 { // so that the block must grow under the text that is added
+		l.Add(l.Name(0), l.Value(1), Unknown, 0)
+	}
+	for i := range l.Len() {
+		want := "12345"
+		if i == 0 {
+			want = "345"
+		}
+		if got := string(l.Value(i)); got != want {
+			t.Errorf("pair %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+func TestACopyIsIndependent(t *testing.T) {
+	src := new(List)
+	add(src, "a", "1")
+	src.Freeze()
+	dst := new(List)
+	add(dst, "old", "old")
+	dst.CopyFrom(src)
+	src.SetValue(0, []byte("2"), 0)
+	src.Reset()
+	add(src, "z", "9")
+	if got := pairs(dst); got != "a=1;" {
+		t.Error(got)
+	}
+	old := dst.Value(0)
+	dst.SetValue(0, []byte("3"), 0)
+	if string(old) != "1" {
+		t.Error("the received text of a copy was overwritten")
+	}
+}
+
+func TestSettingOverAndOverDoesNotGrowTheBlockWithoutEnd(t *testing.T) {
+	var l List
+	add(&l, "Kept", "kept")
+	add(&l, "Name", "")
+	long, short := bytes.Repeat([]byte{'v'}, 1000), []byte("v")
+	first := l.Value(0)
+	for range 2000 {
+		l.SetValue(1, short, 0)
+		l.SetValue(1, long, 0)
+		if cap(l.Block) > 20*tidyFrom {
+			t.Fatalf("%d bytes of block for one kilobyte of text", cap(l.Block))
+		}
+	}
+	for range 2000 {
+		l.Remove(1)
+		add(&l, "Name", string(long))
+		if cap(l.Block) > 20*tidyFrom {
+			t.Fatalf("%d bytes of block for one kilobyte of text", cap(l.Block))
+		}
+	}
+	if got, want := pairs(&l), "Kept=kept;Name="+string(long)+";"; got != want {
+		t.Error(got)
+	}
+	if string(first) != "kept" {
+		t.Errorf("a slice that was handed out changed to %q", first)
+	}
+}
+
+func TestTidyingLeavesOldSlicesAlone(t *testing.T) {
+	var l List
+	var names, values [][]byte
+	for i := range 20 {
+		at := add(&l, fmt.Sprintf("name-%d", i), strings.Repeat(fmt.Sprint(i%10), 600))
+		names, values = append(names, l.Name(at)), append(values, l.Value(at))
+	}
+	before := &l.Block[0]
+	for l.Len() > 2 {
+		l.Remove(1)
+	}
+	add(&l, "last", "one")
+	if &l.Block[0] == before {
+		t.Fatal("the block was not tidied")
+	}
+	for i := range names {
+		if string(names[i]) != fmt.Sprintf("name-%d", i) || string(values[i]) != strings.Repeat(fmt.Sprint(i%10), 600) {
+			t.Errorf("pair %d changed to %s=%s", i, names[i], values[i])
+		}
+	}
+	want := "name-0=" + strings.Repeat("0", 600) + ";name-19=" + strings.Repeat("9", 600) + ";last=one;"
+	if got := pairs(&l); got != want {
+		t.Error(got)
+	}
+}
+
+func TestReceivedTextDoesNotKeepAListFromTidying(t *testing.T) {
+	l := List{Block: []byte("a=1&b=2")}
+	l.Entries = []Entry{{Name: Span{0, 1}, Value: Span{2, 1}}, {Name: Span{4, 1}, Value: Span{6, 1}}}
+	l.Freeze()
+	received := l.Value(0)
+	for i := range 5000 {
+		l.SetValue(1, bytes.Repeat([]byte{'v'}, 1+i%200), 0)
+		if cap(l.Block) > 20*tidyFrom {
+			t.Fatalf("%d bytes of block for 200 bytes of text", cap(l.Block))
+		}
+	}
+	// what was received goes on being safe from overwriting
+	later := l.Value(0)
+	l.SetValue(0, []byte("x"), 0)
+	if string(received) != "1" || string(later) != "1" {
+		t.Errorf("received text changed to %q, %q", received, later)
+	}
+	if got, want := pairs(&l), "a=x;b="+strings.Repeat("v", 200)+";"; got != want {
+		t.Error(got)
+	}
+}
+
+func TestAnOwnerOfSpansDecidesWhenToTidy(t *testing.T) {
+	l := List{KeepsPlace: true}
+	outside := l.Append([]byte("outside"))
+	add(&l, "a", "1")
+	for range 3 {
+		l.Remove(add(&l, "long", strings.Repeat("v", 3000)))
+	}
+	add(&l, "b", "2")
+	if string(l.Bytes(outside)) != "outside" || !l.Wasteful() {
+		t.Fatalf("text moved: %q", l.Bytes(outside))
+	}
+	l.Tidy(&outside)
+	if got := pairs(&l); got != "a=1;b=2;" || string(l.Bytes(outside)) != "outside" || l.Wasteful() {
+		t.Errorf("%s, %q", got, l.Bytes(outside))
+	}
+	if len(l.Block) != len("outsidea1b2") {
+		t.Errorf("block of %d bytes", len(l.Block))
+	}
+	l.Reset()
+	if !l.KeepsPlace {
+		t.Error("a reset list forgot whose the spans are")
+	}
+}
+
+func TestAReusedListDoesNotAllocate(t *testing.T) {
+	var l List
+	name, value, longer := []byte("Content-Type"), []byte("text/plain"), []byte("text/plain; charset=utf-8")
+	allocs := testing.AllocsPerRun(100, func() {
+		l.Reset()
+		for range 20 {
+			l.Add(name, value, ContentType, 0)
+		}
+		l.Remove(3)
+		l.SetValue(5, longer, 0)
+		if l.FindFold(ContentType, name, 5) != 5 || l.Find(name, 18) != 18 || l.FindID(Host, 0) != -1 {
+			t.Error("found the wrong pair")
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// modelPair is a pair in its plain form, with the slices of it that the list
+// handed out and the text that these must go on showing.
+type modelPair struct {
+	name, value   string
+	names, values []handedOut
+}
+
+type handedOut struct {
+	slice []byte
+	text  string
+}
+
+// model is a list as anybody would write it.
+type model struct {
+	pairs []*modelPair
+	kept  []handedOut // slices that no later change may touch
+}
+
+func (m *model) add(l *List, at int, name, value string) {
+	m.pairs = append(m.pairs, &modelPair{name: name, value: value})
+	m.remember(l, at)
+}
+
+// remember takes the slices of pair i that the list hands out now.
+func (m *model) remember(l *List, i int) {
+	p := m.pairs[i]
+	p.names = append(p.names, handedOut{l.Name(i), p.name})
+	p.values = append(p.values, handedOut{l.Value(i), p.value})
+}
+
+// keep says that the slices of p stay as they are from now on.
+func (m *model) keep(p *modelPair) {
+	m.kept = append(append(m.kept, p.names...), p.values...)
+	p.names, p.values = nil, nil
+}
+
+// find is what Find, and with fold FindFold, must answer.
+func (m *model) find(name string, from int, equal func(a, b string) bool) int {
+	for i := from; i < len(m.pairs); i++ {
+		if equal(m.pairs[i].name, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *model) check(t *testing.T, l *List) {
+	t.Helper()
+	if l.Len() != len(m.pairs) {
+		t.Fatalf("%d pairs, want %d", l.Len(), len(m.pairs))
+	}
+	unchanged := func(slices []handedOut) {
+		t.Helper()
+		for _, h := range slices {
+			if string(h.slice) != h.text {
+				t.Fatalf("a slice that was handed out changed from %q to %q", h.text, h.slice)
+			}
+		}
+	}
+	for i, p := range m.pairs {
+		if string(l.Name(i)) != p.name || string(l.Value(i)) != p.value {
+			t.Fatalf("pair %d: %q=%q, want %q=%q", i, l.Name(i), l.Value(i), p.name, p.value)
+		}
+		unchanged(p.names)
+		unchanged(p.values)
+	}
+	unchanged(m.kept)
+}
+
+// FuzzList runs a program of operations, three bytes each, on a List and on
+// plain pairs.
+func FuzzList(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"))
+	f.Add([]byte("aAbBcCdDeEfFgGhHiIjJ\xff\xfe\xfd\x80\x81\x82"))
+	f.Add(bytes.Repeat([]byte{0, 3, 240, 1, 0, 250, 0, 1, 200, 2, 0, 0, 1, 0, 130}, 12))
+	f.Add(bytes.Repeat([]byte{0, 0, 255, 0, 1, 255, 2, 0, 0, 1, 0, 255}, 20))
+	f.Add(bytes.Repeat([]byte{0, 0, 200, 3, 0, 0, 1, 0, 10, 6, 0, 0, 5, 1, 1, 1, 0, 9, 4, 2, 1}, 9))
+	names := []string{"Host", "host", "HOST", "X-Custom", "x-custom", "Set-Cookie", "", "a", "b\x00"}
+	f.Fuzz(func(t *testing.T, program []byte) {
+		var l List
+		var m model
+		for program = program[:min(len(program), 3*100)]; len(program) >= 3; program = program[3:] {
+			op, which, size := program[0], int(program[1]), int(program[2])
+			// the upper half of the sizes is long, so that tidying takes place
+			if size >= 128 {
+				size *= 16
+			}
+			name, value := names[which%len(names)], strings.Repeat(string(rune('a'+which%26)), size)
+			if len(m.pairs) == 0 {
+				op = 0
+			}
+			runOperation(t, &l, &m, op, which, name, value)
+			m.check(t, &l)
+		}
+	})
+}
+
+func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, value string) {
+	id := Lookup([]byte(name))
+	i := which % max(len(m.pairs), 1)
+	switch op % 8 {
+	case 0:
+		m.add(l, l.Add([]byte(name), []byte(value), id, 0), name, value)
+	case 1:
+		l.SetValue(i, []byte(value), NoValue)
+		m.pairs[i].value, m.pairs[i].values = value, nil
+		m.remember(l, i)
+		if l.Entries[i].Flags != NoValue {
+			t.Fatal("the flags were not set")
+		}
+	case 2:
+		m.keep(m.pairs[i])
+		l.Remove(i)
+		m.pairs = append(m.pairs[:i], m.pairs[i+1:]...)
+	case 3:
+		l.Freeze()
+		for _, p := range m.pairs {
+			m.keep(p)
+		}
+	case 4:
+		from := len(value) % (len(m.pairs) + 1)
+		exact := m.find(name, from, func(a, b string) bool { return a == b })
+		fold := m.find(name, from, strings.EqualFold)
+		if got := l.Find([]byte(name), from); got != exact {
+			t.Fatalf("Find(%q, %d) = %d, want %d", name, from, got, exact)
+		}
+		if got := l.FindFold(id, []byte(name), from); got != fold {
+			t.Fatalf("FindFold(%q, %d) = %d, want %d", name, from, got, fold)
+		}
+		if got := l.FindID(id, from); id != Unknown && got != fold {
+			t.Fatalf("FindID(%q, %d) = %d, want %d", name, from, got, fold)
+		}
+	case 5:
+		var other List
+		other.CopyFrom(l)
+		m.check(t, &other)
+		// what happens to the copy must not show in the list
+		other.SetValue(i, []byte("changed"), 0)
+		other.Reset()
+		other.Add([]byte(name), []byte(value), id, 0)
+	case 6:
+		// a pair that is made of the list's own text
+		p := m.pairs[i]
+		m.add(l, l.Add(l.Name(i), l.Value(i), l.Entries[i].ID, 0), p.name, p.value)
+	case 7:
+		if op < 248 {
+			m.remember(l, i)
+			return
+		}
+		l.Reset()
+		*m = model{}
+	}
+}
