@@ -11,17 +11,14 @@ import (
 func AppendText(dst, text []byte) []byte {
 	from := len(dst)
 	dst = append(dst, text...)
-	if bad := ascii.IndexLineBreak(text); bad < len(text) {
-		blank(dst[from+bad:])
-	}
+	Clean(dst[from:])
 	return dst
 }
 
-func blank(b []byte) {
-	for i, c := range b {
-		if c == '\r' || c == '\n' || c == 0 {
-			b[i] = ' '
-		}
+// Clean puts a space in the place of every CR, LF and NUL of b.
+func Clean(b []byte) {
+	for i := ascii.IndexLineBreak(b); i < len(b); i += ascii.IndexLineBreak(b[i:]) {
+		b[i] = ' '
 	}
 }
 

@@ -1,0 +1,491 @@
+package fasthttp
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// header is what RequestHeader and ResponseHeader have in common.
+//
+// All text lies in the block of list. Fields that a message has at most once
+// and that everybody asks for have a slot of their own, which says where their
+// value is; cookies and the names of announced trailers have lists of their
+// own; all other fields stand in list, in order.
+type header struct {
+	_ noCopy
+
+	list     field.List
+	slots    [numSlots]field.Span
+	line     [3]field.Span // the start line, see lineMethod and so on
+	cookies  field.List
+	trailers field.List // announced names, without values
+	head     http1.Head // what the head said that was read last
+
+	raw           field.Span // the field lines as they were received
+	contentLength int
+	state         headerState
+
+	peeked  [][]byte // what PeekAll and PeekKeys returned last
+	scratch [numScratch][]byte
+}
+
+// Texts that are put together on demand and handed out; each has a buffer of
+// its own, so that asking for one leaves the others as they are.
+const (
+	scratchHead = iota
+	scratchTrailers
+	scratchTrailerNames
+	scratchCookies
+	numScratch
+)
+
+type headerState uint16
+
+const (
+	closing         headerState             = 1 << iota // Connection: close
+	hasLength                                           // Content-Length is to be written
+	rawCookies                                          // list has Cookie fields that are not yet in cookies
+	namesKept                                           // header names are not normalised
+	noSpecial                                           // RequestHeader.DisableSpecialHeader
+	noDefaultType                                       // SetNoDefaultContentType
+	noDefaultDate                                       // of a response
+	oldProtocol                                         // the protocol is not HTTP/1.1
+	wasRead                                             // the head was read from a peer
+	configuredState = namesKept | noSpecial             // what Reset leaves as it is
+)
+
+func (h *header) is(s headerState) bool { return h.state&s != 0 }
+
+func (h *header) setState(s headerState, on bool) {
+	if on {
+		h.state |= s
+	} else {
+		h.state &^= s
+	}
+}
+
+// The slots. Which field has which depends on the role.
+const (
+	slotContentType = iota
+	slotHost        // of a request
+	slotUserAgent   // of a request
+	slotLength      // the text of contentLength, once somebody asked for it
+	numSlots
+
+	slotServer          = slotHost      // of a response
+	slotContentEncoding = slotUserAgent // of a response
+)
+
+// The parts of a start line.
+const (
+	lineVersion = 0
+	lineMethod  = 1 // of a request
+	lineTarget  = 2 // of a request
+	lineReason  = 1 // of a response
+)
+
+// place says where a header keeps the field with a well-known name.
+type place uint8
+
+const (
+	inList place = iota
+	inSlot
+	inCookies
+	inTrailers
+	isLength     // contentLength
+	isCoding     // Transfer-Encoding: follows from contentLength
+	isConnection // in list, but "close" is a state
+	isDate       // of a response: written, never set
+)
+
+type where struct {
+	place place
+	slot  uint8
+}
+
+// places tells for both roles where the fields are that are not simply in list.
+// It is indexed by id: an array, since every field of every message asks it.
+var places = [2][256]where{
+	http1.Request: {
+		field.Host:             {inSlot, slotHost},
+		field.ContentType:      {inSlot, slotContentType},
+		field.UserAgent:        {inSlot, slotUserAgent},
+		field.ContentLength:    {isLength, 0},
+		field.TransferEncoding: {isCoding, 0},
+		field.Connection:       {isConnection, 0},
+		field.Cookie:           {inCookies, 0},
+		field.Trailer:          {inTrailers, 0},
+	},
+	http1.Response: {
+		field.Server:           {inSlot, slotServer},
+		field.ContentType:      {inSlot, slotContentType},
+		field.ContentEncoding:  {inSlot, slotContentEncoding},
+		field.ContentLength:    {isLength, 0},
+		field.TransferEncoding: {isCoding, 0},
+		field.Connection:       {isConnection, 0},
+		field.SetCookie:        {inCookies, 0},
+		field.Trailer:          {inTrailers, 0},
+		field.Date:             {isDate, 0},
+	},
+}
+
+// reset empties the header. What was configured stays.
+func (h *header) reset() {
+	h.list.Reset()
+	h.cookies.Reset()
+	h.trailers.Reset()
+	h.slots = [numSlots]field.Span{}
+	h.line = [3]field.Span{}
+	h.raw = field.Span{}
+	h.contentLength = 0
+	h.state &= configuredState
+	h.head.Flags = 0
+}
+
+// maxKeptBlock is the size over which the memory of a header is not kept for
+// the next message.
+const maxKeptBlock = 64 << 10
+
+// shrink lets go of memory that one unusual message made the header grow to.
+func (h *header) shrink() {
+	if cap(h.list.Block) > maxKeptBlock || cap(h.cookies.Block) > maxKeptBlock || cap(h.list.Entries) > maxKeptBlock/32 {
+		h.list = field.List{}
+		h.cookies = field.List{}
+		h.peeked = nil
+	}
+	for i := range h.scratch {
+		if cap(h.scratch[i]) > maxKeptBlock {
+			h.scratch[i] = nil
+		}
+	}
+}
+
+func (h *header) copyTo(dst *header) {
+	dst.list.CopyFrom(&h.list)
+	dst.cookies.CopyFrom(&h.cookies)
+	dst.trailers.CopyFrom(&h.trailers)
+	dst.slots, dst.line, dst.raw = h.slots, h.line, h.raw
+	dst.contentLength, dst.state = h.contentLength, h.state
+	dst.head = h.head
+}
+
+// text returns the text of a span; nil where it is empty.
+func (h *header) text(s field.Span) []byte {
+	if s.Len == 0 {
+		return nil
+	}
+	return h.list.Bytes(s)
+}
+
+// store puts text in the place of old, cleaned of line breaks.
+func (h *header) store(old field.Span, text []byte) field.Span {
+	h.tidy()
+	s := h.list.Store(old, text)
+	http1.Clean(h.list.Bytes(s))
+	return s
+}
+
+func (h *header) tidy() {
+	h.list.KeepsPlace = true
+	if h.list.Wasteful() {
+		h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2])
+	}
+}
+
+// key is a field name that a caller asks for.
+type key struct {
+	name []byte
+	id   field.ID
+}
+
+func keyOf(name []byte) key { return key{name, field.Lookup(name)} }
+
+// find returns the position of the first field in list with the name k at or
+// behind from, or -1. Where names are kept as they are, one that is equal to
+// the letter goes before one that is equal but for its case.
+func (h *header) find(k key, from int) int {
+	if h.is(namesKept) {
+		if i := h.list.Find(k.name, from); i >= 0 {
+			return i
+		}
+	}
+	return h.list.FindFold(k.id, k.name, from)
+}
+
+// findExact is find for changing a field: with names that are kept, only the
+// same letters are the same name.
+func (h *header) findExact(k key, from int) int {
+	if h.is(namesKept) {
+		return h.list.Find(k.name, from)
+	}
+	return h.list.FindFold(k.id, k.name, from)
+}
+
+// peek returns the value of the field k, or nil.
+func (h *header) peek(role http1.Role, k key) []byte {
+	w := places[role][k.id]
+	switch w.place {
+	case inSlot:
+		return h.text(h.slots[w.slot])
+	case inCookies:
+		return h.peekCookies(role)
+	case inTrailers:
+		return h.trailerNames()
+	case isLength:
+		return h.lengthText()
+	case isConnection:
+		if h.is(closing) && h.list.FindID(field.Connection, 0) < 0 {
+			return strClose
+		}
+	}
+	i := h.find(k, 0)
+	if i < 0 {
+		return nil
+	}
+	return h.list.Value(i)
+}
+
+// lengthText returns the value of Content-Length, or nil.
+func (h *header) lengthText() []byte {
+	if !h.is(hasLength) {
+		return nil
+	}
+	var digits [20]byte
+	h.slots[slotLength] = h.store(h.slots[slotLength], ascii.AppendUint(digits[:0], h.contentLength))
+	return h.text(h.slots[slotLength])
+}
+
+// set gives the field k the one value.
+func (h *header) set(role http1.Role, k key, value []byte) {
+	if h.setSpecial(role, k, value) {
+		return
+	}
+	i := h.findExact(k, 0)
+	if i < 0 {
+		h.append(k, value)
+		return
+	}
+	e := &h.list.Entries[i]
+	e.Value = h.store(e.Value, value)
+	for i = h.findExact(k, i+1); i >= 0; i = h.findExact(k, i) {
+		h.list.Remove(i)
+	}
+}
+
+// add gives the field k one more value.
+func (h *header) add(role http1.Role, k key, value []byte) {
+	if !h.setSpecial(role, k, value) {
+		h.append(k, value)
+	}
+}
+
+// append adds a field line to list.
+func (h *header) append(k key, value []byte) {
+	h.tidy()
+	var flags field.Flag
+	if k.id == field.Unknown && !ascii.IsToken(k.name) {
+		flags = field.BadName
+	}
+	i := h.list.Add(k.name, value, k.id, flags)
+	if name := h.list.Name(i); !h.is(namesKept) {
+		http1.Clean(name)
+		field.Normalize(name)
+	}
+	http1.Clean(h.list.Value(i))
+}
+
+// setSpecial sets a field that is not simply in list, and tells whether k is one.
+func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
+	w := places[role][k.id]
+	if w.place == inList {
+		return false
+	}
+	if h.is(noSpecial) {
+		// the application writes these fields itself; they are known, but
+		// stand in list too, which is all that will be written
+		if w.place == inSlot {
+			h.slots[w.slot] = h.store(h.slots[w.slot], value)
+		}
+		if w.place == isLength {
+			h.setLengthText(value)
+		}
+		return false
+	}
+	switch w.place {
+	case inSlot:
+		h.slots[w.slot] = h.store(h.slots[w.slot], value)
+	case inCookies:
+		h.addCookies(role, value)
+	case inTrailers:
+		// as documented, forbidden names are left out in silence
+		_ = h.setTrailers(value)
+	case isLength:
+		h.setLengthText(value)
+	case isConnection:
+		h.setConnection(value)
+	}
+	return true
+}
+
+func (h *header) setLengthText(value []byte) {
+	if n, ok := ascii.ParseUint(value); ok {
+		h.contentLength = n
+		h.state |= hasLength
+	}
+}
+
+// setConnection replaces all Connection fields. A lone "close" is a state.
+func (h *header) setConnection(value []byte) {
+	h.dropConnection()
+	if ascii.EqualFold(value, strClose) {
+		h.state |= closing
+		return
+	}
+	h.setState(closing, http1.ConnectionFlags(value)&http1.Close != 0)
+	h.append(key{field.Connection.Bytes(), field.Connection}, value)
+}
+
+func (h *header) dropConnection() {
+	h.state &^= closing
+	h.removeID(field.Connection)
+}
+
+func (h *header) removeID(id field.ID) {
+	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {
+		h.list.Remove(i)
+	}
+}
+
+// del removes the field k.
+func (h *header) del(role http1.Role, k key) {
+	w := places[role][k.id]
+	switch w.place {
+	case inSlot:
+		h.slots[w.slot] = field.Span{}
+	case inCookies:
+		h.delAllCookies(role)
+	case inTrailers:
+		h.trailers.Reset()
+	case isLength:
+		h.contentLength = 0
+		h.state &^= hasLength
+	case isConnection:
+		h.dropConnection()
+	}
+	for i := h.findExact(k, 0); i >= 0; i = h.findExact(k, i) {
+		h.list.Remove(i)
+	}
+}
+
+// ConnectionClose tells whether the connection is to be closed after this
+// message: "Connection: close" was set or received, alone or in a list, or
+// the message came as HTTP/1.0 without keep-alive.
+func (h *header) ConnectionClose() bool { return h.is(closing) }
+
+// SetConnectionClose sets "Connection: close".
+func (h *header) SetConnectionClose() { h.state |= closing }
+
+// ResetConnectionClose takes "Connection: close" back, whether it was set or
+// received.
+func (h *header) ResetConnectionClose() {
+	if h.is(closing) {
+		h.dropConnection()
+	}
+}
+
+// ConnectionUpgrade tells whether the Connection field lists "upgrade", in any
+// case (RFC 9110 section 7.8).
+func (h *header) ConnectionUpgrade() bool {
+	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
+		if http1.ConnectionFlags(h.list.Value(i))&http1.Upgrade != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// SetContentType sets the Content-Type field.
+func (h *header) SetContentType(contentType string) {
+	h.SetContentTypeBytes(bytesconv.Bytes(contentType))
+}
+
+// SetContentTypeBytes sets the Content-Type field.
+func (h *header) SetContentTypeBytes(contentType []byte) {
+	h.slots[slotContentType] = h.store(h.slots[slotContentType], contentType)
+}
+
+// SetNoDefaultContentType says whether a message with content but without a
+// Content-Type is sent as it is (true), or gets a default one (false).
+func (h *header) SetNoDefaultContentType(noDefaultContentType bool) {
+	h.setState(noDefaultType, noDefaultContentType)
+}
+
+// DisableNormalizing makes the header keep field names as they are set or
+// received, and returns whether that was so before. Only proxies that pass on
+// messages to peers which tell "x-id" from "X-Id" need it. Names are still
+// looked up without regard to case where none matches to the letter.
+func (h *header) DisableNormalizing() bool {
+	before := h.is(namesKept)
+	h.state |= namesKept
+	return before
+}
+
+// EnableNormalizing makes the header normalise field names again, as it does
+// by default: "content-TYPE" becomes "Content-Type". It returns whether that
+// was so before.
+func (h *header) EnableNormalizing() bool {
+	before := !h.is(namesKept)
+	h.state &^= namesKept
+	return before
+}
+
+// IsHTTP11 tells whether the protocol of the message is HTTP/1.1.
+func (h *header) IsHTTP11() bool { return !h.is(oldProtocol) }
+
+func (h *header) setVersion(version []byte) {
+	h.line[lineVersion] = h.store(h.line[lineVersion], version)
+	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
+}
+
+func (h *header) version() []byte {
+	if v := h.text(h.line[lineVersion]); v != nil {
+		return v
+	}
+	return strHTTP11
+}
+
+// setCoding keeps the Transfer-Encoding field in step with contentLength.
+func (h *header) setCoding(chunked bool) {
+	at := h.list.FindID(field.TransferEncoding, 0)
+	switch {
+	case chunked && at < 0:
+		h.append(key{field.TransferEncoding.Bytes(), field.TransferEncoding}, strChunked)
+	case !chunked && at >= 0:
+		h.removeID(field.TransferEncoding)
+	}
+}
+
+// peekCanonical is peek for a name that is taken to the letter.
+func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
+	k := keyOf(name)
+	if places[role][k.id].place != inList && string(name) == k.id.String() {
+		return h.peek(role, k)
+	}
+	i := h.list.Find(name, 0)
+	if i < 0 {
+		return nil
+	}
+	return h.list.Value(i)
+}
+
+// setCanonical is set for a name that is taken to the letter.
+func (h *header) setCanonical(role http1.Role, name, value []byte) {
+	before := h.is(namesKept)
+	h.state |= namesKept
+	h.set(role, keyOf(name), value)
+	h.setState(namesKept, before)
+}

@@ -1,0 +1,114 @@
+package fasthttp
+
+import (
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// collectCookies moves the cookies of a head that was received from list into
+// cookies. Until somebody asks for one they stay as they came.
+func (h *header) collectCookies(role http1.Role) {
+	if !h.is(rawCookies) {
+		return
+	}
+	h.state &^= rawCookies
+	id := cookieField(role)
+	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {
+		h.addCookies(role, h.list.Value(i))
+		h.list.Remove(i)
+	}
+}
+
+func cookieField(role http1.Role) field.ID {
+	if role == http1.Request {
+		return field.Cookie
+	}
+	return field.SetCookie
+}
+
+// addCookies takes in the value of a Cookie or Set-Cookie field. Cookies that
+// are there stay.
+func (h *header) addCookies(role http1.Role, value []byte) {
+	h.collectCookies(role)
+	from := h.cookies.Len()
+	if role == http1.Request {
+		parseRequestCookies(&h.cookies, value)
+	} else {
+		h.cookies.Add(setCookieName(value), value, field.Unknown, 0)
+	}
+	for i := from; i < h.cookies.Len(); i++ {
+		http1.Clean(h.cookies.Name(i))
+		http1.Clean(h.cookies.Value(i))
+	}
+}
+
+// setCookie gives the cookie name the value, in the place of an older one.
+func (h *header) setCookie(role http1.Role, name, value []byte) {
+	h.collectCookies(role)
+	i := h.cookies.Find(name, 0)
+	if i < 0 {
+		i = h.cookies.Add(name, value, field.Unknown, 0)
+		http1.Clean(h.cookies.Name(i))
+	} else {
+		h.cookies.SetValue(i, value, 0)
+	}
+	http1.Clean(h.cookies.Value(i))
+}
+
+// cookie returns the value of the first cookie with that name, or nil.
+func (h *header) cookie(role http1.Role, name []byte) []byte {
+	h.collectCookies(role)
+	i := h.cookies.Find(name, 0)
+	if i < 0 {
+		return nil
+	}
+	return h.cookies.Value(i)
+}
+
+func (h *header) delCookie(role http1.Role, name []byte) {
+	h.collectCookies(role)
+	for i := h.cookies.Find(name, 0); i >= 0; i = h.cookies.Find(name, i) {
+		h.cookies.Remove(i)
+	}
+}
+
+func (h *header) delAllCookies(role http1.Role) {
+	h.collectCookies(role)
+	h.cookies.Reset()
+}
+
+// peekCookies returns all cookies as one text, or nil.
+func (h *header) peekCookies(role http1.Role) []byte {
+	if h.is(rawCookies) && role == http1.Request {
+		if i := h.list.FindID(field.Cookie, 0); h.list.FindID(field.Cookie, i+1) < 0 {
+			return h.list.Value(i)
+		}
+	}
+	h.collectCookies(role)
+	if h.cookies.Len() == 0 {
+		return nil
+	}
+	text := h.scratch[scratchCookies][:0]
+	if role == http1.Request {
+		text = appendRequestCookies(text, &h.cookies)
+	} else {
+		for i := range h.cookies.Len() {
+			if i > 0 {
+				text = append(text, "; "...)
+			}
+			text = append(text, h.cookies.Value(i)...)
+		}
+	}
+	h.scratch[scratchCookies] = text
+	return text
+}
+
+// eachCookie calls yield for every cookie until it returns false.
+func (h *header) eachCookie(role http1.Role, yield func(name, value []byte) bool) {
+	h.collectCookies(role)
+	for i := range h.cookies.Len() {
+		if !yield(h.cookies.Name(i), h.cookies.Value(i)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package fasthttp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// begin makes the header ready for a new head.
+func (h *header) begin() {
+	h.reset()
+	h.head.Reset()
+	h.head.KeepNames = h.is(namesKept)
+}
+
+// feed reads a head from the beginning of b, which holds all of it that was
+// received so far, and returns its length, or 0 for need more. A head that is
+// complete was copied when feed returns.
+func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
+	if role == http1.Request {
+		n, err = h.head.ParseRequest(b, &h.list)
+	} else {
+		n, err = h.head.ParseResponse(b, &h.list)
+	}
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	h.list.Block = append(h.list.Block[:0], b[:n]...)
+	return n, h.adopt(role)
+}
+
+// adopt puts the fields of the head that was parsed, whose text is the block
+// of list, where they belong.
+func (h *header) adopt(role http1.Role) error {
+	h.list.KeepsPlace = true
+	h.list.Freeze()
+	h.state |= wasRead
+	h.line[lineVersion] = h.head.Version
+	if role == http1.Request {
+		h.line[lineMethod], h.line[lineTarget] = h.head.Method, h.head.Target
+	} else {
+		h.line[lineReason] = h.head.Reason
+	}
+	from := h.head.Version.Off + h.head.Version.Len
+	if role == http1.Response {
+		from = h.head.Reason.Off + h.head.Reason.Len
+	}
+	h.raw = rawFields(h.list.Block, from)
+
+	kept := 0
+	entries := h.list.Entries
+	for i := range entries {
+		e := &entries[i]
+		if h.place(role, e) {
+			if kept != i {
+				entries[kept] = *e
+			}
+			kept++
+		}
+	}
+	h.list.Entries = entries[:kept]
+	return h.adoptFacts(role)
+}
+
+// rawFields returns the span of the field lines that begin on the line behind
+// position from.
+func rawFields(b []byte, from uint32) field.Span {
+	for i := int(from); i < len(b); i++ {
+		if b[i] == '\n' {
+			return field.Span{Off: uint32(i + 1), Len: uint32(len(b) - i - 1)}
+		}
+	}
+	return field.Span{}
+}
+
+// place takes a received field to its place, and tells whether it stays in list.
+func (h *header) place(role http1.Role, e *field.Entry) (stays bool) {
+	w := places[role][e.ID]
+	if w.place == inList {
+		return true
+	}
+	switch w.place {
+	case inSlot:
+		h.slots[w.slot] = e.Value
+	case inCookies:
+		h.state |= rawCookies
+		return true
+	case inTrailers:
+		_ = h.addTrailers(h.list.Bytes(e.Value))
+	case isConnection:
+		return !ascii.EqualFold(h.list.Bytes(e.Value), strClose)
+	case isDate:
+		return true
+	}
+	return h.is(noSpecial)
+}
+
+// adoptFacts takes over what the head says of framing and connection.
+func (h *header) adoptFacts(role http1.Role) error {
+	f := &h.head
+	h.setState(oldProtocol, f.Minor == 0)
+	h.setState(closing, !f.KeepsAlive())
+	switch {
+	case f.Has(http1.HasCoding):
+		framing, err := f.Frame(role, http1.Exchange{})
+		if err != nil {
+			return err
+		}
+		if framing.Kind == http1.Chunks {
+			h.contentLength = -1
+			h.setCoding(true)
+		} else if framing.Kind == http1.UntilClose {
+			h.contentLength = -2
+		}
+		h.setState(closing, h.is(closing) || framing.MustClose)
+	case f.Has(http1.HasLength):
+		h.contentLength = int(f.ContentLength)
+		h.state |= hasLength
+	default:
+		h.contentLength = -2
+		if role == http1.Response && !bodiless(f.Status) {
+			h.state |= closing
+		}
+	}
+	return nil
+}
+
+// bodiless tells whether responses with this status never have content (RFC
+// 9110 sections 15.2, 15.3.5 and 15.4.5).
+func bodiless(status int) bool {
+	return status/100 == 1 || status == StatusNoContent || status == StatusNotModified
+}
+
+// read reads a head from r.
+func (h *header) read(role http1.Role, r *bufio.Reader) error {
+	h.begin()
+	err := h.readFrom(role, bufferedSource{r})
+	if err == nil {
+		return nil
+	}
+	h.reset()
+	if err == io.EOF {
+		return err
+	}
+	if _, ok := errors.AsType[*ErrNothingRead](err); ok {
+		return err
+	}
+	what := "request"
+	if role == http1.Response {
+		what = "response"
+	}
+	return headerError(what, err)
+}
+
+func isTooLarge(err error) bool {
+	return errors.Is(err, http1.ErrLongHead) || errors.Is(err, http1.ErrLongRequestLine) || errors.Is(err, http1.ErrManyFields)
+}
+
+// readFrom reads a head from in, however small the buffer of in is.
+func (h *header) readFrom(role http1.Role, in bufferedSource) error {
+	started := false
+	for {
+		b := in.peek()
+		if role == http1.Request && !started {
+			if n := http1.SkipEmptyLines(b); n > 0 {
+				in.discard(n)
+				b = b[n:]
+			}
+		}
+		if len(b) > 0 && string(b) != "\r" {
+			started = true
+			n, err := h.feed(role, b)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				in.discard(n)
+				return nil
+			}
+		}
+		switch err := in.fill(); {
+		case err == nil:
+		case err == bufio.ErrBufferFull:
+			return h.readLong(role, in)
+		case !started && err == io.EOF:
+			return err
+		case !started:
+			return &ErrNothingRead{err}
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		default:
+			return err
+		}
+	}
+}
+
+// readLong goes on with a head that is longer than the buffer of in: the block
+// of list takes the bytes so far.
+func (h *header) readLong(role http1.Role, in bufferedSource) error {
+	block := h.list.Block[:0]
+	for {
+		b := in.peek()
+		had := len(block)
+		block = append(block, b...)
+		var n int
+		var err error
+		if role == http1.Request {
+			n, err = h.head.ParseRequest(block, &h.list)
+		} else {
+			n, err = h.head.ParseResponse(block, &h.list)
+		}
+		h.list.Block = block[:0]
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			in.discard(n - had)
+			h.list.Block = block[:n]
+			return h.adopt(role)
+		}
+		in.discard(len(b))
+		if err := in.fill(); err == io.EOF {
+			return io.ErrUnexpectedEOF
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// rawHeaders returns the field lines that were received.
+func (h *header) rawHeaders() []byte { return h.text(h.raw) }
+
+// eachInOrder calls yield for the fields that were received, in the order in
+// which they came, until it returns false.
+func (h *header) eachInOrder(yield func(name, value []byte) bool) {
+	raw := append([]byte(nil), h.rawHeaders()...)
+	var fields field.List
+	head := http1.Head{KeepNames: h.is(namesKept), Limits: http1.Limits{Head: len(raw), Fields: len(raw)}}
+	if n, err := head.ParseTrailers(raw, &fields); n == 0 || err != nil {
+		return
+	}
+	fields.Block = raw
+	for i := range fields.Entries {
+		if !yield(fields.Name(i), fields.Value(i)) {
+			return
+		}
+	}
+}
+
+// headerError says that reading a head failed, and why.
+func headerError(what string, err error) error {
+	err = fmt.Errorf("error when reading %s headers: %w", what, err)
+	if isTooLarge(err) {
+		return &ErrSmallBuffer{err}
+	}
+	return err
+}

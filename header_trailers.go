@@ -1,0 +1,210 @@
+package fasthttp
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// notInTrailers are the fields that RFC 9110 section 6.5.1 keeps out of a
+// trailer section: those for framing, routing, request modifiers,
+// authentication, response control and for how to read the content.
+var notInTrailers = [256]bool{
+	field.TransferEncoding: true, field.ContentLength: true, field.Host: true, field.Trailer: true,
+	field.Connection: true, field.KeepAlive: true, field.Upgrade: true, field.ProxyConnection: true, field.Te: true,
+	field.Expect: true, field.MaxForwards: true, field.CacheControl: true, field.Pragma: true, field.Range: true,
+	field.IfMatch: true, field.IfNoneMatch: true, field.IfModifiedSince: true, field.IfUnmodifiedSince: true, field.IfRange: true,
+	field.Authorization: true, field.ProxyAuthorization: true, field.ProxyAuthenticate: true, field.WwwAuthenticate: true,
+	field.Cookie: true, field.SetCookie: true,
+	field.Age: true, field.Date: true, field.Expires: true, field.Location: true, field.RetryAfter: true, field.Vary: true,
+	field.ContentEncoding: true, field.ContentType: true, field.ContentRange: true,
+}
+
+// SetTrailer announces the names in a comma-separated list as trailer fields,
+// in the place of those announced before. Their values, set with Set or Add
+// before or after, are sent behind a chunked body instead of in the header.
+//
+// Fields that say how to frame, route, authenticate or read a message must
+// not come in a trailer (RFC 9110 section 6.5.1): they are left out, and
+// ErrBadTrailer is returned, as it is for what is no field name.
+func (h *header) SetTrailer(trailer string) error {
+	return h.setTrailers(bytesconv.Bytes(trailer))
+}
+
+// SetTrailerBytes is SetTrailer for a byte slice.
+func (h *header) SetTrailerBytes(trailer []byte) error { return h.setTrailers(trailer) }
+
+// AddTrailer is SetTrailer that keeps what was announced before.
+func (h *header) AddTrailer(trailer string) error {
+	return h.addTrailers(bytesconv.Bytes(trailer))
+}
+
+// AddTrailerBytes is AddTrailer for a byte slice.
+func (h *header) AddTrailerBytes(trailer []byte) error { return h.addTrailers(trailer) }
+
+func (h *header) setTrailers(list []byte) error {
+	h.trailers.Reset()
+	return h.addTrailers(list)
+}
+
+func (h *header) addTrailers(list []byte) (err error) {
+	for rest := list; rest != nil; {
+		var name []byte
+		name, rest = ascii.NextElement(rest)
+		if len(name) > 0 && !h.announce(keyOf(name)) {
+			err = ErrBadTrailer
+		}
+	}
+	return err
+}
+
+// announce takes in a trailer name, or tells that it must not be one.
+func (h *header) announce(k key) bool {
+	if notInTrailers[k.id] || !ascii.IsToken(k.name) {
+		return false
+	}
+	if h.trailers.FindFold(k.id, k.name, 0) < 0 {
+		i := h.trailers.Add(k.name, nil, k.id, 0)
+		if !h.is(namesKept) {
+			field.Normalize(h.trailers.Name(i))
+		}
+	}
+	return true
+}
+
+// isTrailer tells whether the field e of list is sent behind the body.
+func (h *header) isTrailer(e *field.Entry) bool {
+	return h.trailers.Len() > 0 && h.trailers.FindFold(e.ID, h.list.Bytes(e.Name), 0) >= 0
+}
+
+// trailerNames returns the value of the Trailer field, or nil.
+func (h *header) trailerNames() []byte {
+	if h.trailers.Len() == 0 {
+		return nil
+	}
+	h.scratch[scratchTrailerNames] = h.appendTrailerNames(h.scratch[scratchTrailerNames][:0])
+	return h.scratch[scratchTrailerNames]
+}
+
+func (h *header) appendTrailerNames(dst []byte) []byte {
+	for i := range h.trailers.Len() {
+		if i > 0 {
+			dst = append(dst, strCommaSpace...)
+		}
+		dst = append(dst, h.trailers.Name(i)...)
+	}
+	return dst
+}
+
+// Trailers returns an iterator over the names of the announced trailer
+// fields. A name is valid until the next step of the loop.
+func (h *header) Trailers() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range h.trailers.Len() {
+			if !yield(h.trailers.Name(i)) {
+				return
+			}
+		}
+	}
+}
+
+// VisitAllTrailer calls f for the name of every announced trailer field.
+// f must not keep the name.
+//
+// Deprecated: use Trailers.
+func (h *header) VisitAllTrailer(f func(value []byte)) {
+	for name := range h.Trailers() {
+		f(name)
+	}
+}
+
+// PeekTrailerKeys returns the names of the announced trailer fields. The
+// result is valid until the next call of a method whose name begins with Peek.
+func (h *header) PeekTrailerKeys() [][]byte {
+	h.peeked = h.peeked[:0]
+	for name := range h.Trailers() {
+		h.peeked = append(h.peeked, name)
+	}
+	return h.peeked
+}
+
+// TrailerHeader returns the trailer section as it goes behind a chunked body:
+// a line for each value of each announced name, and an empty line. The result
+// is valid until the message is changed or released.
+func (h *header) TrailerHeader() []byte {
+	h.scratch[scratchTrailers] = h.appendTrailers(h.scratch[scratchTrailers][:0])
+	return h.scratch[scratchTrailers]
+}
+
+func (h *header) appendTrailers(dst []byte) []byte {
+	for i := range h.trailers.Entries {
+		t := &h.trailers.Entries[i]
+		name := h.trailers.Bytes(t.Name)
+		for j := h.list.FindFold(t.ID, name, 0); j >= 0; j = h.list.FindFold(t.ID, name, j+1) {
+			dst = http1.AppendField(dst, name, h.list.Value(j))
+		}
+	}
+	return append(dst, strCRLF...)
+}
+
+// ReadTrailer reads the trailer section of a chunked message from r, up to
+// and with its empty line, and adds its fields to the header. It is limited to
+// 4 KiB and 100 fields.
+//
+// It returns io.EOF where r ends before the first byte, and an error that
+// wraps ErrBadTrailer where a field is there that must not come in a trailer.
+func (h *header) ReadTrailer(r *bufio.Reader) error {
+	in := bufferedSource{r}
+	for {
+		n, err := h.feedTrailers(in.peek())
+		if err != nil {
+			return fmt.Errorf("error when reading trailers: %w", err)
+		}
+		if n > 0 {
+			in.discard(n)
+			return nil
+		}
+		started := len(in.peek()) > 0
+		if err := in.fill(); err != nil {
+			if err == io.EOF && started {
+				err = io.ErrUnexpectedEOF
+			}
+			if err == io.EOF {
+				return err
+			}
+			return fmt.Errorf("error when reading trailers: %w", err)
+		}
+	}
+}
+
+// feedTrailers reads the trailer section at the beginning of b and returns its
+// length, or 0 for need more.
+func (h *header) feedTrailers(b []byte) (n int, err error) {
+	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
+		return 2, nil
+	}
+	head := http1.Head{
+		KeepNames: h.is(namesKept),
+		Limits:    http1.Limits{Head: http1.MaxTrailers, Fields: http1.MaxTrailerFields},
+	}
+	var fields field.List
+	n, err = head.ParseTrailers(b, &fields)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	fields.Block = b
+	for i := range fields.Entries {
+		k := key{fields.Name(i), fields.Entries[i].ID}
+		if !h.announce(k) {
+			return 0, ErrBadTrailer
+		}
+		h.append(k, fields.Value(i))
+	}
+	return n, nil
+}

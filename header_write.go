@@ -1,0 +1,199 @@
+package fasthttp
+
+import (
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// appendSlot appends the field of a slot where it has a value.
+func (h *header) appendSlot(dst []byte, slot int, id field.ID) []byte {
+	s := h.slots[slot]
+	if s.Len == 0 {
+		return dst
+	}
+	return http1.AppendKnown(dst, id, h.list.Bytes(s))
+}
+
+func appendLength(dst []byte, n int) []byte {
+	dst = append(dst, "Content-Length: "...)
+	dst = ascii.AppendUint(dst, n)
+	return append(dst, strCRLF...)
+}
+
+// appendList appends the fields of list that go into the header section.
+func (h *header) appendList(dst []byte, role http1.Role) []byte {
+	for i := range h.list.Entries {
+		e := &h.list.Entries[i]
+		if !h.listed(role, e) {
+			continue
+		}
+		value := h.list.Bytes(e.Value)
+		if e.ID != field.Unknown && !h.is(namesKept) {
+			dst = http1.AppendKnown(dst, e.ID, value)
+		} else {
+			dst = http1.AppendField(dst, h.list.Bytes(e.Name), value)
+		}
+	}
+	return dst
+}
+
+// listed tells whether the field e of list is written among the others:
+// cookies, trailers and a Date have their own places.
+func (h *header) listed(role http1.Role, e *field.Entry) bool {
+	if h.trailers.Len() > 0 && h.isTrailer(e) {
+		return false
+	}
+	if h.is(noSpecial) {
+		return true
+	}
+	switch places[role][e.ID].place {
+	case inCookies, isDate:
+		return false
+	}
+	return true
+}
+
+// appendEnd appends what comes last in every header section: the names of
+// trailers, the cookies, and whether the connection is closed.
+func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
+	if h.trailers.Len() > 0 {
+		dst = append(dst, "Trailer: "...)
+		dst = h.appendTrailerNames(dst)
+		dst = append(dst, strCRLF...)
+	}
+	h.collectCookies(role)
+	if h.cookies.Len() > 0 {
+		dst = h.appendCookies(dst, role)
+	}
+	if h.is(closing) && h.list.FindID(field.Connection, 0) < 0 {
+		dst = append(dst, "Connection: close\r\n"...)
+	}
+	return append(dst, strCRLF...)
+}
+
+func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
+	if role == http1.Response {
+		for i := range h.cookies.Len() {
+			dst = http1.AppendKnown(dst, field.SetCookie, h.cookies.Value(i))
+		}
+		return dst
+	}
+	dst = append(dst, "Cookie: "...)
+	from := len(dst)
+	dst = appendRequestCookies(dst, &h.cookies)
+	http1.Clean(dst[from:])
+	return append(dst, strCRLF...)
+}
+
+// each calls yield for every field of the header section until it returns
+// false, and says whether it never did. Values of slots come in the order of
+// first, then the names of trailers and the cookies in the order of the role,
+// then the others.
+func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool {
+	if !h.eachSpecial(role, yield) {
+		return false
+	}
+	for i := range h.list.Entries {
+		e := &h.list.Entries[i]
+		if places[role][e.ID].place == inCookies && !h.is(noSpecial) || h.isTrailer(e) {
+			continue
+		}
+		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {
+			return false
+		}
+	}
+	if h.is(closing) && h.list.FindID(field.Connection, 0) < 0 {
+		return yield(field.Connection.Bytes(), strClose)
+	}
+	return true
+}
+
+func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) bool) bool {
+	if h.is(noSpecial) {
+		return true
+	}
+	order := &specialOrder[role]
+	for _, id := range order {
+		w := places[role][id]
+		if w.place == inCookies {
+			if !h.yieldCookies(role, id, yield) {
+				return false
+			}
+			continue
+		}
+		value := h.peek(role, key{id.Bytes(), id})
+		if id == field.ContentType && role == http1.Response {
+			value = h.responseType()
+		}
+		if len(value) > 0 && !yield(id.Bytes(), value) {
+			return false
+		}
+	}
+	return true
+}
+
+// specialOrder is the order in which the fields that are not in list are visited.
+var specialOrder = [2][6]field.ID{
+	http1.Request:  {field.Host, field.ContentLength, field.ContentType, field.UserAgent, field.Trailer, field.Cookie},
+	http1.Response: {field.ContentLength, field.ContentType, field.ContentEncoding, field.Server, field.SetCookie, field.Trailer},
+}
+
+func (h *header) yieldCookies(role http1.Role, id field.ID, yield func(name, value []byte) bool) bool {
+	h.collectCookies(role)
+	if role == http1.Request {
+		if h.cookies.Len() == 0 {
+			return true
+		}
+		return yield(id.Bytes(), h.peekCookies(role))
+	}
+	for i := range h.cookies.Len() {
+		if !yield(id.Bytes(), h.cookies.Value(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// responseType returns the Content-Type of a response: the default where none
+// was set and none was forbidden.
+func (h *header) responseType() []byte {
+	if t := h.text(h.slots[slotContentType]); t != nil || h.is(noDefaultType) {
+		return t
+	}
+	return strTextPlain
+}
+
+// count returns the number of fields that each visits.
+func (h *header) count(role http1.Role) (n int) {
+	h.each(role, func(_, _ []byte) bool {
+		n++
+		return true
+	})
+	return n
+}
+
+// peekAll returns all values of the field k.
+func (h *header) peekAll(role http1.Role, k key) [][]byte {
+	h.peeked = h.peeked[:0]
+	if places[role][k.id].place != inList {
+		if v := h.peek(role, k); len(v) > 0 && h.list.FindID(k.id, 0) < 0 {
+			h.peeked = append(h.peeked, v)
+			return h.peeked
+		}
+	}
+	for i := h.find(k, 0); i >= 0; i = h.find(k, i+1) {
+		h.peeked = append(h.peeked, h.list.Value(i))
+	}
+	return h.peeked
+}
+
+// peekKeys returns the names of all fields that each visits.
+func (h *header) peekKeys(role http1.Role) [][]byte {
+	h.peeked = h.peeked[:0]
+	h.each(role, func(name, _ []byte) bool {
+		h.peeked = append(h.peeked, name)
+		return true
+	})
+	return h.peeked
+}

@@ -1,0 +1,50 @@
+package http1
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// CheckTarget tells whether a request target has one of the four forms of RFC
+// 9112 section 3.2, and the one that its method asks for.
+func CheckTarget(method, target []byte) error {
+	if string(method) == "CONNECT" {
+		if colon := bytes.LastIndexByte(target, ':'); colon <= 0 || colon == len(target)-1 || !ValidHost(target) {
+			return ErrTarget
+		}
+		return nil
+	}
+	switch {
+	case len(target) == 0:
+		return ErrEmptyTarget
+	case target[0] == '/':
+		return nil
+	case target[0] == '*':
+		if len(target) > 1 || string(method) != "OPTIONS" {
+			return ErrTarget
+		}
+		return nil
+	}
+	return checkAbsolute(target)
+}
+
+// checkAbsolute checks the scheme and the authority of an absolute URI.
+func checkAbsolute(target []byte) error {
+	scheme, rest, found := bytes.Cut(target, []byte("://"))
+	if !found || len(scheme) == 0 || !ascii.Is(scheme[0], ascii.Alpha) {
+		return ErrTarget
+	}
+	for _, c := range scheme {
+		if !ascii.Is(c, ascii.Alpha|ascii.Digit) && c != '+' && c != '-' && c != '.' {
+			return ErrTarget
+		}
+	}
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if len(rest) == 0 || !ValidHost(rest) {
+		return ErrTarget
+	}
+	return nil
+}

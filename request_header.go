@@ -1,0 +1,381 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// RequestHeader is the head of a request: the request line and the fields.
+//
+// The zero value is "GET / HTTP/1.1" without fields. Slices that its methods
+// return belong to the header: they are valid until the field is changed or
+// the request is released, which for a request of a server is when its handler
+// returns.
+//
+// A RequestHeader must not be copied (use CopyTo) nor used by more than one
+// goroutine at a time; even reading may change it, since cookies are parsed on
+// first use.
+type RequestHeader struct {
+	header
+}
+
+// Method returns the method, GET by default.
+func (h *RequestHeader) Method() []byte {
+	if m := h.text(h.line[lineMethod]); m != nil {
+		return m
+	}
+	return strMethodGet
+}
+
+// SetMethod sets the method.
+func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(bytesconv.Bytes(method)) }
+
+// SetMethodBytes sets the method.
+func (h *RequestHeader) SetMethodBytes(method []byte) {
+	h.line[lineMethod] = h.store(h.line[lineMethod], method)
+}
+
+// IsGet tells whether the method is GET.
+func (h *RequestHeader) IsGet() bool { return string(h.Method()) == MethodGet }
+
+// IsPost tells whether the method is POST.
+func (h *RequestHeader) IsPost() bool { return string(h.Method()) == MethodPost }
+
+// IsPut tells whether the method is PUT.
+func (h *RequestHeader) IsPut() bool { return string(h.Method()) == MethodPut }
+
+// IsHead tells whether the method is HEAD.
+func (h *RequestHeader) IsHead() bool { return string(h.Method()) == MethodHead }
+
+// IsDelete tells whether the method is DELETE.
+func (h *RequestHeader) IsDelete() bool { return string(h.Method()) == MethodDelete }
+
+// IsConnect tells whether the method is CONNECT.
+func (h *RequestHeader) IsConnect() bool { return string(h.Method()) == MethodConnect }
+
+// IsOptions tells whether the method is OPTIONS.
+func (h *RequestHeader) IsOptions() bool { return string(h.Method()) == MethodOptions }
+
+// IsTrace tells whether the method is TRACE.
+func (h *RequestHeader) IsTrace() bool { return string(h.Method()) == MethodTrace }
+
+// IsPatch tells whether the method is PATCH.
+func (h *RequestHeader) IsPatch() bool { return string(h.Method()) == MethodPatch }
+
+// IsQuery tells whether the method is QUERY.
+func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
+
+// RequestURI returns the request target as it stands in the request line, "/"
+// by default.
+func (h *RequestHeader) RequestURI() []byte {
+	if t := h.text(h.line[lineTarget]); t != nil {
+		return t
+	}
+	return strSlash
+}
+
+// SetRequestURI sets the request target, which must be percent-encoded as it
+// has to be on the wire. URI.RequestURI makes one.
+func (h *RequestHeader) SetRequestURI(requestURI string) {
+	h.SetRequestURIBytes(bytesconv.Bytes(requestURI))
+}
+
+// SetRequestURIBytes is SetRequestURI for a byte slice.
+func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
+	h.line[lineTarget] = h.store(h.line[lineTarget], requestURI)
+}
+
+// Protocol returns the protocol, HTTP/1.1 by default.
+func (h *RequestHeader) Protocol() []byte { return h.version() }
+
+// SetProtocol sets the protocol of the request line.
+func (h *RequestHeader) SetProtocol(protocol string) { h.setVersion(bytesconv.Bytes(protocol)) }
+
+// SetProtocolBytes sets the protocol of the request line.
+func (h *RequestHeader) SetProtocolBytes(protocol []byte) { h.setVersion(protocol) }
+
+// Host returns the value of the Host field.
+func (h *RequestHeader) Host() []byte { return h.text(h.slots[slotHost]) }
+
+// SetHost sets the Host field.
+func (h *RequestHeader) SetHost(host string) { h.SetHostBytes(bytesconv.Bytes(host)) }
+
+// SetHostBytes sets the Host field.
+func (h *RequestHeader) SetHostBytes(host []byte) {
+	h.slots[slotHost] = h.store(h.slots[slotHost], host)
+}
+
+// UserAgent returns the value of the User-Agent field.
+func (h *RequestHeader) UserAgent() []byte { return h.text(h.slots[slotUserAgent]) }
+
+// SetUserAgent sets the User-Agent field.
+func (h *RequestHeader) SetUserAgent(userAgent string) {
+	h.SetUserAgentBytes(bytesconv.Bytes(userAgent))
+}
+
+// SetUserAgentBytes sets the User-Agent field.
+func (h *RequestHeader) SetUserAgentBytes(userAgent []byte) {
+	h.slots[slotUserAgent] = h.store(h.slots[slotUserAgent], userAgent)
+}
+
+// Referer returns the value of the Referer field.
+func (h *RequestHeader) Referer() []byte { return h.peekID(field.Referer) }
+
+// SetReferer sets the Referer field.
+func (h *RequestHeader) SetReferer(referer string) { h.setID(field.Referer, bytesconv.Bytes(referer)) }
+
+// SetRefererBytes sets the Referer field.
+func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setID(field.Referer, referer) }
+
+// ContentType returns the value of the Content-Type field.
+func (h *RequestHeader) ContentType() []byte { return h.text(h.slots[slotContentType]) }
+
+// ContentEncoding returns the value of the Content-Encoding field.
+func (h *RequestHeader) ContentEncoding() []byte { return h.peekID(field.ContentEncoding) }
+
+// SetContentEncoding sets the Content-Encoding field.
+func (h *RequestHeader) SetContentEncoding(contentEncoding string) {
+	h.setID(field.ContentEncoding, bytesconv.Bytes(contentEncoding))
+}
+
+// SetContentEncodingBytes sets the Content-Encoding field.
+func (h *RequestHeader) SetContentEncodingBytes(contentEncoding []byte) {
+	h.setID(field.ContentEncoding, contentEncoding)
+}
+
+func (h *RequestHeader) peekID(id field.ID) []byte {
+	return h.peek(http1.Request, key{id.Bytes(), id})
+}
+
+func (h *RequestHeader) setID(id field.ID, value []byte) {
+	h.set(http1.Request, key{id.Bytes(), id}, value)
+}
+
+// ContentLength returns the length of the content in bytes: -1 where the body
+// is chunked, -2 where a request that was read says nothing of a body.
+func (h *RequestHeader) ContentLength() int { return h.contentLength }
+
+// SetContentLength sets the Content-Length field. A negative length stands for
+// "Transfer-Encoding: chunked".
+func (h *RequestHeader) SetContentLength(contentLength int) {
+	h.contentLength = contentLength
+	h.setState(hasLength, contentLength >= 0)
+	h.setCoding(contentLength < 0)
+}
+
+// SetByteRange asks for a range of bytes: "Range: bytes=startPos-endPos". With
+// a negative endPos the range goes to the end; with a negative startPos it is
+// the last -startPos bytes.
+func (h *RequestHeader) SetByteRange(startPos, endPos int) {
+	var text [48]byte
+	b := append(text[:0], "bytes="...)
+	if startPos < 0 {
+		b = append(b, '-')
+		b = ascii.AppendUint(b, -startPos)
+	} else {
+		b = ascii.AppendUint(b, startPos)
+		b = append(b, '-')
+		if endPos >= 0 {
+			b = ascii.AppendUint(b, endPos)
+		}
+	}
+	h.setID(field.Range, b)
+}
+
+// SetMultipartFormBoundary sets the Content-Type to multipart/form-data with
+// the boundary.
+func (h *RequestHeader) SetMultipartFormBoundary(boundary string) {
+	h.SetMultipartFormBoundaryBytes(bytesconv.Bytes(boundary))
+}
+
+// SetMultipartFormBoundaryBytes is SetMultipartFormBoundary for a byte slice.
+func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
+	value := append([]byte(nil), strMultipartForm...)
+	value = append(value, "; boundary="...)
+	h.SetContentTypeBytes(append(value, boundary...))
+}
+
+// MultipartFormBoundary returns the boundary parameter of a Content-Type of
+// multipart/form-data, or nil.
+func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
+	contentType := h.ContentType()
+	if len(contentType) < len(strMultipartForm) || !ascii.EqualFold(contentType[:len(strMultipartForm)], strMultipartForm) {
+		return nil
+	}
+	rest := contentType[len(strMultipartForm):]
+	if len(rest) == 0 || rest[0] != ';' {
+		return nil
+	}
+	for len(rest) > 0 {
+		var param []byte
+		param, rest, _ = bytes.Cut(rest[1:], []byte(";"))
+		if len(rest) > 0 {
+			rest = contentType[len(contentType)-len(rest)-1:]
+		}
+		name, value, _ := bytes.Cut(ascii.Trim(param), []byte("="))
+		if !ascii.EqualFoldString(name, "boundary") {
+			continue
+		}
+		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		}
+		return value
+	}
+	return nil
+}
+
+// HasAcceptEncoding tells whether the client accepts the coding: it stands in
+// Accept-Encoding without a quality of 0 (RFC 9110 section 12.5.3).
+func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
+	return h.HasAcceptEncodingBytes(bytesconv.Bytes(acceptEncoding))
+}
+
+// HasAcceptEncodingBytes is HasAcceptEncoding for a byte slice.
+func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
+	for i := h.list.FindID(field.AcceptEncoding, 0); i >= 0; i = h.list.FindID(field.AcceptEncoding, i+1) {
+		for rest := h.list.Value(i); rest != nil; {
+			var e []byte
+			e, rest = ascii.NextElement(rest)
+			coding, params, _ := bytes.Cut(e, []byte(";"))
+			if ascii.EqualFold(ascii.Trim(coding), acceptEncoding) {
+				return !zeroQuality(params)
+			}
+		}
+	}
+	return false
+}
+
+// zeroQuality tells whether the parameters of a list element say q=0.
+func zeroQuality(params []byte) bool {
+	for len(params) > 0 {
+		var p []byte
+		p, params, _ = bytes.Cut(params, []byte(";"))
+		name, value, ok := bytes.Cut(p, []byte("="))
+		if !ok || !ascii.EqualFoldString(ascii.Trim(name), "q") {
+			continue
+		}
+		for _, c := range ascii.Trim(value) {
+			if c != '0' && c != '.' {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// DisableSpecialHeader makes the header write exactly the fields that were
+// set, in their order, and none by itself: no default Host, Content-Type,
+// Content-Length and so on. It returns whether that was otherwise before.
+// Only who has to control the case and order of all fields needs it.
+func (h *RequestHeader) DisableSpecialHeader() bool {
+	before := !h.is(noSpecial)
+	h.state |= noSpecial
+	return before
+}
+
+// EnableSpecialHeader undoes DisableSpecialHeader and returns whether it was
+// in force.
+func (h *RequestHeader) EnableSpecialHeader() bool {
+	before := h.is(noSpecial)
+	h.state &^= noSpecial
+	return before
+}
+
+// Reset empties the header. What EnableNormalizing and its like set stays.
+func (h *RequestHeader) Reset() { h.reset() }
+
+// CopyTo makes dst a copy of the header.
+func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
+
+// Read reads a head from r, up to and with its empty line.
+//
+// The request line must be shorter than 16 KiB, the head than 64 KiB, and it
+// must not have more than 500 fields: Read returns an ErrSmallBuffer otherwise.
+// It returns io.EOF where r ends before the first byte, and an error that wraps
+// io.ErrUnexpectedEOF where it ends later. After an error the header is empty.
+func (h *RequestHeader) Read(r *bufio.Reader) error {
+	if err := h.read(http1.Request, r); err != nil {
+		return err
+	}
+	if err := h.check(); err != nil {
+		h.reset()
+		return headerError("request", err)
+	}
+	return nil
+}
+
+// check tells what is wrong with a request that was read and whose lines are
+// well-formed: its target (RFC 9112 section 3.2) or its Host (section 3.2 and
+// RFC 9110 section 7.2).
+func (h *RequestHeader) check() error {
+	if err := http1.CheckTarget(h.Method(), h.RequestURI()); err != nil {
+		return err
+	}
+	switch {
+	case !h.head.Has(http1.HasHost) && h.head.Minor > 0,
+		h.head.Has(http1.ManyHosts),
+		h.head.Has(http1.HasHost) && !http1.ValidHost(h.Host()):
+		return http1.ErrHost
+	}
+	return nil
+}
+
+// RawHeaders returns the field lines of a request that was read, up to and
+// with the empty line. Names in them are normalised unless that is switched
+// off. It is empty for a header that was not read.
+func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
+
+// AppendBytes appends the head as it goes on the wire.
+func (h *RequestHeader) AppendBytes(dst []byte) []byte {
+	dst = http1.AppendRequestLine(dst, h.Method(), h.RequestURI(), h.Protocol())
+	if h.is(noSpecial) {
+		return append(h.appendList(dst, http1.Request), strCRLF...)
+	}
+	dst = h.appendSlot(dst, slotUserAgent, field.UserAgent)
+	dst = h.appendSlot(dst, slotHost, field.Host)
+	dst = h.appendSlot(dst, slotContentType, field.ContentType)
+	if h.is(hasLength) {
+		if h.slots[slotContentType].Len == 0 && h.contentLength > 0 && !h.is(noDefaultType) {
+			dst = http1.AppendKnown(dst, field.ContentType, strOctetStream)
+		}
+		if h.contentLength > 0 || !h.ignoresBody() {
+			dst = appendLength(dst, h.contentLength)
+		}
+	}
+	dst = h.appendList(dst, http1.Request)
+	return h.appendEnd(dst, http1.Request)
+}
+
+// ignoresBody tells whether a request with this method says nothing of a body
+// unless it has one.
+func (h *RequestHeader) ignoresBody() bool { return h.IsGet() || h.IsHead() }
+
+// Header returns the head as it goes on the wire, without the fields that are
+// announced as trailers. The result is valid until the header is changed or
+// released.
+func (h *RequestHeader) Header() []byte {
+	h.scratch[scratchHead] = h.AppendBytes(h.scratch[scratchHead][:0])
+	return h.scratch[scratchHead]
+}
+
+// String returns the head as it goes on the wire.
+func (h *RequestHeader) String() string { return string(h.Header()) }
+
+// Write writes the head to w, without flushing it.
+func (h *RequestHeader) Write(w *bufio.Writer) error {
+	_, err := w.Write(h.Header())
+	return err
+}
+
+// WriteTo writes the head to w.
+func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(h.Header())
+	return int64(n), err
+}

@@ -1,0 +1,203 @@
+package fasthttp
+
+import (
+	"bufio"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// ResponseHeader is the head of a response: the status line and the fields.
+//
+// The zero value is "HTTP/1.1 200 OK" without fields. Slices that its methods
+// return belong to the header: they are valid until the field is changed or
+// the response is released.
+//
+// A ResponseHeader must not be copied (use CopyTo) nor used by more than one
+// goroutine at a time.
+type ResponseHeader struct {
+	header
+	status int
+}
+
+// StatusCode returns the status code, 200 by default.
+func (h *ResponseHeader) StatusCode() int {
+	if h.status == 0 {
+		return StatusOK
+	}
+	return h.status
+}
+
+// SetStatusCode sets the status code.
+func (h *ResponseHeader) SetStatusCode(statusCode int) { h.status = max(statusCode, 0) }
+
+// StatusMessage returns the reason phrase of the status line where one was set
+// or received, else nil: StatusMessage(code) is written then.
+func (h *ResponseHeader) StatusMessage() []byte { return h.text(h.line[lineReason]) }
+
+// SetStatusMessage sets the reason phrase of the status line.
+func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
+	h.line[lineReason] = h.store(h.line[lineReason], statusMessage)
+}
+
+// Protocol returns the protocol, HTTP/1.1 by default.
+func (h *ResponseHeader) Protocol() []byte { return h.version() }
+
+// SetProtocol sets the protocol of the status line.
+func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setVersion(protocol) }
+
+// Server returns the value of the Server field.
+func (h *ResponseHeader) Server() []byte { return h.text(h.slots[slotServer]) }
+
+// SetServer sets the Server field.
+func (h *ResponseHeader) SetServer(server string) { h.SetServerBytes(bytesconv.Bytes(server)) }
+
+// SetServerBytes sets the Server field.
+func (h *ResponseHeader) SetServerBytes(server []byte) {
+	h.slots[slotServer] = h.store(h.slots[slotServer], server)
+}
+
+// ContentType returns the value of the Content-Type field, which is
+// "text/plain; charset=utf-8" where none was set, unless
+// SetNoDefaultContentType says otherwise.
+func (h *ResponseHeader) ContentType() []byte { return h.responseType() }
+
+// ContentEncoding returns the value of the Content-Encoding field.
+func (h *ResponseHeader) ContentEncoding() []byte { return h.text(h.slots[slotContentEncoding]) }
+
+// SetContentEncoding sets the Content-Encoding field.
+func (h *ResponseHeader) SetContentEncoding(contentEncoding string) {
+	h.SetContentEncodingBytes(bytesconv.Bytes(contentEncoding))
+}
+
+// SetContentEncodingBytes sets the Content-Encoding field.
+func (h *ResponseHeader) SetContentEncodingBytes(contentEncoding []byte) {
+	h.slots[slotContentEncoding] = h.store(h.slots[slotContentEncoding], contentEncoding)
+}
+
+// ContentLength returns the length of the content in bytes: -1 where the body
+// is chunked, -2 where it ends with the connection.
+func (h *ResponseHeader) ContentLength() int { return h.contentLength }
+
+// SetContentLength sets the Content-Length field; -1 stands for
+// "Transfer-Encoding: chunked", -2 for a body that ends with the connection.
+// It does nothing for a status that has no content.
+func (h *ResponseHeader) SetContentLength(contentLength int) {
+	if bodiless(h.StatusCode()) {
+		return
+	}
+	h.contentLength = contentLength
+	h.setState(hasLength, contentLength >= 0)
+	h.setCoding(contentLength == -1)
+	if contentLength < -1 {
+		h.contentLength = -2
+		h.SetConnectionClose()
+	}
+}
+
+// SetContentRange sets "Content-Range: bytes startPos-endPos/contentLength".
+func (h *ResponseHeader) SetContentRange(startPos, endPos, contentLength int) {
+	var text [72]byte
+	b := append(text[:0], "bytes "...)
+	b = ascii.AppendUint(b, max(startPos, 0))
+	b = append(b, '-')
+	b = ascii.AppendUint(b, max(endPos, 0))
+	b = append(b, '/')
+	b = ascii.AppendUint(b, max(contentLength, 0))
+	h.setID(field.ContentRange, b)
+}
+
+// SetLastModified sets the Last-Modified field.
+func (h *ResponseHeader) SetLastModified(t time.Time) {
+	var text [32]byte
+	h.setID(field.LastModified, AppendHTTPDate(text[:0], t))
+}
+
+func (h *ResponseHeader) setID(id field.ID, value []byte) {
+	h.set(http1.Response, key{id.Bytes(), id}, value)
+}
+
+// Reset empties the header. What EnableNormalizing and its like set stays.
+func (h *ResponseHeader) Reset() {
+	h.reset()
+	h.status = 0
+}
+
+// CopyTo makes dst a copy of the header.
+func (h *ResponseHeader) CopyTo(dst *ResponseHeader) {
+	h.copyTo(&dst.header)
+	dst.status = h.status
+}
+
+// Read reads a head from r, up to and with its empty line.
+//
+// The head must be shorter than 64 KiB, and it must not have more than 500
+// fields: Read returns an ErrSmallBuffer otherwise. It returns io.EOF where r
+// ends before the first byte, and an error that wraps io.ErrUnexpectedEOF
+// where it ends later. After an error the header is empty.
+func (h *ResponseHeader) Read(r *bufio.Reader) error {
+	h.status = 0
+	if err := h.read(http1.Response, r); err != nil {
+		return err
+	}
+	h.status = h.head.Status
+	return nil
+}
+
+// AppendBytes appends the head as it goes on the wire. Date is the current time.
+func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
+	status := h.StatusCode()
+	if reason := h.StatusMessage(); reason == nil && h.line[lineVersion].Len == 0 {
+		dst = appendStatusLine(dst, status)
+	} else {
+		if reason == nil {
+			reason = bytesconv.Bytes(StatusMessage(status))
+		}
+		dst = http1.AppendStatusLine(dst, h.Protocol(), status, reason)
+	}
+	dst = h.appendSlot(dst, slotServer, field.Server)
+	if !h.is(noDefaultDate) {
+		dst = append(dst, "Date: "...)
+		dst = append(dst, clock.Date()...)
+		dst = append(dst, strCRLF...)
+	}
+	if h.slots[slotContentType].Len > 0 || h.contentLength != 0 {
+		if t := h.responseType(); t != nil {
+			dst = http1.AppendKnown(dst, field.ContentType, t)
+		}
+	}
+	dst = h.appendSlot(dst, slotContentEncoding, field.ContentEncoding)
+	if h.is(hasLength) && !bodiless(status) {
+		dst = appendLength(dst, h.contentLength)
+	}
+	dst = h.appendList(dst, http1.Response)
+	return h.appendEnd(dst, http1.Response)
+}
+
+// Header returns the head as it goes on the wire, without the fields that are
+// announced as trailers. The result is valid until the header is changed or
+// released.
+func (h *ResponseHeader) Header() []byte {
+	h.scratch[scratchHead] = h.AppendBytes(h.scratch[scratchHead][:0])
+	return h.scratch[scratchHead]
+}
+
+// String returns the head as it goes on the wire.
+func (h *ResponseHeader) String() string { return string(h.Header()) }
+
+// Write writes the head to w, without flushing it.
+func (h *ResponseHeader) Write(w *bufio.Writer) error {
+	_, err := w.Write(h.Header())
+	return err
+}
+
+// WriteTo writes the head to w.
+func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(h.Header())
+	return int64(n), err
+}
