@@ -21,7 +21,7 @@ const (
 	HasCoding                     // any Transfer-Encoding
 	IsChunked                     // chunked is the last transfer coding
 	OtherCoding                   // a transfer coding other than chunked
-	Identity                      // that other coding is the old "identity"
+	Identity                      // every other coding is the old "identity"
 	Close                         // Connection: close
 	KeepAlive                     // Connection: keep-alive
 	Upgrade                       // Connection: upgrade
@@ -98,10 +98,14 @@ func (f *Facts) noteCoding(list []byte) error {
 			if ascii.EqualFoldString(name, "chunked") {
 				return ErrTransferEncoding
 			}
-			f.Flags |= OtherCoding
-			if ascii.EqualFoldString(coding, "identity") {
+			// a message is as it was sent only where no other coding stands with it
+			switch identity := ascii.EqualFoldString(coding, "identity"); {
+			case !identity:
+				f.Flags &^= Identity
+			case !f.Has(OtherCoding):
 				f.Flags |= Identity
 			}
+			f.Flags |= OtherCoding
 		}
 	}
 	if !f.Has(IsChunked | OtherCoding) {
