@@ -1,0 +1,214 @@
+package http1
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// facts parses a request head of the given field lines.
+func facts(t *testing.T, lines string) (*Head, error) {
+	t.Helper()
+	h := new(Head)
+	raw := "POST / HTTP/1.1\r\n" + lines + "\r\n"
+	n, err := h.ParseRequest([]byte(raw), new(field.List))
+	if err == nil && n != len(raw) {
+		t.Fatalf("%q: read %d of %d bytes", lines, n, len(raw))
+	}
+	return h, err
+}
+
+// known failure 5
+func TestConnectionIsAListOfTokensOverAllItsLines(t *testing.T) {
+	for lines, want := range map[string]Flags{
+		"":                                        0,
+		"Connection: close\r\n":                   Close,
+		"Connection:close\r\n":                    Close,
+		"CONNECTION: CLOSE\r\n":                   Close,
+		"Connection: \tclose\t \r\n":              Close,
+		"Connection: keep-alive\r\n":              KeepAlive,
+		"Connection: Keep-Alive\r\n":              KeepAlive,
+		"Connection: upgrade\r\n":                 Upgrade,
+		"Connection: Upgrade, HTTP2-Settings\r\n": Upgrade,
+		"Connection: keep-alive, Upgrade\r\n":     KeepAlive | Upgrade,
+		"Connection: TE,close,TE\r\n":             Close,
+		"Connection: ,,close,,\r\n":               Close,
+		"Connection: , \r\n":                      0,
+		"Connection:\r\n":                         0,
+		"Connection: x\r\nConnection: close\r\n":  Close,
+		"Connection: keep-alive\r\nA: b\r\nconnection: close\r\n": KeepAlive | Close,
+		"Connection: upgrade\r\nConnection: x, keep-alive\r\n":    Upgrade | KeepAlive,
+		"Connection: close\r\nConnection: \r\n":                   Close,
+		"Connection: closed, xclose, close-x\r\n":                 0,
+		"Connection: close keep-alive\r\n":                        0,
+		"Connection: close;q=1\r\n":                               0,
+		"Connection: \"close\"\r\n":                               0,
+		"Connection: keep_alive, keepalive, keep-alivee\r\n":      0,
+		"X-Connection: close\r\n":                                 0,
+		"Proxy-Connection: close\r\nKeep-Alive: timeout=5\r\n":    0,
+	} {
+		h, err := facts(t, lines)
+		if got := h.Flags & (Close | KeepAlive | Upgrade); err != nil || got != want {
+			t.Errorf("%q: %x, %v, want %x", lines, got, err, want)
+		}
+	}
+}
+
+func TestConnectionFlagsReadsOneList(t *testing.T) {
+	for list, want := range map[string]Flags{
+		"":                              0,
+		"keep-alive":                    KeepAlive,
+		"close":                         Close,
+		" Close\t,  uPGRADE,foo":        Close | Upgrade,
+		"keep-alive,close,upgrade,":     KeepAlive | Close | Upgrade,
+		"keep-alive\x00":                0,
+		"keep-alive,\xffclose,clos\xe9": KeepAlive,
+	} {
+		if got := ConnectionFlags([]byte(list)); got != want {
+			t.Errorf("%q: %x, want %x", list, got, want)
+		}
+	}
+	if got := ConnectionFlags(nil); got != 0 {
+		t.Errorf("no list at all: %x", got)
+	}
+}
+
+// known failure 6
+func TestExpectations(t *testing.T) {
+	for lines, want := range map[string]Flags{
+		"":                                       0,
+		"Expect: 100-continue\r\n":               Expect100,
+		"expect: 100-CONTINUE\r\n":               Expect100,
+		"Expect: \t100-Continue \r\n":            Expect100,
+		"Expect: 100-continue,\r\n":              Expect100,
+		"Expect: 100-continue, 100-continue\r\n": Expect100,
+		"Expect:\r\n":                            0,
+		"Expect: ,\r\n":                          0,
+		"Expect: 100\r\n":                        ExpectOther,
+		"Expect: 100-continues\r\n":              ExpectOther,
+		"Expect: 100-continue;q=1\r\n":           ExpectOther,
+		"Expect: 100-continue=x\r\n":             ExpectOther,
+		"Expect: 200-ok\r\n":                     ExpectOther,
+		"Expect: 100-continue, x=\"a,b\"\r\n":    Expect100 | ExpectOther,
+		"Expect: x\r\nExpect: 100-continue\r\n":  Expect100 | ExpectOther,
+		"Expect: \"100-continue\"\r\n":           ExpectOther,
+	} {
+		h, err := facts(t, lines)
+		if got := h.Flags & (Expect100 | ExpectOther); err != nil || got != want {
+			t.Errorf("%q: %x, %v, want %x", lines, got, err, want)
+		}
+	}
+}
+
+// known failure 9
+func TestTransferCodingsAreAList(t *testing.T) {
+	const te = "Transfer-Encoding: "
+	for _, c := range []struct {
+		lines string
+		want  Flags
+		err   error
+	}{
+		{te + "chunked\r\n", IsChunked, nil},
+		{te + "CHUNKED\r\n", IsChunked, nil},
+		{te + " ,\t, chunked ,,\r\n", IsChunked, nil},
+		{te + "gzip\r\n", OtherCoding, nil},
+		{te + "gzip, chunked\r\n", OtherCoding | IsChunked, nil},
+		{te + "gzip\r\n" + te + "chunked\r\n", OtherCoding | IsChunked, nil},
+		{te + "gzip;level=9, deflate , chunked\r\n", OtherCoding | IsChunked, nil},
+		{te + "identity\r\n", OtherCoding | Identity, nil},
+		{te + "IDENTITY, chunked\r\n", OtherCoding | Identity | IsChunked, nil},
+		{te + "identity;q=1\r\n", OtherCoding, nil},
+		{te + "identity, x\r\n", OtherCoding, nil},
+		{te + "x\r\n" + te + "identity\r\n", OtherCoding, nil},
+		{te + "trailers\r\n", OtherCoding, nil},
+		// a comma inside a quoted parameter does not begin another coding
+		{te + "x;p=\"a, chunked\"\r\n", OtherCoding, nil},
+		{te + "x;p=\"a\\\", chunked\"\r\n", OtherCoding, nil},
+		{te + "x;p=\"a, b\", chunked\r\n", OtherCoding | IsChunked, nil},
+		{te + "x;p=\"a\\\\\", chunked\r\n", OtherCoding | IsChunked, nil},
+		{te + "x;p=\"never ends, chunked\r\n", OtherCoding, nil},
+		// near misses of the name
+		{te + "chunke\r\n", OtherCoding, nil},
+		{te + "chunkedd\r\n", OtherCoding, nil},
+		{te + "x-chunked\r\n", OtherCoding, nil},
+		{te + "gzip chunked\r\n", OtherCoding, nil},
+
+		{te + "\r\n", 0, ErrTransferEncoding},
+		{te + ", ,\r\n", 0, ErrTransferEncoding},
+		{te + "chunked, chunked\r\n", 0, ErrTransferEncoding},
+		{te + "chunked, gzip\r\n", 0, ErrTransferEncoding},
+		{te + "chunked\r\n" + te + "gzip\r\n", 0, ErrTransferEncoding},
+		{te + "chunked\r\nA: b\r\n" + te + "CHUNKED\r\n", 0, ErrTransferEncoding},
+		{te + "gzip, chunked, gzip\r\n", 0, ErrTransferEncoding},
+		{te + "chunked;q=1\r\n", 0, ErrTransferEncoding},
+		{te + "chunked ; q=1\r\n", 0, ErrTransferEncoding},
+		{te + "chunked chunked\r\n", 0, ErrTransferEncoding},
+		{te + "\"chunked\"\r\n", 0, ErrTransferEncoding},
+		{te + "gzip, ;q=1\r\n", 0, ErrTransferEncoding},
+		{te + "gzip, \"x\", chunked\r\n", 0, ErrTransferEncoding},
+		{te + "\xffchunked\r\n", 0, ErrTransferEncoding},
+		{te + "\x0bchunked\r\n", 0, ErrFieldValue},
+	} {
+		h, err := facts(t, c.lines)
+		if c.err != nil {
+			if !errors.Is(err, c.err) {
+				t.Errorf("%q: %v, want %v", c.lines, err, c.err)
+			}
+			continue
+		}
+		if got := h.Flags; err != nil || got != c.want|HasCoding {
+			t.Errorf("%q: %x, %v, want %x", c.lines, got, err, c.want|HasCoding)
+		}
+	}
+}
+
+func TestOtherFacts(t *testing.T) {
+	for _, c := range []struct {
+		lines string
+		want  Flags
+		host  int
+	}{
+		{"Host: a\r\n", HasHost, 0},
+		{"A: b\r\nHOST:\r\n", HasHost, 1},
+		{"Host: a\r\nhost: a\r\n", HasHost | ManyHosts, 1},
+		{"A: b\r\nB: c\r\nTrailer: X\r\nCookie: a=b\r\nHost: h\r\n", HasTrailer | HasCookie | HasHost, 4},
+		{"Content-Length: 0\r\n", HasLength, 0},
+		{"X-Host: a\r\nSet-Cookie: a=b\r\nTE: trailers\r\nUpgrade: h2c\r\n", 0, 0},
+	} {
+		h, err := facts(t, c.lines)
+		if err != nil || h.Flags != c.want || h.HostAt != c.host {
+			t.Errorf("%q: %x at %d, %v, want %x at %d", c.lines, h.Flags, h.HostAt, err, c.want, c.host)
+		}
+	}
+	var f Facts
+	if f.Has(Close | HasHost) {
+		t.Error("no flag is set, but one of two is")
+	}
+	if f.Flags = HasHost; !f.Has(Close | HasHost) {
+		t.Error("one of two flags is set")
+	}
+}
+
+// What a trailer section says of framing and connection does not count (RFC
+// 9110 section 6.5.1).
+func TestTrailersSayNothingOfTheConnection(t *testing.T) {
+	h := new(Head)
+	raw := "Connection: close\r\nContent-Length: x\r\nTransfer-Encoding: gzip\r\nHost: a\r\nExpect: y\r\n\r\n"
+	n, err := h.ParseTrailers([]byte(raw), new(field.List))
+	if n != len(raw) || err != nil || h.Flags != 0 {
+		t.Errorf("%d, %v, %x", n, err, h.Flags)
+	}
+}
+
+func TestAResetHeadKeepsItsSettingsOnly(t *testing.T) {
+	h := &Head{KeepNames: true, Limits: Limits{Line: 100, Head: 200, Fields: 3}}
+	raw := []byte("POST /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 7\r\n\r\n")
+	if n, err := h.ParseRequest(raw, new(field.List)); n != len(raw) || err != nil {
+		t.Fatal(n, err)
+	}
+	h.Reset()
+	if want := (Head{KeepNames: true, Limits: Limits{Line: 100, Head: 200, Fields: 3}}); *h != want {
+		t.Errorf("%+v", *h)
+	}
+}
