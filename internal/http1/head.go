@@ -110,7 +110,7 @@ func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error)
 		if err != nil {
 			return 0, err
 		}
-		if max(n-2, h.pending(b, n)) > h.Limits.line() && role == Request {
+		if role == Request && lineSize(b, n) > h.Limits.line() {
 			return 0, ErrLongRequestLine
 		}
 		if n == 0 {
@@ -123,6 +123,18 @@ func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error)
 		return 0, err
 	}
 	return n, h.checkSize(max(n, h.pending(b, n)))
+}
+
+// lineSize returns the size without its end of a request line of n bytes, or
+// with n 0 of b, which holds all of the line that is there.
+func lineSize(b []byte, n int) int {
+	if n > 0 {
+		return n - len("\r\n")
+	}
+	if len(b) > 0 && b[len(b)-1] == '\r' {
+		return len(b) - 1
+	}
+	return len(b)
 }
 
 func (h *Head) checkSize(n int) error {
