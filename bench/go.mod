@@ -1,0 +1,7 @@
+module github.com/valyala/fasthttp/bench
+
+go 1.26
+
+require github.com/valyala/fasthttp v1.77.0
+
+replace github.com/valyala/fasthttp => ..

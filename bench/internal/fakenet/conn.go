@@ -1,0 +1,206 @@
+package fakenet
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// carryBytes bounds the part of a response that may be left over from one
+// Write to the next, and with it the length of a response.
+const carryBytes = 512
+
+var (
+	serverAddr net.Addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	clientAddr net.Addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40000}
+)
+
+var errUnasked = errors.New("fakenet: more responses than requests")
+
+// Conn is the server's view of one client. The Listener uses it again for the
+// client's next connection.
+//
+// Like any net.Conn it serves one reader and one writer at a time, which may be
+// different goroutines.
+type Conn struct {
+	ln *Listener
+
+	// Of the reader: how many bytes of the batch are unread, and at which byte
+	// of a request the next one stands.
+	unread, at int
+	final      bool // the batch was the last on this connection
+
+	// Of the writer. counted is the part of answered that the listener knows of.
+	answered, counted int
+	check             checker
+
+	// Guarded by the listener's lock. asked and last are also read by the
+	// writer: they change only while it has nothing to write.
+	open    bool
+	rest    int  // requests to come after those asked
+	asked   int  // requests given out on this connection
+	granted int  // requests of a turn that the reader has not begun
+	last    bool // none will follow those asked
+	busy    bool // some of those asked are unanswered
+	hasTurn bool
+	inLine  bool
+	waiting bool // the reader is blocked
+	expired bool // the read deadline has passed
+	behind  *Conn
+
+	// wake tells a blocked reader that something it waits for may have changed.
+	wake chan struct{}
+}
+
+// connect begins a connection. The lock is held.
+func (c *Conn) connect() {
+	c.open = true
+	c.rest = c.ln.cfg.PerConn
+	c.asked, c.answered, c.counted = 0, 0, 0
+	c.unread, c.at, c.final = 0, 0, false
+	c.last, c.busy, c.expired = false, false, false
+	c.check.reset()
+}
+
+// take begins a turn of n requests. The lock is held.
+func (c *Conn) take(n int, budgetSpent bool) {
+	c.inLine = false
+	c.hasTurn = true
+	c.busy = true
+	c.granted = n
+	c.asked += n
+	c.rest -= n
+	c.last = c.rest == 0 || budgetSpent
+	c.rouse()
+}
+
+// rouse wakes the reader if it is blocked. The lock is held.
+func (c *Conn) rouse() {
+	if !c.waiting {
+		return
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Read yields as much of the current batch of requests as p can hold. After
+// the batch it blocks until the client's next turn, or returns io.EOF where the
+// client has sent its last request.
+func (c *Conn) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if c.unread == 0 {
+		if c.final {
+			return 0, io.EOF
+		}
+		if err := c.await(); err != nil {
+			return 0, err
+		}
+	}
+	size := len(c.ln.cfg.Request)
+	n := copy(p[:min(len(p), c.unread)], c.ln.text[c.at:])
+	c.unread -= n
+	c.at = (c.at + n) % size
+	return n, nil
+}
+
+// await blocks until there is a batch to read.
+func (c *Conn) await() error {
+	l := c.ln
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		switch {
+		case !c.open:
+			return net.ErrClosed
+		case c.granted > 0:
+			c.unread = c.granted * len(l.cfg.Request)
+			c.granted = 0
+			c.final = c.last
+			return nil
+		case l.closed:
+			return io.EOF
+		case c.expired:
+			return os.ErrDeadlineExceeded
+		}
+		if !c.inLine && !c.busy {
+			l.queue(c)
+			continue
+		}
+		c.waiting = true
+		l.mu.Unlock()
+		<-c.wake
+		l.mu.Lock()
+		c.waiting = false
+	}
+}
+
+// Write checks that p goes on with the right responses.
+func (c *Conn) Write(p []byte) (int, error) {
+	n, err := c.check.feed(p, &c.ln.want)
+	c.answered += n
+	if err == nil && c.answered > c.asked {
+		err = errUnasked
+	}
+	if err != nil {
+		c.ln.Fail(err)
+		return 0, err
+	}
+	if n > 0 && c.answered == c.asked {
+		c.batchAnswered()
+	}
+	return len(p), nil
+}
+
+// batchAnswered ends the client's turn. The last batch of a connection is left
+// to Close, which saves taking the lock once more.
+func (c *Conn) batchAnswered() {
+	if c.last {
+		return
+	}
+	l := c.ln
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.busy = false
+	l.count(c)
+	// A server may read ahead while its handler runs (net/http does, to notice
+	// that the client left). Its reader then found the batch unanswered and
+	// could not line up.
+	if c.waiting && !c.inLine {
+		l.queue(c)
+	}
+}
+
+// Close ends the connection; the client connects again while requests are left.
+func (c *Conn) Close() error { return c.ln.hangUp(c) }
+
+// LocalAddr returns the listener's address.
+func (c *Conn) LocalAddr() net.Addr { return serverAddr }
+
+// RemoteAddr returns the same made-up TCP address for every client.
+func (c *Conn) RemoteAddr() net.Addr { return clientAddr }
+
+// SetDeadline is SetReadDeadline: a Write never blocks.
+func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetReadDeadline ends a blocked Read if t has passed already, which is how
+// net/http calls back its look-ahead. A deadline in the future has no effect,
+// since the clients are never late.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	l := c.ln
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.expired = !t.IsZero() && !t.After(time.Now())
+	if c.expired {
+		c.rouse()
+	}
+	return nil
+}
+
+// SetWriteDeadline does nothing: a Write never blocks.
+func (c *Conn) SetWriteDeadline(time.Time) error { return nil }

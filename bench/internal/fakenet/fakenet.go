@@ -1,0 +1,74 @@
+// Package fakenet is the client side of the server benchmarks: a net.Listener
+// whose connections live in memory. Reading from one yields the text of
+// requests, writing to one checks that the right responses came, and neither
+// costs a system call or an allocation, so that a benchmark measures the
+// server and little else.
+//
+// A fixed number of clients share a budget of requests. A client connects,
+// waits in line for its turn, sends a batch of requests in one go, waits for
+// the answers, and lines up again; after the last request it is allowed on one
+// connection it hangs up and connects anew. The number of turns given out at a
+// time decides what is measured: as many turns as clients means that nobody
+// ever waits; few turns among ten thousand clients means that the server holds
+// ten thousand open connections while requests trickle in over all of them.
+//
+// Start reading at Listener.
+package fakenet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Config says what the clients of a Listener do.
+type Config struct {
+	// Request is the text of one request, head and body. Every request is the
+	// same.
+	Request []byte
+	// ContentType and Body are what each response has to carry. The media type
+	// may have parameters in the response.
+	ContentType, Body string
+
+	// Requests is how many requests all clients send together.
+	Requests int
+	// PerConn is how many requests a client sends on one connection.
+	PerConn int
+	// Batch is how many requests a client sends in one turn, at most. 0 means
+	// PerConn: everything at once.
+	Batch int
+
+	// Clients is how many connections are open at a time.
+	Clients int
+	// Turns is how many clients have requests under way at a time. 0 means
+	// Clients: nobody waits.
+	Turns int
+}
+
+func (cfg Config) withDefaults() (Config, error) {
+	if cfg.Batch == 0 {
+		cfg.Batch = cfg.PerConn
+	}
+	if cfg.Turns == 0 {
+		cfg.Turns = cfg.Clients
+	}
+	switch {
+	case len(cfg.Request) == 0:
+		return cfg, errors.New("fakenet: no request text")
+	case cfg.Requests < 1 || cfg.PerConn < 1 || cfg.Batch < 1 || cfg.Clients < 1 || cfg.Turns < 1:
+		return cfg, fmt.Errorf("fakenet: counts must be positive: %+v", cfg)
+	case cfg.Turns > cfg.Clients:
+		return cfg, fmt.Errorf("fakenet: %d turns for %d clients", cfg.Turns, cfg.Clients)
+	}
+	return cfg, nil
+}
+
+// pipelinedBytes is how much request text a single Read can yield. It is more
+// than the read buffer of any server measured here.
+const pipelinedBytes = 64 << 10
+
+// pipeline repeats one request so often that a read of up to pipelinedBytes
+// may begin at any byte of the first one.
+func pipeline(request []byte) []byte {
+	return bytes.Repeat(request, pipelinedBytes/len(request)+2)
+}

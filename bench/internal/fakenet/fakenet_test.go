@@ -1,0 +1,521 @@
+package fakenet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	testRequest  = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	testBody     = "Hello, World!"
+	testResponse = "HTTP/1.1 200 OK\r\nDate: Tue, 15 Nov 1994 08:12:31 GMT\r\n" +
+		"Content-Type: text/plain; charset=utf-8\r\nContent-Length: 13\r\n\r\n" + testBody
+)
+
+func config(cfg Config) Config {
+	cfg.Request = []byte(testRequest)
+	cfg.ContentType, cfg.Body = "text/plain", testBody
+	return cfg
+}
+
+func listen(t testing.TB, cfg Config) *Listener {
+	t.Helper()
+	ln, err := New(config(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ln
+}
+
+// accepted returns the connection of a listener's only client, with all of its
+// requests granted.
+func accepted(t testing.TB, requests int) (*Listener, net.Conn) {
+	t.Helper()
+	ln := listen(t, Config{Requests: requests, PerConn: requests, Clients: 1})
+	ln.Start()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ln, c
+}
+
+// responder is a server of one connection at a time that writes response for
+// each request, in pieces of at most piece bytes.
+func responder(response string, readBuffer, piece int) func(net.Conn) {
+	return func(c net.Conn) {
+		defer c.Close()
+		buf := make([]byte, readBuffer)
+		pending := 0
+		for {
+			n, err := c.Read(buf)
+			if err != nil {
+				return
+			}
+			pending += n
+			out := strings.Repeat(response, pending/len(testRequest))
+			pending %= len(testRequest)
+			for len(out) > 0 {
+				n := min(piece, len(out))
+				if _, err := c.Write([]byte(out[:n])); err != nil {
+					return
+				}
+				out = out[n:]
+			}
+		}
+	}
+}
+
+// serveEach runs handle on a goroutine per connection.
+func serveEach(handle func(net.Conn)) func(net.Listener) error {
+	return func(ln net.Listener) error {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return nil
+			}
+			go handle(c)
+		}
+	}
+}
+
+func drive(t *testing.T, cfg Config, serve func(net.Listener) error) error {
+	t.Helper()
+	nothing := func() {}
+	return listen(t, cfg).Drive(serve, nothing, nothing)
+}
+
+func TestReadYieldsExactlyTheRequestsAtAnyBufferSize(t *testing.T) {
+	for _, requests := range []int{1, 2, 3, 50, 5000} {
+		want := bytes.Repeat([]byte(testRequest), requests)
+		for _, size := range []int{1, 2, 7, len(testRequest) - 1, len(testRequest), len(testRequest) + 1, 4096, 65536, 1 << 20} {
+			_, c := accepted(t, requests)
+			var got []byte
+			buf := make([]byte, size)
+			for {
+				n, err := c.Read(buf)
+				got = append(got, buf[:n]...)
+				if err == io.EOF {
+					break
+				}
+				if err != nil || n == 0 {
+					t.Fatalf("Read: %d, %v", n, err)
+				}
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%d requests, buffer of %d: got %d bytes, want %d", requests, size, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestReadFillsTheBuffer(t *testing.T) {
+	_, c := accepted(t, 1000)
+	buf := make([]byte, 4096)
+	for range 5 {
+		if n, err := c.Read(buf); n != len(buf) || err != nil {
+			t.Fatalf("Read: %d, %v", n, err)
+		}
+	}
+}
+
+func TestReadIntoNothing(t *testing.T) {
+	_, c := accepted(t, 1)
+	if n, err := c.Read(nil); n != 0 || err != nil {
+		t.Errorf("Read(nil): %d, %v", n, err)
+	}
+}
+
+func TestWriteCountsResponsesHoweverTheyAreCut(t *testing.T) {
+	const requests = 7
+	all := []byte(strings.Repeat(testResponse, requests))
+	for piece := 1; piece <= len(all); piece++ {
+		ln, c := accepted(t, requests)
+		if _, err := c.Read(make([]byte, 4096)); err != nil {
+			t.Fatal(err)
+		}
+		for p := range chunks(all, piece) {
+			if n, err := c.Write(p); n != len(p) || err != nil {
+				t.Fatalf("pieces of %d: Write: %d, %v", piece, n, err)
+			}
+		}
+		if err := errors.Join(c.Close(), ln.Wait(), ln.Stop()); err != nil {
+			t.Fatalf("pieces of %d: %v", piece, err)
+		}
+	}
+}
+
+func chunks(p []byte, size int) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for len(p) > 0 {
+			n := min(size, len(p))
+			if !yield(p[:n]) {
+				return
+			}
+			p = p[n:]
+		}
+	}
+}
+
+func TestWrongResponsesAreNoticed(t *testing.T) {
+	long := strings.Replace(testResponse, "Date", "Filler: "+strings.Repeat("x", carryBytes)+"\r\nDate", 1)
+	tests := []struct {
+		name, response string
+	}{
+		{"status", strings.Replace(testResponse, "200 OK", "400 Bad Request", 1)},
+		{"protocol", strings.Replace(testResponse, "1.1", "1.0", 1)},
+		{"body", strings.Replace(testResponse, "World", "Moon!", 1)},
+		{"short body", testResponse[:len(testResponse)-1]},
+		{"long body", testResponse + "!"},
+		{"no end of head", strings.Replace(testResponse, "\r\n\r\n", "\r\n", 1)},
+		{"one too many", testResponse + testResponse},
+		{"content type", strings.Replace(testResponse, "text/plain", "text/html", 1)},
+		{"declared length", strings.Replace(testResponse, "Length: 13", "Length: 12", 1)},
+		{"no declared length", strings.Replace(testResponse, "Content-Length: 13", "X: y", 1)},
+		{"no date", strings.Replace(testResponse, "Date", "Data", 1)},
+		{"closing", strings.Replace(testResponse, "Date", "Connection: close\r\nDate", 1)},
+		{"too long", long},
+		{"nothing", ""},
+	}
+	for _, test := range tests {
+		for _, piece := range []int{1, 60, 4096} {
+			t.Run(fmt.Sprintf("%s in pieces of %d", test.name, piece), func(t *testing.T) {
+				err := drive(t, Config{Requests: 6, PerConn: 3, Clients: 1}, serveEach(responder(test.response, 4096, piece)))
+				if err == nil {
+					t.Error("went unnoticed")
+				}
+			})
+		}
+	}
+}
+
+func TestEarlyCloseIsNoticed(t *testing.T) {
+	closeAtOnce := func(c net.Conn) { _ = c.Close() }
+	afterOne := func(c net.Conn) {
+		_, _ = c.Read(make([]byte, len(testRequest)))
+		_, _ = c.Write([]byte(testResponse))
+		_ = c.Close()
+	}
+	for name, handle := range map[string]func(net.Conn){"before any response": closeAtOnce, "after one": afterOne} {
+		for _, batch := range []int{1, 3} {
+			cfg := Config{Requests: 9, PerConn: 3, Batch: batch, Clients: 2}
+			if err := drive(t, cfg, serveEach(handle)); err == nil {
+				t.Errorf("%s, batches of %d: went unnoticed", name, batch)
+			}
+		}
+	}
+}
+
+func TestServeThatReturnsEarlyIsNoticed(t *testing.T) {
+	boom := errors.New("boom")
+	for _, result := range []error{nil, boom} {
+		err := drive(t, Config{Requests: 9, PerConn: 3, Clients: 2}, func(net.Listener) error { return result })
+		if !errors.Is(err, errServeReturned) || result != nil && !errors.Is(err, result) {
+			t.Errorf("Serve returned %v: %v", result, err)
+		}
+	}
+}
+
+func TestClientsSendTheirBudgetAndNoMore(t *testing.T) {
+	for _, cfg := range []Config{
+		{Requests: 1, PerConn: 1, Clients: 1},
+		{Requests: 1, PerConn: 10, Clients: 100, Turns: 2},
+		{Requests: 1000, PerConn: 1, Clients: 3},
+		{Requests: 1000, PerConn: 7, Clients: 3},
+		{Requests: 1000, PerConn: 7, Batch: 3, Clients: 3},
+		{Requests: 1000, PerConn: 7, Batch: 3, Clients: 30, Turns: 1},
+		{Requests: 1000, PerConn: 3, Batch: 7, Clients: 30, Turns: 29},
+		{Requests: 1000, PerConn: 5000, Clients: 2},
+	} {
+		var mu sync.Mutex
+		bytes := 0
+		handle := responder(testResponse, 100, 64)
+		err := drive(t, cfg, serveEach(func(c net.Conn) {
+			counting := &countingConn{Conn: c}
+			handle(counting)
+			mu.Lock()
+			defer mu.Unlock()
+			bytes += counting.read
+			if limit := cfg.PerConn * len(testRequest); counting.read > limit {
+				t.Errorf("%+v: %d bytes on one connection", cfg, counting.read)
+			}
+		}))
+		mu.Lock()
+		if want := cfg.Requests * len(testRequest); err != nil || bytes > want {
+			t.Errorf("%+v: %d bytes, want %d: %v", cfg, bytes, want, err)
+		}
+		mu.Unlock()
+	}
+}
+
+type countingConn struct {
+	net.Conn
+	read int
+}
+
+func (c *countingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read += n
+	return n, err
+}
+
+// TestCrowdStaysConnected looks at the listener whenever a request is served:
+// of all clients, only those with a turn may be without a connection.
+func TestCrowdStaysConnected(t *testing.T) {
+	const clients, turns = 200, 5
+	ln := listen(t, Config{Requests: 20_000, PerConn: 2, Batch: 1, Clients: clients, Turns: turns})
+	handle := responder(testResponse, 4096, 4096)
+	serve := serveEach(func(c net.Conn) { handle(observed{c, ln, t}) })
+	nothing := func() {}
+	if err := ln.Drive(serve, nothing, nothing); err != nil {
+		t.Error(err)
+	}
+}
+
+type observed struct {
+	net.Conn
+	ln *Listener
+	t  *testing.T
+}
+
+func (c observed) Write(p []byte) (int, error) {
+	c.ln.mu.Lock()
+	connected, free := len(c.ln.all)-len(c.ln.idle), c.ln.turns
+	c.ln.mu.Unlock()
+	if least := c.ln.cfg.Clients - c.ln.cfg.Turns; connected < least {
+		c.t.Errorf("%d clients are connected, want at least %d", connected, least)
+	}
+	if free >= c.ln.cfg.Turns {
+		c.t.Errorf("%d turns are free while a request is served", free)
+	}
+	return c.Conn.Write(p)
+}
+
+func TestTurnsGoRound(t *testing.T) {
+	const clients = 5
+	ln := listen(t, Config{Requests: 4 * clients, PerConn: 4 * clients, Batch: 1, Clients: clients, Turns: 1})
+	var mu sync.Mutex
+	var order []int
+	served := map[net.Conn]int{}
+	handle := responder(testResponse, 4096, 4096)
+	serve := serveEach(func(c net.Conn) {
+		mu.Lock()
+		served[c] = len(served)
+		mu.Unlock()
+		handle(recording{c, func() {
+			mu.Lock()
+			order = append(order, served[c])
+			mu.Unlock()
+		}})
+	})
+	nothing := func() {}
+	if err := ln.Drive(serve, nothing, nothing); err != nil {
+		t.Fatal(err)
+	}
+	for i := range order {
+		if order[i] != order[i%clients] {
+			t.Fatalf("clients were served in the order %v", order)
+		}
+	}
+}
+
+type recording struct {
+	net.Conn
+	onWrite func()
+}
+
+func (c recording) Write(p []byte) (int, error) {
+	c.onWrite()
+	return c.Conn.Write(p)
+}
+
+// TestPastDeadlineEndsALookAhead does what net/http does: it reads on while the
+// answer to the last request of a turn is still to be written.
+func TestPastDeadlineEndsALookAhead(t *testing.T) {
+	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
+	ln.Start()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4096)
+	for i := range 2 {
+		if n, err := c.Read(buf); n != len(testRequest) || err != nil {
+			t.Fatalf("request %d: Read: %d, %v", i, n, err)
+		}
+		ahead := make(chan error)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			ahead <- err
+		}()
+		want := error(io.EOF)
+		if i == 0 {
+			want = os.ErrDeadlineExceeded
+			if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-ahead; !errors.Is(err, want) {
+			t.Fatalf("request %d: look-ahead: %v, want %v", i, err, want)
+		}
+		if err := c.SetReadDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, testResponse); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(c.Close(), ln.Wait(), ln.Stop()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnswerDuringALookAheadEndsTheTurn holds that a client whose server is
+// blocked in a read gets its next turn once the answer is written.
+func TestAnswerDuringALookAheadEndsTheTurn(t *testing.T) {
+	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
+	ln.Start()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	ahead := make(chan int)
+	go func() {
+		n, _ := c.Read(make([]byte, 4096))
+		ahead <- n
+	}()
+	if _, err := io.WriteString(c, testResponse); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-ahead; n != len(testRequest) {
+		t.Errorf("the look-ahead read %d bytes", n)
+	}
+}
+
+func TestSecondCloseIsRefused(t *testing.T) {
+	_, c := accepted(t, 1)
+	_, _ = c.Read(make([]byte, 4096))
+	_, _ = io.WriteString(c, testResponse)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func TestAcceptEndsWithClose(t *testing.T) {
+	ln := listen(t, Config{Requests: 1, PerConn: 1, Clients: 1})
+	if _, err := ln.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan error)
+	go func() {
+		_, err := ln.Accept()
+		result <- err
+	}()
+	_ = ln.Close()
+	_ = ln.Close()
+	if err := <-result; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept: %v", err)
+	}
+}
+
+func TestImpossibleConfigsAreRefused(t *testing.T) {
+	for _, cfg := range []Config{
+		{},
+		{Requests: 1, PerConn: 1},
+		{Requests: 1, Clients: 1},
+		{PerConn: 1, Clients: 1},
+		{Requests: 1, PerConn: 1, Clients: 1, Turns: 2},
+		{Requests: 1, PerConn: 1, Clients: 1, Batch: -1},
+	} {
+		if _, err := New(config(cfg)); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+	if _, err := New(Config{Requests: 1, PerConn: 1, Clients: 1}); err == nil {
+		t.Error("a config without a request was accepted")
+	}
+}
+
+func TestHarnessAllocatesNothing(t *testing.T) {
+	ln := listen(t, Config{Requests: 1 << 30, PerConn: 3, Clients: 1})
+	ln.Start()
+	buf := make([]byte, 4096)
+	answers := []byte(strings.Repeat(testResponse, 3))
+	connection := func() {
+		c, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Read(buf)
+		_, _ = c.Write(answers[:100])
+		_, _ = c.Write(answers[100:])
+		_ = c.Close()
+	}
+	connection()
+	if n := testing.AllocsPerRun(100, connection); n != 0 {
+		t.Errorf("%v allocations per connection", n)
+	}
+}
+
+func FuzzCheckerAgreesWithItselfHoweverCut(f *testing.F) {
+	f.Add([]byte(testResponse+testResponse), 3)
+	f.Add([]byte(testResponse), 1000)
+	f.Add([]byte(strings.Replace(testResponse, "\r\n\r\n", "\r\n", 1)), 17)
+	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"+testBody+testResponse), 20)
+	f.Fuzz(func(t *testing.T, text []byte, piece int) {
+		if piece < 1 || len(text) > carryBytes {
+			return
+		}
+		var whole, cut checker
+		var want expectation
+		want.body = testBody
+		n, err := whole.feed(text, &want)
+		m := 0
+		var cutErr error
+		for p := range chunks(text, piece) {
+			k, err := cut.feed(p, &want)
+			m += k
+			if err != nil {
+				cutErr = err
+				break
+			}
+		}
+		if n != m || (err == nil) != (cutErr == nil) {
+			t.Errorf("whole: %d, %v; in pieces of %d: %d, %v", n, err, piece, m, cutErr)
+		}
+	})
+}
+
+// BenchmarkConnection is the harness alone, without the goroutines of a server:
+// one connection of one request.
+func BenchmarkConnection(b *testing.B) {
+	ln := listen(b, Config{Requests: b.N, PerConn: 1, Clients: 1})
+	ln.Start()
+	buf := make([]byte, 4096)
+	answer := []byte(testResponse)
+	b.ReportAllocs()
+	for range b.N {
+		c, err := ln.Accept()
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, _ = c.Read(buf)
+		_, _ = c.Write(answer)
+		_, _ = c.Read(buf)
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,288 @@
+package fakenet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// Listener hands out the connections of a set of clients. It is a net.Listener
+// for the server; Ready, Start, Wait and Stop are for the benchmark that drives
+// it, in this order:
+//
+//	ln, err := fakenet.New(cfg)
+//	go server.Serve(ln)
+//	ln.Ready()
+//	b.ResetTimer()
+//	ln.Start()
+//	err = ln.Wait()
+//	b.StopTimer()
+//	err = ln.Stop()
+type Listener struct {
+	cfg  Config
+	text []byte
+	want expectation
+	all  []*Conn
+
+	ready    chan struct{} // closed once every client waits for its first turn
+	finished chan struct{} // closed once every request is answered, or on failure
+
+	mu       sync.Mutex
+	changed  sync.Cond // wakes Accept and Stop
+	idle     []*Conn   // clients that are not connected
+	line     line      // clients that wait for a turn
+	turns    int       // turns that nobody has
+	toGive   int       // requests that nobody was given
+	answered int
+	started  bool
+	closed   bool
+	err      error
+}
+
+// New returns a Listener whose clients behave as cfg says.
+func New(cfg Config) (*Listener, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	l := &Listener{
+		cfg:      cfg,
+		text:     pipeline(cfg.Request),
+		want:     expectation{contentType: cfg.ContentType, body: cfg.Body},
+		all:      make([]*Conn, cfg.Clients),
+		ready:    make(chan struct{}),
+		finished: make(chan struct{}),
+		idle:     make([]*Conn, cfg.Clients),
+		toGive:   cfg.Requests,
+	}
+	l.changed.L = &l.mu
+	conns := make([]Conn, cfg.Clients)
+	for i := range conns {
+		c := &conns[i]
+		c.ln = l
+		c.wake = make(chan struct{}, 1)
+		l.all[i] = c
+	}
+	copy(l.idle, l.all)
+	return l, nil
+}
+
+// Accept connects one client. It blocks while all clients are connected or no
+// request is left, and returns net.ErrClosed after Close.
+func (l *Listener) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.closed && (len(l.idle) == 0 || l.toGive == 0) {
+		l.changed.Wait()
+	}
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	last := len(l.idle) - 1
+	c := l.idle[last]
+	l.idle = l.idle[:last]
+	c.connect()
+	return c, nil
+}
+
+// Addr returns the same made-up TCP address for every Listener.
+func (l *Listener) Addr() net.Addr { return serverAddr }
+
+// Close ends Accept, and ends every connection that waits for its turn. It may
+// be called more than once.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeLocked()
+	return nil
+}
+
+func (l *Listener) closeLocked() {
+	if l.closed {
+		return
+	}
+	l.closed = true
+	for _, c := range l.all {
+		c.rouse()
+	}
+	l.changed.Broadcast()
+}
+
+// Ready waits until the server has accepted every client and reads from all of
+// them.
+func (l *Listener) Ready() { <-l.ready }
+
+// Start gives out the first turns.
+func (l *Listener) Start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started = true
+	l.turns += l.cfg.Turns
+	l.deal()
+}
+
+// Wait returns when every request is answered, or with an error as soon as the
+// server did something wrong.
+func (l *Listener) Wait() error {
+	<-l.finished
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Stop closes the listener, waits until the server has closed all connections,
+// and checks the very first response in every detail.
+func (l *Listener) Stop() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeLocked()
+	for l.err == nil && len(l.idle) < len(l.all) {
+		l.changed.Wait()
+	}
+	if l.err != nil {
+		return l.err
+	}
+	return l.want.checkSample()
+}
+
+// Fail makes Wait return err, unless the listener is closed or failed before.
+func (l *Listener) Fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.fail(err)
+	}
+}
+
+func (l *Listener) fail(err error) {
+	if l.err != nil {
+		return
+	}
+	l.err = err
+	l.closeLocked()
+	closeOnce(l.ready)
+	closeOnce(l.finished)
+}
+
+// queue puts a client with nothing to do at the end of the line. Its turn, if
+// it had one, goes to whoever stands first.
+func (l *Listener) queue(c *Conn) {
+	c.inLine = true
+	l.line.push(c)
+	if c.hasTurn {
+		c.hasTurn = false
+		l.turns++
+	}
+	l.deal()
+	if !l.started && l.line.len == len(l.all) {
+		closeOnce(l.ready)
+	}
+}
+
+// deal hands free turns to the clients at the head of the line.
+func (l *Listener) deal() {
+	for l.turns > 0 && l.toGive > 0 && l.line.len > 0 {
+		c := l.line.pop()
+		n := min(l.cfg.Batch, c.rest, l.toGive)
+		l.toGive -= n
+		l.turns--
+		c.take(n, l.toGive == 0)
+	}
+}
+
+// count adds the answers that a client got since it was last counted.
+func (l *Listener) count(c *Conn) {
+	l.answered += c.answered - c.counted
+	c.counted = c.answered
+	if l.answered == l.cfg.Requests {
+		closeOnce(l.finished)
+	}
+}
+
+// hangUp takes back the connection of a client that the server has closed. The
+// client keeps its turn until it stands in line with its next connection:
+// others would otherwise use up the turns while it is away, and the number of
+// open connections would sink as far as Accept lags behind.
+func (l *Listener) hangUp(c *Conn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.open {
+		return net.ErrClosed
+	}
+	c.open = false
+	l.count(c)
+	if !l.closed {
+		switch {
+		case c.answered != c.asked:
+			l.fail(fmt.Errorf("fakenet: connection closed after %d responses to %d requests", c.answered, c.asked))
+		case !c.last:
+			l.fail(fmt.Errorf("fakenet: connection closed with %d requests still to come", c.rest))
+		}
+	}
+	l.idle = append(l.idle, c)
+	l.changed.Signal()
+	return nil
+}
+
+var errServeReturned = errors.New("fakenet: Serve returned before all requests were answered")
+
+// Drive runs serve on the listener and calls start and stop around the time
+// that is to be measured: from the first turn to the last answer.
+func (l *Listener) Drive(serve func(net.Listener) error, start, stop func()) error {
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := serve(l); err != nil {
+			l.Fail(fmt.Errorf("%w: %w", errServeReturned, err))
+			return
+		}
+		l.Fail(errServeReturned)
+	}()
+	l.Ready()
+	start()
+	l.Start()
+	err := l.Wait()
+	stop()
+	if stopErr := l.Stop(); err == nil {
+		err = stopErr
+	}
+	<-served
+	return err
+}
+
+// closeOnce closes a channel that nothing is ever sent on, unless it is closed.
+// Callers hold the listener's lock.
+func closeOnce(ch chan struct{}) {
+	select {
+	case <-ch:
+	default:
+		close(ch)
+	}
+}
+
+// line is a first-in first-out queue that links the connections themselves.
+type line struct {
+	head, tail *Conn
+	len        int
+}
+
+func (q *line) push(c *Conn) {
+	if q.tail == nil {
+		q.head = c
+	} else {
+		q.tail.behind = c
+	}
+	q.tail = c
+	q.len++
+}
+
+func (q *line) pop() *Conn {
+	c := q.head
+	q.head, c.behind = c.behind, nil
+	if q.head == nil {
+		q.tail = nil
+	}
+	q.len--
+	return c
+}

@@ -1,0 +1,306 @@
+package bench
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/bench/internal/fakenet"
+)
+
+const (
+	contentType = "text/plain"
+	answer      = "Hello, World!"
+	postBody    = "name=Ada+Lovelace&year=1843"
+
+	browserHead = "Host: shop.example.com\r\n" +
+		"User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n" +
+		"Referer: https://shop.example.com/\r\n" +
+		"Cookie: session=5f2b9c1d7a3e; lang=en; theme=dark\r\n"
+)
+
+var (
+	getRequest  = []byte("GET /item?id=1729 HTTP/1.1\r\n" + browserHead + "\r\n")
+	postRequest = []byte("POST /order HTTP/1.1\r\n" + browserHead +
+		"Content-Type: application/x-www-form-urlencoded\r\n" +
+		"Content-Length: " + strconv.Itoa(len(postBody)) + "\r\n\r\n" + postBody)
+
+	answerBytes   = []byte(answer)
+	postBodyBytes = []byte(postBody)
+)
+
+const (
+	manyClients = 10_000
+	// manyBatch is how many requests a client among many sends in one turn.
+	// Waking the goroutine that waits for a connection costs the harness about
+	// as much as a fast server takes for a request, so it is spread over a few.
+	manyBatch = 10
+)
+
+// fewClients are as many as keep all processors busy.
+func fewClients() int { return 2 * runtime.GOMAXPROCS(0) }
+
+// benchServer measures serve with a few clients that never pause.
+func benchServer(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
+	drive(b, serve, fakenet.Config{
+		Request: request,
+		PerConn: perConn,
+		Clients: fewClients(),
+	})
+}
+
+// benchCrowd measures serve with ten thousand open connections, of which a few
+// have requests under way at a time, each in its turn.
+func benchCrowd(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
+	drive(b, serve, fakenet.Config{
+		Request: request,
+		PerConn: perConn,
+		Batch:   min(perConn, manyBatch),
+		Clients: manyClients,
+		Turns:   fewClients(),
+	})
+}
+
+func drive(b *testing.B, serve func(net.Listener) error, cfg fakenet.Config) {
+	b.Helper()
+	cfg.ContentType, cfg.Body, cfg.Requests = contentType, answer, b.N
+	ln, err := fakenet.New(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	if err := ln.Drive(serve, b.ResetTimer, b.StopTimer); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func serveGet(ln net.Listener) error {
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		if !ctx.IsGet() {
+			ctx.Error("not a GET", fasthttp.StatusMethodNotAllowed)
+			return
+		}
+		ctx.Success(contentType, answerBytes)
+	}}
+	return s.Serve(ln)
+}
+
+func servePost(ln net.Listener) error {
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		if !ctx.IsPost() || !bytes.Equal(ctx.PostBody(), postBodyBytes) {
+			ctx.Error("not the POST that was sent", fasthttp.StatusBadRequest)
+			return
+		}
+		ctx.Success(contentType, answerBytes)
+	}}
+	return s.Serve(ln)
+}
+
+func serveNetHTTPGet(ln net.Listener) error {
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			http.Error(w, "not a GET", http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(answerBytes)
+	})}
+	return s.Serve(ln)
+}
+
+func serveNetHTTPPost(ln net.Listener) error {
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost || !bytes.Equal(body, postBodyBytes) {
+			http.Error(w, "not the POST that was sent", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(answerBytes)
+	})}
+	return s.Serve(ln)
+}
+
+func BenchmarkServerGet1ReqPerConn(b *testing.B)   { benchServer(b, serveGet, getRequest, 1) }
+func BenchmarkServerGet2ReqPerConn(b *testing.B)   { benchServer(b, serveGet, getRequest, 2) }
+func BenchmarkServerGet10ReqPerConn(b *testing.B)  { benchServer(b, serveGet, getRequest, 10) }
+func BenchmarkServerGet10KReqPerConn(b *testing.B) { benchServer(b, serveGet, getRequest, 10_000) }
+
+func BenchmarkServerPost1ReqPerConn(b *testing.B)   { benchServer(b, servePost, postRequest, 1) }
+func BenchmarkServerPost2ReqPerConn(b *testing.B)   { benchServer(b, servePost, postRequest, 2) }
+func BenchmarkServerPost10ReqPerConn(b *testing.B)  { benchServer(b, servePost, postRequest, 10) }
+func BenchmarkServerPost10KReqPerConn(b *testing.B) { benchServer(b, servePost, postRequest, 10_000) }
+
+func BenchmarkServerGet1ReqPerConn10KClients(b *testing.B)  { benchCrowd(b, serveGet, getRequest, 1) }
+func BenchmarkServerGet2ReqPerConn10KClients(b *testing.B)  { benchCrowd(b, serveGet, getRequest, 2) }
+func BenchmarkServerGet10ReqPerConn10KClients(b *testing.B) { benchCrowd(b, serveGet, getRequest, 10) }
+func BenchmarkServerGet100ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveGet, getRequest, 100)
+}
+
+func BenchmarkNetHTTPServerGet1ReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPGet, getRequest, 1)
+}
+
+func BenchmarkNetHTTPServerGet2ReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPGet, getRequest, 2)
+}
+
+func BenchmarkNetHTTPServerGet10ReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPGet, getRequest, 10)
+}
+
+func BenchmarkNetHTTPServerGet10KReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPGet, getRequest, 10_000)
+}
+
+func BenchmarkNetHTTPServerPost1ReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPPost, postRequest, 1)
+}
+
+func BenchmarkNetHTTPServerPost2ReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPPost, postRequest, 2)
+}
+
+func BenchmarkNetHTTPServerPost10ReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPPost, postRequest, 10)
+}
+
+func BenchmarkNetHTTPServerPost10KReqPerConn(b *testing.B) {
+	benchServer(b, serveNetHTTPPost, postRequest, 10_000)
+}
+
+func BenchmarkNetHTTPServerGet1ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveNetHTTPGet, getRequest, 1)
+}
+
+func BenchmarkNetHTTPServerGet2ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveNetHTTPGet, getRequest, 2)
+}
+
+func BenchmarkNetHTTPServerGet10ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveNetHTTPGet, getRequest, 10)
+}
+
+func BenchmarkNetHTTPServerGet100ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveNetHTTPGet, getRequest, 100)
+}
+
+// BenchmarkHarnessGet1ReqPerConn and its kin run a server that does nothing but
+// look for the ends of requests and write answers: what remains is the cost of the
+// harness itself and of the goroutines that any server needs.
+func BenchmarkHarnessGet1ReqPerConn(b *testing.B)   { benchServer(b, serveBare, getRequest, 1) }
+func BenchmarkHarnessGet10KReqPerConn(b *testing.B) { benchServer(b, serveBare, getRequest, 10_000) }
+func BenchmarkHarnessGet1ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveBare, getRequest, 1)
+}
+
+func BenchmarkHarnessGet100ReqPerConn10KClients(b *testing.B) {
+	benchCrowd(b, serveBare, getRequest, 100)
+}
+
+const (
+	bareBuffer = 4096
+	bareAnswer = "HTTP/1.1 200 OK\r\nServer: bare\r\nDate: Tue, 15 Nov 1994 08:12:31 GMT\r\n" +
+		"Content-Type: text/plain\r\nContent-Length: 13\r\n\r\n" + answer
+)
+
+// bareAnswers are the answers to as many requests as can end in one buffer.
+var bareAnswers = bytes.Repeat([]byte(bareAnswer), bareBuffer/len(getRequest)+1)
+
+// serveBare serves each connection on a goroutine of its own. It trusts that
+// every request has the length of getRequest.
+func serveBare(ln net.Listener) error {
+	workers := make(chan net.Conn)
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			close(workers)
+			return nil
+		}
+		select {
+		case workers <- c:
+		default:
+			go bareWorker(c, workers)
+		}
+	}
+}
+
+func bareWorker(c net.Conn, next <-chan net.Conn) {
+	buf := make([]byte, bareBuffer)
+	for ok := true; ok; c, ok = <-next {
+		pending := 0
+		for {
+			n, err := c.Read(buf)
+			if err != nil {
+				break
+			}
+			pending += n
+			answers := pending / len(getRequest)
+			pending %= len(getRequest)
+			if answers > 0 {
+				if _, err := c.Write(bareAnswers[:answers*len(bareAnswer)]); err != nil {
+					break
+				}
+			}
+		}
+		_ = c.Close()
+	}
+}
+
+func TestRequestsHaveTheSizeOfABrowsers(t *testing.T) {
+	for _, request := range [][]byte{getRequest, postRequest} {
+		if len(request) < 220 || len(request) > 340 {
+			t.Errorf("%d bytes: %s", len(request), request)
+		}
+	}
+}
+
+// TestServersAnswerTheHarness runs every kind of row once, small, so that a
+// wrong answer shows without running a benchmark.
+func TestServersAnswerTheHarness(t *testing.T) {
+	servers := []struct {
+		name    string
+		serve   func(net.Listener) error
+		request []byte
+	}{
+		{"fasthttp GET", serveGet, getRequest},
+		{"fasthttp POST", servePost, postRequest},
+		{"net/http GET", serveNetHTTPGet, getRequest},
+		{"net/http POST", serveNetHTTPPost, postRequest},
+		{"bare", serveBare, getRequest},
+	}
+	shapes := []struct {
+		name string
+		cfg  fakenet.Config
+	}{
+		{"one client", fakenet.Config{Requests: 50, PerConn: 1, Clients: 1}},
+		{"a request each", fakenet.Config{Requests: 300, PerConn: 1, Clients: 4}},
+		{"a full buffer", fakenet.Config{Requests: 1000, PerConn: 400, Clients: 3}},
+		{"crowd, one turn a connection", fakenet.Config{Requests: 500, PerConn: 2, Clients: 50, Turns: 3}},
+		{"crowd, more turns", fakenet.Config{Requests: 3000, PerConn: 25, Batch: 4, Clients: 50, Turns: 4}},
+		{"fewer requests than clients", fakenet.Config{Requests: 3, PerConn: 2, Clients: 50, Turns: 4}},
+	}
+	for _, server := range servers {
+		for _, shape := range shapes {
+			t.Run(server.name+"/"+shape.name, func(t *testing.T) {
+				cfg := shape.cfg
+				cfg.Request, cfg.ContentType, cfg.Body = server.request, contentType, answer
+				ln, err := fakenet.New(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				nothing := func() {}
+				if err := ln.Drive(server.serve, nothing, nothing); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
