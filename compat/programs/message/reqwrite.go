@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/report"
+)
+
+type op []string
+
+func num(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+var requestSequences = []struct {
+	id  string
+	ops []op
+}{
+	{"zero", nil},
+	{"host-only", []op{{"Host", "h"}}},
+	{"get", []op{{"URI", "http://h/p?q#f"}}},
+	{"get-body", []op{{"URI", "http://h/p"}, {"Body", "hello"}}},
+	{"get-body-empty", []op{{"URI", "http://h/p"}, {"Body", ""}}},
+	{"post", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "hello"}}},
+	{"post-empty", []op{{"URI", "http://h/p"}, {"Method", "POST"}}},
+	{"put-empty", []op{{"URI", "http://h/p"}, {"Method", "PUT"}}},
+	{"delete-body", []op{{"URI", "http://h/p"}, {"Method", "DELETE"}, {"Body", "x"}}},
+	{"head-body", []op{{"URI", "http://h/p"}, {"Method", "HEAD"}, {"Body", "x"}}},
+	{"options-star", []op{{"URI", "*"}, {"Host", "h"}, {"Method", "OPTIONS"}}},
+	{"connect", []op{{"URI", "a.com:443"}, {"Host", "a.com:443"}, {"Method", "CONNECT"}}},
+	{"connect-abs", []op{{"URI", "http://a.com:443"}, {"Method", "CONNECT"}}},
+	{"query-body", []op{{"URI", "http://h/p"}, {"Method", "QUERY"}, {"Body", "x"}}},
+	{"odd-method-body", []op{{"URI", "http://h/p"}, {"Method", "FOO"}, {"Body", "x"}}},
+	{"body-type", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Type", "a/b"}, {"Body", "x"}}},
+	{"body-raw", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"BodyRaw", "raw"}}},
+	{"body-raw-append", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"BodyRaw", "raw"}, {"Append", "more"}}},
+	{"body-raw-set", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"BodyRaw", "raw"}, {"Body", "set"}}},
+	{"append", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Append", "a"}, {"Append", "b"}}},
+	{"writer", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"BodyWriter", "a"}, {"BodyWriter", "b"}}},
+	{"swap", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "old"}, {"Swap", "new"}}},
+	{"swap-stream", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "hello", "5"}, {"Swap", "new"}}},
+	{"reset-body", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "old"}, {"ResetBody"}}},
+	{"reset-body-stream", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "hello", "5"}, {"ResetBody"}}},
+	{"reset", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "old"}, {"Reset"}, {"Host", "x"}}},
+	{"post-args", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"PostArg", "a", "b c"}, {"PostArg", "é", "&"}}},
+	{"post-args-get", []op{{"URI", "http://h/p"}, {"PostArg", "a", "b"}}},
+	{"post-args-type", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Type", "a/b"}, {"PostArg", "a", "b"}}},
+	{"post-args-body", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "x"}, {"PostArg", "a", "b"}}},
+	{"body-after-args", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"PostArg", "a", "b"}, {"Body", "x"}}},
+	{"post-args-from-body", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Type", "application/x-www-form-urlencoded"}, {"Body", "a=1&b=2"}, {"PostArg", "c", "3"}}},
+	{"close", []op{{"URI", "http://h/p"}, {"Close"}}},
+	{"header-length", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Header", "Content-Length", "99"}, {"Body", "x"}}},
+	{"header-te", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Header", "Transfer-Encoding", "chunked"}, {"Body", "x"}}},
+	{"auth", []op{{"URI", "http://u:p@h/p"}}},
+	{"auth-user-only", []op{{"URI", "http://u@h/p"}}},
+	{"auth-escaped", []op{{"URI", "http://u%40:p%3A@h/p"}}},
+	{"auth-kept", []op{{"Header", "Authorization", "x"}, {"URI", "http://u:p@h/p"}}},
+	{"uri-relative", []op{{"URI", "/p"}, {"Host", "h"}}},
+	{"uri-relative-nohost", []op{{"URI", "/p"}}},
+	{"uri-noslash", []op{{"URI", "p"}, {"Host", "h"}}},
+	{"uri-space", []op{{"URI", "http://h/a b?c d#e f"}}},
+	{"uri-hostile", []op{{"URI", "http://h/a\r\nX: y"}}},
+	{"uri-bad", []op{{"URI", "http://a b/"}}},
+	{"uri-bad-pct", []op{{"URI", "http://h/%zz?%zz"}}},
+	{"uri-dots", []op{{"URI", "http://h/a/../b"}}},
+	{"uri-query-args", []op{{"URI", "http://h/p?a=1"}, {"QueryArg", "b", "2 3"}}},
+	{"uri-query-untouched", []op{{"URI", "http://h/p?a=%zz&b=+%20"}}},
+	{"set-uri", []op{{"SetURI", "https://g:1/x/../y?z#w"}}},
+	{"set-uri-then-host", []op{{"SetURI", "https://g:1/x?z"}, {"Host", "other"}}},
+	{"host-then-set-uri", []op{{"Host", "other"}, {"SetURI", "https://g:1/x?z"}}},
+	{"set-uri-nil", []op{{"URI", "http://h/p"}, {"SetURINil"}}},
+	{"host-hostile", []op{{"URI", "/p"}, {"Host", "h\r\nX: y"}}},
+	{"host-space", []op{{"URI", "/p"}, {"Host", "a b"}}},
+	{"header-host", []op{{"URI", "http://h/p"}, {"Header", "Host", "g"}}},
+	{"header-host-used", []op{{"URI", "http://h/p"}, {"Header", "Host", "g"}, {"UseHostHeader"}}},
+	{"header-host-used-empty", []op{{"URI", "http://h/p"}, {"UseHostHeader"}}},
+	{"method-hostile", []op{{"URI", "http://h/p"}, {"Method", "A\r\nB: c"}}},
+	{"trailer", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Trailer", "Foo"}, {"Header", "Foo", "bar"}, {"Stream", "hello", "-1"}}},
+	{"trailer-no-chunks", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Trailer", "Foo"}, {"Header", "Foo", "bar"}, {"Body", "x"}}},
+	{"trailer-forbidden-later", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Trailer", "Foo"}, {"Stream", "hello", "-1"}}},
+	{"http10", []op{{"URI", "http://h/p"}, {"Proto", "HTTP/1.0"}, {"Method", "POST"}, {"Body", "x"}}},
+	{"http10-stream", []op{{"URI", "http://h/p"}, {"Proto", "HTTP/1.0"}, {"Method", "POST"}, {"Stream", "hello", "-1"}}},
+	{"stream-get", []op{{"URI", "http://h/p"}, {"Stream", "hello", "5"}}},
+	{"stream-get-chunked", []op{{"URI", "http://h/p"}, {"Stream", "hello", "-1"}}},
+	{"stream-then-body", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "hello", "5"}, {"Body", "x"}}},
+	{"stream-then-append", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "hello", "5"}, {"Append", "x"}}},
+	{"body-then-stream", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "x"}, {"Stream", "hello", "5"}}},
+	{"stream-writer", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"StreamWriter", "a", "b", "c"}}},
+	{"stream-writer-empty", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"StreamWriter"}}},
+	{"stream-body-read", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "hello", "5"}, {"ReadBody"}}},
+	{"body-write-to", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Body", "x"}, {"BodyWriteTo"}}},
+	{"stream-write-to", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "hello", "5"}, {"BodyWriteTo"}}},
+	{"close-stream", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", "closer", "5"}, {"CloseStream"}, {"CloseStream"}}},
+	{"multipart-type-no-form", []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Type", "multipart/form-data; boundary=x"}, {"Body", "x"}}},
+}
+
+func applyRequest(req *fasthttp.Request, o op) string {
+	a := o[1:]
+	switch o[0] {
+	case "URI":
+		req.SetRequestURI(a[0])
+	case "SetURI":
+		var u fasthttp.URI
+		err := u.Parse(nil, []byte(a[0]))
+		req.SetURI(&u)
+		return report.ErrClass(err)
+	case "SetURINil":
+		req.SetURI(nil)
+	case "Host":
+		req.SetHost(a[0])
+	case "Method":
+		req.Header.SetMethod(a[0])
+	case "Proto":
+		req.Header.SetProtocol(a[0])
+	case "Type":
+		req.Header.SetContentType(a[0])
+	case "Header":
+		req.Header.Set(a[0], a[1])
+	case "Trailer":
+		return report.ErrClass(req.Header.AddTrailer(a[0]))
+	case "Body":
+		req.SetBodyString(a[0])
+	case "BodyRaw":
+		req.SetBodyRaw([]byte(a[0]))
+	case "Append":
+		req.AppendBodyString(a[0])
+	case "BodyWriter":
+		_, err := req.BodyWriter().Write([]byte(a[0]))
+		return report.ErrClass(err)
+	case "Swap":
+		return string(req.SwapBody([]byte(a[0])))
+	case "ResetBody":
+		req.ResetBody()
+	case "Reset":
+		req.Reset()
+	case "PostArg":
+		req.PostArgs().Add(a[0], a[1])
+	case "QueryArg":
+		req.URI().QueryArgs().Add(a[0], a[1])
+	case "Close":
+		req.SetConnectionClose()
+	case "UseHostHeader":
+		req.UseHostHeader = true
+	case "Stream":
+		req.SetBodyStream(stream(a[0]), num(a[1]))
+	case "StreamWriter":
+		req.SetBodyStreamWriter(writeAll(a))
+	case "CloseStream":
+		return report.ErrClass(req.CloseBodyStream())
+	case "ReadBody":
+		return string(req.Body())
+	case "BodyWriteTo":
+		var buf bytes.Buffer
+		err := req.BodyWriteTo(&buf)
+		return report.ErrClass(err) + " " + buf.String()
+	default:
+		panic("unknown operation " + o[0])
+	}
+	return ""
+}
+
+func writeAll(parts []string) fasthttp.StreamWriter {
+	return func(w *bufio.Writer) {
+		for _, p := range parts {
+			if _, err := io.WriteString(w, p); err != nil {
+				return
+			}
+			if err := w.Flush(); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func runRequestWrites() {
+	for _, x := range requestSequences {
+		sequenceRequest("request/write/"+x.id, x.ops)
+	}
+	kinds := []string{"empty", "hello", "one-by-one", "long", "big", "broken", "broken-at-once", "eof-with-data", "empty-reads", "closer", "limited", "panics"}
+	for _, kind := range kinds {
+		for _, size := range []string{"-1", "-2", "0", "3", "5", "11", "200", "10000"} {
+			sequenceRequest("request/stream/"+kind+"/"+size, []op{{"URI", "http://h/p"}, {"Method", "POST"}, {"Stream", kind, size}})
+		}
+	}
+}
+
+func sequenceRequest(id string, ops []op) {
+	report.Run(id, func(c *report.Case) {
+		var req fasthttp.Request
+		for i, o := range ops {
+			if r := applyRequest(&req, o); r != "" {
+				c.Str(fmt.Sprintf("%d.%s", i, o[0]), r)
+			}
+		}
+		c.Bytes("host", req.Host())
+		c.Val("is-stream", req.IsBodyStream())
+		if !req.IsBodyStream() {
+			c.Bytes("body", req.Body())
+			var copied fasthttp.Request
+			req.CopyTo(&copied)
+			c.Str("copy", copied.String())
+		}
+		writeRequest(c, &req)
+	})
+}
+
+func writeRequest(c *report.Case, req *fasthttp.Request) {
+	var buf bytes.Buffer
+	bw := bufio.NewWriter(&buf)
+	err := req.Write(bw)
+	c.Err("write-err", err)
+	if err == nil {
+		c.Err("flush-err", bw.Flush())
+		c.Str("wire", brief(buf.String()))
+		c.Bytes("uri-after", req.URI().FullURI())
+		c.Bytes("host-after", req.Host())
+		if !req.IsBodyStream() {
+			var again bytes.Buffer
+			n, err := req.WriteTo(&again)
+			c.Val("write-to", fmt.Sprint(n == int64(again.Len()), report.ErrClass(err), again.String() == buf.String()))
+		}
+	}
+	c.Bytes("body-after", []byte(brief(string(req.Body()))))
+}
+
+// brief shortens long runs so that the report stays readable.
+func brief(s string) string {
+	return strings.ReplaceAll(s, strings.Repeat("x", 1000), "<1000x>")
+}
+
+// runRequestHosts shows which of the two hosts wins, in every order of calls.
+func runRequestHosts() {
+	steps := []op{{"URI", "http://uri/p"}, {"Host", "set"}, {"Header", "Host", "header"}, {"UseHostHeader"}, {"SetURI", "http://seturi/q"}, {"URI", "/rel"}}
+	var walk func(prefix []op, name string)
+	walk = func(prefix []op, name string) {
+		if len(prefix) > 0 {
+			report.Run("request/host"+name, func(c *report.Case) {
+				var req fasthttp.Request
+				for _, o := range prefix {
+					applyRequest(&req, o)
+				}
+				c.Bytes("host", req.Host())
+				c.Bytes("header-host", req.Header.Host())
+				c.Bytes("uri", req.URI().FullURI())
+				c.Bytes("uri-host", req.URI().Host())
+				c.Bytes("request-uri", req.RequestURI())
+				c.Str("string", req.String())
+			})
+		}
+		if len(prefix) == 3 {
+			return
+		}
+		for i, s := range steps {
+			used := false
+			for _, p := range prefix {
+				used = used || &p[0] == &s[0]
+			}
+			if !used {
+				walk(append(prefix[:len(prefix):len(prefix)], s), fmt.Sprintf("%s/%d%s", name, i, s[0]))
+			}
+		}
+	}
+	walk(nil, "")
+}
