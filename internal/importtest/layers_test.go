@@ -1,0 +1,194 @@
+package importtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module    = "github.com/valyala/fasthttp"
+	moduleDir = "../.."
+)
+
+// layers are the folders of this module from the bottom up. A package imports
+// only from rows above its own. "." is the root package; a name that ends in
+// "/..." stands for all folders below.
+var layers = [][]string{
+	{"internal/bytesconv"},
+	{"internal/ascii"},
+	{"internal/percent", "internal/httpdate", "internal/bufpool"},
+	{"internal/clock"},
+	{"internal/field"},
+	{"internal/http1"},
+	{"internal/netloop", "internal/connpool"},
+	{"."},
+	{
+		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "pprofhandler",
+		"reuseport", "stackless", "tcplisten",
+	},
+	{"prefork"},
+	{"examples/...", "api", "internal/importtest"},
+}
+
+// unsafeAllowed are the folders whose files, tests included, may import unsafe.
+var unsafeAllowed = []string{"internal/bytesconv"}
+
+// withoutIO are the folders that know nothing of sockets and files, and what
+// they must not import for that reason.
+var (
+	withoutIO = []string{"internal/ascii", "internal/percent", "internal/field", "internal/http1"}
+	ioImports = []string{"net", "os", "syscall", "net/http"}
+)
+
+func TestPackagesImportOnlyDownwards(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		layer := layerOf(f.dir)
+		if layer < 0 {
+			t.Errorf("%s: the folder %s is in no layer; add it to the table in internal/importtest/layers_test.go", f.name, f.dir)
+			continue
+		}
+		if f.isTest {
+			continue
+		}
+		for _, imported := range f.imports {
+			dir, ours := folder(imported)
+			if ours && layerOf(dir) >= layer {
+				t.Errorf("%s imports %s, which is not in a layer below", f.name, imported)
+			}
+		}
+	}
+}
+
+func TestUnsafeStaysInItsPackage(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if slices.Contains(f.imports, "unsafe") && !slices.Contains(unsafeAllowed, f.dir) {
+			t.Errorf("%s imports unsafe, which only %v may", f.name, unsafeAllowed)
+		}
+	}
+}
+
+func TestInternalPackagesDoNotReflect(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if strings.HasPrefix(f.dir, "internal/") && !f.isTest && slices.Contains(f.imports, "reflect") {
+			t.Errorf("%s imports reflect", f.name)
+		}
+	}
+}
+
+func TestProtocolPackagesDoNoIO(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if f.isTest || !slices.Contains(withoutIO, f.dir) {
+			continue
+		}
+		for _, imported := range f.imports {
+			if slices.Contains(ioImports, imported) {
+				t.Errorf("%s imports %s, but %s does no I/O", f.name, imported, f.dir)
+			}
+		}
+	}
+}
+
+func TestEveryFolderIsInOneLayerOnly(t *testing.T) {
+	seen := map[string]bool{}
+	for _, folder := range slices.Concat(layers...) {
+		if seen[folder] {
+			t.Errorf("%s is in the table twice", folder)
+		}
+		seen[folder] = true
+	}
+}
+
+func layerOf(dir string) int {
+	return slices.IndexFunc(layers, func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(entry string) bool {
+			parent, all := strings.CutSuffix(entry, "...")
+			return entry == dir || all && strings.HasPrefix(dir, parent)
+		})
+	})
+}
+
+// folder returns where in this module the package with an import path lies.
+func folder(importPath string) (dir string, ours bool) {
+	if importPath == module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+// file is a Go file of this module, with its name and folder relative to the
+// module's.
+type file struct {
+	name, dir string
+	isTest    bool
+	imports   []string
+	syntax    *ast.File
+}
+
+// moduleFiles parses the imports of all Go files of this module, whatever
+// system they are built for. Folders that are modules of their own, or that
+// the go command ignores, are left out.
+func moduleFiles(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	err := filepath.WalkDir(moduleDir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := entry.Name()
+		ignored := base[0] == '_' || base[0] == '.' && name != moduleDir
+		if entry.IsDir() {
+			if ignored || base == "testdata" || name != moduleDir && isModule(name) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if ignored || !strings.HasSuffix(base, ".go") {
+			return nil
+		}
+		f, err := parseFile(name, parser.ImportsOnly, token.NewFileSet())
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d files found below %s", len(files), moduleDir)
+	}
+	return files
+}
+
+func isModule(dir string) bool {
+	found, _ := filepath.Glob(filepath.Join(dir, "go.mod"))
+	return len(found) > 0
+}
+
+func parseFile(name string, mode parser.Mode, fset *token.FileSet) (file, error) {
+	syntax, err := parser.ParseFile(fset, name, nil, mode)
+	if err != nil {
+		return file{}, err
+	}
+	relative, err := filepath.Rel(moduleDir, name)
+	if err != nil {
+		return file{}, err
+	}
+	f := file{name: filepath.ToSlash(relative), syntax: syntax}
+	f.dir = path.Dir(f.name)
+	f.isTest = strings.HasSuffix(f.name, "_test.go")
+	for _, spec := range syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return file{}, err
+		}
+		f.imports = append(f.imports, imported)
+	}
+	return f, nil
+}
