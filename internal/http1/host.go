@@ -1,0 +1,193 @@
+package http1
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// ValidHost tells whether host may be the value of a Host field (RFC 9110
+// section 7.2): a name, an IPv4 address or an IPv6 address in brackets, and
+// perhaps a port. It may be empty, as it is where the target has no authority;
+// but a port without a host is refused (RFC 9110 section 4.2.1), and so is user
+// information.
+//
+// Of the escapes that RFC 3986 section 3.2.2 lets stand in a name only those of
+// bytes outside of ASCII are taken: any other one would hide a character that
+// is either no part of a name or needs no escape.
+func ValidHost(host []byte) bool {
+	i := 0
+	for i < len(host) && plainHost[host[i]] {
+		i++
+	}
+	for i < len(host) {
+		switch c := host[i]; {
+		case plainHost[c]:
+			i++
+		case c == ':':
+			return i > 0 && ValidPort(host[i+1:])
+		case c == '%':
+			if c, ok := escapedByte(host[i:]); !ok || c < 0x80 {
+				return false
+			}
+			i += len("%XX")
+		default:
+			return i == 0 && c == '[' && validLiteral(host)
+		}
+	}
+	return true
+}
+
+// plainHost are the bytes that may stand anywhere in a name.
+var plainHost = func() (t [256]bool) {
+	for i := range t {
+		t[i] = ascii.Is(byte(i), ascii.HostByte)
+	}
+	for _, c := range []byte(":%[]") {
+		t[c] = false
+	}
+	return t
+}()
+
+// ValidPort tells whether port, without its colon, is one: decimal digits that
+// say no more than 65535, or nothing at all (RFC 3986 section 3.2.3).
+func ValidPort(port []byte) bool {
+	n := 0
+	for _, c := range port {
+		if c < '0' || c > '9' {
+			return false
+		}
+		if n = n*10 + int(c-'0'); n > 65535 {
+			return false
+		}
+	}
+	return true
+}
+
+// validLiteral checks an address in brackets and what follows it.
+func validLiteral(host []byte) bool {
+	end := bytes.IndexByte(host, ']')
+	if end < 0 {
+		return false
+	}
+	if rest := host[end+1:]; len(rest) > 0 && (rest[0] != ':' || !ValidPort(rest[1:])) {
+		return false
+	}
+	address := host[1:end]
+	if zone := bytes.IndexByte(address, '%'); zone >= 0 {
+		if !validZone(address[zone:]) {
+			return false
+		}
+		address = address[:zone]
+	}
+	return ValidIPv6(address)
+}
+
+// validZone checks the zone of an address as RFC 6874 section 2 writes it: an
+// escaped percent sign, and a name of at least one unreserved character.
+func validZone(zone []byte) bool {
+	name, found := bytes.CutPrefix(zone, []byte("%25"))
+	if !found || len(name) == 0 {
+		return false
+	}
+	for len(name) > 0 {
+		c, size := name[0], 1
+		if c == '%' {
+			var ok bool
+			if c, ok = escapedByte(name); !ok {
+				return false
+			}
+			size = 3
+		}
+		if c < 0x80 && !unreserved(c) || c >= 0x80 && size == 1 {
+			return false
+		}
+		name = name[size:]
+	}
+	return true
+}
+
+// ValidIPv6 tells whether address is an IPv6 address (RFC 3986 section 3.2.2),
+// without brackets and zone.
+func ValidIPv6(address []byte) bool {
+	groups, elided := 0, false
+	if rest, found := bytes.CutPrefix(address, []byte("::")); found {
+		address, elided = rest, true
+	}
+	for len(address) > 0 {
+		n := 0
+		for n < len(address) && ascii.Is(address[n], ascii.HexDigit) {
+			n++
+		}
+		if n < len(address) && address[n] == '.' {
+			if !validIPv4(address) {
+				return false
+			}
+			groups += 2
+			break
+		}
+		if n == 0 || n > 4 {
+			return false
+		}
+		groups++
+		if address = address[n:]; len(address) == 0 {
+			break
+		}
+		if rest, found := bytes.CutPrefix(address, []byte("::")); found {
+			if elided {
+				return false
+			}
+			address, elided = rest, true
+			continue
+		}
+		if address[0] != ':' || len(address) == 1 {
+			return false
+		}
+		address = address[1:]
+	}
+	if elided {
+		return groups < 8
+	}
+	return groups == 8
+}
+
+// validIPv4 checks four decimal numbers of at most 255, without leading zeros.
+func validIPv4(address []byte) bool {
+	for part := range 4 {
+		n, digits := 0, 0
+		for digits < len(address) && ascii.Is(address[digits], ascii.Digit) {
+			n = n*10 + int(address[digits]-'0')
+			if digits++; n > 255 {
+				return false
+			}
+		}
+		if digits == 0 || digits > 1 && address[0] == '0' {
+			return false
+		}
+		address = address[digits:]
+		if part == 3 {
+			break
+		}
+		if len(address) == 0 || address[0] != '.' {
+			return false
+		}
+		address = address[1:]
+	}
+	return len(address) == 0
+}
+
+// escapedByte returns what the escape at the start of b stands for.
+func escapedByte(b []byte) (c byte, ok bool) {
+	if len(b) < 3 || b[0] != '%' {
+		return 0, false
+	}
+	hi, lo := ascii.HexValue(b[1]), ascii.HexValue(b[2])
+	if hi|lo > 0xf {
+		return 0, false
+	}
+	return hi<<4 | lo, true
+}
+
+func unreserved(c byte) bool {
+	return ascii.Is(c, ascii.Alpha|ascii.Digit) || c == '-' || c == '.' || c == '_' || c == '~'
+}
