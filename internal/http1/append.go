@@ -33,8 +33,12 @@ func AppendField(dst, name, value []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendKnown appends a field line with a well-known name.
+// AppendKnown appends a field line with a well-known name. Unknown is none:
+// nothing is appended.
 func AppendKnown(dst []byte, id field.ID, value []byte) []byte {
+	if id == field.Unknown {
+		return dst
+	}
 	dst = append(dst, id.String()...)
 	dst = append(dst, ": "...)
 	dst = AppendText(dst, value)
@@ -62,7 +66,8 @@ func AppendStatusLine(dst, version []byte, status int, reason []byte) []byte {
 }
 
 // AppendChunkStart appends the line that comes before a chunk of size bytes,
-// and AppendChunkEnd what comes behind it.
+// and AppendChunkEnd what comes behind it. size must be positive: a chunk of
+// no bytes is the last one and would end the message.
 func AppendChunkStart(dst []byte, size int) []byte {
 	dst = ascii.AppendHex(dst, uint64(size))
 	return append(dst, "\r\n"...)
