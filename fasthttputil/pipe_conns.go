@@ -1,0 +1,135 @@
+package fasthttputil
+
+import (
+	"net"
+	"time"
+)
+
+// PipeConns is a pair of connections that are each other's peers: what goes into one
+// comes out of the other. The bytes stay in the memory of the process. Use
+// NewPipeConns to make one; the zero value is of no use.
+//
+// Unlike the two ends of net.Pipe, these connections have a buffer: Write copies its
+// argument and returns without waiting for a Read, so a single goroutine can talk to
+// itself through them. The buffer has no upper bound. Its memory is given back as it
+// is read; a connection with nothing in transit holds none.
+//
+// The connections follow the contract of net.Conn. All their methods may be called
+// by several goroutines at once, and the bytes of one Write are not mixed with those
+// of another. In detail:
+//
+//   - Closing either end closes both directions and wakes every blocked Read. Data
+//     that was written before stays readable, then Read returns io.EOF. Write
+//     returns ErrConnectionClosed. Closing again does nothing and returns nil.
+//   - Once a deadline has passed, Read and Write return ErrTimeout until it is moved
+//     or cleared. It may be set at any time, also while a Read is blocked. After the
+//     connection has been closed, deadlines have no effect.
+//   - Since Write does not wait, its deadline is looked at once, when it is called.
+//     A Write moves all of its bytes or none.
+//   - Reading into an empty slice returns 0 and nil at once. Writing an empty slice
+//     reports a closed connection or a passed deadline and otherwise does nothing;
+//     the peer sees nothing of it.
+//
+// The methods of PipeConns itself, other than Close, must not be called by several
+// goroutines at once.
+type PipeConns struct {
+	conn1, conn2 pipeConn
+	// stream1 carries what conn1 writes, stream2 what conn2 writes.
+	stream1, stream2 stream
+}
+
+// NewPipeConns makes a pair of connected connections. Both report an address with
+// the network and the text "pipe" until SetAddresses gives them others.
+func NewPipeConns() *PipeConns {
+	// Both conns and both streams are parts of one allocation.
+	pc := &PipeConns{}
+	pc.stream1.init()
+	pc.stream2.init()
+	pc.conn1.in, pc.conn1.out = &pc.stream2, &pc.stream1
+	pc.conn2.in, pc.conn2.out = &pc.stream1, &pc.stream2
+	return pc
+}
+
+// Conn1 returns one end of the pair, always the same one. Its peer is Conn2.
+func (pc *PipeConns) Conn1() net.Conn {
+	return &pc.conn1
+}
+
+// Conn2 returns the other end of the pair, always the same one. Its peer is Conn1.
+func (pc *PipeConns) Conn2() net.Conn {
+	return &pc.conn2
+}
+
+// SetAddresses sets what LocalAddr and RemoteAddr return: the first two arguments
+// for Conn1, the last two for Conn2. A nil argument stands for the default address
+// "pipe". Call it before the connections are handed to other goroutines.
+func (pc *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr2 net.Addr) {
+	pc.conn1.local, pc.conn1.remote = localAddr1, remoteAddr1
+	pc.conn2.local, pc.conn2.remote = localAddr2, remoteAddr2
+}
+
+// Close closes both connections. It always returns nil, may be called more than
+// once, and from any goroutine.
+func (pc *PipeConns) Close() error {
+	pc.stream1.close()
+	pc.stream2.close()
+	return nil
+}
+
+// pipeConn is one end of a PipeConns.
+type pipeConn struct {
+	in, out       *stream
+	local, remote net.Addr // nil stands for pipeAddr
+}
+
+func (c *pipeConn) Read(p []byte) (int, error) {
+	return c.in.read(p)
+}
+
+func (c *pipeConn) Write(p []byte) (int, error) {
+	return c.out.write(p)
+}
+
+func (c *pipeConn) Close() error {
+	c.out.close()
+	c.in.close()
+	return nil
+}
+
+func (c *pipeConn) LocalAddr() net.Addr {
+	return orPipeAddr(c.local)
+}
+
+func (c *pipeConn) RemoteAddr() net.Addr {
+	return orPipeAddr(c.remote)
+}
+
+func (c *pipeConn) SetDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+func (c *pipeConn) SetReadDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	return nil
+}
+
+func (c *pipeConn) SetWriteDeadline(t time.Time) error {
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+// pipeAddr is the address of a connection that was given none.
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+
+func (pipeAddr) String() string { return "pipe" }
+
+func orPipeAddr(addr net.Addr) net.Addr {
+	if addr == nil {
+		return pipeAddr{}
+	}
+	return addr
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package fasthttputil_test
+
+const raceEnabled = false
