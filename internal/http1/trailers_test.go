@@ -1,0 +1,126 @@
+package http1
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"net/textproto"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// readTrailers parses raw as a trailer section: whole where step is 0, else
+// with step more bytes at each call.
+func readTrailers(raw string, step int) (n int, fields *field.List, err error) {
+	h := &Head{Limits: Limits{Head: MaxTrailers, Fields: MaxTrailerFields}}
+	b := []byte(raw)
+	fields = &field.List{Block: b}
+	size := len(b)
+	if step > 0 {
+		size = min(step, len(b))
+	}
+	for {
+		n, err = h.ParseTrailers(b[:size:size], fields)
+		if n > 0 || err != nil || size == len(b) {
+			return n, fields, err
+		}
+		size = min(size+step, len(b))
+	}
+}
+
+// A trailer section is read as strictly as the fields of a request, whoever
+// sent it (known failures 4, 12, 13 and 16).
+func TestTrailerSectionsAreReadStrictly(t *testing.T) {
+	lines := func(n int) string { return strings.Repeat("A: b\r\n", n) + "\r\n" }
+	long := func(n int) string { return "A: " + strings.Repeat("b", n-len("A: \r\n\r\n")) + "\r\n\r\n" }
+	for _, c := range []struct {
+		raw string
+		err error
+	}{
+		{"\r\n", nil},
+		{"A: b\r\n\r\n", nil},
+		{"A:\r\nB: \t\r\n\r\n", nil},
+		{"Content-Length: x\r\nTransfer-Encoding: \r\nHost: \xff\r\n\r\n", nil},
+		{lines(MaxTrailerFields), nil},
+		{lines(MaxTrailerFields + 1), ErrManyTrailers},
+		{long(MaxTrailers), nil},
+		{long(MaxTrailers + 1), ErrLongTrailers},
+		{long(MaxTrailers + 1)[:MaxTrailers+1], ErrLongTrailers},
+		{strings.Repeat("a", MaxTrailers+1), ErrLongTrailers},
+		{"\n", ErrLineEnd},
+		{"\r\r\n", ErrLineEnd},
+		{"A: b\n\r\n", ErrLineEnd},
+		{"A: b\r\n\n", ErrLineEnd},
+		{"A: b\rc\r\n\r\n", ErrLineEnd},
+		{"A: b\r\n c\r\n\r\n", ErrFold},
+		{"\tA: b\r\n\r\n", ErrFold},
+		{"A : b\r\n\r\n", ErrFieldName},
+		{": b\r\n\r\n", ErrFieldName},
+		{"A\r\n\r\n", ErrFieldName},
+		{"A\x00: b\r\n\r\n", ErrFieldName},
+		{"A: \x00\r\n\r\n", ErrFieldValue},
+		{"A: \x7f\r\n\r\n", ErrFieldValue},
+		{"0\r\n\r\n", ErrFieldName},
+	} {
+		for _, step := range []int{0, 1, 2, 3, 64, 1000} {
+			n, _, err := readTrailers(c.raw, step)
+			if !errors.Is(err, c.err) || c.err == nil && (err != nil || n != len(c.raw)) {
+				t.Errorf("%.40q in pieces of %d: %d, %v, want %v", c.raw, step, n, err, c.err)
+			}
+			if c.err != nil && StatusOf(err) != 400 {
+				t.Errorf("%.40q: status %d", c.raw, StatusOf(err))
+			}
+		}
+	}
+}
+
+// FuzzTrailers reads a section whole and in pieces, which must agree, and
+// holds what it accepts against the standard library.
+func FuzzTrailers(f *testing.F) {
+	f.Add([]byte("\r\nGET"), uint8(0))
+	f.Add([]byte("A: b\r\na:  c \r\nX-y:\r\n\r\n"), uint8(1))
+	f.Add([]byte("A: b\r\n c\r\n\r\n"), uint8(2))
+	f.Add([]byte("Expires: \xff\t\xfe\r\nEtag: \"x\"\r\n\r\n\r\n"), uint8(6))
+	f.Fuzz(func(t *testing.T, raw []byte, step uint8) {
+		n, fields, err := readTrailers(string(raw), 0)
+		n2, fields2, err2 := readTrailers(string(raw), int(step)+1)
+		if n2 != n || (err2 == nil) != (err == nil) {
+			t.Fatalf("%q: whole: %d, %v; in pieces: %d, %v", raw, n, err, n2, err2)
+		}
+		if err != nil {
+			if n != 0 {
+				t.Fatalf("%q: both %d and %v", raw, n, err)
+			}
+			return
+		}
+		if n > MaxTrailers || n > len(raw) || len(fields.Entries) > MaxTrailerFields {
+			t.Fatalf("%q: %d bytes, %d fields", raw, n, len(fields.Entries))
+		}
+		if !slices.Equal(fields.Entries, fields2.Entries) || !bytes.Equal(fields.Block, fields2.Block) {
+			t.Fatalf("%q: whole: %v\nin pieces: %v", raw, fields.Entries, fields2.Entries)
+		}
+		if n == 0 {
+			return
+		}
+		std, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(raw[:n]))).ReadMIMEHeader()
+		if err != nil {
+			t.Fatalf("%q is accepted, but not by the standard library: %v", raw[:n], err)
+		}
+		ours := textproto.MIMEHeader{}
+		for i := range fields.Entries {
+			name := textproto.CanonicalMIMEHeaderKey(string(fields.Name(i)))
+			ours[name] = append(ours[name], string(fields.Value(i)))
+		}
+		if len(ours) != len(std) {
+			t.Fatalf("%q: %q, the standard library: %q", raw[:n], ours, std)
+		}
+		for name, values := range ours {
+			if !slices.Equal(values, std[name]) {
+				t.Fatalf("%q: %s: %q, the standard library: %q", raw[:n], name, values, std[name])
+			}
+		}
+	})
+}
