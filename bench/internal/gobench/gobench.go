@@ -1,0 +1,102 @@
+// Package gobench reads what a Go test binary prints when it runs benchmarks.
+package gobench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Log is the output of one run.
+type Log struct {
+	CPU     string // the processor's name, where it was printed
+	Results []Result
+}
+
+// Result is the outcome of one benchmark.
+type Result struct {
+	Name       string // without the word Benchmark and the number of processors
+	Procs      int    // GOMAXPROCS
+	Iterations int
+
+	NsPerOp, BytesPerOp, AllocsPerOp float64
+}
+
+// Parse reads a log. Lines that are no results are passed over, among them
+// those of custom metrics; a result line that it does not understand is an
+// error, so that a figure is never missed in silence.
+func Parse(r io.Reader) (Log, error) {
+	var log Log
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		line := lines.Text()
+		if cpu, ok := strings.CutPrefix(line, "cpu: "); ok {
+			log.CPU = cpu
+			continue
+		}
+		fields := strings.Fields(line)
+		if !strings.HasPrefix(line, "Benchmark") || len(fields) < 2 {
+			continue
+		}
+		// A benchmark that logs has its name on a line of its own as well, so
+		// what tells a result is the number behind the name.
+		iterations, err := strconv.Atoi(fields[1])
+		if err != nil {
+			continue
+		}
+		result, err := parseResult(fields[0], iterations, fields[2:])
+		if err != nil {
+			return log, fmt.Errorf("gobench: %q: %w", line, err)
+		}
+		log.Results = append(log.Results, result)
+	}
+	if err := lines.Err(); err != nil {
+		return log, fmt.Errorf("gobench: %w", err)
+	}
+	return log, nil
+}
+
+func parseResult(name string, iterations int, metrics []string) (Result, error) {
+	result := Result{Iterations: iterations}
+	result.Name, result.Procs = splitName(name)
+	if len(metrics)%2 != 0 {
+		return result, fmt.Errorf("a figure has no unit")
+	}
+	timed := false
+	for ; len(metrics) > 0; metrics = metrics[2:] {
+		value, err := strconv.ParseFloat(metrics[0], 64)
+		if err != nil {
+			return result, err
+		}
+		switch metrics[1] {
+		case "ns/op":
+			result.NsPerOp = value
+			timed = true
+		case "B/op":
+			result.BytesPerOp = value
+		case "allocs/op":
+			result.AllocsPerOp = value
+		}
+	}
+	if !timed {
+		return result, fmt.Errorf("no ns/op")
+	}
+	return result, nil
+}
+
+// splitName takes apart BenchmarkName-4. The number is left out for one
+// processor.
+func splitName(name string) (string, int) {
+	name = strings.TrimPrefix(name, "Benchmark")
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 {
+		return name, 1
+	}
+	procs, err := strconv.Atoi(name[i+1:])
+	if err != nil || procs < 1 {
+		return name, 1
+	}
+	return name[:i], procs
+}

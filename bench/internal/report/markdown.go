@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// WriteMarkdown writes the comparison for people: one table per group of rows
+// and GOMAXPROCS.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# Benchmark comparison\n\n")
+	for _, build := range []string{Ours, Upstream, NetHTTP} {
+		if version := r.Versions[build]; version != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", build, version)
+		}
+	}
+	m := r.Machine
+	fmt.Fprintf(&b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(&b, "- Go: %s\n", m.Go)
+	fmt.Fprintf(&b, "- date: %s, %s of %s each\n", r.Date, plural(r.Rounds, "round"), r.Benchtime)
+	b.WriteString("\nTimes are medians in ns/op, ± the median absolute deviation. A ratio over 1 means that ours is\n" +
+		"faster; it stands in parentheses where the two ranges of samples overlap, so that the difference\n" +
+		"may be chance.\n")
+	for _, g := range groups(r.Rows) {
+		g.writeMarkdown(&b)
+	}
+	if len(r.Failures) > 0 {
+		b.WriteString("\n## Failures\n\n")
+		for _, failure := range r.Failures {
+			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(failure, "\n", " "))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (g group) writeMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## %s, GOMAXPROCS %d\n\n", g.title, g.procs)
+	builds := []string{Ours, Upstream}
+	if g.has(NetHTTP) {
+		builds = append(builds, NetHTTP)
+	}
+	header := []string{"row"}
+	for _, build := range builds {
+		header = append(header, build)
+	}
+	for _, build := range builds[1:] {
+		header = append(header, build+" ÷ ours")
+	}
+	slashed := strings.Join(builds, " / ")
+	header = append(header, "B/op: "+slashed, "allocs/op: "+slashed)
+	writeCells(b, header)
+	b.WriteString("|---|" + strings.Repeat("---:|", len(header)-1) + "\n")
+
+	for _, row := range g.rows {
+		cells := []string{row.Name}
+		for _, build := range builds {
+			cells = append(cells, timeCell(row.Builds[build]))
+		}
+		for _, other := range builds[1:] {
+			cells = append(cells, row.ratioCell(other))
+		}
+		var bytes, allocs []string
+		for _, build := range builds {
+			m := row.Builds[build]
+			bytes = append(bytes, countCell(m, func(m *Measurement) stats.Summary { return m.BytesPerOp }))
+			allocs = append(allocs, countCell(m, func(m *Measurement) stats.Summary { return m.AllocsPerOp }))
+		}
+		writeCells(b, append(cells, strings.Join(bytes, " / "), strings.Join(allocs, " / ")))
+	}
+
+	mean := g.mean()
+	cells := append([]string{"**geometric mean**"}, make([]string, len(builds))...)
+	for _, other := range builds[1:] {
+		cell := none
+		if ratio, ok := mean.Ratios[other]; ok {
+			cell = fmt.Sprintf("**%.2f**", ratio)
+		}
+		cells = append(cells, cell)
+	}
+	writeCells(b, append(cells, "", ""))
+}
+
+func (g group) has(build string) bool {
+	for _, row := range g.rows {
+		if row.Builds[build] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// none stands where there is no figure.
+const none = "–"
+
+func writeCells(b *strings.Builder, cells []string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func timeCell(m *Measurement) string {
+	if m == nil {
+		return none
+	}
+	return fmt.Sprintf("%s ±%.0f%%", formatNs(m.NsPerOp.Median), 100*m.NsPerOp.Spread())
+}
+
+func (row *Row) ratioCell(other string) string {
+	ratio, ok := row.Ratios[other]
+	switch {
+	case !ok:
+		return none
+	case row.Builds[Ours].NsPerOp.Overlaps(row.Builds[other].NsPerOp):
+		return fmt.Sprintf("(%.2f)", ratio)
+	}
+	return fmt.Sprintf("%.2f", ratio)
+}
+
+func countCell(m *Measurement, of func(*Measurement) stats.Summary) string {
+	if m == nil {
+		return none
+	}
+	return fmt.Sprintf("%.0f", of(m).Median)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// formatNs keeps three digits of short times and whole nanoseconds of others.
+func formatNs(ns float64) string {
+	switch {
+	case ns < 10:
+		return fmt.Sprintf("%.2f", ns)
+	case ns < 100:
+		return fmt.Sprintf("%.1f", ns)
+	}
+	return fmt.Sprintf("%.0f", ns)
+}

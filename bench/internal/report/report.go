@@ -1,0 +1,217 @@
+// Package report gathers the results of many benchmark runs, compares the
+// builds row by row, and writes the comparison as Markdown or JSON.
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/gobench"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// The things that are compared. Each row has one Measurement of every build
+// that has the benchmark.
+const (
+	Ours     = "ours"
+	Upstream = "upstream"
+	NetHTTP  = "net/http"
+)
+
+// others are the builds that ours is compared with.
+var others = []string{Upstream, NetHTTP}
+
+// twinPrefix begins the name of a benchmark that measures net/http.
+const twinPrefix = "NetHTTP"
+
+// TwinName returns the name of the benchmark that does with net/http what name
+// does with fasthttp.
+func TwinName(name string) string { return twinPrefix + name }
+
+// IsTwin reports whether the benchmark measures net/http.
+func IsTwin(name string) bool { return strings.HasPrefix(name, twinPrefix) }
+
+// IsServer reports whether a row measures a whole server, as against a single
+// call.
+func IsServer(name string) bool { return strings.HasPrefix(name, "Server") }
+
+// Report is a whole comparison.
+type Report struct {
+	Machine   Machine           `json:"machine"`
+	Versions  map[string]string `json:"versions"` // by build
+	Date      string            `json:"date"`
+	Rounds    int               `json:"rounds"`
+	Benchtime string            `json:"benchtime"`
+	Rows      []*Row            `json:"rows"`
+	Means     []Mean            `json:"geometric_means"`
+	Failures  []string          `json:"failures,omitempty"`
+}
+
+// Machine is what the figures were taken on.
+type Machine struct {
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Kernel string `json:"kernel"`
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+	Go     string `json:"go"`
+}
+
+// Row is one benchmark at one GOMAXPROCS.
+type Row struct {
+	Name   string                  `json:"name"`
+	Procs  int                     `json:"gomaxprocs"`
+	Builds map[string]*Measurement `json:"builds"`
+	// Ratios are the other builds' medians of ns/op over ours: more than 1
+	// means that ours is faster.
+	Ratios map[string]float64 `json:"ratios"`
+}
+
+// Measurement is what all runs of one benchmark in one build came to.
+type Measurement struct {
+	NsPerOp     stats.Summary `json:"ns_per_op"`
+	BytesPerOp  stats.Summary `json:"bytes_per_op"`
+	AllocsPerOp stats.Summary `json:"allocs_per_op"`
+}
+
+// Mean is the geometric mean of a group of rows' ratios.
+type Mean struct {
+	Group  string             `json:"group"`
+	Procs  int                `json:"gomaxprocs"`
+	Ratios map[string]float64 `json:"ratios"`
+}
+
+// Collector takes results as they come.
+type Collector struct {
+	rows    []*Row
+	samples map[sampleKey][]gobench.Result
+}
+
+type sampleKey struct {
+	row   *Row
+	build string
+}
+
+// NewCollector returns an empty Collector.
+func NewCollector() *Collector {
+	return &Collector{samples: map[sampleKey][]gobench.Result{}}
+}
+
+// Add takes one result. That of a net/http twin goes to the row that it is the
+// twin of. Rows keep the order of their first results.
+func (c *Collector) Add(build string, result gobench.Result) {
+	name := result.Name
+	if build == NetHTTP {
+		name = strings.TrimPrefix(name, twinPrefix)
+	}
+	i := slices.IndexFunc(c.rows, func(r *Row) bool { return r.Name == name && r.Procs == result.Procs })
+	if i < 0 {
+		i = len(c.rows)
+		c.rows = append(c.rows, &Row{Name: name, Procs: result.Procs})
+	}
+	key := sampleKey{c.rows[i], build}
+	c.samples[key] = append(c.samples[key], result)
+}
+
+// Finish fills in what follows from the results: the rows, their ratios and the
+// means.
+func (c *Collector) Finish(r *Report) {
+	r.Rows = c.rows
+	for _, row := range r.Rows {
+		row.Builds = map[string]*Measurement{}
+		for _, build := range append([]string{Ours}, others...) {
+			if results := c.samples[sampleKey{row, build}]; len(results) > 0 {
+				row.Builds[build] = measure(results)
+			}
+		}
+		row.Ratios = row.ratios()
+	}
+	r.Means = nil
+	for _, group := range groups(r.Rows) {
+		r.Means = append(r.Means, group.mean())
+	}
+}
+
+func measure(results []gobench.Result) *Measurement {
+	var ns, bytes, allocs []float64
+	for _, result := range results {
+		ns = append(ns, result.NsPerOp)
+		bytes = append(bytes, result.BytesPerOp)
+		allocs = append(allocs, result.AllocsPerOp)
+	}
+	return &Measurement{
+		NsPerOp:     stats.Summarize(ns),
+		BytesPerOp:  stats.Summarize(bytes),
+		AllocsPerOp: stats.Summarize(allocs),
+	}
+}
+
+func (row *Row) ratios() map[string]float64 {
+	ratios := map[string]float64{}
+	ours := row.Builds[Ours]
+	if ours == nil {
+		return ratios
+	}
+	for _, other := range others {
+		if m := row.Builds[other]; m != nil && ours.NsPerOp.Median > 0 {
+			ratios[other] = stats.Ratio(m.NsPerOp.Median, ours.NsPerOp.Median)
+		}
+	}
+	return ratios
+}
+
+// group is the rows that stand in one table.
+type group struct {
+	title string
+	procs int
+	rows  []*Row
+}
+
+// groups puts server rows before the others and few processors before many.
+func groups(rows []*Row) []group {
+	var list []group
+	for _, row := range rows {
+		title := "Values"
+		if IsServer(row.Name) {
+			title = "Servers"
+		}
+		i := slices.IndexFunc(list, func(g group) bool { return g.title == title && g.procs == row.Procs })
+		if i < 0 {
+			i = len(list)
+			list = append(list, group{title: title, procs: row.Procs})
+		}
+		list[i].rows = append(list[i].rows, row)
+	}
+	slices.SortStableFunc(list, func(a, b group) int {
+		if a.title != b.title {
+			return strings.Compare(a.title, b.title)
+		}
+		return a.procs - b.procs
+	})
+	return list
+}
+
+func (g group) mean() Mean {
+	mean := Mean{Group: g.title, Procs: g.procs, Ratios: map[string]float64{}}
+	for _, other := range others {
+		var ratios []float64
+		for _, row := range g.rows {
+			if ratio, ok := row.Ratios[other]; ok {
+				ratios = append(ratios, ratio)
+			}
+		}
+		if len(ratios) > 0 {
+			mean.Ratios[other] = stats.GeoMean(ratios)
+		}
+	}
+	return mean
+}
+
+// WriteJSON writes everything, each sample included.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}

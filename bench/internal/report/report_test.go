@@ -1,0 +1,159 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/bench/internal/gobench"
+)
+
+// sample is a comparison of three rows with known figures.
+func sample() *Report {
+	c := NewCollector()
+	add := func(build, name string, procs int, bytes, allocs float64, times ...float64) {
+		for _, ns := range times {
+			c.Add(build, gobench.Result{Name: name, Procs: procs, NsPerOp: ns, BytesPerOp: bytes, AllocsPerOp: allocs})
+		}
+	}
+	add(Ours, "ServerGet", 4, 0, 0, 50, 60, 40)
+	add(Ours, "ServerGet", 1, 0, 0, 100, 110, 90)
+	add(Upstream, "ServerGet", 1, 3, 1, 200, 210, 190)
+	add(NetHTTP, TwinName("ServerGet"), 1, 2400, 22, 1000, 1000, 1100)
+	add(Ours, "ServerPost", 1, 0, 0, 100)
+	add(Upstream, "ServerPost", 1, 0, 0, 50)
+	add(Ours, "ArgsParse", 1, 0, 0, 3.25, 3.5, 3)
+	add(Upstream, "ArgsParse", 1, 0, 0, 3.5, 3.1, 4)
+	r := &Report{
+		Machine:   Machine{OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "Some CPU", Cores: 4, Go: "go1.26"},
+		Versions:  map[string]string{Ours: "this tree", Upstream: "v1.77.0"},
+		Date:      "2026-01-02",
+		Rounds:    3,
+		Benchtime: "1s",
+	}
+	c.Finish(r)
+	return r
+}
+
+func TestRatiosAreTheOthersMediansOverOurs(t *testing.T) {
+	want := map[string]map[string]float64{
+		"ServerGet":  {Upstream: 2, NetHTTP: 10},
+		"ServerPost": {Upstream: 0.5},
+		"ArgsParse":  {Upstream: 3.5 / 3.25},
+	}
+	for _, row := range sample().Rows {
+		if row.Procs != 1 {
+			if len(row.Ratios) != 0 {
+				t.Errorf("%s at %d: ratios without another build: %v", row.Name, row.Procs, row.Ratios)
+			}
+			continue
+		}
+		if len(row.Ratios) != len(want[row.Name]) {
+			t.Errorf("%s: %v, want %v", row.Name, row.Ratios, want[row.Name])
+		}
+		for other, ratio := range want[row.Name] {
+			if math.Abs(row.Ratios[other]-ratio) > 1e-12 {
+				t.Errorf("%s: %s: %v, want %v", row.Name, other, row.Ratios[other], ratio)
+			}
+		}
+	}
+}
+
+func TestMeansAreTakenPerGroupAndProcessors(t *testing.T) {
+	means := sample().Means
+	if len(means) != 3 {
+		t.Fatalf("got %+v", means)
+	}
+	if m := means[0]; m.Group != "Servers" || m.Procs != 1 || math.Abs(m.Ratios[Upstream]-1) > 1e-12 || math.Abs(m.Ratios[NetHTTP]-10) > 1e-12 {
+		t.Errorf("got %+v", m)
+	}
+	if m := means[1]; m.Group != "Servers" || m.Procs != 4 || len(m.Ratios) != 0 {
+		t.Errorf("got %+v", m)
+	}
+	if m := means[2]; m.Group != "Values" || m.Procs != 1 {
+		t.Errorf("got %+v", m)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	r := sample()
+	r.Failures = []string{"round 2, ServerPost, net/http:\nexit status 1"}
+	var b strings.Builder
+	if err := r.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	const head = `# Benchmark comparison
+
+- ours: this tree
+- upstream: v1.77.0
+- machine: Some CPU, 4 cores, linux/amd64, kernel 6.1
+- Go: go1.26
+- date: 2026-01-02, 3 rounds of 1s each
+`
+	const tables = `
+## Servers, GOMAXPROCS 1
+
+| row | ours | upstream | net/http | upstream ÷ ours | net/http ÷ ours | B/op: ours / upstream / net/http | allocs/op: ours / upstream / net/http |
+|---|---:|---:|---:|---:|---:|---:|---:|
+| ServerGet | 100 ±10% | 200 ±5% | 1000 ±0% | 2.00 | 10.00 | 0 / 3 / 2400 | 0 / 1 / 22 |
+| ServerPost | 100 ±0% | 50.0 ±0% | – | 0.50 | – | 0 / 0 / – | 0 / 0 / – |
+| **geometric mean** |  |  |  | **1.00** | **10.00** |  |  |
+
+## Servers, GOMAXPROCS 4
+
+| row | ours | upstream | upstream ÷ ours | B/op: ours / upstream | allocs/op: ours / upstream |
+|---|---:|---:|---:|---:|---:|
+| ServerGet | 50.0 ±20% | – | – | 0 / – | 0 / – |
+| **geometric mean** |  |  | – |  |  |
+
+## Values, GOMAXPROCS 1
+
+| row | ours | upstream | upstream ÷ ours | B/op: ours / upstream | allocs/op: ours / upstream |
+|---|---:|---:|---:|---:|---:|
+| ArgsParse | 3.25 ±8% | 3.50 ±11% | (1.08) | 0 / 0 | 0 / 0 |
+| **geometric mean** |  |  | **1.08** |  |  |
+
+## Failures
+
+- round 2, ServerPost, net/http: exit status 1
+`
+	text := b.String()
+	if !strings.HasPrefix(text, head) {
+		t.Errorf("got head\n%s\nwant\n%s", text, head)
+	}
+	if !strings.HasSuffix(text, tables) {
+		t.Errorf("got tables\n%s\nwant\n%s", text, tables)
+	}
+}
+
+func TestJSONHoldsEverySample(t *testing.T) {
+	var b strings.Builder
+	want := sample()
+	if err := want.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got Report
+	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Rows) != len(want.Rows) || got.Machine != want.Machine || got.Versions[Upstream] != "v1.77.0" {
+		t.Fatalf("got %s", b.String())
+	}
+	for i, row := range got.Rows {
+		for build, m := range want.Rows[i].Builds {
+			if got := row.Builds[build]; got == nil || len(got.NsPerOp.Samples) != len(m.NsPerOp.Samples) {
+				t.Errorf("%s, %s: got %+v, want %+v", row.Name, build, got, m)
+			}
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	if name := TwinName("ServerGet"); !IsTwin(name) || IsServer(name) {
+		t.Errorf("%s: twin %v, server %v", name, IsTwin(name), IsServer(name))
+	}
+	if IsTwin("ServerGet") || !IsServer("ServerGet") || IsServer("ArgsParse") {
+		t.Error("rows of this module are taken for something else")
+	}
+}
