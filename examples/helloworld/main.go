@@ -1,0 +1,66 @@
+// Command helloworld answers every request with a greeting and with what it
+// was asked. It ends after SIGINT or SIGTERM, once it has answered what it had
+// begun to.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/valyala/fasthttp"
+)
+
+func main() {
+	addr := flag.String("addr", ":8080", "the TCP address to listen on")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *addr, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves addr until ctx ends.
+func run(ctx context.Context, addr string, stdout io.Writer) error {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := &fasthttp.Server{Handler: greet, Name: "helloworld"}
+	shutDown := make(chan error, 1)
+	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+
+	fmt.Fprintf(stdout, "helloworld listens on %s\n", ln.Addr())
+	if err := server.Serve(ln); err != nil {
+		return err
+	}
+	return <-shutDown
+}
+
+// greet is the handler. It writes to ctx as to any io.Writer; nothing is sent
+// before it returns, so the header may be set at the end.
+func greet(ctx *fasthttp.RequestCtx) {
+	fmt.Fprintf(ctx, "Hello, world!\n\n")
+
+	fmt.Fprintf(ctx, "method:      %s\n", ctx.Method())
+	fmt.Fprintf(ctx, "target:      %s\n", ctx.RequestURI())
+	fmt.Fprintf(ctx, "path:        %s\n", ctx.Path())
+	fmt.Fprintf(ctx, "query:       %s\n", ctx.QueryArgs())
+	fmt.Fprintf(ctx, "host:        %s\n", ctx.Host())
+	fmt.Fprintf(ctx, "user agent:  %s\n", ctx.UserAgent())
+	fmt.Fprintf(ctx, "from:        %s\n", ctx.RemoteAddr())
+	fmt.Fprintf(ctx, "connection:  number %d, request number %d on it\n", ctx.ConnID(), ctx.ConnRequestNum())
+	fmt.Fprintf(ctx, "body:        %d bytes\n", len(ctx.PostBody()))
+	fmt.Fprintf(ctx, "\n%s", &ctx.Request.Header)
+
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.Response.Header.Set("X-Greeting", "hello")
+}
