@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/report"
+)
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// exchange serves one scripted connection and prints what came of it.
+func exchange(id string, cfg config, raw string, chunk int) {
+	report.Run(id, func(c *report.Case) {
+		h := &recorder{hijacked: make(chan struct{})}
+		s := &fasthttp.Server{Handler: h.handle, Logger: silent{}}
+		if cfg.set != nil {
+			cfg.set(s)
+		}
+		conn := newScript(raw+marker, chunk)
+		var err error
+		func() {
+			// What was answered before a panic is of interest, too.
+			defer func() {
+				if v := recover(); v != nil {
+					c.Str("panic", "yes")
+					c.Val("~panic", v)
+				}
+			}()
+			err = s.ServeConn(conn)
+		}()
+		if h.hijacks > 0 {
+			// A server that does not hand the connection over closes it.
+			select {
+			case <-h.hijacked:
+				c.Str("hijacked", "yes")
+			case <-conn.closed:
+				select {
+				case <-h.hijacked:
+					c.Str("hijacked", "yes")
+				default:
+					c.Str("hijacked", "no")
+				}
+			}
+		}
+		c.Str("~serve", fmt.Sprint(report.ErrClass(err), " ", err))
+		c.Val("serve-failed", err != nil)
+		describe(c, h, conn)
+	})
+}
+
+// listen serves the same through Serve and a listener.
+func listen(id, raw string) {
+	report.Run(id, func(c *report.Case) {
+		h := &recorder{hijacked: make(chan struct{})}
+		s := &fasthttp.Server{Handler: h.handle, Logger: silent{}}
+		conn := newScript(raw+marker, whole)
+		ln := &single{conn: conn, done: make(chan struct{})}
+		served := make(chan error)
+		go func() { served <- s.Serve(ln) }()
+		<-conn.closed
+		if err := ln.Close(); err != nil {
+			c.Err("close", err)
+		}
+		c.Err("serve", <-served)
+		describe(c, h, conn)
+	})
+}
+
+func describe(c *report.Case, h *recorder, conn *script) {
+	out := conn.output()
+	for i, line := range h.seen {
+		c.Str(fmt.Sprintf("seen.%d", i), line)
+	}
+	answers(c, out)
+	c.Str("out", maskDates(out))
+}
+
+// answers takes the output apart with net/http, which is nobody's side here.
+func answers(c *report.Case, out string) {
+	kept := false
+	src := strings.NewReader(out)
+	br := bufio.NewReader(src)
+	var statuses, closes []string
+	for {
+		// Where all is well, EOF comes between two responses.
+		if _, err := br.Peek(1); err == io.EOF {
+			break
+		}
+		resp, err := http.ReadResponse(br, nil)
+		if err != nil {
+			statuses = append(statuses, "unreadable")
+			break
+		}
+		statuses = append(statuses, fmt.Sprint(resp.StatusCode))
+		if resp.Close {
+			closes = append(closes, fmt.Sprint(len(statuses)))
+		}
+		body, err := io.ReadAll(resp.Body)
+		if strings.Contains(string(body), "/marker\n") && resp.StatusCode == 200 {
+			kept = true
+		}
+		if err != nil {
+			statuses = append(statuses, "cut")
+			break
+		}
+	}
+	c.Pairs("statuses", statuses)
+	c.Pairs("closing", closes)
+	c.Val("kept", kept)
+}
+
+func maskDates(s string) string {
+	const name = "\r\nDate: "
+	var b strings.Builder
+	for {
+		head, rest, ok := strings.Cut(s, name)
+		b.WriteString(head)
+		if !ok {
+			return b.String()
+		}
+		value, after, _ := strings.Cut(rest, "\r\n")
+		b.WriteString(name)
+		if _, err := time.Parse(time.RFC1123, value); err == nil {
+			value = "DATE"
+		}
+		b.WriteString(value)
+		s = "\r\n" + after
+	}
+}
+
+// recorder is the handler, and remembers what it was called with.
+type recorder struct {
+	seen     []string
+	hijacks  int
+	hijacked chan struct{}
+}
+
+func (h *recorder) handle(ctx *fasthttp.RequestCtx) {
+	h.seen = append(h.seen, record(ctx))
+	if string(ctx.Path()) == "/hijack" {
+		h.hijacks++
+		ctx.HijackSetNoResponse(ctx.QueryArgs().Has("silent"))
+		ctx.Hijack(func(nc net.Conn) {
+			defer close(h.hijacked)
+			b, err := io.ReadAll(nc)
+			fmt.Fprintf(nc, "hijacked %q %v", b, err)
+		})
+		return
+	}
+	respond(ctx)
+}
+
+func record(ctx *fasthttp.RequestCtx) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s host=%s path=%s query=%s\n", ctx.Method(), ctx.RequestURI(), ctx.Request.Header.Protocol(), ctx.Host(), ctx.Path(), ctx.URI().QueryString())
+	for k, v := range ctx.Request.Header.All() {
+		fmt.Fprintf(&b, "%s: %s\n", k, v)
+	}
+	fmt.Fprintf(&b, "length=%d close=%v num=%d stream=%v uri=%s\n", ctx.Request.Header.ContentLength(), ctx.Request.ConnectionClose(), ctx.ConnRequestNum(), ctx.IsBodyStream(), ctx.URI())
+	if string(ctx.Path()) == "/unread" {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "args=%s post=%s\n", ctx.QueryArgs(), ctx.PostArgs())
+	body := string(ctx.Request.Body())
+	if len(body) > 200 {
+		body = fmt.Sprintf("%s...(%d)", body[:50], len(body))
+	}
+	fmt.Fprintf(&b, "body=%s\n", body)
+	if f := ctx.FormValue("a"); len(f) > 0 {
+		fmt.Fprintf(&b, "form a=%s\n", f)
+	}
+	for t := range ctx.Request.Header.Trailers() {
+		fmt.Fprintf(&b, "trailer %s=%s\n", t, ctx.Request.Header.PeekBytes(t))
+	}
+	return b.String()
+}

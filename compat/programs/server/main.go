@@ -1,0 +1,46 @@
+// Command server reports how a Server answers raw bytes: what its handler
+// sees, what goes back, and whether the connection goes on.
+//
+// Every input is followed by a well-formed marker request and the end of the
+// stream, so that nothing here waits for a clock: an answer to the marker
+// means that the connection was kept.
+package main
+
+import (
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/report"
+)
+
+func main() {
+	defer report.Flush()
+	for _, x := range inputs() {
+		exchange("default/"+x.id, config{}, x.raw, whole)
+	}
+	for _, x := range inputs() {
+		exchange("bytewise/"+x.id, config{}, x.raw, oneByOne)
+	}
+	for _, x := range handlerInputs() {
+		exchange("handler/"+x.id, config{}, x.raw, whole)
+	}
+	for _, cfg := range configs() {
+		for _, x := range configInputs() {
+			exchange("config/"+cfg.id+"/"+x.id, cfg, x.raw, whole)
+		}
+		for _, x := range cfg.inputs {
+			exchange("config/"+cfg.id+"/own/"+x.id, cfg, x.raw, whole)
+		}
+	}
+	for _, x := range inputs()[:40] {
+		listen("listener/"+x.id, x.raw)
+	}
+}
+
+type input struct{ id, raw string }
+
+type config struct {
+	id     string
+	set    func(s *fasthttp.Server)
+	inputs []input
+}
+
+const marker = "GET /marker HTTP/1.1\r\nHost: marker\r\n\r\n"
