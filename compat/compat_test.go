@@ -1,0 +1,118 @@
+// Package compat runs the same programs against this module and against the
+// published one and compares what they print, field by field.
+package compat
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// A side is one of the two modules that the programs are built against.
+type side struct{ name, modfile string }
+
+var (
+	ours     = side{"this module", "go.mod"}
+	upstream = side{"v1.77.0", "go.upstream.mod"}
+)
+
+// TestProgramsAgree fails on every difference that no line of the tables in
+// intended/ explains, and on every line that explains nothing any more.
+func TestProgramsAgree(t *testing.T) {
+	entries, err := os.ReadDir("programs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Run(e.Name(), func(t *testing.T) {
+			table, err := readTable(filepath.Join("intended", e.Name()+".tsv"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := run(t, upstream, e.Name())
+			got := run(t, ours, e.Name())
+			r := compare(want, got, table)
+			for i, d := range r.unexplained {
+				if i == 40 {
+					t.Errorf("and %d more", len(r.unexplained)-i)
+					break
+				}
+				t.Errorf("unexplained difference\n%s", d)
+			}
+			for _, line := range r.stale {
+				t.Errorf("no difference any more, take the line out: %s", line)
+			}
+			t.Log(r.summary(e.Name()))
+		})
+	}
+}
+
+// run builds a program against one side and returns what it prints.
+func run(t *testing.T, s side, program string) []byte {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), program)
+	if runtime.GOOS == "windows" {
+		bin += ".exe"
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-modfile="+s.modfile, "-o", bin, "./programs/"+program)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building against %s: %v\n%s", s.name, err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), bin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("running against %s: %v\n%s", s.name, err, tail(stderr.String()))
+	}
+	return stdout.Bytes()
+}
+
+func tail(s string) string { return s[max(0, len(s)-4000):] }
+
+func TestTableRefusesReasonsThatNameNoRule(t *testing.T) {
+	for _, line := range []string{
+		"case\tfield\tvalue",
+		"case\tfield\tvalue\tit is better so",
+		"(\tfield\tvalue\tRFC 9112 section 5",
+		"case\tfield\t\tknown failure 12",
+	} {
+		if _, err := parseEntry(line); err == nil {
+			t.Errorf("line %q was accepted", line)
+		}
+	}
+	if _, err := parseEntry("read/lf.*\terr\t\"error\"\tknown failure 12: bare LF ends no line"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompareFindsEveryKindOfDifference(t *testing.T) {
+	want := []byte("a\tx\t\"1\"\na\t~err\t\"text\"\nb\tx\t\"1\"\nb\ty\t\"2\"\nc\tx\t\"1\"\ne\tx\t\"1\"\n")
+	got := []byte("a\tx\t\"1\"\na\t~err\t\"other text\"\nb\tx\t\"9\"\nd\tx\t\"1\"\nc\tx\t\"2\"\ne\tx\t\"1\"\n")
+	explained, err := parseEntry("c\tx\t\"2\"\tknown failure 1: an example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := parseEntry("a\tx\t\"1\"\tRFC 9110 section 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := compare(want, got, []*entry{explained, stale})
+	var found []string
+	for _, d := range r.unexplained {
+		found = append(found, d.id+"/"+d.field)
+	}
+	if s := fmt.Sprint(found); s != "[b/x b/y d/x]" {
+		t.Errorf("unexplained: %s", s)
+	}
+	if len(r.stale) != 1 || !strings.HasPrefix(r.stale[0], "a\t") {
+		t.Errorf("stale: %q", r.stale)
+	}
+	if r.cases != 5 || r.agreeing != 2 || r.explained != 1 {
+		t.Errorf("cases=%d agreeing=%d explained=%d", r.cases, r.agreeing, r.explained)
+	}
+}
