@@ -1,29 +1,29 @@
 package ascii
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// below20 has the high bit set in every byte of w that is under 0x20. Bits
-// above the first one found may be wrong (a borrow), the first never is.
-func below20(w uint64) uint64 { return (w - 0x20*ones) &^ w & highs }
-
-func equals(w uint64, c byte) uint64 {
-	x := w ^ ones*uint64(c)
-	return (x - ones) &^ x & highs
+// upTo has the high bit set in every byte of w that is under least, or 0x7f;
+// least is repeated in every byte and at most 0x80. Bits above the first one
+// may be wrong (a subtraction borrowed), the first one never is.
+func upTo(w, least uint64) uint64 {
+	return ((w - least) | ((w ^ 0x7f*ones) - ones)) &^ w & highs
 }
 
 // IndexControl returns the position of the first byte of b that is a control
 // character (under 0x20, or 0x7f), and len(b) where there is none. A tab counts.
 func IndexControl(b []byte) int {
 	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if below20(w)|equals(w, 0x7f) != 0 {
-			break
+	for ; i <= len(b)-8; i += 8 {
+		if hit := upTo(binary.LittleEndian.Uint64(b[i:i+8]), 0x20*ones); hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
 		}
 	}
 	for ; i < len(b); i++ {
@@ -38,14 +38,33 @@ func IndexControl(b []byte) int {
 // space or a control character, and len(b) where there is none.
 func IndexSpaceOrControl(b []byte) int {
 	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if (w-0x21*ones)&^w&highs|equals(w, 0x7f) != 0 {
-			break
+	for ; i <= len(b)-8; i += 8 {
+		if hit := upTo(binary.LittleEndian.Uint64(b[i:i+8]), 0x21*ones); hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
 		}
 	}
 	for ; i < len(b); i++ {
 		if c := b[i]; c <= 0x20 || c == 0x7f {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// IndexByte returns the position of the first c in b, and len(b) where there
+// is none. It is made for what is found within a few words, such as the end of
+// a name; bytes.IndexByte is faster from about 32 bytes on.
+func IndexByte(b []byte, c byte) int {
+	same := ones * uint64(c)
+	i := 0
+	for ; i <= len(b)-8; i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:i+8]) ^ same
+		if hit := (x - ones) &^ x & highs; hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == c {
 			return i
 		}
 	}

@@ -16,6 +16,8 @@ var scans = []struct {
 }{
 	{"IndexControl", IndexControl, func(c byte) bool { return c < 0x20 || c == 0x7f }},
 	{"IndexSpaceOrControl", IndexSpaceOrControl, func(c byte) bool { return c <= 0x20 || c == 0x7f }},
+	{"IndexByte of a colon", func(b []byte) int { return IndexByte(b, ':') }, func(c byte) bool { return c == ':' }},
+	{"IndexByte of 0xff", func(b []byte) int { return IndexByte(b, 0xff) }, func(c byte) bool { return c == 0xff }},
 	{"IndexLineBreak", IndexLineBreak, func(c byte) bool { return c == '\r' || c == '\n' || c == 0 }},
 }
 
@@ -85,7 +87,7 @@ func TestScansAreNotMisledByNeighbours(t *testing.T) {
 func TestScansOfRandomText(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
-		checkScans(t, randomText(r, r.IntN(70), " \t\r\n\x00\x7f\x1f\x80\xff"))
+		checkScans(t, randomText(r, r.IntN(70), " \t\r\n\x00\x7f\x1f\x80\xff:"))
 	}
 }
 
