@@ -124,9 +124,23 @@ func (l *List) Remove(i int) {
 // Find returns the position of the first pair at or after from whose name is
 // name, byte for byte, or -1.
 func (l *List) Find(name []byte, from int) int {
+	if len(name) == 0 {
+		return l.findNameless(from)
+	}
+	block, last := l.Block, name[len(name)-1]
 	for i := from; i < len(l.Entries); i++ {
-		e := &l.Entries[i]
-		if int(e.Name.Len) == len(name) && string(l.Block[e.Name.Off:e.Name.Off+e.Name.Len]) == string(name) {
+		at := l.Entries[i].Name
+		// names of the same length mostly differ in their last byte
+		if int(at.Len) == len(name) && block[at.Off+at.Len-1] == last && string(block[at.Off:at.Off+at.Len]) == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (l *List) findNameless(from int) int {
+	for i := from; i < len(l.Entries); i++ {
+		if l.Entries[i].Name.Len == 0 {
 			return i
 		}
 	}
