@@ -12,9 +12,10 @@ import (
 // All methods may be called by several goroutines at once.
 type InmemoryListener struct {
 	// accepted has no buffer, so that a send ends exactly when an Accept has taken
-	// the connection.
+	// the connection. Dial and Accept wait on it together with done, which Close
+	// closes: from then on neither of them can wait, and so they cannot meet.
 	accepted chan net.Conn
-	done     chan struct{} // closed by Close
+	done     chan struct{}
 
 	mu     sync.Mutex
 	closed bool
@@ -53,11 +54,6 @@ func (ln *InmemoryListener) Addr() net.Addr {
 // is accepted once. After Close, and when Close is called meanwhile, it returns
 // ErrInmemoryListenerClosed.
 func (ln *InmemoryListener) Accept() (net.Conn, error) {
-	if ln.isClosed() {
-		// A select would choose at random between this and a Dial that has not
-		// noticed yet.
-		return nil, ErrInmemoryListenerClosed
-	}
 	select {
 	case c := <-ln.accepted:
 		return c, nil
@@ -77,9 +73,6 @@ func (ln *InmemoryListener) Dial() (net.Conn, error) {
 // DialWithLocalAddr does what Dial does, and gives the client the address local,
 // which the server sees as the remote address. Nil stands for the default.
 func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
-	if ln.isClosed() {
-		return nil, ErrInmemoryListenerClosed
-	}
 	pc := NewPipeConns()
 	addr := ln.Addr()
 	pc.SetAddresses(local, addr, addr, local)
@@ -104,15 +97,6 @@ func (ln *InmemoryListener) Close() error {
 	ln.closed = true
 	close(ln.done)
 	return nil
-}
-
-func (ln *InmemoryListener) isClosed() bool {
-	select {
-	case <-ln.done:
-		return true
-	default:
-		return false
-	}
 }
 
 // inmemoryAddr is the address of a listener that was given none.

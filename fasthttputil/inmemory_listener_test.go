@@ -96,8 +96,13 @@ func TestInmemoryListenerAddresses(t *testing.T) {
 
 func TestInmemoryListenerRefusesAllAfterClose(t *testing.T) {
 	ln := fasthttputil.NewInmemoryListener()
+	addr := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}
+	ln.SetLocalAddr(addr)
 	if err := ln.Close(); err != nil {
 		t.Fatalf("first Close: %v", err)
+	}
+	if got := ln.Addr(); got != addr {
+		t.Errorf("Addr after Close is %v, want %v", got, addr)
 	}
 	for range 2 {
 		if err := ln.Close(); err != fasthttputil.ErrInmemoryListenerClosed {
@@ -150,7 +155,7 @@ func TestInmemoryListenerCloseEndsWaitingCalls(t *testing.T) {
 }
 
 func TestInmemoryListenerAcceptsNoPendingDialAfterClose(t *testing.T) {
-	// Both would be ready for a select, which chooses at random: hence the rounds.
+	// A select chooses at random among what is ready: hence the rounds.
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			ln := fasthttputil.NewInmemoryListener()
@@ -220,6 +225,30 @@ func TestInmemoryListenerDialsAndAcceptsAgreeWhenClosing(t *testing.T) {
 		if d, a := dialed.Load(), accepted.Load(); d != a || a < 20 {
 			t.Fatalf("%d Dials and %d Accepts succeeded", d, a)
 		}
+	}
+}
+
+func TestInmemoryListenerDialAllocatesOnce(t *testing.T) {
+	ln := fasthttputil.NewInmemoryListener()
+	defer ln.Close()
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	allocs := testing.AllocsPerRun(100, func() {
+		c, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	})
+	if allocs != 1 {
+		t.Errorf("%v allocations for a Dial and its Accept, want 1", allocs)
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 //
 // Unlike the two ends of net.Pipe, these connections have a buffer: Write copies its
 // argument and returns without waiting for a Read, so a single goroutine can talk to
-// itself through them. The buffer has no upper bound. Its memory is given back as it
-// is read; a connection with nothing in transit holds none.
+// itself through them. The buffer has no upper bound: a peer that does not read slows
+// no writer down, and whoever writes without end must pace itself. Its memory is given
+// back as it is read; a connection with nothing in transit holds none.
 //
 // The connections follow the contract of net.Conn. All their methods may be called
 // by several goroutines at once, and the bytes of one Write are not mixed with those

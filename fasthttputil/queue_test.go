@@ -51,6 +51,18 @@ func TestQueuePacksSmallWritesIntoOneChunk(t *testing.T) {
 	}
 }
 
+func TestQueueTakesBulkDataInLargeChunks(t *testing.T) {
+	var q queue
+	q.write(make([]byte, 10*largeChunkSize))
+	chunks := 0
+	for c := q.head; c != nil; c = c.next {
+		chunks++
+	}
+	if chunks != 10 {
+		t.Errorf("%d chunks for 10 times the size of a large one", chunks)
+	}
+}
+
 func TestDrainedConnHoldsNoBuffer(t *testing.T) {
 	for _, size := range []int{1, smallChunkSize, 5 * largeChunkSize} {
 		pc := NewPipeConns()
