@@ -105,7 +105,7 @@ func timeCell(m *Measurement) string {
 	if m == nil {
 		return none
 	}
-	return fmt.Sprintf("%s ±%.0f%%", formatNs(m.NsPerOp.Median), 100*m.NsPerOp.Spread())
+	return fmt.Sprintf("%s ±%.0f%%", FormatNs(m.NsPerOp.Median), 100*m.NsPerOp.Spread())
 }
 
 func (row *Row) ratioCell(other string) string {
@@ -133,8 +133,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// formatNs keeps three digits of short times and whole nanoseconds of others.
-func formatNs(ns float64) string {
+// FormatNs keeps three digits of short times and whole nanoseconds of others.
+func FormatNs(ns float64) string {
 	switch {
 	case ns < 10:
 		return fmt.Sprintf("%.2f", ns)

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/report"
+)
+
+// harnessPrefix begins the names of benchmarks that measure the harness. They
+// are for its authors, and no rows.
+const harnessPrefix = "Harness"
+
+// step is one run of one benchmark in one binary.
+type step struct {
+	row       string
+	build     string // as the report calls it
+	benchmark string
+	binary    string
+	procs     []int
+}
+
+// processors is the values of GOMAXPROCS that server rows are run with.
+func processors() []int {
+	if all := runtime.NumCPU(); all > 1 {
+		return []int{1, all}
+	}
+	return []int{1}
+}
+
+// plan returns the steps of one round: row by row, the builds right after each
+// other, so that whatever else the machine does meets all of them alike. A
+// value row runs on one goroutine, so more processors would tell nothing.
+func plan(names []string, rows *regexp.Regexp, builds []*build, procs []int) []step {
+	var steps []step
+	for _, name := range names {
+		if report.IsTwin(name) || strings.HasPrefix(name, harnessPrefix) || !rows.MatchString(name) {
+			continue
+		}
+		rowProcs := procs
+		if !report.IsServer(name) {
+			rowProcs = procs[:1]
+		}
+		for _, b := range builds {
+			steps = append(steps, step{row: name, build: b.name, benchmark: name, binary: b.binary, procs: rowProcs})
+		}
+		if twin := report.TwinName(name); slices.Contains(names, twin) {
+			steps = append(steps, step{row: name, build: report.NetHTTP, benchmark: twin, binary: builds[0].binary, procs: rowProcs})
+		}
+	}
+	return steps
+}
+
+// command runs the step.
+func (s step) command(ctx context.Context, dir, benchtime string) *exec.Cmd {
+	var cpu []string
+	for _, n := range s.procs {
+		cpu = append(cpu, strconv.Itoa(n))
+	}
+	cmd := exec.CommandContext(ctx, s.binary,
+		"-test.run=^$",
+		"-test.bench=^Benchmark"+s.benchmark+"$",
+		"-test.benchtime="+benchtime,
+		"-test.benchmem",
+		"-test.cpu="+strings.Join(cpu, ","),
+		"-test.timeout=10m")
+	cmd.Dir = dir
+	return cmd
+}
