@@ -1,6 +1,6 @@
 module github.com/valyala/fasthttp/bench
 
-go 1.26
+go 1.26.0
 
 require github.com/valyala/fasthttp v1.77.0
 
