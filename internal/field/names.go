@@ -231,17 +231,57 @@ func slot(name []byte) uint64 {
 
 // Lookup returns the id of name, whatever its case, or Unknown.
 func Lookup(name []byte) ID {
+	id, _ := LookupForm(name)
+	return id
+}
+
+// LookupForm is Lookup which also tells whether a known name is in its
+// normalised form.
+func LookupForm(name []byte) (id ID, normal bool) {
 	if len(name) == 0 {
-		return Unknown
+		return Unknown, false
 	}
-	id := slots[slot(name)]
-	if id == Unknown {
-		return Unknown
+	id = slots[slot(name)]
+	if known := id.Bytes(); len(name) == len(known) {
+		if same, normal := compare(name, known); same {
+			return id, normal
+		}
 	}
-	if known := names[id]; string(name) == known || ascii.EqualFoldString(name, known) {
-		return id
+	return Unknown, false
+}
+
+// compare tells whether name is known but for the case of its letters, and
+// whether it is so to the byte. Both have one length, which is not 0, and known
+// consists of letters and hyphens: of these, letters have the bit 0x40, and
+// their case is the bit 0x20.
+func compare(name, known []byte) (same, equal bool) {
+	const letters = 0x4040404040404040
+	var differ, wrong uint64
+	if len(known) < 8 {
+		n, k := shortWord(name), shortWord(known)
+		differ = n ^ k
+		wrong = differ &^ (k & letters >> 1)
+		return wrong == 0, differ == 0
 	}
-	return Unknown
+	last := len(known) - 8
+	for i := 0; ; i = min(i+8, last) {
+		k := binary.LittleEndian.Uint64(known[i : i+8])
+		d := binary.LittleEndian.Uint64(name[i:i+8]) ^ k
+		differ |= d
+		wrong |= d &^ (k & letters >> 1)
+		if i == last {
+			return wrong == 0, differ == 0
+		}
+	}
+}
+
+// shortWord packs all of a name of 1 to 7 bytes into a word; bytes in its
+// middle may be there twice.
+func shortWord(name []byte) uint64 {
+	if n := len(name); n >= 4 {
+		return uint64(binary.LittleEndian.Uint32(name)) | uint64(binary.LittleEndian.Uint32(name[n-4:]))<<32
+	}
+	return uint64(name[0]) | uint64(name[len(name)/2])<<8 | uint64(name[len(name)-1])<<16
 }
 
 // Normalize gives name its usual form, in place: the first letter and those

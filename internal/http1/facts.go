@@ -36,6 +36,17 @@ const (
 // Has tells whether any of the flags in set is there.
 func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
 
+// noted holds the fields that note has something to do with.
+var noted = [256]bool{
+	field.Host:             true,
+	field.Connection:       true,
+	field.ContentLength:    true,
+	field.TransferEncoding: true,
+	field.Expect:           true,
+	field.Trailer:          true,
+	field.Cookie:           true,
+}
+
 // note takes in a field that says something about framing or connection; at
 // is the position it gets in the list.
 func (f *Facts) note(id field.ID, value []byte, at int) error {

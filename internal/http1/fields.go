@@ -1,9 +1,6 @@
 package http1
 
 import (
-	"encoding/binary"
-	"math/bits"
-
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 )
@@ -11,116 +8,173 @@ import (
 // parseFields reads field lines from h.next on, up to the empty line, and
 // returns the position behind it, or 0 for need more.
 func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err error) {
-	i := h.next
-	for {
+	most := h.Limits.fields()
+	for i := h.next; ; {
+		h.next = i
 		if i >= len(b) {
-			h.next = i
 			return 0, nil
 		}
 		if c := b[i]; c == '\r' || c == '\n' {
-			h.next = i
-			return h.sectionEnd(role, b, i)
+			return sectionEnd(role, b, i)
 		}
-		e, end, err := h.fieldLine(role, b, i)
-		if err != nil {
+		colon, id, err := h.fieldName(b, i)
+		if colon == 0 || err != nil {
 			return 0, err
 		}
-		if end == 0 {
-			h.next = i
-			return 0, nil
+		from, stop, end, err := fieldValue(role, b, colon+1)
+		if end == 0 || err != nil {
+			return 0, err
 		}
-		if len(fields.Entries) >= h.Limits.fields() {
+		at := len(fields.Entries)
+		if at >= most {
 			return 0, ErrManyFields
 		}
-		if e.ID != field.Unknown && role != trailers {
-			value := b[e.Value.Off : e.Value.Off+e.Value.Len]
-			if err := h.note(e.ID, value, len(fields.Entries)); err != nil {
+		if noted[id] && role != trailers {
+			if err := h.note(id, b[from:stop], at); err != nil {
 				return 0, err
 			}
 		}
-		fields.Entries = append(fields.Entries, e)
+		fields.Entries = append(fields.Entries, field.Entry{
+			Name:  field.Span{Off: uint32(i), Len: uint32(colon - i)},
+			Value: field.Span{Off: uint32(from), Len: uint32(stop - from)},
+			ID:    id,
+		})
 		i = end
 	}
 }
 
 // sectionEnd reads the empty line at b[i].
-func (h *Head) sectionEnd(role Role, b []byte, i int) (n int, err error) {
+func sectionEnd(role Role, b []byte, i int) (n int, err error) {
 	if role == Response {
 		return looseLineEnd(b, i)
 	}
 	return lineEnd(b, i)
 }
 
-// fieldLine reads the field line that begins at b[start] (RFC 9112 section 5)
-// and returns the position behind it, or 0 for need more.
-func (h *Head) fieldLine(role Role, b []byte, start int) (e field.Entry, end int, err error) {
-	colon := indexColon(b, start)
-	if colon < 0 {
+// fieldName reads the name that begins at b[start] (RFC 9112 section 5),
+// normalises it, and returns the position of the colon behind it, or 0 for
+// need more.
+func (h *Head) fieldName(b []byte, start int) (colon int, id field.ID, err error) {
+	name := b[start:]
+	size := ascii.IndexByte(name, ':')
+	if size == len(name) {
 		// the name may still be growing, but what is there must be one
-		if !ascii.All(b[start:], ascii.Token) {
-			return e, 0, nameError(b[start:])
+		if !ascii.All(name, ascii.Token) {
+			return 0, 0, nameError(name)
 		}
-		return e, 0, nil
+		return 0, 0, nil
 	}
-	name := b[start:colon]
-	id := field.Lookup(name)
-	if id == field.Unknown {
-		if !ascii.IsToken(name) {
-			return e, 0, nameError(name)
-		}
+	name = name[:size]
+	id, normal := field.LookupForm(name)
+	switch {
+	case normal:
+	case id != field.Unknown:
 		if !h.KeepNames {
-			field.Normalize(name)
+			copy(name, id.String())
 		}
-	} else if known := id.String(); !h.KeepNames && string(name) != known {
-		copy(name, known)
+	case !h.validName(name):
+		return 0, 0, nameError(name)
 	}
+	return start + size, id, nil
+}
 
-	from := colon + 1
-	for from < len(b) && (b[from] == ' ' || b[from] == '\t') {
+// validName tells whether name is a token, and normalises it on the way.
+func (h *Head) validName(name []byte) bool {
+	if h.KeepNames || len(name) == 0 {
+		return ascii.IsToken(name)
+	}
+	letters := &tokens[1]
+	for i, c := range name {
+		c = letters[c]
+		if c == 0 {
+			return false
+		}
+		name[i] = c
+		letters = &tokens[0]
+		if c == '-' {
+			letters = &tokens[1]
+		}
+	}
+	return true
+}
+
+// tokens maps the bytes of a token to lower case, and behind a hyphen to upper
+// case, and all others to 0.
+var tokens = buildTokens()
+
+func buildTokens() (t [2][256]byte) {
+	for i := range 256 {
+		if c := byte(i); ascii.Is(c, ascii.Token) {
+			t[0][c], t[1][c] = ascii.Lower(c), ascii.Upper(c)
+		}
+	}
+	return t
+}
+
+func nameError(name []byte) error {
+	if len(name) > 0 && isSpace(name[0]) {
+		return ErrFold
+	}
+	return ErrFieldName
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+
+// fieldValue reads what stands behind the colon of a field line at b[i]. The
+// value is b[from:stop]; end is the position behind the line, or 0 for need
+// more.
+func fieldValue(role Role, b []byte, i int) (from, stop, end int, err error) {
+	from = i
+	for from < len(b) && isSpace(b[from]) {
 		from++
 	}
-	stop := valueEnd(b, from)
-	for role == Response {
+	stop = from + ascii.IndexControl(b[from:])
+	if stop < len(b) && b[stop] == '\t' {
+		stop = valueEnd(b, stop)
+	}
+	if role == Response {
+		stop, end, err = unfold(b, stop)
+	} else {
+		end, err = requestLineEnd(b, stop)
+	}
+	if end == 0 || err != nil {
+		return 0, 0, 0, err
+	}
+	// where a value began with a fold, the spaces in its place come first
+	for from < stop && isSpace(b[from]) {
+		from++
+	}
+	for stop > from && isSpace(b[stop-1]) {
+		stop--
+	}
+	return from, stop, end, nil
+}
+
+// unfold finds the end of a field line of a response whose first line ends at
+// b[stop]. RFC 9112 section 5.2 has a user agent replace obs-folds by spaces.
+func unfold(b []byte, stop int) (newStop, end int, err error) {
+	for {
 		end, err = looseLineEnd(b, stop)
-		if err != nil || end == 0 {
-			return e, 0, err
+		// whether the value goes on shows in the next byte
+		if err != nil || end == 0 || end == len(b) {
+			return 0, 0, err
 		}
-		if end == len(b) {
-			// whether the value goes on shows in the next byte
-			return e, 0, nil
+		if !isSpace(b[end]) {
+			return stop, end, nil
 		}
-		if b[end] != ' ' && b[end] != '\t' {
-			break
-		}
-		// obs-fold: RFC 9112 section 5.2 has a user agent replace it by spaces
 		for i := stop; i < end; i++ {
 			b[i] = ' '
 		}
 		stop = valueEnd(b, end)
 	}
-	if role != Response {
-		if end, err = requestLineEnd(b, stop); end == 0 || err != nil {
-			return e, 0, err
-		}
-	}
-	for from < stop && (b[from] == ' ' || b[from] == '\t') {
-		from++
-	}
-	for stop > from && (b[stop-1] == ' ' || b[stop-1] == '\t') {
-		stop--
-	}
-	e = field.Entry{
-		Name:  field.Span{Off: uint32(start), Len: uint32(colon - start)},
-		Value: field.Span{Off: uint32(from), Len: uint32(stop - from)},
-		ID:    id,
-	}
-	return e, end, nil
 }
 
 // requestLineEnd reads the CRLF that must stand at b[i], the first control
 // character of a field value.
 func requestLineEnd(b []byte, i int) (end int, err error) {
 	switch {
+	case i+1 < len(b) && b[i] == '\r' && b[i+1] == '\n':
+		return i + 2, nil
 	case i == len(b):
 		return 0, nil
 	case b[i] == '\n':
@@ -129,33 +183,6 @@ func requestLineEnd(b []byte, i int) (end int, err error) {
 		return 0, ErrFieldValue
 	case i+1 == len(b):
 		return 0, nil
-	case b[i+1] != '\n':
-		return 0, ErrLineEnd
 	}
-	return i + 2, nil
-}
-
-func nameError(name []byte) error {
-	if len(name) > 0 && (name[0] == ' ' || name[0] == '\t') {
-		return ErrFold
-	}
-	return ErrFieldName
-}
-
-// indexColon returns the position of the first colon at or behind start, or -1.
-func indexColon(b []byte, start int) int {
-	const colons = ':' * 0x0101010101010101
-	i := start
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:]) ^ colons
-		if hit := (x - 0x0101010101010101) &^ x & 0x8080808080808080; hit != 0 {
-			return i + bits.TrailingZeros64(hit)>>3
-		}
-	}
-	for ; i < len(b); i++ {
-		if b[i] == ':' {
-			return i
-		}
-	}
-	return -1
+	return 0, ErrLineEnd
 }

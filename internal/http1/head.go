@@ -102,16 +102,16 @@ func (h *Head) pending(b []byte, n int) int {
 
 func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error) {
 	if h.next == 0 {
-		line := h.requestLine
-		if role == Response {
-			line = h.statusLine
+		if role == Request {
+			n, err = h.requestLine(b)
+			if err == nil && lineSize(b, n) > h.Limits.line() {
+				err = ErrLongRequestLine
+			}
+		} else {
+			n, err = h.statusLine(b)
 		}
-		n, err := line(b)
 		if err != nil {
 			return 0, err
-		}
-		if role == Request && lineSize(b, n) > h.Limits.line() {
-			return 0, ErrLongRequestLine
 		}
 		if n == 0 {
 			return 0, h.checkSize(len(b))
