@@ -192,7 +192,7 @@ func (h *header) store(old field.Span, text []byte) field.Span {
 func (h *header) tidy() {
 	h.list.KeepsPlace = true
 	if h.list.Wasteful() {
-		h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2])
+		h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 	}
 }
 

@@ -150,7 +150,11 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 }
 
 // AppendBytes appends the head as it goes on the wire. Date is the current time.
-func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
+func (h *ResponseHeader) AppendBytes(dst []byte) []byte { return h.appendHead(dst, nil) }
+
+// appendHead is AppendBytes with a ready-made Server field for a response that
+// has none.
+func (h *ResponseHeader) appendHead(dst, server []byte) []byte {
 	status := h.StatusCode()
 	if reason := h.StatusMessage(); reason == nil && h.line[lineVersion].Len == 0 {
 		dst = appendStatusLine(dst, status)
@@ -160,7 +164,11 @@ func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 		}
 		dst = http1.AppendStatusLine(dst, h.Protocol(), status, reason)
 	}
-	dst = h.appendSlot(dst, slotServer, field.Server)
+	if h.slots[slotServer].Len > 0 {
+		dst = h.appendSlot(dst, slotServer, field.Server)
+	} else {
+		dst = append(dst, server...)
+	}
 	if !h.is(noDefaultDate) {
 		dst = append(dst, "Date: "...)
 		dst = append(dst, clock.Date()...)

@@ -3,6 +3,7 @@ package fasthttp
 // Texts of the protocol that are needed as bytes. They are never written to.
 var (
 	strClose         = []byte("close")
+	strKeepAlive     = []byte("keep-alive")
 	strChunked       = []byte("chunked")
 	strHTTP11        = []byte("HTTP/1.1")
 	strMethodGet     = []byte(MethodGet)

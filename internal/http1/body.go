@@ -59,3 +59,14 @@ func (d *Body) Left() int64 {
 	}
 	return 0
 }
+
+// PutBack takes back the last n bytes of content that Next returned: they are
+// not consumed, and will be given to Next again.
+func (d *Body) PutBack(n int) {
+	switch d.kind {
+	case Length:
+		d.left += int64(n)
+	case Chunks:
+		d.chunks.putBack(n)
+	}
+}

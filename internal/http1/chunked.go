@@ -223,3 +223,9 @@ func (c *Chunked) extension(b byte) error {
 	}
 	return c.count()
 }
+
+// putBack takes back the last n bytes of content that Next returned.
+func (c *Chunked) putBack(n int) {
+	c.left += uint64(n)
+	c.state = chunkData
+}

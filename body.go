@@ -1,0 +1,290 @@
+package fasthttp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+)
+
+// body is the content of a message: bytes in a buffer of the message, bytes of
+// the application, or a stream.
+type body struct {
+	buf    *bufpool.Buffer
+	raw    []byte // of SetBodyRaw
+	stream io.Reader
+	size   int   // of stream; negative where it is not known
+	broken error // why stream could not be read to its end
+}
+
+// bodyPoolLimits are the sizes over which buffers of request and response
+// bodies are not kept; negative for no limit.
+var bodyPoolLimits [2]atomic.Int64
+
+func init() {
+	bodyPoolLimits[0].Store(-1)
+	bodyPoolLimits[1].Store(-1)
+}
+
+const (
+	requestPool  = 0
+	responsePool = 1
+)
+
+// SetBodySizePoolLimit sets the sizes in bytes over which the buffers of
+// request and response bodies are left to the garbage collector instead of
+// being kept for other messages. A negative limit stands for none but that of
+// the pool itself, which is 1 MiB; that is the default.
+func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
+	bodyPoolLimits[requestPool].Store(int64(reqBodyLimit))
+	bodyPoolLimits[responsePool].Store(int64(respBodyLimit))
+}
+
+// bytes returns what is buffered.
+func (b *body) bytes() []byte {
+	if b.raw != nil {
+		return b.raw
+	}
+	if b.buf == nil {
+		return nil
+	}
+	return b.buf.B
+}
+
+// buffer returns the buffer for writing, with room for n more bytes.
+func (b *body) buffer(n int) *bufpool.Buffer {
+	if b.raw != nil {
+		raw := b.raw
+		b.raw = nil
+		b.buffer(len(raw) + n)
+		b.buf.B = append(b.buf.B[:0], raw...)
+	}
+	if b.buf == nil {
+		b.buf = bufpool.Get(n)
+	}
+	return b.buf
+}
+
+func (b *body) set(p []byte) {
+	_ = b.closeStream()
+	b.raw = nil
+	buf := b.buffer(len(p))
+	buf.B = append(buf.B[:0], p...)
+}
+
+func (b *body) append(p []byte) {
+	_ = b.closeStream()
+	buf := b.buffer(len(p))
+	buf.B = append(buf.B, p...)
+}
+
+func (b *body) setRaw(p []byte, pool int, keep bool) {
+	b.reset(pool, keep)
+	b.raw = p
+}
+
+func (b *body) setStream(r io.Reader, size int, pool int, keep bool) {
+	b.reset(pool, keep)
+	b.stream, b.size = r, size
+}
+
+// reset empties the body. Its buffer goes back to the pool unless it is kept.
+func (b *body) reset(pool int, keep bool) {
+	if b.stream != nil {
+		_ = b.closeStream()
+	}
+	b.raw, b.broken = nil, nil
+	if b.buf == nil {
+		return
+	}
+	if keep {
+		b.buf.B = b.buf.B[:0]
+		return
+	}
+	limit := bodyPoolLimits[pool].Load()
+	if limit < 0 || int64(cap(b.buf.B)) <= limit {
+		bufpool.Put(b.buf)
+	}
+	b.buf = nil
+}
+
+// release lets go of a buffer that is larger than size.
+func (b *body) release(size int) {
+	b.raw = nil
+	if b.buf != nil && cap(b.buf.B) > size {
+		_ = b.closeStream()
+		b.buf = nil
+	}
+}
+
+// swap exchanges the buffered bytes for p.
+func (b *body) swap(p []byte) []byte {
+	if b.stream != nil {
+		_ = b.load()
+	}
+	b.raw = nil
+	if b.buf == nil {
+		b.buf = new(bufpool.Buffer)
+	}
+	old := b.buf.B
+	b.buf.B = p
+	return old
+}
+
+func (b *body) closeStream() error {
+	if b.stream == nil {
+		return nil
+	}
+	s := b.stream
+	b.stream = nil
+	if c, ok := s.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// load reads the stream into the buffer.
+func (b *body) load() error {
+	if b.stream == nil {
+		return b.broken
+	}
+	stream := b.stream
+	buf := b.buffer(max(b.size, 0))
+	buf.B = buf.B[:0]
+	_, err := copyStream((*bodyWriter)(b), stream)
+	_ = b.closeStream()
+	b.broken = err
+	return err
+}
+
+// bodyWriter appends to a body.
+type bodyWriter body
+
+func (w *bodyWriter) Write(p []byte) (int, error) {
+	buf := (*body)(w).buffer(len(p))
+	buf.B = append(buf.B, p...)
+	return len(p), nil
+}
+
+func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(bytesconv.Bytes(s)) }
+
+// BodyWriterTo is a body stream that says whether WriteTo may be called in the
+// place of Read.
+//
+// A stream of unknown size that has a WriteTo method without being a
+// BodyWriterTo is sent by Read: the method may come from an embedded reader
+// whose Read was overridden. SupportsBodyWriteTo returns true only where
+// WriteTo does everything that Read does, side effects included.
+type BodyWriterTo interface {
+	io.WriterTo
+	SupportsBodyWriteTo() bool
+}
+
+// copyBufferSize is the size of the pieces in which streams are copied.
+const copyBufferSize = 32 << 10
+
+// copyStream copies all of r to w.
+func copyStream(w io.Writer, r io.Reader) (int64, error) {
+	if c, ok := r.(BodyWriterTo); ok && !c.SupportsBodyWriteTo() {
+		r = onlyReader{r}
+	}
+	buf := bufpool.Get(copyBufferSize)
+	defer bufpool.Put(buf)
+	return io.CopyBuffer(onlyWriter{w}, r, buf.B[:cap(buf.B)])
+}
+
+type onlyReader struct{ io.Reader }
+
+type onlyWriter struct{ io.Writer }
+
+// writeTo writes the content to w, whatever it is held in.
+func (b *body) writeTo(w io.Writer) error {
+	if b.stream == nil {
+		_, err := w.Write(b.bytes())
+		return err
+	}
+	_, err := copyStream(w, b.stream)
+	if closed := b.closeStream(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// flushWriter is where messages are written to: a bufio.Writer, or the output
+// of a connection.
+type flushWriter interface {
+	io.Writer
+	Flush() error
+}
+
+var _ flushWriter = (*bufio.Writer)(nil)
+
+// What is wrong with a stream that has not the size that was announced for it.
+var (
+	errShortStream = errors.New("fasthttp: body stream is shorter than its size")
+	errLongStream  = errors.New("fasthttp: body stream is longer than its size")
+)
+
+// writeFixed writes the stream, which must have size bytes, and closes it.
+func (b *body) writeFixed(w flushWriter) (err error) {
+	defer b.endStream(&err)
+	n, err := copyStream(w, io.LimitReader(b.stream, int64(b.size)))
+	if err != nil {
+		return err
+	}
+	if n < int64(b.size) {
+		return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, n, b.size, io.ErrUnexpectedEOF)
+	}
+	var more [1]byte
+	if k, _ := b.stream.Read(more[:]); k > 0 {
+		return errLongStream
+	}
+	return nil
+}
+
+// endStream closes the stream, and turns a panic of it into an error.
+func (b *body) endStream(err *error) {
+	if p := recover(); p != nil {
+		*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while writing body stream: %v", p)}
+	}
+	defer func() {
+		if p := recover(); p != nil && *err == nil {
+			*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while closing body stream: %v", p)}
+		}
+	}()
+	if closed := b.closeStream(); *err == nil {
+		*err = closed
+	}
+}
+
+// writeChunked writes the stream in chunks, each of them at once, up to the
+// last chunk, and closes it. The trailer section is left to the caller.
+func (b *body) writeChunked(w flushWriter) (err error) {
+	defer b.endStream(&err)
+	out := chunkWriter{w: w}
+	if c, ok := b.stream.(BodyWriterTo); ok && c.SupportsBodyWriteTo() {
+		_, err = c.WriteTo(&out)
+		return err
+	}
+	buf := bufpool.Get(copyBufferSize)
+	defer bufpool.Put(buf)
+	p := buf.B[:cap(buf.B)]
+	for {
+		n, err := b.stream.Read(p)
+		if n > 0 {
+			if _, err := out.Write(p[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package fasthttp
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// receiver takes the content of one message in, piece by piece as it arrives,
+// and appends it to the body of the message. It never waits.
+type receiver struct {
+	decoder http1.Body
+	limit   int64 // of the content in bytes; 0 for none
+	got     int64
+}
+
+func (r *receiver) start(f http1.Framing, limit int) error {
+	r.decoder.Start(f)
+	r.limit, r.got = int64(max(limit, 0)), 0
+	if r.limit > 0 && f.Kind == http1.Length && f.Length > r.limit {
+		return ErrBodyTooLarge
+	}
+	return nil
+}
+
+// feed takes from b what belongs to the message and returns how much that is.
+// The trailer section, which is for h, counts; done tells whether it was the
+// last of it.
+func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err error) {
+	for !r.decoder.Done() {
+		content, used, err := r.decoder.Next(b[n:])
+		n += used
+		if err != nil {
+			return n, false, brokenChunk(err)
+		}
+		if len(content) == 0 {
+			if r.decoder.Done() {
+				break
+			}
+			return n, false, nil
+		}
+		if r.got += int64(len(content)); r.limit > 0 && r.got > r.limit {
+			return n, false, ErrBodyTooLarge
+		}
+		buf := dst.buffer(len(content))
+		buf.B = append(buf.B, content...)
+	}
+	if r.decoder.Kind() != http1.Chunks {
+		return n, true, nil
+	}
+	used, err := h.feedTrailers(b[n:])
+	if err != nil {
+		return n, false, err
+	}
+	return n + used, used > 0, nil
+}
+
+// brokenChunk marks an error of the chunked coding as such.
+func brokenChunk(err error) error {
+	return ErrBrokenChunk{err}
+}
+
+// readBody reads the content of a message from in into dst.
+func readBody(in source, f http1.Framing, limit int, dst *body, h *header) error {
+	var r receiver
+	if err := r.start(f, limit); err != nil {
+		return err
+	}
+	for {
+		n, done, err := r.feed(in.peek(), dst, h)
+		in.discard(n)
+		if done || err != nil {
+			return err
+		}
+		switch err := in.fill(); {
+		case err == nil:
+		case err == io.EOF && f.Kind == http1.UntilClose:
+			return nil
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		case err == bufio.ErrBufferFull:
+			return http1.ErrLongTrailers
+		default:
+			return err
+		}
+	}
+}
+
+// bodyStream is the content of a message that is read by the application while
+// it arrives.
+type bodyStream struct {
+	in      source
+	decoder http1.Body
+	h       *header
+	err     error // what Read returns from now on
+	done    bool  // the message was read to its end
+	// onClose is called once, when the stream is closed
+	onClose func(err error) error
+}
+
+func (s *bodyStream) start(in source, f http1.Framing, h *header) {
+	*s = bodyStream{in: in, h: h}
+	s.decoder.Start(f)
+	if f.Kind == http1.NoBody {
+		s.finish()
+	}
+}
+
+func (s *bodyStream) finish() {
+	s.done, s.err = true, io.EOF
+}
+
+// errStreamClosed is what Read returns of a stream that was closed.
+var errStreamClosed = errors.New("fasthttp: read from a body stream that was closed")
+
+// Read reads content. It returns io.EOF behind the last byte of the message,
+// and io.ErrUnexpectedEOF where the peer went away before that.
+func (s *bodyStream) Read(p []byte) (int, error) {
+	for s.err == nil {
+		if s.decoder.Done() {
+			s.readTrailers()
+			continue
+		}
+		b := s.in.peek()
+		if len(b) == 0 {
+			s.wait()
+			continue
+		}
+		if len(p) == 0 {
+			return 0, nil
+		}
+		n, err := s.take(p, b)
+		if err != nil {
+			s.err = err
+		}
+		if n > 0 {
+			if s.decoder.Done() && s.decoder.Kind() == http1.Length {
+				s.finish()
+			}
+			return n, nil
+		}
+	}
+	return 0, s.err
+}
+
+// take moves content from b, the bytes at hand, to p.
+func (s *bodyStream) take(p, b []byte) (int, error) {
+	if left := s.decoder.Left(); left > 0 || s.decoder.Kind() == http1.UntilClose {
+		b = b[:min(len(b), len(p))]
+	}
+	content, used, err := s.decoder.Next(b)
+	if err != nil {
+		s.in.discard(used)
+		return 0, brokenChunk(err)
+	}
+	n := copy(p, content)
+	if n < len(content) {
+		// only a chunk that begins in b can be longer than p
+		s.decoder.PutBack(len(content) - n)
+		used -= len(content) - n
+	}
+	s.in.discard(used)
+	return n, nil
+}
+
+// wait waits for more bytes.
+func (s *bodyStream) wait() {
+	switch err := s.in.fill(); {
+	case err == nil:
+	case err == io.EOF && s.decoder.Kind() == http1.UntilClose:
+		s.finish()
+	case err == io.EOF:
+		s.err = io.ErrUnexpectedEOF
+	default:
+		s.err = err
+	}
+}
+
+func (s *bodyStream) readTrailers() {
+	if s.decoder.Kind() != http1.Chunks {
+		s.finish()
+		return
+	}
+	n, err := s.h.feedTrailers(s.in.peek())
+	switch {
+	case err != nil:
+		s.err = err
+	case n > 0:
+		s.in.discard(n)
+		s.finish()
+	default:
+		s.wait()
+	}
+}
+
+// Close ends the stream. What was not read stays on the connection.
+func (s *bodyStream) Close() error { return s.CloseWithError(nil) }
+
+// CloseWithError ends the stream; err says why it was not read to its end.
+func (s *bodyStream) CloseWithError(err error) error {
+	if s.err == nil {
+		s.err = errStreamClosed
+	}
+	if s.onClose == nil {
+		return nil
+	}
+	f := s.onClose
+	s.onClose = nil
+	return f(err)
+}
+
+// drain reads the rest of the message away, up to limit bytes, and tells whether
+// that was all of it.
+func (s *bodyStream) drain(limit int) bool {
+	if s.err == errStreamClosed {
+		s.err = nil
+	}
+	var waste [512]byte
+	for limit > 0 && !s.done {
+		n, err := s.Read(waste[:min(limit, len(waste))])
+		limit -= n
+		if err != nil {
+			break
+		}
+	}
+	return s.done
+}
+
+var _ ReadCloserWithError = (*bodyStream)(nil)
+
+// ReadCloserWithError is a body stream that is told why it is closed before
+// its end.
+type ReadCloserWithError interface {
+	io.Reader
+	CloseWithError(err error) error
+}

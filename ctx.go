@@ -1,0 +1,216 @@
+package fasthttp
+
+import (
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// RequestHandler answers a request: it reads ctx.Request and fills
+// ctx.Response, in any order, until it returns. The response is sent then.
+//
+// ctx and everything that came from it must not be used after that. A handler
+// that cannot rule this out, because it gave ctx to another goroutine, must
+// call ctx.TimeoutError before it returns.
+type RequestHandler func(ctx *RequestCtx)
+
+// HijackHandler takes over a connection; see RequestCtx.Hijack.
+//
+// c is closed when it returns, and must not be used after that, unless
+// Server.KeepHijackedConns is set: then closing c is up to the application.
+type HijackHandler func(c net.Conn)
+
+// RequestCtx is a request of a server together with the response to it, and
+// what is to be known of the connection.
+//
+// It is used again for other requests after the handler has returned, so
+// neither it nor anything that its methods return may be kept. It must not be
+// copied, nor used by more than one goroutine at a time, except for the
+// TimeoutError methods, which any goroutine may call at any time.
+//
+// It is a context.Context: see Done and Value.
+type RequestCtx struct {
+	_ noCopy
+
+	// Request is the request. It must not be copied.
+	Request Request
+
+	// Response is the response. It must not be copied.
+	Response Response
+
+	s *Server
+	c *serverConn
+	x *exchange // while the handler runs
+
+	requestNum uint64
+	time       time.Time
+	remoteAddr net.Addr // set with SetRemoteAddr or Init
+	log        ctxLogger
+
+	timeoutResponse atomic.Pointer[Response]
+	used            bool // since the last reset
+
+	hijack           HijackHandler
+	hijackNoResponse bool
+	hijackDropped    bool
+}
+
+// reset makes the context ready for the next request of its connection.
+func (ctx *RequestCtx) reset() {
+	ctx.used = false
+	ctx.Request.KeepBodyBuffer = false
+	ctx.Response.KeepBodyBuffer = false
+	if ctx.Request.stream.in != nil {
+		ctx.Request.stream = bodyStream{}
+	}
+	ctx.Request.Reset()
+	ctx.Response.Reset()
+	ctx.time = time.Time{}
+	ctx.remoteAddr = nil
+	ctx.hijack, ctx.hijackNoResponse, ctx.hijackDropped = nil, false, false
+	if ctx.s != nil {
+		ctx.s.configureRequest(&ctx.Request)
+		ctx.s.configureResponse(&ctx.Response)
+	}
+}
+
+// discard lets go of what a context holds that is not used again.
+func (ctx *RequestCtx) discard() {
+	// a panic in somebody's Close is of no more interest than the one that
+	// brought us here
+	defer func() { _ = recover() }()
+	_ = ctx.Response.body.closeStream()
+	ctx.Request.values.reset()
+}
+
+// Init prepares the context for a handler that is called without a Server. req
+// is copied; remoteAddr and logger may be nil.
+func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
+	ctx.init(nil, logger)
+	if remoteAddr == nil {
+		remoteAddr = zeroTCPAddr
+	}
+	ctx.remoteAddr = remoteAddr
+	if req != nil {
+		req.CopyTo(&ctx.Request)
+	}
+}
+
+// Init2 prepares the context for a handler that is called without a Server.
+// conn only gives its addresses; reduceMemoryUsage means nothing here.
+func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, reduceMemoryUsage bool) {
+	ctx.init(conn, logger)
+}
+
+func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
+	now := time.Now()
+	ctx.s = &Server{Logger: logger}
+	ctx.s.prepare()
+	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, requests: 1}
+	ctx.reset()
+	ctx.requestNum = 1
+	ctx.time = now
+}
+
+// Method returns the method of the request.
+func (ctx *RequestCtx) Method() []byte { return ctx.Request.Header.Method() }
+
+// IsGet tells whether the method is GET.
+func (ctx *RequestCtx) IsGet() bool { return ctx.Request.Header.IsGet() }
+
+// IsPost tells whether the method is POST.
+func (ctx *RequestCtx) IsPost() bool { return ctx.Request.Header.IsPost() }
+
+// IsPut tells whether the method is PUT.
+func (ctx *RequestCtx) IsPut() bool { return ctx.Request.Header.IsPut() }
+
+// IsDelete tells whether the method is DELETE.
+func (ctx *RequestCtx) IsDelete() bool { return ctx.Request.Header.IsDelete() }
+
+// IsHead tells whether the method is HEAD.
+func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
+
+// IsConnect tells whether the method is CONNECT.
+func (ctx *RequestCtx) IsConnect() bool { return ctx.Request.Header.IsConnect() }
+
+// IsOptions tells whether the method is OPTIONS.
+func (ctx *RequestCtx) IsOptions() bool { return ctx.Request.Header.IsOptions() }
+
+// IsTrace tells whether the method is TRACE.
+func (ctx *RequestCtx) IsTrace() bool { return ctx.Request.Header.IsTrace() }
+
+// IsPatch tells whether the method is PATCH.
+func (ctx *RequestCtx) IsPatch() bool { return ctx.Request.Header.IsPatch() }
+
+// IsQuery tells whether the method is QUERY.
+func (ctx *RequestCtx) IsQuery() bool { return ctx.Request.Header.IsQuery() }
+
+// RequestURI returns the request target as it was received.
+func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestURI() }
+
+// URI returns the URI of the request.
+func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
+
+// Path returns the path of the URI, decoded and normalised.
+func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
+
+// Host returns the host that the request is for, in lower case: the authority
+// of an absolute target, else the Host field.
+func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
+
+// Referer returns the value of the Referer field.
+func (ctx *RequestCtx) Referer() []byte { return ctx.Request.Header.Referer() }
+
+// UserAgent returns the value of the User-Agent field.
+func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent() }
+
+// QueryArgs returns the arguments in the query of the URI; they are parsed on
+// first use.
+func (ctx *RequestCtx) QueryArgs() *Args { return ctx.URI().QueryArgs() }
+
+// PostArgs returns the arguments in a body of type
+// application/x-www-form-urlencoded; they are parsed on first use.
+func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
+
+// PostBody returns the body of the request. With Server.StreamRequestBody it
+// reads the whole body into memory first; see RequestBodyStream.
+func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
+
+// RequestBodyStream returns the body of the request as it arrives, or nil
+// where Server.StreamRequestBody is not set or there is no body. What is left
+// unread of it when the handler returns is dropped; where that is more than
+// 256 KiB the connection is closed.
+func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.body.stream }
+
+// ConnID returns a number that no other connection of the process has.
+func (ctx *RequestCtx) ConnID() uint64 {
+	if ctx.c == nil {
+		return 0
+	}
+	return ctx.c.id
+}
+
+// ConnRequestNum returns the number of the request on its connection, from 1.
+func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
+
+// ConnTime returns when the connection was accepted.
+func (ctx *RequestCtx) ConnTime() time.Time {
+	if ctx.c == nil {
+		return time.Time{}
+	}
+	return ctx.c.opened
+}
+
+// ID returns a number for the request: ConnID in the upper, ConnRequestNum in
+// the lower 32 bits.
+func (ctx *RequestCtx) ID() uint64 { return ctx.ConnID()<<32 | ctx.requestNum&0xffffffff }
+
+// Time returns when the request was received, shortly before the handler was
+// called. With Server.LazyRequestTime it is the time of the first call.
+func (ctx *RequestCtx) Time() time.Time {
+	if ctx.time.IsZero() && ctx.s != nil && ctx.s.LazyRequestTime {
+		ctx.time = time.Now()
+	}
+	return ctx.time
+}

@@ -1,0 +1,188 @@
+package fasthttp
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+var zeroTCPAddr = &net.TCPAddr{IP: net.IPv4zero}
+
+// Errors of SetReadDeadline and SetWriteDeadline.
+var (
+	// ErrNilConnection says that the context has no connection.
+	ErrNilConnection = errors.New("fasthttp: nil connection")
+	// ErrDeadlineUpdatesDisabled says that the context timed out, so that its
+	// connection is no longer its own.
+	ErrDeadlineUpdatesDisabled = errors.New("fasthttp: deadline updates disabled")
+)
+
+// Conn returns the connection of the request, or nil. Reading from it or
+// writing to it gets in the way of the server: use Hijack for that.
+func (ctx *RequestCtx) Conn() net.Conn {
+	if ctx.c == nil {
+		return nil
+	}
+	return ctx.c.nc
+}
+
+// RemoteAddr returns the address of the client; it is never nil.
+func (ctx *RequestCtx) RemoteAddr() net.Addr {
+	if ctx.remoteAddr != nil {
+		return ctx.remoteAddr
+	}
+	if c := ctx.Conn(); c != nil {
+		if addr := c.RemoteAddr(); addr != nil {
+			return addr
+		}
+	}
+	return zeroTCPAddr
+}
+
+// SetRemoteAddr makes RemoteAddr return remoteAddr, or the address of the
+// connection again where it is nil. It holds for the current request.
+func (ctx *RequestCtx) SetRemoteAddr(remoteAddr net.Addr) { ctx.remoteAddr = remoteAddr }
+
+// LocalAddr returns the server's address of the connection; it is never nil.
+func (ctx *RequestCtx) LocalAddr() net.Addr {
+	if c := ctx.Conn(); c != nil {
+		if addr := c.LocalAddr(); addr != nil {
+			return addr
+		}
+	}
+	return zeroTCPAddr
+}
+
+// RemoteIP returns the IP address of the client, 0.0.0.0 where it has none.
+func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
+
+// LocalIP returns the server's IP address of the connection, 0.0.0.0 where it
+// has none.
+func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
+
+func addrIP(addr net.Addr) net.IP {
+	if a, ok := addr.(*net.TCPAddr); ok && a != nil {
+		return a.IP
+	}
+	return net.IPv4zero
+}
+
+// SetReadDeadline sets the read deadline of the connection. It holds until
+// the server sets another one, for the next request at the latest if
+// ReadTimeout or IdleTimeout is set.
+func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
+	c, err := ctx.deadlineConn()
+	if err != nil {
+		return err
+	}
+	return c.SetReadDeadline(deadline)
+}
+
+// SetWriteDeadline sets the write deadline of the connection. It holds until
+// the server sets another one, for the next response at the latest if
+// WriteTimeout is set.
+func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
+	c, err := ctx.deadlineConn()
+	if err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(deadline)
+}
+
+func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
+	if ctx.timeoutResponse.Load() != nil {
+		return nil, ErrDeadlineUpdatesDisabled
+	}
+	c := ctx.Conn()
+	if c == nil {
+		return nil, ErrNilConnection
+	}
+	return c, nil
+}
+
+type connTLSer interface {
+	Handshake() error
+	ConnectionState() tls.ConnectionState
+}
+
+// IsTLS tells whether the connection is a TLS connection.
+func (ctx *RequestCtx) IsTLS() bool {
+	_, ok := ctx.Conn().(connTLSer)
+	return ok
+}
+
+// TLSConnectionState returns what was negotiated for a TLS connection, or nil
+// for another one.
+func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
+	c, ok := ctx.Conn().(connTLSer)
+	if !ok {
+		return nil
+	}
+	state := c.ConnectionState()
+	return &state
+}
+
+// Hijack makes the server give the connection to handler once the RequestHandler
+// has returned and the response was sent. What the client had sent by then
+// beyond the request is read from the connection first. The server is done with
+// the connection then: its limits and timeouts do not apply any more.
+//
+// The handler is not called where the request or the response asks to close
+// the connection, where the server shuts down with CloseOnShutdown, or where
+// sending the response failed; HijackSetNoResponse lifts that. It must not use
+// the context.
+func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
+
+// HijackSetNoResponse says whether the handler given to Hijack gets the
+// connection without a response having been sent.
+func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
+
+// Hijacked tells whether Hijack was called.
+func (ctx *RequestCtx) Hijacked() bool { return ctx.hijack != nil }
+
+// Logger writes log lines.
+type Logger interface {
+	// Printf must be safe for concurrent use, and take arguments as fmt.Printf does.
+	Printf(format string, args ...any)
+}
+
+// ctxLogger puts what is known of a request in front of its log lines.
+type ctxLogger struct {
+	ctx *RequestCtx
+	mu  sync.Mutex
+}
+
+// Printf implements Logger.
+func (l *ctxLogger) Printf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx := l.ctx
+	taken := 0.0
+	if t := ctx.Time(); !t.IsZero() {
+		taken = time.Since(t).Seconds()
+	}
+	ctx.serverLogger().Printf("%.3f %s - %s", taken, ctx, fmt.Sprintf(format, args...))
+}
+
+func (ctx *RequestCtx) serverLogger() Logger {
+	if ctx.s == nil {
+		return defaultLogger
+	}
+	return ctx.s.logger()
+}
+
+// Logger returns a logger that begins each line with the time spent on the
+// request so far and with what String returns. It is valid until the handler
+// returns.
+func (ctx *RequestCtx) Logger() Logger {
+	ctx.log.ctx = ctx
+	return &ctx.log
+}
+
+// String returns the id, the addresses, the method and the URI of the request.
+func (ctx *RequestCtx) String() string {
+	return fmt.Sprintf("#%016X - %s<->%s - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
+}

@@ -1,0 +1,72 @@
+package fasthttp
+
+import (
+	"context"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+)
+
+var _ context.Context = (*RequestCtx)(nil)
+
+// Deadline returns false: requests have no deadline of their own. It is there
+// for RequestCtx to be a context.Context.
+func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Done returns a channel that is closed when the server shuts down. It is nil
+// for a context without a server.
+func (ctx *RequestCtx) Done() <-chan struct{} {
+	if ctx.s == nil {
+		return nil
+	}
+	return ctx.s.doneChannel()
+}
+
+// Err returns context.Canceled once the server shuts down, and nil before.
+func (ctx *RequestCtx) Err() error {
+	select {
+	case <-ctx.Done():
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+// Value returns the value that SetUserValue has kept under key, or nil.
+func (ctx *RequestCtx) Value(key any) any { return ctx.Request.UserValue(key) }
+
+// SetUserValue keeps a value with the request, for handlers that share it. The
+// values are dropped when the handler returns; io.Closers are closed then.
+func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
+
+// SetUserValueBytes is SetUserValue for the string that key holds.
+func (ctx *RequestCtx) SetUserValueBytes(key []byte, value any) {
+	ctx.Request.SetUserValueBytes(key, value)
+}
+
+// UserValue returns the value kept under key, or nil.
+func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
+
+// UserValueBytes is UserValue for the string that key holds.
+func (ctx *RequestCtx) UserValueBytes(key []byte) any { return ctx.Request.UserValueBytes(key) }
+
+// VisitUserValues calls f for all values whose key is a string.
+func (ctx *RequestCtx) VisitUserValues(f func(key []byte, value any)) {
+	ctx.Request.VisitUserValues(f)
+}
+
+// VisitUserValuesAll calls f for all values.
+func (ctx *RequestCtx) VisitUserValuesAll(f func(key, value any)) {
+	ctx.Request.VisitUserValuesAll(f)
+}
+
+// ResetUserValues removes all values, and closes those that are io.Closers.
+func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }
+
+// RemoveUserValue removes the value kept under key.
+func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
+
+// RemoveUserValueBytes is RemoveUserValue for the string that key holds.
+func (ctx *RequestCtx) RemoveUserValueBytes(key []byte) {
+	ctx.Request.RemoveUserValue(bytesconv.String(key))
+}

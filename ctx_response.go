@@ -1,0 +1,172 @@
+package fasthttp
+
+import (
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// SetStatusCode sets the status code of the response.
+func (ctx *RequestCtx) SetStatusCode(statusCode int) { ctx.Response.SetStatusCode(statusCode) }
+
+// SetContentType sets the Content-Type of the response.
+func (ctx *RequestCtx) SetContentType(contentType string) {
+	ctx.Response.Header.SetContentType(contentType)
+}
+
+// SetContentTypeBytes sets the Content-Type of the response.
+func (ctx *RequestCtx) SetContentTypeBytes(contentType []byte) {
+	ctx.Response.Header.SetContentTypeBytes(contentType)
+}
+
+// SetConnectionClose makes the server close the connection after the response,
+// which says so with "Connection: close".
+func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
+
+// SetBody sets the body of the response to a copy of body.
+func (ctx *RequestCtx) SetBody(body []byte) { ctx.Response.SetBody(body) }
+
+// SetBodyString sets the body of the response.
+func (ctx *RequestCtx) SetBodyString(body string) { ctx.Response.SetBodyString(body) }
+
+// ResetBody empties the body of the response.
+func (ctx *RequestCtx) ResetBody() { ctx.Response.ResetBody() }
+
+// SetBodyStream sets a stream as the body of the response; see
+// Response.SetBodyStream.
+func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
+	ctx.Response.SetBodyStream(bodyStream, bodySize)
+}
+
+// SetBodyStreamWriter sets a producer of the body of the response; see
+// Response.SetBodyStreamWriter. sw runs after the handler has returned, so it
+// must not use ctx.
+func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) {
+	ctx.Response.SetBodyStreamWriter(sw)
+}
+
+// IsBodyStream tells whether the body of the response is a stream.
+func (ctx *RequestCtx) IsBodyStream() bool { return ctx.Response.IsBodyStream() }
+
+// Write appends p to the body of the response. It never fails.
+func (ctx *RequestCtx) Write(p []byte) (int, error) {
+	ctx.Response.AppendBody(p)
+	return len(p), nil
+}
+
+// WriteString appends s to the body of the response. It never fails.
+func (ctx *RequestCtx) WriteString(s string) (int, error) {
+	ctx.Response.AppendBodyString(s)
+	return len(s), nil
+}
+
+// Success sets the Content-Type and the body of the response.
+func (ctx *RequestCtx) Success(contentType string, body []byte) {
+	ctx.SetContentType(contentType)
+	ctx.SetBody(body)
+}
+
+// SuccessString sets the Content-Type and the body of the response.
+func (ctx *RequestCtx) SuccessString(contentType, body string) {
+	ctx.SetContentType(contentType)
+	ctx.SetBodyString(body)
+}
+
+// Error drops what was set of the response, fields included, and makes it one
+// with the status code and msg as plain text.
+func (ctx *RequestCtx) Error(msg string, statusCode int) {
+	ctx.resetResponse()
+	ctx.SetStatusCode(statusCode)
+	ctx.SetContentTypeBytes(strTextPlain)
+	ctx.SetBodyString(msg)
+}
+
+func (ctx *RequestCtx) resetResponse() {
+	ctx.Response.Reset()
+	if ctx.s != nil {
+		ctx.s.configureResponse(&ctx.Response)
+	}
+}
+
+// NotFound drops what was set of the response and makes it a 404.
+func (ctx *RequestCtx) NotFound() {
+	ctx.resetResponse()
+	ctx.SetStatusCode(StatusNotFound)
+	ctx.SetBodyString("404 Page not found")
+}
+
+// NotModified drops what was set of the response and makes it a 304.
+func (ctx *RequestCtx) NotModified() {
+	ctx.resetResponse()
+	ctx.SetStatusCode(StatusNotModified)
+}
+
+// Redirect sends the client to uri, which may be relative to the URI of the
+// request: Location is always absolute. A statusCode that is none of 301, 302,
+// 303, 307 and 308 is replaced by 302.
+func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
+	ctx.RedirectBytes(bytesconv.Bytes(uri), statusCode)
+}
+
+// RedirectBytes is Redirect for a byte slice.
+func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
+	if !StatusCodeIsRedirect(statusCode) {
+		statusCode = StatusFound
+	}
+	u := AcquireURI()
+	ctx.URI().CopyTo(u)
+	u.UpdateBytes(uri)
+	ctx.Response.Header.setID(field.Location, u.FullURI())
+	ctx.Response.SetStatusCode(statusCode)
+	ReleaseURI(u)
+}
+
+// IfModifiedSince tells whether the client is to get a representation that was
+// last modified at lastModified: it asked without If-Modified-Since, or with
+// an earlier date (RFC 9110 section 13.1.3).
+func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
+	value := ctx.Request.Header.peekID(field.IfModifiedSince)
+	if len(value) == 0 {
+		return true
+	}
+	since, err := ParseHTTPDate(value)
+	return err != nil || since.Before(lastModified.Truncate(time.Second))
+}
+
+// EarlyHints sends the Link fields that are set by now to the client in a 103
+// response, so that it can load what it will need while the handler works. It
+// does nothing without a Link field and for HTTP/1.0.
+func (ctx *RequestCtx) EarlyHints() error {
+	if ctx.x == nil || ctx.timeoutResponse.Load() != nil || !ctx.Request.Header.IsHTTP11() {
+		return nil
+	}
+	return ctx.x.earlyHints(&ctx.Response.Header)
+}
+
+// TimeoutError makes the response a 408 with msg and lets the handler return
+// while other goroutines still use the context: the server leaves it to them
+// and never uses it again.
+func (ctx *RequestCtx) TimeoutError(msg string) {
+	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
+}
+
+// TimeoutErrorWithCode is TimeoutError with another status code.
+func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
+	resp := new(Response)
+	resp.SetStatusCode(statusCode)
+	resp.SetBodyString(msg)
+	ctx.timeoutResponse.Store(resp)
+}
+
+// TimeoutErrorWithResponse is TimeoutError with a copy of resp as the response.
+func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
+	own := new(Response)
+	resp.CopyTo(own)
+	ctx.timeoutResponse.Store(own)
+}
+
+// LastTimeoutErrorResponse returns the response that the last TimeoutError
+// method has set, or nil.
+func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeoutResponse.Load() }

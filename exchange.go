@@ -1,0 +1,425 @@
+package fasthttp
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// exchange serves the requests of one connection, one after the other. It is
+// the whole of HTTP on the server; what moves bytes is an engine.
+//
+// The engine puts what it received into in, calls advance, and does what that
+// asks for. advance never waits for the peer, so an engine may feed single
+// bytes from an event loop. Only bodies that are streams, in either direction,
+// need a connection that can wait: the exchange asks its link for one.
+//
+// An exchange is on loan from a pool while a request is on its way; an idle
+// connection has none.
+type exchange struct {
+	s    *Server
+	c    *serverConn
+	link link
+	ctx  *RequestCtx
+
+	in   *bufpool.Buffer // received; what lies before read is consumed
+	read int
+	out  *bufpool.Buffer // to be written
+	tail []byte          // to be written behind out: a body that is not worth copying
+
+	recv   receiver
+	config RequestConfig // of the current request
+	phase  phase
+	begun  bool // the current request has begun to arrive
+	ending bool // nothing is read any more: what is in out is the last
+	linger bool // the peer may still be sending
+	closes bool // the peer wants the connection closed after the current request
+	minor  int  // of the HTTP/1.x of the current request
+	// streaming says that the handler may read the body from the exchange,
+	// given that the exchange was left to a handler that timed out doing so
+	streaming, given bool
+	turn             int // requests served since the last flush
+	now              time.Time
+}
+
+// link is the connection of an exchange, where it is more than bytes that come
+// and go.
+type link interface {
+	// blocking returns the connection with Read and Write that wait. The
+	// engine keeps its hands off until the exchange asks for a step again.
+	blocking() net.Conn
+	// readsUntil and writesUntil set the deadlines of the current request.
+	readsUntil(timeout time.Duration)
+	writesUntil(timeout time.Duration)
+}
+
+type phase uint8
+
+const (
+	phaseHead   phase = iota // waiting for a request, or for the rest of its head
+	phaseBody                // waiting for the rest of its body
+	phaseEnd                 // nothing is read any more
+	phaseHijack              // the connection is the application's
+)
+
+// step is what advance asks the engine for.
+type step uint8
+
+const (
+	stepRead   step = iota // receive more into in
+	stepFlush              // write out and tail, then call flushed
+	stepClose              // close the connection
+	stepHijack             // hand the connection to ctx.hijack
+)
+
+const (
+	// turnLimit is how many pipelined requests are served before their
+	// responses are written and other connections get their turn.
+	turnLimit = 64
+	// flushSize is how many bytes of responses may wait for that.
+	flushSize = 64 << 10
+	// copyLimit is the size up to which a body is copied behind its head, to
+	// go out with it in one write.
+	copyLimit = 16 << 10
+	// drainLimit is how much of a body that the handler left unread is read
+	// away to keep the connection.
+	drainLimit = 256 << 10
+)
+
+// pending returns the bytes that were received and not yet consumed.
+func (x *exchange) pending() []byte {
+	if x.in == nil {
+		return nil
+	}
+	return x.in.B[x.read:]
+}
+
+func (x *exchange) consume(n int) {
+	x.read += n
+	if x.read == len(x.in.B) {
+		x.in.B = x.in.B[:0]
+		x.read = 0
+	}
+}
+
+// space returns where the engine is to put what it receives: at least a
+// minimum of free bytes behind those that are there.
+func (x *exchange) space() []byte {
+	if x.in == nil {
+		x.in = bufpool.Get(x.s.readSize())
+	}
+	b := x.in
+	if x.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
+		b.B = b.B[:copy(b.B, b.B[x.read:])]
+		x.read = 0
+	}
+	if cap(b.B)-len(b.B) < minSpace {
+		b.Grow(max(cap(b.B), minSpace))
+	}
+	return b.B[len(b.B):cap(b.B)]
+}
+
+const minSpace = 512
+
+// received says that the engine has put n bytes into space.
+func (x *exchange) received(n int) {
+	x.in.B = x.in.B[:len(x.in.B)+n]
+	x.now = time.Time{}
+}
+
+// idle tells whether no request has begun.
+func (x *exchange) idle() bool {
+	return x.phase == phaseHead && !x.begun && len(x.pending()) == 0
+}
+
+// advance goes as far as the received bytes reach.
+func (x *exchange) advance() step {
+	for !x.given {
+		var next step
+		var wait bool
+		switch x.phase {
+		case phaseHead:
+			next, wait = x.advanceHead()
+		case phaseBody:
+			next, wait = x.advanceBody()
+		case phaseHijack:
+			return x.flushThen(stepHijack)
+		default:
+			return x.flushThen(stepClose)
+		}
+		if wait {
+			return next
+		}
+	}
+	return stepClose
+}
+
+// flushThen asks for a flush where there is something to be flushed.
+func (x *exchange) flushThen(next step) step {
+	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 {
+		return stepFlush
+	}
+	return next
+}
+
+// flushed says that out and tail were written.
+func (x *exchange) flushed() {
+	x.turn = 0
+	x.out.B = x.out.B[:0]
+	if x.tail != nil {
+		x.tail = nil
+		x.endRequest()
+	}
+}
+
+// output returns the buffer of what is to be written.
+func (x *exchange) output() *bufpool.Buffer {
+	if x.out == nil {
+		x.out = bufpool.Get(x.s.writeSize())
+	}
+	return x.out
+}
+
+// advanceHead reads a head. The second result tells that the exchange has to
+// wait for the step.
+func (x *exchange) advanceHead() (step, bool) {
+	b := x.pending()
+	if !x.begun {
+		if n := http1.SkipEmptyLines(b); n > 0 {
+			x.consume(n)
+			b = x.pending()
+		}
+		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
+			return x.flushThen(stepRead), true
+		}
+		if x.turn >= turnLimit || x.out != nil && len(x.out.B) >= flushSize {
+			return stepFlush, true
+		}
+		x.begin()
+	}
+	h := &x.ctx.Request.Header
+	n, err := h.feed(http1.Request, b)
+	if err == nil && n == 0 {
+		return x.flushThen(stepRead), true
+	}
+	if err == nil {
+		x.consume(n)
+		err = h.check()
+	}
+	if err != nil {
+		return x.refuse(headerError("request", err))
+	}
+	return x.headReceived()
+}
+
+// begin prepares for a request whose first byte is there.
+func (x *exchange) begin() {
+	x.begun = true
+	if x.ctx == nil {
+		x.ctx = x.s.acquireCtx(x.c)
+	}
+	x.ctx.used = true
+	h := &x.ctx.Request.Header
+	h.begin()
+	h.head.Limits = x.s.headLimits()
+	x.config = RequestConfig{}
+	x.closes, x.streaming, x.minor = false, false, 1
+}
+
+// headReceived decides how the request goes on behind its head.
+func (x *exchange) headReceived() (step, bool) {
+	s, req := x.s, &x.ctx.Request
+	h := &req.Header
+	x.minor, x.closes = h.head.Minor, h.ConnectionClose()
+	framing, err := h.head.Frame(http1.Request, http1.Exchange{})
+	if err != nil {
+		return x.refuse(err)
+	}
+	if s.GetOnly && !h.IsGet() && !h.IsHead() {
+		return x.refuse(ErrGetOnly)
+	}
+	if s.HeaderReceived != nil {
+		x.configure(s.HeaderReceived(h))
+	}
+	limit := s.maxBodySize()
+	if x.config.MaxRequestBodySize > 0 {
+		limit = x.config.MaxRequestBodySize
+	}
+	if h.head.Has(http1.Expect100|http1.ExpectOther) && h.head.Minor > 0 {
+		if code := x.expectation(); code != StatusContinue {
+			return x.reject(code)
+		}
+	}
+	if framing.Kind == http1.NoBody {
+		return x.serve()
+	}
+	if s.StreamRequestBody {
+		x.streaming = true
+		req.stream.start(x, framing, &h.header)
+		req.body.setStream(&req.stream, h.contentLength, requestPool, false)
+		return x.serve()
+	}
+	if err := x.recv.start(framing, limit); err != nil {
+		return x.refuse(err)
+	}
+	x.phase = phaseBody
+	return x.advanceBody()
+}
+
+// configure takes over what Server.HeaderReceived wants for the request.
+func (x *exchange) configure(c RequestConfig) {
+	x.config = c
+	if c.ReadTimeout > 0 {
+		x.link.readsUntil(c.ReadTimeout)
+	}
+}
+
+// expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
+// StatusContinue or the status to refuse the request with.
+func (x *exchange) expectation() int {
+	s, ctx := x.s, x.ctx
+	if ctx.Request.Header.head.Has(http1.ExpectOther) {
+		return StatusExpectationFailed
+	}
+	switch {
+	case s.ExpectHandler != nil:
+		if code := s.ExpectHandler(ctx); code != StatusContinue {
+			return code
+		}
+	case s.ContinueHandler != nil:
+		if !s.ContinueHandler(&ctx.Request.Header) {
+			return StatusExpectationFailed
+		}
+	}
+	out := x.output()
+	out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
+	return StatusContinue
+}
+
+// advanceBody reads a body into the request.
+func (x *exchange) advanceBody() (step, bool) {
+	req := &x.ctx.Request
+	b := x.pending()
+	if len(b) == 0 && !x.recv.decoder.Done() {
+		return x.flushThen(stepRead), true
+	}
+	n, done, err := x.recv.feed(b, &req.body, &req.Header.header)
+	if n > 0 {
+		x.consume(n)
+	}
+	if err != nil {
+		return x.refuse(err)
+	}
+	if !done {
+		return x.flushThen(stepRead), true
+	}
+	x.phase = phaseHead
+	return x.serve()
+}
+
+// ended says that the connection gives no more bytes: io.EOF, a timeout, or
+// another error of reading.
+func (x *exchange) ended(err error) {
+	if x.phase == phaseEnd {
+		return
+	}
+	if !x.begun {
+		x.phase = phaseEnd
+		if err != io.EOF {
+			x.s.logReadError(x.c, err)
+		}
+		return
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	_, _ = x.refuse(err)
+}
+
+// refuse answers a request that could not be read, and ends the connection.
+func (x *exchange) refuse(err error) (step, bool) {
+	ctx := x.ctx
+	if h := &ctx.Request.Header; !h.is(wasRead) {
+		h.reset()
+	}
+	ctx.Response.Reset()
+	x.s.configureResponse(&ctx.Response)
+	x.s.errorResponse(ctx, err)
+	return x.answerAndEnd(ctx.Request.Header.IsHead())
+}
+
+// reject answers a request whose body is not wanted.
+func (x *exchange) reject(code int) (step, bool) {
+	x.ctx.Response.SetStatusCode(code)
+	return x.answerAndEnd(x.ctx.Request.Header.IsHead())
+}
+
+func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
+	x.ctx.Response.SetConnectionClose()
+	x.ending, x.linger = true, true
+	return x.respond(isHead)
+}
+
+// peek, discard and fill make an exchange the source of a request body that is
+// a stream.
+func (x *exchange) peek() []byte { return x.pending() }
+
+func (x *exchange) discard(n int) {
+	if n > 0 {
+		x.consume(n)
+	}
+}
+
+func (x *exchange) fill() error {
+	conn := x.link.blocking()
+	if err := x.flushTo(conn); err != nil {
+		return err
+	}
+	space := x.space()
+	n, err := conn.Read(space)
+	if n > 0 {
+		x.received(n)
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}
+
+var _ source = (*exchange)(nil)
+
+// flushTo writes what waits in out to conn.
+func (x *exchange) flushTo(conn net.Conn) error {
+	if x.out == nil || len(x.out.B) == 0 {
+		return nil
+	}
+	_, err := conn.Write(x.out.B)
+	x.out.B = x.out.B[:0]
+	return err
+}
+
+// wantsClose tells whether the connection ends with the current request.
+func (x *exchange) wantsClose() bool {
+	s, ctx := x.s, x.ctx
+	return x.ending || x.closes || s.DisableKeepalive || s.stopping.Load() ||
+		s.MaxRequestsPerConn > 0 && x.c.requests >= uint64(s.MaxRequestsPerConn) ||
+		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
+}
+
+// release gives everything back that an idle connection does not need.
+func (x *exchange) release() {
+	if x.ctx != nil {
+		x.s.releaseCtx(x.ctx)
+		x.ctx = nil
+	}
+	if x.given {
+		return
+	}
+	bufpool.Put(x.in)
+	bufpool.Put(x.out)
+	x.in, x.out, x.tail, x.read = nil, nil, nil, 0
+}

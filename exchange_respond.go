@@ -1,0 +1,330 @@
+package fasthttp
+
+import (
+	"fmt"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// serve runs the handler for the request that was read, and answers it.
+func (x *exchange) serve() (step, bool) {
+	s, ctx := x.s, x.ctx
+	x.turn++
+	x.c.requests++
+	ctx.requestNum = x.c.requests
+	if !s.LazyRequestTime {
+		if x.now.IsZero() {
+			x.now = time.Now()
+		}
+		ctx.time = x.now
+	}
+	isHead := ctx.Request.Header.IsHead()
+	ctx.x = x
+	ok := x.callHandler()
+	if response := ctx.timeoutResponse.Load(); response != nil {
+		return x.answerLate(response, isHead)
+	}
+	ctx.x = nil
+	if !ok {
+		return x.endAfterPanic(isHead)
+	}
+	return x.respond(isHead)
+}
+
+// callHandler runs the handler and tells whether it came back without a panic.
+func (x *exchange) callHandler() (ok bool) {
+	defer func() {
+		if ok {
+			return
+		}
+		// a nil panic value cannot be: the runtime replaces it
+		if p := recover(); p != nil {
+			x.logPanic(p)
+		}
+	}()
+	x.s.Handler(x.ctx)
+	return true
+}
+
+// abortHandler is the text of http.ErrAbortHandler, the usual value for a
+// panic that only means to cut the connection. Comparing with the variable
+// would link all of net/http into every server.
+const abortHandler = "net/http: abort Handler"
+
+func (x *exchange) logPanic(p any) {
+	if err, ok := p.(error); ok && err.Error() == abortHandler {
+		x.c.aborted = true
+		return
+	}
+	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.nc.RemoteAddr(), p, debug.Stack())
+}
+
+// endAfterPanic answers with 500, or cuts the connection where the handler
+// asked for that.
+func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
+	if x.c.aborted {
+		x.phase = phaseEnd
+		return stepClose, false
+	}
+	// what the handler left half-done is not used again
+	x.ctx.discard()
+	x.ctx = x.s.acquireCtx(x.c)
+	x.ctx.Response.SetStatusCode(StatusInternalServerError)
+	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
+	return x.answerAndEnd(isHead)
+}
+
+// answerLate answers with the response that was set in the place of the
+// context's, which is left to a handler that timed out and goes on using it.
+func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
+	requestNum := x.ctx.requestNum
+	x.c.pinned = true
+	x.ctx = x.s.acquireCtx(x.c)
+	x.ctx.requestNum = requestNum
+	response.CopyTo(&x.ctx.Response)
+	if !x.streaming {
+		return x.respond(isHead)
+	}
+	// the handler may be reading the body at this moment, so the exchange is
+	// left to it, too: closing the connection ends that
+	x.given = true
+	resp := &x.ctx.Response
+	resp.SetConnectionClose()
+	resp.SkipBody = isHead
+	hasBody := resp.settle()
+	text := resp.Header.appendHead(nil, x.s.serverField())
+	if hasBody {
+		text = append(text, resp.body.bytes()...)
+	}
+	if _, err := x.link.blocking().Write(text); err != nil {
+		x.s.logWriteError(x.c, err)
+	}
+	return stepClose, true
+}
+
+// respond puts the response into out. With isHead no body follows.
+func (x *exchange) respond(isHead bool) (step, bool) {
+	ctx := x.ctx
+	resp := &ctx.Response
+	if isHead {
+		resp.SkipBody = true
+	}
+	if ctx.Request.stream.in != nil && resp.body.stream == nil {
+		x.drainBody()
+	}
+	x.settleConnection()
+	switch {
+	case ctx.hijack != nil && ctx.hijackNoResponse:
+		x.endRequest()
+		return stepRead, false
+	case resp.body.stream != nil && !resp.SkipBody && !bodiless(resp.StatusCode()):
+		x.respondStream()
+		return stepRead, false
+	}
+	hasBody := resp.settle()
+	out := x.output()
+	out.B = resp.Header.appendHead(out.B, x.s.serverField())
+	if hasBody {
+		x.respondBody(out)
+	} else {
+		_ = resp.body.closeStream()
+	}
+	if x.tail != nil {
+		return stepFlush, true
+	}
+	x.endRequest()
+	return stepRead, false
+}
+
+// settleConnection decides whether the connection lives on after the response,
+// and has the response say so.
+func (x *exchange) settleConnection() {
+	ctx := x.ctx
+	resp := &ctx.Response
+	closing := x.wantsClose()
+	if ctx.hijack != nil {
+		closing = x.prepareHijack(closing)
+	}
+	if closing {
+		x.ending = true
+		if resp.StatusCode() != StatusSwitchingProtocols {
+			resp.SetConnectionClose()
+		}
+	}
+	if x.minor > 0 {
+		return
+	}
+	// HTTP/1.0 has neither chunks nor trailers, and keep-alive must be said
+	resp.Header.trailers.Reset()
+	if !closing && ctx.hijack == nil {
+		resp.Header.setID(field.Connection, strKeepAlive)
+	}
+}
+
+// respondBody puts a buffered body behind its head.
+func (x *exchange) respondBody(out *bufpool.Buffer) {
+	resp := &x.ctx.Response
+	body := resp.body.bytes()
+	switch {
+	case resp.Header.contentLength < 0:
+		// trailers follow, so the body is a chunk
+		if len(body) > 0 {
+			out.B = http1.AppendChunkStart(out.B, len(body))
+			out.B = append(out.B, body...)
+			out.B = http1.AppendChunkEnd(out.B)
+		}
+		out.B = http1.AppendLastChunk(out.B)
+		out.B = resp.Header.appendTrailers(out.B)
+	case len(body) <= copyLimit:
+		out.B = append(out.B, body...)
+	default:
+		x.tail = body
+	}
+}
+
+// respondStream writes a response whose body is a stream, waiting for the peer
+// where it must.
+func (x *exchange) respondStream() {
+	resp := &x.ctx.Response
+	if x.minor == 0 && resp.body.size < 0 {
+		// HTTP/1.0 knows no chunks: the end of the connection ends the body
+		resp.Header.SetContentLength(-2)
+		x.ending = true
+	} else {
+		resp.Header.SetContentLength(max(resp.body.size, -1))
+	}
+	out := x.output()
+	out.B = resp.Header.appendHead(out.B, x.s.serverField())
+	if timeout := x.writeTimeout(); timeout > 0 {
+		x.link.writesUntil(timeout)
+	}
+	w := streamOutput{x: x, conn: x.link.blocking()}
+	err := error(nil)
+	if resp.ImmediateHeaderFlush {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = x.writeStream(&w)
+	} else {
+		_ = resp.body.closeStream()
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		// the message is cut off, which is how the peer learns of the failure
+		x.s.logWriteError(x.c, err)
+		x.ending = true
+		x.out.B = x.out.B[:0]
+		x.c.aborted = true
+	}
+	x.endRequest()
+}
+
+func (x *exchange) writeStream(w *streamOutput) error {
+	resp := &x.ctx.Response
+	if resp.Header.contentLength == -2 {
+		resp.body.size = -1
+		return resp.body.writeTo(w)
+	}
+	return writeBody(w, &resp.body, &resp.Header.header)
+}
+
+// streamOutput writes to a connection through out.
+type streamOutput struct {
+	x    *exchange
+	conn net.Conn
+}
+
+func (w *streamOutput) Write(p []byte) (int, error) {
+	out := w.x.output()
+	if len(out.B)+len(p) > flushSize {
+		if err := w.Flush(); err != nil {
+			return 0, err
+		}
+		if len(p) >= copyLimit {
+			return w.conn.Write(p)
+		}
+	}
+	out.B = append(out.B, p...)
+	return len(p), nil
+}
+
+func (w *streamOutput) Flush() error { return w.x.flushTo(w.conn) }
+
+// writeTimeout returns how long writing the current response may take, or 0.
+func (x *exchange) writeTimeout() time.Duration {
+	if x.config.WriteTimeout > 0 {
+		return x.config.WriteTimeout
+	}
+	return x.s.WriteTimeout
+}
+
+// drainBody reads away what the handler left of a body that is a stream. What
+// is too much of it ends the connection, since the next request cannot be
+// found behind it.
+func (x *exchange) drainBody() {
+	stream := &x.ctx.Request.stream
+	if stream.decoder.Left() > drainLimit || !stream.drain(drainLimit) {
+		x.ending, x.linger = true, true
+	}
+}
+
+// endRequest makes the exchange ready for the next request, once the response
+// is in out or written.
+func (x *exchange) endRequest() {
+	ctx := x.ctx
+	if ctx.Request.stream.in != nil && !x.ending {
+		x.drainBody()
+	}
+	x.begun = false
+	switch {
+	case ctx.hijack != nil && !ctx.hijackDropped:
+		x.phase = phaseHijack
+		return
+	case x.ending:
+		x.linger = x.linger || len(x.pending()) > 0
+		x.phase = phaseEnd
+	default:
+		x.phase = phaseHead
+	}
+	ctx.reset()
+}
+
+// prepareHijack decides whether the handler that was given to Hijack will be
+// called, and returns whether the connection closes instead.
+func (x *exchange) prepareHijack(closing bool) bool {
+	ctx := x.ctx
+	if ctx.hijackNoResponse {
+		return false
+	}
+	asked := x.closes || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() || x.ending ||
+		x.s.stopping.Load() && x.s.CloseOnShutdown
+	ctx.hijackDropped = asked
+	return asked && closing
+}
+
+// earlyHints sends a 103 response with the Link fields that are set by now.
+func (x *exchange) earlyHints(h *ResponseHeader) error {
+	out := x.output()
+	from := len(out.B)
+	out.B = appendStatusLine(out.B, StatusEarlyHints)
+	had := len(out.B)
+	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
+		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))
+	}
+	if len(out.B) == had {
+		out.B = out.B[:from]
+		return nil
+	}
+	out.B = append(out.B, strCRLF...)
+	if err := x.flushTo(x.link.blocking()); err != nil {
+		return fmt.Errorf("fasthttp: cannot send early hints: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"sync"
+)
+
+var (
+	requests  = sync.Pool{New: func() any { return new(Request) }}
+	responses = sync.Pool{New: func() any { return new(Response) }}
+)
+
+// AcquireRequest returns an empty Request from a pool. Giving it back with
+// ReleaseRequest spares the garbage collector work.
+func AcquireRequest() *Request { return requests.Get().(*Request) }
+
+// ReleaseRequest gives req back. Neither it nor any slice that came from it
+// may be used after that.
+func ReleaseRequest(req *Request) {
+	req.KeepBodyBuffer = false
+	req.Reset()
+	req.Header.EnableNormalizing()
+	req.Header.EnableSpecialHeader()
+	req.Header.shrink()
+	requests.Put(req)
+}
+
+// AcquireResponse returns an empty Response from a pool. Giving it back with
+// ReleaseResponse spares the garbage collector work.
+func AcquireResponse() *Response { return responses.Get().(*Response) }
+
+// ReleaseResponse gives resp back. Neither it nor any slice that came from it
+// may be used after that.
+func ReleaseResponse(resp *Response) {
+	resp.KeepBodyBuffer = false
+	resp.Reset()
+	resp.Header.EnableNormalizing()
+	resp.Header.shrink()
+	responses.Put(resp)
+}
+
+type message interface {
+	Write(w *bufio.Writer) error
+}
+
+var messageWriters = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+
+// writeMessage writes m to w through a buffer.
+func writeMessage(w io.Writer, m message) (int64, error) {
+	counter := countingWriter{w: w}
+	buf := messageWriters.Get().(*bufio.Writer)
+	buf.Reset(&counter)
+	err := m.Write(buf)
+	if err == nil {
+		err = buf.Flush()
+	}
+	buf.Reset(nil)
+	messageWriters.Put(buf)
+	return counter.n, err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// messageText returns the text of m, or of the error that writing it gives.
+func messageText(m message) string {
+	var text bytes.Buffer
+	if _, err := writeMessage(&text, m); err != nil {
+		return err.Error()
+	}
+	return text.String()
+}

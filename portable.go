@@ -1,0 +1,277 @@
+package fasthttp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// portable is the engine that runs anywhere and on any net.Conn: a goroutine
+// for each connection, which waits in Read and Write.
+type portable struct {
+	exchange
+	nc net.Conn
+
+	// whether the connection has a deadline, so that it is taken away where
+	// none is wanted
+	readLimited, writeLimited bool
+	// readDue says that ReadTimeout is to be set before the next read: most
+	// requests come whole, and need no deadline of their own
+	readDue bool
+	buffers [2][]byte
+}
+
+var portables = sync.Pool{New: func() any { return new(portable) }}
+
+// servePortable serves the connection c until it ends, and closes it.
+func (s *Server) servePortable(c *serverConn) error {
+	p := portables.Get().(*portable)
+	p.exchange = exchange{s: s, c: c}
+	p.link = p
+	p.nc = c.nc
+	p.readLimited, p.writeLimited, p.readDue = false, false, false
+	p.now = c.opened
+
+	hijacked, err := p.run()
+	if !hijacked {
+		if p.linger && !c.aborted {
+			p.lingerOn()
+		}
+		p.exchange.release()
+		closed := s.closeConn(c)
+		if err == nil && !errors.Is(closed, net.ErrClosed) {
+			err = closed
+		}
+	}
+	if p.given {
+		return err
+	}
+	p.exchange = exchange{}
+	p.nc = nil
+	portables.Put(p)
+	return err
+}
+
+// run does what the exchange asks for until the connection ends or belongs to
+// somebody else.
+func (p *portable) run() (hijacked bool, err error) {
+	if p.s.ReadTimeout > 0 {
+		p.readsUntil(p.s.ReadTimeout)
+	}
+	for {
+		switch p.advance() {
+		case stepRead:
+			if err := p.receive(); err != nil {
+				if p.phase == phaseEnd && (err == io.EOF || isCommon(err)) {
+					err = nil
+				}
+				if p.phase == phaseEnd && p.flushThen(stepClose) == stepClose {
+					return false, err
+				}
+			}
+		case stepFlush:
+			if err := p.flush(); err != nil {
+				p.s.logWriteError(p.c, err)
+				return false, err
+			}
+		case stepHijack:
+			return p.handOver(), nil
+		case stepClose:
+			return false, nil
+		}
+	}
+}
+
+// receive reads from the connection.
+func (p *portable) receive() error {
+	first := p.idle()
+	if !first {
+		p.limitRead()
+	} else if p.c.requests > 0 && !p.rest() {
+		p.phase = phaseEnd
+		return nil
+	}
+	n, err := p.nc.Read(p.space())
+	if n > 0 {
+		if first && !p.wake() {
+			p.phase = phaseEnd
+			return nil
+		}
+		p.received(n)
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	p.ended(err)
+	return err
+}
+
+// rest prepares the connection for waiting for its next request. It is false
+// where the server is shutting down.
+func (p *portable) rest() bool {
+	s := p.s
+	if p.ctx != nil {
+		s.releaseCtx(p.ctx)
+		p.ctx = nil
+	}
+	bufpool.Put(p.out)
+	p.out = nil
+	idle := s.IdleTimeout
+	if idle <= 0 {
+		idle = s.ReadTimeout
+	}
+	if idle > 0 {
+		p.readsUntil(idle)
+	} else if p.readLimited {
+		p.readLimited = false
+		_ = p.nc.SetReadDeadline(time.Time{})
+	}
+	s.setState(p.c, StateIdle)
+	return p.c.setWaiting()
+}
+
+// wake says that the first bytes of a request are there. It is false where a
+// shutdown has closed the connection.
+func (p *portable) wake() bool {
+	if !p.c.setBusy() {
+		return false
+	}
+	s := p.s
+	s.setState(p.c, StateActive)
+	p.readDue = p.c.requests > 0
+	return true
+}
+
+// limitRead gives the request that has begun to arrive its own deadline.
+func (p *portable) limitRead() {
+	if !p.readDue {
+		return
+	}
+	p.readDue = false
+	switch {
+	case p.s.ReadTimeout > 0:
+		p.readsUntil(p.s.ReadTimeout)
+	case p.readLimited:
+		p.readLimited = false
+		_ = p.nc.SetReadDeadline(time.Time{})
+	}
+}
+
+// flush writes what the exchange has put together.
+func (p *portable) flush() error {
+	if timeout := p.writeTimeout(); timeout > 0 {
+		p.writesUntil(timeout)
+	}
+	var err error
+	if len(p.tail) == 0 {
+		_, err = p.nc.Write(p.out.B)
+	} else {
+		p.buffers = [2][]byte{p.out.B, p.tail}
+		both := net.Buffers(p.buffers[:])
+		_, err = both.WriteTo(p.nc)
+		p.buffers = [2][]byte{}
+	}
+	if err != nil {
+		return err
+	}
+	p.flushed()
+	return nil
+}
+
+// blocking implements link.
+func (p *portable) blocking() net.Conn {
+	p.limitRead()
+	return p.nc
+}
+
+// readsUntil implements link.
+func (p *portable) readsUntil(timeout time.Duration) {
+	p.readLimited, p.readDue = true, false
+	_ = p.nc.SetReadDeadline(time.Now().Add(timeout))
+}
+
+// writesUntil implements link.
+func (p *portable) writesUntil(timeout time.Duration) {
+	p.writeLimited = true
+	_ = p.nc.SetWriteDeadline(time.Now().Add(timeout))
+}
+
+const (
+	// lingerTime and lingerSize bound how long the rest of a request is read
+	// away that was answered before its end.
+	lingerTime = 500 * time.Millisecond
+	lingerSize = 256 << 10
+)
+
+// lingerOn ends the sending side of the connection and reads away what the
+// peer is still sending: closing right away would make the system reset the
+// connection, and the peer could lose the response (RFC 9112 section 9.6).
+func (p *portable) lingerOn() {
+	half, ok := p.nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	_ = p.nc.SetReadDeadline(time.Now().Add(lingerTime))
+	waste := bufpool.Get(defaultReadSize)
+	defer bufpool.Put(waste)
+	for left := lingerSize; left > 0; {
+		n, err := p.nc.Read(waste.B[:cap(waste.B)])
+		if err != nil {
+			return
+		}
+		left -= n
+	}
+}
+
+// handOver gives the connection to the handler that Hijack was called with.
+func (p *portable) handOver() bool {
+	s, c := p.s, p.c
+	handler := p.ctx.hijack
+	hc := &hijackedConn{Conn: c.nc}
+	if rest := p.pending(); len(rest) > 0 {
+		hc.ahead = append([]byte(nil), rest...)
+	}
+	if p.readLimited || p.writeLimited {
+		_ = c.nc.SetDeadline(time.Time{})
+	}
+	p.exchange.release()
+	s.setState(c, StateHijacked)
+	s.forgetConn(c)
+	defer func() {
+		if r := recover(); r != nil {
+			s.logger().Printf("fasthttp: panic in a HijackHandler: %v", r)
+			_ = hc.Close()
+		}
+	}()
+	handler(hc)
+	if !s.KeepHijackedConns {
+		_ = hc.Close()
+	}
+	return true
+}
+
+// hijackedConn is a connection with what had been read ahead of it in front.
+type hijackedConn struct {
+	net.Conn
+	ahead []byte
+}
+
+// Read implements net.Conn.
+func (c *hijackedConn) Read(p []byte) (int, error) {
+	if len(c.ahead) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.ahead)
+	if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+		c.ahead = nil
+	}
+	return n, nil
+}
+
+// UnsafeConn returns the connection itself. What was read ahead is not in it.
+func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }

@@ -1,0 +1,411 @@
+package fasthttp
+
+import (
+	"bufio"
+	"encoding/base64"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// Request is an HTTP request: its header, its URI and its body.
+//
+// The zero value is ready for use. Slices that its methods return belong to
+// the request: they are valid until that part of it is changed or the request
+// is released, which for a request of a server is when its handler returns.
+//
+// A Request must not be copied (use CopyTo) nor used by more than one
+// goroutine at a time.
+type Request struct {
+	_ noCopy
+
+	// Header is the request line and the fields. It must not be copied.
+	Header RequestHeader
+
+	// KeepBodyBuffer makes Reset and ResetBody keep the buffer of the body,
+	// however large, for the next use of this Request. ReleaseRequest clears
+	// it and gives the buffer back; CopyTo leaves it alone; the requests of a
+	// server have it cleared between two requests.
+	KeepBodyBuffer bool
+
+	// UseHostHeader makes a client send the Host that was set with
+	// Header.SetHost instead of the host of the URI.
+	UseHostHeader bool
+
+	// DisableRedirectPathNormalizing makes DoRedirects take the paths of
+	// redirects as they come, without removing "..", double slashes and so on.
+	DisableRedirectPathNormalizing bool
+
+	body    body
+	uri     URI
+	args    Args
+	values  userData
+	stream  bodyStream // the body that StreamRequestBody left on the connection
+	timeout time.Duration
+
+	uriParsed  bool
+	argsParsed bool
+	isTLS      bool
+}
+
+// Reset empties the request. Values set with SetUserValue that are io.Closers
+// are closed, as is a body stream.
+func (req *Request) Reset() {
+	req.Header.Reset()
+	req.resetExceptHeader()
+}
+
+func (req *Request) resetExceptHeader() {
+	req.ResetBody()
+	if req.uriParsed {
+		req.uri.Reset()
+		req.uriParsed = false
+	}
+	if len(req.values) > 0 {
+		req.values.reset()
+	}
+	req.UseHostHeader = false
+	req.DisableRedirectPathNormalizing = false
+	req.timeout = 0
+	req.isTLS = false
+}
+
+// CopyTo makes dst a copy of the request, without its body stream.
+func (req *Request) CopyTo(dst *Request) {
+	dst.Reset()
+	req.Header.CopyTo(&dst.Header)
+	if req.uriParsed {
+		req.uri.CopyTo(&dst.uri)
+		dst.uriParsed = true
+	}
+	if req.argsParsed {
+		req.args.CopyTo(&dst.args)
+		dst.argsParsed = true
+	}
+	dst.UseHostHeader = req.UseHostHeader
+	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
+	dst.timeout = req.timeout
+	dst.isTLS = req.isTLS
+	dst.values = append(dst.values[:0], req.values...)
+	if p := req.body.bytes(); len(p) > 0 {
+		dst.body.set(p)
+	}
+}
+
+// URI returns the URI of the request: its target, made complete by the Host
+// field. Changing it changes the request that is sent.
+func (req *Request) URI() *URI {
+	_ = req.parseURI()
+	return &req.uri
+}
+
+func (req *Request) parseURI() error {
+	if req.uriParsed {
+		return nil
+	}
+	req.uriParsed = true
+	return req.uri.parse(req.Header.Host(), req.Header.RequestURI(), req.isTLS)
+}
+
+// SetURI makes the URI of the request a copy of newURI.
+func (req *Request) SetURI(newURI *URI) {
+	if newURI == nil {
+		req.uri.Reset()
+		req.uriParsed = false
+		return
+	}
+	newURI.CopyTo(&req.uri)
+	req.uriParsed = true
+}
+
+// RequestURI returns the target of the request line, "/" by default. Where
+// the URI was asked for or changed, it is that of the URI.
+func (req *Request) RequestURI() []byte {
+	if req.uriParsed {
+		req.SetRequestURIBytes(req.uri.RequestURI())
+	}
+	return req.Header.RequestURI()
+}
+
+// SetRequestURI sets the target of the request: a path with a query, or an
+// absolute URI. A URI that was set before, host included, is dropped.
+func (req *Request) SetRequestURI(requestURI string) {
+	req.Header.SetRequestURI(requestURI)
+	req.uriParsed = false
+}
+
+// SetRequestURIBytes is SetRequestURI for a byte slice.
+func (req *Request) SetRequestURIBytes(requestURI []byte) {
+	req.Header.SetRequestURIBytes(requestURI)
+	req.uriParsed = false
+}
+
+// Host returns the host that the request is for: the authority of an absolute
+// target, else the Host field (RFC 9112 section 3.2.2).
+func (req *Request) Host() []byte { return req.URI().Host() }
+
+// SetHost sets the host of the URI.
+func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
+
+// SetHostBytes sets the host of the URI.
+func (req *Request) SetHostBytes(host []byte) { req.URI().SetHostBytes(host) }
+
+// ConnectionClose tells whether the connection is to be closed after the
+// response.
+func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose() }
+
+// SetConnectionClose sets "Connection: close".
+func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
+
+// SetTimeout limits how long a client may take for the request, from waiting
+// for a connection to the last byte of the response. 0 stands for no limit.
+func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
+
+// GetTimeOut returns what SetTimeout has set.
+func (req *Request) GetTimeOut() time.Duration { return req.timeout }
+
+// PostArgs returns the arguments in a body of type
+// application/x-www-form-urlencoded; they are parsed on first use. Arguments
+// set there are sent as the body where it is empty otherwise.
+func (req *Request) PostArgs() *Args {
+	if !req.argsParsed {
+		req.argsParsed = true
+		if contentType := req.Header.ContentType(); len(contentType) >= len(strFormURL) && ascii.EqualFold(contentType[:len(strFormURL)], strFormURL) {
+			req.args.ParseBytes(req.bodyBytes())
+		}
+	}
+	return &req.args
+}
+
+// MayContinue tells whether the peer waits for a "100 Continue" before it
+// sends the body: "Expect: 100-continue" in a request that is not HTTP/1.0
+// (RFC 9110 section 10.1.1). Answer with it and call ContinueReadBody, or
+// answer with a final status, or close the connection.
+func (req *Request) MayContinue() bool {
+	return req.Header.IsHTTP11() && ascii.EqualFoldString(req.Header.peekID(field.Expect), "100-continue")
+}
+
+// SetUserValue keeps a value with the request under key, which is compared as
+// a map would. A nil value for a key that is not there is not kept.
+//
+// The values of a server's request are dropped when its handler returns;
+// those that are io.Closers are closed then.
+func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
+
+// SetUserValueBytes is SetUserValue for the string that key holds.
+func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.set(string(key), value) }
+
+// UserValue returns the value kept under key, or nil.
+func (req *Request) UserValue(key any) any { return req.values.get(key) }
+
+// UserValueBytes is UserValue for the string that key holds.
+func (req *Request) UserValueBytes(key []byte) any { return req.values.getString(key) }
+
+// VisitUserValues calls f for all values whose key is a string.
+func (req *Request) VisitUserValues(f func(key []byte, value any)) {
+	for _, v := range req.values {
+		if k, ok := v.key.(string); ok {
+			f(bytesconv.Bytes(k), v.value)
+		}
+	}
+}
+
+// VisitUserValuesAll calls f for all values.
+func (req *Request) VisitUserValuesAll(f func(key, value any)) {
+	for _, v := range req.values {
+		f(v.key, v.value)
+	}
+}
+
+// ResetUserValues removes all values, and closes those that are io.Closers.
+func (req *Request) ResetUserValues() { req.values.reset() }
+
+// RemoveUserValue removes the value kept under key.
+func (req *Request) RemoveUserValue(key any) { req.values.remove(key) }
+
+// RemoveUserValueBytes is RemoveUserValue for the string that key holds.
+func (req *Request) RemoveUserValueBytes(key []byte) { req.values.remove(string(key)) }
+
+// Read reads a request with its body from r.
+//
+// A body of any length is read: use ReadLimitBody for peers that are not
+// trusted. Where MayContinue tells so, the body is not read: see there.
+// It returns io.EOF where r ends before the first byte, and an error that
+// wraps io.ErrUnexpectedEOF where it ends later. See RequestHeader.Read for
+// the limits of the head.
+func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
+
+// ReadLimitBody is Read with a limit for the body in bytes, 0 or less for
+// none. It returns ErrBodyTooLarge where the body is larger.
+func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
+	req.resetExceptHeader()
+	if err := req.Header.Read(r); err != nil {
+		return err
+	}
+	if req.MayContinue() {
+		return nil
+	}
+	return req.ContinueReadBody(r, maxBodySize)
+}
+
+// ContinueReadBody reads the body of a request whose header was read from r
+// and for which MayContinue was answered. preParseMultipartForm is ignored:
+// forms are parsed when they are asked for.
+func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
+	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
+	if err != nil {
+		return err
+	}
+	req.ResetBody()
+	err = readBody(bufferedSource{r}, f, maxBodySize, &req.body, &req.Header.header)
+	return req.bodyRead(err)
+}
+
+// bodyRead settles the header after the body was read.
+func (req *Request) bodyRead(err error) error {
+	if err != nil {
+		req.Reset()
+		return err
+	}
+	if req.Header.contentLength == -2 && !req.Header.ignoresBody() {
+		req.Header.contentLength = 0
+	}
+	return nil
+}
+
+// ContinueReadBodyStream is ContinueReadBody that leaves the body on r, to be
+// read through BodyStream. maxBodySize limits the bodies whose length is
+// known.
+func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
+	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
+	if err != nil {
+		return err
+	}
+	req.ResetBody()
+	if f.Kind == http1.NoBody {
+		return req.bodyRead(nil)
+	}
+	if f.Kind == http1.Length && maxBodySize > 0 && f.Length > int64(maxBodySize) {
+		req.Reset()
+		return ErrBodyTooLarge
+	}
+	req.stream.start(bufferedSource{r}, f, &req.Header.header)
+	req.body.setStream(&req.stream, req.Header.contentLength, requestPool, req.KeepBodyBuffer)
+	return nil
+}
+
+// ReadBody reads a body of contentLength bytes from r: -1 stands for a chunked
+// one, less for none. maxBodySize limits it where it is positive: the error is
+// ErrBodyTooLarge then.
+func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) error {
+	req.ResetBody()
+	f := http1.Framing{Kind: http1.Length, Length: int64(contentLength)}
+	switch {
+	case contentLength == -1:
+		f = http1.Framing{Kind: http1.Chunks}
+	case contentLength < 0:
+		return nil
+	}
+	if err := readBody(bufferedSource{r}, f, maxBodySize, &req.body, &req.Header.header); err != nil {
+		return req.bodyRead(err)
+	}
+	if contentLength >= 0 {
+		req.Header.SetContentLength(len(req.body.bytes()))
+	}
+	return nil
+}
+
+// errNoHost says that a request cannot be sent, since it is not known where to.
+var errNoHost = errors.New("fasthttp: missing required Host header in request")
+
+// settle makes the header that of the message as it will be written: host and
+// target from the URI where that was used, the length from the body.
+func (req *Request) settle() error {
+	if len(req.Header.Host()) == 0 || req.uriParsed {
+		if err := req.settleURI(); err != nil {
+			return err
+		}
+	}
+	h := &req.Header
+	if req.body.stream != nil {
+		h.SetContentLength(max(req.body.size, -1))
+		return nil
+	}
+	size := len(req.bodyBytes())
+	if size == 0 && req.argsParsed && req.args.Len() > 0 {
+		req.body.set(req.args.QueryString())
+		size = len(req.body.bytes())
+	}
+	if size > 0 || !h.ignoresBody() {
+		h.SetContentLength(size)
+	} else {
+		h.contentLength = 0
+		h.state &^= hasLength
+		h.setCoding(false)
+	}
+	return nil
+}
+
+func (req *Request) settleURI() error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	uri := &req.uri
+	host := uri.Host()
+	if len(host) == 0 {
+		return errNoHost
+	}
+	if !req.UseHostHeader || len(req.Header.Host()) == 0 {
+		req.Header.SetHostBytes(host)
+	}
+	req.Header.SetRequestURIBytes(uri.RequestURI())
+	if user := uri.Username(); len(user) > 0 && req.Header.list.FindID(field.Authorization, 0) < 0 {
+		plain := append(append(append([]byte(nil), user...), ':'), uri.Password()...)
+		req.Header.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), plain))
+	}
+	return nil
+}
+
+// Write writes the request to w, without flushing it. A body stream is read to
+// its end and closed; each piece of one whose size is not known is flushed.
+//
+// Host and target are taken from the URI unless only Header was used to set
+// them; user name and password of the URI become a basic Authorization.
+func (req *Request) Write(w *bufio.Writer) error {
+	if err := req.settle(); err != nil {
+		_ = req.body.closeStream()
+		return err
+	}
+	if err := req.Header.Write(w); err != nil {
+		_ = req.body.closeStream()
+		return err
+	}
+	return writeBody(w, &req.body, &req.Header.header)
+}
+
+// writeBody writes the content as the header, which was written before, says.
+func writeBody(w flushWriter, b *body, h *header) error {
+	if b.stream == nil {
+		_, err := w.Write(b.bytes())
+		return err
+	}
+	if b.size >= 0 {
+		return b.writeFixed(w)
+	}
+	if err := b.writeChunked(w); err != nil {
+		return err
+	}
+	return writeLastChunk(w, h)
+}
+
+// WriteTo writes the request to w.
+func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, req) }
+
+// String returns the request as it goes on the wire, or the text of the error
+// that keeps it from being written.
+func (req *Request) String() string { return messageText(req) }

@@ -1,0 +1,235 @@
+package fasthttp
+
+import (
+	"bufio"
+	"io"
+	"net"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// Response is an HTTP response: its header and its body.
+//
+// The zero value is ready for use. Slices that its methods return belong to
+// the response: they are valid until that part of it is changed or the
+// response is released.
+//
+// A Response must not be copied (use CopyTo) nor used by more than one
+// goroutine at a time.
+type Response struct {
+	_ noCopy
+
+	// Header is the status line and the fields. It must not be copied.
+	Header ResponseHeader
+
+	// ImmediateHeaderFlush makes Write flush the header before it asks a body
+	// stream for its first byte.
+	ImmediateHeaderFlush bool
+
+	// StreamBody makes Read, ReadBody and a client leave the body on the
+	// connection, to be read through BodyStream. Errors of the body come from
+	// the stream then, after Read has returned.
+	StreamBody bool
+
+	// SkipBody makes Read expect no body, as after a HEAD request, and Write
+	// write none.
+	SkipBody bool
+
+	// KeepBodyBuffer makes Reset and ResetBody keep the buffer of the body,
+	// however large, for the next use of this Response. ReleaseResponse clears
+	// it and gives the buffer back; CopyTo leaves it alone; the responses of a
+	// server have it cleared between two requests.
+	KeepBodyBuffer bool
+
+	body   body
+	stream bodyStream // the body that StreamBody left on the connection
+
+	remoteAddr, localAddr net.Addr
+}
+
+// Reset empties the response. A body stream is closed.
+func (resp *Response) Reset() {
+	resp.Header.Reset()
+	resp.resetExceptHeader()
+}
+
+func (resp *Response) resetExceptHeader() {
+	resp.ResetBody()
+	resp.SkipBody = false
+	resp.StreamBody = false
+	resp.ImmediateHeaderFlush = false
+	resp.remoteAddr, resp.localAddr = nil, nil
+}
+
+// CopyTo makes dst a copy of the response, without its body stream.
+func (resp *Response) CopyTo(dst *Response) {
+	dst.Reset()
+	resp.Header.CopyTo(&dst.Header)
+	dst.SkipBody = resp.SkipBody
+	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
+	if p := resp.body.bytes(); len(p) > 0 {
+		dst.body.set(p)
+	}
+}
+
+// StatusCode returns the status code, 200 by default.
+func (resp *Response) StatusCode() int { return resp.Header.StatusCode() }
+
+// SetStatusCode sets the status code.
+func (resp *Response) SetStatusCode(statusCode int) { resp.Header.SetStatusCode(statusCode) }
+
+// ConnectionClose tells whether the connection is closed after the response.
+func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClose() }
+
+// SetConnectionClose sets "Connection: close".
+func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
+
+// ParseNetConn takes over the addresses of the connection that the response
+// came from.
+func (resp *Response) ParseNetConn(conn net.Conn) {
+	resp.remoteAddr, resp.localAddr = conn.RemoteAddr(), conn.LocalAddr()
+}
+
+// RemoteAddr returns the address of the peer that a client's response came
+// from, or nil. It is shared and must not be changed.
+func (resp *Response) RemoteAddr() net.Addr { return resp.remoteAddr }
+
+// LocalAddr returns the client's address on the connection that a response
+// came from, or nil. It is shared and must not be changed.
+func (resp *Response) LocalAddr() net.Addr { return resp.localAddr }
+
+// Read reads a response with its body from r.
+//
+// A body of any length is read: use ReadLimitBody for peers that are not
+// trusted. It returns io.EOF where r ends before the first byte, and an error
+// that wraps io.ErrUnexpectedEOF where it ends later. See ResponseHeader.Read
+// for the limits of the head.
+//
+// With StreamBody nothing else may read from r until the stream was read to
+// its end or closed.
+func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
+
+// ReadLimitBody is Read with a limit for the body in bytes, 0 or less for
+// none. It returns ErrBodyTooLarge where the body is larger. With StreamBody
+// there is no limit.
+//
+// Informational responses before the final one are skipped, except for 101.
+func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
+	resp.ResetBody()
+	for {
+		if err := resp.Header.Read(r); err != nil {
+			return err
+		}
+		if code := resp.StatusCode(); code/100 != 1 || code == StatusSwitchingProtocols {
+			break
+		}
+	}
+	if resp.SkipBody {
+		return nil
+	}
+	return resp.ReadBody(r, maxBodySize)
+}
+
+// ReadBody reads the body of a response whose header was read from r.
+// maxBodySize limits it where it is positive: the error is ErrBodyTooLarge
+// then. With StreamBody it is left on r.
+func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) error {
+	f, err := resp.framing()
+	if err != nil {
+		return err
+	}
+	resp.ResetBody()
+	if resp.StreamBody && f.Kind != http1.NoBody {
+		resp.stream.start(bufferedSource{r}, f, &resp.Header.header)
+		resp.body.setStream(&resp.stream, resp.Header.contentLength, responsePool, resp.KeepBodyBuffer)
+		return nil
+	}
+	if err := readBody(bufferedSource{r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {
+		return err
+	}
+	if f.Kind == http1.UntilClose {
+		resp.Header.SetContentLength(len(resp.body.bytes()))
+	}
+	return nil
+}
+
+// framing decides how long the body is. A header that was not read, but put
+// together by the caller, says so by its length.
+func (resp *Response) framing() (http1.Framing, error) {
+	h := &resp.Header
+	if h.is(wasRead) {
+		return h.head.Frame(http1.Response, http1.Exchange{})
+	}
+	switch n := h.ContentLength(); {
+	case bodiless(h.StatusCode()):
+		return http1.Framing{}, nil
+	case n >= 0:
+		return http1.Framing{Kind: http1.Length, Length: int64(n)}, nil
+	case n == -1:
+		return http1.Framing{Kind: http1.Chunks}, nil
+	}
+	return http1.Framing{Kind: http1.UntilClose, MustClose: true}, nil
+}
+
+// settle makes the header that of the message as it will be written, and tells
+// whether a body follows.
+func (resp *Response) settle() (hasBody bool) {
+	h := &resp.Header
+	skip := resp.SkipBody || bodiless(h.StatusCode())
+	switch {
+	case bodiless(h.StatusCode()):
+		h.setCoding(false)
+	case resp.body.stream != nil:
+		h.SetContentLength(max(resp.body.size, -1))
+	case h.trailers.Len() > 0 && !skip:
+		h.SetContentLength(-1)
+	default:
+		if size := len(resp.body.bytes()); size > 0 || !resp.SkipBody {
+			h.contentLength = size
+			h.state |= hasLength
+			h.setCoding(false)
+		}
+	}
+	return !skip
+}
+
+// Write writes the response to w, without flushing it. A body stream is read
+// to its end and closed; each piece of one whose size is not known is flushed.
+func (resp *Response) Write(w *bufio.Writer) error { return resp.write(w) }
+
+func (resp *Response) write(w flushWriter) error {
+	hasBody := resp.settle()
+	if _, err := w.Write(resp.Header.Header()); err != nil {
+		_ = resp.body.closeStream()
+		return err
+	}
+	if !hasBody {
+		return resp.body.closeStream()
+	}
+	if resp.body.stream != nil && resp.ImmediateHeaderFlush {
+		if err := w.Flush(); err != nil {
+			_ = resp.body.closeStream()
+			return err
+		}
+	}
+	if resp.body.stream == nil && resp.Header.contentLength < 0 {
+		return resp.writeBuffered(w)
+	}
+	return writeBody(w, &resp.body, &resp.Header.header)
+}
+
+// writeBuffered writes a buffered body as one chunk, since trailers follow.
+func (resp *Response) writeBuffered(w flushWriter) error {
+	out := chunkWriter{w: w}
+	if err := out.write(resp.body.bytes()); err != nil {
+		return err
+	}
+	return writeLastChunk(w, &resp.Header.header)
+}
+
+// WriteTo writes the response to w.
+func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, resp) }
+
+// String returns the response as it goes on the wire, or the text of the error
+// that keeps it from being written.
+func (resp *Response) String() string { return messageText(resp) }

@@ -1,0 +1,339 @@
+package fasthttp
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// DefaultConcurrency is how many connections a Server serves at a time where
+// Server.Concurrency is not set.
+const DefaultConcurrency = 256 * 1024
+
+// DefaultMaxRequestBodySize is the size in bytes up to which a Server reads
+// request bodies where Server.MaxRequestBodySize is not set.
+const DefaultMaxRequestBodySize = 4 * 1024 * 1024
+
+const defaultServerName = "fasthttp"
+
+// Server is an HTTP server. Set Handler, and call ListenAndServe or Serve.
+//
+// The defaults are made for most uses, but timeouts are not set: a server that
+// strangers can reach needs ReadTimeout, WriteTimeout and IdleTimeout. Fields
+// must not be changed once the server is in use, and a Server must not be
+// copied. Its methods may be called from any goroutine.
+type Server struct {
+	_ noCopy
+
+	// Logger gets the errors of the server and what is logged with
+	// RequestCtx.Logger. By default they go to the standard error output.
+	Logger Logger
+
+	// Handler answers the requests. Where it panics, the panic is logged, the
+	// client gets a 500, and the connection is closed; with the value
+	// http.ErrAbortHandler the connection is closed without a word.
+	Handler RequestHandler
+
+	// ErrorHandler makes the response to a request that could not be read. By
+	// default it is a short text with the status that fits: 400, 408, 413,
+	// 414, 417, 431, 501 or 505. The connection is closed after it. Among the
+	// errors are ErrGetOnly, ErrBodyTooLarge, *ErrSmallBuffer, ErrBrokenChunk
+	// and those that wrap io.ErrUnexpectedEOF. Of the request only that is
+	// there which had been read.
+	ErrorHandler func(ctx *RequestCtx, err error)
+
+	// HeaderReceived is called when the header of a request is there. What it
+	// returns, where it is not zero, goes before the settings of the server
+	// for this request.
+	HeaderReceived func(header *RequestHeader) RequestConfig
+
+	// ContinueHandler decides whether a client that sent "Expect:
+	// 100-continue" is to send the body. Where it returns false the request is
+	// refused with 417 and the connection closed. By default all may.
+	ContinueHandler func(header *RequestHeader) bool
+
+	// ExpectHandler is ContinueHandler with the choice of the status: 100 lets
+	// the client go on, any other one refuses the request. It must not change
+	// ctx.Response. It goes before ContinueHandler.
+	ExpectHandler func(ctx *RequestCtx) int
+
+	// ConnState is called when a connection changes its state; see the states.
+	ConnState func(net.Conn, ConnState)
+
+	// TLSConfig is the TLS configuration.
+	TLSConfig *tls.Config
+
+	// Name is sent in the Server field, unless the response has one. The
+	// default is "fasthttp".
+	Name string
+
+	// Concurrency is how many connections are served at a time;
+	// DefaultConcurrency where it is 0. More are answered with 503 and closed.
+	Concurrency int
+
+	// ReadBufferSize is the size of the buffer for reading a connection, in
+	// bytes, and the limit of a request's header. Where it is 0, buffers begin
+	// at 4 KiB and headers may have 64 KiB, of which 16 KiB for the request
+	// line.
+	ReadBufferSize int
+
+	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB
+	// where it is 0.
+	WriteBufferSize int
+
+	// ReadTimeout is how long a request may take to arrive, its body included,
+	// from its first byte on; for the first request of a connection, from when
+	// the connection was accepted. 0 stands for no limit.
+	ReadTimeout time.Duration
+
+	// WriteTimeout is how long a client may take to receive a response, from
+	// when the handler has returned. 0 stands for no limit.
+	WriteTimeout time.Duration
+
+	// IdleTimeout is how long a connection may wait for its next request;
+	// ReadTimeout where it is 0.
+	IdleTimeout time.Duration
+
+	// MaxConnsPerIP limits the connections from one IP address. More are
+	// answered with 429 and closed. 0 stands for no limit.
+	MaxConnsPerIP int
+
+	// MaxRequestsPerConn limits the requests of one connection: the response
+	// to the last of them has "Connection: close". 0 stands for no limit.
+	MaxRequestsPerConn int
+
+	// MaxKeepaliveDuration does nothing.
+	//
+	// Deprecated: use IdleTimeout.
+	MaxKeepaliveDuration time.Duration
+
+	// MaxIdleWorkerDuration is how long a goroutine that served a connection
+	// waits for another one before it ends; 10 seconds where it is 0.
+	MaxIdleWorkerDuration time.Duration
+
+	// TCPKeepalivePeriod is the time between two keep-alive probes of the
+	// operating system; its own default where it is 0.
+	TCPKeepalivePeriod time.Duration
+
+	// MaxRequestBodySize limits the body of a request in bytes;
+	// DefaultMaxRequestBodySize where it is 0 or less. Requests with more are
+	// refused with 413.
+	MaxRequestBodySize int
+
+	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
+	// it accepts the next connection when it serves Concurrency of them.
+	SleepWhenConcurrencyLimitsExceeded time.Duration
+
+	// DisableKeepalive closes every connection after its first response.
+	DisableKeepalive bool
+
+	// TCPKeepalive lets the operating system probe whether the peers of idle
+	// connections are still there.
+	TCPKeepalive bool
+
+	// ReduceMemoryUsage does nothing: an idle connection holds no buffers in
+	// any case.
+	ReduceMemoryUsage bool
+
+	// LazyRequestTime makes RequestCtx.Time the time of its first call,
+	// instead of reading the clock for every request.
+	LazyRequestTime bool
+
+	// GetOnly refuses all requests but GET and HEAD.
+	GetOnly bool
+
+	// DisablePreParseMultipartForm does nothing: multipart forms are parsed
+	// when they are asked for.
+	DisablePreParseMultipartForm bool
+
+	// LogAllErrors logs also what goes wrong all the time on a public server:
+	// connections that are reset, cut off, or time out.
+	LogAllErrors bool
+
+	// SecureErrorLogMessage keeps what a client sent out of logged errors.
+	SecureErrorLogMessage bool
+
+	// DisableHeaderNamesNormalizing keeps field names as they are received and
+	// set, instead of "content-type" becoming "Content-Type".
+	DisableHeaderNamesNormalizing bool
+
+	// NoDefaultServerHeader sends a Server field only where the response has one.
+	NoDefaultServerHeader bool
+
+	// NoDefaultDate leaves out the Date field.
+	NoDefaultDate bool
+
+	// NoDefaultContentType sends a Content-Type field only where the response
+	// has one.
+	NoDefaultContentType bool
+
+	// KeepHijackedConns leaves closing a hijacked connection to the application.
+	KeepHijackedConns bool
+
+	// CloseOnShutdown keeps connections from being hijacked once the server
+	// shuts down. Responses have "Connection: close" from then on in any case.
+	CloseOnShutdown bool
+
+	// StreamRequestBody calls the handler as soon as the header of a request
+	// is there; RequestCtx.RequestBodyStream is the body as it arrives.
+	// MaxRequestBodySize does not limit it.
+	StreamRequestBody bool
+
+	once     sync.Once
+	field    []byte // the Server field line
+	ctxs     sync.Pool
+	log      Logger
+	limits   http1.Limits
+	stopping atomic.Bool
+
+	open     atomic.Int32  // connections
+	serving  atomic.Uint32 // connections that are being served
+	rejected atomic.Uint32
+
+	mu        sync.Mutex
+	conns     serverConn // head of the ring of all connections
+	perIP     perIPCounter
+	listeners []net.Listener
+	workers   []*workerPool
+	done      chan struct{}
+	drained   chan struct{} // closed when the last connection has gone
+}
+
+// RequestConfig is what Server.HeaderReceived wants for one request. A field
+// that is zero leaves the setting of the server in force.
+type RequestConfig struct {
+	// ReadTimeout is how long the rest of the request may take to arrive.
+	ReadTimeout time.Duration
+	// WriteTimeout is how long the client may take to receive the response.
+	WriteTimeout time.Duration
+	// MaxRequestBodySize limits the body in bytes.
+	MaxRequestBodySize int
+}
+
+// ServeHandler serves a connection for which another protocol was negotiated.
+type ServeHandler func(c net.Conn) error
+
+// prepare computes what follows from the settings, once.
+func (s *Server) prepare() {
+	s.once.Do(func() {
+		name := s.Name
+		if name == "" {
+			name = defaultServerName
+		}
+		if !s.NoDefaultServerHeader {
+			s.field = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
+		}
+		if s.ReadBufferSize > 0 {
+			s.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
+		}
+		s.log = s.Logger
+		if s.log == nil {
+			s.log = defaultLogger
+		}
+		s.ctxs.New = func() any { return new(RequestCtx) }
+		s.mu.Lock()
+		s.conns.prev, s.conns.next = &s.conns, &s.conns
+		if s.done == nil {
+			s.done = make(chan struct{})
+		}
+		s.mu.Unlock()
+	})
+}
+
+func (s *Server) logger() Logger {
+	if s.log != nil {
+		return s.log
+	}
+	if s.Logger != nil {
+		return s.Logger
+	}
+	return defaultLogger
+}
+
+func (s *Server) serverField() []byte { return s.field }
+
+func (s *Server) headLimits() http1.Limits { return s.limits }
+
+const (
+	defaultReadSize  = 4 << 10
+	defaultWriteSize = 4 << 10
+)
+
+func (s *Server) readSize() int {
+	if s.ReadBufferSize > 0 {
+		return s.ReadBufferSize
+	}
+	return defaultReadSize
+}
+
+func (s *Server) writeSize() int {
+	if s.WriteBufferSize > 0 {
+		return s.WriteBufferSize
+	}
+	return defaultWriteSize
+}
+
+func (s *Server) maxBodySize() int {
+	if s.MaxRequestBodySize > 0 {
+		return s.MaxRequestBodySize
+	}
+	return DefaultMaxRequestBodySize
+}
+
+func (s *Server) concurrency() int {
+	if s.Concurrency > 0 {
+		return s.Concurrency
+	}
+	return DefaultConcurrency
+}
+
+// acquireCtx returns a context for a request of c.
+func (s *Server) acquireCtx(c *serverConn) *RequestCtx {
+	ctx := s.ctxs.Get().(*RequestCtx)
+	if ctx.s != s {
+		ctx.s = s
+		s.configureRequest(&ctx.Request)
+		s.configureResponse(&ctx.Response)
+	}
+	ctx.c, ctx.used = c, true
+	return ctx
+}
+
+// releaseCtx takes back a context.
+func (s *Server) releaseCtx(ctx *RequestCtx) {
+	if ctx.used {
+		ctx.reset()
+	}
+	ctx.Request.Header.shrink()
+	ctx.Response.Header.shrink()
+	ctx.c, ctx.x = nil, nil
+	s.ctxs.Put(ctx)
+}
+
+// configureRequest and configureResponse put the settings of the server into
+// messages that were reset.
+func (s *Server) configureRequest(req *Request) {
+	req.Header.setState(namesKept, s.DisableHeaderNamesNormalizing)
+	req.Header.setState(noSpecial, false)
+}
+
+func (s *Server) configureResponse(resp *Response) {
+	h := &resp.Header
+	h.setState(namesKept, s.DisableHeaderNamesNormalizing)
+	h.setState(noDefaultType, s.NoDefaultContentType)
+	h.setState(noDefaultDate, s.NoDefaultDate)
+}
+
+// GetCurrentConcurrency returns the number of connections that are being served.
+func (s *Server) GetCurrentConcurrency() uint32 { return s.serving.Load() }
+
+// GetOpenConnectionsCount returns the number of open connections.
+func (s *Server) GetOpenConnectionsCount() int32 { return s.open.Load() }
+
+// GetRejectedConnectionsCount returns the number of connections that were
+// refused since Concurrency of them were being served.
+func (s *Server) GetRejectedConnectionsCount() uint32 { return s.rejected.Load() }

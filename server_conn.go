@@ -1,0 +1,194 @@
+package fasthttp
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ConnState is a state of a server's connection, as Server.ConnState is told.
+type ConnState int
+
+const (
+	// StateNew is the state of a connection that was accepted and has not sent
+	// anything yet. StateActive or StateClosed comes next.
+	StateNew ConnState = iota
+
+	// StateActive begins with the first byte of a request and ends when it was
+	// answered. StateIdle, StateHijacked or StateClosed comes next.
+	StateActive
+
+	// StateIdle is the state of a connection that waits for its next request.
+	// StateActive or StateClosed comes next.
+	StateIdle
+
+	// StateHijacked is the state of a connection that was handed to a
+	// HijackHandler. It is the last one.
+	StateHijacked
+
+	// StateClosed is the state of a closed connection. It is the last one.
+	StateClosed
+)
+
+// String returns the name of the state.
+func (c ConnState) String() string {
+	switch c {
+	case StateNew:
+		return "new"
+	case StateActive:
+		return "active"
+	case StateIdle:
+		return "idle"
+	case StateHijacked:
+		return "hijacked"
+	case StateClosed:
+		return "closed"
+	}
+	return ""
+}
+
+var connIDs atomic.Uint64
+
+// serverConn is what a server knows of a connection all its life long.
+type serverConn struct {
+	s        *Server
+	nc       net.Conn
+	id       uint64
+	opened   time.Time
+	requests uint64
+
+	// waiting tells whether the connection waits for a request, so that a
+	// shutdown may close it: see claim
+	waiting atomic.Int32
+	aborted bool // cut it off instead of ending it in order
+	pinned  bool // a context that timed out may still ask for it
+
+	prev, next *serverConn
+	ip         netip.Addr // where it counts for MaxConnsPerIP
+}
+
+// The values of serverConn.waiting.
+const (
+	connBusy    int32 = iota
+	connWaiting       // for a request
+	connClaimed       // by a shutdown, which closes it
+)
+
+var serverConns = sync.Pool{New: func() any { return new(serverConn) }}
+
+// openConn registers a connection that was accepted.
+func (s *Server) openConn(nc net.Conn, ip netip.Addr) *serverConn {
+	c := serverConns.Get().(*serverConn)
+	c.s, c.nc, c.ip = s, nc, ip
+	c.id = connIDs.Add(1)
+	c.opened = time.Now()
+	c.requests, c.aborted, c.pinned = 0, false, false
+	c.waiting.Store(connWaiting)
+	s.open.Add(1)
+	s.mu.Lock()
+	c.prev, c.next = s.conns.prev, &s.conns
+	c.prev.next, s.conns.prev = c, c
+	s.mu.Unlock()
+	s.setState(c, StateNew)
+	return c
+}
+
+// closeConn closes a connection and forgets it.
+func (s *Server) closeConn(c *serverConn) error {
+	if tcp, ok := c.nc.(*net.TCPConn); ok && c.aborted {
+		// a reset tells the peer that the message was cut off, whatever its framing
+		_ = tcp.SetLinger(0)
+	}
+	err := c.nc.Close()
+	s.setState(c, StateClosed)
+	s.forgetConn(c)
+	return err
+}
+
+// forgetConn takes a connection out of the books.
+func (s *Server) forgetConn(c *serverConn) {
+	s.mu.Lock()
+	c.prev.next, c.next.prev = c.next, c.prev
+	if c.ip.IsValid() {
+		s.perIP.release(c.ip)
+	}
+	if s.drained != nil && s.conns.next == &s.conns {
+		close(s.drained)
+		s.drained = nil
+	}
+	s.mu.Unlock()
+	s.open.Add(-1)
+	c.prev, c.next = nil, nil
+	if c.pinned {
+		return
+	}
+	c.nc, c.s = nil, nil
+	c.ip = netip.Addr{}
+	serverConns.Put(c)
+}
+
+// setWaiting says that the connection waits for a request. It is false where
+// the server is shutting down.
+func (c *serverConn) setWaiting() bool {
+	c.waiting.Store(connWaiting)
+	return !c.s.stopping.Load()
+}
+
+// setBusy says that the first bytes of a request are there. It is false where
+// a shutdown has claimed the connection.
+func (c *serverConn) setBusy() bool {
+	return c.waiting.Load() == connBusy || c.waiting.CompareAndSwap(connWaiting, connBusy)
+}
+
+// claim tells whether the connection is waiting for a request and now belongs
+// to the caller, who closes it.
+func (c *serverConn) claim() bool {
+	return c.waiting.CompareAndSwap(connWaiting, connClaimed)
+}
+
+func (s *Server) setState(c *serverConn, state ConnState) {
+	if s.ConnState != nil {
+		s.ConnState(c.nc, state)
+	}
+}
+
+// perIPCounter counts the connections of each address. It holds no address
+// without a connection.
+type perIPCounter map[netip.Addr]int
+
+// acquire counts a connection, unless there are limit of them.
+func (p *perIPCounter) acquire(ip netip.Addr, limit int) bool {
+	if *p == nil {
+		*p = make(perIPCounter)
+	}
+	if (*p)[ip] >= limit {
+		return false
+	}
+	(*p)[ip]++
+	return true
+}
+
+func (p perIPCounter) release(ip netip.Addr) {
+	if p[ip]--; p[ip] <= 0 {
+		delete(p, ip)
+	}
+}
+
+// connIP returns the IP address of the peer, which is not valid where it has none.
+func connIP(nc net.Conn) netip.Addr {
+	switch a := nc.RemoteAddr().(type) {
+	case *net.TCPAddr:
+		ip, _ := netip.AddrFromSlice(a.IP)
+		return ip.Unmap()
+	case nil:
+		return netip.Addr{}
+	default:
+		ap, err := netip.ParseAddrPort(a.String())
+		if err != nil {
+			return netip.Addr{}
+		}
+		return ap.Addr().Unmap()
+	}
+}

@@ -1,0 +1,77 @@
+package fasthttp
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// ErrGetOnly says that a server with GetOnly got a request that is neither GET
+// nor HEAD.
+var ErrGetOnly = errors.New("fasthttp: non-get request received")
+
+var defaultLogger Logger = log.New(os.Stderr, "", log.LstdFlags)
+
+// errorResponse makes the response to a request that could not be read.
+func (s *Server) errorResponse(ctx *RequestCtx, err error) {
+	if s.ErrorHandler != nil {
+		s.ErrorHandler(ctx, err)
+	} else {
+		defaultErrorResponse(ctx, err)
+	}
+	s.logRequestError(ctx, err)
+}
+
+func defaultErrorResponse(ctx *RequestCtx, err error) {
+	if isTimeout(err) {
+		ctx.Error("Request timeout", StatusRequestTimeout)
+		return
+	}
+	switch code := http1.StatusOf(err); code {
+	case StatusBadRequest:
+		ctx.Error("Error when parsing request", code)
+	case StatusRequestHeaderFieldsTooLarge:
+		ctx.Error("Too big request header", code)
+	default:
+		ctx.Error(StatusMessage(code), code)
+	}
+}
+
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout()
+}
+
+// isCommon tells whether err is what a public server meets all the time.
+func isCommon(err error) bool {
+	return isTimeout(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
+
+func (s *Server) logRequestError(ctx *RequestCtx, err error) {
+	if isCommon(err) && !s.LogAllErrors {
+		return
+	}
+	s.logger().Printf("fasthttp: cannot read the request from %v: %v", ctx.RemoteAddr(), err)
+}
+
+func (s *Server) logReadError(c *serverConn, err error) {
+	if isCommon(err) && !s.LogAllErrors {
+		return
+	}
+	s.logger().Printf("fasthttp: cannot read from %v: %v", c.nc.RemoteAddr(), err)
+}
+
+func (s *Server) logWriteError(c *serverConn, err error) {
+	if isCommon(err) && !s.LogAllErrors {
+		return
+	}
+	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.nc.RemoteAddr(), err)
+}

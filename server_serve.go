@@ -1,0 +1,250 @@
+package fasthttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+)
+
+// Errors of ServeConn, which are logged where Serve meets them.
+var (
+	// ErrPerIPConnLimit says that there are MaxConnsPerIP connections from the
+	// address already.
+	ErrPerIPConnLimit = errors.New("fasthttp: too many connections per ip")
+
+	// ErrConcurrencyLimit says that Concurrency connections are being served.
+	ErrConcurrencyLimit = errors.New("fasthttp: cannot serve the connection because server.concurrency " +
+		"concurrent connections are served")
+
+	// ErrAlreadyServing is never returned.
+	//
+	// Deprecated: Serve may be called more than once.
+	ErrAlreadyServing = errors.New("fasthttp: server is already serving connections")
+)
+
+// ListenAndServe serves HTTP on the TCP address addr with handler.
+func ListenAndServe(addr string, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ListenAndServe(addr)
+}
+
+// ListenAndServeUNIX serves HTTP on the Unix socket addr with handler; see
+// Server.ListenAndServeUNIX.
+func ListenAndServeUNIX(addr string, mode os.FileMode, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ListenAndServeUNIX(addr, mode)
+}
+
+// Serve serves HTTP on the connections that ln accepts with handler.
+func Serve(ln net.Listener, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.Serve(ln)
+}
+
+// ServeConn serves HTTP on the connection c with handler; see Server.ServeConn.
+func ServeConn(c net.Conn, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ServeConn(c)
+}
+
+// ListenAndServe serves HTTP on the TCP address addr, such as ":8080", IPv4
+// only: listen yourself and call Serve for anything else. It returns nil after
+// Shutdown, else an error.
+func (s *Server) ListenAndServe(addr string) error {
+	ln, err := s.listen("tcp4", addr)
+	if err != nil {
+		return err
+	}
+	return s.Serve(ln)
+}
+
+// listen opens a listener whose connections have the keep-alive settings of
+// the server from the start.
+func (s *Server) listen(network, addr string) (net.Listener, error) {
+	config := net.ListenConfig{KeepAlive: -1}
+	if s.TCPKeepalive {
+		config.KeepAlive = s.TCPKeepalivePeriod
+	}
+	return config.Listen(context.Background(), network, addr)
+}
+
+// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the
+// mode. A file that is there already is removed.
+func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
+	if err := os.Remove(addr); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("fasthttp: cannot remove the old socket %q: %w", addr, err)
+	}
+	ln, err := net.Listen("unix", addr)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(addr, mode); err != nil {
+		_ = ln.Close()
+		return fmt.Errorf("fasthttp: cannot set the mode of %q to %#o: %w", addr, mode, err)
+	}
+	return s.Serve(ln)
+}
+
+// Serve serves HTTP on the connections that ln accepts, until ln fails for
+// good, which it returns, or Shutdown is called, when it returns nil. It
+// closes ln. It may be called for more than one listener.
+func (s *Server) Serve(ln net.Listener) error {
+	s.prepare()
+	pool := newWorkerPool(s)
+	if !s.addListener(ln, pool) {
+		return nil
+	}
+	defer s.removeListener(ln, pool)
+	var retry time.Duration
+	for {
+		nc, err := ln.Accept()
+		if err != nil {
+			if s.stopping.Load() {
+				return nil
+			}
+			if retry = nextRetry(err, retry); retry == 0 {
+				return err
+			}
+			s.logger().Printf("fasthttp: cannot accept a connection, will try again in %v: %v", retry, err)
+			time.Sleep(retry)
+			continue
+		}
+		retry = 0
+		s.accepted(nc, pool)
+	}
+}
+
+// nextRetry returns how long to wait after an error of Accept, or 0 where it
+// is for good. Running out of descriptors passes, as more of them do.
+func nextRetry(err error, last time.Duration) time.Duration {
+	if !isTemporary(err) {
+		return 0
+	}
+	return min(max(2*last, 5*time.Millisecond), time.Second)
+}
+
+func isTemporary(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return ok && t.Temporary()
+}
+
+// accepted serves a connection on a goroutine of the pool, or refuses it.
+func (s *Server) accepted(nc net.Conn, pool *workerPool) {
+	ip, err := s.admit(nc)
+	if err != nil {
+		go s.turnAway(nc, err)
+		if err == ErrConcurrencyLimit && s.SleepWhenConcurrencyLimitsExceeded > 0 {
+			time.Sleep(s.SleepWhenConcurrencyLimitsExceeded)
+		}
+		return
+	}
+	s.setKeepalive(nc)
+	pool.serve(s.openConn(nc, ip))
+}
+
+// admit counts a connection as being served, unless a limit forbids it.
+func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
+	if s.MaxConnsPerIP > 0 {
+		if ip = connIP(nc); ip.IsValid() {
+			s.mu.Lock()
+			ok := s.perIP.acquire(ip, s.MaxConnsPerIP)
+			s.mu.Unlock()
+			if !ok {
+				return ip, ErrPerIPConnLimit
+			}
+		}
+	}
+	if n := s.serving.Add(1); int(n) > s.concurrency() {
+		s.serving.Add(^uint32(0))
+		s.rejected.Add(1)
+		if ip.IsValid() {
+			s.mu.Lock()
+			s.perIP.release(ip)
+			s.mu.Unlock()
+		}
+		return ip, ErrConcurrencyLimit
+	}
+	return ip, nil
+}
+
+// turnAwayTimeout is how long a connection that is refused may take to receive
+// the refusal.
+const turnAwayTimeout = time.Second
+
+// turnAway answers a connection that is not served, and closes it.
+func (s *Server) turnAway(nc net.Conn, why error) {
+	resp := AcquireResponse()
+	defer ReleaseResponse(resp)
+	s.configureResponse(resp)
+	resp.SetStatusCode(StatusServiceUnavailable)
+	resp.SetBodyString("The connection cannot be served because Server.Concurrency limit exceeded")
+	if why == ErrPerIPConnLimit {
+		resp.SetStatusCode(StatusTooManyRequests)
+		resp.SetBodyString("The number of connections from your ip exceeds MaxConnsPerIP")
+	}
+	resp.SetConnectionClose()
+	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
+	_, _ = resp.WriteTo(nc)
+	_ = nc.Close()
+	s.logger().Printf("fasthttp: refused the connection from %v: %v", nc.RemoteAddr(), why)
+}
+
+func (s *Server) setKeepalive(nc net.Conn) {
+	if !s.TCPKeepalive {
+		return
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		_ = tcp.SetKeepAlive(true)
+		if s.TCPKeepalivePeriod > 0 {
+			_ = tcp.SetKeepAlivePeriod(s.TCPKeepalivePeriod)
+		}
+	}
+}
+
+// ServeConn serves HTTP on the connection c, and closes it. It returns nil
+// when the connection has ended in order, ErrPerIPConnLimit or
+// ErrConcurrencyLimit where it was refused, else what went wrong.
+//
+// What is written to c must reach the peer without waiting for more.
+func (s *Server) ServeConn(c net.Conn) error {
+	s.prepare()
+	ip, err := s.admit(c)
+	if err != nil {
+		s.turnAway(c, err)
+		return err
+	}
+	defer s.serving.Add(^uint32(0))
+	return s.servePortable(s.openConn(c, ip))
+}
+
+// addListener registers a listener, unless the server is shutting down.
+func (s *Server) addListener(ln net.Listener, pool *workerPool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Load() {
+		_ = ln.Close()
+		return false
+	}
+	s.listeners = append(s.listeners, ln)
+	return true
+}
+
+func (s *Server) removeListener(ln net.Listener, pool *workerPool) {
+	_ = ln.Close()
+	pool.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, l := range s.listeners {
+		if l == ln {
+			s.listeners = append(s.listeners[:i], s.listeners[i+1:]...)
+			return
+		}
+	}
+}

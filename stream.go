@@ -1,0 +1,165 @@
+package fasthttp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// StreamWriter produces a body: it writes to w what is to be sent, and calls
+// w.Flush whenever the peer is to see it at once. It must return as soon as w
+// returns an error, which says that the peer is gone.
+type StreamWriter func(w *bufio.Writer)
+
+// streamWindow is how many bytes a producer may be ahead of the reader.
+const streamWindow = 64 << 10
+
+// NewStreamReader runs sw in a goroutine and returns a reader of what it
+// writes. sw waits while it is 64 KiB ahead of the reader. A panic in sw ends
+// the stream with an ErrBodyStreamWritePanic.
+//
+// The reader must be closed, also before its end: that is what makes sw, whose
+// writes fail from then on, and its goroutine end.
+func NewStreamReader(sw StreamWriter) io.ReadCloser {
+	p := &streamPipe{}
+	p.changed.L = &p.mu
+	go p.produce(sw)
+	return p
+}
+
+// streamPipe is a pipe whose writer may run ahead of its reader by
+// streamWindow bytes.
+type streamPipe struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	filled  *bufpool.Buffer // written and not yet read
+	err     error           // why the writer ended; io.EOF where it returned
+	closed  bool            // by the reader
+
+	// of the reader alone
+	taken *bufpool.Buffer
+	rest  []byte // of taken
+}
+
+// errStreamReaderClosed is what a producer gets whose reader is gone.
+var errStreamReaderClosed = errors.New("fasthttp: the reader of the body stream was closed")
+
+var streamWriters = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+
+func (p *streamPipe) produce(sw StreamWriter) {
+	end := error(io.EOF)
+	defer func() {
+		if r := recover(); r != nil {
+			end = &ErrBodyStreamWritePanic{fmt.Errorf("panic in a StreamWriter: %v\n%s", r, debug.Stack())}
+		}
+		p.mu.Lock()
+		p.err = end
+		p.changed.Broadcast()
+		p.mu.Unlock()
+	}()
+	w := streamWriters.Get().(*bufio.Writer)
+	w.Reset((*pipeWriter)(p))
+	sw(w)
+	_ = w.Flush()
+	// a writer that panicked is not used again
+	w.Reset(nil)
+	streamWriters.Put(w)
+}
+
+// pipeWriter is the writing end of a streamPipe.
+type pipeWriter streamPipe
+
+func (w *pipeWriter) Write(b []byte) (n int, err error) {
+	p := (*streamPipe)(w)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(b) > 0 {
+		for !p.closed && p.filled != nil && len(p.filled.B) >= streamWindow {
+			p.changed.Wait()
+		}
+		if p.closed {
+			return n, errStreamReaderClosed
+		}
+		if p.filled == nil {
+			p.filled = bufpool.Get(min(len(b), streamWindow))
+		}
+		k := min(len(b), streamWindow-len(p.filled.B))
+		p.filled.B = append(p.filled.B, b[:k]...)
+		b = b[k:]
+		n += k
+		p.changed.Broadcast()
+	}
+	return n, nil
+}
+
+// take waits for bytes and moves all of them to the reader's side.
+func (p *streamPipe) take() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	bufpool.Put(p.taken)
+	p.taken, p.rest = nil, nil
+	for p.filled == nil && p.err == nil && !p.closed {
+		p.changed.Wait()
+	}
+	if p.closed {
+		return errStreamClosed
+	}
+	if p.filled == nil {
+		return p.err
+	}
+	p.taken, p.filled = p.filled, nil
+	p.rest = p.taken.B
+	p.changed.Broadcast()
+	return nil
+}
+
+// Read implements io.Reader.
+func (p *streamPipe) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 && len(b) > 0 {
+		if err := p.take(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo: everything that the producer has written by
+// then goes to w in one call.
+func (p *streamPipe) WriteTo(w io.Writer) (n int64, err error) {
+	for {
+		if len(p.rest) == 0 {
+			if err := p.take(); err == io.EOF {
+				return n, nil
+			} else if err != nil {
+				return n, err
+			}
+		}
+		k, err := w.Write(p.rest)
+		n += int64(k)
+		p.rest = p.rest[k:]
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// SupportsBodyWriteTo implements BodyWriterTo.
+func (p *streamPipe) SupportsBodyWriteTo() bool { return true }
+
+// Close ends the stream: the producer's writes fail from now on.
+func (p *streamPipe) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	bufpool.Put(p.filled)
+	p.filled = nil
+	p.changed.Broadcast()
+	return nil
+}
