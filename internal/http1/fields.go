@@ -21,9 +21,17 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		if colon == 0 || err != nil {
 			return 0, err
 		}
-		from, stop, end, err := fieldValue(role, b, colon+1)
-		if end == 0 || err != nil {
-			return 0, err
+		// nearly every value has one space before it and CRLF behind it; all
+		// others go the plain way
+		from := colon + 2
+		stop := from + ascii.IndexControl(b[min(from, len(b)):])
+		end := stop + 2
+		if end >= len(b) || b[colon+1] != ' ' || b[stop] != '\r' || b[stop+1] != '\n' ||
+			isSpace(b[from]) || isSpace(b[stop-1]) || role == Response && isSpace(b[end]) {
+			from, stop, end, err = fieldValue(role, b, colon+1)
+			if end == 0 || err != nil {
+				return 0, err
+			}
 		}
 		at := len(fields.Entries)
 		if at >= most {
@@ -128,10 +136,7 @@ func fieldValue(role Role, b []byte, i int) (from, stop, end int, err error) {
 	for from < len(b) && isSpace(b[from]) {
 		from++
 	}
-	stop = from + ascii.IndexControl(b[from:])
-	if stop < len(b) && b[stop] == '\t' {
-		stop = valueEnd(b, stop)
-	}
+	stop = valueEnd(b, from)
 	if role == Response {
 		stop, end, err = unfold(b, stop)
 	} else {
@@ -173,8 +178,6 @@ func unfold(b []byte, stop int) (newStop, end int, err error) {
 // character of a field value.
 func requestLineEnd(b []byte, i int) (end int, err error) {
 	switch {
-	case i+1 < len(b) && b[i] == '\r' && b[i+1] == '\n':
-		return i + 2, nil
 	case i == len(b):
 		return 0, nil
 	case b[i] == '\n':
@@ -183,6 +186,8 @@ func requestLineEnd(b []byte, i int) (end int, err error) {
 		return 0, ErrFieldValue
 	case i+1 == len(b):
 		return 0, nil
+	case b[i+1] != '\n':
+		return 0, ErrLineEnd
 	}
-	return 0, ErrLineEnd
+	return i + 2, nil
 }
