@@ -83,6 +83,35 @@ func TestLeftOfABody(t *testing.T) {
 	}
 }
 
+// putter is a Body that puts back most of what it is given, so that every
+// piece of content takes several calls.
+type putter struct{ Body }
+
+func (p *putter) Next(src []byte) (content []byte, n int, err error) {
+	content, n, err = p.Body.Next(src)
+	if back := len(content) * 2 / 3; back > 0 {
+		p.PutBack(back)
+		content, n = content[:len(content)-back], n-back
+	}
+	return content, n, err
+}
+
+func TestContentThatIsPutBackIsGivenAgain(t *testing.T) {
+	const raw = "5\r\nhello\r\n7;a=b\r\n, world\r\n0\r\nand so on"
+	for _, f := range []Framing{{}, {Kind: Length, Length: 20}, {Kind: Length, Length: 1000}, {Kind: Chunks}, {Kind: UntilClose}} {
+		for step := 1; step <= len(raw); step++ {
+			var plain Body
+			plain.Start(f)
+			var p putter
+			p.Start(f)
+			want := readPieces(t, &plain, raw)
+			if got := readPieces(t, &p, raw, steps(len(raw), step)...); got != want || p.Left() != plain.Left() {
+				t.Errorf("%+v: %v, %d left\nwant %v, %d left", f, got, p.Left(), want, plain.Left())
+			}
+		}
+	}
+}
+
 func TestReadingABodyDoesNotAllocate(t *testing.T) {
 	raw := []byte("5\r\nhello\r\n0\r\n")
 	for _, f := range []Framing{{}, {Kind: Length, Length: 13}, {Kind: Chunks}, {Kind: UntilClose}} {
