@@ -1,0 +1,129 @@
+package fasthttp
+
+import (
+	"time"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// parseCookieDate reads a date by the rules of RFC 6265 section 5.1.1, which
+// clients apply to the Expires attribute. They take the words of the text in any
+// order and form, so that everything that was ever sent as a date is read.
+func parseCookieDate(text []byte) (t time.Time, ok bool) {
+	var d cookieDate
+	for pos := 0; pos < len(text); {
+		if isCookieDateDelimiter(text[pos]) {
+			pos++
+			continue
+		}
+		end := pos
+		for end < len(text) && !isCookieDateDelimiter(text[end]) {
+			end++
+		}
+		d.take(text[pos:end])
+		pos = end
+	}
+	return d.time()
+}
+
+// isCookieDateDelimiter tells whether c stands between the words of a date: all
+// but digits, letters, colons and what is not visible ASCII.
+func isCookieDateDelimiter(c byte) bool {
+	return c == '\t' || c >= ' ' && c < 0x7f && c != ':' && !ascii.Is(c, ascii.Alpha|ascii.Digit)
+}
+
+// cookieDate is what was found of a date.
+type cookieDate struct {
+	hour, minute, second     int
+	day, year                int
+	month                    time.Month
+	hasTime, hasDay, hasYear bool
+}
+
+// take looks at the next word. The first word that can be the time of day is,
+// then come the day, the month and the year.
+func (d *cookieDate) take(word []byte) {
+	if !d.hasTime && d.takeTime(word) {
+		return
+	}
+	if n, digits := leadingNumber(word); !d.hasDay && (digits == 1 || digits == 2) {
+		d.day, d.hasDay = n, true
+		return
+	}
+	if d.month == 0 {
+		if d.month = cookieMonth(word); d.month != 0 {
+			return
+		}
+	}
+	if n, digits := leadingNumber(word); !d.hasYear && digits >= 2 && digits <= 4 {
+		switch {
+		case n < 70:
+			n += 2000
+		case n < 100:
+			n += 1900
+		}
+		d.year, d.hasYear = n, true
+	}
+}
+
+// takeTime reads hours, minutes and seconds of one or two digits each.
+func (d *cookieDate) takeTime(word []byte) bool {
+	var parts [3]int
+	for i := range parts {
+		n, digits := leadingNumber(word)
+		if digits == 0 || digits > 2 {
+			return false
+		}
+		word = word[digits:]
+		if i < 2 {
+			if len(word) == 0 || word[0] != ':' {
+				return false
+			}
+			word = word[1:]
+		}
+		parts[i] = n
+	}
+	d.hour, d.minute, d.second = parts[0], parts[1], parts[2]
+	d.hasTime = true
+	return true
+}
+
+// time returns the date if it is complete and exists.
+func (d *cookieDate) time() (t time.Time, ok bool) {
+	if !d.hasTime || !d.hasDay || d.month == 0 || !d.hasYear ||
+		d.year < 1601 || d.hour > 23 || d.minute > 59 || d.second > 59 {
+		return time.Time{}, false
+	}
+	t = time.Date(d.year, d.month, d.day, d.hour, d.minute, d.second, 0, time.UTC)
+	if t.Day() != d.day {
+		// time.Date carries a day that the month does not have over
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// leadingNumber reads the digits that word begins with. Of more than four no
+// part of a date is made, so that the value of those does not matter.
+func leadingNumber(word []byte) (n, digits int) {
+	for digits < len(word) && ascii.Is(word[digits], ascii.Digit) {
+		if digits < 4 {
+			n = n*10 + int(word[digits]-'0')
+		}
+		digits++
+	}
+	return n, digits
+}
+
+// cookieMonth returns the month that the first three letters of word name, or 0.
+func cookieMonth(word []byte) time.Month {
+	if len(word) < 3 {
+		return 0
+	}
+	const names = "janfebmaraprmayjunjulaugsepoctnovdec"
+	for m := range 12 {
+		if ascii.EqualFoldString(word[:3], names[3*m:3*m+3]) {
+			return time.Month(m + 1)
+		}
+	}
+	return 0
+}
