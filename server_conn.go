@@ -81,6 +81,12 @@ var serverConns = sync.Pool{New: func() any { return new(serverConn) }}
 // openConn registers a connection that was accepted.
 func (s *Server) openConn(nc net.Conn, ip netip.Addr) *serverConn {
 	c := serverConns.Get().(*serverConn)
+	s.register(c, nc, ip)
+	return c
+}
+
+// register enters a connection into the books.
+func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
 	c.id = connIDs.Add(1)
 	c.opened = time.Now()
@@ -92,10 +98,9 @@ func (s *Server) openConn(nc net.Conn, ip netip.Addr) *serverConn {
 	c.prev.next, s.conns.prev = c, c
 	s.mu.Unlock()
 	s.setState(c, StateNew)
-	return c
 }
 
-// closeConn closes a connection and forgets it.
+// closeConn closes a connection of the portable engine and forgets it.
 func (s *Server) closeConn(c *serverConn) error {
 	if tcp, ok := c.nc.(*net.TCPConn); ok && c.aborted {
 		// a reset tells the peer that the message was cut off, whatever its framing
@@ -107,8 +112,18 @@ func (s *Server) closeConn(c *serverConn) error {
 	return err
 }
 
-// forgetConn takes a connection out of the books.
+// forgetConn takes a connection of the portable engine out of the books.
 func (s *Server) forgetConn(c *serverConn) {
+	s.unregister(c)
+	if c.pinned {
+		return
+	}
+	c.nc, c.s = nil, nil
+	serverConns.Put(c)
+}
+
+// unregister takes a connection out of the books.
+func (s *Server) unregister(c *serverConn) {
 	s.mu.Lock()
 	c.prev.next, c.next.prev = c.next, c.prev
 	if c.ip.IsValid() {
@@ -121,12 +136,26 @@ func (s *Server) forgetConn(c *serverConn) {
 	s.mu.Unlock()
 	s.open.Add(-1)
 	c.prev, c.next = nil, nil
-	if c.pinned {
-		return
+}
+
+// idleClaimer is the connection of an engine that knows by itself whether it
+// is idle.
+type idleClaimer interface {
+	claimIdle() (closeIt func())
+}
+
+// claimIdle makes a connection that waits for a request the caller's, who is to
+// call closeIt without holding Server.mu. It is nil for a busy connection.
+func (c *serverConn) claimIdle() (closeIt func()) {
+	if own, ok := c.nc.(idleClaimer); ok {
+		return own.claimIdle()
 	}
-	c.nc, c.s = nil, nil
-	c.ip = netip.Addr{}
-	serverConns.Put(c)
+	if !c.claim() {
+		return nil
+	}
+	nc := c.nc
+	// the goroutine that reads from it sees the end and cleans up
+	return func() { _ = nc.Close() }
 }
 
 // setWaiting says that the connection waits for a request. It is false where

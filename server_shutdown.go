@@ -1,6 +1,9 @@
 package fasthttp
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Shutdown ends the server in order: it closes the listeners, so that Serve
 // returns nil, and the connections that wait for a request; requests that have
@@ -24,12 +27,6 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		}
 	}
 	s.closeDone()
-	for c := s.conns.next; c != &s.conns; c = c.next {
-		if c.claim() {
-			// the goroutine that reads from it sees the end and cleans up
-			_ = c.nc.Close()
-		}
-	}
 	drained := s.drained
 	if drained == nil {
 		drained = make(chan struct{})
@@ -42,11 +39,37 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.mu.Unlock()
 
 	defer s.restart()
-	select {
-	case <-drained:
-		return failed
-	case <-ctx.Done():
-		return ctx.Err()
+	// a connection that becomes idle at this very moment is found next time
+	again := time.NewTicker(shutdownLook)
+	defer again.Stop()
+	for {
+		s.closeIdle()
+		select {
+		case <-drained:
+			return failed
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
+}
+
+// shutdownLook is how often a shutdown looks for connections that have become
+// idle.
+const shutdownLook = 20 * time.Millisecond
+
+// closeIdle closes the connections that wait for a request.
+func (s *Server) closeIdle() {
+	var claimed []func()
+	s.mu.Lock()
+	for c := s.conns.next; c != &s.conns; c = c.next {
+		if closeIt := c.claimIdle(); closeIt != nil {
+			claimed = append(claimed, closeIt)
+		}
+	}
+	s.mu.Unlock()
+	for _, closeIt := range claimed {
+		closeIt()
 	}
 }
 
