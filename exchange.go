@@ -89,6 +89,25 @@ const (
 	drainLimit = 256 << 10
 )
 
+// attach makes the exchange that of a connection.
+func (x *exchange) attach(s *Server, c *serverConn, l link) {
+	x.s, x.c, x.link = s, c, l
+	if x.ctx != nil {
+		x.ctx.c = c
+	}
+	x.phase = phaseHead
+	x.begun, x.ending, x.linger, x.given = false, false, false, false
+	x.turn = 0
+	x.now = time.Time{}
+}
+
+// light tells whether the exchange is ready for another connection of the same
+// server as it is: it holds no more than it began with.
+func (x *exchange) light() bool {
+	return x.phase == phaseHead && !x.given && (x.ctx == nil || !x.ctx.used) &&
+		x.in != nil && cap(x.in.B) <= 2*x.s.readSize() && (x.out == nil || cap(x.out.B) <= 2*x.s.writeSize())
+}
+
 // pending returns the bytes that were received and not yet consumed.
 func (x *exchange) pending() []byte {
 	if x.in == nil {
@@ -343,7 +362,7 @@ func (x *exchange) ended(err error) {
 func (x *exchange) refuse(err error) (step, bool) {
 	ctx := x.ctx
 	if h := &ctx.Request.Header; !h.is(wasRead) {
-		h.reset()
+		h.reset(configured)
 	}
 	ctx.Response.Reset()
 	x.s.configureResponse(&ctx.Response)

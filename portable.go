@@ -30,8 +30,7 @@ var portables = sync.Pool{New: func() any { return new(portable) }}
 // servePortable serves the connection c until it ends, and closes it.
 func (s *Server) servePortable(c *serverConn) error {
 	p := portables.Get().(*portable)
-	p.exchange = exchange{s: s, c: c}
-	p.link = p
+	p.attach(s, c, p)
 	p.nc = c.nc
 	p.readLimited, p.writeLimited, p.readDue = false, false, false
 	p.now = c.opened
@@ -39,7 +38,7 @@ func (s *Server) servePortable(c *serverConn) error {
 	hijacked, err := p.run()
 	if !hijacked {
 		if p.linger && !c.aborted {
-			p.lingerOn()
+			lingerOn(p.nc)
 		}
 		p.exchange.release()
 		closed := s.closeConn(c)
@@ -208,19 +207,19 @@ const (
 	lingerSize = 256 << 10
 )
 
-// lingerOn ends the sending side of the connection and reads away what the
-// peer is still sending: closing right away would make the system reset the
-// connection, and the peer could lose the response (RFC 9112 section 9.6).
-func (p *portable) lingerOn() {
-	half, ok := p.nc.(interface{ CloseWrite() error })
+// lingerOn ends the sending side of a connection and reads away what the peer
+// is still sending: closing right away would make the system reset it, and the
+// peer could lose the response (RFC 9112 section 9.6).
+func lingerOn(nc net.Conn) {
+	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	_ = p.nc.SetReadDeadline(time.Now().Add(lingerTime))
+	_ = nc.SetReadDeadline(time.Now().Add(lingerTime))
 	waste := bufpool.Get(defaultReadSize)
 	defer bufpool.Put(waste)
 	for left := lingerSize; left > 0; {
-		n, err := p.nc.Read(waste.B[:cap(waste.B)])
+		n, err := nc.Read(waste.B[:cap(waste.B)])
 		if err != nil {
 			return
 		}
@@ -242,6 +241,12 @@ func (p *portable) handOver() bool {
 	p.exchange.release()
 	s.setState(c, StateHijacked)
 	s.forgetConn(c)
+	s.runHijacked(handler, hc)
+	return true
+}
+
+// runHijacked runs a HijackHandler.
+func (s *Server) runHijacked(handler HijackHandler, hc *hijackedConn) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.logger().Printf("fasthttp: panic in a HijackHandler: %v", r)
@@ -252,7 +257,6 @@ func (p *portable) handOver() bool {
 	if !s.KeepHijackedConns {
 		_ = hc.Close()
 	}
-	return true
 }
 
 // hijackedConn is a connection with what had been read ahead of it in front.

@@ -183,6 +183,10 @@ type Server struct {
 	// MaxRequestBodySize does not limit it.
 	StreamRequestBody bool
 
+	// Engine says how connections are served; EngineAuto by default. The
+	// environment variable FASTHTTP_ENGINE goes before it.
+	Engine Engine
+
 	once     sync.Once
 	field    []byte // the Server field line
 	ctxs     sync.Pool
@@ -198,7 +202,6 @@ type Server struct {
 	conns     serverConn // head of the ring of all connections
 	perIP     perIPCounter
 	listeners []net.Listener
-	workers   []*workerPool
 	done      chan struct{}
 	drained   chan struct{} // closed when the last connection has gone
 }

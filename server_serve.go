@@ -94,11 +94,17 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 // closes ln. It may be called for more than one listener.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
-	pool := newWorkerPool(s)
-	if !s.addListener(ln, pool) {
+	if s.wantsEvents(ln) {
+		if served, err := s.serveEvents(ln); served {
+			return err
+		}
+	}
+	if !s.addListener(ln) {
 		return nil
 	}
-	defer s.removeListener(ln, pool)
+	defer s.removeListener(ln)
+	pool := newWorkerPool(s)
+	defer pool.stop()
 	var retry time.Duration
 	for {
 		nc, err := ln.Accept()
@@ -225,7 +231,7 @@ func (s *Server) ServeConn(c net.Conn) error {
 }
 
 // addListener registers a listener, unless the server is shutting down.
-func (s *Server) addListener(ln net.Listener, pool *workerPool) bool {
+func (s *Server) addListener(ln net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping.Load() {
@@ -236,9 +242,8 @@ func (s *Server) addListener(ln net.Listener, pool *workerPool) bool {
 	return true
 }
 
-func (s *Server) removeListener(ln net.Listener, pool *workerPool) {
+func (s *Server) removeListener(ln net.Listener) {
 	_ = ln.Close()
-	pool.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, l := range s.listeners {

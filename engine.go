@@ -1,0 +1,48 @@
+package fasthttp
+
+import (
+	"net"
+	"os"
+)
+
+// Engine says how a Server moves the bytes of its connections.
+type Engine int
+
+const (
+	// EngineAuto is EngineEvent where the system and the listener allow it,
+	// else EnginePortable.
+	EngineAuto Engine = iota
+
+	// EnginePortable runs a goroutine for each connection. It works on every
+	// system and with every net.Conn, TLS connections among them.
+	EnginePortable
+
+	// EngineEvent serves TCP and Unix sockets of Linux from event loops: an
+	// idle connection has no goroutine and no buffer. Handlers may block, as
+	// they may on the portable engine.
+	EngineEvent
+)
+
+// engineVariable overrides Server.Engine for all servers of a process, to hunt
+// a fault or to compare: "portable" or "event".
+const engineVariable = "FASTHTTP_ENGINE"
+
+// wantsEvents tells whether connections of ln are to be served by the event
+// engine if that is possible.
+func (s *Server) wantsEvents(ln net.Listener) bool {
+	engine := s.Engine
+	switch os.Getenv(engineVariable) {
+	case "portable":
+		engine = EnginePortable
+	case "event":
+		engine = EngineEvent
+	}
+	if engine == EnginePortable {
+		return false
+	}
+	switch ln.(type) {
+	case *net.TCPListener, *net.UnixListener:
+		return true
+	}
+	return false
+}

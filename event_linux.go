@@ -1,0 +1,625 @@
+package fasthttp
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/netloop"
+)
+
+// eventGroup is the event loops of one call of Serve. They run until the last
+// of its connections has gone.
+type eventGroup struct {
+	*netloop.Group
+	users atomic.Int64 // connections, and Serve itself
+}
+
+func (g *eventGroup) leave() {
+	if g.users.Add(-1) == 0 {
+		// the caller may be on one of the loops, which Close waits for
+		go g.Group.Close()
+	}
+}
+
+// rawListener is a listener that gives its descriptor away.
+type rawListener interface {
+	net.Listener
+	SyscallConn() (syscall.RawConn, error)
+}
+
+// serveEvents accepts the connections of ln and serves them from event loops.
+// served is false where that is not possible.
+func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
+	raw, err := ln.(rawListener).SyscallConn()
+	if err != nil {
+		return false, nil
+	}
+	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
+	if err != nil {
+		s.logger().Printf("fasthttp: no event loops, using goroutines: %v", err)
+		return false, nil
+	}
+	g := &eventGroup{Group: loops}
+	g.users.Add(1)
+	defer g.leave()
+	if !s.addListener(ln) {
+		return true, nil
+	}
+	defer s.removeListener(ln)
+	_, isTCP := ln.(*net.TCPListener)
+	if isTCP {
+		s.prepareListener(raw)
+	}
+	return true, s.acceptEvents(raw, g, isTCP)
+}
+
+// prepareListener sets the options that accepted connections inherit.
+func (s *Server) prepareListener(raw syscall.RawConn) {
+	_ = raw.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+		if !s.TCPKeepalive {
+			return
+		}
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
+		if seconds := int(s.TCPKeepalivePeriod / time.Second); seconds > 0 {
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
+		}
+	})
+}
+
+// acceptEvents accepts until the listener is closed.
+func (s *Server) acceptEvents(raw syscall.RawConn, g *eventGroup, isTCP bool) error {
+	var retry time.Duration
+	for {
+		var failed error
+		err := raw.Read(func(fd uintptr) bool {
+			for {
+				var conn int
+				conn, failed = acceptRaw(int(fd))
+				switch {
+				case failed == nil:
+					retry = 0
+					s.acceptedEvent(conn, g, isTCP)
+				case failed == syscall.EAGAIN:
+					return false
+				case failed == syscall.ECONNABORTED || failed == syscall.EINTR:
+				default:
+					return true
+				}
+			}
+		})
+		if s.stopping.Load() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		failed = os.NewSyscallError("accept4", failed)
+		if retry == 0 {
+			s.logger().Printf("fasthttp: cannot accept connections at the moment, will try again: %v", failed)
+		}
+		if retry = nextRetry(failed, retry); retry == 0 {
+			return failed
+		}
+		time.Sleep(retry)
+	}
+}
+
+// acceptRaw accepts a connection as a nonblocking descriptor. The address of
+// the peer is left for whoever asks.
+func acceptRaw(fd int) (int, error) {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(n), nil
+}
+
+// acceptedEvent gives a connection to a loop, or refuses it.
+func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
+	c := eventConns.Get().(*eventConn)
+	c.group, c.isTCP = g, isTCP
+	c.net.Init(fd, c)
+	ip, err := s.admit(c)
+	if err != nil {
+		s.refuseEvent(fd, err)
+		return
+	}
+	g.users.Add(1)
+	s.register(&c.serverConn, c, ip)
+	if s.ReadTimeout > 0 {
+		c.limit = s.ReadTimeout
+	}
+	if err := g.Add(&c.net); err != nil {
+		s.logger().Printf("fasthttp: cannot watch a connection: %v", err)
+		c.finish(false)
+	}
+}
+
+// refuseEvent answers a connection that is not served, and closes it.
+func (s *Server) refuseEvent(fd int, why error) {
+	f := os.NewFile(uintptr(fd), "refused")
+	nc, err := net.FileConn(f)
+	_ = f.Close()
+	if err != nil {
+		return
+	}
+	go s.turnAway(nc, why)
+	if why == ErrConcurrencyLimit && s.SleepWhenConcurrencyLimitsExceeded > 0 {
+		time.Sleep(s.SleepWhenConcurrencyLimitsExceeded)
+	}
+}
+
+var eventConns = sync.Pool{New: func() any { return new(eventConn) }}
+
+// eventConn is a connection of the event engine. While it is idle this is all
+// there is of it.
+type eventConn struct {
+	serverConn
+	net   netloop.Conn
+	group *eventGroup
+	x     *exchange // of the request that is on its way
+	extra *eventExtra
+	limit time.Duration // how long the current wait may take, where it is new
+	isTCP bool
+	// drained says that the last read took all there was
+	drained bool
+	partial bool // the deadline of the current request was set
+}
+
+// eventExtra is what only some connections need.
+type eventExtra struct {
+	detached      *netloop.Detached
+	local, remote net.Addr
+	readUntil     time.Time // set by the application
+	writeUntil    time.Time
+}
+
+// loopCache keeps an exchange with its buffers for the connections that a
+// poller serves one after the other.
+type loopCache struct {
+	x *exchange
+}
+
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+// Serve implements netloop.Handler.
+func (c *eventConn) Serve(p *netloop.Poller) bool {
+	cache, _ := p.Local.(*loopCache)
+	if cache == nil {
+		cache = new(loopCache)
+		p.Local = cache
+	}
+	c.drained = false
+	x := c.x
+	if x == nil {
+		x = c.begin(cache)
+	}
+	return c.drive(x, cache)
+}
+
+// begin lends the connection an exchange.
+func (c *eventConn) begin(cache *loopCache) *exchange {
+	x := cache.x
+	if x != nil {
+		cache.x = nil
+	} else {
+		x = exchanges.Get().(*exchange)
+	}
+	x.attach(c.s, &c.serverConn, c)
+	return x
+}
+
+// lay gives the exchange of a connection that has become idle back.
+func (c *eventConn) lay(x *exchange, cache *loopCache) {
+	c.x = nil
+	if cache != nil && cache.x == nil && x.light() {
+		cache.x = x
+		return
+	}
+	x.release()
+	*x = exchange{}
+	exchanges.Put(x)
+}
+
+// share is how many times a connection may go round before the others of its
+// loop get their turn.
+const share = 16
+
+// drive does what the exchange asks for, as far as it can without waiting. It
+// is false where the connection was closed or given away.
+func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
+	for round := 0; ; {
+		next := x.advance()
+		if c.extra != nil && c.extra.detached != nil {
+			c.attachAgain()
+		}
+		switch next {
+		case stepRead:
+			if !c.receive(x) {
+				return c.rest(x, cache)
+			}
+		case stepFlush:
+			if err := c.flush(x); err == netloop.ErrAgain {
+				c.x = x
+				c.wait(x.writeTimeout(), c.writeDeadline())
+				return true
+			} else if err != nil {
+				c.s.logWriteError(&c.serverConn, err)
+				return c.end(x)
+			}
+			if round++; round >= share && len(x.pending()) > 0 {
+				c.x = x
+				c.net.Again()
+				return true
+			}
+		case stepHijack:
+			return c.handOver(x)
+		case stepClose:
+			return c.end(x)
+		}
+	}
+}
+
+// receive reads into the exchange. It is false where there is nothing at the
+// moment.
+func (c *eventConn) receive(x *exchange) bool {
+	if c.drained && !c.net.Gone() {
+		return false
+	}
+	space := x.space()
+	n, err := c.net.Read(space)
+	switch {
+	case n > 0:
+		c.drained = n < len(space)
+		if x.idle() {
+			c.waiting.Store(connBusy)
+			c.s.setState(&c.serverConn, StateActive)
+		}
+		x.received(n)
+	case err == netloop.ErrAgain:
+		c.drained = true
+		return false
+	default:
+		x.ended(err)
+	}
+	return true
+}
+
+// rest leaves the connection to its loop until more comes.
+func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
+	s := c.s
+	if !x.idle() {
+		// part of a request is there
+		c.x = x
+		if !c.partial {
+			c.partial = true
+			if c.requests > 0 && c.limit == 0 {
+				c.limit = s.ReadTimeout
+			}
+		} else if c.limit == 0 {
+			// the deadline that was set counts from the first byte on
+			return true
+		}
+		c.wait(c.limit, c.readDeadline())
+		c.limit = 0
+		return true
+	}
+	c.lay(x, cache)
+	c.partial = false
+	if s.stopping.Load() {
+		c.finish(false)
+		return false
+	}
+	if c.requests == 0 {
+		c.wait(c.limit, c.readDeadline())
+		c.limit = 0
+		return true
+	}
+	c.waiting.Store(connWaiting)
+	s.setState(&c.serverConn, StateIdle)
+	idle := s.IdleTimeout
+	if idle <= 0 {
+		idle = s.ReadTimeout
+	}
+	c.wait(idle, c.readDeadline())
+	return true
+}
+
+// wait sets how long the connection may wait now: the time from the settings
+// of the server or, where that is sooner, until what the application has set.
+func (c *eventConn) wait(timeout time.Duration, until time.Time) {
+	if !until.IsZero() {
+		left := max(time.Until(until), 1)
+		if timeout <= 0 || left < timeout {
+			timeout = left
+		}
+	}
+	c.net.SetDeadline(timeout)
+}
+
+func (c *eventConn) readDeadline() time.Time {
+	if c.extra == nil {
+		return time.Time{}
+	}
+	return c.extra.readUntil
+}
+
+func (c *eventConn) writeDeadline() time.Time {
+	if c.extra == nil {
+		return time.Time{}
+	}
+	return c.extra.writeUntil
+}
+
+// Expire implements netloop.Handler.
+func (c *eventConn) Expire() bool {
+	x := c.x
+	if x == nil {
+		c.finish(false)
+		return false
+	}
+	if x.flushThen(stepRead) == stepFlush {
+		c.s.logWriteError(&c.serverConn, os.ErrDeadlineExceeded)
+		return c.end(x)
+	}
+	x.ended(os.ErrDeadlineExceeded)
+	return c.drive(x, nil)
+}
+
+// flush writes what the exchange has put together, as much as there is room
+// for.
+func (c *eventConn) flush(x *exchange) error {
+	for _, part := range []*[]byte{&x.out.B, &x.tail} {
+		n, err := c.net.Write(*part)
+		if err != nil {
+			if part == &x.out.B {
+				x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
+			} else {
+				x.tail = x.tail[n:]
+			}
+			return err
+		}
+		if part == &x.out.B {
+			x.out.B = x.out.B[:0]
+		}
+	}
+	x.flushed()
+	return nil
+}
+
+// end closes the connection.
+func (c *eventConn) end(x *exchange) bool {
+	linger := x.linger && !c.aborted
+	if x.given {
+		c.x = nil
+	} else {
+		c.lay(x, nil)
+	}
+	if linger {
+		c.lingerOn()
+		return false
+	}
+	c.finish(c.aborted)
+	return false
+}
+
+// finish closes the descriptor and forgets the connection.
+func (c *eventConn) finish(reset bool) {
+	s := c.s
+	c.net.Close(reset)
+	s.setState(&c.serverConn, StateClosed)
+	c.forget()
+}
+
+// forget takes the connection out of the books.
+func (c *eventConn) forget() {
+	s, g := c.s, c.group
+	s.unregister(&c.serverConn)
+	s.serving.Add(^uint32(0))
+	g.leave()
+	if c.pinned {
+		return
+	}
+	c.nc, c.s, c.group, c.extra, c.x = nil, nil, nil, nil, nil
+	c.ip = netip.Addr{}
+	c.limit, c.drained, c.partial = 0, false, false
+	eventConns.Put(c)
+}
+
+// fileConn takes the descriptor off its loop and into the standard library.
+func (c *eventConn) fileConn() (net.Conn, error) {
+	f := os.NewFile(uintptr(c.net.Forget()), "connection")
+	defer f.Close()
+	return net.FileConn(f)
+}
+
+// lingerOn reads away what the peer is still sending, off the loop, and closes
+// the connection then.
+func (c *eventConn) lingerOn() {
+	s := c.s
+	nc, err := c.fileConn()
+	go func() {
+		if err == nil {
+			lingerOn(nc)
+			_ = nc.Close()
+		}
+		s.setState(&c.serverConn, StateClosed)
+		c.forget()
+	}()
+}
+
+// handOver gives the connection to the handler that Hijack was called with.
+func (c *eventConn) handOver(x *exchange) bool {
+	s := c.s
+	handler := x.ctx.hijack
+	ahead := append([]byte(nil), x.pending()...)
+	c.lay(x, nil)
+	s.setState(&c.serverConn, StateHijacked)
+	nc, err := c.fileConn()
+	if err != nil {
+		s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
+		c.forget()
+		return false
+	}
+	go func() {
+		defer c.forget()
+		s.runHijacked(handler, &hijackedConn{Conn: nc, ahead: ahead})
+	}()
+	return false
+}
+
+// claimIdle implements idleClaimer.
+func (c *eventConn) claimIdle() func() {
+	if !c.net.TryAcquire() {
+		return nil
+	}
+	if c.x != nil {
+		c.net.Release()
+		return nil
+	}
+	return func() { c.finish(false) }
+}
+
+// blocking implements link.
+func (c *eventConn) blocking() net.Conn {
+	c.detach()
+	return c
+}
+
+// readsUntil implements link.
+func (c *eventConn) readsUntil(timeout time.Duration) {
+	c.limit = timeout
+	if c.extra != nil && c.extra.detached != nil {
+		_ = c.extra.detached.SetReadDeadline(time.Now().Add(timeout))
+	}
+}
+
+// writesUntil implements link.
+func (c *eventConn) writesUntil(timeout time.Duration) {
+	_ = c.detach().SetWriteDeadline(time.Now().Add(timeout))
+}
+
+func (c *eventConn) extras() *eventExtra {
+	if c.extra == nil {
+		c.extra = new(eventExtra)
+	}
+	return c.extra
+}
+
+// detach makes the connection one whose Read and Write wait, until the current
+// request was answered.
+func (c *eventConn) detach() *netloop.Detached {
+	e := c.extras()
+	if e.detached == nil {
+		d := c.net.Detach()
+		e.detached = d
+		read := e.readUntil
+		if limit := c.limit; limit > 0 {
+			read = time.Now().Add(limit)
+		} else if c.s.ReadTimeout > 0 {
+			read = time.Now().Add(c.s.ReadTimeout)
+		}
+		if !read.IsZero() {
+			_ = d.SetReadDeadline(read)
+		}
+		if !e.writeUntil.IsZero() {
+			_ = d.SetWriteDeadline(e.writeUntil)
+		}
+	}
+	return e.detached
+}
+
+func (c *eventConn) attachAgain() {
+	c.extra.detached.Attach()
+	c.extra.detached = nil
+	c.drained = false
+}
+
+// Read implements net.Conn.
+func (c *eventConn) Read(p []byte) (int, error) { return c.detach().Read(p) }
+
+// Write implements net.Conn.
+func (c *eventConn) Write(p []byte) (int, error) { return c.detach().Write(p) }
+
+// Close implements net.Conn: it ends the connection for both sides. The
+// descriptor is closed by its owner.
+func (c *eventConn) Close() error {
+	return syscall.Shutdown(c.net.FD(), syscall.SHUT_RDWR)
+}
+
+// SetDeadline implements net.Conn.
+func (c *eventConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *eventConn) SetReadDeadline(t time.Time) error {
+	e := c.extras()
+	e.readUntil = t
+	if e.detached != nil {
+		return e.detached.SetReadDeadline(t)
+	}
+	return nil
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *eventConn) SetWriteDeadline(t time.Time) error {
+	e := c.extras()
+	e.writeUntil = t
+	if e.detached != nil {
+		return e.detached.SetWriteDeadline(t)
+	}
+	return nil
+}
+
+// RemoteAddr implements net.Conn.
+func (c *eventConn) RemoteAddr() net.Addr {
+	e := c.extras()
+	if e.remote == nil {
+		e.remote = c.address(syscall.Getpeername)
+	}
+	return e.remote
+}
+
+// LocalAddr implements net.Conn.
+func (c *eventConn) LocalAddr() net.Addr {
+	e := c.extras()
+	if e.local == nil {
+		e.local = c.address(syscall.Getsockname)
+	}
+	return e.local
+}
+
+func (c *eventConn) address(name func(fd int) (syscall.Sockaddr, error)) net.Addr {
+	sa, err := name(c.net.FD())
+	if err != nil {
+		sa = nil
+	}
+	switch sa := sa.(type) {
+	case *syscall.SockaddrInet4:
+		return &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
+	case *syscall.SockaddrInet6:
+		addr := &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
+		if sa.ZoneId != 0 {
+			if i, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
+				addr.Zone = i.Name
+			}
+		}
+		return addr
+	case *syscall.SockaddrUnix:
+		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
+	}
+	if c.isTCP {
+		return zeroTCPAddr
+	}
+	return &net.UnixAddr{Net: "unix"}
+}

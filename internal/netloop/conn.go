@@ -1,0 +1,233 @@
+//go:build linux
+
+package netloop
+
+import (
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// connEvents is what every connection is watched for, all the time and
+// edge-triggered: no system call is needed to change it.
+const connEvents = syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | epollET
+
+// syscall.EPOLLET is negative there, where Events is unsigned.
+const epollET = 1 << 31
+
+// Handler serves a connection. Its methods are called by one goroutine at a
+// time, the owner of the connection, and may block.
+type Handler interface {
+	// Serve does what can be done now that the connection is readable or
+	// writable or at its end. It reads until ErrAgain, or it will not hear of
+	// what it left. It returns false where it has closed the connection or
+	// given it away: the connection is not touched any more then.
+	Serve(p *Poller) bool
+	// Expire is called when the deadline has passed while nobody owned the
+	// connection. Its result means what that of Serve does.
+	Expire() bool
+}
+
+// Conn is a connection on a loop, without any buffer.
+type Conn struct {
+	handler  Handler
+	loop     *Loop
+	detached atomic.Pointer[signals]
+	fd       int
+	state    atomic.Uint32
+	flags    atomic.Uint32
+	deadline atomic.Uint32 // tick at which Expire is due; 0 for none
+	planned  atomic.Uint32 // tick at which the wheel looks; 0 for never
+}
+
+// The states of a connection: who owns it.
+const (
+	stateIdle uint32 = iota // nobody
+	stateBusy               // a goroutine
+	stateNews               // a goroutine, and there was an event since it looked
+	stateClosed
+)
+
+const (
+	flagOutput uint32 = 1 << iota // bytes wait to be written
+	flagGone                      // the peer has ended its side, or all
+)
+
+// Init makes c the connection with the nonblocking descriptor fd.
+func (c *Conn) Init(fd int, h Handler) {
+	c.fd, c.handler = fd, h
+	c.flags.Store(0)
+	c.deadline.Store(0)
+	c.state.Store(stateIdle)
+}
+
+// FD returns the descriptor.
+func (c *Conn) FD() int { return c.fd }
+
+// ErrAgain says that nothing can be read or written at the moment.
+var ErrAgain error = syscall.EAGAIN
+
+// Read reads what is there. It returns io.EOF at the end of the stream.
+func (c *Conn) Read(p []byte) (int, error) {
+	for {
+		n, err := syscall.Read(c.fd, p)
+		switch {
+		case n > 0:
+			return n, nil
+		case err == nil:
+			return 0, io.EOF
+		case err == syscall.EAGAIN:
+			return 0, ErrAgain
+		case err != syscall.EINTR:
+			return 0, os.NewSyscallError("read", err)
+		}
+	}
+}
+
+// Write writes as much of p as there is room for, and returns ErrAgain where
+// that is not all. Serve is called then when there is room again.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		k, err := syscall.Write(c.fd, p[n:])
+		switch {
+		case k > 0:
+			n += k
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN && !c.has(flagOutput):
+			// an event that comes before the flag is set would be overlooked,
+			// so set it and try once more
+			c.set(flagOutput)
+		case err == syscall.EAGAIN:
+			return n, ErrAgain
+		default:
+			return n, os.NewSyscallError("write", err)
+		}
+	}
+	c.unset(flagOutput)
+	return n, nil
+}
+
+func (c *Conn) has(f uint32) bool { return c.flags.Load()&f != 0 }
+
+func (c *Conn) set(f uint32) { c.flags.Or(f) }
+
+func (c *Conn) unset(f uint32) {
+	if c.has(f) {
+		c.flags.And(^f)
+	}
+}
+
+// Gone tells whether the peer has ended its side of the connection.
+func (c *Conn) Gone() bool { return c.has(flagGone) }
+
+// ready takes in events.
+func (c *Conn) ready(p *Poller, events uint32) {
+	if events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
+		c.set(flagGone)
+	} else if events&syscall.EPOLLIN == 0 && !c.has(flagOutput) && c.detached.Load() == nil {
+		return
+	}
+	if s := c.detached.Load(); s != nil {
+		s.notify(events)
+	}
+	if c.acquire() {
+		c.run(p)
+	}
+}
+
+// acquire makes the caller the owner, or leaves word with the one there is.
+func (c *Conn) acquire() bool {
+	for {
+		switch c.state.Load() {
+		case stateIdle:
+			if c.state.CompareAndSwap(stateIdle, stateBusy) {
+				return true
+			}
+		case stateBusy:
+			if c.state.CompareAndSwap(stateBusy, stateNews) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// run serves the connection, which the caller owns, until there is no news.
+func (c *Conn) run(p *Poller) {
+	for c.handler.Serve(p) {
+		if c.release() {
+			return
+		}
+	}
+}
+
+// release gives the ownership up, unless there is news.
+func (c *Conn) release() bool {
+	if c.state.CompareAndSwap(stateBusy, stateIdle) {
+		return true
+	}
+	c.state.Store(stateBusy)
+	return false
+}
+
+// TryAcquire makes the caller the owner if there is none. Then it must call
+// Close.
+func (c *Conn) TryAcquire() bool {
+	return c.state.CompareAndSwap(stateIdle, stateBusy)
+}
+
+// Close closes the connection, which the caller owns. With reset the peer is
+// told that it was cut off.
+func (c *Conn) Close(reset bool) {
+	c.state.Store(stateClosed)
+	c.deadline.Store(0)
+	conns.put(c.fd, nil)
+	if reset {
+		_ = syscall.SetsockoptLinger(c.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+	}
+	_ = syscall.Close(c.fd)
+}
+
+// Forget takes the connection, which the caller owns, off its loop, and leaves
+// the descriptor to the caller.
+func (c *Conn) Forget() (fd int) {
+	c.state.Store(stateClosed)
+	c.deadline.Store(0)
+	conns.put(c.fd, nil)
+	_ = syscall.EpollCtl(c.loop.set.fd, syscall.EPOLL_CTL_DEL, c.fd, &syscall.EpollEvent{})
+	return c.fd
+}
+
+// Release gives up an ownership that TryAcquire gave.
+func (c *Conn) Release() {
+	if !c.release() {
+		go c.run(&Poller{})
+	}
+}
+
+// Again makes Serve be called once more, behind the other connections that are
+// ready: for an owner that has had its share and leaves bytes behind.
+func (c *Conn) Again() {
+	c.set(flagOutput)
+	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(c.fd)}
+	_ = syscall.EpollCtl(c.loop.set.fd, syscall.EPOLL_CTL_MOD, c.fd, &ev)
+}
+
+// SetDeadline makes Expire be called after d, with the resolution of a tick,
+// unless the connection is owned then; 0 stands for never.
+func (c *Conn) SetDeadline(d time.Duration) {
+	if d <= 0 {
+		if c.deadline.Load() != 0 {
+			c.deadline.Store(0)
+		}
+		return
+	}
+	at := tickAfter(d)
+	c.deadline.Store(at)
+	if planned := c.planned.Load(); planned == 0 || at < planned {
+		c.loop.wheel.plan(c, at)
+	}
+}

@@ -1,0 +1,185 @@
+//go:build linux
+
+package netloop
+
+import (
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Detached is a connection whose Read and Write wait, for an owner that works
+// with streams. While there is one, events of the connection only wake it up.
+//
+// It may be read and written by two goroutines at a time, and its deadlines
+// set and Shutdown called by any.
+type Detached struct {
+	c       *Conn
+	signals signals
+
+	mu     sync.Mutex
+	closed bool
+	timers [2]*time.Timer
+	due    [2]bool // the deadline has passed
+}
+
+const (
+	reading = iota
+	writing
+)
+
+// signals wake up who waits for a connection.
+type signals struct {
+	wake [2]chan struct{}
+}
+
+func (s *signals) notify(events uint32) {
+	gone := events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0
+	if gone || events&syscall.EPOLLIN != 0 {
+		s.signal(reading)
+	}
+	if gone || events&syscall.EPOLLOUT != 0 {
+		s.signal(writing)
+	}
+}
+
+func (s *signals) signal(way int) {
+	select {
+	case s.wake[way] <- struct{}{}:
+	default:
+	}
+}
+
+// Detach returns the connection, which the caller owns, as one that waits.
+func (c *Conn) Detach() *Detached {
+	d := &Detached{c: c}
+	for way := range d.signals.wake {
+		d.signals.wake[way] = make(chan struct{}, 1)
+	}
+	c.detached.Store(&d.signals)
+	return d
+}
+
+// Attach ends the detached mode. The owner of the connection will be called
+// again for what came in meanwhile.
+func (d *Detached) Attach() {
+	d.mu.Lock()
+	d.closed = true
+	for _, t := range d.timers {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	d.mu.Unlock()
+	d.c.detached.Store(nil)
+	d.c.state.CompareAndSwap(stateBusy, stateNews)
+}
+
+// Read implements io.Reader.
+func (d *Detached) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for {
+		if err := d.check(reading); err != nil {
+			return 0, err
+		}
+		n, err := syscall.Read(d.c.fd, p)
+		switch {
+		case n > 0:
+			return n, nil
+		case err == nil:
+			return 0, io.EOF
+		case err == syscall.EAGAIN:
+			<-d.signals.wake[reading]
+		case err != syscall.EINTR:
+			return 0, os.NewSyscallError("read", err)
+		}
+	}
+}
+
+// Write implements io.Writer: it returns when all of p was written.
+func (d *Detached) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		if err := d.check(writing); err != nil {
+			return n, err
+		}
+		k, err := syscall.Write(d.c.fd, p[n:])
+		switch {
+		case k > 0:
+			n += k
+		case err == syscall.EAGAIN:
+			<-d.signals.wake[writing]
+		case err != nil && err != syscall.EINTR:
+			return n, os.NewSyscallError("write", err)
+		}
+	}
+	return n, nil
+}
+
+// check tells whether reading or writing can go on.
+func (d *Detached) check(way int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return ErrClosed
+	case d.due[way]:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// Shutdown makes waiting and later calls of Read and Write fail, and ends the
+// connection for the peer. The descriptor stays the owner's.
+func (d *Detached) Shutdown() {
+	d.mu.Lock()
+	if !d.closed {
+		d.closed = true
+		_ = syscall.Shutdown(d.c.fd, syscall.SHUT_RDWR)
+	}
+	d.mu.Unlock()
+	d.signals.signal(reading)
+	d.signals.signal(writing)
+}
+
+// SetReadDeadline makes Read fail from t on; the zero time stands for never.
+func (d *Detached) SetReadDeadline(t time.Time) error { return d.setDeadline(reading, t) }
+
+// SetWriteDeadline makes Write fail from t on; the zero time stands for never.
+func (d *Detached) SetWriteDeadline(t time.Time) error { return d.setDeadline(writing, t) }
+
+func (d *Detached) setDeadline(way int, t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	if old := d.timers[way]; old != nil {
+		old.Stop()
+		d.timers[way] = nil
+	}
+	d.due[way] = false
+	if t.IsZero() {
+		return nil
+	}
+	left := time.Until(t)
+	if left <= 0 {
+		d.due[way] = true
+		d.signals.signal(way)
+		return nil
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(left, func() {
+		d.mu.Lock()
+		if d.timers[way] == timer {
+			d.due[way] = true
+			d.signals.signal(way)
+		}
+		d.mu.Unlock()
+	})
+	d.timers[way] = timer
+	return nil
+}

@@ -1,0 +1,393 @@
+//go:build linux
+
+package netloop
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+// Loop is an epoll set and the pollers that serve it.
+//
+// One poller waits on the set: it has the waiting seat. When it wakes with
+// events it leaves the seat and serves them itself, with no switch to another
+// goroutine. A handler may block there, so somebody must look after what
+// becomes ready meanwhile:
+//
+//   - With more than one event at hand another poller is sent to the waiting
+//     seat at once. It takes over events that the first one has fetched and
+//     not begun.
+//   - With a single event it is not worth waking anybody, since most handlers
+//     return at once: with one busy connection two pollers would take turns on
+//     two processors, at three times the cost. Instead a second epoll set that
+//     holds the first is armed. Whoever has the guard seat waits on that, and
+//     becomes a server of events itself if one comes before the first poller
+//     is back.
+//
+// Waiting is done through Go's own poller: an epoll descriptor is pollable, so
+// a waiting poller is a parked goroutine and blocks no thread.
+type Loop struct {
+	set   pollSet
+	guard pollSet
+	wheel wheel
+
+	mu       sync.Mutex
+	waiting  bool // the waiting seat is taken
+	guarding bool // the guard seat is taken
+	armed    bool // the guard is to wake up when the set has events
+	closed   bool
+	idle     []*Poller
+	pollers  []*Poller
+	running  sync.WaitGroup
+}
+
+// pollSet is an epoll descriptor that Go's poller watches.
+type pollSet struct {
+	fd   int
+	file *os.File
+	raw  syscall.RawConn
+}
+
+func newPollSet() (s pollSet, err error) {
+	s.fd, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return s, err
+	}
+	if err = syscall.SetNonblock(s.fd, true); err == nil {
+		s.file = os.NewFile(uintptr(s.fd), "epoll")
+		s.raw, err = s.file.SyscallConn()
+	}
+	if err != nil {
+		_ = syscall.Close(s.fd)
+	}
+	return s, err
+}
+
+func newLoop() (*Loop, error) {
+	l := &Loop{}
+	var err error
+	if l.set, err = newPollSet(); err != nil {
+		return nil, err
+	}
+	if l.guard, err = newPollSet(); err != nil {
+		_ = l.set.file.Close()
+		return nil, err
+	}
+	if err = l.control(syscall.EPOLL_CTL_ADD, 0); err != nil {
+		_ = l.set.file.Close()
+		_ = l.guard.file.Close()
+		return nil, err
+	}
+	l.wheel.start()
+	l.mu.Lock()
+	l.waiting = true
+	l.startPoller(waitingSeat)
+	l.mu.Unlock()
+	return l, nil
+}
+
+// control changes what the guard set watches the loop's set for.
+func (l *Loop) control(op int, events uint32) error {
+	ev := syscall.EpollEvent{Events: events, Fd: int32(l.set.fd)}
+	return syscall.EpollCtl(l.guard.fd, op, l.set.fd, &ev)
+}
+
+// arm and disarm are called with mu held.
+func (l *Loop) arm() {
+	l.armed = true
+	_ = l.control(syscall.EPOLL_CTL_MOD, syscall.EPOLLIN|syscall.EPOLLONESHOT)
+}
+
+func (l *Loop) disarm() {
+	if l.armed {
+		l.armed = false
+		_ = l.control(syscall.EPOLL_CTL_MOD, 0)
+	}
+}
+
+// close ends the loop and waits for its pollers.
+func (l *Loop) close() {
+	l.mu.Lock()
+	l.closed = true
+	for _, p := range l.idle {
+		p.seat <- noSeat
+	}
+	l.idle = nil
+	l.mu.Unlock()
+	_ = l.set.file.Close()
+	_ = l.guard.file.Close()
+	l.wheel.stop()
+	l.running.Wait()
+}
+
+func (l *Loop) add(c *Conn) error {
+	c.loop = l
+	conns.put(c.fd, c)
+	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(c.fd)}
+	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, c.fd, &ev); err != nil {
+		conns.put(c.fd, nil)
+		return os.NewSyscallError("epoll_ctl", err)
+	}
+	return nil
+}
+
+type seat int
+
+const (
+	noSeat seat = iota
+	waitingSeat
+	guardSeat
+)
+
+const (
+	// batchSize is how many events a poller fetches at a time.
+	batchSize = 64
+	// maxIdle is how many pollers are kept that have nothing to do. More of
+	// them come up when many handlers block at a time.
+	maxIdle = 16
+	// yieldEvery is after how many batches in a row a poller lets other
+	// goroutines of the process run.
+	yieldEvery = 64
+)
+
+// Poller is a goroutine that serves events of a loop.
+type Poller struct {
+	// Local is for the Handler, to keep things from one call to the next. No
+	// other goroutine uses it.
+	Local any
+
+	l    *Loop
+	seat chan seat
+
+	mu     sync.Mutex
+	events [batchSize]syscall.EpollEvent
+	next   int // the first event that nobody has begun
+	n      int
+}
+
+// startPoller starts a poller on a seat that was taken for it. mu is held.
+func (l *Loop) startPoller(at seat) {
+	p := &Poller{l: l, seat: make(chan seat, 1)}
+	l.pollers = append(l.pollers, p)
+	l.running.Add(1)
+	go p.run(at)
+}
+
+// send gives a seat that was taken to an idle poller or to a new one. mu is held.
+func (l *Loop) send(to seat) {
+	if n := len(l.idle); n > 0 {
+		p := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		p.seat <- to
+		return
+	}
+	l.startPoller(to)
+}
+
+func (p *Poller) run(at seat) {
+	defer p.l.running.Done()
+	for at != noSeat {
+		if at == waitingSeat {
+			p.stealAll()
+			at = p.wait()
+		} else {
+			at = p.watch()
+		}
+	}
+}
+
+// wait sits on the waiting seat, serves what comes, and returns the next seat.
+func (p *Poller) wait() seat {
+	l := p.l
+	n := 0
+	err := l.set.raw.Read(func(uintptr) bool {
+		n = p.fetch()
+		return n != 0
+	})
+	if err != nil || n < 0 {
+		return p.leave()
+	}
+	l.mu.Lock()
+	if n > 1 {
+		// the seat stays taken, by whoever is sent to it
+		l.send(waitingSeat)
+	} else {
+		l.waiting = false
+		l.putOnGuard()
+	}
+	l.mu.Unlock()
+	return p.serve()
+}
+
+// putOnGuard makes sure that somebody wakes up when the set has events. mu is
+// held.
+func (l *Loop) putOnGuard() {
+	if !l.guarding {
+		l.guarding = true
+		l.send(guardSeat)
+	}
+	l.arm()
+}
+
+// watch sits on the guard seat until nobody else looks after the set.
+func (p *Poller) watch() seat {
+	l := p.l
+	for {
+		var ev [1]syscall.EpollEvent
+		n := 0
+		err := l.guard.raw.Read(func(uintptr) bool {
+			n, _ = syscall.EpollWait(l.guard.fd, ev[:], 0)
+			return n != 0
+		})
+		l.mu.Lock()
+		if err != nil || l.closed {
+			l.mu.Unlock()
+			return p.leave()
+		}
+		if l.waiting {
+			l.armed = false
+			l.mu.Unlock()
+			continue
+		}
+		// the set has events, and whoever should see to them is in a handler:
+		// take the waiting seat, from which they are seen at once
+		l.armed = false
+		l.guarding = false
+		l.waiting = true
+		l.mu.Unlock()
+		return waitingSeat
+	}
+}
+
+// serve serves the events at hand and those that are ready behind them, and
+// returns the seat to go to.
+func (p *Poller) serve() seat {
+	l := p.l
+	for turn := 1; ; turn++ {
+		p.serveBatch(p)
+		if turn%yieldEvery == 0 {
+			runtime.Gosched()
+		}
+		if n := p.fetch(); n <= 0 {
+			break
+		} else if n > 1 {
+			l.mu.Lock()
+			if !l.waiting {
+				l.waiting = true
+				l.disarm()
+				l.send(waitingSeat)
+			}
+			l.mu.Unlock()
+		}
+	}
+	return p.sit()
+}
+
+// sit looks for a free seat.
+func (p *Poller) sit() seat {
+	l := p.l
+	l.mu.Lock()
+	switch {
+	case l.closed:
+		l.mu.Unlock()
+		return p.leave()
+	case !l.waiting:
+		l.waiting = true
+		l.disarm()
+		l.mu.Unlock()
+		return waitingSeat
+	case !l.guarding:
+		l.guarding = true
+		l.mu.Unlock()
+		return guardSeat
+	case len(l.idle) >= maxIdle:
+		l.mu.Unlock()
+		return p.leave()
+	}
+	l.idle = append(l.idle, p)
+	l.mu.Unlock()
+	return <-p.seat
+}
+
+// leave ends the poller.
+func (p *Poller) leave() seat {
+	l := p.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, q := range l.pollers {
+		if q == p {
+			l.pollers = append(l.pollers[:i], l.pollers[i+1:]...)
+			break
+		}
+	}
+	return noSeat
+}
+
+// fetch gets a batch of ready events without waiting, and returns how many,
+// or -1 where the loop has ended.
+func (p *Poller) fetch() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, err := syscall.EpollWait(p.l.set.fd, p.events[:], 0)
+	if err == syscall.EINTR {
+		n = 0
+	} else if err != nil {
+		return -1
+	}
+	p.next, p.n = 0, n
+	return n
+}
+
+// take returns the next event that nobody has begun.
+func (p *Poller) take() (ev syscall.EpollEvent, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next == p.n {
+		return ev, false
+	}
+	ev = p.events[p.next]
+	p.next++
+	return ev, true
+}
+
+// serveBatch serves the events of from.
+func (p *Poller) serveBatch(from *Poller) {
+	for {
+		ev, ok := from.take()
+		if !ok {
+			return
+		}
+		if c := conns.get(int(ev.Fd)); c != nil {
+			c.ready(p, ev.Events)
+		}
+	}
+}
+
+// stealAll serves what other pollers have fetched and not begun, since they
+// may be in a handler that blocks.
+func (p *Poller) stealAll() {
+	l := p.l
+	for {
+		var from *Poller
+		l.mu.Lock()
+		for _, q := range l.pollers {
+			if q != p && q.left() {
+				from = q
+				break
+			}
+		}
+		l.mu.Unlock()
+		if from == nil {
+			return
+		}
+		p.serveBatch(from)
+	}
+}
+
+func (p *Poller) left() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.next < p.n
+}
