@@ -31,6 +31,9 @@ type Args struct {
 	list field.List
 	// what QueryString returned last
 	query []byte
+	// set by whatever changes the arguments: a URI writes its query as it came
+	// as long as nobody did
+	changed bool
 }
 
 // Memory over these sizes is not kept for another use.
@@ -57,10 +60,16 @@ func ReleaseArgs(a *Args) {
 }
 
 // Reset removes all arguments.
-func (a *Args) Reset() { a.list.Reset() }
+func (a *Args) Reset() {
+	a.list.Reset()
+	a.changed = true
+}
 
 // CopyTo makes dst a copy of a.
-func (a *Args) CopyTo(dst *Args) { dst.list.CopyFrom(&a.list) }
+func (a *Args) CopyTo(dst *Args) {
+	dst.list.CopyFrom(&a.list)
+	dst.changed = true
+}
 
 // Len returns the number of arguments; a key that occurs twice counts twice.
 func (a *Args) Len() int { return a.list.Len() }
@@ -73,7 +82,7 @@ func (a *Args) Parse(s string) { a.ParseBytes(bytesconv.Bytes(s)) }
 // no errors: a percent sign that begins no escape is text, and an argument with
 // neither key nor value is left out.
 func (a *Args) ParseBytes(b []byte) {
-	a.list.Reset()
+	a.Reset()
 	parseArgs(&a.list, b)
 }
 
@@ -125,13 +134,18 @@ func (a *Args) AddBytesK(key []byte, value string) { a.AddBytesKV(key, bytesconv
 func (a *Args) AddBytesV(key string, value []byte) { a.AddBytesKV(bytesconv.Bytes(key), value) }
 
 // AddBytesKV is Add for a key and a value in bytes, which are copied.
-func (a *Args) AddBytesKV(key, value []byte) { a.list.Add(key, value, field.Unknown, 0) }
+func (a *Args) AddBytesKV(key, value []byte) { a.add(key, value, 0) }
 
 // AddNoValue appends an argument that is written as its key alone, without '='.
 func (a *Args) AddNoValue(key string) { a.AddBytesKNoValue(bytesconv.Bytes(key)) }
 
 // AddBytesKNoValue is AddNoValue for a key in bytes.
-func (a *Args) AddBytesKNoValue(key []byte) { a.list.Add(key, nil, field.Unknown, field.NoValue) }
+func (a *Args) AddBytesKNoValue(key []byte) { a.add(key, nil, field.NoValue) }
+
+func (a *Args) add(key, value []byte, flags field.Flag) {
+	a.list.Add(key, value, field.Unknown, flags)
+	a.changed = true
+}
 
 // Set gives the first argument with that key the value, or appends one where
 // there is none. Further arguments with the key stay as they are.
@@ -167,9 +181,10 @@ func (a *Args) SetUintBytes(key []byte, value int) {
 func (a *Args) set(key, value []byte, flags field.Flag) {
 	if i := a.list.Find(key, 0); i >= 0 {
 		a.list.SetValue(i, value, flags)
+		a.changed = true
 		return
 	}
-	a.list.Add(key, value, field.Unknown, flags)
+	a.add(key, value, flags)
 }
 
 // Del removes all arguments with that key.
@@ -179,6 +194,7 @@ func (a *Args) Del(key string) { a.DelBytes(bytesconv.Bytes(key)) }
 func (a *Args) DelBytes(key []byte) {
 	for i := a.list.Find(key, 0); i >= 0; i = a.list.Find(key, i) {
 		a.list.Remove(i)
+		a.changed = true
 	}
 }
 
@@ -187,6 +203,7 @@ func (a *Args) DelBytes(key []byte) {
 // before, with or after y. bytes.Compare will do. What is equal keeps its
 // order.
 func (a *Args) Sort(f func(x, y []byte) int) {
+	a.changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
 		if n := f(a.list.Bytes(x.Name), a.list.Bytes(y.Name)); n != 0 {
 			return n
@@ -197,6 +214,7 @@ func (a *Args) Sort(f func(x, y []byte) int) {
 
 // SortKeys is Sort by key alone: arguments with the same key keep their order.
 func (a *Args) SortKeys(f func(x, y []byte) int) {
+	a.changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
 		return f(a.list.Bytes(x.Name), a.list.Bytes(y.Name))
 	})

@@ -83,23 +83,16 @@ func AppendRecodedPath(dst, src []byte) []byte {
 			dst = append(dst, '%')
 			src = src[1:]
 			continue
-		case len(dst)-bad < len("%XX"):
-			// decoded, this one might complete the escape that the
+		case len(dst)-bad < len("%XX") && ascii.Is(c, ascii.HexDigit):
+			// as a plain digit it might complete the escape that the
 			// lone percent sign before it is not
 			dst = append(dst, src[:3]...)
 		default:
-			dst = appendEncodedPathByte(dst, c)
+			dst = AppendPath(dst, []byte{c})
 		}
 		src = src[3:]
 	}
 	return dst
-}
-
-func appendEncodedPathByte(dst []byte, c byte) []byte {
-	if pathBytes[c] == keep {
-		return append(dst, c)
-	}
-	return appendEscape(dst, c)
 }
 
 // nextEscape returns the position of the first escape in src, or -1.

@@ -46,6 +46,20 @@ func AppendArg(dst, src []byte) []byte { return appendEncoded(dst, src, &argByte
 // AppendPath appends src as a path. Slashes stay slashes.
 func AppendPath(dst, src []byte) []byte { return appendEncoded(dst, src, &pathBytes) }
 
+// AppendVisible appends src with its spaces and control characters escaped, and
+// all else as it is: what may stand in a URI of which nothing more is known.
+func AppendVisible(dst, src []byte) []byte {
+	for {
+		n := ascii.IndexSpaceOrControl(src)
+		dst = append(dst, src[:n]...)
+		if n == len(src) {
+			return dst
+		}
+		dst = appendEscape(dst, src[n])
+		src = src[n+1:]
+	}
+}
+
 func appendEncoded(dst, src []byte, t *[256]uint8) []byte {
 	done := 0
 	for i, c := range src {

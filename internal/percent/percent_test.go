@@ -114,11 +114,22 @@ func TestRecodingPassesBadEscapesOn(t *testing.T) {
 		{"/%%41", "/%%41"},
 		{"/%4%41", "/%4%41"},
 		{"/%xy%41", "/%xyA"},
+		{"/a%%2f%2e.", "/a%/.."},
 		{"/%\xff%41", "/%%FFA"},
 		{"%e4%E4", "%E4%E4"},
 	} {
 		if got := string(AppendRecodedPath([]byte("<"), []byte(tc.in))); got != "<"+tc.want {
 			t.Errorf("AppendRecodedPath(%q) = %q, want %q", tc.in, got, "<"+tc.want)
+		}
+	}
+}
+
+func TestVisibleTextIsKept(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a/b?c#d%zz\"<>ä": "a/b?c#d%zz\"<>ä", "a b\r\nc\x00\x7f": "a%20b%0D%0Ac%00%7F", "a long text, with blanks": "a%20long%20text,%20with%20blanks",
+	} {
+		if got := string(AppendVisible([]byte("<"), []byte(in))); got != "<"+want {
+			t.Errorf("AppendVisible(%q) = %q, want %q", in, got, "<"+want)
 		}
 	}
 }
@@ -129,7 +140,7 @@ func TestNothingAllocates(t *testing.T) {
 	for name, f := range map[string]func(dst, src []byte) []byte{
 		"AppendArg": AppendArg, "AppendPath": AppendPath,
 		"AppendDecodedArg": AppendDecodedArg, "AppendDecodedPath": AppendDecodedPath,
-		"AppendRecodedPath": AppendRecodedPath,
+		"AppendRecodedPath": AppendRecodedPath, "AppendVisible": AppendVisible,
 	} {
 		if n := testing.AllocsPerRun(100, func() { f(dst, src) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
