@@ -70,11 +70,13 @@ func setCookieName(setCookie []byte) []byte {
 // are left as they are.
 func cleanCookieText(b []byte) {
 	for i, c := range b {
-		if c < 0x20 && c != '\t' || c == 0x7f || c == ';' {
+		if endsCookie(c) {
 			b[i] = ' '
 		}
 	}
 }
+
+func endsCookie(c byte) bool { return c < 0x20 && c != '\t' || c == 0x7f || c == ';' }
 
 // nextCookiePiece returns where the first of the pieces that semicolons
 // separate ends.

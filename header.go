@@ -46,16 +46,18 @@ const (
 type headerState uint16
 
 const (
-	closing         headerState             = 1 << iota // Connection: close
-	hasLength                                           // Content-Length is to be written
-	rawCookies                                          // list has Cookie fields that are not yet in cookies
-	namesKept                                           // header names are not normalised
-	noSpecial                                           // RequestHeader.DisableSpecialHeader
-	noDefaultType                                       // SetNoDefaultContentType
-	noDefaultDate                                       // of a response
-	oldProtocol                                         // the protocol is not HTTP/1.1
-	wasRead                                             // the head was read from a peer
-	configuredState = namesKept | noSpecial             // what Reset leaves as it is
+	closing       headerState = 1 << iota // Connection: close
+	hasLength                             // Content-Length is to be written
+	rawCookies                            // list has Cookie fields that are not yet in cookies
+	namesKept                             // header names are not normalised
+	noSpecial                             // RequestHeader.DisableSpecialHeader
+	noDefaultType                         // SetNoDefaultContentType
+	noDefaultDate                         // of a response, Server.NoDefaultDate
+	oldProtocol                           // the protocol is not HTTP/1.1
+	wasRead                               // the head was read from a peer
+
+	// what reading a head leaves as it is
+	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
 )
 
 func (h *header) is(s headerState) bool { return h.state&s != 0 }
@@ -133,8 +135,8 @@ var places = [2][256]where{
 	},
 }
 
-// reset empties the header. What was configured stays.
-func (h *header) reset() {
+// reset empties the header. Of its state only what is in kept stays.
+func (h *header) reset(kept headerState) {
 	h.list.Reset()
 	h.cookies.Reset()
 	h.trailers.Reset()
@@ -142,7 +144,7 @@ func (h *header) reset() {
 	h.line = [3]field.Span{}
 	h.raw = field.Span{}
 	h.contentLength = 0
-	h.state &= configuredState
+	h.state &= kept
 	h.head.Flags = 0
 }
 
@@ -204,17 +206,28 @@ type key struct {
 
 func keyOf(name []byte) key { return key{name, field.Lookup(name)} }
 
-// find returns the position of the first field in list with the name k at or
-// behind from, or -1. Where names are kept as they are, one that is equal to
-// the letter goes before one that is equal but for its case.
-func (h *header) find(k key, from int) int {
+// find returns the position of the first field in list with the name k, or
+// -1. Where names are kept as they are, one that is equal to the letter goes
+// before one that is equal but for its case.
+func (h *header) find(k key) int {
 	if h.is(namesKept) {
-		if i := h.list.Find(k.name, from); i >= 0 {
+		if i := h.list.Find(k.name, 0); i >= 0 {
 			return i
 		}
 	}
-	return h.list.FindFold(k.id, k.name, from)
+	return h.findFold(k, 0)
 }
+
+// findAll returns how the positions of all fields with the name k are found:
+// as find does, the same way for each of them.
+func (h *header) findAll(k key) func(h *header, k key, from int) int {
+	if h.is(namesKept) && h.list.Find(k.name, 0) >= 0 {
+		return (*header).findExact
+	}
+	return (*header).findFold
+}
+
+func (h *header) findFold(k key, from int) int { return h.list.FindFold(k.id, k.name, from) }
 
 // findExact is find for changing a field: with names that are kept, only the
 // same letters are the same name.
@@ -237,16 +250,14 @@ func (h *header) peek(role http1.Role, k key) []byte {
 		return h.trailerNames()
 	case isLength:
 		return h.lengthText()
-	case isConnection:
-		if h.is(closing) && h.list.FindID(field.Connection, 0) < 0 {
-			return strClose
-		}
 	}
-	i := h.find(k, 0)
-	if i < 0 {
-		return nil
+	if i := h.find(k); i >= 0 {
+		return h.list.Value(i)
 	}
-	return h.list.Value(i)
+	if w.place == isConnection && h.is(closing) {
+		return strClose
+	}
+	return nil
 }
 
 // lengthText returns the value of Content-Length, or nil.
@@ -261,7 +272,7 @@ func (h *header) lengthText() []byte {
 
 // set gives the field k the one value.
 func (h *header) set(role http1.Role, k key, value []byte) {
-	if h.setSpecial(role, k, value) {
+	if places[role][k.id].place != inList && h.setSpecial(role, k, value) {
 		return
 	}
 	i := h.findExact(k, 0)
@@ -278,9 +289,17 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 
 // add gives the field k one more value.
 func (h *header) add(role http1.Role, k key, value []byte) {
-	if !h.setSpecial(role, k, value) {
-		h.append(k, value)
+	switch w := places[role][k.id]; {
+	case w.place == inList:
+	case w.place == inTrailers && !h.is(noSpecial):
+		_ = h.addTrailers(cleaned(value))
+		return
+	case w.place == inSlot && h.is(noSpecial) && h.slots[w.slot].Len > 0:
+		// the first of several values is the one that is known
+	case h.setSpecial(role, k, value):
+		return
 	}
+	h.append(k, value)
 }
 
 // append adds a field line to list.
@@ -291,26 +310,28 @@ func (h *header) append(k key, value []byte) {
 		flags = field.BadName
 	}
 	i := h.list.Add(k.name, value, k.id, flags)
-	if name := h.list.Name(i); !h.is(namesKept) {
+	switch name := h.list.Name(i); {
+	case flags == field.BadName:
 		http1.Clean(name)
+	case !h.is(namesKept):
 		field.Normalize(name)
 	}
 	http1.Clean(h.list.Value(i))
 }
 
-// setSpecial sets a field that is not simply in list, and tells whether k is one.
+// setSpecial sets a field that is not simply in list, and tells whether it
+// does not belong there too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
-	if w.place == inList {
-		return false
-	}
 	if h.is(noSpecial) {
 		// the application writes these fields itself; they are known, but
 		// stand in list too, which is all that will be written
-		if w.place == inSlot {
+		switch w.place {
+		case inSlot:
 			h.slots[w.slot] = h.store(h.slots[w.slot], value)
-		}
-		if w.place == isLength {
+		case inCookies:
+			h.addCookies(role, value)
+		case isLength:
 			h.setLengthText(value)
 		}
 		return false
@@ -322,13 +343,21 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 		h.addCookies(role, value)
 	case inTrailers:
 		// as documented, forbidden names are left out in silence
-		_ = h.setTrailers(value)
+		_ = h.setTrailers(cleaned(value))
 	case isLength:
 		h.setLengthText(value)
 	case isConnection:
-		h.setConnection(value)
+		h.setConnection(k, value)
 	}
 	return true
+}
+
+// cleaned returns value without line breaks: itself where it has none.
+func cleaned(value []byte) []byte {
+	if ascii.IndexLineBreak(value) == len(value) {
+		return value
+	}
+	return http1.AppendText(nil, value)
 }
 
 func (h *header) setLengthText(value []byte) {
@@ -339,14 +368,14 @@ func (h *header) setLengthText(value []byte) {
 }
 
 // setConnection replaces all Connection fields. A lone "close" is a state.
-func (h *header) setConnection(value []byte) {
+func (h *header) setConnection(k key, value []byte) {
 	h.dropConnection()
 	if ascii.EqualFold(value, strClose) {
 		h.state |= closing
 		return
 	}
 	h.setState(closing, http1.ConnectionFlags(value)&http1.Close != 0)
-	h.append(key{field.Connection.Bytes(), field.Connection}, value)
+	h.append(k, value)
 }
 
 func (h *header) dropConnection() {
@@ -392,9 +421,53 @@ func (h *header) SetConnectionClose() { h.state |= closing }
 // ResetConnectionClose takes "Connection: close" back, whether it was set or
 // received.
 func (h *header) ResetConnectionClose() {
-	if h.is(closing) {
-		h.dropConnection()
+	if !h.is(closing) {
+		return
 	}
+	h.state &^= closing
+	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i) {
+		value := h.list.Value(i)
+		if http1.ConnectionFlags(value)&http1.Close != 0 {
+			others := withoutClose(value)
+			if len(others) == 0 {
+				h.list.Remove(i)
+				continue
+			}
+			e := &h.list.Entries[i]
+			e.Value = h.store(e.Value, others)
+		}
+		i++
+	}
+}
+
+// withoutClose returns the other options of a Connection field.
+func withoutClose(list []byte) (others []byte) {
+	for rest := list; rest != nil; {
+		var option []byte
+		option, rest = ascii.NextElement(rest)
+		if len(option) == 0 || ascii.EqualFold(option, strClose) {
+			continue
+		}
+		if len(others) > 0 {
+			others = append(others, strCommaSpace...)
+		}
+		others = append(others, option...)
+	}
+	return others
+}
+
+// closesUnsaid tells whether "Connection: close" is to be written beside the
+// Connection fields in list, none of which says so.
+func (h *header) closesUnsaid() bool {
+	if !h.is(closing) {
+		return false
+	}
+	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
+		if http1.ConnectionFlags(h.list.Value(i))&http1.Close != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // ConnectionUpgrade tells whether the Connection field lists "upgrade", in any
@@ -425,7 +498,7 @@ func (h *header) SetNoDefaultContentType(noDefaultContentType bool) {
 }
 
 // DisableNormalizing makes the header keep field names as they are set or
-// received, and returns whether that was so before. Only proxies that pass on
+// received, and returns whether they were kept before. Only proxies that pass on
 // messages to peers which tell "x-id" from "X-Id" need it. Names are still
 // looked up without regard to case where none matches to the letter.
 func (h *header) DisableNormalizing() bool {
@@ -435,10 +508,10 @@ func (h *header) DisableNormalizing() bool {
 }
 
 // EnableNormalizing makes the header normalise field names again, as it does
-// by default: "content-TYPE" becomes "Content-Type". It returns whether that
-// was so before.
+// by default: "content-TYPE" becomes "Content-Type". It returns whether they
+// were kept before.
 func (h *header) EnableNormalizing() bool {
-	before := !h.is(namesKept)
+	before := h.is(namesKept)
 	h.state &^= namesKept
 	return before
 }

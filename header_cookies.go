@@ -15,6 +15,10 @@ func (h *header) collectCookies(role http1.Role) {
 	id := cookieField(role)
 	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {
 		h.addCookies(role, h.list.Value(i))
+		if h.is(noSpecial) {
+			i++
+			continue
+		}
 		h.list.Remove(i)
 	}
 }
@@ -30,29 +34,41 @@ func cookieField(role http1.Role) field.ID {
 // are there stay.
 func (h *header) addCookies(role http1.Role, value []byte) {
 	h.collectCookies(role)
-	from := h.cookies.Len()
+	value = cleaned(value)
 	if role == http1.Request {
 		parseRequestCookies(&h.cookies, value)
 	} else {
 		h.cookies.Add(setCookieName(value), value, field.Unknown, 0)
-	}
-	for i := from; i < h.cookies.Len(); i++ {
-		http1.Clean(h.cookies.Name(i))
-		http1.Clean(h.cookies.Value(i))
 	}
 }
 
 // setCookie gives the cookie name the value, in the place of an older one.
 func (h *header) setCookie(role http1.Role, name, value []byte) {
 	h.collectCookies(role)
-	i := h.cookies.Find(name, 0)
-	if i < 0 {
-		i = h.cookies.Add(name, value, field.Unknown, 0)
-		http1.Clean(h.cookies.Name(i))
+	if role == http1.Request {
+		name, value = cleanedCookie(name), cleanedCookie(value)
 	} else {
-		h.cookies.SetValue(i, value, 0)
+		// value is all of a Set-Cookie field
+		name, value = cleaned(name), cleaned(value)
 	}
-	http1.Clean(h.cookies.Value(i))
+	if i := h.cookies.Find(name, 0); i >= 0 {
+		h.cookies.SetValue(i, value, 0)
+		return
+	}
+	h.cookies.Add(name, value, field.Unknown, 0)
+}
+
+// cleanedCookie returns text, the name or value of a cookie, without what
+// would end it: itself where there is no such byte.
+func cleanedCookie(text []byte) []byte {
+	for _, c := range text {
+		if endsCookie(c) {
+			text = append([]byte(nil), text...)
+			cleanCookieText(text)
+			break
+		}
+	}
+	return text
 }
 
 // cookie returns the value of the first cookie with that name, or nil.
@@ -79,12 +95,11 @@ func (h *header) delAllCookies(role http1.Role) {
 
 // peekCookies returns all cookies as one text, or nil.
 func (h *header) peekCookies(role http1.Role) []byte {
-	if h.is(rawCookies) && role == http1.Request {
-		if i := h.list.FindID(field.Cookie, 0); h.list.FindID(field.Cookie, i+1) < 0 {
+	if h.is(rawCookies) {
+		if i := h.list.FindID(cookieField(role), 0); i >= 0 {
 			return h.list.Value(i)
 		}
 	}
-	h.collectCookies(role)
 	if h.cookies.Len() == 0 {
 		return nil
 	}
@@ -101,6 +116,21 @@ func (h *header) peekCookies(role http1.Role) []byte {
 	}
 	h.scratch[scratchCookies] = text
 	return text
+}
+
+// peekAllCookies returns the values of the Cookie or Set-Cookie fields that
+// will be written.
+func (h *header) peekAllCookies(role http1.Role) [][]byte {
+	if role == http1.Request {
+		if v := h.peekCookies(role); v != nil {
+			h.peeked = append(h.peeked, v)
+		}
+		return h.peeked
+	}
+	for i := range h.cookies.Len() {
+		h.peeked = append(h.peeked, h.cookies.Value(i))
+	}
+	return h.peeked
 }
 
 // eachCookie calls yield for every cookie until it returns false.

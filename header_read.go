@@ -13,7 +13,7 @@ import (
 
 // begin makes the header ready for a new head.
 func (h *header) begin() {
-	h.reset()
+	h.reset(configured)
 	h.head.Reset()
 	h.head.KeepNames = h.is(namesKept)
 }
@@ -72,7 +72,10 @@ func (h *header) adopt(role http1.Role) error {
 func rawFields(b []byte, from uint32) field.Span {
 	for i := int(from); i < len(b); i++ {
 		if b[i] == '\n' {
-			return field.Span{Off: uint32(i + 1), Len: uint32(len(b) - i - 1)}
+			if i++; b[i] == '\r' || b[i] == '\n' {
+				break // there are none
+			}
+			return field.Span{Off: uint32(i), Len: uint32(len(b) - i)}
 		}
 	}
 	return field.Span{}
@@ -93,7 +96,7 @@ func (h *header) place(role http1.Role, e *field.Entry) (stays bool) {
 	case inTrailers:
 		_ = h.addTrailers(h.list.Bytes(e.Value))
 	case isConnection:
-		return !ascii.EqualFold(h.list.Bytes(e.Value), strClose)
+		return h.is(noSpecial) || !ascii.EqualFold(h.list.Bytes(e.Value), strClose)
 	case isDate:
 		return true
 	}
@@ -143,11 +146,11 @@ func (h *header) read(role http1.Role, r *bufio.Reader) error {
 	if err == nil {
 		return nil
 	}
-	h.reset()
+	h.reset(configured)
 	if err == io.EOF {
 		return err
 	}
-	if _, ok := errors.AsType[*ErrNothingRead](err); ok {
+	if _, ok := errors.AsType[ErrNothingRead](err); ok {
 		return err
 	}
 	what := "request"
@@ -164,13 +167,14 @@ func isTooLarge(err error) bool {
 // readFrom reads a head from in, however small the buffer of in is.
 func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 	started := false
+	empty := 2 * len(strCRLF)
 	for {
 		b := in.peek()
 		if role == http1.Request && !started {
-			if n := http1.SkipEmptyLines(b); n > 0 {
-				in.discard(n)
-				b = b[n:]
-			}
+			n := min(http1.SkipEmptyLines(b), empty)
+			in.discard(n)
+			empty -= n
+			b = b[n:]
 		}
 		if len(b) > 0 && string(b) != "\r" {
 			started = true
@@ -190,7 +194,7 @@ func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 		case !started && err == io.EOF:
 			return err
 		case !started:
-			return &ErrNothingRead{err}
+			return ErrNothingRead{err}
 		case err == io.EOF:
 			return io.ErrUnexpectedEOF
 		default:

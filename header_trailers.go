@@ -135,7 +135,7 @@ func (h *header) PeekTrailerKeys() [][]byte {
 }
 
 // TrailerHeader returns the trailer section as it goes behind a chunked body:
-// a line for each value of each announced name, and an empty line. The result
+// a line for each value of the announced names, and an empty line. The result
 // is valid until the message is changed or released.
 func (h *header) TrailerHeader() []byte {
 	h.scratch[scratchTrailers] = h.appendTrailers(h.scratch[scratchTrailers][:0])
@@ -143,11 +143,9 @@ func (h *header) TrailerHeader() []byte {
 }
 
 func (h *header) appendTrailers(dst []byte) []byte {
-	for i := range h.trailers.Entries {
-		t := &h.trailers.Entries[i]
-		name := h.trailers.Bytes(t.Name)
-		for j := h.list.FindFold(t.ID, name, 0); j >= 0; j = h.list.FindFold(t.ID, name, j+1) {
-			dst = http1.AppendField(dst, name, h.list.Value(j))
+	for i := range h.list.Entries {
+		if e := &h.list.Entries[i]; h.isTrailer(e) {
+			dst = http1.AppendField(dst, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
 		}
 	}
 	return append(dst, strCRLF...)

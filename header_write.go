@@ -39,7 +39,8 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 }
 
 // listed tells whether the field e of list is written among the others:
-// cookies, trailers and a Date have their own places.
+// trailers have their own place, and so have special fields, which are in list
+// since the time when they were not special.
 func (h *header) listed(role http1.Role, e *field.Entry) bool {
 	if h.trailers.Len() > 0 && h.isTrailer(e) {
 		return false
@@ -48,10 +49,13 @@ func (h *header) listed(role http1.Role, e *field.Entry) bool {
 		return true
 	}
 	switch places[role][e.ID].place {
-	case inCookies, isDate:
-		return false
+	case inList, isCoding, isConnection:
+		return true
+	case inCookies:
+		// as they came, where they came
+		return h.is(rawCookies)
 	}
-	return true
+	return false
 }
 
 // appendEnd appends what comes last in every header section: the names of
@@ -62,11 +66,10 @@ func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 		dst = h.appendTrailerNames(dst)
 		dst = append(dst, strCRLF...)
 	}
-	h.collectCookies(role)
 	if h.cookies.Len() > 0 {
 		dst = h.appendCookies(dst, role)
 	}
-	if h.is(closing) && h.list.FindID(field.Connection, 0) < 0 {
+	if h.closesUnsaid() {
 		dst = append(dst, "Connection: close\r\n"...)
 	}
 	return append(dst, strCRLF...)
@@ -96,14 +99,14 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 	}
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
-		if places[role][e.ID].place == inCookies && !h.is(noSpecial) || h.isTrailer(e) {
+		if !h.listed(role, e) && places[role][e.ID].place != isDate {
 			continue
 		}
 		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {
 			return false
 		}
 	}
-	if h.is(closing) && h.list.FindID(field.Connection, 0) < 0 {
+	if h.closesUnsaid() && !h.is(noSpecial) {
 		return yield(field.Connection.Bytes(), strClose)
 	}
 	return true
@@ -176,14 +179,22 @@ func (h *header) count(role http1.Role) (n int) {
 // peekAll returns all values of the field k.
 func (h *header) peekAll(role http1.Role, k key) [][]byte {
 	h.peeked = h.peeked[:0]
-	if places[role][k.id].place != inList {
-		if v := h.peek(role, k); len(v) > 0 && h.list.FindID(k.id, 0) < 0 {
+	switch place := places[role][k.id].place; {
+	case place == inList || h.is(noSpecial):
+	case place == inSlot || place == inTrailers || place == isLength:
+		if v := h.peek(role, k); len(v) > 0 {
 			h.peeked = append(h.peeked, v)
-			return h.peeked
 		}
+		return h.peeked
+	case place == inCookies && !h.is(rawCookies):
+		return h.peekAllCookies(role)
 	}
-	for i := h.find(k, 0); i >= 0; i = h.find(k, i+1) {
+	next := h.findAll(k)
+	for i := next(h, k, 0); i >= 0; i = next(h, k, i+1) {
 		h.peeked = append(h.peeked, h.list.Value(i))
+	}
+	if k.id == field.Connection && h.closesUnsaid() {
+		h.peeked = append(h.peeked, strClose)
 	}
 	return h.peeked
 }

@@ -272,10 +272,10 @@ func zeroQuality(params []byte) bool {
 
 // DisableSpecialHeader makes the header write exactly the fields that were
 // set, in their order, and none by itself: no default Host, Content-Type,
-// Content-Length and so on. It returns whether that was otherwise before.
+// Content-Length and so on. It returns whether it was in force before.
 // Only who has to control the case and order of all fields needs it.
 func (h *RequestHeader) DisableSpecialHeader() bool {
-	before := !h.is(noSpecial)
+	before := h.is(noSpecial)
 	h.state |= noSpecial
 	return before
 }
@@ -288,8 +288,9 @@ func (h *RequestHeader) EnableSpecialHeader() bool {
 	return before
 }
 
-// Reset empties the header. What EnableNormalizing and its like set stays.
-func (h *RequestHeader) Reset() { h.reset() }
+// Reset empties the header, and undoes what DisableNormalizing and its like
+// have set.
+func (h *RequestHeader) Reset() { h.reset(noDefaultDate) }
 
 // CopyTo makes dst a copy of the header.
 func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
@@ -305,7 +306,7 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 		return err
 	}
 	if err := h.check(); err != nil {
-		h.reset()
+		h.reset(configured)
 		return headerError("request", err)
 	}
 	return nil
@@ -345,9 +346,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 		if h.slots[slotContentType].Len == 0 && h.contentLength > 0 && !h.is(noDefaultType) {
 			dst = http1.AppendKnown(dst, field.ContentType, strOctetStream)
 		}
-		if h.contentLength > 0 || !h.ignoresBody() {
-			dst = appendLength(dst, h.contentLength)
-		}
+		dst = appendLength(dst, h.contentLength)
 	}
 	dst = h.appendList(dst, http1.Request)
 	return h.appendEnd(dst, http1.Request)

@@ -122,9 +122,10 @@ func (h *ResponseHeader) setID(id field.ID, value []byte) {
 	h.set(http1.Response, key{id.Bytes(), id}, value)
 }
 
-// Reset empties the header. What EnableNormalizing and its like set stays.
+// Reset empties the header, and undoes what DisableNormalizing and its like
+// have set.
 func (h *ResponseHeader) Reset() {
-	h.reset()
+	h.reset(noDefaultDate)
 	h.status = 0
 }
 
