@@ -243,6 +243,9 @@ func (h *header) peek(role http1.Role, k key) []byte {
 	w := places[role][k.id]
 	switch w.place {
 	case inSlot:
+		if role == http1.Response && k.id == field.ContentType {
+			return h.responseType()
+		}
 		return h.text(h.slots[w.slot])
 	case inCookies:
 		return h.peekCookies(role)

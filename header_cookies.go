@@ -95,11 +95,12 @@ func (h *header) delAllCookies(role http1.Role) {
 
 // peekCookies returns all cookies as one text, or nil.
 func (h *header) peekCookies(role http1.Role) []byte {
-	if h.is(rawCookies) {
-		if i := h.list.FindID(cookieField(role), 0); i >= 0 {
+	if h.is(rawCookies) && role == http1.Request {
+		if i := h.list.FindID(field.Cookie, 0); i >= 0 {
 			return h.list.Value(i)
 		}
 	}
+	h.collectCookies(role)
 	if h.cookies.Len() == 0 {
 		return nil
 	}

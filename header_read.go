@@ -89,7 +89,9 @@ func (h *header) place(role http1.Role, e *field.Entry) (stays bool) {
 	}
 	switch w.place {
 	case inSlot:
-		h.slots[w.slot] = e.Value
+		if !h.is(noSpecial) || h.slots[w.slot].Len == 0 {
+			h.slots[w.slot] = e.Value
+		}
 	case inCookies:
 		h.state |= rawCookies
 		return true
@@ -136,7 +138,7 @@ func (h *header) adoptFacts(role http1.Role) error {
 // bodiless tells whether responses with this status never have content (RFC
 // 9110 sections 15.2, 15.3.5 and 15.4.5).
 func bodiless(status int) bool {
-	return status/100 == 1 || status == StatusNoContent || status == StatusNotModified
+	return status < StatusOK || status == StatusNoContent || status == StatusNotModified
 }
 
 // read reads a head from r.
@@ -258,9 +260,29 @@ func (h *header) eachInOrder(yield func(name, value []byte) bool) {
 
 // headerError says that reading a head failed, and why.
 func headerError(what string, err error) error {
-	err = fmt.Errorf("error when reading %s headers: %w", what, err)
+	err = fmt.Errorf("error when reading %s headers: %w", what, withName(err))
 	if isTooLarge(err) {
 		return &ErrSmallBuffer{err}
 	}
 	return err
 }
+
+// withName makes err, which has no exported name, known by that of its kind.
+func withName(err error) error {
+	switch {
+	case errors.Is(err, http1.ErrContentLength):
+		return namedError{err, ErrNonNumericChars}
+	case errors.Is(err, http1.ErrCodingInHTTP10):
+		return namedError{err, ErrUnsupportedTransferEncoding}
+	case errors.Is(err, http1.ErrTarget):
+		return namedError{err, ErrorInvalidURI}
+	}
+	return err
+}
+
+type namedError struct {
+	error
+	name error
+}
+
+func (e namedError) Unwrap() []error { return []error{e.error, e.name} }

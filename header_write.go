@@ -126,9 +126,6 @@ func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) boo
 			continue
 		}
 		value := h.peek(role, key{id.Bytes(), id})
-		if id == field.ContentType && role == http1.Response {
-			value = h.responseType()
-		}
 		if len(value) > 0 && !yield(id.Bytes(), value) {
 			return false
 		}

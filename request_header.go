@@ -277,6 +277,9 @@ func zeroQuality(params []byte) bool {
 func (h *RequestHeader) DisableSpecialHeader() bool {
 	before := h.is(noSpecial)
 	h.state |= noSpecial
+	if h.contentLength == 0 && !h.is(hasLength) {
+		h.contentLength = -2 // whatever the fields will say
+	}
 	return before
 }
 

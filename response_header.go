@@ -175,13 +175,15 @@ func (h *ResponseHeader) appendHead(dst, server []byte) []byte {
 		dst = append(dst, clock.Date()...)
 		dst = append(dst, strCRLF...)
 	}
-	if h.slots[slotContentType].Len > 0 || h.contentLength != 0 {
-		if t := h.responseType(); t != nil {
-			dst = http1.AppendKnown(dst, field.ContentType, t)
-		}
+	switch {
+	case h.slots[slotContentType].Len > 0:
+		dst = h.appendSlot(dst, slotContentType, field.ContentType)
+	case h.contentLength != 0 && !h.is(noDefaultType) && !bodiless(status):
+		dst = http1.AppendKnown(dst, field.ContentType, strTextPlain)
 	}
 	dst = h.appendSlot(dst, slotContentEncoding, field.ContentEncoding)
-	if h.is(hasLength) && !bodiless(status) {
+	// a 304 may say how long the content is that it does not send (RFC 9110 section 8.6)
+	if h.is(hasLength) && (!bodiless(status) || status == StatusNotModified) {
 		dst = appendLength(dst, h.contentLength)
 	}
 	dst = h.appendList(dst, http1.Response)
