@@ -28,36 +28,79 @@ func (g *eventGroup) leave() {
 	}
 }
 
-// rawListener is a listener that gives its descriptor away.
-type rawListener interface {
+// eventListener is a listener whose connections are accepted as descriptors.
+//
+// net.Listener has no way to wait for a connection without accepting it, so
+// the descriptor is watched through a copy; that the listener was closed is
+// only found by asking.
+type eventListener struct {
 	net.Listener
-	SyscallConn() (syscall.RawConn, error)
+	raw  syscall.RawConn // of the listener
+	file *os.File        // the copy
+	wait syscall.RawConn // of the copy
 }
+
+func newEventListener(ln net.Listener) (*eventListener, error) {
+	own := ln.(interface {
+		File() (*os.File, error)
+		SyscallConn() (syscall.RawConn, error)
+	})
+	l := &eventListener{Listener: ln}
+	var err error
+	if l.raw, err = own.SyscallConn(); err != nil {
+		return nil, err
+	}
+	if l.file, err = own.File(); err != nil {
+		return nil, err
+	}
+	if l.wait, err = l.file.SyscallConn(); err == nil {
+		err = l.file.SetReadDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = l.file.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Close closes the listener and the copy, which ends a wait at once.
+func (l *eventListener) Close() error {
+	err := l.Listener.Close()
+	_ = l.file.Close()
+	return err
+}
+
+// closed returns the error of using a listener that was closed, or nil.
+func (l *eventListener) closed() error { return l.raw.Control(func(uintptr) {}) }
+
+// closedCheck is how often a listener is asked whether it was closed.
+const closedCheck = 100 * time.Millisecond
 
 // serveEvents accepts the connections of ln and serves them from event loops.
 // served is false where that is not possible.
 func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
-	raw, err := ln.(rawListener).SyscallConn()
+	l, err := newEventListener(ln)
 	if err != nil {
 		return false, nil
 	}
 	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
 	if err != nil {
 		s.logger().Printf("fasthttp: no event loops, using goroutines: %v", err)
+		_ = l.file.Close()
 		return false, nil
 	}
 	g := &eventGroup{Group: loops}
 	g.users.Add(1)
 	defer g.leave()
-	if !s.addListener(ln) {
+	if !s.addListener(l) {
 		return true, nil
 	}
-	defer s.removeListener(ln)
+	defer s.removeListener(l)
 	_, isTCP := ln.(*net.TCPListener)
 	if isTCP {
-		s.prepareListener(raw)
+		s.prepareListener(l.raw)
 	}
-	return true, s.acceptEvents(raw, g, isTCP)
+	return true, s.acceptEvents(l, g, isTCP)
 }
 
 // prepareListener sets the options that accepted connections inherit.
@@ -76,11 +119,12 @@ func (s *Server) prepareListener(raw syscall.RawConn) {
 }
 
 // acceptEvents accepts until the listener is closed.
-func (s *Server) acceptEvents(raw syscall.RawConn, g *eventGroup, isTCP bool) error {
+func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 	var retry time.Duration
 	for {
 		var failed error
-		err := raw.Read(func(fd uintptr) bool {
+		_ = l.file.SetReadDeadline(time.Now().Add(closedCheck))
+		err := l.wait.Read(func(fd uintptr) bool {
 			for {
 				var conn int
 				conn, failed = acceptRaw(int(fd))
@@ -90,14 +134,19 @@ func (s *Server) acceptEvents(raw syscall.RawConn, g *eventGroup, isTCP bool) er
 					s.acceptedEvent(conn, g, isTCP)
 				case failed == syscall.EAGAIN:
 					return false
-				case failed == syscall.ECONNABORTED || failed == syscall.EINTR:
-				default:
+				case failed != syscall.ECONNABORTED && failed != syscall.EINTR:
 					return true
 				}
 			}
 		})
 		if s.stopping.Load() {
 			return nil
+		}
+		if closed := l.closed(); closed != nil {
+			return closed
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			continue
 		}
 		if err != nil {
 			return err
