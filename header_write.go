@@ -52,8 +52,8 @@ func (h *header) listed(role http1.Role, e *field.Entry) bool {
 	case inList, isCoding, isConnection:
 		return true
 	case inCookies:
-		// as they came, where they came
-		return h.is(rawCookies)
+		// those of a request go as they came, where they came
+		return role == http1.Request && h.is(rawCookies)
 	}
 	return false
 }
@@ -65,6 +65,9 @@ func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 		dst = append(dst, "Trailer: "...)
 		dst = h.appendTrailerNames(dst)
 		dst = append(dst, strCRLF...)
+	}
+	if role == http1.Response {
+		h.collectCookies(role)
 	}
 	if h.cookies.Len() > 0 {
 		dst = h.appendCookies(dst, role)
