@@ -51,12 +51,12 @@ func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key
 func (ctx *RequestCtx) UserValueBytes(key []byte) any { return ctx.Request.UserValueBytes(key) }
 
 // VisitUserValues calls f for all values whose key is a string.
-func (ctx *RequestCtx) VisitUserValues(f func(key []byte, value any)) {
+func (ctx *RequestCtx) VisitUserValues(f func([]byte, any)) {
 	ctx.Request.VisitUserValues(f)
 }
 
 // VisitUserValuesAll calls f for all values.
-func (ctx *RequestCtx) VisitUserValuesAll(f func(key, value any)) {
+func (ctx *RequestCtx) VisitUserValuesAll(f func(any, any)) {
 	ctx.Request.VisitUserValuesAll(f)
 }
 

@@ -207,7 +207,7 @@ func (req *Request) UserValue(key any) any { return req.values.get(key) }
 func (req *Request) UserValueBytes(key []byte) any { return req.values.getString(key) }
 
 // VisitUserValues calls f for all values whose key is a string.
-func (req *Request) VisitUserValues(f func(key []byte, value any)) {
+func (req *Request) VisitUserValues(f func([]byte, any)) {
 	for _, v := range req.values {
 		if k, ok := v.key.(string); ok {
 			f(bytesconv.Bytes(k), v.value)
@@ -216,7 +216,7 @@ func (req *Request) VisitUserValues(f func(key []byte, value any)) {
 }
 
 // VisitUserValuesAll calls f for all values.
-func (req *Request) VisitUserValuesAll(f func(key, value any)) {
+func (req *Request) VisitUserValuesAll(f func(any, any)) {
 	for _, v := range req.values {
 		f(v.key, v.value)
 	}
