@@ -1,0 +1,108 @@
+package fasthttp
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// hostNameBytes are the bytes that may stand anywhere in the name of a host:
+// those of RFC 3986 section 3.2.2, and all outside of ASCII, which people write
+// for the escapes that belong there.
+var hostNameBytes = func() (t [256]bool) {
+	for i := range t {
+		t[i] = i >= 0x80 || ascii.Is(byte(i), ascii.HostByte)
+	}
+	for _, c := range []byte(":%[]") {
+		t[c] = false
+	}
+	return t
+}()
+
+// normalizeHost checks a host with its port, and brings it into lower case and
+// takes off its escapes, in place. It returns how long it is then.
+func normalizeHost(host []byte) (n int, err error) {
+	i := 0
+	for i < len(host) && hostNameBytes[host[i]] {
+		host[i] = ascii.Lower(host[i])
+		i++
+	}
+	switch {
+	case i == len(host):
+		return i, nil
+	case i == 0 && host[0] == '[':
+		return normalizeAddress(host)
+	}
+	escaped := false
+	for i < len(host) {
+		c := host[i]
+		switch {
+		case hostNameBytes[c]:
+			host[i] = ascii.Lower(c)
+			i++
+		case c == '%':
+			escape := host[i:min(i+len("%XX"), len(host))]
+			// only bytes outside of ASCII need escapes
+			if percent.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 {
+				return len(host), EscapeError(escape)
+			}
+			i += len(escape)
+			escaped = true
+		case c == ':':
+			if !http1.ValidPort(host[i+1:]) {
+				return len(host), errURIPort
+			}
+			i = len(host)
+		default:
+			return len(host), InvalidHostError(host[i : i+1])
+		}
+	}
+	if escaped {
+		return len(percent.AppendDecodedPath(host[:0], host)), nil
+	}
+	return len(host), nil
+}
+
+// normalizeAddress is normalizeHost for an address in brackets.
+func normalizeAddress(host []byte) (n int, err error) {
+	if !http1.ValidHost(host) {
+		zone := bytes.IndexByte(host, '%')
+		if zone >= 0 && !bytes.HasPrefix(host[zone:], []byte("%25")) {
+			return len(host), EscapeError(host[zone:min(zone+len("%XX"), len(host))])
+		}
+		return len(host), errURIAddress
+	}
+	return lowerHost(host), nil
+}
+
+// lowerHost brings a host into lower case, in place, and returns how long it is
+// then. The zone of an address is decoded; its case is left, since names of
+// network interfaces have one.
+func lowerHost(host []byte) (n int) {
+	zone := bytes.IndexByte(host, '%')
+	if len(host) == 0 || host[0] != '[' || zone < 0 {
+		ascii.ToLower(host)
+		return len(host)
+	}
+	ascii.ToLower(host[:zone])
+	if bytes.HasPrefix(host[zone:], []byte("%25")) {
+		return len(percent.AppendDecodedPath(host[:zone], host[zone:]))
+	}
+	return len(host)
+}
+
+// appendHost appends a host as it has to be written: with its zone encoded (RFC
+// 6874 section 2).
+func appendHost(dst, host []byte) []byte {
+	if len(host) > 0 && host[0] == '[' {
+		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
+		if 0 < zone && zone < end {
+			dst = append(append(dst, host[:zone]...), "%25"...)
+			dst = percent.AppendArg(dst, host[zone+1:end])
+			host = host[end:]
+		}
+	}
+	return percent.AppendVisible(dst, host)
+}

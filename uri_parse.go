@@ -1,0 +1,162 @@
+package fasthttp
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// Parse makes u the URI that uri is. Where uri has no scheme and authority it is
+// the target of a request to host, a path with a query, and the scheme is http.
+// Where it has, host does not count. With an empty host, uri may also begin with
+// the two slashes of its authority.
+//
+// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After one u
+// is empty.
+func (u *URI) Parse(host, uri []byte) error { return u.parse(host, uri, false) }
+
+// parse is Parse; the scheme of a URI that has none is https where isTLS is
+// true.
+func (u *URI) parse(host, uri []byte, isTLS bool) error {
+	u.clear()
+	if ascii.IndexControl(uri) < len(uri) {
+		return ErrorInvalidURI
+	}
+	u.https = isTLS
+	u.block = append(append(u.block, host...), uri...)
+	err := u.parseBlock(len(host))
+	if err != nil {
+		u.clear()
+	}
+	return err
+}
+
+// parseBlock reads the block, which is a host and, from start on, a URI.
+func (u *URI) parseBlock(start int) error {
+	text := u.block[start:]
+	if colon, found := findScheme(text); found {
+		if colon > 0 {
+			if err := u.parseScheme(uriSpan{start, start + colon}); err != nil {
+				return err
+			}
+		}
+		return u.parseHierarchy(start + colon + len("://"))
+	}
+	if start == 0 && bytes.HasPrefix(text, []byte("//")) {
+		return u.parseHierarchy(len("//"))
+	}
+	if err := u.parseAuthority(uriSpan{0, start}); err != nil {
+		return err
+	}
+	u.parseTarget(start, start)
+	return nil
+}
+
+// findScheme returns the position of the colon behind the scheme of text, which
+// is followed by two slashes and stands before anything else that separates
+// parts of a URI. There may be nothing before the colon: such a URI has the
+// scheme that is the default.
+func findScheme(text []byte) (colon int, found bool) {
+	for i, c := range text {
+		switch c {
+		case '/', '?', '#':
+			return 0, false
+		case ':':
+			if bytes.HasPrefix(text[i:], []byte("://")) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// parseScheme reads a scheme: RFC 3986 section 3.1.
+func (u *URI) parseScheme(s uriSpan) error {
+	scheme := u.block[s.start:s.end]
+	if !ascii.Is(scheme[0], ascii.Alpha) {
+		return errURIScheme
+	}
+	for _, c := range scheme {
+		if !ascii.Is(c, ascii.Alpha|ascii.Digit) && c != '+' && c != '-' && c != '.' {
+			return errURIScheme
+		}
+	}
+	u.takeScheme(s)
+	return nil
+}
+
+// takeScheme makes a text in the block the scheme.
+func (u *URI) takeScheme(s uriSpan) {
+	scheme := u.block[s.start:s.end]
+	ascii.ToLower(scheme)
+	u.https = string(scheme) == "https"
+	if u.https || string(scheme) == "http" {
+		s = uriSpan{}
+	}
+	u.parts[uriScheme] = s
+}
+
+// parseHierarchy reads what follows the two slashes of a URI.
+func (u *URI) parseHierarchy(start int) error {
+	end := start
+	for end < len(u.block) && u.block[end] != '/' && u.block[end] != '?' && u.block[end] != '#' {
+		end++
+	}
+	if err := u.parseAuthority(uriSpan{start, end}); err != nil {
+		return err
+	}
+	if end == len(u.block) {
+		u.block = append(u.block, '/')
+	}
+	u.parseTarget(end, end)
+	return nil
+}
+
+// parseAuthority reads user information and host: RFC 3986 section 3.2.
+func (u *URI) parseAuthority(s uriSpan) error {
+	u.parts[uriUsername], u.parts[uriPassword] = uriSpan{}, uriSpan{}
+	if at := bytes.LastIndexByte(u.block[s.start:s.end], '@'); at >= 0 {
+		user := uriSpan{s.start, s.start + at}
+		s.start = user.end + 1
+		if colon := bytes.IndexByte(u.block[user.start:user.end], ':'); colon >= 0 {
+			u.parts[uriPassword] = uriSpan{user.start + colon + 1, user.end}
+			user.end = user.start + colon
+		}
+		u.parts[uriUsername] = user
+	}
+	n, err := normalizeHost(u.block[s.start:s.end])
+	u.parts[uriHost] = uriSpan{s.start, s.start + n}
+	return err
+}
+
+// parseTarget reads path, query and fragment, which are the rest of the block
+// from start on. The path lasts at least until from.
+func (u *URI) parseTarget(start, from int) {
+	end := len(u.block)
+	u.parts[uriQuery], u.parts[uriHash] = uriSpan{}, uriSpan{}
+	u.dropArgs()
+	if i := bytes.IndexByte(u.block[from:end], '#'); i >= 0 {
+		u.parts[uriHash] = uriSpan{from + i + 1, end}
+		end = from + i
+	}
+	if i := bytes.IndexByte(u.block[from:end], '?'); i >= 0 {
+		u.parts[uriQuery] = uriSpan{from + i + 1, end}
+		end = from + i
+	}
+	u.takePath(uriSpan{start, end})
+}
+
+// takePath makes a text in the block the path.
+func (u *URI) takePath(s uriSpan) {
+	u.badEscape = false
+	u.parts[uriOriginal], u.parts[uriPath] = s, s
+	path := u.block[s.start:s.end]
+	if len(path) == 0 || isNormalPath(path) {
+		return
+	}
+	u.badEscape = percent.HasBadEscape(path)
+	start := len(u.block)
+	u.block = appendNormalPath(u.block, path)
+	u.parts[uriPath] = uriSpan{start, len(u.block)}
+}
