@@ -10,23 +10,23 @@ import (
 // NewPipeConns to make one; the zero value is of no use.
 //
 // Unlike the two ends of net.Pipe, these connections have a buffer: Write copies its
-// argument and returns without waiting for a Read, so a single goroutine can talk to
-// itself through them. The buffer has no upper bound: a peer that does not read slows
-// no writer down, and whoever writes without end must pace itself. Its memory is given
-// back as it is read; a connection with nothing in transit holds none.
+// argument and returns without waiting for a Read as long as no more than 1 MiB is
+// unread, so a single goroutine can talk to itself through them. Beyond that Write
+// waits for the peer to read, as it does on a socket. The memory of the buffer is
+// given back as it is read; a connection with nothing in transit holds none.
 //
 // The connections follow the contract of net.Conn. All their methods may be called
 // by several goroutines at once, and the bytes of one Write are not mixed with those
 // of another. In detail:
 //
-//   - Closing either end closes both directions and wakes every blocked Read. Data
-//     that was written before stays readable, then Read returns io.EOF. Write
-//     returns ErrConnectionClosed. Closing again does nothing and returns nil.
+//   - Closing either end closes both directions and wakes every blocked Read and
+//     Write. Data that was written before stays readable, then Read returns io.EOF.
+//     Write returns ErrConnectionClosed. Closing again does nothing and returns nil.
 //   - Once a deadline has passed, Read and Write return ErrTimeout until it is moved
-//     or cleared. It may be set at any time, also while a Read is blocked. After the
-//     connection has been closed, deadlines have no effect.
-//   - Since Write does not wait, its deadline is looked at once, when it is called.
-//     A Write moves all of its bytes or none.
+//     or cleared. It may be set at any time, also while a Read or Write is blocked.
+//     After the connection has been closed, deadlines have no effect.
+//   - A Write that its deadline or Close has cut short returns with its error how
+//     many of its bytes went out; the peer can still read those.
 //   - Reading into an empty slice returns 0 and nil at once. Writing an empty slice
 //     reports a closed connection or a passed deadline and otherwise does nothing;
 //     the peer sees nothing of it.
@@ -106,18 +106,18 @@ func (c *pipeConn) RemoteAddr() net.Addr {
 }
 
 func (c *pipeConn) SetDeadline(t time.Time) error {
-	c.in.setReadDeadline(t)
-	c.out.setWriteDeadline(t)
+	c.in.reader.setDeadline(t)
+	c.out.writer.setDeadline(t)
 	return nil
 }
 
 func (c *pipeConn) SetReadDeadline(t time.Time) error {
-	c.in.setReadDeadline(t)
+	c.in.reader.setDeadline(t)
 	return nil
 }
 
 func (c *pipeConn) SetWriteDeadline(t time.Time) error {
-	c.out.setWriteDeadline(t)
+	c.out.writer.setDeadline(t)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (c *chunk) release() {
 	largeChunks.Put(c)
 }
 
-// queue is an unbounded first-in-first-out buffer of bytes. Its zero value is empty.
+// queue is a first-in-first-out buffer of bytes. Its zero value is empty.
 // An empty queue holds no chunk, so an idle connection pins no buffer. It does no
 // locking of its own.
 type queue struct {
