@@ -61,6 +61,7 @@ func TestConnectionFlagsReadsOneList(t *testing.T) {
 		"keep-alive":                    KeepAlive,
 		"close":                         Close,
 		" Close\t,  uPGRADE,foo":        Close | Upgrade,
+		"upgrade,close,keep-alive":      KeepAlive | Close | Upgrade,
 		"keep-alive,close,upgrade,":     KeepAlive | Close | Upgrade,
 		"keep-alive\x00":                0,
 		"keep-alive,\xffclose,clos\xe9": KeepAlive,
@@ -174,6 +175,8 @@ func TestOtherFacts(t *testing.T) {
 		{"Host: a\r\nhost: a\r\n", HasHost | ManyHosts, 1},
 		{"A: b\r\nB: c\r\nTrailer: X\r\nCookie: a=b\r\nHost: h\r\n", HasTrailer | HasCookie | HasHost, 4},
 		{"Content-Length: 0\r\n", HasLength, 0},
+		{"Cookie: a=b\r\nHost: a\r\nHost: b\r\n", HasCookie | HasHost | ManyHosts, 2},
+		{"Host: a\r\nCookie: a=b\r\nTrailer: X\r\nExpect: x\r\nConnection: close\r\nContent-Length: 1\r\n", HasHost | HasCookie | HasTrailer | ExpectOther | Close | HasLength, 0},
 		{"X-Host: a\r\nSet-Cookie: a=b\r\nTE: trailers\r\nUpgrade: h2c\r\n", 0, 0},
 	} {
 		h, err := facts(t, c.lines)
