@@ -13,7 +13,7 @@ import "github.com/valyala/fasthttp/internal/ascii"
 // What becomes of a byte when it is encoded.
 const (
 	escape = iota // %XX
-	keep          // the byte itself
+	keep          // the byte itself; a bit of its own
 	plus          // '+', which is a space in an argument
 )
 
@@ -61,21 +61,33 @@ func AppendVisible(dst, src []byte) []byte {
 }
 
 func appendEncoded(dst, src []byte, t *[256]uint8) []byte {
-	done := 0
-	for i, c := range src {
-		class := t[c]
-		if class == keep {
-			continue
+	for {
+		n := keptLen(src, t)
+		dst = append(dst, src[:n]...)
+		if n == len(src) {
+			return dst
 		}
-		dst = append(dst, src[done:i]...)
-		done = i + 1
-		if class == plus {
+		if c := src[n]; t[c] == plus {
 			dst = append(dst, '+')
 		} else {
 			dst = appendEscape(dst, c)
 		}
+		src = src[n+1:]
 	}
-	return append(dst, src[done:]...)
+}
+
+// keptLen returns how many bytes at the start of src are kept.
+func keptLen(src []byte, t *[256]uint8) int {
+	i := 0
+	for ; i+4 <= len(src); i += 4 {
+		if b := src[i : i+4 : i+4]; t[b[0]]&t[b[1]]&t[b[2]]&t[b[3]] != keep {
+			break
+		}
+	}
+	for i < len(src) && t[src[i]] == keep {
+		i++
+	}
+	return i
 }
 
 func appendEscape(dst []byte, c byte) []byte {
