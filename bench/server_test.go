@@ -8,9 +8,11 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/valyala/fasthttp/bench/internal/cputime"
 	"github.com/valyala/fasthttp/bench/internal/fakenet"
 )
 
@@ -75,8 +77,26 @@ func drive(b *testing.B, serve func(net.Listener) error, cfg fakenet.Config) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	if err := ln.Drive(serve, b.ResetTimer, b.StopTimer); err != nil {
+	var begin, used time.Duration
+	start := func() {
+		begin = cputime.Used()
+		b.ResetTimer()
+	}
+	stop := func() {
+		b.StopTimer()
+		used = cputime.Used() - begin
+	}
+	if err := ln.Drive(serve, start, stop); err != nil {
 		b.Fatal(err)
+	}
+	reportCPU(b, used)
+}
+
+// reportCPU adds the processor time of all operations to the benchmark's
+// figures, where the system tells it.
+func reportCPU(b *testing.B, used time.Duration) {
+	if used > 0 {
+		b.ReportMetric(float64(used)/float64(b.N), "cpu-ns/op")
 	}
 }
 

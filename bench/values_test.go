@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/bench/internal/cputime"
 )
 
 const (
@@ -35,11 +37,13 @@ func loop(b *testing.B, work func() bool) {
 		b.Fatal("the result is wrong")
 	}
 	b.ReportAllocs()
+	begin := cputime.Used()
 	for b.Loop() {
 		if !work() {
 			b.Fatal("the result is wrong")
 		}
 	}
+	reportCPU(b, cputime.Used()-begin)
 }
 
 func BenchmarkArgsParse(b *testing.B) {

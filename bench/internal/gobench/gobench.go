@@ -22,11 +22,12 @@ type Result struct {
 	Iterations int
 
 	NsPerOp, BytesPerOp, AllocsPerOp float64
+	CPUNsPerOp                       float64 // processor time; 0 where it was not reported
 }
 
-// Parse reads a log. Lines that are no results are passed over, among them
-// those of custom metrics; a result line that it does not understand is an
-// error, so that a figure is never missed in silence.
+// Parse reads a log. Lines that are no results are passed over, and so
+// are metrics without a place in Result; a result line that it does not
+// understand is an error, so that a figure is never missed in silence.
 func Parse(r io.Reader) (Log, error) {
 	var log Log
 	lines := bufio.NewScanner(r)
@@ -74,6 +75,8 @@ func parseResult(name string, iterations int, metrics []string) (Result, error) 
 		case "ns/op":
 			result.NsPerOp = value
 			timed = true
+		case "cpu-ns/op":
+			result.CPUNsPerOp = value
 		case "B/op":
 			result.BytesPerOp = value
 		case "allocs/op":

@@ -18,7 +18,7 @@ BenchmarkHeaderRead-2   	  244924	       0.5008 ns/op	 449.26 MB/s	       3 B/op
 BenchmarkPlain	 5	 1e+06 ns/op
 BenchmarkNamed/case-x	 7	 3 ns/op
     some_test.go:12: a line that was logged
-BenchmarkCustom-4	 8	 5 ns/op	 0.25 requests/ns
+BenchmarkCustom-4	 8	 5 ns/op	 9.5 cpu-ns/op	 0.25 requests/ns
 PASS
 ok  	example.com/bench	45.483s
 `
@@ -35,7 +35,7 @@ ok  	example.com/bench	45.483s
 		{Name: "HeaderRead", Procs: 2, Iterations: 244924, NsPerOp: 0.5008, BytesPerOp: 3, AllocsPerOp: 1},
 		{Name: "Plain", Procs: 1, Iterations: 5, NsPerOp: 1e6},
 		{Name: "Named/case-x", Procs: 1, Iterations: 7, NsPerOp: 3},
-		{Name: "Custom", Procs: 4, Iterations: 8, NsPerOp: 5},
+		{Name: "Custom", Procs: 4, Iterations: 8, NsPerOp: 5, CPUNsPerOp: 9.5},
 	}
 	if !slices.Equal(log.Results, want) {
 		t.Errorf("got  %+v\nwant %+v", log.Results, want)

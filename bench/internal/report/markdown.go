@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
 // WriteMarkdown writes the comparison for people: one table per group of rows
@@ -24,7 +22,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "- date: %s, %s of %s each\n", r.Date, plural(r.Rounds, "round"), r.Benchtime)
 	b.WriteString("\nTimes are medians in ns/op, ± the median absolute deviation. A ratio over 1 means that ours is\n" +
 		"faster; it stands in parentheses where the two ranges of samples overlap, so that the difference\n" +
-		"may be chance.\n")
+		"may be chance. CPU ratios compare processor time, which other programs on the machine disturb less.\n")
 	for _, g := range groups(r.Rows) {
 		g.writeMarkdown(&b)
 	}
@@ -51,6 +49,9 @@ func (g group) writeMarkdown(b *strings.Builder) {
 	for _, build := range builds[1:] {
 		header = append(header, build+" ÷ ours")
 	}
+	for _, build := range builds[1:] {
+		header = append(header, "CPU: "+build+" ÷ ours")
+	}
 	slashed := strings.Join(builds, " / ")
 	header = append(header, "B/op: "+slashed, "allocs/op: "+slashed)
 	writeCells(b, header)
@@ -62,25 +63,30 @@ func (g group) writeMarkdown(b *strings.Builder) {
 			cells = append(cells, timeCell(row.Builds[build]))
 		}
 		for _, other := range builds[1:] {
-			cells = append(cells, row.ratioCell(other))
+			cells = append(cells, row.ratioCell(other, row.Ratios, clockTime))
+		}
+		for _, other := range builds[1:] {
+			cells = append(cells, row.ratioCell(other, row.CPURatios, cpuTime))
 		}
 		var bytes, allocs []string
 		for _, build := range builds {
 			m := row.Builds[build]
-			bytes = append(bytes, countCell(m, func(m *Measurement) stats.Summary { return m.BytesPerOp }))
-			allocs = append(allocs, countCell(m, func(m *Measurement) stats.Summary { return m.AllocsPerOp }))
+			bytes = append(bytes, countCell(m, bytesPerOp))
+			allocs = append(allocs, countCell(m, allocsPerOp))
 		}
 		writeCells(b, append(cells, strings.Join(bytes, " / "), strings.Join(allocs, " / ")))
 	}
 
 	mean := g.mean()
 	cells := append([]string{"**geometric mean**"}, make([]string, len(builds))...)
-	for _, other := range builds[1:] {
-		cell := none
-		if ratio, ok := mean.Ratios[other]; ok {
-			cell = fmt.Sprintf("**%.2f**", ratio)
+	for _, ratios := range []map[string]float64{mean.Ratios, mean.CPURatios} {
+		for _, other := range builds[1:] {
+			cell := none
+			if ratio, ok := ratios[other]; ok {
+				cell = fmt.Sprintf("**%.2f**", ratio)
+			}
+			cells = append(cells, cell)
 		}
-		cells = append(cells, cell)
 	}
 	writeCells(b, append(cells, "", ""))
 }
@@ -108,18 +114,18 @@ func timeCell(m *Measurement) string {
 	return fmt.Sprintf("%s ±%.0f%%", FormatNs(m.NsPerOp.Median), 100*m.NsPerOp.Spread())
 }
 
-func (row *Row) ratioCell(other string) string {
-	ratio, ok := row.Ratios[other]
+func (row *Row) ratioCell(other string, ratios map[string]float64, of quantity) string {
+	ratio, ok := ratios[other]
 	switch {
 	case !ok:
 		return none
-	case row.Builds[Ours].NsPerOp.Overlaps(row.Builds[other].NsPerOp):
+	case of(row.Builds[Ours]).Overlaps(of(row.Builds[other])):
 		return fmt.Sprintf("(%.2f)", ratio)
 	}
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-func countCell(m *Measurement, of func(*Measurement) stats.Summary) string {
+func countCell(m *Measurement, of quantity) string {
 	if m == nil {
 		return none
 	}

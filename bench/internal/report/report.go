@@ -67,20 +67,24 @@ type Row struct {
 	// Ratios are the other builds' medians of ns/op over ours: more than 1
 	// means that ours is faster.
 	Ratios map[string]float64 `json:"ratios"`
+	// CPURatios are the same of processor time, where it was reported.
+	CPURatios map[string]float64 `json:"cpu_ratios"`
 }
 
 // Measurement is what all runs of one benchmark in one build came to.
 type Measurement struct {
 	NsPerOp     stats.Summary `json:"ns_per_op"`
+	CPUNsPerOp  stats.Summary `json:"cpu_ns_per_op"`
 	BytesPerOp  stats.Summary `json:"bytes_per_op"`
 	AllocsPerOp stats.Summary `json:"allocs_per_op"`
 }
 
 // Mean is the geometric mean of a group of rows' ratios.
 type Mean struct {
-	Group  string             `json:"group"`
-	Procs  int                `json:"gomaxprocs"`
-	Ratios map[string]float64 `json:"ratios"`
+	Group     string             `json:"group"`
+	Procs     int                `json:"gomaxprocs"`
+	Ratios    map[string]float64 `json:"ratios"`
+	CPURatios map[string]float64 `json:"cpu_ratios"`
 }
 
 // Collector takes results as they come.
@@ -126,7 +130,8 @@ func (c *Collector) Finish(r *Report) {
 				row.Builds[build] = measure(results)
 			}
 		}
-		row.Ratios = row.ratios()
+		row.Ratios = row.ratios(clockTime)
+		row.CPURatios = row.ratios(cpuTime)
 	}
 	r.Means = nil
 	for _, group := range groups(r.Rows) {
@@ -135,28 +140,43 @@ func (c *Collector) Finish(r *Report) {
 }
 
 func measure(results []gobench.Result) *Measurement {
-	var ns, bytes, allocs []float64
+	var ns, cpu, bytes, allocs []float64
 	for _, result := range results {
 		ns = append(ns, result.NsPerOp)
+		cpu = append(cpu, result.CPUNsPerOp)
 		bytes = append(bytes, result.BytesPerOp)
 		allocs = append(allocs, result.AllocsPerOp)
 	}
 	return &Measurement{
 		NsPerOp:     stats.Summarize(ns),
+		CPUNsPerOp:  stats.Summarize(cpu),
 		BytesPerOp:  stats.Summarize(bytes),
 		AllocsPerOp: stats.Summarize(allocs),
 	}
 }
 
-func (row *Row) ratios() map[string]float64 {
+// quantity picks one of a measurement's figures.
+type quantity func(*Measurement) stats.Summary
+
+func clockTime(m *Measurement) stats.Summary   { return m.NsPerOp }
+func cpuTime(m *Measurement) stats.Summary     { return m.CPUNsPerOp }
+func bytesPerOp(m *Measurement) stats.Summary  { return m.BytesPerOp }
+func allocsPerOp(m *Measurement) stats.Summary { return m.AllocsPerOp }
+
+// ratios compares the medians of one quantity where both sides have it.
+func (row *Row) ratios(of quantity) map[string]float64 {
 	ratios := map[string]float64{}
 	ours := row.Builds[Ours]
 	if ours == nil {
 		return ratios
 	}
 	for _, other := range others {
-		if m := row.Builds[other]; m != nil && ours.NsPerOp.Median > 0 {
-			ratios[other] = stats.Ratio(m.NsPerOp.Median, ours.NsPerOp.Median)
+		m := row.Builds[other]
+		if m == nil {
+			continue
+		}
+		if ratio := stats.Ratio(of(m).Median, of(ours).Median); ratio > 0 {
+			ratios[other] = ratio
 		}
 	}
 	return ratios
@@ -194,19 +214,28 @@ func groups(rows []*Row) []group {
 }
 
 func (g group) mean() Mean {
-	mean := Mean{Group: g.title, Procs: g.procs, Ratios: map[string]float64{}}
+	return Mean{
+		Group:     g.title,
+		Procs:     g.procs,
+		Ratios:    g.means(func(row *Row) map[string]float64 { return row.Ratios }),
+		CPURatios: g.means(func(row *Row) map[string]float64 { return row.CPURatios }),
+	}
+}
+
+func (g group) means(of func(*Row) map[string]float64) map[string]float64 {
+	means := map[string]float64{}
 	for _, other := range others {
 		var ratios []float64
 		for _, row := range g.rows {
-			if ratio, ok := row.Ratios[other]; ok {
+			if ratio, ok := of(row)[other]; ok {
 				ratios = append(ratios, ratio)
 			}
 		}
 		if len(ratios) > 0 {
-			mean.Ratios[other] = stats.GeoMean(ratios)
+			means[other] = stats.GeoMean(ratios)
 		}
 	}
-	return mean
+	return means
 }
 
 // WriteJSON writes everything, each sample included.
