@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 
@@ -164,6 +165,15 @@ var requests = []struct{ id, raw string }{
 	{"lf", "GET / HTTP/1.1\nHost: h\n\n"},
 }
 
+// text prints the form that String gives. Where there is no host it is the
+// text of an error, and texts of errors are free.
+func text(c *report.Case, field string, req *fasthttp.Request) {
+	if len(req.Host()) == 0 {
+		field = "~" + field
+	}
+	c.Str(field, brief(req.String()))
+}
+
 func dumpRequest(c *report.Case, req *fasthttp.Request) {
 	c.Str("head", req.Header.String())
 	c.Val("length", req.Header.ContentLength())
@@ -176,10 +186,11 @@ func dumpRequest(c *report.Case, req *fasthttp.Request) {
 		c.Str("may-continue", "true")
 	}
 	if req.IsBodyStream() {
-		c.Str("stream", "true")
+		dumpStream(c, req)
+		return
 	}
 	dumpForm(c, req)
-	c.Bytes("body", req.Body())
+	c.Bytes("body", []byte(brief(string(req.Body()))))
 	c.Bytes("post-args", req.PostArgs().QueryString())
 	var trailers [][]byte
 	for t := range req.Header.Trailers() {
@@ -189,11 +200,24 @@ func dumpRequest(c *report.Case, req *fasthttp.Request) {
 	for _, k := range []string{"Foo", "Host", "Content-Length", "Transfer-Encoding"} {
 		c.List("peek-all "+k, req.Header.PeekAll(k))
 	}
-	c.Str("string", req.String())
+	text(c, "string", req)
 	var dst fasthttp.Request
 	req.CopyTo(&dst)
 	if s := dst.String(); s != req.String() {
 		c.Str("copy", s)
+	}
+}
+
+func dumpStream(c *report.Case, req *fasthttp.Request) {
+	body, err := io.ReadAll(req.BodyStream())
+	c.Bytes("streamed", []byte(brief(string(body))))
+	c.Err("streamed-err", err)
+	c.Err("stream-close", req.CloseBodyStream())
+	if err != nil {
+		return
+	}
+	for t := range req.Header.Trailers() {
+		c.List("trailer "+string(t), req.Header.PeekAll(string(t)))
 	}
 }
 
@@ -230,8 +254,8 @@ func runRequestReads() {
 				if err != nil {
 					return
 				}
-				c.Val("rest", src.Len()+br.Buffered())
 				dumpRequest(c, &req)
+				c.Val("rest", src.Len()+br.Buffered())
 			})
 		}
 		read("read", func(req *fasthttp.Request, br *bufio.Reader) error { return req.Read(br) })

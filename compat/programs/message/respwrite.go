@@ -175,7 +175,7 @@ func sequenceResponse(id string, ops []op, wire bool) {
 		c.Err("write-err", err)
 		if err == nil {
 			c.Err("flush-err", bw.Flush())
-			c.Str("wire", brief(maskDate(buf.String())))
+			c.Str("wire", brief(whole(maskDate(buf.String()))))
 			if !resp.IsBodyStream() {
 				var again bytes.Buffer
 				n, err := resp.WriteTo(&again)

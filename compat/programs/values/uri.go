@@ -75,6 +75,13 @@ func runURI() {
 				u := fasthttp.URI{DisablePathNormalizing: true}
 				parseURI(c, &u, x.host, x.uri)
 			})
+			report.Run("uri-as-is/"+id, func(c *report.Case) {
+				var u fasthttp.URI
+				if u.Parse([]byte(x.host), []byte(x.uri)) == nil {
+					u.DisablePathNormalizing = true
+					dumpURI(c, &u)
+				}
+			})
 		}
 	}
 	for i := range 256 {

@@ -28,7 +28,6 @@ var uriSequences = []struct {
 	{"plain-path", [][]string{{"Plain"}, {"Path", "/x/../y"}, {"Path", "a b"}, {"Path", "/é"}, {"Path", ""}, {"Path", "//"}, {"Path", "/a%20b"}, {"Path", "/a?b"}}},
 	{"parse-then-set", [][]string{{"Parse", "http://h/a/b?c#d"}, {"Path", "/new path"}, {"Host", "g"}, {"Scheme", "https"}}},
 	{"parse-twice", [][]string{{"Parse", "http://u:p@h/a/b?c=1#d"}, {"ArgPeek", "c"}, {"Parse", "/x"}, {"ArgPeek", "c"}}},
-	{"parse-fail-after", [][]string{{"Parse", "http://u:p@h/a/b?c=1#d"}, {"Parse", "http://a b/"}}},
 }
 
 func applyURI(u *fasthttp.URI, o []string) string {
