@@ -1,0 +1,166 @@
+package api
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	module      = "github.com/valyala/fasthttp"
+	promised    = "fasthttp-1.77.txt"
+	missingFile = "missing.txt"
+)
+
+var update = flag.Bool("update", false, "take what is there by now off "+missingFile)
+
+func TestExportedAPI(t *testing.T) {
+	want := readLines(t, promised)
+	have := exported(t, packageNames(want))
+	report(t, want, have)
+
+	// What the file held before decides what may be missing. Without a file
+	// everything may.
+	allowed := want
+	if _, err := os.Stat(missingFile); !*update || !errors.Is(err, fs.ErrNotExist) {
+		allowed = readLines(t, missingFile)
+	}
+	missing := slices.Sorted(maps.Keys(without(want, have)))
+	if *update {
+		writeLines(t, missingFile, slices.DeleteFunc(slices.Clone(missing), func(line string) bool {
+			return !allowed[line]
+		}))
+	}
+	for _, line := range missing {
+		if !allowed[line] {
+			t.Errorf("this was there before, or was never allowed to be missing: %s", line)
+		}
+	}
+	if *update {
+		return
+	}
+	for _, line := range slices.Sorted(maps.Keys(allowed)) {
+		switch {
+		case !want[line]:
+			t.Errorf("%s is not in %s: take it off %s", line, promised, missingFile)
+		case have[line]:
+			t.Errorf("this is there now: %s\nrun go generate ./api", line)
+		}
+	}
+}
+
+type set map[string]bool
+
+// without returns a without the elements of b.
+func without(a, b set) set {
+	rest := maps.Clone(a)
+	maps.DeleteFunc(rest, func(line string, _ bool) bool { return b[line] })
+	return rest
+}
+
+// packageNames returns the packages that the lines are about.
+func packageNames(lines set) []string {
+	names := set{}
+	for line := range lines {
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "pkg "), ",")
+		names[name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// exported returns the lines of those packages that are there. A package lies
+// in a folder of its name, the root package in the folder of the module.
+func exported(t *testing.T, packages []string) set {
+	t.Helper()
+	var paths []string
+	for _, name := range packages {
+		if name == "fasthttp" {
+			paths = append(paths, module)
+		} else if sources, _ := filepath.Glob("../" + name + "/*.go"); len(sources) > 0 {
+			paths = append(paths, module+"/"+name)
+		}
+	}
+	l, err := newLister(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := set{}
+	for _, path := range paths {
+		list, err := l.list(path)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, line := range list {
+			lines[line] = true
+		}
+	}
+	return lines
+}
+
+// report logs how much of each area is there, and says nothing of the areas
+// that are complete.
+func report(t *testing.T, want, have set) {
+	t.Helper()
+	there, total := map[string]int{}, map[string]int{}
+	sum := 0
+	for line := range want {
+		a := area(line)
+		total[a]++
+		if have[line] {
+			there[a]++
+			sum++
+		}
+	}
+	var b strings.Builder
+	for _, a := range slices.Sorted(maps.Keys(total)) {
+		if there[a] < total[a] {
+			fmt.Fprintf(&b, "%4d of %4d  %s\n", there[a], total[a], a)
+		}
+	}
+	t.Logf("%d of %d lines are there, and %d more that nobody asked for\n%s",
+		sum, len(want), len(without(have, want)), b.String())
+}
+
+// area names the package and the type that a line is about, or its kind.
+func area(line string) string {
+	pkg, feature, _ := strings.Cut(strings.TrimPrefix(line, "pkg "), ", ")
+	words := strings.Fields(feature)
+	switch words[0] {
+	case "type":
+		return pkg + "." + strings.TrimSuffix(words[1], ",")
+	case "method":
+		return pkg + "." + strings.Trim(words[1], "(*)")
+	}
+	return pkg + " " + words[0] + "s"
+}
+
+func readLines(t *testing.T, name string) set {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := set{}
+	for line := range strings.Lines(string(content)) {
+		lines[strings.TrimRight(line, "\r\n")] = true
+	}
+	return lines
+}
+
+func writeLines(t *testing.T, name string, lines []string) {
+	t.Helper()
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
