@@ -71,13 +71,14 @@ func (b *body) buffer(n int) *bufpool.Buffer {
 
 func (b *body) set(p []byte) {
 	_ = b.closeStream()
-	b.raw = nil
+	b.raw, b.broken = nil, nil
 	buf := b.buffer(len(p))
 	buf.B = append(buf.B[:0], p...)
 }
 
 func (b *body) append(p []byte) {
 	_ = b.closeStream()
+	b.broken = nil
 	buf := b.buffer(len(p))
 	buf.B = append(buf.B, p...)
 }
@@ -123,14 +124,13 @@ func (b *body) release(size int) {
 
 // swap exchanges the buffered bytes for p.
 func (b *body) swap(p []byte) []byte {
-	if b.stream != nil {
-		_ = b.load()
-	}
+	_ = b.load()
+	b.broken = nil
+	old := b.bytes()
 	b.raw = nil
 	if b.buf == nil {
 		b.buf = new(bufpool.Buffer)
 	}
-	old := b.buf.B
 	b.buf.B = p
 	return old
 }
@@ -155,10 +155,9 @@ func (b *body) load() error {
 	stream := b.stream
 	buf := b.buffer(max(b.size, 0))
 	buf.B = buf.B[:0]
-	_, err := copyStream((*bodyWriter)(b), stream)
+	_, b.broken = copyStream((*bodyWriter)(b), stream)
 	_ = b.closeStream()
-	b.broken = err
-	return err
+	return b.broken
 }
 
 // bodyWriter appends to a body.
@@ -239,11 +238,26 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 	if n < int64(b.size) {
 		return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, n, b.size, io.ErrUnexpectedEOF)
 	}
+	return expectEnd(b.stream)
+}
+
+// maxEmptyReads is how often a stream may return neither bytes nor an error.
+const maxEmptyReads = 100
+
+// expectEnd reads the io.EOF that must come next.
+func expectEnd(r io.Reader) error {
 	var more [1]byte
-	if k, _ := b.stream.Read(more[:]); k > 0 {
-		return errLongStream
+	for range maxEmptyReads {
+		switch n, err := r.Read(more[:]); {
+		case n > 0:
+			return errLongStream
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
 	}
-	return nil
+	return io.ErrNoProgress
 }
 
 // endStream closes the stream, and turns a panic of it into an error.

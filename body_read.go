@@ -14,6 +14,8 @@ type receiver struct {
 	decoder http1.Body
 	limit   int64 // of the content in bytes; 0 for none
 	got     int64
+	// bodyOnly says that the trailer section is left to the caller
+	bodyOnly bool
 }
 
 func (r *receiver) start(f http1.Framing, limit int) error {
@@ -47,7 +49,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 		buf := dst.buffer(len(content))
 		buf.B = append(buf.B, content...)
 	}
-	if r.decoder.Kind() != http1.Chunks {
+	if r.decoder.Kind() != http1.Chunks || r.bodyOnly {
 		return n, true, nil
 	}
 	used, err := h.feedTrailers(b[n:])
@@ -62,9 +64,24 @@ func brokenChunk(err error) error {
 	return ErrBrokenChunk{err}
 }
 
-// readBody reads the content of a message from in into dst.
+// readBody reads the content of a message from in into dst, and the trailer
+// section behind a chunked body into h.
 func readBody(in source, f http1.Framing, limit int, dst *body, h *header) error {
 	var r receiver
+	return r.read(in, f, limit, dst, h)
+}
+
+// readBodyOnly is readBody that leaves the trailer section behind a chunked
+// body to be read with ReadTrailer.
+func readBodyOnly(in source, f http1.Framing, limit int, dst *body, h *header) error {
+	r := receiver{bodyOnly: true}
+	return r.read(in, f, limit, dst, h)
+}
+
+// bodyReader is either of them.
+type bodyReader func(in source, f http1.Framing, limit int, dst *body, h *header) error
+
+func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *header) error {
 	if err := r.start(f, limit); err != nil {
 		return err
 	}
@@ -123,13 +140,13 @@ func (s *bodyStream) Read(p []byte) (int, error) {
 			s.readTrailers()
 			continue
 		}
+		if len(p) == 0 {
+			return 0, nil
+		}
 		b := s.in.peek()
 		if len(b) == 0 {
 			s.wait()
 			continue
-		}
-		if len(p) == 0 {
-			return 0, nil
 		}
 		n, err := s.take(p, b)
 		if err != nil {

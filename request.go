@@ -127,9 +127,22 @@ func (req *Request) SetURI(newURI *URI) {
 // the URI was asked for or changed, it is that of the URI.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
-		req.SetRequestURIBytes(req.uri.RequestURI())
+		req.settleTarget()
 	}
 	return req.Header.RequestURI()
+}
+
+// settleTarget takes the target over from the URI.
+func (req *Request) settleTarget() {
+	target := req.uri.RequestURI()
+	if req.Header.IsConnect() {
+		// it is an authority (RFC 9112 section 3.2.3), which is no URI
+		if http1.CheckTarget(req.Header.Method(), req.Header.RequestURI()) == nil {
+			return
+		}
+		target = req.uri.Host()
+	}
+	req.Header.SetRequestURIBytes(target)
 }
 
 // SetRequestURI sets the target of the request: a path with a query, or an
@@ -272,15 +285,18 @@ func (req *Request) bodyRead(err error) error {
 		req.Reset()
 		return err
 	}
-	if req.Header.contentLength == -2 && !req.Header.ignoresBody() {
-		req.Header.contentLength = 0
+	h := &req.Header
+	switch {
+	case h.contentLength == -2 && !h.ignoresBody(),
+		h.contentLength == -1 && req.body.stream == nil && len(req.bodyBytes()) == 0:
+		h.SetContentLength(0)
 	}
 	return nil
 }
 
 // ContinueReadBodyStream is ContinueReadBody that leaves the body on r, to be
-// read through BodyStream. maxBodySize limits the bodies whose length is
-// known.
+// read through BodyStream. maxBodySize is ignored, as preParseMultipartForm
+// is: who reads the stream says how much that is.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -290,10 +306,6 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	if f.Kind == http1.NoBody {
 		return req.bodyRead(nil)
 	}
-	if f.Kind == http1.Length && maxBodySize > 0 && f.Length > int64(maxBodySize) {
-		req.Reset()
-		return ErrBodyTooLarge
-	}
 	req.stream.start(bufferedSource{r}, f, &req.Header.header)
 	req.body.setStream(&req.stream, req.Header.contentLength, requestPool, req.KeepBodyBuffer)
 	return nil
@@ -301,7 +313,8 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 
 // ReadBody reads a body of contentLength bytes from r: -1 stands for a chunked
 // one, less for none. maxBodySize limits it where it is positive: the error is
-// ErrBodyTooLarge then.
+// ErrBodyTooLarge then. The trailer section behind a chunked body is left on
+// r: Header.ReadTrailer reads it.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) error {
 	req.ResetBody()
 	f := http1.Framing{Kind: http1.Length, Length: int64(contentLength)}
@@ -311,17 +324,18 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 	case contentLength < 0:
 		return nil
 	}
-	if err := readBody(bufferedSource{r}, f, maxBodySize, &req.body, &req.Header.header); err != nil {
+	if err := readBodyOnly(bufferedSource{r}, f, maxBodySize, &req.body, &req.Header.header); err != nil {
 		return req.bodyRead(err)
 	}
 	if contentLength >= 0 {
 		req.Header.SetContentLength(len(req.body.bytes()))
 	}
-	return nil
+	return req.bodyRead(nil)
 }
 
 // errNoHost says that a request cannot be sent, since it is not known where to.
-var errNoHost = errors.New("fasthttp: missing required Host header in request")
+// String returns its text, which is an old one.
+var errNoHost = errors.New("missing required host header in request")
 
 // settle makes the header that of the message as it will be written: host and
 // target from the URI where that was used, the length from the body.
@@ -336,19 +350,32 @@ func (req *Request) settle() error {
 		h.SetContentLength(max(req.body.size, -1))
 		return nil
 	}
-	size := len(req.bodyBytes())
-	if size == 0 && req.argsParsed && req.args.Len() > 0 {
-		req.body.set(req.args.QueryString())
-		size = len(req.body.bytes())
+	if req.body.broken != nil {
+		return req.body.broken
 	}
-	if size > 0 || !h.ignoresBody() {
-		h.SetContentLength(size)
-	} else {
+	switch size := len(req.content()); {
+	case size == 0 && h.ignoresBody():
 		h.contentLength = 0
 		h.state &^= hasLength
 		h.setCoding(false)
+	case h.trailers.Len() > 0:
+		h.SetContentLength(-1)
+		if size > 0 && h.ContentType() == nil && !h.is(noDefaultType) {
+			h.SetContentTypeBytes(strOctetStream)
+		}
+	default:
+		h.SetContentLength(size)
 	}
 	return nil
+}
+
+// content returns what is sent as the body where it is no stream.
+func (req *Request) content() []byte {
+	content := req.bodyBytes()
+	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
+		return req.args.QueryString()
+	}
+	return content
 }
 
 func (req *Request) settleURI() error {
@@ -363,7 +390,7 @@ func (req *Request) settleURI() error {
 	if !req.UseHostHeader || len(req.Header.Host()) == 0 {
 		req.Header.SetHostBytes(host)
 	}
-	req.Header.SetRequestURIBytes(uri.RequestURI())
+	req.settleTarget()
 	if user := uri.Username(); len(user) > 0 && req.Header.list.FindID(field.Authorization, 0) < 0 {
 		plain := append(append(append([]byte(nil), user...), ':'), uri.Password()...)
 		req.Header.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), plain))
@@ -385,15 +412,28 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
-	return writeBody(w, &req.body, &req.Header.header)
+	if req.body.stream != nil {
+		return writeStream(w, &req.body, &req.Header.header)
+	}
+	return writeContent(w, req.content(), &req.Header.header)
 }
 
-// writeBody writes the content as the header, which was written before, says.
-func writeBody(w flushWriter, b *body, h *header) error {
-	if b.stream == nil {
-		_, err := w.Write(b.bytes())
+// writeContent writes content as h, which was written before, says.
+func writeContent(w flushWriter, content []byte, h *header) error {
+	if h.contentLength >= 0 {
+		_, err := w.Write(content)
 		return err
 	}
+	// in one chunk, since trailers follow
+	out := chunkWriter{w: w}
+	if err := out.write(content); err != nil {
+		return err
+	}
+	return writeLastChunk(w, h)
+}
+
+// writeStream is writeContent for the stream of b.
+func writeStream(w flushWriter, b *body, h *header) error {
 	if b.size >= 0 {
 		return b.writeFixed(w)
 	}
@@ -401,6 +441,14 @@ func writeBody(w flushWriter, b *body, h *header) error {
 		return err
 	}
 	return writeLastChunk(w, h)
+}
+
+// writeBody writes the content of b as h, which was written before, says.
+func writeBody(w flushWriter, b *body, h *header) error {
+	if b.stream != nil {
+		return writeStream(w, b, h)
+	}
+	return writeContent(w, b.bytes(), h)
 }
 
 // WriteTo writes the request to w.

@@ -9,7 +9,7 @@ import (
 // Body returns the body. A body stream is read to its end first; where that
 // fails the result is nil: use BodyStream or BodyWriteTo where errors matter.
 func (req *Request) Body() []byte {
-	if req.body.stream != nil && req.body.load() != nil {
+	if req.body.load() != nil {
 		return nil
 	}
 	return req.bodyBytes()

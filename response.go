@@ -127,13 +127,18 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	if resp.SkipBody {
 		return nil
 	}
-	return resp.ReadBody(r, maxBodySize)
+	return resp.readContent(r, maxBodySize, readBody)
 }
 
 // ReadBody reads the body of a response whose header was read from r.
 // maxBodySize limits it where it is positive: the error is ErrBodyTooLarge
-// then. With StreamBody it is left on r.
+// then. With StreamBody it is left on r. The trailer section behind a chunked
+// body that is no stream is left there, too: Header.ReadTrailer reads it.
 func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) error {
+	return resp.readContent(r, maxBodySize, readBodyOnly)
+}
+
+func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyReader) error {
 	f, err := resp.framing()
 	if err != nil {
 		return err
@@ -144,7 +149,7 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) error {
 		resp.body.setStream(&resp.stream, resp.Header.contentLength, responsePool, resp.KeepBodyBuffer)
 		return nil
 	}
-	if err := readBody(bufferedSource{r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {
+	if err := read(bufferedSource{r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {
 		return err
 	}
 	if f.Kind == http1.UntilClose {
@@ -212,19 +217,7 @@ func (resp *Response) write(w flushWriter) error {
 			return err
 		}
 	}
-	if resp.body.stream == nil && resp.Header.contentLength < 0 {
-		return resp.writeBuffered(w)
-	}
 	return writeBody(w, &resp.body, &resp.Header.header)
-}
-
-// writeBuffered writes a buffered body as one chunk, since trailers follow.
-func (resp *Response) writeBuffered(w flushWriter) error {
-	out := chunkWriter{w: w}
-	if err := out.write(resp.body.bytes()); err != nil {
-		return err
-	}
-	return writeLastChunk(w, &resp.Header.header)
 }
 
 // WriteTo writes the response to w.
