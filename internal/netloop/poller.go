@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -32,6 +33,10 @@ type Loop struct {
 	set   pollSet
 	guard pollSet
 	wheel wheel
+
+	// left counts the events that were fetched and not begun, so that nobody
+	// looks through the pollers for none
+	left atomic.Int32
 
 	mu       sync.Mutex
 	waiting  bool // the waiting seat is taken
@@ -189,11 +194,13 @@ func (l *Loop) send(to seat) {
 func (p *Poller) run(at seat) {
 	defer p.l.running.Done()
 	for at != noSeat {
-		if at == waitingSeat {
-			p.stealAll()
-			at = p.wait()
-		} else {
+		switch {
+		case at == guardSeat:
 			at = p.watch()
+		case p.help():
+			at = p.sit()
+		default:
+			at = p.wait()
 		}
 	}
 }
@@ -337,6 +344,7 @@ func (p *Poller) fetch() int {
 		return -1
 	}
 	p.next, p.n = 0, n
+	p.l.left.Add(int32(n))
 	return n
 }
 
@@ -349,6 +357,7 @@ func (p *Poller) take() (ev syscall.EpollEvent, ok bool) {
 	}
 	ev = p.events[p.next]
 	p.next++
+	p.l.left.Add(-1)
 	return ev, true
 }
 
@@ -365,25 +374,37 @@ func (p *Poller) serveBatch(from *Poller) {
 	}
 }
 
-// stealAll serves what other pollers have fetched and not begun, since they
-// may be in a handler that blocks.
-func (p *Poller) stealAll() {
+// help serves what other pollers have fetched and not begun, since they may be
+// in a handler that blocks. As its own handlers may, it first gives the
+// waiting seat on, to somebody who helps in turn. It tells whether there was
+// anything to do.
+func (p *Poller) help() bool {
 	l := p.l
-	for {
-		var from *Poller
+	helped := false
+	for l.left.Load() > 0 {
 		l.mu.Lock()
-		for _, q := range l.pollers {
-			if q != p && q.left() {
-				from = q
-				break
-			}
+		from := l.behind(p)
+		if from != nil && !helped {
+			helped = true
+			l.send(waitingSeat)
 		}
 		l.mu.Unlock()
 		if from == nil {
-			return
+			break
 		}
 		p.serveBatch(from)
 	}
+	return helped
+}
+
+// behind returns a poller other than p that has events left. mu is held.
+func (l *Loop) behind(p *Poller) *Poller {
+	for _, q := range l.pollers {
+		if q != p && q.left() {
+			return q
+		}
+	}
+	return nil
 }
 
 func (p *Poller) left() bool {

@@ -1,0 +1,416 @@
+//go:build linux
+
+package netloop
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// echo is a connection that sends back what it gets. A message that begins
+// with 'b' blocks the handler until free is closed.
+type echo struct {
+	Conn
+	t       *testing.T
+	free    chan struct{}
+	blocked *atomic.Int32
+	served  *atomic.Int64
+	out     []byte
+	expired chan struct{}
+}
+
+func (c *echo) Serve(p *Poller) bool {
+	for {
+		for len(c.out) > 0 {
+			n, err := c.Write(c.out)
+			c.out = c.out[n:]
+			if err == ErrAgain {
+				return true
+			}
+			if err != nil {
+				c.Close(false)
+				return false
+			}
+		}
+		var buf [4096]byte
+		n, err := c.Read(buf[:])
+		if err == ErrAgain {
+			return true
+		}
+		if err != nil {
+			c.Close(false)
+			return false
+		}
+		if buf[0] == 'b' {
+			c.blocked.Add(1)
+			<-c.free
+		}
+		c.served.Add(1)
+		c.out = append(c.out, buf[:n]...)
+	}
+}
+
+func (c *echo) Expire() bool {
+	close(c.expired)
+	c.Close(false)
+	return false
+}
+
+// pair returns the two ends of a stream: a file of the test, and a nonblocking
+// descriptor for a loop.
+func pair(t *testing.T) (net.Conn, int) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fds[0]), "peer")
+	defer f.Close()
+	nc, err := net.FileConn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	return nc, fds[1]
+}
+
+type world struct {
+	t       *testing.T
+	g       *Group
+	free    chan struct{}
+	blocked atomic.Int32
+	served  atomic.Int64
+}
+
+func newWorld(t *testing.T, loops int) *world {
+	t.Helper()
+	g, err := NewGroup(loops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, g: g, free: make(chan struct{})}
+}
+
+func (w *world) connect() (net.Conn, *echo) {
+	w.t.Helper()
+	nc, fd := pair(w.t)
+	c := &echo{t: w.t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
+	c.Init(fd, c)
+	if err := w.g.Add(&c.Conn); err != nil {
+		w.t.Fatal(err)
+	}
+	return nc, c
+}
+
+func (w *world) ask(nc net.Conn, text string) {
+	w.t.Helper()
+	if _, err := nc.Write([]byte(text)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.expect(nc, text)
+}
+
+func (w *world) expect(nc net.Conn, text string) {
+	w.t.Helper()
+	got := make([]byte, len(text))
+	if _, err := io.ReadFull(nc, got); err != nil || string(got) != text {
+		w.t.Fatalf("got %q, %v, want %q", got, err, text)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+		runtime.Gosched()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestConnectionsAreServed(t *testing.T) {
+	before := runtime.NumGoroutine()
+	w := newWorld(t, 2)
+	var all []net.Conn
+	for range 50 {
+		nc, _ := w.connect()
+		all = append(all, nc)
+	}
+	for range 5 {
+		for _, nc := range all {
+			w.ask(nc, "hello")
+		}
+	}
+	if n := w.served.Load(); n != 250 {
+		t.Errorf("served %d messages, want 250", n)
+	}
+	var wg sync.WaitGroup
+	for _, nc := range all {
+		wg.Go(func() {
+			for range 50 {
+				w.ask(nc, "in parallel")
+			}
+		})
+	}
+	wg.Wait()
+	for _, nc := range all {
+		_ = nc.Close()
+	}
+	w.g.Close()
+	eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	var blocking []net.Conn
+	other, _ := w.connect()
+	for n := int32(1); n <= 20; n++ {
+		nc, c := w.connect()
+		blocking = append(blocking, nc)
+		if _, err := nc.Write([]byte("block")); err != nil {
+			t.Fatal(err)
+		}
+		_ = c
+		eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == n })
+		w.ask(other, "still here")
+	}
+	close(w.free)
+	for _, nc := range blocking {
+		w.expect(nc, "block")
+		_ = nc.Close()
+	}
+	_ = other.Close()
+}
+
+// Events that were fetched in one batch with that of a handler which blocks
+// must be served by somebody else.
+func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	var all []net.Conn
+	for range 40 {
+		nc, _ := w.connect()
+		all = append(all, nc)
+	}
+	// hold the loop, so that what comes next is one batch
+	if _, err := all[0].Write([]byte("b")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first handler blocks", func() bool { return w.blocked.Load() == 1 })
+	for i, nc := range all[1:] {
+		text := "x"
+		if i%2 == 0 {
+			text = "b"
+		}
+		if _, err := nc.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all others were begun", func() bool { return w.blocked.Load() == 21 && w.served.Load() >= 19 })
+	close(w.free)
+	for i, nc := range all {
+		text := "x"
+		if i%2 == 1 || i == 0 {
+			text = "b"
+		}
+		w.expect(nc, text)
+	}
+}
+
+func TestOutputThatDoesNotFitIsWrittenLater(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	nc, _ := w.connect()
+	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	go func() { _, _ = nc.Write(big) }()
+	got := make([]byte, len(big))
+	if _, err := io.ReadFull(nc, got); err != nil || !bytes.Equal(got, big) {
+		t.Fatalf("the echo differs: %v", err)
+	}
+}
+
+func TestDeadlinesExpire(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	nc, c := w.connect()
+	w.ask(nc, "x")
+	c.SetDeadline(30 * time.Millisecond)
+	<-c.expired
+	if _, err := nc.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the connection lives on: %v", err)
+	}
+}
+
+func TestDeadlinesMove(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	_, late := w.connect()
+	late.SetDeadline(time.Hour)
+	late.SetDeadline(50 * time.Millisecond) // sooner than the wheel had planned
+	_, never := w.connect()
+	never.SetDeadline(20 * time.Millisecond)
+	never.SetDeadline(0)
+	_, far := w.connect()
+	far.SetDeadline(20 * time.Millisecond)
+	far.SetDeadline(time.Hour)
+	<-late.expired
+	select {
+	case <-never.expired:
+		t.Error("a deadline that was taken away has passed")
+	case <-far.expired:
+		t.Error("a deadline that was moved away has passed")
+	default:
+	}
+}
+
+func TestDeadlinesBeyondTheWheel(t *testing.T) {
+	var w wheel
+	w.start()
+	defer w.stop()
+	c := &Conn{}
+	at := w.last + 3*wheelSize
+	c.deadline.Store(at)
+	w.mu.Lock()
+	w.insert(c, at)
+	rounds := 0
+	for i := 0; i < 4*wheelSize && c.planned.Load() != 0; i++ {
+		before := c.planned.Load()
+		w.last++
+		if due := w.look(w.last, nil); len(due) > 0 && w.last != at {
+			t.Errorf("due at tick %d, want %d", w.last, at)
+		}
+		if c.planned.Load() != before {
+			rounds++
+		}
+	}
+	w.mu.Unlock()
+	if c.planned.Load() != 0 || w.last != at || rounds < 4 {
+		t.Errorf("ended at tick %d after %d rounds, want %d", w.last, rounds, at)
+	}
+}
+
+// waiter works with streams.
+type waiter struct {
+	Conn
+	work func(d *Detached)
+	done chan struct{}
+}
+
+func (c *waiter) Serve(*Poller) bool {
+	d := c.Detach()
+	c.work(d)
+	d.Attach()
+	c.Close(false)
+	close(c.done)
+	return false
+}
+
+func (c *waiter) Expire() bool { return true }
+
+func detached(t *testing.T, work func(d *Detached)) (net.Conn, chan struct{}) {
+	t.Helper()
+	w := newWorld(t, 1)
+	t.Cleanup(w.g.Close)
+	nc, fd := pair(t)
+	c := &waiter{work: work, done: make(chan struct{})}
+	c.Init(fd, c)
+	if err := w.g.Add(&c.Conn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Write([]byte("!")); err != nil {
+		t.Fatal(err)
+	}
+	return nc, c.done
+}
+
+func TestDetachedConnectionsWait(t *testing.T) {
+	big := bytes.Repeat([]byte("x"), 4<<20)
+	nc, done := detached(t, func(d *Detached) {
+		got := make([]byte, 1+len("question"))
+		if _, err := io.ReadFull(d, got); err != nil || string(got) != "!question" {
+			t.Errorf("read %q, %v", got, err)
+		}
+		if n, err := d.Write(big); n != len(big) || err != nil {
+			t.Errorf("wrote %d, %v", n, err)
+		}
+	})
+	for _, c := range "question" {
+		if _, err := nc.Write([]byte{byte(c)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := io.ReadAll(nc)
+	if err != nil || !bytes.Equal(got, big) {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+	<-done
+}
+
+func TestDetachedConnectionsHaveDeadlines(t *testing.T) {
+	_, done := detached(t, func(d *Detached) {
+		buf := make([]byte, 16)
+		_, _ = d.Read(buf)
+		_ = d.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		if _, err := d.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("read: %v", err)
+		}
+		if _, err := d.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("read again: %v", err)
+		}
+		_ = d.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+		if _, err := d.Write(make([]byte, 8<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("write: %v", err)
+		}
+		_ = d.SetReadDeadline(time.Now().Add(-time.Second))
+		if _, err := d.Read(buf); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("read after a past deadline: %v", err)
+		}
+		_ = d.SetReadDeadline(time.Time{})
+	})
+	<-done
+}
+
+func TestDetachedConnectionsAreShutDownFromAnywhere(t *testing.T) {
+	reads := make(chan *Detached, 1)
+	nc, done := detached(t, func(d *Detached) {
+		buf := make([]byte, 16)
+		_, _ = d.Read(buf)
+		reads <- d
+		if _, err := d.Read(buf); err == nil {
+			t.Error("the read has come back without an error")
+		}
+	})
+	(<-reads).Shutdown()
+	<-done
+	if _, err := nc.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the peer sees %v", err)
+	}
+}
+
+func TestGoneIsKnown(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	nc, c := w.connect()
+	if _, err := nc.Write([]byte("b")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == 1 })
+	if c.Gone() {
+		t.Error("gone too early")
+	}
+	_ = nc.Close()
+	eventually(t, "the connection is known to be gone", c.Gone)
+	close(w.free)
+}
