@@ -56,10 +56,10 @@ func (c *Cookie) parseAttribute(piece []byte) error {
 		c.SetDomainBytes(text)
 	case ascii.EqualFoldString(name, "path"):
 		// a path is taken as it is: neither decoded nor made normal
-		c.path = setCookieText(c.path, text)
-		if !isCookiePath(c.path) {
+		if !isCookiePath(text) {
 			return ErrInvalidCookieValue
 		}
+		c.path = setCookieText(c.path, text)
 	case ascii.EqualFoldString(name, "httponly"):
 		c.httpOnly = true
 	case ascii.EqualFoldString(name, "secure"):
@@ -102,10 +102,11 @@ func (c *Cookie) parseSameSite(text []byte) {
 }
 
 // isCookiePath tells whether all of b is visible ASCII or space: what RFC 6265
-// section 4.1.1 lets stand in a path.
+// section 4.1.1 lets stand in a path. Line breaks, which nothing that was received
+// holds, become spaces as they do elsewhere.
 func isCookiePath(b []byte) bool {
 	for _, c := range b {
-		if c < 0x20 || c > 0x7e {
+		if (c < 0x20 || c > 0x7e) && c != '\r' && c != '\n' {
 			return false
 		}
 	}

@@ -51,7 +51,7 @@ func TestCookieIsParsed(t *testing.T) {
 		{`a=b; expires="Tue, 10-Nov-2009 23:00:00 GMT"`, "a=b; expires=Tue, 10 Nov 2009 23:00:00 GMT"},
 		{"a=b; expires=Tue, 10 Nov 2009 23:00:00 GMT; max-age=7", "a=b; max-age=7"},
 		{"a=b; expires=foo", "a=b"},
-		{"a\r\n=b\r\nX: y; domain=x\ny", "a  =b  X: y; domain=x y"},
+		{"a\r\n=b\r\nX: y; domain=x\ny; path=/\r\nz", "a  =b  X: y; domain=x y; path=/  z"},
 		{"a=\x00\x01\x7f\ty", "a=   \ty"},
 	} {
 		var c Cookie
@@ -78,6 +78,7 @@ func TestCookieRefusesInvalidValues(t *testing.T) {
 		"a=b; path=/ä":         ErrInvalidCookieValue,
 		"a=b; path=/\xff":      ErrInvalidCookieValue,
 		"a=b; path=/a\tb":      ErrInvalidCookieValue,
+		"a=b; path=/\x00":      ErrInvalidCookieValue,
 		"a=b; secure; path=/é": ErrInvalidCookieValue,
 	} {
 		var c Cookie
