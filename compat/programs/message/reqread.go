@@ -174,7 +174,8 @@ func text(c *report.Case, field string, req *fasthttp.Request) {
 	c.Str(field, brief(req.String()))
 }
 
-func dumpRequest(c *report.Case, req *fasthttp.Request) {
+// dumpRequest tells whether the body could be read.
+func dumpRequest(c *report.Case, req *fasthttp.Request) bool {
 	c.Str("head", req.Header.String())
 	c.Val("length", req.Header.ContentLength())
 	c.Val("close", req.ConnectionClose())
@@ -186,8 +187,7 @@ func dumpRequest(c *report.Case, req *fasthttp.Request) {
 		c.Str("may-continue", "true")
 	}
 	if req.IsBodyStream() {
-		dumpStream(c, req)
-		return
+		return dumpStream(c, req)
 	}
 	dumpForm(c, req)
 	c.Bytes("body", []byte(brief(string(req.Body()))))
@@ -206,19 +206,21 @@ func dumpRequest(c *report.Case, req *fasthttp.Request) {
 	if s := dst.String(); s != req.String() {
 		c.Str("copy", s)
 	}
+	return true
 }
 
-func dumpStream(c *report.Case, req *fasthttp.Request) {
+func dumpStream(c *report.Case, req *fasthttp.Request) bool {
 	body, err := io.ReadAll(req.BodyStream())
 	c.Bytes("streamed", []byte(brief(string(body))))
 	c.Err("streamed-err", err)
 	c.Err("stream-close", req.CloseBodyStream())
 	if err != nil {
-		return
+		return false
 	}
 	for t := range req.Header.Trailers() {
 		c.List("trailer "+string(t), req.Header.PeekAll(string(t)))
 	}
+	return true
 }
 
 func dumpForm(c *report.Case, req *fasthttp.Request) {
@@ -254,8 +256,9 @@ func runRequestReads() {
 				if err != nil {
 					return
 				}
-				dumpRequest(c, &req)
-				c.Val("rest", src.Len()+br.Buffered())
+				if dumpRequest(c, &req) {
+					c.Val("rest", src.Len()+br.Buffered())
+				}
 			})
 		}
 		read("read", func(req *fasthttp.Request, br *bufio.Reader) error { return req.Read(br) })
