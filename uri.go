@@ -43,8 +43,8 @@ type URI struct {
 	block []byte
 	parts [numURIParts]uriSpan
 	args  Args
-	// what FullURI or RequestURI returned last
-	out []byte
+	// what FullURI and RequestURI returned last
+	full, target []byte
 }
 
 type uriPart uint8
@@ -95,8 +95,8 @@ func ReleaseURI(u *URI) {
 func (u *URI) Reset() {
 	u.DisablePathNormalizing = false
 	u.clear()
-	if cap(u.block)+cap(u.out) > maxKeptURI {
-		u.block, u.out = nil, nil
+	if cap(u.block)+cap(u.full)+cap(u.target) > maxKeptURI {
+		u.block, u.full, u.target = nil, nil, nil
 	}
 	if cap(u.args.list.Block)+cap(u.args.query) > maxKeptArgsBytes || cap(u.args.list.Entries) > maxKeptArgsEntries {
 		u.args.list, u.args.query = field.List{}, nil
@@ -148,9 +148,9 @@ func (u *URI) set(p uriPart, text []byte) {
 // tidyURIFrom is the size under which a block is not worth tidying.
 const tidyURIFrom = 4 << 10
 
-// tidy takes text that is no part any more out of the block once that is most
-// of it, so that a URI may be changed over and over. The memory of out, whose
-// text lives no longer than a part's, takes turns with that of the block.
+// tidy moves the text of all parts to a new block once most of the old one is
+// no part any more, so that a URI may be changed over and over. The old block is
+// left as it is: slices of it may be in use.
 func (u *URI) tidy() {
 	if len(u.block) < tidyURIFrom {
 		return
@@ -162,13 +162,11 @@ func (u *URI) tidy() {
 	if used > len(u.block)/4 {
 		return
 	}
-	block := u.out[:0]
+	old := u.block
+	u.block = make([]byte, 0, max(tidyURIFrom, 2*used))
 	for p, s := range u.parts {
-		start := len(block)
-		block = append(block, u.block[s.start:s.end]...)
-		u.parts[p] = uriSpan{start, len(block)}
+		u.parts[p] = u.store(old[s.start:s.end])
 	}
-	u.block, u.out = block, u.block[:0]
 }
 
 // Scheme returns the scheme in lower case, "http" by default.

@@ -166,6 +166,19 @@ func TestURIQueryIsWrittenAsItCameUntilItIsChanged(t *testing.T) {
 	}
 }
 
+func TestURISlicesOutliveSettersOfOtherParts(t *testing.T) {
+	u := mustParseURI(t, "http://host/path?query#hash")
+	full, target, host, path := u.FullURI(), u.RequestURI(), u.Host(), u.Path()
+	for range 1000 {
+		u.SetQueryString("another")
+		u.SetHash("another")
+		u.SetScheme("https")
+	}
+	if string(full) != "http://host/path?query#hash" || string(target) != "/path?query" || string(host) != "host" || string(path) != "/path" {
+		t.Errorf("%q, %q, %q, %q", full, target, host, path)
+	}
+}
+
 func TestURICopies(t *testing.T) {
 	u := mustParseURI(t, "https://u:p@h/a//b?q=1#f")
 	u.DisablePathNormalizing = true
@@ -217,7 +230,7 @@ func TestURIChangedOverAndOverDoesNotGrow(t *testing.T) {
 			_ = u.FullURI()
 		}
 	}
-	if n := cap(u.block) + cap(u.out); n > 32<<10 {
+	if n := cap(u.block) + cap(u.full); n > 32<<10 {
 		t.Errorf("the blocks have grown to %d bytes", n)
 	}
 	if got := u.String(); got != "ftp://"+long+"/b?q=1" {

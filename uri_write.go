@@ -11,8 +11,8 @@ import (
 // password are left out. Spaces and control characters, which no URI holds, are
 // escaped wherever they were set.
 func (u *URI) FullURI() []byte {
-	u.out = u.AppendBytes(u.out[:0])
-	return u.out
+	u.full = u.AppendBytes(u.full[:0])
+	return u.full
 }
 
 // AppendBytes appends what FullURI returns to dst and returns the extended
@@ -41,8 +41,8 @@ func (u *URI) WriteTo(w io.Writer) (int64, error) {
 // request to the host of the URI. Like FullURI it holds no spaces and control
 // characters.
 func (u *URI) RequestURI() []byte {
-	u.out = u.appendRequestURI(u.out[:0])
-	return u.out
+	u.target = u.appendRequestURI(u.target[:0])
+	return u.target
 }
 
 func (u *URI) appendRequestURI(dst []byte) []byte {
