@@ -37,14 +37,16 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 		if err != nil {
 			return n, false, brokenChunk(err)
 		}
+		r.got += int64(len(content))
+		// a chunk that will be too large is not waited for
+		if r.limit > 0 && (r.got > r.limit || r.decoder.Left() > r.limit-r.got) {
+			return n, false, ErrBodyTooLarge
+		}
 		if len(content) == 0 {
 			if r.decoder.Done() {
 				break
 			}
 			return n, false, nil
-		}
-		if r.got += int64(len(content)); r.limit > 0 && r.got > r.limit {
-			return n, false, ErrBodyTooLarge
 		}
 		buf := dst.buffer(len(content))
 		buf.B = append(buf.B, content...)
