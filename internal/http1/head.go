@@ -188,16 +188,11 @@ func (h *Head) requestLine(b []byte) (n int, err error) {
 	}
 	h.Target = field.Span{Off: uint32(target), Len: uint32(i - target)}
 	i++
-	h.Version = field.Span{Off: uint32(i), Len: uint32(len(version))}
-	if end := b[i:]; len(end) >= 10 && binary.LittleEndian.Uint64(end) == http11 && end[8] == '\r' && end[9] == '\n' {
-		// as nearly every request line ends
-		h.Minor = 1
-		return i + 10, nil
-	}
 	n, err = h.version(b[i:])
 	if n == 0 || err != nil {
 		return 0, err
 	}
+	h.Version = field.Span{Off: uint32(i), Len: uint32(n)}
 	return lineEnd(b, i+n)
 }
 
