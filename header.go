@@ -183,12 +183,12 @@ func (h *header) text(s field.Span) []byte {
 	return h.list.Bytes(s)
 }
 
-// store puts text in the place of old, cleaned of line breaks.
-func (h *header) store(old field.Span, text []byte) field.Span {
+// store puts text in the place of what s shows, cleaned of line breaks. s is
+// one of the spans of the header, which tidying may move.
+func (h *header) store(s *field.Span, text []byte) {
 	h.tidy()
-	s := h.list.Store(old, text)
-	http1.Clean(h.list.Bytes(s))
-	return s
+	*s = h.list.Store(*s, text)
+	http1.Clean(h.list.Bytes(*s))
 }
 
 func (h *header) tidy() {
@@ -269,7 +269,7 @@ func (h *header) lengthText() []byte {
 		return nil
 	}
 	var digits [20]byte
-	h.slots[slotLength] = h.store(h.slots[slotLength], ascii.AppendUint(digits[:0], h.contentLength))
+	h.store(&h.slots[slotLength], ascii.AppendUint(digits[:0], h.contentLength))
 	return h.text(h.slots[slotLength])
 }
 
@@ -284,7 +284,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 		return
 	}
 	e := &h.list.Entries[i]
-	e.Value = h.store(e.Value, value)
+	h.store(&e.Value, value)
 	for i = h.findExact(k, i+1); i >= 0; i = h.findExact(k, i) {
 		h.list.Remove(i)
 	}
@@ -331,7 +331,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 		// stand in list too, which is all that will be written
 		switch w.place {
 		case inSlot:
-			h.slots[w.slot] = h.store(h.slots[w.slot], value)
+			h.store(&h.slots[w.slot], value)
 		case inCookies:
 			h.addCookies(role, value)
 		case isLength:
@@ -341,7 +341,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	}
 	switch w.place {
 	case inSlot:
-		h.slots[w.slot] = h.store(h.slots[w.slot], value)
+		h.store(&h.slots[w.slot], value)
 	case inCookies:
 		h.addCookies(role, value)
 	case inTrailers:
@@ -397,7 +397,7 @@ func (h *header) del(role http1.Role, k key) {
 	w := places[role][k.id]
 	switch w.place {
 	case inSlot:
-		h.slots[w.slot] = field.Span{}
+		h.store(&h.slots[w.slot], nil)
 	case inCookies:
 		h.delAllCookies(role)
 	case inTrailers:
@@ -437,7 +437,7 @@ func (h *header) ResetConnectionClose() {
 				continue
 			}
 			e := &h.list.Entries[i]
-			e.Value = h.store(e.Value, others)
+			h.store(&e.Value, others)
 		}
 		i++
 	}
@@ -491,7 +491,7 @@ func (h *header) SetContentType(contentType string) {
 
 // SetContentTypeBytes sets the Content-Type field.
 func (h *header) SetContentTypeBytes(contentType []byte) {
-	h.slots[slotContentType] = h.store(h.slots[slotContentType], contentType)
+	h.store(&h.slots[slotContentType], contentType)
 }
 
 // SetNoDefaultContentType says whether a message with content but without a
@@ -523,7 +523,7 @@ func (h *header) EnableNormalizing() bool {
 func (h *header) IsHTTP11() bool { return !h.is(oldProtocol) }
 
 func (h *header) setVersion(version []byte) {
-	h.line[lineVersion] = h.store(h.line[lineVersion], version)
+	h.store(&h.line[lineVersion], version)
 	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
 }
 

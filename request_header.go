@@ -38,7 +38,7 @@ func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(bytesconv.By
 
 // SetMethodBytes sets the method.
 func (h *RequestHeader) SetMethodBytes(method []byte) {
-	h.line[lineMethod] = h.store(h.line[lineMethod], method)
+	h.store(&h.line[lineMethod], method)
 }
 
 // IsGet tells whether the method is GET.
@@ -88,7 +88,7 @@ func (h *RequestHeader) SetRequestURI(requestURI string) {
 
 // SetRequestURIBytes is SetRequestURI for a byte slice.
 func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
-	h.line[lineTarget] = h.store(h.line[lineTarget], requestURI)
+	h.store(&h.line[lineTarget], requestURI)
 }
 
 // Protocol returns the protocol, HTTP/1.1 by default.
@@ -108,7 +108,7 @@ func (h *RequestHeader) SetHost(host string) { h.SetHostBytes(bytesconv.Bytes(ho
 
 // SetHostBytes sets the Host field.
 func (h *RequestHeader) SetHostBytes(host []byte) {
-	h.slots[slotHost] = h.store(h.slots[slotHost], host)
+	h.store(&h.slots[slotHost], host)
 }
 
 // UserAgent returns the value of the User-Agent field.
@@ -121,7 +121,7 @@ func (h *RequestHeader) SetUserAgent(userAgent string) {
 
 // SetUserAgentBytes sets the User-Agent field.
 func (h *RequestHeader) SetUserAgentBytes(userAgent []byte) {
-	h.slots[slotUserAgent] = h.store(h.slots[slotUserAgent], userAgent)
+	h.store(&h.slots[slotUserAgent], userAgent)
 }
 
 // Referer returns the value of the Referer field.

@@ -42,7 +42,7 @@ func (h *ResponseHeader) StatusMessage() []byte { return h.text(h.line[lineReaso
 
 // SetStatusMessage sets the reason phrase of the status line.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
-	h.line[lineReason] = h.store(h.line[lineReason], statusMessage)
+	h.store(&h.line[lineReason], statusMessage)
 }
 
 // Protocol returns the protocol, HTTP/1.1 by default.
@@ -59,7 +59,7 @@ func (h *ResponseHeader) SetServer(server string) { h.SetServerBytes(bytesconv.B
 
 // SetServerBytes sets the Server field.
 func (h *ResponseHeader) SetServerBytes(server []byte) {
-	h.slots[slotServer] = h.store(h.slots[slotServer], server)
+	h.store(&h.slots[slotServer], server)
 }
 
 // ContentType returns the value of the Content-Type field, which is
@@ -77,7 +77,7 @@ func (h *ResponseHeader) SetContentEncoding(contentEncoding string) {
 
 // SetContentEncodingBytes sets the Content-Encoding field.
 func (h *ResponseHeader) SetContentEncodingBytes(contentEncoding []byte) {
-	h.slots[slotContentEncoding] = h.store(h.slots[slotContentEncoding], contentEncoding)
+	h.store(&h.slots[slotContentEncoding], contentEncoding)
 }
 
 // ContentLength returns the length of the content in bytes: -1 where the body
