@@ -23,6 +23,15 @@ var (
 // Conn returns the connection of the request, or nil. Reading from it or
 // writing to it gets in the way of the server: use Hijack for that.
 func (ctx *RequestCtx) Conn() net.Conn {
+	c := ctx.conn()
+	if c != nil {
+		// it may be kept, so it must not become another connection
+		ctx.c.pinned = true
+	}
+	return c
+}
+
+func (ctx *RequestCtx) conn() net.Conn {
 	if ctx.c == nil {
 		return nil
 	}
@@ -34,7 +43,7 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.remoteAddr != nil {
 		return ctx.remoteAddr
 	}
-	if c := ctx.Conn(); c != nil {
+	if c := ctx.conn(); c != nil {
 		if addr := c.RemoteAddr(); addr != nil {
 			return addr
 		}
@@ -48,7 +57,7 @@ func (ctx *RequestCtx) SetRemoteAddr(remoteAddr net.Addr) { ctx.remoteAddr = rem
 
 // LocalAddr returns the server's address of the connection; it is never nil.
 func (ctx *RequestCtx) LocalAddr() net.Addr {
-	if c := ctx.Conn(); c != nil {
+	if c := ctx.conn(); c != nil {
 		if addr := c.LocalAddr(); addr != nil {
 			return addr
 		}
@@ -96,7 +105,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if ctx.timeoutResponse.Load() != nil {
 		return nil, ErrDeadlineUpdatesDisabled
 	}
-	c := ctx.Conn()
+	c := ctx.conn()
 	if c == nil {
 		return nil, ErrNilConnection
 	}
@@ -110,14 +119,14 @@ type connTLSer interface {
 
 // IsTLS tells whether the connection is a TLS connection.
 func (ctx *RequestCtx) IsTLS() bool {
-	_, ok := ctx.Conn().(connTLSer)
+	_, ok := ctx.conn().(connTLSer)
 	return ok
 }
 
 // TLSConnectionState returns what was negotiated for a TLS connection, or nil
 // for another one.
 func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
-	c, ok := ctx.Conn().(connTLSer)
+	c, ok := ctx.conn().(connTLSer)
 	if !ok {
 		return nil
 	}

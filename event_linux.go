@@ -184,10 +184,7 @@ func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	}
 	g.users.Add(1)
 	s.register(&c.serverConn, c, ip)
-	if s.ReadTimeout > 0 {
-		c.limit = s.ReadTimeout
-	}
-	if err := g.Add(&c.net); err != nil {
+	if err := g.Add(&c.net, s.ReadTimeout); err != nil {
 		s.logger().Printf("fasthttp: cannot watch a connection: %v", err)
 		c.finish(false)
 	}
@@ -216,8 +213,8 @@ type eventConn struct {
 	net   netloop.Conn
 	group *eventGroup
 	x     *exchange // of the request that is on its way
-	extra *eventExtra
-	limit time.Duration // how long the current wait may take, where it is new
+	extra atomic.Pointer[eventExtra]
+	limit time.Duration // how long the rest of the request may take, where that is new
 	isTCP bool
 	// drained says that the last read took all there was
 	drained bool
@@ -226,7 +223,9 @@ type eventConn struct {
 
 // eventExtra is what only some connections need.
 type eventExtra struct {
-	detached      *netloop.Detached
+	detached atomic.Pointer[netloop.Detached]
+
+	mu            sync.Mutex
 	local, remote net.Addr
 	readUntil     time.Time // set by the application
 	writeUntil    time.Time
@@ -279,17 +278,27 @@ func (c *eventConn) lay(x *exchange, cache *loopCache) {
 	exchanges.Put(x)
 }
 
-// share is how many times a connection may go round before the others of its
-// loop get their turn.
-const share = 16
+// share is how many reads and writes a connection may do before the others of
+// its loop get their turn.
+const share = 64
 
 // drive does what the exchange asks for, as far as it can without waiting. It
 // is false where the connection was closed or given away.
 func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 	for round := 0; ; {
-		next := x.advance()
-		if c.extra != nil && c.extra.detached != nil {
-			c.attachAgain()
+		next := x.step()
+		if x.given {
+			return c.abandon()
+		}
+		if d := c.detached(); d != nil {
+			d.Attach()
+			c.extra.Load().detached.Store(nil)
+			c.drained = false
+		}
+		if round++; round > share && (next == stepRead || next == stepFlush) {
+			c.x = x
+			c.net.Again()
+			return true
 		}
 		switch next {
 		case stepRead:
@@ -303,17 +312,12 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 				return true
 			} else if err != nil {
 				c.s.logWriteError(&c.serverConn, err)
-				return c.end(x)
-			}
-			if round++; round >= share && len(x.pending()) > 0 {
-				c.x = x
-				c.net.Again()
-				return true
+				return c.end(x, cache)
 			}
 		case stepHijack:
 			return c.handOver(x)
 		case stepClose:
-			return c.end(x)
+			return c.end(x, cache)
 		}
 	}
 }
@@ -347,19 +351,8 @@ func (c *eventConn) receive(x *exchange) bool {
 func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 	s := c.s
 	if !x.idle() {
-		// part of a request is there
 		c.x = x
-		if !c.partial {
-			c.partial = true
-			if c.requests > 0 && c.limit == 0 {
-				c.limit = s.ReadTimeout
-			}
-		} else if c.limit == 0 {
-			// the deadline that was set counts from the first byte on
-			return true
-		}
-		c.wait(c.limit, c.readDeadline())
-		c.limit = 0
+		c.restInside()
 		return true
 	}
 	c.lay(x, cache)
@@ -369,8 +362,7 @@ func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 		return false
 	}
 	if c.requests == 0 {
-		c.wait(c.limit, c.readDeadline())
-		c.limit = 0
+		// the deadline that was set on accepting goes on
 		return true
 	}
 	c.waiting.Store(connWaiting)
@@ -381,6 +373,22 @@ func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 	}
 	c.wait(idle, c.readDeadline())
 	return true
+}
+
+// restInside sets how long the rest of a request may take, the first time that
+// it is waited for.
+func (c *eventConn) restInside() {
+	switch timeout := c.s.ReadTimeout; {
+	case c.limit > 0:
+		c.wait(c.limit, c.readDeadline())
+		c.limit = 0
+	case c.partial:
+	case c.requests == 0 && timeout > 0:
+		c.wait(max(timeout-time.Since(c.opened), 1), c.readDeadline())
+	default:
+		c.wait(timeout, c.readDeadline())
+	}
+	c.partial = true
 }
 
 // wait sets how long the connection may wait now: the time from the settings
@@ -396,17 +404,23 @@ func (c *eventConn) wait(timeout time.Duration, until time.Time) {
 }
 
 func (c *eventConn) readDeadline() time.Time {
-	if c.extra == nil {
+	e := c.extra.Load()
+	if e == nil {
 		return time.Time{}
 	}
-	return c.extra.readUntil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.readUntil
 }
 
 func (c *eventConn) writeDeadline() time.Time {
-	if c.extra == nil {
+	e := c.extra.Load()
+	if e == nil {
 		return time.Time{}
 	}
-	return c.extra.writeUntil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.writeUntil
 }
 
 // Expire implements netloop.Handler.
@@ -418,7 +432,7 @@ func (c *eventConn) Expire() bool {
 	}
 	if x.flushThen(stepRead) == stepFlush {
 		c.s.logWriteError(&c.serverConn, os.ErrDeadlineExceeded)
-		return c.end(x)
+		return c.end(x, nil)
 	}
 	x.ended(os.ErrDeadlineExceeded)
 	return c.drive(x, nil)
@@ -446,18 +460,24 @@ func (c *eventConn) flush(x *exchange) error {
 }
 
 // end closes the connection.
-func (c *eventConn) end(x *exchange) bool {
+func (c *eventConn) end(x *exchange, cache *loopCache) bool {
 	linger := x.linger && !c.aborted
-	if x.given {
-		c.x = nil
-	} else {
-		c.lay(x, nil)
-	}
+	c.lay(x, cache)
 	if linger {
 		c.lingerOn()
 		return false
 	}
 	c.finish(c.aborted)
+	return false
+}
+
+// abandon closes a connection whose exchange was left to a handler that timed
+// out and may be reading from it.
+func (c *eventConn) abandon() bool {
+	c.x = nil
+	c.detach().Abandon()
+	c.s.setState(&c.serverConn, StateClosed)
+	c.forget()
 	return false
 }
 
@@ -478,7 +498,8 @@ func (c *eventConn) forget() {
 	if c.pinned {
 		return
 	}
-	c.nc, c.s, c.group, c.extra, c.x = nil, nil, nil, nil, nil
+	c.nc, c.s, c.group, c.x = nil, nil, nil, nil
+	c.extra.Store(nil)
 	c.ip = netip.Addr{}
 	c.limit, c.drained, c.partial = 0, false, false
 	eventConns.Put(c)
@@ -547,8 +568,8 @@ func (c *eventConn) blocking() net.Conn {
 // readsUntil implements link.
 func (c *eventConn) readsUntil(timeout time.Duration) {
 	c.limit = timeout
-	if c.extra != nil && c.extra.detached != nil {
-		_ = c.extra.detached.SetReadDeadline(time.Now().Add(timeout))
+	if d := c.detached(); d != nil {
+		_ = d.SetReadDeadline(time.Now().Add(timeout))
 	}
 }
 
@@ -558,39 +579,50 @@ func (c *eventConn) writesUntil(timeout time.Duration) {
 }
 
 func (c *eventConn) extras() *eventExtra {
-	if c.extra == nil {
-		c.extra = new(eventExtra)
+	if e := c.extra.Load(); e != nil {
+		return e
 	}
-	return c.extra
+	c.extra.CompareAndSwap(nil, new(eventExtra))
+	return c.extra.Load()
+}
+
+// detached returns the connection in the mode that waits, or nil where it is
+// not in it.
+func (c *eventConn) detached() *netloop.Detached {
+	e := c.extra.Load()
+	if e == nil {
+		return nil
+	}
+	return e.detached.Load()
 }
 
 // detach makes the connection one whose Read and Write wait, until the current
 // request was answered.
 func (c *eventConn) detach() *netloop.Detached {
 	e := c.extras()
-	if e.detached == nil {
-		d := c.net.Detach()
-		e.detached = d
-		read := e.readUntil
-		if limit := c.limit; limit > 0 {
-			read = time.Now().Add(limit)
-		} else if c.s.ReadTimeout > 0 {
-			read = time.Now().Add(c.s.ReadTimeout)
-		}
-		if !read.IsZero() {
-			_ = d.SetReadDeadline(read)
-		}
-		if !e.writeUntil.IsZero() {
-			_ = d.SetWriteDeadline(e.writeUntil)
-		}
+	if d := e.detached.Load(); d != nil {
+		return d
 	}
-	return e.detached
-}
-
-func (c *eventConn) attachAgain() {
-	c.extra.detached.Attach()
-	c.extra.detached = nil
-	c.drained = false
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d := e.detached.Load(); d != nil {
+		return d
+	}
+	d := c.net.Detach()
+	read := e.readUntil
+	if limit := c.limit; limit > 0 {
+		read = time.Now().Add(limit)
+	} else if c.s.ReadTimeout > 0 {
+		read = time.Now().Add(c.s.ReadTimeout)
+	}
+	if !read.IsZero() {
+		_ = d.SetReadDeadline(read)
+	}
+	if !e.writeUntil.IsZero() {
+		_ = d.SetWriteDeadline(e.writeUntil)
+	}
+	e.detached.Store(d)
+	return d
 }
 
 // Read implements net.Conn.
@@ -601,9 +633,7 @@ func (c *eventConn) Write(p []byte) (int, error) { return c.detach().Write(p) }
 
 // Close implements net.Conn: it ends the connection for both sides. The
 // descriptor is closed by its owner.
-func (c *eventConn) Close() error {
-	return syscall.Shutdown(c.net.FD(), syscall.SHUT_RDWR)
-}
+func (c *eventConn) Close() error { return c.net.Shutdown() }
 
 // SetDeadline implements net.Conn.
 func (c *eventConn) SetDeadline(t time.Time) error {
@@ -613,9 +643,11 @@ func (c *eventConn) SetDeadline(t time.Time) error {
 // SetReadDeadline implements net.Conn.
 func (c *eventConn) SetReadDeadline(t time.Time) error {
 	e := c.extras()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.readUntil = t
-	if e.detached != nil {
-		return e.detached.SetReadDeadline(t)
+	if d := e.detached.Load(); d != nil {
+		return d.SetReadDeadline(t)
 	}
 	return nil
 }
@@ -623,9 +655,11 @@ func (c *eventConn) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline implements net.Conn.
 func (c *eventConn) SetWriteDeadline(t time.Time) error {
 	e := c.extras()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.writeUntil = t
-	if e.detached != nil {
-		return e.detached.SetWriteDeadline(t)
+	if d := e.detached.Load(); d != nil {
+		return d.SetWriteDeadline(t)
 	}
 	return nil
 }
@@ -633,6 +667,8 @@ func (c *eventConn) SetWriteDeadline(t time.Time) error {
 // RemoteAddr implements net.Conn.
 func (c *eventConn) RemoteAddr() net.Addr {
 	e := c.extras()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.remote == nil {
 		e.remote = c.address(syscall.Getpeername)
 	}
@@ -642,6 +678,8 @@ func (c *eventConn) RemoteAddr() net.Addr {
 // LocalAddr implements net.Conn.
 func (c *eventConn) LocalAddr() net.Addr {
 	e := c.extras()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.local == nil {
 		e.local = c.address(syscall.Getsockname)
 	}

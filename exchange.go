@@ -95,6 +95,13 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	if x.ctx != nil {
 		x.ctx.c = c
 	}
+	if x.in != nil {
+		x.in.B, x.read = x.in.B[:0], 0
+	}
+	if x.out != nil {
+		x.out.B = x.out.B[:0]
+	}
+	x.tail = nil
 	x.phase = phaseHead
 	x.begun, x.ending, x.linger, x.given = false, false, false, false
 	x.turn = 0
@@ -104,7 +111,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 // light tells whether the exchange is ready for another connection of the same
 // server as it is: it holds no more than it began with.
 func (x *exchange) light() bool {
-	return x.phase == phaseHead && !x.given && (x.ctx == nil || !x.ctx.used) &&
+	return !x.given && (x.ctx == nil || !x.ctx.used) &&
 		x.in != nil && cap(x.in.B) <= 2*x.s.readSize() && (x.out == nil || cap(x.out.B) <= 2*x.s.writeSize())
 }
 
@@ -130,6 +137,10 @@ func (x *exchange) space() []byte {
 	if x.in == nil {
 		x.in = bufpool.Get(x.s.readSize())
 	}
+	if x.read == len(x.in.B) && x.recv.decoder.Left() > bodySpace && x.phase == phaseBody && cap(x.in.B) < bodySpace {
+		bufpool.Put(x.in)
+		x.in, x.read = bufpool.Get(bodySpace), 0
+	}
 	b := x.in
 	if x.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
 		b.B = b.B[:copy(b.B, b.B[x.read:])]
@@ -141,7 +152,11 @@ func (x *exchange) space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
-const minSpace = 512
+const (
+	minSpace = 512
+	// bodySpace is how much is read at a time of a body that is larger
+	bodySpace = 64 << 10
+)
 
 // received says that the engine has put n bytes into space.
 func (x *exchange) received(n int) {
@@ -152,6 +167,24 @@ func (x *exchange) received(n int) {
 // idle tells whether no request has begun.
 func (x *exchange) idle() bool {
 	return x.phase == phaseHead && !x.begun && len(x.pending()) == 0
+}
+
+// step is advance for an engine: a panic in one of the application's hooks
+// ends the connection, not the process.
+func (x *exchange) step() (next step) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.logPanic(p)
+			x.c.aborted = true
+			x.phase, x.ctx = phaseEnd, nil
+			x.tail = nil
+			if x.out != nil {
+				x.out.B = x.out.B[:0]
+			}
+			next = stepClose
+		}
+	}()
+	return x.advance()
 }
 
 // advance goes as far as the received bytes reach.
@@ -277,6 +310,7 @@ func (x *exchange) headReceived() (step, bool) {
 	}
 	if s.StreamRequestBody {
 		x.streaming = true
+		x.link.blocking()
 		req.stream.start(x, framing, &h.header)
 		req.body.setStream(&req.stream, h.contentLength, requestPool, false)
 		return x.serve()

@@ -62,7 +62,7 @@ func (p *portable) run() (hijacked bool, err error) {
 		p.readsUntil(p.s.ReadTimeout)
 	}
 	for {
-		switch p.advance() {
+		switch p.step() {
 		case stepRead:
 			if err := p.receive(); err != nil {
 				if p.phase == phaseEnd && (err == io.EOF || isCommon(err)) {

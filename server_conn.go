@@ -90,7 +90,7 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
 	c.id = connIDs.Add(1)
 	c.opened = time.Now()
-	c.requests, c.aborted, c.pinned = 0, false, false
+	c.requests, c.aborted, c.pinned = 0, false, s.ConnState != nil
 	c.waiting.Store(connWaiting)
 	s.open.Add(1)
 	s.mu.Lock()

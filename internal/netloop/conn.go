@@ -5,6 +5,7 @@ package netloop
 import (
 	"io"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -53,6 +54,10 @@ const (
 const (
 	flagOutput uint32 = 1 << iota // bytes wait to be written
 	flagGone                      // the peer has ended its side, or all
+	flagClosed                    // the descriptor is closed, or will be in a moment
+	// flagUser and the bits above it count those who use the descriptor
+	// without being the owner
+	flagUser uint32 = 1 << 8
 )
 
 // Init makes c the connection with the nonblocking descriptor fd.
@@ -185,10 +190,29 @@ func (c *Conn) Close(reset bool) {
 	c.state.Store(stateClosed)
 	c.deadline.Store(0)
 	conns.put(c.fd, nil)
+	c.shutGate()
 	if reset {
 		_ = syscall.SetsockoptLinger(c.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
 	}
 	_ = syscall.Close(c.fd)
+}
+
+// shutGate waits for those who use the descriptor, and keeps others off.
+func (c *Conn) shutGate() {
+	c.set(flagClosed)
+	for c.flags.Load() >= flagUser {
+		runtime.Gosched()
+	}
+}
+
+// Shutdown ends the connection for both sides. Anybody may call it; the owner
+// finds out by reading or writing, and closes the descriptor.
+func (c *Conn) Shutdown() error {
+	defer c.flags.Add(^(flagUser - 1))
+	if c.flags.Add(flagUser)&flagClosed != 0 {
+		return ErrClosed
+	}
+	return os.NewSyscallError("shutdown", syscall.Shutdown(c.fd, syscall.SHUT_RDWR))
 }
 
 // Forget takes the connection, which the caller owns, off its loop, and leaves
@@ -197,6 +221,7 @@ func (c *Conn) Forget() (fd int) {
 	c.state.Store(stateClosed)
 	c.deadline.Store(0)
 	conns.put(c.fd, nil)
+	c.shutGate()
 	_ = syscall.EpollCtl(c.loop.set.fd, syscall.EPOLL_CTL_DEL, c.fd, &syscall.EpollEvent{})
 	return c.fd
 }

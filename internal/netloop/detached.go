@@ -21,6 +21,8 @@ type Detached struct {
 
 	mu     sync.Mutex
 	closed bool
+	users  int  // calls of Read and Write that are under way
+	given  bool // the last user closes the descriptor
 	timers [2]*time.Timer
 	due    [2]bool // the deadline has passed
 }
@@ -82,6 +84,10 @@ func (d *Detached) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	if err := d.enter(); err != nil {
+		return 0, err
+	}
+	defer d.exit()
 	for {
 		if err := d.check(reading); err != nil {
 			return 0, err
@@ -102,6 +108,10 @@ func (d *Detached) Read(p []byte) (int, error) {
 
 // Write implements io.Writer: it returns when all of p was written.
 func (d *Detached) Write(p []byte) (n int, err error) {
+	if err := d.enter(); err != nil {
+		return 0, err
+	}
+	defer d.exit()
 	for n < len(p) {
 		if err := d.check(writing); err != nil {
 			return n, err
@@ -117,6 +127,36 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+func (d *Detached) enter() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	d.users++
+	return nil
+}
+
+func (d *Detached) exit() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.users--; d.users == 0 && d.given {
+		_ = syscall.Close(d.c.fd)
+	}
+}
+
+// Abandon closes the connection, which the caller owns, while others may still
+// read from it or write to it: the descriptor is closed when they are out.
+func (d *Detached) Abandon() {
+	fd := d.c.Forget()
+	d.Shutdown()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.given = true; d.users == 0 {
+		_ = syscall.Close(fd)
+	}
 }
 
 // check tells whether reading or writing can go on.

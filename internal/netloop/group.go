@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Group is a number of loops that share the connections.
@@ -36,11 +37,12 @@ func (g *Group) Close() {
 }
 
 // Add gives c, which has been initialised, to one of the loops. From then on
-// its Handler is called; that can be before Add returns.
-func (g *Group) Add(c *Conn) error {
+// its Handler is called; that can be before Add returns. Its first deadline is
+// patience from now, or never where that is 0.
+func (g *Group) Add(c *Conn, patience time.Duration) error {
 	i := g.turn.Add(1)
 	l := g.loops[i%uint32(len(g.loops))]
-	return l.add(c)
+	return l.add(c, patience)
 }
 
 // ErrClosed is what operations on a closed connection or loop return.

@@ -106,7 +106,7 @@ func (w *world) connect() (net.Conn, *echo) {
 	nc, fd := pair(w.t)
 	c := &echo{t: w.t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
 	c.Init(fd, c)
-	if err := w.g.Add(&c.Conn); err != nil {
+	if err := w.g.Add(&c.Conn, 0); err != nil {
 		w.t.Fatal(err)
 	}
 	return nc, c
@@ -326,7 +326,7 @@ func detached(t *testing.T, work func(d *Detached)) (net.Conn, chan struct{}) {
 	nc, fd := pair(t)
 	c := &waiter{work: work, done: make(chan struct{})}
 	c.Init(fd, c)
-	if err := w.g.Add(&c.Conn); err != nil {
+	if err := w.g.Add(&c.Conn, 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := nc.Write([]byte("!")); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Loop is an epoll set and the pollers that serve it.
@@ -127,8 +128,9 @@ func (l *Loop) close() {
 	l.running.Wait()
 }
 
-func (l *Loop) add(c *Conn) error {
+func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.loop = l
+	c.SetDeadline(patience)
 	conns.put(c.fd, c)
 	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(c.fd)}
 	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, c.fd, &ev); err != nil {

@@ -24,6 +24,10 @@ func tickAfter(d time.Duration) uint32 {
 	return now() + uint32(min((d+tick-1)/tick, 1<<30)) + 1
 }
 
+// busyTicks is after how many ticks the wheel looks again at a connection that
+// was owned when its deadline had passed.
+const busyTicks = 5
+
 // wheel is a timing wheel. A connection whose deadline moves away, as it does
 // with every request, is left where it is, and looked at when that comes up:
 // so setting a deadline is a store most of the time.
@@ -90,6 +94,9 @@ func (w *wheel) turn() {
 	for _, c := range due {
 		if c.acquireIdle() {
 			c.expire()
+		} else if c.deadline.Load() != 0 {
+			// its owner will most likely move the deadline
+			w.plan(c, now()+busyTicks)
 		}
 	}
 }
