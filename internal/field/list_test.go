@@ -71,6 +71,7 @@ func TestFindLooksFromAPositionOn(t *testing.T) {
 		{"x-A", 2, 2, 2, 4},
 		{"x-A", 3, -1, -1, 4},
 		{"", 0, 5, 5, 4},
+		{"", 6, -1, -1, 4},
 		{"Ho", 0, 4, 4, 4},
 		{"H", 0, -1, -1, 4},
 		{"Host", 6, -1, -1, -1},
@@ -241,20 +242,20 @@ func TestReceivedTextDoesNotKeepAListFromTidying(t *testing.T) {
 	l := List{Block: []byte("a=1&b=2")}
 	l.Entries = []Entry{{Name: Span{0, 1}, Value: Span{2, 1}}, {Name: Span{4, 1}, Value: Span{6, 1}}}
 	l.Freeze()
-	received := l.Value(0)
+	received := l.Value(1)
 	for i := range 5000 {
-		l.SetValue(1, bytes.Repeat([]byte{'v'}, 1+i%200), 0)
+		l.SetValue(0, bytes.Repeat([]byte{'v'}, 1+i%200), 0)
 		if cap(l.Block) > 20*tidyFrom {
 			t.Fatalf("%d bytes of block for 200 bytes of text", cap(l.Block))
 		}
 	}
 	// what was received goes on being safe from overwriting
-	later := l.Value(0)
-	l.SetValue(0, []byte("x"), 0)
-	if string(received) != "1" || string(later) != "1" {
+	later := l.Value(1)
+	l.SetValue(1, []byte("x"), 0)
+	if string(received) != "2" || string(later) != "2" {
 		t.Errorf("received text changed to %q, %q", received, later)
 	}
-	if got, want := pairs(&l), "a=x;b="+strings.Repeat("v", 200)+";"; got != want {
+	if got, want := pairs(&l), "a="+strings.Repeat("v", 200)+";b=x;"; got != want {
 		t.Error(got)
 	}
 }
