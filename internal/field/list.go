@@ -5,7 +5,7 @@
 // All text of a list lies in one block of bytes; an entry only says where.
 // Reading a message fills the block with one copy, and looking a value up
 // returns a piece of the block. Start with List; names.go has the well-known
-// names. It imports ascii only.
+// names. It imports ascii and bytesconv only.
 package field
 
 import (
