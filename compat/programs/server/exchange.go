@@ -53,7 +53,7 @@ func exchange(id string, cfg config, raw string, chunk int) {
 		}
 		c.Str("~serve", fmt.Sprint(report.ErrClass(err), " ", err))
 		c.Val("serve-failed", err != nil)
-		describe(c, h, conn)
+		describe(c, h, conn, raw)
 	})
 }
 
@@ -71,21 +71,22 @@ func listen(id, raw string) {
 			c.Err("close", err)
 		}
 		c.Err("serve", <-served)
-		describe(c, h, conn)
+		describe(c, h, conn, raw)
 	})
 }
 
-func describe(c *report.Case, h *recorder, conn *script) {
+func describe(c *report.Case, h *recorder, conn *script, raw string) {
 	out := conn.output()
 	for i, line := range h.seen {
 		c.Str(fmt.Sprintf("seen.%d", i), line)
 	}
-	answers(c, out)
+	answers(c, out, strings.HasPrefix(raw, "HEAD "))
 	c.Str("out", maskDates(out))
 }
 
 // answers takes the output apart with net/http, which is nobody's side here.
-func answers(c *report.Case, out string) {
+// The first response has no body where its request was a HEAD.
+func answers(c *report.Case, out string, head bool) {
 	kept := false
 	src := strings.NewReader(out)
 	br := bufio.NewReader(src)
@@ -95,12 +96,17 @@ func answers(c *report.Case, out string) {
 		if _, err := br.Peek(1); err == io.EOF {
 			break
 		}
-		resp, err := http.ReadResponse(br, nil)
+		req := &http.Request{Method: http.MethodGet}
+		if head {
+			req.Method = http.MethodHead
+		}
+		resp, err := http.ReadResponse(br, req)
 		if err != nil {
 			statuses = append(statuses, "unreadable")
 			break
 		}
 		statuses = append(statuses, fmt.Sprint(resp.StatusCode))
+		head = head && resp.StatusCode < 200
 		if resp.Close {
 			closes = append(closes, fmt.Sprint(len(statuses)))
 		}
@@ -169,12 +175,11 @@ func record(ctx *fasthttp.RequestCtx) string {
 	if string(ctx.Path()) == "/unread" {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "args=%s post=%s\n", ctx.QueryArgs(), ctx.PostArgs())
-	body := string(ctx.Request.Body())
-	if len(body) > 200 {
-		body = fmt.Sprintf("%s...(%d)", body[:50], len(body))
+	fmt.Fprintf(&b, "args=%s\n", ctx.QueryArgs())
+	if !readBody(&b, ctx) {
+		return b.String()
 	}
-	fmt.Fprintf(&b, "body=%s\n", body)
+	fmt.Fprintf(&b, "post=%s\n", ctx.PostArgs())
 	if f := ctx.FormValue("a"); len(f) > 0 {
 		fmt.Fprintf(&b, "form a=%s\n", f)
 	}
@@ -182,4 +187,25 @@ func record(ctx *fasthttp.RequestCtx) string {
 		fmt.Fprintf(&b, "trailer %s=%s\n", t, ctx.Request.Header.PeekBytes(t))
 	}
 	return b.String()
+}
+
+// readBody reads a streamed body as a stream, because what Body holds after a
+// broken stream is the text of an error. It tells whether there is more to say
+// of the body.
+func readBody(b *strings.Builder, ctx *fasthttp.RequestCtx) bool {
+	if ctx.Request.IsBodyStream() {
+		data, err := io.ReadAll(ctx.RequestBodyStream())
+		fmt.Fprintf(b, "streamed %s\n", report.ErrClass(err))
+		fmt.Fprintf(b, "body=%s\n", shorten(data))
+		return false
+	}
+	fmt.Fprintf(b, "body=%s\n", shorten(ctx.Request.Body()))
+	return true
+}
+
+func shorten(b []byte) string {
+	if len(b) > 200 {
+		return fmt.Sprintf("%s...(%d)", b[:50], len(b))
+	}
+	return string(b)
 }

@@ -105,6 +105,9 @@ func respond(ctx *fasthttp.RequestCtx) {
 }
 
 func echo(ctx *fasthttp.RequestCtx) string {
+	if ctx.Request.IsBodyStream() {
+		return fmt.Sprintf("%s %s\nstreamed", ctx.Method(), ctx.RequestURI())
+	}
 	body := string(ctx.Request.Body())
 	if len(body) > 200 {
 		body = fmt.Sprint(len(body), " bytes")
