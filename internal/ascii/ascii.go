@@ -132,14 +132,18 @@ func EqualFoldString(a []byte, b string) bool {
 // Trim returns b without the spaces and tabs at its ends: OWS of RFC 9110
 // section 5.6.3.
 func Trim(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
+	from, to := 0, len(b)
+	for from < to && IsBlank(b[from]) {
+		from++
 	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
-		b = b[:len(b)-1]
+	for from < to && IsBlank(b[to-1]) {
+		to--
 	}
-	return b
+	return b[from:to]
 }
+
+// IsBlank tells whether c is a space or a tab.
+func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // NextElement cuts the first element off a comma-separated list (RFC 9110
 // section 5.6.1) and returns it without surrounding white space, and what is
