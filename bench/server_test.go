@@ -66,6 +66,7 @@ func benchCrowd(b *testing.B, serve func(net.Listener) error, request []byte, pe
 		Batch:   min(perConn, manyBatch),
 		Clients: manyClients,
 		Turns:   fewClients(),
+		WarmUp:  true,
 	})
 }
 
@@ -305,6 +306,7 @@ func TestServersAnswerTheHarness(t *testing.T) {
 		{"a full buffer", fakenet.Config{Requests: 1000, PerConn: 400, Clients: 3}},
 		{"crowd, one turn a connection", fakenet.Config{Requests: 500, PerConn: 2, Clients: 50, Turns: 3}},
 		{"crowd, more turns", fakenet.Config{Requests: 3000, PerConn: 25, Batch: 4, Clients: 50, Turns: 4}},
+		{"crowd, warmed up", fakenet.Config{Requests: 3000, PerConn: 1, Clients: 50, Turns: 4, WarmUp: true}},
 		{"fewer requests than clients", fakenet.Config{Requests: 3, PerConn: 2, Clients: 50, Turns: 4}},
 	}
 	for _, server := range servers {

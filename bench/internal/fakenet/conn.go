@@ -65,14 +65,14 @@ func (c *Conn) connect() {
 }
 
 // take begins a turn of n requests. The lock is held.
-func (c *Conn) take(n int, budgetSpent bool) {
+func (c *Conn) take(n int) {
 	c.inLine = false
 	c.hasTurn = true
 	c.busy = true
 	c.granted = n
 	c.asked += n
 	c.rest -= n
-	c.last = c.rest == 0 || budgetSpent
+	c.last = c.rest == 0
 	c.rouse()
 }
 
@@ -176,7 +176,7 @@ func (c *Conn) batchAnswered() {
 	}
 }
 
-// Close ends the connection; the client connects again while requests are left.
+// Close ends the connection; the client connects again as soon as it is accepted.
 func (c *Conn) Close() error { return c.ln.hangUp(c) }
 
 // LocalAddr returns the listener's address.

@@ -43,6 +43,10 @@ type Config struct {
 	// Turns is how many clients have requests under way at a time. 0 means
 	// Clients: nobody waits.
 	Turns int
+
+	// WarmUp has every client send one request before those that count, so that
+	// the server has what it needs for so many connections when the clock starts.
+	WarmUp bool
 }
 
 func (cfg Config) withDefaults() (Config, error) {

@@ -267,6 +267,34 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+func TestWarmUpServesEveryClientOnceBeforeTheStart(t *testing.T) {
+	const clients = 40
+	for _, perConn := range []int{1, 3} {
+		ln := listen(t, Config{Requests: 100, PerConn: perConn, Batch: 2, Clients: clients, Turns: 3, WarmUp: true})
+		go func() { _ = serveEach(responder(testResponse, 4096, 4096))(ln) }()
+		ln.Ready()
+		// A client of one request a connection is on its second by now.
+		want := max(perConn-1, 1)
+		ln.mu.Lock()
+		for _, c := range ln.all {
+			if c.rest != want {
+				t.Errorf("%d requests per connection: %d to come after the warm-up, want %d", perConn, c.rest, want)
+			}
+		}
+		if ln.answered != clients || len(ln.idle) > 0 {
+			t.Errorf("%d answers, %d clients without a connection", ln.answered, len(ln.idle))
+		}
+		ln.mu.Unlock()
+		ln.Start()
+		if err := errors.Join(ln.Wait(), ln.Stop()); err != nil {
+			t.Error(err)
+		}
+		if ln.answered != clients+100 {
+			t.Errorf("%d answers", ln.answered)
+		}
+	}
+}
+
 // TestCrowdStaysConnected looks at the listener whenever a request is served:
 // of all clients, only those with a turn may be without a connection.
 func TestCrowdStaysConnected(t *testing.T) {

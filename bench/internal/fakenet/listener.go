@@ -25,7 +25,6 @@ type Listener struct {
 	want expectation
 	all  []*Conn
 
-	ready    chan struct{} // closed once every client waits for its first turn
 	finished chan struct{} // closed once every request is answered, or on failure
 
 	mu       sync.Mutex
@@ -34,8 +33,10 @@ type Listener struct {
 	line     line      // clients that wait for a turn
 	turns    int       // turns that nobody has
 	toGive   int       // requests that nobody was given
+	batch    int       // how many go with a turn, at most
 	answered int
-	started  bool
+	total    int           // requests of the warm-up and of the run
+	quiet    chan struct{} // closed once all clients wait and nothing is left to give, or on failure
 	closed   bool
 	err      error
 }
@@ -51,10 +52,14 @@ func New(cfg Config) (*Listener, error) {
 		text:     pipeline(cfg.Request),
 		want:     expectation{contentType: cfg.ContentType, body: cfg.Body},
 		all:      make([]*Conn, cfg.Clients),
-		ready:    make(chan struct{}),
+		quiet:    make(chan struct{}),
 		finished: make(chan struct{}),
 		idle:     make([]*Conn, cfg.Clients),
-		toGive:   cfg.Requests,
+		turns:    cfg.Turns,
+		total:    cfg.Requests,
+	}
+	if cfg.WarmUp {
+		l.total += cfg.Clients
 	}
 	l.changed.L = &l.mu
 	conns := make([]Conn, cfg.Clients)
@@ -68,12 +73,12 @@ func New(cfg Config) (*Listener, error) {
 	return l, nil
 }
 
-// Accept connects one client. It blocks while all clients are connected or no
-// request is left, and returns net.ErrClosed after Close.
+// Accept connects one client. It blocks while all clients are connected, and returns
+// net.ErrClosed after Close.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.closed && (len(l.idle) == 0 || l.toGive == 0) {
+	for !l.closed && len(l.idle) == 0 {
 		l.changed.Wait()
 	}
 	if l.closed {
@@ -110,15 +115,33 @@ func (l *Listener) closeLocked() {
 }
 
 // Ready waits until the server has accepted every client and reads from all of
-// them.
-func (l *Listener) Ready() { <-l.ready }
+// them, and runs the warm-up if there is one.
+func (l *Listener) Ready() {
+	<-l.quiet
+	if !l.cfg.WarmUp {
+		return
+	}
+	l.mu.Lock()
+	quiet := l.quiet
+	if l.err == nil {
+		quiet = make(chan struct{})
+		l.quiet = quiet
+		// All clients stand in line, so each gets one of as many turns.
+		l.give(l.cfg.Clients, 1)
+	}
+	l.mu.Unlock()
+	<-quiet
+}
 
 // Start gives out the first turns.
 func (l *Listener) Start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.started = true
-	l.turns += l.cfg.Turns
+	l.give(l.cfg.Requests, l.cfg.Batch)
+}
+
+func (l *Listener) give(requests, batch int) {
+	l.toGive, l.batch = requests, batch
 	l.deal()
 }
 
@@ -161,7 +184,7 @@ func (l *Listener) fail(err error) {
 	}
 	l.err = err
 	l.closeLocked()
-	closeOnce(l.ready)
+	closeOnce(l.quiet)
 	closeOnce(l.finished)
 }
 
@@ -175,8 +198,8 @@ func (l *Listener) queue(c *Conn) {
 		l.turns++
 	}
 	l.deal()
-	if !l.started && l.line.len == len(l.all) {
-		closeOnce(l.ready)
+	if l.toGive == 0 && l.line.len == len(l.all) {
+		closeOnce(l.quiet)
 	}
 }
 
@@ -184,10 +207,10 @@ func (l *Listener) queue(c *Conn) {
 func (l *Listener) deal() {
 	for l.turns > 0 && l.toGive > 0 && l.line.len > 0 {
 		c := l.line.pop()
-		n := min(l.cfg.Batch, c.rest, l.toGive)
+		n := min(l.batch, c.rest, l.toGive)
 		l.toGive -= n
 		l.turns--
-		c.take(n, l.toGive == 0)
+		c.take(n)
 	}
 }
 
@@ -195,7 +218,7 @@ func (l *Listener) deal() {
 func (l *Listener) count(c *Conn) {
 	l.answered += c.answered - c.counted
 	c.counted = c.answered
-	if l.answered == l.cfg.Requests {
+	if l.answered == l.total {
 		closeOnce(l.finished)
 	}
 }
