@@ -37,7 +37,9 @@ type exchange struct {
 	ending bool // nothing is read any more: what is in out is the last
 	linger bool // the peer may still be sending
 	closes bool // the peer wants the connection closed after the current request
-	minor  int  // of the HTTP/1.x of the current request
+	// continues says that the peer waits for a 100 before it sends the body
+	continues bool
+	minor     int // of the HTTP/1.x of the current request
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
@@ -240,10 +242,7 @@ func (x *exchange) output() *bufpool.Buffer {
 func (x *exchange) advanceHead() (step, bool) {
 	b := x.pending()
 	if !x.begun {
-		if n := http1.SkipEmptyLines(b); n > 0 {
-			x.consume(n)
-			b = x.pending()
-		}
+		b = x.skipEmptyLines(b)
 		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
 			return x.flushThen(stepRead), true
 		}
@@ -267,9 +266,25 @@ func (x *exchange) advanceHead() (step, bool) {
 	return x.headReceived()
 }
 
+// maxEmptyLines is how many empty lines may come before a request line, in bytes.
+const maxEmptyLines = 2 * len("\r\n")
+
+// skipEmptyLines takes the empty lines before a request away, and returns what
+// follows. They are counted, since they may come one by one.
+func (x *exchange) skipEmptyLines(b []byte) []byte {
+	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(x.c.empty))
+	if n == 0 {
+		return b
+	}
+	x.c.empty += uint8(n)
+	x.consume(n)
+	return x.pending()
+}
+
 // begin prepares for a request whose first byte is there.
 func (x *exchange) begin() {
 	x.begun = true
+	x.c.empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
 	}
@@ -278,7 +293,7 @@ func (x *exchange) begin() {
 	h.begin()
 	h.head.Limits = x.s.headLimits()
 	x.config = RequestConfig{}
-	x.closes, x.streaming, x.minor = false, false, 1
+	x.closes, x.streaming, x.continues, x.minor = false, false, false, 1
 }
 
 // headReceived decides how the request goes on behind its head.
@@ -300,23 +315,25 @@ func (x *exchange) headReceived() (step, bool) {
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
 	}
+	x.streaming = s.StreamRequestBody && framing.Kind != http1.NoBody
+	if !x.streaming {
+		if err := x.recv.start(framing, limit); err != nil {
+			return x.refuse(err)
+		}
+	}
 	if h.head.Has(http1.Expect100|http1.ExpectOther) && h.head.Minor > 0 {
-		if code := x.expectation(); code != StatusContinue {
+		if code := x.expectation(framing); code != StatusContinue {
 			return x.reject(code)
 		}
 	}
 	if framing.Kind == http1.NoBody {
 		return x.serve()
 	}
-	if s.StreamRequestBody {
-		x.streaming = true
+	if x.streaming {
 		x.link.blocking()
 		req.stream.start(x, framing, &h.header)
 		req.body.setStream(&req.stream, h.contentLength, requestPool, false)
 		return x.serve()
-	}
-	if err := x.recv.start(framing, limit); err != nil {
-		return x.refuse(err)
 	}
 	x.phase = phaseBody
 	return x.advanceBody()
@@ -331,8 +348,9 @@ func (x *exchange) configure(c RequestConfig) {
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
-// StatusContinue or the status to refuse the request with.
-func (x *exchange) expectation() int {
+// StatusContinue or the status to refuse the request with. A client whose body
+// is a stream is told to go on when that is read.
+func (x *exchange) expectation(framing http1.Framing) int {
 	s, ctx := x.s, x.ctx
 	if ctx.Request.Header.head.Has(http1.ExpectOther) {
 		return StatusExpectationFailed
@@ -347,9 +365,22 @@ func (x *exchange) expectation() int {
 			return StatusExpectationFailed
 		}
 	}
-	out := x.output()
-	out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
+	if framing.Kind == http1.Chunks || framing.Length > 0 {
+		x.continues = true
+		if !x.streaming {
+			x.sayContinue()
+		}
+	}
 	return StatusContinue
+}
+
+// sayContinue lets a client that waits for it send the body.
+func (x *exchange) sayContinue() {
+	if x.continues {
+		x.continues = false
+		out := x.output()
+		out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
+	}
 }
 
 // advanceBody reads a body into the request.
@@ -428,6 +459,7 @@ func (x *exchange) discard(n int) {
 
 func (x *exchange) fill() error {
 	conn := x.link.blocking()
+	x.sayContinue()
 	if err := x.flushTo(conn); err != nil {
 		return err
 	}

@@ -267,10 +267,10 @@ func (x *exchange) writeTimeout() time.Duration {
 
 // drainBody reads away what the handler left of a body that is a stream. What
 // is too much of it ends the connection, since the next request cannot be
-// found behind it.
+// found behind it. So does a body that the peer was not told to send.
 func (x *exchange) drainBody() {
 	stream := &x.ctx.Request.stream
-	if stream.decoder.Left() > drainLimit || !stream.drain(drainLimit) {
+	if x.continues || stream.decoder.Left() > drainLimit || !stream.drain(drainLimit) {
 		x.ending, x.linger = true, true
 	}
 }

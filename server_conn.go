@@ -58,6 +58,7 @@ type serverConn struct {
 	id       uint64
 	opened   time.Time
 	requests uint64
+	empty    uint8 // bytes of empty lines since the last request
 
 	// waiting tells whether the connection waits for a request, so that a
 	// shutdown may close it: see claim
@@ -90,7 +91,7 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
 	c.id = connIDs.Add(1)
 	c.opened = time.Now()
-	c.requests, c.aborted, c.pinned = 0, false, s.ConnState != nil
+	c.requests, c.empty, c.aborted, c.pinned = 0, 0, false, s.ConnState != nil
 	c.waiting.Store(connWaiting)
 	s.open.Add(1)
 	s.mu.Lock()

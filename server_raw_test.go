@@ -62,14 +62,7 @@ const (
 func runRaw(t *testing.T, cases []rawCase) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.s == nil {
-				tc.s = &Server{}
-			}
-			if tc.s.Handler == nil {
-				tc.s.Handler = echo
-			}
-			tc.s.Logger = &testLog{}
-			tc.checkSplits(t)
+			tc.checkSplits(t, tc.server())
 		})
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -81,19 +74,19 @@ func runRaw(t *testing.T, cases []rawCase) {
 
 // checkSplits feeds the input to the portable engine whole, byte by byte, and in
 // two parts in every way.
-func (tc *rawCase) checkSplits(t *testing.T) {
+func (tc *rawCase) checkSplits(t *testing.T, s *Server) {
 	in := []byte(tc.in)
-	tc.checkPieces(t, "whole", in)
+	tc.checkPieces(t, s, "whole", in)
 	single := make([][]byte, len(in))
 	for i := range in {
 		single[i] = in[i : i+1]
 	}
-	tc.checkPieces(t, "byte by byte", single...)
+	tc.checkPieces(t, s, "byte by byte", single...)
 	for _, i := range splitPositions(len(in)) {
 		if t.Failed() {
 			return
 		}
-		tc.checkPieces(t, fmt.Sprintf("in two at %d", i), in[:i], in[i:])
+		tc.checkPieces(t, s, fmt.Sprintf("in two at %d", i), in[:i], in[i:])
 	}
 }
 
@@ -111,7 +104,7 @@ func splitPositions(n int) (at []int) {
 
 // checkPieces feeds the input to a server as pieces. Where the connection is to
 // be usable afterwards, it then sends one more request.
-func (tc *rawCase) checkPieces(t *testing.T, how string, pieces ...[]byte) {
+func (tc *rawCase) checkPieces(t *testing.T, s *Server, how string, pieces ...[]byte) {
 	t.Helper()
 	c := &fakeConn{}
 	for _, p := range pieces {
@@ -126,7 +119,7 @@ func (tc *rawCase) checkPieces(t *testing.T, how string, pieces ...[]byte) {
 			c.pieces = [][]byte{[]byte(nextRequest)}
 		}
 	}
-	_ = tc.s.ServeConn(c)
+	_ = s.ServeConn(c)
 
 	out := c.out.Bytes()
 	if waits > 0 {
@@ -145,7 +138,7 @@ func (tc *rawCase) checkPieces(t *testing.T, how string, pieces ...[]byte) {
 		t.Errorf("%s: the connection was closed", how)
 	case tc.keeps:
 		probe := rawCase{want: got(nextTarget), keeps: true}
-		if tc.s.StreamRequestBody || tc.s.ErrorHandler != nil {
+		if tc.s != nil && tc.s.Handler != nil {
 			probe.want[0].body = ""
 		}
 		if problem := probe.compare(c.out.Bytes()[answered:]); problem != "" {
@@ -199,11 +192,7 @@ func (tc *rawCase) compareAnswer(resp testResponse, want rawAnswer, last bool) s
 // checkEngine sends the input on connections of an engine, whole and byte by
 // byte.
 func (tc *rawCase) checkEngine(t *testing.T, start starter) {
-	s := &Server{Handler: echo}
-	if tc.s != nil {
-		s = tc.s.like()
-	}
-	ts := start(s)
+	ts := start(tc.server())
 	for _, step := range []int{len(tc.in), 1} {
 		if step == 1 && len(tc.in) > 5000 {
 			step = 997
@@ -244,21 +233,26 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 	}
 }
 
-// like returns a server with the settings that the cases of this file use.
-func (s *Server) like() *Server {
-	return &Server{
-		Handler:            s.Handler,
-		ErrorHandler:       s.ErrorHandler,
-		HeaderReceived:     s.HeaderReceived,
-		ContinueHandler:    s.ContinueHandler,
-		ExpectHandler:      s.ExpectHandler,
-		ReadBufferSize:     s.ReadBufferSize,
-		MaxRequestBodySize: s.MaxRequestBodySize,
-		MaxRequestsPerConn: s.MaxRequestsPerConn,
-		StreamRequestBody:  s.StreamRequestBody,
-		GetOnly:            s.GetOnly,
-		DisableKeepalive:   s.DisableKeepalive,
+// server returns a server with the settings of the case.
+func (tc *rawCase) server() *Server {
+	s := &Server{Handler: echo, Logger: &testLog{}}
+	if tc.s == nil {
+		return s
 	}
+	if tc.s.Handler != nil {
+		s.Handler = tc.s.Handler
+	}
+	s.ErrorHandler = tc.s.ErrorHandler
+	s.HeaderReceived = tc.s.HeaderReceived
+	s.ContinueHandler = tc.s.ContinueHandler
+	s.ExpectHandler = tc.s.ExpectHandler
+	s.ReadBufferSize = tc.s.ReadBufferSize
+	s.MaxRequestBodySize = tc.s.MaxRequestBodySize
+	s.MaxRequestsPerConn = tc.s.MaxRequestsPerConn
+	s.StreamRequestBody = tc.s.StreamRequestBody
+	s.GetOnly = tc.s.GetOnly
+	s.DisableKeepalive = tc.s.DisableKeepalive
+	return s
 }
 
 // head puts together the head of a request from the request line and fields.

@@ -1,0 +1,174 @@
+package fasthttp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// hosts answers with the host that the request is for.
+func hosts(ctx *RequestCtx) { ctx.SetBody(ctx.Host()) }
+
+func TestServerReadsHeads(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("x", n) }
+	ok := []rawAnswer{{200, "ok", ""}}
+	okServer := &Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyString("ok") }}
+	runRaw(t, []rawCase{
+		{name: "04 500 fields", in: get("/", repeatedFields(499, "X-%d: v")...), want: got("/"), keeps: true},
+		{name: "04 501 fields", in: get("/", repeatedFields(500, "X-%d: v")...), want: refused(431)},
+
+		{name: "06 unknown expectation", in: post("/", "abc", "Expect: 200-ok"), want: refused(417)},
+		{name: "06 one of two unknown", in: post("/", "abc", "Expect: 100-continue, x"), want: refused(417)},
+		{name: "06 case", in: post("/", "abc", "Expect: 100-Continue"), want: then(refused(100), posted("/", "abc")), keeps: true},
+		{name: "06 HTTP/1.0", in: head("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue") + "abc", want: posted("/", "abc")},
+		{name: "06 unknown expectation of HTTP/1.0", in: head("POST / HTTP/1.0", "Content-Length: 3", "Expect: x") + "abc", want: posted("/", "abc")},
+		{name: "06 no content to wait for", in: get("/", "Expect: 100-continue"), want: got("/"), keeps: true},
+		{name: "06 no content to wait for by length", in: post("/", "", "Expect: 100-continue"), want: posted("/", ""), keeps: true},
+		{name: "06 content that is too large", s: &Server{MaxRequestBodySize: 10}, in: head("POST / HTTP/1.1", "Host: a", "Content-Length: 11", "Expect: 100-continue"), want: refused(413)},
+
+		{name: "07 HTTP/2.0", in: head("GET / HTTP/2.0", "Host: a"), want: refused(505)},
+		{name: "07 HTTP/0.9", in: head("GET / HTTP/0.9", "Host: a"), want: refused(505)},
+		{name: "07 HTTP/3.0", in: head("GET / HTTP/3.0", "Host: a"), want: refused(505)},
+		{name: "07 HTTP/2 preface", in: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", want: refused(505)},
+		{name: "07 HTTP/1.2", in: head("GET / HTTP/1.2", "Host: a"), want: got("/"), keeps: true},
+		{name: "07 HTTP/1.9 needs a host", in: head("GET / HTTP/1.9"), want: refused(400)},
+		{name: "07 two digits", in: head("GET / HTTP/1.10", "Host: a"), want: refused(400)},
+		{name: "07 no minor", in: head("GET / HTTP/1", "Host: a"), want: refused(400)},
+		{name: "07 lower case", in: head("GET / http/1.1", "Host: a"), want: refused(400)},
+		{name: "07 no version", in: "GET /\r\n\r\n", want: refused(400)},
+		{name: "07 other protocol", in: head("GET / ICY/1.1", "Host: a"), want: refused(400)},
+		{name: "07 leading zero", in: head("GET / HTTP/01.1", "Host: a"), want: refused(400)},
+
+		{name: "12 LF after the request line", in: "GET / HTTP/1.1\nHost: a\r\n\r\n", want: refused(400)},
+		{name: "12 LF everywhere", in: "GET / HTTP/1.1\nHost: a\n\n", want: refused(400)},
+		{name: "12 LF after a field", in: "GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n", want: refused(400)},
+		{name: "12 LF after the last field", in: "GET / HTTP/1.1\r\nHost: a\r\n\n", want: refused(400)},
+		{name: "12 LF alone", in: "\n", want: refused(400)},
+		{name: "12 CR after the request line", in: "GET / HTTP/1.1\rHost: a\r\n\r\n", want: refused(400)},
+		{name: "12 CR after a field", in: "GET / HTTP/1.1\r\nHost: a\rX: y\r\n\r\n", want: refused(400)},
+		{name: "12 CR CR LF after a field", in: "GET / HTTP/1.1\r\nHost: a\r\r\n\r\n", want: refused(400)},
+		{name: "12 CR CR LF after the request line", in: "GET / HTTP/1.1\r\r\nHost: a\r\n\r\n", want: refused(400)},
+		{name: "12 CR at the end", in: "GET / HTTP/1.1\r\nHost: a\r\n\rX", want: refused(400)},
+		{name: "12 LF in front", in: "\n" + get("/"), want: refused(400)},
+		{name: "12 CR in front", in: "\r" + get("/"), want: refused(400)},
+
+		{name: "13 folded field", in: get("/", "X: a", " b"), want: refused(400)},
+		{name: "13 folded by tab", in: get("/", "X: a", "\tb"), want: refused(400)},
+		{name: "13 fold before the first field", in: head("GET / HTTP/1.1", " X: a", "Host: a"), want: refused(400)},
+		{name: "13 fold of spaces", in: get("/", "X: a", "  "), want: refused(400)},
+		{name: "13 folded length", in: head("POST / HTTP/1.1", "Host: a", "Content-Length:", " 5") + "hello", want: refused(400)},
+		{name: "13 folded coding", in: head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding:", " chunked") + "0\r\n\r\n", want: refused(400)},
+
+		{name: "15 two spaces before the target", in: head("GET  / HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 two spaces behind the target", in: head("GET /  HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 space at the end", in: head("GET / HTTP/1.1 ", "Host: a"), want: refused(400)},
+		{name: "15 space in front", in: head(" GET / HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 space in the target", in: head("GET /a b HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 tab in the target", in: head("GET /a\tb HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 tab for a space", in: head("GET\t/ HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 NUL in the target", in: head("GET /\x00 HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 DEL in the target", in: head("GET /\x7f HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 no target", in: head("GET HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 empty target", in: head("GET  HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 no method", in: head("/ HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 method that is no token", in: head("G(T / HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 any other method", in: head("M-SEARCH / HTTP/1.1", "Host: a"), want: answered([3]string{"M-SEARCH", "/", ""}), keeps: true},
+		{name: "15 lower-case method", in: head("get / HTTP/1.1", "Host: a"), want: answered([3]string{"get", "/", ""}), keeps: true},
+		{name: "15 invalid escapes", in: get("/%zz%f%00?%"), want: got("/%zz%f%00?%"), keeps: true},
+		{name: "15 relative target", in: get("a/b"), want: refused(400)},
+		{name: "15 target without a scheme", in: get("//a/b"), want: got("//a/b"), keeps: true},
+		{name: "15 asterisk of GET", in: get("*"), want: refused(400)},
+		{name: "15 asterisk and more", in: head("OPTIONS */x HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 asterisk of OPTIONS", in: head("OPTIONS * HTTP/1.1", "Host: a"), want: answered([3]string{"OPTIONS", "*", ""}), keeps: true},
+		{name: "15 CONNECT with a path", in: head("CONNECT / HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 CONNECT with a URI", in: head("CONNECT http://a/ HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 CONNECT without a port", in: head("CONNECT a HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 CONNECT with a bad port", in: head("CONNECT a:65536 HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 authority of GET", in: get("a:80"), want: refused(400)},
+
+		{name: "16 NUL in a name", in: get("/", "X\x00: y"), want: refused(400)},
+		{name: "16 NUL in a value", in: get("/", "X: \x00"), want: refused(400)},
+		{name: "16 control byte in a value", in: get("/", "X: a\x1bb"), want: refused(400)},
+		{name: "16 DEL in a value", in: get("/", "X: \x7f"), want: refused(400)},
+		{name: "16 tab in a value", in: get("/", "X: a\tb"), want: got("/"), keeps: true},
+		{name: "16 space before the colon", in: get("/", "X : y"), want: refused(400)},
+		{name: "16 tab before the colon", in: get("/", "X\t: y"), want: refused(400)},
+		{name: "16 space in a name", in: get("/", "X Y: z"), want: refused(400)},
+		{name: "16 empty name", in: get("/", ": y"), want: refused(400)},
+		{name: "16 no colon", in: get("/", "X"), want: refused(400)},
+		{name: "16 name that is no token", in: get("/", "X(y): z"), want: refused(400)},
+		{name: "16 name beyond ASCII", in: get("/", "X\u00e9: z"), want: refused(400)},
+		{name: "16 space before the colon of a length", in: head("POST / HTTP/1.1", "Host: a", "Content-Length : 5") + "hello", want: refused(400)},
+		{name: "16 space before the colon of a coding", in: head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding : chunked") + "0\r\n\r\n", want: refused(400)},
+
+		{name: "17 bytes over 0x7f in a value", in: get("/", "X: \xff\x80\xfe"), want: got("/"), keeps: true},
+		{name: "17 0xff in a name", in: get("/", "\xff: y"), want: refused(400)},
+		{name: "17 0xff in the method", in: head("\xffGET / HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "17 0xff in the version", in: head("GET / HTTP/\xff.1", "Host: a"), want: refused(400)},
+		{name: "17 0xff in a coding", in: head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: \xff"), want: refused(400)},
+		{name: "17 0xff in a chunk size", in: chunked("/", "\xff\r\n"), want: refused(400)},
+		{name: "17 0xff alone", in: "\xff\xff\xff\xff", want: refused(400)},
+		{name: "17 TLS hello", in: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", want: refused(400)},
+
+		{name: "18 an empty line in front", in: "\r\n" + get("/"), want: got("/"), keeps: true},
+		{name: "18 two empty lines in front", in: "\r\n\r\n" + get("/"), want: got("/"), keeps: true},
+		{name: "18 three empty lines in front", in: "\r\n\r\n\r\n" + get("/"), want: refused(400)},
+		{name: "18 empty lines between requests", in: post("/", "x") + "\r\n\r\n" + get("/2") + "\r\n" + get("/3"), want: then(posted("/", "x"), got("/2"), got("/3")), keeps: true},
+		{name: "18 three empty lines between requests", in: get("/") + "\r\n\r\n\r\n" + get("/2"), want: then(got("/"), refused(400))},
+		{name: "18 empty lines alone", in: "\r\n\r\n", want: nil, keeps: true},
+
+		{name: "22 long cookie", s: okServer, in: get("/", "Cookie: a="+long(20_000)), want: ok, keeps: true},
+		{name: "22 head of 64 KiB", s: okServer, in: get("/", "X: "+long(64<<10-len(get("/", "X: ")))), want: ok, keeps: true},
+		{name: "22 larger head", s: okServer, in: get("/", "X: "+long(64<<10-len(get("/", "X: "))+1)), want: refused(431)},
+		{name: "22 head without end", s: okServer, in: "GET / HTTP/1.1\r\nX: " + long(70_000), want: refused(431)},
+		{name: "22 request line of 16 KiB", s: okServer, in: get("/" + long(16<<10-len("GET / HTTP/1.1"))), want: ok, keeps: true},
+		{name: "22 longer request line", s: okServer, in: get("/" + long(16<<10-len("GET / HTTP/1.1")+1)), want: refused(414)},
+		{name: "22 request line without end", s: okServer, in: "GET /" + long(17_000), want: refused(414)},
+		{name: "22 method without end", s: okServer, in: long(17_000), want: refused(414)},
+		{name: "22 small ReadBufferSize", s: &Server{ReadBufferSize: 1024, Handler: okServer.Handler}, in: get("/", "X: "+long(1024-len(get("/", "X: ")))), want: ok, keeps: true},
+		{name: "22 over a small ReadBufferSize", s: &Server{ReadBufferSize: 1024, Handler: okServer.Handler}, in: get("/", "X: "+long(1024-len(get("/", "X: "))+1)), want: refused(431)},
+		{name: "22 large ReadBufferSize", s: &Server{ReadBufferSize: 100_000, Handler: okServer.Handler}, in: get("/"+long(40_000), "X: "+long(50_000)), want: ok, keeps: true},
+		{name: "22 body beyond ReadBufferSize", s: &Server{ReadBufferSize: 1024}, in: post("/", long(3000)), want: posted("/", long(3000)), keeps: true},
+	})
+}
+
+func TestServerChecksHost(t *testing.T) {
+	var cases []rawCase
+	for _, host := range []string{
+		"", "a", "a.b", "A-b_c~d", "a:80", "a:", "a:65535", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "[2001:db8::1%25eth0]",
+		"a!$&'()*+,;=b", "%c3%a9.test",
+	} {
+		cases = append(cases, rawCase{name: fmt.Sprintf("08 good %q", host), in: head("GET / HTTP/1.1", "Host: "+host), want: got("/"), keeps: true})
+	}
+	for _, host := range []string{
+		"u@a", "u:p@a", "a b", "a/b", "a?b", "a#b", "a\\b", "a:b", "a:65536", "a:-1", "a:80:80", "[::1", "::1", "[::1]x", "[::1]:x", "[1.2.3.4]",
+		"[::1%eth0]", "a\"b", "<a>", "a|b", "a^b", "{a}", "a%zz", "a%", ":80", "http://a", "a\x80",
+	} {
+		cases = append(cases, rawCase{name: fmt.Sprintf("08 bad %q", host), in: head("GET / HTTP/1.1", "Host: "+host), want: refused(400)})
+	}
+	cases = append(cases,
+		rawCase{name: "08 missing", in: head("GET / HTTP/1.1", "X: y"), want: refused(400)},
+		rawCase{name: "08 missing in HTTP/1.0", in: head("GET / HTTP/1.0", "Connection: keep-alive"), want: got("/"), keeps: true},
+		rawCase{name: "08 bad in HTTP/1.0", in: head("GET / HTTP/1.0", "Host: u@a", "Connection: keep-alive"), want: refused(400)},
+		rawCase{name: "08 twice", in: head("GET / HTTP/1.1", "Host: a", "Host: b"), want: refused(400)},
+		rawCase{name: "08 twice the same", in: head("GET / HTTP/1.1", "Host: a", "host: a"), want: refused(400)},
+		rawCase{name: "08 missing beside an absolute target", in: head("GET http://a/ HTTP/1.1"), want: refused(400)},
+		rawCase{name: "08 bad beside an absolute target", in: head("GET http://a/ HTTP/1.1", "Host: u@a"), want: refused(400)},
+	)
+	runRaw(t, cases)
+	of := func(host string) []rawAnswer { return []rawAnswer{{200, host, ""}} }
+	runRaw(t, []rawCase{
+		{name: "08 is what the request is for", s: &Server{Handler: hosts}, in: head("GET / HTTP/1.1", "Host: B.Test:80"), want: of("b.test:80"), keeps: true},
+		{name: "08 yields to an absolute target", s: &Server{Handler: hosts}, in: head("GET http://a.test:8080/x HTTP/1.1", "Host: b.test"), want: of("a.test:8080"), keeps: true},
+		{name: "08 of an absolute target without path", s: &Server{Handler: hosts}, in: head("GET http://a.test?x HTTP/1.1", "Host: b.test"), want: of("a.test"), keeps: true},
+		{name: "08 of an absolute target is bad", in: head("GET http://u@a/ HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "08 of an absolute target is empty", in: head("GET http:///x HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "08 of an absolute target has a bad port", in: head("GET http://a:x/ HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "08 of an absolute target without slashes", in: head("GET http:a HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "08 of another scheme", s: &Server{Handler: hosts}, in: head("GET ftp://a.test/x HTTP/1.1", "Host: b.test"), want: of("a.test"), keeps: true},
+		{name: "15 of CONNECT", s: &Server{Handler: func(ctx *RequestCtx) {
+			ctx.Response.Header.SetBytesV("X-Host", ctx.Host())
+			ctx.Error("no tunnels: "+string(ctx.Host()), 405)
+		}}, in: head("CONNECT a.test:443 HTTP/1.1", "Host: b.test"), want: []rawAnswer{{405, "no tunnels: a.test:443", "CONNECT"}}, keeps: true},
+	})
+}
