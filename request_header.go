@@ -214,10 +214,7 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 	}
 	for len(rest) > 0 {
 		var param []byte
-		param, rest, _ = bytes.Cut(rest[1:], []byte(";"))
-		if len(rest) > 0 {
-			rest = contentType[len(contentType)-len(rest)-1:]
-		}
+		param, rest = cutParam(rest[1:])
 		name, value, _ := bytes.Cut(ascii.Trim(param), []byte("="))
 		if !ascii.EqualFoldString(name, "boundary") {
 			continue
@@ -228,6 +225,21 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 		return value
 	}
 	return nil
+}
+
+// cutParam cuts b before the first semicolon that is not in a quoted string.
+// Boundaries that are sent are not always tokens, so more is let through here
+// than by VisitHeaderParams.
+func cutParam(b []byte) (param, rest []byte) {
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case ';':
+			return b[:i], b[i:]
+		case '"':
+			i += max(quotedLen(b[i:])-1, 0)
+		}
+	}
+	return b, nil
 }
 
 // HasAcceptEncoding tells whether the client accepts the coding: it stands in
