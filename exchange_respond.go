@@ -117,6 +117,11 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	if ctx.Request.stream.in != nil && resp.body.stream == nil {
 		x.drainBody()
 	}
+	tunnel := x.opensTunnel()
+	if tunnel {
+		resp.SkipBody = true
+		x.ending = x.ending || ctx.hijack == nil
+	}
 	x.settleConnection()
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
@@ -127,6 +132,9 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		return stepRead, false
 	}
 	hasBody := resp.settle()
+	if tunnel {
+		dropFraming(&resp.Header)
+	}
 	out := x.output()
 	out.B = resp.Header.appendHead(out.B, x.s.serverField())
 	if hasBody {
@@ -139,6 +147,20 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	}
 	x.endRequest()
 	return stepRead, false
+}
+
+// opensTunnel tells whether the response makes the connection a tunnel: it has
+// neither content nor framing then, and what the peer sends behind its request
+// is none (RFC 9110 section 9.3.6).
+func (x *exchange) opensTunnel() bool {
+	return x.ctx.Request.Header.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
+}
+
+// dropFraming takes the fields that frame content out of h.
+func dropFraming(h *ResponseHeader) {
+	h.contentLength = 0
+	h.setState(hasLength, false)
+	h.setCoding(false)
 }
 
 // settleConnection decides whether the connection lives on after the response,

@@ -1,0 +1,253 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// answers is a handler with a response for each path.
+func answers(ctx *RequestCtx) {
+	if ctx.IsConnect() {
+		ctx.SetStatusCode(403)
+		return
+	}
+	switch string(ctx.Path()) {
+	case "/204":
+		ctx.SetStatusCode(204)
+		ctx.SetBodyString("not to be sent")
+	case "/304":
+		ctx.SetStatusCode(304)
+		ctx.SetBodyString("not to be sent")
+	case "/stream":
+		ctx.SetBodyStream(strings.NewReader("streamed"), -1)
+	case "/sized":
+		ctx.SetBodyStream(strings.NewReader("sized"), 5)
+	case "/204-stream":
+		ctx.SetStatusCode(204)
+		ctx.SetBodyStream(strings.NewReader("not to be sent"), -1)
+	case "/close":
+		ctx.SetConnectionClose()
+		ctx.SetBodyString("bye")
+	case "/empty":
+	default:
+		echo(ctx)
+	}
+}
+
+func TestServerFollowsRFC9112(t *testing.T) {
+	s := &Server{Handler: answers}
+	http10 := func(method, target string, fields ...string) string {
+		return head(append([]string{method + " " + target + " HTTP/1.0"}, fields...)...)
+	}
+	is := func(status int, body string) []rawAnswer { return []rawAnswer{{status, body, ""}} }
+	runRaw(t, []rawCase{
+		{name: "HTTP/1.0", in: http10("GET", "/") + smuggled, want: got("/")},
+		{name: "HTTP/1.0 keep-alive", in: http10("GET", "/", "Connection: Keep-Alive"), want: got("/"), keeps: true},
+		{name: "HTTP/1.0 keep-alive in a list", in: http10("GET", "/", "Connection: x, keep-alive"), want: got("/"), keeps: true},
+		{name: "HTTP/1.0 keep-alive and close", in: http10("GET", "/", "Connection: keep-alive, close"), want: got("/")},
+		{name: "HTTP/1.0 with a body", in: http10("POST", "/", "Content-Length: 3", "Connection: keep-alive") + "abc", want: posted("/", "abc"), keeps: true},
+		{name: "HTTP/1.0 body without a length", in: http10("POST", "/") + "abc", want: posted("/", "")},
+		{name: "HTTP/1.0 stream", s: s, in: http10("GET", "/stream"), want: is(200, "streamed")},
+		{name: "HTTP/1.0 stream with keep-alive", s: s, in: http10("GET", "/stream", "Connection: keep-alive"), want: is(200, "streamed")},
+		{name: "HTTP/1.0 sized stream with keep-alive", s: s, in: http10("GET", "/sized", "Connection: keep-alive"), want: is(200, "sized"), keeps: true},
+
+		{name: "HEAD", in: head("HEAD / HTTP/1.1", "Host: a") + get("/2"), want: then([]rawAnswer{{200, "-", "HEAD"}}, got("/2")), keeps: true},
+		{name: "HEAD of a stream", s: s, in: head("HEAD /stream HTTP/1.1", "Host: a") + get("/2"), want: then([]rawAnswer{{200, "-", "HEAD"}}, got("/2")), keeps: true},
+		{name: "HEAD refused", in: head("HEAD / HTTP/1.1", "Host: a", "Transfer-Encoding: x"), want: []rawAnswer{{501, "-", "HEAD"}}},
+		{name: "204", s: s, in: get("/204") + get("/2"), want: then(is(204, "-"), got("/2")), keeps: true},
+		{name: "204 of a stream", s: s, in: get("/204-stream") + get("/2"), want: then(is(204, "-"), got("/2")), keeps: true},
+		{name: "304", s: s, in: get("/304") + get("/2"), want: then(is(304, "-"), got("/2")), keeps: true},
+		{name: "empty response", s: s, in: get("/empty") + get("/2"), want: then(is(200, "-"), got("/2")), keeps: true},
+		{name: "stream", s: s, in: get("/stream") + get("/sized") + get("/2"), want: then(is(200, "streamed"), is(200, "sized"), got("/2")), keeps: true},
+		{name: "response that closes", s: s, in: get("/close") + smuggled, want: is(200, "bye")},
+		{name: "stream and close", s: s, in: get("/stream", "Connection: close") + smuggled, want: is(200, "streamed")},
+
+		{name: "absolute-form", in: get("http://a/b?c"), want: got("http://a/b?c"), keeps: true},
+		{name: "absolute-form https", in: get("HTTPS://a:443"), want: got("HTTPS://a:443"), keeps: true},
+		{name: "asterisk-form", in: head("OPTIONS * HTTP/1.1", "Host: a", "Content-Length: 2") + "ab", want: answered([3]string{"OPTIONS", "*", "ab"}), keeps: true},
+		{name: "origin-form of OPTIONS", in: head("OPTIONS / HTTP/1.1", "Host: a"), want: answered([3]string{"OPTIONS", "/", ""}), keeps: true},
+		{name: "authority-form", s: s, in: head("CONNECT a:443 HTTP/1.1", "Host: a:443"),
+			want: []rawAnswer{{403, "-", "CONNECT"}}, keeps: true},
+		{name: "authority-form of an IPv6 address", s: s, in: head("CONNECT [::1]:443 HTTP/1.1", "Host: a"),
+			want: []rawAnswer{{403, "-", "CONNECT"}}, keeps: true},
+
+		{name: "no space behind the colon", in: get("/", "Content-Length:3") + "abc", want: answered([3]string{"GET", "/", "abc"}), keeps: true},
+		{name: "empty value", in: get("/", "X:", "Y: ", "Z:\t"), want: got("/"), keeps: true},
+		{name: "no fields but Host", in: get("/"), want: got("/"), keeps: true},
+		{name: "requests with bodies in a row", in: post("/1", "abc") + chunked("/2", "3\r\ndef\r\n0\r\n\r\n") + get("/3") + post("/4", ""),
+			want: then(posted("/1", "abc"), posted("/2", "def"), got("/3"), posted("/4", "")), keeps: true},
+		{name: "trailers", in: chunked("/", "3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n") + get("/2"), want: then(posted("/", "abc"), got("/2")), keeps: true},
+		{name: "body as large as the limit", s: &Server{MaxRequestBodySize: 3}, in: post("/", "abc"), want: posted("/", "abc"), keeps: true},
+		{name: "larger body", s: &Server{MaxRequestBodySize: 3}, in: head("POST / HTTP/1.1", "Host: a", "Content-Length: 4"), want: refused(413)},
+		{name: "request behind a bad one", in: head("GET / HTTP/1.1", "Host: a", "Content-Length: x") + smuggled, want: refused(400)},
+		{name: "bad request behind a good one", in: get("/") + "x y z\r\n\r\n" + smuggled, want: then(got("/"), refused(400))},
+		{name: "MaxRequestsPerConn", s: &Server{MaxRequestsPerConn: 2}, in: get("/1") + get("/2") + smuggled, want: then(got("/1"), got("/2"))},
+		{name: "DisableKeepalive", s: &Server{DisableKeepalive: true}, in: get("/1") + smuggled, want: got("/1")},
+		{name: "GetOnly", s: &Server{GetOnly: true}, in: get("/1") + head("HEAD / HTTP/1.1", "Host: a"), want: then(got("/1"), []rawAnswer{{200, "-", "HEAD"}}), keeps: true},
+		{name: "GetOnly and POST", s: &Server{GetOnly: true}, in: post("/", "abc") + smuggled, want: refused(400)},
+	})
+}
+
+// TestServerIsNotSmuggled sends what has made pairs of servers disagree on where
+// a request ends. Either it is refused, or the connection is closed behind it, or
+// there is no doubt.
+func TestServerIsNotSmuggled(t *testing.T) {
+	clTE := func(te string) string {
+		return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n" + te + "\r\n\r\n0\r\n\r\n" + smuggled
+	}
+	teCL := func(te string) string {
+		return "POST / HTTP/1.1\r\nHost: a\r\n" + te + "\r\nContent-Length: 4\r\n\r\n23\r\n" + smuggled + "\r\n0\r\n\r\n"
+	}
+	var cases []rawCase
+	// those that are chunked without a doubt, and so closed behind
+	for _, te := range []string{
+		"Transfer-Encoding: chunked", "transfer-encoding:chunked", "Transfer-Encoding:\tchunked", "Transfer-Encoding: chunked\t ",
+		"Transfer-Encoding: Chunked", "Transfer-Encoding: ,chunked", "X: y\r\nTransfer-Encoding: chunked",
+	} {
+		cases = append(cases,
+			rawCase{name: fmt.Sprintf("CL.TE %q", te), in: clTE(te), want: posted("/", "")},
+			rawCase{name: fmt.Sprintf("TE.CL %q", te), in: teCL(te), want: posted("/", smuggled)})
+	}
+	for te, status := range map[string]int{
+		"Transfer-Encoding: xchunked":                                      501,
+		"Transfer-Encoding: chunked-x":                                     501,
+		"Transfer-Encoding: identity, chunked":                             501,
+		"Transfer-Encoding: chunked\r\nTransfer-Encoding: x":               400,
+		"Transfer-Encoding: x\r\nTransfer-Encoding: chunked":               501,
+		"Transfer-Encoding: chunked, identity":                             400,
+		"Transfer-Encoding : chunked":                                      400,
+		" Transfer-Encoding: chunked":                                      400,
+		"X: y\r\n Transfer-Encoding: chunked":                              400,
+		"X: y\nTransfer-Encoding: chunked":                                 400,
+		"X: y\rTransfer-Encoding: chunked":                                 400,
+		"Transfer-Encoding\r\n: chunked":                                   400,
+		"Transfer-Encoding:\r\n chunked":                                   400,
+		"Transfer-Encoding: \x0bchunked":                                   400,
+		"Transfer-Encoding: \x00chunked":                                   400,
+		"Transfer-Encoding: chunked\x0c":                                   400,
+		"Transfer-Encoding: 'chunked'":                                     501,
+		"Transfer-Encoding: \"chunked\"":                                   400,
+		"Transfer-Encoding: chunk":                                         501,
+		"Transfer-Encoding: cow\r\nTransfer-Encoding: chunked, chunked":    400,
+		"Transfer-Encoding: chunked;":                                      400,
+		"Transfer-Encoding: \u0131dentity":                                 400,
+		"Transfer-Encod\u0131ng: chunked":                                  400,
+		"Transfer-Encoding: chunked\r\nContent-Length: 5":                  400,
+		"\x00Transfer-Encoding: chunked":                                   400,
+		"Content-Length: 0\r\nTransfer-Encoding: chunked":                  400,
+		"Content-Length: 40\r\nX: y":                                       400,
+		"Transfer-Encoding: chunked\r\n\tfolded":                           400,
+		"Transfer-Encoding: chunked, gzip, chunked":                        400,
+		"Transfer-Encoding: chunked\r\ntransfer-encoding: identity":        400,
+		"Transfer-Encoding: identity\r\ntransfer-encoding: chunked":        501,
+		"Transfer-Encoding: gzip;q=\"chunked\"\r\nX: y\r\nY: z\r\nZ: zz\r": 400,
+	} {
+		cases = append(cases, rawCase{name: fmt.Sprintf("CL.TE %q", te), in: clTE(te), want: refused(status)})
+	}
+	cases = append(cases,
+		rawCase{name: "name that only looks like Transfer-Encoding", in: head("POST / HTTP/1.1", "Host: a", "Content-Length: 5", "Transfer_Encoding: chunked") + "0\r\n\r\n",
+			want: posted("/", "0\r\n\r\n"), keeps: true},
+		rawCase{name: "0.CL: length behind the end of a GET", in: get("/", "Content-Length: 35") + smuggled, want: answered([3]string{"GET", "/", smuggled}), keeps: true},
+		rawCase{name: "CL.0: POST without any length", in: head("POST / HTTP/1.1", "Host: a") + get("/2"), want: then(posted("/", ""), got("/2")), keeps: true},
+		rawCase{name: "TE.0: chunks of OPTIONS", in: head("OPTIONS / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked") + "23\r\n" + smuggled + "\r\n0\r\n\r\n",
+			want: answered([3]string{"OPTIONS", "/", smuggled}), keeps: true},
+		rawCase{name: "chunk size of more bits", in: chunked("/", "f0000000000000000000000a\r\nx"), want: refused(400)},
+		rawCase{name: "chunk that ends elsewhere", in: chunked("/", "2\r\nxx45\r\n0\r\n\r\n"), want: refused(400)},
+		rawCase{name: "LF behind a chunk extension", in: chunked("/", "2;\nxx\r\n45\r\n0\r\n\r\n"), want: refused(400)},
+		rawCase{name: "two bytes of any kind behind a chunk", in: chunked("/", "5\r\nAAAAAXX2\r\n45\r\n0\r\n\r\n"), want: refused(400)},
+		rawCase{name: "last chunk without its empty line", in: chunked("/", "0\r\n") + "GET / HTTP/1.1\r\nHost: a\r\n\r\n", want: refused(400)},
+		rawCase{name: "host in two ways", in: head("GET http://b/ HTTP/1.1", "Host: a", "Host: b"), want: refused(400)},
+		rawCase{name: "HTTP/1.1 inside a target", in: "GET / HTTP/1.1 HTTP/1.1\r\nHost: a\r\n\r\n", want: refused(400)},
+	)
+	runRaw(t, cases)
+}
+
+func TestServerAnswersPipelinedRequestsInOrder(t *testing.T) {
+	const n = 1000
+	var in, bodies strings.Builder
+	for i := range n {
+		target := fmt.Sprintf("/%d", i)
+		if i%3 == 0 {
+			in.WriteString(post(target, strings.Repeat("x", i)))
+			bodies.WriteString(echoed("POST", target, strings.Repeat("x", i)))
+		} else {
+			in.WriteString(get(target))
+			bodies.WriteString(echoed("GET", target, ""))
+		}
+	}
+	read := func(t *testing.T, r *bufio.Reader) {
+		t.Helper()
+		var got strings.Builder
+		for i := range n {
+			resp, err := readResponse(r, "GET")
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("answer %d: %+v, %v", i, resp, err)
+			}
+			got.WriteString(resp.body)
+		}
+		if got.String() != bodies.String() {
+			t.Error("the answers are others, or in another order")
+		}
+	}
+	for _, size := range []int{in.Len(), 100_000, 4096, 1000, 77, 1} {
+		c := &fakeConn{}
+		for rest := []byte(in.String()); len(rest) > 0; {
+			piece := rest[:min(size, len(rest))]
+			c.pieces = append(c.pieces, piece)
+			rest = rest[len(piece):]
+		}
+		if err := ServeConn(c, echo); err != nil {
+			t.Errorf("ServeConn: %v", err)
+		}
+		read(t, bufio.NewReader(bytes.NewReader(c.out.Bytes())))
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		c := start(&Server{Handler: echo}).dial()
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			_, _ = c.Write([]byte(in.String()))
+		}()
+		read(t, c.r)
+		receive(t, "end of sending", sent)
+	})
+}
+
+// TestServerWritesPipelinedAnswersTogether holds that a burst of requests costs
+// a few writes, not one for each.
+func TestServerWritesPipelinedAnswersTogether(t *testing.T) {
+	const n = 60
+	writes := 0
+	c := &fakeConn{
+		pieces:  [][]byte{[]byte(strings.Repeat(get("/"), n))},
+		onWrite: func([]byte) { writes++ },
+	}
+	if err := ServeConn(c, echo); err != nil {
+		t.Fatal(err)
+	}
+	if writes > 2 {
+		t.Errorf("%d writes for %d answers", writes, n)
+	}
+}
+
+func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
+	// RFC 9110 section 9.3.6: no Content-Length in a 2xx response, and what
+	// follows is a tunnel, which nobody serves here
+	c := &fakeConn{pieces: [][]byte{[]byte(head("CONNECT a:1 HTTP/1.1", "Host: a:1") + smuggled)}}
+	_ = ServeConn(c, func(ctx *RequestCtx) { ctx.SetBodyString("no content") })
+	out := c.out.String()
+	if !strings.HasPrefix(out, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(out, "\r\n\r\n") {
+		t.Errorf("got %q", out)
+	}
+	for _, field := range []string{"Content-Length", "Transfer-Encoding", "no content"} {
+		if strings.Contains(out, field) {
+			t.Errorf("%s in %q", field, out)
+		}
+	}
+	if strings.Count(out, "HTTP/1.1 200") != 1 {
+		t.Errorf("bytes of the tunnel were served: %q", out)
+	}
+}
