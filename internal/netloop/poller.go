@@ -15,18 +15,21 @@ import (
 //
 // One poller waits on the set: it has the waiting seat. When it wakes with
 // events it leaves the seat and serves them itself, with no switch to another
-// goroutine. A handler may block there, so somebody must look after what
-// becomes ready meanwhile:
+// goroutine, and comes back to the seat. As a rule handlers return at once, and
+// then it is the only one at work.
 //
-//   - With more than one event at hand another poller is sent to the waiting
-//     seat at once. It takes over events that the first one has fetched and
-//     not begun.
-//   - With a single event it is not worth waking anybody, since most handlers
-//     return at once: with one busy connection two pollers would take turns on
-//     two processors, at three times the cost. Instead a second epoll set that
-//     holds the first is armed. Whoever has the guard seat waits on that, and
-//     becomes a server of events itself if one comes before the first poller
-//     is back.
+// A handler may block, though, and then somebody must look after what becomes
+// ready meanwhile. A timer that runs while there is traffic finds out: it sends
+// another poller to the seat, and makes the loop careful for some seconds. In
+// a careful loop a poller that leaves the seat does not rely on coming back:
+//
+//   - With more than one event at hand it sends another poller to the seat at
+//     once, who takes over events that were fetched and not begun.
+//   - With a single event that is not worth it: with one busy connection two
+//     pollers would take turns on two processors, at three times the cost.
+//     Instead a second epoll set that holds the first is armed. Whoever has
+//     the guard seat waits on that, and goes to the waiting seat if an event
+//     comes before the first poller is back.
 //
 // Waiting is done through Go's own poller: an epoll descriptor is pollable, so
 // a waiting poller is a parked goroutine and blocks no thread.
@@ -34,6 +37,12 @@ type Loop struct {
 	set   pollSet
 	guard pollSet
 	wheel wheel
+
+	// begun counts the events that were begun: where it stands still and
+	// nobody waits, a handler blocks
+	begun atomic.Uint32
+	// careful is the tick up to which handlers are expected to block
+	careful atomic.Uint32
 
 	// left counts the events that were fetched and not begun, so that nobody
 	// looks through the pollers for none
@@ -44,6 +53,9 @@ type Loop struct {
 	guarding bool // the guard seat is taken
 	armed    bool // the guard is to wake up when the set has events
 	closed   bool
+	watched  bool   // the timer runs
+	seen     uint32 // begun, when the timer looked last
+	timer    *time.Timer
 	idle     []*Poller
 	pollers  []*Poller
 	running  sync.WaitGroup
@@ -88,6 +100,8 @@ func newLoop() (*Loop, error) {
 	}
 	l.wheel.start()
 	l.mu.Lock()
+	l.timer = time.AfterFunc(time.Hour, l.look)
+	l.timer.Stop()
 	l.waiting = true
 	l.startPoller(waitingSeat)
 	l.mu.Unlock()
@@ -121,6 +135,7 @@ func (l *Loop) close() {
 		p.seat <- noSeat
 	}
 	l.idle = nil
+	l.timer.Stop()
 	l.mu.Unlock()
 	_ = l.set.file.Close()
 	_ = l.guard.file.Close()
@@ -168,6 +183,7 @@ type Poller struct {
 	l    *Loop
 	seat chan seat
 
+	turn   int
 	mu     sync.Mutex
 	events [batchSize]syscall.EpollEvent
 	next   int // the first event that nobody has begun
@@ -219,15 +235,60 @@ func (p *Poller) wait() seat {
 		return p.leave()
 	}
 	l.mu.Lock()
-	if n > 1 {
+	switch {
+	case l.careful.Load() < now():
+		l.waiting = false
+	case n > 1:
 		// the seat stays taken, by whoever is sent to it
 		l.send(waitingSeat)
-	} else {
+	default:
 		l.waiting = false
 		l.putOnGuard()
 	}
+	if !l.watched {
+		l.watched = true
+		l.seen = l.begun.Load()
+		l.timer.Reset(lookEvery)
+	}
 	l.mu.Unlock()
-	return p.serve()
+	p.serveBatch(p)
+	if p.turn++; p.turn%yieldEvery == 0 {
+		runtime.Gosched()
+	}
+	return p.sit()
+}
+
+const (
+	// lookEvery is how often a loop with traffic is looked at for handlers
+	// that block: others wait that long when one does so out of the blue.
+	lookEvery = 2 * time.Millisecond
+	// carefulTicks is for how many ticks a loop is careful after one did.
+	carefulTicks = uint32(5 * time.Second / tick)
+)
+
+// look finds out whether a handler blocks.
+func (l *Loop) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	begun := l.begun.Load()
+	switch {
+	case l.closed:
+		return
+	case begun != l.seen:
+		l.seen = begun
+	case l.waiting && l.left.Load() == 0:
+		// no traffic: the next poller that leaves the seat starts the timer
+		l.watched = false
+		return
+	default:
+		l.careful.Store(now() + carefulTicks)
+		if !l.waiting {
+			l.waiting = true
+			l.disarm()
+			l.send(waitingSeat)
+		}
+	}
+	l.timer.Reset(lookEvery)
 }
 
 // putOnGuard makes sure that somebody wakes up when the set has events. mu is
@@ -262,36 +323,13 @@ func (p *Poller) watch() seat {
 		}
 		// the set has events, and whoever should see to them is in a handler:
 		// take the waiting seat, from which they are seen at once
+		l.careful.Store(now() + carefulTicks)
 		l.armed = false
 		l.guarding = false
 		l.waiting = true
 		l.mu.Unlock()
 		return waitingSeat
 	}
-}
-
-// serve serves the events at hand and those that are ready behind them, and
-// returns the seat to go to.
-func (p *Poller) serve() seat {
-	l := p.l
-	for turn := 1; ; turn++ {
-		p.serveBatch(p)
-		if turn%yieldEvery == 0 {
-			runtime.Gosched()
-		}
-		if n := p.fetch(); n <= 0 {
-			break
-		} else if n > 1 {
-			l.mu.Lock()
-			if !l.waiting {
-				l.waiting = true
-				l.disarm()
-				l.send(waitingSeat)
-			}
-			l.mu.Unlock()
-		}
-	}
-	return p.sit()
 }
 
 // sit looks for a free seat.
@@ -370,6 +408,7 @@ func (p *Poller) serveBatch(from *Poller) {
 		if !ok {
 			return
 		}
+		p.l.begun.Add(1)
 		if c := conns.get(int(ev.Fd)); c != nil {
 			c.ready(p, ev.Events)
 		}
