@@ -68,6 +68,16 @@ func (r *result) summary(program string) string {
 		program, r.cases, r.agreeing, r.explained, r.fields, r.failing, len(r.unexplained), len(r.stale))
 }
 
+func (r *result) add(o *result) {
+	r.cases += o.cases
+	r.agreeing += o.agreeing
+	r.explained += o.explained
+	r.failing += o.failing
+	r.fields += o.fields
+	r.unexplained = append(r.unexplained, o.unexplained...)
+	r.stale = append(r.stale, o.stale...)
+}
+
 // compare puts the two outputs side by side and sorts their differences with
 // the table.
 func compare(want, got []byte, table []*entry) *result {

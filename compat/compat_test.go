@@ -28,6 +28,8 @@ func TestProgramsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all result
+	defer func() { t.Log(all.summary(fmt.Sprint(len(entries), " programs"))) }()
 	for _, e := range entries {
 		t.Run(e.Name(), func(t *testing.T) {
 			table, err := readTable(filepath.Join("intended", e.Name()+".tsv"))
@@ -48,6 +50,7 @@ func TestProgramsAgree(t *testing.T) {
 				t.Errorf("no difference any more, take the line out: %s", line)
 			}
 			t.Log(r.summary(e.Name()))
+			all.add(r)
 		})
 	}
 }

@@ -22,8 +22,9 @@ func (e *entry) covers(d difference) bool {
 	return e.id.MatchString(d.id) && e.field.MatchString(d.field) && e.value.MatchString(d.got)
 }
 
-// rule is what a reason has to name.
-var rule = regexp.MustCompile(`known failure \d+|RFC \d{4}`)
+// rule is what a reason has to name: a line of the list of known failures, an
+// RFC, or the documentation of v1.77.0 itself where its code does otherwise.
+var rule = regexp.MustCompile(`known failure \d+|RFC \d{4}|documented: `)
 
 // readTable reads a table of tab-separated columns: a pattern for the case, a
 // pattern for the field, a pattern for the value that this module prints, and
@@ -61,7 +62,7 @@ func parseEntry(line string) (*entry, error) {
 	}
 	e := &entry{reason: columns[3], line: line}
 	if !rule.MatchString(e.reason) {
-		return nil, fmt.Errorf("the reason %q names neither a known failure nor an RFC", e.reason)
+		return nil, fmt.Errorf("the reason %q names no rule", e.reason)
 	}
 	for i, p := range []**regexp.Regexp{&e.id, &e.field, &e.value} {
 		if columns[i] == "" {

@@ -73,6 +73,7 @@ var requestSequences = []struct {
 	{"uri-bad", []op{{"URI", "http://a b/"}}},
 	{"uri-bad-pct", []op{{"URI", "http://h/%zz?%zz"}}},
 	{"uri-dots", []op{{"URI", "http://h/a/../b"}}},
+	{"uri-read-first", []op{{"URI", "http://h/p"}, {"RequestURI"}}},
 	{"uri-query-args", []op{{"URI", "http://h/p?a=1"}, {"QueryArg", "b", "2 3"}}},
 	{"uri-query-untouched", []op{{"URI", "http://h/p?a=%zz&b=+%20"}}},
 	{"set-uri", []op{{"SetURI", "https://g:1/x/../y?z#w"}}},
@@ -156,6 +157,8 @@ func applyRequest(req *fasthttp.Request, o op) string {
 		req.SetBodyStream(stream(a[0]), num(a[1]))
 	case "StreamWriter":
 		req.SetBodyStreamWriter(writeAll(a))
+	case "RequestURI":
+		return string(req.RequestURI())
 	case "CloseStream":
 		return report.ErrClass(req.CloseBodyStream())
 	case "ReadBody":
@@ -277,8 +280,8 @@ func runRequestHosts() {
 				c.Bytes("header-host", req.Header.Host())
 				c.Bytes("uri", req.URI().FullURI())
 				c.Bytes("uri-host", req.URI().Host())
-				c.Bytes("request-uri", req.RequestURI())
 				text(c, "string", &req)
+				c.Bytes("request-uri", req.RequestURI())
 			})
 		}
 		if len(prefix) == 3 {
