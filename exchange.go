@@ -43,7 +43,8 @@ type exchange struct {
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
-	turn             int // requests served since the last flush
+	turn             int   // requests served since the last flush
+	fault            error // what made the connection end before its time
 	now              time.Time
 }
 
@@ -107,6 +108,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.phase = phaseHead
 	x.begun, x.ending, x.linger, x.given = false, false, false, false
 	x.turn = 0
+	x.fault = nil
 	x.now = time.Time{}
 }
 
@@ -425,6 +427,7 @@ func (x *exchange) ended(err error) {
 
 // refuse answers a request that could not be read, and ends the connection.
 func (x *exchange) refuse(err error) (step, bool) {
+	x.fault = err
 	ctx := x.ctx
 	if h := &ctx.Request.Header; !h.is(wasRead) {
 		h.reset(configured)

@@ -241,6 +241,7 @@ func (x *exchange) respondStream() {
 	if err != nil {
 		// the message is cut off, which is how the peer learns of the failure
 		x.s.logWriteError(x.c, err)
+		x.fault = err
 		x.ending = true
 		x.out.B = x.out.B[:0]
 		x.c.aborted = true

@@ -37,6 +37,9 @@ func (s *Server) servePortable(c *serverConn) error {
 
 	hijacked, err := p.run()
 	if !hijacked {
+		if err == nil {
+			err = p.fault
+		}
 		if p.linger && !c.aborted {
 			lingerOn(p.nc)
 		}

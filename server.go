@@ -197,6 +197,9 @@ type Server struct {
 	open     atomic.Int32  // connections
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
+	// refusedAt is the second in which it was last logged that a connection
+	// was refused
+	refusedAt atomic.Int64
 
 	mu        sync.Mutex
 	conns     serverConn // head of the ring of all connections

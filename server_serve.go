@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Errors of ServeConn, which are logged where Serve meets them.
+// Errors of ServeConn, which are logged where Serve meets them, but not more
+// than once a second.
 var (
 	// ErrPerIPConnLimit says that there are MaxConnsPerIP connections from the
 	// address already.
@@ -197,9 +198,14 @@ func (s *Server) turnAway(nc net.Conn, why error) {
 	}
 	resp.SetConnectionClose()
 	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
-	_, _ = resp.WriteTo(nc)
+	if _, err := resp.WriteTo(nc); err == nil {
+		lingerOn(nc)
+	}
 	_ = nc.Close()
-	s.logger().Printf("fasthttp: refused the connection from %v: %v", nc.RemoteAddr(), why)
+	// a server that has too much to do must not be busy with saying so
+	if now := time.Now().Unix(); s.refusedAt.Swap(now) != now {
+		s.logger().Printf("fasthttp: refused the connection from %v: %v", nc.RemoteAddr(), why)
+	}
 }
 
 func (s *Server) setKeepalive(nc net.Conn) {
