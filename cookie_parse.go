@@ -50,13 +50,13 @@ func (c *Cookie) parseAttribute(piece []byte) error {
 	case ascii.EqualFoldString(name, "max-age"):
 		c.parseMaxAge(text)
 	case ascii.EqualFoldString(name, "domain"):
-		if !ok {
+		if !ok || ascii.IndexControl(text) < len(text) {
 			return ErrInvalidCookieValue
 		}
 		c.SetDomainBytes(text)
 	case ascii.EqualFoldString(name, "path"):
 		// a path is taken as it is: neither decoded nor made normal
-		if !isCookiePath(text) {
+		if !isCookiePath(text) || ascii.IndexControl(text) < len(text) {
 			return ErrInvalidCookieValue
 		}
 		c.path = setCookieText(c.path, text)

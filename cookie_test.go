@@ -51,7 +51,7 @@ func TestCookieIsParsed(t *testing.T) {
 		{`a=b; expires="Tue, 10-Nov-2009 23:00:00 GMT"`, "a=b; expires=Tue, 10 Nov 2009 23:00:00 GMT"},
 		{"a=b; expires=Tue, 10 Nov 2009 23:00:00 GMT; max-age=7", "a=b; max-age=7"},
 		{"a=b; expires=foo", "a=b"},
-		{"a\r\n=b\r\nX: y; domain=x\ny; path=/\r\nz", "a  =b  X: y; domain=x y; path=/  z"},
+		{"a\r\n=b\r\nX: y; domain=x; path=/", "a  =b  X: y; domain=x; path=/"},
 		{"a=\x00\x01\x7f\ty", "a=   \ty"},
 	} {
 		var c Cookie
@@ -68,6 +68,8 @@ func TestCookieIsParsed(t *testing.T) {
 
 func TestCookieRefusesInvalidValues(t *testing.T) {
 	for in, want := range map[string]error{
+		"a=b; domain=x\ny": ErrInvalidCookieValue,
+		"a=b; path=/\x01z": ErrInvalidCookieValue,
 		"":                     ErrNoCookies,
 		`a=b"c`:                ErrInvalidCookieValue,
 		`a="b`:                 ErrInvalidCookieValue,

@@ -12,6 +12,7 @@ var ErrorInvalidURI = errors.New("fasthttp: invalid uri")
 
 var (
 	errURIScheme  = fmt.Errorf("%w: malformed scheme", ErrorInvalidURI)
+	errURIUser    = fmt.Errorf("%w: malformed user information", ErrorInvalidURI)
 	errURIPort    = fmt.Errorf("%w: malformed port, or one over 65535", ErrorInvalidURI)
 	errURIAddress = fmt.Errorf("%w: malformed address in brackets", ErrorInvalidURI)
 )

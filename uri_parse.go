@@ -119,6 +119,9 @@ func (u *URI) parseAuthority(s uriSpan) error {
 	if at := bytes.LastIndexByte(u.block[s.start:s.end], '@'); at >= 0 {
 		user := uriSpan{s.start, s.start + at}
 		s.start = user.end + 1
+		if !isUserinfo(u.block[user.start:user.end]) {
+			return errURIUser
+		}
 		if colon := bytes.IndexByte(u.block[user.start:user.end], ':'); colon >= 0 {
 			u.parts[uriPassword] = uriSpan{user.start + colon + 1, user.end}
 			user.end = user.start + colon
@@ -128,6 +131,18 @@ func (u *URI) parseAuthority(s uriSpan) error {
 	n, err := normalizeHost(u.block[s.start:s.end])
 	u.parts[uriHost] = uriSpan{s.start, s.start + n}
 	return err
+}
+
+// isUserinfo tells whether text can be user information: RFC 3986 section
+// 3.2.1. Anything else in front of an at sign, such as a backslash or another
+// at sign, makes programs disagree about which part is the host.
+func isUserinfo(text []byte) bool {
+	for _, c := range text {
+		if !ascii.Is(c, ascii.HostByte) || c == '[' || c == ']' {
+			return false
+		}
+	}
+	return true
 }
 
 // parseTarget reads path, query and fragment, which are the rest of the block

@@ -55,7 +55,7 @@ func TestURIIsParsedIntoParts(t *testing.T) {
 		{"", "http://U:P@H/P?Q#F", uriFacts{scheme: "http", user: "U", password: "P", host: "h", path: "/P", original: "/P", query: "Q", hash: "F"}, "http://h/P?Q#F"},
 		{"", "http://:p@h", uriFacts{scheme: "http", password: "p", host: "h", path: "/", original: "/"}, "http://h/"},
 		{"", "http://@h", uriFacts{scheme: "http", host: "h", path: "/", original: "/"}, "http://h/"},
-		{"", "http://u@v:p:q@h", uriFacts{scheme: "http", user: "u@v", password: "p:q", host: "h", path: "/", original: "/"}, "http://h/"},
+		{"", "http://u%40v:p:q@h", uriFacts{scheme: "http", user: "u%40v", password: "p:q", host: "h", path: "/", original: "/"}, "http://h/"},
 		{"", "http://u%20x:p%40y@h/", uriFacts{scheme: "http", user: "u%20x", password: "p%40y", host: "h", path: "/", original: "/"}, "http://h/"},
 		{"", "http://h/u@x", uriFacts{scheme: "http", host: "h", path: "/u@x", original: "/u@x"}, "http://h/u@x"},
 		{"", "http://h//a/../b", uriFacts{scheme: "http", host: "h", path: "/b", original: "//a/../b"}, "http://h/b"},
@@ -243,6 +243,20 @@ func BenchmarkURIParse(b *testing.B) {
 	for b.Loop() {
 		if err := u.parse(host, uri, false); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// What looks like user information decides which part is the host, so nothing
+// is taken for it that RFC 3986 section 3.2.1 does not allow.
+func TestURIRefusesMalformedUserInformation(t *testing.T) {
+	for _, raw := range []string{`http://a.com\@b.com/`, "http://u@v@h/", "http://\xc3\xbc@h/", "http://u p@h/", "http://u[1]@h/", "http://[::1]@h/", "http://<u>@h/"} {
+		var u URI
+		if err := u.Parse(nil, []byte(raw)); !errors.Is(err, ErrorInvalidURI) {
+			t.Errorf("%q: %v", raw, err)
+		}
+		if len(u.Host()) > 0 {
+			t.Errorf("%q: host %q", raw, u.Host())
 		}
 	}
 }
