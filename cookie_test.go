@@ -68,8 +68,8 @@ func TestCookieIsParsed(t *testing.T) {
 
 func TestCookieRefusesInvalidValues(t *testing.T) {
 	for in, want := range map[string]error{
-		"a=b; domain=x\ny": ErrInvalidCookieValue,
-		"a=b; path=/\x01z": ErrInvalidCookieValue,
+		"a=b; domain=x\ny":     ErrInvalidCookieValue,
+		"a=b; path=/\x01z":     ErrInvalidCookieValue,
 		"":                     ErrNoCookies,
 		`a=b"c`:                ErrInvalidCookieValue,
 		`a="b`:                 ErrInvalidCookieValue,
