@@ -100,11 +100,21 @@ func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *hea
 		case err == io.EOF:
 			return io.ErrUnexpectedEOF
 		case err == bufio.ErrBufferFull:
-			return http1.ErrLongTrailers
+			// only a trailer section stays in the buffer until it is whole
+			return atEnd(h.readTrailers(in))
 		default:
 			return err
 		}
 	}
+}
+
+// atEnd returns the error of reading what must not be missing at the end of a
+// message.
+func atEnd(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // bodyStream is the content of a message that is read by the application while
@@ -198,19 +208,11 @@ func (s *bodyStream) wait() {
 }
 
 func (s *bodyStream) readTrailers() {
-	if s.decoder.Kind() != http1.Chunks {
-		s.finish()
-		return
+	if s.decoder.Kind() == http1.Chunks {
+		s.err = atEnd(s.h.readTrailers(s.in))
 	}
-	n, err := s.h.feedTrailers(s.in.peek())
-	switch {
-	case err != nil:
-		s.err = err
-	case n > 0:
-		s.in.discard(n)
+	if s.err == nil {
 		s.finish()
-	default:
-		s.wait()
 	}
 }
 

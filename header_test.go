@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -567,5 +568,13 @@ func TestHeaderKeepsEmptyAndOddValues(t *testing.T) {
 				t.Errorf("%q is written as %q", value, got)
 			}
 		})
+	}
+}
+
+// checkError fails where err is not want, or says nothing.
+func checkError(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: the error is %v, want %v", clipped(fmt.Sprintf("%q", what)), err, want)
 	}
 }

@@ -158,25 +158,46 @@ func (h *header) appendTrailers(dst []byte) []byte {
 // It returns io.EOF where r ends before the first byte, and an error that
 // wraps ErrBadTrailer where a field is there that must not come in a trailer.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
-	in := bufferedSource{r}
+	err := h.readTrailers(bufferedSource{r})
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("error when reading trailers: %w", err)
+}
+
+// readTrailers reads the trailer section from in, however small the buffer of
+// in is.
+func (h *header) readTrailers(in source) error {
+	var held []byte // what came before the bytes in the buffer of in
 	for {
-		n, err := h.feedTrailers(in.peek())
+		b := in.peek()
+		had := len(held)
+		if had > 0 {
+			held = append(held, b...)
+			b = held
+		}
+		n, err := h.feedTrailers(b)
 		if err != nil {
-			return fmt.Errorf("error when reading trailers: %w", err)
+			return err
 		}
 		if n > 0 {
-			in.discard(n)
+			in.discard(n - had)
 			return nil
 		}
-		started := len(in.peek()) > 0
-		if err := in.fill(); err != nil {
-			if err == io.EOF && started {
-				err = io.ErrUnexpectedEOF
-			}
-			if err == io.EOF {
-				return err
-			}
-			return fmt.Errorf("error when reading trailers: %w", err)
+		if had > 0 {
+			in.discard(len(b) - had)
+		}
+		err = in.fill()
+		if err == bufio.ErrBufferFull {
+			held = append(held, b...)
+			in.discard(len(b))
+			err = in.fill()
+		}
+		if err == io.EOF && len(b) > 0 {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
