@@ -9,7 +9,6 @@ var (
 	strMethodGet     = []byte(MethodGet)
 	strSlash         = []byte("/")
 	strCRLF          = []byte("\r\n")
-	strColonSpace    = []byte(": ")
 	strCommaSpace    = []byte(", ")
 	strTextPlain     = []byte("text/plain; charset=utf-8")
 	strOctetStream   = []byte("application/octet-stream")

@@ -151,7 +151,7 @@ func TestConnWriteDeadlineIsSetDuringTheWait(t *testing.T) {
 		synctest.Wait()
 		checkBlocked(t, first)
 		checkBlocked(t, second)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		checkWritten(t, first, bound, fasthttputil.ErrTimeout)
 		checkWritten(t, second, 0, fasthttputil.ErrTimeout)
 	})
