@@ -6,13 +6,17 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
+// What is written here was cleaned on its way into the header: see store,
+// append and setCookie. So no text can end a line early, and none is looked at
+// twice.
+
 // appendSlot appends the field of a slot where it has a value.
 func (h *header) appendSlot(dst []byte, slot int, id field.ID) []byte {
 	s := h.slots[slot]
 	if s.Len == 0 {
 		return dst
 	}
-	return http1.AppendKnown(dst, id, h.list.Bytes(s))
+	return http1.AppendLine(dst, id.Bytes(), h.list.Bytes(s))
 }
 
 func appendLength(dst []byte, n int) []byte {
@@ -28,11 +32,8 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 		if !h.listed(role, e) {
 			continue
 		}
-		value := h.list.Bytes(e.Value)
-		if e.ID != field.Unknown && !h.is(namesKept) {
-			dst = http1.AppendKnown(dst, e.ID, value)
-		} else {
-			dst = http1.AppendField(dst, h.list.Bytes(e.Name), value)
+		if e.Flags&field.BadName == 0 {
+			dst = http1.AppendLine(dst, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
 		}
 	}
 	return dst
@@ -81,7 +82,7 @@ func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 	if role == http1.Response {
 		for i := range h.cookies.Len() {
-			dst = http1.AppendKnown(dst, field.SetCookie, h.cookies.Value(i))
+			dst = http1.AppendLine(dst, field.SetCookie.Bytes(), h.cookies.Value(i))
 		}
 		return dst
 	}

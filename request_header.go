@@ -350,7 +350,9 @@ func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
 
 // AppendBytes appends the head as it goes on the wire.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
-	dst = http1.AppendRequestLine(dst, h.Method(), h.RequestURI(), h.Protocol())
+	dst = append(append(dst, h.Method()...), ' ')
+	dst = append(append(dst, h.RequestURI()...), ' ')
+	dst = append(append(dst, h.Protocol()...), strCRLF...)
 	if h.is(noSpecial) {
 		return append(h.appendList(dst, http1.Request), strCRLF...)
 	}
@@ -359,7 +361,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	dst = h.appendSlot(dst, slotContentType, field.ContentType)
 	if h.is(hasLength) {
 		if h.slots[slotContentType].Len == 0 && h.contentLength > 0 && !h.is(noDefaultType) {
-			dst = http1.AppendKnown(dst, field.ContentType, strOctetStream)
+			dst = http1.AppendLine(dst, field.ContentType.Bytes(), strOctetStream)
 		}
 		dst = appendLength(dst, h.contentLength)
 	}

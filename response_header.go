@@ -179,7 +179,7 @@ func (h *ResponseHeader) appendHead(dst, server []byte) []byte {
 	case h.slots[slotContentType].Len > 0:
 		dst = h.appendSlot(dst, slotContentType, field.ContentType)
 	case h.contentLength != 0 && !h.is(noDefaultType) && !bodiless(status):
-		dst = http1.AppendKnown(dst, field.ContentType, strTextPlain)
+		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
 	}
 	dst = h.appendSlot(dst, slotContentEncoding, field.ContentEncoding)
 	// a 304 may say how long the content is that it does not send (RFC 9110 section 8.6)

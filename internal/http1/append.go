@@ -1,6 +1,8 @@
 package http1
 
 import (
+	"slices"
+
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 )
@@ -43,6 +45,20 @@ func AppendKnown(dst []byte, id field.ID, value []byte) []byte {
 	dst = append(dst, ": "...)
 	dst = AppendText(dst, value)
 	return append(dst, "\r\n"...)
+}
+
+// AppendLine appends a field line of a name that is a token and a value that
+// has passed Clean.
+func AppendLine(dst, name, value []byte) []byte {
+	from := len(dst)
+	size := len(name) + len(": ") + len(value) + len("\r\n")
+	dst = slices.Grow(dst, size)[:from+size]
+	line := dst[from:]
+	n := copy(line, name)
+	n += copy(line[n:], ": ")
+	n += copy(line[n:], value)
+	copy(line[n:], "\r\n")
+	return dst
 }
 
 // AppendRequestLine appends a request line.
