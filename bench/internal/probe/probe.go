@@ -1,0 +1,99 @@
+// Package probe is an HTTP client that allocates nothing, knows one answer, and
+// notices every other.
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// Conn is one connection to a server. Only one goroutine may use it at a time.
+type Conn struct {
+	conn    net.Conn
+	request []byte
+	buf     [1024]byte
+}
+
+// Dial connects to a server, from the given address if it is not empty, to send
+// requests for path.
+func Dial(source, addr, path string) (*Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	if source != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
+	}
+	conn, err := dialer.Dial("tcp4", addr)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(conn, addr, path), nil
+}
+
+func newConn(conn net.Conn, host, path string) *Conn {
+	return &Conn{conn: conn, request: []byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")}
+}
+
+const (
+	dialTimeout = 30 * time.Second
+	getTimeout  = 30 * time.Second
+)
+
+// Get sends a request and waits for its answer, which must be the one that
+// servers give.
+func (c *Conn) Get() error {
+	if err := c.conn.SetDeadline(time.Now().Add(getTimeout)); err != nil {
+		return err
+	}
+	if _, err := c.conn.Write(c.request); err != nil {
+		return err
+	}
+	have := 0
+	for {
+		n, err := c.conn.Read(c.buf[have:])
+		have += n
+		whole, bad := check(c.buf[:have])
+		switch {
+		case bad != nil:
+			return bad
+		case whole:
+			return nil
+		case err != nil:
+			return err
+		case have == len(c.buf):
+			return errors.New("probe: the response is too long")
+		}
+	}
+}
+
+var (
+	statusLine = []byte("HTTP/1.1 200 OK\r\n")
+	headEnd    = []byte("\r\n\r\n")
+)
+
+// check tells whether text is a whole response, and what is wrong with it.
+func check(text []byte) (whole bool, err error) {
+	if n := min(len(text), len(statusLine)); !bytes.Equal(text[:n], statusLine[:n]) {
+		return false, fmt.Errorf("probe: a response that begins with %q", text[:min(len(text), 64)])
+	}
+	_, body, ok := bytes.Cut(text, headEnd)
+	if !ok || len(body) < len(serving.Body) {
+		return false, nil
+	}
+	if string(body) != serving.Body {
+		return false, fmt.Errorf("probe: a response with the body %q", body)
+	}
+	return true, nil
+}
+
+// Close drops the connection without leaving a trace of it in the kernel, so
+// that the next run finds its port free.
+func (c *Conn) Close() error {
+	if tcp, ok := c.conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	return c.conn.Close()
+}

@@ -1,0 +1,69 @@
+package probe
+
+import (
+	"net"
+	"testing"
+)
+
+const response = "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!"
+
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		name, text string
+		whole, ok  bool
+	}{
+		{"whole", response, true, true},
+		{"nothing", "", false, true},
+		{"part of the status", response[:10], false, true},
+		{"part of the head", response[:30], false, true},
+		{"part of the body", response[:len(response)-1], false, true},
+		{"more", response + "H", false, false},
+		{"another status", "HTTP/1.1 404 Not Found\r\n", false, false},
+		{"another version", "HTTP/1.0 200 OK\r\n", false, false},
+		{"another body", response[:len(response)-1] + "?", false, false},
+	}
+	for _, test := range tests {
+		whole, err := check([]byte(test.text))
+		if whole != test.whole || (err == nil) != test.ok {
+			t.Errorf("%s: %v, %v", test.name, whole, err)
+		}
+	}
+}
+
+func TestGetPutsPiecesTogether(t *testing.T) {
+	client, server := net.Pipe()
+	defer server.Close()
+	c := newConn(client, "localhost", "/x")
+	defer c.Close()
+	request := make([]byte, 256)
+	got := make(chan string, 1)
+	go func() {
+		n, _ := server.Read(request)
+		got <- string(request[:n])
+		for i := range len(response) {
+			if _, err := server.Write([]byte(response[i : i+1])); err != nil {
+				return
+			}
+		}
+	}()
+	if err := c.Get(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"; <-got != want {
+		t.Errorf("sent %q", request)
+	}
+}
+
+func TestGetNoticesTheEnd(t *testing.T) {
+	client, server := net.Pipe()
+	c := newConn(client, "localhost", "/")
+	defer c.Close()
+	go func() {
+		_, _ = server.Read(make([]byte, 256))
+		_, _ = server.Write([]byte(response[:20]))
+		_ = server.Close()
+	}()
+	if err := c.Get(); err == nil {
+		t.Error("half a response was enough")
+	}
+}

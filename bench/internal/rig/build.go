@@ -1,0 +1,124 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/report"
+)
+
+const (
+	benchModule    = "github.com/valyala/fasthttp/bench"
+	fasthttpModule = "github.com/valyala/fasthttp"
+
+	// engineVariable chooses the engine of this fasthttp. The published one
+	// knows no such variable.
+	engineVariable = "FASTHTTP_ENGINE"
+)
+
+// The names of the servers, in the order they are measured and shown.
+const (
+	Event    = "ours, event engine"
+	Portable = "ours, portable engine"
+	Upstream = report.Upstream
+	NetHTTP  = report.NetHTTP
+)
+
+// Server is a program to measure.
+type Server struct {
+	Name    string
+	Version string
+	binary  string
+	env     []string
+}
+
+// Modules are the module files that the two fasthttp servers are built with.
+type Modules struct{ Ours, Upstream string }
+
+// Build compiles the server programs into temp. dir is the bench folder.
+func Build(ctx context.Context, dir, temp string, modules Modules) ([]*Server, error) {
+	ours, err := build(ctx, dir, temp, "ours", modules.Ours, "fasthttp")
+	if err != nil {
+		return nil, err
+	}
+	upstream, err := build(ctx, dir, temp, "upstream", modules.Upstream, "fasthttp")
+	if err != nil {
+		return nil, err
+	}
+	nethttp, err := build(ctx, dir, temp, "nethttp", modules.Ours, "nethttp")
+	if err != nil {
+		return nil, err
+	}
+	event, portable := *ours, *ours
+	event.Name, event.env = Event, []string{engineVariable + "=event"}
+	portable.Name, portable.env = Portable, []string{engineVariable + "=portable"}
+	upstream.Name = Upstream
+	nethttp.Name, nethttp.Version = NetHTTP, Host().Go
+	return []*Server{&event, &portable, upstream, nethttp}, nil
+}
+
+func build(ctx context.Context, dir, temp, name, modfile, program string) (*Server, error) {
+	binary := filepath.Join(temp, name+"-server")
+	compile := exec.CommandContext(ctx, "go", "build", "-modfile="+modfile, "-o", binary, "./servers/"+program)
+	compile.Dir = dir
+	if text, err := compile.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the %s server with %s: %w\n%s", program, modfile, err, text)
+	}
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-modfile="+modfile,
+		"-f", "{{.Version}} {{with .Replace}}replaced{{end}}", fasthttpModule)
+	list.Dir = dir
+	text, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("version of fasthttp in %s: %w", modfile, withStderr(err))
+	}
+	version, replaced, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	version = "fasthttp " + version
+	if replaced != "" {
+		version = "this tree at " + revision(ctx, dir)
+	}
+	return &Server{Version: version, binary: binary}, nil
+}
+
+// revision names the commit of the tree that dir is in.
+func revision(ctx context.Context, dir string) string {
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = dir
+		text, err := cmd.Output()
+		return strings.TrimSpace(string(text)), err
+	}
+	commit, err := git("rev-parse", "--short=12", "HEAD")
+	if err != nil {
+		return "an unknown commit"
+	}
+	if changes, err := git("status", "--porcelain", "--", ":/"); err != nil || changes != "" {
+		commit += " with local changes"
+	}
+	return commit
+}
+
+// BenchDir returns the bench folder, which is the module that the command was
+// started in.
+func BenchDir(ctx context.Context) (string, error) {
+	text, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking for the module: %w", withStderr(err))
+	}
+	path, dir, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if path != benchModule {
+		return "", fmt.Errorf("this is module %s: run the command in the bench folder", path)
+	}
+	return dir, nil
+}
+
+// withStderr adds what a command said to the error it ended with.
+func withStderr(err error) error {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package rig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// Head is what every report begins with.
+type Head struct {
+	Machine  report.Machine    `json:"machine"`
+	Versions map[string]string `json:"versions"` // by server
+	Date     string            `json:"date"`
+	Rounds   int               `json:"rounds"`
+}
+
+// NewHead fills a head in.
+func NewHead(servers []*Server, rounds int) Head {
+	h := Head{
+		Machine:  Host(),
+		Versions: map[string]string{},
+		Date:     time.Now().UTC().Format("2006-01-02 15:04 MST"),
+		Rounds:   rounds,
+	}
+	for _, s := range servers {
+		h.Versions[s.Name] = s.Version
+	}
+	return h
+}
+
+// WriteMarkdown writes the title and the head; each of more is another line of
+// it.
+func (h *Head) WriteMarkdown(b *strings.Builder, title string, more ...string) {
+	fmt.Fprintf(b, "# %s\n\n", title)
+	for _, name := range []string{Event, Portable, Upstream, NetHTTP} {
+		if version := h.Versions[name]; version != "" {
+			fmt.Fprintf(b, "- %s: %s\n", name, version)
+		}
+	}
+	m := h.Machine
+	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(b, "- Go: %s\n", m.Go)
+	fmt.Fprintf(b, "- date: %s, %s\n", h.Date, Plural(h.Rounds, "round"))
+	for _, line := range more {
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+}
+
+// None stands where there is no figure.
+const None = "–"
+
+// Table is written as Markdown. Its first column is text, the others numbers.
+type Table struct {
+	Header []string
+	Rows   [][]string
+}
+
+// Write writes the table with an empty line before it.
+func (t *Table) Write(b *strings.Builder) {
+	b.WriteByte('\n')
+	writeCells(b, t.Header)
+	b.WriteString("|---|" + strings.Repeat("---:|", len(t.Header)-1) + "\n")
+	for _, row := range t.Rows {
+		writeCells(b, row)
+	}
+}
+
+func writeCells(b *strings.Builder, cells []string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+// WriteFailures writes a list of what went wrong, if anything did.
+func WriteFailures(b *strings.Builder, failures []string) {
+	if len(failures) == 0 {
+		return
+	}
+	b.WriteString("\n## Failures\n\n")
+	for _, failure := range failures {
+		fmt.Fprintf(b, "- %s\n", strings.Join(strings.Fields(failure), " "))
+	}
+}
+
+// Ratio is one server's figure over another's. In a table it stands in
+// parentheses where the samples' ranges overlap, so that the difference may be
+// chance. It is zero where there are no such figures.
+type Ratio struct {
+	Value    float64 `json:"value"`
+	Overlaps bool    `json:"overlaps"`
+}
+
+// NewRatio divides the medians.
+func NewRatio(of, by stats.Summary) Ratio {
+	if len(of.Samples) == 0 || len(by.Samples) == 0 {
+		return Ratio{}
+	}
+	return Ratio{Value: stats.Ratio(of.Median, by.Median), Overlaps: of.Overlaps(by)}
+}
+
+func (r Ratio) String() string {
+	switch {
+	case r.Value == 0:
+		return None
+	case r.Overlaps:
+		return fmt.Sprintf("(%.2f)", r.Value)
+	}
+	return fmt.Sprintf("%.2f", r.Value)
+}
+
+// Plural counts things.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Met says whether a goal is reached.
+func Met(met bool) string {
+	if met {
+		return "met"
+	}
+	return "**not met**"
+}
+
+// WriteResults writes a report to out, as Markdown, and to two files in the
+// folder, which is in dir unless it is absolute.
+func WriteResults(out io.Writer, dir, folder, name, markdown string, value any) error {
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(dir, folder)
+	}
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, markdown)
+	return errors.Join(err,
+		os.WriteFile(filepath.Join(folder, name+".md"), []byte(markdown), 0o644),
+		os.WriteFile(filepath.Join(folder, name+".json"), append(text, '\n'), 0o644))
+}

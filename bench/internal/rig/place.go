@@ -1,0 +1,77 @@
+package rig
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"github.com/valyala/fasthttp/bench/internal/procfs"
+)
+
+// Anywhere is a place that leaves a program where the system puts it.
+var Anywhere = Place{CPU: -1}
+
+// Place is the processor that a program may run on.
+type Place struct {
+	CPU     int // -1 if any
+	taskset string
+}
+
+// Separate returns two places on different cores, or an error that says why
+// there are none.
+func Separate() (server, client Place, err error) {
+	taskset, err := exec.LookPath("taskset")
+	if err != nil {
+		return Anywhere, Anywhere, fmt.Errorf("taskset is not installed (package util-linux): %w", err)
+	}
+	cpus, err := procfs.AllowedCPUs()
+	if err != nil {
+		return Anywhere, Anywhere, err
+	}
+	if len(cpus) < 2 {
+		return Anywhere, Anywhere, fmt.Errorf("there is only one processor, number %v", cpus)
+	}
+	// Where it is not known which processors share a core, they are all taken
+	// for cores.
+	siblings, _ := procfs.Siblings(cpus[0])
+	return Place{cpus[0], taskset}, Place{otherCore(cpus, siblings), taskset}, nil
+}
+
+// otherCore picks a processor that does not share its core with the first one,
+// if there is any.
+func otherCore(cpus, siblings []int) int {
+	for _, cpu := range cpus[1:] {
+		if !slices.Contains(siblings, cpu) {
+			return cpu
+		}
+	}
+	return cpus[1]
+}
+
+// Procs is how many processors the place has.
+func (p Place) Procs() int {
+	if p.CPU < 0 {
+		return runtime.NumCPU()
+	}
+	return 1
+}
+
+// String says where the place is.
+func (p Place) String() string {
+	if p.CPU < 0 {
+		return "not pinned"
+	}
+	return "pinned to processor " + strconv.Itoa(p.CPU)
+}
+
+// Command returns the command line that runs a program at the place. taskset
+// becomes the program, so that it is the one process that there is.
+func (p Place) Command(program string, args ...string) []string {
+	var line []string
+	if p.CPU >= 0 {
+		line = []string{p.taskset, "-c", strconv.Itoa(p.CPU)}
+	}
+	return append(append(line, program), args...)
+}

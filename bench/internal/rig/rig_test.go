@@ -1,0 +1,290 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+func TestOtherCore(t *testing.T) {
+	tests := []struct {
+		name           string
+		cpus, siblings []int
+		want           int
+	}{
+		{"two cores", []int{0, 1}, []int{0}, 1},
+		{"two threads of one core", []int{0, 1}, []int{0, 1}, 1},
+		{"siblings side by side", []int{0, 1, 2, 3}, []int{0, 1}, 2},
+		{"siblings far apart", []int{0, 1, 2, 3}, []int{0, 2}, 1},
+		{"only some processors allowed", []int{4, 6}, []int{4, 5}, 6},
+		{"siblings unknown", []int{3, 7}, nil, 7},
+	}
+	for _, test := range tests {
+		if got := otherCore(test.cpus, test.siblings); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestPlaceCommand(t *testing.T) {
+	tests := []struct {
+		place Place
+		want  []string
+		procs int
+	}{
+		{Anywhere, []string{"server", "-x"}, runtime.NumCPU()},
+		{Place{CPU: 3, taskset: "/a b/taskset"}, []string{"/a b/taskset", "-c", "3", "server", "-x"}, 1},
+	}
+	for _, test := range tests {
+		if got := test.place.Command("server", "-x"); !slices.Equal(got, test.want) {
+			t.Errorf("%v: %q", test.place, got)
+		}
+		if got := test.place.Procs(); got != test.procs {
+			t.Errorf("%v: %d processors", test.place, got)
+		}
+	}
+}
+
+func TestRatioText(t *testing.T) {
+	sum := func(samples ...float64) stats.Summary { return stats.Summarize(samples) }
+	tests := []struct {
+		of, by stats.Summary
+		want   string
+	}{
+		{sum(1, 2, 3), sum(4, 5, 6), "0.40"},
+		{sum(1, 2, 4), sum(4, 5, 6), "(0.40)"},
+		{sum(5, 5, 5), sum(4, 4, 4), "1.25"},
+		{sum(), sum(4), None},
+		{sum(4), sum(), None},
+		{sum(4), sum(0), None},
+	}
+	for _, test := range tests {
+		if got := NewRatio(test.of, test.by).String(); got != test.want {
+			t.Errorf("%v by %v: %s, want %s", test.of.Samples, test.by.Samples, got, test.want)
+		}
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var keep tail
+	for i := range 10_000 {
+		fmt.Fprintf(&keep, "line %d\n", i)
+	}
+	if got := keep.String(); len(got) > maxTail || !strings.HasSuffix(got, "line 9999") {
+		t.Errorf("%d bytes, ends with %q", len(got), got[len(got)-20:])
+	}
+}
+
+// childVariable makes the test binary be the program that TestChild talks to.
+const childVariable = "RIG_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childVariable) {
+	case "echo":
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		os.Exit(0)
+	case "fail":
+		fmt.Println("last words")
+		fmt.Fprintln(os.Stderr, "what went wrong")
+		os.Exit(3)
+	case "stubborn":
+		fmt.Println("here I stay")
+		select {}
+	case "parent":
+		// Starts a child of its own, tells its number, and waits to be killed.
+		child, err := StartChild(context.Background(), []string{childVariable + "=echo"}, []string{os.Args[0]})
+		if err != nil {
+			os.Exit(4)
+		}
+		fmt.Println(child.pid())
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func startTest(t *testing.T, ctx context.Context, role string) *Child {
+	t.Helper()
+	child, err := StartChild(ctx, []string{childVariable + "=" + role}, []string{os.Args[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return child
+}
+
+func TestChildAnswersUntilItIsStopped(t *testing.T) {
+	child := startTest(t, t.Context(), "echo")
+	for _, line := range []string{"one", "two"} {
+		if err := child.Say(line); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := child.Line(t.Context()); err != nil || got != line {
+			t.Errorf("%q, %v, want %q", got, err, line)
+		}
+	}
+	for range 2 {
+		if err := child.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := child.Line(t.Context()); err == nil {
+		t.Errorf("it still says %q", got)
+	}
+}
+
+func TestChildThatFailsSaysWhy(t *testing.T) {
+	child := startTest(t, t.Context(), "fail")
+	<-child.over
+	if got, err := child.Line(t.Context()); err != nil || got != "last words" {
+		t.Errorf("%q, %v", got, err)
+	}
+	_, err := child.Line(t.Context())
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok || !strings.Contains(err.Error(), "what went wrong") {
+		t.Errorf("got %v", err)
+	}
+	if err := child.Stop(); err == nil {
+		t.Error("stopped a program that had failed")
+	}
+}
+
+func TestChildEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	child := startTest(t, ctx, "stubborn")
+	if _, err := child.Line(ctx); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	<-child.over
+}
+
+// TestChildEndsWithTheProgramThatStartedIt kills a program that has started
+// another one, which then must end as well.
+func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux has /proc, to see that the process is gone")
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(os.Environ(), childVariable+"=parent")
+	stdin, err := parent.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	parent.Stdout = write
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	number, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	for {
+		// Whoever inherits the process may leave it a zombie for a while.
+		text, err := os.ReadFile("/proc/" + strings.TrimSpace(number) + "/stat")
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestServer takes the net/http server through what the benchmarks do with it.
+func TestServer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux has /proc, where the figures come from")
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("the go command is not to be found")
+	}
+	binary := filepath.Join(t.TempDir(), "server")
+	compile := exec.CommandContext(t.Context(), goTool, "build", "-o", binary, benchModule+"/servers/nethttp")
+	if text, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	server := &Server{Name: NetHTTP, binary: binary}
+	process, err := server.Start(t.Context(), Settings{Mode: serving.Mixed, ReusePort: true, Place: Anywhere, Procs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer process.Stop()
+	second, err := server.Start(t.Context(), Settings{Addr: process.Addr, Mode: serving.Plain, ReusePort: true, Place: Anywhere, Procs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Stop(); err != nil {
+		t.Error(err)
+	}
+
+	empty, err := process.Usage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const conns = 20
+	for range conns {
+		conn, err := probe.Dial("127.0.0.2", process.Addr, "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.Get(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full, err := process.Usage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := full.Descriptors - empty.Descriptors; got != conns {
+		t.Errorf("%d descriptors for %d connections", got, conns)
+	}
+	if got := full.Goroutines - empty.Goroutines; got != conns {
+		t.Errorf("%d goroutines for %d connections", got, conns)
+	}
+
+	before, err := process.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spin, err := probe.Dial("", process.Addr, serving.SpinPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer spin.Close()
+	if err := spin.Get(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := process.CPU(); err != nil || after <= before {
+		t.Errorf("computing for %v took from %v to %v, %v", serving.SpinTime, before, after, err)
+	}
+	if err := process.Stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := process.Usage(t.Context()); err == nil {
+		t.Error("it answers after it was stopped")
+	}
+}

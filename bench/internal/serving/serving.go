@@ -1,0 +1,148 @@
+// Package serving is what the server programs of the socket benchmarks have in
+// common: their flags, their answer, and how the program that started them
+// talks to them.
+//
+// A server prints "ready ADDRESS" when it listens. A line "memory" on its
+// standard input makes it collect garbage and print its figures, as Memory in
+// JSON; the end of standard input ends it, so that no server outlives whoever
+// started it.
+package serving
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// What a server answers.
+const (
+	Body        = "Hello, World!"
+	ContentType = "text/plain"
+)
+
+// The paths that a server in mode Mixed knows. Any other has the usual answer
+// at once.
+const (
+	SleepPath = "/sleep" // answered after SleepTime, which is slept
+	SpinPath  = "/spin"  // answered after SpinTime, which is spent computing
+)
+
+// How long the slow paths take.
+const (
+	SleepTime = time.Second
+	SpinTime  = 50 * time.Millisecond
+)
+
+// Mode says what handler a server has.
+type Mode string
+
+const (
+	Plain Mode = "plain" // always answers at once, without a look at the path
+	Mixed Mode = "mixed" // knows SleepPath and SpinPath
+)
+
+// The words that servers and their starters exchange.
+const (
+	ReadyWord  = "ready"
+	MemoryWord = "memory"
+)
+
+// Memory is what a server tells about itself after it collected garbage.
+type Memory struct {
+	Goroutines int    `json:"goroutines"`
+	HeapInUse  uint64 `json:"heap_in_use"` // bytes of spans with at least one object
+	StackInUse uint64 `json:"stack_in_use"`
+}
+
+// Main is the main function of a server program. serve serves connections of ln
+// for ever.
+func Main(serve func(ln net.Listener, mode Mode) error) {
+	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
+	mode := flag.String("mode", string(Plain), "plain, or mixed to have slow paths as well")
+	reuse := flag.Bool("reuseport", false, "let other processes listen on the same address")
+	life := flag.Duration("life", time.Hour, "how long to run at most")
+	flag.Parse()
+	if m := Mode(*mode); m != Plain && m != Mixed || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ln, err := listen(*addr, *reuse)
+	if err != nil {
+		fail(err)
+	}
+	time.AfterFunc(*life, func() { fail(errors.New("nobody ended this server in time")) })
+	go func() {
+		if err := converse(os.Stdin, os.Stdout); err != nil {
+			fail(err)
+		}
+		os.Exit(0)
+	}()
+	if _, err := fmt.Println(ReadyWord, ln.Addr()); err != nil {
+		fail(err)
+	}
+	fail(serve(ln, Mode(*mode)))
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "server:", err)
+	os.Exit(1)
+}
+
+// listen returns a plain *net.TCPListener, as servers know it.
+func listen(addr string, reuse bool) (net.Listener, error) {
+	var config net.ListenConfig
+	if reuse {
+		if reusePort == nil {
+			return nil, errors.New("this system cannot share an address")
+		}
+		config.Control = reusePort
+	}
+	return config.Listen(context.Background(), "tcp4", addr)
+}
+
+// converse answers requests for figures until in ends.
+func converse(in, out *os.File) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if lines.Text() != MemoryWord {
+			return fmt.Errorf("unknown request %q", lines.Text())
+		}
+		if err := json.NewEncoder(out).Encode(collect()); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// collect gives all memory back that is not in use. The second collection, that
+// of FreeOSMemory, also empties what a sync.Pool kept over the first.
+func collect() Memory {
+	runtime.GC()
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Memory{
+		Goroutines: runtime.NumGoroutine(),
+		HeapInUse:  m.HeapInuse,
+		StackInUse: m.StackInuse,
+	}
+}
+
+// Slow takes the time that path stands for, if it is a slow one.
+func Slow(path string) {
+	switch path {
+	case SleepPath:
+		time.Sleep(SleepTime)
+	case SpinPath:
+		for begin := time.Now(); time.Since(begin) < SpinTime; {
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Package wrk reads what the load generator wrk prints, and has the scripts
+// that it is driven by.
+package wrk
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Result is what a run of "wrk --latency" came to.
+type Result struct {
+	Requests int           // answered
+	Duration time.Duration // rounded by wrk to hundredths of a second
+	Rate     float64       // requests a second
+	P50, P99 time.Duration
+
+	// Errors is the number of failed connects, reads and writes and of
+	// requests without an answer in time.
+	Errors int
+	// Refused is the number of responses with a status of 400 or more.
+	Refused int
+}
+
+var (
+	requestsLine   = regexp.MustCompile(`(?m)^\s*(\d+) requests in ([0-9.]+[a-z]+),`)
+	rateLine       = regexp.MustCompile(`(?m)^Requests/sec:\s*([0-9.]+)\s*$`)
+	percentileLine = regexp.MustCompile(`(?m)^\s*(50|99)%\s+([0-9.]+[a-z]+)\s*$`)
+	errorsLine     = regexp.MustCompile(`(?m)^\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)\s*$`)
+	refusedLine    = regexp.MustCompile(`(?m)^\s*Non-2xx or 3xx responses: (\d+)\s*$`)
+)
+
+// Parse reads the output of wrk.
+func Parse(text string) (Result, error) {
+	var r Result
+	m := requestsLine.FindStringSubmatch(text)
+	if m == nil {
+		return r, errors.New("wrk: the output has no number of requests")
+	}
+	var err error
+	if r.Requests, err = strconv.Atoi(m[1]); err != nil {
+		return r, fmt.Errorf("wrk: number of requests: %w", err)
+	}
+	if r.Duration, err = parseTime(m[2]); err != nil {
+		return r, err
+	}
+	if m = rateLine.FindStringSubmatch(text); m == nil {
+		return r, errors.New("wrk: the output has no rate")
+	}
+	if r.Rate, err = strconv.ParseFloat(m[1], 64); err != nil {
+		return r, fmt.Errorf("wrk: rate: %w", err)
+	}
+	found := 0
+	for _, m := range percentileLine.FindAllStringSubmatch(text, -1) {
+		value, err := parseTime(m[2])
+		if err != nil {
+			return r, err
+		}
+		if m[1] == "50" {
+			r.P50, found = value, found|1
+		} else {
+			r.P99, found = value, found|2
+		}
+	}
+	if found != 3 {
+		return r, errors.New("wrk: the output lacks percentiles of the latency")
+	}
+	if m = errorsLine.FindStringSubmatch(text); m != nil {
+		for _, number := range m[1:] {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return r, fmt.Errorf("wrk: socket errors: %w", err)
+			}
+			r.Errors += n
+		}
+	}
+	if m = refusedLine.FindStringSubmatch(text); m != nil {
+		if r.Refused, err = strconv.Atoi(m[1]); err != nil {
+			return r, fmt.Errorf("wrk: refused requests: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// parseTime understands times such as 12.34us. time.ParseDuration does as well,
+// and more: of its units, wrk has these only.
+func parseTime(text string) (time.Duration, error) {
+	unit := strings.TrimLeft(text, "0123456789.")
+	switch unit {
+	case "us", "ms", "s", "m", "h":
+		if d, err := time.ParseDuration(text); err == nil {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf("wrk: %q is no time", text)
+}
+
+// PipelineScript returns a script that sends n requests at a time on each
+// connection.
+func PipelineScript(n int) string {
+	return fmt.Sprintf(`local batch
+function init(args)
+  local requests = {}
+  for i = 1, %d do
+    requests[i] = wrk.format()
+  end
+  batch = table.concat(requests)
+end
+function request()
+  return batch
+end
+`, n)
+}
+
+// ChurnScript returns a script that asks the server to close the connection
+// with every n-th request, after which wrk connects anew. Scripts are not told
+// what connection a request is for, so it is every n-th of all connections of a
+// thread: a connection carries n requests on average.
+func ChurnScript(n int) string {
+	return fmt.Sprintf(`local count, stay, leave = 0, nil, nil
+function init(args)
+  stay = wrk.format()
+  leave = wrk.format(nil, nil, {["Host"] = wrk.headers["Host"], ["Connection"] = "close"})
+end
+function request()
+  count = count + 1
+  if count == %d then
+    count = 0
+    return leave
+  end
+  return stay
+end
+`, n)
+}
