@@ -9,6 +9,13 @@ import (
 // returns the position behind it, or 0 for need more.
 func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err error) {
 	most := h.Limits.fields()
+	if h.inValue {
+		if valueEnd(b, h.seen) == len(b) {
+			h.seen = len(b)
+			return 0, nil
+		}
+		h.inValue, h.seen = false, 0
+	}
 	for i := h.next; ; {
 		h.next = i
 		if i >= len(b) {
@@ -30,6 +37,9 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 			isSpace(b[from]) || isSpace(b[stop-1]) || role == Response && isSpace(b[end]) {
 			from, stop, end, err = fieldValue(role, b, colon+1)
 			if end == 0 || err != nil {
+				if h.inValue = err == nil && valueEnd(b, colon+1) == len(b); h.inValue {
+					h.seen = len(b)
+				}
 				return 0, err
 			}
 		}
@@ -64,14 +74,17 @@ func sectionEnd(role Role, b []byte, i int) (n int, err error) {
 // need more.
 func (h *Head) fieldName(b []byte, start int) (colon int, id field.ID, err error) {
 	name := b[start:]
-	size := ascii.IndexByte(name, ':')
+	known := max(h.seen-start, 0)
+	size := known + ascii.IndexByte(name[known:], ':')
 	if size == len(name) {
 		// the name may still be growing, but what is there must be one
-		if !ascii.All(name, ascii.Token) {
+		if !ascii.All(name[known:], ascii.Token) {
 			return 0, 0, nameError(name)
 		}
+		h.seen = len(b)
 		return 0, 0, nil
 	}
+	h.seen = 0
 	name = name[:size]
 	id, normal := field.LookupForm(name)
 	switch {

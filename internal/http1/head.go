@@ -60,6 +60,11 @@ type Head struct {
 	Limits                 Limits
 
 	next int // where the first line begins that was not yet taken in
+	// seen is how far that line was looked at: up to there it is a part of a
+	// name or, with inValue, of a value. A line of 64 KiB that comes byte by
+	// byte must not be read from its beginning for every byte.
+	seen    int
+	inValue bool
 }
 
 // Reset forgets the message and keeps KeepNames and Limits.
