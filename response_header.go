@@ -146,6 +146,11 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	if err := h.read(http1.Response, r); err != nil {
 		return err
 	}
+	if h.head.Status < firstStatus {
+		// there is no class of responses that begins with 0
+		h.reset(configured)
+		return headerError("response", http1.ErrStatusLine)
+	}
 	h.status = h.head.Status
 	return nil
 }

@@ -277,6 +277,24 @@ func TestResponseHeaderSaysHowTheBodyIsFramed(t *testing.T) {
 	}
 }
 
+func TestResponseHeaderReadRefuses(t *testing.T) {
+	for _, text := range []string{
+		"HTTP/1.1 000 X\r\n\r\n", "HTTP/1.1 099 X\r\n\r\n", "HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 +20 X\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1\t200 OK\r\n\r\n",
+		"HTTP/2.0 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "200 OK\r\n\r\n", "\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 a\x00b\r\n\r\n", "HTTP/1.1 200 a\rb\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nFoo : a\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo\r\n\r\n", "HTTP/1.1 200 OK\r\n: a\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo: a\x00\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo: a\rb\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n Foo: a\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
+	} {
+		var h ResponseHeader
+		h.SetStatusCode(404)
+		if err := h.Read(readerOf(text)); err == nil {
+			t.Errorf("%q was read: %q", text, h.String())
+		}
+		if h.StatusCode() != 200 || h.StatusMessage() != nil || written(&h) != "" {
+			t.Errorf("%q: the header is not empty: %q", text, h.String())
+		}
+	}
+}
+
 // RFC 9112 section 5.2: a user agent puts spaces in the place of an obs-fold.
 func TestResponseHeaderUnfoldsLines(t *testing.T) {
 	h := readResponseHeader(t, "HTTP/1.1 200 OK\r\nFoo: a\r\n b\r\nBar:\r\n c\r\n  d\r\nContent-Length: 0\r\n\r\n")
