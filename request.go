@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -109,7 +110,12 @@ func (req *Request) parseURI() error {
 		return nil
 	}
 	req.uriParsed = true
-	return req.uri.parse(req.Header.Host(), req.Header.RequestURI(), req.isTLS)
+	h := &req.Header
+	if target := h.RequestURI(); h.IsConnect() && http1.CheckTarget(h.Method(), target) == nil {
+		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
+		return req.uri.parse(target, strSlash, req.isTLS)
+	}
+	return req.uri.parse(h.Host(), h.RequestURI(), req.isTLS)
 }
 
 // SetURI makes the URI of the request a copy of newURI.
@@ -132,17 +138,19 @@ func (req *Request) RequestURI() []byte {
 	return req.Header.RequestURI()
 }
 
-// settleTarget takes the target over from the URI.
+// settleTarget takes the target over from the URI, unless it is an authority or
+// an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) settleTarget() {
-	target := req.uri.RequestURI()
-	if req.Header.IsConnect() {
-		// it is an authority (RFC 9112 section 3.2.3), which is no URI
-		if http1.CheckTarget(req.Header.Method(), req.Header.RequestURI()) == nil {
-			return
-		}
-		target = req.uri.Host()
+	h := &req.Header
+	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
+	switch {
+	case noPath && bytes.Equal(req.uri.PathOriginal(), h.RequestURI()):
+		// the URI was parsed from it, and not changed since
+	case h.IsConnect():
+		h.SetRequestURIBytes(req.uri.Host())
+	default:
+		h.SetRequestURIBytes(req.uri.RequestURI())
 	}
-	req.Header.SetRequestURIBytes(target)
 }
 
 // SetRequestURI sets the target of the request: a path with a query, or an
