@@ -107,7 +107,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	now := time.Now()
 	ctx.s = &Server{Logger: logger}
 	ctx.s.prepare()
-	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, requests: 1}
+	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, done: ctx.s.done, requests: 1}
 	ctx.reset()
 	ctx.requestNum = 1
 	ctx.time = now

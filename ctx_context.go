@@ -16,10 +16,10 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Ti
 // Done returns a channel that is closed when the server shuts down. It is nil
 // for a context without a server.
 func (ctx *RequestCtx) Done() <-chan struct{} {
-	if ctx.s == nil {
+	if ctx.c == nil {
 		return nil
 	}
-	return ctx.s.doneChannel()
+	return ctx.c.done
 }
 
 // Err returns context.Canceled once the server shuts down, and nil before.

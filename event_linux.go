@@ -92,10 +92,11 @@ func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
 	g := &eventGroup{Group: loops}
 	g.users.Add(1)
 	defer g.leave()
-	if !s.addListener(l) {
+	accepting := s.addListener(l)
+	if accepting == nil {
 		return true, nil
 	}
-	defer s.removeListener(l)
+	defer s.removeListener(accepting)
 	_, isTCP := ln.(*net.TCPListener)
 	if isTCP {
 		s.prepareListener(l.raw)
@@ -158,7 +159,7 @@ func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error
 		if retry = nextRetry(failed, retry); retry == 0 {
 			return failed
 		}
-		time.Sleep(retry)
+		s.pause(retry)
 	}
 }
 
@@ -200,7 +201,7 @@ func (s *Server) refuseEvent(fd int, why error) {
 	}
 	go s.turnAway(nc, why)
 	if why == ErrConcurrencyLimit && s.SleepWhenConcurrencyLimitsExceeded > 0 {
-		time.Sleep(s.SleepWhenConcurrencyLimitsExceeded)
+		s.pause(s.SleepWhenConcurrencyLimitsExceeded)
 	}
 }
 
@@ -575,7 +576,9 @@ func (c *eventConn) readsUntil(timeout time.Duration) {
 
 // writesUntil implements link.
 func (c *eventConn) writesUntil(timeout time.Duration) {
-	_ = c.detach().SetWriteDeadline(time.Now().Add(timeout))
+	if timeout > 0 {
+		_ = c.detach().SetWriteDeadline(time.Now().Add(timeout))
+	}
 }
 
 func (c *eventConn) extras() *eventExtra {

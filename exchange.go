@@ -33,10 +33,11 @@ type exchange struct {
 	recv   receiver
 	config RequestConfig // of the current request
 	phase  phase
-	begun  bool // the current request has begun to arrive
-	ending bool // nothing is read any more: what is in out is the last
-	linger bool // the peer may still be sending
-	closes bool // the peer wants the connection closed after the current request
+	begun  bool   // the current request has begun to arrive
+	begins uint64 // requests of the connection that have begun
+	ending bool   // nothing is read any more: what is in out is the last
+	linger bool   // the peer may still be sending
+	closes bool   // the peer wants the connection closed after the current request
 	// continues says that the peer waits for a 100 before it sends the body
 	continues bool
 	minor     int // of the HTTP/1.x of the current request
@@ -54,7 +55,8 @@ type link interface {
 	// blocking returns the connection with Read and Write that wait. The
 	// engine keeps its hands off until the exchange asks for a step again.
 	blocking() net.Conn
-	// readsUntil and writesUntil set the deadlines of the current request.
+	// readsUntil and writesUntil set the deadlines of the current request. A
+	// write timeout of 0 takes one away that an earlier request had.
 	readsUntil(timeout time.Duration)
 	writesUntil(timeout time.Duration)
 }
@@ -107,7 +109,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.tail = nil
 	x.phase = phaseHead
 	x.begun, x.ending, x.linger, x.given = false, false, false, false
-	x.turn = 0
+	x.turn, x.begins = 0, 0
 	x.fault = nil
 	x.now = time.Time{}
 }
@@ -286,6 +288,7 @@ func (x *exchange) skipEmptyLines(b []byte) []byte {
 // begin prepares for a request whose first byte is there.
 func (x *exchange) begin() {
 	x.begun = true
+	x.begins++
 	x.c.empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
@@ -466,16 +469,22 @@ func (x *exchange) fill() error {
 	if err := x.flushTo(conn); err != nil {
 		return err
 	}
-	space := x.space()
-	n, err := conn.Read(space)
+	n, err := readSome(conn, x.space())
 	if n > 0 {
 		x.received(n)
 		return nil
 	}
-	if err == nil {
-		err = io.ErrNoProgress
-	}
 	return err
+}
+
+// readSome reads at least one byte, or returns an error.
+func readSome(r io.Reader, p []byte) (n int, err error) {
+	for range maxEmptyReads {
+		if n, err = r.Read(p); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
 }
 
 var _ source = (*exchange)(nil)

@@ -222,9 +222,7 @@ func (x *exchange) respondStream() {
 	}
 	out := x.output()
 	out.B = resp.Header.appendHead(out.B, x.s.serverField())
-	if timeout := x.writeTimeout(); timeout > 0 {
-		x.link.writesUntil(timeout)
-	}
+	x.link.writesUntil(x.writeTimeout())
 	w := streamOutput{x: x, conn: x.link.blocking()}
 	err := error(nil)
 	if resp.ImmediateHeaderFlush {

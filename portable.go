@@ -19,9 +19,10 @@ type portable struct {
 	// whether the connection has a deadline, so that it is taken away where
 	// none is wanted
 	readLimited, writeLimited bool
-	// readDue says that ReadTimeout is to be set before the next read: most
-	// requests come whole, and need no deadline of their own
-	readDue bool
+	// limited is the last request, counted as they begin, that has a read
+	// deadline of its own: most requests come whole and need none
+	limited uint64
+	awake   bool // something has come since the connection was last idle
 	buffers [2][]byte
 }
 
@@ -32,7 +33,8 @@ func (s *Server) servePortable(c *serverConn) error {
 	p := portables.Get().(*portable)
 	p.attach(s, c, p)
 	p.nc = c.nc
-	p.readLimited, p.writeLimited, p.readDue = false, false, false
+	p.readLimited, p.writeLimited, p.awake = false, false, false
+	p.limited = 0
 	p.now = c.opened
 
 	hijacked, err := p.run()
@@ -63,6 +65,9 @@ func (s *Server) servePortable(c *serverConn) error {
 func (p *portable) run() (hijacked bool, err error) {
 	if p.s.ReadTimeout > 0 {
 		p.readsUntil(p.s.ReadTimeout)
+		p.limited = 1
+	} else if p.s.IdleTimeout > 0 {
+		p.readsUntil(p.s.IdleTimeout)
 	}
 	for {
 		switch p.step() {
@@ -93,11 +98,11 @@ func (p *portable) receive() error {
 	first := p.idle()
 	if !first {
 		p.limitRead()
-	} else if p.c.requests > 0 && !p.rest() {
+	} else if p.awake && !p.rest() {
 		p.phase = phaseEnd
 		return nil
 	}
-	n, err := p.nc.Read(p.space())
+	n, err := readSome(p.nc, p.space())
 	if n > 0 {
 		if first && !p.wake() {
 			p.phase = phaseEnd
@@ -105,9 +110,6 @@ func (p *portable) receive() error {
 		}
 		p.received(n)
 		return nil
-	}
-	if err == nil {
-		err = io.ErrNoProgress
 	}
 	p.ended(err)
 	return err
@@ -133,6 +135,7 @@ func (p *portable) rest() bool {
 		p.readLimited = false
 		_ = p.nc.SetReadDeadline(time.Time{})
 	}
+	p.awake = false
 	s.setState(p.c, StateIdle)
 	return p.c.setWaiting()
 }
@@ -144,17 +147,17 @@ func (p *portable) wake() bool {
 		return false
 	}
 	s := p.s
+	p.awake = true
 	s.setState(p.c, StateActive)
-	p.readDue = p.c.requests > 0
 	return true
 }
 
 // limitRead gives the request that has begun to arrive its own deadline.
 func (p *portable) limitRead() {
-	if !p.readDue {
+	if p.begins <= p.limited {
 		return
 	}
-	p.readDue = false
+	p.limited = p.begins
 	switch {
 	case p.s.ReadTimeout > 0:
 		p.readsUntil(p.s.ReadTimeout)
@@ -166,9 +169,7 @@ func (p *portable) limitRead() {
 
 // flush writes what the exchange has put together.
 func (p *portable) flush() error {
-	if timeout := p.writeTimeout(); timeout > 0 {
-		p.writesUntil(timeout)
-	}
+	p.writesUntil(p.writeTimeout())
 	var err error
 	if len(p.tail) == 0 {
 		_, err = p.nc.Write(p.out.B)
@@ -193,14 +194,20 @@ func (p *portable) blocking() net.Conn {
 
 // readsUntil implements link.
 func (p *portable) readsUntil(timeout time.Duration) {
-	p.readLimited, p.readDue = true, false
+	p.readLimited, p.limited = true, p.begins
 	_ = p.nc.SetReadDeadline(time.Now().Add(timeout))
 }
 
 // writesUntil implements link.
 func (p *portable) writesUntil(timeout time.Duration) {
-	p.writeLimited = true
-	_ = p.nc.SetWriteDeadline(time.Now().Add(timeout))
+	switch {
+	case timeout > 0:
+		p.writeLimited = true
+		_ = p.nc.SetWriteDeadline(time.Now().Add(timeout))
+	case p.writeLimited:
+		p.writeLimited = false
+		_ = p.nc.SetWriteDeadline(time.Time{})
+	}
 }
 
 const (

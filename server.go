@@ -95,7 +95,8 @@ type Server struct {
 	WriteTimeout time.Duration
 
 	// IdleTimeout is how long a connection may wait for its next request;
-	// ReadTimeout where it is 0.
+	// ReadTimeout where it is 0. Where only IdleTimeout is set, it is also how
+	// long a connection may wait for its first one.
 	IdleTimeout time.Duration
 
 	// MaxConnsPerIP limits the connections from one IP address. More are
@@ -204,9 +205,10 @@ type Server struct {
 	mu        sync.Mutex
 	conns     serverConn // head of the ring of all connections
 	perIP     perIPCounter
-	listeners []net.Listener
+	listeners []*accepting
 	done      chan struct{}
-	drained   chan struct{} // closed when the last connection has gone
+	drained   chan struct{} // closed when the last connection and listener have gone
+	shutdowns int           // that are under way
 }
 
 // RequestConfig is what Server.HeaderReceived wants for one request. A field

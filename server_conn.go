@@ -57,6 +57,7 @@ type serverConn struct {
 	nc       net.Conn
 	id       uint64
 	opened   time.Time
+	done     <-chan struct{} // closed when the server shuts down
 	requests uint64
 	empty    uint8 // bytes of empty lines since the last request
 
@@ -95,6 +96,7 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.waiting.Store(connWaiting)
 	s.open.Add(1)
 	s.mu.Lock()
+	c.done = s.done
 	c.prev, c.next = s.conns.prev, &s.conns
 	c.prev.next, s.conns.prev = c, c
 	s.mu.Unlock()
@@ -130,12 +132,9 @@ func (s *Server) unregister(c *serverConn) {
 	if c.ip.IsValid() {
 		s.perIP.release(c.ip)
 	}
-	if s.drained != nil && s.conns.next == &s.conns {
-		close(s.drained)
-		s.drained = nil
-	}
-	s.mu.Unlock()
 	s.open.Add(-1)
+	s.checkDrained()
+	s.mu.Unlock()
 	c.prev, c.next = nil, nil
 }
 

@@ -106,6 +106,8 @@ func (ts *testServer) stop() {
 		_ = c.Close()
 	}
 	shutDown(ts.t, ts.s)
+	// a test may end before Serve has begun
+	_ = ts.ln.Close()
 }
 
 // shutDown ends s, whose clients have gone, and checks that nothing is left.

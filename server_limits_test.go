@@ -44,7 +44,7 @@ func TestServerRefusesMoreThanConcurrency(t *testing.T) {
 		for i := range 3 {
 			more := ts.dial()
 			// a request that is on its way must not cost the client the answer
-			more.send(get("/more"))
+			_, _ = more.Write([]byte(get("/more")))
 			resp := more.next("GET")
 			if resp.StatusCode != StatusServiceUnavailable || !resp.Close || resp.body == "" {
 				t.Errorf("got %d %q, close %v", resp.StatusCode, resp.body, resp.Close)
@@ -195,7 +195,7 @@ func TestServerLimitsConnectionsPerIPOfSockets(t *testing.T) {
 		first.expect(200, echoed("GET", "/", ""))
 		for range 3 {
 			second := ts.dial()
-			second.send(get("/2"))
+			_, _ = second.Write([]byte(get("/2")))
 			second.expect(StatusTooManyRequests, "The number of connections from your ip exceeds MaxConnsPerIP")
 			second.expectEnd()
 		}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -100,10 +101,11 @@ func (s *Server) Serve(ln net.Listener) error {
 			return err
 		}
 	}
-	if !s.addListener(ln) {
+	accepting := s.addListener(ln)
+	if accepting == nil {
 		return nil
 	}
-	defer s.removeListener(ln)
+	defer s.removeListener(accepting)
 	pool := newWorkerPool(s)
 	defer pool.stop()
 	var retry time.Duration
@@ -117,11 +119,24 @@ func (s *Server) Serve(ln net.Listener) error {
 				return err
 			}
 			s.logger().Printf("fasthttp: cannot accept a connection, will try again in %v: %v", retry, err)
-			time.Sleep(retry)
+			s.pause(retry)
 			continue
 		}
 		retry = 0
 		s.accepted(nc, pool)
+	}
+}
+
+// pause waits for a while, or until the server shuts down.
+func (s *Server) pause(d time.Duration) {
+	s.mu.Lock()
+	done := s.done
+	s.mu.Unlock()
+	t := AcquireTimer(d)
+	defer ReleaseTimer(t)
+	select {
+	case <-t.C:
+	case <-done:
 	}
 }
 
@@ -148,7 +163,7 @@ func (s *Server) accepted(nc net.Conn, pool *workerPool) {
 	if err != nil {
 		go s.turnAway(nc, err)
 		if err == ErrConcurrencyLimit && s.SleepWhenConcurrencyLimitsExceeded > 0 {
-			time.Sleep(s.SleepWhenConcurrencyLimitsExceeded)
+			s.pause(s.SleepWhenConcurrencyLimitsExceeded)
 		}
 		return
 	}
@@ -236,26 +251,31 @@ func (s *Server) ServeConn(c net.Conn) error {
 	return s.servePortable(s.openConn(c, ip))
 }
 
+// accepting is a listener whose connections are being accepted.
+type accepting struct {
+	net.Listener
+}
+
 // addListener registers a listener, unless the server is shutting down.
-func (s *Server) addListener(ln net.Listener) bool {
+func (s *Server) addListener(ln net.Listener) *accepting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping.Load() {
 		_ = ln.Close()
-		return false
+		return nil
 	}
-	s.listeners = append(s.listeners, ln)
-	return true
+	a := &accepting{ln}
+	s.listeners = append(s.listeners, a)
+	return a
 }
 
-func (s *Server) removeListener(ln net.Listener) {
-	_ = ln.Close()
+func (s *Server) removeListener(a *accepting) {
+	_ = a.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, l := range s.listeners {
-		if l == ln {
-			s.listeners = append(s.listeners[:i], s.listeners[i+1:]...)
-			return
-		}
+	if i := slices.Index(s.listeners, a); i >= 0 {
+		s.listeners = slices.Delete(s.listeners, i, i+1)
 	}
+	s.checkDrained()
+	s.checkStopped()
 }

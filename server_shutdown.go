@@ -2,14 +2,18 @@ package fasthttp
 
 import (
 	"context"
+	"errors"
+	"net"
+	"slices"
 	"time"
 )
 
 // Shutdown ends the server in order: it closes the listeners, so that Serve
 // returns nil, and the connections that wait for a request; requests that have
 // begun to arrive are answered, with "Connection: close". It returns when all
-// connections have gone, however long that takes. It may be called more than
-// once.
+// connections have gone and all calls of Serve are about to return, however
+// long that takes. It may be called more than once. Serve may be called again
+// afterwards.
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
 // ShutdownWithContext is Shutdown with an end: when ctx ends before the last
@@ -18,27 +22,15 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // listener. RequestCtx.Done stays closed for the requests that go on.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
-	s.mu.Lock()
-	s.stopping.Store(true)
+	drained, listeners := s.beginShutdown()
+	defer s.endShutdown()
 	var failed error
-	for _, ln := range s.listeners {
-		if err := ln.Close(); err != nil && failed == nil {
+	for _, ln := range listeners {
+		// another shutdown may have closed it
+		if err := ln.Close(); err != nil && failed == nil && !errors.Is(err, net.ErrClosed) {
 			failed = err
 		}
 	}
-	s.closeDone()
-	drained := s.drained
-	if drained == nil {
-		drained = make(chan struct{})
-		if s.conns.next == &s.conns {
-			close(drained)
-		} else {
-			s.drained = drained
-		}
-	}
-	s.mu.Unlock()
-
-	defer s.restart()
 	// a connection that becomes idle at this very moment is found next time
 	again := time.NewTicker(shutdownLook)
 	defer again.Stop()
@@ -51,6 +43,59 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 			return ctx.Err()
 		case <-again.C:
 		}
+	}
+}
+
+// beginShutdown makes the server stop, and returns the listeners to be closed
+// and a channel that is closed when nothing is left.
+func (s *Server) beginShutdown() (drained <-chan struct{}, listeners []*accepting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shutdowns++
+	s.stopping.Store(true)
+	if !isClosed(s.done) {
+		close(s.done)
+	}
+	if s.drained == nil {
+		s.drained = make(chan struct{})
+	}
+	drained = s.drained
+	s.checkDrained()
+	return drained, slices.Clone(s.listeners)
+}
+
+// checkDrained tells the shutdowns that wait for it that nothing is left. mu is
+// held. The listeners count as well as the connections: one of them may be about
+// to bring in another connection.
+func (s *Server) checkDrained() {
+	if s.drained != nil && s.conns.next == &s.conns && len(s.listeners) == 0 {
+		close(s.drained)
+		s.drained = nil
+	}
+}
+
+func (s *Server) endShutdown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shutdowns--
+	s.checkStopped()
+}
+
+// checkStopped lets Serve be called again once nobody needs to know any more
+// that the server was to stop. mu is held.
+func (s *Server) checkStopped() {
+	if s.shutdowns == 0 && len(s.listeners) == 0 && s.stopping.Load() {
+		s.stopping.Store(false)
+		s.done = make(chan struct{})
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -71,28 +116,4 @@ func (s *Server) closeIdle() {
 	for _, closeIt := range claimed {
 		closeIt()
 	}
-}
-
-func (s *Server) closeDone() {
-	select {
-	case <-s.done:
-	default:
-		close(s.done)
-	}
-}
-
-// restart lets Serve be called again.
-func (s *Server) restart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.listeners) == 0 {
-		s.stopping.Store(false)
-	}
-}
-
-// doneChannel returns the channel that is closed at shutdown.
-func (s *Server) doneChannel() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.done
 }
