@@ -2,6 +2,8 @@ package wrk
 
 import (
 	"bufio"
+	"bytes"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -45,6 +47,8 @@ func TestParse(t *testing.T) {
 		r.Errors, r.Refused = errors, refused
 		return r
 	}
+	batches := want
+	batches.P50, batches.P99 = 940*time.Microsecond, 1500*time.Microsecond
 	tests := []struct {
 		name, text string
 		want       Result
@@ -52,6 +56,7 @@ func TestParse(t *testing.T) {
 		{"plain", plain, want},
 		{"socket errors", strings.Replace(plain, anchor, socketErrors+anchor, 1), with(4321, 0)},
 		{"refused", strings.Replace(plain, anchor, refused+anchor, 1), with(0, 968)},
+		{"batches", plain + "Latency of batches: 50% 940us, 99% 1500us\n", batches},
 		{"both", strings.Replace(plain, anchor, socketErrors+refused+anchor, 1), with(4321, 968)},
 	}
 	for _, test := range tests {
@@ -80,8 +85,9 @@ func TestParseRefusesWhatIsNotWhole(t *testing.T) {
 	}
 }
 
-// start runs wrk with a script until the test is over, or for a second.
-func start(t *testing.T, script, url string) *exec.Cmd {
+// start runs wrk with a script until the test is over, or for a second. What it
+// prints is in the buffer when it has ended.
+func start(t *testing.T, script, url string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	program, err := exec.LookPath("wrk")
 	if err != nil {
@@ -92,10 +98,12 @@ func start(t *testing.T, script, url string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-t1", "-c2", "-d1s", "--latency", "-s", file, url)
+	out := new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return cmd
+	return cmd, out
 }
 
 func TestChurnScriptEndsConnections(t *testing.T) {
@@ -108,8 +116,9 @@ func TestChurnScriptEndsConnections(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	if err := start(t, ChurnScript(3), server.URL).Wait(); err != nil {
-		t.Fatal(err)
+	cmd, out := start(t, ChurnScript(3), server.URL)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	server.Close()
 	// wrk tries the script before it begins, and stops anywhere.
@@ -118,32 +127,62 @@ func TestChurnScriptEndsConnections(t *testing.T) {
 	}
 }
 
-func TestPipelineScriptDoesNotWaitForAnswers(t *testing.T) {
+// batchServer answers batches of requests, each only when it is complete and
+// then some time after that. Now and then it takes longer.
+func batchServer(t *testing.T, size int, usual, slow time.Duration, slowEach int) net.Listener {
+	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
-	if err := ln.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := start(t, PipelineScript(5), "http://"+ln.Addr().String())
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
-	for requests := 0; requests < 5; {
-		// The first connection of wrk only looks whether anybody is there.
-		conn, err := ln.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		lines := bufio.NewScanner(conn)
-		for requests < 5 && lines.Scan() {
-			if lines.Text() == "GET / HTTP/1.1" {
-				requests++
+	answer := strings.Repeat("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", size)
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
 			}
+			go func() {
+				defer conn.Close()
+				lines := bufio.NewScanner(conn)
+				for requests := 0; lines.Scan(); {
+					if lines.Text() != "" {
+						continue
+					}
+					if requests++; requests%size != 0 {
+						continue
+					}
+					if requests/size%slowEach == 0 {
+						time.Sleep(slow)
+					} else {
+						time.Sleep(usual)
+					}
+					if _, err := io.WriteString(conn, answer); err != nil {
+						return
+					}
+				}
+			}()
 		}
+	}()
+	return ln
+}
+
+func TestPipelineScriptMeasuresWholeBatches(t *testing.T) {
+	const size = 8
+	// Every server is as slow as it says, and may be slower: only what is too
+	// fast is wrong for sure.
+	const usual, slow = 20 * time.Millisecond, 100 * time.Millisecond
+	ln := batchServer(t, size, usual, slow, 5)
+	defer ln.Close()
+	cmd, out := start(t, PipelineScript(size, 2), "http://"+ln.Addr().String())
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r, err := Parse(out.String())
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r.Requests == 0 || r.P50 < usual || r.P99 < slow {
+		t.Errorf("%+v from %s", r, out)
 	}
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/wrk"
+)
+
+// load is one row: what wrk does to a server.
+type load struct {
+	name   string
+	conns  int
+	script string
+	// cpuGoal is the most that the event engine's processor time for a request
+	// may be, as a share of upstream's.
+	cpuGoal float64
+}
+
+var loads = []load{
+	{name: "1 connection", conns: 1, cpuGoal: 1},
+	{name: "64 connections", conns: 64, cpuGoal: 0.65},
+	{name: "512 connections", conns: 512, cpuGoal: 0.6},
+	{name: "4096 connections", conns: 4096, cpuGoal: 0.75},
+	{name: "64 connections, 16 requests pipelined", conns: 64, script: wrk.PipelineScript(16, 64), cpuGoal: 0.4},
+	{name: "64 connections, churn: closed after 10 requests", conns: 64, script: wrk.ChurnScript(10), cpuGoal: 0.7},
+}
+
+// generator runs wrk.
+type generator struct {
+	program string
+	place   rig.Place
+	seconds int
+	temp    string // folder for scripts
+}
+
+// spareTime is how much longer than asked for wrk may take before it is ended:
+// it waits for connections that a server does not answer.
+const spareTime = time.Minute
+
+// run puts a load on the server at addr.
+func (g *generator) run(ctx context.Context, l load, addr string) (wrk.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(g.seconds)*time.Second+spareTime)
+	defer cancel()
+	line, err := g.command(l, addr)
+	if err != nil {
+		return wrk.Result{}, err
+	}
+	text, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return wrk.Result{}, fmt.Errorf("wrk: %w", ctxErr)
+	}
+	if err != nil {
+		return wrk.Result{}, fmt.Errorf("wrk: %w: %s", err, strings.TrimSpace(string(text)))
+	}
+	result, err := wrk.Parse(string(text))
+	if err != nil {
+		return result, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(text)))
+	}
+	return result, accept(result)
+}
+
+// accept refuses a result that says nothing about the server's speed.
+func accept(r wrk.Result) error {
+	switch {
+	case r.Requests == 0:
+		return errors.New("no request was answered")
+	case r.Refused > 0:
+		return fmt.Errorf("%d of %d requests were refused", r.Refused, r.Requests)
+	case r.Errors > r.Requests/100:
+		return fmt.Errorf("%d socket errors at %d requests", r.Errors, r.Requests)
+	}
+	return nil
+}
+
+// command returns the command line of wrk.
+func (g *generator) command(l load, addr string) ([]string, error) {
+	threads := 1
+	if g.place.CPU < 0 {
+		// The server needs the other half of the processors.
+		threads = min(max(1, runtime.NumCPU()/2), l.conns)
+	}
+	args := []string{
+		fmt.Sprintf("-t%d", threads),
+		fmt.Sprintf("-c%d", l.conns),
+		fmt.Sprintf("-d%ds", g.seconds),
+		"--latency",
+		"--timeout", "10s",
+	}
+	if l.script != "" {
+		file := filepath.Join(g.temp, "load.lua")
+		if err := os.WriteFile(file, []byte(l.script), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "-s", file)
+	}
+	return g.place.Command(g.program, append(args, "http://"+addr+"/")...), nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// report is a whole comparison.
+type report struct {
+	rig.Head
+	Seconds     int      `json:"seconds"`
+	ServerPlace string   `json:"server_place"`
+	ClientPlace string   `json:"client_place"`
+	Procs       int      `json:"gomaxprocs"`
+	Rows        []*row   `json:"rows"`
+	Goals       []goal   `json:"goals"`
+	Failures    []string `json:"failures,omitempty"`
+}
+
+// row is one load on all servers.
+type row struct {
+	Name    string         `json:"name"`
+	Servers []*measurement `json:"servers"`
+}
+
+// measurement is what all runs of one server under one load came to. The ratios
+// are to upstream: less than 1 is better than upstream, except for the rate.
+type measurement struct {
+	Server       string        `json:"server"`
+	Rate         stats.Summary `json:"requests_per_second"`
+	CPU          stats.Summary `json:"cpu_us_per_request"`
+	P50          stats.Summary `json:"p50_us"`
+	P99          stats.Summary `json:"p99_us"`
+	SocketErrors int           `json:"socket_errors"` // of all runs
+
+	RateRatio rig.Ratio `json:"rate_ratio"`
+	CPURatio  rig.Ratio `json:"cpu_ratio"`
+	P99Ratio  rig.Ratio `json:"p99_ratio"`
+}
+
+// goal is a ratio of the event engine to upstream that was aimed at.
+type goal struct {
+	Row   string    `json:"row"`
+	Of    string    `json:"of"`
+	Most  float64   `json:"most"`
+	Ratio rig.Ratio `json:"ratio"`
+	Met   bool      `json:"met"`
+}
+
+// report puts the samples together.
+func (s *session) report() *report {
+	r := &report{
+		Head:        rig.NewHead(s.servers, s.rounds),
+		Seconds:     s.seconds,
+		ServerPlace: s.place.String(),
+		ClientPlace: s.generate.place.String(),
+		Procs:       s.place.Procs(),
+		Failures:    s.failures,
+	}
+	for _, l := range s.loads {
+		row := &row{Name: l.name}
+		for _, server := range s.servers {
+			if samples := s.samples[key{l.name, server.Name}]; len(samples) > 0 {
+				row.Servers = append(row.Servers, summarize(server.Name, samples))
+			}
+		}
+		row.compare()
+		r.Rows = append(r.Rows, row)
+		r.Goals = append(r.Goals, row.goals(l.cpuGoal)...)
+	}
+	return r
+}
+
+func summarize(server string, samples []sample) *measurement {
+	var rate, cpu, p50, p99 []float64
+	m := &measurement{Server: server}
+	for _, s := range samples {
+		rate, cpu, p50, p99 = append(rate, s.rate), append(cpu, s.cpu), append(p50, s.p50), append(p99, s.p99)
+		m.SocketErrors += s.errors
+	}
+	m.Rate, m.CPU = stats.Summarize(rate), stats.Summarize(cpu)
+	m.P50, m.P99 = stats.Summarize(p50), stats.Summarize(p99)
+	return m
+}
+
+// compare fills the ratios in.
+func (r *row) compare() {
+	upstream := r.of(rig.Upstream)
+	if upstream == nil {
+		return
+	}
+	for _, m := range r.Servers {
+		if m == upstream {
+			continue
+		}
+		m.RateRatio = rig.NewRatio(m.Rate, upstream.Rate)
+		m.CPURatio = rig.NewRatio(m.CPU, upstream.CPU)
+		m.P99Ratio = rig.NewRatio(m.P99, upstream.P99)
+	}
+}
+
+func (r *row) of(server string) *measurement {
+	for _, m := range r.Servers {
+		if m.Server == server {
+			return m
+		}
+	}
+	return nil
+}
+
+// goals compares the event engine with what was aimed at. Half of all equal
+// latencies would miss a goal of 1, so it counts as met unless the difference
+// is certain.
+func (r *row) goals(cpu float64) []goal {
+	m := r.of(rig.Event)
+	if m == nil || m.CPURatio.Value == 0 {
+		return nil
+	}
+	return []goal{
+		{Row: r.Name, Of: "CPU", Most: cpu, Ratio: m.CPURatio, Met: m.CPURatio.Value <= cpu},
+		{Row: r.Name, Of: "p99", Most: 1, Ratio: m.P99Ratio, Met: m.P99Ratio.Value <= 1 || m.P99Ratio.Overlaps},
+	}
+}
+
+// markdown writes the comparison for people.
+func (r *report) markdown() string {
+	var b strings.Builder
+	r.WriteMarkdown(&b, "Servers over loopback sockets",
+		fmt.Sprintf("%s each", rig.Plural(r.Seconds, "second")),
+		fmt.Sprintf("servers: %s, GOMAXPROCS %d; wrk: %s", r.ServerPlace, r.Procs, r.ClientPlace))
+	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the server's processor time for a request\n" +
+		"in µs, user and system. Latencies are as wrk reports them, pipelined ones those of whole batches. Ratios are to\n" +
+		"upstream; one stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
+		"chance.\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "\n## %s\n", row.Name)
+		table := rig.Table{Header: []string{
+			"server", "requests/s", "CPU µs/request", "p50 µs", "p99 µs", "requests/s ÷ upstream", "CPU ÷ upstream", "p99 ÷ upstream", "socket errors",
+		}}
+		for _, m := range row.Servers {
+			table.Rows = append(table.Rows, []string{
+				m.Server,
+				cell(m.Rate, 0), cell(m.CPU, 2), cell(m.P50, 0), cell(m.P99, 0),
+				m.RateRatio.String(), m.CPURatio.String(), m.P99Ratio.String(),
+				fmt.Sprint(m.SocketErrors),
+			})
+		}
+		table.Write(&b)
+	}
+	writeGoals(&b, "to upstream", r.Goals)
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
+
+// writeGoals writes the goals of the event engine, if any could be judged.
+func writeGoals(b *strings.Builder, to string, goals []goal) {
+	if len(goals) == 0 {
+		return
+	}
+	b.WriteString("\n## Goals of the event engine\n")
+	table := rig.Table{Header: []string{"row", "of", "ratio " + to, "goal: at most", ""}}
+	for _, g := range goals {
+		table.Rows = append(table.Rows, []string{g.Row, g.Of, g.Ratio.String(), fmt.Sprintf("%.2f", g.Most), rig.Met(g.Met)})
+	}
+	table.Write(b)
+}
+
+func cell(s stats.Summary, digits int) string {
+	return fmt.Sprintf("%.*f ±%.0f%%", digits, s.Median, 100*s.Spread())
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// session runs all loads on all servers, round after round.
+type session struct {
+	servers  []*rig.Server
+	loads    []load
+	rounds   int
+	seconds  int
+	place    rig.Place // of the servers
+	generate generator
+	limit    int // on open files of a process
+	progress io.Writer
+
+	samples  map[key][]sample
+	failures []string
+}
+
+// key says what a sample is of.
+type key struct{ load, server string }
+
+// sample is one run.
+type sample struct {
+	rate     float64 // requests a second
+	cpu      float64 // µs of the server's processor time for a request
+	p50, p99 float64 // µs
+	errors   int
+}
+
+// runAll goes on after a failed run, which it remembers, and stops only when
+// ctx ends. The servers take turns, so that whatever else the machine does
+// meets all of them alike.
+func (s *session) runAll(ctx context.Context) error {
+	s.samples = map[key][]sample{}
+	done, all := 0, s.rounds*len(s.loads)*len(s.servers)
+	for round := range s.rounds {
+		for _, l := range s.loads {
+			for _, server := range s.servers {
+				done++
+				fmt.Fprintf(s.progress, "[%*d/%d] round %d/%d  %s  %s", len(fmt.Sprint(all)), done, all, round+1, s.rounds, l.name, server.Name)
+				got, err := s.measure(ctx, l, server)
+				if ctx.Err() != nil {
+					fmt.Fprintln(s.progress)
+					return errors.New("interrupted")
+				}
+				if err != nil {
+					s.failures = append(s.failures, fmt.Sprintf("round %d, %s, %s: %v", round+1, l.name, server.Name, err))
+					fmt.Fprintf(s.progress, "  FAILED: %v\n", err)
+					continue
+				}
+				k := key{l.name, server.Name}
+				s.samples[k] = append(s.samples[k], got)
+				fmt.Fprintf(s.progress, "  %.0f requests/s, %.2f µs CPU, p99 %.0f µs\n", got.rate, got.cpu, got.p99)
+			}
+		}
+	}
+	return nil
+}
+
+// spareFiles is how many descriptors a process needs besides its connections.
+const spareFiles = 100
+
+// measure runs one load on a fresh server.
+func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got sample, err error) {
+	if l.conns+spareFiles > s.limit {
+		return got, fmt.Errorf("a process may have only %d files open", s.limit)
+	}
+	process, err := server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs()})
+	if err != nil {
+		return got, err
+	}
+	defer func() { err = errors.Join(err, process.Stop()) }()
+	if err := warmUp(process.Addr); err != nil {
+		return got, fmt.Errorf("warming up: %w", err)
+	}
+	begin, err := process.CPU()
+	if err != nil {
+		return got, err
+	}
+	result, err := s.generate.run(ctx, l, process.Addr)
+	if err != nil {
+		return got, err
+	}
+	end, err := process.CPU()
+	if err != nil {
+		return got, err
+	}
+	if end <= begin {
+		return got, fmt.Errorf("the server used no processor time for %d requests", result.Requests)
+	}
+	return sample{
+		rate:   result.Rate,
+		cpu:    micros(end-begin) / float64(result.Requests),
+		p50:    micros(result.P50),
+		p99:    micros(result.P99),
+		errors: result.Errors,
+	}, nil
+}
+
+// warmUp checks that a server answers as it should, and has it past its first
+// requests, which are slow.
+func warmUp(addr string) error {
+	const conns, perConn, most = 8, 250, 5 * time.Second
+	deadline := time.Now().Add(most)
+	for range conns {
+		conn, err := probe.Dial("", addr, "/")
+		if err != nil {
+			return err
+		}
+		for range perConn {
+			if err = conn.Get(); err != nil || time.Now().After(deadline) {
+				break
+			}
+		}
+		if err = errors.Join(err, conn.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// The ordinary requests of a mixed load come over this many connections.
+const ordinaryConns = 64
+
+// disturbance is slow requests that go on beside the ordinary ones, on
+// connections of their own.
+type disturbance struct {
+	name string
+	path string // "" if there are none
+	// share is how many ordinary requests there are for a slow one.
+	share int
+	takes time.Duration
+}
+
+var disturbances = []disturbance{
+	{name: "none"},
+	{"1 request in 100 sleeps 1 s", serving.SleepPath, 100, serving.SleepTime},
+	{"1 request in 1000 computes 50 ms", serving.SpinPath, 1000, serving.SpinTime},
+}
+
+// schedule says when slow requests go out: each of conns connections sends one
+// every interval.
+func (d disturbance) schedule(rate int) (conns int, interval time.Duration) {
+	perSecond := float64(rate) / float64(d.share)
+	// A connection is busy for as long as a request takes and, to be on the
+	// safe side, for half as long again.
+	conns = max(1, int(math.Ceil(perSecond*d.takes.Seconds()*1.5)))
+	return conns, time.Duration(float64(conns) / perSecond * float64(time.Second))
+}
+
+// mixedSample is one run of ordinary requests beside slow ones.
+type mixedSample struct {
+	p50, p99       float64 // µs, of the ordinary requests
+	ordinary, slow int     // requests
+}
+
+// slowSession runs all disturbances on all servers, round after round.
+type slowSession struct {
+	servers  []*rig.Server
+	rounds   int
+	seconds  int
+	rate     int
+	progress io.Writer
+
+	samples  map[key][]mixedSample // the load is the disturbance
+	failures []string
+}
+
+func runSlow(ctx context.Context, opts options, servers []*rig.Server, dir string, out, progress io.Writer) error {
+	s := &slowSession{servers: servers, rounds: opts.rounds, seconds: opts.seconds, rate: opts.rate, progress: progress}
+	if err := s.runAll(ctx); err != nil {
+		return err
+	}
+	r := s.report()
+	if err := rig.WriteResults(out, dir, opts.out, "tcp-slow", r.markdown(), r); err != nil {
+		return err
+	}
+	return failed(len(r.Failures), opts.rounds*len(servers))
+}
+
+func (s *slowSession) runAll(ctx context.Context) error {
+	s.samples = map[key][]mixedSample{}
+	for round := range s.rounds {
+		for _, server := range s.servers {
+			fmt.Fprintf(s.progress, "round %d/%d  %s", round+1, s.rounds, server.Name)
+			err := s.measure(ctx, server)
+			if ctx.Err() != nil {
+				fmt.Fprintln(s.progress)
+				return errors.New("interrupted")
+			}
+			if err != nil {
+				s.failures = append(s.failures, fmt.Sprintf("round %d, %s: %v", round+1, server.Name, err))
+				fmt.Fprintf(s.progress, "  FAILED: %v", err)
+			}
+			fmt.Fprintln(s.progress)
+		}
+	}
+	return nil
+}
+
+// measure runs all disturbances on one server, which is started for them.
+func (s *slowSession) measure(ctx context.Context, server *rig.Server) (err error) {
+	process, err := server.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: rig.Anywhere, Procs: rig.Anywhere.Procs()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, process.Stop()) }()
+	if err := warmUp(process.Addr); err != nil {
+		return fmt.Errorf("warming up: %w", err)
+	}
+	for _, d := range disturbances {
+		got, err := mix(ctx, process.Addr, d, s.rate, time.Duration(s.seconds)*time.Second)
+		if err != nil {
+			return fmt.Errorf("slow requests: %s: %w", d.name, err)
+		}
+		k := key{d.name, server.Name}
+		s.samples[k] = append(s.samples[k], got)
+		fmt.Fprintf(s.progress, "  p99 %.0f µs beside %s", got.p99, rig.Plural(got.slow, "slow request"))
+	}
+	return nil
+}
+
+// settleTime is how long slow requests are under way before ordinary ones are
+// measured.
+const settleTime = 200 * time.Millisecond
+
+// mix sends ordinary requests for a time, and slow ones beside them.
+func mix(ctx context.Context, addr string, d disturbance, rate int, duration time.Duration) (mixedSample, error) {
+	var got mixedSample
+	ctx, cancel := context.WithTimeout(ctx, settleTime+2*duration+10*time.Second)
+	defer cancel()
+	slowCtx, stopSlow := context.WithCancel(ctx)
+	defer stopSlow()
+
+	var slowDone atomic.Int64
+	slowErr := make(chan error, 1)
+	go func() {
+		slowErr <- disturb(slowCtx, addr, d, rate, &slowDone)
+	}()
+	if !sleep(ctx, settleTime) {
+		return got, errors.Join(ctx.Err(), <-slowErr)
+	}
+	times, err := ordinary(ctx, addr, rate, duration)
+	stopSlow()
+	if err := errors.Join(err, <-slowErr); err != nil {
+		return got, err
+	}
+	got.slow, got.ordinary = int(slowDone.Load()), len(times)
+	if d.path != "" && got.slow == 0 {
+		return got, errors.New("no slow request was answered")
+	}
+	got.p50, got.p99 = micros(percentile(times, 50)), micros(percentile(times, 99))
+	return got, nil
+}
+
+// disturb sends slow requests until ctx ends, and counts those that were
+// answered.
+func disturb(ctx context.Context, addr string, d disturbance, rate int, answered *atomic.Int64) error {
+	if d.path == "" {
+		return nil
+	}
+	conns, interval := d.schedule(rate)
+	return each(conns, func(i int) error {
+		conn, err := probe.Dial("", addr, d.path)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		// The first of them comes at once, so that even a short run has one.
+		next := time.Now().Add(interval * time.Duration(i) / time.Duration(conns))
+		for sleep(ctx, time.Until(next)) {
+			if err := conn.Get(); err != nil {
+				return err
+			}
+			answered.Add(1)
+			next = next.Add(interval)
+		}
+		return nil
+	})
+}
+
+// ordinary sends requests at a steady rate and returns how long each took. A
+// request that could not go out in time, because the one before it was not
+// answered yet, counts from when it was due; any other from when it went out,
+// so that the client's own timers are not held against the server.
+func ordinary(ctx context.Context, addr string, rate int, duration time.Duration) ([]time.Duration, error) {
+	interval := ordinaryConns * time.Second / time.Duration(rate)
+	count := max(1, int(duration/interval))
+	lists := make([][]time.Duration, ordinaryConns)
+	start := time.Now().Add(settleTime) // when all are connected
+	err := each(ordinaryConns, func(i int) error {
+		conn, err := probe.Dial("", addr, "/")
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		times := make([]time.Duration, 0, count)
+		next := start.Add(interval * time.Duration(i) / ordinaryConns)
+		for range count {
+			from := next
+			if wait := time.Until(next); wait > 0 {
+				if !sleep(ctx, wait) {
+					return ctx.Err()
+				}
+				from = time.Now()
+			} else if err := ctx.Err(); err != nil {
+				return fmt.Errorf("the server does not keep up: %w", err)
+			}
+			if err := conn.Get(); err != nil {
+				return err
+			}
+			times = append(times, time.Since(from))
+			next = next.Add(interval)
+		}
+		lists[i] = times
+		return nil
+	})
+	return slices.Concat(lists...), err
+}
+
+// each runs f on n goroutines and returns their errors, of which equal ones
+// appear once.
+func each(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { errs[i] = f(i) })
+	}
+	group.Wait()
+	seen := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil || seen[err.Error()] {
+			return true
+		}
+		seen[err.Error()] = true
+		return false
+	})...)
+}
+
+// sleep waits, and reports whether ctx goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// percentile returns the smallest time that at least p percent do not exceed.
+// It sorts times.
+func percentile(times []time.Duration, p int) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[max(0, (len(times)*p+99)/100-1)]
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// slowGoal is how much the p99 of ordinary requests may grow on the event
+// engine when slow ones come beside them.
+const slowGoal = 2
+
+// slowReport is a whole comparison of mixed loads.
+type slowReport struct {
+	rig.Head
+	Seconds  int        `json:"seconds"`
+	Rate     int        `json:"requests_per_second"`
+	Procs    int        `json:"gomaxprocs"`
+	Rows     []*slowRow `json:"rows"`
+	Goals    []goal     `json:"goals"`
+	Failures []string   `json:"failures,omitempty"`
+}
+
+// slowRow is one server beside one disturbance.
+type slowRow struct {
+	Server  string        `json:"server"`
+	Beside  string        `json:"slow_requests"`
+	P50     stats.Summary `json:"p50_us"`
+	P99     stats.Summary `json:"p99_us"`
+	Slow    int           `json:"slow_answered"`     // in all rounds
+	Regular int           `json:"ordinary_answered"` // in all rounds
+	// P99Ratio is to the same server without slow requests.
+	P99Ratio rig.Ratio `json:"p99_ratio"`
+}
+
+func (s *slowSession) report() *slowReport {
+	r := &slowReport{
+		Head:     rig.NewHead(s.servers, s.rounds),
+		Seconds:  s.seconds,
+		Rate:     s.rate,
+		Procs:    rig.Anywhere.Procs(),
+		Failures: s.failures,
+	}
+	for _, server := range s.servers {
+		var quiet *slowRow
+		for _, d := range disturbances {
+			samples := s.samples[key{d.name, server.Name}]
+			if len(samples) == 0 {
+				continue
+			}
+			row := summarizeMixed(server.Name, d.name, samples)
+			r.Rows = append(r.Rows, row)
+			if d.path == "" {
+				quiet = row
+				continue
+			}
+			if quiet == nil {
+				continue
+			}
+			row.P99Ratio = rig.NewRatio(row.P99, quiet.P99)
+			if server.Name == rig.Event {
+				r.Goals = append(r.Goals, goal{Row: d.name, Of: "p99", Most: slowGoal, Ratio: row.P99Ratio, Met: row.P99Ratio.Value <= slowGoal})
+			}
+		}
+	}
+	return r
+}
+
+func summarizeMixed(server, beside string, samples []mixedSample) *slowRow {
+	row := &slowRow{Server: server, Beside: beside}
+	var p50, p99 []float64
+	for _, s := range samples {
+		p50, p99 = append(p50, s.p50), append(p99, s.p99)
+		row.Slow += s.slow
+		row.Regular += s.ordinary
+	}
+	row.P50, row.P99 = stats.Summarize(p50), stats.Summarize(p99)
+	return row
+}
+
+// markdown writes the comparison for people.
+func (r *slowReport) markdown() string {
+	var b strings.Builder
+	r.WriteMarkdown(&b, "Requests beside slow ones",
+		fmt.Sprintf("%s each, %d ordinary requests/s over %d connections", rig.Plural(r.Seconds, "second"), r.Rate, ordinaryConns),
+		fmt.Sprintf("nothing is pinned: servers and client share all processors, GOMAXPROCS %d", r.Procs))
+	b.WriteString("\nLatencies are those of the ordinary requests, medians, ± the median absolute deviation. The ratio is to the\n" +
+		"same server without slow requests; it stands in parentheses where the two ranges of samples overlap, so that\n" +
+		"the difference may be chance. A request that computes keeps a processor busy: with one or two of them in the\n" +
+		"machine, the ratio is about the scheduler as much as about the server.\n")
+	table := rig.Table{Header: []string{"server", "slow requests", "slow answered", "p50 µs", "p99 µs", "p99 ÷ without"}}
+	for _, row := range r.Rows {
+		table.Rows = append(table.Rows, []string{
+			row.Server, row.Beside, fmt.Sprint(row.Slow), cell(row.P50, 0), cell(row.P99, 0), row.P99Ratio.String(),
+		})
+	}
+	table.Write(&b)
+	writeGoals(&b, "to without", r.Goals)
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
