@@ -83,27 +83,30 @@ func (b *body) append(p []byte) {
 	buf.B = append(buf.B, p...)
 }
 
-func (b *body) setRaw(p []byte, pool int, keep bool) {
-	b.reset(pool, keep)
+// empty drops the content and keeps the buffer, since what is set next may well
+// be made of the bytes in it.
+func (b *body) empty() {
+	_ = b.closeStream()
+	b.raw, b.broken = nil, nil
+	if b.buf != nil {
+		b.buf.B = b.buf.B[:0]
+	}
+}
+
+func (b *body) setRaw(p []byte) {
+	b.empty()
 	b.raw = p
 }
 
-func (b *body) setStream(r io.Reader, size int, pool int, keep bool) {
-	b.reset(pool, keep)
+func (b *body) setStream(r io.Reader, size int) {
+	b.empty()
 	b.stream, b.size = r, size
 }
 
 // reset empties the body. Its buffer goes back to the pool unless it is kept.
 func (b *body) reset(pool int, keep bool) {
-	if b.stream != nil {
-		_ = b.closeStream()
-	}
-	b.raw, b.broken = nil, nil
-	if b.buf == nil {
-		return
-	}
-	if keep {
-		b.buf.B = b.buf.B[:0]
+	b.empty()
+	if b.buf == nil || keep {
 		return
 	}
 	limit := bodyPoolLimits[pool].Load()
@@ -153,7 +156,8 @@ func (b *body) load() error {
 		return b.broken
 	}
 	stream := b.stream
-	buf := b.buffer(max(b.size, 0))
+	// the size may be what a peer only announced
+	buf := b.buffer(min(max(b.size, 0), copyBufferSize))
 	buf.B = buf.B[:0]
 	_, b.broken = copyStream((*bodyWriter)(b), stream)
 	_ = b.closeStream()

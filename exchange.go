@@ -337,7 +337,7 @@ func (x *exchange) headReceived() (step, bool) {
 	if x.streaming {
 		x.link.blocking()
 		req.stream.start(x, framing, &h.header)
-		req.body.setStream(&req.stream, h.contentLength, requestPool, false)
+		req.body.setStream(&req.stream, h.contentLength)
 		return x.serve()
 	}
 	x.phase = phaseBody

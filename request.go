@@ -315,7 +315,7 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 		return req.bodyRead(nil)
 	}
 	req.stream.start(bufferedSource{r}, f, &req.Header.header)
-	req.body.setStream(&req.stream, req.Header.contentLength, requestPool, req.KeepBodyBuffer)
+	req.body.setStream(&req.stream, req.Header.contentLength)
 	return nil
 }
 

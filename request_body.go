@@ -30,7 +30,7 @@ func (req *Request) SetBodyString(body string) { req.SetBody(bytesconv.Bytes(bod
 // long as the request uses it.
 func (req *Request) SetBodyRaw(body []byte) {
 	req.bodyChanges()
-	req.body.setRaw(body, requestPool, req.KeepBodyBuffer)
+	req.body.setRaw(body)
 }
 
 // AppendBody appends a copy of p to the body.
@@ -57,7 +57,7 @@ func (req *Request) bodyChanges() {
 // negative one it is sent in chunks up to its io.EOF.
 func (req *Request) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	req.bodyChanges()
-	req.body.setStream(bodyStream, bodySize, requestPool, req.KeepBodyBuffer)
+	req.body.setStream(bodyStream, bodySize)
 	req.Header.SetContentLength(max(bodySize, -1))
 }
 

@@ -146,7 +146,7 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 	resp.ResetBody()
 	if resp.StreamBody && f.Kind != http1.NoBody {
 		resp.stream.start(bufferedSource{r}, f, &resp.Header.header)
-		resp.body.setStream(&resp.stream, resp.Header.contentLength, responsePool, resp.KeepBodyBuffer)
+		resp.body.setStream(&resp.stream, resp.Header.contentLength)
 		return nil
 	}
 	if err := read(bufferedSource{r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {

@@ -27,7 +27,7 @@ func (resp *Response) SetBodyString(body string) { resp.body.set(bytesconv.Bytes
 // SetBodyRaw sets the body without copying it: body must not be changed as
 // long as the response uses it.
 func (resp *Response) SetBodyRaw(body []byte) {
-	resp.body.setRaw(body, responsePool, resp.KeepBodyBuffer)
+	resp.body.setRaw(body)
 }
 
 // AppendBody appends a copy of p to the body.
@@ -44,7 +44,7 @@ func (resp *Response) AppendBodyString(s string) { resp.body.append(bytesconv.By
 // A stream that fails, panics or is too short makes the server close the
 // connection in the middle of the message, so that the client notices.
 func (resp *Response) SetBodyStream(bodyStream io.Reader, bodySize int) {
-	resp.body.setStream(bodyStream, bodySize, responsePool, resp.KeepBodyBuffer)
+	resp.body.setStream(bodyStream, bodySize)
 	resp.Header.SetContentLength(max(bodySize, -1))
 }
 
