@@ -189,7 +189,6 @@ func dumpRequest(c *report.Case, req *fasthttp.Request) bool {
 	if req.IsBodyStream() {
 		return dumpStream(c, req)
 	}
-	dumpForm(c, req)
 	c.Bytes("body", []byte(brief(string(req.Body()))))
 	c.Bytes("post-args", req.PostArgs().QueryString())
 	var trailers [][]byte
@@ -221,27 +220,6 @@ func dumpStream(c *report.Case, req *fasthttp.Request) bool {
 		c.List("trailer "+string(t), req.Header.PeekAll(string(t)))
 	}
 	return true
-}
-
-func dumpForm(c *report.Case, req *fasthttp.Request) {
-	f, err := req.MultipartForm()
-	if class := report.ErrClass(err); class != "ErrNoMultipartForm" {
-		c.Err("form-err", err)
-	}
-	if err != nil {
-		return
-	}
-	var parts []string
-	for k, v := range f.Value {
-		parts = append(parts, fmt.Sprintf("%s=%q", k, v))
-	}
-	for k, files := range f.File {
-		for _, fh := range files {
-			parts = append(parts, fmt.Sprintf("%s=file %q %d", k, fh.Filename, fh.Size))
-		}
-	}
-	sort.Strings(parts)
-	c.Pairs("form", parts)
 }
 
 func runRequestReads() {

@@ -114,17 +114,6 @@ func configs() []config {
 				ctx.Error("class "+report.ErrClass(err), fasthttp.StatusBadRequest)
 			}
 		}},
-		{id: "CompressHandler", set: func(s *fasthttp.Server) {
-			s.Handler = fasthttp.CompressHandler(s.Handler)
-		}, inputs: []input{
-			{"no-encoding", "GET /gzip HTTP/1.1\r\nHost: h\r\n\r\n"},
-			{"identity", "GET /gzip HTTP/1.1\r\nHost: h\r\nAccept-Encoding: identity\r\n\r\n"},
-		}},
-		{id: "FormValueFunc", set: func(s *fasthttp.Server) {
-			s.FormValueFunc = fasthttp.NetHttpFormValueFunc
-		}, inputs: []input{
-			{"both", "POST /?a=query HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n\r\na=body"},
-		}},
 		{id: "HeaderReceived-panics-not", set: func(s *fasthttp.Server) {
 			s.HeaderReceived = func(*fasthttp.RequestHeader) fasthttp.RequestConfig { return fasthttp.RequestConfig{} }
 		}},

@@ -180,9 +180,6 @@ func record(ctx *fasthttp.RequestCtx) string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "post=%s\n", ctx.PostArgs())
-	if f := ctx.FormValue("a"); len(f) > 0 {
-		fmt.Fprintf(&b, "form a=%s\n", f)
-	}
 	for t := range ctx.Request.Header.Trailers() {
 		fmt.Fprintf(&b, "trailer %s=%s\n", t, ctx.Request.Header.PeekBytes(t))
 	}
