@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sort"
+
 	"strings"
 
 	"github.com/valyala/fasthttp"
