@@ -55,32 +55,53 @@ func (b *body) bytes() []byte {
 	return b.buf.B
 }
 
-// buffer returns the buffer for writing, with room for n more bytes.
-func (b *body) buffer(n int) *bufpool.Buffer {
+// write appends p to what is buffered. Where the buffer is too small the content
+// moves to a larger one, and the room of the old one goes back to the pool.
+func (b *body) write(p []byte) {
 	if b.raw != nil {
 		raw := b.raw
 		b.raw = nil
-		b.buffer(len(raw) + n)
-		b.buf.B = append(b.buf.B[:0], raw...)
+		b.put(raw)
 	}
+	b.extend(p)
+}
+
+// put makes p, which may be a part of the buffer, all that is buffered.
+func (b *body) put(p []byte) {
+	if b.buf != nil && cap(b.buf.B) >= len(p) {
+		b.buf.B = append(b.buf.B[:0], p...)
+		return
+	}
+	old := b.buf
+	b.buf = bufpool.Get(len(p))
+	b.buf.B = append(b.buf.B, p...)
+	bufpool.Put(old)
+}
+
+// extend appends p, which may be a part of the buffer, to the buffer.
+func (b *body) extend(p []byte) {
 	if b.buf == nil {
-		b.buf = bufpool.Get(n)
+		b.buf = bufpool.Get(len(p))
 	}
-	return b.buf
+	old := b.buf
+	if cap(old.B)-len(old.B) < len(p) {
+		b.buf = bufpool.Get(max(len(old.B)+len(p), 2*cap(old.B)))
+		b.buf.B = append(b.buf.B, old.B...)
+		defer bufpool.Put(old)
+	}
+	b.buf.B = append(b.buf.B, p...)
 }
 
 func (b *body) set(p []byte) {
 	_ = b.closeStream()
 	b.raw, b.broken = nil, nil
-	buf := b.buffer(len(p))
-	buf.B = append(buf.B[:0], p...)
+	b.put(p)
 }
 
 func (b *body) append(p []byte) {
 	_ = b.closeStream()
 	b.broken = nil
-	buf := b.buffer(len(p))
-	buf.B = append(buf.B, p...)
+	b.write(p)
 }
 
 // empty drops the content and keeps the buffer, since what is set next may well
@@ -156,9 +177,6 @@ func (b *body) load() error {
 		return b.broken
 	}
 	stream := b.stream
-	// the size may be what a peer only announced
-	buf := b.buffer(min(max(b.size, 0), copyBufferSize))
-	buf.B = buf.B[:0]
 	_, b.broken = copyStream((*bodyWriter)(b), stream)
 	_ = b.closeStream()
 	return b.broken
@@ -168,8 +186,7 @@ func (b *body) load() error {
 type bodyWriter body
 
 func (w *bodyWriter) Write(p []byte) (int, error) {
-	buf := (*body)(w).buffer(len(p))
-	buf.B = append(buf.B, p...)
+	(*body)(w).write(p)
 	return len(p), nil
 }
 

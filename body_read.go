@@ -48,8 +48,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 			}
 			return n, false, nil
 		}
-		buf := dst.buffer(len(content))
-		buf.B = append(buf.B, content...)
+		dst.write(content)
 	}
 	if r.decoder.Kind() != http1.Chunks || r.bodyOnly {
 		return n, true, nil
