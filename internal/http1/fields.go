@@ -180,6 +180,12 @@ func unfold(b []byte, stop int) (newStop, end int, err error) {
 		if !isSpace(b[end]) {
 			return stop, end, nil
 		}
+		for stop > 0 && isSpace(b[stop-1]) {
+			stop--
+		}
+		for end < len(b) && isSpace(b[end]) {
+			end++
+		}
 		for i := stop; i < end; i++ {
 			b[i] = ' '
 		}
