@@ -332,6 +332,7 @@ func (x *exchange) headReceived() (step, bool) {
 		}
 	}
 	if framing.Kind == http1.NoBody {
+		req.settleEmpty()
 		return x.serve()
 	}
 	if x.streaming {
@@ -406,6 +407,7 @@ func (x *exchange) advanceBody() (step, bool) {
 		return x.flushThen(stepRead), true
 	}
 	x.phase = phaseHead
+	req.settleEmpty()
 	return x.serve()
 }
 

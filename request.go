@@ -293,13 +293,19 @@ func (req *Request) bodyRead(err error) error {
 		req.Reset()
 		return err
 	}
+	req.settleEmpty()
+	return nil
+}
+
+// settleEmpty gives a request that was read and turned out to have no content
+// the length 0, unless its method goes without saying so.
+func (req *Request) settleEmpty() {
 	h := &req.Header
 	switch {
 	case h.contentLength == -2 && !h.ignoresBody(),
 		h.contentLength == -1 && req.body.stream == nil && len(req.bodyBytes()) == 0:
 		h.SetContentLength(0)
 	}
-	return nil
 }
 
 // ContinueReadBodyStream is ContinueReadBody that leaves the body on r, to be
