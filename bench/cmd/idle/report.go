@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// residentGoal is the most that an idle connection may add to the memory of the
+// event engine's process, in bytes.
+const residentGoal = 400
+
+// report is a whole comparison.
+type report struct {
+	rig.Head
+	Conns    int            `json:"connections"` // of all processes
+	Procs    int            `json:"server_processes"`
+	Clients  int            `json:"client_processes"`
+	Servers  []*measurement `json:"servers"`
+	Goal     *goal          `json:"goal,omitempty"`
+	Failures []string       `json:"failures,omitempty"`
+}
+
+// measurement is what all rounds with one server came to. The figures are for a
+// connection, but for the total.
+type measurement struct {
+	Server     string        `json:"server"`
+	Resident   stats.Summary `json:"resident_bytes"`
+	Heap       stats.Summary `json:"heap_bytes"`
+	Stack      stats.Summary `json:"stack_bytes"`
+	Goroutines stats.Summary `json:"goroutines"`
+	Total      stats.Summary `json:"total_resident_bytes"`
+	// Ratio is that of the resident bytes to upstream's.
+	Ratio rig.Ratio `json:"resident_ratio"`
+}
+
+// goal is what was aimed at for the event engine.
+type goal struct {
+	Most     float64 `json:"most_resident_bytes"`
+	Resident float64 `json:"resident_bytes"`
+	Met      bool    `json:"met"`
+}
+
+func (s *session) report() *report {
+	r := &report{
+		Head:     rig.NewHead(s.servers, s.rounds),
+		Conns:    s.conns * s.procs,
+		Procs:    s.procs,
+		Clients:  len(s.crowds),
+		Failures: s.failures,
+	}
+	var upstream *measurement
+	for _, server := range s.servers {
+		samples := s.samples[server.Name]
+		if len(samples) == 0 {
+			continue
+		}
+		m := summarize(server.Name, samples)
+		r.Servers = append(r.Servers, m)
+		switch server.Name {
+		case rig.Upstream:
+			upstream = m
+		case rig.Event:
+			r.Goal = &goal{Most: residentGoal, Resident: m.Resident.Median, Met: m.Resident.Median <= residentGoal}
+		}
+	}
+	for _, m := range r.Servers {
+		if upstream != nil && m != upstream {
+			m.Ratio = rig.NewRatio(m.Resident, upstream.Resident)
+		}
+	}
+	return r
+}
+
+func summarize(server string, samples []sample) *measurement {
+	var resident, heap, stack, goroutines, total []float64
+	for _, s := range samples {
+		resident, heap, stack = append(resident, s.resident), append(heap, s.heap), append(stack, s.stack)
+		goroutines, total = append(goroutines, s.goroutines), append(total, s.total)
+	}
+	return &measurement{
+		Server:     server,
+		Resident:   stats.Summarize(resident),
+		Heap:       stats.Summarize(heap),
+		Stack:      stats.Summarize(stack),
+		Goroutines: stats.Summarize(goroutines),
+		Total:      stats.Summarize(total),
+	}
+}
+
+// markdown writes the comparison for people.
+func (r *report) markdown() string {
+	var b strings.Builder
+	processes := "1 server process"
+	if r.Procs > 1 {
+		processes = fmt.Sprintf("%d server processes that share a port", r.Procs)
+	}
+	r.WriteMarkdown(&b, "Idle connections",
+		fmt.Sprintf("%s, %s", rig.Plural(r.Conns, "connection"), processes))
+	b.WriteString("\nEach connection had one request and waits for the next. Figures are medians: what came with the\n" +
+		"connections, after garbage collection, divided by their number. Resident is VmRSS ± the median absolute\n" +
+		"deviation; it holds heap and stacks. The kernel's own memory for sockets is not in it, and is the same for\n" +
+		"all. A ratio stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
+		"chance.\n")
+	table := rig.Table{Header: []string{
+		"server", "resident bytes/connection", "heap bytes/connection", "stack bytes/connection", "goroutines/connection", "resident in total", "resident ÷ upstream",
+	}}
+	for _, m := range r.Servers {
+		table.Rows = append(table.Rows, []string{
+			m.Server,
+			fmt.Sprintf("%.0f ±%.0f%%", m.Resident.Median, 100*m.Resident.Spread()),
+			fmt.Sprintf("%.0f", m.Heap.Median),
+			fmt.Sprintf("%.0f", m.Stack.Median),
+			fmt.Sprintf("%.2f", m.Goroutines.Median),
+			fmt.Sprintf("%.1f MiB", m.Total.Median/(1<<20)),
+			m.Ratio.String(),
+		})
+	}
+	table.Write(&b)
+	if g := r.Goal; g != nil {
+		fmt.Fprintf(&b, "\nGoal of the event engine: at most %.0f resident bytes/connection. It has %.0f: %s.\n", g.Most, g.Resident, rig.Met(g.Met))
+	}
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}

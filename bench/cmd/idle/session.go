@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// session measures all servers, round after round.
+type session struct {
+	servers  []*rig.Server
+	conns    int // of each process
+	procs    int
+	rounds   int
+	crowds   []crowd
+	self     string // this program's file
+	progress io.Writer
+
+	samples  map[string][]sample // by server
+	failures []string
+}
+
+// sample is one measurement: what a connection costs all server processes, and
+// what they hold in total.
+type sample struct {
+	resident, heap, stack, goroutines float64 // a connection; sizes in bytes
+	total                             float64 // bytes resident with all connections
+}
+
+// runAll goes on after a failed measurement, which it remembers, and stops only
+// when ctx ends.
+func (s *session) runAll(ctx context.Context) error {
+	s.samples = map[string][]sample{}
+	for round := range s.rounds {
+		for _, server := range s.servers {
+			fmt.Fprintf(s.progress, "round %d/%d  %s", round+1, s.rounds, server.Name)
+			got, err := s.measure(ctx, server)
+			if ctx.Err() != nil {
+				fmt.Fprintln(s.progress)
+				return errors.New("interrupted")
+			}
+			if err != nil {
+				s.failures = append(s.failures, fmt.Sprintf("round %d, %s: %v", round+1, server.Name, err))
+				fmt.Fprintf(s.progress, "  FAILED: %v\n", err)
+				continue
+			}
+			s.samples[server.Name] = append(s.samples[server.Name], got)
+			fmt.Fprintf(s.progress, "  %.0f bytes and %.2f goroutines a connection\n", got.resident, got.goroutines)
+		}
+	}
+	return nil
+}
+
+// measure starts server processes, opens all connections, and compares what the
+// processes hold before and after.
+func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, err error) {
+	processes, err := s.startServers(ctx, server)
+	defer func() {
+		for _, p := range processes {
+			err = errors.Join(err, p.Stop())
+		}
+	}()
+	if err != nil {
+		return got, err
+	}
+	addr := processes[0].Addr
+	if err := warmUp(addr, s.procs); err != nil {
+		return got, fmt.Errorf("warming up: %w", err)
+	}
+	before, err := settled(ctx, processes)
+	if err != nil {
+		return got, err
+	}
+
+	var children []*rig.Child
+	defer func() {
+		for _, child := range children {
+			err = errors.Join(err, child.Stop())
+		}
+	}()
+	conns := 0
+	for _, c := range s.crowds {
+		conns += c.conns
+		child, err := rig.StartChild(ctx, nil, c.command(s.self, addr))
+		if err != nil {
+			return got, err
+		}
+		children = append(children, child)
+	}
+	for _, child := range children {
+		line, err := child.Line(ctx)
+		if err != nil {
+			return got, fmt.Errorf("opening connections: %w", err)
+		}
+		if line != crowdReady {
+			return got, fmt.Errorf("opening connections: a crowd says %q", line)
+		}
+	}
+	after, err := settled(ctx, processes)
+	if err != nil {
+		return got, err
+	}
+	return compare(before, after, conns)
+}
+
+// startServers starts the processes, which share one port if there are several.
+// It returns those that were started even if it fails.
+func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.Process, error) {
+	var processes []*rig.Process
+	settings := rig.Settings{
+		Mode:      serving.Plain,
+		ReusePort: s.procs > 1,
+		Place:     rig.Anywhere,
+		Procs:     rig.Anywhere.Procs(),
+	}
+	for range s.procs {
+		p, err := server.Start(ctx, settings)
+		if err != nil {
+			return processes, err
+		}
+		processes = append(processes, p)
+		settings.Addr = p.Addr
+	}
+	return processes, nil
+}
+
+// warmUp brings the code and the tables that serving needs into memory, with
+// some connections for each process, so that they are not counted for those
+// that are measured. There are few, as a server may keep goroutines of theirs
+// for later ones, which would then seem to have none.
+func warmUp(addr string, procs int) error {
+	var conns []*probe.Conn
+	defer func() {
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}()
+	const perProcess = 8
+	for range perProcess * procs {
+		conn, err := open("", addr)
+		if err != nil {
+			return err
+		}
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		if err := conn.Get(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled returns what the processes hold when they are done with what they had
+// to do: with the end of connections, or with the last of many requests. It
+// asks a few times and takes the lowest figures of each.
+func settled(ctx context.Context, processes []*rig.Process) ([]rig.Usage, error) {
+	const times, pause = 4, 250 * time.Millisecond
+	least := make([]rig.Usage, len(processes))
+	for i := range times {
+		for j, p := range processes {
+			u, err := p.Usage(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if i == 0 {
+				least[j] = u
+				continue
+			}
+			least[j].Resident = min(least[j].Resident, u.Resident)
+			least[j].HeapInUse = min(least[j].HeapInUse, u.HeapInUse)
+			least[j].StackInUse = min(least[j].StackInUse, u.StackInUse)
+			least[j].Goroutines = min(least[j].Goroutines, u.Goroutines)
+			least[j].Descriptors = min(least[j].Descriptors, u.Descriptors)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return least, nil
+}
+
+// compare divides what came on top by the number of connections.
+func compare(before, after []rig.Usage, conns int) (sample, error) {
+	var got sample
+	var open int
+	for i, b := range before {
+		a := after[i]
+		open += a.Descriptors - b.Descriptors
+		got.resident += float64(a.Resident - b.Resident)
+		got.heap += float64(a.HeapInUse) - float64(b.HeapInUse)
+		got.stack += float64(a.StackInUse) - float64(b.StackInUse)
+		got.goroutines += float64(a.Goroutines - b.Goroutines)
+		got.total += float64(a.Resident)
+	}
+	// A server may have opened or closed a file or two of its own.
+	if spare := 16 * len(before); open < conns-spare || open > conns+spare {
+		return got, fmt.Errorf("the server has %d of %d connections open", open, conns)
+	}
+	for _, figure := range []*float64{&got.resident, &got.heap, &got.stack, &got.goroutines} {
+		*figure /= float64(conns)
+	}
+	return got, nil
+}
