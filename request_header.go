@@ -337,7 +337,9 @@ func (h *RequestHeader) check() error {
 	switch {
 	case !h.head.Has(http1.HasHost) && h.head.Minor > 0,
 		h.head.Has(http1.ManyHosts),
-		h.head.Has(http1.HasHost) && !http1.ValidHost(h.Host()):
+		h.head.Has(http1.HasHost) && !http1.ValidHost(h.Host()),
+		// no http URI has an empty host (RFC 9110 section 4.2.1)
+		h.head.Has(http1.HasHost) && len(h.Host()) == 0 && h.head.Minor > 0:
 		return http1.ErrHost
 	}
 	return nil

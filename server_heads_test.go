@@ -135,11 +135,12 @@ func TestServerReadsHeads(t *testing.T) {
 func TestServerChecksHost(t *testing.T) {
 	var cases []rawCase
 	for _, host := range []string{
-		"", "a", "a.b", "A-b_c~d", "a:80", "a:", "a:65535", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "[2001:db8::1%25eth0]",
+		"a", "a.b", "A-b_c~d", "a:80", "a:", "a:65535", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "[2001:db8::1%25eth0]",
 		"a!$&'()*+,;=b", "%c3%a9.test",
 	} {
 		cases = append(cases, rawCase{name: fmt.Sprintf("08 good %q", host), in: head("GET / HTTP/1.1", "Host: "+host), want: got("/"), keeps: true})
 	}
+	cases = append(cases, rawCase{name: "08 empty", in: head("GET / HTTP/1.1", "Host:"), want: refused(400)})
 	for _, host := range []string{
 		"u@a", "u:p@a", "a b", "a/b", "a?b", "a#b", "a\\b", "a:b", "a:65536", "a:-1", "a:80:80", "[::1", "::1", "[::1]x", "[::1]:x", "[1.2.3.4]",
 		"[::1%eth0]", "a\"b", "<a>", "a|b", "a^b", "{a}", "a%zz", "a%", ":80", "http://a", "a\x80",
