@@ -116,8 +116,12 @@ func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r,
 // Informational responses before the final one are skipped, except for 101.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.ResetBody()
-	for {
-		if err := resp.Header.Read(r); err != nil {
+	for informed := false; ; informed = true {
+		err := resp.Header.Read(r)
+		if err == io.EOF && informed {
+			return headerError("response", io.ErrUnexpectedEOF)
+		}
+		if err != nil {
 			return err
 		}
 		if code := resp.StatusCode(); code/100 != 1 || code == StatusSwitchingProtocols {
