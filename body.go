@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -121,6 +122,10 @@ func (b *body) setRaw(p []byte) {
 
 func (b *body) setStream(r io.Reader, size int) {
 	b.empty()
+	if l, ok := r.(*io.LimitedReader); ok && size < 0 {
+		// such a reader knows its size
+		size = int(l.N)
+	}
 	b.stream, b.size = r, size
 }
 
@@ -284,11 +289,11 @@ func expectEnd(r io.Reader) error {
 // endStream closes the stream, and turns a panic of it into an error.
 func (b *body) endStream(err *error) {
 	if p := recover(); p != nil {
-		*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while writing body stream: %v", p)}
+		*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while writing body stream: %v\n%s", p, debug.Stack())}
 	}
 	defer func() {
 		if p := recover(); p != nil && *err == nil {
-			*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while closing body stream: %v", p)}
+			*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while closing body stream: %v\n%s", p, debug.Stack())}
 		}
 	}()
 	if closed := b.closeStream(); *err == nil {

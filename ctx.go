@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -49,7 +50,8 @@ type RequestCtx struct {
 	log        ctxLogger
 
 	timeoutResponse atomic.Pointer[Response]
-	used            bool // since the last reset
+	late            sync.Mutex // held while the context times out or uses the connection
+	used            bool       // since the last reset
 
 	hijack           HijackHandler
 	hijackNoResponse bool

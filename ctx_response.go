@@ -117,8 +117,11 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 	}
 	u := AcquireURI()
 	ctx.URI().CopyTo(u)
-	u.UpdateBytes(uri)
-	ctx.Response.Header.setID(field.Location, u.FullURI())
+	if err := u.update(uri); err == nil {
+		uri = u.FullURI()
+	}
+	// what is no URI is sent as it is: the URI of this request would be a loop
+	ctx.Response.Header.setID(field.Location, uri)
 	ctx.Response.SetStatusCode(statusCode)
 	ReleaseURI(u)
 }
@@ -139,6 +142,8 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 // response, so that it can load what it will need while the handler works. It
 // does nothing without a Link field and for HTTP/1.0.
 func (ctx *RequestCtx) EarlyHints() error {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
 	if ctx.x == nil || ctx.timeoutResponse.Load() != nil || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
@@ -157,14 +162,21 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	resp := new(Response)
 	resp.SetStatusCode(statusCode)
 	resp.SetBodyString(msg)
-	ctx.timeoutResponse.Store(resp)
+	ctx.timeOut(resp)
 }
 
 // TimeoutErrorWithResponse is TimeoutError with a copy of resp as the response.
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	own := new(Response)
 	resp.CopyTo(own)
-	ctx.timeoutResponse.Store(own)
+	ctx.timeOut(own)
+}
+
+// timeOut makes resp the response. What uses the connection is let finish first.
+func (ctx *RequestCtx) timeOut(resp *Response) {
+	ctx.late.Lock()
+	ctx.timeoutResponse.Store(resp)
+	ctx.late.Unlock()
 }
 
 // LastTimeoutErrorResponse returns the response that the last TimeoutError

@@ -578,6 +578,8 @@ func (c *eventConn) readsUntil(timeout time.Duration) {
 func (c *eventConn) writesUntil(timeout time.Duration) {
 	if timeout > 0 {
 		_ = c.detach().SetWriteDeadline(time.Now().Add(timeout))
+	} else if d := c.detached(); d != nil {
+		_ = d.SetWriteDeadline(c.writeDeadline())
 	}
 }
 

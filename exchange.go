@@ -38,6 +38,8 @@ type exchange struct {
 	ending bool   // nothing is read any more: what is in out is the last
 	linger bool   // the peer may still be sending
 	closes bool   // the peer wants the connection closed after the current request
+	// writing says that a body that is a stream is being written
+	writing bool
 	// continues says that the peer waits for a 100 before it sends the body
 	continues bool
 	minor     int // of the HTTP/1.x of the current request
@@ -337,6 +339,11 @@ func (x *exchange) headReceived() (step, bool) {
 	}
 	if x.streaming {
 		x.link.blocking()
+		if err := x.flushNow(); err != nil {
+			s.logWriteError(x.c, err)
+			x.fault, x.phase = err, phaseEnd
+			return stepClose, false
+		}
 		req.stream.start(x, framing, &h.header)
 		req.body.setStream(&req.stream, h.contentLength)
 		return x.serve()
@@ -439,14 +446,23 @@ func (x *exchange) refuse(err error) (step, bool) {
 	}
 	ctx.Response.Reset()
 	x.s.configureResponse(&ctx.Response)
+	isHead := ctx.Request.Header.IsHead()
 	x.s.errorResponse(ctx, err)
-	return x.answerAndEnd(ctx.Request.Header.IsHead())
+	if response := ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	}
+	return x.answerAndEnd(isHead)
 }
 
 // reject answers a request whose body is not wanted.
 func (x *exchange) reject(code int) (step, bool) {
-	x.ctx.Response.SetStatusCode(code)
-	return x.answerAndEnd(x.ctx.Request.Header.IsHead())
+	isHead := x.ctx.Request.Header.IsHead()
+	if response := x.ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	} else {
+		x.ctx.Response.SetStatusCode(code)
+	}
+	return x.answerAndEnd(isHead)
 }
 
 func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
@@ -466,12 +482,11 @@ func (x *exchange) discard(n int) {
 }
 
 func (x *exchange) fill() error {
-	conn := x.link.blocking()
 	x.sayContinue()
-	if err := x.flushTo(conn); err != nil {
+	if err := x.flushNow(); err != nil {
 		return err
 	}
-	n, err := readSome(conn, x.space())
+	n, err := readSome(x.link.blocking(), x.space())
 	if n > 0 {
 		x.received(n)
 		return nil
@@ -499,6 +514,19 @@ func (x *exchange) flushTo(conn net.Conn) error {
 	_, err := conn.Write(x.out.B)
 	x.out.B = x.out.B[:0]
 	return err
+}
+
+// flushNow writes what waits in out, before the response to the current request
+// or in the middle of it.
+func (x *exchange) flushNow() error {
+	if x.out == nil || len(x.out.B) == 0 {
+		return nil
+	}
+	if timeout := x.writeTimeout(); timeout > 0 && !x.writing {
+		x.link.writesUntil(timeout)
+		defer x.link.writesUntil(0)
+	}
+	return x.flushTo(x.link.blocking())
 }
 
 // wantsClose tells whether the connection ends with the current request.

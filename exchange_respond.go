@@ -82,16 +82,13 @@ func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
 // answerLate answers with the response that was set in the place of the
 // context's, which is left to a handler that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
-	requestNum := x.ctx.requestNum
-	x.c.pinned = true
-	x.ctx = x.s.acquireCtx(x.c)
-	x.ctx.requestNum = requestNum
-	response.CopyTo(&x.ctx.Response)
+	x.leaveCtx(response)
 	if !x.streaming {
 		return x.respond(isHead)
 	}
 	// the handler may be reading the body at this moment, so the exchange is
-	// left to it, too: closing the connection ends that
+	// left to it, too: closing the connection ends that. What was answered
+	// before was written before the handler was called.
 	x.given = true
 	resp := &x.ctx.Response
 	resp.SetConnectionClose()
@@ -101,10 +98,26 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 	if hasBody {
 		text = append(text, resp.body.bytes()...)
 	}
-	if _, err := x.link.blocking().Write(text); err != nil {
+	if timeout := x.writeTimeout(); timeout > 0 {
+		_ = x.c.nc.SetWriteDeadline(time.Now().Add(timeout))
+	}
+	if _, err := x.c.nc.Write(text); err != nil {
 		x.s.logWriteError(x.c, err)
 	}
 	return stepClose, true
+}
+
+// leaveCtx leaves the context to a goroutine that still uses it, and goes on
+// with another one that has the response.
+func (x *exchange) leaveCtx(response *Response) {
+	s, requestNum := x.s, x.ctx.requestNum
+	x.c.pinned = true
+	x.ctx = s.acquireCtx(x.c)
+	x.ctx.requestNum = requestNum
+	resp := &x.ctx.Response
+	response.CopyTo(resp)
+	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || s.NoDefaultContentType)
+	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || s.NoDefaultDate)
 }
 
 // respond puts the response into out. With isHead no body follows.
@@ -183,7 +196,7 @@ func (x *exchange) settleConnection() {
 	}
 	// HTTP/1.0 has neither chunks nor trailers, and keep-alive must be said
 	resp.Header.trailers.Reset()
-	if !closing && ctx.hijack == nil {
+	if !closing {
 		resp.Header.setID(field.Connection, strKeepAlive)
 	}
 }
@@ -223,6 +236,8 @@ func (x *exchange) respondStream() {
 	out := x.output()
 	out.B = resp.Header.appendHead(out.B, x.s.serverField())
 	x.link.writesUntil(x.writeTimeout())
+	x.writing = true
+	defer func() { x.writing = false }()
 	w := streamOutput{x: x, conn: x.link.blocking()}
 	err := error(nil)
 	if resp.ImmediateHeaderFlush {
@@ -344,7 +359,7 @@ func (x *exchange) earlyHints(h *ResponseHeader) error {
 		return nil
 	}
 	out.B = append(out.B, strCRLF...)
-	if err := x.flushTo(x.link.blocking()); err != nil {
+	if err := x.flushNow(); err != nil {
 		return fmt.Errorf("fasthttp: cannot send early hints: %w", err)
 	}
 	return nil

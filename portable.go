@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -37,7 +38,17 @@ func (s *Server) servePortable(c *serverConn) error {
 	p.limited = 0
 	p.now = c.opened
 
+	ended := false
+	defer func() {
+		if !ended {
+			s.dropConn(p.c, recover())
+		}
+	}()
 	hijacked, err := p.run()
+	ended = true
+	if p.given {
+		lingerGiven(p.nc)
+	}
 	if !hijacked {
 		if err == nil {
 			err = p.fault
@@ -58,6 +69,28 @@ func (s *Server) servePortable(c *serverConn) error {
 	p.nc = nil
 	portables.Put(p)
 	return err
+}
+
+// lingerGiven is lingerOn for a connection that somebody else may be reading
+// from.
+func lingerGiven(nc net.Conn) {
+	if half, ok := nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		time.Sleep(lingerTime)
+	}
+}
+
+// dropConn ends a connection whose goroutine was ended from inside: by
+// runtime.Goexit, with which a failing test leaves its handler, or by a panic of
+// something that is not called with care, such as the Logger. Whatever was in
+// use stays with whoever may still have it.
+func (s *Server) dropConn(c *serverConn, panicked any) {
+	if c != nil {
+		c.aborted, c.pinned = true, true
+		_ = s.closeConn(c)
+	}
+	if panicked != nil {
+		s.logger().Printf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+	}
 }
 
 // run does what the exchange asks for until the connection ends or belongs to
@@ -251,22 +284,24 @@ func (p *portable) handOver() bool {
 	p.exchange.release()
 	s.setState(c, StateHijacked)
 	s.forgetConn(c)
+	p.c = nil
 	s.runHijacked(handler, hc)
 	return true
 }
 
 // runHijacked runs a HijackHandler.
 func (s *Server) runHijacked(handler HijackHandler, hc *hijackedConn) {
+	kept := false
 	defer func() {
 		if r := recover(); r != nil {
-			s.logger().Printf("fasthttp: panic in a HijackHandler: %v", r)
+			s.logger().Printf("fasthttp: panic in a HijackHandler: %v\n%s", r, debug.Stack())
+		}
+		if !kept {
 			_ = hc.Close()
 		}
 	}()
 	handler(hc)
-	if !s.KeepHijackedConns {
-		_ = hc.Close()
-	}
+	kept = s.KeepHijackedConns
 }
 
 // hijackedConn is a connection with what had been read ahead of it in front.

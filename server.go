@@ -313,6 +313,10 @@ func (s *Server) acquireCtx(c *serverConn) *RequestCtx {
 
 // releaseCtx takes back a context.
 func (s *Server) releaseCtx(ctx *RequestCtx) {
+	if ctx.timeoutResponse.Load() != nil {
+		// somebody still uses it
+		return
+	}
 	if ctx.used {
 		ctx.reset()
 	}

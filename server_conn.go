@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"net"
 	"net/netip"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -178,9 +179,15 @@ func (c *serverConn) claim() bool {
 }
 
 func (s *Server) setState(c *serverConn, state ConnState) {
-	if s.ConnState != nil {
-		s.ConnState(c.nc, state)
+	if s.ConnState == nil {
+		return
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.logger().Printf("fasthttp: panic in ConnState: %v\n%s", p, debug.Stack())
+		}
+	}()
+	s.ConnState(c.nc, state)
 }
 
 // perIPCounter counts the connections of each address. It holds no address

@@ -60,12 +60,17 @@ func (p *workerPool) serve(c *serverConn) {
 
 func (p *workerPool) run(w *worker) {
 	for c := range w.conns {
-		_ = p.s.servePortable(c)
-		p.s.serving.Add(^uint32(0))
+		p.serveOne(c)
 		if !p.rest(w) {
 			return
 		}
 	}
+}
+
+func (p *workerPool) serveOne(c *serverConn) {
+	// also where a handler ends the goroutine
+	defer p.s.serving.Add(^uint32(0))
+	_ = p.s.servePortable(c)
 }
 
 // rest puts w among the idle ones, unless the pool has stopped.

@@ -1,0 +1,542 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestContinueHandlerDecides(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var asked []string
+		s := &Server{Handler: echo, ContinueHandler: func(h *RequestHeader) bool {
+			asked = append(asked, string(h.Peek("X-Who")))
+			return string(h.Peek("X-Who")) == "friend"
+		}}
+		ts := start(s)
+		c := ts.dial()
+		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue", "X-Who: friend"))
+		c.expect(100, "")
+		c.send("abc")
+		c.expect(200, echoed("POST", "/", "abc"))
+		// a client that does not wait is asked for as well
+		c.send(post("/", "abc", "Expect: 100-continue", "X-Who: friend"))
+		c.expect(100, "")
+		c.expect(200, echoed("POST", "/", "abc"))
+
+		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue", "X-Who: foe"))
+		if resp := c.next("POST"); resp.StatusCode != StatusExpectationFailed || !resp.Close {
+			t.Errorf("got %d, close %v", resp.StatusCode, resp.Close)
+		}
+		c.expectEnd()
+		if want := []string{"friend", "friend", "foe"}; !slices.Equal(asked, want) {
+			t.Errorf("asked for %q, want %q", asked, want)
+		}
+	})
+}
+
+func TestExpectHandlerDecides(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{
+			Handler:         echo,
+			ContinueHandler: func(*RequestHeader) bool { t.Error("ExpectHandler goes before ContinueHandler"); return true },
+			ExpectHandler: func(ctx *RequestCtx) int {
+				if ctx.RemoteAddr() == nil || ctx.ConnID() == 0 {
+					t.Error("the context has no connection")
+				}
+				if string(ctx.Path()) == "/yes" {
+					return StatusContinue
+				}
+				return StatusForbidden
+			},
+		}
+		ts := start(s)
+		c := ts.dial()
+		c.send(head("POST /yes HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		c.expect(100, "")
+		c.send("abc")
+		c.expect(200, echoed("POST", "/yes", "abc"))
+		c.send(head("POST /no HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		if resp := c.next("POST"); resp.StatusCode != StatusForbidden || !resp.Close {
+			t.Errorf("got %d, close %v", resp.StatusCode, resp.Close)
+		}
+		c.expectEnd()
+		// nobody is asked without the field
+		c = ts.dial()
+		c.send(post("/no", "abc"))
+		c.expect(200, echoed("POST", "/no", "abc"))
+	})
+}
+
+func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/unread" {
+				ctx.Error("no, thanks", 403)
+				return
+			}
+			body, err := io.ReadAll(ctx.RequestBodyStream())
+			fmt.Fprintf(ctx, "%s %v", body, err)
+		}}
+		ts := start(s)
+		c := ts.dial()
+		for range 2 {
+			c.send(head("POST /read HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+			c.expect(100, "")
+			c.send("abc")
+			c.expect(200, "abc <nil>")
+		}
+		// whoever is not told to go on need not send anything
+		c.send(head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		if resp := c.expect(403, "no, thanks"); !resp.Close {
+			t.Error("the connection is kept though the body was not asked for")
+		}
+		c.expectEnd()
+	})
+}
+
+// TestErrorHandlerGetsTheErrors holds what kinds of errors arrive, as far as the
+// documentation names them.
+func TestErrorHandlerGetsTheErrors(t *testing.T) {
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	isSmallBuffer := func(err error) bool { _, ok := errors.AsType[*ErrSmallBuffer](err); return ok }
+	isBrokenChunk := func(err error) bool { _, ok := errors.AsType[ErrBrokenChunk](err); return ok }
+	for _, tc := range []struct {
+		name, in string
+		s        *Server
+		fits     func(error) bool
+		status   int // of the default handler
+		target   string
+	}{
+		{name: "GetOnly", in: post("/x", "abc"), s: &Server{GetOnly: true}, fits: is(ErrGetOnly), status: 400, target: "/x"},
+		{name: "large body", in: post("/x", "abc"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
+		{name: "large chunked body", in: chunked("/x", "3\r\nabc\r\n"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
+		{name: "large head", in: get("/x", "X: "+strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 431, target: "/"},
+		{name: "long request line", in: get("/" + strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 414, target: "/"},
+		{name: "many fields", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: isSmallBuffer, status: 431, target: "/"},
+		{name: "broken chunk", in: chunked("/x", "x"), fits: isBrokenChunk, status: 400, target: "/x"},
+		{name: "broken chunk end", in: chunked("/x", "1\r\nabc"), fits: isBrokenChunk, status: 400, target: "/x"},
+		{name: "forbidden trailer", in: chunked("/x", "0\r\nHost: b\r\n\r\n"), fits: is(ErrBadTrailer), status: 400, target: "/x"},
+		{name: "half a request line", in: "GET / H", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/"},
+		{name: "half a head", in: "GET /x HTTP/1.1\r\nHos", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/"},
+		{name: "half a body", in: head("POST /x HTTP/1.1", "Host: a", "Content-Length: 3") + "a", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
+		{name: "half a chunk", in: chunked("/x", "5\r\na"), fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
+		{name: "half a trailer", in: chunked("/x", "0\r\nA"), fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
+		{name: "no method", in: head(" /x HTTP/1.1", "Host: a"), fits: is(ErrMissingRequestMethod), status: 400, target: "/"},
+		{name: "no target", in: head("GET  HTTP/1.1", "Host: a"), fits: is(ErrEmptyRequestURI), status: 400, target: "/"},
+		{name: "spaces", in: head("GET  / HTTP/1.1", "Host: a"), fits: is(ErrExtraWhitespaceInRequestLine), status: 400, target: "/"},
+		{name: "two lengths", in: get("/x", "Content-Length: 1", "Content-Length: 1"), fits: is(ErrDuplicateContentLength), status: 400, target: "/"},
+		{name: "unknown coding", in: get("/x", "Transfer-Encoding: x"), fits: is(ErrUnsupportedTransferEncoding), status: 501, target: "/x"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got error
+			var target string
+			s := (&rawCase{s: tc.s}).server()
+			c := &fakeConn{pieces: [][]byte{[]byte(tc.in)}}
+			if err := s.ServeConn(c); !tc.fits(err) {
+				t.Errorf("ServeConn: %v", err)
+			}
+			resp, err := readResponse(bufio.NewReader(&c.out), "GET")
+			if err != nil || resp.StatusCode != tc.status || !resp.Close || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+				t.Errorf("by default: %+v, %v", resp, err)
+			}
+
+			s.ErrorHandler = func(ctx *RequestCtx, err error) {
+				got, target = err, string(ctx.RequestURI())
+				ctx.Response.Header.Set("X-Error", "yes")
+				ctx.Error("mine", 418)
+				ctx.Response.Header.Set("X-More", "yes")
+			}
+			c = &fakeConn{pieces: [][]byte{[]byte(tc.in)}}
+			_ = s.ServeConn(c)
+			if got == nil || !tc.fits(got) {
+				t.Errorf("the error is %v", got)
+			}
+			if target != tc.target {
+				t.Errorf("the target is %q, want %q", target, tc.target)
+			}
+			resp, err = readResponse(bufio.NewReader(&c.out), "GET")
+			if err != nil || resp.StatusCode != 418 || resp.body != "mine" || !resp.Close || resp.Header.Get("X-More") != "yes" {
+				t.Errorf("with an ErrorHandler: %+v, %v", resp, err)
+			}
+		})
+	}
+}
+
+func TestErrorsAreLoggedOnce(t *testing.T) {
+	for _, tc := range []struct {
+		in     string
+		common bool
+	}{
+		{get("/"), true},
+		{"GET / HT", true},
+		{head("POST /x HTTP/1.1", "Host: a", "Content-Length: 3") + "a", true},
+		{"GET / nothing\r\n\r\n", false},
+		{head("POST / HTTP/1.1", "Host: a", "Content-Length: x"), false},
+	} {
+		for _, all := range []bool{false, true} {
+			log := &testLog{}
+			s := &Server{Handler: echo, Logger: log, LogAllErrors: all}
+			_ = s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(tc.in)}})
+			lines := log.all()
+			switch {
+			case tc.common && !all && len(lines) > 0:
+				t.Errorf("%q: logged %q", tc.in, lines)
+			case !tc.common && len(lines) != 1:
+				t.Errorf("%q: logged %q, want one line", tc.in, lines)
+			case all && tc.in != get("/") && len(lines) != 1:
+				t.Errorf("%q: logged %q with LogAllErrors, want one line", tc.in, lines)
+			}
+			for _, line := range lines {
+				if strings.Contains(line, "nothing") || strings.ContainsAny(line, "\r\n") {
+					t.Errorf("%q: the log has what the client sent: %q", tc.in, line)
+				}
+			}
+		}
+	}
+}
+
+// stateLog keeps the states of every connection in order.
+type stateLog struct {
+	mu     sync.Mutex
+	states map[net.Conn][]ConnState
+	order  []net.Conn
+}
+
+func (l *stateLog) note(c net.Conn, state ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.states == nil {
+		l.states = make(map[net.Conn][]ConnState)
+	}
+	if l.states[c] == nil {
+		l.order = append(l.order, c)
+	}
+	l.states[c] = append(l.states[c], state)
+}
+
+// of returns the states of the n-th connection in words.
+func (l *stateLog) of(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n >= len(l.order) {
+		return ""
+	}
+	var words []string
+	for _, s := range l.states[l.order[n]] {
+		words = append(words, s.String())
+	}
+	return strings.Join(words, " ")
+}
+
+func TestConnStateTellsTheStates(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		log := &stateLog{}
+		hijacked := make(chan struct{})
+		s := &Server{ConnState: log.note, Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/hijack" {
+				ctx.Hijack(func(net.Conn) { close(hijacked) })
+			}
+			ctx.SetBodyString("ok")
+		}}
+		ts := start(s)
+		n := 0
+		expect := func(want string) {
+			t.Helper()
+			eventually(t, want, func() bool {
+				got := log.of(n)
+				if got != want && !strings.HasPrefix(want, got) {
+					t.Fatalf("states are %q, want %q", got, want)
+				}
+				return got == want
+			})
+			n++
+		}
+		c := ts.dial()
+		_ = c.Close()
+		expect("new closed")
+
+		c = ts.dial()
+		for range 2 {
+			c.get("/")
+			c.expect(200, "ok")
+			// so that the two are not in one pipeline
+			eventually(t, "idle", func() bool { return strings.HasSuffix(log.of(n), "idle") })
+		}
+		_ = c.Close()
+		expect("new active idle active idle closed")
+
+		c = ts.dial()
+		c.send(get("/") + get("/") + get("/", "Connection: close"))
+		for range 3 {
+			c.expect(200, "ok")
+		}
+		c.expectEnd()
+		expect("new active closed")
+
+		c = ts.dial()
+		c.send("no request\r\n\r\n")
+		c.expect(400, "Error when parsing request")
+		expect("new active closed")
+
+		c = ts.dial()
+		c.get("/hijack")
+		c.expect(200, "ok")
+		receive(t, "the hijack", hijacked)
+		expect("new active hijacked")
+	})
+}
+
+func TestConnStateNames(t *testing.T) {
+	for state, want := range map[ConnState]string{
+		StateNew: "new", StateActive: "active", StateIdle: "idle", StateHijacked: "hijacked", StateClosed: "closed", 99: "",
+	} {
+		if got := state.String(); got != want {
+			t.Errorf("%d is %q, want %q", int(state), got, want)
+		}
+	}
+}
+
+// TestHooksThatPanicEndOneConnection has each hook of the application panic. The
+// server goes on, and counts right.
+func TestHooksThatPanicEndOneConnection(t *testing.T) {
+	bad := func(name string) bool { return strings.HasPrefix(name, "/bad") }
+	hooks := map[string]func(s *Server){
+		"Handler": func(s *Server) {
+			s.Handler = func(ctx *RequestCtx) {
+				if bad(string(ctx.Path())) {
+					panic("broken hook")
+				}
+			}
+		},
+		"HeaderReceived": func(s *Server) {
+			s.HeaderReceived = func(h *RequestHeader) RequestConfig {
+				if bad(string(h.RequestURI())) {
+					panic("broken hook")
+				}
+				return RequestConfig{}
+			}
+		},
+		"ContinueHandler": func(s *Server) {
+			s.ContinueHandler = func(h *RequestHeader) bool { panic("broken hook") }
+		},
+		"ExpectHandler": func(s *Server) {
+			s.ExpectHandler = func(ctx *RequestCtx) int { panic("broken hook") }
+		},
+		"ErrorHandler": func(s *Server) {
+			s.MaxRequestBodySize = 1
+			s.ErrorHandler = func(*RequestCtx, error) { panic("broken hook") }
+		},
+		"ConnState": func(s *Server) {
+			s.ConnState = func(_ net.Conn, state ConnState) {
+				if state == StateActive && s.GetOpenConnectionsCount() == 1 {
+					panic("broken hook")
+				}
+			}
+		},
+		"Close of a user value": func(s *Server) {
+			s.Handler = func(ctx *RequestCtx) {
+				if bad(string(ctx.Path())) {
+					ctx.SetUserValue("x", panickingCloser{})
+				}
+			}
+		},
+		"Close of a body stream": func(s *Server) {
+			s.Handler = func(ctx *RequestCtx) {
+				if bad(string(ctx.Path())) {
+					ctx.SetBodyStream(panickingCloser{}, 0)
+				}
+			}
+		},
+		"Close of a body stream that is dropped": func(s *Server) {
+			s.Handler = func(ctx *RequestCtx) {
+				if bad(string(ctx.Path())) {
+					ctx.SetBodyStream(panickingCloser{}, 0)
+					ctx.SetStatusCode(204)
+				}
+			}
+		},
+		"HijackHandler": func(s *Server) {
+			s.Handler = func(ctx *RequestCtx) {
+				if bad(string(ctx.Path())) {
+					ctx.Hijack(func(net.Conn) { panic("broken hook") })
+				}
+			}
+		},
+	}
+	for name, set := range hooks {
+		t.Run(name, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				s := &Server{Handler: func(*RequestCtx) {}}
+				set(s)
+				ts := start(s)
+				c := ts.dial()
+				c.send(post("/bad", "abc", "Expect: 100-continue"))
+				if name == "ConnState" {
+					// which is no part of any exchange
+					c.next("POST")
+					c.expect(200, "")
+					ts.log.waitFor(t, "broken hook", "hooks_test.go")
+					return
+				}
+				// an answer may come, but the end must
+				if b, err := io.ReadAll(c.r); errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the connection goes on after %q", b)
+				}
+				line := ts.log.waitFor(t, "broken hook")
+				if !strings.Contains(line, "hooks_test.go") {
+					t.Errorf("the log says not where: %q", line)
+				}
+				eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
+				c = ts.dial()
+				c.get("/good")
+				c.expect(200, "")
+			})
+		})
+	}
+}
+
+type panickingCloser struct{}
+
+func (panickingCloser) Read([]byte) (int, error) { return 0, io.EOF }
+func (panickingCloser) Close() error             { panic("broken hook") }
+
+func TestHandlerThatEndsItsGoroutineEndsOneConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/exit" {
+				runtime.Goexit()
+			}
+		}}
+		ts := start(s)
+		for range 3 {
+			c := ts.dial()
+			c.get("/exit")
+			c.expectCut()
+			c = ts.dial()
+			c.get("/")
+			c.expect(200, "")
+		}
+	})
+}
+
+func TestServerOptionsOfTheResponse(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		respond := func(s *Server, request string) testResponse {
+			t.Helper()
+			if s.Handler == nil {
+				s.Handler = func(ctx *RequestCtx) { ctx.SetBodyString("ok") }
+			}
+			c := start(s).dial()
+			c.send(request)
+			return c.next("GET")
+		}
+		resp := respond(&Server{}, get("/"))
+		if resp.Header.Get("Server") != "fasthttp" || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("defaults are %v", resp.Header)
+		}
+		if at, err := time.Parse(time.RFC1123, resp.Header.Get("Date")); err != nil || time.Since(at).Abs() > time.Minute {
+			t.Errorf("the date is %v, %v", resp.Header.Get("Date"), err)
+		}
+		resp = respond(&Server{Name: "a\r\nSet-Cookie: b\x00"}, get("/"))
+		if got := resp.Header.Get("Server"); got != "a  Set-Cookie: b" && got != "a  Set-Cookie: b " || resp.Header.Get("Set-Cookie") != "" {
+			t.Errorf("the name became %q", resp.Header)
+		}
+		none := &Server{NoDefaultServerHeader: true, NoDefaultDate: true, NoDefaultContentType: true}
+		resp = respond(none, get("/"))
+		for _, name := range []string{"Server", "Date", "Content-Type"} {
+			if resp.Header[name] != nil {
+				t.Errorf("%s is %q", name, resp.Header[name])
+			}
+		}
+		own := &Server{NoDefaultServerHeader: true, NoDefaultContentType: true, Name: "mine", Handler: func(ctx *RequestCtx) {
+			ctx.Response.Header.SetServer("own")
+			ctx.SetContentType("text/own")
+		}}
+		resp = respond(own, get("/"))
+		if resp.Header.Get("Server") != "own" || resp.Header.Get("Content-Type") != "text/own" {
+			t.Errorf("what the handler set became %v", resp.Header)
+		}
+		// also for a timed-out request, an error and a panic
+		for target, status := range map[string]int{"/late": 408, "/panic": 500, "/error": 404} {
+			none := &Server{NoDefaultServerHeader: true, NoDefaultDate: true, NoDefaultContentType: true, Handler: func(ctx *RequestCtx) {
+				switch string(ctx.Path()) {
+				case "/late":
+					ctx.TimeoutError("late")
+				case "/panic":
+					panic("now")
+				case "/error":
+					ctx.NotFound()
+				}
+			}}
+			resp := respond(none, get(target))
+			if resp.StatusCode != status {
+				t.Errorf("%s: status %d", target, resp.StatusCode)
+			}
+			for _, name := range []string{"Server", "Date", "Content-Type"} {
+				if resp.Header[name] != nil {
+					t.Errorf("%s: %s is %q", target, name, resp.Header[name])
+				}
+			}
+		}
+	})
+}
+
+func TestServerKeepsFieldNames(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		s := &Server{DisableHeaderNamesNormalizing: kept, NoDefaultDate: true, Logger: &testLog{}, Handler: func(ctx *RequestCtx) {
+			var names []string
+			for name := range ctx.Request.Header.All() {
+				names = append(names, string(name))
+			}
+			ctx.Response.Header.Set("x-reply", "y")
+			ctx.SetBodyString(strings.Join(names, " "))
+		}}
+		// the second request shows that the settings survive the first
+		request := head("GET / HTTP/1.1", "hOsT: a", "x-COOL: y")
+		c := &fakeConn{pieces: [][]byte{[]byte(request), []byte(request)}}
+		if err := s.ServeConn(c); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range map[bool][]string{
+			false: {"Host X-Cool", "X-Reply: y"},
+			true:  {"x-COOL", "x-reply: y"},
+		}[kept] {
+			if n := bytes.Count(c.out.Bytes(), []byte(part)); n != 2 {
+				t.Errorf("kept %v: %q comes %d times in %q", kept, part, n, c.out.String())
+			}
+		}
+	}
+}
+
+func TestLazyRequestTime(t *testing.T) {
+	for _, lazy := range []bool{false, true} {
+		s := &Server{LazyRequestTime: lazy, Handler: func(ctx *RequestCtx) {
+			before := time.Now()
+			time.Sleep(time.Millisecond)
+			at := ctx.Time()
+			if at.After(before) != lazy {
+				t.Errorf("lazy %v: Time is %v after the handler began", lazy, at.Sub(before))
+			}
+			if again := ctx.Time(); again != at {
+				t.Errorf("lazy %v: Time is %v, then %v", lazy, at, again)
+			}
+			if !ctx.ConnTime().Before(before.Add(1)) {
+				t.Errorf("the connection is from the future: %v", ctx.ConnTime())
+			}
+		}}
+		if err := s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(get("/")), []byte(get("/"))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
