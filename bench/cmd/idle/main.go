@@ -39,11 +39,8 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if len(os.Args) > 1 && os.Args[1] == crowdWord {
-		err := crowdMain(os.Args[2:])
-		stop()
-		if err != nil {
+		if err := crowdMain(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "idle:", err)
 			os.Exit(1)
 		}
@@ -57,6 +54,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "idle:", err)
 		os.Exit(2)
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err = run(ctx, opts, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
