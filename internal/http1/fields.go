@@ -186,6 +186,10 @@ func unfold(b []byte, stop int) (newStop, end int, err error) {
 		for end < len(b) && isSpace(b[end]) {
 			end++
 		}
+		if end == len(b) {
+			// all of a fold is replaced, or nothing of it yet
+			return 0, 0, nil
+		}
 		for i := stop; i < end; i++ {
 			b[i] = ' '
 		}
