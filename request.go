@@ -405,7 +405,7 @@ func (req *Request) settleURI() error {
 		req.Header.SetHostBytes(host)
 	}
 	req.settleTarget()
-	if user := uri.Username(); len(user) > 0 && req.Header.list.FindID(field.Authorization, 0) < 0 {
+	if user := uri.Username(); len(user) > 0 {
 		plain := append(append(append([]byte(nil), user...), ':'), uri.Password()...)
 		req.Header.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), plain))
 	}

@@ -46,6 +46,9 @@ func (resp *Response) AppendBodyString(s string) { resp.body.append(bytesconv.By
 func (resp *Response) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	resp.body.setStream(bodyStream, bodySize)
 	resp.Header.SetContentLength(max(bodySize, -1))
+	if bodySize < -1 {
+		resp.SetConnectionClose()
+	}
 }
 
 // SetBodyStreamWriter sets a producer of the body, which runs in a goroutine

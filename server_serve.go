@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -112,7 +113,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
 		if err != nil {
-			if s.stopping.Load() {
+			if s.stopping.Load() || errors.Is(err, io.EOF) {
+				// a listener that was made for some connections ends so
 				return nil
 			}
 			if retry = nextRetry(err, retry); retry == 0 {

@@ -179,8 +179,12 @@ func (h *Head) requestLine(b []byte) (n int, err error) {
 	if i == len(b) {
 		return 0, nil
 	}
-	if b[i] != ' ' {
+	switch b[i] {
+	case ' ':
+	case '\r', '\n':
 		return 0, ErrRequestLine
+	default:
+		return 0, ErrTarget
 	}
 	if i == target {
 		if i+1 == len(b) {

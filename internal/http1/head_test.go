@@ -121,10 +121,10 @@ func TestRequestHeads(t *testing.T) {
 		{raw: "GET /  HTTP/1.1\r\n\r\n", err: ErrExtraWhitespace},
 		{raw: "GET / HTTP/1.1 \r\n\r\n", err: ErrExtraWhitespace},
 		{raw: "GET\t/ HTTP/1.1\r\n\r\n", err: ErrRequestLine},
-		{raw: "GET /\t HTTP/1.1\r\n\r\n", err: ErrRequestLine},
+		{raw: "GET /\t HTTP/1.1\r\n\r\n", err: ErrTarget},
 		{raw: "GET /a b HTTP/1.1\r\n\r\n", err: ErrVersion},
 		{raw: "GET  HTTP/1.1\r\n\r\n", err: ErrEmptyTarget},
-		{raw: "GET /\x7f HTTP/1.1\r\n\r\n", err: ErrRequestLine},
+		{raw: "GET /\x7f HTTP/1.1\r\n\r\n", err: ErrTarget},
 		{raw: " GET / HTTP/1.1\r\n\r\n", err: ErrMissingMethod},
 		{raw: "G\xc3T / HTTP/1.1\r\n\r\n", err: ErrRequestLine},
 		// known failure 16
