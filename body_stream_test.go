@@ -155,7 +155,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 				t.Errorf("%s: closed %d times", tc.name, stream.n)
 			}
 			// nothing well-formed is left behind
-			if strings.HasSuffix(out.String(), "0\r\n\r\n") {
+			if strings.HasSuffix(out.String(), "\r\n0\r\n\r\n") {
 				t.Errorf("%s: the message was ended: %q", tc.name, out.String())
 			}
 		}
@@ -173,7 +173,7 @@ func TestBodyStreamThatPanics(t *testing.T) {
 			if p, ok := errors.AsType[*ErrBodyStreamWritePanic](err); !ok || !strings.Contains(p.Error(), "the stream panics") || stream.n != 1 {
 				t.Errorf("size %d: %v, closed %d times", size, err, stream.n)
 			}
-			if strings.HasSuffix(out.String(), "0\r\n\r\n") {
+			if strings.HasSuffix(out.String(), "\r\n0\r\n\r\n") {
 				t.Errorf("size %d: the message was ended: %q", size, out.String())
 			}
 			m.SetBodyStream(closeFunc{strings.NewReader("hello"), func() error { panic("closing panics") }}, size)

@@ -45,30 +45,37 @@ type message interface {
 	Write(w *bufio.Writer) error
 }
 
-var messageWriters = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+// messageWriter is a buffer in front of a writer, whose bytes it counts.
+type messageWriter struct {
+	buf *bufio.Writer // writes to the messageWriter itself
+	w   io.Writer
+	n   int64
+}
+
+var messageWriters = sync.Pool{New: func() any {
+	m := new(messageWriter)
+	m.buf = bufio.NewWriter(m)
+	return m
+}}
 
 // writeMessage writes m to w through a buffer.
 func writeMessage(w io.Writer, m message) (int64, error) {
-	counter := countingWriter{w: w}
-	buf := messageWriters.Get().(*bufio.Writer)
-	buf.Reset(&counter)
-	err := m.Write(buf)
+	out := messageWriters.Get().(*messageWriter)
+	out.w, out.n = w, 0
+	out.buf.Reset(out)
+	err := m.Write(out.buf)
 	if err == nil {
-		err = buf.Flush()
+		err = out.buf.Flush()
 	}
-	buf.Reset(nil)
-	messageWriters.Put(buf)
-	return counter.n, err
+	n := out.n
+	out.w = nil
+	messageWriters.Put(out)
+	return n, err
 }
 
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
+func (m *messageWriter) Write(p []byte) (int, error) {
+	n, err := m.w.Write(p)
+	m.n += int64(n)
 	return n, err
 }
 

@@ -320,3 +320,69 @@ func TestNormalNamesAreThoseOfNetHTTP(t *testing.T) {
 		}
 	}
 }
+
+func TestMessagesAreReadAndWrittenWithoutAllocating(t *testing.T) {
+	in := strings.NewReader("")
+	r := bufio.NewReader(in)
+	w := bufio.NewWriter(io.Discard)
+	for _, text := range []string{
+		typicalRequestHead,
+		"POST /p HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\nhello world",
+		postChunked + "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+	} {
+		var req Request
+		checkAllocs(t, clipped(text), func() {
+			in.Reset(text)
+			r.Reset(in)
+			if err := req.Read(r); err != nil {
+				t.Fatal(err)
+			}
+			if err := req.Write(w); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := req.WriteTo(io.Discard); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for _, text := range []string{
+		okHead + "Content-Type: application/json\r\nContent-Length: 11\r\nSet-Cookie: a=b\r\n\r\nhello world",
+		okChunked + "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+		"HTTP/1.1 304 Not Modified\r\nEtag: x\r\n\r\n",
+	} {
+		var resp Response
+		checkAllocs(t, clipped(text), func() {
+			in.Reset(text)
+			r.Reset(in)
+			if err := resp.ReadLimitBody(r, 1000); err != nil {
+				t.Fatal(err)
+			}
+			if err := resp.Write(w); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := resp.WriteTo(io.Discard); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	var uri Request
+	checkAllocs(t, "a request by its URI", func() {
+		uri.Reset()
+		uri.SetRequestURI("http://example.com/path?a=b")
+		uri.Header.SetMethod(MethodPost)
+		uri.SetBodyString("hello")
+		if err := uri.Write(w); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var form Request
+	checkAllocs(t, "a form", func() {
+		form.Reset()
+		form.SetRequestURI("http://example.com/")
+		form.Header.SetMethod(MethodPost)
+		form.PostArgs().Set("a", "b")
+		if err := form.Write(w); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
