@@ -264,6 +264,10 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 	if n < int64(b.size) {
 		return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, n, b.size, io.ErrUnexpectedEOF)
 	}
+	// the peer need not wait for that
+	if err := w.Flush(); err != nil {
+		return err
+	}
 	return expectEnd(b.stream)
 }
 
@@ -289,11 +293,11 @@ func expectEnd(r io.Reader) error {
 // endStream closes the stream, and turns a panic of it into an error.
 func (b *body) endStream(err *error) {
 	if p := recover(); p != nil {
-		*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while writing body stream: %v\n%s", p, debug.Stack())}
+		*err = streamPanic("panic while writing body stream", p)
 	}
 	defer func() {
 		if p := recover(); p != nil && *err == nil {
-			*err = &ErrBodyStreamWritePanic{fmt.Errorf("panic while closing body stream: %v\n%s", p, debug.Stack())}
+			*err = streamPanic("panic while closing body stream", p)
 		}
 	}()
 	if closed := b.closeStream(); *err == nil {
@@ -305,9 +309,20 @@ func (b *body) endStream(err *error) {
 // last chunk, and closes it. The trailer section is left to the caller.
 func (b *body) writeChunked(w flushWriter) (err error) {
 	defer b.endStream(&err)
-	out := chunkWriter{w: w}
+	return b.writePieces(&chunkWriter{w: w})
+}
+
+// writePlain writes the stream as it is, each piece at once, and closes it. The
+// end of the connection must end the message.
+func (b *body) writePlain(w flushWriter) (err error) {
+	defer b.endStream(&err)
+	return b.writePieces(&pieceWriter{w})
+}
+
+// writePieces writes what each Read of the stream gives with one Write.
+func (b *body) writePieces(w io.Writer) error {
 	if c, ok := b.stream.(BodyWriterTo); ok && c.SupportsBodyWriteTo() {
-		_, err = c.WriteTo(&out)
+		_, err := c.WriteTo(w)
 		return err
 	}
 	buf := bufpool.Get(copyBufferSize)
@@ -316,7 +331,7 @@ func (b *body) writeChunked(w flushWriter) (err error) {
 	for {
 		n, err := b.stream.Read(p)
 		if n > 0 {
-			if _, err := out.Write(p[:n]); err != nil {
+			if _, err := w.Write(p[:n]); err != nil {
 				return err
 			}
 		}
@@ -327,4 +342,23 @@ func (b *body) writeChunked(w flushWriter) (err error) {
 			return err
 		}
 	}
+}
+
+// pieceWriter flushes every piece that is written.
+type pieceWriter struct{ w flushWriter }
+
+func (p *pieceWriter) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if err == nil {
+		err = p.w.Flush()
+	}
+	return n, err
+}
+
+// streamPanic returns the error that a panic of a stream ends as.
+func streamPanic(what string, value any) error {
+	if err, ok := value.(error); ok {
+		return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %w\n%s", what, err, debug.Stack())}
+	}
+	return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %v\n%s", what, value, debug.Stack())}
 }

@@ -184,6 +184,9 @@ func (x *exchange) step() (next step) {
 		if p := recover(); p != nil {
 			x.logPanic(p)
 			x.c.aborted = true
+			if x.ctx != nil {
+				x.ctx.discard()
+			}
 			x.phase, x.ctx = phaseEnd, nil
 			x.tail = nil
 			if x.out != nil {

@@ -51,13 +51,8 @@ func (x *exchange) callHandler() (ok bool) {
 	return true
 }
 
-// abortHandler is the text of http.ErrAbortHandler, the usual value for a
-// panic that only means to cut the connection. Comparing with the variable
-// would link all of net/http into every server.
-const abortHandler = "net/http: abort Handler"
-
 func (x *exchange) logPanic(p any) {
-	if err, ok := p.(error); ok && err.Error() == abortHandler {
+	if err, ok := p.(error); ok && isAbort(err) {
 		x.c.aborted = true
 		return
 	}
@@ -234,11 +229,12 @@ func (x *exchange) respondStream() {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
 	out := x.output()
+	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, x.s.serverField())
 	x.link.writesUntil(x.writeTimeout())
 	x.writing = true
 	defer func() { x.writing = false }()
-	w := streamOutput{x: x, conn: x.link.blocking()}
+	w := streamOutput{x: x, conn: x.link.blocking(), from: from}
 	err := error(nil)
 	if resp.ImmediateHeaderFlush {
 		err = w.Flush()
@@ -252,12 +248,13 @@ func (x *exchange) respondStream() {
 		err = w.Flush()
 	}
 	if err != nil {
-		// the message is cut off, which is how the peer learns of the failure
+		// the message is cut off, which is how the peer learns of the failure;
+		// where the end of the connection would end it well, it takes a reset
 		x.s.logWriteError(x.c, err)
 		x.fault = err
 		x.ending = true
-		x.out.B = x.out.B[:0]
-		x.c.aborted = true
+		x.out.B = x.out.B[:w.from]
+		x.c.aborted = w.flushed && resp.Header.contentLength == -2
 	}
 	x.endRequest()
 }
@@ -265,16 +262,17 @@ func (x *exchange) respondStream() {
 func (x *exchange) writeStream(w *streamOutput) error {
 	resp := &x.ctx.Response
 	if resp.Header.contentLength == -2 {
-		resp.body.size = -1
-		return resp.body.writeTo(w)
+		return resp.body.writePlain(w)
 	}
 	return writeBody(w, &resp.body, &resp.Header.header)
 }
 
 // streamOutput writes to a connection through out.
 type streamOutput struct {
-	x    *exchange
-	conn net.Conn
+	x       *exchange
+	conn    net.Conn
+	from    int  // where the message begins in out
+	flushed bool // part of it was written
 }
 
 func (w *streamOutput) Write(p []byte) (int, error) {
@@ -291,7 +289,10 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *streamOutput) Flush() error { return w.x.flushTo(w.conn) }
+func (w *streamOutput) Flush() error {
+	w.from, w.flushed = 0, true
+	return w.x.flushTo(w.conn)
+}
 
 // writeTimeout returns how long writing the current response may take, or 0.
 func (x *exchange) writeTimeout() time.Duration {

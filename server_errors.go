@@ -55,6 +55,21 @@ func isCommon(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
+// abortHandler is the text of http.ErrAbortHandler, the usual value for a
+// panic that only means to cut the connection. Comparing with the variable
+// would link all of net/http into every server.
+const abortHandler = "net/http: abort Handler"
+
+// isAbort tells whether err is http.ErrAbortHandler or wraps it.
+func isAbort(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if err.Error() == abortHandler {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
 	if isCommon(err) && !s.LogAllErrors {
 		return
@@ -70,7 +85,8 @@ func (s *Server) logReadError(c *serverConn, err error) {
 }
 
 func (s *Server) logWriteError(c *serverConn, err error) {
-	if isCommon(err) && !s.LogAllErrors {
+	// a stream that is too short is no fault of the client
+	if isAbort(err) || isCommon(err) && !s.LogAllErrors && !errors.Is(err, errShortStream) {
 		return
 	}
 	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.nc.RemoteAddr(), err)

@@ -3,9 +3,7 @@ package fasthttp
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
-	"runtime/debug"
 	"sync"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -49,13 +47,17 @@ type streamPipe struct {
 // errStreamReaderClosed is what a producer gets whose reader is gone.
 var errStreamReaderClosed = errors.New("fasthttp: the reader of the body stream was closed")
 
+// errProducerLeft is how a stream ends whose producer did not return, but ended
+// its goroutine.
+var errProducerLeft = errors.New("fasthttp: the producer of the body stream has ended its goroutine")
+
 var streamWriters = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
 
 func (p *streamPipe) produce(sw StreamWriter) {
-	end := error(io.EOF)
+	end := errProducerLeft
 	defer func() {
 		if r := recover(); r != nil {
-			end = &ErrBodyStreamWritePanic{fmt.Errorf("panic in a StreamWriter: %v\n%s", r, debug.Stack())}
+			end = streamPanic("panic in a StreamWriter", r)
 		}
 		p.mu.Lock()
 		p.err = end
@@ -65,6 +67,7 @@ func (p *streamPipe) produce(sw StreamWriter) {
 	w := streamWriters.Get().(*bufio.Writer)
 	w.Reset((*pipeWriter)(p))
 	sw(w)
+	end = io.EOF
 	_ = w.Flush()
 	// a writer that panicked is not used again
 	w.Reset(nil)

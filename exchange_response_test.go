@@ -1,0 +1,503 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// numbered is text in which every place looks different.
+func numbered(n int) string { return numbers()[:n] }
+
+var numbers = sync.OnceValue(func() string {
+	var b []byte
+	for i := 0; len(b) < 10<<20; i++ {
+		b = fmt.Appendf(b, "%07d\n", i)
+	}
+	return string(b)
+})
+
+func TestServerSendsBodiesOfAnySize(t *testing.T) {
+	sizes := []int{0, 1, 1000, copyLimit - 1, copyLimit, copyLimit + 1, flushSize - 1, flushSize, flushSize + 1, 10 << 20}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			size, _ := ParseUint(ctx.QueryArgs().Peek("size"))
+			body := numbered(size)
+			switch string(ctx.Path()) {
+			case "/buffered":
+				ctx.SetBodyString(body)
+			case "/raw":
+				ctx.Response.SetBodyRaw([]byte(body))
+			case "/written":
+				for len(body) > 0 {
+					n := min(len(body), 777)
+					_, _ = ctx.WriteString(body[:n])
+					body = body[n:]
+				}
+			case "/sized":
+				ctx.SetBodyStream(strings.NewReader(body), len(body))
+			case "/chunked":
+				ctx.SetBodyStream(strings.NewReader(body), -1)
+			case "/producer":
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) { _, _ = w.WriteString(body) })
+			}
+		}})
+		for _, path := range []string{"/buffered", "/raw", "/written", "/sized", "/chunked", "/producer"} {
+			c := ts.dial()
+			for _, size := range sizes {
+				c.get(fmt.Sprintf("%s?size=%d", path, size))
+				resp := c.next("GET")
+				if resp.StatusCode != 200 || resp.body != numbered(size) || resp.Close {
+					t.Errorf("%s %d: status %d, %d bytes, close %v", path, size, resp.StatusCode, len(resp.body), resp.Close)
+				}
+				if chunked := len(resp.TransferEncoding) > 0; chunked != (path == "/chunked" || path == "/producer") {
+					t.Errorf("%s %d: chunked %v", path, size, chunked)
+				}
+			}
+			// all of them in one pipeline, which the client reads slowly
+			c = ts.dial()
+			go func() {
+				for _, size := range sizes {
+					_, _ = io.WriteString(c.Conn, get(fmt.Sprintf("%s?size=%d", path, size)))
+				}
+			}()
+			for _, size := range sizes {
+				if resp := c.next("GET"); resp.body != numbered(size) {
+					t.Errorf("%s %d in a pipeline: %d bytes", path, size, len(resp.body))
+				}
+			}
+		}
+	})
+}
+
+// badStream gives its text and then fails in one way or another.
+type badStream struct {
+	io.Reader
+	end    func() (int, error)
+	closed *atomic.Int32
+}
+
+func (s *badStream) Read(p []byte) (int, error) {
+	if n, err := s.Reader.Read(p); err != io.EOF {
+		return n, err
+	}
+	return s.end()
+}
+
+func (s *badStream) Close() error {
+	s.closed.Add(1)
+	return nil
+}
+
+// TestStreamsThatFailCutTheConnection has streams that do not keep what was
+// promised for them. The client can tell, and what was answered before arrives.
+func TestStreamsThatFailCutTheConnection(t *testing.T) {
+	const promised = 100_000
+	eof := func() (int, error) { return 0, io.EOF }
+	fails := func() (int, error) { return 0, errors.New("out of paper") }
+	panics := func() (int, error) { panic("out of ink") }
+	aborts := func() (int, error) { panic(http.ErrAbortHandler) }
+	cases := []struct {
+		name   string
+		has    int // bytes that the stream has
+		size   int // what is said about it
+		end    func() (int, error)
+		logged string
+		full   bool // all that was promised arrives
+	}{
+		{"short", promised - 1, promised, eof, "shorter than its size", false},
+		{"empty", 0, promised, eof, "shorter than its size", false},
+		{"long", promised + 1, promised, eof, "longer than its size", true},
+		{"fails", promised / 2, promised, fails, "out of paper", false},
+		{"fails at the end", promised, promised, fails, "out of paper", true},
+		{"fails at once", 0, promised, fails, "out of paper", false},
+		{"chunked fails", promised / 2, -1, fails, "out of paper", false},
+		{"chunked fails at once", 0, -1, fails, "out of paper", false},
+		{"panics", promised / 2, promised, panics, "out of ink", false},
+		{"chunked panics", promised / 2, -1, panics, "out of ink", false},
+		{"chunked panics at once", 0, -1, panics, "out of ink", false},
+		{"chunked aborts", promised / 2, -1, aborts, "", false},
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, tc := range cases {
+			for _, proto := range []string{"HTTP/1.1", "HTTP/1.0"} {
+				t.Run(tc.name+" "+proto, func(t *testing.T) {
+					var closed atomic.Int32
+					s := &Server{Handler: func(ctx *RequestCtx) {
+						if string(ctx.Path()) == "/before" {
+							ctx.SetBodyString("before")
+							return
+						}
+						ctx.SetBodyStream(&badStream{strings.NewReader(numbered(tc.has)), tc.end, &closed}, tc.size)
+					}}
+					ts := start(s)
+					if !ts.engine.sockets && tc.size < 0 && proto == "HTTP/1.0" {
+						t.Skip("the end of such a connection can only be one in order")
+					}
+					c := ts.dial()
+					c.send(get("/before") + head("GET / "+proto, "Host: a", "Connection: keep-alive"))
+					c.expect(200, "before")
+					resp, err := readResponse(c.r, "GET")
+					switch {
+					case tc.full && (err != nil || resp.body != numbered(promised)):
+						t.Errorf("got %d bytes, %v", len(resp.body), err)
+					case !tc.full && err == nil:
+						t.Errorf("the client cannot tell that the body is not complete: %v %d bytes", resp.Header, len(resp.body))
+					case !tc.full && !strings.HasPrefix(numbered(promised), resp.body):
+						t.Error("the body is another one")
+					}
+					c.expectCut()
+					eventually(t, "close of the stream", func() bool { return closed.Load() == 1 })
+					if tc.logged == "" {
+						ts.log.checkEmpty(t)
+						return
+					}
+					line := ts.log.waitFor(t, tc.logged)
+					if strings.Contains(tc.name, "panics") && !strings.Contains(line, "response_test.go") {
+						t.Errorf("the log says not where: %q", line)
+					}
+				})
+			}
+		}
+	})
+}
+
+// endless is a stream with a known size that is not at its end afterwards: the
+// next bytes come much later, as from another server's connection.
+type endless struct {
+	io.Reader
+	open chan struct{}
+}
+
+func (s *endless) Read(p []byte) (int, error) {
+	if n, err := s.Reader.Read(p); err != io.EOF {
+		return n, err
+	}
+	<-s.open
+	return 0, io.EOF
+}
+
+func TestServerDoesNotHoldBackWhatASizedStreamGave(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		open := make(chan struct{})
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStream(&endless{strings.NewReader("all of it"), open}, len("all of it"))
+		}})
+		c := ts.dial()
+		c.get("/")
+		c.expect(200, "all of it")
+		close(open)
+		c.get("/")
+		c.expect(200, "all of it")
+	})
+}
+
+func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		goOn := make(chan struct{})
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for i := range 5 {
+					fmt.Fprintf(w, "event %d\n", i)
+					if err := w.Flush(); err != nil {
+						t.Errorf("Flush: %v", err)
+					}
+					<-goOn
+				}
+			})
+		}})
+		c := ts.dial()
+		c.get("/")
+		resp, err := http.ReadResponse(c.r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := bufio.NewReader(resp.Body)
+		for i := range 5 {
+			line, err := events.ReadString('\n')
+			if want := fmt.Sprintf("event %d\n", i); line != want || err != nil {
+				t.Fatalf("got %q, %v, want %q", line, err, want)
+			}
+			goOn <- struct{}{}
+		}
+		if rest, err := io.ReadAll(events); len(rest) > 0 || err != nil {
+			t.Errorf("behind the events: %q, %v", rest, err)
+		}
+		c.get("/")
+		if _, err := http.ReadResponse(c.r, nil); err != nil {
+			t.Error(err)
+		}
+		close(goOn)
+	})
+}
+
+func TestReadersOfUnknownSizeReachTheClientAtOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r, w := io.Pipe()
+		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyStream(r, -1) }})
+		c := ts.dial()
+		c.get("/")
+		_, _ = io.WriteString(w, "one")
+		resp, err := http.ReadResponse(c.r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 3)
+		if _, err := io.ReadFull(resp.Body, b); string(b) != "one" || err != nil {
+			t.Errorf("got %q, %v", b, err)
+		}
+		_, _ = io.WriteString(w, "two")
+		if _, err := io.ReadFull(resp.Body, b); string(b) != "two" || err != nil {
+			t.Errorf("got %q, %v", b, err)
+		}
+		_ = w.Close()
+		if rest, err := io.ReadAll(resp.Body); len(rest) > 0 || err != nil {
+			t.Errorf("got %q, %v in the end", rest, err)
+		}
+	})
+}
+
+func TestImmediateHeaderFlush(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r, w := io.Pipe()
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.Response.ImmediateHeaderFlush = true
+			ctx.SetBodyStream(r, 4)
+		}})
+		c := ts.dial()
+		c.get("/")
+		resp, err := http.ReadResponse(c.r, nil)
+		if err != nil || resp.ContentLength != 4 {
+			t.Fatalf("got %+v, %v before the body", resp, err)
+		}
+		_, _ = io.WriteString(w, "body")
+		_ = w.Close()
+		if b, err := io.ReadAll(resp.Body); string(b) != "body" || err != nil {
+			t.Errorf("got %q, %v", b, err)
+		}
+	})
+}
+
+func TestProducerNoticesAClientThatLeaves(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		left := make(chan error, 1)
+		s := &Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for {
+					_, err := w.WriteString(strings.Repeat("x", 1000))
+					if err == nil {
+						err = w.Flush()
+					}
+					if err != nil {
+						left <- err
+						return
+					}
+				}
+			})
+		}}
+		ts := start(s)
+		c := ts.dial()
+		c.get("/")
+		if _, err := io.ReadFull(c.r, make([]byte, 10_000)); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		receive(t, "the end of the producer", left)
+		eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+		ts.log.checkEmpty(t)
+	})
+}
+
+func TestStreamsAreClosed(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var opened, closed atomic.Int32
+		stream := func() io.Reader {
+			opened.Add(1)
+			return &badStream{strings.NewReader("text"), func() (int, error) { return 0, io.EOF }, &closed}
+		}
+		s := &Server{Handler: func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/replaced":
+				ctx.SetBodyStream(stream(), -1)
+				ctx.SetBodyStream(stream(), -1)
+				ctx.SetBodyString("other")
+			case "/error":
+				ctx.SetBodyStream(stream(), -1)
+				ctx.Error("no", 500)
+			case "/panic":
+				ctx.SetBodyStream(stream(), -1)
+				panic("here")
+			case "/late":
+				ctx.SetBodyStream(stream(), 4)
+				ctx.TimeoutError("late")
+				closed.Add(1) // nobody knows when the context is not used any more
+			case "/204":
+				ctx.SetBodyStream(stream(), 4)
+				ctx.SetStatusCode(204)
+			default:
+				ctx.SetBodyStream(stream(), -1)
+			}
+		}}
+		ts := start(s)
+		for _, target := range []string{"/", "/replaced", "/error", "/panic", "/late", "/204"} {
+			for _, method := range []string{"GET", "HEAD"} {
+				c := ts.dial()
+				c.send(head(method+" "+target+" HTTP/1.1", "Host: a"))
+				c.next(method)
+				eventually(t, method+" "+target+": all streams closed", func() bool { return closed.Load() == opened.Load() })
+			}
+		}
+	})
+}
+
+func TestEarlyHints(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		goOn := make(chan struct{})
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if err := ctx.EarlyHints(); err != nil {
+				t.Errorf("EarlyHints without a Link: %v", err)
+			}
+			ctx.Response.Header.Add("Link", "</a>; rel=preload")
+			ctx.Response.Header.Add("Link", "</b>\r\nX: y")
+			ctx.Response.Header.Set("X-Other", "not yet")
+			if err := ctx.EarlyHints(); err != nil {
+				t.Errorf("EarlyHints: %v", err)
+			}
+			<-goOn
+			ctx.SetBodyString("done")
+		}})
+		c := ts.dial()
+		for range 2 {
+			c.get("/")
+			hints := c.expect(103, "")
+			if links := hints.Header["Link"]; len(links) != 2 || links[0] != "</a>; rel=preload" || links[1] != "</b>  X: y" || len(hints.Header) != 1 {
+				t.Errorf("the hints are %v", hints.Header)
+			}
+			goOn <- struct{}{}
+			if resp := c.expect(200, "done"); len(resp.Header["Link"]) != 2 || resp.Header.Get("X-Other") != "not yet" {
+				t.Errorf("the fields are %v", resp.Header)
+			}
+		}
+		// a client of HTTP/1.0 does not know informational responses
+		c.send(head("GET / HTTP/1.0"))
+		close(goOn)
+		c.expect(200, "done")
+	})
+}
+
+func TestEarlyHintsOfAContextWithoutAServer(t *testing.T) {
+	var ctx RequestCtx
+	if err := ctx.EarlyHints(); err != nil {
+		t.Errorf("EarlyHints: %v", err)
+	}
+	ctx.Init(&Request{}, nil, nil)
+	ctx.Response.Header.Add("Link", "</a>")
+	if err := ctx.EarlyHints(); err != nil {
+		t.Errorf("EarlyHints: %v", err)
+	}
+}
+
+func TestTrailersOfTheRequest(t *testing.T) {
+	request := chunked("/", "3\r\nabc\r\n0\r\nx-sum: 1\r\nX-More: 2\r\n\r\n", "Trailer: X-Sum")
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, streaming := range []bool{false, true} {
+			ts := start(&Server{StreamRequestBody: streaming, Handler: func(ctx *RequestCtx) {
+				if streaming && ctx.Request.Header.Peek("X-Sum") != nil {
+					t.Error("a trailer is there before the body was read")
+				}
+				fmt.Fprintf(ctx, "%s %s %s %q", ctx.PostBody(), ctx.Request.Header.Peek("X-Sum"), ctx.Request.Header.Peek("X-More"), ctx.Request.Header.PeekTrailerKeys())
+			}})
+			c := ts.dial()
+			for range 2 {
+				c.send(request)
+				c.expect(200, `abc 1 2 ["X-Sum" "X-More"]`)
+			}
+			// they are of one request only
+			c.send(post("/", "x"))
+			c.expect(200, `x   []`)
+		}
+	})
+}
+
+func TestTrailersOfTheResponse(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			h := &ctx.Response.Header
+			if err := h.SetTrailer("X-Sum, Content-Length"); !errors.Is(err, ErrBadTrailer) {
+				t.Errorf("SetTrailer: %v", err)
+			}
+			h.Set("X-Sum", "early")
+			switch string(ctx.Path()) {
+			case "/stream":
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					_, _ = w.WriteString("streamed")
+				})
+			case "/empty":
+			default:
+				ctx.SetBodyString("buffered")
+			}
+			h.Set("X-Sum", "late\r\nX: y")
+		}})
+		c := ts.dial()
+		for target, body := range map[string]string{"/stream": "streamed", "/": "buffered", "/empty": ""} {
+			c.get(target)
+			resp := c.expect(200, body)
+			if got := resp.Trailer.Get("X-Sum"); got != "late  X: y" || len(resp.Trailer) != 1 || resp.Header.Get("X-Sum") != "" {
+				t.Errorf("%s: the trailers are %v, the header %v", target, resp.Trailer, resp.Header)
+			}
+		}
+		// HTTP/1.0 has none
+		c.send(head("GET / HTTP/1.0", "Connection: keep-alive"))
+		if resp := c.expect(200, "buffered"); len(resp.Trailer) > 0 || len(resp.TransferEncoding) > 0 {
+			t.Errorf("HTTP/1.0 got %+v", resp)
+		}
+		c.send(head("HEAD / HTTP/1.1", "Host: a"))
+		c.next("HEAD")
+		c.get("/")
+		c.expect(200, "buffered")
+	})
+}
+
+func TestServerStreamsWhatAReaderWritesItself(t *testing.T) {
+	// a reader that is a BodyWriterTo writes itself, one with only a WriteTo is read
+	for _, tc := range []struct {
+		name string
+		body io.Reader
+		want string
+	}{
+		{"WriterTo", struct {
+			io.Reader
+			io.WriterTo
+		}{strings.NewReader("read"), bytes.NewReader([]byte("written"))}, "read"},
+		{"BodyWriterTo", &selfWriter{strings.NewReader("read"), true}, "written"},
+		{"BodyWriterTo that says no", &selfWriter{strings.NewReader("read"), false}, "read"},
+	} {
+		c := &fakeConn{pieces: [][]byte{[]byte(get("/"))}}
+		if err := ServeConn(c, func(ctx *RequestCtx) { ctx.SetBodyStream(tc.body, -1) }); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := readResponse(bufio.NewReader(&c.out), "GET")
+		if err != nil || resp.body != tc.want {
+			t.Errorf("%s: got %q, %v, want %q", tc.name, resp.body, err, tc.want)
+		}
+	}
+}
+
+type selfWriter struct {
+	io.Reader
+	supports bool
+}
+
+func (s *selfWriter) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, "written")
+	return int64(n), err
+}
+
+func (s *selfWriter) SupportsBodyWriteTo() bool { return s.supports }
