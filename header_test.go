@@ -578,3 +578,41 @@ func checkError(t testing.TB, what string, err, want error) {
 		t.Errorf("%s: the error is %v, want %v", clipped(fmt.Sprintf("%q", what)), err, want)
 	}
 }
+
+func TestHeaderLoopsMayBeLeftAnywhere(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		h.SetContentType("a/b")
+		h.SetContentLength(1)
+		h.Set("Host", "h")
+		h.Set("Server", "s")
+		h.Set("Cookie", "a=b")
+		h.Add("Set-Cookie", "a=b")
+		h.Add("Set-Cookie", "c=d")
+		h.Add("Foo", "1")
+		h.Add("Foo", "2")
+		h.SetConnectionClose()
+		_ = h.SetTrailer("Sum, Other")
+		for most := 1; most <= h.Len(); most++ {
+			seen := 0
+			for range h.All() {
+				if seen++; seen == most {
+					break
+				}
+			}
+			if seen != most {
+				t.Errorf("%d fields of %d", seen, most)
+			}
+		}
+		for name := range h.Trailers() {
+			if string(name) != "Sum" {
+				t.Errorf("the loop went on to %s", name)
+			}
+			break
+		}
+		var names []string
+		h.VisitAllTrailer(func(name []byte) { names = append(names, string(name)) })
+		if got := strings.Join(names, "|"); got != "Sum|Other" {
+			t.Errorf("trailers %s", got)
+		}
+	})
+}

@@ -386,3 +386,26 @@ func TestMessagesAreReadAndWrittenWithoutAllocating(t *testing.T) {
 		}
 	})
 }
+
+// What one unusual message made large is not kept for all that come later.
+func TestReleasedMessagesLetGoOfLargeMemory(t *testing.T) {
+	req, resp := AcquireRequest(), AcquireResponse()
+	for i := range 2000 {
+		req.Header.Add(fmt.Sprint("X-", i), strings.Repeat("v", 100))
+		resp.Header.Add(fmt.Sprint("X-", i), strings.Repeat("v", 100))
+		req.Header.SetCookie(fmt.Sprint("c", i), strings.Repeat("v", 100))
+	}
+	req.Header.SetHost("h")
+	_, _, _ = req.Header.Peek("Cookie"), req.String(), resp.String()
+	ReleaseRequest(req)
+	ReleaseResponse(resp)
+	for what, h := range map[string]*header{"request": &req.Header.header, "response": &resp.Header.header} {
+		size := cap(h.list.Block) + 20*cap(h.list.Entries) + cap(h.cookies.Block) + 20*cap(h.cookies.Entries)
+		for _, s := range h.scratch {
+			size += cap(s)
+		}
+		if size > 256<<10 {
+			t.Errorf("a released %s holds %d bytes", what, size)
+		}
+	}
+}

@@ -158,8 +158,14 @@ func (h *RequestHeader) setID(id field.ID, value []byte) {
 }
 
 // ContentLength returns the length of the content in bytes: -1 where the body
-// is chunked, -2 where a request that was read says nothing of a body.
-func (h *RequestHeader) ContentLength() int { return h.contentLength }
+// is chunked, -2 where a request that was read, or one without special fields,
+// says nothing of a body.
+func (h *RequestHeader) ContentLength() int {
+	if h.is(noSpecial) && h.contentLength == 0 && !h.is(hasLength) {
+		return -2
+	}
+	return h.contentLength
+}
 
 // SetContentLength sets the Content-Length field. A negative length stands for
 // "Transfer-Encoding: chunked".
@@ -289,9 +295,6 @@ func zeroQuality(params []byte) bool {
 func (h *RequestHeader) DisableSpecialHeader() bool {
 	before := h.is(noSpecial)
 	h.state |= noSpecial
-	if h.contentLength == 0 && !h.is(hasLength) {
-		h.contentLength = -2 // whatever the fields will say
-	}
 	return before
 }
 

@@ -436,3 +436,20 @@ func TestRequestHeaderServerFieldsAreNotSpecialInRequests(t *testing.T) {
 		t.Errorf("names %q", names)
 	}
 }
+
+func TestRequestHeaderLengthWithoutSpecialFields(t *testing.T) {
+	var h RequestHeader
+	h.DisableSpecialHeader()
+	if h.ContentLength() != -2 {
+		t.Errorf("%d where nothing is known", h.ContentLength())
+	}
+	h.Set("Content-Length", "0")
+	if h.ContentLength() != 0 {
+		t.Errorf("%d where 0 was set", h.ContentLength())
+	}
+	h.Set("Content-Length", "5")
+	h.EnableSpecialHeader()
+	if h.ContentLength() != 5 {
+		t.Errorf("%d where 5 was set", h.ContentLength())
+	}
+}
