@@ -38,6 +38,7 @@ type engine struct {
 // of connection such as TLS, is another line here.
 var engines = []engine{
 	{"portable/tcp", func(s *Server) { s.Engine = EnginePortable }, listenTCP, true},
+	{"event/tcp", func(s *Server) { s.Engine = EngineEvent }, listenTCP, true},
 	{"portable/memory", func(s *Server) { s.Engine = EnginePortable }, listenMemory, false},
 }
 

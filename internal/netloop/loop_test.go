@@ -414,3 +414,40 @@ func TestGoneIsKnown(t *testing.T) {
 	eventually(t, "the connection is known to be gone", c.Gone)
 	close(w.free)
 }
+
+// quitter ends the goroutine that serves it.
+type quitter struct{ Conn }
+
+func (c *quitter) Serve(*Poller) bool {
+	var buf [16]byte
+	if _, err := c.Read(buf[:]); err == ErrAgain {
+		return true
+	}
+	c.Close(false)
+	runtime.Goexit()
+	return false
+}
+
+func (c *quitter) Expire() bool { return true }
+
+func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	other, _ := w.connect()
+	for range 20 {
+		nc, fd := pair(t)
+		c := &quitter{}
+		c.Init(fd, c)
+		if err := w.g.Add(&c.Conn, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Read(make([]byte, 1)); err != io.EOF {
+			t.Fatalf("the connection lives on: %v", err)
+		}
+		w.ask(other, "still here")
+	}
+	_ = other.Close()
+}

@@ -161,6 +161,7 @@ const (
 	noSeat seat = iota
 	waitingSeat
 	guardSeat
+	standing // at work, with events left
 )
 
 const (
@@ -210,17 +211,30 @@ func (l *Loop) send(to seat) {
 }
 
 func (p *Poller) run(at seat) {
-	defer p.l.running.Done()
+	ended := false
+	defer func() {
+		if !ended {
+			// a handler has ended the goroutine with runtime.Goexit: another
+			// one goes on with the events that it has left
+			p.l.running.Add(1)
+			go p.run(standing)
+		}
+		p.l.running.Done()
+	}()
 	for at != noSeat {
 		switch {
 		case at == guardSeat:
 			at = p.watch()
+		case at == standing:
+			p.serveBatch(p)
+			at = p.sit()
 		case p.help():
 			at = p.sit()
 		default:
 			at = p.wait()
 		}
 	}
+	ended = true
 }
 
 // wait sits on the waiting seat, serves what comes, and returns the next seat.
