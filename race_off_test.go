@@ -1,0 +1,5 @@
+//go:build !race
+
+package fasthttp
+
+const raceDetector = false
