@@ -146,10 +146,13 @@ func (l *Loop) close() {
 func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.loop = l
 	c.SetDeadline(patience)
-	conns.put(c.fd, c)
-	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(c.fd)}
-	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, c.fd, &ev); err != nil {
-		conns.put(c.fd, nil)
+	// once it is in the table the connection may be served, closed and used
+	// again at any moment
+	fd := c.fd
+	conns.put(fd, c)
+	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(fd)}
+	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", err)
 	}
 	return nil
