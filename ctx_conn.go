@@ -26,7 +26,7 @@ func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {
 		// it may be kept, so it must not become another connection
-		ctx.c.pinned = true
+		ctx.c.pinned.Store(true)
 	}
 	return c
 }

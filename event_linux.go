@@ -274,7 +274,8 @@ func (c *eventConn) driveWithCare(x *exchange, cache *loopCache) (alive bool) {
 // was in use stays with whoever may still have it.
 func (c *eventConn) drop(panicked any) {
 	s := c.s
-	c.x, c.pinned = nil, true
+	c.x = nil
+	c.pinned.Store(true)
 	if d := c.detached(); d != nil {
 		d.Abandon()
 		s.setState(&c.serverConn, StateClosed)
@@ -528,7 +529,7 @@ func (c *eventConn) forget() {
 	s.unregister(&c.serverConn)
 	s.serving.Add(^uint32(0))
 	g.leave()
-	if c.pinned {
+	if c.pinned.Load() {
 		return
 	}
 	c.nc, c.s, c.group, c.x = nil, nil, nil, nil

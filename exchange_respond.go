@@ -106,7 +106,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 // with another one that has the response.
 func (x *exchange) leaveCtx(response *Response) {
 	s, requestNum := x.s, x.ctx.requestNum
-	x.c.pinned = true
+	x.c.pinned.Store(true)
 	x.ctx = s.acquireCtx(x.c)
 	x.ctx.requestNum = requestNum
 	resp := &x.ctx.Response

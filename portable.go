@@ -85,7 +85,8 @@ func lingerGiven(nc net.Conn) {
 // use stays with whoever may still have it.
 func (s *Server) dropConn(c *serverConn, panicked any) {
 	if c != nil {
-		c.aborted, c.pinned = true, true
+		c.aborted = true
+		c.pinned.Store(true)
 		_ = s.closeConn(c)
 	}
 	if panicked != nil {

@@ -65,8 +65,8 @@ type serverConn struct {
 	// waiting tells whether the connection waits for a request, so that a
 	// shutdown may close it: see claim
 	waiting atomic.Int32
-	aborted bool // cut it off instead of ending it in order
-	pinned  bool // a context that timed out may still ask for it
+	aborted bool        // cut it off instead of ending it in order
+	pinned  atomic.Bool // somebody may still ask for it, so it is not used again
 
 	prev, next *serverConn
 	ip         netip.Addr // where it counts for MaxConnsPerIP
@@ -93,7 +93,8 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
 	c.id = connIDs.Add(1)
 	c.opened = time.Now()
-	c.requests, c.empty, c.aborted, c.pinned = 0, 0, false, s.ConnState != nil
+	c.requests, c.empty, c.aborted = 0, 0, false
+	c.pinned.Store(s.ConnState != nil)
 	c.waiting.Store(connWaiting)
 	s.open.Add(1)
 	s.mu.Lock()
@@ -119,7 +120,7 @@ func (s *Server) closeConn(c *serverConn) error {
 // forgetConn takes a connection of the portable engine out of the books.
 func (s *Server) forgetConn(c *serverConn) {
 	s.unregister(c)
-	if c.pinned {
+	if c.pinned.Load() {
 		return
 	}
 	c.nc, c.s = nil, nil

@@ -42,6 +42,9 @@ var engines = []engine{
 	{"portable/memory", func(s *Server) { s.Engine = EnginePortable }, listenMemory, false},
 }
 
+// memoryEngine is the engine for tests that need only one.
+var memoryEngine = engines[len(engines)-1]
+
 func listenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -210,7 +210,7 @@ func TestServerLimitsConnectionsPerIPOfSockets(t *testing.T) {
 func TestServerSleepsWhenConcurrencyIsExceeded(t *testing.T) {
 	const pause = 30 * time.Millisecond
 	s := &Server{Handler: echo, Concurrency: 1, SleepWhenConcurrencyLimitsExceeded: pause}
-	ts := startServer(t, engines[1], s)
+	ts := startServer(t, memoryEngine, s)
 	first := ts.dial()
 	first.get("/")
 	first.expect(200, echoed("GET", "/", ""))

@@ -148,7 +148,7 @@ func TestShutdownOfAServerThatNeverServed(t *testing.T) {
 			t.Errorf("Shutdown: %v", err)
 		}
 	}
-	ts := startServer(t, engines[1], s)
+	ts := startServer(t, memoryEngine, s)
 	c := ts.dial()
 	c.get("/")
 	c.expect(200, echoed("GET", "/", ""))

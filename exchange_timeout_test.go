@@ -1,0 +1,274 @@
+package fasthttp
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestHandlerThatTimedOutKeepsItsContext has handlers return with TimeoutError
+// while other goroutines go on using the context. Under the race detector this
+// shows that the server does not touch it any more.
+func TestHandlerThatTimedOutKeepsItsContext(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var late sync.WaitGroup
+		ended := make(chan struct{})
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/quick" {
+				ctx.SetBodyString("quick")
+				return
+			}
+			n := string(ctx.QueryArgs().Peek("n"))
+			conn, local := ctx.Conn(), ctx.LocalAddr().String()
+			timedOut := make(chan struct{})
+			late.Go(func() {
+				<-timedOut
+				for range 100 {
+					ctx.SetBodyString("too late for that")
+					ctx.Response.Header.Set("X-Late", "yes")
+					ctx.SetUserValue("x", "y")
+				}
+				if err := ctx.EarlyHints(); err != nil {
+					t.Errorf("EarlyHints: %v", err)
+				}
+				if err := ctx.SetReadDeadline(time.Time{}); err != ErrDeadlineUpdatesDisabled {
+					t.Errorf("SetReadDeadline: %v", err)
+				}
+				if err := ctx.SetWriteDeadline(time.Time{}); err != ErrDeadlineUpdatesDisabled {
+					t.Errorf("SetWriteDeadline: %v", err)
+				}
+				// what it was given is still there when the connection has long
+				// been serving others, or has gone
+				<-ended
+				body := string(ctx.PostBody())
+				if string(ctx.Path()) != "/late" || body != strings.Repeat(n, 100) {
+					t.Errorf("late: %q %q", ctx.Path(), body)
+				}
+				if ctx.Conn() != conn || ctx.LocalAddr().String() != local || ctx.ConnRequestNum() == 0 {
+					t.Error("late: the connection is another one")
+				}
+				_ = ctx.String()
+			})
+			ctx.SetBodyString("in time")
+			ctx.TimeoutError("too slow " + n)
+			ctx.SetStatusCode(200)
+			ctx.SetBodyString("changed after the timeout")
+			close(timedOut)
+		}})
+		c := ts.dial()
+		for i := range 5 {
+			c.send(post(fmt.Sprintf("/late?n=%d", i), strings.Repeat(fmt.Sprint(i), 100)))
+			if resp := c.expect(408, fmt.Sprintf("too slow %d", i)); resp.Close || resp.Header.Get("X-Late") != "" {
+				t.Errorf("the response is %v", resp.Header)
+			}
+			c.get("/quick")
+			c.expect(200, "quick")
+		}
+		_ = c.Close()
+		eventually(t, "end of the connection", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+		other := ts.dial()
+		other.get("/quick")
+		other.expect(200, "quick")
+		close(ended)
+		late.Wait()
+	})
+}
+
+func TestTimeoutErrorVariants(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyString("dropped")
+			if ctx.LastTimeoutErrorResponse() != nil {
+				t.Error("there is a timeout response before any timeout")
+			}
+			switch string(ctx.Path()) {
+			case "/code":
+				ctx.TimeoutErrorWithCode("later", 503)
+			case "/response":
+				resp := AcquireResponse()
+				resp.SetStatusCode(504)
+				resp.Header.Set("X-Own", "yes")
+				resp.Header.SetContentType("text/own")
+				resp.SetBodyString("own")
+				ctx.TimeoutErrorWithResponse(resp)
+				// it was copied
+				resp.SetBodyString("changed")
+				ReleaseResponse(resp)
+			case "/twice":
+				ctx.TimeoutError("first")
+				ctx.TimeoutError("second")
+			case "/close":
+				resp := &Response{}
+				resp.SetConnectionClose()
+				ctx.TimeoutErrorWithResponse(resp)
+			case "/panic":
+				ctx.TimeoutError("before the panic")
+				panic("after the timeout")
+			}
+			if r := ctx.LastTimeoutErrorResponse(); r == nil {
+				t.Error("there is no timeout response")
+			}
+		}})
+		c := ts.dial()
+		c.get("/code")
+		c.expect(503, "later")
+		c.get("/response")
+		if resp := c.expect(504, "own"); resp.Header.Get("X-Own") != "yes" || resp.Header.Get("Content-Type") != "text/own" {
+			t.Errorf("the fields are %v", resp.Header)
+		}
+		c.get("/twice")
+		c.expect(408, "second")
+		c.get("/panic")
+		c.expect(408, "before the panic")
+		c.send(head("HEAD /code HTTP/1.1", "Host: a"))
+		if resp := c.next("HEAD"); resp.StatusCode != 503 || resp.ContentLength != 5 {
+			t.Errorf("HEAD got %d with length %d", resp.StatusCode, resp.ContentLength)
+		}
+		c.get("/close")
+		if resp := c.expect(200, ""); !resp.Close {
+			t.Error("Connection: close was lost")
+		}
+		c.expectEnd()
+	})
+}
+
+// TestHandlerThatTimedOutReadsItsBodyOn has handlers time out while another
+// goroutine reads the body from the connection.
+func TestHandlerThatTimedOutReadsItsBodyOn(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var late sync.WaitGroup
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/before" {
+				ctx.SetBodyString("before")
+				return
+			}
+			reading := make(chan struct{})
+			late.Go(func() {
+				body := ctx.RequestBodyStream()
+				_, _ = io.ReadFull(body, make([]byte, 3))
+				close(reading)
+				if _, err := io.Copy(io.Discard, body); err == nil {
+					t.Error("a body that was cut off ends in order")
+				}
+			})
+			<-reading
+			ctx.TimeoutError("too slow")
+		}})
+		for range 5 {
+			c := ts.dial()
+			// the answer to the first must not be lost with the connection
+			c.send(get("/before") + head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000") + "abcdef")
+			c.expect(200, "before")
+			if resp := c.expect(408, "too slow"); !resp.Close {
+				t.Error("the connection is kept though somebody reads from it")
+			}
+			_ = c.Close()
+		}
+		late.Wait()
+	})
+}
+
+// TestTimeoutInAHook has hooks time out that are called before the handler. The
+// context must not come back for another request.
+func TestTimeoutInAHook(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		timeOut := func(ctx *RequestCtx) { ctx.TimeoutErrorWithCode("busy", 503) }
+		s := &Server{
+			Handler:       echo,
+			ErrorHandler:  func(ctx *RequestCtx, _ error) { timeOut(ctx) },
+			ExpectHandler: func(ctx *RequestCtx) int { timeOut(ctx); return 403 },
+		}
+		ts := start(s)
+		for range 10 {
+			c := ts.dial()
+			c.send(get("/", "Content-Length: x"))
+			if resp := c.expect(503, "busy"); !resp.Close {
+				t.Error("the connection is kept")
+			}
+			c = ts.dial()
+			c.send(post("/", "abc", "Expect: 100-continue"))
+			c.expect(503, "busy")
+			c = ts.dial()
+			c.get("/")
+			c.expect(200, echoed("GET", "/", ""))
+		}
+	})
+}
+
+func TestHandlerThatPanics(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		closed := make(chan struct{}, 10)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetUserValue("x", closerFunc(func() { closed <- struct{}{} }))
+			switch string(ctx.Path()) {
+			case "/panic":
+				ctx.Response.Header.Set("X-Half", "done")
+				ctx.SetBodyString("half done")
+				panic(fmt.Errorf("a mistake"))
+			case "/abort":
+				ctx.SetBodyString("half done")
+				panic(http.ErrAbortHandler)
+			case "/runtime":
+				var m map[string]int
+				m["x"] = 1
+			default:
+				ctx.SetBodyString("ok")
+			}
+		}})
+		for target, said := range map[string]string{"/panic": "a mistake", "/runtime": "nil map"} {
+			c := ts.dial()
+			c.send(get("/before") + post(target, "unread") + smuggled)
+			c.expect(200, "ok")
+			receive(t, "close of a user value", closed)
+			if resp := c.expect(500, "Internal Server Error"); !resp.Close || resp.Header.Get("X-Half") != "" {
+				t.Errorf("the response is %v", resp.Header)
+			}
+			c.expectCut()
+			receive(t, "close of a user value", closed)
+			line := ts.log.waitFor(t, said)
+			if !strings.Contains(line, "timeout_test.go") || !strings.Contains(line, c.Conn.LocalAddr().String()) {
+				t.Errorf("the log says not where or for whom: %q", line)
+			}
+		}
+		logged := len(ts.log.all())
+		c := ts.dial()
+		c.send(get("/before") + get("/abort") + smuggled)
+		c.expect(200, "ok")
+		c.expectCut()
+		receive(t, "close of a user value", closed)
+		receive(t, "close of a user value", closed)
+		if n := len(ts.log.all()); n != logged {
+			t.Errorf("an abort was logged: %q", ts.log.all()[logged:])
+		}
+		c = ts.dial()
+		c.send(head("HEAD /panic HTTP/1.1", "Host: a"))
+		if resp := c.next("HEAD"); resp.StatusCode != 500 {
+			t.Errorf("HEAD got %d", resp.StatusCode)
+		}
+		c.expectCut()
+	})
+}
+
+type closerFunc func()
+
+func (f closerFunc) Close() error {
+	f()
+	return nil
+}
+
+func TestHandlerThatPanicsInTheMiddleOfABody(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 3))
+			panic("enough")
+		}})
+		c := ts.dial()
+		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 100000") + strings.Repeat("x", 50_000))
+		c.expect(500, "Internal Server Error")
+		c.expectEnd()
+	})
+}
