@@ -284,6 +284,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 		return
 	}
 	e := &h.list.Entries[i]
+	e.Flags &^= field.Behind
 	h.store(&e.Value, value)
 	for i = h.findExact(k, i+1); i >= 0; i = h.findExact(k, i) {
 		h.list.Remove(i)

@@ -96,7 +96,7 @@ func (h *header) place(role http1.Role, e *field.Entry) (stays bool) {
 		h.state |= rawCookies
 		return true
 	case inTrailers:
-		_ = h.addTrailers(h.list.Bytes(e.Value))
+		h.hintTrailers(h.list.Bytes(e.Value))
 	case isConnection:
 		return h.is(noSpecial) || !ascii.EqualFold(h.list.Bytes(e.Value), strClose)
 	case isDate:

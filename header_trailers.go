@@ -57,30 +57,53 @@ func (h *header) addTrailers(list []byte) (err error) {
 	for rest := list; rest != nil; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
-		if len(name) > 0 && !h.announce(keyOf(name)) {
+		if len(name) > 0 && !h.announce(keyOf(name), 0) {
 			err = ErrBadTrailer
 		}
 	}
 	return err
 }
 
+// hintTrailers takes in a Trailer field of a peer. Fields of those names that
+// stand in the header section, or are set later, are no trailers for that: else
+// a client could make a proxy withhold what it sets.
+func (h *header) hintTrailers(list []byte) {
+	for rest := list; rest != nil; {
+		var name []byte
+		name, rest = ascii.NextElement(rest)
+		if len(name) > 0 {
+			_ = h.announce(keyOf(name), field.Hint)
+		}
+	}
+}
+
 // announce takes in a trailer name, or tells that it must not be one.
-func (h *header) announce(k key) bool {
+func (h *header) announce(k key, flags field.Flag) bool {
 	if notInTrailers[k.id] || !ascii.IsToken(k.name) {
 		return false
 	}
-	if h.trailers.FindFold(k.id, k.name, 0) < 0 {
-		i := h.trailers.Add(k.name, nil, k.id, 0)
-		if !h.is(namesKept) {
-			field.Normalize(h.trailers.Name(i))
-		}
+	if i := h.trailers.FindFold(k.id, k.name, 0); i >= 0 {
+		h.trailers.Entries[i].Flags &= flags
+		return true
+	}
+	i := h.trailers.Add(k.name, nil, k.id, flags)
+	if !h.is(namesKept) {
+		field.Normalize(h.trailers.Name(i))
 	}
 	return true
 }
 
-// isTrailer tells whether the field e of list is sent behind the body.
+// isTrailer tells whether the field e of list is sent behind the body: it came
+// there, or its name was announced here.
 func (h *header) isTrailer(e *field.Entry) bool {
-	return h.trailers.Len() > 0 && h.trailers.FindFold(e.ID, h.list.Bytes(e.Name), 0) >= 0
+	if h.trailers.Len() == 0 {
+		return false
+	}
+	if e.Flags&field.Behind != 0 {
+		return true
+	}
+	i := h.trailers.FindFold(e.ID, h.list.Bytes(e.Name), 0)
+	return i >= 0 && h.trailers.Entries[i].Flags&field.Hint == 0
 }
 
 // trailerNames returns the value of the Trailer field, or nil.
@@ -220,10 +243,11 @@ func (h *header) feedTrailers(b []byte) (n int, err error) {
 	fields.Block = b
 	for i := range fields.Entries {
 		k := key{fields.Name(i), fields.Entries[i].ID}
-		if !h.announce(k) {
+		if !h.announce(k, field.Hint) {
 			return 0, ErrBadTrailer
 		}
 		h.append(k, fields.Value(i))
+		h.list.Entries[h.list.Len()-1].Flags |= field.Behind
 	}
 	return n, nil
 }

@@ -127,7 +127,8 @@ func TestHeaderReadTrailerAddsFields(t *testing.T) {
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 			t.Errorf("%q is left", rest)
 		}
-		if got, want := string(h.TrailerHeader()), "Foo: 0\r\nFoo: 1\r\nX-Sum: 2\r\nFoo: 3\r\n\r\n"; got != want {
+		// what stood in the header section stays there
+		if got, want := string(h.TrailerHeader()), "Foo: 1\r\nX-Sum: 2\r\nFoo: 3\r\n\r\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -183,6 +184,47 @@ func TestHeaderReadTrailerFromSmallPieces(t *testing.T) {
 			if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 				t.Errorf("buffer of %d: %q is left", size, rest)
 			}
+		}
+	})
+}
+
+// A client must not be able to have a proxy withhold a field that it sets by
+// announcing it as a trailer.
+func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		head := startLineOf(h) + "\r\nHost: h\r\nContent-Length: 0\r\nTrailer: X-User, Sum, Content-Length\r\nSum: 1\r\n\r\n"
+		if err := h.Read(readerOf(head)); err != nil {
+			t.Fatal(err)
+		}
+		h.Set("X-User", "me")
+		if got := written(h); !strings.HasSuffix(got, "|Sum: 1|X-User: me|Trailer: X-User, Sum") {
+			t.Errorf("%s", got)
+		}
+		if got := string(h.TrailerHeader()); got != "\r\n" {
+			t.Errorf("trailers %q", got)
+		}
+		// what really came behind the body is sent there again
+		if err := h.ReadTrailer(readerOf("Sum: 2\r\nX-User: evil\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(h.TrailerHeader()); got != "Sum: 2\r\nX-User: evil\r\n\r\n" {
+			t.Errorf("trailers %q", got)
+		}
+		if got := written(copyHeader(h)); !strings.HasSuffix(got, "|Sum: 1|X-User: me|Trailer: X-User, Sum") {
+			t.Errorf("%s with trailers", got)
+		}
+		// what is set anew is not, unless it is announced here
+		h.Set("X-User", "you")
+		h.Del("Sum")
+		h.Set("Sum", "3")
+		if got := written(h); !strings.HasSuffix(got, "|X-User: you|Sum: 3|Trailer: X-User, Sum") {
+			t.Errorf("%s after Set", got)
+		}
+		if err := h.AddTrailer("sum"); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(h.TrailerHeader()); got != "Sum: 3\r\n\r\n" {
+			t.Errorf("trailers %q", got)
 		}
 	})
 }

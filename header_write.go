@@ -43,7 +43,7 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 // trailers have their own place, and so have special fields, which are in list
 // since the time when they were not special.
 func (h *header) listed(role http1.Role, e *field.Entry) bool {
-	if h.trailers.Len() > 0 && h.isTrailer(e) {
+	if h.isTrailer(e) {
 		return false
 	}
 	if h.is(noSpecial) {

@@ -25,6 +25,11 @@ const (
 	NoValue Flag = 1 << iota
 	// BadName marks a field whose name is no token: it is never written to the wire.
 	BadName
+	// Behind marks a field that came in the trailer section, behind the body.
+	Behind
+	// Hint marks the name of a trailer field that a peer announced, which says
+	// nothing of fields that are set here.
+	Hint
 )
 
 // Entry is one name/value pair: 20 bytes.
