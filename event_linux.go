@@ -527,7 +527,6 @@ func (c *eventConn) finish(reset bool) {
 func (c *eventConn) forget() {
 	s, g := c.s, c.group
 	s.unregister(&c.serverConn)
-	s.serving.Add(^uint32(0))
 	g.leave()
 	if c.pinned.Load() {
 		return
@@ -574,10 +573,8 @@ func (c *eventConn) handOver(x *exchange) bool {
 		c.forget()
 		return false
 	}
-	go func() {
-		defer c.forget()
-		s.runHijacked(handler, &hijackedConn{Conn: nc, ahead: ahead})
-	}()
+	c.forget()
+	go s.runHijacked(handler, &hijackedConn{Conn: nc, ahead: ahead})
 	return false
 }
 

@@ -129,6 +129,7 @@ func (s *Server) forgetConn(c *serverConn) {
 
 // unregister takes a connection out of the books.
 func (s *Server) unregister(c *serverConn) {
+	s.serving.Add(^uint32(0))
 	s.mu.Lock()
 	c.prev.next, c.next.prev = c.next, c.prev
 	if c.ip.IsValid() {

@@ -249,7 +249,6 @@ func (s *Server) ServeConn(c net.Conn) error {
 		s.turnAway(c, err)
 		return err
 	}
-	defer s.serving.Add(^uint32(0))
 	return s.servePortable(s.openConn(c, ip))
 }
 

@@ -60,17 +60,11 @@ func (p *workerPool) serve(c *serverConn) {
 
 func (p *workerPool) run(w *worker) {
 	for c := range w.conns {
-		p.serveOne(c)
+		_ = p.s.servePortable(c)
 		if !p.rest(w) {
 			return
 		}
 	}
-}
-
-func (p *workerPool) serveOne(c *serverConn) {
-	// also where a handler ends the goroutine
-	defer p.s.serving.Add(^uint32(0))
-	_ = p.s.servePortable(c)
 }
 
 // rest puts w among the idle ones, unless the pool has stopped.

@@ -1,0 +1,317 @@
+package fasthttp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// upgrade is a handler that switches to a protocol of lines which are answered.
+func upgrade(ctx *RequestCtx) {
+	ctx.Hijack(func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(c, "you said %s", line)
+		}
+	})
+	ctx.SetStatusCode(StatusSwitchingProtocols)
+	ctx.Response.Header.Set("Connection", "Upgrade")
+	ctx.Response.Header.Set("Upgrade", "lines")
+}
+
+func TestHijackHandsTheConnectionOver(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: upgrade, ReadTimeout: 50 * time.Millisecond, WriteTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+		c := ts.dial()
+		// what was sent ahead comes first
+		c.send(get("/", "Connection: Upgrade", "Upgrade: lines") + "first\nsec")
+		resp := c.next("GET")
+		if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "lines" || resp.Header.Get("Connection") != "Upgrade" || resp.Close {
+			t.Errorf("got %d %v", resp.StatusCode, resp.Header)
+		}
+		c.expectLine("you said first\n")
+		// the timeouts of the server do not count any more
+		time.Sleep(60 * time.Millisecond)
+		c.send("ond\n")
+		c.expectLine("you said second\n")
+		for i := range 100 {
+			c.send(fmt.Sprintf("%d\n", i))
+			c.expectLine(fmt.Sprintf("you said %d\n", i))
+		}
+		if ts.engine.sockets {
+			c.closeWrite()
+			c.expectEnd()
+		} else {
+			_ = c.Close()
+		}
+		eventually(t, "no connection", func() bool { return ts.s.GetCurrentConcurrency() == 0 })
+	})
+}
+
+func (c *testConn) expectLine(want string) {
+	c.t.Helper()
+	if line, err := c.r.ReadString('\n'); line != want || err != nil {
+		c.t.Fatalf("got %q, %v, want %q", line, err, want)
+	}
+}
+
+func TestHijackGivesARealConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		addrs := make(chan string, 1)
+		deadline := make(chan error, 1)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if ctx.Hijacked() {
+				t.Error("Hijacked before Hijack")
+			}
+			ctx.Hijack(func(c net.Conn) {
+				addrs <- c.LocalAddr().String() + " " + c.RemoteAddr().String()
+				_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+				_, err := c.Read(make([]byte, 1))
+				deadline <- err
+				if u, ok := c.(interface{ UnsafeConn() net.Conn }); !ok || u.UnsafeConn() == nil {
+					t.Error("there is no way to the connection itself")
+				}
+			})
+			if !ctx.Hijacked() {
+				t.Error("not Hijacked after Hijack")
+			}
+		}})
+		c := ts.dial()
+		c.get("/")
+		c.expect(200, "")
+		if got, want := receive(t, "addresses", addrs), c.RemoteAddr().String()+" "+c.LocalAddr().String(); got != want {
+			t.Errorf("addresses %q, want %q", got, want)
+		}
+		if err, ok := errors.AsType[net.Error](receive(t, "deadline", deadline)); !ok || !err.Timeout() {
+			t.Errorf("a deadline ends with %v", err)
+		}
+		c.expectEnd()
+	})
+}
+
+func TestHijackWithoutResponse(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) != "/hijack" {
+				echo(ctx)
+				return
+			}
+			ctx.SetBodyString("not sent")
+			ctx.HijackSetNoResponse(true)
+			ctx.Hijack(func(c net.Conn) { _, _ = io.WriteString(c, "raw bytes\n") })
+		}})
+		c := ts.dial()
+		c.send(get("/before") + get("/hijack"))
+		// what was answered before is sent before
+		c.expect(200, echoed("GET", "/before", ""))
+		c.expectLine("raw bytes\n")
+		c.expectEnd()
+		// also where the connection was to be closed
+		c = ts.dial()
+		c.send(get("/hijack", "Connection: close"))
+		c.expectLine("raw bytes\n")
+		c.expectEnd()
+	})
+}
+
+func TestHijackIsDroppedWhereTheConnectionEnds(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		hijacked := make(chan string, 10)
+		ts := start(&Server{MaxRequestsPerConn: 1, Handler: func(ctx *RequestCtx) {
+			path := string(ctx.Path())
+			ctx.Hijack(func(net.Conn) { hijacked <- path })
+			if path == "/close" {
+				ctx.SetConnectionClose()
+			}
+			ctx.SetBodyString("ok")
+		}})
+		for _, request := range []string{
+			get("/", "Connection: close"),
+			get("/close"),
+			head("GET / HTTP/1.0"),
+		} {
+			c := ts.dial()
+			c.send(request)
+			if resp := c.expect(200, "ok"); !resp.Close {
+				t.Errorf("%q: the response does not say that the connection ends", request)
+			}
+			c.expectEnd()
+		}
+		if len(hijacked) > 0 {
+			t.Errorf("the handler was called for %q", <-hijacked)
+		}
+		// MaxRequestsPerConn is no reason
+		for _, request := range []string{get("/max"), head("GET /old HTTP/1.0", "Connection: keep-alive")} {
+			c := ts.dial()
+			c.send(request)
+			if resp := c.expect(200, "ok"); resp.Close {
+				t.Errorf("%q: the response says that the connection ends", request)
+			}
+			receive(t, "the hijack", hijacked)
+			c.expectEnd()
+		}
+	})
+}
+
+func TestHijackAtShutdown(t *testing.T) {
+	for _, closes := range []bool{false, true} {
+		t.Run(fmt.Sprintf("CloseOnShutdown %v", closes), func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				g := newGate()
+				hijacked := make(chan struct{})
+				s := &Server{CloseOnShutdown: closes, Handler: func(ctx *RequestCtx) {
+					ctx.Hijack(func(net.Conn) { close(hijacked) })
+					g.handle(ctx)
+				}}
+				ts := start(s)
+				c := ts.dial()
+				c.get("/")
+				receive(t, "the request", g.entered)
+				done := make(chan error, 1)
+				go func() { done <- s.Shutdown() }()
+				receive(t, "return of Serve", ts.served)
+				close(g.open)
+				if resp := c.expect(200, "through"); resp.Close != closes {
+					t.Errorf("the response says close: %v", resp.Close)
+				}
+				if !closes {
+					receive(t, "the hijack", hijacked)
+				}
+				c.expectEnd()
+				if err := receive(t, "end of Shutdown", done); err != nil {
+					t.Errorf("Shutdown: %v", err)
+				}
+				if closes && isClosed(hijacked) {
+					t.Error("the connection was hijacked")
+				}
+			})
+		})
+	}
+}
+
+func TestShutdownDoesNotWaitForHijackedConnections(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{Handler: upgrade, Concurrency: 1}
+		ts := start(s)
+		c := ts.dial()
+		c.send(get("/") + "hello\n")
+		c.next("GET")
+		c.expectLine("you said hello\n")
+		// it is none of the server's connections any more
+		if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 0 || b != 0 {
+			t.Errorf("%d served connections, %d open ones", a, b)
+		}
+		second := ts.dial()
+		second.get("/")
+		if resp := second.next("GET"); resp.StatusCode != 101 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		c.send("still here\n")
+		c.expectLine("you said still here\n")
+	})
+}
+
+func TestKeepHijackedConns(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		kept := make(chan net.Conn, 1)
+		ts := start(&Server{KeepHijackedConns: true, Handler: func(ctx *RequestCtx) {
+			ctx.Hijack(func(c net.Conn) { kept <- c })
+		}})
+		c := ts.dial()
+		c.send(get("/") + "ahead\n")
+		c.expect(200, "")
+		nc := receive(t, "the hijack", kept)
+		// the handler has returned, and the connection still works
+		eventually(t, "no served connection", func() bool { return ts.s.GetCurrentConcurrency() == 0 })
+		if line, err := bufio.NewReader(nc).ReadString('\n'); line != "ahead\n" || err != nil {
+			t.Errorf("got %q, %v", line, err)
+		}
+		_, _ = io.WriteString(nc, "reply\n")
+		c.expectLine("reply\n")
+		_ = nc.Close()
+		c.expectEnd()
+	})
+}
+
+func TestHijackReadsAheadPieceByPiece(t *testing.T) {
+	var got []string
+	s := &Server{Handler: func(ctx *RequestCtx) {
+		ctx.Hijack(func(c net.Conn) {
+			b := make([]byte, 3)
+			for {
+				n, err := c.Read(b)
+				if err != nil {
+					return
+				}
+				got = append(got, string(b[:n]))
+			}
+		})
+	}}
+	c := &fakeConn{pieces: [][]byte{[]byte(get("/") + "abcdefg"), []byte("hi")}}
+	if err := s.ServeConn(c); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(got, " ") != "abc def g hi" {
+		t.Errorf("got %q", got)
+	}
+	if c.closed != 1 {
+		t.Errorf("closed %d times", c.closed)
+	}
+}
+
+func TestHijackBehindARequestStream(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/read" {
+				_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
+			}
+			upgrade(ctx)
+		}})
+		for _, target := range []string{"/read", "/unread"} {
+			c := ts.dial()
+			c.send(post(target, "the body") + "hello\n")
+			if resp := c.next("POST"); resp.StatusCode != 101 {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+			c.expectLine("you said hello\n")
+		}
+		// what is too much to be drained ends the connection
+		c := ts.dial()
+		c.send(head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 1000000") + "x")
+		if resp := c.next("POST"); resp.StatusCode != 101 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		c.expectEnd()
+	})
+}
+
+func TestHijackOfConnectIsATunnel(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.Hijack(func(c net.Conn) { _, _ = io.Copy(c, io.LimitReader(c, 12)) })
+		}})
+		c := ts.dial()
+		c.send(head("CONNECT a.test:443 HTTP/1.1", "Host: a.test:443") + "ahead, ")
+		resp, err := http.ReadResponse(c.r, &http.Request{Method: "CONNECT"})
+		if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Length") != "" {
+			t.Fatalf("got %+v, %v", resp, err)
+		}
+		c.send("later")
+		if b, err := io.ReadAll(c.r); string(b) != "ahead, later" || err != nil {
+			t.Errorf("got %q, %v", b, err)
+		}
+	})
+}
