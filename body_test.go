@@ -299,3 +299,20 @@ func TestBodyIsFilledWithoutAllocating(t *testing.T) {
 		})
 	}
 }
+
+func TestBodyBuffersOverTheLimitAreNotKeptForOthers(t *testing.T) {
+	SetBodySizePoolLimit(3000, 3000)
+	defer SetBodySizePoolLimit(-1, -1)
+	forBothMessages(t, func(t *testing.T, m anyMessage) {
+		for range 50 {
+			m.SetBodyString(strings.Repeat("x", 4000))
+			first := &m.Body()[0]
+			m.ResetBody()
+			m.SetBodyString(strings.Repeat("y", 4000))
+			if &m.Body()[0] == first {
+				t.Fatal("a buffer over the limit was used again")
+			}
+			m.ResetBody()
+		}
+	})
+}

@@ -371,22 +371,6 @@ func (h *header) setLengthText(value []byte) {
 	}
 }
 
-// setConnection replaces all Connection fields. A lone "close" is a state.
-func (h *header) setConnection(k key, value []byte) {
-	h.dropConnection()
-	if ascii.EqualFold(value, strClose) {
-		h.state |= closing
-		return
-	}
-	h.setState(closing, http1.ConnectionFlags(value)&http1.Close != 0)
-	h.append(k, value)
-}
-
-func (h *header) dropConnection() {
-	h.state &^= closing
-	h.removeID(field.Connection)
-}
-
 func (h *header) removeID(id field.ID) {
 	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {
 		h.list.Remove(i)
@@ -412,77 +396,6 @@ func (h *header) del(role http1.Role, k key) {
 	for i := h.findExact(k, 0); i >= 0; i = h.findExact(k, i) {
 		h.list.Remove(i)
 	}
-}
-
-// ConnectionClose tells whether the connection is to be closed after this
-// message: "Connection: close" was set or received, alone or in a list, or
-// the message came as HTTP/1.0 without keep-alive.
-func (h *header) ConnectionClose() bool { return h.is(closing) }
-
-// SetConnectionClose sets "Connection: close".
-func (h *header) SetConnectionClose() { h.state |= closing }
-
-// ResetConnectionClose takes "Connection: close" back, whether it was set or
-// received.
-func (h *header) ResetConnectionClose() {
-	if !h.is(closing) {
-		return
-	}
-	h.state &^= closing
-	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i) {
-		value := h.list.Value(i)
-		if http1.ConnectionFlags(value)&http1.Close != 0 {
-			others := withoutClose(value)
-			if len(others) == 0 {
-				h.list.Remove(i)
-				continue
-			}
-			e := &h.list.Entries[i]
-			h.store(&e.Value, others)
-		}
-		i++
-	}
-}
-
-// withoutClose returns the other options of a Connection field.
-func withoutClose(list []byte) (others []byte) {
-	for rest := list; rest != nil; {
-		var option []byte
-		option, rest = ascii.NextElement(rest)
-		if len(option) == 0 || ascii.EqualFold(option, strClose) {
-			continue
-		}
-		if len(others) > 0 {
-			others = append(others, strCommaSpace...)
-		}
-		others = append(others, option...)
-	}
-	return others
-}
-
-// closesUnsaid tells whether "Connection: close" is to be written beside the
-// Connection fields in list, none of which says so.
-func (h *header) closesUnsaid() bool {
-	if !h.is(closing) {
-		return false
-	}
-	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
-		if http1.ConnectionFlags(h.list.Value(i))&http1.Close != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// ConnectionUpgrade tells whether the Connection field lists "upgrade", in any
-// case (RFC 9110 section 7.8).
-func (h *header) ConnectionUpgrade() bool {
-	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
-		if http1.ConnectionFlags(h.list.Value(i))&http1.Upgrade != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // SetContentType sets the Content-Type field.

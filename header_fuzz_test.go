@@ -237,109 +237,123 @@ type kept struct {
 	text  string
 }
 
+// opReader takes operations and their arguments out of fuzzing data.
+type opReader struct{ data []byte }
+
+func (r *opReader) next() int {
+	if len(r.data) == 0 {
+		return 0
+	}
+	b := r.data[0]
+	r.data = r.data[1:]
+	return int(b)
+}
+
+func (r *opReader) text() string {
+	times, n := r.next()%64, r.next()%32
+	s := r.data[:min(n, len(r.data))]
+	r.data = r.data[len(s):]
+	// what the sanitiser changes is tested elsewhere
+	return strings.Repeat(strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == ';' {
+			return '.'
+		}
+		return r
+	}, string(s)), times)
+}
+
+// headerPair is a header and the list that it must be equal to.
+type headerPair struct {
+	h    anyHeader
+	m    *headerModel
+	kept []kept
+}
+
+// forget drops what was kept of a field that changes, or with an empty name of all.
+func (p *headerPair) forget(name string) {
+	p.kept = slices.DeleteFunc(p.kept, func(k kept) bool { return name == "" || k.name == name })
+}
+
+func normalName(raw string) string { return string(AppendNormalizedHeaderKey(nil, raw)) }
+
+// do does one operation to both.
+func (p *headerPair) do(op int, raw string, in *opReader) {
+	name := normalName(raw)
+	switch op {
+	case 0:
+		value := in.text()
+		p.forget(name)
+		p.h.Set(raw, value)
+		p.m.set(name, value)
+	case 1:
+		value := in.text()
+		p.forget(name)
+		p.h.Add(raw, value)
+		p.m.add(name, value)
+	case 2:
+		p.forget(name)
+		p.h.Del(raw)
+		p.m.del(name)
+	case 3:
+		if v := p.h.Peek(raw); len(v) > 0 {
+			p.kept = append(p.kept, kept{name, v, string(v)})
+		}
+	case 4:
+		cookie, value := opsCookies[in.next()%len(opsCookies)], in.text()
+		if h, ok := p.h.(*RequestHeader); ok {
+			h.SetCookie(cookie, value)
+			p.m.setCookie(cookie, value)
+		}
+	case 5:
+		cookie := opsCookies[in.next()%len(opsCookies)]
+		if h, ok := p.h.(*RequestHeader); ok {
+			h.DelCookie(cookie)
+			p.m.cookies = slices.DeleteFunc(p.m.cookies, func(c pair) bool { return c.name == cookie })
+		}
+	case 6:
+		p.h.SetConnectionClose()
+		p.m.closing = true
+	case 7:
+		p.h.ResetConnectionClose()
+		p.m.closing = false
+	case 8:
+		p.forget("")
+		p.h = copyHeader(p.h)
+	case 9:
+		// a field gets the text of another one, which lies in the same block
+		value := p.h.Peek(raw)
+		p.forget("From-Another")
+		p.h.SetBytesV("From-Another", value)
+		p.m.set("From-Another", string(value))
+	}
+}
+
 func runHeaderOps(t *testing.T, h anyHeader, m *headerModel, data []byte) {
-	next := func() int {
-		if len(data) == 0 {
-			return 0
-		}
-		b := data[0]
-		data = data[1:]
-		return int(b)
-	}
-	text := func() string {
-		times, n := next()%64, next()%32
-		s := data[:min(n, len(data))]
-		data = data[len(s):]
-		// what the sanitiser changes is tested elsewhere
-		return strings.Repeat(strings.Map(func(r rune) rune {
-			if r < ' ' || r > '~' || r == ';' {
-				return '.'
-			}
-			return r
-		}, string(s)), times)
-	}
-	var slicesKept []kept
-	forget := func(name string) {
-		slicesKept = slices.DeleteFunc(slicesKept, func(k kept) bool { return name == "" || k.name == name })
-	}
-	for len(data) > 0 {
-		op, raw := next()%10, opsNames[next()%len(opsNames)]
-		normal := []byte(raw)
-		field.Normalize(normal)
-		name := string(normal)
-		switch op {
-		case 0:
-			value := text()
-			forget(name)
-			h.Set(raw, value)
-			m.set(name, value)
-		case 1:
-			value := text()
-			forget(name)
-			h.Add(raw, value)
-			m.add(name, value)
-		case 2:
-			forget(name)
-			h.Del(raw)
-			m.del(name)
-		case 3:
-			if v := h.Peek(raw); len(v) > 0 {
-				slicesKept = append(slicesKept, kept{name, v, string(v)})
-			}
-		case 4:
-			cookie, value := opsCookies[next()%len(opsCookies)], text()
-			if h, ok := h.(*RequestHeader); ok {
-				h.SetCookie(cookie, value)
-				m.setCookie(cookie, value)
-			}
-		case 5:
-			cookie := opsCookies[next()%len(opsCookies)]
-			if h, ok := h.(*RequestHeader); ok {
-				h.DelCookie(cookie)
-				m.cookies = slices.DeleteFunc(m.cookies, func(p pair) bool { return p.name == cookie })
-			}
-		case 6:
-			h.SetConnectionClose()
-			m.closing = true
-		case 7:
-			h.ResetConnectionClose()
-			m.closing = false
-		case 8:
-			forget("")
-			h = copyHeader(h)
-		case 9:
-			// a field gets the text of another one, which lies in the same block
-			value := h.Peek(raw)
-			forget("From-Another")
-			h.SetBytesV("From-Another", value)
-			m.set("From-Another", string(value))
-		}
-		if got, want := listed(h.All()), m.listed(); got != want {
-			t.Fatalf("operation %d on %s: %q, want %q", op, name, got, want)
+	p := &headerPair{h: h, m: m}
+	for in := (&opReader{data}); len(in.data) > 0; {
+		op, raw := in.next()%10, opsNames[in.next()%len(opsNames)]
+		p.do(op, raw, in)
+		if got, want := listed(p.h.All()), m.listed(); got != want {
+			t.Fatalf("operation %d on %s: %q, want %q", op, raw, got, want)
 		}
 	}
-	for _, k := range slicesKept {
+	for _, k := range p.kept {
 		if string(k.slice) != k.text {
 			t.Fatalf("a slice of %s was %q and is %q", k.name, k.text, k.slice)
 		}
 	}
 	for _, raw := range append(opsNames, "From-Another") {
-		normal := []byte(raw)
-		field.Normalize(normal)
 		var want []string
-		if s := m.slot(string(normal)); s != nil && s.value != "" {
+		if s := m.slot(normalName(raw)); s != nil && s.value != "" {
 			want = append(want, s.value)
 		}
-		for _, p := range m.fields {
-			if p.name == string(normal) {
-				want = append(want, p.value)
+		for _, f := range m.fields {
+			if f.name == normalName(raw) {
+				want = append(want, f.value)
 			}
 		}
-		if got := texts(h.PeekAll(raw)); got != strings.Join(want, "|") {
+		if got := texts(p.h.PeekAll(raw)); got != strings.Join(want, "|") {
 			t.Fatalf("all of %s: %q, want %q", raw, got, want)
 		}
-	}
-	if h.Len() > 0 && listed(h.All()) == "" {
-		t.Fatal("nothing is listed")
 	}
 }

@@ -11,12 +11,26 @@ import (
 	"time"
 )
 
-func TestRequestIsWritten(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		fill func(req *Request)
-		want string
-	}{
+// writtenRequest is a request and what it is on the wire.
+type writtenRequest struct {
+	name string
+	fill func(req *Request)
+	want string
+}
+
+func checkWritten(t *testing.T, cases []writtenRequest) {
+	t.Helper()
+	for _, tc := range cases {
+		var req Request
+		tc.fill(&req)
+		if got := req.String(); got != tc.want {
+			t.Errorf("%s:\n%q, want\n%q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestRequestIsWrittenToItsTargetAndHost(t *testing.T) {
+	checkWritten(t, []writtenRequest{
 		{"get", func(req *Request) { req.SetRequestURI("http://host/p?q=1#f") }, "GET /p?q=1 HTTP/1.1\r\nHost: host\r\n\r\n"},
 		{"without a path", func(req *Request) { req.SetRequestURI("http://host") }, "GET / HTTP/1.1\r\nHost: host\r\n\r\n"},
 		{"path and Host field", func(req *Request) { req.SetRequestURI("/p"); req.Header.SetHost("host") }, "GET /p HTTP/1.1\r\nHost: host\r\n\r\n"},
@@ -38,6 +52,45 @@ func TestRequestIsWritten(t *testing.T) {
 		{"changed query", func(req *Request) { req.SetRequestURI("http://h/p?a=1"); req.URI().QueryArgs().Add("b", "2 3") }, "GET /p?a=1&b=2+3 HTTP/1.1\r\nHost: h\r\n\r\n"},
 		{"user and password", func(req *Request) { req.SetRequestURI("http://user:pass@h/") }, "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dXNlcjpwYXNz\r\n\r\n"},
 		{"user and Authorization", func(req *Request) { req.SetRequestURI("http://user:pass@h/"); req.Header.Set("Authorization", "mine") }, "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dXNlcjpwYXNz\r\n\r\n"},
+		{"connect", func(req *Request) {
+			req.SetRequestURI("h:443")
+			req.Header.SetHost("h:443")
+			req.Header.SetMethod("CONNECT")
+			_ = req.URI()
+		}, "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nContent-Length: 0\r\n\r\n"},
+		{"connect by URI", func(req *Request) { req.SetRequestURI("http://h:443"); req.Header.SetMethod("CONNECT") }, "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nContent-Length: 0\r\n\r\n"},
+		{"options of the server", func(req *Request) { req.SetRequestURI("*"); req.Header.SetHost("h"); req.Header.SetMethod("OPTIONS") }, "OPTIONS * HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
+		{"options of the server after a look at its URI", func(req *Request) {
+			req.SetRequestURI("*")
+			req.Header.SetHost("h")
+			req.Header.SetMethod("OPTIONS")
+			_ = req.URI()
+		}, "OPTIONS * HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
+		{"options of a path", func(req *Request) {
+			req.SetRequestURI("*")
+			req.Header.SetMethod("OPTIONS")
+			req.SetURI(mustURI("http://h/x"))
+		}, "OPTIONS /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
+		{"options of a path itself", func(req *Request) {
+			req.SetRequestURI("http://h/x%20y")
+			req.Header.SetMethod("OPTIONS")
+			_ = req.URI()
+		}, "OPTIONS /x%20y HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
+		{"options with a changed query", func(req *Request) {
+			req.SetRequestURI("http://h/x")
+			req.Header.SetMethod("OPTIONS")
+			req.URI().QueryArgs().Set("a", "b")
+		}, "OPTIONS /x?a=b HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
+		{"connect to elsewhere", func(req *Request) {
+			req.SetRequestURI("a:1")
+			req.Header.SetMethod("CONNECT")
+			req.SetURI(mustURI("http://h:2"))
+		}, "CONNECT h:2 HTTP/1.1\r\nHost: h:2\r\nContent-Length: 0\r\n\r\n"},
+	})
+}
+
+func TestRequestIsWrittenWithItsBody(t *testing.T) {
+	checkWritten(t, []writtenRequest{
 		{"post", func(req *Request) {
 			req.SetRequestURI("http://h/")
 			req.Header.SetMethod("POST")
@@ -78,40 +131,6 @@ func TestRequestIsWritten(t *testing.T) {
 			req.SetBodyString("x")
 		},
 			"POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/octet-stream\r\nContent-Length: 1\r\n\r\nx"},
-		{"connect", func(req *Request) {
-			req.SetRequestURI("h:443")
-			req.Header.SetHost("h:443")
-			req.Header.SetMethod("CONNECT")
-			_ = req.URI()
-		}, "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nContent-Length: 0\r\n\r\n"},
-		{"connect by URI", func(req *Request) { req.SetRequestURI("http://h:443"); req.Header.SetMethod("CONNECT") }, "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nContent-Length: 0\r\n\r\n"},
-		{"options of the server", func(req *Request) { req.SetRequestURI("*"); req.Header.SetHost("h"); req.Header.SetMethod("OPTIONS") }, "OPTIONS * HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
-		{"options of the server after a look at its URI", func(req *Request) {
-			req.SetRequestURI("*")
-			req.Header.SetHost("h")
-			req.Header.SetMethod("OPTIONS")
-			_ = req.URI()
-		}, "OPTIONS * HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
-		{"options of a path", func(req *Request) {
-			req.SetRequestURI("*")
-			req.Header.SetMethod("OPTIONS")
-			req.SetURI(mustURI("http://h/x"))
-		}, "OPTIONS /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
-		{"options of a path itself", func(req *Request) {
-			req.SetRequestURI("http://h/x%20y")
-			req.Header.SetMethod("OPTIONS")
-			_ = req.URI()
-		}, "OPTIONS /x%20y HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
-		{"options with a changed query", func(req *Request) {
-			req.SetRequestURI("http://h/x")
-			req.Header.SetMethod("OPTIONS")
-			req.URI().QueryArgs().Set("a", "b")
-		}, "OPTIONS /x?a=b HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
-		{"connect to elsewhere", func(req *Request) {
-			req.SetRequestURI("a:1")
-			req.Header.SetMethod("CONNECT")
-			req.SetURI(mustURI("http://h:2"))
-		}, "CONNECT h:2 HTTP/1.1\r\nHost: h:2\r\nContent-Length: 0\r\n\r\n"},
 		{"close", func(req *Request) { req.SetRequestURI("http://h/"); req.SetConnectionClose() }, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"},
 		{"trailers of a buffered body", func(req *Request) {
 			req.SetRequestURI("http://h/")
@@ -140,13 +159,7 @@ func TestRequestIsWritten(t *testing.T) {
 			req.Header.SetMethod("PUT")
 			req.SetBodyStreamWriter(func(w *bufio.Writer) { _, _ = w.WriteString("hello") })
 		}, "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"},
-	} {
-		var req Request
-		tc.fill(&req)
-		if got := req.String(); got != tc.want {
-			t.Errorf("%s:\n%q, want\n%q", tc.name, got, tc.want)
-		}
-	}
+	})
 }
 
 func mustURI(text string) *URI {
