@@ -1,0 +1,458 @@
+package fasthttp
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serveOne serves a request with h and returns what was written.
+func serveOne(t testing.TB, request string, h RequestHandler) string {
+	t.Helper()
+	c := &fakeConn{pieces: [][]byte{[]byte(request)}}
+	s := &Server{Handler: h, NoDefaultDate: true, Logger: &testLog{}}
+	if err := s.ServeConn(c); err != nil {
+		t.Errorf("ServeConn: %v", err)
+	}
+	return c.out.String()
+}
+
+func TestCtxTellsOfTheRequest(t *testing.T) {
+	request := post("/a%20b/../c?x=1&y=%41", "k=v&l=", "User-Agent: ua", "Referer: http://r/", "Content-Type: application/x-www-form-urlencoded")
+	called := false
+	serveOne(t, request, func(ctx *RequestCtx) {
+		called = true
+		for name, pair := range map[string][2]string{
+			"Method":     {string(ctx.Method()), "POST"},
+			"RequestURI": {string(ctx.RequestURI()), "/a%20b/../c?x=1&y=%41"},
+			"URI":        {ctx.URI().String(), "http://a/c?x=1&y=%41"},
+			"Path":       {string(ctx.Path()), "/c"},
+			"Host":       {string(ctx.Host()), "a"},
+			"UserAgent":  {string(ctx.UserAgent()), "ua"},
+			"Referer":    {string(ctx.Referer()), "http://r/"},
+			"QueryArgs":  {string(ctx.QueryArgs().Peek("x")) + string(ctx.QueryArgs().Peek("y")), "1A"},
+			"PostArgs":   {string(ctx.PostArgs().Peek("k")), "v"},
+			"PostBody":   {string(ctx.PostBody()), "k=v&l="},
+		} {
+			if pair[0] != pair[1] {
+				t.Errorf("%s is %q, want %q", name, pair[0], pair[1])
+			}
+		}
+		if n := ctx.ConnRequestNum(); n != 1 {
+			t.Errorf("ConnRequestNum is %d", n)
+		}
+		if id := ctx.ConnID()<<32 | 1; ctx.ID() != id || ctx.ConnID() == 0 {
+			t.Errorf("ID is %x, ConnID %x", ctx.ID(), ctx.ConnID())
+		}
+		if ctx.IsTLS() || ctx.TLSConnectionState() != nil {
+			t.Error("a plain connection is one of TLS")
+		}
+		if ctx.ConnTime().IsZero() || ctx.Time().Before(ctx.ConnTime()) {
+			t.Errorf("the connection is of %v, the request of %v", ctx.ConnTime(), ctx.Time())
+		}
+	})
+	if !called {
+		t.Error("the handler was not called")
+	}
+}
+
+func TestCtxKnowsTheMethods(t *testing.T) {
+	is := map[string]func(*RequestCtx) bool{
+		"GET": (*RequestCtx).IsGet, "POST": (*RequestCtx).IsPost, "PUT": (*RequestCtx).IsPut, "DELETE": (*RequestCtx).IsDelete,
+		"HEAD": (*RequestCtx).IsHead, "CONNECT": (*RequestCtx).IsConnect, "OPTIONS": (*RequestCtx).IsOptions,
+		"TRACE": (*RequestCtx).IsTrace, "PATCH": (*RequestCtx).IsPatch, "QUERY": (*RequestCtx).IsQuery,
+	}
+	for method := range is {
+		target := "/"
+		if method == "CONNECT" {
+			target = "a:1"
+		}
+		serveOne(t, head(method+" "+target+" HTTP/1.1", "Host: a"), func(ctx *RequestCtx) {
+			for name, test := range is {
+				if test(ctx) != (name == method) {
+					t.Errorf("%s is %s: %v", method, name, test(ctx))
+				}
+			}
+		})
+	}
+}
+
+func TestConnIDsDiffer(t *testing.T) {
+	seen := make(map[uint64]bool)
+	for range 10 {
+		serveOne(t, get("/")+get("/"), func(ctx *RequestCtx) {
+			if seen[ctx.ID()] {
+				t.Errorf("two requests have the id %x", ctx.ID())
+			}
+			seen[ctx.ID()] = true
+		})
+	}
+	if len(seen) != 20 {
+		t.Errorf("%d ids for 20 requests", len(seen))
+	}
+}
+
+func TestCtxAddresses(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			fmt.Fprintf(ctx, "%s %s %s %s", ctx.LocalAddr(), ctx.RemoteAddr(), ctx.LocalIP(), ctx.RemoteIP())
+		}})
+		c := ts.dial()
+		c.get("/")
+		got := c.next("GET").body
+		ips := "0.0.0.0 0.0.0.0"
+		if ts.engine.sockets {
+			ips = "127.0.0.1 127.0.0.1"
+		}
+		if want := fmt.Sprintf("%s %s %s", c.RemoteAddr(), c.LocalAddr(), ips); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestSetRemoteAddrIsForOneRequest(t *testing.T) {
+	own := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 9}
+	n := 0
+	serveOne(t, get("/")+get("/"), func(ctx *RequestCtx) {
+		if n++; n == 2 {
+			if got := ctx.RemoteAddr(); got != zeroTCPAddr {
+				t.Errorf("the next request has the address %v", got)
+			}
+			return
+		}
+		ctx.SetRemoteAddr(own)
+		if ctx.RemoteAddr() != own || !ctx.RemoteIP().Equal(own.IP) {
+			t.Errorf("the address is %v", ctx.RemoteAddr())
+		}
+		ctx.SetRemoteAddr(nil)
+		if ctx.RemoteAddr() != zeroTCPAddr {
+			t.Errorf("the address is %v, want that of the connection", ctx.RemoteAddr())
+		}
+		ctx.SetRemoteAddr(own)
+	})
+}
+
+// tlsConn is a connection that says it is one of TLS.
+type tlsConn struct{ *fakeConn }
+
+func (tlsConn) Handshake() error { return nil }
+
+func (tlsConn) ConnectionState() tls.ConnectionState { return tls.ConnectionState{ServerName: "sn"} }
+
+func TestCtxOfATLSConnection(t *testing.T) {
+	c := tlsConn{&fakeConn{pieces: [][]byte{[]byte(get("/"))}}}
+	s := &Server{Handler: func(ctx *RequestCtx) {
+		if state := ctx.TLSConnectionState(); !ctx.IsTLS() || state == nil || state.ServerName != "sn" {
+			t.Errorf("TLS %v, state %+v", ctx.IsTLS(), state)
+		}
+		if scheme := ctx.URI().Scheme(); string(scheme) != "https" {
+			t.Errorf("the scheme is %q", scheme)
+		}
+		ctx.SetBodyString("seen")
+	}}
+	if err := s.ServeConn(c); err != nil || !strings.HasSuffix(c.out.String(), "seen") {
+		t.Errorf("ServeConn: %v, %q", err, c.out.String())
+	}
+}
+
+func TestCtxMakesResponses(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		h    RequestHandler
+		want string
+	}{
+		{"Error", func(ctx *RequestCtx) { ctx.Error("msg", 404) },
+			"HTTP/1.1 404 Not Found\r\nServer: fasthttp\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n\r\nmsg"},
+		{"NotFound", func(ctx *RequestCtx) { ctx.NotFound() },
+			"HTTP/1.1 404 Not Found\r\nServer: fasthttp\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 18\r\n\r\n404 Page not found"},
+		{"NotModified", func(ctx *RequestCtx) { ctx.NotModified() },
+			"HTTP/1.1 304 Not Modified\r\nServer: fasthttp\r\n\r\n"},
+		{"Success", func(ctx *RequestCtx) { ctx.Success("text/x", []byte("b")) },
+			"HTTP/1.1 200 OK\r\nServer: fasthttp\r\nX: y\r\nContent-Type: text/x\r\nContent-Length: 1\r\n\r\nb"},
+		{"SuccessString", func(ctx *RequestCtx) { ctx.SuccessString("text/x", "b") },
+			"HTTP/1.1 200 OK\r\nServer: fasthttp\r\nX: y\r\nContent-Type: text/x\r\nContent-Length: 1\r\n\r\nb"},
+		{"Write", func(ctx *RequestCtx) {
+			ctx.ResetBody()
+			_, _ = ctx.Write([]byte("a"))
+			_, _ = ctx.WriteString("b")
+			_, _ = io.WriteString(ctx.Response.BodyWriter(), "c")
+		}, "HTTP/1.1 200 OK\r\nServer: fasthttp\r\nX: y\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n\r\nabc"},
+		{"status and type", func(ctx *RequestCtx) {
+			ctx.SetStatusCode(201)
+			ctx.SetContentType("text/y")
+			ctx.SetContentTypeBytes([]byte("text/z"))
+			ctx.SetBody([]byte("z"))
+			ctx.SetConnectionClose()
+		}, "HTTP/1.1 201 Created\r\nServer: fasthttp\r\nX: y\r\nContent-Type: text/z\r\nContent-Length: 1\r\nConnection: close\r\n\r\nz"},
+	} {
+		got := serveOne(t, get("/"), func(ctx *RequestCtx) {
+			ctx.Response.Header.Set("X", "y")
+			ctx.SetBodyString("before")
+			tc.h(ctx)
+		})
+		// the order of fields is of no importance
+		if sorted(got) != sorted(tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// sorted returns a message with the lines of its head in order.
+func sorted(message string) string {
+	head, body, _ := strings.Cut(message, "\r\n\r\n")
+	lines := strings.Split(head, "\r\n")
+	slices.Sort(lines[1:])
+	return strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+}
+
+func TestCtxRedirects(t *testing.T) {
+	for _, tc := range []struct {
+		target, uri string
+		status      int
+		location    string
+		want        int
+	}{
+		{"/x/y?z", "/a", 301, "http://a/a", 301},
+		{"/x/y?z", "b", 302, "http://a/x/b", 302},
+		{"/x/y?z", "../b?c#d", 303, "http://a/b?c#d", 303},
+		{"/x/y?z", "?q", 307, "http://a/x/y?q", 307},
+		{"/x/y?z", "https://b.test/c", 308, "https://b.test/c", 308},
+		{"/x/y?z", "//b.test/c", 308, "http://b.test/c", 308},
+		{"/x/y?z", "/a", 200, "http://a/a", 302},
+		{"/x/y?z", "/a", 404, "http://a/a", 302},
+		{"/x/y?z", "/a\r\nX: y", 302, "", 302},
+		{"http://c.test/d", "/e", 302, "http://c.test/e", 302},
+	} {
+		for _, bytes := range []bool{false, true} {
+			out := serveOne(t, get(tc.target), func(ctx *RequestCtx) {
+				ctx.Response.Header.Set("X-Kept", "yes")
+				if bytes {
+					ctx.RedirectBytes([]byte(tc.uri), tc.status)
+				} else {
+					ctx.Redirect(tc.uri, tc.status)
+				}
+			})
+			var resp Response
+			if err := resp.Read(bufio.NewReader(strings.NewReader(out))); err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode() != tc.want || resp.Header.Peek("X") != nil || string(resp.Header.Peek("X-Kept")) != "yes" {
+				t.Errorf("%s to %q: %q", tc.target, tc.uri, out)
+			}
+			if got := string(resp.Header.Peek("Location")); tc.location != "" && got != tc.location {
+				t.Errorf("%s to %q: Location is %q, want %q", tc.target, tc.uri, got, tc.location)
+			}
+		}
+	}
+}
+
+func TestIfModifiedSince(t *testing.T) {
+	at := time.Date(2020, 2, 3, 4, 5, 6, 789, time.UTC)
+	for value, want := range map[string]bool{
+		"":                               true,
+		"Mon, 03 Feb 2020 04:05:06 GMT":  false,
+		"Mon, 03 Feb 2020 04:05:07 GMT":  false,
+		"Mon, 03 Feb 2020 04:05:05 GMT":  true,
+		"Monday, 03-Feb-20 04:05:06 GMT": false,
+		"Mon Feb  3 04:05:06 2020":       false,
+		"no date":                        true,
+		"1580702706":                     true,
+	} {
+		request := get("/")
+		if value != "" {
+			request = get("/", "If-Modified-Since: "+value)
+		}
+		serveOne(t, request, func(ctx *RequestCtx) {
+			if got := ctx.IfModifiedSince(at); got != want {
+				t.Errorf("%q: %v, want %v", value, got, want)
+			}
+		})
+	}
+}
+
+func TestCtxLogger(t *testing.T) {
+	log := &testLog{}
+	var text string
+	s := &Server{Logger: log, Handler: func(ctx *RequestCtx) {
+		text = ctx.String()
+		ctx.Logger().Printf("first %d", 1)
+		ctx.Logger().Printf("second %s", "%d")
+	}}
+	if err := s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(get("/x?y"))}}); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^#[0-9A-F]{16} - 0\.0\.0\.0:0<->0\.0\.0\.0:0 - GET http://a/x\?y$`).MatchString(text) {
+		t.Errorf("String is %q", text)
+	}
+	lines := log.all()
+	if len(lines) != 2 {
+		t.Fatalf("logged %q", lines)
+	}
+	for i, said := range []string{"first 1", "second %d"} {
+		if !regexp.MustCompile(`^0\.[0-9]{3} ` + regexp.QuoteMeta(text) + ` - ` + regexp.QuoteMeta(said) + `$`).MatchString(lines[i]) {
+			t.Errorf("logged %q", lines[i])
+		}
+	}
+}
+
+func TestCtxUserValues(t *testing.T) {
+	type key struct{ n int }
+	var closed []string
+	closer := func(name string) io.Closer { return closerFunc(func() { closed = append(closed, name) }) }
+	n := 0
+	serveOne(t, get("/")+get("/"), func(ctx *RequestCtx) {
+		if n++; n == 2 {
+			if ctx.UserValue("a") != nil || ctx.Value(key{1}) != nil {
+				t.Error("values of one request are there for the next one")
+			}
+			if got := strings.Join(closed, " "); got != "dropped one two" {
+				t.Errorf("closed %q by now", got)
+			}
+			return
+		}
+		ctx.SetUserValue("a", 1)
+		ctx.SetUserValueBytes([]byte("b"), 2)
+		ctx.SetUserValue(key{1}, 3)
+		ctx.SetUserValue("gone", 4)
+		ctx.RemoveUserValue("gone")
+		ctx.SetUserValue("gone too", 5)
+		ctx.RemoveUserValueBytes([]byte("gone too"))
+		if ctx.UserValue("a") != 1 || ctx.UserValueBytes([]byte("b")) != 2 || ctx.Value(key{1}) != 3 || ctx.UserValue(key{2}) != nil ||
+			ctx.UserValue("gone") != nil || ctx.UserValue("gone too") != nil || ctx.Value("b") != 2 {
+			t.Error("values are not what was set")
+		}
+		var strs, all []string
+		ctx.VisitUserValues(func(k []byte, v any) { strs = append(strs, fmt.Sprintf("%s=%v", k, v)) })
+		ctx.VisitUserValuesAll(func(k, v any) { all = append(all, fmt.Sprintf("%v=%v", k, v)) })
+		slices.Sort(strs)
+		if fmt.Sprint(strs) != "[a=1 b=2]" || len(all) != 3 {
+			t.Errorf("visited %v and %v", strs, all)
+		}
+		ctx.SetUserValue("c", closer("dropped"))
+		ctx.ResetUserValues()
+		if ctx.UserValue("a") != nil {
+			t.Error("a value is there after ResetUserValues")
+		}
+		ctx.SetUserValue("one", closer("one"))
+		ctx.SetUserValue("two", closer("two"))
+		ctx.SetUserValue("none", 5)
+	})
+	if n != 2 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestCtxIsAContext(t *testing.T) {
+	type key struct{}
+	serveOne(t, get("/"), func(ctx *RequestCtx) {
+		ctx.SetUserValue(key{}, "value")
+		if deadline, ok := ctx.Deadline(); ok || !deadline.IsZero() {
+			t.Errorf("the deadline is %v", deadline)
+		}
+		if ctx.Err() != nil || ctx.Done() == nil || isClosed(ctx.Done()) {
+			t.Error("the context has ended")
+		}
+		child, cancel := context.WithCancel(context.WithValue(ctx, "x", "y"))
+		defer cancel()
+		if child.Value(key{}) != "value" || child.Err() != nil {
+			t.Errorf("the child has %v, %v", child.Value(key{}), child.Err())
+		}
+	})
+}
+
+func TestCtxWithoutAServer(t *testing.T) {
+	// what methods do on a context that nobody has prepared
+	var zero RequestCtx
+	if zero.Done() != nil || zero.Err() != nil || zero.Conn() != nil || zero.ConnID() != 0 || !zero.ConnTime().IsZero() || !zero.Time().IsZero() {
+		t.Error("the zero context has a connection or a server")
+	}
+	if zero.RemoteAddr() == nil || zero.LocalAddr() == nil || zero.RemoteIP() == nil || zero.LocalIP() == nil || zero.IsTLS() {
+		t.Error("addresses of the zero context")
+	}
+	if err := zero.SetReadDeadline(time.Now()); err != ErrNilConnection {
+		t.Errorf("SetReadDeadline: %v", err)
+	}
+	if err := zero.SetWriteDeadline(time.Now()); err != ErrNilConnection {
+		t.Errorf("SetWriteDeadline: %v", err)
+	}
+	zero.SetBodyString("x")
+	zero.Error("msg", 500)
+	zero.NotFound()
+	zero.Redirect("/x", 302)
+	_ = zero.String()
+
+	var req Request
+	req.SetRequestURI("http://a.test/b?c=d")
+	req.Header.SetMethod("POST")
+	req.SetBodyString("body")
+	from := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 4}
+	log := &testLog{}
+	var ctx RequestCtx
+	ctx.Init(&req, from, log)
+	req.SetBodyString("changed")
+	echo(&ctx)
+	if got := string(ctx.Response.Body()); got != echoed("POST", "http://a.test/b?c=d", "body") {
+		t.Errorf("the handler answered %q", got)
+	}
+	if ctx.RemoteAddr() != from || string(ctx.Host()) != "a.test" || string(ctx.QueryArgs().Peek("c")) != "d" || ctx.ConnID() == 0 {
+		t.Errorf("the request is %v of %v", &ctx, ctx.RemoteAddr())
+	}
+	ctx.Logger().Printf("said")
+	if line := log.waitFor(t, "said"); !strings.Contains(line, "10.1.2.3:4") {
+		t.Errorf("logged %q", line)
+	}
+	if ctx.Err() != nil || ctx.Time().IsZero() || ctx.ConnTime().IsZero() {
+		t.Error("the context has ended, or has no time")
+	}
+
+	// again for another request
+	ctx.Init(&Request{}, nil, nil)
+	if string(ctx.Method()) != "GET" || len(ctx.PostBody()) > 0 || len(ctx.Response.Body()) > 0 || ctx.RemoteAddr() != zeroTCPAddr {
+		t.Errorf("something of the first request is left: %v %q", &ctx, ctx.Response.Body())
+	}
+	ctx.Init(nil, nil, nil)
+
+	var ctx2 RequestCtx
+	c := ipConn{&fakeConn{}, from}
+	ctx2.Init2(c, nil, true)
+	if ctx2.RemoteAddr() != from || ctx2.LocalAddr() != zeroTCPAddr || ctx2.Conn() != c {
+		t.Errorf("the connection is %v", ctx2.Conn())
+	}
+	ctx2.SetUserValue("x", "y")
+	ctx2.Init2(c, nil, false)
+	if ctx2.UserValue("x") != nil {
+		t.Error("a value is left")
+	}
+}
+
+func TestPackageLevelServeAnswers(t *testing.T) {
+	ln, dial := listenMemory(t)
+	served := make(chan error, 1)
+	go func() { served <- Serve(ln, echo) }()
+	nc, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+	c.get("/")
+	c.expect(200, echoed("GET", "/", ""))
+	_ = nc.Close()
+	_ = ln.Close()
+	if err := receive(t, "return of Serve", served); err == nil {
+		t.Error("Serve returned nil though the listener failed")
+	}
+	if err := ListenAndServe("no address", echo); err == nil {
+		t.Error("no error for what is no address")
+	}
+	if err := ListenAndServeUNIX(t.TempDir()+"/missing/socket", 0o600, echo); err == nil {
+		t.Error("no error for a socket that cannot be made")
+	}
+}
