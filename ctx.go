@@ -111,6 +111,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	ctx.s.prepare()
 	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, done: ctx.s.done, requests: 1}
 	ctx.reset()
+	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1
 	ctx.time = now
 }

@@ -299,6 +299,7 @@ func (x *exchange) begin() {
 		x.ctx = x.s.acquireCtx(x.c)
 	}
 	x.ctx.used = true
+	x.ctx.Request.isTLS = x.c.isTLS
 	h := &x.ctx.Request.Header
 	h.begin()
 	h.head.Limits = x.s.headLimits()

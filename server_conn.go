@@ -62,6 +62,8 @@ type serverConn struct {
 	requests uint64
 	empty    uint8 // bytes of empty lines since the last request
 
+	isTLS bool
+
 	// waiting tells whether the connection waits for a request, so that a
 	// shutdown may close it: see claim
 	waiting atomic.Int32
@@ -91,6 +93,7 @@ func (s *Server) openConn(nc net.Conn, ip netip.Addr) *serverConn {
 // register enters a connection into the books.
 func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
+	_, c.isTLS = nc.(connTLSer)
 	c.id = connIDs.Add(1)
 	c.opened = time.Now()
 	c.requests, c.empty, c.aborted = 0, 0, false
