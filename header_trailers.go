@@ -106,6 +106,15 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	return i >= 0 && h.trailers.Entries[i].Flags&field.Hint == 0
 }
 
+// sendsTrailers tells whether a trailer section can follow. HTTP/1.0 has none:
+// the fields go into the header section there.
+func (h *header) sendsTrailers() bool {
+	if h.is(oldProtocol) {
+		h.trailers.Reset()
+	}
+	return h.trailers.Len() > 0
+}
+
 // trailerNames returns the value of the Trailer field, or nil.
 func (h *header) trailerNames() []byte {
 	if h.trailers.Len() == 0 {

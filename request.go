@@ -372,7 +372,7 @@ func (req *Request) settle() error {
 		h.contentLength = 0
 		h.state &^= hasLength
 		h.setCoding(false)
-	case h.trailers.Len() > 0:
+	case h.sendsTrailers():
 		h.SetContentLength(-1)
 		if size > 0 && h.ContentType() == nil && !h.is(noDefaultType) {
 			h.SetContentTypeBytes(strOctetStream)

@@ -147,6 +147,14 @@ func TestRequestIsWrittenWithItsBody(t *testing.T) {
 			req.Header.Set("Sum", "1")
 			req.SetBodyStream(strings.NewReader("hello"), -1)
 		}, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n5\r\nhello\r\n0\r\nSum: 1\r\n\r\n"},
+		{"trailers in HTTP/1.0", func(req *Request) {
+			req.SetRequestURI("http://h/")
+			req.Header.SetMethod("POST")
+			req.Header.SetProtocol("HTTP/1.0")
+			_ = req.Header.SetTrailer("Sum")
+			req.Header.Set("Sum", "1")
+			req.SetBodyString("x")
+		}, "POST / HTTP/1.0\r\nHost: h\r\nContent-Type: application/octet-stream\r\nContent-Length: 1\r\nSum: 1\r\n\r\nx"},
 		{"trailers without a body", func(req *Request) { req.SetRequestURI("http://h/"); _ = req.Header.SetTrailer("Sum") }, "GET / HTTP/1.1\r\nHost: h\r\nTrailer: Sum\r\n\r\n"},
 		{"stream of a known size", func(req *Request) {
 			req.SetRequestURI("http://h/")

@@ -190,7 +190,7 @@ func (resp *Response) settle() (hasBody bool) {
 		h.setCoding(false)
 	case resp.body.stream != nil:
 		h.SetContentLength(max(resp.body.size, -1))
-	case h.trailers.Len() > 0 && !skip:
+	case !skip && h.sendsTrailers():
 		h.SetContentLength(-1)
 	default:
 		if size := len(resp.body.bytes()); size > 0 || !resp.SkipBody {

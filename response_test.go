@@ -49,6 +49,12 @@ func TestResponseIsWritten(t *testing.T) {
 			resp.Header.Set("Sum", "1")
 			resp.SetBodyString("hello")
 		}, "HTTP/1.1 200 OK\r\n" + plain + "Transfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n5\r\nhello\r\n0\r\nSum: 1\r\n\r\n"},
+		{"trailers in HTTP/1.0", func(resp *Response) {
+			resp.Header.SetProtocol([]byte("HTTP/1.0"))
+			_ = resp.Header.SetTrailer("Sum")
+			resp.Header.Set("Sum", "1")
+			resp.SetBodyString("x")
+		}, "HTTP/1.0 200 OK\r\n" + plain + "Content-Length: 1\r\nSum: 1\r\n\r\nx"},
 		{"trailers of an empty body", func(resp *Response) { _ = resp.Header.SetTrailer("Sum"); resp.Header.Set("Sum", "1") },
 			"HTTP/1.1 200 OK\r\n" + plain + "Transfer-Encoding: chunked\r\nTrailer: Sum\r\n\r\n0\r\nSum: 1\r\n\r\n"},
 		{"trailers of a stream", func(resp *Response) {
