@@ -25,6 +25,7 @@ type portable struct {
 	limited uint64
 	awake   bool // something has come since the connection was last idle
 	buffers [2][]byte
+	both    net.Buffers // buffers, as they are being written
 }
 
 var portables = sync.Pool{New: func() any { return new(portable) }}
@@ -209,8 +210,8 @@ func (p *portable) flush() error {
 		_, err = p.nc.Write(p.out.B)
 	} else {
 		p.buffers = [2][]byte{p.out.B, p.tail}
-		both := net.Buffers(p.buffers[:])
-		_, err = both.WriteTo(p.nc)
+		p.both = p.buffers[:]
+		_, err = p.both.WriteTo(p.nc)
 		p.buffers = [2][]byte{}
 	}
 	if err != nil {

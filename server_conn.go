@@ -61,8 +61,7 @@ type serverConn struct {
 	done     <-chan struct{} // closed when the server shuts down
 	requests uint64
 	empty    uint8 // bytes of empty lines since the last request
-
-	isTLS bool
+	isTLS    bool
 
 	// waiting tells whether the connection waits for a request, so that a
 	// shutdown may close it: see claim

@@ -1,0 +1,121 @@
+package fasthttp
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// loopConn is a connection whose peer sends the same request again and again, and
+// reads all answers. It costs nothing itself.
+type loopConn struct {
+	request []byte
+	rest    []byte // of the request that is being read
+	left    int    // requests to come
+	wrote   int
+}
+
+func (c *loopConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		if c.left == 0 {
+			return 0, net.ErrClosed
+		}
+		c.left--
+		c.rest = c.request
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func (c *loopConn) Write(p []byte) (int, error) {
+	c.wrote += len(p)
+	return len(p), nil
+}
+
+func (c *loopConn) Close() error                     { return nil }
+func (c *loopConn) LocalAddr() net.Addr              { return zeroTCPAddr }
+func (c *loopConn) RemoteAddr() net.Addr             { return zeroTCPAddr }
+func (c *loopConn) SetDeadline(time.Time) error      { return nil }
+func (c *loopConn) SetReadDeadline(time.Time) error  { return nil }
+func (c *loopConn) SetWriteDeadline(time.Time) error { return nil }
+
+func TestServerAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the pools forget things under the race detector")
+	}
+	body := []byte("the body of the response")
+	large := make([]byte, 100_000)
+	plain := func(ctx *RequestCtx) {
+		ctx.SetContentType("text/plain")
+		ctx.SetBody(body)
+	}
+	settings := map[string]func() *Server{
+		"plain": func() *Server { return &Server{} },
+		"timeouts": func() *Server {
+			return &Server{ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute}
+		},
+		"limits": func() *Server { return &Server{MaxConnsPerIP: 10, Concurrency: 10, MaxRequestBodySize: 1 << 20} },
+	}
+	for name, request := range map[string]struct {
+		text string
+		h    RequestHandler
+	}{
+		"GET":      {get("/path?a=b&c=d", "User-Agent: a test", "Accept: */*", "Cookie: a=b; c=d", "X-Other: yes"), plain},
+		"POST":     {post("/", "a=b&c=d&and=so on", "Content-Type: application/x-www-form-urlencoded"), plain},
+		"chunked":  {chunked("/", "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"), plain},
+		"HEAD":     {head("HEAD / HTTP/1.1", "Host: a"), plain},
+		"pipeline": {get("/1") + get("/2") + get("/3"), plain},
+		"arguments": {post("/x?a=b", "c=d", "Content-Type: application/x-www-form-urlencoded", "Cookie: e=f"), func(ctx *RequestCtx) {
+			ctx.SetBody(ctx.Path())
+			_, _ = ctx.Write(ctx.QueryArgs().Peek("a"))
+			_, _ = ctx.Write(ctx.PostArgs().Peek("c"))
+			_, _ = ctx.Write(ctx.Request.Header.Cookie("e"))
+			_, _ = ctx.Write(ctx.Host())
+		}},
+		"large response": {get("/"), func(ctx *RequestCtx) { ctx.Response.SetBodyRaw(large) }},
+		"large request":  {post("/", string(large)), func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()[:10]) }},
+		"fields": {get("/"), func(ctx *RequestCtx) {
+			ctx.Response.Header.Set("X-One", "1")
+			ctx.Response.Header.Set("Cache-Control", "no-store")
+			ctx.Response.Header.SetCanonical([]byte("X-Two"), []byte("2"))
+			ctx.SetStatusCode(201)
+		}},
+	} {
+		for setting, server := range settings {
+			t.Run(name+" "+setting, func(t *testing.T) {
+				s := server()
+				s.Handler = request.h
+				c := &loopConn{request: []byte(request.text)}
+				serve := func(n int) func() {
+					return func() {
+						c.left = n
+						_ = s.ServeConn(c)
+					}
+				}
+				serve(100)() // fills the pools
+				// a garbage collection may empty the pools in the middle of a run,
+				// so the least of a few counts
+				perConn := least(serve(1))
+				if perConn > 0 {
+					t.Errorf("%v allocations for a connection with one request", perConn)
+				}
+				if n := least(serve(100)); n > perConn {
+					t.Errorf("%v allocations for a connection with 100 requests", n)
+				}
+				if c.wrote == 0 {
+					t.Error("nothing was written")
+				}
+			})
+		}
+	}
+}
+
+// least returns the least number of allocations of several runs of f.
+func least(f func()) float64 {
+	n := testing.AllocsPerRun(10, f)
+	for range 5 {
+		n = min(n, testing.AllocsPerRun(10, f))
+	}
+	return n
+}

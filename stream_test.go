@@ -1,0 +1,214 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestStreamReaderGivesWhatIsProduced(t *testing.T) {
+	const total = 300_000
+	produce := func(w *bufio.Writer) {
+		for i := range total / 10 {
+			fmt.Fprintf(w, "%09d\n", i)
+			if i%100 == 0 {
+				_ = w.Flush()
+			}
+		}
+	}
+	var want bytes.Buffer
+	buf := bufio.NewWriter(&want)
+	produce(buf)
+	_ = buf.Flush()
+
+	for _, size := range []int{1, 7, 1000, 4096, 1 << 20} {
+		r := NewStreamReader(produce)
+		var got bytes.Buffer
+		_, err := io.CopyBuffer(struct{ io.Writer }{&got}, struct{ io.Reader }{r}, make([]byte, size))
+		if err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+			t.Errorf("reads of %d bytes: %d bytes, %v", size, got.Len(), err)
+		}
+		for range 2 {
+			if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("behind the end: %d, %v", n, err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	r := NewStreamReader(produce)
+	var got bytes.Buffer
+	if n, err := r.(io.WriterTo).WriteTo(&got); n != total || err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("WriteTo: %d, %v", n, err)
+	}
+	_ = r.Close()
+
+	r = NewStreamReader(func(w *bufio.Writer) { _, _ = w.WriteString("abcdef") })
+	if err := iotest.TestReader(r, []byte("abcdef")); err != nil {
+		t.Error(err)
+	}
+	_ = r.Close()
+}
+
+func TestStreamReaderOfNothing(t *testing.T) {
+	r := NewStreamReader(func(*bufio.Writer) {})
+	if b, err := io.ReadAll(r); len(b) > 0 || err != nil {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if n, err := r.Read(nil); n != 0 || err != nil {
+		t.Errorf("empty Read: %d, %v", n, err)
+	}
+}
+
+func TestStreamReaderSeesEachFlush(t *testing.T) {
+	goOn := make(chan struct{})
+	r := NewStreamReader(func(w *bufio.Writer) {
+		for i := range 3 {
+			fmt.Fprintf(w, "%d", i)
+			_ = w.Flush()
+			<-goOn
+		}
+	})
+	defer r.Close()
+	for i := range 3 {
+		b := make([]byte, 10)
+		n, err := r.Read(b)
+		if string(b[:n]) != fmt.Sprint(i) || err != nil {
+			t.Errorf("got %q, %v, want %d", b[:n], err, i)
+		}
+		goOn <- struct{}{}
+	}
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("got %v in the end", err)
+	}
+}
+
+func TestProducerMayBeAheadByTheWindow(t *testing.T) {
+	wrote := make(chan int)
+	r := NewStreamReader(func(w *bufio.Writer) {
+		piece := make([]byte, 1024)
+		for n := 0; ; {
+			if _, err := w.Write(piece); err != nil {
+				close(wrote)
+				return
+			}
+			if err := w.Flush(); err != nil {
+				close(wrote)
+				return
+			}
+			n += len(piece)
+			wrote <- n
+		}
+	})
+	last := 0
+	for last < streamWindow {
+		last = receive(t, "the producer to go on", wrote)
+	}
+	p := r.(*streamPipe)
+	p.mu.Lock()
+	filled := len(p.filled.B)
+	p.mu.Unlock()
+	if filled != streamWindow {
+		t.Errorf("%d bytes wait to be read, want %d", filled, streamWindow)
+	}
+	// it waits in its next write now; reading lets it go on
+	if _, err := io.ReadFull(r, make([]byte, streamWindow)); err != nil {
+		t.Fatal(err)
+	}
+	if next := receive(t, "the producer to go on", wrote); next != last+1024 {
+		t.Errorf("the producer has written %d", next)
+	}
+	_ = r.Close()
+	for range wrote {
+	}
+}
+
+func TestCloseEndsTheProducer(t *testing.T) {
+	for name, write := range map[string]func(w *bufio.Writer) error{
+		"waiting": func(w *bufio.Writer) error {
+			_, err := w.Write(make([]byte, 10*streamWindow))
+			return err
+		},
+		"flushing": func(w *bufio.Writer) error {
+			for {
+				_ = w.WriteByte('x')
+				if err := w.Flush(); err != nil {
+					return err
+				}
+			}
+		},
+	} {
+		failed := make(chan error, 1)
+		r := NewStreamReader(func(w *bufio.Writer) { failed <- write(w) })
+		if _, err := io.ReadFull(r, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := r.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		}
+		if err := receive(t, name+": end of the producer", failed); err == nil {
+			t.Errorf("%s: the producer was not told", name)
+		}
+		// what the reader has already taken may still be read, then it fails
+		if _, err := io.Copy(io.Discard, r); err == nil {
+			t.Errorf("%s: a stream that was closed ends in order", name)
+		}
+	}
+}
+
+func TestProducerThatPanics(t *testing.T) {
+	for name, value := range map[string]any{"a string": "a mistake", "an error": errors.New("a mistake"), "an abort": http.ErrAbortHandler} {
+		r := NewStreamReader(func(w *bufio.Writer) {
+			_, _ = w.WriteString("before")
+			_ = w.Flush()
+			panic(value)
+		})
+		b, err := io.ReadAll(r)
+		panicked, ok := errors.AsType[*ErrBodyStreamWritePanic](err)
+		if string(b) != "before" || !ok || !strings.Contains(panicked.Error(), fmt.Sprint(value)) {
+			t.Errorf("%s: got %q, %v", name, b, err)
+		}
+		if cause, isError := value.(error); isError && !errors.Is(err, cause) {
+			t.Errorf("%s: %v does not wrap it", name, err)
+		}
+		_ = r.Close()
+	}
+}
+
+func TestProducerThatEndsItsGoroutine(t *testing.T) {
+	r := NewStreamReader(func(w *bufio.Writer) {
+		_, _ = w.WriteString("before")
+		_ = w.Flush()
+		runtime.Goexit()
+	})
+	defer r.Close()
+	if b, err := io.ReadAll(r); string(b) != "before" || err == nil {
+		t.Errorf("got %q, %v, want an error", b, err)
+	}
+}
+
+func TestStreamReadersLeaveNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 50 {
+		r := NewStreamReader(func(w *bufio.Writer) {
+			for {
+				if _, err := w.WriteString("x"); err != nil {
+					return
+				}
+			}
+		})
+		_, _ = io.ReadFull(r, make([]byte, 100))
+		_ = r.Close()
+	}
+	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+}
