@@ -360,7 +360,7 @@ func TestCtxIsAContext(t *testing.T) {
 		if ctx.Err() != nil || ctx.Done() == nil || isClosed(ctx.Done()) {
 			t.Error("the context has ended")
 		}
-		child, cancel := context.WithCancel(context.WithValue(ctx, "x", "y"))
+		child, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		if child.Value(key{}) != "value" || child.Err() != nil {
 			t.Errorf("the child has %v, %v", child.Value(key{}), child.Err())
