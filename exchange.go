@@ -40,9 +40,10 @@ type exchange struct {
 	closes bool   // the peer wants the connection closed after the current request
 	// writing says that a body that is a stream is being written
 	writing bool
-	// continues says that the peer waits for a 100 before it sends the body
-	continues bool
-	minor     int // of the HTTP/1.x of the current request
+	// expects says that the peer sends the body only when it was told to go on,
+	// and continues that it was not yet told
+	expects, continues bool
+	minor              int // of the HTTP/1.x of the current request
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
@@ -304,7 +305,8 @@ func (x *exchange) begin() {
 	h.begin()
 	h.head.Limits = x.s.headLimits()
 	x.config = RequestConfig{}
-	x.closes, x.streaming, x.continues, x.minor = false, false, false, 1
+	x.closes, x.streaming, x.minor = false, false, 1
+	x.expects, x.continues = false, false
 }
 
 // headReceived decides how the request goes on behind its head.
@@ -383,7 +385,7 @@ func (x *exchange) expectation(framing http1.Framing) int {
 		}
 	}
 	if framing.Kind == http1.Chunks || framing.Length > 0 {
-		x.continues = true
+		x.expects, x.continues = true, true
 		if !x.streaming {
 			x.sayContinue()
 		}

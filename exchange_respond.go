@@ -228,6 +228,10 @@ func (x *exchange) respondStream() {
 	} else {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
+	// what is sent may be made of what is received, and this is the last moment
+	if !x.ctx.Request.stream.done {
+		x.sayContinue()
+	}
 	out := x.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, x.s.serverField())
@@ -304,10 +308,10 @@ func (x *exchange) writeTimeout() time.Duration {
 
 // drainBody reads away what the handler left of a body that is a stream. What
 // is too much of it ends the connection, since the next request cannot be
-// found behind it. So does a body that the peer was not told to send.
+// found behind it. So does a body that the peer may be waiting to send.
 func (x *exchange) drainBody() {
 	stream := &x.ctx.Request.stream
-	if x.continues || stream.decoder.Left() > drainLimit || !stream.drain(drainLimit) {
+	if x.expects && !stream.done || stream.decoder.Left() > drainLimit || !stream.drain(drainLimit) {
 		x.ending, x.linger = true, true
 	}
 }

@@ -240,6 +240,21 @@ func (c *testConn) expect(status int, body string) testResponse {
 	return resp
 }
 
+// expectFinal checks the body of the next response that is not informational.
+func (c *testConn) expectFinal(body string) {
+	c.t.Helper()
+	for {
+		resp := c.next("GET")
+		if resp.StatusCode/100 == 1 {
+			continue
+		}
+		if resp.body != body {
+			c.t.Fatalf("got %d %q, want %q", resp.StatusCode, resp.body, body)
+		}
+		return
+	}
+}
+
 // expectEnd checks that the server has closed the connection in order.
 func (c *testConn) expectEnd() {
 	c.t.Helper()

@@ -81,8 +81,12 @@ func TestExpectHandlerDecides(t *testing.T) {
 func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
-			if string(ctx.Path()) == "/unread" {
+			switch string(ctx.Path()) {
+			case "/unread":
 				ctx.Error("no, thanks", 403)
+				return
+			case "/back":
+				ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
 				return
 			}
 			body, err := io.ReadAll(ctx.RequestBodyStream())
@@ -96,6 +100,14 @@ func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
 			c.send("abc")
 			c.expect(200, "abc <nil>")
 		}
+		c.send(head("POST /back HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		c.expect(100, "")
+		c.send("abc")
+		c.expect(200, "abc")
+		// whoever does not wait is no worse off
+		c.send(post("/read", "abc", "Expect: 100-continue") + post("/back", "def", "Expect: 100-continue"))
+		c.expectFinal("abc <nil>")
+		c.expectFinal("def")
 		// whoever is not told to go on need not send anything
 		c.send(head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
 		if resp := c.expect(403, "no, thanks"); !resp.Close {

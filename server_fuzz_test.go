@@ -1,0 +1,164 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// The settings that FuzzServerConn chooses from.
+const (
+	fuzzStream = 1 << iota // of the request
+	fuzzReadsSome
+	fuzzIgnores
+	fuzzSmallBody
+	fuzzSmallHead
+	fuzzStreamsBack
+	fuzzRefuses
+	fuzzKeepsNames
+)
+
+// FuzzServerConn sends arbitrary bytes. Whatever they are, the server neither
+// panics nor hangs, all that it says is HTTP, and how the bytes are split makes
+// no difference.
+func FuzzServerConn(f *testing.F) {
+	for _, in := range []string{
+		get("/"), get("/") + get("/2"), post("/", "abc"), post("/", "abc") + get("/2"),
+		chunked("/", "3\r\nabc\r\n0\r\n\r\n"), chunked("/", "3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\n") + smuggled,
+		head("HEAD / HTTP/1.1", "Host: a") + get("/2"), head("GET / HTTP/1.0"), head("GET / HTTP/1.0", "Connection: keep-alive") + get("/"),
+		head("CONNECT a:1 HTTP/1.1", "Host: a"), head("OPTIONS * HTTP/1.1", "Host: a"), get("http://b/c?d"),
+		post("/", "abc", "Expect: 100-continue") + get("/2"), post("/", "abc", "Expect: x"),
+		"\r\n" + get("/"), "\r\n\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01",
+		get("/", "Content-Length: 1", "Transfer-Encoding: chunked") + "0\r\n\r\n", chunked("/", "0\r\nHost: x\r\n\r\n"),
+		get("/", "X: y", " folded"), get("/", "Connection: close") + smuggled,
+		head("HEAD / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc" + get("/"),
+	} {
+		for _, settings := range []byte{0, fuzzStream, fuzzStream | fuzzReadsSome, fuzzStream | fuzzIgnores, fuzzStream | fuzzStreamsBack, fuzzSmallBody | fuzzSmallHead, fuzzStreamsBack, fuzzRefuses, fuzzKeepsNames} {
+			f.Add([]byte(in), settings, uint16(len(in)/2), uint16(3))
+		}
+	}
+	f.Fuzz(func(t *testing.T, in []byte, settings byte, first, second uint16) {
+		if len(in) > 10_000 {
+			return
+		}
+		whole := fuzzServe(t, settings, in)
+		a := int(first) % (len(in) + 1)
+		b := a + int(second)%(len(in)-a+1)
+		if split := fuzzServe(t, settings, in[:a], in[a:b], in[b:]); split != whole {
+			t.Errorf("split at %d and %d the answers are\n%s\nwhole they are\n%s", a, b, split, whole)
+		}
+		if len(in) > 500 {
+			return
+		}
+		var single [][]byte
+		for i := range in {
+			single = append(single, in[i:i+1])
+		}
+		if split := fuzzServe(t, settings, single...); split != whole {
+			t.Errorf("byte by byte the answers are\n%s\nwhole they are\n%s", split, whole)
+		}
+	})
+}
+
+// fuzzServe serves what comes in pieces and returns the answers.
+func fuzzServe(t *testing.T, settings byte, pieces ...[]byte) string {
+	watchdog := time.AfterFunc(patience, func() { panic(fmt.Sprintf("the server hangs with %q", pieces)) })
+	defer watchdog.Stop()
+	c := &fakeConn{}
+	for _, p := range pieces {
+		if len(p) > 0 {
+			c.pieces = append(c.pieces, bytes.Clone(p))
+		}
+	}
+	var methods []string // of the requests that are answered
+	s := fuzzServer(settings)
+	handler := s.Handler
+	s.Handler = func(ctx *RequestCtx) {
+		methods = append(methods, string(ctx.Method()))
+		handler(ctx)
+	}
+	s.ErrorHandler = func(ctx *RequestCtx, err error) {
+		methods = append(methods, string(ctx.Method()))
+		ctx.Error(err.Error(), 400)
+	}
+	_ = s.ServeConn(c)
+	if c.closed == 0 {
+		t.Error("the connection was not closed")
+	}
+	return fuzzAnswers(t, c.out.Bytes(), methods)
+}
+
+func fuzzServer(settings byte) *Server {
+	has := func(bit byte) bool { return settings&bit != 0 }
+	s := &Server{Logger: &testLog{}, NoDefaultDate: true, StreamRequestBody: has(fuzzStream), DisableHeaderNamesNormalizing: has(fuzzKeepsNames)}
+	if has(fuzzSmallBody) {
+		s.MaxRequestBodySize = 10
+	}
+	if has(fuzzSmallHead) {
+		s.ReadBufferSize = 100
+	}
+	if has(fuzzRefuses) {
+		s.ContinueHandler = func(h *RequestHeader) bool { return false }
+	}
+	s.Handler = func(ctx *RequestCtx) {
+		body := ctx.RequestBodyStream()
+		switch {
+		case body != nil && has(fuzzReadsSome):
+			b := make([]byte, 3)
+			n, _ := io.ReadFull(body, b)
+			ctx.SetBody(b[:n])
+		case has(fuzzIgnores):
+		case body != nil && has(fuzzStreamsBack):
+			ctx.SetBodyStream(body, -1)
+		case has(fuzzStreamsBack):
+			ctx.SetBodyStream(bytes.NewReader(ctx.PostBody()), -1)
+		default:
+			echo(ctx)
+		}
+		ctx.Response.Header.Set("X-Host", string(ctx.Host()))
+		for name, value := range ctx.Request.Header.All() {
+			ctx.Response.Header.AddBytesKV(append([]byte("X-"), name...), value)
+		}
+	}
+	return s
+}
+
+// fuzzAnswers checks that out is a row of responses and returns them in one text.
+// It leaves out what may be there or not: 100 Continue is not said to a client
+// that does not wait for it.
+func fuzzAnswers(t *testing.T, out []byte, methods []string) string {
+	var text bytes.Buffer
+	r := bufio.NewReader(bytes.NewReader(out))
+	for n := 0; ; n++ {
+		if _, err := r.Peek(1); err != nil {
+			return text.String()
+		}
+		method := "GET"
+		if len(methods) > 0 {
+			method = methods[0]
+		}
+		resp, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			t.Fatalf("answer %d of %q cannot be read: %v", n, out, err)
+		}
+		if resp.StatusCode == 100 {
+			continue
+		}
+		if len(methods) > 0 {
+			methods = methods[1:]
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil && len(methods) == 0 {
+			// a stream that failed: the connection ends somewhere
+			return text.String()
+		}
+		if err != nil {
+			t.Fatalf("the body of answer %d of %q: %v", n, out, err)
+		}
+		fmt.Fprintf(&text, "%d %v %v %q %v\n", resp.StatusCode, resp.Header, resp.Close, body, resp.Trailer)
+	}
+}
