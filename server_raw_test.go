@@ -77,9 +77,14 @@ func runRaw(t *testing.T, cases []rawCase) {
 func (tc *rawCase) checkSplits(t *testing.T, s *Server) {
 	in := []byte(tc.in)
 	tc.checkPieces(t, s, "whole", in)
-	single := make([][]byte, len(in))
-	for i := range in {
-		single[i] = in[i : i+1]
+	var single [][]byte
+	for i := 0; i < len(in); {
+		n := 1
+		if i > longInput/4 && len(in)-i > longInput/4 {
+			n = 97 // the middle of a long text is of one kind
+		}
+		single = append(single, in[i:i+n])
+		i += n
 	}
 	tc.checkPieces(t, s, "byte by byte", single...)
 	for _, i := range splitPositions(len(in)) {
@@ -90,12 +95,15 @@ func (tc *rawCase) checkSplits(t *testing.T, s *Server) {
 	}
 }
 
+// longInput is the size over which not all positions of a text are tried.
+const longInput = 2000
+
 // splitPositions returns all positions at which n bytes can be split in two, or
-// for long texts those at both ends, those around multiples of the sizes that
-// buffers have, and a sample of the others.
+// for long texts those at both ends and those around multiples of the sizes that
+// buffers have.
 func splitPositions(n int) (at []int) {
 	for i := 1; i < n; i++ {
-		if i < 400 || n-i < 400 || i%997 == 0 || i%1024 < 2 && n < 16<<10 || i%4096 < 2 {
+		if n <= longInput || i < 200 || n-i < 200 || i%4096 < 2 {
 			at = append(at, i)
 		}
 	}
