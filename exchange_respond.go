@@ -140,7 +140,8 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		return stepRead, false
 	}
 	hasBody := resp.settle()
-	if tunnel {
+	if tunnel || x.minor == 0 && resp.Header.contentLength < 0 {
+		// the chunked coding is not for HTTP/1.0, not even in an answer to HEAD
 		dropFraming(&resp.Header)
 	}
 	out := x.output()
@@ -183,7 +184,7 @@ func (x *exchange) settleConnection() {
 	if closing {
 		x.ending = true
 		if resp.StatusCode() != StatusSwitchingProtocols {
-			resp.SetConnectionClose()
+			sayClose(&resp.Header)
 		}
 	}
 	if x.minor > 0 {
@@ -194,6 +195,15 @@ func (x *exchange) settleConnection() {
 	if !closing {
 		resp.Header.setID(field.Connection, strKeepAlive)
 	}
+}
+
+// sayClose has the peer know that the connection ends, whatever the handler said
+// of it.
+func sayClose(h *ResponseHeader) {
+	if i := h.list.FindID(field.Connection, 0); i >= 0 && http1.ConnectionFlags(h.list.Value(i))&http1.KeepAlive != 0 {
+		h.dropConnection()
+	}
+	h.SetConnectionClose()
 }
 
 // respondBody puts a buffered body behind its head.

@@ -251,3 +251,86 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 		t.Errorf("bytes of the tunnel were served: %q", out)
 	}
 }
+
+// TestServerFieldsOfTheConnection holds what responses say of framing and
+// connection where the handler or the request makes that difficult.
+func TestServerFieldsOfTheConnection(t *testing.T) {
+	stream := func(ctx *RequestCtx) { ctx.SetBodyStream(strings.NewReader("streamed"), -1) }
+	keepAlive := func(ctx *RequestCtx) { ctx.Response.Header.Set("Connection", "keep-alive") }
+	for _, tc := range []struct {
+		name, in string
+		most     int // requests on a connection
+		h        RequestHandler
+		has, not []string
+	}{
+		{name: "HEAD of a stream", in: head("HEAD / HTTP/1.1", "Host: a"), h: stream,
+			has: []string{"Transfer-Encoding: chunked\r\n"}, not: []string{"streamed", "Content-Length"}},
+		{name: "HEAD of a stream by HTTP/1.0", in: head("HEAD / HTTP/1.0", "Connection: keep-alive"), h: stream,
+			has: []string{"Connection: keep-alive\r\n"}, not: []string{"Transfer-Encoding", "streamed", "Content-Length"}},
+		{name: "HEAD of trailers by HTTP/1.0", in: head("HEAD / HTTP/1.0"),
+			h: func(ctx *RequestCtx) {
+				_ = ctx.Response.Header.SetTrailer("X")
+				ctx.SetBodyString("abc")
+			},
+			has: []string{"Content-Length: 3\r\n"}, not: []string{"Trailer", "Transfer-Encoding"}},
+		{name: "HEAD with a length of its own", in: head("HEAD / HTTP/1.1", "Host: a"), h: func(ctx *RequestCtx) { ctx.Response.Header.SetContentLength(1234) },
+			has: []string{"Content-Length: 1234\r\n"}},
+		{name: "GET with a wrong length", in: get("/"),
+			h: func(ctx *RequestCtx) {
+				ctx.SetBodyString("abc")
+				ctx.Response.Header.SetContentLength(1234)
+			},
+			has: []string{"Content-Length: 3\r\n"}, not: []string{"1234"}},
+		{name: "304 with a body", in: get("/"), h: func(ctx *RequestCtx) { stream(ctx); ctx.SetStatusCode(304) },
+			not: []string{"Transfer-Encoding", "streamed"}},
+		{name: "204 with a length", in: get("/"),
+			h: func(ctx *RequestCtx) {
+				ctx.Response.Header.Set("Content-Length", "3")
+				ctx.SetBodyString("abc")
+				ctx.SetStatusCode(204)
+			},
+			not: []string{"Content-Length", "abc"}},
+		{name: "Transfer-Encoding of the handler", in: get("/"),
+			h: func(ctx *RequestCtx) {
+				ctx.Response.Header.Set("Transfer-Encoding", "chunked")
+				ctx.SetBodyString("abc")
+			},
+			has: []string{"Content-Length: 3\r\n"}, not: []string{"Transfer-Encoding"}},
+		{name: "Connection of the handler", in: get("/"), h: keepAlive,
+			has: []string{"Connection: keep-alive\r\n"}},
+		{name: "Connection of the handler and close of the client", in: get("/", "Connection: close"), h: keepAlive,
+			has: []string{"Connection: close\r\n"}, not: []string{"keep-alive"}},
+		{name: "Connection of the handler and the last request", in: get("/"), most: 1, h: keepAlive,
+			has: []string{"Connection: close\r\n"}, not: []string{"keep-alive"}},
+		{name: "close in a list of the handler", in: get("/"), h: func(ctx *RequestCtx) { ctx.Response.Header.Set("Connection", "x, close") },
+			has: []string{"Connection: x, close\r\n"}},
+		{name: "CRLF in fields of the handler", in: get("/"),
+			h: func(ctx *RequestCtx) {
+				ctx.Response.Header.Set("X", "a\r\nY: b")
+				ctx.Response.Header.Set("Bad\r\nName", "c")
+				ctx.Response.Header.SetStatusMessage([]byte("OK\r\nZ: d"))
+				ctx.SetContentType("text/x\r\nV: e")
+				ctx.Response.Header.SetServer("s\r\nW: f")
+			},
+			not: []string{"\nY", "\nName", "\nZ", "\nV", "\nW"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &Server{Handler: tc.h, MaxRequestsPerConn: tc.most, Logger: &testLog{}}
+			c := &fakeConn{pieces: [][]byte{[]byte(tc.in)}}
+			if err := s.ServeConn(c); err != nil {
+				t.Errorf("ServeConn: %v", err)
+			}
+			out := c.out.String()
+			for _, has := range tc.has {
+				if strings.Count(out, has) != 1 {
+					t.Errorf("no %q in %q", has, out)
+				}
+			}
+			for _, not := range tc.not {
+				if strings.Contains(out, not) {
+					t.Errorf("%q in %q", not, out)
+				}
+			}
+		})
+	}
+}
