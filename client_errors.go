@@ -1,0 +1,63 @@
+package fasthttp
+
+import (
+	"context"
+	"errors"
+)
+
+// What the calls of clients may fail with, besides the errors of the network
+// and those of the messages.
+var (
+	// ErrNoFreeConns says that a host has as many connections as it may have,
+	// and that none of them became free within MaxConnWaitTimeout.
+	ErrNoFreeConns = errors.New("fasthttp: no free connections available to host")
+
+	// ErrConnectionClosed says that the server closed the connection where the
+	// response was due, before its first byte, and that the request could not
+	// be sent again. A server that announces it with "Connection: close" keeps
+	// its clients from sending requests that it will not read.
+	ErrConnectionClosed = errors.New("fasthttp: the server closed connection before returning the first response byte. " +
+		"make sure the server returns 'connection: close' response header before closing the connection")
+
+	// ErrConnPoolStrategyNotImpl says that ConnPoolStrategy is neither LIFO nor
+	// FIFO.
+	ErrConnPoolStrategyNotImpl = errors.New("fasthttp: connection pool strategy is not implement")
+
+	// ErrMissingLocation says that a redirect does not tell where to.
+	ErrMissingLocation = errors.New("fasthttp: missing location header for http redirect")
+
+	// ErrTooManyRedirects says that a call was redirected more often than its
+	// caller allows.
+	ErrTooManyRedirects = errors.New("fasthttp: too many redirects detected when doing the request")
+
+	// ErrRedirectBodyStream says that a redirect asks for the same body again,
+	// but that this was a stream, which has been read.
+	ErrRedirectBodyStream = errors.New("fasthttp: cannot follow a body-preserving redirect for a request with a body stream")
+
+	// ErrHostClientRedirectToDifferentScheme says that a request, or a redirect,
+	// asks a HostClient for https where it speaks http, or the other way round.
+	ErrHostClientRedirectToDifferentScheme = errors.New("fasthttp: hostclient can't follow redirects to a different protocol," +
+		" please use client instead")
+
+	// ErrTLSHandshakeTimeout says that the time was up before the TLS handshake
+	// of a new connection was.
+	ErrTLSHandshakeTimeout = errors.New("fasthttp: tls handshake timed out")
+)
+
+// ErrTimeout says that the time for a call was up before the response was
+// there. It is a net.Error, and errors.Is takes it for a
+// context.DeadlineExceeded.
+var ErrTimeout = &timeoutError{}
+
+type timeoutError struct{}
+
+func (*timeoutError) Error() string { return "fasthttp: timeout" }
+
+// Timeout implements net.Error.
+func (*timeoutError) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (*timeoutError) Temporary() bool { return true }
+
+// Is makes the error known as that of a context whose time is up.
+func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

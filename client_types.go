@@ -1,0 +1,45 @@
+package fasthttp
+
+import "time"
+
+// The defaults of Client and HostClient.
+const (
+	// DefaultMaxConnsPerHost is how many connections a client opens to one host
+	// unless MaxConnsPerHost or MaxConns says otherwise.
+	DefaultMaxConnsPerHost = 512
+
+	// DefaultMaxIdleConnDuration is how long a connection may be unused before
+	// it is closed, unless MaxIdleConnDuration says otherwise.
+	DefaultMaxIdleConnDuration = 10 * time.Second
+
+	// DefaultMaxIdemponentCallAttempts is how often a request that may be
+	// repeated is sent, unless MaxIdemponentCallAttempts says otherwise.
+	DefaultMaxIdemponentCallAttempts = 5
+)
+
+// RetryIfFunc tells whether a request that failed may be sent again.
+type RetryIfFunc func(request *Request) bool
+
+// RetryIfErrFunc tells what is to be done after attempt number attempts to do
+// the request, counted from 1, has failed with err: whether to try again, and
+// whether the time that the call was given begins anew with that.
+//
+// After DoDeadline, and with a context that has a deadline, resetTimeout counts
+// for nothing: a point in time has no length that could begin anew.
+type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
+
+// RetryIfErrUpstreamFunc is a RetryIfErrFunc that is told which address the
+// attempt was for, as "host:port"; upstream is empty where none was chosen yet.
+type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
+
+// ConnPoolStrategyType says which of several idle connections is used next.
+type ConnPoolStrategyType int
+
+const (
+	// FIFO uses the connection next that has been idle for longest. All of them
+	// stay in use, and the requests spread over what is behind a load balancer.
+	FIFO ConnPoolStrategyType = iota
+	// LIFO uses the connection next that was used last. Those that are not
+	// needed any more get old and are closed.
+	LIFO
+)
