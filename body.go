@@ -129,14 +129,35 @@ func (b *body) setStream(r io.Reader, size int) {
 	b.stream, b.size = r, size
 }
 
-// reset empties the body. Its buffer goes back to the pool unless it is kept.
+// ownBuffer is the size up to which a message keeps the buffer of its body for
+// the next one: most bodies are no larger, and the pool has its price.
+const ownBuffer = 4 << 10
+
+// reset empties the body. Its buffer goes back to the pool unless it is small
+// or is to be kept.
 func (b *body) reset(pool int, keep bool) {
-	b.empty()
-	if b.buf == nil || keep {
+	if b.stream != nil {
+		_ = b.closeStream()
+	}
+	if b.raw != nil {
+		b.raw = nil
+	}
+	if b.broken != nil {
+		b.broken = nil
+	}
+	if b.buf == nil {
 		return
 	}
-	limit := bodyPoolLimits[pool].Load()
-	if limit < 0 || int64(cap(b.buf.B)) <= limit {
+	b.buf.B = b.buf.B[:0]
+	if keep {
+		return
+	}
+	size := cap(b.buf.B)
+	switch limit := bodyPoolLimits[pool].Load(); {
+	case limit >= 0 && int64(size) > limit:
+	case size <= ownBuffer:
+		return
+	default:
 		bufpool.Put(b.buf)
 	}
 	b.buf = nil

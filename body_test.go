@@ -273,6 +273,11 @@ func TestBodyBufferGoesAwayWithReset(t *testing.T) {
 	forBothMessages(t, func(t *testing.T, m anyMessage) {
 		m.SetBodyString("x")
 		m.ResetBody()
+		if b := bufferOf(m).buf; b == nil || len(b.B) != 0 {
+			t.Error("a small buffer is not kept for the next body")
+		}
+		m.SetBody(make([]byte, ownBuffer+1))
+		m.ResetBody()
 		if bufferOf(m).buf != nil {
 			t.Error("the buffer is still held")
 		}

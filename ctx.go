@@ -69,8 +69,15 @@ func (ctx *RequestCtx) reset() {
 	ctx.Request.Reset()
 	ctx.Response.Reset()
 	ctx.time = time.Time{}
-	ctx.remoteAddr = nil
-	ctx.hijack, ctx.hijackNoResponse, ctx.hijackDropped = nil, false, false
+	// pointers are only written where they must be: the garbage collector is
+	// to be told of each
+	if ctx.remoteAddr != nil {
+		ctx.remoteAddr = nil
+	}
+	if ctx.hijack != nil {
+		ctx.hijack = nil
+	}
+	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
 		ctx.s.configureResponse(&ctx.Response)

@@ -301,8 +301,10 @@ func (x *exchange) begin() {
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.isTLS
+	// the header was reset when the last request had been answered
 	h := &x.ctx.Request.Header
-	h.begin()
+	h.head.Reset()
+	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
 	h.head.Limits = x.s.headLimits()
 	x.config = RequestConfig{}
 	x.closes, x.streaming, x.minor = false, false, 1
@@ -313,6 +315,7 @@ func (x *exchange) begin() {
 func (x *exchange) headReceived() (step, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
+	h.learn()
 	x.minor, x.closes = h.head.Minor, h.ConnectionClose()
 	framing, err := h.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {

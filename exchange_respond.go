@@ -89,7 +89,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 	resp.SetConnectionClose()
 	resp.SkipBody = isHead
 	hasBody := resp.settle()
-	text := resp.Header.appendHead(nil, x.s.serverField())
+	text := resp.Header.appendHead(nil, &x.s.start)
 	if hasBody {
 		text = append(text, resp.body.bytes()...)
 	}
@@ -145,7 +145,7 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		dropFraming(&resp.Header)
 	}
 	out := x.output()
-	out.B = resp.Header.appendHead(out.B, x.s.serverField())
+	out.B = resp.Header.appendHead(out.B, &x.s.start)
 	if hasBody {
 		x.respondBody(out)
 	} else {
@@ -244,7 +244,7 @@ func (x *exchange) respondStream() {
 	}
 	out := x.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, x.s.serverField())
+	out.B = resp.Header.appendHead(out.B, &x.s.start)
 	x.link.writesUntil(x.writeTimeout())
 	x.writing = true
 	defer func() { x.writing = false }()

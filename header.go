@@ -26,6 +26,7 @@ type header struct {
 	head     http1.Head // what the head said that was read last
 
 	raw           field.Span // the field lines as they were received
+	memo          *memo      // of the requests that a server reads
 	contentLength int
 	state         headerState
 
@@ -187,8 +188,12 @@ func (h *header) text(s field.Span) []byte {
 // one of the spans of the header, which tidying may move.
 func (h *header) store(s *field.Span, text []byte) {
 	h.tidy()
+	// text may be a piece of the block, so it is not looked at once it was stored
+	unclean := ascii.HasControl(text)
 	*s = h.list.Store(*s, text)
-	http1.Clean(h.list.Bytes(*s))
+	if unclean {
+		http1.Clean(h.list.Bytes(*s))
+	}
 }
 
 func (h *header) tidy() {

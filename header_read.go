@@ -22,6 +22,14 @@ func (h *header) begin() {
 // received so far, and returns its length, or 0 for need more. A head that is
 // complete was copied when feed returns.
 func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
+	if h.memo != nil {
+		if at, err := h.head.ParseRequestLine(b); at == 0 || err != nil {
+			return 0, err
+		}
+		if n = h.recall(b); n > 0 {
+			return n, nil
+		}
+	}
 	if role == http1.Request {
 		n, err = h.head.ParseRequest(b, &h.list)
 	} else {
@@ -46,47 +54,28 @@ func (h *header) adopt(role http1.Role) error {
 	} else {
 		h.line[lineReason] = h.head.Reason
 	}
-	from := h.head.Version.Off + h.head.Version.Len
-	if role == http1.Response {
-		from = h.head.Reason.Off + h.head.Reason.Len
+	if from := h.head.Fields; len(h.list.Entries) > 0 {
+		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
-	h.raw = rawFields(h.list.Block, from)
-
 	kept := 0
 	entries := h.list.Entries
 	for i := range entries {
 		e := &entries[i]
-		if h.place(role, e) {
-			if kept != i {
-				entries[kept] = *e
-			}
-			kept++
+		if w := places[role][e.ID]; w.place != inList && !h.place(w, e) {
+			continue
 		}
+		if kept != i {
+			entries[kept] = *e
+		}
+		kept++
 	}
 	h.list.Entries = entries[:kept]
 	return h.adoptFacts(role)
 }
 
-// rawFields returns the span of the field lines that begin on the line behind
-// position from.
-func rawFields(b []byte, from uint32) field.Span {
-	for i := int(from); i < len(b); i++ {
-		if b[i] == '\n' {
-			if i++; b[i] == '\r' || b[i] == '\n' {
-				break // there are none
-			}
-			return field.Span{Off: uint32(i), Len: uint32(len(b) - i)}
-		}
-	}
-	return field.Span{}
-}
-
-// place takes a received field to its place, and tells whether it stays in list.
-func (h *header) place(role http1.Role, e *field.Entry) (stays bool) {
-	w := places[role][e.ID]
-	if w.place == inList {
-		return true
-	}
+// place takes a received field to its place, which is w, and tells whether it
+// stays in list.
+func (h *header) place(w where, e *field.Entry) (stays bool) {
 	switch w.place {
 	case inSlot:
 		if !h.is(noSpecial) || h.slots[w.slot].Len == 0 {

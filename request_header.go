@@ -337,6 +337,9 @@ func (h *RequestHeader) check() error {
 	if err := http1.CheckTarget(h.Method(), h.RequestURI()); err != nil {
 		return err
 	}
+	if h.memo != nil && h.memo.recalled {
+		return nil
+	}
 	switch {
 	case !h.head.Has(http1.HasHost) && h.head.Minor > 0,
 		h.head.Has(http1.ManyHosts),

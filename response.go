@@ -58,7 +58,9 @@ func (resp *Response) resetExceptHeader() {
 	resp.SkipBody = false
 	resp.StreamBody = false
 	resp.ImmediateHeaderFlush = false
-	resp.remoteAddr, resp.localAddr = nil, nil
+	if resp.remoteAddr != nil || resp.localAddr != nil {
+		resp.remoteAddr, resp.localAddr = nil, nil
+	}
 }
 
 // CopyTo makes dst a copy of the response, without its body stream.

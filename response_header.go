@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bufio"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
@@ -158,10 +159,63 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 // AppendBytes appends the head as it goes on the wire. Date is the current time.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte { return h.appendHead(dst, nil) }
 
-// appendHead is AppendBytes with a ready-made Server field for a response that
-// has none.
-func (h *ResponseHeader) appendHead(dst, server []byte) []byte {
+// usualStart makes the start of the head of nearly every response of a server,
+// of which only the date ever changes: it has the status line, the field Server
+// and the field Date.
+type usualStart struct {
+	server []byte // the line of the field Server, or nothing
+	last   atomic.Pointer[datedStart]
+}
+
+type datedStart struct {
+	date string
+	text []byte
+}
+
+// text returns the start for the current second.
+func (u *usualStart) text() []byte {
+	date := clock.Date()
+	last := u.last.Load()
+	if last == nil || last.date != date {
+		last = &datedStart{date, appendDate(append(appendStatusLine(nil, StatusOK), u.server...), date)}
+		u.last.Store(last)
+	}
+	return last.text
+}
+
+func appendDate(dst []byte, date string) []byte {
+	return append(append(append(dst, "Date: "...), date...), strCRLF...)
+}
+
+// appendHead is AppendBytes for a server, which has a start for the usual
+// response and gives others its own Server field; start may be nil.
+func (h *ResponseHeader) appendHead(dst []byte, start *usualStart) []byte {
 	status := h.StatusCode()
+	if start != nil && status == StatusOK && h.line == [3]field.Span{} && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
+		dst = append(dst, start.text()...)
+	} else {
+		dst = h.appendStart(dst, status, start)
+	}
+	switch {
+	case h.slots[slotContentType].Len > 0:
+		dst = h.appendSlot(dst, slotContentType, field.ContentType)
+	case h.contentLength != 0 && !h.is(noDefaultType) && !bodiless(status):
+		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
+	}
+	if h.slots[slotContentEncoding].Len > 0 {
+		dst = h.appendSlot(dst, slotContentEncoding, field.ContentEncoding)
+	}
+	// a 304 may say how long the content is that it does not send (RFC 9110 section 8.6)
+	if h.is(hasLength) && (!bodiless(status) || status == StatusNotModified) {
+		dst = appendLength(dst, h.contentLength)
+	}
+	if len(h.list.Entries) > 0 {
+		dst = h.appendList(dst, http1.Response)
+	}
+	return h.appendEnd(dst, http1.Response)
+}
+
+func (h *ResponseHeader) appendStart(dst []byte, status int, start *usualStart) []byte {
 	if reason := h.StatusMessage(); reason == nil && h.line[lineVersion].Len == 0 {
 		dst = appendStatusLine(dst, status)
 	} else {
@@ -172,27 +226,13 @@ func (h *ResponseHeader) appendHead(dst, server []byte) []byte {
 	}
 	if h.slots[slotServer].Len > 0 {
 		dst = h.appendSlot(dst, slotServer, field.Server)
-	} else {
-		dst = append(dst, server...)
+	} else if start != nil {
+		dst = append(dst, start.server...)
 	}
 	if !h.is(noDefaultDate) {
-		dst = append(dst, "Date: "...)
-		dst = append(dst, clock.Date()...)
-		dst = append(dst, strCRLF...)
+		dst = appendDate(dst, clock.Date())
 	}
-	switch {
-	case h.slots[slotContentType].Len > 0:
-		dst = h.appendSlot(dst, slotContentType, field.ContentType)
-	case h.contentLength != 0 && !h.is(noDefaultType) && !bodiless(status):
-		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
-	}
-	dst = h.appendSlot(dst, slotContentEncoding, field.ContentEncoding)
-	// a 304 may say how long the content is that it does not send (RFC 9110 section 8.6)
-	if h.is(hasLength) && (!bodiless(status) || status == StatusNotModified) {
-		dst = appendLength(dst, h.contentLength)
-	}
-	dst = h.appendList(dst, http1.Response)
-	return h.appendEnd(dst, http1.Response)
+	return dst
 }
 
 // Header returns the head as it goes on the wire, without the fields that are

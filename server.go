@@ -189,7 +189,7 @@ type Server struct {
 	Engine Engine
 
 	once     sync.Once
-	field    []byte // the Server field line
+	start    usualStart
 	ctxs     sync.Pool
 	log      Logger
 	limits   http1.Limits
@@ -233,7 +233,7 @@ func (s *Server) prepare() {
 			name = defaultServerName
 		}
 		if !s.NoDefaultServerHeader {
-			s.field = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
+			s.start.server = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
 		}
 		if s.ReadBufferSize > 0 {
 			s.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
@@ -242,7 +242,11 @@ func (s *Server) prepare() {
 		if s.log == nil {
 			s.log = defaultLogger
 		}
-		s.ctxs.New = func() any { return new(RequestCtx) }
+		s.ctxs.New = func() any {
+			ctx := new(RequestCtx)
+			ctx.Request.Header.memo = new(memo)
+			return ctx
+		}
 		s.mu.Lock()
 		s.conns.prev, s.conns.next = &s.conns, &s.conns
 		if s.done == nil {
@@ -261,8 +265,6 @@ func (s *Server) logger() Logger {
 	}
 	return defaultLogger
 }
-
-func (s *Server) serverField() []byte { return s.field }
 
 func (s *Server) headLimits() http1.Limits { return s.limits }
 

@@ -21,6 +21,18 @@ func upTo(w, least uint64) uint64 {
 // character (under 0x20, or 0x7f), and len(b) where there is none. A tab counts.
 func IndexControl(b []byte) int {
 	i := 0
+	for ; i <= len(b)-16; i += 16 {
+		pair := b[i : i+16]
+		first := upTo(binary.LittleEndian.Uint64(pair), 0x20*ones)
+		second := upTo(binary.LittleEndian.Uint64(pair[8:]), 0x20*ones)
+		if first|second == 0 {
+			continue
+		}
+		if first != 0 {
+			return i + bits.TrailingZeros64(first)/8
+		}
+		return i + 8 + bits.TrailingZeros64(second)/8
+	}
 	for ; i <= len(b)-8; i += 8 {
 		if hit := upTo(binary.LittleEndian.Uint64(b[i:i+8]), 0x20*ones); hit != 0 {
 			return i + bits.TrailingZeros64(hit)/8
@@ -32,6 +44,22 @@ func IndexControl(b []byte) int {
 		}
 	}
 	return len(b)
+}
+
+// HasControl tells whether there is a control character in b: it is IndexControl
+// for short texts that hardly ever have one.
+func HasControl(b []byte) bool {
+	if len(b) < 8 {
+		return IndexControl(b) < len(b)
+	}
+	// the last word may overlap with the one before
+	last := b[len(b)-8:]
+	var hit uint64
+	for len(b) > 8 {
+		hit |= upTo(binary.LittleEndian.Uint64(b), 0x20*ones)
+		b = b[8:]
+	}
+	return hit|upTo(binary.LittleEndian.Uint64(last), 0x20*ones) != 0
 }
 
 // IndexSpaceOrControl returns the position of the first byte of b that is a

