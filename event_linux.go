@@ -220,7 +220,12 @@ type eventConn struct {
 	isTCP bool
 	// drained says that the last read took all there was
 	drained bool
-	partial bool // the deadline of the current request was set
+	// unsent says that there was no room for all of the last flush: it goes on
+	// before the exchange does
+	unsent bool
+	// limited is the request, counted from 1, that the deadline is for: it is
+	// set when the rest of a request is waited for the first time
+	limited uint32
 }
 
 // eventExtra is what only some connections need.
@@ -320,7 +325,10 @@ const share = 64
 // is false where the connection was closed or given away.
 func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 	for round := 0; ; {
-		next := x.step()
+		next := stepFlush
+		if !c.unsent {
+			next = x.step()
+		}
 		if x.given {
 			return c.abandon()
 		}
@@ -340,11 +348,18 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 				return c.rest(x, cache)
 			}
 		case stepFlush:
-			if err := c.flush(x); err == netloop.ErrAgain {
+			waited := c.unsent
+			err := c.flush(x)
+			c.unsent = err == netloop.ErrAgain
+			if c.unsent {
 				c.x = x
-				c.wait(x.writeTimeout(), c.writeDeadline())
+				if !waited {
+					c.limited = 0
+					c.wait(x.writeTimeout(), c.writeDeadline())
+				}
 				return true
-			} else if err != nil {
+			}
+			if err != nil {
 				c.s.logWriteError(&c.serverConn, err)
 				return c.end(x, cache)
 			}
@@ -390,7 +405,7 @@ func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 		return true
 	}
 	c.lay(x, cache)
-	c.partial = false
+	c.limited = 0
 	if s.stopping.Load() {
 		c.finish(false)
 		return false
@@ -412,17 +427,18 @@ func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 // restInside sets how long the rest of a request may take, the first time that
 // it is waited for.
 func (c *eventConn) restInside() {
+	current := uint32(c.requests) + 1
 	switch timeout := c.s.ReadTimeout; {
 	case c.limit > 0:
 		c.wait(c.limit, c.readDeadline())
 		c.limit = 0
-	case c.partial:
+	case c.limited == current:
 	case c.requests == 0 && timeout > 0:
 		c.wait(max(timeout-time.Since(c.opened), 1), c.readDeadline())
 	default:
 		c.wait(timeout, c.readDeadline())
 	}
-	c.partial = true
+	c.limited = current
 }
 
 // wait sets how long the connection may wait now: the time from the settings
@@ -534,7 +550,7 @@ func (c *eventConn) forget() {
 	c.nc, c.s, c.group, c.x = nil, nil, nil, nil
 	c.extra.Store(nil)
 	c.ip = netip.Addr{}
-	c.limit, c.drained, c.partial = 0, false, false
+	c.limit, c.limited, c.drained, c.unsent = 0, 0, false, false
 	eventConns.Put(c)
 }
 

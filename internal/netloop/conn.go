@@ -60,12 +60,15 @@ const (
 	flagUser uint32 = 1 << 8
 )
 
-// Init makes c the connection with the nonblocking descriptor fd.
+// Init makes c the connection with the nonblocking descriptor fd. It may have
+// been another one before. Nobody can acquire it until it is on a loop.
 func (c *Conn) Init(fd int, h Handler) {
 	c.fd, c.handler = fd, h
 	c.flags.Store(0)
 	c.deadline.Store(0)
-	c.state.Store(stateIdle)
+	// the wheel that may still have a plan for it can be that of another loop
+	c.planned.Store(0)
+	c.state.Store(stateClosed)
 }
 
 // FD returns the descriptor.

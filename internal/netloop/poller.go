@@ -149,6 +149,7 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 	// once it is in the table the connection may be served, closed and used
 	// again at any moment
 	fd := c.fd
+	c.state.Store(stateIdle)
 	conns.put(fd, c)
 	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(fd)}
 	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); err != nil {

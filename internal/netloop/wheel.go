@@ -115,6 +115,10 @@ func (w *wheel) look(at uint32, due []*Conn) []*Conn {
 		switch {
 		case deadline == 0:
 			c.planned.Store(0)
+			// whoever has set one meanwhile may have relied on the plan
+			if deadline = c.deadline.Load(); deadline != 0 {
+				w.insert(c, deadline)
+			}
 		case deadline <= at:
 			c.planned.Store(0)
 			due = append(due, c)
