@@ -1,14 +1,19 @@
 package fasthttp
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net"
+	"net/netip"
+	"sync"
+	"syscall"
 	"time"
 )
 
 const (
-	// DefaultDialTimeout is how long Dial and DialDualStack may take, from the
-	// look-up of the name to the established connection.
+	// DefaultDialTimeout is how long a dial without a timeout of its own may
+	// take, from the look-up of the name to the established connection.
 	DefaultDialTimeout = 3 * time.Second
 
 	// DefaultDNSCacheDuration is how long a TCPDialer remembers the addresses
@@ -68,3 +73,255 @@ func (e *ErrDialWithUpstream) Error() string {
 
 // Unwrap returns the cause.
 func (e *ErrDialWithUpstream) Unwrap() error { return e.cause }
+
+// TCPDialer establishes TCP connections. It remembers the addresses of names
+// for DNSCacheDuration, looks a name up once however many goroutines wait for
+// it, and begins with another address of the name each time.
+//
+// Every timeout covers the whole dial: the wait for a free seat where
+// Concurrency limits it, the look-up, and the attempts at all addresses. What
+// fails is reported as an ErrDialWithUpstream around the cause, which is
+// ErrDialTimeout where the time was up.
+//
+// The zero value is ready for use. Fields must not be changed, nor the dialer
+// copied, after the first dial. All methods may be called at the same time.
+type TCPDialer struct {
+	// Resolver looks up names: net.DefaultResolver by default. It runs in a
+	// goroutine of its own, so that a dial ends in time where the resolver
+	// does not; the context that it gets ends when nobody waits any more.
+	Resolver Resolver
+
+	// LocalAddr is the address to dial from: the choice is the system's by
+	// default. Addresses of the other IP version are not dialed where it has
+	// an IP address.
+	LocalAddr *net.TCPAddr
+
+	// Control is called for each socket before it connects, with the network
+	// ("tcp4" or "tcp6") and the address as net.Dialer.Control gets them. An
+	// error ends the attempt at this address.
+	Control func(network, address string, c syscall.RawConn) error
+
+	// Concurrency is how many dials may be on their way at the same time; the
+	// others wait. There is no limit by default.
+	Concurrency int
+
+	// DNSCacheDuration is how long the addresses of a name are used without
+	// asking the resolver again: DefaultDNSCacheDuration by default, not at all
+	// where it is negative. Failed look-ups are not remembered.
+	DNSCacheDuration time.Duration
+
+	// KeepAlive is the interval between keep-alive probes on connections. The
+	// default is that of net.Dialer; there are none where it is negative.
+	KeepAlive time.Duration
+
+	// DisableDNSResolution leaves names to the operating system, as net.Dial
+	// does: Resolver is not used and nothing is remembered.
+	DisableDNSResolution bool
+
+	names dnsCache
+
+	once  sync.Once
+	seats chan struct{} // taken by dials; nil for no limit
+}
+
+// defaultDialer is the dialer of the functions, and of clients that have no
+// other.
+var defaultDialer TCPDialer
+
+// Dial connects to addr, "host:port", over IPv4 within DefaultDialTimeout. It
+// uses a TCPDialer that all functions and clients share. Wrap it where
+// connections are to be counted or limited, and give that to a client as its
+// Dial.
+func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
+
+// DialTimeout is Dial with a timeout of its own: one that is not positive has
+// passed already.
+func DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return defaultDialer.DialTimeout(addr, timeout)
+}
+
+// DialDualStack is Dial over IPv4 and IPv6, whichever answers first: see
+// TCPDialer.DialDualStack.
+func DialDualStack(addr string) (net.Conn, error) { return defaultDialer.DialDualStack(addr) }
+
+// DialDualStackTimeout is DialDualStack with a timeout of its own: one that is
+// not positive has passed already.
+func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return defaultDialer.DialDualStackTimeout(addr, timeout)
+}
+
+// FlushDNSCache makes the dialer that the functions and clients share forget
+// all addresses: see TCPDialer.FlushDNSCache.
+func FlushDNSCache() { defaultDialer.FlushDNSCache() }
+
+// Dial connects to addr, "host:port", over IPv4 within DefaultDialTimeout. The
+// addresses of the host are tried one after the other, each for its share of
+// the time.
+func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
+	return d.DialTimeout(addr, DefaultDialTimeout)
+}
+
+// DialTimeout is Dial with a timeout of its own: one that is not positive has
+// passed already.
+func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return d.dialTimeout("tcp4", addr, timeout)
+}
+
+// DialDualStack connects to addr, "host:port", over IPv4 or IPv6 within
+// DefaultDialTimeout. The addresses of the host race as RFC 8305 wants it:
+// those of the two versions in turn, beginning with the version that the
+// resolver put first, the next one as soon as an attempt has failed or 250 ms
+// have passed. The first connection is returned, the others are closed.
+func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
+	return d.DialDualStackTimeout(addr, DefaultDialTimeout)
+}
+
+// DialDualStackTimeout is DialDualStack with a timeout of its own: one that is
+// not positive has passed already.
+func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return d.dialTimeout("tcp", addr, timeout)
+}
+
+func (d *TCPDialer) dialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
+	if timeout <= 0 {
+		return nil, &ErrDialWithUpstream{addr, ErrDialTimeout}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return d.DialContext(ctx, network, addr)
+}
+
+// DialContext connects to addr, "host:port", and gives up when ctx ends. It has
+// the shape of net.Dialer.DialContext: network is "tcp4" for IPv4 as in Dial,
+// "tcp6" for IPv6 likewise, or "tcp" for both as in DialDualStack.
+//
+// Where ctx has no deadline, DefaultDialTimeout applies. The hooks of
+// net/http/httptrace that ctx carries are called. The error wraps
+// context.Cause(ctx) where ctx was canceled, and ErrDialTimeout where its
+// deadline has passed. The end of ctx means nothing to a connection that is
+// established.
+func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, &ErrDialWithUpstream{addr, net.UnknownNetworkError(network)}
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		limited, cancel := context.WithTimeout(ctx, DefaultDialTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	if err := d.takeSeat(ctx); err != nil {
+		return nil, dialError(ctx, addr, err)
+	}
+	defer d.leaveSeat()
+	targets, err := d.targets(ctx, network, addr)
+	if err != nil {
+		return nil, dialError(ctx, addr, err)
+	}
+	if network == "tcp" {
+		return dialRace(ctx, targets, d.attempt)
+	}
+	return dialInTurn(ctx, network, targets, d.attempt)
+}
+
+// FlushDNSCache makes the dialer forget all addresses. Dials that begin after
+// that wait for no look-up that began before it.
+func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
+
+func (d *TCPDialer) takeSeat(ctx context.Context) error {
+	d.once.Do(func() {
+		if d.Concurrency > 0 {
+			d.seats = make(chan struct{}, d.Concurrency)
+		}
+	})
+	if d.seats == nil {
+		return nil
+	}
+	select {
+	case d.seats <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (d *TCPDialer) leaveSeat() {
+	if d.seats != nil {
+		<-d.seats
+	}
+}
+
+// errNoAddress says that a host has no address that may be dialed.
+var errNoAddress = errors.New("fasthttp: the host has no address of the ip version that is dialed: " +
+	"dual stack dialing uses both of them")
+
+// targets returns what is dialed for addr, in the order of the attempts.
+func (d *TCPDialer) targets(ctx context.Context, network, addr string) ([]string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	if host == "" || d.DisableDNSResolution {
+		return []string{addr}, nil
+	}
+	var hosts *dnsEntry
+	if ip, err := netip.ParseAddr(host); err == nil {
+		hosts = newDNSEntry([]netip.Addr{ip})
+	} else if hosts, err = d.lookup(ctx, host); err != nil {
+		return nil, err
+	}
+	var targets []string
+	for _, ip := range hosts.order() {
+		if d.mayDial(network, ip) {
+			targets = append(targets, net.JoinHostPort(ip.String(), port))
+		}
+	}
+	if len(targets) == 0 {
+		return nil, errNoAddress
+	}
+	return targets, nil
+}
+
+func (d *TCPDialer) lookup(ctx context.Context, host string) (*dnsEntry, error) {
+	resolver := d.Resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	return d.names.get(ctx, host, resolver, cmp.Or(d.DNSCacheDuration, DefaultDNSCacheDuration))
+}
+
+// mayDial tells whether ip is of the right version.
+func (d *TCPDialer) mayDial(network string, ip netip.Addr) bool {
+	is4 := ip.Is4() || ip.Is4In6()
+	if network == "tcp4" && !is4 || network == "tcp6" && is4 {
+		return false
+	}
+	return d.LocalAddr == nil || d.LocalAddr.IP == nil || is4 == (d.LocalAddr.IP.To4() != nil)
+}
+
+// attempt connects to one target.
+func (d *TCPDialer) attempt(ctx context.Context, network, target string) (net.Conn, error) {
+	dialer := net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: attemptDelay}
+	if d.LocalAddr != nil {
+		dialer.LocalAddr = d.LocalAddr
+	}
+	return dialer.DialContext(ctx, network, target)
+}
+
+// dialError makes err, which dialing upstream has ended with, an
+// ErrDialWithUpstream. Whether the time was up, or the caller did not want to
+// wait any longer, is for ctx to say.
+func dialError(ctx context.Context, upstream string, err error) error {
+	deadline, ok := ctx.Deadline()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, context.DeadlineExceeded):
+		err = ErrDialTimeout
+	case cause != nil:
+		err = cause
+	case ok && isTimeout(err) && !time.Now().Before(deadline):
+		// the network has noticed it before the context
+		err = ErrDialTimeout
+	}
+	return &ErrDialWithUpstream{upstream, err}
+}

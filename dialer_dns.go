@@ -1,0 +1,208 @@
+package fasthttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxDNSEntries is how many names a dialer remembers.
+	maxDNSEntries = 4096
+	// maxDNSAddresses is how many addresses of a name it uses.
+	maxDNSAddresses = 64
+)
+
+// dnsEntry is the addresses of a name.
+type dnsEntry struct {
+	// first and second are the addresses of the IP version that the resolver
+	// has put first, and of the other one.
+	first, second []netip.Addr
+	expires       time.Time
+	uses          atomic.Uint32
+}
+
+func newDNSEntry(addresses []netip.Addr) *dnsEntry {
+	e := new(dnsEntry)
+	for _, ip := range addresses[:min(len(addresses), maxDNSAddresses)] {
+		ip = ip.Unmap()
+		if len(e.first) == 0 || e.first[0].Is4() == ip.Is4() {
+			e.first = append(e.first, ip)
+		} else {
+			e.second = append(e.second, ip)
+		}
+	}
+	return e
+}
+
+// order returns the addresses in the order in which they are to be tried this
+// time: the IP versions in turn (RFC 8305 section 4), each beginning one
+// address further than the last time.
+func (e *dnsEntry) order() []netip.Addr {
+	uses := int(e.uses.Add(1) - 1)
+	addresses := make([]netip.Addr, 0, len(e.first)+len(e.second))
+	for i := range max(len(e.first), len(e.second)) {
+		if i < len(e.first) {
+			addresses = append(addresses, e.first[(uses+i)%len(e.first)])
+		}
+		if i < len(e.second) {
+			addresses = append(addresses, e.second[(uses+i)%len(e.second)])
+		}
+	}
+	return addresses
+}
+
+// dnsCache remembers the addresses of names. Its zero value is empty.
+type dnsCache struct {
+	mu      sync.Mutex
+	entries map[string]*dnsEntry
+	lookups map[string]*dnsLookup // that are on their way
+	swept   time.Time             // when entries was last searched for old ones
+}
+
+// dnsLookup is a look-up that any number of dials wait for.
+type dnsLookup struct {
+	waiting int // guarded by the mutex of the cache
+	cancel  context.CancelFunc
+
+	done  chan struct{} // closed when the rest is there
+	entry *dnsEntry
+	err   error
+}
+
+// get returns the addresses of host, which it remembers for keep. It returns
+// the error of ctx where that ends before they are there.
+func (c *dnsCache) get(ctx context.Context, host string, resolver Resolver, keep time.Duration) (*dnsEntry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	host = strings.ToLower(host)
+	c.mu.Lock()
+	if e := c.entries[host]; e != nil && time.Now().Before(e.expires) {
+		c.mu.Unlock()
+		return e, nil
+	}
+	l := c.lookups[host]
+	if l == nil {
+		l = c.begin(ctx, host, resolver, keep)
+	}
+	l.waiting++
+	c.mu.Unlock()
+
+	select {
+	case <-l.done:
+		return l.entry, l.err
+	case <-ctx.Done():
+		c.leave(l, host)
+		return nil, ctx.Err()
+	}
+}
+
+// begin starts a look-up. It runs on while anybody waits for it, even if that
+// is not who asked first: of ctx it has only the values.
+func (c *dnsCache) begin(ctx context.Context, host string, resolver Resolver, keep time.Duration) *dnsLookup {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	l := &dnsLookup{cancel: cancel, done: make(chan struct{})}
+	if c.lookups == nil {
+		c.lookups = make(map[string]*dnsLookup)
+	}
+	c.lookups[host] = l
+	go func() {
+		defer cancel()
+		entry, err := (*dnsEntry)(nil), errResolverLeft
+		defer func() { c.end(l, host, entry, err, keep) }()
+		entry, err = resolve(ctx, host, resolver)
+	}()
+	return l
+}
+
+// end tells those who wait what the look-up has brought.
+func (c *dnsCache) end(l *dnsLookup, host string, entry *dnsEntry, err error, keep time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.entry, l.err = entry, err
+	close(l.done)
+	if c.lookups[host] != l {
+		// it was flushed, or left by all who had waited
+		return
+	}
+	delete(c.lookups, host)
+	if err == nil && keep > 0 {
+		now := time.Now()
+		entry.expires = now.Add(keep)
+		c.sweep(now, keep)
+		if c.entries == nil {
+			c.entries = make(map[string]*dnsEntry)
+		}
+		c.entries[host] = entry
+	}
+}
+
+// leave says that somebody does not wait for the look-up any more.
+func (c *dnsCache) leave(l *dnsLookup, host string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.waiting--
+	if l.waiting > 0 {
+		return
+	}
+	l.cancel()
+	if c.lookups[host] == l {
+		delete(c.lookups, host)
+	}
+}
+
+// sweep makes room for an entry. What is too old goes once in a while, so that
+// names which are not asked for again do not stay for ever.
+func (c *dnsCache) sweep(now time.Time, keep time.Duration) {
+	if now.Sub(c.swept) >= keep || len(c.entries) >= maxDNSEntries {
+		c.swept = now
+		for host, e := range c.entries {
+			if !now.Before(e.expires) {
+				delete(c.entries, host)
+			}
+		}
+	}
+	for host := range c.entries {
+		if len(c.entries) < maxDNSEntries {
+			break
+		}
+		delete(c.entries, host)
+	}
+}
+
+func (c *dnsCache) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+	clear(c.lookups)
+}
+
+// errResolverLeft is how a look-up ends whose resolver ended its goroutine.
+var errResolverLeft = errors.New("fasthttp: the resolver has ended its goroutine")
+
+// resolve asks the resolver, whose panics end this look-up alone.
+func resolve(ctx context.Context, host string, resolver Resolver) (entry *dnsEntry, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("fasthttp: panic in the resolver: %v\n%s", p, debug.Stack())
+		}
+	}()
+	found, err := resolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	addresses := make([]netip.Addr, 0, len(found))
+	for _, a := range found {
+		if ip, ok := netip.AddrFromSlice(a.IP); ok {
+			addresses = append(addresses, ip.WithZone(a.Zone))
+		}
+	}
+	return newDNSEntry(addresses), nil
+}
