@@ -90,6 +90,7 @@ func (ctx *RequestCtx) discard() {
 	// brought us here
 	defer func() { _ = recover() }()
 	_ = ctx.Response.body.closeStream()
+	ctx.Request.RemoveMultipartFormFiles()
 	ctx.Request.values.reset()
 }
 
@@ -116,7 +117,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	now := time.Now()
 	ctx.s = &Server{Logger: logger}
 	ctx.s.prepare()
-	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, done: ctx.s.done, requests: 1}
+	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, done: *ctx.s.done.Load(), requests: 1}
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1

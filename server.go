@@ -64,6 +64,11 @@ type Server struct {
 	// ConnState is called when a connection changes its state; see the states.
 	ConnState func(net.Conn, ConnState)
 
+	// FormValueFunc says where RequestCtx.FormValue looks for values, and in
+	// which order; see there for the default. NetHttpFormValueFunc is another
+	// choice.
+	FormValueFunc FormValueFunc
+
 	// TLSConfig is the TLS configuration.
 	TLSConfig *tls.Config
 
@@ -147,8 +152,13 @@ type Server struct {
 	// GetOnly refuses all requests but GET and HEAD.
 	GetOnly bool
 
-	// DisablePreParseMultipartForm does nothing: multipart forms are parsed
-	// when they are asked for.
+	// DisablePreParseMultipartForm keeps all bodies in memory, as they came.
+	// Otherwise a body of type multipart/form-data with a Content-Length of
+	// more than 4 MiB, which MaxRequestBodySize must allow, is parsed while it
+	// arrives, so that large files go to the disk: the request is refused with
+	// 400 where that fails, and RequestCtx.PostBody is what
+	// WriteMultipartForm makes of the form. Smaller ones are parsed when they
+	// are asked for in any case, as are all with StreamRequestBody.
 	DisablePreParseMultipartForm bool
 
 	// LogAllErrors logs also what goes wrong all the time on a public server:
@@ -202,11 +212,12 @@ type Server struct {
 	// was refused
 	refusedAt atomic.Int64
 
+	conns [connShards]connShard
+	done  atomic.Pointer[chan struct{}] // of what RequestCtx.Done returns
+
 	mu        sync.Mutex
-	conns     serverConn // head of the ring of all connections
 	perIP     perIPCounter
 	listeners []*accepting
-	done      chan struct{}
 	drained   chan struct{} // closed when the last connection and listener have gone
 	shutdowns int           // that are under way
 }
@@ -247,12 +258,7 @@ func (s *Server) prepare() {
 			ctx.Request.Header.memo = new(memo)
 			return ctx
 		}
-		s.mu.Lock()
-		s.conns.prev, s.conns.next = &s.conns, &s.conns
-		if s.done == nil {
-			s.done = make(chan struct{})
-		}
-		s.mu.Unlock()
+		s.renewDone()
 	})
 }
 

@@ -98,13 +98,47 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.requests, c.empty, c.aborted = 0, 0, false
 	c.pinned.Store(s.ConnState != nil)
 	c.waiting.Store(connWaiting)
+	c.done = *s.done.Load()
 	s.open.Add(1)
-	s.mu.Lock()
-	c.done = s.done
-	c.prev, c.next = s.conns.prev, &s.conns
-	c.prev.next, s.conns.prev = c, c
-	s.mu.Unlock()
+	s.shardOf(c).add(c)
 	s.setState(c, StateNew)
+}
+
+// connShards is the number of lists that the connections of a server are spread
+// over, so that those who come and go on all processors do not queue up for one
+// lock.
+const connShards = 16
+
+// connShard is one list of connections, on cache lines of its own.
+type connShard struct {
+	mu    sync.Mutex
+	first *serverConn
+	_     [112]byte
+}
+
+func (s *Server) shardOf(c *serverConn) *connShard { return &s.conns[c.id%connShards] }
+
+func (l *connShard) add(c *serverConn) {
+	l.mu.Lock()
+	if c.next = l.first; c.next != nil {
+		c.next.prev = c
+	}
+	l.first = c
+	l.mu.Unlock()
+}
+
+func (l *connShard) remove(c *serverConn) {
+	l.mu.Lock()
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		l.first = c.next
+	}
+	c.prev, c.next = nil, nil
+	l.mu.Unlock()
 }
 
 // closeConn closes a connection of the portable engine and forgets it.
@@ -131,16 +165,19 @@ func (s *Server) forgetConn(c *serverConn) {
 
 // unregister takes a connection out of the books.
 func (s *Server) unregister(c *serverConn) {
+	s.shardOf(c).remove(c)
 	s.serving.Add(^uint32(0))
-	s.mu.Lock()
-	c.prev.next, c.next.prev = c.next, c.prev
 	if c.ip.IsValid() {
+		s.mu.Lock()
 		s.perIP.release(c.ip)
+		s.mu.Unlock()
 	}
-	s.open.Add(-1)
-	s.checkDrained()
-	s.mu.Unlock()
-	c.prev, c.next = nil, nil
+	// a shutdown that is not seen here sees that the connection has gone
+	if s.open.Add(-1) == 0 && s.stopping.Load() {
+		s.mu.Lock()
+		s.checkDrained()
+		s.mu.Unlock()
+	}
 }
 
 // idleClaimer is the connection of an engine that knows by itself whether it
@@ -150,7 +187,7 @@ type idleClaimer interface {
 }
 
 // claimIdle makes a connection that waits for a request the caller's, who is to
-// call closeIt without holding Server.mu. It is nil for a busy connection.
+// call closeIt without holding a lock of the server. It is nil for a busy connection.
 func (c *serverConn) claimIdle() (closeIt func()) {
 	if own, ok := c.nc.(idleClaimer); ok {
 		return own.claimIdle()

@@ -131,9 +131,7 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // pause waits for a while, or until the server shuts down.
 func (s *Server) pause(d time.Duration) {
-	s.mu.Lock()
-	done := s.done
-	s.mu.Unlock()
+	done := *s.done.Load()
 	t := AcquireTimer(d)
 	defer ReleaseTimer(t)
 	select {

@@ -53,8 +53,8 @@ func (s *Server) beginShutdown() (drained <-chan struct{}, listeners []*acceptin
 	defer s.mu.Unlock()
 	s.shutdowns++
 	s.stopping.Store(true)
-	if !isClosed(s.done) {
-		close(s.done)
+	if done := *s.done.Load(); !isClosed(done) {
+		close(done)
 	}
 	if s.drained == nil {
 		s.drained = make(chan struct{})
@@ -68,7 +68,7 @@ func (s *Server) beginShutdown() (drained <-chan struct{}, listeners []*acceptin
 // held. The listeners count as well as the connections: one of them may be about
 // to bring in another connection.
 func (s *Server) checkDrained() {
-	if s.drained != nil && s.conns.next == &s.conns && len(s.listeners) == 0 {
+	if s.drained != nil && s.open.Load() == 0 && len(s.listeners) == 0 {
 		close(s.drained)
 		s.drained = nil
 	}
@@ -86,8 +86,13 @@ func (s *Server) endShutdown() {
 func (s *Server) checkStopped() {
 	if s.shutdowns == 0 && len(s.listeners) == 0 && s.stopping.Load() {
 		s.stopping.Store(false)
-		s.done = make(chan struct{})
+		s.renewDone()
 	}
+}
+
+func (s *Server) renewDone() {
+	done := make(chan struct{})
+	s.done.Store(&done)
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -106,14 +111,18 @@ const shutdownLook = 20 * time.Millisecond
 // closeIdle closes the connections that wait for a request.
 func (s *Server) closeIdle() {
 	var claimed []func()
-	s.mu.Lock()
-	for c := s.conns.next; c != &s.conns; c = c.next {
-		if closeIt := c.claimIdle(); closeIt != nil {
-			claimed = append(claimed, closeIt)
+	for i := range s.conns {
+		shard := &s.conns[i]
+		shard.mu.Lock()
+		for c := shard.first; c != nil; c = c.next {
+			if closeIt := c.claimIdle(); closeIt != nil {
+				claimed = append(claimed, closeIt)
+			}
 		}
-	}
-	s.mu.Unlock()
-	for _, closeIt := range claimed {
-		closeIt()
+		shard.mu.Unlock()
+		for _, closeIt := range claimed {
+			closeIt()
+		}
+		claimed = claimed[:0]
 	}
 }

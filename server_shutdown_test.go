@@ -105,12 +105,15 @@ func TestShutdownLetsBusyConnectionsFinish(t *testing.T) {
 
 // busyConns returns how many connections a shutdown would wait for.
 func (s *Server) busyConns() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := s.conns.next; c != &s.conns; c = c.next {
-		if c.waiting.Load() == connBusy {
-			n++
+	for i := range s.conns {
+		shard := &s.conns[i]
+		shard.mu.Lock()
+		for c := shard.first; c != nil; c = c.next {
+			if c.waiting.Load() == connBusy {
+				n++
+			}
 		}
+		shard.mu.Unlock()
 	}
 	return n
 }
