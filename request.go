@@ -48,6 +48,7 @@ type Request struct {
 	values  userData
 	stream  bodyStream // the body that StreamRequestBody left on the connection
 	timeout time.Duration
+	call    callState // of the client's call that is under way
 
 	uriParsed  bool
 	argsParsed bool

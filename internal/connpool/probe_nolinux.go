@@ -1,0 +1,5 @@
+//go:build !linux
+
+package connpool
+
+func acknowledged(uintptr) (uint64, bool) { return 0, false }

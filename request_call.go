@@ -1,0 +1,68 @@
+package fasthttp
+
+import (
+	"context"
+	"net/http/httptrace"
+	"time"
+)
+
+// callState is what a client's call in progress must keep to, and what became
+// of it so far. It travels in the request, since a RoundTripper of the
+// application may stand between the call and the connection.
+type callState struct {
+	ctx      context.Context // nil where the call cannot be canceled
+	deadline time.Time       // zero for none
+	trace    *httptrace.ClientTrace
+
+	active bool
+	// reply says that the first byte of a response has come, and used up that
+	// the body was a stream, which has been read
+	reply, usedUp bool
+	upstream      string // the address of the last attempt
+}
+
+// done returns what ends the call early, or nil.
+func (c *callState) done() <-chan struct{} {
+	if c.ctx == nil {
+		return nil
+	}
+	return c.ctx.Done()
+}
+
+// canceled returns the error of a call whose context has ended.
+func (c *callState) canceled() error {
+	if c.ctx == nil || c.ctx.Err() == nil {
+		return nil
+	}
+	return contextError(c.ctx)
+}
+
+// expired tells whether the time is up.
+func (c *callState) expired() bool {
+	return !c.deadline.IsZero() && !time.Now().Before(c.deadline)
+}
+
+// contextError returns why ctx has ended: its error, and the cause where the
+// application gave one.
+func contextError(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); cause != err {
+		return canceledError{err, cause}
+	}
+	return err
+}
+
+type canceledError struct{ err, cause error }
+
+func (e canceledError) Error() string { return e.err.Error() + ": " + e.cause.Error() }
+
+// Unwrap makes both known to errors.Is.
+func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
+
+// earliest returns the earlier one of two deadlines, of which a zero one is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
