@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bufio"
 	"io"
+	"os"
 )
 
 // source is a stream of received bytes of which the next ones can be looked at
@@ -41,4 +42,12 @@ func (s bufferedSource) fill() error {
 		err = io.ErrNoProgress
 	}
 	return err
+}
+
+// fileSpan is a body stream whose bytes lie in a file of the operating system,
+// so that a connection may have them copied without looking at them. Who does
+// that sends length bytes from offset on, never moves the file's own position,
+// which other streams share, and closes the stream as it would any other.
+type fileSpan interface {
+	span() (file *os.File, offset, length int64)
 }
