@@ -126,8 +126,8 @@ func (c *dnsCache) begin(ctx context.Context, host string, resolver Resolver, ke
 func (c *dnsCache) end(l *dnsLookup, host string, entry *dnsEntry, err error, keep time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer close(l.done)
 	l.entry, l.err = entry, err
-	close(l.done)
 	if c.lookups[host] != l {
 		// it was flushed, or left by all who had waited
 		return
