@@ -51,6 +51,8 @@ type RequestCtx struct {
 
 	timeoutResponse atomic.Pointer[Response]
 	late            sync.Mutex // held while the context times out or uses the connection
+	timed           int        // handlers that run with a timeout
+	kept            bool       // it was left to others with a TimeoutError method
 	used            bool       // since the last reset
 
 	hijack           HijackHandler

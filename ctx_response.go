@@ -159,10 +159,14 @@ func (ctx *RequestCtx) TimeoutError(msg string) {
 
 // TimeoutErrorWithCode is TimeoutError with another status code.
 func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
+	ctx.timeOut(timeoutErrorResponse(msg, statusCode))
+}
+
+func timeoutErrorResponse(msg string, statusCode int) *Response {
 	resp := new(Response)
 	resp.SetStatusCode(statusCode)
 	resp.SetBodyString(msg)
-	ctx.timeOut(resp)
+	return resp
 }
 
 // TimeoutErrorWithResponse is TimeoutError with a copy of resp as the response.
@@ -176,6 +180,7 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Lock()
 	ctx.timeoutResponse.Store(resp)
+	ctx.kept = true
 	ctx.late.Unlock()
 }
 

@@ -331,8 +331,9 @@ func (x *exchange) headReceived() (step, bool) {
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
 	}
-	x.streaming = s.StreamRequestBody && framing.Kind != http1.NoBody
-	if !x.streaming {
+	spools := x.spoolsForm(framing)
+	x.streaming = (s.StreamRequestBody || spools) && framing.Kind != http1.NoBody
+	if !x.streaming || spools {
 		if err := x.recv.start(framing, limit); err != nil {
 			return x.refuse(err)
 		}
@@ -355,6 +356,11 @@ func (x *exchange) headReceived() (step, bool) {
 		}
 		req.stream.start(x, framing, &h.header)
 		req.body.setStream(&req.stream, h.contentLength)
+		if spools {
+			if err := x.spoolForm(limit); err != nil {
+				return x.refuse(err)
+			}
+		}
 		return x.serve()
 	}
 	x.phase = phaseBody

@@ -46,7 +46,8 @@ type Request struct {
 	uri     URI
 	args    Args
 	values  userData
-	stream  bodyStream // the body that StreamRequestBody left on the connection
+	stream  bodyStream   // the body that StreamRequestBody left on the connection
+	form    *requestForm // once it was asked for
 	timeout time.Duration
 	call    callState // of the client's call that is under way
 
@@ -56,7 +57,7 @@ type Request struct {
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
-// are closed, as is a body stream.
+// are closed, as is a body stream; the files of a multipart form are removed.
 func (req *Request) Reset() {
 	req.Header.Reset()
 	req.resetExceptHeader()
@@ -94,7 +95,9 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.timeout = req.timeout
 	dst.isTLS = req.isTLS
 	dst.values = append(dst.values[:0], req.values...)
-	if p := req.body.bytes(); len(p) > 0 {
+	if req.onlyForm() {
+		_ = req.writeForm((*bodyWriter)(&dst.body))
+	} else if p := req.body.bytes(); len(p) > 0 {
 		dst.body.set(p)
 	}
 }
@@ -359,6 +362,9 @@ func (req *Request) settle() error {
 		if err := req.settleURI(); err != nil {
 			return err
 		}
+	}
+	if err := req.streamForm(); err != nil {
+		return err
 	}
 	h := &req.Header
 	if req.body.stream != nil {

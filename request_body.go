@@ -8,8 +8,11 @@ import (
 
 // Body returns the body. A body stream is read to its end first; where that
 // fails the result is nil: use BodyStream or BodyWriteTo where errors matter.
+//
+// Where a multipart form was parsed from a stream the body is what
+// WriteMultipartForm makes of the form.
 func (req *Request) Body() []byte {
-	if req.body.load() != nil {
+	if req.loadForm() != nil || req.body.load() != nil {
 		return nil
 	}
 	return req.bodyBytes()
@@ -48,6 +51,9 @@ func (req *Request) bodyChanges() {
 		req.args.Reset()
 		req.argsParsed = false
 	}
+	if req.form != nil {
+		req.dropForm()
+	}
 }
 
 // SetBodyStream sets a stream as the body, which is read when the request is
@@ -85,7 +91,12 @@ func (req *Request) BodyWriter() io.Writer {
 }
 
 // BodyWriteTo writes the body to w. A body stream is read to its end and closed.
-func (req *Request) BodyWriteTo(w io.Writer) error { return req.body.writeTo(w) }
+func (req *Request) BodyWriteTo(w io.Writer) error {
+	if req.onlyForm() {
+		return req.writeForm(w)
+	}
+	return req.body.writeTo(w)
+}
 
 // ResetBody empties the body.
 func (req *Request) ResetBody() {
@@ -96,6 +107,7 @@ func (req *Request) ResetBody() {
 // SwapBody sets the body to body, without copying it, and returns the bytes of
 // the old one. The request owns body from then on.
 func (req *Request) SwapBody(body []byte) []byte {
+	_ = req.loadForm()
 	req.bodyChanges()
 	return req.body.swap(body)
 }

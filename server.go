@@ -208,6 +208,7 @@ type Server struct {
 	open     atomic.Int32  // connections
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
+	timed    atomic.Int64 // handlers that run with a timeout, late ones included
 	// refusedAt is the second in which it was last logged that a connection
 	// was refused
 	refusedAt atomic.Int64

@@ -24,7 +24,10 @@ const streamWindow = 64 << 10
 // The reader must be closed, also before its end: that is what makes sw, whose
 // writes fail from then on, and its goroutine end.
 func NewStreamReader(sw StreamWriter) io.ReadCloser {
-	p := &streamPipe{}
+	return startProducer(&streamPipe{}, sw)
+}
+
+func startProducer(p *streamPipe, sw StreamWriter) *streamPipe {
 	p.changed.L = &p.mu
 	go p.produce(sw)
 	return p
@@ -38,6 +41,9 @@ type streamPipe struct {
 	filled  *bufpool.Buffer // written and not yet read
 	err     error           // why the writer ended; io.EOF where it returned
 	closed  bool            // by the reader
+	// bounded says that buffers never grow beyond streamWindow, and that what
+	// was written before Close can still be read
+	bounded bool
 
 	// of the reader alone
 	taken *bufpool.Buffer
@@ -89,7 +95,7 @@ func (w *pipeWriter) Write(b []byte) (n int, err error) {
 			return n, errStreamReaderClosed
 		}
 		if p.filled == nil {
-			p.filled = bufpool.Get(min(len(b), streamWindow))
+			p.filled = bufpool.Get(p.room(len(b)))
 		}
 		k := min(len(b), streamWindow-len(p.filled.B))
 		p.filled.B = append(p.filled.B, b[:k]...)
@@ -98,6 +104,14 @@ func (w *pipeWriter) Write(b []byte) (n int, err error) {
 		p.changed.Broadcast()
 	}
 	return n, nil
+}
+
+// room returns how large the buffer for n bytes and more is to be.
+func (p *streamPipe) room(n int) int {
+	if p.bounded {
+		return streamWindow
+	}
+	return min(n, streamWindow)
 }
 
 // take waits for bytes and moves all of them to the reader's side.
@@ -109,11 +123,15 @@ func (p *streamPipe) take() error {
 	for p.filled == nil && p.err == nil && !p.closed {
 		p.changed.Wait()
 	}
-	if p.closed {
+	switch {
+	case p.closed && !p.bounded:
 		return errStreamClosed
-	}
-	if p.filled == nil {
+	case p.filled != nil:
+	case p.err != nil:
 		return p.err
+	default:
+		// closed, and all that was written before that was read
+		return io.EOF
 	}
 	p.taken, p.filled = p.filled, nil
 	p.rest = p.taken.B
@@ -161,8 +179,10 @@ func (p *streamPipe) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	bufpool.Put(p.filled)
-	p.filled = nil
+	if !p.bounded {
+		bufpool.Put(p.filled)
+		p.filled = nil
+	}
 	p.changed.Broadcast()
 	return nil
 }

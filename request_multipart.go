@@ -1,0 +1,222 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"runtime"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// ErrNoMultipartForm says that a request has no multipart form: its
+// Content-Type is not multipart/form-data, or has no boundary.
+var ErrNoMultipartForm = errors.New("fasthttp: request content-type has bad boundary or is not multipart/form-data")
+
+// errFormRemoved is what a request gives whose form was removed and cannot be
+// parsed again, since its body was a stream.
+var errFormRemoved = errors.New("fasthttp: the files of the multipart form were removed")
+
+// formMemory is how many bytes of files a form that is read from a stream holds
+// in memory; the files beyond that are spooled to the disk. Those of a request
+// whose body is in memory already stay there.
+const formMemory = 4 << 20
+
+// requestForm is the multipart form of a request, once it was asked for.
+type requestForm struct {
+	form *multipart.Form
+	read int64 // bytes of the body, decoded, that it was made of
+	// err says why there is no form where parsing the body again is of no use
+	err error
+	// only tells that the body was a stream: the form is all there is of it
+	only bool
+}
+
+// MultipartForm returns the form in a body of type multipart/form-data. It is
+// parsed on first use. Other bodies give ErrNoMultipartForm.
+//
+// A body that is a stream is read to the end of the form, whatever its size:
+// see MultipartFormWithLimit. Of its files 4 MiB are held in memory, the others
+// in temporary files; of its values there may be 10 MiB more. A form has at
+// most 1000 parts, which is the limit of mime/multipart, as that for the size
+// of their headers is.
+//
+// The form belongs to the request. Its files are removed when the request is
+// reset or released, when its body is changed, or with
+// RemoveMultipartFormFiles.
+func (req *Request) MultipartForm() (*multipart.Form, error) {
+	return req.MultipartFormWithLimit(0)
+}
+
+// MultipartFormWithLimit is MultipartForm with a limit for the body in bytes,
+// after the removal of a content coding; 0 or less for none. The error wraps
+// ErrBodyTooLarge where the body is larger.
+func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
+	if req.form == nil {
+		if err := req.parseForm(int64(max(maxBodySize, 0))); err != nil {
+			return nil, err
+		}
+	}
+	f := req.form
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case maxBodySize > 0 && f.read > int64(maxBodySize):
+		return nil, formError(ErrBodyTooLarge)
+	}
+	return f.form, nil
+}
+
+// formError puts what was done in front of err.
+func formError(err error) error {
+	return fmt.Errorf("fasthttp: cannot read the multipart form: %w", err)
+}
+
+// parseForm makes the form of the body. A buffered body is left as it was; of a
+// stream there is nothing left then but the form, or the error.
+func (req *Request) parseForm(limit int64) error {
+	boundary := req.Header.MultipartFormBoundary()
+	if len(boundary) == 0 {
+		return ErrNoMultipartForm
+	}
+	content := req.body.bytes()
+	var in io.Reader = bytes.NewReader(content)
+	memory := int64(len(content))
+	streamed := req.body.stream != nil
+	if streamed {
+		in, memory = req.body.stream, formMemory
+		if limit > 0 && int64(req.body.size) > limit {
+			// it is left unread, so a higher limit may be tried
+			return formError(ErrBodyTooLarge)
+		}
+	}
+	decoded, release, err := decodeForm(in, req.Header.ContentEncoding())
+	if err != nil {
+		return formError(err)
+	}
+	if decoded != in {
+		memory = formMemory
+		if limit == 0 {
+			limit = maxDecodedForm
+		}
+	}
+	limited := formReader{r: decoded, limit: limit}
+	form, err := multipart.NewReader(&limited, string(boundary)).ReadForm(memory)
+	release()
+	if err != nil {
+		err = formError(err)
+		if streamed || !errors.Is(err, ErrBodyTooLarge) {
+			// asking for one value after the other must not parse it each time
+			req.form = &requestForm{err: err}
+		}
+		return err
+	}
+	if streamed {
+		_ = req.body.closeStream()
+		if decoded != in {
+			// what the form will be written as has no coding
+			req.Header.removeID(field.ContentEncoding)
+		}
+	}
+	if memory == formMemory {
+		// A request that is never released must not leave its files behind for
+		// ever, such as that of a handler that has timed out.
+		runtime.SetFinalizer(form, func(form *multipart.Form) { _ = form.RemoveAll() })
+	}
+	req.form = &requestForm{form: form, read: limited.read, only: streamed}
+	return nil
+}
+
+// formReader counts what is read, and fails where that is more than the limit.
+type formReader struct {
+	r     io.Reader
+	read  int64
+	limit int64 // 0 for none
+}
+
+func (f *formReader) Read(p []byte) (int, error) {
+	if f.limit > 0 {
+		// one byte more tells whether there is more
+		p = p[:min(int64(len(p)), f.limit+1-f.read)]
+	}
+	n, err := f.r.Read(p)
+	f.read += int64(n)
+	if f.limit > 0 && f.read > f.limit {
+		return 0, ErrBodyTooLarge
+	}
+	return n, err
+}
+
+// RemoveMultipartFormFiles removes the temporary files of the form, and the
+// form with them. It is parsed anew where it is asked for again, unless the
+// body was a stream.
+func (req *Request) RemoveMultipartFormFiles() {
+	f := req.form
+	if f == nil || f.form == nil {
+		return
+	}
+	f.remove()
+	req.form = nil
+	if f.only {
+		req.form = &requestForm{err: errFormRemoved}
+	}
+}
+
+// remove removes the files of the form.
+func (f *requestForm) remove() {
+	if f.form != nil {
+		runtime.SetFinalizer(f.form, nil)
+		// what cannot be removed is left to whoever cleans the directory of
+		// temporary files up
+		_ = f.form.RemoveAll()
+	}
+}
+
+// dropForm forgets the form, since the body it was made of is gone.
+func (req *Request) dropForm() {
+	req.form.remove()
+	req.form = nil
+}
+
+// onlyForm tells whether the body was a stream of which the form is all that is
+// left.
+func (req *Request) onlyForm() bool { return req.form != nil && req.form.only }
+
+// loadForm puts the text of a form that was read from a stream into the body,
+// where it is asked for.
+func (req *Request) loadForm() error {
+	if !req.onlyForm() {
+		return nil
+	}
+	req.body.empty()
+	if err := req.writeForm((*bodyWriter)(&req.body)); err != nil {
+		req.body.empty()
+		return err
+	}
+	req.form.only = false
+	return nil
+}
+
+// writeForm writes the text of the form.
+func (req *Request) writeForm(w io.Writer) error {
+	return WriteMultipartForm(w, req.form.form, bytesconv.String(req.Header.MultipartFormBoundary()))
+}
+
+// streamForm makes the text of a form that was read from a stream the body that
+// is sent. It may be larger than what memory is there for, so it is a stream
+// again.
+func (req *Request) streamForm() error {
+	if !req.onlyForm() {
+		return nil
+	}
+	form, boundary := req.form.form, string(req.Header.MultipartFormBoundary())
+	size, err := formSize(form, boundary)
+	if err != nil {
+		return err
+	}
+	req.body.setStream(&formStream{form: form, boundary: boundary}, int(size))
+	return nil
+}
