@@ -1,0 +1,189 @@
+package fasthttp
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// conditionModel decides as RFC 9110 section 13 is written, with none of the
+// code under test: tags and dates are those of the tables.
+type conditionModel struct {
+	etag     string
+	modified time.Time
+}
+
+var (
+	modelTime    = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	modelDates   = map[string]time.Time{"same": modelTime, "before": modelTime.Add(-time.Second), "after": modelTime.Add(time.Second)}
+	modelTagSets = map[string][]string{
+		"*":                    nil,
+		`"a"`:                  {`"a"`},
+		`W/"a"`:                {`W/"a"`},
+		`"b"`:                  {`"b"`},
+		`"b", "a"`:             {`"b"`, `"a"`},
+		`"b",W/"a" , "c"`:      {`"b"`, `W/"a"`, `"c"`},
+		`"b, \", "a,b"`:        {`"b, \"`, `"a,b"`},
+		`, ,"a"`:               {`"a"`},
+		`""`:                   {`""`},
+		`a`:                    nil,
+		`"a`:                   nil,
+		`w/"a"`:                nil,
+		`"b" nonsense "a" , *`: {`"b"`},
+	}
+)
+
+func (m conditionModel) anyTag(set string, strong bool) bool {
+	if set == "*" {
+		return true
+	}
+	for _, tag := range modelTagSets[set] {
+		opaque, own := strings.TrimPrefix(tag, "W/"), strings.TrimPrefix(m.etag, "W/")
+		isWeak := opaque != tag || own != m.etag
+		if m.etag != "" && opaque == own && !(strong && isWeak) {
+			return true
+		}
+	}
+	return false
+}
+
+// status walks through the steps of section 13.2.2.
+func (m conditionModel) status(fields map[string]string) int {
+	if set, ok := fields["If-Match"]; ok { // step 1
+		if !m.anyTag(set, true) {
+			return 412
+		}
+	} else if date, ok := modelDates[fields["If-Unmodified-Since"]]; ok && !m.modified.IsZero() { // step 2
+		if m.modified.Truncate(time.Second).After(date) {
+			return 412
+		}
+	}
+	if set, ok := fields["If-None-Match"]; ok { // step 3
+		if m.anyTag(set, false) {
+			return 304
+		}
+	} else if date, ok := modelDates[fields["If-Modified-Since"]]; ok && !m.modified.IsZero() { // step 4
+		if !m.modified.Truncate(time.Second).After(date) {
+			return 304
+		}
+	}
+	return 200
+}
+
+func (m conditionModel) rangeApplies(value string) bool { // step 5
+	if strings.Contains(value, `"`) {
+		return m.anyTag(value, true)
+	}
+	date, ok := modelDates[value]
+	return ok && !m.modified.IsZero() && date.Equal(m.modified.Truncate(time.Second))
+}
+
+func conditionHeader(fields map[string]string) *RequestHeader {
+	h := new(RequestHeader)
+	for name, value := range fields {
+		if date, ok := modelDates[value]; ok {
+			value = string(AppendHTTPDate(nil, date))
+		}
+		h.Set(name, value)
+	}
+	return h
+}
+
+// TestConditionsAreThoseOfTheModel goes through all combinations of tags and
+// dates in the four fields.
+func TestConditionsAreThoseOfTheModel(t *testing.T) {
+	const absent = "absent"
+	tags, dates := []string{absent}, []string{absent, "same", "before", "after", "no date"}
+	for set := range modelTagSets {
+		tags = append(tags, set)
+	}
+	statuses := map[verdict]int{conditionsHold: 200, notModified: 304, preconditionFailed: 412}
+	seen := map[int]int{}
+	for _, etag := range []string{"", `"a"`, `W/"a"`, `"a,b"`} {
+		for _, modified := range []time.Time{{}, modelTime, modelTime.Add(time.Millisecond)} {
+			model := conditionModel{etag, modified}
+			v := validator{[]byte(etag), modified}
+			for _, match := range tags {
+				for _, noneMatch := range tags {
+					for _, unmodified := range dates {
+						for _, modifiedSince := range dates {
+							fields := map[string]string{}
+							for name, value := range map[string]string{
+								"If-Match": match, "If-None-Match": noneMatch, "If-Unmodified-Since": unmodified, "If-Modified-Since": modifiedSince,
+							} {
+								if value != absent {
+									fields[name] = value
+								}
+							}
+							got, want := statuses[judge(conditionHeader(fields), v)], model.status(fields)
+							seen[want]++
+							if got != want {
+								t.Fatalf("%s %v with %q: got %d, want %d", etag, modified, fields, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("not all verdicts were seen: %v", seen)
+	}
+}
+
+// Known failure 43.
+func TestIfRangeNeedsAStrongValidator(t *testing.T) {
+	now := modelTime.Add(time.Hour)
+	for _, etag := range []string{"", `"a"`, `W/"a"`} {
+		for _, modified := range []time.Time{{}, modelTime, modelTime.Add(time.Millisecond)} {
+			model := conditionModel{etag, modified}
+			for _, value := range []string{`"a"`, `W/"a"`, `"b"`, `""`, "same", "before", "after", "nonsense"} {
+				h := conditionHeader(map[string]string{"If-Range": value})
+				if got, want := rangeApplies(h, validator{[]byte(etag), modified}, now), model.rangeApplies(value); got != want {
+					t.Errorf("%s %v with %s: %v, want %v", etag, modified, value, got, want)
+				}
+			}
+		}
+	}
+	h := conditionHeader(map[string]string{"If-Range": "same"})
+	if rangeApplies(h, validator{modified: modelTime}, modelTime.Add(time.Second-1)) {
+		t.Error("a date within the second of the change counts as strong")
+	}
+	if !rangeApplies(new(RequestHeader), validator{}, now) {
+		t.Error("a range without If-Range does not apply")
+	}
+	h = conditionHeader(map[string]string{"If-Range": `"b", "a"`})
+	if rangeApplies(h, validator{etag: []byte(`"a"`)}, now) {
+		t.Error("If-Range is taken for a list")
+	}
+}
+
+func TestConditionsOfSeveralFieldLinesAreOneList(t *testing.T) {
+	h := new(RequestHeader)
+	h.Add("If-None-Match", `"a"`)
+	h.Add("If-None-Match", `"b"`)
+	if got := judge(h, validator{etag: []byte(`W/"b"`)}); got != notModified {
+		t.Errorf("got %v", got)
+	}
+}
+
+func FuzzEntityTags(f *testing.F) {
+	for set := range modelTagSets {
+		f.Add(set)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		h := new(RequestHeader)
+		h.Set("If-Match", list)
+		h.Set("If-None-Match", list)
+		strong := matchesAny(h, field.IfMatch, []byte(`"a"`), strongMatch)
+		weak := matchesAny(h, field.IfNoneMatch, []byte(`"a"`), weakMatch)
+		if strong && !weak {
+			t.Fatalf("%q matches strongly, and not weakly", list)
+		}
+		if weak && !strings.Contains(list, `"a"`) && strings.TrimSpace(list) != "*" {
+			t.Fatalf("%q matches", list)
+		}
+	})
+}
