@@ -1,0 +1,236 @@
+package fasthttp
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultLBClientTimeout is how long LBClient.Do may take, unless
+// LBClient.Timeout says otherwise.
+const DefaultLBClientTimeout = time.Second
+
+// ErrNoAvailableClients says that an LBClient has no client to give a request
+// to.
+var ErrNoAvailableClients = errors.New("fasthttp: no available clients")
+
+// BalancingClient is what an LBClient gives requests to. HostClient and
+// PipelineClient are such clients, as is LBClient itself.
+type BalancingClient interface {
+	DoDeadline(req *Request, resp *Response, deadline time.Time) error
+	PendingRequests() int
+}
+
+// LBClient spreads requests over clients. A request goes to the client that has
+// the fewest requests on its way, and among equals to the one that was given
+// the fewest.
+//
+// A client that fails counts as having one request more on its way for each
+// failure of the last three seconds, up to 300, so that others are preferred.
+// It still gets requests while the others are busier than that, and gets its
+// share again as the failures grow old.
+//
+// The fields must not be changed after first use, nor the LBClient copied. All
+// methods may be called at the same time.
+type LBClient struct {
+	_ noCopy
+
+	// HealthCheck tells after each request whether its client is well, given
+	// what the client has returned. By default it is unless err is set.
+	HealthCheck func(req *Request, resp *Response, err error) bool
+
+	// Clients are the clients to begin with. AddClient and RemoveClients change
+	// the set later on, and leave this field as it is.
+	Clients []BalancingClient
+
+	// Timeout is how long Do may take, DefaultLBClientTimeout by default.
+	Timeout time.Duration
+
+	once    sync.Once
+	changes sync.Mutex // held while members is replaced
+	members atomic.Pointer[[]*lbMember]
+}
+
+// Do gives the request to the least loaded client, which has until Timeout.
+func (cc *LBClient) Do(req *Request, resp *Response) error {
+	timeout := cc.Timeout
+	if timeout <= 0 {
+		timeout = DefaultLBClientTimeout
+	}
+	return cc.DoTimeout(req, resp, timeout)
+}
+
+// DoTimeout gives the request to the least loaded client, which has as long as
+// timeout.
+func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	return cc.DoDeadline(req, resp, time.Now().Add(timeout))
+}
+
+// DoDeadline gives the request to the least loaded client, which has until
+// deadline. It returns ErrNoAvailableClients where there is none, else what the
+// client returns.
+func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	m := leastLoaded(cc.current())
+	if m == nil {
+		return ErrNoAvailableClients
+	}
+	m.total.Add(1)
+	m.running.Add(1)
+	defer m.running.Add(-1)
+	err := m.client.DoDeadline(req, resp, deadline)
+	if !cc.isHealthy(req, resp, err) {
+		m.failures.add(time.Now())
+	}
+	return err
+}
+
+// PendingRequests returns how many requests are on their way.
+func (cc *LBClient) PendingRequests() int {
+	n := 0
+	for _, m := range cc.current() {
+		n += int(m.running.Load())
+	}
+	return n
+}
+
+// AddClient adds a client and returns how many there are now.
+func (cc *LBClient) AddClient(c BalancingClient) int {
+	cc.changes.Lock()
+	defer cc.changes.Unlock()
+	members := cc.current()
+	m := &lbMember{client: c}
+	if len(members) > 0 {
+		// it has not to catch up with the requests that the others were given
+		first := members[0].total.Load()
+		for _, other := range members {
+			first = min(first, other.total.Load())
+		}
+		m.total.Store(first)
+	}
+	members = append(slices.Clip(members), m)
+	cc.members.Store(&members)
+	return len(members)
+}
+
+// RemoveClients removes the clients for which rc returns true, and returns how
+// many are left. Requests that they were given go on. rc must not call
+// AddClient or RemoveClients.
+func (cc *LBClient) RemoveClients(rc func(BalancingClient) bool) int {
+	cc.changes.Lock()
+	defer cc.changes.Unlock()
+	members := slices.DeleteFunc(slices.Clone(cc.current()), func(m *lbMember) bool { return rc(m.client) })
+	cc.members.Store(&members)
+	return len(members)
+}
+
+func (cc *LBClient) isHealthy(req *Request, resp *Response, err error) bool {
+	if cc.HealthCheck == nil {
+		return err == nil
+	}
+	return cc.HealthCheck(req, resp, err)
+}
+
+// current returns the clients of now. The slice is shared and stays as it is.
+func (cc *LBClient) current() []*lbMember {
+	cc.once.Do(func() {
+		members := make([]*lbMember, len(cc.Clients))
+		for i, c := range cc.Clients {
+			members[i] = &lbMember{client: c}
+		}
+		cc.members.Store(&members)
+	})
+	return *cc.members.Load()
+}
+
+// lbMember is a client with what is known of it.
+type lbMember struct {
+	client   BalancingClient
+	total    atomic.Uint64 // requests that it was given
+	running  atomic.Int64  // those of them that are on their way
+	failures lbFailures
+}
+
+// load returns how busy the client is. Requests that it was given a moment ago
+// may not be among its pending ones yet, and it may have others that came from
+// elsewhere.
+func (m *lbMember) load() int {
+	return max(m.client.PendingRequests(), int(m.running.Load())) + m.failures.recent()
+}
+
+// leastLoaded returns the member for the next request, or nil where there is
+// none.
+func leastLoaded(members []*lbMember) (best *lbMember) {
+	var bestLoad int
+	var bestTotal uint64
+	for _, m := range members {
+		load, total := m.load(), m.total.Load()
+		if best == nil || load < bestLoad || load == bestLoad && total < bestTotal {
+			best, bestLoad, bestTotal = m, load, total
+		}
+	}
+	return best
+}
+
+const (
+	// maxLBFailures is how many failures count, so that a client that has
+	// failed very often is not given up before all others are overloaded.
+	maxLBFailures = 300
+	// lbFailurePeriod and lbFailurePeriods make the three seconds for which
+	// they do.
+	lbFailurePeriod  = 500 * time.Millisecond
+	lbFailurePeriods = 6
+)
+
+// lbFailures counts the failures of the recent past. It keeps no time of each
+// one, but a count for each period.
+type lbFailures struct {
+	until atomic.Int64 // the period, by number, from which on none counts
+
+	mu     sync.Mutex
+	counts [lbFailurePeriods]int
+	last   int64 // the period that the latest count is for
+}
+
+func lbPeriod(now time.Time) int64 { return now.UnixNano() / int64(lbFailurePeriod) }
+
+// add counts a failure.
+func (f *lbFailures) add(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	period := f.forget(lbPeriod(now))
+	f.counts[period%lbFailurePeriods]++
+	f.until.Store(period + lbFailurePeriods)
+}
+
+// recent returns how many failures count.
+func (f *lbFailures) recent() int {
+	until := f.until.Load()
+	if until == 0 {
+		return 0
+	}
+	period := lbPeriod(time.Now())
+	if period >= until {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forget(period)
+	sum := 0
+	for _, n := range f.counts {
+		sum += n
+	}
+	return min(sum, maxLBFailures)
+}
+
+// forget drops the counts that are too old in the given period, and returns the
+// period that is the current one: the clock may have been set back.
+func (f *lbFailures) forget(period int64) int64 {
+	for range min(max(period-f.last, 0), lbFailurePeriods) {
+		f.last++
+		f.counts[f.last%lbFailurePeriods] = 0
+	}
+	f.last = max(f.last, period)
+	return f.last
+}
