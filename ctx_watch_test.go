@@ -1,0 +1,173 @@
+package fasthttp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// hang is a handler that waits for the end of its context.
+type hang struct {
+	entered chan *RequestCtx
+	left    chan error
+	watch   bool
+}
+
+func newHang(watch bool) *hang {
+	return &hang{entered: make(chan *RequestCtx, 1), left: make(chan error, 1), watch: watch}
+}
+
+func (h *hang) handle(ctx *RequestCtx) {
+	if string(ctx.Path()) != "/hang" {
+		ctx.SetBodyString("at once")
+		return
+	}
+	if h.watch {
+		ctx.WatchDisconnect()
+	}
+	done := ctx.Done()
+	h.entered <- ctx
+	<-done
+	h.left <- ctx.Err()
+}
+
+func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
+	goodbyes := map[string]func(c *testConn){
+		"close": func(c *testConn) { _ = c.Close() },
+		"end of sending": func(c *testConn) {
+			if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite()
+			} else {
+				_ = c.Close()
+			}
+		},
+	}
+	for how, leave := range goodbyes {
+		for _, forAll := range []bool{false, true} {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				h := newHang(!forAll)
+				ts := start(&Server{Handler: h.handle, CancelOnDisconnect: forAll})
+				c := ts.dial()
+				c.get("/")
+				c.expect(200, "at once")
+				c.get("/hang")
+				receive(t, "the request", h.entered)
+				leave(c)
+				if err := receive(t, "the end of the context after "+how, h.left); err != context.Canceled {
+					t.Errorf("Err is %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestHandlerLearnsOfAResetAndOfAClientThatLeftBefore(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		h := newHang(true)
+		ready := make(chan struct{})
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			receive(t, "the end of the client", ready)
+			h.handle(ctx)
+		}})
+		c := ts.dial()
+		c.get("/hang")
+		_ = c.Close()
+		close(ready)
+		receive(t, "the request", h.entered)
+		receive(t, "the end of the context", h.left)
+	})
+}
+
+func TestWatchedContextEndsWithShutdown(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		h := newHang(true)
+		ts := start(&Server{Handler: h.handle})
+		c := ts.dial()
+		c.get("/hang")
+		receive(t, "the request", h.entered)
+		stopped := make(chan error, 1)
+		go func() { stopped <- ts.s.Shutdown() }()
+		receive(t, "the end of the context", h.left)
+		c.expect(200, "")
+		receive(t, "the end of Shutdown", stopped)
+	})
+}
+
+// Contexts that are derived from a request's may outlive it for a moment: they
+// must find it ended, and not in the hands of another request.
+func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		derived := make(chan context.Context, 1)
+		ts := start(&Server{CancelOnDisconnect: true, Handler: func(ctx *RequestCtx) {
+			inner, cancel := context.WithCancel(ctx)
+			if ctx.Err() != nil || inner.Err() != nil {
+				t.Error("ended at once")
+			}
+			derived <- inner
+			if string(ctx.Path()) == "/hang" {
+				<-ctx.Done()
+				return
+			}
+			cancel()
+		}})
+		before := runtime.NumGoroutine()
+		for range 20 {
+			c := ts.dial()
+			for range 3 {
+				c.get("/")
+				c.expect(200, "")
+				receive(t, "the end of the derived context", receive(t, "the derived context", derived).Done())
+			}
+			c.get("/hang")
+			inner := receive(t, "the derived context", derived)
+			_ = c.Close()
+			receive(t, "the end of the derived context", inner.Done())
+			if inner.Err() != context.Canceled {
+				t.Errorf("Err is %v", inner.Err())
+			}
+		}
+		eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= before+8 })
+	})
+}
+
+// A request that comes while its predecessor is watched is not lost.
+func TestWatchingLosesNoBytes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		g := newGate()
+		ts := start(&Server{CancelOnDisconnect: true, IdleTimeout: time.Minute, Handler: func(ctx *RequestCtx) {
+			if ctx.Err() != nil {
+				t.Error("ended at once")
+			}
+			g.handle(ctx)
+		}})
+		c := ts.dial()
+		c.get("/1")
+		receive(t, "the request", g.entered)
+		c.get("/2")
+		c.get("/3")
+		close(g.open)
+		for range 3 {
+			resp := c.next(http.MethodGet)
+			_, _ = io.Copy(io.Discard, resp.Body)
+			if resp.StatusCode != 200 {
+				t.Errorf("got %d", resp.StatusCode)
+			}
+		}
+	})
+}
+
+func TestWithoutWatchingNobodyLearnsOfTheClient(t *testing.T) {
+	ctx := new(RequestCtx)
+	ctx.WatchDisconnect()
+	if ctx.Done() != nil || ctx.Err() != nil {
+		t.Error("a context without a server ends")
+	}
+	ctx.Init(nil, nil, nil)
+	ctx.WatchDisconnect()
+	if ctx.Done() == nil || ctx.Err() != nil {
+		t.Error("a context without a handler has ended")
+	}
+}
