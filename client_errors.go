@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // What the calls of clients may fail with, besides the errors of the network
@@ -38,10 +39,6 @@ var (
 	// asks a HostClient for https where it speaks http, or the other way round.
 	ErrHostClientRedirectToDifferentScheme = errors.New("fasthttp: hostclient can't follow redirects to a different protocol," +
 		" please use client instead")
-
-	// ErrTLSHandshakeTimeout says that the time was up before the TLS handshake
-	// of a new connection was.
-	ErrTLSHandshakeTimeout = errors.New("fasthttp: tls handshake timed out")
 )
 
 // ErrTimeout says that the time for a call was up before the response was
@@ -61,3 +58,22 @@ func (*timeoutError) Temporary() bool { return true }
 
 // Is makes the error known as that of a context whose time is up.
 func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// ErrTLSHandshakeTimeout says that the TLS handshake of a new connection was not
+// done in time: that of the call, or 10 seconds where it has no deadline. It is a
+// net.Error, and errors.Is takes it for ErrTimeout.
+var ErrTLSHandshakeTimeout error = &handshakeTimeoutError{}
+
+type handshakeTimeoutError struct{ timeoutError }
+
+func (*handshakeTimeoutError) Error() string { return "fasthttp: tls handshake timed out" }
+
+// Is makes the error known as a timeout of any kind.
+func (*handshakeTimeoutError) Is(target error) bool {
+	return target == error(ErrTimeout) || target == context.DeadlineExceeded
+}
+
+// errUnsupportedScheme says that a URI is not for HTTP.
+func errUnsupportedScheme(scheme []byte) error {
+	return fmt.Errorf("unsupported protocol %q. http and https are supported", scheme)
+}

@@ -22,10 +22,14 @@ type RetryIfFunc func(request *Request) bool
 
 // RetryIfErrFunc tells what is to be done after attempt number attempts to do
 // the request, counted from 1, has failed with err: whether to try again, and
-// whether the time that the call was given begins anew with that.
+// whether the next attempt gets as much time as the call was given to begin
+// with, instead of what is left of it.
 //
-// After DoDeadline, and with a context that has a deadline, resetTimeout counts
-// for nothing: a point in time has no length that could begin anew.
+// err is io.EOF where the server closed the connection in the place of a
+// response. The function is not asked where the last of the attempts that
+// MaxIdemponentCallAttempts allows has failed, nor where no other attempt could
+// end differently: the request cannot be sent as it is, its body was a stream
+// that has been read, the response is too large, or the context has ended.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
 // RetryIfErrUpstreamFunc is a RetryIfErrFunc that is told which address the

@@ -15,10 +15,14 @@ type callState struct {
 	trace    *httptrace.ClientTrace
 
 	active bool
-	// reply says that the first byte of a response has come, and used up that
-	// the body was a stream, which has been read
-	reply, usedUp bool
-	upstream      string // the address of the last attempt
+	// buffered says that the body must be read before the call returns, and
+	// discard that nobody will look at it
+	buffered, discard bool
+	// unreached says that there was no connection for the last attempt, and
+	// reply that the first byte of a response came; usedUp says that the body
+	// was a stream, which has been read
+	unreached, reply, usedUp bool
+	upstream                 string // the address of the last attempt
 }
 
 // done returns what ends the call early, or nil.

@@ -52,19 +52,32 @@ type Grant[C io.Closer] struct {
 	Since time.Time // when it became idle, within a few milliseconds
 }
 
+// TryGet is Get that does not wait: it is false where Get would.
+func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.get()
+}
+
+func (p *Pool[C]) get() (g Grant[C], ok bool) {
+	if g, ok = p.takeIdle(); ok {
+		return g, true
+	}
+	if p.open >= p.Max {
+		return g, false
+	}
+	p.open++
+	return g, true
+}
+
 // Get returns an idle connection, or the leave to open one. Where neither is to
 // be had it waits: until the time is reached, unless that is zero, or until
 // done is closed, unless that is nil.
 func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	p.mu.Lock()
-	if g, ok := p.takeIdle(); ok {
+	if g, ok := p.get(); ok {
 		p.mu.Unlock()
 		return g, nil
-	}
-	if p.open < p.Max {
-		p.open++
-		p.mu.Unlock()
-		return Grant[C]{}, nil
 	}
 	w := p.waiting.add()
 	p.mu.Unlock()

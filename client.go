@@ -1,0 +1,223 @@
+package fasthttp
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http/httptrace"
+	"sync"
+	"time"
+)
+
+// Client sends requests to any host. It has a HostClient for each, which is made
+// with the first request and dropped when the host was not used for a while.
+//
+// The zero value is ready for use. The fields must not be changed after the
+// first call. A Client must not be copied. Its methods may be called
+// concurrently; one Client for all of a program is the way to use it.
+//
+// A call runs on the goroutine of its caller from beginning to end. When it
+// returns, request and response belong to the caller again, whatever the error.
+type Client struct {
+	_ noCopy
+
+	// Transport does the single attempts of a call. The default is
+	// DefaultTransport.
+	Transport RoundTripper
+
+	// DialTimeout connects to an address within a time, which is what is left
+	// for the call, or 0 where the call has no deadline. Without it and Dial,
+	// the package's own dialer is used, which remembers the addresses of names
+	// for a minute.
+	DialTimeout DialFuncWithTimeout
+
+	// Dial connects to an address. It knows nothing of the time that is left: a
+	// call whose time is up does not wait for it, and a connection that comes
+	// too late is kept for another call. DialTimeout goes before it.
+	Dial DialFunc
+
+	// TLSConfig is the configuration for https. The default verifies hosts by
+	// the roots of the system.
+	TLSConfig *tls.Config
+
+	// RetryIf tells whether a request whose connection failed before the first
+	// byte of a response may be sent again. By default that goes for GET, HEAD,
+	// PUT, OPTIONS and TRACE, where the time is not up.
+	//
+	// Deprecated: use RetryIfErr, which goes before it.
+	RetryIf RetryIfFunc
+
+	// RetryIfErr decides what happens after a failed attempt, as long as there
+	// were fewer than MaxIdemponentCallAttempts. RetryWithBackoff makes one.
+	RetryIfErr RetryIfErrFunc
+
+	// RetryIfErrUpstream is a RetryIfErr that is told the address. It goes
+	// before RetryIfErr.
+	RetryIfErrUpstream RetryIfErrUpstreamFunc
+
+	// ConfigureClient changes the HostClient of a host before its first use.
+	// An error makes the call fail that needed it.
+	ConfigureClient func(hc *HostClient) error
+
+	// Name is the User-Agent of requests that have none, "fasthttp" by default.
+	Name string
+
+	// MaxConnsPerHost is how many connections there may be to a host,
+	// DefaultMaxConnsPerHost by default.
+	MaxConnsPerHost int
+
+	// MaxIdleConnDuration is how long an unused connection is kept,
+	// DefaultMaxIdleConnDuration by default.
+	MaxIdleConnDuration time.Duration
+
+	// MaxConnDuration is how long a connection is used, counted from when it
+	// was established; it is closed after the response by then. By default
+	// there is no limit.
+	MaxConnDuration time.Duration
+
+	// MaxIdemponentCallAttempts is how often a request is sent at most,
+	// DefaultMaxIdemponentCallAttempts by default. A request that never reached
+	// the host, since the connection had been closed before, was not sent.
+	MaxIdemponentCallAttempts int
+
+	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
+	// default. Where it is set it also limits the head of responses, which is
+	// limited to 64 KiB otherwise.
+	ReadBufferSize int
+
+	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
+	// default.
+	WriteBufferSize int
+
+	// ReadTimeout limits how long a response may take, from when the request
+	// was written to the last byte, also where that is read from a stream. By
+	// default there is no limit but that of the call.
+	ReadTimeout time.Duration
+
+	// WriteTimeout limits how long the writing of a request may take. By
+	// default there is no limit but that of the call.
+	WriteTimeout time.Duration
+
+	// MaxResponseBodySize limits the body of responses in bytes: a larger one
+	// makes the call fail with ErrBodyTooLarge. With 0 or less there is no
+	// limit, so set it for servers that are not trusted. A body that is left
+	// to be read as a stream is not limited.
+	MaxResponseBodySize int
+
+	// MaxConnWaitTimeout limits how long a call waits for a connection while
+	// MaxConnsPerHost of them are busy: it fails with ErrNoFreeConns then. By
+	// default calls wait as long as they have time, in the order in which they
+	// came.
+	MaxConnWaitTimeout time.Duration
+
+	// ConnPoolStrategy says which of several idle connections is used next,
+	// FIFO by default.
+	ConnPoolStrategy ConnPoolStrategyType
+
+	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
+	NoDefaultUserAgentHeader bool
+
+	// DialDualStack makes the package's own dialer try IPv6 as well as IPv4,
+	// which is all that it tries by default.
+	DialDualStack bool
+
+	// DisableHeaderNamesNormalizing leaves the names of header fields as they
+	// are set and received, instead of bringing them into their usual case.
+	DisableHeaderNamesNormalizing bool
+
+	// DisablePathNormalizing leaves the paths of requests as they were set,
+	// instead of removing dot segments and the like.
+	DisablePathNormalizing bool
+
+	// StreamResponseBody makes Do and its like return as soon as the head of
+	// the response is there. The body is read through Response.BodyStream,
+	// which has to be closed, and the errors of that come from the stream.
+	// Deadlines stay in force until it ends. Get and Post read all of it.
+	StreamResponseBody bool
+
+	// Trace is told what calls are doing, unless the context of a call has a
+	// trace of its own.
+	Trace *httptrace.ClientTrace
+
+	// CheckRedirect is asked before each redirect. See RedirectPolicy.
+	CheckRedirect RedirectPolicy
+
+	// Jar keeps cookies: those that fit are added to each request, and those
+	// that responses set are put into it.
+	Jar CookieJar
+
+	mu    sync.RWMutex
+	hosts [2]map[string]*HostClient // without and with TLS, by host as it is written
+	sweep *time.Timer
+}
+
+// Do sends req to the host that its URI names, or else its Host field, and fills
+// resp with the response. Redirects are not followed.
+//
+// resp may be nil where the response does not matter. Both are best taken from
+// AcquireRequest and AcquireResponse.
+//
+// The call has the time that Request.SetTimeout gave to req; its error is
+// ErrTimeout when that is over. It waits for its turn while all connections to
+// the host are busy: see MaxConnWaitTimeout.
+func (c *Client) Do(req *Request, resp *Response) error {
+	return c.call(nil, req, resp, time.Time{})
+}
+
+// DoTimeout is Do with a timeout, which counts beside that of the request. With
+// one that is not positive it returns ErrTimeout at once.
+func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	if timeout <= 0 {
+		return ErrTimeout
+	}
+	return c.call(nil, req, resp, time.Now().Add(timeout))
+}
+
+// DoDeadline is Do with a point in time when it returns ErrTimeout at the
+// latest. A zero deadline is none.
+func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return c.call(nil, req, resp, deadline)
+}
+
+func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	uri := &req.uri
+	if !uri.parts[uriScheme].empty() {
+		return errUnsupportedScheme(uri.Scheme())
+	}
+	host := uri.Host()
+	if len(host) == 0 {
+		return errNoHost
+	}
+	hc, err := c.hostClient(host, uri.https)
+	if err != nil {
+		return err
+	}
+	defer hc.pending.Add(-1)
+	return hc.call(ctx, req, resp, deadline)
+}
+
+// CloseIdleConnections closes all connections that no call uses.
+func (c *Client) CloseIdleConnections() {
+	for _, hc := range c.all() {
+		hc.CloseIdleConnections()
+	}
+}
+
+// ConnsCount returns how many connections there are to all hosts, those that are
+// being established included.
+func (c *Client) ConnsCount() (n int) {
+	for _, hc := range c.all() {
+		n += hc.ConnsCount()
+	}
+	return n
+}
+
+// IdleConnsCount returns how many connections to all hosts are idle.
+func (c *Client) IdleConnsCount() (n int) {
+	for _, hc := range c.all() {
+		n += hc.IdleConnsCount()
+	}
+	return n
+}

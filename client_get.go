@@ -1,0 +1,148 @@
+package fasthttp
+
+import (
+	"context"
+	"time"
+)
+
+// maxGetRedirects is how many redirects Get and Post follow.
+const maxGetRedirects = 16
+
+// defaultClient is what the functions of the package use.
+var defaultClient Client
+
+// Do is Client.Do of the client of the package.
+func Do(req *Request, resp *Response) error { return defaultClient.Do(req, resp) }
+
+// DoTimeout is Client.DoTimeout of the client of the package.
+func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	return defaultClient.DoTimeout(req, resp, timeout)
+}
+
+// DoDeadline is Client.DoDeadline of the client of the package.
+func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return defaultClient.DoDeadline(req, resp, deadline)
+}
+
+// DoRedirects is Client.DoRedirects of the client of the package.
+func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
+	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
+}
+
+// Get is Client.Get of the client of the package.
+func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
+	return defaultClient.Get(dst, url)
+}
+
+// GetTimeout is Client.GetTimeout of the client of the package.
+func GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
+	return defaultClient.GetTimeout(dst, url, timeout)
+}
+
+// GetDeadline is Client.GetDeadline of the client of the package.
+func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	return defaultClient.GetDeadline(dst, url, deadline)
+}
+
+// Post is Client.Post of the client of the package.
+func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return defaultClient.Post(dst, url, postArgs)
+}
+
+// Get returns the status and the body of what is at url. The body is in dst,
+// whose content it replaces, or in a larger slice. Up to 16 redirects are
+// followed.
+func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
+	return getURL(nil, c, dst, url, time.Time{})
+}
+
+// GetTimeout is Get with a timeout for all of it, redirects included. The error
+// is ErrTimeout when that is over.
+func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
+	return getTimeout(c, dst, url, timeout)
+}
+
+// GetDeadline is Get with a point in time when it returns ErrTimeout at the
+// latest.
+func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	return getURL(nil, c, dst, url, deadline)
+}
+
+// Post sends args as a form to url, or an empty one where args is nil, and
+// returns what Get does.
+func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return postURL(nil, c, dst, url, postArgs)
+}
+
+// Get returns the status and the body of what is at url. The body is in dst,
+// whose content it replaces, or in a larger slice. Up to 16 redirects are
+// followed.
+func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
+	return getURL(nil, c, dst, url, time.Time{})
+}
+
+// GetTimeout is Get with a timeout for all of it, redirects included. The error
+// is ErrTimeout when that is over.
+func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
+	return getTimeout(c, dst, url, timeout)
+}
+
+// GetDeadline is Get with a point in time when it returns ErrTimeout at the
+// latest.
+func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	return getURL(nil, c, dst, url, deadline)
+}
+
+// Post sends args as a form to url, or an empty one where args is nil, and
+// returns what Get does.
+func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return postURL(nil, c, dst, url, postArgs)
+}
+
+// caller is a client of which the calls are built that take more than one
+// request.
+type caller interface {
+	call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error
+	redirectPolicy() RedirectPolicy
+}
+
+func getTimeout(c caller, dst []byte, url string, timeout time.Duration) (int, []byte, error) {
+	if timeout <= 0 {
+		return 0, dst, ErrTimeout
+	}
+	return getURL(nil, c, dst, url, time.Now().Add(timeout))
+}
+
+// getURL is all forms of Get. ctx may be nil.
+func getURL(ctx context.Context, c caller, dst []byte, url string, deadline time.Time) (int, []byte, error) {
+	req := AcquireRequest()
+	defer ReleaseRequest(req)
+	req.SetRequestURI(url)
+	return fetch(ctx, c, dst, req, deadline)
+}
+
+// postURL is all forms of Post.
+func postURL(ctx context.Context, c caller, dst []byte, url string, args *Args) (int, []byte, error) {
+	req := AcquireRequest()
+	defer ReleaseRequest(req)
+	req.Header.SetMethod(MethodPost)
+	req.Header.SetContentTypeBytes(strFormURL)
+	if args != nil {
+		req.SetBodyRaw(args.QueryString())
+	}
+	req.SetRequestURI(url)
+	return fetch(ctx, c, dst, req, time.Time{})
+}
+
+// fetch sends req, follows redirects, and reads the body into dst.
+func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline time.Time) (int, []byte, error) {
+	resp := AcquireResponse()
+	defer ReleaseResponse(resp)
+	req.call.buffered = true
+	defer func() { req.call.buffered = false }()
+	err := followRedirects(ctx, c, req, resp, deadline, maxGetRedirects)
+	if err != nil {
+		return 0, dst, err
+	}
+	return resp.StatusCode(), append(dst[:0], resp.Body()...), nil
+}

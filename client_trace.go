@@ -1,0 +1,68 @@
+package fasthttp
+
+import (
+	"net"
+	"net/http/httptrace"
+	"net/textproto"
+	"time"
+)
+
+// A call reports what it does to the httptrace.ClientTrace in the Trace field
+// of its client, or to the one that httptrace.WithClientTrace has put into its
+// context. The hooks are called on the goroutine of the call, except for those
+// of the dialer. What has no meaning here is never called: TLS connections have
+// no Wait100Continue, and WroteHeaderField is left out.
+
+// traceOf returns the trace of a call. The one of the context goes first.
+func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
+	if call.ctx != nil {
+		if trace := httptrace.ContextClientTrace(call.ctx); trace != nil {
+			return trace
+		}
+	}
+	return c.Trace
+}
+
+func traceGetConn(call *callState, addr string) {
+	if t := call.trace; t != nil && t.GetConn != nil {
+		t.GetConn(addr)
+	}
+}
+
+// traceGotConn reports a connection, which has been idle since a time unless
+// that is zero.
+func traceGotConn(call *callState, conn net.Conn, since time.Time) {
+	t := call.trace
+	if t == nil || t.GotConn == nil {
+		return
+	}
+	info := httptrace.GotConnInfo{Conn: conn, Reused: !since.IsZero(), WasIdle: !since.IsZero()}
+	if info.WasIdle {
+		info.IdleTime = max(time.Since(since), 0)
+	}
+	t.GotConn(info)
+}
+
+func traceWrote(t *httptrace.ClientTrace, err error) {
+	if err == nil && t.WroteHeaders != nil {
+		t.WroteHeaders()
+	}
+	if t.WroteRequest != nil {
+		t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+	}
+}
+
+// traceInformational reports a 1xx response. An error of the hook ends the call.
+func traceInformational(t *httptrace.ClientTrace, h *ResponseHeader) error {
+	if h.StatusCode() == StatusContinue && t.Got100Continue != nil {
+		t.Got100Continue()
+	}
+	if t.Got1xxResponse == nil {
+		return nil
+	}
+	fields := make(textproto.MIMEHeader)
+	for name, value := range h.All() {
+		fields.Add(string(name), string(value))
+	}
+	return t.Got1xxResponse(h.StatusCode(), fields)
+}

@@ -1,0 +1,428 @@
+package fasthttp
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// RoundTripper does one attempt at a request: it sends it to the host of hc,
+// and reads the response. Client.Transport and HostClient.Transport put one
+// around, or in the place of, DefaultTransport.
+//
+// retry says whether another attempt makes sense after err; whether there will
+// be one is up to RetryIfErr and its like. What is left of the time that the
+// call was given is found with req.GetTimeOut; DefaultTransport heeds it by
+// itself. After RoundTrip has returned it must not use req and resp any more.
+type RoundTripper interface {
+	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
+}
+
+// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient.
+var DefaultTransport RoundTripper = defaultTransport
+
+var defaultTransport = &transport{}
+
+type transport struct{}
+
+// RoundTrip implements RoundTripper.
+//
+// A connection may turn out to have been closed by the peer only when a request
+// was sent on it. Where it is certain that the peer did not take in any of it,
+// the request goes out again on another connection: it was never sent, as far
+// as anybody can tell.
+func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	if !req.call.active {
+		return t.alone(hc, req, resp)
+	}
+	call := &req.call
+	call.unreached, call.reply, call.upstream = false, false, ""
+	if err := hc.prepare(req); err != nil {
+		return false, err
+	}
+	if call.usedUp {
+		return false, errStreamUsedUp
+	}
+	for careful := !isIdempotent(req); ; careful = true {
+		cc, err := hc.acquire(call, careful)
+		if err != nil {
+			call.unreached = true
+			return true, err
+		}
+		call.upstream = cc.upstream
+		cc.began = cc.sent
+		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
+		err = x.run()
+		if err == nil {
+			return false, nil
+		}
+		if cc.answered && !call.reply && !call.usedUp && isBroken(err) && cc.tookNothing() {
+			hc.distrust.Store(true)
+			cc.abort()
+			hc.pool.Drop()
+			continue
+		}
+		hc.CloseConn(cc)
+		return !call.usedUp && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
+	}
+}
+
+// alone is RoundTrip for a caller that is no HostClient.
+func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
+	if err := hc.ready(); err != nil {
+		return false, err
+	}
+	req.call = callState{active: true}
+	defer func() { req.call = callState{} }()
+	if req.timeout > 0 {
+		req.call.deadline = time.Now().Add(req.timeout)
+	}
+	return t.RoundTrip(hc, req, resp)
+}
+
+// errStreamUsedUp says that a request cannot be sent again.
+var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was already read")
+
+// isIdempotent tells whether a request may be sent twice without doing more than
+// one would (RFC 9110 section 9.2.2), of the methods for which clients commonly
+// assume it.
+func isIdempotent(req *Request) bool {
+	h := &req.Header
+	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace()
+}
+
+// isBroken tells whether err is that of a connection rather than of what came
+// through it, or of the time.
+func isBroken(err error) bool {
+	if err == io.EOF {
+		return true
+	}
+	return err != error(ErrTimeout) && !isTimeout(err) && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// clientExchange is one request with its response on one connection.
+type clientExchange struct {
+	hc   *HostClient
+	cc   *clientConn
+	call *callState
+	req  *Request
+	resp *Response
+
+	frame http1.Framing
+	// whole says that the request was written to its end
+	whole bool
+	// switched says that the connection speaks something else from now on
+	switched bool
+	// watching says that stop has to be called
+	watching bool
+	stop     func() bool
+}
+
+// run sends the request and reads the response. After an error the connection
+// is the caller's, who must close it; otherwise it has gone its way.
+func (x *clientExchange) run() error {
+	cc, call := x.cc, x.call
+	if call.ctx != nil {
+		x.watch()
+	}
+	err := x.send()
+	if err == nil {
+		x.whole = true
+		err = x.limitRead()
+	} else if !x.mayBeAnswered(err) {
+		return x.failed(err)
+	}
+	sendErr := err
+	if err = x.readHead(); err != nil {
+		if sendErr != nil {
+			err = sendErr
+		}
+		return x.failed(err)
+	}
+	resp := x.resp
+	resp.ParseNetConn(cc.conn)
+	if x.streams() {
+		x.startStream()
+		return nil
+	}
+	if err := x.readBody(); err != nil {
+		return x.failed(err)
+	}
+	x.finish(x.keepable())
+	return nil
+}
+
+// watch makes the end of the context end what the connection is doing.
+func (x *clientExchange) watch() {
+	if x.call.done() == nil {
+		return
+	}
+	conn := x.cc.conn
+	x.watching = true
+	x.stop = afterContext(x.call.ctx, conn)
+}
+
+// unwatch undoes watch, and tells whether the connection was left alone.
+func (x *clientExchange) unwatch() bool {
+	if !x.watching {
+		return true
+	}
+	x.watching = false
+	return x.stop()
+}
+
+// finish gives the connection back, to be used again or to be closed.
+func (x *clientExchange) finish(keep bool) {
+	if !x.unwatch() || !keep {
+		x.hc.CloseConn(x.cc)
+		return
+	}
+	if x.call.trace != nil && x.call.trace.PutIdleConn != nil {
+		x.call.trace.PutIdleConn(nil)
+	}
+	x.hc.ReleaseConn(x.cc)
+}
+
+// failed returns the error that the call gets for err.
+func (x *clientExchange) failed(err error) error {
+	x.unwatch()
+	if canceled := x.call.canceled(); canceled != nil {
+		return canceled
+	}
+	if isTimeout(err) {
+		return ErrTimeout
+	}
+	return err
+}
+
+// mayBeAnswered tells whether a response may have come although the request could
+// not be written to its end: a server that refuses a large body closes the
+// connection in the middle of it.
+func (x *clientExchange) mayBeAnswered(err error) bool {
+	return !isTimeout(err) && x.cc.sent > x.cc.began && x.limitRead() == nil
+}
+
+// limitRead gives the response its deadline.
+func (x *clientExchange) limitRead() error {
+	hc := x.hc
+	switch {
+	case hc.ReadTimeout > 0:
+		x.cc.limitRead(earliest(x.call.deadline, time.Now().Add(hc.ReadTimeout)))
+	case hc.WriteTimeout > 0:
+		x.cc.limitRead(x.call.deadline)
+	default:
+		return nil
+	}
+	return x.call.canceled()
+}
+
+// limitWrite gives the request its deadline, and the response the same where it
+// has no other.
+func (x *clientExchange) limitWrite() error {
+	deadline := x.call.deadline
+	if timeout := x.hc.WriteTimeout; timeout > 0 {
+		deadline = earliest(deadline, time.Now().Add(timeout))
+	}
+	x.cc.limit(deadline)
+	return x.call.canceled()
+}
+
+// send writes the request: in one piece where it is small.
+func (x *clientExchange) send() error {
+	if err := x.limitWrite(); err != nil {
+		return err
+	}
+	req, cc := x.req, x.cc
+	h := &req.Header
+	out := bufpool.Get(x.hc.writeSize())
+	defer bufpool.Put(out)
+	out.B = h.AppendBytes(out.B)
+	if req.body.stream != nil || h.contentLength < 0 {
+		x.call.usedUp = req.body.stream != nil
+		w := &clientWriter{cc: cc, out: out}
+		err := writeRequestBody(w, req)
+		if err == nil {
+			err = w.Flush()
+		}
+		x.wrote(err)
+		return err
+	}
+	var err error
+	switch content := req.content(); {
+	case len(content) <= copyLimit:
+		out.B = append(out.B, content...)
+		_, err = cc.Write(out.B)
+	default:
+		err = cc.writeBoth(out.B, content)
+	}
+	x.wrote(err)
+	return err
+}
+
+// wrote tells the trace what became of the request.
+func (x *clientExchange) wrote(err error) {
+	if x.call.trace != nil {
+		traceWrote(x.call.trace, err)
+	}
+}
+
+// writeRequestBody writes the content of req as its header, which was written
+// before, says.
+func writeRequestBody(w flushWriter, req *Request) error {
+	if req.body.stream != nil {
+		return writeStream(w, &req.body, &req.Header.header)
+	}
+	return writeContent(w, req.content(), &req.Header.header)
+}
+
+// clientWriter collects what is written to a connection until it is enough.
+type clientWriter struct {
+	cc  *clientConn
+	out *bufpool.Buffer
+}
+
+// Write implements io.Writer.
+func (w *clientWriter) Write(p []byte) (int, error) {
+	if len(w.out.B)+len(p) > cap(w.out.B) {
+		if err := w.Flush(); err != nil {
+			return 0, err
+		}
+		if len(p) >= cap(w.out.B) {
+			return w.cc.Write(p)
+		}
+	}
+	w.out.B = append(w.out.B, p...)
+	return len(p), nil
+}
+
+// Flush writes what was collected.
+func (w *clientWriter) Flush() error {
+	if len(w.out.B) == 0 {
+		return nil
+	}
+	_, err := w.cc.Write(w.out.B)
+	w.out.B = w.out.B[:0]
+	return err
+}
+
+// maxInformational is how many 1xx responses may come before the final one.
+const maxInformational = 32
+
+// readHead reads the head of the final response. Informational ones are passed to
+// the trace.
+func (x *clientExchange) readHead() error {
+	resp, hc := x.resp, x.hc
+	skip, stream, flush := resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush
+	resp.resetExceptHeader()
+	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
+	h := &resp.Header
+	h.setState(namesKept, h.is(namesKept) || hc.DisableHeaderNamesNormalizing)
+	for range maxInformational {
+		h.begin()
+		h.status = 0
+		h.head.Limits = http1.Limits{Head: hc.ReadBufferSize}
+		if err := x.feedHead(); err != nil {
+			h.reset(configured)
+			return err
+		}
+		h.status = h.head.Status
+		if h.status < firstStatus {
+			// there is no class of responses that begins with 0
+			h.reset(configured)
+			return headerError("response", http1.ErrStatusLine)
+		}
+		if h.status/100 != 1 || h.status == StatusSwitchingProtocols {
+			return x.frameResponse()
+		}
+		if trace := x.call.trace; trace != nil {
+			if err := traceInformational(trace, h); err != nil {
+				return err
+			}
+		}
+	}
+	return errTooManyInformational
+}
+
+var errTooManyInformational = errors.New("fasthttp: too many informational responses")
+
+// feedHead reads one head.
+func (x *clientExchange) feedHead() error {
+	cc, h := x.cc, &x.resp.Header
+	for {
+		if b := cc.peek(); len(b) > 0 {
+			n, err := h.feed(http1.Response, b)
+			if err != nil {
+				return headerError("response", err)
+			}
+			if n > 0 {
+				cc.discard(n)
+				return nil
+			}
+		}
+		err := cc.fill()
+		if err == nil {
+			if !x.call.reply {
+				x.call.reply = true
+				if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
+					trace.GotFirstResponseByte()
+				}
+			}
+			continue
+		}
+		if err == io.EOF && x.call.reply {
+			err = headerError("response", io.ErrUnexpectedEOF)
+		}
+		return err
+	}
+}
+
+// frameResponse decides how the body of the response is read.
+func (x *clientExchange) frameResponse() error {
+	h := &x.resp.Header
+	isHead := x.req.Header.IsHead()
+	var err error
+	x.frame, err = h.head.Frame(http1.Response, http1.Exchange{Head: isHead, Connect: x.req.Header.IsConnect()})
+	if err != nil {
+		return headerError("response", err)
+	}
+	if isHead {
+		x.resp.SkipBody = true
+		h.setState(closing, !h.head.KeepsAlive())
+	}
+	status := h.StatusCode()
+	x.switched = status == StatusSwitchingProtocols || x.req.Header.IsConnect() && status/100 == 2
+	return nil
+}
+
+// keepable tells whether the connection, on which the body of the response was
+// read, may be used for another request. Bytes that nobody asked for are no
+// response to the next one.
+func (x *clientExchange) keepable() bool {
+	h := &x.resp.Header
+	return x.whole && h.head.KeepsAlive() && !x.frame.MustClose && !x.req.Header.ConnectionClose() &&
+		len(x.cc.peek()) == 0 && !x.switched
+}
+
+// readBody reads the body into the response.
+func (x *clientExchange) readBody() error {
+	resp := x.resp
+	if x.frame.Kind == http1.NoBody {
+		return nil
+	}
+	if resp.SkipBody {
+		// what the caller does not want stays where it is
+		x.frame.MustClose = x.frame.MustClose || x.frame.Kind != http1.Length || x.frame.Length > 0
+		return nil
+	}
+	limit := x.hc.MaxResponseBodySize
+	if err := readBody(x.cc, x.frame, limit, &resp.body, &resp.Header.header); err != nil {
+		return err
+	}
+	if x.frame.Kind == http1.UntilClose {
+		resp.Header.SetContentLength(len(resp.body.bytes()))
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+package fasthttp
+
+import (
+	"bufio"
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/connpool"
+)
+
+// HostClient sends requests to one host, or to several that stand for each
+// other. It keeps connections open between requests, and shares them among
+// all goroutines that call it.
+//
+// The zero value with an Addr is ready for use. The fields must not be changed
+// after the first call, except for MaxConns by SetMaxConns. A HostClient must
+// not be copied.
+//
+// A call runs on the goroutine of its caller from beginning to end. When it
+// returns, request and response belong to the caller again, whatever the error.
+type HostClient struct {
+	_ noCopy
+
+	// Transport does the single attempts of a call. The default is
+	// DefaultTransport.
+	Transport RoundTripper
+
+	// DialTimeout connects to an address within a time, which is what is left
+	// for the call, or 0 where the call has no deadline. Without it and Dial,
+	// the package's own dialer is used, which remembers the addresses of names
+	// for a minute.
+	DialTimeout DialFuncWithTimeout
+
+	// Dial connects to an address. It knows nothing of the time that is left: a
+	// call whose time is up does not wait for it, and a connection that comes
+	// too late is kept for another call. DialTimeout goes before it.
+	Dial DialFunc
+
+	// TLSConfig is the configuration for TLS. The default verifies the host by
+	// the roots of the system. Where it has no ServerName, that is the host in
+	// Addr; where it has no session cache, sessions are resumed through one of
+	// the HostClient's own.
+	TLSConfig *tls.Config
+
+	// RetryIf tells whether a request whose connection failed before the first
+	// byte of a response may be sent again. By default that goes for GET, HEAD,
+	// PUT, OPTIONS and TRACE, where the time is not up.
+	//
+	// Deprecated: use RetryIfErr, which goes before it.
+	RetryIf RetryIfFunc
+
+	// RetryIfErr decides what happens after a failed attempt, as long as there
+	// were fewer than MaxIdemponentCallAttempts. RetryWithBackoff makes one.
+	RetryIfErr RetryIfErrFunc
+
+	// RetryIfErrUpstream is a RetryIfErr that is told the address. It goes
+	// before RetryIfErr.
+	RetryIfErrUpstream RetryIfErrUpstreamFunc
+
+	// Addr is the address of the host, or a comma-separated list of them that
+	// are dialed in turn; where one cannot be reached the next is tried. A port
+	// that is missing is 443 with IsTLS and 80 without.
+	Addr string
+
+	// Name is the User-Agent of requests that have none, "fasthttp" by default.
+	Name string
+
+	// MaxConns is how many connections there may be to all of Addr together,
+	// DefaultMaxConnsPerHost by default. SetMaxConns changes it later.
+	MaxConns int
+
+	// MaxConnDuration is how long a connection is used, counted from when it
+	// was established; it is closed after the response by then. By default
+	// there is no limit.
+	MaxConnDuration time.Duration
+
+	// MaxIdleConnDuration is how long an unused connection is kept,
+	// DefaultMaxIdleConnDuration by default.
+	MaxIdleConnDuration time.Duration
+
+	// MaxIdemponentCallAttempts is how often a request is sent at most,
+	// DefaultMaxIdemponentCallAttempts by default. A request that never reached
+	// the host, since the connection had been closed before, was not sent.
+	MaxIdemponentCallAttempts int
+
+	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
+	// default. Where it is set it also limits the head of responses, which is
+	// limited to 64 KiB otherwise.
+	ReadBufferSize int
+
+	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
+	// default.
+	WriteBufferSize int
+
+	// ReadTimeout limits how long a response may take, from when the request
+	// was written to the last byte, also where that is read from a stream. By
+	// default there is no limit but that of the call.
+	ReadTimeout time.Duration
+
+	// WriteTimeout limits how long the writing of a request may take. By
+	// default there is no limit but that of the call.
+	WriteTimeout time.Duration
+
+	// MaxResponseBodySize limits the body of responses in bytes: a larger one
+	// makes the call fail with ErrBodyTooLarge. With 0 or less there is no
+	// limit, so set it for servers that are not trusted. A body that is left
+	// to be read as a stream is not limited.
+	MaxResponseBodySize int
+
+	// MaxConnWaitTimeout limits how long a call waits for a connection while
+	// MaxConns of them are busy: it fails with ErrNoFreeConns then. By default
+	// calls wait as long as they have time, in the order in which they came.
+	MaxConnWaitTimeout time.Duration
+
+	// ConnPoolStrategy says which of several idle connections is used next,
+	// FIFO by default.
+	ConnPoolStrategy ConnPoolStrategyType
+
+	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
+	NoDefaultUserAgentHeader bool
+
+	// DialDualStack makes the package's own dialer try IPv6 as well as IPv4,
+	// which is all that it tries by default.
+	DialDualStack bool
+
+	// IsTLS makes the connections ones with TLS.
+	IsTLS bool
+
+	// DisableHeaderNamesNormalizing leaves the names of header fields as they
+	// are set and received, instead of bringing them into their usual case.
+	DisableHeaderNamesNormalizing bool
+
+	// DisablePathNormalizing leaves the paths of requests as they were set,
+	// instead of removing dot segments and the like.
+	DisablePathNormalizing bool
+
+	// SecureErrorLogMessage has no effect: the texts of errors never hold what
+	// came from a peer.
+	SecureErrorLogMessage bool
+
+	// StreamResponseBody makes Do and its like return as soon as the head of
+	// the response is there. The body is read through Response.BodyStream,
+	// which has to be closed, and the errors of that come from the stream.
+	// Deadlines stay in force until it ends. Get and Post read all of it.
+	StreamResponseBody bool
+
+	// Trace is told what calls are doing, unless the context of a call has a
+	// trace of its own.
+	Trace *httptrace.ClientTrace
+
+	// CheckRedirect is asked before each redirect. See RedirectPolicy.
+	CheckRedirect RedirectPolicy
+
+	// Jar keeps cookies: those that fit are added to each request, and those
+	// that responses set are put into it.
+	Jar CookieJar
+
+	pool     connpool.Pool[*clientConn]
+	setup    sync.Once
+	mu       sync.Mutex // of MaxConns
+	broken   error      // what is wrong with the fields
+	addrs    []string
+	nextAddr atomic.Uint32
+	tls      clientTLS
+	pending  atomic.Int64
+	lastUse  atomic.Int64 // in nanoseconds since 1970
+	// distrust says that this host closes idle connections without notice, so
+	// that none is used without a look at it
+	distrust atomic.Bool
+
+	readers, writers sync.Pool
+}
+
+// ready prepares c for its first call.
+func (c *HostClient) ready() error {
+	c.setup.Do(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.pool.Max = c.maxConns()
+		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
+		c.pool.MaxIdle = c.maxIdle()
+		c.addrs = splitAddrs(c.Addr, c.IsTLS)
+		if c.ConnPoolStrategy != FIFO && c.ConnPoolStrategy != LIFO {
+			c.broken = ErrConnPoolStrategyNotImpl
+		}
+	})
+	return c.broken
+}
+
+func (c *HostClient) maxConns() int {
+	if c.MaxConns <= 0 {
+		return DefaultMaxConnsPerHost
+	}
+	return c.MaxConns
+}
+
+func (c *HostClient) maxIdle() time.Duration {
+	if c.MaxIdleConnDuration <= 0 {
+		return DefaultMaxIdleConnDuration
+	}
+	return c.MaxIdleConnDuration
+}
+
+func (c *HostClient) maxAttempts() int {
+	if c.MaxIdemponentCallAttempts <= 0 {
+		return DefaultMaxIdemponentCallAttempts
+	}
+	return c.MaxIdemponentCallAttempts
+}
+
+const defaultClientBuffer = 4 << 10
+
+func (c *HostClient) readSize() int {
+	if c.ReadBufferSize <= 0 {
+		return defaultClientBuffer
+	}
+	return c.ReadBufferSize
+}
+
+func (c *HostClient) writeSize() int {
+	if c.WriteBufferSize <= 0 {
+		return defaultClientBuffer
+	}
+	return c.WriteBufferSize
+}
+
+// SetMaxConns changes MaxConns, at any time. Calls that wait for a connection go
+// on where there may be more of them now. Where there may be fewer, connections
+// that are too many are closed as they become idle. 0 or less stands for
+// DefaultMaxConnsPerHost.
+func (c *HostClient) SetMaxConns(newMaxConns int) {
+	c.mu.Lock()
+	c.MaxConns = newMaxConns
+	n := c.maxConns()
+	c.mu.Unlock()
+	_ = c.ready()
+	c.pool.SetMax(n)
+}
+
+// ConnsCount returns how many connections there are, those that are being
+// established included.
+func (c *HostClient) ConnsCount() int { return c.pool.Open() }
+
+// IdleConnsCount returns how many connections are idle.
+func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
+
+// PendingRequests returns how many calls are under way, those that wait for a
+// connection included.
+func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
+
+// LastUseTime returns when the last call began, within a few hundredths of a
+// second; without any call it is the zero time.
+func (c *HostClient) LastUseTime() time.Time {
+	last := c.lastUse.Load()
+	if last == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, last)
+}
+
+// CloseIdleConnections closes all connections that no call uses.
+func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
+
+// AcquireConn returns a connection for the caller alone: an idle one, or a new
+// one. It waits for one no longer than reqTimeout, where that is not 0, for all
+// of waiting, dialing and TLS. connectionClose says that it will not be used
+// again, which has no effect here.
+//
+// The caller returns it with ReleaseConn, once the response was read and if it
+// may be used again, or with CloseConn.
+func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (cc *clientConn, err error) {
+	if err := c.ready(); err != nil {
+		return nil, err
+	}
+	call := callState{trace: c.Trace}
+	if reqTimeout > 0 {
+		call.deadline = time.Now().Add(reqTimeout)
+	}
+	cc, err = c.acquire(&call, true)
+	if err == nil {
+		cc.limit(time.Time{})
+	}
+	return cc, err
+}
+
+// ReleaseConn makes a connection available to other calls.
+func (c *HostClient) ReleaseConn(cc *clientConn) {
+	if c.MaxConnDuration > 0 && time.Since(cc.created) >= c.MaxConnDuration {
+		c.CloseConn(cc)
+		return
+	}
+	cc.answered = true
+	cc.releaseBuffer()
+	cc.lastUse = clock.Now()
+	c.pool.Put(cc)
+}
+
+// CloseConn closes a connection that came from AcquireConn.
+func (c *HostClient) CloseConn(cc *clientConn) {
+	_ = cc.Close()
+	c.pool.Drop()
+}
+
+// AcquireReader returns a buffered reader of conn, with a buffer of
+// ReadBufferSize.
+func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {
+	if r, ok := c.readers.Get().(*bufio.Reader); ok {
+		r.Reset(conn)
+		return r
+	}
+	return bufio.NewReaderSize(conn, c.readSize())
+}
+
+// ReleaseReader takes a reader from AcquireReader back.
+func (c *HostClient) ReleaseReader(br *bufio.Reader) {
+	br.Reset(nil)
+	c.readers.Put(br)
+}
+
+// AcquireWriter returns a buffered writer to conn, with a buffer of
+// WriteBufferSize.
+func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
+	if w, ok := c.writers.Get().(*bufio.Writer); ok {
+		w.Reset(conn)
+		return w
+	}
+	return bufio.NewWriterSize(conn, c.writeSize())
+}
+
+// ReleaseWriter takes a writer from AcquireWriter back. What it holds is lost.
+func (c *HostClient) ReleaseWriter(bw *bufio.Writer) {
+	bw.Reset(nil)
+	c.writers.Put(bw)
+}

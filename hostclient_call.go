@@ -1,0 +1,207 @@
+package fasthttp
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
+)
+
+// Do sends req and fills resp with the response. Redirects are not followed.
+//
+// The target of req may be an absolute URI or a path; the connection goes to
+// Addr either way. resp may be nil where the response does not matter. Both are
+// best taken from AcquireRequest and AcquireResponse.
+//
+// The call has the time that Request.SetTimeout gave to req; its error is
+// ErrTimeout when that is over. It waits for its turn while all connections are
+// busy: see MaxConnWaitTimeout.
+func (c *HostClient) Do(req *Request, resp *Response) error {
+	return c.call(nil, req, resp, time.Time{})
+}
+
+// DoTimeout is Do with a timeout, which counts beside that of the request. With
+// one that is not positive it returns ErrTimeout at once.
+func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	if timeout <= 0 {
+		return ErrTimeout
+	}
+	return c.call(nil, req, resp, time.Now().Add(timeout))
+}
+
+// DoDeadline is Do with a point in time when it returns ErrTimeout at the
+// latest. A zero deadline is none.
+func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return c.call(nil, req, resp, deadline)
+}
+
+// call is all forms of Do. ctx may be nil.
+func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	if err := c.ready(); err != nil {
+		return err
+	}
+	c.pending.Add(1)
+	defer c.pending.Add(-1)
+	c.lastUse.Store(clock.Now().UnixNano())
+
+	before := req.call
+	defer func() { req.call = before }()
+	call := &req.call
+	*call = callState{active: true, ctx: ctx, deadline: deadline, buffered: before.buffered}
+	if before.active {
+		// a RoundTripper sends the request by another client
+		if call.ctx == nil {
+			call.ctx = before.ctx
+		}
+		call.deadline = earliest(call.deadline, before.deadline)
+	}
+	if req.timeout > 0 {
+		call.deadline = earliest(call.deadline, time.Now().Add(req.timeout))
+	}
+	if call.ctx != nil {
+		if until, ok := call.ctx.Deadline(); ok {
+			call.deadline = earliest(call.deadline, until)
+		}
+	}
+	call.trace = c.traceOf(call)
+	if c.Jar != nil {
+		return c.callWithCookies(req, resp)
+	}
+	return c.callPlain(req, resp)
+}
+
+func (c *HostClient) callPlain(req *Request, resp *Response) error {
+	if resp == nil {
+		return c.callForNothing(req)
+	}
+	return c.attempts(req, resp)
+}
+
+// callForNothing is a call whose caller does not want the response.
+func (c *HostClient) callForNothing(req *Request) error {
+	resp := AcquireResponse()
+	defer ReleaseResponse(resp)
+	req.call.discard = true
+	err := c.attempts(req, resp)
+	if s, ok := resp.body.stream.(*clientStream); ok && err == nil {
+		s.drainSmall()
+	}
+	return err
+}
+
+// attempts sends the request until there is a response, or no point in going on.
+func (c *HostClient) attempts(req *Request, resp *Response) error {
+	call := &req.call
+	if resp.body.stream != nil {
+		// it may hold the connection that is waited for next
+		_ = resp.body.closeStream()
+	}
+	var interval time.Duration
+	if !call.deadline.IsZero() {
+		interval = time.Until(call.deadline)
+	}
+	for attempt := 1; ; attempt++ {
+		if err := call.canceled(); err != nil {
+			return err
+		}
+		if call.expired() {
+			return ErrTimeout
+		}
+		retry, err := c.attempt(req, resp)
+		if err == nil {
+			return nil
+		}
+		if !retry || attempt >= c.maxAttempts() || call.canceled() != nil {
+			return finalError(err)
+		}
+		reset, again := c.shouldRetry(req, attempt, err)
+		if !again {
+			return finalError(err)
+		}
+		if reset && interval > 0 {
+			call.deadline = time.Now().Add(interval)
+		} else if call.expired() {
+			return finalError(err)
+		}
+	}
+}
+
+// finalError is the error that the caller gets for that of an attempt.
+func finalError(err error) error {
+	if err == io.EOF {
+		return ErrConnectionClosed
+	}
+	return err
+}
+
+// attempt does one attempt.
+func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
+	if c.Transport == nil || c.Transport == DefaultTransport {
+		return defaultTransport.RoundTrip(c, req, resp)
+	}
+	if req.call.deadline.IsZero() {
+		return c.Transport.RoundTrip(c, req, resp)
+	}
+	// a RoundTripper of the application finds there what is left
+	timeout := req.timeout
+	req.timeout = time.Until(req.call.deadline)
+	defer func() { req.timeout = timeout }()
+	return c.Transport.RoundTrip(c, req, resp)
+}
+
+// shouldRetry tells whether the request is sent again after err, and whether its
+// time begins anew then.
+func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, again bool) {
+	switch {
+	case c.RetryIfErrUpstream != nil:
+		return c.RetryIfErrUpstream(req, attempt, err, req.call.upstream)
+	case c.RetryIfErr != nil:
+		return c.RetryIfErr(req, attempt, err)
+	case req.call.reply, req.call.unreached, !isBroken(err):
+		return false, false
+	case c.RetryIf != nil:
+		return false, c.RetryIf(req)
+	}
+	return false, isIdempotent(req)
+}
+
+// prepare makes the request what is sent to this host.
+func (c *HostClient) prepare(req *Request) error {
+	h := &req.Header
+	if req.uriParsed || len(h.Host()) == 0 || h.RequestURI()[0] != '/' {
+		if !req.uriParsed {
+			req.isTLS = c.IsTLS
+		}
+		if err := req.parseURI(); err != nil {
+			return err
+		}
+		uri := &req.uri
+		if s := uri.parts[uriScheme]; !s.empty() {
+			return errUnsupportedScheme(uri.Scheme())
+		}
+		if uri.https != c.IsTLS {
+			return ErrHostClientRedirectToDifferentScheme
+		}
+		if c.DisablePathNormalizing {
+			uri.DisablePathNormalizing = true
+		}
+	}
+	if c.DisableHeaderNamesNormalizing {
+		h.DisableNormalizing()
+	}
+	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
+		h.SetUserAgentBytes(c.userAgent())
+	}
+	return req.settle()
+}
+
+func (c *HostClient) userAgent() []byte {
+	if c.Name == "" {
+		return strFasthttp
+	}
+	return bytesconv.Bytes(c.Name)
+}
+
+var strFasthttp = []byte("fasthttp")

@@ -1,0 +1,195 @@
+package fasthttp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// RedirectPolicy is asked before a redirect is followed. next is the request that
+// will be sent, which it may change; resp is the response that redirects to it,
+// and count the number of redirects, this one included.
+//
+// An error ends the call with that error, except for ErrUseLastResponse, which
+// makes it return resp as the response.
+type RedirectPolicy func(next *Request, resp *Response, count int) error
+
+// ErrUseLastResponse is what a RedirectPolicy returns where the caller is to get
+// the redirect itself.
+var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followed")
+
+// DoRedirects is Do that follows redirects, maxRedirectsCount of them at most;
+// with one more it returns ErrTooManyRedirects.
+//
+// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does;
+// 307 and 308 send the same once more, for which the body must not be a stream:
+// the error is ErrRedirectBodyStream then. A redirect to another origin, which
+// is another scheme, host or port, is followed without Authorization, Cookie
+// and Proxy-Authorization. The timeout of the request counts for all together.
+//
+// The URI of req is that of the last request afterwards; everything else in it
+// is left as it was.
+func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
+	return followRedirects(nil, c, req, resp, time.Time{}, maxRedirectsCount)
+}
+
+// DoRedirects is Do that follows redirects, as Client.DoRedirects does. All
+// requests go to Addr, whatever host a redirect names. One that changes the
+// scheme cannot be followed: the error is
+// ErrHostClientRedirectToDifferentScheme.
+func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
+	return followRedirects(nil, c, req, resp, time.Time{}, maxRedirectsCount)
+}
+
+// DoRedirectsContext is DoRedirects with a context.
+func (c *Client) DoRedirectsContext(ctx context.Context, req *Request, resp *Response, maxRedirectsCount int) error {
+	return followRedirects(ctx, c, req, resp, time.Time{}, maxRedirectsCount)
+}
+
+// DoRedirectsContext is DoRedirects with a context.
+func (c *HostClient) DoRedirectsContext(ctx context.Context, req *Request, resp *Response, maxRedirectsCount int) error {
+	return followRedirects(ctx, c, req, resp, time.Time{}, maxRedirectsCount)
+}
+
+func (c *Client) redirectPolicy() RedirectPolicy { return c.CheckRedirect }
+
+func (c *HostClient) redirectPolicy() RedirectPolicy { return c.CheckRedirect }
+
+// followRedirects is all forms of DoRedirects. ctx may be nil.
+func followRedirects(ctx context.Context, c caller, req *Request, resp *Response, deadline time.Time, limit int) error {
+	if resp == nil {
+		resp = AcquireResponse()
+		defer ReleaseResponse(resp)
+	}
+	if req.timeout > 0 {
+		deadline = earliest(deadline, time.Now().Add(req.timeout))
+	}
+	hop, streamed := req, req.IsBodyStream()
+	for count := 1; ; count++ {
+		err := c.call(ctx, hop, resp, deadline)
+		if err != nil || !StatusCodeIsRedirect(resp.StatusCode()) {
+			return err
+		}
+		if count > limit {
+			return ErrTooManyRedirects
+		}
+		if hop == req {
+			hop = AcquireRequest()
+			defer ReleaseRequest(hop)
+			req.CopyTo(hop)
+			hop.call.buffered = req.call.buffered
+			defer func() { req.SetURI(hop.URI()) }()
+		}
+		if err := redirect(hop, resp, streamed); err != nil {
+			return err
+		}
+		if policy := c.redirectPolicy(); policy != nil {
+			if err := policy(hop, resp, count); err == ErrUseLastResponse {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+		// its connection may be the one that the next request needs
+		if s, ok := resp.body.stream.(*clientStream); ok {
+			s.drainSmall()
+		}
+		_ = resp.CloseBodyStream()
+	}
+}
+
+// redirect makes req the request that follows it, after resp. streamed says that
+// the body was a stream, which is gone.
+func redirect(req *Request, resp *Response, streamed bool) error {
+	location := resp.Header.setOnce(field.Location)
+	if len(location) == 0 {
+		return ErrMissingLocation
+	}
+	uri := req.URI()
+	before := originOf(uri)
+	if err := uri.update(location); err != nil {
+		return err
+	}
+	if !uri.parts[uriScheme].empty() {
+		return errUnsupportedScheme(uri.Scheme())
+	}
+	if len(uri.Host()) == 0 {
+		return errNoHost
+	}
+	uri.DisablePathNormalizing = uri.DisablePathNormalizing || req.DisableRedirectPathNormalizing
+	if originOf(uri) != before {
+		leaveOrigin(req)
+	}
+	if becomesGet(req, resp.StatusCode()) {
+		dropContent(req)
+		return nil
+	}
+	if streamed {
+		return ErrRedirectBodyStream
+	}
+	return nil
+}
+
+// originOf returns scheme, host and port (RFC 6454 section 4).
+func originOf(uri *URI) string {
+	return string(uri.Scheme()) + "://" + AddMissingPort(bytesconv.String(uri.Host()), uri.https)
+}
+
+// leaveOrigin takes away what is meant for the origin of req alone.
+func leaveOrigin(req *Request) {
+	h := &req.Header
+	h.DelAllCookies()
+	for _, name := range []string{HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate} {
+		h.Del(name)
+	}
+	req.UseHostHeader = false
+}
+
+// becomesGet tells whether the request that follows a redirect is a GET or HEAD
+// without content (RFC 9110 sections 15.4.2 to 15.4.4).
+func becomesGet(req *Request, status int) bool {
+	switch status {
+	case StatusMovedPermanently, StatusFound:
+		return req.Header.IsPost()
+	case StatusSeeOther:
+		return true
+	}
+	return false
+}
+
+// dropContent makes req a GET, or leaves it a HEAD, and takes away its content
+// with all that is said of it.
+func dropContent(req *Request) {
+	h := &req.Header
+	if !h.IsHead() {
+		h.SetMethod(MethodGet)
+	}
+	req.ResetBody()
+	for _, name := range []string{
+		HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
+		HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
+	} {
+		h.Del(name)
+	}
+	h.SetContentLength(0)
+}
+
+// setOnce returns the value of a field that must not come twice with different
+// values: nobody could tell which one counts.
+func (h *ResponseHeader) setOnce(id field.ID) []byte {
+	i := h.list.FindID(id, 0)
+	if i < 0 {
+		return nil
+	}
+	value := h.list.Value(i)
+	for i = h.list.FindID(id, i+1); i >= 0; i = h.list.FindID(id, i+1) {
+		if string(h.list.Value(i)) != string(value) {
+			return nil
+		}
+	}
+	return ascii.Trim(value)
+}
