@@ -1,0 +1,377 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sendForm is a request with a form.
+func sendForm(target, form string, fields ...string) string {
+	return post(target, form, append(fields, "Content-Type: "+formType)...)
+}
+
+func TestFormValueLooksInQueryThenBodyThenForm(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		value := func(ctx *RequestCtx) {
+			if v := ctx.FormValue("a"); v == nil {
+				ctx.SetBodyString("none")
+			} else {
+				fmt.Fprintf(ctx, "%q", v)
+			}
+		}
+		for _, tt := range []struct {
+			name     string
+			from     FormValueFunc
+			requests map[string]string
+		}{
+			{"default", nil, map[string]string{
+				sendForm("/?a=q", formText): `"q"`,
+				sendForm("/?a=", formText):  `"1"`,
+				sendForm("/", formText):     `"1"`,
+				sendForm("/", "junk"):       `none`,
+				post("/?a=q", "a=b", "Content-Type: application/x-www-form-urlencoded"): `"q"`,
+				post("/", "a=b", "Content-Type: application/x-www-form-urlencoded"):     `"b"`,
+				post("/", "a=b"): `none`,
+				get("/?a=q"):     `"q"`,
+				get("/?b=q"):     `none`,
+			}},
+			{"as in net/http", NetHttpFormValueFunc, map[string]string{
+				sendForm("/?a=q", formText): `"1"`,
+				sendForm("/?a=q", "junk"):   `"q"`,
+				post("/?a=q", "a=b", "Content-Type: application/x-www-form-urlencoded"): `"b"`,
+				post("/?a=q", "a=", "Content-Type: application/x-www-form-urlencoded"):  `"q"`,
+				get("/?a=q"): `"q"`,
+				get("/?a="):  `none`,
+			}},
+			{"own", func(_ *RequestCtx, key string) []byte { return []byte("own " + key) }, map[string]string{
+				get("/?a=q"): `"own a"`,
+			}},
+		} {
+			ts := start(&Server{Handler: value, FormValueFunc: tt.from})
+			c := ts.dial()
+			for request, want := range tt.requests {
+				c.send(request)
+				if resp := c.next("POST"); resp.body != want {
+					t.Errorf("%s: %q: got %q, want %q", tt.name, request, resp.body, want)
+				}
+			}
+		}
+	})
+}
+
+func TestFormFile(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			fh, err := ctx.FormFile(string(ctx.QueryArgs().Peek("key")))
+			switch {
+			case (fh == nil) != (err != nil):
+				t.Errorf("FormFile returned %v, %v", fh, err)
+			case err == nil:
+				fmt.Fprintf(ctx, "%s %s", fh.Filename, fileText(t, fh))
+			case err == ErrMissingFile:
+				ctx.SetBodyString("missing")
+			case err == ErrNoMultipartForm:
+				ctx.SetBodyString("no form")
+			default:
+				ctx.SetBodyString("error")
+			}
+		}})
+		c := ts.dial()
+		for request, want := range map[string]string{
+			sendForm("/?key=f", formText): "n.txt file text",
+			// known failure 26: no file without an error
+			sendForm("/?key=a", formText): "missing",
+			sendForm("/?key=x", formText): "missing",
+			sendForm("/?key=", formText):  "missing",
+			sendForm("/?key=f", "junk"):   "error",
+			get("/?key=f"):                "no form",
+			post("/?key=f", "a=b"):        "no form",
+		} {
+			c.send(request)
+			if resp := c.next("POST"); resp.body != want {
+				t.Errorf("%q: got %q, want %q", request, resp.body, want)
+			}
+		}
+	})
+}
+
+// TestFormOnAConnection holds known failures 1 and 2: what lies behind the form
+// in its request is dropped, whether the body is a stream or not, and the next
+// request is found.
+func TestFormOnAConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, streamed := range []bool{false, true} {
+			ts := start(&Server{StreamRequestBody: streamed, Handler: func(ctx *RequestCtx) {
+				if ctx.IsGet() {
+					ctx.SetBodyString("next")
+					return
+				}
+				limit, _ := ctx.QueryArgs().GetUint("limit")
+				form, err := ctx.MultipartFormWithLimit(limit)
+				switch {
+				case errors.Is(err, ErrBodyTooLarge):
+					ctx.SetStatusCode(413)
+				case err != nil:
+					ctx.SetStatusCode(400)
+				default:
+					ctx.SetBodyString(formSaid(t, form))
+				}
+			}})
+			for _, behind := range []string{"", smuggled, strings.Repeat(smuggled, 1000)} {
+				c := ts.dial()
+				c.send(sendForm("/", formText+behind) + get("/next"))
+				c.expect(200, formTextSaid)
+				c.expect(200, "next")
+				chunk := formText + behind
+				c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") +
+					fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(chunk), chunk) + get("/next"))
+				c.expect(200, formTextSaid)
+				c.expect(200, "next")
+			}
+			c := ts.dial()
+			c.send(sendForm("/?limit=10", formText) + get("/next"))
+			if resp := c.next("POST"); resp.StatusCode != 413 {
+				t.Errorf("got %d", resp.StatusCode)
+			}
+			c.expect(200, "next")
+		}
+	})
+}
+
+// TestUploadedFilesAreRemovedWithTheRequest holds known failure 26 for every way
+// that a request of a server can end.
+func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
+	files := tempFiles(t)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		goOn := make(chan struct{})
+		parse := func(ctx *RequestCtx) {
+			if _, err := ctx.MultipartForm(); err != nil {
+				t.Errorf("%s: %v", ctx.Path(), err)
+			}
+			if len(files()) != 1 {
+				t.Errorf("%s: there are the files %q", ctx.Path(), files())
+			}
+		}
+		late := TimeoutHandler(func(ctx *RequestCtx) {
+			parse(ctx)
+			<-goOn
+		}, 200*time.Millisecond, "too slow")
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/ok":
+				parse(ctx)
+			case "/panic":
+				parse(ctx)
+				panic("a mistake")
+			case "/late":
+				late(ctx)
+			case "/cut":
+				if _, err := ctx.MultipartForm(); err == nil {
+					t.Error("a form that was cut off was parsed")
+				}
+			}
+		}})
+		text := largeForm(formMemory + 1)
+		for path, status := range map[string]int{"/ok": 200, "/panic": 500, "/late": 408} {
+			c := ts.dial()
+			c.send(sendForm(path, text))
+			if resp := c.next("POST"); resp.StatusCode != status {
+				t.Errorf("%s: got %d", path, resp.StatusCode)
+			}
+			if path == "/late" {
+				goOn <- struct{}{}
+			}
+			eventually(t, path+": no temporary files", func() bool { return len(files()) == 0 })
+		}
+		c := ts.dial()
+		c.send(sendForm("/cut", text)[:formMemory])
+		_ = c.Close()
+		eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
+	})
+}
+
+// TestLargeFormsAreParsedAsTheyArrive has forms with more than 4 MiB come to
+// servers that allow it.
+func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
+	files := tempFiles(t)
+	const size = spoolFrom + 1<<20
+	text := largeForm(size)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, inMemory := range []bool{false, true} {
+			called := 0
+			ts := start(&Server{
+				MaxRequestBodySize: size + 1<<20, DisablePreParseMultipartForm: inMemory,
+				Handler: func(ctx *RequestCtx) {
+					called++
+					if ctx.IsGet() {
+						ctx.SetBodyString("next")
+						return
+					}
+					if ctx.RequestBodyStream() != nil {
+						t.Error("the handler is given a stream")
+					}
+					if got := len(files()); got == 1 == inMemory {
+						t.Errorf("there are %d files", got)
+					}
+					fh, err := ctx.FormFile("f")
+					if err != nil || fh.Size != size {
+						t.Errorf("FormFile: %v", err)
+					}
+					if body := ctx.PostBody(); string(body) != text {
+						t.Errorf("the body has %d bytes, not %d", len(body), len(text))
+					}
+				},
+			})
+			c := ts.dial()
+			c.send(sendForm("/", text) + get("/next"))
+			c.expect(200, "")
+			c.expect(200, "next")
+			// a body with an epilogue that is too long to be read away
+			c.send(sendForm("/", text) + get("/next"))
+			c.expect(200, "")
+			c.expect(200, "next")
+			if called != 4 {
+				t.Errorf("the handler was called %d times", called)
+			}
+			c = ts.dial()
+			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", size+2<<20)))
+			if resp := c.next("POST"); resp.StatusCode != 413 {
+				t.Errorf("a form over the limit got %d", resp.StatusCode)
+			}
+			if inMemory {
+				continue
+			}
+			c = ts.dial()
+			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Expect: 100-continue", fmt.Sprint("Content-Length: ", len(text))))
+			if resp := c.next("POST"); resp.StatusCode != 100 {
+				t.Errorf("got %d, want 100", resp.StatusCode)
+			}
+			c.send(text)
+			c.expect(200, "")
+			c = ts.dial()
+			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", size)) + "--xx\r\nno colon\r\n\r\n")
+			if resp := c.next("POST"); resp.StatusCode != 400 || !resp.Close {
+				t.Errorf("a form that is none got %d", resp.StatusCode)
+			}
+			c.expectCut()
+			if called != 5 {
+				t.Errorf("the handler was called %d times", called)
+			}
+		}
+		eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
+	})
+}
+
+// TestFormBehindWhichTooMuchComes has the rest of a large form be too long to be
+// read away.
+func TestFormBehindWhichTooMuchComes(t *testing.T) {
+	tempFiles(t)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{MaxRequestBodySize: 16 << 20, Handler: func(ctx *RequestCtx) {
+			form, err := ctx.MultipartForm()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ctx.SetBodyString(formSaid(t, form))
+		}})
+		c := ts.dial()
+		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", 8<<20)) + formText)
+		if resp := c.expect(200, formTextSaid); !resp.Close {
+			t.Error("the connection is kept")
+		}
+	})
+}
+
+// TestUploadTakesBoundedMemory uploads a file that does not fit into what a form
+// may take of memory.
+func TestUploadTakesBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uploads 64 MiB several times")
+	}
+	tempFiles(t)
+	const size = 64 << 20
+	saved := filepath.Join(t.TempDir(), "saved")
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var before, during runtime.MemStats
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			fh, err := ctx.FormFile("f")
+			if err == nil {
+				err = SaveMultipartFile(fh, saved)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			runtime.ReadMemStats(&during)
+			fmt.Fprint(ctx, fh.Size)
+		}})
+		runtime.ReadMemStats(&before)
+		c := ts.dial()
+		form := largeForm(0)
+		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", len(form)+size)) +
+			strings.TrimSuffix(form, formEnd))
+		piece := make([]byte, 1<<20)
+		source := rand.NewChaCha8([32]byte{})
+		for range size / len(piece) {
+			_, _ = source.Read(piece)
+			if _, err := c.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.send(formEnd)
+		c.expect(200, fmt.Sprint(size))
+		if taken := during.TotalAlloc - before.TotalAlloc; taken > size/2 {
+			t.Errorf("%d MiB were allocated", taken>>20)
+		}
+		got, err := os.ReadFile(saved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = rand.NewChaCha8([32]byte{})
+		for at := 0; at < size; at += len(piece) {
+			_, _ = source.Read(piece)
+			if len(got) != size || !bytes.Equal(got[at:at+len(piece)], piece) {
+				t.Fatalf("%d bytes were saved that are others", len(got))
+			}
+		}
+	})
+}
+
+func TestUploadWithCurl(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("there is no curl to upload with")
+	}
+	tempFiles(t)
+	source := filepath.Join(t.TempDir(), "source")
+	content := make([]byte, 6<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(content)
+	if err := os.WriteFile(source, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Server{{StreamRequestBody: true}, {MaxRequestBodySize: 10 << 20}} {
+		s.Handler = func(ctx *RequestCtx) {
+			fh, err := ctx.FormFile("file")
+			if err != nil {
+				ctx.Error(err.Error(), 400)
+				return
+			}
+			fmt.Fprintf(ctx, "%s %s %t", ctx.FormValue("field"), fh.Filename, fileText(t, fh) == string(content))
+		}
+		ts := startServer(t, engines[1], s)
+		out, err := exec.CommandContext(t.Context(), curl, "-s", "-S", "-F", "field=value", "-F", "file=@"+source,
+			"http://"+ts.ln.Addr().String()+"/").CombinedOutput()
+		if string(out) != "value source true" || err != nil {
+			t.Errorf("curl got %q, %v", out, err)
+		}
+	}
+}
