@@ -49,6 +49,7 @@ type RequestCtx struct {
 	remoteAddr net.Addr // set with SetRemoteAddr or Init
 	log        ctxLogger
 
+	watch           atomic.Pointer[watch]
 	timeoutResponse atomic.Pointer[Response]
 	late            sync.Mutex // held while the context times out or uses the connection
 	timed           int        // handlers that run with a timeout
@@ -78,6 +79,9 @@ func (ctx *RequestCtx) reset() {
 	}
 	if ctx.hijack != nil {
 		ctx.hijack = nil
+	}
+	if ctx.watch.Load() != nil {
+		ctx.watch.Store(nil)
 	}
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {

@@ -13,25 +13,6 @@ var _ context.Context = (*RequestCtx)(nil)
 // for RequestCtx to be a context.Context.
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
-// Done returns a channel that is closed when the server shuts down. It is nil
-// for a context without a server.
-func (ctx *RequestCtx) Done() <-chan struct{} {
-	if ctx.c == nil {
-		return nil
-	}
-	return ctx.c.done
-}
-
-// Err returns context.Canceled once the server shuts down, and nil before.
-func (ctx *RequestCtx) Err() error {
-	select {
-	case <-ctx.Done():
-		return context.Canceled
-	default:
-		return nil
-	}
-}
-
 // Value returns the value that SetUserValue has kept under key, or nil.
 func (ctx *RequestCtx) Value(key any) any { return ctx.Request.UserValue(key) }
 

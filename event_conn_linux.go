@@ -35,6 +35,29 @@ func (c *eventConn) writesUntil(timeout time.Duration) {
 	}
 }
 
+// watch implements link.
+func (c *eventConn) watch(w *watch) {
+	c.extras().watch.Store(w)
+	if c.net.Watch() {
+		w.end()
+	}
+}
+
+// unwatch implements link.
+func (c *eventConn) unwatch() {
+	c.net.Unwatch()
+	c.extras().watch.Store(nil)
+}
+
+// PeerGone implements netloop.Handler.
+func (c *eventConn) PeerGone() {
+	if e := c.extra.Load(); e != nil {
+		if w := e.watch.Load(); w != nil {
+			w.end()
+		}
+	}
+}
+
 func (c *eventConn) extras() *eventExtra {
 	if e := c.extra.Load(); e != nil {
 		return e

@@ -232,6 +232,8 @@ type eventConn struct {
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
+	watch atomic.Pointer[watch] // of the request that is being handled
+
 	mu            sync.Mutex
 	local, remote net.Addr
 	readUntil     time.Time // set by the application

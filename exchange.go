@@ -62,6 +62,9 @@ type link interface {
 	// write timeout of 0 takes one away that an earlier request had.
 	readsUntil(timeout time.Duration)
 	writesUntil(timeout time.Duration)
+	// watch ends w when the peer goes away, until unwatch is called.
+	watch(w *watch)
+	unwatch()
 }
 
 type phase uint8

@@ -26,6 +26,9 @@ func (x *exchange) serve() (step, bool) {
 	isHead := ctx.Request.Header.IsHead()
 	ctx.x = x
 	ok := x.callHandler()
+	if w := ctx.watch.Load(); w != nil {
+		x.endWatch(w)
+	}
 	if response := ctx.timeoutResponse.Load(); response != nil {
 		return x.answerLate(response, isHead)
 	}
@@ -344,7 +347,7 @@ func (x *exchange) endRequest() {
 	default:
 		x.phase = phaseHead
 	}
-	ctx.reset()
+	x.resetCtx()
 }
 
 // prepareHijack decides whether the handler that was given to Hijack will be

@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -24,6 +25,7 @@ type portable struct {
 	// deadline of its own: most requests come whole and need none
 	limited uint64
 	awake   bool // something has come since the connection was last idle
+	watcher *watcher
 	buffers [2][]byte
 	both    net.Buffers // buffers, as they are being written
 }
@@ -242,6 +244,54 @@ func (p *portable) writesUntil(timeout time.Duration) {
 	case p.writeLimited:
 		p.writeLimited = false
 		_ = p.nc.SetWriteDeadline(time.Time{})
+	}
+}
+
+// watcher reads ahead while a handler runs, to learn of the end of the
+// connection. What it reads instead is the first byte of another request.
+type watcher struct {
+	stopped atomic.Bool
+	ended   chan struct{}
+	read    bool
+	first   [1]byte
+}
+
+func (r *watcher) run(nc net.Conn, w *watch) {
+	defer close(r.ended)
+	n, err := readSome(nc, r.first[:])
+	r.read = n > 0
+	if err != nil && !r.stopped.Load() {
+		w.end()
+	}
+}
+
+// watch implements link.
+func (p *portable) watch(w *watch) {
+	if p.streaming && !p.ctx.Request.stream.done || len(p.pending()) > 0 {
+		return
+	}
+	if p.readLimited {
+		p.readLimited = false
+		_ = p.nc.SetReadDeadline(time.Time{})
+	}
+	p.watcher = &watcher{ended: make(chan struct{})}
+	go p.watcher.run(p.nc, w)
+}
+
+// unwatch implements link.
+func (p *portable) unwatch() {
+	r := p.watcher
+	if r == nil {
+		return
+	}
+	p.watcher = nil
+	r.stopped.Store(true)
+	_ = p.nc.SetReadDeadline(time.Unix(1, 0))
+	<-r.ended
+	_ = p.nc.SetReadDeadline(time.Time{})
+	if r.read {
+		p.space()[0] = r.first[0]
+		p.received(1)
 	}
 }
 

@@ -194,6 +194,11 @@ type Server struct {
 	// MaxRequestBodySize does not limit it.
 	StreamRequestBody bool
 
+	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err tell when the
+	// client goes away, for all requests; see RequestCtx.WatchDisconnect. It
+	// costs nothing where a handler calls neither.
+	CancelOnDisconnect bool
+
 	// Engine says how connections are served; EngineAuto by default. The
 	// environment variable FASTHTTP_ENGINE goes before it.
 	Engine Engine
@@ -213,8 +218,9 @@ type Server struct {
 	// was refused
 	refusedAt atomic.Int64
 
-	conns [connShards]connShard
-	done  atomic.Pointer[chan struct{}] // of what RequestCtx.Done returns
+	conns   [connShards]connShard
+	watches watchSet
+	done    atomic.Pointer[chan struct{}] // of what RequestCtx.Done returns
 
 	mu        sync.Mutex
 	perIP     perIPCounter

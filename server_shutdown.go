@@ -24,6 +24,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	drained, listeners := s.beginShutdown()
 	defer s.endShutdown()
+	s.watches.endAll()
 	var failed error
 	for _, ln := range listeners {
 		// another shutdown may have closed it

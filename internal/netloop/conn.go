@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // connEvents is what every connection is watched for, all the time and
@@ -29,6 +31,9 @@ type Handler interface {
 	// Expire is called when the deadline has passed while nobody owned the
 	// connection. Its result means what that of Serve does.
 	Expire() bool
+	// PeerGone is called when the peer has ended its side of a connection that is
+	// watched, whoever owns it. It must return at once.
+	PeerGone()
 }
 
 // Conn is a connection on a loop, without any buffer.
@@ -52,9 +57,10 @@ const (
 )
 
 const (
-	flagOutput uint32 = 1 << iota // bytes wait to be written
-	flagGone                      // the peer has ended its side, or all
-	flagClosed                    // the descriptor is closed, or will be in a moment
+	flagOutput  uint32 = 1 << iota // bytes wait to be written
+	flagGone                       // the peer has ended its side, or all
+	flagClosed                     // the descriptor is closed, or will be in a moment
+	flagWatched                    // PeerGone is to be called
 	// flagUser and the bits above it count those who use the descriptor
 	// without being the owner
 	flagUser uint32 = 1 << 8
@@ -130,10 +136,35 @@ func (c *Conn) unset(f uint32) {
 // Gone tells whether the peer has ended its side of the connection.
 func (c *Conn) Gone() bool { return c.has(flagGone) }
 
+// Watch makes PeerGone of the Handler be called when the peer ends its side of the
+// connection, and tells whether it has done so already.
+func (c *Conn) Watch() (gone bool) {
+	c.set(flagWatched)
+	return c.Gone() && c.hungUp()
+}
+
+// hungUp asks the system whether the peer has ended its side. An event may have
+// been for a connection that had the descriptor before.
+func (c *Conn) hungUp() bool {
+	defer c.flags.Add(^(flagUser - 1))
+	if c.flags.Add(flagUser)&flagClosed != 0 {
+		return false
+	}
+	poll := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(poll, 0)
+	return n > 0 && err == nil
+}
+
+// Unwatch ends what Watch began.
+func (c *Conn) Unwatch() { c.unset(flagWatched) }
+
 // ready takes in events.
 func (c *Conn) ready(p *Poller, events uint32) {
 	if events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
 		c.set(flagGone)
+		if c.has(flagWatched) && c.hungUp() {
+			c.handler.PeerGone()
+		}
 	} else if events&syscall.EPOLLIN == 0 && !c.has(flagOutput) && c.detached.Load() == nil {
 		return
 	}

@@ -59,6 +59,8 @@ func (c *echo) Serve(p *Poller) bool {
 	}
 }
 
+func (c *echo) PeerGone() {}
+
 func (c *echo) Expire() bool {
 	close(c.expired)
 	c.Close(false)
@@ -319,6 +321,8 @@ func (c *waiter) Serve(*Poller) bool {
 
 func (c *waiter) Expire() bool { return true }
 
+func (c *waiter) PeerGone() {}
+
 func detached(t *testing.T, work func(d *Detached)) (net.Conn, chan struct{}) {
 	t.Helper()
 	w := newWorld(t, 1)
@@ -429,6 +433,8 @@ func (c *quitter) Serve(*Poller) bool {
 }
 
 func (c *quitter) Expire() bool { return true }
+
+func (c *quitter) PeerGone() {}
 
 func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
 	w := newWorld(t, 1)
