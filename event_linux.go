@@ -321,7 +321,7 @@ func (c *eventConn) lay(x *exchange, cache *loopCache) {
 
 // share is how many reads and writes a connection may do before the others of
 // its loop get their turn.
-const share = 64
+const share = 16
 
 // drive does what the exchange asks for, as far as it can without waiting. It
 // is false where the connection was closed or given away.

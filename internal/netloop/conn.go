@@ -200,6 +200,8 @@ func (c *Conn) run(p *Poller) {
 		if c.release() {
 			return
 		}
+		// a peer that floods makes news all the time
+		runtime.Gosched()
 	}
 }
 
