@@ -1,0 +1,293 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A client may go on sending requests while it does not take the answer to an
+// earlier one. They wait for their turn.
+func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 1<<20)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		served := make(chan string, 10)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			served <- string(ctx.Path())
+			if string(ctx.Path()) == "/big" {
+				ctx.SetBodyString(big)
+				return
+			}
+			echo(ctx)
+		}})
+		c := ts.dial()
+		c.get("/big")
+		receive(t, "the first request", served)
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			for _, request := range []string{get("/1"), get("/2")[:10], get("/2")[10:] + get("/3"),
+				"POST /4 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo", "dy"} {
+				_, _ = io.WriteString(c.Conn, request)
+				runtime.Gosched()
+			}
+		}()
+		if ts.engine.sockets {
+			// on a pipe they are taken one by one
+			<-sent
+		}
+		resp := c.next("GET")
+		if resp.StatusCode != 200 || resp.body != big {
+			t.Fatalf("got %d with %d bytes", resp.StatusCode, len(resp.body))
+		}
+		for _, target := range []string{"/1", "/2", "/3"} {
+			c.expect(200, echoed("GET", target, ""))
+		}
+		c.expect(200, echoed("POST", "/4", "body"))
+	})
+}
+
+// flood writes requests until the server does not take any more for a while,
+// and returns how many were written. The last one may be incomplete, and its
+// rest is returned.
+func flood(t *testing.T, nc net.Conn, request string, limit int) (n int, rest string) {
+	t.Helper()
+	for n < limit {
+		_ = nc.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		k, err := io.WriteString(nc, request)
+		n++
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			_ = nc.SetDeadline(time.Now().Add(patience))
+			return n, request[k:]
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n, ""
+}
+
+// A client that does not read its answers is not read from any more, else it
+// could have the server pile them up.
+func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
+	const limit = 20_000
+	answer := bytes.Repeat([]byte("x"), 10_000)
+	request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n" + strings.Repeat("y", 5000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var served atomic.Int64
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			served.Add(1)
+			ctx.SetBody(answer)
+		}})
+		c := ts.dial()
+		n, rest := flood(t, c.Conn, request, limit)
+		if n >= limit {
+			t.Fatalf("all %d requests were read, and %d served, though no answer was", n, served.Load())
+		}
+		go func() { _, _ = io.WriteString(c.Conn, rest) }()
+		for range n {
+			c.expect(200, string(answer))
+		}
+	})
+}
+
+// plenty is a stream without an end.
+type plenty struct{}
+
+func (plenty) Read(p []byte) (int, error) { return len(p), nil }
+
+// blockers are ways in which a request keeps its handler.
+var blockers = map[string]struct {
+	request string
+	handle  func(ctx *RequestCtx, free <-chan struct{})
+}{
+	"the handler waits": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) { <-free }},
+	"the handler computes": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
+		for {
+			select {
+			case <-free:
+				return
+			default:
+			}
+		}
+	}},
+	"the request does not come": {
+		"POST /block HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n",
+		func(ctx *RequestCtx, free <-chan struct{}) { _, _ = io.ReadAll(ctx.RequestBodyStream()) },
+	},
+	"the response is not read": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
+		ctx.SetBodyStream(plenty{}, -1)
+	}},
+	"the connection is hijacked": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
+		ctx.Hijack(func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
+	}},
+}
+
+// Handlers may block as long as they like, many at a time, and the others do
+// not notice.
+func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
+	for name, blocker := range blockers {
+		t.Run(name, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				crowd := 100
+				if name == "the handler computes" {
+					crowd = 2
+				}
+				free := make(chan struct{})
+				var begun atomic.Int64
+				ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+					if string(ctx.Path()) != "/block" {
+						echo(ctx)
+						return
+					}
+					begun.Add(1)
+					blocker.handle(ctx, free)
+				}})
+				freeAll := sync.OnceFunc(func() { close(free) })
+				defer freeAll()
+				other := ts.dial()
+				for i := range crowd {
+					ts.dial().send(blocker.request)
+					other.get(fmt.Sprint("/", i))
+					other.expect(200, echoed("GET", fmt.Sprint("/", i), ""))
+				}
+				eventually(t, "all that block have begun", func() bool { return begun.Load() == int64(crowd) })
+				for range 20 {
+					c := ts.dial()
+					c.get("/")
+					c.expect(200, echoed("GET", "/", ""))
+					other.get("/")
+					other.expect(200, echoed("GET", "/", ""))
+				}
+				// where the clients are what is waited for, they leave now
+				freeAll()
+			})
+		})
+	}
+}
+
+// Connections that have always something for the server must let others have
+// their turn, on a single processor as well.
+func TestFloodsStarveNobody(t *testing.T) {
+	for _, procs := range []int{1, 2} {
+		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			forEachEngine(t, func(t *testing.T, start starter) {
+				const floods, rounds = 6, 20
+				var answered atomic.Int64
+				ts := start(&Server{Handler: func(ctx *RequestCtx) {
+					if string(ctx.Path()) == "/flood" {
+						answered.Add(1)
+					}
+					ctx.SetBodyString("ok")
+				}})
+				requests := []byte(strings.Repeat(get("/flood"), 500))
+				var wg sync.WaitGroup
+				var all []*testConn
+				for range floods {
+					c := ts.dial()
+					all = append(all, c)
+					wg.Go(func() {
+						for {
+							if _, err := c.Conn.Write(requests); err != nil {
+								return
+							}
+						}
+					})
+					wg.Go(func() { _, _ = io.Copy(io.Discard, c.Conn) })
+				}
+				eventually(t, "the flood", func() bool { return answered.Load() > 1000 })
+				polite := ts.dial()
+				worst := int64(0)
+				for range rounds {
+					before := answered.Load()
+					polite.get("/")
+					polite.expect(200, "ok")
+					worst = max(worst, answered.Load()-before)
+				}
+				t.Logf("%d requests of the flood were answered, at most %d of them while one other waited", answered.Load(), worst)
+				for _, c := range all {
+					_ = c.Close()
+				}
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// slowTimeout is short enough to wait for, and long enough for a busy machine.
+const slowTimeout = time.Second
+
+// A client that takes a little of the response from time to time must not hold
+// the server up for longer than one that takes nothing.
+func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds: sockets know real time only")
+	}
+	big := bytes.Repeat([]byte("x"), 64<<20)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(big) }, WriteTimeout: slowTimeout})
+		c := ts.dial()
+		c.get("/")
+		got := 0
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := c.Conn.Read(buf)
+			got += n
+			if err != nil {
+				break
+			}
+			// at this pace it would take 5 seconds
+			time.Sleep(5 * time.Millisecond)
+		}
+		if got >= len(big) {
+			t.Errorf("a client that took its time got all of the response")
+		}
+	})
+}
+
+// The requests of a client may overlap, so that its connection is never idle.
+// Each of them takes less than the timeout, also where an answer had to wait
+// before.
+func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds: sockets know real time only")
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{ReadTimeout: slowTimeout, Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/big" {
+				ctx.SetBody(make([]byte, 16<<20))
+				return
+			}
+			echo(ctx)
+		}})
+		c := ts.dial()
+		request := get("/")
+		half := len(request) / 2
+		c.send(request[:half])
+		for range 3 {
+			time.Sleep(slowTimeout / 2)
+			c.send(request[half:] + request[:half])
+			c.expect(200, echoed("GET", "/", ""))
+		}
+		c.send(request[half:] + get("/big") + request[:half])
+		c.expect(200, echoed("GET", "/", ""))
+		if resp := c.next("GET"); len(resp.body) != 16<<20 {
+			t.Fatalf("got %d bytes", len(resp.body))
+		}
+		// nothing more is sent: the request that has begun times out
+		if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+		c.expectEnd()
+	})
+}
