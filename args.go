@@ -52,6 +52,7 @@ func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 // ReleaseArgs hands an Args from AcquireArgs back. Neither it nor a slice that
 // it returned may be used after that.
 func ReleaseArgs(a *Args) {
+	poisonArgs(a)
 	a.Reset()
 	if cap(a.list.Block) > maxKeptArgsBytes || cap(a.query) > maxKeptArgsBytes || cap(a.list.Entries) > maxKeptArgsEntries {
 		return

@@ -85,6 +85,7 @@ func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 // ReleaseCookie hands a Cookie from AcquireCookie back. Neither it nor a slice
 // that it returned may be used after that.
 func ReleaseCookie(c *Cookie) {
+	poisonCookie(c)
 	c.Reset()
 	if cap(c.key)+cap(c.value)+cap(c.domain)+cap(c.path)+cap(c.text) <= maxKeptCookie {
 		cookiePool.Put(c)

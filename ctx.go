@@ -63,6 +63,8 @@ type RequestCtx struct {
 
 // reset makes the context ready for the next request of its connection.
 func (ctx *RequestCtx) reset() {
+	poisonRequest(&ctx.Request)
+	poisonResponse(&ctx.Response)
 	ctx.used = false
 	ctx.Request.KeepBodyBuffer = false
 	ctx.Response.KeepBodyBuffer = false

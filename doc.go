@@ -16,6 +16,13 @@
 //     slice is valid until that message is changed, reset or released, and is
 //     not to be written to. string(b) makes a copy that lives on.
 //
+// The usual mistake is to keep such a slice, or a string that shares its memory,
+// beyond the end of the handler: it then shows parts of other requests, which
+// may go unnoticed for long. A program that is built or tested with the tag
+// fasthttp_poison (go test -tags fasthttp_poison ./...) has all memory that is
+// given back filled with the byte 0xDB, so that the mistake is seen at once.
+// This costs time, so it is not for production.
+//
 // A server starts with a handler and [ListenAndServe]; [Server] has the
 // settings.
 package fasthttp

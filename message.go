@@ -19,6 +19,7 @@ func AcquireRequest() *Request { return requests.Get().(*Request) }
 // ReleaseRequest gives req back. Neither it nor any slice that came from it
 // may be used after that.
 func ReleaseRequest(req *Request) {
+	poisonRequest(req)
 	req.KeepBodyBuffer = false
 	req.Reset()
 	req.Header.EnableNormalizing()
@@ -34,6 +35,7 @@ func AcquireResponse() *Response { return responses.Get().(*Response) }
 // ReleaseResponse gives resp back. Neither it nor any slice that came from it
 // may be used after that.
 func ReleaseResponse(resp *Response) {
+	poisonResponse(resp)
 	resp.KeepBodyBuffer = false
 	resp.Reset()
 	resp.Header.EnableNormalizing()

@@ -87,6 +87,7 @@ func AcquireURI() *URI { return uriPool.Get().(*URI) }
 // ReleaseURI hands a URI from AcquireURI back. Neither it nor a slice or Args
 // that it returned may be used after that.
 func ReleaseURI(u *URI) {
+	poisonURI(u)
 	u.Reset()
 	uriPool.Put(u)
 }

@@ -50,7 +50,11 @@ func Get(n int) *Buffer {
 // ignored, as is one that is smaller than the smallest class or larger than
 // the largest.
 func Put(b *Buffer) {
-	if b == nil || cap(b.B) < MinSize || cap(b.B) > MaxSize {
+	if b == nil {
+		return
+	}
+	Poison(b.B)
+	if cap(b.B) < MinSize || cap(b.B) > MaxSize {
 		return
 	}
 	b.B = b.B[:0]

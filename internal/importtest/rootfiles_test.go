@@ -32,7 +32,7 @@ var rootGroups = []group{
 		"header*.go", "request_header*.go", "response_header*.go",
 	}},
 	{"messages", []string{
-		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "trailer*.go", "multipart*.go",
+		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "trailer*.go", "multipart*.go", "poison_o*.go",
 	}},
 	{"server, client and files", []string{
 		"ctx*.go", "server*.go", "exchange*.go", "conn*.go", "worker*.go", "hijack*.go", "timeout*.go",
