@@ -103,15 +103,14 @@ func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 		derived := make(chan context.Context, 1)
 		ts := start(&Server{CancelOnDisconnect: true, Handler: func(ctx *RequestCtx) {
 			inner, cancel := context.WithCancel(ctx)
+			defer cancel()
 			if ctx.Err() != nil || inner.Err() != nil {
 				t.Error("ended at once")
 			}
 			derived <- inner
 			if string(ctx.Path()) == "/hang" {
 				<-ctx.Done()
-				return
 			}
-			cancel()
 		}})
 		before := runtime.NumGoroutine()
 		for range 20 {

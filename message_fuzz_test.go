@@ -18,6 +18,7 @@ func FuzzRequestRead(f *testing.F) {
 		"POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", postHead + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\nab", postHead + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
 		postHead + "Content-Length: 60\r\n\r\n" + strings.Repeat("x", 60), postChunked + "3c\r\n" + strings.Repeat("x", 60) + "\r\n0\r\n\r\n", postHead + "Transfer-Encoding: chunked\r\nTrailer: A, Host\r\n\r\n0\r\nHost: x\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx", "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\ntunnel", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n",
+		"GET //\xbc HTTP/1.0\r\n\r\n",
 	} {
 		f.Add([]byte(s))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -36,6 +37,7 @@ func FuzzServerConn(f *testing.F) {
 		get("/", "Content-Length: 1", "Transfer-Encoding: chunked") + "0\r\n\r\n", chunked("/", "0\r\nHost: x\r\n\r\n"),
 		get("/", "X: y", " folded"), get("/", "Connection: close") + smuggled,
 		head("HEAD / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc" + get("/"),
+		"GET /" + strings.Repeat("x", 100) + "\x00",
 	} {
 		for _, settings := range []byte{0, fuzzStream, fuzzStream | fuzzReadsSome, fuzzStream | fuzzIgnores, fuzzStream | fuzzStreamsBack, fuzzSmallBody | fuzzSmallHead, fuzzStreamsBack, fuzzRefuses, fuzzKeepsNames} {
 			f.Add([]byte(in), settings, uint16(len(in)/2), uint16(3))
@@ -48,7 +50,7 @@ func FuzzServerConn(f *testing.F) {
 		whole := fuzzServe(t, settings, in)
 		a := int(first) % (len(in) + 1)
 		b := a + int(second)%(len(in)-a+1)
-		if split := fuzzServe(t, settings, in[:a], in[a:b], in[b:]); split != whole {
+		if split := fuzzServe(t, settings, in[:a], in[a:b], in[b:]); !sameAnswers(split, whole) {
 			t.Errorf("split at %d and %d the answers are\n%s\nwhole they are\n%s", a, b, split, whole)
 		}
 		if len(in) > 500 {
@@ -58,10 +60,24 @@ func FuzzServerConn(f *testing.F) {
 		for i := range in {
 			single = append(single, in[i:i+1])
 		}
-		if split := fuzzServe(t, settings, single...); split != whole {
+		if split := fuzzServe(t, settings, single...); !sameAnswers(split, whole) {
 			t.Errorf("byte by byte the answers are\n%s\nwhole they are\n%s", split, whole)
 		}
 	})
+}
+
+// sameAnswers tells whether two lists of answers are the same, a line each. A
+// head that is too long may be refused for that, or for what is wrong with it:
+// it depends on how much of it comes at a time.
+func sameAnswers(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if !strings.Contains(a+b, "too long") {
+		return false
+	}
+	cutLast := func(s string) string { return s[:strings.LastIndexByte(strings.TrimSuffix(s, "\n"), '\n')+1] }
+	return cutLast(a) == cutLast(b)
 }
 
 // fuzzServe serves what comes in pieces and returns the answers.

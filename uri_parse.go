@@ -14,26 +14,41 @@ import (
 //
 // The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After one u
 // is empty.
-func (u *URI) Parse(host, uri []byte) error { return u.parse(host, uri, false) }
+func (u *URI) Parse(host, uri []byte) error {
+	return u.parseWith(host, uri, uriOptions{slashes: len(host) == 0})
+}
 
-// parse is Parse; the scheme of a URI that has none is https where isTLS is
-// true.
-func (u *URI) parse(host, uri []byte, isTLS bool) error {
+// parse is Parse for the target of a request to host, which is empty for an old
+// client that did not send it. What begins with two slashes is a path in any
+// case (RFC 9112 section 3.2.1). The scheme of a target that has none is https
+// where isTLS is true.
+func (u *URI) parse(host, target []byte, isTLS bool) error {
+	return u.parseWith(host, target, uriOptions{https: isTLS})
+}
+
+// uriOptions say how a URI without a scheme is read.
+type uriOptions struct {
+	https   bool // its scheme
+	slashes bool // where it begins with two slashes, an authority follows
+}
+
+func (u *URI) parseWith(host, uri []byte, o uriOptions) error {
 	u.clear()
 	if ascii.IndexControl(uri) < len(uri) {
 		return ErrorInvalidURI
 	}
-	u.https = isTLS
+	u.https = o.https
 	u.block = append(append(u.block, host...), uri...)
-	err := u.parseBlock(len(host))
+	err := u.parseBlock(len(host), o.slashes)
 	if err != nil {
 		u.clear()
 	}
 	return err
 }
 
-// parseBlock reads the block, which is a host and, from start on, a URI.
-func (u *URI) parseBlock(start int) error {
+// parseBlock reads the block, which is a host and, from start on, a URI. With
+// slashes, it may begin with those of its authority.
+func (u *URI) parseBlock(start int, slashes bool) error {
 	text := u.block[start:]
 	if colon, found := findScheme(text); found {
 		if colon > 0 {
@@ -43,7 +58,7 @@ func (u *URI) parseBlock(start int) error {
 		}
 		return u.parseHierarchy(start + colon + len("://"))
 	}
-	if start == 0 && bytes.HasPrefix(text, []byte("//")) {
+	if slashes && bytes.HasPrefix(text, []byte("//")) {
 		return u.parseHierarchy(len("//"))
 	}
 	if err := u.parseAuthority(uriSpan{0, start}); err != nil {

@@ -131,6 +131,11 @@ func run(ctx context.Context, opts options, out, progress io.Writer) error {
 	if opts.slow {
 		return runSlow(ctx, opts, servers, dir, out, progress)
 	}
+	if floor, err := rig.BuildFloor(ctx, dir, temp); err != nil {
+		fmt.Fprintln(progress, "measuring without it:", err)
+	} else {
+		servers = append(servers, floor)
+	}
 
 	serverPlace, clientPlace := rig.Anywhere, rig.Anywhere
 	if opts.pin {

@@ -26,6 +26,7 @@ const (
 	Portable = "ours, portable engine"
 	Upstream = report.Upstream
 	NetHTTP  = report.NetHTTP
+	Floor    = "C epoll loop, no HTTP"
 )
 
 // Server is a program to measure.
@@ -59,6 +60,21 @@ func Build(ctx context.Context, dir, temp string, modules Modules) ([]*Server, e
 	upstream.Name = Upstream
 	nethttp.Name, nethttp.Version = NetHTTP, Host().Go
 	return []*Server{&event, &portable, upstream, nethttp}, nil
+}
+
+// BuildFloor compiles bench/floor, a loop in C that shows what the system calls
+// alone cost. It is an error where there is no C compiler.
+func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		return nil, errors.New("there is no C compiler (cc) for the floor")
+	}
+	binary := filepath.Join(temp, "floor-server")
+	compile := exec.CommandContext(ctx, cc, "-O2", "-Wall", "-Werror", "-o", binary, filepath.Join(dir, "floor", "floor.c"))
+	if text, err := compile.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the floor: %w\n%s", err, text)
+	}
+	return &Server{Name: Floor, Version: "C", binary: binary}, nil
 }
 
 func build(ctx context.Context, dir, temp, name, modfile, program string) (*Server, error) {

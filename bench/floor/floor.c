@@ -1,0 +1,137 @@
+/*
+ * An epoll loop that answers every request and understands none: what remains
+ * is the price of the system calls and of the network, below which no server
+ * on this machine can get.
+ *
+ * One thread, edge-triggered, one read and one write for whatever is there. A
+ * request ends where four bytes in a row are CR LF CR LF; a request that is cut
+ * between two reads is not counted on, since the load it is measured with does
+ * not do that.
+ *
+ * Like the other servers of the socket benchmarks it prints "ready ADDRESS" and
+ * ends when its standard input does; it knows their flag -addr and ignores all
+ * others.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char answer[] = "HTTP/1.1 200 OK\r\n"
+			     "Server: floor\r\n"
+			     "Date: Tue, 15 Nov 1994 08:12:31 GMT\r\n"
+			     "Content-Type: text/plain\r\n"
+			     "Content-Length: 13\r\n"
+			     "\r\n"
+			     "Hello, World!";
+
+enum { answer_size = sizeof(answer) - 1, batch = 64, in_size = 16384, most = 256 };
+
+static char in[in_size];
+static char out[most * answer_size];
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static int listen_on(const char *addr)
+{
+	int one = 1;
+	char host[64] = "";
+	int port = 0;
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	if (sscanf(addr, "%63[^:]:%d", host, &port) != 2 || inet_pton(AF_INET, host, &at.sin_addr) != 1) {
+		fprintf(stderr, "floor: not an address: %s\n", addr);
+		exit(2);
+	}
+	at.sin_port = htons(port);
+	if (fd < 0)
+		fail("socket");
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+		fail("bind");
+	if (listen(fd, 4096) < 0 || getsockname(fd, (struct sockaddr *)&at, &size) < 0)
+		fail("listen");
+	printf("ready %s:%d\n", host, ntohs(at.sin_port));
+	fflush(stdout);
+	return fd;
+}
+
+static void watch(int set, int fd, unsigned events)
+{
+	struct epoll_event ev = {.events = events, .data.fd = fd};
+
+	if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &ev) < 0)
+		fail("epoll_ctl");
+}
+
+static void accept_all(int set, int listener)
+{
+	int fd;
+
+	while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0)
+		watch(set, fd, EPOLLIN | EPOLLRDHUP | EPOLLET);
+}
+
+static void serve(int fd)
+{
+	ssize_t n = read(fd, in, sizeof(in));
+	int requests = 0;
+	int close_it = 0;
+
+	if (n <= 0) {
+		if (n == 0 || errno != EAGAIN)
+			close(fd);
+		return;
+	}
+	for (const char *p = in, *end = in + n; (p = memmem(p, end - p, "\r\n\r\n", 4)); p += 4)
+		if (++requests == most)
+			break;
+	close_it = memmem(in, n, "Connection: close", 17) != NULL;
+	if (requests && write(fd, out, requests * answer_size) < 0)
+		close_it = 1;
+	if (close_it)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const char *addr = "127.0.0.1:8080";
+	struct epoll_event events[batch];
+	int set = epoll_create1(0);
+
+	for (int i = 1; i + 1 < argc; i++) {
+		if (strcmp(argv[i], "-addr") == 0)
+			addr = argv[i + 1];
+	}
+	for (int i = 0; i < most; i++)
+		memcpy(out + i * answer_size, answer, answer_size);
+	int listener = listen_on(addr);
+	watch(set, listener, EPOLLIN);
+	watch(set, STDIN_FILENO, EPOLLIN);
+	for (;;) {
+		int n = epoll_wait(set, events, batch, -1);
+
+		for (int i = 0; i < n; i++) {
+			if (events[i].data.fd == STDIN_FILENO)
+				return 0;
+			if (events[i].data.fd == listener)
+				accept_all(set, listener);
+			else
+				serve(events[i].data.fd);
+		}
+	}
+}
