@@ -155,7 +155,7 @@ func TestMarkdown(t *testing.T) {
 		"# Servers over loopback sockets\n",
 		"- 5 seconds each\n",
 		"\n## 64 connections\n",
-		"| ours, event engine | 200 ±10% | 6.00 ±10% | 100 ±0% | 410 ±10% | 2.00 | 0.60 | (1.02) | 1.20 | 3 |\n",
+		"| ours, event engine | 200 ±10% | 6.00 ±10% | 100 ±0% | 410 ±10% | 2.00 | 0.60 | (1.02) | (1.20) | 3 |\n",
 		"| ours, portable engine | 110 ±10% | 9.00 ±10% | 100 ±0% | 800 ±10% | (1.10) | (0.90) | 2.00 | 1.80 | 3 |\n",
 		"| upstream | 100 ±10% | 10.00 ±10% | 100 ±0% | 400 ±10% | – | – | – | 2.00 | 3 |\n",
 		"| C epoll loop, no HTTP | 300 ±10% | 5.00 ±10% | 100 ±0% | 200 ±10% | 3.00 | 0.50 | 0.50 | – | 3 |\n",
