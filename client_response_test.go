@@ -1,0 +1,322 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Known failures 35, 36 and 39, and what else may come as a response. keeps says
+// whether the connection is used for the second request.
+func TestClientResponses(t *testing.T) {
+	big := strings.Repeat("v", 8<<10)
+	tests := []struct {
+		name     string
+		method   string
+		response string
+		status   int
+		body     string
+		keeps    bool
+	}{
+		{"plain", "GET", respOK, 200, "ok", true},
+		{"closing", "GET", respClose, 200, "ok", false},
+		{"chunked", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 200, "abcde", true},
+		{"empty", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, "", true},
+		{"HTTP/1.0", "GET", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
+		{"HTTP/1.0 keep-alive", "GET", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+		{"35: head of 8 KiB", "GET", "HTTP/1.1 200 OK\r\nX: " + big + "\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+		{"36: HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", 200, "", true},
+		{"36: HEAD chunked", "HEAD", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", 200, "", true},
+		{"36: HEAD without a length", "HEAD", "HTTP/1.1 200 OK\r\n\r\n", 200, "", true},
+		{"36: 204", "GET", "HTTP/1.1 204 No Content\r\n\r\n", 204, "", true},
+		{"36: 204 chunked", "GET", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 204, "", true},
+		{"36: 304", "GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", 304, "", true},
+		{"39: 1xx", "GET", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + respOK, 200, "ok", true},
+		{"39: 100 to a POST", "POST", "HTTP/1.1 100 Continue\r\n\r\n" + respOK, 200, "ok", true},
+		{"more than announced", "GET", respOK + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", 200, "ok", false},
+		{"obs-fold", "GET", "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+		{"length and chunked", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok", false},
+		{"101", "GET", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101, "", false},
+	}
+	for _, tt := range tests {
+		for _, piece := range []int{0, 1, 7} {
+			t.Run(tt.name, func(t *testing.T) {
+				p := newPeer(t, func(c *peerConn) {
+					for c.request() != nil {
+						rest := tt.response
+						for piece > 0 && len(rest) > piece && len(rest) < 1000 {
+							c.write(rest[:piece])
+							rest = rest[piece:]
+						}
+						c.write(rest)
+					}
+				})
+				hc := p.host()
+				req, resp := requestTo(t, tt.method, p.url("/")), responseFor(t)
+				for range 2 {
+					resp.Reset()
+					mustDo(t, hc.Do(req, resp))
+					if resp.StatusCode() != tt.status || string(resp.Body()) != tt.body {
+						t.Errorf("got %d %q, want %d %q", resp.StatusCode(), resp.Body(), tt.status, tt.body)
+					}
+				}
+				if tt.keeps {
+					p.counts(1, 2)
+				} else {
+					p.counts(2, 2)
+				}
+			})
+		}
+	}
+}
+
+func TestClientBodyUntilClose(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.request()
+		c.write("HTTP/1.1 200 OK\r\n\r\nall of it")
+	})
+	resp := responseFor(t)
+	mustDo(t, p.host().Do(requestTo(t, MethodGet, p.url("/")), resp))
+	if string(resp.Body()) != "all of it" || resp.Header.ContentLength() != 9 {
+		t.Errorf("got %q, length %d", resp.Body(), resp.Header.ContentLength())
+	}
+}
+
+// Known failure 35: texts of errors hold nothing of what came from the server,
+// and what is malformed is not asked for again.
+func TestClientRefusesMalformedResponses(t *testing.T) {
+	const secret = "s3cr3t"
+	for _, response := range []string{
+		secret + "\r\n\r\n",
+		"HTTP/1.1 " + secret + "\r\n\r\n",
+		"HTTP/2.0 200 OK\r\n\r\n",
+		"HTTP/1.1 099 Strange\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n" + secret + "\x00: x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: -" + secret + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n" + secret,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + secret + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + secret + "\r\n",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat(secret, 20000) + "\r\n\r\n",
+		strings.Repeat("HTTP/1.1 102 Processing\r\nX: "+secret+"\r\n\r\n", 1000) + respOK,
+	} {
+		p := newPeer(t, func(c *peerConn) {
+			c.request()
+			c.write(response)
+			c.untilClosed()
+		})
+		err := p.host().Do(requestTo(t, MethodGet, p.url("/")), responseFor(t))
+		if err == nil {
+			t.Errorf("%.60q was taken", response)
+			continue
+		}
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("the text of the error tells what came: %v", err)
+		}
+		p.counts(1, 1)
+	}
+}
+
+func TestClientHeadLimit(t *testing.T) {
+	p := answering(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("v", 3000)+"\r\nContent-Length: 2\r\n\r\nok")
+	hc := p.host()
+	hc.ReadBufferSize = 2000
+	err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t))
+	if _, ok := errors.AsType[*ErrSmallBuffer](err); !ok {
+		t.Errorf("got %v, want an ErrSmallBuffer", err)
+	}
+}
+
+func TestClientMaxResponseBodySize(t *testing.T) {
+	for _, response := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n\r\nhello world",
+	} {
+		for limit, want := range map[int]error{10: ErrBodyTooLarge, 11: nil, 0: nil} {
+			p := newPeer(t, func(c *peerConn) {
+				c.request()
+				c.write(response)
+			})
+			hc := p.host()
+			hc.MaxResponseBodySize = limit
+			if err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)); err != want {
+				t.Errorf("limit %d: got %v, want %v", limit, err, want)
+			}
+			p.counts(1, 1)
+		}
+	}
+}
+
+// Large bodies go both ways, whatever their framing.
+func TestClientLargeBodies(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			if req.URL.Path == "/chunked" {
+				c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+				for rest := c.body; rest != ""; {
+					n := min(len(rest), 5000)
+					c.write(strconv.FormatInt(int64(n), 16) + "\r\n" + rest[:n] + "\r\n")
+					rest = rest[n:]
+				}
+				c.write("0\r\n\r\n")
+				continue
+			}
+			c.write("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(len(c.body)) + "\r\n\r\n" + c.body)
+		}
+	})
+	hc := p.host()
+	for _, path := range []string{"/", "/chunked"} {
+		for _, size := range []int{1, 4000, 4096, 16 << 10, 16<<10 + 1, 100_000, 3 << 20} {
+			body := bytes.Repeat([]byte("0123456789abcdef"), size/16+1)[:size]
+			for _, kind := range []string{"bytes", "stream", "chunked stream"} {
+				req, resp := requestTo(t, MethodPost, p.url(path)), responseFor(t)
+				switch kind {
+				case "bytes":
+					req.SetBody(body)
+				case "stream":
+					req.SetBodyStream(bytes.NewReader(body), size)
+				default:
+					req.SetBodyStream(bytes.NewReader(body), -1)
+				}
+				mustDo(t, hc.Do(req, resp))
+				if !bytes.Equal(resp.Body(), body) {
+					t.Errorf("%s of %d bytes to %s: %d bytes came back", kind, size, path, len(resp.Body()))
+				}
+			}
+		}
+	}
+	if n := p.conns.Load(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+// A server that refuses a large body in the middle of it is heard.
+func TestClientHearsRefusalOfLargeBody(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.write("HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
+		var some [1 << 10]byte
+		_, _ = c.Read(some[:])
+		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+		c.untilClosed()
+	})
+	hc := p.host()
+	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	req.SetBodyRaw(make([]byte, 1<<20))
+	mustDo(t, hc.Do(req, resp))
+	if resp.StatusCode() != 413 || string(resp.Body()) != "long" {
+		t.Errorf("got %d %q", resp.StatusCode(), resp.Body())
+	}
+}
+
+// The connection is not used again whose response nobody reads.
+func TestClientSkipBody(t *testing.T) {
+	p := answering(t, respOK)
+	hc := p.host()
+	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	resp.SkipBody = true
+	mustDo(t, hc.Do(req, resp))
+	if len(resp.Body()) != 0 || !resp.SkipBody {
+		t.Errorf("got %q", resp.Body())
+	}
+	resp.SkipBody = false
+	mustDo(t, hc.Do(req, resp))
+	if string(resp.Body()) != "ok" {
+		t.Errorf("got %q", resp.Body())
+	}
+	p.counts(2, 2)
+}
+
+func TestClientNilResponse(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			size := 100
+			if req.URL.Path == "/big" {
+				size = 1 << 20
+			}
+			c.write("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(size) + "\r\n\r\n" + strings.Repeat("x", size))
+		}
+	})
+	hc := p.host()
+	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/small")), nil))
+	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/small")), nil))
+	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/big")), nil))
+	if n := hc.ConnsCount(); n != 0 {
+		t.Errorf("%d connections after a large body that nobody read", n)
+	}
+	p.counts(1, 3)
+}
+
+func TestClientFillsInTheRequest(t *testing.T) {
+	heads := make(chan string, 1)
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			heads <- req.Method + " " + req.RequestURI + " " + req.Host + " " + req.UserAgent() + " " + req.Header.Get("Authorization")
+			c.write(respOK)
+		}
+	})
+	tests := []struct {
+		change func(hc *HostClient, req *Request)
+		want   string
+	}{
+		{func(*HostClient, *Request) {}, "GET /a/b?c=d example.com fasthttp "},
+		{func(hc *HostClient, _ *Request) { hc.Name = "mine" }, "GET /a/b?c=d example.com mine "},
+		{func(_ *HostClient, req *Request) { req.Header.SetUserAgent("own") }, "GET /a/b?c=d example.com own "},
+		{func(hc *HostClient, _ *Request) { hc.NoDefaultUserAgentHeader = true }, "GET /a/b?c=d example.com  "},
+		{func(hc *HostClient, req *Request) { req.SetRequestURI("http://example.com//x/../y") }, "GET /y example.com fasthttp "},
+		{func(hc *HostClient, req *Request) {
+			hc.DisablePathNormalizing = true
+			req.SetRequestURI("http://example.com//x/../y")
+		}, "GET //x/../y example.com fasthttp "},
+		{func(_ *HostClient, req *Request) {
+			req.Header.SetHost("other.example")
+			req.UseHostHeader = true
+		}, "GET /a/b?c=d other.example fasthttp "},
+		{func(_ *HostClient, req *Request) {
+			req.SetRequestURI("/only/path")
+			req.Header.SetHost("named.example")
+		}, "GET /only/path named.example fasthttp "},
+		{func(_ *HostClient, req *Request) { req.SetRequestURI("http://me:pw@example.com/") }, "GET / example.com fasthttp Basic bWU6cHc="},
+	}
+	for _, tt := range tests {
+		hc := p.host()
+		req := requestTo(t, MethodGet, "http://example.com/a/b?c=d")
+		tt.change(hc, req)
+		mustDo(t, hc.Do(req, responseFor(t)))
+		if got := <-heads; got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestClientRefusesRequests(t *testing.T) {
+	hc := &HostClient{Addr: "127.0.0.1:1"}
+	client := &Client{}
+	for _, tt := range []struct {
+		uri  string
+		do   func(*Request, *Response) error
+		want string
+	}{
+		{"ftp://example.com/", client.Do, `unsupported protocol "ftp"`},
+		{"ftp://example.com/", hc.Do, `unsupported protocol "ftp"`},
+		{"/path", client.Do, "missing required host"},
+		{"/path", hc.Do, "missing required host"},
+		{"http://exa mple.com/", client.Do, "invalid"},
+		{"http://a,b/", client.Do, "is no host"},
+		{"https://example.com/", hc.Do, ErrHostClientRedirectToDifferentScheme.Error()},
+	} {
+		err := tt.do(requestTo(t, MethodGet, tt.uri), responseFor(t))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.uri, err, tt.want)
+		}
+	}
+	if err := (&HostClient{}).Do(requestTo(t, MethodGet, "http://a/"), nil); err != errNoAddr {
+		t.Errorf("without Addr: got %v", err)
+	}
+	if err := (&HostClient{Addr: "a", ConnPoolStrategy: 7}).Do(requestTo(t, MethodGet, "http://a/"), nil); err != ErrConnPoolStrategyNotImpl {
+		t.Errorf("unknown strategy: got %v", err)
+	}
+}
