@@ -1,0 +1,385 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// The sizes of windows that a zstd stream may ask its decoder for. It takes a
+// few bytes to ask for half a gigabyte.
+const (
+	// zstdContentWindow is what a content coding may ask for (RFC 9659 section 3).
+	zstdContentWindow = 8 << 20
+	// zstdHelperWindow is what the zstd command decodes unless it is told more.
+	zstdHelperWindow = 128 << 20
+	// zstdLargestWindow is what no limit stands for.
+	zstdLargestWindow = 512 << 20
+)
+
+// defaultDecodedSize is how many bytes are decoded at most where nothing else
+// says how many.
+const defaultDecodedSize = 256 << 20
+
+// unlimitedSize is more than there will ever be, and can be added to.
+const unlimitedSize = math.MaxInt / 2
+
+// decodeBound says what decoding may take.
+type decodeBound struct {
+	size   int64 // of the result in bytes
+	window int   // of a zstd decoder in bytes
+}
+
+// helperBound is for content that need not have come over the network.
+var helperBound = decodeBound{size: defaultDecodedSize, window: zstdHelperWindow}
+
+// streamBound is for content that is not kept.
+var streamBound = decodeBound{size: unlimitedSize, window: zstdHelperWindow}
+
+// contentBound is for the body of a message that was read under a limit; 0 or
+// less stands for none.
+func contentBound(limit int) decodeBound {
+	if limit <= 0 {
+		limit = defaultDecodedSize
+	}
+	return decodeBound{size: int64(limit), window: zstdContentWindow}
+}
+
+// explicitBound is for a limit that the application gives; 0 or less stands for
+// none. Where it allows more, zstd may have larger windows, too.
+func explicitBound(limit int) decodeBound {
+	if limit <= 0 {
+		return decodeBound{size: unlimitedSize, window: zstdLargestWindow}
+	}
+	windows := (int64(limit)-1)/zstdContentWindow + 1
+	return decodeBound{size: int64(limit), window: int(min(windows*zstdContentWindow, zstdLargestWindow))}
+}
+
+// decoder decodes what it reads. Read returns io.EOF at the end of a stream that
+// is whole, and an error that wraps io.ErrUnexpectedEOF where it is cut off. It
+// must be released on every path.
+type decoder struct {
+	decoderState
+	coding contentCoding
+	home   *sync.Pool
+	window int // see decodeBound
+	begun  bool
+	err    error         // what Read returns from now on
+	bytes  bytes.Reader  // the source, where that is bytes
+	stream *bufio.Reader // the source, where that is a stream
+	source decoderSource // either of them
+}
+
+// decoderState is the decoder of a library. start makes it read from the start
+// of another stream.
+type decoderState interface {
+	io.Reader
+	start(src decoderSource, window int) error
+}
+
+// decoderSource is where encoded bytes come from. Decoders that can read single
+// bytes need no buffer of their own.
+type decoderSource interface {
+	io.Reader
+	io.ByteScanner
+}
+
+// decoders are the decoders that are not in use. Those of zstd that may hold
+// large windows are kept apart, so that content is decoded without them.
+var (
+	decoders          [numCodings]sync.Pool
+	largeZstdDecoders sync.Pool
+)
+
+// newDecoder returns a decoder of the stream r, of which it may read more than
+// it decodes. coding must not be codingIdentity.
+func newDecoder(coding contentCoding, r io.Reader, bound decodeBound) *decoder {
+	d := acquireDecoder(coding, bound)
+	if d.stream == nil {
+		d.stream = bufio.NewReader(r)
+	} else {
+		d.stream.Reset(r)
+	}
+	d.source = d.stream
+	return d
+}
+
+// newBytesDecoder is newDecoder for bytes.
+func newBytesDecoder(coding contentCoding, p []byte, bound decodeBound) *decoder {
+	d := acquireDecoder(coding, bound)
+	d.rewind(p)
+	return d
+}
+
+func acquireDecoder(coding contentCoding, bound decodeBound) *decoder {
+	home := &decoders[coding]
+	if coding == codingZstd && bound.window > zstdContentWindow {
+		home = &largeZstdDecoders
+	}
+	d, ok := home.Get().(*decoder)
+	if !ok {
+		d = &decoder{decoderState: newDecoderState(coding), coding: coding, home: home}
+	}
+	d.window = bound.window
+	return d
+}
+
+// rewind makes the decoder decode p from its start.
+func (d *decoder) rewind(p []byte) {
+	d.bytes.Reset(p)
+	d.source, d.begun, d.err = &d.bytes, false, nil
+}
+
+// release gives the decoder back.
+func (d *decoder) release() {
+	d.rewind(nil)
+	if d.stream != nil {
+		d.stream.Reset(nil)
+	}
+	d.home.Put(d)
+}
+
+// Read implements io.Reader.
+func (d *decoder) Read(p []byte) (int, error) {
+	if !d.begun {
+		d.begun = true
+		if err := d.start(d.source, d.window); err != nil {
+			// the stream is not even a header
+			d.err = d.failure(atEnd(err))
+		}
+	}
+	if d.err != nil {
+		return 0, d.err
+	}
+	n, err := d.decoderState.Read(p)
+	if err != nil {
+		d.err = d.failure(err)
+	}
+	return n, d.err
+}
+
+// failure returns what an error of a library is for those who read.
+func (d *decoder) failure(err error) error {
+	if err == io.EOF {
+		return err
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		return ErrBodyTooLarge
+	}
+	return fmt.Errorf("fasthttp: cannot decode %s: %w", d.coding, err)
+}
+
+func newDecoderState(coding contentCoding) decoderState {
+	switch coding {
+	case codingDeflate:
+		return &deflateDecoder{}
+	case codingGzip:
+		return &gzipDecoder{}
+	case codingZstd:
+		return &zstdDecoder{}
+	case codingBrotli:
+		return &brotliDecoder{}
+	}
+	panic("BUG: there is no decoder for " + coding.String())
+}
+
+type gzipDecoder struct{ gzip.Reader }
+
+func (d *gzipDecoder) start(src decoderSource, _ int) error { return d.Reset(src) }
+
+type brotliDecoder struct{ brotli.Reader }
+
+func (d *brotliDecoder) start(src decoderSource, _ int) error { return d.Reset(src) }
+
+// deflateDecoder decodes what is to have the header of zlib, and what some
+// peers send without it.
+type deflateDecoder struct {
+	zlib, raw io.ReadCloser
+	active    io.Reader
+}
+
+func (d *deflateDecoder) Read(p []byte) (int, error) { return d.active.Read(p) }
+
+func (d *deflateDecoder) start(src decoderSource, _ int) error {
+	first, err := src.ReadByte()
+	if err != nil {
+		return err
+	}
+	if err := src.UnreadByte(); err != nil {
+		return err
+	}
+	if hasZlibMethod(first) {
+		return d.startZlib(src)
+	}
+	if d.raw == nil {
+		d.raw = flate.NewReader(src)
+	} else if err := d.raw.(flate.Resetter).Reset(src, nil); err != nil {
+		return err
+	}
+	d.active = d.raw
+	return nil
+}
+
+// hasZlibMethod tells whether a stream of zlib can begin with the byte: its low
+// half names the method, which is 8. Read as the start of a stream without the
+// header of zlib that would be a stored block with a bit set where there is
+// padding, and no encoder makes one.
+func hasZlibMethod(first byte) bool { return first&0x0f == 8 && first>>4 <= 7 }
+
+// emptyZlib is an encoded stream of no bytes: without one that is well-formed
+// the library makes no decoder.
+const emptyZlib = "\x78\x9c\x03\x00\x00\x00\x00\x01"
+
+func (d *deflateDecoder) startZlib(src decoderSource) (err error) {
+	if d.zlib == nil {
+		if d.zlib, err = zlib.NewReader(strings.NewReader(emptyZlib)); err != nil {
+			return err
+		}
+	}
+	d.active = d.zlib
+	return d.zlib.(zlib.Resetter).Reset(src, nil)
+}
+
+type zstdDecoder struct {
+	*zstd.Decoder
+	window int // that it was told to allow
+}
+
+func (d *zstdDecoder) start(src decoderSource, window int) (err error) {
+	switch {
+	case d.Decoder == nil:
+		d.Decoder, err = zstd.NewReader(src,
+			zstd.WithDecoderMaxWindow(uint64(window)),
+			zstd.WithDecoderLowmem(true),
+			// more would start goroutines
+			zstd.WithDecoderConcurrency(1))
+	case d.window != window:
+		err = d.ResetWithOptions(src, zstd.WithDecoderMaxWindow(uint64(window)))
+	default:
+		err = d.Reset(src)
+	}
+	d.window = window
+	return err
+}
+
+// eagerSize is how many bytes are decoded into memory before it is known how
+// many there will be.
+const eagerSize = 16 << 20
+
+// appendDecoded appends to dst what src decodes to. Where that fails, it appends
+// what could be decoded; where that is more than the bound allows, nothing.
+//
+// What is large is decoded twice, and only counted at first: a few kilobytes
+// that would decode to gigabytes get no memory, and what is within the bound is
+// not copied from one buffer to the next while it grows.
+func appendDecoded(dst, src []byte, coding contentCoding, bound decodeBound) ([]byte, error) {
+	d := newBytesDecoder(coding, src, bound)
+	defer d.release()
+	from := len(dst)
+	eager := min(bound.size, eagerSize)
+	guess := min(eager, int64(max(4*len(src), 512)))
+	dst, err := d.appendUpTo(slices.Grow(dst, int(guess)+1), eager)
+	if err == ErrBodyTooLarge && eager < bound.size {
+		total := int64(len(dst) - from)
+		var rest int64
+		if rest, err = d.count(bound.size - total); err == nil {
+			total += rest
+			dst = slices.Grow(dst[:from], int(total)+1)
+			d.rewind(src)
+			dst, err = d.appendUpTo(dst, total)
+		}
+	}
+	if err == ErrBodyTooLarge {
+		dst = dst[:from]
+	}
+	return dst, err
+}
+
+// appendUpTo appends what is decoded to dst. It fails with ErrBodyTooLarge where
+// that is more than limit bytes, of which it has appended one too many then.
+func (d *decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
+	from := len(dst)
+	for {
+		got := len(dst) - from
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, int(min(int64(max(got, 512)), limit-int64(got)+1)))
+		}
+		// one byte more than allowed tells that there is more
+		room := min(int64(cap(dst)-len(dst)), limit-int64(got)+1)
+		n, err := d.Read(dst[len(dst) : len(dst)+int(room)])
+		dst = dst[:len(dst)+n]
+		switch {
+		case int64(len(dst)-from) > limit:
+			return dst, ErrBodyTooLarge
+		case err == io.EOF:
+			return dst, nil
+		case err != nil:
+			return dst, err
+		}
+	}
+}
+
+// decodePiece is the size of the pieces in which content is decoded that is not
+// kept.
+const decodePiece = 32 << 10
+
+// count reads the stream to its end and returns how many bytes that were. It
+// fails with ErrBodyTooLarge as soon as they are more than limit.
+func (d *decoder) count(limit int64) (n int64, err error) {
+	buf := bufpool.Get(decodePiece)
+	defer bufpool.Put(buf)
+	for {
+		k, err := d.Read(buf.B[:cap(buf.B)])
+		n += int64(k)
+		switch {
+		case n > limit:
+			return n, ErrBodyTooLarge
+		case err == io.EOF:
+			return n, nil
+		case err != nil:
+			return n, err
+		}
+	}
+}
+
+// writeDecoded writes to w what src decodes to, and returns how many bytes of
+// that were written.
+func writeDecoded(w io.Writer, src []byte, coding contentCoding) (n int, err error) {
+	d := newBytesDecoder(coding, src, streamBound)
+	defer d.release()
+	buf := bufpool.Get(decodePiece)
+	defer bufpool.Put(buf)
+	for {
+		k, err := d.Read(buf.B[:cap(buf.B)])
+		if k > 0 {
+			written, err := w.Write(buf.B[:k])
+			n += written
+			if err == nil && written < k {
+				err = io.ErrShortWrite
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
