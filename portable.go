@@ -16,7 +16,8 @@ import (
 // for each connection, which waits in Read and Write.
 type portable struct {
 	exchange
-	nc net.Conn
+	nc  net.Conn
+	tls *tlsView // nc, where that is a connection of crypto/tls
 
 	// whether the connection has a deadline, so that it is taken away where
 	// none is wanted
@@ -69,7 +70,7 @@ func (s *Server) servePortable(c *serverConn) error {
 		return err
 	}
 	p.exchange = exchange{}
-	p.nc = nil
+	p.nc, p.tls = nil, nil
 	portables.Put(p)
 	return err
 }
@@ -100,6 +101,11 @@ func (s *Server) dropConn(c *serverConn, panicked any) {
 // run does what the exchange asks for until the connection ends or belongs to
 // somebody else.
 func (p *portable) run() (hijacked bool, err error) {
+	if p.c.isTLS {
+		if over, err := p.beginTLS(); over {
+			return false, err
+		}
+	}
 	if p.s.ReadTimeout > 0 {
 		p.readsUntil(p.s.ReadTimeout)
 		p.limited = 1
@@ -138,6 +144,12 @@ func (p *portable) receive() error {
 	} else if p.awake && !p.rest() {
 		p.phase = phaseEnd
 		return nil
+	}
+	if first && p.tls != nil {
+		if err := p.awaitTLS(); err != nil {
+			p.ended(err)
+			return err
+		}
 	}
 	n, err := readSome(p.nc, p.space())
 	if n > 0 {
@@ -210,6 +222,8 @@ func (p *portable) flush() error {
 	var err error
 	if len(p.tail) == 0 {
 		_, err = p.nc.Write(p.out.B)
+	} else if p.tls != nil {
+		err = p.tls.writeBoth(p.out.B, p.tail)
 	} else {
 		p.buffers = [2][]byte{p.out.B, p.tail}
 		p.both = p.buffers[:]

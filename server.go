@@ -69,7 +69,11 @@ type Server struct {
 	// choice.
 	FormValueFunc FormValueFunc
 
-	// TLSConfig is the TLS configuration.
+	// TLSConfig is the TLS configuration, to which AppendCert, AppendCertEmbed
+	// and NextProto add. ServeTLS, ServeTLSEmbed, ListenAndServeTLS and
+	// ListenAndServeTLSEmbed use a copy of it that each of them makes when it is
+	// called, so that calling methods such as SetSessionTicketKeys afterwards
+	// has no effect: give Serve a listener of crypto/tls for that.
 	TLSConfig *tls.Config
 
 	// Name is sent in the Server field, unless the response has one. The
@@ -92,7 +96,9 @@ type Server struct {
 
 	// ReadTimeout is how long a request may take to arrive, its body included,
 	// from its first byte on; for the first request of a connection, from when
-	// the connection was accepted. 0 stands for no limit.
+	// the connection was accepted. 0 stands for no limit. A TLS handshake may
+	// take as long, or 10 seconds where there is no limit, and the time for the
+	// first request begins after it.
 	ReadTimeout time.Duration
 
 	// WriteTimeout is how long a client may take to receive a response, from
@@ -217,6 +223,9 @@ type Server struct {
 	// refusedAt is the second in which it was last logged that a connection
 	// was refused
 	refusedAt atomic.Int64
+	refusals  atomic.Int32 // TLS connections that are being told so
+
+	nextProtos map[string]ServeHandler
 
 	conns   [connShards]connShard
 	watches watchSet

@@ -145,11 +145,16 @@ func (l *connShard) remove(c *serverConn) {
 
 // closeConn closes a connection of the portable engine and forgets it.
 func (s *Server) closeConn(c *serverConn) error {
-	if tcp, ok := c.nc.(*net.TCPConn); ok && c.aborted {
-		// a reset tells the peer that the message was cut off, whatever its framing
-		_ = tcp.SetLinger(0)
+	nc := c.nc
+	if c.aborted {
+		// a reset tells the peer that the message was cut off, whatever its
+		// framing; so does TLS that does not end in order
+		nc = transportOf(nc)
+		if tcp, ok := nc.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
 	}
-	err := c.nc.Close()
+	err := nc.Close()
 	s.setState(c, StateClosed)
 	s.forgetConn(c)
 	return err
@@ -198,6 +203,10 @@ func (c *serverConn) claimIdle() (closeIt func()) {
 		return nil
 	}
 	nc := c.nc
+	if c.isTLS {
+		// saying goodbye may take until the peer listens
+		return func() { go nc.Close() }
+	}
 	// the goroutine that reads from it sees the end and cleans up
 	return func() { _ = nc.Close() }
 }

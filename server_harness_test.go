@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -32,14 +34,17 @@ type engine struct {
 	// sockets tells that connections are those of the operating system: one
 	// side can be closed alone, and the peer has an IP address
 	sockets bool
+	// tls tells that the server speaks TLS, with testCert
+	tls bool
 }
 
 // engines are what forEachEngine goes through. Another engine, or another kind
 // of connection such as TLS, is another line here.
 var engines = []engine{
-	{"portable/tcp", func(s *Server) { s.Engine = EnginePortable }, listenTCP, true},
-	{"event/tcp", func(s *Server) { s.Engine = EngineEvent }, listenTCP, true},
-	{"portable/memory", func(s *Server) { s.Engine = EnginePortable }, listenMemory, false},
+	{name: "portable/tcp", setup: func(s *Server) { s.Engine = EnginePortable }, listen: listenTCP, sockets: true},
+	{name: "event/tcp", setup: func(s *Server) { s.Engine = EngineEvent }, listen: listenTCP, sockets: true},
+	{name: "portable/tls", setup: func(*Server) {}, listen: listenTLS, sockets: true, tls: true},
+	{name: "portable/memory", setup: func(s *Server) { s.Engine = EnginePortable }, listen: listenMemory},
 }
 
 // memoryEngine is the engine for tests that need only one.
@@ -52,6 +57,30 @@ func listenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 	}
 	addr := ln.Addr().String()
 	return ln, func() (net.Conn, error) { return net.Dial("tcp4", addr) }
+}
+
+// testCert is a certificate for 127.0.0.1 and its key.
+var testCert = sync.OnceValues(func() (cert, key []byte) {
+	cert, key, err := GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		panic(err)
+	}
+	return cert, key
+})
+
+// trustTestCert is the configuration of a client that trusts testCert.
+func trustTestCert() *tls.Config {
+	cert, _ := testCert()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cert)
+	return &tls.Config{RootCAs: roots}
+}
+
+// listenTLS is listenTCP with connections that speak TLS from the start.
+func listenTLS(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+	ln, _ := listenTCP(t)
+	addr := ln.Addr().String()
+	return ln, func() (net.Conn, error) { return tls.Dial("tcp4", addr, trustTestCert()) }
 }
 
 func listenMemory(testing.TB) (net.Listener, func() (net.Conn, error)) {
@@ -101,7 +130,14 @@ func startServer(t testing.TB, e engine, s *Server) *testServer {
 // serve serves a new listener.
 func (ts *testServer) serve() {
 	ts.ln, ts.dialer = ts.engine.listen(ts.t)
-	go func(ln net.Listener) { ts.served <- ts.s.Serve(ln) }(ts.ln)
+	go func(ln net.Listener) {
+		if ts.engine.tls {
+			cert, key := testCert()
+			ts.served <- ts.s.ServeTLSEmbed(ln, cert, key)
+		} else {
+			ts.served <- ts.s.Serve(ln)
+		}
+	}(ts.ln)
 }
 
 // stop shuts the server down once all connections of the test are closed.

@@ -202,6 +202,14 @@ const turnAwayTimeout = time.Second
 
 // turnAway answers a connection that is not served, and closes it.
 func (s *Server) turnAway(nc net.Conn, why error) {
+	defer s.logRefusal(nc, why)
+	if _, ok := nc.(connTLSer); ok {
+		if !s.mayRefuse() {
+			_ = nc.Close()
+			return
+		}
+		defer s.refused()
+	}
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
 	s.configureResponse(resp)
@@ -211,13 +219,23 @@ func (s *Server) turnAway(nc net.Conn, why error) {
 		resp.SetStatusCode(StatusTooManyRequests)
 		resp.SetBodyString("The number of connections from your ip exceeds MaxConnsPerIP")
 	}
+	sendRefusal(nc, resp)
+	_ = nc.Close()
+}
+
+// sendRefusal sends a response that ends the connection, which remains to be
+// closed.
+func sendRefusal(nc net.Conn, resp *Response) {
 	resp.SetConnectionClose()
 	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
 	if _, err := resp.WriteTo(nc); err == nil {
 		lingerOn(nc)
 	}
-	_ = nc.Close()
-	// a server that has too much to do must not be busy with saying so
+}
+
+// logRefusal logs that a connection was refused. A server that has too much to
+// do must not be busy with saying so.
+func (s *Server) logRefusal(nc net.Conn, why error) {
 	if now := time.Now().Unix(); s.refusedAt.Swap(now) != now {
 		s.logger().Printf("fasthttp: refused the connection from %v: %v", nc.RemoteAddr(), why)
 	}
@@ -227,7 +245,7 @@ func (s *Server) setKeepalive(nc net.Conn) {
 	if !s.TCPKeepalive {
 		return
 	}
-	if tcp, ok := nc.(*net.TCPConn); ok {
+	if tcp, ok := transportOf(nc).(*net.TCPConn); ok {
 		_ = tcp.SetKeepAlive(true)
 		if s.TCPKeepalivePeriod > 0 {
 			_ = tcp.SetKeepAlivePeriod(s.TCPKeepalivePeriod)

@@ -1,0 +1,235 @@
+package fasthttp
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+)
+
+// The protocols of application-layer negotiation that the server knows of.
+const (
+	protoHTTP1 = "http/1.1"
+	protoHTTP2 = "h2"
+)
+
+// ListenAndServeTLS serves HTTPS on the TCP address addr with handler and the
+// certificate of the files; see Server.ListenAndServeTLS.
+func ListenAndServeTLS(addr, certFile, keyFile string, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ListenAndServeTLS(addr, certFile, keyFile)
+}
+
+// ListenAndServeTLSEmbed serves HTTPS on the TCP address addr with handler and
+// a certificate in PEM form; see Server.ListenAndServeTLSEmbed.
+func ListenAndServeTLSEmbed(addr string, certData, keyData []byte, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ListenAndServeTLSEmbed(addr, certData, keyData)
+}
+
+// ServeTLS serves HTTPS on the connections that ln accepts with handler and the
+// certificate of the files; see Server.ServeTLS.
+func ServeTLS(ln net.Listener, certFile, keyFile string, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ServeTLS(ln, certFile, keyFile)
+}
+
+// ServeTLSEmbed serves HTTPS on the connections that ln accepts with handler
+// and a certificate in PEM form; see Server.ServeTLSEmbed.
+func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHandler) error {
+	s := &Server{Handler: handler}
+	return s.ServeTLSEmbed(ln, certData, keyData)
+}
+
+// ListenAndServeTLS is ServeTLS on the TCP address addr, such as ":8443", IPv4
+// only: listen yourself and call ServeTLS for anything else.
+func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
+	return s.listenAndServeTLS(addr, certificateSource{file: true, cert: certFile, key: keyFile})
+}
+
+// ListenAndServeTLSEmbed is ServeTLSEmbed on the TCP address addr, such as
+// ":8443", IPv4 only: listen yourself and call ServeTLSEmbed for anything else.
+func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
+	return s.listenAndServeTLS(addr, certificateSource{cert: string(certData), key: string(keyData)})
+}
+
+func (s *Server) listenAndServeTLS(addr string, source certificateSource) error {
+	config, err := s.servingConfig(source)
+	if err != nil {
+		return err
+	}
+	ln, err := s.listen("tcp4", addr)
+	if err != nil {
+		return err
+	}
+	return s.Serve(&tlsListener{ln, config})
+}
+
+// ServeTLS serves HTTPS on the connections that ln accepts, which are those of
+// a transport such as TCP. certFile and keyFile are PEM files; their
+// certificate comes after those that TLSConfig has. Where one of the names is
+// empty, TLSConfig is all there is, and an error is returned if that has no
+// certificate.
+//
+// The files are read once: TLSReloader serves a certificate that is renewed
+// while the server runs. As for the rest, ServeTLS is what Serve is: it closes
+// ln, returns nil after Shutdown, and may be called more than once, next to
+// Serve for plain HTTP, too. TLS is served by the portable engine.
+//
+// Handshakes take place apart from accepting. A client has ReadTimeout for its
+// handshake, or 10 seconds where that is 0. One that speaks plain HTTP gets a
+// 400. The protocols that clients are offered are those of TLSConfig.NextProtos
+// and http/1.1; h2 is among them only where NextProto has set a handler for it.
+func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
+	return s.serveTLS(ln, certificateSource{file: true, cert: certFile, key: keyFile})
+}
+
+// ServeTLSEmbed is ServeTLS with the contents of the files: certData is a
+// certificate in PEM form, followed by those of its issuers, and keyData its
+// key. Neither is kept. Where one of them is empty, TLSConfig is all there is.
+func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
+	return s.serveTLS(ln, certificateSource{cert: string(certData), key: string(keyData)})
+}
+
+func (s *Server) serveTLS(ln net.Listener, source certificateSource) error {
+	config, err := s.servingConfig(source)
+	if err != nil {
+		_ = ln.Close()
+		return err
+	}
+	return s.Serve(&tlsListener{ln, config})
+}
+
+// AppendCert adds the certificate of the PEM files certFile and keyFile to
+// those of TLSConfig, which is made where it is nil. A client gets the first
+// one that is valid for the host it asks for, or else the very first. It has
+// to be called before the server is started.
+func (s *Server) AppendCert(certFile, keyFile string) error {
+	return s.appendCert(certificateSource{file: true, cert: certFile, key: keyFile})
+}
+
+// AppendCertEmbed is AppendCert with the contents of the files.
+func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
+	return s.appendCert(certificateSource{cert: string(certData), key: string(keyData)})
+}
+
+func (s *Server) appendCert(source certificateSource) error {
+	cert, err := source.load()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ownTLSConfig()
+	s.TLSConfig.Certificates = append(s.TLSConfig.Certificates, cert)
+	return nil
+}
+
+// NextProto makes nph serve the TLS connections whose client has chosen the
+// protocol key, such as "h2", in application-layer protocol negotiation (RFC
+// 7301); key is added to TLSConfig.NextProtos for that. It has to be called
+// before the server is started.
+//
+// nph gets the connection, a *tls.Conn unless the listener made another one,
+// after its handshake and without deadlines; the server closes it when nph has
+// returned. Until then the connection is one of those that are being served:
+// it counts for Concurrency and MaxConnsPerIP, and Shutdown waits for it. An
+// error that nph returns is logged, and so is a panic.
+func (s *Server) NextProto(key string, nph ServeHandler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nextProtos == nil {
+		s.nextProtos = make(map[string]ServeHandler)
+	}
+	s.nextProtos[key] = nph
+	s.ownTLSConfig()
+	if !slices.Contains(s.TLSConfig.NextProtos, key) {
+		s.TLSConfig.NextProtos = append(s.TLSConfig.NextProtos, key)
+	}
+}
+
+// ownTLSConfig makes sure that there is a TLSConfig. mu is held.
+func (s *Server) ownTLSConfig() {
+	if s.TLSConfig == nil {
+		s.TLSConfig = new(tls.Config)
+	}
+}
+
+var errNoCertificate = errors.New("fasthttp: cannot serve tls: there is no certificate")
+
+// servingConfig returns a copy of TLSConfig that is fit for serving, with the
+// certificate of the source where that has one.
+func (s *Server) servingConfig(source certificateSource) (*tls.Config, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	config := s.TLSConfig.Clone()
+	if config == nil {
+		config = new(tls.Config)
+	}
+	if source.cert != "" && source.key != "" {
+		cert, err := source.load()
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = append(slices.Clip(config.Certificates), cert)
+	}
+	if len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
+		return nil, errNoCertificate
+	}
+	config.NextProtos = s.offeredProtos(config.NextProtos)
+	return config, nil
+}
+
+// offeredProtos returns the protocols that clients may choose from, given those
+// that are configured. They are never none: a client that knows no common
+// protocol is told so in the handshake, and cannot be led to take this server
+// for one of another protocol. HTTP/2 is offered by configurations that were
+// made for other servers; where nobody serves it, each browser would fail.
+func (s *Server) offeredProtos(configured []string) []string {
+	protos := slices.DeleteFunc(slices.Clone(configured), func(proto string) bool {
+		return proto == protoHTTP2 && s.nextProtos[protoHTTP2] == nil
+	})
+	if s.Handler != nil && !slices.Contains(protos, protoHTTP1) {
+		protos = append(protos, protoHTTP1)
+	}
+	return protos
+}
+
+// certificateSource is a certificate and its key in PEM form, or the names of
+// the files that they are in.
+type certificateSource struct {
+	file      bool
+	cert, key string
+}
+
+func (c certificateSource) load() (tls.Certificate, error) {
+	if c.file {
+		cert, err := tls.LoadX509KeyPair(c.cert, c.key)
+		if err != nil {
+			return cert, fmt.Errorf("fasthttp: cannot load the certificate %q with the key %q: %w", c.cert, c.key, err)
+		}
+		return cert, nil
+	}
+	cert, err := tls.X509KeyPair([]byte(c.cert), []byte(c.key))
+	if err != nil {
+		return cert, fmt.Errorf("fasthttp: cannot use the certificate: %w", err)
+	}
+	return cert, nil
+}
+
+// tlsListener makes the connections of another listener ones of TLS. The
+// handshake is for whoever serves them.
+type tlsListener struct {
+	net.Listener
+	config *tls.Config
+}
+
+// Accept implements net.Listener.
+func (ln *tlsListener) Accept() (net.Conn, error) {
+	nc, err := ln.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return serverTLS(nc, ln.config), nil
+}

@@ -1,0 +1,64 @@
+//go:build unix
+
+package fasthttp
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// findFD sets raw where the transport is a socket, and nothing but that: what
+// a wrapper does in its Read must not be passed by.
+func (w *tlsWire) findFD() {
+	var err error
+	switch c := w.Conn.(type) {
+	case *net.TCPConn:
+		w.raw, err = c.SyscallConn()
+	case *net.UnixConn:
+		w.raw, err = c.SyscallConn()
+	}
+	if err != nil {
+		w.raw = nil
+	}
+	if w.raw != nil {
+		w.read = w.readFD
+	}
+}
+
+// fillRaw is fill for a socket. There is a buffer only for the moments of the
+// system calls, not while the goroutine waits.
+func (w *tlsWire) fillRaw() error {
+	if err := w.raw.Read(w.read); err != nil {
+		return err
+	}
+	err := w.readErr
+	w.readErr = nil
+	return err
+}
+
+// readFD reads ahead from the descriptor. It is false where nothing has come.
+func (w *tlsWire) readFD(fd uintptr) bool {
+	b := bufpool.Get(w.aheadSize())
+	n, err := syscall.Read(int(fd), b.B[:cap(b.B)])
+	for err == syscall.EINTR {
+		n, err = syscall.Read(int(fd), b.B[:cap(b.B)])
+	}
+	if err == syscall.EAGAIN {
+		bufpool.Put(b)
+		return false
+	}
+	if err != nil {
+		err = &net.OpError{
+			Op: "read", Net: w.LocalAddr().Network(), Source: w.LocalAddr(), Addr: w.RemoteAddr(),
+			Err: os.NewSyscallError("read", err),
+		}
+	} else if n == 0 {
+		err = io.EOF
+	}
+	w.readErr = w.filled(b, n, err)
+	return true
+}
