@@ -1,0 +1,240 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// redirecting is a peer that redirects what comes to /from, and tells of every
+// other request what it was.
+func redirecting(t testing.TB, status int, location string, seen chan<- *http.Request, bodies chan<- string) *peer {
+	return newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			if req.URL.Path == "/from" {
+				c.write("HTTP/1.1 " + string(AppendUint(nil, status)) + " Moved\r\nContent-Length: 5\r\nLocation: " + location + "\r\n\r\nmoved")
+				continue
+			}
+			seen <- req
+			bodies <- c.body
+			c.write(respOK)
+		}
+	})
+}
+
+// Known failure 37: which methods and bodies survive a redirect.
+func TestRedirectMethodAndBody(t *testing.T) {
+	tests := []struct {
+		status       int
+		method, want string
+		body         string
+	}{
+		{301, "GET", "GET", ""}, {302, "GET", "GET", ""}, {303, "GET", "GET", ""}, {307, "GET", "GET", ""}, {308, "GET", "GET", ""},
+		{301, "HEAD", "HEAD", ""}, {303, "HEAD", "HEAD", ""}, {307, "HEAD", "HEAD", ""},
+		{301, "POST", "GET", ""}, {302, "POST", "GET", ""}, {303, "POST", "GET", ""},
+		{307, "POST", "POST", "body"}, {308, "POST", "POST", "body"},
+		{301, "PUT", "PUT", "body"}, {302, "PUT", "PUT", "body"}, {303, "PUT", "GET", ""}, {307, "PUT", "PUT", "body"},
+		{302, "DELETE", "DELETE", "body"}, {303, "DELETE", "GET", ""}, {303, "PATCH", "GET", ""},
+	}
+	for _, tt := range tests {
+		seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
+		p := redirecting(t, tt.status, "/to?x=1", seen, bodies)
+		req, resp := requestTo(t, tt.method, p.url("/from")), responseFor(t)
+		req.Header.Set("X-Own", "kept")
+		if tt.method != "GET" && tt.method != "HEAD" {
+			req.SetBodyString("body")
+			req.Header.SetContentType("text/x")
+			req.Header.SetContentEncoding("own")
+		}
+		mustDo(t, p.host().DoRedirects(req, resp, 1))
+		got, body := <-seen, <-bodies
+		if got.Method != tt.want || body != tt.body || got.URL.RequestURI() != "/to?x=1" || got.Header.Get("X-Own") != "kept" {
+			t.Errorf("%d after %s: got %s %s with body %q", tt.status, tt.method, got.Method, got.URL, body)
+		}
+		if hasType := got.Header.Get("Content-Type") != "" || got.Header.Get("Content-Encoding") != ""; hasType != (tt.body != "") {
+			t.Errorf("%d after %s: fields of the content are %v", tt.status, tt.method, got.Header)
+		}
+		if string(req.Header.Method()) != tt.method || req.URI().String() != p.url("/to?x=1") {
+			t.Errorf("the request of the caller became %s %s", req.Header.Method(), req.URI())
+		}
+	}
+}
+
+// Known failure 37: credentials stay with their origin, also on the way back.
+func TestRedirectLeavesCredentialsBehind(t *testing.T) {
+	credentials := []string{"Authorization", "Cookie", "Proxy-Authorization"}
+	check := func(t *testing.T, got *http.Request, want bool) {
+		t.Helper()
+		for _, name := range credentials {
+			if has := got.Header.Get(name) != ""; has != want {
+				t.Errorf("%s at %s: %v, want %v", name, got.Host, has, want)
+			}
+		}
+		if got.Header.Get("X-Own") != "kept" {
+			t.Errorf("X-Own is gone")
+		}
+	}
+	send := func(t *testing.T, url string) {
+		client := &Client{}
+		t.Cleanup(client.CloseIdleConnections)
+		req := requestTo(t, MethodGet, url)
+		for _, name := range credentials {
+			req.Header.Set(name, "a=b")
+		}
+		req.Header.Set("X-Own", "kept")
+		mustDo(t, client.DoRedirects(req, responseFor(t), 5))
+		for _, name := range credentials {
+			if len(req.Header.Peek(name)) == 0 {
+				t.Errorf("the request of the caller has lost %s", name)
+			}
+		}
+	}
+	seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
+	same := redirecting(t, 302, "/to", seen, bodies)
+	send(t, same.url("/from"))
+	check(t, <-seen, true)
+	<-bodies
+
+	other := redirecting(t, 302, same.url("/to"), nil, nil)
+	send(t, other.url("/from"))
+	check(t, <-seen, false)
+	<-bodies
+
+	// a -> b -> a
+	var back *peer
+	away := newPeer(t, func(c *peerConn) {
+		c.request()
+		c.write("HTTP/1.1 307 Back\r\nContent-Length: 0\r\nLocation: " + back.url("/to") + "\r\n\r\n")
+	})
+	back = redirecting(t, 302, away.url("/"), seen, bodies)
+	send(t, back.url("/from"))
+	check(t, <-seen, false)
+	<-bodies
+}
+
+// Known failure 37: what a Location may be.
+func TestRedirectLocation(t *testing.T) {
+	tests := []struct{ location, want string }{
+		{"/to", "/to"},
+		{"to?a=b", "/to?a=b"},
+		{"/to#part", "/to"},
+		{"/sp ace/\xc3\xa4", "/sp%20ace/%C3%A4"},
+		{"/to%0d%0aX:%20y", "/to%0D%0AX:%20y"},
+		{"", ErrMissingLocation.Error()},
+		{"ftp://example.com/", "unsupported protocol"},
+		{"javascript://x/%0aalert(1)", "unsupported protocol"},
+		{"http://", "missing required host"},
+		{"http://a b/", "invalid"},
+		{"http://host:99999/", "invalid"},
+	}
+	for _, tt := range tests {
+		seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
+		p := redirecting(t, 302, tt.location, seen, bodies)
+		client := &Client{}
+		err := client.DoRedirects(requestTo(t, MethodGet, p.url("/from")), responseFor(t), 3)
+		client.CloseIdleConnections()
+		if err != nil {
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q: got %v, want %s", tt.location, err, tt.want)
+			}
+			continue
+		}
+		if got := (<-seen).RequestURI; !strings.EqualFold(got, tt.want) {
+			t.Errorf("%q: got %s, want %s", tt.location, got, tt.want)
+		}
+	}
+}
+
+// Two different Locations cannot both be meant.
+func TestRedirectWithTwoLocations(t *testing.T) {
+	p := redirecting(t, 302, "/a\r\nLocation: /b", make(chan *http.Request, 1), make(chan string, 1))
+	err := p.host().DoRedirects(requestTo(t, MethodGet, p.url("/from")), responseFor(t), 3)
+	if err != ErrMissingLocation {
+		t.Errorf("got %v, want ErrMissingLocation", err)
+	}
+}
+
+func TestRedirectLimit(t *testing.T) {
+	p := answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /again\r\n\r\n")
+	hc := p.host()
+	resp := responseFor(t)
+	if err := hc.DoRedirects(requestTo(t, MethodGet, p.url("/")), resp, 3); err != ErrTooManyRedirects {
+		t.Errorf("got %v, want ErrTooManyRedirects", err)
+	}
+	if resp.StatusCode() != 302 {
+		t.Errorf("the response is %d", resp.StatusCode())
+	}
+	p.counts(1, 4)
+	if _, _, err := hc.Get(nil, p.url("/")); err != ErrTooManyRedirects {
+		t.Errorf("Get: got %v, want ErrTooManyRedirects", err)
+	}
+	p.counts(1, 4+17)
+}
+
+func TestRedirectOfBodyStream(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		want   error
+	}{{307, ErrRedirectBodyStream}, {308, ErrRedirectBodyStream}, {303, nil}} {
+		seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
+		p := redirecting(t, tt.status, "/to", seen, bodies)
+		req := requestTo(t, MethodPost, p.url("/from"))
+		req.SetBodyStream(bytes.NewReader([]byte("stream")), -1)
+		if err := p.host().DoRedirects(req, responseFor(t), 3); err != tt.want {
+			t.Errorf("%d: got %v, want %v", tt.status, err, tt.want)
+		}
+	}
+}
+
+func TestRedirectOfHostClientKeepsScheme(t *testing.T) {
+	p := redirecting(t, 302, "https://example.com/", nil, nil)
+	err := p.host().DoRedirects(requestTo(t, MethodGet, p.url("/from")), responseFor(t), 3)
+	if err != ErrHostClientRedirectToDifferentScheme {
+		t.Errorf("got %v, want ErrHostClientRedirectToDifferentScheme", err)
+	}
+}
+
+func TestRedirectPolicy(t *testing.T) {
+	refused := errors.New("not there")
+	p := answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 5\r\nLocation: /again\r\n\r\nmoved")
+	for _, want := range []error{refused, nil} {
+		hc := p.host()
+		counts := 0
+		hc.CheckRedirect = func(next *Request, resp *Response, count int) error {
+			counts++
+			if count != counts || string(next.URI().Path()) != "/again" || resp.StatusCode() != 302 {
+				t.Errorf("redirect %d to %s after %d", count, next.URI(), resp.StatusCode())
+			}
+			switch {
+			case count < 3:
+				return nil
+			case want == nil:
+				return ErrUseLastResponse
+			}
+			return want
+		}
+		resp := responseFor(t)
+		if err := hc.DoRedirects(requestTo(t, MethodGet, p.url("/")), resp, 10); err != want {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		if string(resp.Body()) != "moved" || counts != 3 {
+			t.Errorf("got %q after %d redirects", resp.Body(), counts)
+		}
+	}
+}
+
+// Streams of redirects do not hold the connection that the next request needs.
+func TestRedirectWithStreamsAndOneConnection(t *testing.T) {
+	p := redirecting(t, 302, "/to", make(chan *http.Request, 1), make(chan string, 1))
+	hc := p.host()
+	hc.MaxConns = 1
+	hc.StreamResponseBody = true
+	resp := responseFor(t)
+	soon(t, "the call", func() { mustDo(t, hc.DoRedirects(requestTo(t, MethodGet, p.url("/from")), resp, 1)) })
+	if string(resp.Body()) != "ok" {
+		t.Errorf("got %q", resp.Body())
+	}
+	p.counts(1, 2)
+}
