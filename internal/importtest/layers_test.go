@@ -31,9 +31,9 @@ var layers = [][]string{
 	{"internal/netloop", "internal/connpool"},
 	{"."},
 	{
-		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "pprofhandler",
-		"reuseport", "stackless", "tcplisten",
+		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
 	},
+	{"pprofhandler", "reuseport"},
 	{"prefork"},
 	{"examples/...", "api", "internal/importtest"},
 }

@@ -1,0 +1,21 @@
+// Package reuseport makes TCP listeners that share their address with others:
+// with listeners of this process, or of other processes of the same user. The
+// system spreads the connections over them, so a server can run as several
+// processes without one that hands out the connections.
+//
+// Package prefork starts and watches such processes; package tcplisten has the
+// options one by one.
+package reuseport
+
+// ErrNoReusePort says that the system does not let listeners share an address.
+type ErrNoReusePort struct {
+	err error
+}
+
+// Error implements error.
+func (e *ErrNoReusePort) Error() string {
+	return "reuseport: the system cannot share the address of a listener: " + e.err.Error()
+}
+
+// Unwrap returns the error of the system.
+func (e *ErrNoReusePort) Unwrap() error { return e.err }

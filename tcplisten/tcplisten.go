@@ -1,0 +1,140 @@
+// Package tcplisten makes TCP listeners with options of the system that
+// net.Listen does not offer: several listeners on one address, connections that
+// are accepted only when there is something to read, data in the first packet,
+// and the length of the queue of connections that wait to be accepted.
+//
+// Start with Config. Package reuseport is the short form of it for servers that
+// run as several processes.
+package tcplisten
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"syscall"
+)
+
+// Config says which options a listener is to have. The zero value makes the
+// listeners that net.Listen makes, without multipath TCP.
+//
+// What the system does not offer is not left out in silence: NewListener
+// returns an *OptionError then.
+type Config struct {
+	// ReusePort sets SO_REUSEPORT: several listeners, of one process or of
+	// several of the same user, may have the same address. Linux and FreeBSD
+	// spread the connections over them. All of them must have it set.
+	ReusePort bool
+
+	// DeferAccept sets TCP_DEFER_ACCEPT, of Linux: a connection is accepted
+	// only when the client has sent something, or after a second. It is for
+	// protocols in which the client speaks first, as it does in HTTP and TLS.
+	DeferAccept bool
+
+	// FastOpen sets TCP_FASTOPEN, of Linux: a client that was there before may
+	// send its request in the first packet (RFC 7413). Such a packet can come
+	// twice, so it is for requests that may be repeated.
+	FastOpen bool
+
+	// Backlog is how many connections may wait to be accepted. The system has
+	// a limit of its own, net.core.somaxconn on Linux, which is the default
+	// where Backlog is 0 or less.
+	Backlog int
+}
+
+// OptionError says that a listener could not have one of the options of its
+// Config. Where the system has no such option at all, errors.Is finds
+// errors.ErrUnsupported in it.
+type OptionError struct {
+	Option string // as the system calls it, such as "SO_REUSEPORT"
+	Err    error
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("tcplisten: cannot set %s on %s: %v", e.Option, runtime.GOOS, e.Err)
+}
+
+// Unwrap returns e.Err.
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// NewListener listens on addr, which is of the form "host:port" as for
+// net.Listen. The network is "tcp4", "tcp6", or "tcp" for both; others are
+// refused. It may be called any number of times.
+//
+// The result is a *net.TCPListener.
+func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, fmt.Errorf("tcplisten: the network must be tcp, tcp4 or tcp6: %w", net.UnknownNetworkError(network))
+	}
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return controlFD(c, cfg.setOptions)
+	}}
+	// not all options go together with multipath TCP
+	lc.SetMultipathTCP(false)
+	ln, err := lc.Listen(context.Background(), network, addr)
+	if err != nil {
+		// package net hides in its own text which option it was
+		if option, ok := errors.AsType[*OptionError](err); ok {
+			return nil, option
+		}
+		return nil, fmt.Errorf("tcplisten: %w", err)
+	}
+	if cfg.Backlog > 0 {
+		if err := cfg.shorten(ln.(*net.TCPListener)); err != nil {
+			_ = ln.Close()
+			return nil, err
+		}
+	}
+	return ln, nil
+}
+
+// shorten gives a listener, which package net has made with the longest queue
+// that the system allows, the queue that is asked for.
+func (cfg *Config) shorten(ln *net.TCPListener) error {
+	c, err := ln.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("tcplisten: %w", err)
+	}
+	return controlFD(c, func(fd uintptr) error { return optionError("the backlog", setBacklog(fd, cfg.Backlog)) })
+}
+
+// setOptions sets what has to be set before a socket listens.
+func (cfg *Config) setOptions(fd uintptr) error {
+	options := []struct {
+		wanted bool
+		name   string
+		set    func(fd uintptr) error
+	}{
+		{cfg.ReusePort, "SO_REUSEPORT", setReusePort},
+		{cfg.DeferAccept, "TCP_DEFER_ACCEPT", setDeferAccept},
+		{cfg.FastOpen, "TCP_FASTOPEN", setFastOpen},
+	}
+	for _, o := range options {
+		if !o.wanted {
+			continue
+		}
+		if err := optionError(o.name, o.set(fd)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func optionError(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OptionError{Option: name, Err: err}
+}
+
+func controlFD(c syscall.RawConn, f func(fd uintptr) error) error {
+	var failed error
+	if err := c.Control(func(fd uintptr) { failed = f(fd) }); err != nil {
+		return fmt.Errorf("tcplisten: %w", err)
+	}
+	return failed
+}
