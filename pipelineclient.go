@@ -1,0 +1,274 @@
+package fasthttp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultMaxPendingRequests is how many requests may wait to be sent on one
+// connection of a PipelineClient, and as many for their responses, unless
+// PipelineClient.MaxPendingRequests says otherwise.
+const DefaultMaxPendingRequests = 1024
+
+// ErrPipelineOverflow says that a PipelineClient has as many requests waiting
+// as it may have: see PipelineClient.MaxPendingRequests.
+var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has been overflowed. " +
+	"increase maxconns and/or maxpendingrequests")
+
+// PipelineClient sends requests to one server without waiting for the responses
+// to earlier ones (RFC 9112 section 9.3.2): many go out with one write, and
+// the responses come back in their order. That saves most of the cost of small
+// requests between programs that trust each other. One slow response holds up
+// all that come behind it on its connection: where that matters, use a
+// HostClient.
+//
+// A request is read into memory when the call begins, a body stream included,
+// and belongs to its caller again as soon as the call returns, however it ends;
+// so does the response. Responses are buffered, too: where Response.StreamBody
+// is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
+// limits it.
+//
+// Where a connection ends before all responses have come, requests that the
+// server cannot have worked on are sent again on the next one: those that were
+// not sent to their end, and those behind a response that ends the connection.
+// So are the others if their method is idempotent, unless connections end
+// again and again without a response; the rest fail with ErrConnectionClosed. After such an
+// end the client pipelines no deeper than the server has answered, until it
+// answers more. A failed attempt to connect fails the requests that wait, and
+// makes the next attempt wait, from 10 ms up to a second.
+//
+// The fields must not be changed after first use, nor the client copied. All
+// methods may be called at the same time. Connections that are idle for
+// MaxIdleConnDuration are closed, and leave nothing behind.
+type PipelineClient struct {
+	_ noCopy
+
+	// Logger gets what no call can be told, such as bytes that nobody has asked
+	// for: the standard logger by default.
+	Logger Logger
+
+	// Dial connects to the server: the functions Dial and DialDualStack by
+	// default, depending on the field DialDualStack.
+	Dial DialFunc
+
+	// TLSConfig is the configuration for TLS where IsTLS is set.
+	TLSConfig *tls.Config
+
+	// Addr is the address of the server, "host:port" or "host".
+	Addr string
+
+	// Name is the value of the User-Agent field of requests that have none:
+	// "fasthttp" by default.
+	Name string
+
+	// MaxConns is how many connections there are at most: one by default.
+	MaxConns int
+
+	// MaxPendingRequests is how many requests may wait to be sent on each
+	// connection, and how many may wait for their response there:
+	// DefaultMaxPendingRequests by default. Calls that find no room fail with
+	// ErrPipelineOverflow.
+	MaxPendingRequests int
+
+	// MaxBatchDelay is how long a request may wait for others to be sent with
+	// it. By default they are sent together only when they come together.
+	MaxBatchDelay time.Duration
+
+	// MaxIdleConnDuration is how long a connection may be unused before it is
+	// closed: DefaultMaxIdleConnDuration by default.
+	MaxIdleConnDuration time.Duration
+
+	// ReadBufferSize is the size of the buffer for responses, and the limit for
+	// the size of their heads. By default heads may have 64 KiB.
+	ReadBufferSize int
+
+	// WriteBufferSize is how many bytes of requests are collected for one
+	// write: 16 KiB by default.
+	WriteBufferSize int
+
+	// ReadTimeout limits the wait for each response, from when it is due to its
+	// last byte; the connection ends after that. There is no limit by default.
+	ReadTimeout time.Duration
+
+	// WriteTimeout limits each write of requests; the connection ends after
+	// that. There is no limit by default.
+	WriteTimeout time.Duration
+
+	// MaxResponseBodySize limits the body of a response in bytes: a call whose
+	// response has more fails with ErrBodyTooLarge, and its connection ends.
+	// There is no limit by default, nor with a negative value.
+	MaxResponseBodySize int
+
+	// NoDefaultUserAgentHeader keeps requests without a User-Agent field
+	// without one.
+	NoDefaultUserAgentHeader bool
+
+	// DialDualStack makes the default for Dial use IPv6 as well as IPv4.
+	DialDualStack bool
+
+	// DisableHeaderNamesNormalizing leaves the names of header fields as the
+	// application and the server have written them.
+	DisableHeaderNamesNormalizing bool
+
+	// DisablePathNormalizing sends paths as they were given.
+	DisablePathNormalizing bool
+
+	// IsTLS makes the client speak TLS.
+	IsTLS bool
+
+	once    sync.Once
+	lanes   []pipeline // one for each connection
+	tls     *tls.Config
+	pending atomic.Int64
+}
+
+// Do sends the request and waits for the response, for as long as
+// Request.SetTimeout allows. The URI, or the Host field, must name a
+// host; the request goes to Addr all the same. Redirects are not followed.
+//
+// resp may be nil where only the success counts.
+func (c *PipelineClient) Do(req *Request, resp *Response) error {
+	return c.do(nil, req, resp, time.Time{})
+}
+
+// DoTimeout is Do with a timeout: it returns ErrTimeout where the response was
+// not there in time.
+func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	if timeout <= 0 {
+		return ErrTimeout
+	}
+	return c.do(nil, req, resp, time.Now().Add(timeout))
+}
+
+// DoDeadline is Do with a deadline: it returns ErrTimeout where the response
+// was not there before.
+func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	if !time.Now().Before(deadline) {
+		return ErrTimeout
+	}
+	return c.do(nil, req, resp, deadline)
+}
+
+// DoContext is Do that gives up when ctx ends. It returns ErrTimeout where that
+// is because of its deadline, else an error that wraps context.Canceled and
+// context.Cause(ctx).
+func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	if ctx.Err() != nil {
+		return pipelineContextError(ctx)
+	}
+	return c.do(ctx, req, resp, time.Time{})
+}
+
+// PendingRequests returns how many calls are waiting for their response.
+func (c *PipelineClient) PendingRequests() int { return int(c.pending.Load()) }
+
+func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	c.once.Do(c.init)
+	if req.timeout > 0 {
+		limit := time.Now().Add(req.timeout)
+		if deadline.IsZero() || limit.Before(deadline) {
+			deadline = limit
+		}
+	}
+	call := acquirePipelineCall()
+	if err := call.encode(c, req); err != nil {
+		call.drop(2)
+		return err
+	}
+	if resp != nil {
+		c.clear(resp)
+		call.resp = resp
+	}
+	if err := c.enqueue(call); err != nil {
+		call.drop(2)
+		return err
+	}
+	c.pending.Add(1)
+	defer c.pending.Add(-1)
+	err := call.wait(ctx, deadline)
+	call.drop(1)
+	switch {
+	case resp == nil:
+	case err != nil:
+		c.clear(resp)
+		resp.Header.reset(configured)
+		resp.Header.status = 0
+	case resp.StreamBody:
+		resp.streamBuffered()
+	}
+	return err
+}
+
+// clear makes resp ready for a response. What tells how it is to be read stays.
+func (c *PipelineClient) clear(resp *Response) {
+	skip, stream, flush := resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush
+	resp.resetExceptHeader()
+	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
+	h := &resp.Header
+	h.setState(namesKept, h.is(namesKept) || c.DisableHeaderNamesNormalizing)
+}
+
+func (c *PipelineClient) init() {
+	c.lanes = make([]pipeline, max(c.MaxConns, 1))
+	for i := range c.lanes {
+		c.lanes[i].init(c)
+	}
+	if c.IsTLS {
+		c.tls = c.tlsConfig()
+	}
+}
+
+// enqueue gives the call to the connection that has the fewest.
+func (c *PipelineClient) enqueue(call *pipelineCall) error {
+	best := &c.lanes[0]
+	for i := range c.lanes[1:] {
+		if lane := &c.lanes[i+1]; lane.load.Load() < best.load.Load() {
+			best = lane
+		}
+	}
+	return best.enqueue(call)
+}
+
+func (c *PipelineClient) maxPending() int {
+	if c.MaxPendingRequests <= 0 {
+		return DefaultMaxPendingRequests
+	}
+	return c.MaxPendingRequests
+}
+
+func (c *PipelineClient) maxIdle() time.Duration {
+	if c.MaxIdleConnDuration <= 0 {
+		return DefaultMaxIdleConnDuration
+	}
+	return c.MaxIdleConnDuration
+}
+
+// batchSize is how many bytes of requests go out with one write by default, and
+// how many bytes of responses are read at a time.
+const batchSize = 16 << 10
+
+func (c *PipelineClient) writeSize() int {
+	if c.WriteBufferSize <= 0 {
+		return batchSize
+	}
+	return c.WriteBufferSize
+}
+
+func (c *PipelineClient) readSize() int {
+	if c.ReadBufferSize <= 0 {
+		return batchSize
+	}
+	return c.ReadBufferSize
+}
+
+func (c *PipelineClient) logf(format string, args ...any) {
+	logger := c.Logger
+	if logger == nil {
+		logger = defaultLogger
+	}
+	logger.Printf(format, args...)
+}

@@ -1,0 +1,462 @@
+package fasthttp
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/connpool"
+)
+
+// pipeline is one connection of a PipelineClient, or the place for one, with the
+// calls that wait for it.
+//
+// A goroutine, the writer, runs while there are calls or a connection. It
+// connects, sends what is in queue, and tidies up behind the connection. Each
+// connection has a second goroutine, the reader, which gives the calls in sent
+// their responses.
+type pipeline struct {
+	c    *PipelineClient
+	load atomic.Int64  // of calls in both lists
+	wake chan struct{} // for the writer, where waiting says so
+
+	mu      sync.Mutex // guards what follows
+	queue   pipelineList
+	sent    pipelineList
+	queued  int  // bytes in queue
+	waited  int  // calls in both lists for which somebody waits
+	running bool // there is a writer
+	waiting bool // the writer is to be told of changes
+
+	// of the connection
+	conn      net.Conn // nil where there is none
+	ended     bool     // nothing more is sent on it
+	final     bool     // the server has said that it reads no more requests
+	lastWords bool     // the reader may only take what is there already
+	stuck     bool     // a request could not be written in time
+	wrote     uint64   // bytes that were given to be sent
+	answered  int      // responses that it has brought
+	idleSince time.Time
+
+	// what was learned from earlier ones
+	window    int // how many calls may be in sent
+	failures  int // attempts to connect in a row that came to nothing
+	notBefore time.Time
+}
+
+func (p *pipeline) init(c *PipelineClient) {
+	p.c = c
+	p.wake = make(chan struct{}, 1)
+	p.window = c.maxPending()
+}
+
+// enqueue adds a call, and sees to it that there is a writer.
+func (p *pipeline) enqueue(call *pipelineCall) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.queue.n >= p.c.maxPending() {
+		return ErrPipelineOverflow
+	}
+	call.lane = p
+	p.queue.push(call)
+	p.queued += len(call.out)
+	p.waited++
+	p.load.Add(1)
+	if !p.running {
+		p.running = true
+		go p.run()
+		return nil
+	}
+	p.tell()
+	return nil
+}
+
+// tell wakes the writer where it waits. The mutex is held.
+func (p *pipeline) tell() {
+	if p.waiting {
+		p.waiting = false
+		p.wake <- struct{}{}
+	}
+}
+
+// await lets the writer wait for changes, or for the timer, and tells whether
+// the timer was first. The mutex is held before and after that.
+func (p *pipeline) await(timer *time.Timer) (expired bool) {
+	p.waiting = true
+	p.mu.Unlock()
+	select {
+	case <-p.wake:
+		p.mu.Lock()
+		return false
+	case <-timer.C:
+	}
+	p.mu.Lock()
+	if !p.waiting {
+		<-p.wake
+	}
+	p.waiting = false
+	return true
+}
+
+// end takes a call out of its list and gives it its result. The mutex is held.
+func (p *pipeline) end(call *pipelineCall, err error) {
+	p.unlink(call)
+	p.load.Add(-1)
+	if call.finish(err) {
+		p.waited--
+	}
+}
+
+func (p *pipeline) unlink(call *pipelineCall) {
+	if call.links.list == &p.queue {
+		p.queued -= len(call.out)
+	}
+	call.links.list.remove(call)
+}
+
+// forsake says that nobody waits for the call any more. One that was sent keeps
+// its place, since its response will come; but a connection on which nobody
+// waits for anything is of no use to those who come next.
+func (p *pipeline) forsake(call *pipelineCall) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waited--
+	if call.links.list == &p.queue {
+		p.end(call, nil)
+		p.tell()
+	}
+	if p.waited == 0 && p.sent.n > 0 && p.conn != nil {
+		p.ended = true
+		_ = p.conn.Close()
+		p.tell()
+	}
+}
+
+// run is the writer.
+func (p *pipeline) run() {
+	out := bufpool.Get(p.c.writeSize())
+	defer func() { bufpool.Put(out) }()
+	for {
+		conn := p.connect()
+		if conn == nil {
+			return
+		}
+		var probe connpool.Probe
+		probe.Attach(conn)
+		p.mu.Lock()
+		p.conn, p.ended, p.final, p.lastWords, p.stuck = conn, false, false, false, false
+		p.wrote, p.answered = 0, 0
+		p.idleSince = time.Now()
+		p.mu.Unlock()
+
+		read := make(chan error, 1)
+		go func() { read <- p.read(conn) }()
+		p.send(conn, &probe, out)
+		p.tidy(conn, &probe, <-read)
+		if cap(out.B) > maxKeptRequest {
+			bufpool.Put(out)
+			out = bufpool.Get(p.c.writeSize())
+		}
+	}
+}
+
+// connect returns a connection, or nil where nobody wants one any more: there
+// is no writer then. Calls that wait while an attempt fails fail with it.
+func (p *pipeline) connect() net.Conn {
+	for {
+		if !p.mayConnect() {
+			return nil
+		}
+		conn, err := p.c.connect()
+		if err == nil {
+			return conn
+		}
+		p.mu.Lock()
+		p.backOff()
+		for p.queue.n > 0 {
+			p.end(p.queue.first, err)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// mayConnect waits until it is time to connect, and tells whether somebody wants
+// it.
+func (p *pipeline) mayConnect() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.queue.n > 0 {
+		wait := time.Until(p.notBefore)
+		if wait <= 0 {
+			return true
+		}
+		timer := AcquireTimer(wait)
+		p.await(timer)
+		ReleaseTimer(timer)
+	}
+	p.running = false
+	return false
+}
+
+const (
+	minBackoff = 10 * time.Millisecond
+	maxBackoff = time.Second
+)
+
+// backOff makes the next attempt to connect wait: twice as long as the last
+// time, give or take a quarter, so that many clients do not come back at the
+// same moment. The mutex is held.
+func (p *pipeline) backOff() {
+	wait := min(minBackoff<<min(p.failures, 10), maxBackoff)
+	p.failures++
+	p.notBefore = time.Now().Add(wait*3/4 + rand.N(wait/2))
+}
+
+// send sends what is in queue until the connection ends.
+func (p *pipeline) send(conn net.Conn, probe *connpool.Probe, out *bufpool.Buffer) {
+	idle := time.NewTimer(p.c.maxIdle())
+	defer idle.Stop()
+	for p.nextBatch(conn, probe, out, idle) {
+		if timeout := p.c.WriteTimeout; timeout > 0 {
+			_ = conn.SetWriteDeadline(time.Now().Add(timeout))
+		}
+		n, err := conn.Write(out.B)
+		if n == len(out.B) && err == nil {
+			continue
+		}
+		p.mu.Lock()
+		p.wrote -= uint64(len(out.B) - n)
+		p.ended, p.lastWords = true, true
+		if isTimeout(err) {
+			p.stuck = true
+			_ = conn.Close()
+		}
+		// responses may have come before the connection broke
+		_ = conn.SetReadDeadline(time.Now().Add(lastWordsTime))
+		p.mu.Unlock()
+		return
+	}
+}
+
+// lastWordsTime is how long responses are waited for after requests cannot be
+// sent any more.
+const lastWordsTime = 250 * time.Millisecond
+
+// nextBatch waits for calls, moves them to sent and their bytes to out. It
+// returns false where nothing is to be sent any more.
+func (p *pipeline) nextBatch(conn net.Conn, probe *connpool.Probe, out *bufpool.Buffer, idle *time.Timer) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.ended:
+			return false
+		case p.queue.n > 0 && p.sent.n < p.window:
+			p.collect()
+			if p.ended || p.queue.n == 0 {
+				continue
+			}
+			if p.isStale(probe) {
+				p.ended = true
+				_ = conn.Close()
+				return false
+			}
+			p.batch(conn, out)
+			return true
+		}
+		if !p.await(idle) {
+			continue
+		}
+		rest := p.c.maxIdle()
+		if p.load.Load() == 0 {
+			rest -= time.Since(p.idleSince)
+		}
+		if rest <= 0 {
+			p.ended = true
+			_ = conn.Close()
+			return false
+		}
+		idle.Reset(rest)
+	}
+}
+
+// collect waits for more calls to be sent together, where that is wanted.
+func (p *pipeline) collect() {
+	if p.c.MaxBatchDelay <= 0 {
+		return
+	}
+	timer := AcquireTimer(p.c.MaxBatchDelay)
+	defer ReleaseTimer(timer)
+	for !p.ended && p.queue.n > 0 && p.queue.n < p.window-p.sent.n && p.queued < p.c.writeSize() {
+		if p.await(timer) {
+			return
+		}
+	}
+}
+
+// isStale tells whether the server has closed the connection while it was idle.
+// The reader will notice, but it may not have run yet.
+func (p *pipeline) isStale(probe *connpool.Probe) bool {
+	return p.sent.n == 0 && time.Since(p.idleSince) > staleAfter && probe.Look() == connpool.Ended
+}
+
+// staleAfter is how long a connection that was used counts as open.
+const staleAfter = 2 * time.Millisecond
+
+// batch moves calls from queue to sent. The mutex is held.
+func (p *pipeline) batch(conn net.Conn, out *bufpool.Buffer) {
+	out.B = out.B[:0]
+	if p.sent.n == 0 {
+		p.expect(conn)
+	}
+	for size := p.c.writeSize(); p.queue.n > 0 && p.sent.n < p.window && !p.ended; {
+		call := p.queue.first
+		if len(out.B) > 0 && len(out.B)+len(call.out) > size {
+			break
+		}
+		p.unlink(call)
+		p.sent.push(call)
+		out.B = append(out.B, call.out...)
+		p.wrote += uint64(len(call.out))
+		call.end = p.wrote
+		p.ended = call.closes
+	}
+}
+
+// expect sets the deadline for the next response. The mutex is held.
+func (p *pipeline) expect(conn net.Conn) {
+	if timeout := p.c.ReadTimeout; timeout > 0 && !p.lastWords {
+		_ = conn.SetReadDeadline(time.Now().Add(timeout))
+	}
+}
+
+// respond ends the first call, whose response is complete. closes says that it
+// is the last one of the connection.
+func (p *pipeline) respond(conn net.Conn, closes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end(p.sent.first, nil)
+	p.answered++
+	p.failures = 0
+	full := p.sent.n+1 >= p.window
+	if limit := p.c.maxPending(); p.window < limit && p.answered >= p.window {
+		p.window = min(2*p.window, limit)
+	}
+	if closes {
+		p.ended, p.final = true, true
+	}
+	switch {
+	case p.sent.n > 0:
+		p.expect(conn)
+	case p.c.ReadTimeout > 0 && !p.lastWords:
+		_ = conn.SetReadDeadline(time.Time{})
+		fallthrough
+	default:
+		p.idleSince = time.Now()
+	}
+	if full || closes {
+		p.tell()
+	}
+}
+
+// fail ends the first call with err, since its response cannot be read.
+func (p *pipeline) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sent.n > 0 {
+		p.end(p.sent.first, err)
+	}
+}
+
+// expire is fail for a response that did not come in time.
+func (p *pipeline) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sent.n > 0 && !p.lastWords {
+		p.end(p.sent.first, ErrTimeout)
+	}
+}
+
+// hangUp says that the reader has ended.
+func (p *pipeline) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.tell()
+}
+
+// tidy puts the calls back into the queue that can be sent again, and ends the
+// others. err is why the reader has ended.
+func (p *pipeline) tidy(conn net.Conn, probe *connpool.Probe, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conn = nil
+	if p.sent.n > 0 && !p.final && !p.stuck && !p.c.IsTLS {
+		if taken, ok := probe.Taken(); ok {
+			p.wrote = min(p.wrote, taken)
+			abort(conn)
+		}
+	}
+	_ = conn.Close()
+	for call := p.sent.first; call != nil; {
+		next := call.links.next
+		if call.isLeft() {
+			p.end(call, nil)
+		}
+		call = next
+	}
+	if p.sent.n == 0 {
+		return
+	}
+	if p.answered == 0 {
+		p.backOff()
+	}
+	p.window = max(p.answered, 1)
+	if err == io.EOF {
+		err = ErrConnectionClosed
+	} else {
+		err = fmt.Errorf("%w: %w", ErrConnectionClosed, err)
+	}
+	var last *pipelineCall
+	for p.sent.n > 0 {
+		call := p.sent.first
+		if p.stuck && call.end > p.wrote {
+			p.stuck = false
+			p.end(call, ErrTimeout)
+			continue
+		}
+		if !p.mayResend(call) {
+			p.end(call, err)
+			continue
+		}
+		p.unlink(call)
+		p.queue.insert(call, last)
+		p.queued += len(call.out)
+		last = call
+	}
+}
+
+// abort makes the system throw away what was written to conn and not yet sent
+// when it is closed.
+func abort(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
+
+// mayResend tells whether a call that has got nothing of a response can be sent
+// again. The mutex is held.
+func (p *pipeline) mayResend(call *pipelineCall) bool {
+	if p.answered == 0 {
+		call.attempts++
+		if call.attempts >= DefaultMaxIdemponentCallAttempts {
+			return false
+		}
+	}
+	return call.idempotent || p.final || call.end > p.wrote
+}
