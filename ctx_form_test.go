@@ -56,12 +56,14 @@ func TestFormValueLooksInQueryThenBodyThenForm(t *testing.T) {
 				get("/?a=q"): `"own a"`,
 			}},
 		} {
-			ts := start(&Server{Handler: value, FormValueFunc: tt.from})
-			c := ts.dial()
-			for request, want := range tt.requests {
-				c.send(request)
-				if resp := c.next("POST"); resp.body != want {
-					t.Errorf("%s: %q: got %q, want %q", tt.name, request, resp.body, want)
+			for _, streamed := range []bool{false, true} {
+				ts := start(&Server{Handler: value, FormValueFunc: tt.from, StreamRequestBody: streamed})
+				c := ts.dial()
+				for request, want := range tt.requests {
+					c.send(request)
+					if resp := c.next("POST"); resp.body != want {
+						t.Errorf("%s: streamed %t: %q: got %q, want %q", tt.name, streamed, request, resp.body, want)
+					}
 				}
 			}
 		}

@@ -195,13 +195,14 @@ func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
 // PostArgs returns the arguments in a body of type
-// application/x-www-form-urlencoded; they are parsed on first use. Arguments
-// set there are sent as the body where it is empty otherwise.
+// application/x-www-form-urlencoded; they are parsed on first use. Such a body
+// that is a stream is read into memory for that. Arguments set there are sent as
+// the body where it is empty otherwise.
 func (req *Request) PostArgs() *Args {
 	if !req.argsParsed {
 		req.argsParsed = true
 		if contentType := req.Header.ContentType(); len(contentType) >= len(strFormURL) && ascii.EqualFold(contentType[:len(strFormURL)], strFormURL) {
-			req.args.ParseBytes(req.bodyBytes())
+			req.args.ParseBytes(req.Body())
 		}
 	}
 	return &req.args

@@ -1,0 +1,17 @@
+// Command multipart reports how multipart forms are read, limited, written and
+// saved, how values and files of forms are looked up, and what the timeout
+// handlers answer.
+package main
+
+import "github.com/valyala/fasthttp/compat/internal/report"
+
+func main() {
+	defer report.Flush()
+	runParse()
+	runLimits()
+	runChanges()
+	runWrite()
+	runSave()
+	runLookup()
+	runTimeouts()
+}
