@@ -1,7 +1,9 @@
 package fasthttp
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"runtime/debug"
 	"time"
@@ -278,10 +280,38 @@ func (x *exchange) respondStream() {
 
 func (x *exchange) writeStream(w *streamOutput) error {
 	resp := &x.ctx.Response
+	if span, ok := resp.body.stream.(fileSpan); ok && resp.Header.contentLength > 0 {
+		if known, err := x.sendFile(w, span); known {
+			return err
+		}
+	}
 	if resp.Header.contentLength == -2 {
 		return resp.body.writePlain(w)
 	}
 	return writeBody(w, &resp.body, &resp.Header.header)
+}
+
+// sendFile has the system copy a body from its file to the connection, where
+// both are of a kind that it can do that with; known is false otherwise.
+func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
+	body := &x.ctx.Response.body
+	file, offset, length := span.span()
+	if file == nil || length != int64(body.size) {
+		return false, nil
+	}
+	send := fileSender(w.conn)
+	if send == nil {
+		return false, nil
+	}
+	defer body.endStream(&err)
+	if err := w.Flush(); err != nil {
+		return true, err
+	}
+	sent, err := send(file, offset, length)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, length, err)
+	}
+	return true, err
 }
 
 // streamOutput writes to a connection through out.

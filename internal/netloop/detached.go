@@ -129,6 +129,61 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// SendFile writes length bytes of file from offset on, without moving the
+// position of the file. It returns io.ErrUnexpectedEOF where the file ends before.
+func (d *Detached) SendFile(file syscall.RawConn, offset, length int64) (sent int64, err error) {
+	if err := d.enter(); err != nil {
+		return 0, err
+	}
+	defer d.exit()
+	for sent < length {
+		if err := d.check(writing); err != nil {
+			return sent, err
+		}
+		n, err := SendFile(d.c.fd, file, &offset, length-sent)
+		sent += n
+		switch {
+		case err == syscall.EAGAIN:
+			<-d.signals.wake[writing]
+		case err != nil:
+			return sent, err
+		}
+	}
+	return sent, nil
+}
+
+// sendAtOnce is how much is sent by one system call, so that deadlines are
+// looked at in between.
+const sendAtOnce = 4 << 20
+
+// SendFile has the system copy up to length bytes of file, from offset on, to
+// the socket with the descriptor fd, and moves offset. The error is ErrAgain
+// where the socket has no room.
+func SendFile(fd int, file syscall.RawConn, offset *int64, length int64) (sent int64, err error) {
+	outer := file.Control(func(from uintptr) {
+		for {
+			var n int
+			n, err = syscall.Sendfile(fd, int(from), offset, int(min(length, sendAtOnce)))
+			switch {
+			case err == syscall.EINTR:
+				continue
+			case err == syscall.EAGAIN:
+				err = ErrAgain
+			case err != nil:
+				err = os.NewSyscallError("sendfile", err)
+			case n == 0:
+				err = io.ErrUnexpectedEOF
+			}
+			sent = int64(max(n, 0))
+			return
+		}
+	})
+	if outer != nil {
+		return sent, outer
+	}
+	return sent, err
+}
+
 func (d *Detached) enter() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,0 +1,113 @@
+package fasthttp
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// spanStream is a body stream that lies in a file.
+type spanStream struct {
+	*io.SectionReader
+	file           *os.File
+	offset, length int64
+	reads, closes  *atomic.Int32
+}
+
+func (s *spanStream) Read(p []byte) (int, error) {
+	s.reads.Add(1)
+	return s.SectionReader.Read(p)
+}
+
+func (s *spanStream) span() (*os.File, int64, int64) { return s.file, s.offset, s.length }
+
+func (s *spanStream) Close() error {
+	s.closes.Add(1)
+	return nil
+}
+
+func TestFilesAreSentByTheSystem(t *testing.T) {
+	content := make([]byte, 3<<20)
+	for i := range content {
+		content[i] = byte(i * 7 / 5)
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var reads, closes atomic.Int32
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			var offset, length, announced int64
+			_, _ = fmt.Sscanf(string(ctx.Path()), "/%d/%d/%d", &offset, &length, &announced)
+			ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, offset, announced), file, offset, length, &reads, &closes}, int(announced))
+		}})
+		var answered int32
+		for _, part := range [][2]int{{0, len(content)}, {1 << 20, 1<<20 + 1}, {5, 1}, {len(content) - 7, 7}} {
+			c := ts.dial()
+			// two in a row, since the second shows whether the first was framed right
+			for range 2 {
+				c.get(fmt.Sprintf("/%d/%d/%d", part[0], part[1], part[1]))
+				resp := c.next(http.MethodGet)
+				if resp.body != string(content[part[0]:part[0]+part[1]]) {
+					t.Errorf("%v: %d other bytes", part, len(resp.body))
+				}
+				answered++
+			}
+		}
+		eventually(t, "all streams closed", func() bool { return closes.Load() == answered })
+		if n := reads.Load(); runtime.GOOS == "linux" && ts.engine.sockets && !ts.engine.tls && n != 0 {
+			t.Errorf("read %d times", n)
+		}
+		// a span that is not what was announced goes the plain way
+		c := ts.dial()
+		c.get("/0/3/5")
+		c.expect(200, string(content[:5]))
+		if reads.Load() == 0 {
+			t.Error("not read")
+		}
+		// a file that ends early cuts the answer off
+		c = ts.dial()
+		c.get(fmt.Sprintf("/%d/100/100", len(content)-10))
+		if resp, err := readResponse(c.r, http.MethodGet); err == nil || len(resp.body) > 10 {
+			t.Errorf("%d bytes, %v", len(resp.body), err)
+		}
+		ts.log.waitFor(t, errShortStream.Error())
+	})
+}
+
+func TestSendingAFileEndsAtTheWriteTimeout(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	const size = 64 << 20
+	if err := file.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var reads, closes atomic.Int32
+		ts := start(&Server{WriteTimeout: 100 * time.Millisecond, Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, 0, size), file, 0, size, &reads, &closes}, size)
+		}})
+		c := ts.dial()
+		c.get("/")
+		eventually(t, "the stream closed", func() bool { return closes.Load() == 1 })
+		if n, err := io.Copy(io.Discard, c.r); n >= size && err == nil {
+			t.Errorf("got all of it")
+		}
+	})
+}
