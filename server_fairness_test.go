@@ -2,11 +2,9 @@ package fasthttp
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -57,23 +55,26 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 }
 
 // flood writes requests until the server does not take any more for a while,
-// and returns how many were written. The last one may be incomplete, and its
-// rest is returned.
-func flood(t *testing.T, nc net.Conn, request string, limit int) (n int, rest string) {
-	t.Helper()
-	for n < limit {
-		_ = nc.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
-		k, err := io.WriteString(nc, request)
-		n++
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			_ = nc.SetDeadline(time.Now().Add(patience))
-			return n, request[k:]
+// and returns how many it has written when the last of them is taken, too. It
+// does not make use of a deadline, since a TLS connection does not survive one.
+func flood(nc net.Conn, request string, limit int) (n int) {
+	var begun atomic.Int64
+	var enough atomic.Bool
+	go func() {
+		for begun.Load() < int64(limit) && !enough.Load() {
+			begun.Add(1)
+			if _, err := io.WriteString(nc, request); err != nil {
+				return
+			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		enough.Store(true)
+	}()
+	for before := int64(-1); !enough.Load() && begun.Load() != before; {
+		before = begun.Load()
+		time.Sleep(300 * time.Millisecond)
 	}
-	return n, ""
+	enough.Store(true)
+	return int(begun.Load())
 }
 
 // A client that does not read its answers is not read from any more, else it
@@ -89,11 +90,10 @@ func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
 			ctx.SetBody(answer)
 		}})
 		c := ts.dial()
-		n, rest := flood(t, c.Conn, request, limit)
+		n := flood(c.Conn, request, limit)
 		if n >= limit {
 			t.Fatalf("all %d requests were read, and %d served, though no answer was", n, served.Load())
 		}
-		go func() { _, _ = io.WriteString(c.Conn, rest) }()
 		for range n {
 			c.expect(200, string(answer))
 		}
