@@ -182,7 +182,7 @@ func FuzzEntityTags(f *testing.F) {
 		if strong && !weak {
 			t.Fatalf("%q matches strongly, and not weakly", list)
 		}
-		if weak && !strings.Contains(list, `"a"`) && strings.TrimSpace(list) != "*" {
+		if weak && !strings.Contains(list, `"a"`) && strings.Trim(list, " \t\r\n\x00") != "*" {
 			t.Fatalf("%q matches", list)
 		}
 	})

@@ -33,11 +33,14 @@ func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 //	3  /foo/bar  becomes o/bar
 //	7  /foo/bar  becomes r
 //
-// A path with no more bytes than that becomes empty, which stands for the root.
+// A path that is shorter than that stays as it is.
 func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		p := ctx.Path()
-		return p[min(max(prefixSize, 0), len(p)):]
+		if len(p) < prefixSize {
+			return p
+		}
+		return p[max(prefixSize, 0):]
 	}
 }
 
@@ -59,12 +62,8 @@ func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 		if !isFolderName(host) {
 			host = []byte(invalidHost)
 		}
-		b := make([]byte, 0, 1+len(host)+1+len(rest))
-		b = append(append(b, '/'), host...)
-		if len(rest) == 0 || rest[0] != '/' {
-			b = append(b, '/')
-		}
-		return append(b, rest...)
+		b := make([]byte, 0, 1+len(host)+len(rest))
+		return append(append(append(b, '/'), host...), rest...)
 	}
 }
 
@@ -109,23 +108,15 @@ func fileName(p string, windows bool) (string, error) {
 	return name, nil
 }
 
-// hasDotDot tells whether a segment of p is "..". A backslash counts as a
-// slash, so that the answer is the same on all systems.
+// hasDotDot tells whether a segment of p is "..".
 func hasDotDot(p string) bool {
-	for found := 0; ; {
-		i := strings.Index(p[found:], "..")
-		if i < 0 {
-			return false
-		}
-		start, end := found+i, found+i+2
-		if (start == 0 || isSeparator(p[start-1])) && (end == len(p) || isSeparator(p[end])) {
+	for segment := range strings.SplitSeq(p, "/") {
+		if segment == ".." {
 			return true
 		}
-		found = start + 1
 	}
+	return false
 }
-
-func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
 // servesWindows tells whether the rules of Windows for names apply.
 const servesWindows = runtime.GOOS == "windows"

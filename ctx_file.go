@@ -1,0 +1,15 @@
+package fasthttp
+
+// SendFile answers with the file that path names; see ServeFile, for which it is
+// another name. Errors are logged and answered with a status code of their own.
+//
+// path must never be made of what a client has sent: every file there is can be
+// named by it. An FS with a Root is for that.
+func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
+
+// SendFileBytes is SendFile for a byte slice.
+func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
+
+// SendFileLiteral is SendFile for a path that is taken as it is; see
+// ServeFileLiteral.
+func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }

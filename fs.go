@@ -1,0 +1,215 @@
+package fasthttp
+
+import (
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// FSHandlerCacheDuration is FS.CacheDuration where that is not set.
+const FSHandlerCacheDuration = 10 * time.Second
+
+// FSCompressedFileSuffix is what the names of copies in gzip end in where FS
+// says nothing else.
+const FSCompressedFileSuffix = ".fasthttp.gz"
+
+// FSCompressedFileSuffixes is what the names of compressed copies end in where
+// FS says nothing else, by content coding. It is read when a request handler is
+// made, and must not be changed any more from then on.
+var FSCompressedFileSuffixes = map[string]string{
+	"gzip": ".fasthttp.gz",
+	"br":   ".fasthttp.br",
+	"zstd": ".fasthttp.zst",
+}
+
+// FS says how files are served. NewRequestHandler makes a RequestHandler of it.
+//
+// GET and HEAD are answered, with the conditions of RFC 9110 section 13 and,
+// with AcceptByteRange, the ranges of section 14; other methods get 405 for a
+// file that exists. A directory without a slash at the end of its path is
+// redirected to the path with one.
+//
+// An FS must not be copied, nor be changed once a handler was made of it.
+type FS struct {
+	_ noCopy
+
+	// FS is where files are from, such as an embed.FS; nil for Root in the file
+	// system of the operating system.
+	FS fs.FS
+
+	// PathRewrite gives the path to look up for a request; nil for that of the
+	// request.
+	PathRewrite PathRewriteFunc
+
+	// PathNotFound answers requests for which there is no file; nil for a 404
+	// that says "Cannot open requested path".
+	PathNotFound RequestHandler
+
+	// CompressedFileSuffixes is what the names of compressed copies end in, by
+	// content coding: "gzip", "br" and "zstd". FSCompressedFileSuffixes stands
+	// in for those that are missing.
+	CompressedFileSuffixes map[string]string
+
+	// CleanStop, if it is set, makes the handler let go of everything it has
+	// cached, open files among them, when the channel is closed. It must not be
+	// closed before the handler has served its last request.
+	//
+	// Without it the same happens bit by bit, CacheDuration after the last
+	// request.
+	CleanStop chan struct{}
+
+	// Root is the directory to serve; within FS, if that is set. The working
+	// directory, or all of FS, by default.
+	//
+	// Symbolic links in it are followed as long as they are relative and stay
+	// inside; see AllowSymlinksOutsideRoot. Root itself may be one.
+	Root string
+
+	// CompressRoot is the directory for compressed copies, which is made where
+	// it is missing; Root by default, so that copies lie beside the files.
+	//
+	// Copies stay inside of it as files do inside of Root.
+	CompressRoot string
+
+	// CompressedFileSuffix is what the names of copies in gzip end in, where
+	// CompressedFileSuffixes does not say; FSCompressedFileSuffix by default.
+	CompressedFileSuffix string
+
+	// IndexNames are the names of files to serve for a directory, of which the
+	// first that is there is taken. None by default.
+	IndexNames []string
+
+	// CacheDuration is how long a file is served as it was found before it is
+	// looked at again, and how long it is kept without being asked for;
+	// FSHandlerCacheDuration by default.
+	//
+	// At most 4096 files are kept: those of up to 64 KiB in memory, up to 64 MiB
+	// in all, larger ones as open files.
+	CacheDuration time.Duration
+
+	// AllowEmptyRoot makes an empty Root stand for no directory at all, so that
+	// paths are absolute ones; on Windows they begin with a drive.
+	AllowEmptyRoot bool
+
+	// AllowSymlinksOutsideRoot makes symbolic links be followed wherever they
+	// lead, in Root and in CompressRoot.
+	//
+	// Otherwise files are opened with os.Root: what lies behind an absolute link
+	// or one that leads outside is not found. A Root that is a whole volume,
+	// such as "/", confines nothing, and neither does this package confine an FS.
+	AllowSymlinksOutsideRoot bool
+
+	// CompressBrotli makes Compress use brotli, too.
+	CompressBrotli bool
+
+	// CompressZstd makes Compress use zstd, too.
+	CompressZstd bool
+
+	// GenerateIndexPages makes a page that lists what is in a directory, for
+	// directories without an index file. Clients that prefer application/json
+	// get a list of objects with name, type, mtime and size. Such a page takes
+	// some milliseconds for each thousand files; it is kept for CacheDuration.
+	//
+	// Without it such a directory is answered with 403.
+	GenerateIndexPages bool
+
+	// Compress makes files be sent compressed to clients that accept it, in the
+	// coding that they like best; Vary says so in each response.
+	//
+	// A file beside the original that is named as it is with .gz, .br or .zst
+	// behind, and not older, is taken as it is. Otherwise a copy is made when
+	// the first client asks, of files of 128 bytes to 64 MiB whose type gains
+	// from it. It is kept in CompressRoot, with a suffix, until the original
+	// changes; where it cannot be written there, and for files of FS, it is kept
+	// in memory if the original has no more than 8 MiB.
+	Compress bool
+
+	// AcceptByteRange makes Range fields be answered with the parts that they
+	// ask for, up to 10 of them; parts are never compressed.
+	AcceptByteRange bool
+
+	// GenerateETag makes responses carry a weak entity tag, derived from the
+	// time of the last change and the size. Files of which that time is not
+	// known, as those of embed.FS, get none.
+	GenerateETag bool
+
+	// SkipCache makes every request open its file anew.
+	SkipCache bool
+}
+
+// NewRequestHandler returns a handler that serves files as fs says. It keeps
+// files open between requests, so the limit for open files of the process has to
+// leave room for them, up to 1024.
+//
+// Handlers share nothing, so it is best to make one of an FS and to keep it.
+func (fs *FS) NewRequestHandler() RequestHandler {
+	h := newFileHandler(fs)
+	if h.cache != nil && fs.CleanStop != nil {
+		go func(stop <-chan struct{}) {
+			<-stop
+			h.cache.clear()
+		}(fs.CleanStop)
+	}
+	return h.handle
+}
+
+// FSHandler returns a handler for the files in root, with index.html as index
+// file, index pages for directories without one, and byte ranges. The first
+// stripSlashes segments of paths are taken off; see NewPathSlashesStripper.
+//
+// It is best to make one handler for a root and to keep it.
+func FSHandler(root string, stripSlashes int) RequestHandler {
+	fs := &FS{Root: root, IndexNames: []string{"index.html"}, GenerateIndexPages: true, AcceptByteRange: true}
+	if stripSlashes > 0 {
+		fs.PathRewrite = NewPathSlashesStripper(stripSlashes)
+	}
+	return fs.NewRequestHandler()
+}
+
+// newFileHandler makes what the settings say.
+func newFileHandler(s *FS) *fileHandler {
+	h := &fileHandler{
+		indexNames:  s.IndexNames,
+		pages:       s.GenerateIndexPages,
+		ranges:      s.AcceptByteRange,
+		tags:        s.GenerateETag,
+		rewrite:     s.PathRewrite,
+		notFound:    s.PathNotFound,
+		readMethods: true,
+	}
+	ttl := s.CacheDuration
+	if ttl <= 0 {
+		ttl = FSHandlerCacheDuration
+	}
+	if !s.SkipCache {
+		h.cache = newNodeCache(ttl)
+	}
+	root := s.Root
+	switch {
+	case s.FS == nil:
+		root = rootDir(root, s.AllowEmptyRoot)
+		h.tree = treeOf(root, s.AllowSymlinksOutsideRoot, ttl)
+	default:
+		h.tree = s.FS
+		if dir, err := fileName(filepath.ToSlash(root), false); err == nil && dir != "." {
+			h.tree = subTree{s.FS, dir}
+		}
+	}
+	if s.Compress {
+		h.codings = newFileCodings(s, root)
+	}
+	return h
+}
+
+// rootDir returns the absolute path of a root, or "" for none.
+func rootDir(root string, allowEmpty bool) string {
+	if root == "" && allowEmpty {
+		return ""
+	}
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		// there is no working directory: nothing will be found
+		return root
+	}
+	return dir
+}

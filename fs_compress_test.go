@@ -1,0 +1,314 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// decode returns what the body is without its coding.
+func (a fileAnswer) decode(t testing.TB) string {
+	t.Helper()
+	var r io.Reader = strings.NewReader(a.body)
+	switch coding := a.get("Content-Encoding"); coding {
+	case "":
+	case "gzip":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = z
+	case "br":
+		r = brotli.NewReader(r)
+	case "zstd":
+		z, err := zstd.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		r = z
+	default:
+		t.Fatalf("unknown coding %q", coding)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (a fileAnswer) checkCoding(t testing.TB, what, coding, body string) {
+	t.Helper()
+	if got := a.get("Content-Encoding"); a.status != 200 || got != coding || a.decode(t) != body || a.get("Vary") != "Accept-Encoding" {
+		t.Errorf("%s: got %d %q %.50q, Vary %q, want %q %.50q", what, a.status, got, a.decode(t), a.get("Vary"), coding, body)
+	}
+}
+
+// Known failure 52: qualities and "*" count, and Vary is always there.
+func TestFilesAreCompressedAsTheClientLikes(t *testing.T) {
+	files := map[string]string{"a.txt": strings.Repeat("text ", 200), "long.css": long, "tiny.txt": "tiny", "pic.png": long, "random.txt": random(1000)}
+	root := plant(t, files)
+	all := FS{Root: root, Compress: true, CompressBrotli: true, CompressZstd: true}
+	for name, s := range map[string]*FS{
+		"beside":   {Root: root},
+		"apart":    {Root: root, CompressRoot: filepath.Join(t.TempDir(), "a", "b")},
+		"uncached": {Root: root, SkipCache: true},
+		"fs.FS":    {FS: os.DirFS(root)},
+		"stream":   {FS: onlyReadable{os.DirFS(root)}},
+		"free":     {Root: root, AllowSymlinksOutsideRoot: true, CompressRoot: filepath.Join(t.TempDir(), "c")},
+	} {
+		s.Compress, s.CompressBrotli, s.CompressZstd = all.Compress, all.CompressBrotli, all.CompressZstd
+		h := s.NewRequestHandler()
+		for accept, coding := range map[string]string{
+			"gzip": "gzip", "br": "br", "zstd": "zstd", "gzip, br, zstd": "br", "gzip, zstd": "zstd", "br;q=0.1, gzip;q=0.9": "gzip", "*": "br",
+			"*, br;q=0": "zstd", "GZIP": "gzip", "gzip;q=0": "", "deflate": "", "identity": "", "identity, gzip;q=0.5": "", "": "",
+		} {
+			for range 2 {
+				for _, file := range []string{"a.txt", "long.css"} {
+					askFor(t, h, "GET", "/"+file, "Accept-Encoding", accept).checkCoding(t, name+" "+file+" "+accept, coding, files[file])
+				}
+				for _, file := range []string{"tiny.txt", "pic.png", "random.txt"} {
+					askFor(t, h, "GET", "/"+file, "Accept-Encoding", accept).checkCoding(t, name+" "+file+" "+accept, "", files[file])
+				}
+			}
+		}
+		askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip;q=0.5", "Accept-Encoding", "br").checkCoding(t, "two fields", "br", files["a.txt"])
+		a := askFor(t, h, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
+		if a.get("Content-Encoding") != "gzip" || a.header.ContentLength() <= 0 || a.header.ContentLength() >= len(files["a.txt"]) {
+			t.Errorf("%s: HEAD is answered with\n%s", name, a.header)
+		}
+	}
+}
+
+// random returns text that does not get smaller.
+func random(n int) string {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		b[i] = byte(x)
+	}
+	return string(b)
+}
+
+func TestOnlyCodingsThatAreAskedForAreUsed(t *testing.T) {
+	h := (&FS{Root: plant(t, map[string]string{"a.txt": long}), Compress: true}).NewRequestHandler()
+	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "br, zstd").checkCoding(t, "neither", "", long)
+	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "br, zstd, gzip").checkCoding(t, "gzip", "gzip", long)
+}
+
+// stateOf returns the text of a file, and what it is.
+func stateOf(t testing.TB, path string) (text string, info fs.FileInfo) {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), info
+}
+
+func TestCopiesAreMadeOnceAndKept(t *testing.T) {
+	root := plant(t, map[string]string{"sub/a.txt": long})
+	apart := filepath.Join(t.TempDir(), "copies")
+	for name, c := range map[string]struct {
+		s    *FS
+		path string
+	}{
+		"beside": {&FS{Root: root}, filepath.Join(root, "sub/a.txt.fasthttp.gz")},
+		"apart":  {&FS{Root: root, CompressRoot: apart}, filepath.Join(apart, "sub/a.txt.fasthttp.gz")},
+		"suffix": {&FS{Root: root, CompressedFileSuffix: ".z"}, filepath.Join(root, "sub/a.txt.z")},
+		"map":    {&FS{Root: root, CompressedFileSuffixes: map[string]string{"gzip": ".zipped"}}, filepath.Join(root, "sub/a.txt.zipped")},
+	} {
+		c.s.Compress = true
+		ask := func() { // by a handler that knows of no copy
+			s := &FS{Root: c.s.Root, CompressRoot: c.s.CompressRoot, Compress: true, CompressedFileSuffix: c.s.CompressedFileSuffix, CompressedFileSuffixes: c.s.CompressedFileSuffixes}
+			askFor(t, s.NewRequestHandler(), "GET", "/sub/a.txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
+		}
+		ask()
+		text, info := stateOf(t, c.path)
+		if !info.ModTime().Equal(modelTime) || info.Mode().Perm() != copyMode {
+			t.Errorf("%s: the copy is of %v, with mode %v", name, info.ModTime(), info.Mode())
+		}
+		ask()
+		again, second := stateOf(t, c.path)
+		if again != text || !os.SameFile(info, second) {
+			t.Errorf("%s: the copy was made again", name)
+		}
+		left, err := filepath.Glob(filepath.Join(filepath.Dir(c.path), "*"+tempSuffix))
+		if err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind: %q, %v", name, left, err)
+		}
+	}
+}
+
+// Known failure 47: links in the place of copies, half-written files, copies
+// that are out of date.
+func TestCopiesAreNeverLinksOrOld(t *testing.T) {
+	files := map[string]string{
+		"link.txt": long, "link.txt.fasthttp.gz@": "../victim", "../victim": "untouched",
+		"inner.txt": long, "inner.txt.fasthttp.gz@": "other", "other": "untouched, too",
+		"old.txt": long, "old.txt.fasthttp.gz": "an old copy",
+		"left.txt": long, "left.txt.fasthttp.gz.tmp": "left by a process that has ended",
+		"templink.txt": long, "templink.txt.fasthttp.gz.tmp@": "other",
+	}
+	root := plant(t, files)
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{"old.txt.fasthttp.gz", "left.txt.fasthttp.gz.tmp"} {
+		if err := os.Chtimes(filepath.Join(root, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, confined := range []bool{true, false} {
+		h := (&FS{Root: root, Compress: true, AllowSymlinksOutsideRoot: !confined}).NewRequestHandler()
+		for _, name := range []string{"link.txt", "inner.txt", "old.txt", "left.txt", "templink.txt"} {
+			askFor(t, h, "GET", "/"+name, "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
+		}
+		for _, name := range []string{"link.txt", "inner.txt", "old.txt", "left.txt"} {
+			if _, info := stateOf(t, filepath.Join(root, name+".fasthttp.gz")); !info.Mode().IsRegular() || !info.ModTime().Equal(modelTime) {
+				t.Errorf("the copy of %s is %v of %v", name, info.Mode(), info.ModTime())
+			}
+		}
+		for name, want := range map[string]string{"../victim": "untouched", "other": "untouched, too"} {
+			if got, _ := stateOf(t, filepath.Join(root, name)); got != want {
+				t.Errorf("%s is %q", name, got)
+			}
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(root, "left.txt.fasthttp.gz.tmp")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the temporary file is still there: %v", err)
+	}
+}
+
+func TestACopyGoesWithItsFile(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long})
+	h := newFileHandler(&FS{Root: root, Compress: true})
+	askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "before", "gzip", long)
+	if err := os.Remove(filepath.Join(root, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	h.cache.nodes["a.txt"].checked.Store(0)
+	askFor(t, h.handle, "GET", "/a.txt").check(t, "afterwards", 404, "")
+	if _, err := os.Lstat(filepath.Join(root, "a.txt.fasthttp.gz")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+}
+
+func TestCopiesThatCannotBeWrittenAreKeptInMemory(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long, "file": "no directory"})
+	h := newFileHandler(&FS{Root: root, Compress: true, CompressRoot: filepath.Join(root, "file")})
+	for range 2 {
+		askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "in memory", "gzip", long)
+	}
+	if c := h.cache.nodes["a.txt"].variants[codingGzip].Load(); c == nil || c.data == nil {
+		t.Error("the variant is not in memory")
+	}
+}
+
+func TestCompressedSiblingsAreTaken(t *testing.T) {
+	// the siblings have another text, to be told from what would be made
+	zip := func(text string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, err := io.WriteString(w, text)
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	sibling := "the sibling's " + long
+	root := plant(t, map[string]string{
+		"a.txt": long, "a.txt.gz": zip(sibling), "old.txt": long, "old.txt.gz": zip(sibling), "linked.txt": long, "linked.txt.gz@": "../outside.gz",
+		"../outside.gz": zip("secret"),
+	})
+	if err := os.Chtimes(filepath.Join(root, "old.txt.gz"), modelTime.Add(-time.Hour), modelTime.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*FS{"root": {Root: root}, "fs.FS": {FS: mapOf(root, "a.txt", "a.txt.gz", "old.txt", "old.txt.gz", "linked.txt")}} {
+		s.Compress = true
+		h := s.NewRequestHandler()
+		askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", sibling)
+		askFor(t, h, "GET", "/a.txt").checkCoding(t, name, "", long)
+		askFor(t, h, "GET", "/old.txt", "Accept-Encoding", "gzip").checkCoding(t, name+" old", "gzip", long)
+		askFor(t, h, "GET", "/linked.txt", "Accept-Encoding", "gzip").checkCoding(t, name+" linked", "gzip", long)
+		a := askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip")
+		if got := string(a.header.ContentType()); got != "text/plain; charset=utf-8" {
+			t.Errorf("%s: the type is %q", name, got)
+		}
+	}
+}
+
+// mapOf copies files into memory.
+func mapOf(root string, names ...string) fstest.MapFS {
+	m := fstest.MapFS{}
+	for _, name := range names {
+		path := filepath.Join(root, name)
+		b, err := os.ReadFile(path)
+		info, statErr := os.Stat(path)
+		if err := errors.Join(err, statErr); err != nil {
+			panic(err)
+		}
+		m[name] = &fstest.MapFile{Data: b, ModTime: info.ModTime()}
+	}
+	return m
+}
+
+func TestParallelRequestsGetWholeCopies(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long})
+	var handlers []RequestHandler
+	for range 3 {
+		// as several processes do
+		handlers = append(handlers, (&FS{Root: root, Compress: true, CompressBrotli: true, CompressZstd: true}).NewRequestHandler())
+	}
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			coding := []string{"gzip", "br", "zstd"}[i%3]
+			if a := askFor(t, handlers[i%len(handlers)], "GET", "/a.txt", "Accept-Encoding", coding); a.status != 200 || a.decode(t) != long {
+				t.Errorf("%s: got %d %.50q", coding, a.status, a.body)
+			}
+		})
+	}
+	wg.Wait()
+	left, err := filepath.Glob(filepath.Join(root, "*"+tempSuffix))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// brokenFS has files that end early.
+type brokenFS struct{ fs.FS }
+
+func (b brokenFS) Open(name string) (fs.File, error) {
+	f, err := b.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return brokenFile{f}, nil
+}
+
+type brokenFile struct{ fs.File }
+
+func (brokenFile) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestFilesThatEndEarlyAreFaults(t *testing.T) {
+	h := (&FS{FS: brokenFS{fstest.MapFS{"a": {Data: []byte("some text")}}}}).NewRequestHandler()
+	askFor(t, h, "GET", "/a").check(t, "short", 500, "")
+}

@@ -1,0 +1,438 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"syscall"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// fileHandler answers requests with files. A request goes through small steps:
+//
+//	handle  what path it is about
+//	find    what that path stands for: a node, from the cache or looked up
+//	choose  which representation of it the client gets
+//	send    conditions, ranges, and the response
+type fileHandler struct {
+	tree        fs.FS
+	cache       *nodeCache   // nil for none
+	codings     *fileCodings // nil for none
+	indexNames  []string
+	pages       bool
+	ranges      bool
+	tags        bool
+	readMethods bool // only GET and HEAD are answered
+	rewrite     PathRewriteFunc
+	notFound    RequestHandler
+}
+
+// What find can fail with, beside the errors of opening a file.
+var (
+	errNoSlash    = errors.New("fasthttp: path of a directory does not end in a slash")
+	errNoIndex    = errors.New("fasthttp: directory has no index")
+	errDeniedName = errors.New("fasthttp: index file cannot be opened")
+)
+
+// handle is the RequestHandler.
+func (h *fileHandler) handle(ctx *RequestCtx) {
+	p := ctx.Path()
+	atSlash := len(p) > 0 && p[len(p)-1] == '/'
+	if h.rewrite != nil {
+		p = h.rewrite(ctx)
+	}
+	h.serve(ctx, p, atSlash)
+}
+
+// serve answers with what the path p stands for. With atSlash the client's own
+// path ends in a slash, as that of a directory has to: it is what relative
+// links in the content refer to.
+func (h *fileHandler) serve(ctx *RequestCtx, p []byte, atSlash bool) {
+	// the cache may let go of a node between find and acquire
+	for {
+		n, err := h.find(ctx, p, atSlash)
+		if err == errNoSlash || err == nil {
+			if h.readMethods && !ctx.IsGet() && !ctx.IsHead() {
+				h.done(n)
+				ctx.Error("Method not allowed", StatusMethodNotAllowed)
+				ctx.Response.Header.setID(field.Allow, []byte("GET, HEAD"))
+				return
+			}
+		}
+		if err != nil {
+			h.refuse(ctx, err)
+			return
+		}
+		c := h.choose(ctx, n)
+		if c.acquire() {
+			h.send(ctx, n, c)
+			h.done(n)
+			return
+		}
+		h.cache.forget(n)
+	}
+}
+
+// done lets go of a node that is in no cache.
+func (h *fileHandler) done(n *node) {
+	if h.cache == nil && n != nil {
+		for _, part := range n.parts() {
+			part.drop()
+		}
+	}
+}
+
+// redirectToSlash redirects to the path of the request with a slash behind it.
+func redirectToSlash(ctx *RequestCtx) {
+	location := percent.AppendPath(nil, ctx.Path())
+	ctx.RedirectBytes(append(location, '/'), StatusFound)
+}
+
+// refuse answers with an error.
+func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
+	switch {
+	case err == errNoSlash:
+		redirectToSlash(ctx)
+	case err == errHostileName:
+		ctx.Logger().Printf("%v: %q", err, ctx.Path())
+		ctx.Error("Malformed path", StatusBadRequest)
+	case err == errNoIndex, errors.Is(err, errDeniedName):
+		ctx.Error("Directory index is forbidden", StatusForbidden)
+	case isServersFault(err):
+		ctx.Logger().Printf("cannot serve file: %v", err)
+		ctx.Error("Cannot open requested path", StatusInternalServerError)
+	default:
+		if errors.Is(err, fs.ErrPermission) {
+			ctx.Logger().Printf("cannot open file: %v", err)
+		}
+		if h.notFound != nil {
+			h.notFound(ctx)
+			return
+		}
+		ctx.Error("Cannot open requested path", StatusNotFound)
+	}
+}
+
+// isServersFault tells whether err says nothing of the file that was asked for.
+func isServersFault(err error) bool {
+	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errLookupFailed} {
+		if errors.Is(err, fault) {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns what a path stands for. A directory is only looked into with
+// atSlash: relative links in what is found there would not fit otherwise.
+func (h *fileHandler) find(ctx *RequestCtx, p []byte, atSlash bool) (*node, error) {
+	if h.cache != nil {
+		// a path that stands for itself is found right away; all others are not
+		// in the cache
+		n, stale := h.cache.get(bytes.Trim(p, "/"))
+		switch {
+		case n == nil:
+		case !h.isCurrent(n, stale, ctx):
+			h.cache.forget(n)
+		case n.dir && !atSlash:
+			return nil, errNoSlash
+		default:
+			return n, nil
+		}
+	}
+	name, err := fileName(string(p), servesWindows)
+	if err != nil {
+		return nil, err
+	}
+	if h.cache == nil {
+		return h.lookUp(name, ctx, atSlash)
+	}
+	key := name
+	if key == "." {
+		key = ""
+	}
+	for {
+		n, err := h.cache.load(key, func() (*node, error) {
+			n, err := h.lookUp(name, ctx, atSlash)
+			if err == nil {
+				n.key = key
+			}
+			return n, err
+		})
+		// somebody else may have looked it up, with the slash or without
+		switch {
+		case err == errNoSlash && atSlash:
+		case err == nil && n.dir && !atSlash:
+			return nil, errNoSlash
+		default:
+			return n, err
+		}
+	}
+}
+
+// isCurrent tells whether a node may be served as it is. A page names the path
+// that it was made for, and there may be several to one directory.
+func (h *fileHandler) isCurrent(n *node, stale bool, ctx *RequestCtx) bool {
+	if n.isPage() && n.title != bytesconv.String(ctx.Path()) {
+		return false
+	}
+	if !stale {
+		return true
+	}
+	if n.dir {
+		// there may be another index file by now, or other entries
+		return false
+	}
+	info, err := fs.Stat(h.tree, n.name)
+	if h.codings != nil && errors.Is(err, fs.ErrNotExist) {
+		h.codings.forget(n)
+	}
+	return err == nil && n.isOf(info)
+}
+
+// lookUp opens what a name stands for.
+func (h *fileHandler) lookUp(name string, ctx *RequestCtx, atSlash bool) (*node, error) {
+	f, info, err := openWithInfo(h.tree, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		defer func() { _ = f.Close() }()
+		if !atSlash {
+			return nil, errNoSlash
+		}
+		return h.lookUpDirectory(f, info, name, string(ctx.Path()))
+	}
+	return h.newNode(f, info, name)
+}
+
+func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// newNode makes the node of an open file, which it takes over.
+func (h *fileHandler) newNode(f fs.File, info fs.FileInfo, name string) (*node, error) {
+	c, err := loadContent(f, info, name, func() (fs.File, error) { return h.tree.Open(name) })
+	if err != nil {
+		return nil, err
+	}
+	if h.tags {
+		c.setTag()
+	}
+	return &node{name: name, info: info, plain: c}, nil
+}
+
+// lookUpDirectory finds the index file of a directory, or makes a page with the
+// title of it.
+func (h *fileHandler) lookUpDirectory(dir fs.File, info fs.FileInfo, name, title string) (*node, error) {
+	for _, index := range h.indexNames {
+		f, info, err := openWithInfo(h.tree, path.Join(name, index))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, errors.Join(errDeniedName, err)
+		case info.IsDir():
+			_ = f.Close()
+			continue
+		}
+		n, err := h.newNode(f, info, path.Join(name, index))
+		if err == nil {
+			n.dir = true
+		}
+		return n, err
+	}
+	if !h.pages {
+		return nil, errNoIndex
+	}
+	list, modified, err := listDirectory(h.tree, name, dir, info, h.codings)
+	if err != nil {
+		return nil, err
+	}
+	page := dataContent(appendPage(nil, title, name == ".", list), "text/html; charset=utf-8", modified)
+	listing := dataContent(appendListing(nil, list), "application/json", modified)
+	if h.tags {
+		page.setTag()
+		listing.setTag()
+	}
+	return &node{
+		name: name, dir: true, title: title, info: info, plain: page,
+		json: &node{name: name, dir: true, title: title, info: info, plain: listing},
+	}, nil
+}
+
+// choose returns the representation for the client.
+func (h *fileHandler) choose(ctx *RequestCtx, n *node) *fileContent {
+	header := &ctx.Request.Header
+	if n.json != nil && prefersJSON(header.peekID(field.Accept)) {
+		n = n.json
+	}
+	if h.codings == nil || hasField(header, field.Range) {
+		return n.plain
+	}
+	return h.codings.choose(h, n, header)
+}
+
+// send answers with a representation, whose share it takes over.
+func (h *fileHandler) send(ctx *RequestCtx, n *node, c *fileContent) {
+	req, resp := &ctx.Request.Header, &ctx.Response
+	isRead := ctx.IsGet() || ctx.IsHead()
+	if isRead {
+		switch judge(req, c.validator()) {
+		case notModified:
+			c.release()
+			resp.ResetBody()
+			resp.SetStatusCode(StatusNotModified)
+			h.setValidators(resp, n, c)
+			return
+		case preconditionFailed:
+			c.release()
+			ctx.Error("Precondition failed", StatusPreconditionFailed)
+			return
+		}
+	}
+	var few [maxRanges]span
+	var spans []span
+	if h.ranges && isRead && hasField(req, field.Range) && rangeApplies(req, c.validator(), clock.Now()) {
+		var err error
+		if spans, err = parseRanges(few[:0], req.peekID(field.Range), c.size); err != nil {
+			c.release()
+			var text [48]byte
+			ctx.Error("Range not satisfiable", StatusRequestedRangeNotSatisfiable)
+			resp.Header.setID(field.ContentRange, appendUnsatisfied(text[:0], c.size))
+			return
+		}
+	}
+	h.setFields(resp, n, c)
+	if err := h.setBody(ctx, c, spans); err != nil {
+		h.refuse(ctx, err)
+	}
+}
+
+// setFields sets what 200 and 206 have in common. A Content-Type that is there
+// already is the application's.
+func (h *fileHandler) setFields(resp *Response, n *node, c *fileContent) {
+	if resp.Header.slots[slotContentType].Len == 0 {
+		resp.Header.SetContentTypeBytes(c.typ)
+	}
+	if c.coding != "" {
+		resp.Header.SetContentEncoding(c.coding)
+	}
+	if h.ranges {
+		resp.Header.setID(field.AcceptRanges, []byte("bytes"))
+	}
+	h.setValidators(resp, n, c)
+}
+
+// setValidators sets what a 304 has to say as well (RFC 9110 section 15.4.5).
+func (h *fileHandler) setValidators(resp *Response, n *node, c *fileContent) {
+	if len(c.etag) > 0 {
+		resp.Header.setID(field.Etag, c.etag)
+	}
+	// the tag says it better to who has the content already
+	if len(c.date) > 0 && (len(c.etag) == 0 || resp.StatusCode() != StatusNotModified) {
+		resp.Header.setID(field.LastModified, c.date)
+	}
+	if h.codings != nil {
+		addVary(&resp.Header, "Accept-Encoding")
+	}
+	if n.json != nil {
+		addVary(&resp.Header, "Accept")
+	}
+}
+
+// setBody sets the status and the body: all of the content without spans, else
+// those parts of it.
+func (h *fileHandler) setBody(ctx *RequestCtx, c *fileContent, spans []span) error {
+	resp := &ctx.Response
+	resp.SetStatusCode(StatusOK)
+	part := span{0, c.size}
+	switch len(spans) {
+	case 0:
+	case 1:
+		part = spans[0]
+		var text [72]byte
+		resp.SetStatusCode(StatusPartialContent)
+		resp.Header.setID(field.ContentRange, appendContentRange(text[:0], part, c.size))
+	default:
+		if src := c.readerAt(); src != nil {
+			sendRanges(ctx, c, src, spans)
+			return nil
+		}
+		// such content cannot be read in any order, so the client gets all of it
+	}
+	if ctx.IsHead() {
+		c.release()
+		skipBody(resp, part.length)
+		return nil
+	}
+	if c.shared == nil && c.reopen == nil {
+		resp.SetBodyRaw(c.data[part.offset:part.end()])
+		return nil
+	}
+	stream, err := c.open(part)
+	if err != nil {
+		return err
+	}
+	resp.SetBodyStream(stream, int(part.length))
+	return nil
+}
+
+// sendRanges makes several ranges the body.
+func sendRanges(ctx *RequestCtx, c *fileContent, src io.ReaderAt, spans []span) {
+	resp := &ctx.Response
+	boundary := newBoundary()
+	body := newByteRanges(src, spans, c.size, resp.Header.ContentType(), boundary, func() error {
+		c.release()
+		return nil
+	})
+	resp.SetStatusCode(StatusPartialContent)
+	resp.Header.SetContentType("multipart/byteranges; boundary=" + boundary)
+	if ctx.IsHead() {
+		_ = body.Close()
+		skipBody(resp, body.size)
+		return
+	}
+	resp.SetBodyStream(body, int(body.size))
+}
+
+// skipBody makes the response one to HEAD, which only says how long the body
+// would be.
+func skipBody(resp *Response, size int64) {
+	resp.ResetBody()
+	resp.SkipBody = true
+	resp.Header.SetContentLength(int(size))
+}
+
+// addVary adds a name to the Vary field, unless it is there.
+func addVary(h *ResponseHeader, name string) {
+	had := h.PeekBytes(field.Vary.Bytes())
+	if len(had) == 0 {
+		h.setID(field.Vary, bytesconv.Bytes(name))
+		return
+	}
+	for element := range bytes.SplitSeq(had, []byte(",")) {
+		if element = ascii.Trim(element); string(element) == "*" || ascii.EqualFoldString(element, name) {
+			return
+		}
+	}
+	h.setID(field.Vary, append(append(bytes.Clone(had), ", "...), name...))
+}

@@ -1,0 +1,161 @@
+package fasthttp
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// Every function here answers a request with one file that the application
+// names, whatever the method of the request is. They must never be given a path
+// that was made of what a client has sent: they serve every file there is. An FS
+// with a Root is for that.
+
+// ServeFile answers with the file, or the index page of the directory, that path
+// names: an absolute path, or one from the working directory on. It is
+// compressed for clients that accept gzip, brotli or zstd, and kept in a cache,
+// as with FS.Compress: see there for where copies are written. Conditions and
+// byte ranges of the request are honoured.
+//
+// path is read as that of a URI: escapes in it are decoded, and what follows a
+// question mark or number sign is cut off. ServeFileLiteral takes it as it is.
+func ServeFile(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), pathOfURI(path)) }
+
+// ServeFileBytes is ServeFile for a byte slice.
+func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, bytesconv.String(path)) }
+
+// ServeFileUncompressed is ServeFile without compression, for content that does
+// not get smaller by it.
+func ServeFileUncompressed(ctx *RequestCtx, path string) {
+	serveFile(ctx, plainly(), pathOfURI(path))
+}
+
+// ServeFileBytesUncompressed is ServeFileUncompressed for a byte slice.
+func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
+	ServeFileUncompressed(ctx, bytesconv.String(path))
+}
+
+// ServeFileLiteral is ServeFile for a path that is taken as it is, percent
+// signs, question marks and number signs included.
+func ServeFileLiteral(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), path) }
+
+// ServeFS is ServeFile for a file of filesystem. path is taken from its root on,
+// with or without a slash in front.
+func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
+	serveFromFS(ctx, filesystem, pathOfURI(path))
+}
+
+// ServeFSLiteral is ServeFS for a path that is taken as it is.
+func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
+	serveFromFS(ctx, filesystem, path)
+}
+
+// FileLastModified returns when the file that path names was last changed, cut
+// off to the second as the Last-Modified field has it.
+func FileLastModified(path string) (time.Time, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime().UTC().Truncate(time.Second), nil
+}
+
+// compressing and plainly return the handlers for all files of the operating
+// system.
+var (
+	compressing = sync.OnceValue(func() *fileHandler {
+		return servingHandler(&FS{AllowEmptyRoot: true, Compress: true, CompressBrotli: true, CompressZstd: true})
+	})
+	plainly = sync.OnceValue(func() *fileHandler { return servingHandler(&FS{AllowEmptyRoot: true}) })
+)
+
+// servingHandler makes a handler for files that the application names.
+func servingHandler(s *FS) *fileHandler {
+	s.GenerateIndexPages, s.AcceptByteRange = true, true
+	h := newFileHandler(s)
+	h.readMethods = false
+	return h
+}
+
+// pathOfURI returns what a path stands for that is written as in a URI.
+func pathOfURI(path string) string {
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	if strings.IndexByte(path, '%') < 0 {
+		return path
+	}
+	return string(percent.AppendDecodedPath(nil, bytesconv.Bytes(path)))
+}
+
+// endsInSlash tells whether relative links fit, should path be a directory.
+func endsInSlash(ctx *RequestCtx, path string) bool {
+	p := ctx.Path()
+	return p[len(p)-1] == '/' || path != "" && os.IsPathSeparator(path[len(path)-1])
+}
+
+func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		h.refuse(ctx, err)
+		return
+	}
+	h.serve(ctx, bytesconv.Bytes(filepath.ToSlash(full)), endsInSlash(ctx, path))
+}
+
+func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
+	atSlash := path == "" || endsInSlash(ctx, path)
+	handlerFor(filesystem).serve(ctx, bytesconv.Bytes(cleanPath(path)), atSlash)
+}
+
+// cleanPath resolves dot segments, which the application may well use.
+func cleanPath(path string) string {
+	b := []byte("/" + path)
+	return string(b[:normalizePath(b)])
+}
+
+// maxFileSystems is how many file systems are remembered with what was found in
+// them.
+const maxFileSystems = 32
+
+// fileSystems are the handlers for those file systems that can be told apart.
+var fileSystems struct {
+	mu       sync.Mutex
+	handlers map[fs.FS]*fileHandler
+}
+
+// handlerFor returns the handler for a file system.
+func handlerFor(filesystem fs.FS) *fileHandler {
+	settings := &FS{FS: filesystem, Compress: true, CompressBrotli: true, CompressZstd: true}
+	if !reflect.ValueOf(filesystem).Comparable() {
+		settings.SkipCache = true
+		return servingHandler(settings)
+	}
+	k := &fileSystems
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	h := k.handlers[filesystem]
+	if h != nil {
+		return h
+	}
+	if k.handlers == nil {
+		k.handlers = map[fs.FS]*fileHandler{}
+	}
+	for other, old := range k.handlers {
+		if len(k.handlers) < maxFileSystems {
+			break
+		}
+		old.cache.clear()
+		delete(k.handlers, other)
+	}
+	h = servingHandler(settings)
+	k.handlers[filesystem] = h
+	return h
+}
