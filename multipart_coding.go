@@ -1,29 +1,28 @@
 package fasthttp
 
 import (
-	"fmt"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// maxDecodedForm limits what a form with a content coding may grow to, in
-// bytes, where the caller gave no limit: a few bytes can become anything.
-const maxDecodedForm = 256 << 20
-
-// decodeForm returns a reader of what in holds without the content coding, or
-// in itself where it has none. release must be called when it was read.
-func decodeForm(in io.Reader, coding []byte) (decoded io.Reader, release func(), err error) {
-	if len(coding) == 0 || ascii.EqualFoldString(coding, "identity") {
+// decodeForm returns a reader of what in holds without the content coding, or in
+// itself where it has none. release must be called when it was read.
+//
+// A form with more than one coding is not understood: each of them can make it a
+// thousand times larger, and no client sends one.
+func decodeForm(in io.Reader, encoding []byte, limit int64) (decoded io.Reader, release func(), err error) {
+	encoding = ascii.Trim(encoding)
+	if len(encoding) == 0 {
 		return in, func() {}, nil
 	}
-	if !ascii.EqualFoldString(coding, "gzip") {
-		return nil, nil, fmt.Errorf("unsupported content-encoding: %q", coding)
+	coding, ok := codingNamed(encoding)
+	switch {
+	case !ok:
+		return nil, nil, ErrContentEncodingUnsupported
+	case coding == codingIdentity:
+		return in, func() {}, nil
 	}
-	r, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, nil, err
-	}
-	return r, func() { _ = r.Close() }, nil
+	d := newDecoder(coding, in, contentBound(int(limit)))
+	return d, d.release, nil
 }

@@ -51,9 +51,12 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 	return req.MultipartFormWithLimit(0)
 }
 
-// MultipartFormWithLimit is MultipartForm with a limit for the body in bytes,
-// after the removal of a content coding; 0 or less for none. The error wraps
-// ErrBodyTooLarge where the body is larger.
+// MultipartFormWithLimit is MultipartForm with a limit for the body in bytes; 0
+// or less for none. The error wraps ErrBodyTooLarge where the body is larger.
+//
+// A body with one of the content codings gzip, deflate, br and zstd is decoded
+// on the way, and the limit is for what it decodes to. Where there is none that
+// is 256 MiB. The error wraps ErrContentEncodingUnsupported for another coding.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form == nil {
 		if err := req.parseForm(int64(max(maxBodySize, 0))); err != nil {
@@ -93,14 +96,14 @@ func (req *Request) parseForm(limit int64) error {
 			return formError(ErrBodyTooLarge)
 		}
 	}
-	decoded, release, err := decodeForm(in, req.Header.ContentEncoding())
+	decoded, release, err := decodeForm(in, req.Header.ContentEncoding(), limit)
 	if err != nil {
 		return formError(err)
 	}
 	if decoded != in {
 		memory = formMemory
 		if limit == 0 {
-			limit = maxDecodedForm
+			limit = defaultDecodedSize
 		}
 	}
 	limited := formReader{r: decoded, limit: limit}

@@ -384,35 +384,57 @@ func TestFormThatWasAStreamIsStillABody(t *testing.T) {
 }
 
 func TestEncodedForms(t *testing.T) {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	_, _ = w.Write([]byte(formText))
-	_ = w.Close()
-	for _, coding := range []string{"gzip", "GZIP"} {
-		for _, streamed := range []bool{false, true} {
-			req := formRequest(formType, packed.String())
-			if streamed {
-				req.SetBodyStream(bytes.NewReader(packed.Bytes()), -1)
+	for _, tt := range []struct {
+		coding contentCoding
+		names  []string
+	}{
+		{codingGzip, []string{"gzip", "GZIP", "x-gzip", " gzip "}},
+		{codingDeflate, []string{"deflate"}},
+		{codingBrotli, []string{"br"}},
+		{codingZstd, []string{"zstd"}},
+	} {
+		packed := string(appendEncoded(nil, []byte(formText), tt.coding, 1))
+		for _, name := range tt.names {
+			for _, streamed := range []bool{false, true} {
+				req := formRequest(formType, packed)
+				if streamed {
+					req.SetBodyStream(strings.NewReader(packed), -1)
+				}
+				req.Header.SetContentEncoding(name)
+				field := string(req.Header.ContentEncoding())
+				form, err := req.MultipartForm()
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				if got := formSaid(t, form); got != formTextSaid {
+					t.Errorf("%s: %s", name, got)
+				}
+				want := packed
+				if streamed {
+					want, field = formText, ""
+				}
+				if string(req.Body()) != want || string(req.Header.ContentEncoding()) != field {
+					t.Errorf("%s: the body is %q with the coding %q", name, req.Body(), req.Header.ContentEncoding())
+				}
 			}
-			req.Header.SetContentEncoding(coding)
-			form, err := req.MultipartForm()
-			if err != nil || formSaid(t, form) != formTextSaid {
-				t.Errorf("%s: %v", coding, err)
+			req := formRequest(formType, packed[:len(packed)/2])
+			req.Header.SetContentEncoding(name)
+			if _, err := req.MultipartForm(); err == nil {
+				t.Errorf("%s: a body that was cut off was parsed", name)
 			}
-			want, field := packed.String(), coding
-			if streamed {
-				want, field = formText, ""
-			}
-			if string(req.Body()) != want || string(req.Header.ContentEncoding()) != field {
-				t.Errorf("the body is %q with the coding %q", req.Body(), req.Header.ContentEncoding())
+			req = formRequest(formType, formText)
+			req.Header.SetContentEncoding(name)
+			if _, err := req.MultipartForm(); err == nil {
+				t.Errorf("%s: a body that is not encoded so was parsed", name)
 			}
 		}
 	}
-	for _, coding := range []string{"gzip", "foo"} {
+	for _, name := range []string{"foo", "gzip, br"} {
 		req := formRequest(formType, formText)
-		req.Header.SetContentEncoding(coding)
-		if _, err := req.MultipartForm(); err == nil {
-			t.Errorf("%s: a body that is not encoded so was parsed", coding)
+		req.Header.SetContentEncoding(name)
+		if _, err := req.MultipartForm(); !errors.Is(err, ErrContentEncodingUnsupported) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	req := formRequest(formType, formText)
@@ -432,7 +454,7 @@ func TestEncodedFormThatIsABomb(t *testing.T) {
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	_, _ = io.WriteString(w, "--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"bomb\"\r\n\r\n")
 	zeros := make([]byte, 1<<20)
-	for range maxDecodedForm>>20 + 1 {
+	for range defaultDecodedSize>>20 + 1 {
 		_, _ = w.Write(zeros)
 	}
 	_ = w.Close()
