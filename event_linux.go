@@ -339,11 +339,6 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 			c.extra.Load().detached.Store(nil)
 			c.drained = false
 		}
-		if round++; round > share && (next == stepRead || next == stepFlush) {
-			c.x = x
-			c.net.Again()
-			return true
-		}
 		switch next {
 		case stepRead:
 			if !c.receive(x) {
@@ -369,6 +364,12 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 			return c.handOver(x)
 		case stepClose:
 			return c.end(x, cache)
+		}
+		// only now, when nothing is left half done
+		if round++; round >= share {
+			c.x = x
+			c.net.Again()
+			return true
 		}
 	}
 }
