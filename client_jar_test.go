@@ -1,0 +1,52 @@
+package fasthttp
+
+import (
+	"iter"
+	"slices"
+	"testing"
+)
+
+// listJar gives the same cookies to everybody, and remembers what is set.
+type listJar struct {
+	cookies [][2]string
+	set     []string
+}
+
+func (j *listJar) Cookies(*URI) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, c := range j.cookies {
+			if !yield(c[0], c[1]) {
+				return
+			}
+		}
+	}
+}
+
+func (j *listJar) SetCookies(_ *URI, values []string) { j.set = append(j.set, values...) }
+
+func TestClientJar(t *testing.T) {
+	var got string
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			got = req.Header.Get("Cookie")
+			c.write("HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Path=/\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	hc := p.host()
+	jar := &listJar{cookies: [][2]string{{"session", "from the jar"}, {"own", "from the jar"}}}
+	hc.Jar = jar
+	req := requestTo(t, MethodGet, p.url("/"))
+	req.Header.SetCookie("own", "mine")
+	for range 2 {
+		mustDo(t, hc.Do(req, responseFor(t)))
+		if got != "own=mine; session=from the jar" {
+			t.Errorf("the server got %q", got)
+		}
+		if string(req.Header.Peek("Cookie")) != "own=mine" {
+			t.Errorf("the request of the caller has %q", req.Header.Peek("Cookie"))
+		}
+	}
+	if want := []string{"a=1; Path=/", "b=2", "a=1; Path=/", "b=2"}; !slices.Equal(jar.set, want) {
+		t.Errorf("the jar got %q, want %q", jar.set, want)
+	}
+}

@@ -1,0 +1,348 @@
+package fasthttp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+func TestHostClientCallAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("under the race detector a sync.Pool forgets some of what it is given, on purpose")
+	}
+	ln := fasthttputil.NewInmemoryListener()
+	defer ln.Close()
+	go func() {
+		nc, err := ln.Accept()
+		for buf, answer := make([]byte, 4096), []byte(respOK); err == nil; {
+			if _, err = nc.Read(buf); err == nil {
+				_, err = nc.Write(answer)
+			}
+		}
+	}()
+	dial := func(string) (net.Conn, error) { return ln.Dial() }
+	client := &Client{Dial: dial}
+	defer client.CloseIdleConnections()
+	req, resp := requestTo(t, MethodPost, "http://example.com/path?query"), responseFor(t)
+	req.SetBodyString("a body")
+	for name, call := range map[string]func() error{
+		"Do":         func() error { return client.Do(req, resp) },
+		"DoTimeout":  func() error { return client.DoTimeout(req, resp, time.Minute) },
+		"DoDeadline": func() error { return client.DoDeadline(req, resp, time.Now().Add(time.Minute)) },
+		"new target": func() error { req.SetRequestURI("http://example.com/other"); return client.Do(req, resp) },
+	} {
+		mustDo(t, call())
+		if n := testing.AllocsPerRun(500, func() { mustDo(t, call()) }); n != 0 {
+			t.Errorf("%s: %v allocations a call", name, n)
+		}
+	}
+}
+
+func TestHostClientCounts(t *testing.T) {
+	gate := make(chan struct{})
+	p := newPeer(t, func(c *peerConn) {
+		for c.request() != nil {
+			<-gate
+			c.write(respOK)
+		}
+	})
+	hc := p.host()
+	if !hc.LastUseTime().IsZero() {
+		t.Error("used before its first use")
+	}
+	done := make(chan error)
+	for range 3 {
+		go func() { done <- hc.Do(requestTo(t, MethodGet, p.url("/")), nil) }()
+	}
+	eventually(t, "three requests", func() bool { return p.reqs.Load() == 3 })
+	if hc.PendingRequests() != 3 || hc.ConnsCount() != 3 || hc.IdleConnsCount() != 0 {
+		t.Errorf("%d calls, %d connections, %d idle", hc.PendingRequests(), hc.ConnsCount(), hc.IdleConnsCount())
+	}
+	close(gate)
+	for range 3 {
+		mustDo(t, <-done)
+	}
+	if hc.PendingRequests() != 0 || hc.ConnsCount() != 3 || hc.IdleConnsCount() != 3 {
+		t.Errorf("%d calls, %d connections, %d idle", hc.PendingRequests(), hc.ConnsCount(), hc.IdleConnsCount())
+	}
+	if since := time.Since(hc.LastUseTime()); since > patience || since < -time.Second {
+		t.Errorf("used %v ago", since)
+	}
+	hc.CloseIdleConnections()
+	if hc.ConnsCount() != 0 {
+		t.Errorf("%d connections after CloseIdleConnections", hc.ConnsCount())
+	}
+}
+
+// Connections that nobody uses are closed by themselves.
+func TestHostClientMaxIdleConnDuration(t *testing.T) {
+	p := answering(t, respOK)
+	hc := p.host()
+	hc.MaxIdleConnDuration = short
+	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), nil))
+	eventually(t, "the idle connection closed", func() bool { return hc.ConnsCount() == 0 })
+	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), nil))
+	p.counts(2, 2)
+}
+
+func TestHostClientMaxConnDuration(t *testing.T) {
+	p := answering(t, respOK)
+	hc := p.host()
+	hc.MaxConnDuration = time.Nanosecond
+	for range 3 {
+		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), nil))
+	}
+	p.counts(3, 3)
+}
+
+func TestHostClientPoolStrategy(t *testing.T) {
+	for strategy, want := range map[ConnPoolStrategyType][]int{FIFO: {1, 2, 3, 1, 2, 3}, LIFO: {3, 3, 3, 3, 3, 3}} {
+		var mu sync.Mutex
+		var order []int
+		p := newPeer(t, func(c *peerConn) {
+			for c.request() != nil {
+				mu.Lock()
+				order = append(order, c.number)
+				mu.Unlock()
+				c.write(respOK)
+			}
+		})
+		hc := p.host()
+		hc.ConnPoolStrategy = strategy
+		var conns []*clientConn
+		for i := range 3 {
+			cc, err := hc.AcquireConn(0, false)
+			mustDo(t, err)
+			eventually(t, "the connection accepted", func() bool { return p.conns.Load() == int32(i+1) })
+			conns = append(conns, cc)
+		}
+		for _, cc := range conns {
+			hc.ReleaseConn(cc)
+		}
+		for range 6 {
+			mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+		}
+		if fmt.Sprint(order) != fmt.Sprint(want) {
+			t.Errorf("strategy %d used connections %v, want %v", strategy, order, want)
+		}
+	}
+}
+
+// Addresses are used in turn, and one that cannot be reached is passed over.
+func TestHostClientAddrList(t *testing.T) {
+	p := answering(t, respClose)
+	var dialed []string
+	hc := &HostClient{Addr: "a:1, b,c:3", Dial: func(addr string) (net.Conn, error) {
+		dialed = append(dialed, addr)
+		if addr == "b:80" {
+			return nil, errors.New("down")
+		}
+		return net.Dial("tcp4", p.addr())
+	}}
+	for range 4 {
+		mustDo(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
+	}
+	if got, want := fmt.Sprint(dialed), "[a:1 b:80 c:3 c:3 a:1]"; got != want {
+		t.Errorf("dialed %v, want %v", got, want)
+	}
+}
+
+func TestHostClientDialErrors(t *testing.T) {
+	down := errors.New("down")
+	for _, tt := range []struct {
+		dial DialFunc
+		want error
+	}{
+		{func(string) (net.Conn, error) { return nil, down }, down},
+		{func(string) (net.Conn, error) { return nil, nil }, errNoConn},
+	} {
+		hc := &HostClient{Addr: "a:1,b:2", Dial: tt.dial}
+		if err := hc.Do(requestTo(t, MethodGet, "http://any/"), nil); err != tt.want {
+			t.Errorf("got %v, want %v", err, tt.want)
+		}
+		if n := hc.ConnsCount(); n != 0 {
+			t.Errorf("%d connections", n)
+		}
+	}
+	hc := &HostClient{Addr: "127.0.0.1:1"}
+	err := hc.Do(requestTo(t, MethodGet, "http://any/"), nil)
+	if dialErr, ok := errors.AsType[*ErrDialWithUpstream](err); !ok || dialErr.Upstream != "127.0.0.1:1" {
+		t.Errorf("got %v, want an ErrDialWithUpstream", err)
+	}
+}
+
+// A program may speak through the connections itself.
+func TestHostClientAcquireConn(t *testing.T) {
+	p := answering(t, respOK)
+	hc := p.host()
+	for i := range 3 {
+		cc, err := hc.AcquireConn(time.Minute, false)
+		mustDo(t, err)
+		if cc.CreatedTime().IsZero() || cc.LastUseTime().Before(cc.CreatedTime().Add(-time.Second)) {
+			t.Errorf("created %v, used %v", cc.CreatedTime(), cc.LastUseTime())
+		}
+		w, r := hc.AcquireWriter(cc.Conn()), hc.AcquireReader(cc.Conn())
+		req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+		mustDo(t, req.Write(w))
+		mustDo(t, w.Flush())
+		mustDo(t, resp.Read(r))
+		hc.ReleaseWriter(w)
+		hc.ReleaseReader(r)
+		if string(resp.Body()) != "ok" {
+			t.Errorf("got %q", resp.Body())
+		}
+		if i < 2 {
+			hc.ReleaseConn(cc)
+		} else {
+			hc.CloseConn(cc)
+		}
+	}
+	p.counts(1, 3)
+}
+
+// counting is a RoundTripper of an application.
+type counting struct {
+	attempts atomic.Int32
+	left     time.Duration
+}
+
+func (c *counting) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	c.attempts.Add(1)
+	c.left = req.GetTimeOut()
+	return DefaultTransport.RoundTrip(hc, req, resp)
+}
+
+func TestClientTransport(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.request()
+		if c.number < 3 {
+			return
+		}
+		c.write(respOK)
+	})
+	transport := &counting{}
+	client := &Client{Transport: transport}
+	defer client.CloseIdleConnections()
+	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	mustDo(t, client.DoTimeout(req, resp, time.Minute))
+	if n := transport.attempts.Load(); n != 3 || string(resp.Body()) != "ok" {
+		t.Errorf("%d attempts, %q", n, resp.Body())
+	}
+	if transport.left <= 0 || transport.left > time.Minute || req.GetTimeOut() != 0 {
+		t.Errorf("%v was left, and %v is in the request", transport.left, req.GetTimeOut())
+	}
+}
+
+// DefaultTransport can be used without a call of a client around it.
+func TestDefaultTransportAlone(t *testing.T) {
+	p := answering(t, respOK)
+	hc := p.host()
+	resp := responseFor(t)
+	if retry, err := DefaultTransport.RoundTrip(hc, requestTo(t, MethodGet, p.url("/")), resp); retry || err != nil {
+		t.Errorf("got %v, %v", retry, err)
+	}
+	req := requestTo(t, MethodGet, silent(t).url("/"))
+	req.SetTimeout(short)
+	other := silent(t).host()
+	if _, err := DefaultTransport.RoundTrip(other, req, resp); err != error(ErrTimeout) {
+		t.Errorf("got %v, want ErrTimeout", err)
+	}
+}
+
+func TestClientSharesHosts(t *testing.T) {
+	p := answering(t, respOK)
+	var configured []string
+	client := &Client{
+		Name: "mine",
+		Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) },
+		ConfigureClient: func(hc *HostClient) error {
+			configured = append(configured, hc.Addr)
+			if hc.Name != "mine" {
+				t.Errorf("Name is %q", hc.Name)
+			}
+			if hc.Addr == "refused.test:80" {
+				return io.ErrNoProgress
+			}
+			return nil
+		},
+	}
+	defer client.CloseIdleConnections()
+	for _, uri := range []string{"http://a.test/", "http://A.TEST:80/", "http://a.test:80/", "http://a.test:81/"} {
+		if _, _, err := client.Get(nil, uri); err != nil {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	if got := fmt.Sprint(configured); got != "[a.test:80 a.test:81]" {
+		t.Errorf("hosts are %v", got)
+	}
+	if client.ConnsCount() != 2 || client.IdleConnsCount() != 2 {
+		t.Errorf("%d connections, %d idle", client.ConnsCount(), client.IdleConnsCount())
+	}
+	for range 2 {
+		if _, _, err := client.Get(nil, "http://refused.test/"); err != io.ErrNoProgress {
+			t.Errorf("got %v, want the error of ConfigureClient", err)
+		}
+	}
+	client.CloseIdleConnections()
+	if n := client.ConnsCount(); n != 0 {
+		t.Errorf("%d connections after CloseIdleConnections", n)
+	}
+}
+
+func TestClientDropsHostsThatAreNotUsed(t *testing.T) {
+	p := answering(t, respOK)
+	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) }}
+	for i := range 20 {
+		if _, _, err := client.Get(nil, fmt.Sprintf("http://host%d.test/", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.dropUnused()
+	if n := len(client.all()); n != 20 {
+		t.Errorf("%d hosts while they have connections", n)
+	}
+	client.CloseIdleConnections()
+	for _, hc := range client.all() {
+		hc.lastUse.Store(time.Now().Add(-2 * hostSweep).UnixNano())
+	}
+	client.dropUnused()
+	if n := len(client.all()); n != 0 || client.sweep != nil {
+		t.Errorf("%d hosts are left", n)
+	}
+	if _, _, err := client.Get(nil, "http://host1.test/"); err != nil {
+		t.Error(err)
+	}
+	client.CloseIdleConnections()
+}
+
+func TestGetAndPostReuseTheirBuffer(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			answer := req.Method + " " + req.Header.Get("Content-Type") + " " + c.body
+			c.write("HTTP/1.1 200 OK\r\nContent-Length: " + string(AppendUint(nil, len(answer))) + "\r\n\r\n" + answer)
+		}
+	})
+	hc := p.host()
+	dst := append(make([]byte, 0, 200), "old content"...)
+	_, body, err := hc.Get(dst, p.url("/"))
+	if err != nil || string(body) != "GET  " || &body[0] != &dst[0] {
+		t.Errorf("Get: %q, %v", body, err)
+	}
+	var args Args
+	args.Set("a", "b c")
+	_, body, err = hc.Post(dst, p.url("/"), &args)
+	if err != nil || string(body) != "POST application/x-www-form-urlencoded a=b+c" || &body[0] != &dst[0] {
+		t.Errorf("Post: %q, %v", body, err)
+	}
+	_, body, err = hc.Post(nil, p.url("/"), nil)
+	if err != nil || string(body) != "POST application/x-www-form-urlencoded " {
+		t.Errorf("Post without arguments: %q, %v", body, err)
+	}
+}

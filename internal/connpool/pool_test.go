@@ -1,0 +1,363 @@
+package connpool
+
+import (
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// conn is a connection that knows whether it was closed.
+type conn struct {
+	id     int
+	closed atomic.Bool
+}
+
+func (c *conn) Close() error {
+	if c.closed.Swap(true) {
+		panic("closed twice")
+	}
+	return nil
+}
+
+func newPool(size int) *Pool[*conn] { return &Pool[*conn]{Max: size} }
+
+func (p *Pool[C]) mustGet(t *testing.T) Grant[C] {
+	t.Helper()
+	g, ok := p.TryGet()
+	if !ok {
+		t.Fatal("there is no place")
+	}
+	return g
+}
+
+func TestIdleConnectionsAreTakenByStrategy(t *testing.T) {
+	for _, oldestFirst := range []bool{true, false} {
+		p := newPool(20)
+		p.OldestFirst = oldestFirst
+		for range 20 {
+			p.mustGet(t)
+		}
+		for i := range 20 {
+			p.Put(&conn{id: i})
+		}
+		for i := range 20 {
+			want := i
+			if !oldestFirst {
+				want = 19 - i
+			}
+			if g := p.mustGet(t); !g.Found || g.Conn.id != want {
+				t.Fatalf("got %+v, want connection %d", g, want)
+			}
+		}
+		if p.Open() != 20 || p.Idle() != 0 {
+			t.Errorf("%d open, %d idle", p.Open(), p.Idle())
+		}
+	}
+}
+
+func TestQueueIsARing(t *testing.T) {
+	var q queue[int]
+	next, first := 0, 0
+	for round := range 200 {
+		for range round%7 + 3 {
+			q.add(idleConn[int]{conn: next})
+			next++
+		}
+		for range round%5 + 2 {
+			if got := q.takeFirst().conn; got != first {
+				t.Fatalf("got %d, want %d", got, first)
+			}
+			first++
+		}
+		if got := q.takeLast().conn; got != next-1 {
+			t.Fatalf("got %d, want %d", got, next-1)
+		}
+		next--
+	}
+	if q.n != next-first {
+		t.Errorf("%d are left, want %d", q.n, next-first)
+	}
+}
+
+func TestWaitersAreServedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(1)
+		p.mustGet(t)
+		order := make(chan int, 10)
+		for i := range 10 {
+			go func() {
+				if _, err := p.Get(time.Time{}, nil); err != nil {
+					t.Error(err)
+				}
+				order <- i
+			}()
+			synctest.Wait()
+		}
+		for i := range 10 {
+			if i%2 == 0 {
+				p.Put(&conn{id: i})
+			} else {
+				p.Drop()
+			}
+			if got := <-order; got != i {
+				t.Errorf("%d was served, want %d", got, i)
+			}
+		}
+	})
+}
+
+func TestWaitersGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(1)
+		p.mustGet(t)
+		start := time.Now()
+		if _, err := p.Get(start.Add(time.Second), nil); err != ErrTimeout || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+		done := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(done) })
+		if _, err := p.Get(time.Time{}, done); err != ErrCanceled {
+			t.Errorf("got %v", err)
+		}
+		if p.Waiting() != 0 || p.Open() != 1 {
+			t.Errorf("%d wait, %d are open", p.Waiting(), p.Open())
+		}
+		p.Drop()
+		if g := p.mustGet(t); g.Found {
+			t.Error("a connection came from nowhere")
+		}
+	})
+}
+
+func TestSetMaxAdmitsAndCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(1)
+		p.mustGet(t)
+		var got atomic.Int32
+		for range 5 {
+			go func() {
+				if _, err := p.Get(time.Time{}, nil); err == nil {
+					got.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		p.SetMax(4)
+		synctest.Wait()
+		if got.Load() != 3 || p.Open() != 4 {
+			t.Errorf("%d were admitted, %d are open", got.Load(), p.Open())
+		}
+		p.SetMax(2)
+		c := &conn{}
+		p.Put(c)
+		if !c.closed.Load() || p.Open() != 3 {
+			t.Errorf("a connection too many: closed %v, %d open", c.closed.Load(), p.Open())
+		}
+		p.SetMax(6)
+		synctest.Wait()
+		if got.Load() != 5 || p.Open() != 5 {
+			t.Errorf("%d were admitted, %d are open", got.Load(), p.Open())
+		}
+		idle := &conn{}
+		p.Put(idle)
+		p.SetMax(1)
+		if !idle.closed.Load() {
+			t.Error("an idle connection was not closed")
+		}
+	})
+}
+
+func TestIdleConnectionsAreClosedInTime(t *testing.T) {
+	p := newPool(3)
+	p.MaxIdle = 50 * time.Millisecond
+	conns := []*conn{{}, {}, {}}
+	for range conns {
+		p.mustGet(t)
+	}
+	for _, c := range conns {
+		p.Put(c)
+	}
+	for end := time.Now().Add(20 * time.Second); p.Open() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("idle connections stay open")
+		}
+	}
+	for _, c := range conns {
+		if !c.closed.Load() {
+			t.Error("a connection was dropped, but not closed")
+		}
+	}
+	p.mu.Lock()
+	if p.armed {
+		t.Error("the timer runs for nothing")
+	}
+	p.mu.Unlock()
+}
+
+func TestCloseIdle(t *testing.T) {
+	p := newPool(3)
+	p.MaxIdle = time.Hour
+	c := &conn{}
+	p.mustGet(t)
+	p.mustGet(t)
+	p.Put(c)
+	p.CloseIdle()
+	if !c.closed.Load() || p.Open() != 1 || p.armed {
+		t.Errorf("closed %v, %d open, timer %v", c.closed.Load(), p.Open(), p.armed)
+	}
+}
+
+func TestTakeIdleGivesThePlaceBack(t *testing.T) {
+	p := newPool(2)
+	p.mustGet(t)
+	p.mustGet(t)
+	if _, ok := p.TakeIdle(); ok {
+		t.Error("there was something to take")
+	}
+	p.Put(&conn{id: 7})
+	if g, ok := p.TakeIdle(); !ok || g.Conn.id != 7 || p.Open() != 1 {
+		t.Errorf("got %+v, %v, %d open", g, ok, p.Open())
+	}
+}
+
+// Thousands of goroutines that take, keep, lose and wait for places: in the end
+// all places are there, and nobody waits.
+func TestNoPlaceGetsLost(t *testing.T) {
+	const size = 7
+	p := newPool(size)
+	p.MaxIdle = time.Millisecond
+	var inUse, opened atomic.Int32
+	var wg sync.WaitGroup
+	for range 3000 {
+		wg.Go(func() {
+			var until time.Time
+			if rand.N(3) == 0 {
+				until = time.Now().Add(rand.N(2 * time.Millisecond))
+			}
+			var done chan struct{}
+			if rand.N(4) == 0 {
+				done = make(chan struct{})
+				time.AfterFunc(rand.N(2*time.Millisecond), func() { close(done) })
+			}
+			g, err := p.Get(until, done)
+			if err != nil {
+				return
+			}
+			if n := inUse.Add(1); n > size {
+				t.Errorf("%d places are in use", n)
+			}
+			runtime.Gosched()
+			if !g.Found {
+				g.Conn = &conn{id: int(opened.Add(1))}
+			} else if g.Conn.closed.Load() {
+				t.Error("a closed connection was handed out")
+			}
+			inUse.Add(-1)
+			if rand.N(5) == 0 {
+				_ = g.Conn.Close()
+				p.Drop()
+				return
+			}
+			p.Put(g.Conn)
+		})
+	}
+	wg.Wait()
+	if p.Waiting() != 0 || p.Open() != p.Idle() {
+		t.Errorf("%d wait, %d open, %d idle", p.Waiting(), p.Open(), p.Idle())
+	}
+	p.CloseIdle()
+	if p.Open() != 0 {
+		t.Errorf("%d places were lost", p.Open())
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	p := newPool(2)
+	p.MaxIdle = time.Hour
+	p.mustGet(t)
+	p.Put(&conn{})
+	n := testing.AllocsPerRun(1000, func() {
+		g, _ := p.TryGet()
+		p.Put(g.Conn)
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	p.CloseIdle()
+}
+
+func TestProbe(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	server, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p Probe
+	if p.Look() != Unknown {
+		t.Error("a Probe of nothing knows something")
+	}
+	p.Attach(c)
+	if !canPeek {
+		t.Skip("sockets cannot be looked at on this system")
+	}
+	if s := p.Look(); s != Quiet {
+		t.Errorf("new connection: %v", s)
+	}
+	if n := testing.AllocsPerRun(100, func() { p.Look() }); n != 0 {
+		t.Errorf("a look allocates %v times", n)
+	}
+	if _, err := server.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, &p, Readable)
+	var b [1]byte
+	if n, err := c.Read(b[:]); n != 1 || err != nil {
+		t.Errorf("the look took what was there: %v", err)
+	}
+	if s := p.Look(); s != Quiet {
+		t.Errorf("after reading: %v", s)
+	}
+	if n, ok := p.Taken(); ok && n != 0 {
+		t.Errorf("%d bytes were taken before any was sent", n)
+	}
+	if _, err := c.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := p.Taken(); ok && n > 5 {
+		t.Errorf("%d bytes of 5 were taken", n)
+	}
+	_ = server.Close()
+	waitFor(t, &p, Ended)
+	_ = c.Close()
+	if s := p.Look(); s != Ended {
+		t.Errorf("closed connection: %v", s)
+	}
+	a, _ := net.Pipe()
+	p.Attach(a)
+	if s := p.Look(); s != Unknown {
+		t.Errorf("a pipe: %v", s)
+	}
+}
+
+func waitFor(t *testing.T, p *Probe, want State) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); p.Look() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the state is %v, want %v", p.Look(), want)
+		}
+	}
+}
