@@ -20,6 +20,7 @@ type body struct {
 	stream io.Reader
 	size   int   // of stream; negative where it is not known
 	broken error // why stream could not be read to its end
+	limit  int   // that it was read under, which holds for what it decodes to as well
 }
 
 // bodyPoolLimits are the sizes over which buffers of request and response
@@ -145,6 +146,7 @@ func (b *body) reset(pool int, keep bool) {
 	if b.broken != nil {
 		b.broken = nil
 	}
+	b.limit = 0
 	if b.buf == nil {
 		return
 	}
@@ -275,6 +277,11 @@ var (
 	errLongStream  = errors.New("fasthttp: body stream is longer than its size")
 )
 
+// shortStream returns the error of a stream that ends before its size.
+func shortStream(got, size int) error {
+	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, got, size, io.ErrUnexpectedEOF)
+}
+
 // writeFixed writes the stream, which must have size bytes, and closes it.
 func (b *body) writeFixed(w flushWriter) (err error) {
 	defer b.endStream(&err)
@@ -283,7 +290,7 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 		return err
 	}
 	if n < int64(b.size) {
-		return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, n, b.size, io.ErrUnexpectedEOF)
+		return shortStream(int(n), b.size)
 	}
 	// the peer need not wait for that
 	if err := w.Flush(); err != nil {

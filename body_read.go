@@ -86,6 +86,7 @@ func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *hea
 	if err := r.start(f, limit); err != nil {
 		return err
 	}
+	dst.limit = limit
 	for {
 		n, done, err := r.feed(in.peek(), dst, h)
 		in.discard(n)

@@ -68,6 +68,7 @@ func (resp *Response) CopyTo(dst *Response) {
 	dst.Reset()
 	resp.Header.CopyTo(&dst.Header)
 	dst.SkipBody = resp.SkipBody
+	dst.body.limit = resp.body.limit
 	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
 	if p := resp.body.bytes(); len(p) > 0 {
 		dst.body.set(p)
@@ -153,6 +154,7 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 	if resp.StreamBody && f.Kind != http1.NoBody {
 		resp.stream.start(bufferedSource{r}, f, &resp.Header.header)
 		resp.body.setStream(&resp.stream, resp.Header.contentLength)
+		resp.body.limit = maxBodySize
 		return nil
 	}
 	if err := read(bufferedSource{r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {

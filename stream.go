@@ -139,6 +139,16 @@ func (p *streamPipe) take() error {
 	return nil
 }
 
+// waits tells whether the next read would have to wait for the producer.
+func (p *streamPipe) waits() bool {
+	if len(p.rest) > 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.filled == nil && p.err == nil && !p.closed
+}
+
 // Read implements io.Reader.
 func (p *streamPipe) Read(b []byte) (int, error) {
 	if len(p.rest) == 0 && len(b) > 0 {

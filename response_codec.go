@@ -1,0 +1,230 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// BodyGunzip returns what the body decodes to from gzip. It fails with
+// ErrBodyTooLarge where that is more than the MaxResponseBodySize of the client,
+// or more than 256 MiB if that is not set. The result is a new slice.
+func (resp *Response) BodyGunzip() ([]byte, error) {
+	return resp.decoded(codingGzip, contentBound(resp.body.limit))
+}
+
+// BodyGunzipWithLimit is BodyGunzip that fails with ErrBodyTooLarge where the
+// result would be larger than maxBodySize bytes; 0 or less stands for no limit.
+func (resp *Response) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(codingGzip, explicitBound(maxBodySize))
+}
+
+// BodyInflate returns what the body decodes to from deflate, with the header of
+// zlib or without it. Its limit is that of BodyGunzip.
+func (resp *Response) BodyInflate() ([]byte, error) {
+	return resp.decoded(codingDeflate, contentBound(resp.body.limit))
+}
+
+// BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
+func (resp *Response) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(codingDeflate, explicitBound(maxBodySize))
+}
+
+// BodyUnbrotli returns what the body decodes to from brotli. Its limit is that
+// of BodyGunzip.
+func (resp *Response) BodyUnbrotli() ([]byte, error) {
+	return resp.decoded(codingBrotli, contentBound(resp.body.limit))
+}
+
+// BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
+func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(codingBrotli, explicitBound(maxBodySize))
+}
+
+// BodyUnzstd returns what the body decodes to from zstd. Its limit is that of
+// BodyGunzip; a body that asks for a window of more than 8 MiB, which RFC 9659
+// forbids, is too large as well.
+func (resp *Response) BodyUnzstd() ([]byte, error) {
+	return resp.decoded(codingZstd, contentBound(resp.body.limit))
+}
+
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The
+// window may be as large as the limit, rounded up to a multiple of 8 MiB, and
+// 512 MiB where there is none.
+func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.decoded(codingZstd, explicitBound(maxBodySize))
+}
+
+// BodyUncompressed returns the body without the codings that the
+// Content-Encoding field names: gzip, deflate, br, zstd, or up to four of them.
+// It fails with ErrContentEncodingUnsupported where there are others. The limit
+// of each step is that of BodyGunzip. Where there is nothing to decode it
+// returns what Body returns.
+func (resp *Response) BodyUncompressed() ([]byte, error) {
+	return resp.uncompressed(contentBound(resp.body.limit))
+}
+
+// BodyUncompressedWithLimit is BodyUncompressed with the limit of
+// BodyUnzstdWithLimit, which holds for a body without codings as well.
+func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
+	content, err := resp.uncompressed(explicitBound(maxBodySize))
+	return within(maxBodySize, content, err)
+}
+
+func (resp *Response) decoded(coding contentCoding, bound decodeBound) ([]byte, error) {
+	if err := resp.body.load(); err != nil {
+		return nil, err
+	}
+	return decoded(resp.body.bytes(), coding, bound)
+}
+
+func (resp *Response) uncompressed(bound decodeBound) ([]byte, error) {
+	if err := resp.body.load(); err != nil {
+		return nil, err
+	}
+	var applied appliedCodings
+	if err := applied.add(resp.Header.ContentEncoding()); err != nil {
+		return nil, err
+	}
+	return applied.undo(resp.body.bytes(), bound)
+}
+
+// WriteGzip is WriteGzipLevel at CompressDefaultCompression.
+func (resp *Response) WriteGzip(w *bufio.Writer) error {
+	return resp.WriteGzipLevel(w, CompressDefaultCompression)
+}
+
+// WriteGzipLevel writes the response to w, without flushing it, and with its
+// body encoded with gzip at the level. The response itself changes to that. A
+// body that CompressHandler would not encode is written as it is.
+func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
+	return resp.writeEncoded(w, codingGzip, level)
+}
+
+// WriteDeflate is WriteDeflateLevel at CompressDefaultCompression.
+func (resp *Response) WriteDeflate(w *bufio.Writer) error {
+	return resp.WriteDeflateLevel(w, CompressDefaultCompression)
+}
+
+// WriteDeflateLevel is WriteGzipLevel for deflate, with the header of zlib.
+func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
+	return resp.writeEncoded(w, codingDeflate, level)
+}
+
+func (resp *Response) writeEncoded(w *bufio.Writer, coding contentCoding, level int) error {
+	if resp.isEncodable() {
+		resp.Header.varyByCoding()
+		resp.encode(coding, level)
+	}
+	return resp.Write(w)
+}
+
+// minEncodedSize is the size in bytes from which on bodies are encoded: smaller
+// ones fit into one packet either way.
+const minEncodedSize = 200
+
+// isEncodable tells whether the response has content that is worth encoding, and
+// may be encoded.
+func (resp *Response) isEncodable() bool {
+	h := &resp.Header
+	if bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
+		return false
+	}
+	size := len(resp.body.bytes())
+	switch {
+	case resp.body.stream != nil:
+		size = resp.body.size
+	case size == 0 && resp.SkipBody:
+		// only the length is known of what GET would have got
+		size = h.contentLength
+	}
+	if size >= 0 && size < minEncodedSize || !encodesWell(h.ContentType()) {
+		return false
+	}
+	for i := range h.list.Entries {
+		if forbidsEncoding(h.list.Entries[i].ID, h.list.Name(i), h.list.Value(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// forbidsEncoding tells whether a field of a response says that the content is to
+// stay what it is, or describes the bytes of it.
+func forbidsEncoding(id field.ID, name, value []byte) bool {
+	switch id {
+	case field.CacheControl:
+		for rest := value; rest != nil; {
+			var directive []byte
+			directive, rest = ascii.NextElement(rest)
+			if ascii.EqualFoldString(directive, "no-transform") {
+				return true
+			}
+		}
+		return false
+	case field.ContentRange:
+		return true
+	}
+	return ascii.EqualFoldString(name, "Content-Digest") || ascii.EqualFoldString(name, "Content-MD5")
+}
+
+// encode encodes the body of a response that isEncodable, and makes its header
+// say so. Nothing changes where the body would not become smaller.
+func (resp *Response) encode(coding contentCoding, level int) {
+	h := &resp.Header
+	switch {
+	case resp.body.stream != nil:
+		resp.body.encodeStream(coding, level)
+		h.SetContentLength(-1)
+	case len(resp.body.bytes()) == 0:
+		// the length that GET would have got is not known
+		h.SetContentLength(-1)
+	case !resp.body.encode(coding, level):
+		return
+	}
+	h.SetContentEncoding(coding.String())
+	h.weakenTag()
+	// ranges would be of the encoded content, which is made anew each time
+	h.removeID(field.AcceptRanges)
+}
+
+// varyByCoding makes the Vary field say that the response depends on
+// Accept-Encoding.
+func (h *ResponseHeader) varyByCoding() {
+	first := -1
+	for i := h.list.FindID(field.Vary, 0); i >= 0; i = h.list.FindID(field.Vary, i+1) {
+		if first < 0 {
+			first = i
+		}
+		for rest := h.list.Value(i); rest != nil; {
+			var name []byte
+			name, rest = ascii.NextElement(rest)
+			if string(name) == "*" || ascii.EqualFoldString(name, HeaderAcceptEncoding) {
+				return
+			}
+		}
+	}
+	if first < 0 || len(h.list.Value(first)) == 0 {
+		h.setID(field.Vary, bytesconv.Bytes(HeaderAcceptEncoding))
+		return
+	}
+	// one line, for those who look at the first one only
+	var text [128]byte
+	value := append(text[:0], h.list.Value(first)...)
+	value = append(append(value, strCommaSpace...), HeaderAcceptEncoding...)
+	h.store(&h.list.Entries[first].Value, value)
+}
+
+// weakenTag makes the entity tag one that the encoded content may share with the
+// plain one: a strong tag stands for the same bytes (RFC 9110 section 8.8.1).
+func (h *ResponseHeader) weakenTag() {
+	i := h.list.FindID(field.Etag, 0)
+	if i < 0 || !bytes.HasPrefix(h.list.Value(i), []byte{'"'}) {
+		return
+	}
+	var text [128]byte
+	h.store(&h.list.Entries[i].Value, append(append(text[:0], "W/"...), h.list.Value(i)...))
+}
