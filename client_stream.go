@@ -57,6 +57,7 @@ func (x *clientExchange) startStream() {
 		size = -2
 	}
 	resp.body.setStream(s, size)
+	resp.body.limit = x.hc.MaxResponseBodySize
 	resp.stream.onClose = nil
 }
 

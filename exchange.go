@@ -350,6 +350,10 @@ func (x *exchange) headReceived() (step, bool) {
 		req.settleEmpty()
 		return x.serve()
 	}
+	if s.MaxRequestBodySize > 0 || x.config.MaxRequestBodySize > 0 {
+		// a limit that somebody chose is one for decoding the body, too
+		req.body.limit = limit
+	}
 	if x.streaming {
 		x.link.blocking()
 		if err := x.flushNow(); err != nil {

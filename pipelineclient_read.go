@@ -126,6 +126,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		}
 	}
 	dst := &resp.body
+	dst.limit = r.p.c.MaxResponseBodySize
 	if resp.SkipBody {
 		dst = &r.wasted().body
 	}
