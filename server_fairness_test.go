@@ -54,6 +54,27 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 	})
 }
 
+// A connection has to give way to others in the middle of a long pipeline, which
+// must not show in its answers.
+func TestLongPipelinesOfLargeAnswers(t *testing.T) {
+	const requests = 200
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			// large enough to be written on its own
+			ctx.SetBody(bytes.Repeat(ctx.Path(), 5000))
+		}})
+		c := ts.dial()
+		var text strings.Builder
+		for i := range requests {
+			text.WriteString(get(fmt.Sprintf("/%03d", i)))
+		}
+		go func() { _, _ = io.WriteString(c.Conn, text.String()) }()
+		for i := range requests {
+			c.expect(200, strings.Repeat(fmt.Sprintf("/%03d", i), 5000))
+		}
+	})
+}
+
 // flood writes requests until the server does not take any more for a while,
 // and returns how many it has written when the last of them is taken, too. It
 // does not make use of a deadline, since a TLS connection does not survive one.
@@ -182,7 +203,7 @@ func TestFloodsStarveNobody(t *testing.T) {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			forEachEngine(t, func(t *testing.T, start starter) {
-				const floods, rounds = 6, 20
+				const floods, rounds = 4, 10
 				var answered atomic.Int64
 				ts := start(&Server{Handler: func(ctx *RequestCtx) {
 					if string(ctx.Path()) == "/flood" {
@@ -227,14 +248,24 @@ func TestFloodsStarveNobody(t *testing.T) {
 // slowTimeout is short enough to wait for, and long enough for a busy machine.
 const slowTimeout = time.Second
 
+// onEvents runs a test that takes seconds: the event engine lives by the clock of
+// the system, while the other one is tested with an artificial one.
+func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	for _, e := range engines {
+		if e.name == "event/tcp" {
+			test(t, func(s *Server) *testServer { return startServer(t, e, s) })
+		}
+	}
+}
+
 // A client that takes a little of the response from time to time must not hold
 // the server up for longer than one that takes nothing.
 func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds: sockets know real time only")
-	}
 	big := bytes.Repeat([]byte("x"), 64<<20)
-	forEachEngine(t, func(t *testing.T, start starter) {
+	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(big) }, WriteTimeout: slowTimeout})
 		c := ts.dial()
 		c.get("/")
@@ -259,10 +290,7 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 // Each of them takes less than the timeout, also where an answer had to wait
 // before.
 func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds: sockets know real time only")
-	}
-	forEachEngine(t, func(t *testing.T, start starter) {
+	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&Server{ReadTimeout: slowTimeout, Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/big" {
 				ctx.SetBody(make([]byte, 16<<20))

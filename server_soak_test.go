@@ -1,0 +1,371 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	// soakVariable says how long TestSoak runs on each engine, such as "10m".
+	soakVariable = "FASTHTTP_SOAK"
+	// soakSeedVariable repeats what the clients of a run did, as far as their
+	// interplay allows.
+	soakSeedVariable = "FASTHTTP_SOAK_SEED"
+
+	soakTime    = 2 * time.Second
+	soakClients = 32
+	// soakPatience is how long one connection may take, which is only reached
+	// by a connection that hangs.
+	soakPatience = time.Minute
+	// soakGrowth is by how many bytes the heap may have grown in the end. What
+	// is lost with each connection makes more of it in a second.
+	soakGrowth = 4 << 20
+)
+
+// TestSoak lets clients of all kinds loose on handlers of all kinds. Every byte
+// that comes back is checked, and in the end nothing may be left.
+func TestSoak(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv(soakVariable))
+	if err != nil {
+		length = soakTime
+	}
+	seed, err := strconv.ParseUint(os.Getenv(soakSeedVariable), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	for _, e := range engines {
+		if !e.sockets {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			t.Logf("%s=%d", soakSeedVariable, seed)
+			// what is made once and stays is there after a first round
+			newSoak(t, seed+1).run(e, soakTime/4)
+			s := newSoak(t, seed)
+			before := measure(t)
+			s.run(e, length)
+			t.Log(s.summary())
+			eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.goroutines })
+			after := measure(t)
+			t.Logf("before: %v, after: %v", before, after)
+			if after.files > before.files {
+				t.Errorf("%d descriptors are left", after.files-before.files)
+			}
+			if after.heap > before.heap+soakGrowth {
+				t.Errorf("%d bytes are left", after.heap-before.heap)
+			}
+		})
+	}
+}
+
+// usage is what a process has in use.
+type usage struct {
+	goroutines, files int
+	heap              int64
+}
+
+func (u usage) String() string {
+	return fmt.Sprintf("%d goroutines, %d descriptors, %d KiB of memory", u.goroutines, u.files, u.heap>>10)
+}
+
+// measure counts what is in use. Pools are emptied before, which takes two
+// rounds of the collector.
+func measure(t *testing.T) usage {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{runtime.NumGoroutine(), openFiles(t), int64(m.HeapAlloc)}
+}
+
+// soak is a run of TestSoak.
+type soak struct {
+	t    *testing.T
+	seed uint64
+	// block is random bytes, of which all contents are parts
+	block    []byte
+	conns    atomic.Uint64
+	ids      atomic.Uint64
+	stopping atomic.Bool
+	failures atomic.Int32
+
+	plain, timed, streaming, hasty *testServer
+	counts                         []soakCounts
+}
+
+// soakCounts is what the clients of a kind have seen.
+type soakCounts struct {
+	conns   atomic.Int64
+	answers atomic.Int64
+	bytes   atomic.Int64
+	cut     atomic.Int64 // connections that ended before their time, as they should
+}
+
+const (
+	soakMaxBody = 1 << 20
+	soakBlock   = 2 << 20
+)
+
+func newSoak(t *testing.T, seed uint64) *soak {
+	s := &soak{t: t, seed: seed, block: make([]byte, soakBlock), counts: make([]soakCounts, len(soakKinds))}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range s.block {
+		s.block[i] = byte(r.Uint32())
+	}
+	return s
+}
+
+// content returns n bytes that are found under no other id.
+func (s *soak) content(id uint64, n int) []byte {
+	from := int(id * 0x9e3779b97f4a7c15 % (soakBlock - soakMaxBody))
+	return s.block[from : from+n]
+}
+
+// run lets clients loose for a while, and shuts the servers down in the end.
+func (s *soak) run(e engine, length time.Duration) {
+	s.plain = s.start(e, &Server{})
+	s.timed = s.start(e, &Server{ReadTimeout: soakPatience, WriteTimeout: soakPatience, IdleTimeout: soakPatience})
+	s.streaming = s.start(e, &Server{StreamRequestBody: true, ReadTimeout: soakPatience})
+	s.hasty = s.start(e, &Server{ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+	var wg sync.WaitGroup
+	for range soakClients {
+		wg.Go(func() {
+			for !s.stopping.Load() {
+				s.connect()
+			}
+		})
+	}
+	time.Sleep(length)
+	s.stopping.Store(true)
+	wg.Wait()
+	for _, ts := range []*testServer{s.plain, s.timed, s.streaming, s.hasty} {
+		ts.stop()
+		if err := receive(s.t, "return of Serve", ts.served); err != nil {
+			s.t.Errorf("Serve: %v", err)
+		}
+		s.checkLog(ts)
+	}
+}
+
+func (s *soak) start(e engine, server *Server) *testServer {
+	server.Handler = s.handle
+	server.Logger = &soakLog{}
+	return startServer(s.t, e, server)
+}
+
+// soakLog keeps only the lines that should not be there.
+type soakLog struct {
+	testLog
+}
+
+const (
+	// soakPanic is the value with which handlers panic.
+	soakPanic = "a handler of the soak panics"
+	// soakRefusal begins what is logged of requests that are none.
+	soakRefusal = "fasthttp: cannot read the request from "
+)
+
+func (l *soakLog) Printf(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !strings.Contains(line, soakPanic) && !strings.HasPrefix(line, soakRefusal) {
+		l.testLog.Printf("%s", line)
+	}
+}
+
+func (s *soak) checkLog(ts *testServer) {
+	lines := ts.s.Logger.(*soakLog).all()
+	for _, line := range lines[:min(len(lines), 5)] {
+		s.t.Errorf("one of %d lines in the log: %.3000s", len(lines), line)
+	}
+}
+
+// connect opens one connection of a random kind, and uses it.
+func (s *soak) connect() {
+	number := s.conns.Add(1)
+	r := rand.New(rand.NewPCG(s.seed, number))
+	i := r.IntN(len(soakKinds))
+	kind := soakKinds[i]
+	ts := []*testServer{s.plain, s.timed, s.streaming}[r.IntN(3)]
+	if kind.hasty {
+		ts = s.hasty
+	}
+	nc, err := ts.dialer()
+	if err != nil {
+		s.fail(kind.name, number, err)
+		return
+	}
+	c := &soakConn{s: s, r: r, nc: nc, in: bufio.NewReader(nc), counts: &s.counts[i], streaming: ts == s.streaming}
+	_ = nc.SetDeadline(time.Now().Add(soakPatience))
+	c.counts.conns.Add(1)
+	if err := kind.use(c); err != nil {
+		s.fail(kind.name, number, err)
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok && r.IntN(2) == 0 {
+		_ = tcp.SetLinger(0)
+	}
+	_ = nc.Close()
+}
+
+// fail reports what a client has met. Many failures have one cause, so a run
+// ends after some.
+func (s *soak) fail(kind string, number uint64, err error) {
+	s.t.Errorf("connection %d, %s: %.500s", number, kind, err.Error())
+	if s.failures.Add(1) >= 10 {
+		s.stopping.Store(true)
+	}
+}
+
+func (s *soak) summary() string {
+	var b strings.Builder
+	var conns, answers int64
+	for i, kind := range soakKinds {
+		n := &s.counts[i]
+		fmt.Fprintf(&b, "\n%-14s %8d connections %9d answers %8d MiB %8d cut",
+			kind.name, n.conns.Load(), n.answers.Load(), n.bytes.Load()>>20, n.cut.Load())
+		conns += n.conns.Load()
+		answers += n.answers.Load()
+	}
+	fmt.Fprintf(&b, "\n%-14s %8d connections %9d answers", "all", conns, answers)
+	return b.String()
+}
+
+// handle is the handler of all the servers. The path says what it does, the
+// query with which content.
+func (s *soak) handle(ctx *RequestCtx) {
+	id, err := strconv.ParseUint(string(ctx.QueryArgs().Peek("id")), 10, 64)
+	if err != nil {
+		// a request that is cut off in the middle of its target is no request
+		s.t.Errorf("a request for %q", ctx.RequestURI())
+		return
+	}
+	n := ctx.QueryArgs().GetUintOrZero("n")
+	ctx.Response.Header.Set("X-Id", strconv.FormatUint(id, 10))
+	ctx.Response.Header.Set("X-Conn", strconv.FormatUint(ctx.ConnID(), 10))
+	ctx.Response.Header.Set("X-Num", strconv.FormatUint(ctx.ConnRequestNum(), 10))
+	ctx.SetContentType("application/octet-stream")
+	content := s.content(id, n)
+	switch path := string(ctx.Path()); path {
+	case "/buffered":
+		ctx.SetBody(content)
+	case "/sleep":
+		time.Sleep(time.Duration(id%4) * time.Millisecond)
+		ctx.SetBody(content)
+	case "/spin":
+		for end := time.Now().Add(time.Duration(id%4) * time.Millisecond); time.Now().Before(end); {
+		}
+		ctx.SetBody(content)
+	case "/sized":
+		ctx.SetBodyStream(bytes.NewReader(content), n)
+	case "/unsized":
+		ctx.SetBodyStream(io.LimitReader(bytes.NewReader(content), int64(n)), -1)
+	case "/writer":
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) { writePieces(w, content, id) })
+	case "/close":
+		ctx.SetConnectionClose()
+		ctx.SetBody(content)
+	case "/panic":
+		ctx.SetBody(content)
+		panic(soakPanic)
+	case "/abort":
+		panic(http.ErrAbortHandler)
+	case "/late":
+		s.answerLate(ctx, id)
+	case "/hijack":
+		ctx.SetBody(content)
+		ctx.Hijack(func(nc net.Conn) { s.echoHijacked(nc, id) })
+	default:
+		s.handleBody(ctx, path, content)
+	}
+}
+
+// handleBody is handle for requests with a body.
+func (s *soak) handleBody(ctx *RequestCtx, path string, content []byte) {
+	stream := ctx.RequestBodyStream()
+	switch {
+	case path == "/ignore":
+		ctx.SetBody(content[:min(len(content), 10)])
+	case path == "/reflect" && stream != nil:
+		ctx.SetBodyStream(stream, -1)
+	case path == "/pieces" && stream != nil:
+		got, err := io.ReadAll(stream)
+		if err == nil && !bytes.Equal(got, content) {
+			s.t.Errorf("a stream gave %d other bytes instead of %d", len(got), len(content))
+		}
+		// where the client has left there is nobody to answer to
+		ctx.SetBody(got)
+	default:
+		body := ctx.PostBody()
+		if stream == nil && !bytes.Equal(body, content) {
+			s.t.Errorf("the body of %q has %d other bytes", ctx.RequestURI(), len(body))
+		}
+		ctx.SetBody(body)
+	}
+}
+
+// answerLate has the client get an answer while the handler is still at it.
+func (s *soak) answerLate(ctx *RequestCtx, id uint64) {
+	resp := AcquireResponse()
+	defer ReleaseResponse(resp)
+	resp.SetStatusCode(StatusAccepted)
+	resp.Header.Set("X-Id", strconv.FormatUint(id, 10))
+	resp.SetBody(s.content(id, 100))
+	ctx.TimeoutErrorWithResponse(resp)
+	uri := slices.Clone(ctx.RequestURI())
+	go func() {
+		for range 20 {
+			ctx.SetBody(uri)
+			runtime.Gosched()
+			if !bytes.Equal(ctx.RequestURI(), uri) {
+				s.t.Errorf("the request of a handler that timed out has become %q", ctx.RequestURI())
+			}
+		}
+	}()
+}
+
+// soakHijacked is how many bytes are sent over a hijacked connection.
+const soakHijacked = 20_000
+
+func (s *soak) echoHijacked(nc net.Conn, id uint64) {
+	_ = nc.SetDeadline(time.Now().Add(soakPatience))
+	got := make([]byte, soakHijacked)
+	if _, err := io.ReadFull(nc, got); err != nil {
+		return
+	}
+	if !bytes.Equal(got, s.content(id, soakHijacked)) {
+		s.t.Error("other bytes on a hijacked connection")
+	}
+	_, _ = nc.Write(got)
+}
+
+// writePieces writes in pieces, some of which are flushed.
+func writePieces(w *bufio.Writer, content []byte, id uint64) {
+	r := rand.New(rand.NewPCG(id, 1))
+	for len(content) > 0 {
+		n := min(1+r.IntN(20_000), len(content))
+		if _, err := w.Write(content[:n]); err != nil {
+			return
+		}
+		content = content[n:]
+		if r.IntN(3) == 0 && w.Flush() != nil {
+			return
+		}
+	}
+}
+
+// errCut says that the server has ended a connection, where that may be.
+var errCut = errors.New("the connection was cut")
