@@ -1,0 +1,157 @@
+package fasthttp
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// knownFailures are what went wrong in HTTP libraries before, by number, and the
+// tests that hold that it does not happen here. Those of clients and of files
+// have their numbers in the comments of their tests. A test of another package
+// has the folder of that in front.
+var knownFailures = []struct {
+	number int
+	what   string
+	tests  []string
+}{
+	// framing and parsing
+	{1, "bytes behind the last boundary of a form are no request", []string{"TestServerFramesBodies", "TestFormOnAConnection", "TestFormBodyIsDroppedBehindItsEnd"}},
+	{2, "what a handler left unread of a body is no request", []string{"TestServerFramesBodies", "TestUnreadBodyIsDrainedOrEndsTheConnection", "TestFormOnAConnection", "TestFormBehindWhichTooMuchComes"}},
+	{3, "chunk extensions have a grammar and a limit", []string{"TestServerReadsChunks", "internal/http1.TestChunkExtensions", "internal/http1.TestExtensionsAreLimited"}},
+	{4, "fields, trailer fields and parts are limited in number", []string{"TestServerReadsHeads", "TestServerReadsChunks", "internal/http1.TestHeadLimits", "internal/http1.TestTrailerSections", "TestMultipartPartsAreLimited"}},
+	{5, "Connection is a list of tokens", []string{"TestServerFramesBodies", "TestHeaderConnectionIsWhatAllLinesSay", "internal/http1.TestConnectionIsAListOfTokensOverAllItsLines"}},
+	{6, "unknown expectations are refused", []string{"TestServerReadsHeads", "internal/http1.TestExpectations"}},
+	{7, "versions other than 1.x are refused", []string{"TestServerReadsHeads", "internal/http1.TestRequestHeads"}},
+	{8, "Host is checked", []string{"TestServerReadsHeads", "TestServerChecksHost", "internal/http1.TestHostsThatAreRefused"}},
+	{9, "transfer codings other than a final chunked are refused", []string{"TestServerFramesBodies", "TestServerIsNotSmuggled", "internal/http1.TestTransferCodingsAreAList"}},
+	{10, "a length beside chunks closes the connection", []string{"TestServerFramesBodies", "TestServerIsNotSmuggled", "internal/http1.TestFramingFollowsTheRFC"}},
+	{11, "Content-Length is a number", []string{"TestServerFramesBodies", "internal/http1.TestRequestHeads", "internal/ascii.TestParseUintTakesDigitsOnly"}},
+	{12, "a bare LF or CR is refused at once", []string{"TestServerReadsHeads", "internal/http1.TestRequestHeads", "internal/http1.TestAPeerThatNeverEndsALineIsRefused"}},
+	{13, "folded lines are refused in requests", []string{"TestServerReadsHeads", "internal/http1.TestRequestHeads", "TestResponseHeaderUnfoldsLines"}},
+	{14, "chunk sizes are numbers", []string{"TestServerReadsChunks", "TestRequestReadBrokenChunks", "internal/http1.TestChunkedMessages"}},
+	{15, "request targets have a grammar", []string{"TestServerReadsHeads", "TestServerAnswersConnectWithoutAnyFraming", "TestURIPassesBadEscapesOn", "internal/http1.TestRequestHeads"}},
+	{16, "control bytes in fields are refused", []string{"TestServerReadsHeads", "TestRequestHeaderReadRefuses", "internal/http1.TestRequestHeads"}},
+	{17, "no byte makes a parser panic", []string{"TestServerReadsHeads", "FuzzServerConn", "FuzzRequestRead", "internal/http1.FuzzParseRequest", "internal/http1.FuzzChunked"}},
+	{18, "two empty lines before a request are skipped", []string{"TestServerReadsHeads", "TestRequestHeaderReadSkipsTwoEmptyLinesAtMost", "internal/http1.TestEmptyLinesBeforeARequest"}},
+	// lifecycle of a server
+	{19, "a panic ends one exchange", []string{"TestHandlerThatPanics", "TestHandlerThatPanicsInTheMiddleOfABody", "TestHooksThatPanicEndOneConnection", "TestStreamsThatFailCutTheConnection", "TestProducerThatPanics", "TestBoundedStreamReaderAsABody", "TestTimeoutHandlerPassesPanicsOn", "TestTimeoutHandlerLogsLatePanics"}},
+	{20, "a length that is announced takes no memory", []string{"TestServerDoesNotAllocateDeclaredLengths", "TestRequestReadHoldsNoMoreThanArrives"}},
+	{21, "every wait has its deadline", []string{"TestReadTimeoutCoversTheWaitForTheFirstByte", "TestReadTimeoutIsForTheWholeRequest", "TestIdleTimeout", "TestIdleTimeoutAloneCoversTheWaitForTheFirstByte", "TestWriteTimeoutIsForTheWholeResponse"}},
+	{22, "the limit of heads is not the size of the buffer", []string{"TestServerReadsHeads", "TestHeaderReadLimits"}},
+	{23, "a shutdown is orderly", []string{"TestShutdownClosesIdleConnectionsAtOnce", "TestShutdownLetsBusyConnectionsFinish", "TestShutdownMayBeCalledMoreThanOnce", "TestShutdownMeetsNewConnections", "TestShutdownWithContextGivesUp"}},
+	{24, "connections are counted once", []string{"TestServeConnCountsOnce", "TestPerIPCountsAreForgotten", "TestServerRefusesMoreThanConcurrency", "TestServerLimitsConnectionsPerIPOfSockets"}},
+	{25, "an upload that is aborted holds no memory", []string{"TestAbortedUploadsHoldNoMemory"}},
+	{26, "no file comes with an error, and no file is left behind", []string{"TestFormFile", "TestUploadedFilesAreRemovedWithTheRequest", "TestLargeFilesOfAFormAreSpooled", "TestFilesOfAForgottenFormAreRemoved"}},
+	{27, "what is kept beyond the handler is seen in the debug mode", []string{"TestSlicesOfAHandlerArePoisonedBehindIt", "TestReleasedValuesArePoisoned", "internal/bufpool.TestReleasedBuffersArePoisoned"}},
+	{28, "streams are not read beyond their end, and close once", []string{"TestRequestStreamDoesNotReadTheNextRequest", "TestRequestStreamAfterTheHandler", "TestStreamReaderGivesWhatIsProduced", "TestCloseEndsTheProducer", "TestBoundedStreamReaderAsABody", "TestStreamsAreClosed"}},
+	// values, fields, codings and the bridge to net/http
+	{51, "hosts and ports of URIs are checked", []string{"TestURIHosts", "TestURIErrors", "internal/http1.TestHostsThatAreRefused"}},
+	{53, "setters cannot inject lines", []string{"TestRequestHeaderSettersInjectNothing", "TestResponseHeaderSettersInjectNothing", "TestHeaderSetOfEveryKnownNameInjectsNothing", "TestRequestURISettersInjectNothing", "TestTrailerSectionInjectsNothing", "TestResponseCookiesInjectNothing", "internal/http1.TestTextLosesLineBreaksAndNothingElse"}},
+	{54, "cookies cannot inject attributes", []string{"TestRequestHeaderCookieTextCannotEndACookie", "TestCookieSettersNeutralizeControls", "TestCookieKeepsPartitionedSecure"}},
+}
+
+// TestKnownFailuresAreHeld checks that no number is forgotten, and that the tests
+// are there.
+func TestKnownFailuresAreHeld(t *testing.T) {
+	listed := map[int]bool{}
+	for _, f := range knownFailures {
+		if listed[f.number] {
+			t.Errorf("%d is listed twice", f.number)
+		}
+		listed[f.number] = true
+		if len(f.tests) == 0 {
+			t.Errorf("%d (%s) has no test", f.number, f.what)
+		}
+	}
+	for _, span := range [][2]int{{1, 28}, {51, 51}, {53, 54}} {
+		for number := span[0]; number <= span[1]; number++ {
+			if !listed[number] {
+				t.Errorf("%d is not in the table", number)
+			}
+		}
+	}
+	tests := map[string]map[string]bool{}
+	for _, f := range knownFailures {
+		for _, name := range f.tests {
+			dir := "."
+			if path.Ext(name) != "" {
+				dir, name = strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)[1:]
+			}
+			if tests[dir] == nil {
+				tests[dir] = testsIn(t, dir)
+			}
+			if !tests[dir][name] {
+				t.Errorf("%d (%s): there is no test %s in %s", f.number, f.what, name, dir)
+			}
+		}
+	}
+}
+
+// testsIn returns the names of the tests in a folder, whatever they are built
+// under.
+func testsIn(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if ok && f.Recv == nil && (strings.HasPrefix(f.Name.Name, "Test") || strings.HasPrefix(f.Name.Name, "Fuzz")) {
+				found[f.Name.Name] = true
+			}
+		}
+	}
+	return found
+}
+
+// TestAbortedUploadsHoldNoMemory holds known failure 25: what was received of a
+// body is let go as soon as its client has gone.
+func TestAbortedUploadsHoldNoMemory(t *testing.T) {
+	const uploads, size = 8, 3 << 20
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if !ctx.IsGet() {
+				t.Error("the handler was called for an upload that was aborted")
+			}
+		}})
+		inUse := func() int64 {
+			// pools let go of what they hold in the second collection
+			runtime.GC()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		part := strings.Repeat("x", size)
+		before := inUse()
+		var clients []*testConn
+		for range uploads {
+			c := ts.dial()
+			c.send(head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", size+1)) + part)
+			clients = append(clients, c)
+		}
+		eventually(t, "the bodies in memory", func() bool { return inUse()-before > uploads*size/2 })
+		for _, c := range clients {
+			_ = c.Close()
+		}
+		eventually(t, "their memory to be free", func() bool { return inUse()-before < size })
+		// the server goes on
+		c := ts.dial()
+		c.get("/")
+		c.expect(200, "")
+	})
+}
