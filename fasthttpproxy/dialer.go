@@ -1,0 +1,189 @@
+// Package fasthttpproxy lets clients connect through proxies: those of HTTP, by
+// way of CONNECT, and SOCKS5.
+//
+// The functions return a fasthttp.DialFunc for Client.Dial, HostClient.Dial and
+// PipelineClient.Dial, for one proxy or for those that the environment names.
+// A Dialer has more to be chosen. Everything is tunneled, plain HTTP too: the
+// proxy never sees a request. With a proxy of the client's own, options of
+// the client that concern dialing, such as DialDualStack, have no effect:
+// a Dialer has its own.
+//
+// It is built on the root package. A reader starts with Dialer.
+package fasthttpproxy
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Dialer connects through proxies, which depend on where to. How it reaches
+// them, and what needs no proxy, is up to the TCPDialer in it.
+//
+// A proxy is named by a URL: "http://host:port", "https://host:port" where TLS
+// is spoken with the proxy, or "socks5://host:port"; without a scheme it is
+// http. Credentials go in front of the host, as in "user:password@host:port",
+// with percent-escapes for what does not fit there.
+//
+// The fields must not be changed after first use, nor the Dialer copied.
+type Dialer struct {
+	fasthttp.TCPDialer
+
+	// Config says which proxy is for whom: HTTPProxy for plain HTTP, HTTPSProxy
+	// for TLS, and NoProxy for hosts that are to be reached without one.
+	// Nothing that is "localhost" or a loopback address goes through a proxy.
+	httpproxy.Config
+
+	// DialDualStack makes connections to proxies, and those that need no proxy,
+	// over IPv6 as well as IPv4.
+	DialDualStack bool
+
+	// Timeout limits how long it may take to connect to the proxy, or to the
+	// target where there is none: fasthttp.DefaultDialTimeout by default.
+	Timeout time.Duration
+
+	// ConnectTimeout limits how long the proxy may take after that to connect
+	// to the target, a TLS handshake with the proxy included: as long as Timeout
+	// by default.
+	ConnectTimeout time.Duration
+
+	// ProxyTLSConfig is the configuration for TLS with proxies whose URL begins
+	// with "https:".
+	ProxyTLSConfig *tls.Config
+}
+
+// GetDialFunc returns a function that dials through the proxies of Config, or
+// with useEnv through those that the environment variables HTTP_PROXY,
+// HTTPS_PROXY and NO_PROXY name, in upper or lower case, as they are now. It
+// fails where the URL of a proxy cannot be used.
+//
+// The function is not told whether it dials for TLS. Where that makes a
+// difference it takes port 443 for TLS and all others for plain HTTP; a function
+// of GetDialFuncForTLS knows better.
+func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
+	pick, err := d.picker(useEnv)
+	if err != nil {
+		return nil, err
+	}
+	return func(addr string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		return d.dialPicked(pick, addr, port == "443")
+	}, nil
+}
+
+// GetDialFuncForTLS is GetDialFunc for a client of which it is known whether it
+// speaks TLS: isTLS is to be what HostClient.IsTLS is.
+func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error) {
+	pick, err := d.picker(useEnv)
+	if err != nil {
+		return nil, err
+	}
+	return func(addr string) (net.Conn, error) { return d.dialPicked(pick, addr, isTLS) }, nil
+}
+
+// picker returns the function that knows the proxy for a URL. A proxy that is
+// not understood is an error: what was to go through it must not go without.
+func (d *Dialer) picker(useEnv bool) (func(*url.URL) (*url.URL, error), error) {
+	config := d.Config
+	if useEnv {
+		config = *httpproxy.FromEnvironment()
+	}
+	for _, text := range []*string{&config.HTTPProxy, &config.HTTPSProxy} {
+		if *text == "" {
+			continue
+		}
+		*text = withScheme(*text, "http")
+		if _, err := parseProxy(*text); err != nil {
+			return nil, err
+		}
+	}
+	return config.ProxyFunc(), nil
+}
+
+func (d *Dialer) dialPicked(pick func(*url.URL) (*url.URL, error), addr string, isTLS bool) (net.Conn, error) {
+	target := &url.URL{Scheme: "http", Host: addr}
+	if isTLS {
+		target.Scheme = "https"
+	}
+	found, err := pick(target)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return d.direct(addr)
+	}
+	p, err := newProxy(found)
+	if err != nil {
+		return nil, err
+	}
+	return d.through(p, addr)
+}
+
+// direct connects without a proxy.
+func (d *Dialer) direct(addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout())
+	defer cancel()
+	return d.TCPDialer.DialContext(ctx, d.network("tcp"), addr)
+}
+
+// through connects to addr by way of a proxy.
+func (d *Dialer) through(p *proxy, addr string) (net.Conn, error) {
+	target, err := checkTarget(addr)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.direct(p.addr)
+	if err != nil {
+		return nil, &Error{Proxy: p.addr, Target: addr, cause: err}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(max(d.ConnectTimeout, 0), d.timeout()))
+	defer cancel()
+	tunnel, err := p.tunnel(ctx, conn, target, d.ProxyTLSConfig)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return tunnel, nil
+}
+
+func (d *Dialer) timeout() time.Duration {
+	return cmp.Or(max(d.Timeout, 0), fasthttp.DefaultDialTimeout)
+}
+
+// network returns what the TCPDialer is to use for network: "tcp" leaves the IP
+// version to DialDualStack.
+func (d *Dialer) network(network string) string {
+	if network == "tcp" && !d.DialDualStack {
+		return "tcp4"
+	}
+	return network
+}
+
+// Dial connects to addr without a proxy, within Timeout. It makes the Dialer a
+// dialer for packages that want one, such as golang.org/x/net/proxy. network is
+// "tcp", which leaves the IP version to DialDualStack, "tcp4" or "tcp6".
+func (d *Dialer) Dial(network, addr string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, addr)
+}
+
+// DialContext is Dial that gives up when ctx ends.
+func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout())
+	defer cancel()
+	return d.TCPDialer.DialContext(ctx, d.network(network), addr)
+}
+
+// DialerFunc makes a function a dialer as golang.org/x/net/proxy has them.
+type DialerFunc func(network, addr string) (net.Conn, error)
+
+// Dial calls the function.
+func (d DialerFunc) Dial(network, addr string) (net.Conn, error) { return d(network, addr) }
