@@ -1,7 +1,8 @@
 // Package bytesconv views a string as bytes and bytes as a string without
-// copying. It holds all the unsafe code of this module.
+// copying. It holds all the unsafe code of this module, and therefore the
+// system calls of the event loops, too (RawRead and its like).
 //
-// The rule: a view never outlives the statement that makes it, or the call it
+// The rule for views: one never outlives the statement that makes it, or the call it
 // is made for, unless the one who makes it also owns the memory and knows that
 // nobody writes to it as long as the view is alive. Bytes seen through Bytes
 // are never written to.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // connEvents is what every connection is watched for, all the time and
@@ -86,37 +88,41 @@ var ErrAgain error = syscall.EAGAIN
 // Read reads what is there. It returns io.EOF at the end of the stream.
 func (c *Conn) Read(p []byte) (int, error) {
 	for {
-		n, err := syscall.Read(c.fd, p)
+		n, errno := bytesconv.RawRead(c.fd, p)
 		switch {
 		case n > 0:
 			return n, nil
-		case err == nil:
+		case errno == 0:
 			return 0, io.EOF
-		case err == syscall.EAGAIN:
+		case errno == syscall.EAGAIN:
 			return 0, ErrAgain
-		case err != syscall.EINTR:
-			return 0, os.NewSyscallError("read", err)
+		case errno != syscall.EINTR:
+			return 0, os.NewSyscallError("read", errno)
 		}
 	}
 }
+
+// writeAtOnce is how much is written by one system call: copying takes its time,
+// and the garbage collector may be waiting for it to end.
+const writeAtOnce = 256 << 10
 
 // Write writes as much of p as there is room for, and returns ErrAgain where
 // that is not all. Serve is called then when there is room again.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	for n < len(p) {
-		k, err := syscall.Write(c.fd, p[n:])
+		k, errno := bytesconv.RawWrite(c.fd, p[n:min(n+writeAtOnce, len(p))])
 		switch {
 		case k > 0:
 			n += k
-		case err == syscall.EINTR:
-		case err == syscall.EAGAIN && !c.has(flagOutput):
+		case errno == syscall.EINTR:
+		case errno == syscall.EAGAIN && !c.has(flagOutput):
 			// an event that comes before the flag is set would be overlooked,
 			// so set it and try once more
 			c.set(flagOutput)
-		case err == syscall.EAGAIN:
+		case errno == syscall.EAGAIN:
 			return n, ErrAgain
 		default:
-			return n, os.NewSyscallError("write", err)
+			return n, os.NewSyscallError("write", errno)
 		}
 	}
 	c.unset(flagOutput)

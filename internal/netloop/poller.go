@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // Loop is an epoll set and the pollers that serve it.
@@ -326,7 +328,7 @@ func (p *Poller) watch() seat {
 		var ev [1]syscall.EpollEvent
 		n := 0
 		err := l.guard.raw.Read(func(uintptr) bool {
-			n, _ = syscall.EpollWait(l.guard.fd, ev[:], 0)
+			n, _ = bytesconv.RawPoll(l.guard.fd, ev[:])
 			return n != 0
 		})
 		l.mu.Lock()
@@ -395,10 +397,10 @@ func (p *Poller) leave() seat {
 func (p *Poller) fetch() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n, err := syscall.EpollWait(p.l.set.fd, p.events[:], 0)
-	if err == syscall.EINTR {
+	n, errno := bytesconv.RawPoll(p.l.set.fd, p.events[:])
+	if errno == syscall.EINTR {
 		n = 0
-	} else if err != nil {
+	} else if errno != 0 {
 		return -1
 	}
 	p.next, p.n = 0, n

@@ -1,0 +1,29 @@
+//go:build linux && race
+
+package bytesconv
+
+import "syscall"
+
+// The race detector takes what is written to a descriptor and read from one for
+// a way to pass things on, which only the functions of package syscall tell it.
+
+// RawRead is read(2).
+func RawRead(fd int, p []byte) (n int, errno syscall.Errno) {
+	n, err := syscall.Read(fd, p)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
+// RawWrite is write(2).
+func RawWrite(fd int, p []byte) (n int, errno syscall.Errno) {
+	n, err := syscall.Write(fd, p)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
+// RawPoll is epoll_wait(2) that does not wait.
+func RawPoll(fd int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
+	n, err := syscall.EpollWait(fd, events, 0)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
