@@ -179,9 +179,9 @@ func prefersJSON(accept []byte) bool {
 }
 
 // quality returns the weight that an Accept field gives to a type: that of the
-// most specific element it falls under, none where there is none.
-func quality(accept []byte, typ, subtype string) (q codingWeight) {
-	precision := 0
+// most specific element it falls under, and none at all where there is none.
+func quality(accept []byte, typ, subtype string) codingWeight {
+	precision, q := 0, weightNever
 	for element := range bytes.SplitSeq(accept, []byte(",")) {
 		essence, params, _ := bytes.Cut(element, []byte(";"))
 		major, minor, _ := bytes.Cut(ascii.Trim(essence), []byte("/"))
