@@ -1,0 +1,411 @@
+package fasthttp
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// helpers are the exported functions of a coding.
+type helpers struct {
+	coding       contentCoding
+	levels       []int
+	append       func(dst, src []byte) []byte
+	appendLevel  func(dst, src []byte, level int) []byte
+	writeLevel   func(w io.Writer, p []byte, level int) (int, error)
+	appendPlain  func(dst, src []byte) ([]byte, error)
+	writePlain   func(w io.Writer, p []byte) (int, error)
+	requestBody  func(*Request) ([]byte, error)
+	requestLimit func(*Request, int) ([]byte, error)
+	body         func(*Response) ([]byte, error)
+	bodyLimit    func(*Response, int) ([]byte, error)
+}
+
+var (
+	gzipLevels = []int{
+		CompressHuffmanOnly, CompressNoCompression, CompressBestSpeed, 2, 3, 4, 5, CompressDefaultCompression, 7, 8, CompressBestCompression,
+	}
+	allHelpers = []helpers{
+		{
+			codingDeflate, gzipLevels, AppendDeflateBytes, AppendDeflateBytesLevel, WriteDeflateLevel, AppendInflateBytes, WriteInflate,
+			(*Request).BodyInflate, (*Request).BodyInflateWithLimit, (*Response).BodyInflate, (*Response).BodyInflateWithLimit,
+		},
+		{
+			codingGzip, gzipLevels, AppendGzipBytes, AppendGzipBytesLevel, WriteGzipLevel, AppendGunzipBytes, WriteGunzip,
+			(*Request).BodyGunzip, (*Request).BodyGunzipWithLimit, (*Response).BodyGunzip, (*Response).BodyGunzipWithLimit,
+		},
+		{
+			codingZstd, []int{CompressZstdBestSpeed, CompressZstdDefault, CompressZstdSpeedBetter, CompressZstdBestCompression},
+			AppendZstdBytes, AppendZstdBytesLevel, WriteZstdLevel, AppendUnzstdBytes, WriteUnzstd,
+			(*Request).BodyUnzstd, (*Request).BodyUnzstdWithLimit, (*Response).BodyUnzstd, (*Response).BodyUnzstdWithLimit,
+		},
+		{
+			codingBrotli, []int{CompressBrotliBestSpeed, 1, 2, 3, CompressBrotliDefaultCompression, 5, 6, 7, 8, 9, 10, CompressBrotliBestCompression},
+			AppendBrotliBytes, AppendBrotliBytesLevel, WriteBrotliLevel, AppendUnbrotliBytes, WriteUnbrotli,
+			(*Request).BodyUnbrotli, (*Request).BodyUnbrotliWithLimit, (*Response).BodyUnbrotli, (*Response).BodyUnbrotliWithLimit,
+		},
+	}
+)
+
+// sampleText is text of n bytes with repetitions, as a page has them.
+func sampleText(n int) []byte {
+	var b []byte
+	for i := 0; len(b) < n; i++ {
+		b = fmt.Appendf(b, "<li id=%q>item %d of the list</li>\n", fmt.Sprint("row", i), i*i)
+	}
+	return b[:n]
+}
+
+// noise is what cannot be made smaller.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
+	return b
+}
+
+func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
+	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": sampleText(100_000), "noise": noise(70_000)}
+	for _, h := range allHelpers {
+		for _, level := range h.levels {
+			for name, content := range contents {
+				encoded := h.appendLevel([]byte("before"), content, level)
+				rest, ok := bytes.CutPrefix(encoded, []byte("before"))
+				if !ok {
+					t.Fatalf("%s %d, %s: what was there is gone", h.coding, level, name)
+				}
+				if got, err := h.appendPlain([]byte("before"), rest); err != nil || string(got) != "before"+string(content) {
+					t.Errorf("%s %d, %s: %d bytes, %v", h.coding, level, name, len(got), err)
+				}
+				var w, plain bytes.Buffer
+				if n, err := h.writeLevel(&w, content, level); n != len(content) || err != nil {
+					t.Errorf("%s %d, %s: writing: %d, %v", h.coding, level, name, n, err)
+				}
+				if n, err := h.writePlain(&plain, w.Bytes()); n != len(content) || err != nil || !bytes.Equal(plain.Bytes(), content) {
+					t.Errorf("%s %d, %s: writing what is decoded: %d, %v", h.coding, level, name, n, err)
+				}
+			}
+		}
+	}
+}
+
+func TestCodingLevelsThatDoNotExistAreTheDefault(t *testing.T) {
+	content := sampleText(50_000)
+	for _, h := range allHelpers {
+		want := h.append(nil, content)
+		levels := []int{-1000, -3, -1, 12, 13, 1000}
+		if h.coding == codingZstd {
+			levels = append(levels, CompressZstdSpeedNotSet, 5, 22)
+		}
+		for _, level := range levels {
+			if got := h.appendLevel(nil, content, level); !bytes.Equal(got, want) {
+				t.Errorf("%s %d: not what the default level makes", h.coding, level)
+			}
+		}
+	}
+}
+
+func TestCodingsAreThoseOfTheStandardLibrary(t *testing.T) {
+	content := sampleText(20_000)
+	r, err := gzip.NewReader(bytes.NewReader(AppendGzipBytes(nil, content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("gzip: %d bytes, %v", len(got), err)
+	}
+	z, err := zlib.NewReader(bytes.NewReader(AppendDeflateBytes(nil, content)))
+	if err != nil {
+		t.Fatalf("deflate has not the header of zlib, which RFC 9110 section 8.4.1.2 asks for: %v", err)
+	}
+	if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("deflate: %d bytes, %v", len(got), err)
+	}
+}
+
+func TestDeflateIsReadWithAndWithoutZlibHeader(t *testing.T) {
+	content := sampleText(20_000)
+	for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
+		var raw, wrapped bytes.Buffer
+		f, _ := flate.NewWriter(&raw, level)
+		_, _ = f.Write(content)
+		_ = f.Close()
+		z, _ := zlib.NewWriterLevel(&wrapped, level)
+		_, _ = z.Write(content)
+		_ = z.Close()
+		// one decoder after the other serves both forms
+		for _, encoded := range [][]byte{raw.Bytes(), wrapped.Bytes(), raw.Bytes()} {
+			if got, err := AppendInflateBytes(nil, encoded); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("level %d: %d bytes, %v", level, len(got), err)
+			}
+		}
+	}
+}
+
+func TestDecodingTellsWhatIsWrong(t *testing.T) {
+	content := sampleText(50_000)
+	for _, h := range allHelpers {
+		encoded := h.append(nil, content)
+		for _, n := range []int{1, len(encoded) / 2, len(encoded) - 1} {
+			got, err := h.appendPlain([]byte("before"), encoded[:n])
+			if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), h.coding.String()) {
+				t.Errorf("%s cut after %d bytes: %v", h.coding, n, err)
+			}
+			if !strings.HasPrefix("before"+string(content), string(got)) {
+				t.Errorf("%s cut after %d bytes: decoded to something else", h.coding, n)
+			}
+		}
+		if _, err := h.appendPlain(nil, []byte("this is no encoded text at all")); err == nil {
+			t.Errorf("%s: plain text was decoded", h.coding)
+		}
+		// a decoder that failed decodes the next stream
+		if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%s after failures: %d bytes, %v", h.coding, len(got), err)
+		}
+	}
+}
+
+func TestWritingToABrokenWriterFails(t *testing.T) {
+	content := noise(300_000)
+	for _, h := range allHelpers {
+		encoded := h.append(nil, content)
+		if _, err := h.writeLevel(closedWriter{}, content, h.levels[0]); err != io.ErrClosedPipe {
+			t.Errorf("%s: encoding: %v", h.coding, err)
+		}
+		if n, err := h.writePlain(closedWriter{}, encoded); n != 0 || err != io.ErrClosedPipe {
+			t.Errorf("%s: decoding: %d, %v", h.coding, n, err)
+		}
+		// the encoder that failed is as good as new
+		if got, err := h.appendPlain(nil, h.appendLevel(nil, content, h.levels[0])); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%s after a failure: %d bytes, %v", h.coding, len(got), err)
+		}
+	}
+}
+
+type closedWriter struct{}
+
+func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// zeros returns n zeros in a coding.
+func zeros(coding contentCoding, n int) []byte {
+	var b bytes.Buffer
+	e := newEncoder(coding, CompressBestSpeed, &b)
+	defer e.release()
+	piece := make([]byte, 1<<20)
+	for ; n > 0; n -= len(piece) {
+		_, _ = e.Write(piece[:min(n, len(piece))])
+	}
+	_ = e.Close()
+	return b.Bytes()
+}
+
+// TestDecompressionBombsAreRefused is about known failure 41.
+func TestDecompressionBombsAreRefused(t *testing.T) {
+	size := 300 << 20
+	if raceDetector {
+		t.Skip("300 MB take minutes under the race detector, and its memory is counted, too")
+	}
+	const allowed = 64 << 20
+	for _, h := range allHelpers {
+		bomb := zeros(h.coding, size)
+		if len(bomb) > 1<<20 {
+			t.Fatalf("%s: %d bytes are no bomb", h.coding, len(bomb))
+		}
+		for name, decode := range map[string]func() ([]byte, error){
+			"helper":              func() ([]byte, error) { return h.appendPlain(nil, bomb) },
+			"body":                func() ([]byte, error) { return h.body(responseWith("", bomb)) },
+			"body with limit":     func() ([]byte, error) { return h.bodyLimit(responseWith("", bomb), 100<<20) },
+			"body by its header":  func() ([]byte, error) { return responseWith(h.coding.String(), bomb).BodyUncompressed() },
+			"request":             func() ([]byte, error) { return h.requestBody(requestWith("", bomb)) },
+			"request by its head": func() ([]byte, error) { return requestWith(h.coding.String(), bomb).BodyUncompressed() },
+		} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got, err := decode()
+			runtime.ReadMemStats(&after)
+			if err != ErrBodyTooLarge || len(got) > 0 {
+				t.Errorf("%s, %s: %d bytes, %v", h.coding, name, len(got), err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > allowed {
+				t.Errorf("%s, %s: took %d MiB", h.coding, name, used>>20)
+			}
+		}
+	}
+}
+
+func responseWith(encoding string, body []byte) *Response {
+	resp := &Response{}
+	resp.Header.SetContentEncoding(encoding)
+	resp.SetBodyRaw(body)
+	return resp
+}
+
+func requestWith(encoding string, body []byte) *Request {
+	req := &Request{}
+	if encoding != "" {
+		req.Header.SetContentEncoding(encoding)
+	}
+	req.SetBodyRaw(body)
+	return req
+}
+
+func TestLargeContentIsDecodedWhole(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), (eagerSize+100)/16)
+	for _, h := range allHelpers {
+		encoded := h.appendLevel(nil, content, CompressBestSpeed)
+		got, err := h.appendPlain([]byte("before"), encoded)
+		if err != nil || len(got) != len("before")+len(content) || !bytes.HasSuffix(got, content) {
+			t.Errorf("%s: %d bytes, %v", h.coding, len(got), err)
+		}
+		for limit, want := range map[int]error{len(content) - 1: ErrBodyTooLarge, len(content): nil, len(content) + 1: nil} {
+			if _, err := h.bodyLimit(responseWith("", encoded), limit); err != want {
+				t.Errorf("%s, limit %d of %d: %v", h.coding, limit, len(content), err)
+			}
+		}
+	}
+}
+
+func TestZstdWindowIsLimited(t *testing.T) {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(32<<20), zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// two writes keep the encoder from announcing a size instead of a window
+	_, _ = w.Write([]byte("small "))
+	_ = w.Flush()
+	_, _ = w.Write([]byte("content"))
+	_ = w.Close()
+	for name, c := range map[string]struct {
+		decode func() ([]byte, error)
+		want   error
+	}{
+		"a body":             {responseWith("", b.Bytes()).BodyUnzstd, ErrBodyTooLarge},
+		"a body by header":   {requestWith("zstd", b.Bytes()).BodyUncompressed, ErrBodyTooLarge},
+		"a limit of 24 MiB":  {func() ([]byte, error) { return responseWith("", b.Bytes()).BodyUnzstdWithLimit(24 << 20) }, ErrBodyTooLarge},
+		"just over 24 MiB":   {func() ([]byte, error) { return responseWith("", b.Bytes()).BodyUnzstdWithLimit(24<<20 + 1) }, nil},
+		"no limit":           {func() ([]byte, error) { return responseWith("", b.Bytes()).BodyUnzstdWithLimit(0) }, nil},
+		"what is no content": {func() ([]byte, error) { return AppendUnzstdBytes(nil, b.Bytes()) }, nil},
+	} {
+		got, err := c.decode()
+		if err != c.want || err == nil && string(got) != "small content" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestDecodersReadStreamsInPieces(t *testing.T) {
+	content := sampleText(30_000)
+	for _, h := range allHelpers {
+		for range 3 {
+			d := newDecoder(h.coding, iotest.OneByteReader(bytes.NewReader(h.append(nil, content))), streamBound)
+			if got, err := io.ReadAll(iotest.HalfReader(d)); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%s: %d bytes, %v", h.coding, len(got), err)
+			}
+			if n, err := d.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("%s behind the end: %d, %v", h.coding, n, err)
+			}
+			d.release()
+		}
+	}
+}
+
+func TestFlushedEncodersHoldNothingBack(t *testing.T) {
+	for _, h := range allHelpers {
+		pr, pw := io.Pipe()
+		written := make(chan struct{})
+		go func() {
+			e := newEncoder(h.coding, h.levels[0], pw)
+			defer e.release()
+			_, _ = e.Write([]byte("first"))
+			_ = e.Flush()
+			<-written
+			_, _ = e.Write([]byte("second"))
+			_ = pw.CloseWithError(e.Close())
+		}()
+		d := newDecoder(h.coding, pr, streamBound)
+		first := make([]byte, 5)
+		if _, err := io.ReadFull(d, first); err != nil || string(first) != "first" {
+			t.Errorf("%s: %q, %v", h.coding, first, err)
+		}
+		close(written)
+		if rest, err := io.ReadAll(d); err != nil || string(rest) != "second" {
+			t.Errorf("%s: %q, %v", h.coding, rest, err)
+		}
+		d.release()
+	}
+}
+
+func TestCodingDoesNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+	}
+	content := sampleText(2_000)
+	for _, h := range allHelpers {
+		encoded := h.append(nil, content)
+		dst := make([]byte, 0, 2*len(content))
+		// the libraries for zstd and brotli allocate themselves when they begin
+		allowed := map[contentCoding]float64{codingZstd: 2, codingBrotli: 30}[h.coding]
+		if n := testing.AllocsPerRun(100, func() { h.append(dst, content) }); n > allowed {
+			t.Errorf("%s: encoding: %v allocations, want %v", h.coding, n, allowed)
+		}
+		if n := testing.AllocsPerRun(100, func() { _, _ = h.appendPlain(dst, encoded) }); n > allowed {
+			t.Errorf("%s: decoding: %v allocations, want %v", h.coding, n, allowed)
+		}
+	}
+}
+
+func FuzzCodingsRoundTrip(f *testing.F) {
+	f.Add([]byte("some text, some text"), 6, uint8(1))
+	f.Add([]byte{}, -2, uint8(2))
+	f.Add(noise(1000), 11, uint8(4))
+	f.Fuzz(func(t *testing.T, content []byte, level int, which uint8) {
+		h := allHelpers[int(which)%len(allHelpers)]
+		encoded := h.appendLevel(nil, content, level)
+		got, err := h.appendPlain(nil, encoded)
+		if err != nil || !bytes.Equal(got, content) {
+			t.Fatalf("%s %d: %q, %v, want %q", h.coding, level, got, err, content)
+		}
+		limited, err := h.bodyLimit(responseWith("", encoded), max(len(content), 1))
+		if err != nil || !bytes.Equal(limited, content) {
+			t.Fatalf("%s %d within the limit: %q, %v", h.coding, level, limited, err)
+		}
+		if len(content) > 1 {
+			if _, err := h.bodyLimit(responseWith("", encoded), len(content)-1); err != ErrBodyTooLarge {
+				t.Fatalf("%s %d over the limit: %v", h.coding, level, err)
+			}
+		}
+	})
+}
+
+func FuzzDecoding(f *testing.F) {
+	for i, h := range allHelpers {
+		f.Add(h.append(nil, sampleText(500)), uint8(i))
+		f.Add(h.append(nil, nil), uint8(i))
+		f.Add([]byte{0x78, 0x9c}, uint8(i))
+	}
+	const limit = 100_000
+	f.Fuzz(func(t *testing.T, encoded []byte, which uint8) {
+		h := allHelpers[int(which)%len(allHelpers)]
+		got, err := h.bodyLimit(responseWith("", encoded), limit)
+		if len(got) > limit || err != nil && got != nil {
+			t.Fatalf("%s: %d bytes, %v", h.coding, len(got), err)
+		}
+		var w bytes.Buffer
+		if err == nil {
+			if n, err := h.writePlain(&w, encoded); err != nil || n != len(got) || !bytes.Equal(w.Bytes(), got) {
+				t.Fatalf("%s: written %d bytes, %v; appended %d", h.coding, n, err, len(got))
+			}
+		}
+	})
+}
