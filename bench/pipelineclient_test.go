@@ -1,0 +1,185 @@
+package bench
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// pipelinedAnswers are the answers to as many requests as are likely to come
+// at once.
+var pipelinedAnswers = bytes.Repeat(clientAnswerBytes, 256)
+
+// pipelineConn is a connection with a server in it that takes pipelined GET
+// requests: for each one that is written there is an answer to be read.
+type pipelineConn struct {
+	mu     sync.Mutex
+	come   sync.Cond
+	owed   int // bytes of answers
+	read   int // of the current answer
+	closed bool
+	tail   []byte // of the last request, where it is not complete
+}
+
+func dialPipeline(string) (net.Conn, error) {
+	c := new(pipelineConn)
+	c.come.L = &c.mu
+	return c, nil
+}
+
+// countRequests returns how many GET requests end in p, given the last bytes
+// that came before, and the bytes to pass next time.
+func countRequests(tail, p []byte) (n int, next []byte) {
+	if len(tail) > 0 {
+		p = append(tail, p...)
+	}
+	for {
+		end := bytes.Index(p, headEnd)
+		if end < 0 {
+			return n, append(tail[:0], p...)
+		}
+		n++
+		p = p[end+len(headEnd):]
+	}
+}
+
+func (c *pipelineConn) Write(p []byte) (int, error) {
+	n, tail := countRequests(c.tail, p)
+	c.tail = tail
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, io.ErrClosedPipe
+	}
+	c.owed += n * len(clientAnswer)
+	c.come.Signal()
+	return len(p), nil
+}
+
+func (c *pipelineConn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.owed == 0 {
+		if c.closed {
+			return 0, io.EOF
+		}
+		c.come.Wait()
+	}
+	from := pipelinedAnswers[c.read:]
+	n := copy(p, from[:min(len(from), c.owed)])
+	c.owed -= n
+	c.read = (c.read + n) % len(clientAnswer)
+	return n, nil
+}
+
+func (c *pipelineConn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.come.Broadcast()
+	return nil
+}
+
+func (c *pipelineConn) LocalAddr() net.Addr { return loopback }
+
+func (c *pipelineConn) RemoteAddr() net.Addr { return loopback }
+
+func (c *pipelineConn) SetDeadline(time.Time) error { return nil }
+
+func (c *pipelineConn) SetReadDeadline(time.Time) error { return nil }
+
+func (c *pipelineConn) SetWriteDeadline(time.Time) error { return nil }
+
+// answerPipelined is answerTCP for pipelined requests.
+func answerPipelined(b *testing.B) (dial func(string) (net.Conn, error)) {
+	b.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			nc, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer nc.Close()
+				buf := make([]byte, 32<<10)
+				var tail []byte
+				for {
+					k, err := nc.Read(buf)
+					if err != nil {
+						return
+					}
+					n := 0
+					for n, tail = countRequests(tail, buf[:k]); n > 0; {
+						most := min(n, len(pipelinedAnswers)/len(clientAnswer))
+						if _, err := nc.Write(pipelinedAnswers[:most*len(clientAnswer)]); err != nil {
+							return
+						}
+						n -= most
+					}
+				}
+			})
+		}
+	})
+	b.Cleanup(func() {
+		_ = ln.Close()
+		all.Wait()
+	})
+	addr := ln.Addr().String()
+	return func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
+}
+
+// benchPipeline measures calls of one PipelineClient with one connection.
+func benchPipeline(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
+	b.Helper()
+	client := &fasthttp.PipelineClient{
+		Addr: "shop.example.com:80", Dial: dial,
+		MaxPendingRequests: parallel, MaxIdleConnDuration: 50 * time.Millisecond,
+	}
+	callers(b, parallel, func() (func() error, func()) {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		call := func() (err error) {
+			req.SetRequestURI(clientURL)
+			if kind == getTimeoutCall {
+				err = client.DoTimeout(req, resp, time.Minute)
+			} else {
+				err = client.Do(req, resp)
+			}
+			if err == nil && (resp.StatusCode() != 200 || !bytes.Equal(resp.Body(), answerBytes)) {
+				err = errWrongAnswer
+			}
+			return err
+		}
+		return call, func() {
+			fasthttp.ReleaseRequest(req)
+			fasthttp.ReleaseResponse(resp)
+		}
+	})
+}
+
+func BenchmarkPipelineClientDo1(b *testing.B)    { benchPipeline(b, getCall, dialPipeline, 1) }
+func BenchmarkPipelineClientDo10(b *testing.B)   { benchPipeline(b, getCall, dialPipeline, 10) }
+func BenchmarkPipelineClientDo100(b *testing.B)  { benchPipeline(b, getCall, dialPipeline, 100) }
+func BenchmarkPipelineClientDo1000(b *testing.B) { benchPipeline(b, getCall, dialPipeline, 1000) }
+func BenchmarkPipelineClientDo10K(b *testing.B)  { benchPipeline(b, getCall, dialPipeline, 10_000) }
+
+func BenchmarkPipelineClientDoTimeout100(b *testing.B) {
+	benchPipeline(b, getTimeoutCall, dialPipeline, 100)
+}
+
+func BenchmarkPipelineClientTCP1(b *testing.B) { benchPipeline(b, getCall, answerPipelined(b), 1) }
+func BenchmarkPipelineClientTCP100(b *testing.B) {
+	benchPipeline(b, getCall, answerPipelined(b), 100)
+}
+func BenchmarkPipelineClientTCP1000(b *testing.B) {
+	benchPipeline(b, getCall, answerPipelined(b), 1000)
+}
