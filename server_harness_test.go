@@ -50,6 +50,9 @@ var engines = []engine{
 // memoryEngine is the engine for tests that need only one.
 var memoryEngine = engines[len(engines)-1]
 
+// tlsEngine is the engine for tests of TLS.
+var tlsEngine = engines[len(engines)-2]
+
 func listenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -201,6 +204,11 @@ func (ts *testServer) dial() *testConn {
 	if err != nil {
 		ts.t.Fatal(err)
 	}
+	return ts.wrap(nc)
+}
+
+// wrap makes a connection to the server one of the test.
+func (ts *testServer) wrap(nc net.Conn) *testConn {
 	c := &testConn{Conn: nc, t: ts.t, r: bufio.NewReader(nc)}
 	_ = nc.SetDeadline(time.Now().Add(patience))
 	ts.conns = append(ts.conns, c)

@@ -1,0 +1,546 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+// dialTLS opens a connection with a configuration of the client's own.
+func (ts *testServer) dialTLS(config *tls.Config) (*testConn, error) {
+	ts.t.Helper()
+	if config.RootCAs == nil && !config.InsecureSkipVerify {
+		config.RootCAs = trustTestCert().RootCAs
+	}
+	nc, err := tls.Dial("tcp4", ts.ln.Addr().String(), config)
+	if err != nil {
+		return nil, err
+	}
+	return ts.wrap(nc), nil
+}
+
+// dialPlain opens a connection below TLS.
+func (ts *testServer) dialPlain() *testConn {
+	ts.t.Helper()
+	nc, err := net.Dial("tcp4", ts.ln.Addr().String())
+	if err != nil {
+		ts.t.Fatal(err)
+	}
+	return ts.wrap(nc)
+}
+
+func TestTLSIsSeenByHandlers(t *testing.T) {
+	ts := startServer(t, tlsEngine, &Server{Handler: func(ctx *RequestCtx) {
+		state := ctx.TLSConnectionState()
+		if !ctx.IsTLS() || state == nil || !state.HandshakeComplete {
+			t.Errorf("IsTLS %v, state %+v", ctx.IsTLS(), state)
+		}
+		c, ok := ctx.Conn().(*tls.Conn)
+		if !ok {
+			t.Errorf("the connection is a %T", ctx.Conn())
+			return
+		}
+		if _, ok := transportOf(c).(*net.TCPConn); !ok {
+			t.Errorf("its transport is a %T", transportOf(c))
+		}
+		_, _ = ctx.WriteString(tls.VersionName(state.Version) + " " + string(ctx.URI().FullURI()))
+	}})
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		c, err := ts.dialTLS(&tls.Config{MinVersion: version, MaxVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.get("/a?b")
+		c.expect(200, tls.VersionName(version)+" https://a/a?b")
+	}
+}
+
+func TestServeTLSTakesCertificatesFrom(t *testing.T) {
+	cert, key := testCert()
+	files := newCertFiles(t, "a.test")
+	files.write(t, cert, key)
+	fromConfig := func(t *testing.T) *Server {
+		s := &Server{}
+		if err := s.AppendCertEmbed(cert, key); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	empty := func(*testing.T) *Server { return &Server{} }
+	for name, tc := range map[string]struct {
+		server func(t *testing.T) *Server
+		serve  func(s *Server, ln net.Listener) error
+	}{
+		"files":    {empty, func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, files.cert, files.key) }},
+		"memory":   {empty, func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) }},
+		"config":   {fromConfig, func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "", "") }},
+		"config 2": {fromConfig, func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, nil, nil) }},
+		// the name that is there is of no use without the other
+		"config 3": {fromConfig, func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "nowhere", "") }},
+		"AppendCert": {func(t *testing.T) *Server {
+			s := &Server{}
+			if err := s.AppendCert(files.cert, files.key); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}, func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "", "") }},
+		"a listener of crypto/tls": {empty, func(s *Server, ln net.Listener) error {
+			pair, err := tls.X509KeyPair(cert, key)
+			if err != nil {
+				return err
+			}
+			return s.Serve(tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{pair}}))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tc.server(t)
+			s.Handler, s.Logger = echo, &testLog{}
+			ln, dial := listenTLS(t)
+			served := make(chan error, 1)
+			go func() { served <- tc.serve(s, ln) }()
+			nc, err := dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+			for range 3 {
+				c.send(post("/", "body") + get("/second"))
+				c.expect(200, echoed("POST", "/", "body"))
+				c.expect(200, echoed("GET", "/second", ""))
+				c.get("/third")
+				c.expect(200, echoed("GET", "/third", ""))
+			}
+			shutDown(t, s)
+			if err := receive(t, "return of Serve", served); err != nil {
+				t.Errorf("serving ended with %v", err)
+			}
+			c.expectEnd()
+		})
+	}
+}
+
+func TestServeTLSFunctions(t *testing.T) {
+	cert, key := testCert()
+	files := newCertFiles(t, "a.test")
+	files.write(t, cert, key)
+	for name, serve := range map[string]func(ln net.Listener) error{
+		"ServeTLS":      func(ln net.Listener) error { return ServeTLS(ln, files.cert, files.key, echo) },
+		"ServeTLSEmbed": func(ln net.Listener) error { return ServeTLSEmbed(ln, cert, key, echo) },
+	} {
+		ln, dial := listenTLS(t)
+		served := make(chan error, 1)
+		go func() { served <- serve(ln) }()
+		nc, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+		c.send(get("/", "Connection: close"))
+		c.expect(200, echoed("GET", "/", ""))
+		c.expectEnd()
+		_ = ln.Close()
+		if err := receive(t, "return of "+name, served); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%s returned %v", name, err)
+		}
+	}
+	// an address that cannot be
+	for name, err := range map[string]error{
+		"ListenAndServeTLS":      ListenAndServeTLS("127.0.0.1:no", files.cert, files.key, echo),
+		"ListenAndServeTLSEmbed": ListenAndServeTLSEmbed("127.0.0.1:no", cert, key, echo),
+	} {
+		if _, ok := errors.AsType[*net.OpError](err); !ok {
+			t.Errorf("%s returned %v", name, err)
+		}
+	}
+}
+
+func TestServeTLSWithoutCertificate(t *testing.T) {
+	cert, _ := testCert()
+	for name, serve := range map[string]func(s *Server, ln net.Listener) error{
+		"none":           func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "", "") },
+		"none in memory": func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, nil, nil) },
+		"no key":         func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, nil) },
+		"missing files":  func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "no-cert", "no-key") },
+		"a broken pair":  func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, []byte("no key")) },
+		"without listening": func(s *Server, ln net.Listener) error {
+			_ = ln.Close()
+			return s.ListenAndServeTLS("127.0.0.1:0", "", "")
+		},
+	} {
+		ln, _ := listenTCP(t)
+		s := &Server{Handler: echo, TLSConfig: &tls.Config{NextProtos: []string{"x"}}}
+		err := serve(s, ln)
+		if err == nil || !strings.HasPrefix(err.Error(), "fasthttp: ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%s: the listener is open: %v", name, err)
+		}
+	}
+	s := &Server{}
+	if err := s.AppendCert("no-cert", "no-key"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("AppendCert: %v", err)
+	}
+	if err := s.AppendCertEmbed(cert, cert); err == nil || s.TLSConfig != nil {
+		t.Errorf("AppendCertEmbed: %v, config %v", err, s.TLSConfig)
+	}
+}
+
+func TestServeTLSLeavesTheConfigAlone(t *testing.T) {
+	cert, key := testCert()
+	s := &Server{Handler: echo, TLSConfig: &tls.Config{NextProtos: []string{protoHTTP2}}}
+	config, err := s.servingConfig(certificateSource{cert: string(cert), key: string(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(config.Certificates) != 1 || !slices.Equal(config.NextProtos, []string{protoHTTP1}) {
+		t.Errorf("serving with %d certificates and %q", len(config.Certificates), config.NextProtos)
+	}
+	if s.TLSConfig.Certificates != nil || !slices.Equal(s.TLSConfig.NextProtos, []string{protoHTTP2}) {
+		t.Errorf("TLSConfig has become %d certificates and %q", len(s.TLSConfig.Certificates), s.TLSConfig.NextProtos)
+	}
+}
+
+func TestServerChoosesCertificateByHost(t *testing.T) {
+	s := &Server{Handler: echo}
+	for _, host := range []string{"a.test", "*.b.test"} {
+		cert, key, err := GenerateTestCertificate(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.AppendCertEmbed(cert, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, err := s.servingConfig(certificateSource{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]string{"a.test": "a.test", "x.b.test": "*.b.test", "c.test": "a.test"} {
+		if got := certificateHost(t, config, host); got != want {
+			t.Errorf("%q gets the certificate of %q, want %q", host, got, want)
+		}
+	}
+}
+
+func TestGenerateTestCertificate(t *testing.T) {
+	for host, name := range map[string]string{
+		"localhost": "localhost", "localhost:8443": "localhost", "*.a.test": "b.a.test",
+		"127.0.0.1": "127.0.0.1", "127.0.0.1:443": "127.0.0.1", "::1": "::1", "[::1]:443": "::1", "[fe80::1%lo]": "fe80::1",
+	} {
+		certData, keyData, err := GenerateTestCertificate(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair, err := tls.X509KeyPair(certData, keyData)
+		if err != nil {
+			t.Fatalf("%q: %v", host, err)
+		}
+		roots := x509.NewCertPool()
+		roots.AddCert(pair.Leaf)
+		for _, use := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+			if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots, KeyUsages: []x509.ExtKeyUsage{use}}); err != nil {
+				t.Errorf("%q: %v", host, err)
+			}
+		}
+		if pair.Leaf.VerifyHostname("other.test") == nil {
+			t.Errorf("%q: the certificate is for others, too", host)
+		}
+		if block, rest := pem.Decode(keyData); block.Type != "PRIVATE KEY" || len(rest) > 0 {
+			t.Errorf("%q: the key is a %q with %q behind it", host, block.Type, rest)
+		}
+		if left := time.Until(pair.Leaf.NotAfter); left < 364*24*time.Hour || left > 366*24*time.Hour {
+			t.Errorf("%q: the certificate is valid for %v", host, left)
+		}
+	}
+	if certData, _, err := GenerateTestCertificate(""); err != nil || len(certData) == 0 {
+		t.Errorf("without a host: %v", err)
+	}
+}
+
+func TestMutualTLS(t *testing.T) {
+	trusted, trustedKey, err := GenerateTestCertificate("client.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, strangerKey, err := GenerateTestCertificate("stranger.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(trusted)
+	ts := startServer(t, tlsEngine, &Server{
+		TLSConfig: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots},
+		Handler: func(ctx *RequestCtx) {
+			_, _ = ctx.WriteString(ctx.TLSConnectionState().VerifiedChains[0][0].DNSNames[0])
+		},
+	})
+	pair := func(cert, key []byte) []tls.Certificate {
+		c, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []tls.Certificate{c}
+	}
+	c, err := ts.dialTLS(&tls.Config{Certificates: pair(trusted, trustedKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.get("/")
+	c.expect(200, "client.test")
+
+	for name, certs := range map[string][]tls.Certificate{"no certificate": nil, "a stranger's": pair(stranger, strangerKey)} {
+		c, err := ts.dialTLS(&tls.Config{
+			// a client does not send what the server says it would not take
+			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				if certs == nil {
+					return new(tls.Certificate), nil
+				}
+				return &certs[0], nil
+			},
+		})
+		if err == nil {
+			// in TLS 1.3 a client learns of it when it reads
+			_, err = c.r.ReadByte()
+		}
+		if _, ok := errors.AsType[*net.OpError](err); !ok {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	ts.log.waitFor(t, "tls handshake", "client didn't provide a certificate")
+	ts.log.waitFor(t, "tls handshake", "certificate signed by unknown authority")
+}
+
+func TestTLSConnectionsAreResumed(t *testing.T) {
+	ts := startServer(t, tlsEngine, &Server{Handler: func(ctx *RequestCtx) {
+		if ctx.TLSConnectionState().DidResume {
+			_, _ = ctx.WriteString("resumed")
+		}
+	}})
+	cache := tls.NewLRUClientSessionCache(0)
+	for _, want := range []string{"", "resumed", "resumed"} {
+		c, err := ts.dialTLS(&tls.Config{ClientSessionCache: cache})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.get("/")
+		c.expect(200, want)
+	}
+}
+
+func TestTLSOnUnixSockets(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths of sockets are too long for Windows")
+	}
+	dir, err := os.MkdirTemp("", "tls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	addr := filepath.Join(dir, "socket")
+	e := tlsEngine
+	e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+		ln, err := net.Listen("unix", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ln, func() (net.Conn, error) { return tls.Dial("unix", addr, &tls.Config{InsecureSkipVerify: true}) }
+	}
+	ts := startServer(t, e, &Server{Handler: echo})
+	c := ts.dial()
+	for range 3 {
+		c.get("/")
+		c.expect(200, echoed("GET", "/", ""))
+	}
+}
+
+func TestTLSOverMemory(t *testing.T) {
+	e := tlsEngine
+	e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+		ln := fasthttputil.NewInmemoryListener()
+		return ln, func() (net.Conn, error) {
+			nc, err := ln.Dial()
+			if err != nil {
+				return nil, err
+			}
+			return tls.Client(nc, &tls.Config{InsecureSkipVerify: true}), nil
+		}
+	}
+	ts := startServer(t, e, &Server{Handler: echo})
+	c := ts.dial()
+	body := strings.Repeat("x", 100_000)
+	for range 3 {
+		go c.send(post("/", body))
+		c.expect(200, echoed("POST", "/", body))
+	}
+}
+
+func TestServeConnOverTLS(t *testing.T) {
+	cert, key := testCert()
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}}
+	s := &Server{Handler: echo, Logger: &testLog{}}
+	serve := func() (client net.Conn, served chan error) {
+		near, far := net.Pipe()
+		served = make(chan error, 1)
+		go func() { served <- s.ServeConn(tls.Server(far, config)) }()
+		return near, served
+	}
+	near, served := serve()
+	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+	c := &testConn{Conn: client, t: t, r: bufio.NewReader(client)}
+	c.send(get("/", "Connection: close"))
+	c.expect(200, echoed("GET", "/", ""))
+	c.expectEnd()
+	_ = client.Close()
+	if err := receive(t, "return of ServeConn", served); err != nil {
+		t.Errorf("ServeConn: %v", err)
+	}
+
+	near, served = serve()
+	_ = near.Close()
+	if err := receive(t, "return of ServeConn", served); !errors.Is(err, io.EOF) {
+		t.Errorf("ServeConn without a handshake: %v", err)
+	}
+}
+
+// A response that breaks off must not look like one that is whole, even where
+// its end is that of the connection.
+func TestTLSResponseThatBreaksOffDoesNotEndInOrder(t *testing.T) {
+	ts := startServer(t, tlsEngine, &Server{Handler: func(ctx *RequestCtx) {
+		ctx.SetBodyStream(io.MultiReader(strings.NewReader(strings.Repeat("x", 200_000)), failingReader{}), -1)
+	}})
+	c := ts.dial()
+	c.send(head("GET / HTTP/1.0", "Host: a"))
+	if b, err := io.ReadAll(c.r); err == nil || len(b) == 0 {
+		t.Errorf("got %d bytes and %v", len(b), err)
+	}
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, errors.New("no more of this") }
+
+// writeCounter counts the calls of Write of its connections.
+type writeCounter struct {
+	net.Listener
+	n atomic.Int64
+}
+
+func (l *writeCounter) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &countedConn{nc, &l.n}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	c.n.Add(1)
+	return c.Conn.Write(p)
+}
+
+func TestTLSResponsesTakeFewWrites(t *testing.T) {
+	var counter *writeCounter
+	e := tlsEngine
+	e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+		ln, dial := listenTLS(t)
+		counter = &writeCounter{Listener: ln}
+		return counter, dial
+	}
+	small, large := strings.Repeat("s", 4000), strings.Repeat("l", 1<<20)
+	ts := startServer(t, e, &Server{Handler: func(ctx *RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/small":
+			ctx.SetBodyString(small)
+		case "/large":
+			ctx.SetBodyString(large)
+		case "/stream":
+			ctx.SetBodyStream(strings.NewReader(large), -1)
+		}
+	}})
+	c := ts.dial()
+	c.get("/small") // the handshake is over once this is answered
+	c.expect(200, small)
+	for _, tc := range []struct {
+		path, body string
+		writes     int64
+	}{{"/small", small, 1}, {"/large", large, 1<<20/gatherSize*3/2 + 1}, {"/stream", large, 1<<20/gatherSize*2 + 3}} {
+		before := counter.n.Load()
+		c.get(tc.path)
+		c.expect(200, tc.body)
+		if n := counter.n.Load() - before; n > tc.writes {
+			t.Errorf("%s took %d writes, want %d at most", tc.path, n, tc.writes)
+		}
+	}
+}
+
+func TestPlainHTTPOnATLSPort(t *testing.T) {
+	ts := startServer(t, tlsEngine, &Server{Handler: echo})
+	for _, request := range []string{
+		get("/"), head("HEAD / HTTP/1.1", "Host: a"), head("OPTIONS * HTTP/1.1", "Host: a"), head("GET http://a/ HTTP/1.1", "Host: a"),
+		// the client is still sending
+		post("/", strings.Repeat("x", 20_000)), post("/", "")[:10],
+		"PUT / HTTP/1.1\r\n", "DELETE / HTTP/1.1\r\n", "PATCH / HTTP/1.1\r\n", "CONNECT a:443 HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	} {
+		c := ts.dialPlain()
+		c.send(request)
+		resp := c.next("GET")
+		if resp.StatusCode != 400 || resp.body != "Client sent an HTTP request to an HTTPS server.\n" || !resp.Close {
+			t.Errorf("%.20q: got %d %q, close %v", request, resp.StatusCode, resp.body, resp.Close)
+		}
+		c.expectEnd()
+		_ = c.Close()
+	}
+	ts.log.waitFor(t, "tls handshake", "an http request to an https server")
+	// anything else is cut
+	c := ts.dialPlain()
+	c.send("SSH-2.0-OpenSSH\r\n")
+	if b, err := io.ReadAll(c.r); bytes.Contains(b, []byte("HTTP/")) || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %q, %v", b, err)
+	}
+	ts.log.waitFor(t, "tls handshake", "does not look like a TLS handshake")
+}
+
+// A server of net/http's client: what it negotiates by itself.
+func TestTLSWithClientsOfNetHTTP(t *testing.T) {
+	ts := startServer(t, tlsEngine, &Server{Handler: echo})
+	transport := &http.Transport{TLSClientConfig: trustTestCert(), ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: patience}
+	for range 3 {
+		resp, err := client.Get("https://" + ts.ln.Addr().String() + "/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || string(body) != echoed("GET", "/x", "") || resp.TLS.NegotiatedProtocol != "http/1.1" {
+			t.Errorf("got %q, %v over %q", body, err, resp.TLS.NegotiatedProtocol)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package fasthttp
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// record returns a TLS record with a payload of n bytes.
+func record(n int) []byte {
+	b := append([]byte{23, 3, 3, byte(n >> 8), byte(n)}, make([]byte, n)...)
+	for i := range n {
+		b[recordHeader+i] = byte(i)
+	}
+	return b
+}
+
+func newWire(nc net.Conn) *tlsWire { return &tlsWire{Conn: nc, missing: recordHeader} }
+
+// checkWire checks that a wire passes on what it gets, and no read goes beyond
+// the end of a header or payload. sizes are those of the reads, in turn.
+func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
+	t.Helper()
+	var want []byte
+	for i, piece := range pieces {
+		pieces[i] = bytes.Clone(piece)
+		want = append(want, piece...)
+	}
+	w := newWire(&fakeConn{pieces: pieces})
+	var got []byte
+	var ends []int // of headers and payloads, as they are in want
+	for at := 0; at+recordHeader <= len(want); {
+		size := int(want[at+3])<<8 | int(want[at+4])
+		ends = append(ends, at+recordHeader, at+recordHeader+size)
+		at += recordHeader + size
+	}
+	for i := 0; ; i++ {
+		if i%3 == 0 && len(w.ahead) == 0 {
+			if err := w.await(); err != nil {
+				break
+			}
+			if w.buffer != nil {
+				t.Fatal("a wire that waits has a buffer")
+			}
+		}
+		b := make([]byte, int(sizes[i%len(sizes)])+1)
+		n, err := w.Read(b)
+		for _, end := range ends {
+			if len(got) < end && len(got)+n > end {
+				t.Fatalf("a read of %d bytes at %d goes beyond %d", n, len(got), end)
+			}
+		}
+		got = append(got, b[:n]...)
+		if len(w.ahead) == 0 && w.buffer != nil {
+			t.Fatal("a wire with nothing ahead has a buffer")
+		}
+		if err != nil {
+			break
+		}
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("passed on %d bytes, want %d", len(got), len(want))
+	}
+}
+
+func TestTLSWireKeepsToRecords(t *testing.T) {
+	stream := bytes.Join([][]byte{record(1), record(0), record(300), record(5), record(16384), record(0), record(2)}, nil)
+	for _, size := range []int{1, 2, 3, 7, 100, 4096, len(stream)} {
+		var pieces [][]byte
+		for rest := stream; len(rest) > 0; {
+			n := min(size, len(rest))
+			pieces = append(pieces, rest[:n])
+			rest = rest[n:]
+		}
+		for _, reads := range [][]byte{{0}, {4}, {255}, {0, 200, 3}} {
+			checkWire(t, pieces, reads)
+		}
+	}
+}
+
+func FuzzTLSWireKeepsToRecords(f *testing.F) {
+	f.Add(record(3), record(300), []byte{0, 255})
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte{}, []byte{4})
+	f.Add([]byte{23, 3, 3, 255}, []byte{255, 0, 0}, []byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, a, b, sizes []byte) {
+		var pieces [][]byte
+		for _, piece := range [][]byte{a, b, a} {
+			if len(piece) > 0 {
+				pieces = append(pieces, piece)
+			}
+		}
+		if len(sizes) > 0 {
+			checkWire(t, pieces, sizes)
+		}
+	})
+}
+
+func TestTLSWireSendsTogether(t *testing.T) {
+	var writes []int
+	nc := &fakeConn{onWrite: func(p []byte) { writes = append(writes, len(p)) }}
+	w := newWire(nc)
+	write := func(n int) {
+		t.Helper()
+		if k, err := w.Write(make([]byte, n)); k != n || err != nil {
+			t.Fatalf("Write(%d): %d, %v", n, k, err)
+		}
+	}
+	write(10)
+	w.gather(1000)
+	write(300)
+	write(400)
+	if len(writes) != 1 {
+		t.Errorf("writes of %d bytes while gathering", writes)
+	}
+	if err := w.send(); err != nil {
+		t.Fatal(err)
+	}
+	write(20)
+	// what is more than there is room for goes out before
+	w.gather(1)
+	room := cap(w.gathered.B)
+	write(room - 1)
+	write(2)
+	write(room + 1)
+	if err := w.send(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.send()
+	if want := []int{10, 700, 20, room - 1, 2, room + 1}; !slices.Equal(writes, want) {
+		t.Errorf("writes of %d bytes, want %d", writes, want)
+	}
+}
+
+// A record that is lost must not be followed by another one.
+func TestTLSWireFailsForGood(t *testing.T) {
+	nc := &fakeConn{}
+	w := newWire(nc)
+	w.gather(100)
+	if _, err := w.Write([]byte("lost")); err != nil {
+		t.Fatal(err)
+	}
+	nc.closed = 1
+	if err := w.send(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("send: %v", err)
+	}
+	nc.closed = 0
+	if _, err := w.Write([]byte("next")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Write: %v", err)
+	}
+	if nc.out.Len() > 0 {
+		t.Errorf("sent %q", nc.out.Bytes())
+	}
+}
+
+// sizedReads tells the size of each Read before it waits.
+type sizedReads struct {
+	net.Conn
+	sizes chan int
+}
+
+func (c *sizedReads) Read(p []byte) (int, error) {
+	c.sizes <- len(p)
+	return c.Conn.Read(p)
+}
+
+// Whatever a TLS connection lies on, while it is idle there is no buffer that
+// waits for its next request.
+func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
+	cert, key := testCert()
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	sized := &sizedReads{far, make(chan int, 1000)}
+	s := &Server{Handler: echo}
+	done := make(chan error, 1)
+	go func() {
+		done <- s.ServeConn(serverTLS(sized, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}))
+	}()
+	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+	for range 3 {
+		if _, err := io.WriteString(client, get("/")); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 4096)
+		if _, err := client.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		// nothing comes any more, so the last read is the one that waits
+		last := 0
+		eventually(t, "a small read", func() bool {
+			for len(sized.sizes) > 0 {
+				last = <-sized.sizes
+			}
+			return last == recordHeader
+		})
+	}
+	_ = client.Close()
+	receive(t, "return of ServeConn", done)
+}
+
+// A socket is read from without a buffer that waits.
+func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
+	ln, dial := listenTCP(t)
+	defer ln.Close()
+	client, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	nc, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	w := newWire(nc)
+	w.findFD()
+	if w.raw == nil {
+		t.Skip("this system has no reads that do not wait")
+	}
+	// a deadline that has passed ends the wait
+	_ = w.SetReadDeadline(time.Unix(1, 0))
+	if err := w.await(); !isTimeout(err) || w.buffer != nil || len(w.ahead) > 0 {
+		t.Errorf("got %v, buffer %v", err, w.buffer)
+	}
+	_ = w.SetReadDeadline(time.Time{})
+	stream := append(record(1000), record(20_000)...)
+	go func() {
+		_, _ = client.Write(stream)
+		_ = client.Close()
+	}()
+	got, err := io.ReadAll(w)
+	if !bytes.Equal(got, stream) || err != nil {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+	if w.buffer != nil || w.ahead != nil && len(w.ahead) > 0 {
+		t.Error("there is a buffer at the end")
+	}
+	if err := w.await(); err != io.EOF {
+		t.Errorf("await at the end: %v", err)
+	}
+	_ = nc.Close()
+	if err := w.await(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("await of a closed connection: %v", err)
+	}
+}
+
+// A TLS connection that somebody else has made may hold anything.
+func TestTLSConnectionsOfOthersLoseNothing(t *testing.T) {
+	cert, key := testCert()
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	v := viewTLS(tls.Server(far, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}))
+	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+	text := strings.Repeat("0123456789", 10)
+	go func() {
+		_, _ = io.WriteString(client, text)
+		_ = client.Close()
+	}()
+	var got []byte
+	b := make([]byte, 7)
+	for {
+		if err := v.await(); err != nil {
+			break
+		}
+		n, err := v.Read(b)
+		got = append(got, b[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	if string(got) != text {
+		t.Errorf("got %q", got)
+	}
+}
+
+// replayConn is a connection that gives the same data over and over.
+type replayConn struct {
+	fakeConn
+	data []byte
+	at   int
+}
+
+func (c *replayConn) Read(p []byte) (int, error) {
+	n := copy(p, c.data[c.at:])
+	c.at = (c.at + n) % len(c.data)
+	return n, nil
+}
+
+func TestTLSWireAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes pools forget")
+	}
+	rec := record(300)
+	nc := &replayConn{data: rec}
+	w := newWire(nc)
+	b := make([]byte, 512)
+	if n := testing.AllocsPerRun(100, func() {
+		for range 2 {
+			if err := w.await(); err != nil {
+				t.Fatal(err)
+			}
+			for left := len(rec); left > 0; {
+				n, err := w.Read(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				left -= n
+			}
+		}
+		w.gather(600)
+		_, _ = w.Write(rec)
+		_, _ = w.Write(rec)
+		_ = w.send()
+		nc.out.Reset()
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
