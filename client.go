@@ -195,7 +195,7 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 		return err
 	}
 	defer hc.pending.Add(-1)
-	return hc.call(ctx, req, resp, deadline)
+	return hc.callCounted(ctx, req, resp, deadline)
 }
 
 // CloseIdleConnections closes all connections that no call uses.

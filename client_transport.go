@@ -238,35 +238,26 @@ func (x *clientExchange) send() error {
 	req, cc := x.req, x.cc
 	h := &req.Header
 	out := bufpool.Get(x.hc.writeSize())
-	defer bufpool.Put(out)
-	out.B = h.AppendBytes(out.B)
-	if req.body.stream != nil || h.contentLength < 0 {
-		x.call.usedUp = req.body.stream != nil
-		w := &clientWriter{cc: cc, out: out}
-		err := writeRequestBody(w, req)
-		if err == nil {
-			err = w.Flush()
-		}
-		x.wrote(err)
-		return err
-	}
+	out.B = req.appendHead(out.B)
 	var err error
 	switch content := req.content(); {
+	case req.body.stream != nil || h.contentLength < 0:
+		x.call.usedUp = req.body.stream != nil
+		w := &clientWriter{cc: cc, out: out}
+		if err = writeRequestBody(w, req); err == nil {
+			err = w.Flush()
+		}
 	case len(content) <= copyLimit:
 		out.B = append(out.B, content...)
 		_, err = cc.Write(out.B)
 	default:
 		err = cc.writeBoth(out.B, content)
 	}
-	x.wrote(err)
-	return err
-}
-
-// wrote tells the trace what became of the request.
-func (x *clientExchange) wrote(err error) {
+	cc.receiveInto(out)
 	if x.call.trace != nil {
 		traceWrote(x.call.trace, err)
 	}
+	return err
 }
 
 // writeRequestBody writes the content of req as its header, which was written

@@ -108,6 +108,17 @@ func (cc *clientConn) space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
+// receiveInto makes buf, whose content is not needed any more, the buffer for what
+// comes next, where that is possible.
+func (cc *clientConn) receiveInto(buf *bufpool.Buffer) {
+	if cc.in != nil || cap(buf.B) < cc.size {
+		bufpool.Put(buf)
+		return
+	}
+	buf.B = buf.B[:0]
+	cc.in, cc.read = buf, 0
+}
+
 func (cc *clientConn) releaseBuffer() {
 	if cc.in != nil {
 		bufpool.Put(cc.in)

@@ -296,8 +296,9 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 	}
 	cc.answered = true
 	cc.releaseBuffer()
-	cc.lastUse = clock.Now()
-	c.pool.Put(cc)
+	now := clock.Now()
+	cc.lastUse = now
+	c.pool.Put(cc, now)
 }
 
 // CloseConn closes a connection that came from AcquireConn.

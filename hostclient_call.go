@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
-	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // Do sends req and fills resp with the response. Redirects are not followed.
@@ -39,13 +38,16 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 
 // call is all forms of Do. ctx may be nil.
 func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	c.pending.Add(1)
+	defer c.pending.Add(-1)
+	return c.callCounted(ctx, req, resp, deadline)
+}
+
+// callCounted is call for who has counted it in pending.
+func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	if err := c.ready(); err != nil {
 		return err
 	}
-	c.pending.Add(1)
-	defer c.pending.Add(-1)
-	c.lastUse.Store(clock.Now().UnixNano())
-
 	before := req.call
 	defer func() { req.call = before }()
 	call := &req.call
@@ -194,7 +196,12 @@ func (c *HostClient) prepare(req *Request) error {
 	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
-	return req.settle()
+	if req.uriParsed {
+		if err := req.settleHost(); err != nil {
+			return err
+		}
+	}
+	return req.settleContent()
 }
 
 func (c *HostClient) userAgent() []byte {

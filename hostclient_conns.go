@@ -30,16 +30,19 @@ func (c *HostClient) acquire(call *callState, careful bool) (*clientConn, error)
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
 	}
+	now := clock.Now()
+	c.lastUse.Store(now.UnixNano())
 	g, ok := c.pool.TryGet()
 	if !ok {
 		var err error
 		if g, err = c.await(call); err != nil {
 			return nil, err
 		}
+		now = clock.Now()
 	}
 	for g.Found {
 		cc := g.Conn
-		if c.usable(cc, g.Since, careful) {
+		if c.usable(cc, now, g.Since, careful) {
 			if call.trace != nil {
 				traceGotConn(call, cc.conn, g.Since)
 			}
@@ -72,8 +75,7 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 }
 
 // usable tells whether an idle connection may be used.
-func (c *HostClient) usable(cc *clientConn, since time.Time, careful bool) bool {
-	now := clock.Now()
+func (c *HostClient) usable(cc *clientConn, now, since time.Time, careful bool) bool {
 	idle := now.Sub(since)
 	if idle >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
 		return false
@@ -220,7 +222,7 @@ func (c *HostClient) dialAside(call *callState, addr string, timeout time.Durati
 			return
 		}
 		if err == nil && conn != nil && !c.IsTLS {
-			c.pool.Put(c.adopt(conn, conn, addr))
+			c.pool.Put(c.adopt(conn, conn, addr), clock.Now())
 			return
 		}
 		if err == nil && conn != nil {

@@ -146,15 +146,37 @@ func (req *Request) RequestURI() []byte {
 // an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) settleTarget() {
 	h := &req.Header
-	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
 	switch {
-	case noPath && bytes.Equal(req.uri.PathOriginal(), h.RequestURI()):
-		// the URI was parsed from it, and not changed since
+	case req.keepsTarget():
 	case h.IsConnect():
 		h.SetRequestURIBytes(req.uri.Host())
 	default:
 		h.SetRequestURIBytes(req.uri.RequestURI())
 	}
+}
+
+// keepsTarget tells whether the target is no path, and what the URI was parsed
+// from, which was not changed since.
+func (req *Request) keepsTarget() bool {
+	h := &req.Header
+	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
+	return noPath && bytes.Equal(req.uri.PathOriginal(), h.RequestURI())
+}
+
+// appendHead appends the head as it goes on the wire. The target in the header
+// stays what it is: who sends a request again and again sets it each time, and
+// it may be longer than what is sent.
+func (req *Request) appendHead(dst []byte) []byte {
+	h := &req.Header
+	if !req.uriParsed {
+		return h.AppendBytes(dst)
+	}
+	if h.IsConnect() || req.keepsTarget() {
+		req.settleTarget()
+		return h.AppendBytes(dst)
+	}
+	dst = append(append(dst, h.Method()...), ' ')
+	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
 }
 
 // SetRequestURI sets the target of the request: a path with a query, or an
@@ -360,10 +382,16 @@ var errNoHost = errors.New("missing required host header in request")
 // target from the URI where that was used, the length from the body.
 func (req *Request) settle() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
-		if err := req.settleURI(); err != nil {
+		if err := req.settleHost(); err != nil {
 			return err
 		}
+		req.settleTarget()
 	}
+	return req.settleContent()
+}
+
+// settleContent is the part of settle that is about the body.
+func (req *Request) settleContent() error {
 	if err := req.streamForm(); err != nil {
 		return err
 	}
@@ -400,7 +428,9 @@ func (req *Request) content() []byte {
 	return content
 }
 
-func (req *Request) settleURI() error {
+// settleHost is the part of settle that is about where the request goes, and as
+// whom.
+func (req *Request) settleHost() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
@@ -409,10 +439,9 @@ func (req *Request) settleURI() error {
 	if len(host) == 0 {
 		return errNoHost
 	}
-	if !req.UseHostHeader || len(req.Header.Host()) == 0 {
+	if had := req.Header.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)
 	}
-	req.settleTarget()
 	if user := uri.Username(); len(user) > 0 {
 		plain := append(append(append([]byte(nil), user...), ':'), uri.Password()...)
 		req.Header.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), plain))

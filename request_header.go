@@ -359,7 +359,12 @@ func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
 // AppendBytes appends the head as it goes on the wire.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	dst = append(append(dst, h.Method()...), ' ')
-	dst = append(append(dst, h.RequestURI()...), ' ')
+	return h.appendBehindTarget(append(dst, h.RequestURI()...))
+}
+
+// appendBehindTarget appends what follows the target of the request line.
+func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
+	dst = append(dst, ' ')
 	dst = append(append(dst, h.Protocol()...), strCRLF...)
 	if h.is(noSpecial) {
 		return append(h.appendList(dst, http1.Request), strCRLF...)

@@ -4,5 +4,5 @@
 // A Pool knows nothing of what its connections are for. Probe looks at an idle
 // connection of the operating system without reading from it.
 //
-// It imports nothing of this module but clock. Start with Pool.Get.
+// It imports nothing of this module. Start with Pool.Get.
 package connpool

@@ -5,8 +5,6 @@ import (
 	"io"
 	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // What Get returns where it does not get anything.
@@ -127,8 +125,9 @@ func (p *Pool[C]) takeIdle() (g Grant[C], ok bool) {
 }
 
 // Put gives a place back with its connection, which somebody else may use. The
-// connection is closed where there are too many.
-func (p *Pool[C]) Put(c C) {
+// connection is closed where there are too many. now is the time, within a few
+// milliseconds.
+func (p *Pool[C]) Put(c C, now time.Time) {
 	p.mu.Lock()
 	if p.open > p.Max {
 		p.free()
@@ -137,11 +136,11 @@ func (p *Pool[C]) Put(c C) {
 		return
 	}
 	if w := p.waiting.first(); w != nil {
-		w.ready <- Grant[C]{Conn: c, Found: true, Since: clock.Now()}
+		w.ready <- Grant[C]{Conn: c, Found: true, Since: now}
 		p.mu.Unlock()
 		return
 	}
-	p.idle.add(idleConn[C]{c, clock.Now()})
+	p.idle.add(idleConn[C]{c, now})
 	if !p.armed && p.MaxIdle > 0 {
 		p.arm(p.MaxIdle)
 	}

@@ -1,0 +1,387 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/bench/internal/cputime"
+)
+
+// What the servers of the client rows answer, and where they are asked.
+const (
+	clientURL    = "http://shop.example.com/item?id=1729"
+	clientAnswer = "HTTP/1.1 200 OK\r\n" +
+		"Server: bench\r\n" +
+		"Date: Fri, 13 Nov 2026 08:00:00 GMT\r\n" +
+		"Content-Type: " + contentType + "\r\n" +
+		"Content-Length: 13\r\n\r\n" + answer
+)
+
+var (
+	clientAnswerBytes = []byte(clientAnswer)
+	headEnd           = []byte("\r\n\r\n")
+	postHead          = []byte("POST ")
+
+	errTwoRequests = errors.New("a client sent a request before it had the last response")
+)
+
+// requestEnd tells whether b is one whole request of these benchmarks.
+func requestEnd(b []byte) bool {
+	end := bytes.Index(b, headEnd)
+	if end < 0 {
+		return false
+	}
+	size := end + len(headEnd)
+	if bytes.HasPrefix(b, postHead) {
+		size += len(postBody)
+	}
+	return len(b) == size
+}
+
+// answeringConn is a connection with a server in it, which costs next to
+// nothing: what is written is a request, and what is read the answer.
+type answeringConn struct {
+	got     []byte
+	answers chan []byte
+	rest    []byte // of the last answer
+	closing sync.Once
+}
+
+func dialAnswering(string) (net.Conn, error) {
+	return &answeringConn{got: make([]byte, 0, 1024), answers: make(chan []byte, 1)}, nil
+}
+
+func (c *answeringConn) Write(p []byte) (int, error) {
+	c.got = append(c.got, p...)
+	if requestEnd(c.got) {
+		c.got = c.got[:0]
+		select {
+		case c.answers <- clientAnswerBytes:
+		default:
+			return 0, errTwoRequests
+		}
+	}
+	return len(p), nil
+}
+
+// Read waits for a request, since net/http reads before it writes one.
+func (c *answeringConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		var open bool
+		if c.rest, open = <-c.answers; !open {
+			return 0, io.EOF
+		}
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func (c *answeringConn) Close() error {
+	c.closing.Do(func() { close(c.answers) })
+	return nil
+}
+
+func (c *answeringConn) LocalAddr() net.Addr { return loopback }
+
+func (c *answeringConn) RemoteAddr() net.Addr { return loopback }
+
+func (c *answeringConn) SetDeadline(time.Time) error { return nil }
+
+func (c *answeringConn) SetReadDeadline(time.Time) error { return nil }
+
+func (c *answeringConn) SetWriteDeadline(time.Time) error { return nil }
+
+var loopback = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+
+// answerTCP serves connections with the same answers, and returns where.
+func answerTCP(b *testing.B) (dial func(string) (net.Conn, error)) {
+	b.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			nc, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer nc.Close()
+				buf, n := make([]byte, 4096), 0
+				for {
+					k, err := nc.Read(buf[n:])
+					if err != nil {
+						return
+					}
+					if n += k; requestEnd(buf[:n]) {
+						n = 0
+						if _, err := nc.Write(clientAnswerBytes); err != nil {
+							return
+						}
+					}
+				}
+			})
+		}
+	})
+	b.Cleanup(func() {
+		_ = ln.Close()
+		all.Wait()
+	})
+	addr := ln.Addr().String()
+	return func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
+}
+
+// callers runs call b.N times, by so many goroutines at a time. The first call
+// of each is not measured. newCaller makes what a goroutine calls.
+func callers(b *testing.B, parallel int, newCaller func() (call func() error, end func())) {
+	b.Helper()
+	b.ReportAllocs()
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var ready, done sync.WaitGroup
+	start := make(chan struct{})
+	ready.Add(parallel)
+	for range parallel {
+		done.Go(func() {
+			call, end := newCaller()
+			defer end()
+			if err := call(); err != nil {
+				b.Error(err)
+			}
+			ready.Done()
+			<-start
+			for left.Add(-1) >= 0 {
+				if err := call(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	ready.Wait()
+	begin := cputime.Used()
+	b.ResetTimer()
+	close(start)
+	done.Wait()
+	b.StopTimer()
+	reportCPU(b, cputime.Used()-begin)
+}
+
+// callKind is how the client is called.
+type callKind int
+
+const (
+	getCall callKind = iota
+	getTimeoutCall
+	postCall
+)
+
+var errWrongAnswer = errors.New("the client returned something else than the answer")
+
+// benchClient measures calls of one Client.
+func benchClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
+	b.Helper()
+	client := &fasthttp.Client{Dial: dial, MaxConnsPerHost: parallel}
+	defer client.CloseIdleConnections()
+	callers(b, parallel, func() (func() error, func()) {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		if kind == postCall {
+			req.Header.SetMethod(fasthttp.MethodPost)
+			req.Header.SetContentType("application/x-www-form-urlencoded")
+			req.SetBodyString(postBody)
+		}
+		call := func() (err error) {
+			req.SetRequestURI(clientURL)
+			if kind == getTimeoutCall {
+				err = client.DoTimeout(req, resp, time.Minute)
+			} else {
+				err = client.Do(req, resp)
+			}
+			if err == nil && (resp.StatusCode() != 200 || !bytes.Equal(resp.Body(), answerBytes)) {
+				err = errWrongAnswer
+			}
+			return err
+		}
+		return call, func() {
+			fasthttp.ReleaseRequest(req)
+			fasthttp.ReleaseResponse(resp)
+		}
+	})
+}
+
+// benchNetHTTPClient is benchClient for net/http.
+func benchNetHTTPClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
+	b.Helper()
+	transport := &http.Transport{
+		Dial:                func(_, addr string) (net.Conn, error) { return dial(addr) },
+		MaxIdleConnsPerHost: parallel,
+		MaxConnsPerHost:     parallel,
+		DisableCompression:  true,
+	}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	if kind == getTimeoutCall {
+		client.Timeout = time.Minute
+	}
+	callers(b, parallel, func() (func() error, func()) {
+		call := func() error {
+			var resp *http.Response
+			var err error
+			if kind == postCall {
+				resp, err = client.Post(clientURL, "application/x-www-form-urlencoded", bytes.NewReader(postBodyBytes))
+			} else {
+				resp, err = client.Get(clientURL)
+			}
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err == nil && (resp.StatusCode != 200 || !bytes.Equal(body, answerBytes)) {
+				err = errWrongAnswer
+			}
+			return err
+		}
+		return call, func() {}
+	})
+}
+
+func BenchmarkClientGet1CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1) }
+
+func BenchmarkClientGet10CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 10) }
+
+func BenchmarkClientGet100CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 100) }
+
+func BenchmarkClientGet1KCallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1000) }
+
+func BenchmarkClientGet1CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 1) }
+
+func BenchmarkClientGet10CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 10) }
+
+func BenchmarkClientGet100CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 100) }
+
+func BenchmarkClientGet1KCallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 1000) }
+
+func BenchmarkClientGetTimeout1CallersMemory(b *testing.B) {
+	benchClient(b, getTimeoutCall, dialAnswering, 1)
+}
+
+func BenchmarkClientGetTimeout10CallersMemory(b *testing.B) {
+	benchClient(b, getTimeoutCall, dialAnswering, 10)
+}
+
+func BenchmarkClientGetTimeout100CallersMemory(b *testing.B) {
+	benchClient(b, getTimeoutCall, dialAnswering, 100)
+}
+
+func BenchmarkClientGetTimeout1KCallersMemory(b *testing.B) {
+	benchClient(b, getTimeoutCall, dialAnswering, 1000)
+}
+
+func BenchmarkClientGetTimeout1CallersTCP(b *testing.B) {
+	benchClient(b, getTimeoutCall, answerTCP(b), 1)
+}
+
+func BenchmarkClientGetTimeout10CallersTCP(b *testing.B) {
+	benchClient(b, getTimeoutCall, answerTCP(b), 10)
+}
+
+func BenchmarkClientGetTimeout100CallersTCP(b *testing.B) {
+	benchClient(b, getTimeoutCall, answerTCP(b), 100)
+}
+
+func BenchmarkClientGetTimeout1KCallersTCP(b *testing.B) {
+	benchClient(b, getTimeoutCall, answerTCP(b), 1000)
+}
+
+func BenchmarkClientPost1CallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 1) }
+
+func BenchmarkClientPost10CallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 10) }
+
+func BenchmarkClientPost100CallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 100) }
+
+func BenchmarkClientPost1KCallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 1000) }
+
+func BenchmarkClientPost1CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 1) }
+
+func BenchmarkClientPost10CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 10) }
+
+func BenchmarkClientPost100CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 100) }
+
+func BenchmarkClientPost1KCallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 1000) }
+
+func BenchmarkNetHTTPClientGet1CallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, getCall, dialAnswering, 1)
+}
+
+func BenchmarkNetHTTPClientGet10CallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, getCall, dialAnswering, 10)
+}
+
+func BenchmarkNetHTTPClientGet100CallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, getCall, dialAnswering, 100)
+}
+
+func BenchmarkNetHTTPClientGet1KCallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, getCall, dialAnswering, 1000)
+}
+
+func BenchmarkNetHTTPClientGet1CallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, getCall, answerTCP(b), 1)
+}
+
+func BenchmarkNetHTTPClientGet10CallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, getCall, answerTCP(b), 10)
+}
+
+func BenchmarkNetHTTPClientGet100CallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, getCall, answerTCP(b), 100)
+}
+
+func BenchmarkNetHTTPClientGet1KCallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, getCall, answerTCP(b), 1000)
+}
+
+func BenchmarkNetHTTPClientPost1CallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, postCall, dialAnswering, 1)
+}
+
+func BenchmarkNetHTTPClientPost10CallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, postCall, dialAnswering, 10)
+}
+
+func BenchmarkNetHTTPClientPost100CallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, postCall, dialAnswering, 100)
+}
+
+func BenchmarkNetHTTPClientPost1KCallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, postCall, dialAnswering, 1000)
+}
+
+func BenchmarkNetHTTPClientPost1CallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, postCall, answerTCP(b), 1)
+}
+
+func BenchmarkNetHTTPClientPost10CallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, postCall, answerTCP(b), 10)
+}
+
+func BenchmarkNetHTTPClientPost100CallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, postCall, answerTCP(b), 100)
+}
+
+func BenchmarkNetHTTPClientPost1KCallersTCP(b *testing.B) {
+	benchNetHTTPClient(b, postCall, answerTCP(b), 1000)
+}
