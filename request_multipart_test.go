@@ -446,8 +446,8 @@ func TestEncodedForms(t *testing.T) {
 
 // TestEncodedFormThatIsABomb holds known failure 41 for forms.
 func TestEncodedFormThatIsABomb(t *testing.T) {
-	if testing.Short() {
-		t.Skip("unpacks 256 MiB")
+	if testing.Short() || raceDetector {
+		t.Skip("unpacks 256 MiB, which takes a minute under the race detector")
 	}
 	files := tempFiles(t)
 	var packed bytes.Buffer
