@@ -32,11 +32,23 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 		if !h.listed(role, e) {
 			continue
 		}
-		if e.Flags&field.BadName == 0 {
+		if line := h.receivedLine(e); line != nil {
+			dst = append(dst, line...)
+		} else if e.Flags&field.BadName == 0 {
 			dst = http1.AppendLine(dst, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
 		}
 	}
 	return dst
+}
+
+// receivedLine returns the line of a field that stands in the block as it is to
+// be written, as received ones do, or nil.
+func (h *header) receivedLine(e *field.Entry) []byte {
+	name, end, block := e.Name.Off+e.Name.Len, e.Value.Off+e.Value.Len, h.list.Block
+	if e.Value.Off != name+2 || int(end)+2 > len(block) || block[name] != ':' || block[name+1] != ' ' || block[end] != '\r' || block[end+1] != '\n' {
+		return nil
+	}
+	return block[e.Name.Off : end+2]
 }
 
 // listed tells whether the field e of list is written among the others:

@@ -105,9 +105,22 @@ func (l *List) Store(old Span, text []byte) Span {
 // Add appends a pair and returns its position.
 func (l *List) Add(name, value []byte, id ID, flags Flag) int {
 	l.tidy()
-	n := l.Append(name)
-	v := l.Append(value)
-	l.Entries = append(l.Entries, Entry{n, v, id, flags})
+	at, mid := len(l.Block), len(l.Block)+len(name)
+	end := mid + len(value)
+	if end <= cap(l.Block) && uint64(end) <= math.MaxUint32 {
+		l.Block = l.Block[:end]
+		copy(l.Block[at:mid], name)
+		copy(l.Block[mid:end], value)
+	} else {
+		l.Append(name)
+		l.Append(value)
+	}
+	l.Entries = append(l.Entries, Entry{
+		Name:  Span{uint32(at), uint32(len(name))},
+		Value: Span{uint32(mid), uint32(len(value))},
+		ID:    id,
+		Flags: flags,
+	})
 	return len(l.Entries) - 1
 }
 
@@ -132,11 +145,14 @@ func (l *List) Find(name []byte, from int) int {
 	if len(name) == 0 {
 		return l.findNameless(from)
 	}
-	block, last := l.Block, name[len(name)-1]
+	size, last := uint32(len(name)), name[len(name)-1]
 	for i := from; i < len(l.Entries); i++ {
 		at := l.Entries[i].Name
+		if at.Len != size {
+			continue
+		}
 		// names of the same length mostly differ in their last byte
-		if int(at.Len) == len(name) && block[at.Off+at.Len-1] == last && string(block[at.Off:at.Off+at.Len]) == string(name) {
+		if known := l.Block[at.Off : at.Off+size]; known[len(known)-1] == last && string(known) == string(name) {
 			return i
 		}
 	}

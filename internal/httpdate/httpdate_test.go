@@ -269,3 +269,32 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// The short way must say what the long way says, for every day of 800 years and
+// every byte in every place.
+func TestUsualDatesAreReadLikeAllOthers(t *testing.T) {
+	check := func(b []byte) {
+		t.Helper()
+		got, ok := parseUsual(b)
+		want, err := parse(b, time.Now)
+		if ok && (err != nil || !got.Equal(want) || got.Location() != want.Location()) {
+			t.Fatalf("%q: %v, want %v, %v", b, got, want, err)
+		}
+	}
+	b := make([]byte, 0, Len)
+	for day := time.Date(1600, 1, 1, 1, 2, 3, 0, time.UTC); day.Year() < 2400; day = day.Add(24 * time.Hour) {
+		b = Append(b[:0], day)
+		if _, ok := parseUsual(b); !ok {
+			t.Fatalf("%q is not read", b)
+		}
+		check(b)
+	}
+	for i := range b {
+		kept := b[i]
+		for c := range 256 {
+			b[i] = byte(c)
+			check(b)
+		}
+		b[i] = kept
+	}
+}

@@ -25,7 +25,59 @@ var ErrMalformed = errors.New("fasthttp: malformed HTTP date")
 // than 50 years ahead.
 //
 // Parse does not keep b, and allocates nothing.
-func Parse(b []byte) (time.Time, error) { return parse(b, time.Now) }
+func Parse(b []byte) (time.Time, error) {
+	if t, ok := parseUsual(b); ok {
+		return t, nil
+	}
+	return parse(b, time.Now)
+}
+
+// parseUsual reads a date as Append writes it, which nearly every date is.
+// Everything else is left to parse.
+func parseUsual(b []byte) (t time.Time, ok bool) {
+	if len(b) != Len || b[3] != ',' || b[4] != ' ' || b[7] != ' ' || b[11] != ' ' || b[16] != ' ' ||
+		b[19] != ':' || b[22] != ':' || string(b[25:]) != " GMT" {
+		return t, false
+	}
+	month := time.Month(nameIndex(shortMonths, b[8:11]) + 1)
+	if month == 0 || nameIndex(shortDays, b[:3]) < 0 {
+		return t, false
+	}
+	var bad uint
+	two := func(i int) int {
+		tens, units := uint(b[i]-'0'), uint(b[i+1]-'0')
+		// adding 246 carries into bit 8 where a byte is no digit
+		bad |= (tens + 246) | (units + 246)
+		return int(10*tens + units)
+	}
+	d := date{day: two(5), month: month, year: 100*two(12) + two(14), hour: two(17), minute: two(20), second: two(23)}
+	if bad&0x100 != 0 || d.year == 0 || !d.valid() {
+		return t, false
+	}
+	seconds := 86400*daysBefore(d.year, int(month), d.day) + 3600*d.hour + 60*d.minute + d.second
+	return time.Unix(int64(seconds), 0).UTC(), true
+}
+
+// nameIndex returns which of the names of three letters that make up names the
+// text is, or -1.
+func nameIndex(names string, text []byte) int {
+	for i := 0; i+3 <= len(names); i += 3 {
+		if names[i] == text[0] && names[i+1] == text[1] && names[i+2] == text[2] {
+			return i / 3
+		}
+	}
+	return -1
+}
+
+// daysBefore returns how many days a date lies behind 1 January 1970. Years are
+// counted from March on here, so that a leap day comes last.
+func daysBefore(year, month, day int) int {
+	if month <= 2 {
+		year--
+		month += 12
+	}
+	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - 719468
+}
 
 func parse(b []byte, now func() time.Time) (time.Time, error) {
 	s := scanner{rest: b}
