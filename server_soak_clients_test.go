@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -62,6 +63,14 @@ type soakRequest struct {
 	closes, ends, mayClose bool
 	// foreign says that the answer was not made from the context of the request
 	foreign bool
+}
+
+// tcp returns the connection below TLS, where there is that.
+func (c *soakConn) tcp() *net.TCPConn {
+	if over, ok := c.nc.(*tls.Conn); ok {
+		return over.NetConn().(*net.TCPConn)
+	}
+	return c.nc.(*net.TCPConn)
 }
 
 // size returns a number of bytes up to a limit: small ones are more likely.
@@ -332,14 +341,9 @@ func (c *soakConn) flooding() error {
 		text.WriteString(requests[i].text)
 	}
 	flood := text.String()
-	_ = c.nc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
-	n, err := io.WriteString(c.nc, flood)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
-	}
-	_ = c.nc.SetDeadline(time.Now().Add(soakPatience))
 	sent := make(chan error, 1)
-	go func() { sent <- c.send(flood[n:]) }()
+	go func() { sent <- c.send(flood) }()
+	time.Sleep(10 * time.Millisecond)
 	for i := range requests {
 		if err := c.answer(&requests[i]); err != nil {
 			_ = c.nc.SetWriteDeadline(time.Now())
@@ -398,12 +402,12 @@ func (r slowReader) Read(p []byte) (int, error) {
 
 // readingSlowly takes large answers slowly, with little room for them.
 func (c *soakConn) readingSlowly() error {
-	_ = c.nc.(*net.TCPConn).SetReadBuffer(4096)
+	_ = c.tcp().SetReadBuffer(64 << 10)
 	c.in = bufio.NewReader(slowReader{c})
 	requests := c.batch(1+c.r.IntN(5), 300)
 	for range 1 + c.r.IntN(3) {
 		path := []string{"/buffered", "/sized", "/unsized", "/writer"}[c.r.IntN(4)]
-		requests = append(requests, c.simple(path, soakMaxBody))
+		requests = append(requests, c.simple(path, soakMaxBody/2))
 	}
 	c.r.Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
 	// the choices of the reader are made while sending
@@ -417,7 +421,7 @@ func (c *soakConn) halfClosing() error {
 		if err := c.send(text); err != nil {
 			return err
 		}
-		return c.nc.(*net.TCPConn).CloseWrite()
+		return c.nc.(interface{ CloseWrite() error }).CloseWrite()
 	}, requests...)
 	if err != nil {
 		return uncut(err)
@@ -443,9 +447,10 @@ func (c *soakConn) aborting() error {
 	_, _ = io.CopyN(io.Discard, c.in, int64(n))
 	c.counts.cut.Add(1)
 	if rand.IntN(2) == 0 {
-		_ = c.nc.(*net.TCPConn).SetLinger(0)
+		_ = c.tcp().SetLinger(0)
 	}
-	return c.nc.Close()
+	_ = c.tcp().Close()
+	return nil
 }
 
 // hijacking talks something else after its requests. Some of that it sends
@@ -542,7 +547,7 @@ func (c *soakConn) dawdling() error {
 // notReading does not take what it has asked for, until the server has enough of
 // it.
 func (c *soakConn) notReading() error {
-	_ = c.nc.(*net.TCPConn).SetReadBuffer(4096)
+	_ = c.tcp().SetReadBuffer(4096)
 	path := []string{"/buffered", "/sized", "/unsized", "/writer"}[c.r.IntN(4)]
 	for range 10 {
 		id := c.s.ids.Add(1)

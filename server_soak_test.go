@@ -206,7 +206,10 @@ func (s *soak) connect() {
 	}
 	nc, err := ts.dialer()
 	if err != nil {
-		s.fail(kind.name, number, err)
+		// the handshake of TLS has to be as hasty
+		if !kind.hasty {
+			s.fail(kind.name, number, err)
+		}
 		return
 	}
 	c := &soakConn{s: s, r: r, nc: nc, in: bufio.NewReader(nc), counts: &s.counts[i], streaming: ts == s.streaming}
@@ -215,8 +218,8 @@ func (s *soak) connect() {
 	if err := kind.use(c); err != nil {
 		s.fail(kind.name, number, err)
 	}
-	if tcp, ok := nc.(*net.TCPConn); ok && r.IntN(2) == 0 {
-		_ = tcp.SetLinger(0)
+	if r.IntN(2) == 0 {
+		_ = c.tcp().SetLinger(0)
 	}
 	_ = nc.Close()
 }
