@@ -54,9 +54,10 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // MultipartFormWithLimit is MultipartForm with a limit for the body in bytes; 0
 // or less for none. The error wraps ErrBodyTooLarge where the body is larger.
 //
-// A body with one of the content codings gzip, deflate, br and zstd is decoded
-// on the way, and the limit is for what it decodes to. Where there is none that
-// is 256 MiB. The error wraps ErrContentEncodingUnsupported for another coding.
+// A body with the content codings gzip, deflate, br and zstd is decoded on the
+// way, and the limit is for what it decodes to. Where there is none that is the
+// limit that the server or the caller of ReadLimitBody had for the body, else
+// 256 MiB. The error wraps ErrContentEncodingUnsupported for other codings.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form == nil {
 		if err := req.parseForm(int64(max(maxBodySize, 0))); err != nil {
@@ -96,19 +97,21 @@ func (req *Request) parseForm(limit int64) error {
 			return formError(ErrBodyTooLarge)
 		}
 	}
-	decoded, release, err := decodeForm(in, req.Header.ContentEncoding(), limit)
+	bound := contentBound(req.body.limit)
+	if limit > 0 {
+		bound = contentBound(int(limit))
+	}
+	var decoded formDecoder
+	encoded, err := decoded.start(in, &req.Header.header, bound)
 	if err != nil {
 		return formError(err)
 	}
-	if decoded != in {
-		memory = formMemory
-		if limit == 0 {
-			limit = defaultDecodedSize
-		}
+	defer decoded.release()
+	if encoded {
+		memory, limit = formMemory, bound.size
 	}
-	limited := formReader{r: decoded, limit: limit}
+	limited := formReader{r: &decoded, limit: limit}
 	form, err := multipart.NewReader(&limited, string(boundary)).ReadForm(memory)
-	release()
 	if err != nil {
 		err = formError(err)
 		if streamed || !errors.Is(err, ErrBodyTooLarge) {
@@ -119,7 +122,7 @@ func (req *Request) parseForm(limit int64) error {
 	}
 	if streamed {
 		_ = req.body.closeStream()
-		if decoded != in {
+		if encoded {
 			// what the form will be written as has no coding
 			req.Header.removeID(field.ContentEncoding)
 		}

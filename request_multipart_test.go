@@ -430,14 +430,19 @@ func TestEncodedForms(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"foo", "gzip, br"} {
+	req := formRequest(formType, string(appendEncoded(nil, appendEncoded(nil, []byte(formText), codingGzip, 1), codingZstd, 1)))
+	req.Header.SetContentEncoding("gzip, zstd")
+	if form, err := req.MultipartForm(); err != nil || formSaid(t, form) != formTextSaid {
+		t.Errorf("two codings: %v", err)
+	}
+	for _, name := range []string{"foo", "gzip, foo", "gzip, gzip, gzip, gzip, gzip"} {
 		req := formRequest(formType, formText)
 		req.Header.SetContentEncoding(name)
 		if _, err := req.MultipartForm(); !errors.Is(err, ErrContentEncodingUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	req := formRequest(formType, formText)
+	req = formRequest(formType, formText)
 	req.Header.SetContentEncoding("identity")
 	if _, err := req.MultipartForm(); err != nil {
 		t.Errorf("identity: %v", err)
@@ -530,5 +535,25 @@ func TestFormBodyIsDroppedBehindItsEnd(t *testing.T) {
 	}
 	if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 		t.Errorf("left %q", rest)
+	}
+}
+
+// TestEncodedFormHasTheLimitOfItsBody holds known failure 41 for forms that were
+// read under a limit.
+func TestEncodedFormHasTheLimitOfItsBody(t *testing.T) {
+	packed := string(appendEncoded(nil, []byte(largeForm(100_000)), codingGzip, 9))
+	raw := fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
+		formType, len(packed), packed)
+	for limit, ok := range map[int]bool{0: true, 10_000: false, 200_000: true} {
+		var req Request
+		if err := req.ReadLimitBody(bufio.NewReader(strings.NewReader(raw)), limit); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := req.MultipartForm(); ok != (err == nil) || !ok && !errors.Is(err, ErrBodyTooLarge) {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+		if _, err := req.MultipartFormWithLimit(200_000); err != nil {
+			t.Errorf("limit %d, and a higher one for the form: %v", limit, err)
+		}
 	}
 }
