@@ -354,11 +354,11 @@ func TestCodingDoesNotAllocate(t *testing.T) {
 	for _, h := range allHelpers {
 		encoded := h.append(nil, content)
 		dst := make([]byte, 0, 2*len(content))
-		// the libraries for zstd and brotli allocate themselves when they begin
-		allowed := map[contentCoding]float64{codingZstd: 2, codingBrotli: 30}[h.coding]
-		if n := testing.AllocsPerRun(100, func() { h.append(dst, content) }); n > allowed {
-			t.Errorf("%s: encoding: %v allocations, want %v", h.coding, n, allowed)
+		if n := testing.AllocsPerRun(100, func() { h.append(dst, content) }); n > 0 {
+			t.Errorf("%s: encoding: %v allocations", h.coding, n)
 		}
+		// the library makes tables for each stream
+		allowed := map[contentCoding]float64{codingBrotli: 5}[h.coding]
 		if n := testing.AllocsPerRun(100, func() { _, _ = h.appendPlain(dst, encoded) }); n > allowed {
 			t.Errorf("%s: decoding: %v allocations, want %v", h.coding, n, allowed)
 		}

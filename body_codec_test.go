@@ -1,0 +1,283 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestBodyUncompressedUndoesCodingsInTurn(t *testing.T) {
+	content := sampleText(3_000)
+	gz, br := AppendGzipBytes(nil, content), AppendBrotliBytes(nil, content)
+	for _, c := range []struct {
+		encoding string
+		body     []byte
+		want     error
+	}{
+		{"", content, nil},
+		{"identity", content, nil},
+		{"gzip", gz, nil},
+		{"GZIP", gz, nil},
+		{" x-gzip ", gz, nil},
+		{"br", br, nil},
+		{"zstd", AppendZstdBytes(nil, content), nil},
+		{"deflate", AppendDeflateBytes(nil, content), nil},
+		{"identity, gzip,", gz, nil},
+		{"gzip, br", AppendBrotliBytes(nil, gz), nil},
+		{"br,gzip", AppendGzipBytes(nil, br), nil},
+		{"gzip, gzip, gzip, gzip", AppendGzipBytes(nil, AppendGzipBytes(nil, AppendGzipBytes(nil, gz))), nil},
+		{"gzip, gzip, gzip, gzip, gzip", gz, ErrContentEncodingUnsupported},
+		{"compress", gz, ErrContentEncodingUnsupported},
+		{"gzip, foo", gz, ErrContentEncodingUnsupported},
+		{"gzip;q=1", gz, ErrContentEncodingUnsupported},
+		// as after HEAD
+		{"gzip", nil, nil},
+	} {
+		want := content
+		if len(c.body) == 0 {
+			want = nil
+		}
+		if c.want != nil {
+			want = nil
+		}
+		for name, decode := range map[string]func() ([]byte, error){
+			"response":       responseWith(c.encoding, c.body).BodyUncompressed,
+			"request":        requestWith(c.encoding, c.body).BodyUncompressed,
+			"limited":        func() ([]byte, error) { return responseWith(c.encoding, c.body).BodyUncompressedWithLimit(3_000) },
+			"with no limit":  func() ([]byte, error) { return requestWith(c.encoding, c.body).BodyUncompressedWithLimit(0) },
+			"negative limit": func() ([]byte, error) { return requestWith(c.encoding, c.body).BodyUncompressedWithLimit(-1) },
+		} {
+			if got, err := decode(); !errors.Is(err, c.want) || !bytes.Equal(got, want) {
+				t.Errorf("%s, %q: %d bytes, %v", name, c.encoding, len(got), err)
+			}
+		}
+		if c.want != nil || len(c.body) == 0 {
+			continue
+		}
+		if got, err := responseWith(c.encoding, c.body).BodyUncompressedWithLimit(2_999); err != ErrBodyTooLarge || got != nil {
+			t.Errorf("%q over the limit: %d bytes, %v", c.encoding, len(got), err)
+		}
+	}
+}
+
+func TestBodyUncompressedReadsAllFieldsOfARequest(t *testing.T) {
+	content := sampleText(3_000)
+	req := requestWith("", AppendBrotliBytes(nil, AppendGzipBytes(nil, content)))
+	req.Header.Add(HeaderContentEncoding, "gzip")
+	req.Header.Add(HeaderContentEncoding, "br")
+	if got, err := req.BodyUncompressed(); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+func TestDecodingLeavesTheBodyAsItIs(t *testing.T) {
+	content := sampleText(3_000)
+	for _, h := range allHelpers {
+		encoded := h.append(nil, content)
+		resp, req := &Response{}, &Request{}
+		resp.SetBodyStream(bytes.NewReader(encoded), len(encoded))
+		req.SetBodyStream(iotest.OneByteReader(bytes.NewReader(encoded)), -1)
+		for range 2 {
+			got, err := h.body(resp)
+			if err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%s: %d bytes, %v", h.coding, len(got), err)
+			}
+			clear(got)
+			got, err = h.requestLimit(req, len(content))
+			if err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%s of a request: %d bytes, %v", h.coding, len(got), err)
+			}
+		}
+		if !bytes.Equal(resp.Body(), encoded) || !bytes.Equal(req.Body(), encoded) {
+			t.Errorf("%s: the body has changed", h.coding)
+		}
+	}
+}
+
+func TestDecodingABrokenStreamTellsItsError(t *testing.T) {
+	broken := errors.New("broken")
+	for _, h := range allHelpers {
+		resp, req := &Response{}, &Request{}
+		resp.SetBodyStream(iotest.ErrReader(broken), -1)
+		req.SetBodyStream(iotest.ErrReader(broken), -1)
+		if _, err := h.body(resp); err != broken {
+			t.Errorf("%s: %v", h.coding, err)
+		}
+		if _, err := h.requestBody(req); err != broken {
+			t.Errorf("%s of a request: %v", h.coding, err)
+		}
+		resp.SetBodyStream(iotest.ErrReader(broken), -1)
+		if _, err := resp.BodyUncompressed(); err != broken {
+			t.Errorf("by header: %v", err)
+		}
+	}
+}
+
+// TestBodiesDecodeToNoMoreThanTheyMayHave is about known failure 41: the limit
+// under which a body was read holds for what it decodes to.
+func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
+	for _, h := range allHelpers {
+		encoded := h.append(nil, make([]byte, 10_001))
+		wire := "Content-Encoding: " + h.coding.String() + "\r\nContent-Length: " + string(AppendUint(nil, len(encoded))) + "\r\n\r\n" + string(encoded)
+		for limit, want := range map[int]error{10_000: ErrBodyTooLarge, 10_001: nil, 0: nil} {
+			var resp Response
+			if err := resp.ReadLimitBody(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+wire)), limit); err != nil {
+				t.Fatal(err)
+			}
+			var req Request
+			if err := req.ReadLimitBody(bufio.NewReader(strings.NewReader("POST / HTTP/1.1\r\nHost: a\r\n"+wire)), limit); err != nil {
+				t.Fatal(err)
+			}
+			streamed := Response{StreamBody: true}
+			if err := streamed.ReadLimitBody(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n"+wire)), limit); err != nil {
+				t.Fatal(err)
+			}
+			var copied Response
+			resp.CopyTo(&copied)
+			for name, decode := range map[string]func() ([]byte, error){
+				"response": func() ([]byte, error) { return h.body(&resp) },
+				"request":  func() ([]byte, error) { return h.requestBody(&req) },
+				"header":   req.BodyUncompressed,
+				"stream":   streamed.BodyUncompressed,
+				"copy":     copied.BodyUncompressed,
+			} {
+				if got, err := decode(); err != want || err == nil && len(got) != 10_001 {
+					t.Errorf("%s, %s, limit %d: %d bytes, %v", h.coding, name, limit, len(got), err)
+				}
+			}
+			resp.Reset()
+			resp.SetBody(encoded)
+			if got, err := h.body(&resp); err != nil || len(got) != 10_001 {
+				t.Errorf("%s: a body of the application's has the limit of another: %d bytes, %v", h.coding, len(got), err)
+			}
+			if got, err := h.bodyLimit(&copied, 20_000); err != nil || len(got) != 10_001 {
+				t.Errorf("%s: an explicit limit does not count: %d bytes, %v", h.coding, len(got), err)
+			}
+		}
+	}
+}
+
+// closeRecorder tells that it was closed.
+type closeRecorder struct {
+	io.Reader
+	closed int
+}
+
+func (c *closeRecorder) Close() error {
+	c.closed++
+	return nil
+}
+
+func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
+	content := sampleText(200_000)
+	for _, h := range allHelpers {
+		for name, r := range map[string]io.Reader{
+			"whole":     bytes.NewReader(content),
+			"one byte":  iotest.OneByteReader(bytes.NewReader(content[:1000])),
+			"early end": iotest.DataErrReader(bytes.NewReader(content)),
+			"nothing":   bytes.NewReader(nil),
+		} {
+			src := &closeRecorder{Reader: r}
+			b := body{stream: src, size: -1}
+			b.encodeStream(h.coding, h.levels[0])
+			want := content
+			switch name {
+			case "one byte":
+				want = content[:1000]
+			case "nothing":
+				want = nil
+			}
+			s := b.stream.(*encodedStream)
+			encoded, err := io.ReadAll(iotest.HalfReader(s))
+			if err != nil {
+				t.Fatalf("%s, %s: %v", h.coding, name, err)
+			}
+			if s.encoder != nil {
+				t.Errorf("%s, %s: the encoder is held behind the end", h.coding, name)
+			}
+			if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s, %s: %d bytes, %v", h.coding, name, len(got), err)
+			}
+			if err := b.closeStream(); err != nil || src.closed != 1 {
+				t.Errorf("%s, %s: closed %d times, %v", h.coding, name, src.closed, err)
+			}
+		}
+	}
+}
+
+// TestEncodersOfStreamsAreReleased is about known failure 56.
+func TestEncodersOfStreamsAreReleased(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		src  io.Reader
+		size int
+		want error
+	}{
+		"closed early":     {bytes.NewReader(noise(1 << 20)), -1, nil},
+		"failing source":   {io.MultiReader(bytes.NewReader(noise(1000)), iotest.ErrReader(broken)), -1, broken},
+		"shorter than set": {bytes.NewReader(noise(1000)), 1001, errShortStream},
+		"longer than set":  {bytes.NewReader(noise(1000)), 999, errLongStream},
+	} {
+		for _, h := range allHelpers {
+			src := &closeRecorder{Reader: c.src}
+			s := &encodedStream{src: src, size: c.size, coding: h.coding, level: h.levels[0]}
+			if c.want == nil {
+				if _, err := io.ReadFull(s, make([]byte, 10)); err != nil || s.encoder == nil {
+					t.Fatalf("%s, %s: %v", h.coding, name, err)
+				}
+			} else if _, err := io.ReadAll(s); !errors.Is(err, c.want) || s.encoder != nil {
+				t.Errorf("%s, %s: %v, encoder held: %v", h.coding, name, err, s.encoder != nil)
+			}
+			if err := s.Close(); err != nil || s.encoder != nil || s.plain != nil || s.encoded != nil || src.closed != 1 {
+				t.Errorf("%s, %s: something is held by a stream that was closed (%v)", h.coding, name, err)
+			}
+			if n, err := s.Read(make([]byte, 1)); n != 0 || err != errStreamClosed {
+				t.Errorf("%s, %s: read %d, %v from a stream that was closed", h.coding, name, n, err)
+			}
+			if seeker, ok := c.src.(io.Seeker); ok {
+				_, _ = seeker.Seek(0, io.SeekStart)
+			} else {
+				c.src = io.MultiReader(bytes.NewReader(noise(1000)), iotest.ErrReader(broken))
+			}
+		}
+	}
+}
+
+func TestStreamsOfUnknownSizeAreFlushed(t *testing.T) {
+	for _, h := range allHelpers {
+		pr, pw := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(pw, "first")
+		}()
+		s := &encodedStream{src: pr, size: -1, coding: h.coding, level: h.levels[0]}
+		d := newDecoder(h.coding, s, streamBound)
+		first := make([]byte, 5)
+		if _, err := io.ReadFull(d, first); err != nil || string(first) != "first" {
+			t.Errorf("%s: %q, %v", h.coding, first, err)
+		}
+		d.release()
+		_ = s.Close()
+	}
+}
+
+func TestFastProducersAreNotFlushedForEveryPiece(t *testing.T) {
+	content := sampleText(60_000)
+	s := NewStreamReader(func(w *bufio.Writer) { _, _ = w.Write(content) }).(*streamPipe)
+	// everything is there before the first read
+	for s.mu.Lock(); s.err == nil; s.mu.Lock() {
+		s.changed.Wait()
+		s.mu.Unlock()
+	}
+	s.mu.Unlock()
+	encoded, err := io.ReadAll(&encodedStream{src: s, size: -1, coding: codingGzip, level: CompressDefaultCompression})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole := AppendGzipBytes(nil, content); len(encoded) > len(whole)+64 {
+		t.Errorf("%d bytes in pieces, %d as a whole", len(encoded), len(whole))
+	}
+}
