@@ -1,0 +1,81 @@
+// Command client fetches URIs and tells what came: in short form with Get, and
+// in full with a Request and a Response, redirects followed, until a time that
+// is set for all of it is over.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+func main() {
+	timeout := flag.Duration("timeout", 10*time.Second, "how long all requests may take together")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	if err := run(ctx, flag.Args(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// client is used for all requests of the program, so that they share its
+// connections.
+var client = &fasthttp.Client{
+	Name: "example",
+	// a server that is not trusted must not fill the memory
+	MaxResponseBodySize: 8 << 20,
+	// a host that is down for a moment gets another chance
+	RetryIfErr: fasthttp.RetryWithBackoff(50*time.Millisecond, time.Second),
+}
+
+// run fetches the URIs one after the other.
+func run(ctx context.Context, uris []string, stdout io.Writer) error {
+	if len(uris) == 0 {
+		return errors.New("usage: client [-timeout 10s] URI ...")
+	}
+	defer client.CloseIdleConnections()
+	for _, uri := range uris {
+		status, body, err := client.GetContext(ctx, nil, uri)
+		if err != nil {
+			return fmt.Errorf("%s: %w", uri, err)
+		}
+		fmt.Fprintf(stdout, "%s: %d, %d bytes\n", uri, status, len(body))
+		if err := describe(ctx, uri, stdout); err != nil {
+			return fmt.Errorf("%s: %w", uri, err)
+		}
+	}
+	return nil
+}
+
+// describe asks for the fields alone. Requests and responses that come from a
+// pool go back there when nothing of them is needed any more.
+func describe(ctx context.Context, uri string, stdout io.Writer) error {
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+
+	req.Header.SetMethod(fasthttp.MethodHead)
+	req.SetRequestURI(uri)
+	req.Header.Set("Accept", "*/*")
+	if err := client.DoRedirectsContext(ctx, req, resp, 10); err != nil {
+		return err
+	}
+	// after redirects the URI is that of the last request
+	fmt.Fprintf(stdout, "    at %s, from %s\n", req.URI(), resp.RemoteAddr())
+	for name, value := range resp.Header.All() {
+		fmt.Fprintf(stdout, "    %s: %s\n", name, value)
+	}
+	return nil
+}
