@@ -160,6 +160,10 @@ func checkMatrix(t *testing.T, what string, h RequestHandler, method, target str
 			t.Fatalf("%s: the length is %d, that of GET %d", what, length, len(same.body))
 		}
 		same.header.SetContentLength(length)
+		for _, h := range []*ResponseHeader{a.header, same.header} {
+			// the second may change between the two
+			h.setState(noDefaultDate, true)
+		}
 		if len(want.ranges) < 2 && a.header.String() != same.header.String() {
 			t.Fatalf("%s: the header is\n%s, that of GET\n%s", what, a.header, same.header)
 		}
