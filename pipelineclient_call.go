@@ -113,6 +113,10 @@ func (e *pipelineEncoder) Flush() error { return nil }
 // wait waits for the result. When it returns, nobody touches the caller's
 // response any more.
 func (call *pipelineCall) wait(ctx context.Context, deadline time.Time) error {
+	if ctx == nil && deadline.IsZero() {
+		<-call.done
+		return call.err
+	}
 	var expired <-chan time.Time
 	if !deadline.IsZero() {
 		timer := AcquireTimer(time.Until(deadline))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,7 @@ type pipeline struct {
 
 	// what was learned from earlier ones
 	window    int // how many calls may be in sent
+	together  int // calls that were in queue for the last batch
 	failures  int // attempts to connect in a row that came to nothing
 	notBefore time.Time
 }
@@ -288,6 +290,7 @@ func (p *pipeline) nextBatch(conn net.Conn, probe *connpool.Probe, out *bufpool.
 // collect waits for more calls to be sent together, where that is wanted.
 func (p *pipeline) collect() {
 	if p.c.MaxBatchDelay <= 0 {
+		p.gather()
 		return
 	}
 	timer := AcquireTimer(p.c.MaxBatchDelay)
@@ -297,6 +300,18 @@ func (p *pipeline) collect() {
 			return
 		}
 	}
+}
+
+// gather lets those run who are about to add a call, where the last batch shows
+// that there are several: a write costs more than that. The mutex is held before
+// and after that.
+func (p *pipeline) gather() {
+	if p.queue.n < p.together {
+		p.mu.Unlock()
+		runtime.Gosched()
+		p.mu.Lock()
+	}
+	p.together = p.queue.n
 }
 
 // isStale tells whether the server has closed the connection while it was idle.
