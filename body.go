@@ -232,6 +232,14 @@ type BodyWriterTo interface {
 	SupportsBodyWriteTo() bool
 }
 
+// PiecewiseStream is a body stream that says whether each piece of it, which is
+// what one Read returns, is to be sent at once. Those of a stream of unknown
+// size are in any case; those of others go out when there are enough of them.
+type PiecewiseStream interface {
+	io.Reader
+	SendsPieces() bool
+}
+
 // copyBufferSize is the size of the pieces in which streams are copied.
 const copyBufferSize = 32 << 10
 
@@ -285,7 +293,11 @@ func shortStream(got, size int) error {
 // writeFixed writes the stream, which must have size bytes, and closes it.
 func (b *body) writeFixed(w flushWriter) (err error) {
 	defer b.endStream(&err)
-	n, err := copyStream(w, io.LimitReader(b.stream, int64(b.size)))
+	dst := io.Writer(w)
+	if p, ok := b.stream.(PiecewiseStream); ok && p.SendsPieces() {
+		dst = &pieceWriter{w}
+	}
+	n, err := copyStream(dst, io.LimitReader(b.stream, int64(b.size)))
 	if err != nil {
 		return err
 	}

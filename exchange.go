@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"io"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -43,7 +44,12 @@ type exchange struct {
 	// expects says that the peer sends the body only when it was told to go on,
 	// and continues that it was not yet told
 	expects, continues bool
-	minor              int // of the HTTP/1.x of the current request
+	// duplex says that the body, which is a stream, may be read in one
+	// goroutine while the response is written in another. continuing is held
+	// then while the peer is told to go on.
+	duplex     bool
+	continuing sync.Mutex
+	minor      int // of the HTTP/1.x of the current request
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
@@ -311,7 +317,7 @@ func (x *exchange) begin() {
 	h.head.Limits = x.s.headLimits()
 	x.config = RequestConfig{}
 	x.closes, x.streaming, x.minor = false, false, 1
-	x.expects, x.continues = false, false
+	x.expects, x.continues, x.duplex = false, false, false
 }
 
 // headReceived decides how the request goes on behind its head.
@@ -504,8 +510,7 @@ func (x *exchange) discard(n int) {
 }
 
 func (x *exchange) fill() error {
-	x.sayContinue()
-	if err := x.flushNow(); err != nil {
+	if err := x.goOn(); err != nil {
 		return err
 	}
 	n, err := readSome(x.link.blocking(), x.space())
@@ -514,6 +519,23 @@ func (x *exchange) fill() error {
 		return nil
 	}
 	return err
+}
+
+// goOn lets a client that waits for it send a body that is a stream, and gives
+// it what it may be waiting for before it goes on sending. Where the stream has a
+// goroutine of its own, the response is the business of the other one.
+func (x *exchange) goOn() error {
+	if !x.duplex {
+		x.sayContinue()
+		return x.flushNow()
+	}
+	x.continuing.Lock()
+	defer x.continuing.Unlock()
+	if !x.continues {
+		return nil
+	}
+	x.sayContinue()
+	return x.flushNow()
 }
 
 // readSome reads at least one byte, or returns an error.

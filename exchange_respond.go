@@ -28,10 +28,12 @@ func (x *exchange) serve() (step, bool) {
 	isHead := ctx.Request.Header.IsHead()
 	ctx.x = x
 	ok := x.callHandler()
-	if w := ctx.watch.Load(); w != nil {
+	response := ctx.timeoutResponse.Load()
+	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.Response.body.stream == nil) {
+		// who produces a body stream wants to know of the client, too
 		x.endWatch(w)
 	}
-	if response := ctx.timeoutResponse.Load(); response != nil {
+	if response != nil {
 		return x.answerLate(response, isHead)
 	}
 	ctx.x = nil
@@ -244,8 +246,15 @@ func (x *exchange) respondStream() {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
 	// what is sent may be made of what is received, and this is the last moment
-	if !x.ctx.Request.stream.done {
+	if x.duplex {
+		x.continuing.Lock()
+	}
+	if x.continues && !x.ctx.Request.stream.done {
 		x.sayContinue()
+	}
+	if x.duplex {
+		x.continues = false
+		x.continuing.Unlock()
 	}
 	out := x.output()
 	from := len(out.B)
@@ -363,6 +372,9 @@ func (x *exchange) drainBody() {
 // is in out or written.
 func (x *exchange) endRequest() {
 	ctx := x.ctx
+	if w := ctx.watch.Load(); w != nil {
+		x.endWatch(w)
+	}
 	if ctx.Request.stream.in != nil && !x.ending {
 		x.drainBody()
 	}

@@ -1,0 +1,57 @@
+package fasthttp
+
+import (
+	"fmt"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// What follows is for those who call handlers in the place of a Server, or who
+// answer for handlers of another kind: see package fasthttpadaptor.
+
+// Inform sends an informational response at once: the status code of h, which
+// must be 102 to 199, and its fields, as they were set. The final response
+// follows it. Nothing is sent to an HTTP/1.0 client, nor where the context does
+// not belong to the handler of a server. See EarlyHints for the usual case.
+func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
+	code := h.StatusCode()
+	if code <= StatusSwitchingProtocols || code > 199 {
+		return fmt.Errorf("fasthttp: %d is no status of an informational response", code)
+	}
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if ctx.x == nil || ctx.timeoutResponse.Load() != nil || !ctx.Request.Header.IsHTTP11() {
+		return nil
+	}
+	return ctx.x.inform(h)
+}
+
+func (x *exchange) inform(h *ResponseHeader) error {
+	out := x.output()
+	out.B = appendStatusLine(out.B, h.StatusCode())
+	out.B = h.appendList(out.B, http1.Response)
+	out.B = append(out.B, strCRLF...)
+	if err := x.flushNow(); err != nil {
+		return fmt.Errorf("fasthttp: cannot send an informational response: %w", err)
+	}
+	return nil
+}
+
+// HijackHandler returns what was given to Hijack and HijackSetNoResponse. It is
+// for those who have called a RequestHandler without a Server, so that nobody
+// else calls the HijackHandler.
+func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
+	return ctx.hijack, ctx.hijackNoResponse
+}
+
+// EnableFullDuplex lets the body of the request, where it is a stream, be read
+// in one goroutine while the body stream of the response is produced in another,
+// as a proxy does. The producer must not end before the reader.
+//
+// Otherwise whoever reads the one while the other is written must be the body
+// stream of the response itself.
+func (ctx *RequestCtx) EnableFullDuplex() {
+	if ctx.x != nil {
+		ctx.x.duplex = true
+	}
+}
