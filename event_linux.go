@@ -122,7 +122,7 @@ func (s *Server) prepareListener(raw syscall.RawConn) {
 
 // acceptEvents accepts until the listener is closed.
 func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
-	var retry time.Duration
+	var failing acceptFailures
 	for {
 		var failed error
 		_ = l.file.SetReadDeadline(time.Now().Add(closedCheck))
@@ -132,7 +132,7 @@ func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error
 				conn, failed = acceptRaw(int(fd))
 				switch {
 				case failed == nil:
-					retry = 0
+					failing.wait = 0
 					s.acceptedEvent(conn, g, isTCP)
 				case failed == syscall.EAGAIN:
 					return false
@@ -154,13 +154,9 @@ func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error
 			return err
 		}
 		failed = os.NewSyscallError("accept4", failed)
-		if retry == 0 {
-			s.logger().Printf("fasthttp: cannot accept connections at the moment, will try again: %v", failed)
-		}
-		if retry = nextRetry(failed, retry); retry == 0 {
+		if !s.waitToAccept(&failing, failed) {
 			return failed
 		}
-		s.pause(retry)
 	}
 }
 

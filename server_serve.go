@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -109,7 +110,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	defer s.removeListener(accepting)
 	pool := newWorkerPool(s)
 	defer pool.stop()
-	var retry time.Duration
+	var failing acceptFailures
 	for {
 		nc, err := ln.Accept()
 		if err != nil {
@@ -117,14 +118,12 @@ func (s *Server) Serve(ln net.Listener) error {
 				// a listener that was made for some connections ends so
 				return nil
 			}
-			if retry = nextRetry(err, retry); retry == 0 {
+			if !s.waitToAccept(&failing, err) {
 				return err
 			}
-			s.logger().Printf("fasthttp: cannot accept a connection, will try again in %v: %v", retry, err)
-			s.pause(retry)
 			continue
 		}
-		retry = 0
+		failing.wait = 0
 		s.accepted(nc, pool)
 	}
 }
@@ -140,13 +139,30 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// nextRetry returns how long to wait after an error of Accept, or 0 where it
-// is for good. Running out of descriptors passes, as more of them do.
-func nextRetry(err error, last time.Duration) time.Duration {
-	if !isTemporary(err) {
-		return 0
+// acceptFailures is what an accept loop knows of its failures.
+type acceptFailures struct {
+	wait   time.Duration // how long was waited after the last of them; 0 after a success
+	logged time.Time     // when one of them was logged
+}
+
+// acceptLogTime is for how long failures to accept are not logged again. A server
+// that is short of descriptors gets one now and then, and fails again.
+const acceptLogTime = 10 * time.Second
+
+// waitToAccept waits after an error of accepting, longer each time. It is false
+// where the error is for good. Running out of descriptors or memory passes, as
+// more of them do.
+func (s *Server) waitToAccept(f *acceptFailures, err error) bool {
+	if !isTemporary(err) && !errors.Is(err, syscall.ENOBUFS) && !errors.Is(err, syscall.ENOMEM) {
+		return false
 	}
-	return min(max(2*last, 5*time.Millisecond), time.Second)
+	if now := time.Now(); now.Sub(f.logged) >= acceptLogTime {
+		f.logged = now
+		s.logger().Printf("fasthttp: cannot accept connections at the moment, will try again: %v", err)
+	}
+	f.wait = min(max(2*f.wait, 5*time.Millisecond), time.Second)
+	s.pause(f.wait)
+	return true
 }
 
 func isTemporary(err error) bool {
