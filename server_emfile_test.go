@@ -1,0 +1,236 @@
+//go:build linux
+
+package fasthttp
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// starvedVariable names the engine of a server that runs in a process of
+	// its own, since a limit is that of a process.
+	starvedVariable = "FASTHTTP_TEST_STARVED"
+	// starvedRoom is how many descriptors that process may have besides those it
+	// begins with.
+	starvedRoom = 20
+)
+
+// TestStarvedServer is the process that has few descriptors. It does nothing
+// in a usual run.
+func TestStarvedServer(t *testing.T) {
+	name := os.Getenv(starvedVariable)
+	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	if i < 0 {
+		t.Skip("is run by TestServerOutOfDescriptors")
+	}
+	s := &Server{Logger: starvedLog{}, Handler: func(ctx *RequestCtx) {
+		if string(ctx.Path()) == "/hijack" {
+			ctx.Hijack(func(nc net.Conn) { _, _ = io.WriteString(nc, "hijacked") })
+		}
+		echo(ctx)
+	}}
+	ts := startServer(t, engines[i], s)
+	// what the server needs for itself is open once it has answered
+	c := ts.dial()
+	c.get("/")
+	c.expect(200, echoed("GET", "/", ""))
+	limit := syscall.Rlimit{Cur: uint64(openFiles(t) + starvedRoom), Max: 1 << 12}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("serving %s\n", ts.ln.Addr())
+	// the end of the input is the end of the test
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// starvedLog writes to the test that runs the process.
+type starvedLog struct{}
+
+func (starvedLog) Printf(format string, args ...any) {
+	fmt.Printf("log: %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
+}
+
+// starve starts the process, and returns where it serves and what it logs.
+func starve(t *testing.T, e engine) (addr string, log *testLog) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestStarvedServer$", "-test.v")
+	cmd.Env = append(os.Environ(), starvedVariable+"="+e.name)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log = &testLog{}
+	addrs := make(chan string, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if line, ok := strings.CutPrefix(lines.Text(), "log: "); ok {
+				log.Printf("%s", line)
+			} else if addr, ok := strings.CutPrefix(lines.Text(), "serving "); ok {
+				addrs <- addr
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = in.Close()
+		reading.Wait()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the process with the server: %v", err)
+		}
+		cancel()
+	})
+	return receive(t, "the address of the server", addrs), log
+}
+
+// A server that has no descriptors left serves the connections that it has, says
+// once what is wrong, and goes on when there are some again.
+func TestServerOutOfDescriptors(t *testing.T) {
+	for _, e := range engines {
+		// the limit is the same for whatever is above TCP
+		if !strings.HasSuffix(e.name, "/tcp") {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			addr, log := starve(t, e)
+			dial := func() *testConn {
+				nc, err := net.Dial("tcp4", addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = nc.Close() })
+				_ = nc.SetDeadline(time.Now().Add(patience))
+				return &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+			}
+			var all []*testConn
+			for range starvedRoom + 20 {
+				c := dial()
+				all = append(all, c)
+				c.get("/1")
+			}
+			log.waitFor(t, "too many open files")
+			served := starvedRoom / 2
+			for range 3 {
+				for _, c := range all[:served] {
+					c.expect(200, echoed("GET", "/1", ""))
+					c.get("/1")
+				}
+			}
+			// a descriptor more may be needed to hand one over, and there is none
+			all[0].expect(200, echoed("GET", "/1", ""))
+			all[0].get("/hijack")
+			_, _ = io.ReadAll(all[0].r)
+			for _, c := range all[:served] {
+				_ = c.Close()
+			}
+			for i, c := range all[served:] {
+				c.expect(200, echoed("GET", "/1", ""))
+				if i%2 == 0 {
+					// the others make room for the rest
+					_ = c.Close()
+				}
+			}
+			checkSaidOnce(t, log, "cannot accept connections")
+
+			// clients that come and go keep the server at its limit
+			var wg sync.WaitGroup
+			for range starvedRoom + 10 {
+				wg.Go(func() {
+					for range 5 {
+						c := dial()
+						c.get("/2")
+						if _, err := readResponse(c.r, "GET"); err != nil {
+							t.Errorf("no answer: %v", err)
+						}
+						_ = c.Close()
+					}
+				})
+			}
+			wg.Wait()
+			checkSaidOnce(t, log, "cannot accept connections")
+		})
+	}
+}
+
+// checkSaidOnce checks that there are few lines in a log that hold text. It may
+// be said again after a while.
+func checkSaidOnce(t *testing.T, log *testLog, text string) {
+	t.Helper()
+	lines := slices.DeleteFunc(log.all(), func(line string) bool { return !strings.Contains(line, text) })
+	const few = 4
+	if len(lines) > few {
+		t.Errorf("said %d times: %.300q", len(lines), lines[:few])
+	}
+}
+
+// Listeners that share an address may belong to one server, or to several.
+func TestServerOnListenersThatShareAPort(t *testing.T) {
+	const listeners = 3
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		ctl := raw.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+		})
+		if ctl != nil {
+			return ctl
+		}
+		return err
+	}}
+	for _, engine := range []Engine{EnginePortable, EngineEvent} {
+		s := &Server{Handler: echo, Engine: engine}
+		served := make(chan error, listeners)
+		addr := "127.0.0.1:0"
+		for range listeners {
+			ln, err := config.Listen(t.Context(), "tcp4", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addr = ln.Addr().String()
+			go func() { served <- s.Serve(ln) }()
+		}
+		var all []*testConn
+		for range 30 {
+			nc, err := net.Dial("tcp4", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = nc.SetDeadline(time.Now().Add(patience))
+			c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+			all = append(all, c)
+			c.get("/")
+		}
+		for _, c := range all {
+			c.expect(200, echoed("GET", "/", ""))
+		}
+		shutDown(t, s)
+		for range listeners {
+			if err := receive(t, "return of Serve", served); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		}
+		for _, c := range all {
+			c.expectEnd()
+			_ = c.Close()
+		}
+	}
+}
