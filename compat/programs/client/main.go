@@ -364,15 +364,4 @@ func runHosts() {
 			client.CloseIdleConnections()
 		})
 	}
-	report.Run("host/addr-list", func(c *report.Case) {
-		var dialed []string
-		hc := &fasthttp.HostClient{Addr: "a:1,b:2,c:3", Dial: func(addr string) (net.Conn, error) {
-			dialed = append(dialed, addr)
-			return nil, errors.New("down")
-		}}
-		var req fasthttp.Request
-		req.SetRequestURI("http://any/")
-		_ = hc.DoTimeout(&req, nil, time.Minute)
-		c.Str("dialed", strings.Join(dialed, ","))
-	})
 }
