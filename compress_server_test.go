@@ -1,0 +1,253 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+var wireCodings = []contentCoding{codingDeflate, codingGzip, codingZstd, codingBrotli}
+
+// getEncoded sends a GET that accepts one coding alone.
+func (c *testConn) getEncoded(target string, coding contentCoding) {
+	c.t.Helper()
+	c.send("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: " + coding.String() + "\r\n\r\n")
+}
+
+func TestServerSendsEncodedBodies(t *testing.T) {
+	content := sampleText(300_000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: withBrotli(func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/stream":
+				ctx.SetBodyStream(bytes.NewReader(content), -1)
+			case "/sized":
+				ctx.SetBodyStream(bytes.NewReader(content), len(content))
+			case "/written":
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) { _, _ = w.Write(content) })
+			default:
+				ctx.SetBody(content)
+			}
+		})})
+		c := ts.dial()
+		for _, coding := range wireCodings {
+			for _, target := range []string{"/", "/stream", "/sized", "/written"} {
+				c.getEncoded(target, coding)
+				resp := c.next("GET")
+				if got := resp.Header.Get(HeaderContentEncoding); got != coding.String() {
+					t.Errorf("%s %s: Content-Encoding is %q", coding, target, got)
+				}
+				got, err := appendDecoded(nil, []byte(resp.body), coding, helperBound)
+				if err != nil || !bytes.Equal(got, content) {
+					t.Errorf("%s %s: %d bytes, %v", coding, target, len(got), err)
+				}
+			}
+		}
+	})
+}
+
+// TestCompressedStreamsAreFlushedAsTheProducerFlushes has a producer that goes on
+// only when the client has seen the whole of what it flushed.
+func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		seen := make(chan struct{})
+		ts := start(&Server{Handler: withBrotli(func(ctx *RequestCtx) {
+			ctx.SetContentType("text/event-stream")
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for _, event := range []string{"data: first\n\n", "data: second\n\n", "data: third\n\n"} {
+					_, _ = w.WriteString(event)
+					if w.Flush() != nil {
+						return
+					}
+					<-seen
+				}
+			})
+		})})
+		c := ts.dial()
+		for _, coding := range wireCodings {
+			c.getEncoded("/", coding)
+			resp, err := http.ReadResponse(c.r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := newDecoder(coding, resp.Body, streamBound)
+			for _, event := range []string{"data: first\n\n", "data: second\n\n", "data: third\n\n"} {
+				got := make([]byte, len(event))
+				if _, err := io.ReadFull(d, got); err != nil || string(got) != event {
+					t.Fatalf("%s: %q, %v", coding, got, err)
+				}
+				seen <- struct{}{}
+			}
+			if rest, err := io.ReadAll(d); len(rest) > 0 || err != nil {
+				t.Errorf("%s behind the last event: %q, %v", coding, rest, err)
+			}
+			d.release()
+			// the decoder need not have read the last chunk
+			_, _ = io.Copy(io.Discard, resp.Body)
+		}
+	})
+}
+
+// endlessSource is a body stream without an end that tells when it is closed.
+type endlessSource struct {
+	content []byte
+	closed  chan struct{}
+}
+
+func (e *endlessSource) Read(p []byte) (int, error) { return copy(p, e.content), nil }
+
+func (e *endlessSource) Close() error {
+	close(e.closed)
+	return nil
+}
+
+// TestEncoderIsReleasedWhenTheClientLeaves is about known failure 56.
+func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
+	content := noise(10_000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		streams := make(chan *encodedStream, 1)
+		sources := make(chan *endlessSource, 1)
+		compress := withBrotli(func(ctx *RequestCtx) {
+			src := &endlessSource{content, make(chan struct{})}
+			sources <- src
+			ctx.SetBodyStream(src, -1)
+		})
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			compress(ctx)
+			streams <- ctx.Response.BodyStream().(*encodedStream)
+		}})
+		for _, coding := range wireCodings {
+			c := ts.dial()
+			c.getEncoded("/", coding)
+			if _, err := io.ReadFull(c.r, make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+			s, src := receive(t, "the stream", streams), receive(t, "the source", sources)
+			receive(t, "the end of the source", src.closed)
+			if s.encoder != nil || s.plain != nil || s.encoded != nil {
+				t.Errorf("%s: the stream holds its encoder", coding)
+			}
+		}
+	})
+}
+
+func TestPanicOfAnEncodedStreamCutsTheResponse(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
+			ctx.SetBodyStream(panickingReader{}, -1)
+		})})
+		c := ts.dial()
+		c.getEncoded("/", codingGzip)
+		if _, err := readResponse(c.r, "GET"); err == nil {
+			t.Error("the response looks whole")
+		}
+		ts.log.waitFor(t, "panic while writing body stream")
+	})
+}
+
+type panickingReader struct{}
+
+func (panickingReader) Read([]byte) (int, error) { panic(errors.New("the source is broken")) }
+
+// TestServerLimitsWhatBodiesDecodeTo is about known failure 41.
+func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
+	const limit = 50_000
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, streamed := range []bool{false, true} {
+			ts := start(&Server{
+				MaxRequestBodySize: limit,
+				StreamRequestBody:  streamed,
+				Handler: func(ctx *RequestCtx) {
+					if _, err := ctx.Request.BodyUncompressed(); errors.Is(err, ErrBodyTooLarge) {
+						ctx.SetStatusCode(StatusRequestEntityTooLarge)
+					}
+				},
+			})
+			c := ts.dial()
+			for _, coding := range wireCodings {
+				for size, want := range map[int]int{limit: StatusOK, limit + 1: StatusRequestEntityTooLarge} {
+					body := zeros(coding, size)
+					c.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + coding.String() +
+						"\r\nContent-Length: " + string(AppendUint(nil, len(body))) + "\r\n\r\n" + string(body))
+					if resp := c.next("POST"); resp.StatusCode != want {
+						t.Errorf("%s, %d bytes, streamed %v: %d", coding, size, streamed, resp.StatusCode)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestHTTP10GetsEncodedStreamsWithoutChunks(t *testing.T) {
+	content := sampleText(50_000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
+			ctx.SetBodyStream(bytes.NewReader(content), len(content))
+		})})
+		c := ts.dial()
+		c.send("GET / HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
+		resp := c.next("GET")
+		got, err := AppendGunzipBytes(nil, []byte(resp.body))
+		if err != nil || !bytes.Equal(got, content) || len(resp.TransferEncoding) > 0 {
+			t.Errorf("%d bytes, %v, Transfer-Encoding %q", len(got), err, resp.TransferEncoding)
+		}
+		c.expectEnd()
+	})
+}
+
+func TestCurlDecodesEveryCoding(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("there is no curl on this machine")
+	}
+	version, err := exec.Command(curl, "--version").Output()
+	if err != nil {
+		t.Skipf("curl does not run: %v", err)
+	}
+	features := map[contentCoding]string{codingDeflate: "libz", codingGzip: "libz", codingZstd: "zstd", codingBrotli: "brotli"}
+	content := sampleText(100_000)
+	for _, e := range engines {
+		if !e.sockets {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			ts := startServer(t, e, &Server{Handler: withBrotli(func(ctx *RequestCtx) {
+				if string(ctx.Path()) == "/stream" {
+					ctx.SetBodyStream(bytes.NewReader(content), -1)
+					return
+				}
+				ctx.SetBody(content)
+			})})
+			origin := "http://" + ts.ln.Addr().String()
+			if e.tls {
+				origin = "https://" + ts.ln.Addr().String()
+			}
+			for _, coding := range wireCodings {
+				t.Run(coding.String(), func(t *testing.T) {
+					if !bytes.Contains(version, []byte(" "+features[coding])) {
+						t.Skipf("this curl was built without %s", features[coding])
+					}
+					for _, path := range []string{"/", "/stream"} {
+						cmd := exec.CommandContext(t.Context(), curl, "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "20",
+							"--insecure", "--http1.1", "--compressed", "--header", "Accept-Encoding: "+coding.String(), "--dump-header", "/dev/stderr", origin+path)
+						var head strings.Builder
+						cmd.Stderr = &head
+						got, err := cmd.Output()
+						if err != nil || !bytes.Equal(got, content) {
+							t.Errorf("%s: %d bytes, %v\n%s", path, len(got), err, head.String())
+						}
+						if !strings.Contains(head.String(), "Content-Encoding: "+coding.String()+"\r\n") {
+							t.Errorf("%s: not encoded\n%s", path, head.String())
+						}
+					}
+				})
+			}
+		})
+	}
+}
