@@ -557,6 +557,7 @@ func (x *exchange) flushTo(conn net.Conn) error {
 	}
 	_, err := conn.Write(x.out.B)
 	x.out.B = x.out.B[:0]
+	x.turn = 0
 	return err
 }
 

@@ -52,6 +52,17 @@ func TestServersSendFiles(t *testing.T) {
 	}
 }
 
+func TestAConnectionSendsAnyNumberOfFiles(t *testing.T) {
+	h := FSHandler(plant(t, map[string]string{"over": long[:smallContent+1]}), 0)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		c := start(&Server{Handler: h}).dial()
+		for range 3 * turnLimit {
+			c.get("/over")
+			c.expect(200, long[:smallContent+1])
+		}
+	})
+}
+
 func TestFilesThatShrinkWhileTheyAreSentCutTheConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		root := plant(t, map[string]string{"long": long})
