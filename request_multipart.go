@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
-	"runtime"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
@@ -29,6 +28,8 @@ const formMemory = 4 << 20
 type requestForm struct {
 	form *multipart.Form
 	read int64 // bytes of the body, decoded, that it was made of
+	// spooled is nil where all files are in memory
+	spooled *spooledFiles
 	// err says why there is no form where parsing the body again is of no use
 	err error
 	// only tells that the body was a stream: the form is all there is of it
@@ -127,12 +128,10 @@ func (req *Request) parseForm(limit int64) error {
 			req.Header.removeID(field.ContentEncoding)
 		}
 	}
-	if memory == formMemory {
-		// A request that is never released must not leave its files behind for
-		// ever, such as that of a handler that has timed out.
-		runtime.SetFinalizer(form, func(form *multipart.Form) { _ = form.RemoveAll() })
-	}
 	req.form = &requestForm{form: form, read: limited.read, only: streamed}
+	if memory == formMemory {
+		req.form.spooled = watchSpooled(form)
+	}
 	return nil
 }
 
@@ -173,11 +172,8 @@ func (req *Request) RemoveMultipartFormFiles() {
 
 // remove removes the files of the form.
 func (f *requestForm) remove() {
-	if f.form != nil {
-		runtime.SetFinalizer(f.form, nil)
-		// what cannot be removed is left to whoever cleans the directory of
-		// temporary files up
-		_ = f.form.RemoveAll()
+	if f.spooled != nil {
+		f.spooled.remove()
 	}
 }
 
