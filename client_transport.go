@@ -342,6 +342,9 @@ var errTooManyInformational = errors.New("fasthttp: too many informational respo
 // feedHead reads one head.
 func (x *clientExchange) feedHead() error {
 	cc, h := x.cc, &x.resp.Header
+	// the memo stays with the connection
+	h.memo = cc.memo
+	defer func() { h.memo = nil }()
 	for {
 		if b := cc.peek(); len(b) > 0 {
 			n, err := h.feed(http1.Response, b)
@@ -350,6 +353,7 @@ func (x *clientExchange) feedHead() error {
 			}
 			if n > 0 {
 				cc.discard(n)
+				h.learn()
 				return nil
 			}
 		}

@@ -22,6 +22,9 @@ type clientConn struct {
 	read int
 	size int // of in, to begin with
 
+	// memo is what the server has said of late, which it may well say again
+	memo *memo
+
 	// limited says that deadlines may be set on conn. They are taken away by
 	// the next call that has none, since most calls after one with a deadline
 	// have one too.

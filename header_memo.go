@@ -7,12 +7,13 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// memo remembers the field lines of a request and what became of them.
+// memo remembers the field lines of a message and what became of them.
 //
 // A client sends the same fields again and again: only its request line
-// differs from one request to the next. Finding out that the field lines are
-// those of the last request takes one comparison, and then there is nothing to
-// be parsed, checked and sorted: what is the same to the byte means the same.
+// differs from one request to the next. So do servers, within the same second.
+// Finding out that the field lines are those of the last message takes one
+// comparison, and then there is nothing to be parsed, checked and sorted: what
+// is the same to the byte means the same, given the same protocol and status.
 //
 // Fields are only learned when they are as long as those of the last request, so
 // that a server whose clients all differ does not learn in vain.
@@ -23,7 +24,7 @@ type memo struct {
 	from int
 
 	facts         http1.Facts
-	minor         int
+	minor, status int
 	entries       []field.Entry
 	slots         [numSlots]field.Span
 	contentLength int
@@ -47,10 +48,10 @@ const memoLimit = 2 << 10
 // recall reads the field lines of a head from b, whose request line was read,
 // where they are those that are remembered. It returns the length of the head,
 // or 0.
-func (h *header) recall(b []byte) (n int) {
+func (h *header) recall(role http1.Role, b []byte) (n int) {
 	m, from := h.memo, h.head.Fields
 	n = from + len(m.raw)
-	m.recalled = len(m.text) > 0 && bytes.HasPrefix(b[from:], m.raw) && m.minor == h.head.Minor &&
+	m.recalled = len(m.text) > 0 && bytes.HasPrefix(b[from:], m.raw) && m.minor == h.head.Minor && m.status == h.head.Status &&
 		m.state&configured == h.state&configured && h.head.CheckSize(n) == nil
 	if !m.recalled {
 		m.watch(b[from:])
@@ -65,7 +66,7 @@ func (h *header) recall(b []byte) (n int) {
 	if from != m.from {
 		h.move(uint32(from) - uint32(m.from))
 	}
-	h.line[lineVersion], h.line[lineMethod], h.line[lineTarget] = h.head.Version, h.head.Method, h.head.Target
+	h.adoptStartLine(role)
 	h.raw = field.Span{Off: uint32(from), Len: uint32(len(m.text))}
 	h.head.Facts = m.facts
 	h.contentLength, h.state = m.contentLength, m.state
@@ -120,7 +121,7 @@ func (h *header) learn() {
 	m.useful = false
 	m.from = h.head.Fields
 	m.text = append(m.text[:0], h.list.Block[m.from:]...)
-	m.facts, m.minor = h.head.Facts, h.head.Minor
+	m.facts, m.minor, m.status = h.head.Facts, h.head.Minor, h.head.Status
 	m.entries = append(m.entries[:0], h.list.Entries...)
 	m.slots = h.slots
 	m.contentLength, m.state = h.contentLength, h.state

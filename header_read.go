@@ -23,10 +23,10 @@ func (h *header) begin() {
 // complete was copied when feed returns.
 func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
 	if h.memo != nil {
-		if at, err := h.head.ParseRequestLine(b); at == 0 || err != nil {
+		if at, err := h.head.ParseStartLine(role, b); at == 0 || err != nil {
 			return 0, err
 		}
-		if n = h.recall(b); n > 0 {
+		if n = h.recall(role, b); n > 0 {
 			return n, nil
 		}
 	}
@@ -48,12 +48,7 @@ func (h *header) adopt(role http1.Role) error {
 	h.list.KeepsPlace = true
 	h.list.Freeze()
 	h.state |= wasRead
-	h.line[lineVersion] = h.head.Version
-	if role == http1.Request {
-		h.line[lineMethod], h.line[lineTarget] = h.head.Method, h.head.Target
-	} else {
-		h.line[lineReason] = h.head.Reason
-	}
+	h.adoptStartLine(role)
 	if from := h.head.Fields; len(h.list.Entries) > 0 {
 		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
@@ -71,6 +66,15 @@ func (h *header) adopt(role http1.Role) error {
 	}
 	h.list.Entries = entries[:kept]
 	return h.adoptFacts(role)
+}
+
+func (h *header) adoptStartLine(role http1.Role) {
+	h.line[lineVersion] = h.head.Version
+	if role == http1.Request {
+		h.line[lineMethod], h.line[lineTarget] = h.head.Method, h.head.Target
+	} else {
+		h.line[lineReason] = h.head.Reason
+	}
 }
 
 // place takes a received field to its place, which is w, and tells whether it

@@ -121,6 +121,9 @@ func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err er
 			return nil, false, canceled
 		}
 		if call.expired() {
+			if err != ErrTLSHandshakeTimeout {
+				err = ErrTimeout
+			}
 			break
 		}
 	}
@@ -147,7 +150,7 @@ func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool,
 // adopt makes a connection one of c. plain is what is below its TLS.
 func (c *HostClient) adopt(conn, plain net.Conn, addr string) *clientConn {
 	now := time.Now()
-	cc := &clientConn{conn: conn, secure: conn != plain, upstream: addr, created: now, lastUse: now, size: c.readSize()}
+	cc := &clientConn{conn: conn, secure: conn != plain, upstream: addr, created: now, lastUse: now, size: c.readSize(), memo: new(memo)}
 	if remote := plain.RemoteAddr(); remote != nil {
 		cc.upstream = remote.String()
 	}

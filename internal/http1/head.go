@@ -155,13 +155,13 @@ func (h *Head) startLine(role Role, b []byte) error {
 	return nil
 }
 
-// ParseRequestLine is the part of ParseRequest that reads the request line, for
-// a caller that may know already what the field lines say. It returns their
-// position, or 0 where b does not hold all of the line. ParseRequest goes on
-// from there.
-func (h *Head) ParseRequestLine(b []byte) (n int, err error) {
+// ParseStartLine is the part of ParseRequest or ParseResponse that reads the
+// start line, for a caller that may know already what the field lines say. It
+// returns their position, or 0 where b does not hold all of the line.
+// ParseRequest or ParseResponse goes on from there.
+func (h *Head) ParseStartLine(role Role, b []byte) (n int, err error) {
 	if h.next == 0 {
-		err = h.startLine(Request, b)
+		err = h.startLine(role, b)
 	}
 	return h.next, err
 }

@@ -1,0 +1,72 @@
+package fasthttp
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A connection remembers the last head. What is read with that is what would be
+// read without, whatever came before.
+func TestClientRecallsOnlyEqualHeads(t *testing.T) {
+	const lines = "Server: x\r\ncontent-type: text/x\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nX-Own: \t1 \r\n\r\n"
+	heads := []string{
+		"HTTP/1.1 200 OK\r\n" + lines + "ok",
+		"HTTP/1.1 404 Not Found Here\r\n" + lines + "no",
+		"HTTP/1.1 304 Not Modified\r\n" + lines,
+		"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + lines + "ok",
+		"HTTP/1.1 204\r\nServer: x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok",
+		"HTTP/1.1 103 Hints\r\nServer: x\r\n\r\nHTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 0\r\n\r\n",
+	}
+	next := make(chan string, 1)
+	p := newPeer(t, func(c *peerConn) {
+		for c.request() != nil {
+			c.write(<-next)
+		}
+	})
+	ask := func(hc *HostClient, head string, namesKept bool) string {
+		next <- head
+		resp := responseFor(t)
+		if namesKept {
+			resp.Header.DisableNormalizing()
+		}
+		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		resp.remoteAddr, resp.localAddr = nil, nil
+		return fmt.Sprintf("%q %q %d %v %q %q", resp.String(), resp.Header.rawHeaders(), resp.Header.ContentLength(),
+			resp.ConnectionClose(), resp.Header.Peek("x-own"), resp.Header.PeekCookie("a"))
+	}
+	var order []int
+	for i := range heads {
+		// each of them often enough to be learned, and after each other one
+		order = append(order, i, i, i, i)
+		for j := range heads {
+			order = append(order, j, i)
+		}
+	}
+	hc := p.host()
+	for _, i := range order {
+		for _, namesKept := range []bool{false, true} {
+			fresh := p.host()
+			want := ask(fresh, heads[i], namesKept)
+			fresh.CloseIdleConnections()
+			if got := ask(hc, heads[i], namesKept); got != want {
+				t.Fatalf("%q\nis, after others: %s\nby itself: %s", heads[i], got, want)
+			}
+		}
+	}
+	recalled := 0
+	for range 10 {
+		ask(hc, heads[0], false)
+		cc, err := hc.AcquireConn(0, false)
+		mustDo(t, err)
+		if cc.memo.recalled {
+			recalled++
+		}
+		hc.ReleaseConn(cc)
+	}
+	if recalled == 0 {
+		t.Error("equal heads were never recalled")
+	}
+}
