@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/ascii"
@@ -351,10 +352,12 @@ func (h *fileHandler) setValidators(resp *Response, n *node, c *fileContent) {
 	if len(c.date) > 0 && (len(c.etag) == 0 || resp.StatusCode() != StatusNotModified) {
 		resp.Header.setID(field.LastModified, c.date)
 	}
-	if h.codings != nil {
+	switch {
+	case h.codings != nil && n.json != nil:
+		addVary(&resp.Header, "Accept-Encoding, Accept")
+	case h.codings != nil:
 		addVary(&resp.Header, "Accept-Encoding")
-	}
-	if n.json != nil {
+	case n.json != nil:
 		addVary(&resp.Header, "Accept")
 	}
 }
@@ -422,17 +425,28 @@ func skipBody(resp *Response, size int64) {
 	resp.Header.SetContentLength(int(size))
 }
 
-// addVary adds a name to the Vary field, unless it is there.
-func addVary(h *ResponseHeader, name string) {
+// addVary adds names to the Vary field, but for those that are there.
+func addVary(h *ResponseHeader, names string) {
 	had := h.PeekBytes(field.Vary.Bytes())
 	if len(had) == 0 {
-		h.setID(field.Vary, bytesconv.Bytes(name))
+		h.setID(field.Vary, bytesconv.Bytes(names))
 		return
 	}
-	for element := range bytes.SplitSeq(had, []byte(",")) {
-		if element = ascii.Trim(element); string(element) == "*" || ascii.EqualFoldString(element, name) {
-			return
+	list := bytes.Clone(had)
+	for name := range strings.SplitSeq(names, ", ") {
+		if !listHas(list, name) {
+			list = append(append(list, ", "...), name...)
 		}
 	}
-	h.setID(field.Vary, append(append(bytes.Clone(had), ", "...), name...))
+	h.setID(field.Vary, list)
+}
+
+// listHas tells whether a name, or "*" for all names, is in a list.
+func listHas(list []byte, name string) bool {
+	for element := range bytes.SplitSeq(list, []byte(",")) {
+		if element = ascii.Trim(element); string(element) == "*" || ascii.EqualFoldString(element, name) {
+			return true
+		}
+	}
+	return false
 }
