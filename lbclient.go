@@ -102,12 +102,13 @@ func (cc *LBClient) AddClient(c BalancingClient) int {
 	members := cc.current()
 	m := &lbMember{client: c}
 	if len(members) > 0 {
-		// it has not to catch up with the requests that the others were given
-		first := members[0].total.Load()
+		// it comes next, but has not to catch up with the requests that the
+		// others were given
+		least := members[0].total.Load()
 		for _, other := range members {
-			first = min(first, other.total.Load())
+			least = min(least, other.total.Load())
 		}
-		m.total.Store(first)
+		m.total.Store(max(least, 1) - 1)
 	}
 	members = append(slices.Clip(members), m)
 	cc.members.Store(&members)

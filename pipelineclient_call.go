@@ -25,11 +25,9 @@ type pipelineCall struct {
 	idempotent bool
 	closes     bool // it asks for the connection to be closed
 
-	// of the pipeline alone: end is where its bytes end among those of the
-	// connection, and attempts counts the connections that have ended without any response
-	// after the request was sent
-	end      uint64
-	attempts int
+	// end is where its bytes end among those of the connection; of the writer
+	// alone
+	end uint64
 
 	mu sync.Mutex // guards what follows
 	// resp is the caller's response, which the reader fills while it holds mu;
@@ -66,7 +64,6 @@ func (call *pipelineCall) drop(n int32) {
 	}
 	call.lane, call.resp, call.err = nil, nil, nil
 	call.left, call.finished = false, false
-	call.attempts = 0
 	pipelineCalls.Put(call)
 }
 

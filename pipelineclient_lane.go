@@ -47,7 +47,7 @@ type pipeline struct {
 	// what was learned from earlier ones
 	window    int // how many calls may be in sent
 	together  int // calls that were in queue for the last batch
-	failures  int // attempts to connect in a row that came to nothing
+	failures  int // connections in a row that brought no response, or did not come about
 	notBefore time.Time
 }
 
@@ -467,11 +467,8 @@ func abort(conn net.Conn) {
 // mayResend tells whether a call that has got nothing of a response can be sent
 // again. The mutex is held.
 func (p *pipeline) mayResend(call *pipelineCall) bool {
-	if p.answered == 0 {
-		call.attempts++
-		if call.attempts >= DefaultMaxIdemponentCallAttempts {
-			return false
-		}
+	if p.answered == 0 && p.failures >= DefaultMaxIdemponentCallAttempts {
+		return false
 	}
 	return call.idempotent || p.final || call.end > p.wrote
 }

@@ -2,13 +2,17 @@ module github.com/valyala/fasthttp/compat
 
 go 1.26.0
 
-require github.com/valyala/fasthttp v1.77.0
+require (
+	github.com/valyala/fasthttp v1.77.0
+	golang.org/x/net v0.61.0
+)
 
 require (
 	github.com/andybalholm/brotli v1.2.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/molecule-man/go-brrr v1.3.0 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 )
 
 replace github.com/molecule-man/go-brrr => ../bench/brrrshim
