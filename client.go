@@ -179,7 +179,7 @@ func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) er
 }
 
 func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	if err := req.parseURI(); err != nil {
+	if err := req.parseTarget(); err != nil {
 		return err
 	}
 	uri := &req.uri

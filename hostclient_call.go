@@ -176,7 +176,7 @@ func (c *HostClient) prepare(req *Request) error {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}
-		if err := req.parseURI(); err != nil {
+		if err := req.parseTarget(); err != nil {
 			return err
 		}
 		uri := &req.uri

@@ -50,6 +50,9 @@ type Request struct {
 	form    *requestForm // once it was asked for
 	timeout time.Duration
 	call    callState // of the client's call that is under way
+	// known is the target that uri was parsed from, where that is all that
+	// became of uri since, so that who sends the same again spares the parsing
+	known []byte
 
 	uriParsed  bool
 	argsParsed bool
@@ -69,6 +72,7 @@ func (req *Request) resetExceptHeader() {
 		req.uri.Reset()
 		req.uriParsed = false
 	}
+	req.known = req.known[:0]
 	if len(req.values) > 0 {
 		req.values.reset()
 	}
@@ -85,6 +89,7 @@ func (req *Request) CopyTo(dst *Request) {
 	if req.uriParsed {
 		req.uri.CopyTo(&dst.uri)
 		dst.uriParsed = true
+		dst.known = dst.known[:0]
 	}
 	if req.argsParsed {
 		req.args.CopyTo(&dst.args)
@@ -106,6 +111,7 @@ func (req *Request) CopyTo(dst *Request) {
 // field. Changing it changes the request that is sent.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
+	req.known = req.known[:0]
 	return &req.uri
 }
 
@@ -114,6 +120,7 @@ func (req *Request) parseURI() error {
 		return nil
 	}
 	req.uriParsed = true
+	req.known = req.known[:0]
 	h := &req.Header
 	if target := h.RequestURI(); h.IsConnect() && http1.CheckTarget(h.Method(), target) == nil {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
@@ -127,10 +134,12 @@ func (req *Request) SetURI(newURI *URI) {
 	if newURI == nil {
 		req.uri.Reset()
 		req.uriParsed = false
+		req.known = req.known[:0]
 		return
 	}
 	newURI.CopyTo(&req.uri)
 	req.uriParsed = true
+	req.known = req.known[:0]
 }
 
 // RequestURI returns the target of the request line, "/" by default. Where

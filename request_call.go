@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"context"
 	"net/http/httptrace"
 	"time"
@@ -69,4 +70,30 @@ func earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// maxKnownTarget is the size over which a target is not remembered.
+const maxKnownTarget = 2 << 10
+
+// parseTarget is parseURI for a client. A target that is the same absolute URI
+// as the last one need not be parsed again: it means the same, whatever else is
+// in the request.
+func (req *Request) parseTarget() error {
+	if req.uriParsed {
+		return nil
+	}
+	target := req.Header.RequestURI()
+	if len(req.known) > 0 && bytes.Equal(req.known, target) {
+		req.uriParsed = true
+		return nil
+	}
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
+		if _, absolute := findScheme(target); absolute {
+			req.known = append(req.known[:0], target...)
+		}
+	}
+	return nil
 }
