@@ -147,17 +147,27 @@ func (l *Loop) close() {
 
 func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.loop = l
+	// the caller owns it until it is watched: were it closed before, its
+	// descriptor could be something else by then
+	c.state.Store(stateBusy)
 	c.SetDeadline(patience)
-	// once it is in the table the connection may be served, closed and used
-	// again at any moment
 	fd := c.fd
-	c.state.Store(stateIdle)
 	conns.put(fd, c)
 	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(fd)}
 	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); err != nil {
 		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", err)
 	}
+	// from here on the connection may be served, closed and used again at any
+	// moment
+	if c.state.CompareAndSwap(stateBusy, stateIdle) {
+		return nil
+	}
+	// somebody was so quick to see an event that it was left to the owner: let
+	// there be another one
+	c.set(flagOutput)
+	c.state.Store(stateIdle)
+	_ = syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_MOD, fd, &ev)
 	return nil
 }
 
