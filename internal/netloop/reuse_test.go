@@ -3,6 +3,8 @@
 package netloop
 
 import (
+	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -43,4 +45,24 @@ func TestDeadlinesOfConnectionsThatAreUsedAgain(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the deadline was never looked at")
 	}
+}
+
+// A connection that cannot be watched stays the caller's, who closes it: were it
+// anybody's, its deadline could close it as well.
+func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
+	c.Init(fd, c)
+	if err := w.g.Add(&c.Conn, time.Nanosecond); err == nil {
+		t.Fatal("what cannot be polled was added")
+	}
+	if c.TryAcquire() {
+		t.Error("the connection is free for anybody")
+	}
+	c.Close(false)
 }
