@@ -42,7 +42,7 @@ var soakKinds = []struct {
 type soakConn struct {
 	s         *soak
 	r         *rand.Rand
-	nc        net.Conn
+	nc        *soakNet
 	in        *bufio.Reader
 	counts    *soakCounts
 	streaming bool // bodies of requests are streams for the server
@@ -65,12 +65,29 @@ type soakRequest struct {
 	foreign bool
 }
 
+// soakNet is a connection on which something has to happen within a time: how
+// long all takes depends on the machine.
+type soakNet struct {
+	net.Conn
+	patience time.Duration
+}
+
+func (c *soakNet) Read(p []byte) (int, error) {
+	_ = c.SetReadDeadline(time.Now().Add(c.patience))
+	return c.Conn.Read(p)
+}
+
+func (c *soakNet) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.patience))
+	return c.Conn.Write(p)
+}
+
 // tcp returns the connection below TLS, where there is that.
 func (c *soakConn) tcp() *net.TCPConn {
-	if over, ok := c.nc.(*tls.Conn); ok {
+	if over, ok := c.nc.Conn.(*tls.Conn); ok {
 		return over.NetConn().(*net.TCPConn)
 	}
-	return c.nc.(*net.TCPConn)
+	return c.nc.Conn.(*net.TCPConn)
 }
 
 // size returns a number of bytes up to a limit: small ones are more likely.
@@ -144,7 +161,7 @@ func (c *soakConn) keeping(limit int) soakRequest {
 	case 6:
 		return c.posting("/echo", limit)
 	case 7:
-		return c.posting("/ignore", 100_000)
+		return c.posting("/ignore", min(5*limit, 100_000))
 	case 8:
 		q := c.simple("/late", 200)
 		q.status, q.foreign = StatusAccepted, true
@@ -252,7 +269,7 @@ func (c *soakConn) exchange(send func(text string) error, requests ...soakReques
 	for i := range requests {
 		if err := c.answer(&requests[i]); err != nil {
 			// which lets the sender come back
-			_ = c.nc.SetWriteDeadline(time.Now())
+			_ = c.nc.Close()
 			<-sent
 			return err
 		}
@@ -346,7 +363,7 @@ func (c *soakConn) flooding() error {
 	time.Sleep(10 * time.Millisecond)
 	for i := range requests {
 		if err := c.answer(&requests[i]); err != nil {
-			_ = c.nc.SetWriteDeadline(time.Now())
+			_ = c.nc.Close()
 			<-sent
 			return uncut(err)
 		}
@@ -421,7 +438,7 @@ func (c *soakConn) halfClosing() error {
 		if err := c.send(text); err != nil {
 			return err
 		}
-		return c.nc.(interface{ CloseWrite() error }).CloseWrite()
+		return c.nc.Conn.(interface{ CloseWrite() error }).CloseWrite()
 	}, requests...)
 	if err != nil {
 		return uncut(err)
@@ -440,10 +457,10 @@ func (c *soakConn) aborting() error {
 	}
 	all := text.String()
 	part := all[:c.r.IntN(1+len(all))]
-	go func() { _ = c.send(part) }()
-	// by how much is read the moment differs
+	// the moment differs by how much is read, and for how long
 	n := rand.IntN(1 + rand.IntN(300_000))
-	_ = c.nc.SetReadDeadline(time.Now().Add(time.Duration(rand.IntN(20_000_000))))
+	c.nc.patience = time.Duration(rand.IntN(20_000_000))
+	go func() { _ = c.send(part) }()
 	_, _ = io.CopyN(io.Discard, c.in, int64(n))
 	c.counts.cut.Add(1)
 	if rand.IntN(2) == 0 {

@@ -1,0 +1,325 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// noLog is a Logger that keeps nothing.
+type noLog struct{}
+
+func (noLog) Printf(string, ...any) {}
+
+// leavings are connections that end in some way, each on a server of its kind.
+var leavings = map[string]struct {
+	configure func(s *Server)
+	use       func(t *testing.T, c *testConn)
+}{
+	"answered": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/")
+		c.expect(200, "hello")
+	}},
+	"cut in a head": {func(*Server) {}, func(t *testing.T, c *testConn) { c.send("GET / HT") }},
+	"cut in a body": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000))
+	}},
+	"cut in the stream of a body": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *testConn) {
+		c.send("POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + strings.Repeat("x", 10_000))
+	}},
+	"left before it may go on": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *testConn) {
+		c.send("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+		if resp := c.next("POST"); resp.StatusCode != 100 {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+	}},
+	"cut in an answer": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/large")
+		_, _ = c.r.Discard(1000)
+	}},
+	"cut in an answer before others": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.send(strings.Repeat(get("/large"), 20))
+		_, _ = c.r.Discard(1000)
+	}},
+	"cut in a stream": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/stream")
+		_, _ = c.r.Discard(100_000)
+	}},
+	"not read in time": {func(s *Server) { s.WriteTimeout = 20 * time.Millisecond }, func(t *testing.T, c *testConn) {
+		c.get("/stream")
+		_, _ = c.r.Discard(100_000)
+	}},
+	"panic": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/panic")
+		c.expect(500, StatusMessage(500))
+	}},
+	"abort": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/abort")
+		c.expectCut()
+	}},
+	"goexit": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/goexit")
+		c.expectCut()
+	}},
+	"timed out handler": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/late")
+		c.expect(503, "late")
+	}},
+	"timed out handler with a stream": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *testConn) {
+		c.send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\nbegin")
+		c.expect(503, "late")
+	}},
+	"hijacked": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.get("/hijack")
+		c.expect(200, "")
+		c.send("more")
+	}},
+	"no request": {func(*Server) {}, func(t *testing.T, c *testConn) {
+		c.send("no request\r\n\r\n" + strings.Repeat("x", 50_000))
+		_, _ = io.ReadAll(c.r)
+	}},
+	"idle for too long": {func(s *Server) { s.IdleTimeout = 20 * time.Millisecond }, func(t *testing.T, c *testConn) {
+		c.get("/")
+		c.expect(200, "hello")
+		c.expectCut()
+	}},
+	"too slow": {func(s *Server) { s.ReadTimeout = 20 * time.Millisecond }, func(t *testing.T, c *testConn) {
+		c.send("GET / HT")
+		_, _ = io.ReadAll(c.r)
+	}},
+	"one too many": {func(s *Server) { s.Concurrency = 1 }, func(t *testing.T, c *testConn) {
+		_ = c.SetWriteDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(c.Conn, get("/"))
+		_, _ = io.ReadAll(io.LimitReader(c.r, 50))
+	}},
+	"one too many of its address": {func(s *Server) { s.MaxConnsPerIP = 1 }, func(t *testing.T, c *testConn) {
+		_, _ = io.WriteString(c.Conn, get("/"))
+		_, _ = io.ReadAll(io.LimitReader(c.r, 50))
+	}},
+}
+
+func handleLeaving(ctx *RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/large":
+		ctx.SetBody(make([]byte, 1<<20))
+	case "/stream":
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(make([]byte, 10_000))
+			}
+		})
+	case "/read":
+		_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
+	case "/panic":
+		panic("this one ends")
+	case "/abort":
+		panic(http.ErrAbortHandler)
+	case "/goexit":
+		runtime.Goexit()
+	case "/late":
+		ctx.TimeoutErrorWithCode("late", StatusServiceUnavailable)
+		if stream := ctx.RequestBodyStream(); stream != nil {
+			go func() { _, _ = io.Copy(io.Discard, stream) }()
+		}
+	case "/hijack":
+		ctx.Hijack(func(nc net.Conn) { _, _ = io.ReadFull(nc, make([]byte, len("more"))) })
+	default:
+		ctx.SetBodyString("hello")
+	}
+}
+
+// However a connection ends, the server that goes on has nothing left of it.
+func TestConnectionsLeaveNothingBehind(t *testing.T) {
+	// at a time, and how often after a first round
+	const crowd, rounds = 10, 3
+	for name, leaving := range leavings {
+		t.Run(name, func(t *testing.T) {
+			for _, e := range engines {
+				t.Run(e.name, func(t *testing.T) {
+					// idle workers are no leak
+					s := &Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
+					leaving.configure(s)
+					ts := startServer(t, e, s)
+					round := func() usage {
+						for range crowd {
+							leaving.use(t, ts.dial())
+						}
+						for _, c := range ts.conns {
+							_ = c.Close()
+						}
+						ts.conns = nil
+						eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
+						return measure(t)
+					}
+					before := round()
+					after := before
+					eventually(t, "nothing left behind", func() bool {
+						for range rounds {
+							after = round()
+						}
+						return after.others <= before.others && after.files <= before.files &&
+							after.goroutines-after.others <= maxIdlePollers
+					})
+					// two rounds of the collector may not be enough for what has
+					// been in use just now
+					if grown := after.heap - before.heap; grown > 1<<20 {
+						t.Errorf("%d bytes more after %d connections", grown, crowd*rounds)
+					}
+				})
+			}
+		})
+	}
+}
+
+// maxIdlePollers is how many goroutines the loops of a server may keep for
+// handlers that block.
+var maxIdlePollers = 18 * runtime.GOMAXPROCS(0)
+
+// Handlers that block may have needed many goroutines, of which few stay.
+func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
+	crowd := max(300, 2*maxIdlePollers)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		gate := newGate()
+		ts := start(&Server{Handler: gate.handle, MaxIdleWorkerDuration: time.Millisecond})
+		before := runtime.NumGoroutine()
+		for range crowd {
+			ts.dial().get("/")
+		}
+		for range crowd {
+			receive(t, "a handler", gate.entered)
+		}
+		close(gate.open)
+		for _, c := range ts.conns {
+			c.expect(200, "through")
+			_ = c.Close()
+		}
+		eventually(t, "the end of most goroutines", func() bool { return runtime.NumGoroutine() <= before+maxIdlePollers })
+	})
+}
+
+// What an idle connection costs is its descriptor and little memory, on the event
+// engine no goroutine either.
+func TestIdleConnectionsCostLittle(t *testing.T) {
+	const crowd = 500
+	for _, e := range engines {
+		if e.name != "event/tcp" || runtime.GOOS != "linux" {
+			continue
+		}
+		ts := startServer(t, e, &Server{Handler: echo})
+		before := measure(t)
+		conns := make([]net.Conn, 0, crowd)
+		answer := make([]byte, 4096)
+		for range crowd {
+			nc, err := ts.dialer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			conns = append(conns, nc)
+			if _, err := io.WriteString(nc, get("/")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := nc.Read(answer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := measure(t)
+		if n := after.goroutines - before.goroutines; n > maxIdlePollers {
+			t.Errorf("%d connections have %d goroutines", crowd, n)
+		}
+		// the client's side of it counts as well
+		if each := (after.heap - before.heap) / crowd; each > 1500 {
+			t.Errorf("an idle connection costs %d bytes", each)
+		} else {
+			t.Logf("an idle connection costs %d bytes, the client's side included", each)
+		}
+		runtime.KeepAlive(conns)
+	}
+}
+
+// A shutdown in the middle of everything: whatever was answered was answered in
+// full, and whatever a handler has seen was answered.
+func TestShutdownUnderLoad(t *testing.T) {
+	const clients, rounds = 8, 5
+	body := bytes.Repeat([]byte("answer "), 5000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for range rounds {
+			var handled, answered atomic.Int64
+			ts := start(&Server{ReadTimeout: time.Minute, Handler: func(ctx *RequestCtx) {
+				handled.Add(1)
+				switch handled.Load() % 3 {
+				case 0:
+					ctx.SetBodyStream(bytes.NewReader(body), -1)
+				case 1:
+					runtime.Gosched()
+					fallthrough
+				default:
+					ctx.SetBody(body)
+				}
+			}})
+			var wg sync.WaitGroup
+			for range clients {
+				wg.Go(func() {
+					for loadUntilShutdown(t, ts, body, &answered) {
+					}
+				})
+			}
+			eventually(t, "the load", func() bool { return answered.Load() > 50 })
+			shutDown(t, ts.s)
+			wg.Wait()
+			if handled.Load() != answered.Load() {
+				t.Errorf("%d requests were handled, and %d answered", handled.Load(), answered.Load())
+			}
+			if err := receive(t, "return of Serve", ts.served); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		}
+	})
+}
+
+// loadUntilShutdown sends requests over one connection, until that ends. It is
+// false where there are no more connections.
+func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atomic.Int64) bool {
+	nc, err := ts.dialer()
+	if err != nil {
+		return false
+	}
+	defer nc.Close()
+	_ = nc.SetDeadline(time.Now().Add(patience))
+	r := bufio.NewReader(nc)
+	for i := range 20 {
+		if _, err := io.WriteString(nc, get("/")); err != nil {
+			return true
+		}
+		if _, err := r.Peek(1); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("no answer, and no end of the connection: %v", err)
+			}
+			return true
+		}
+		resp, err := readResponse(r, "GET")
+		if err != nil || resp.body != string(body) {
+			t.Errorf("answer %d: %d bytes of %d, %v", i, len(resp.body), len(body), err)
+			return false
+		}
+		answered.Add(1)
+		if resp.Close {
+			if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
+				t.Errorf("%s behind the last answer, %v", fmt.Sprintf("%.50q", rest), err)
+			}
+			return true
+		}
+	}
+	return true
+}
