@@ -1,0 +1,103 @@
+package fasthttpadaptor
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+)
+
+// requestContext is the context of an http.Request that came from fasthttp. It
+// ends when the client goes away, when the server shuts down, and when the
+// handler has returned. The client is watched once somebody asks for that.
+//
+// Its values are those of the RequestCtx when the handler was called.
+type requestContext struct {
+	context.Context
+	cancel context.CancelFunc
+	local  net.Addr
+	values []userValue
+
+	mu      sync.Mutex
+	ctx     *fasthttp.RequestCtx // nil once it is no longer ours
+	body    *requestBody         // nil where there is none, or it is in memory
+	watched bool                 // the client is, or somebody has asked for it
+}
+
+type userValue struct{ key, value any }
+
+func newRequestContext(ctx *fasthttp.RequestCtx, body *requestBody) *requestContext {
+	c := &requestContext{ctx: ctx, body: body, local: ctx.LocalAddr()}
+	c.Context, c.cancel = context.WithCancel(context.Background())
+	ctx.VisitUserValuesAll(func(key, value any) {
+		c.values = append(c.values, userValue{key, value})
+	})
+	if body != nil && body.streamed {
+		body.onEnd = c.bodyEnded
+	} else {
+		c.body = nil
+	}
+	return c
+}
+
+// Done implements context.Context.
+func (c *requestContext) Done() <-chan struct{} {
+	c.watch()
+	return c.Context.Done()
+}
+
+// Err implements context.Context.
+func (c *requestContext) Err() error {
+	c.watch()
+	return c.Context.Err()
+}
+
+// Value implements context.Context.
+func (c *requestContext) Value(key any) any {
+	for _, v := range c.values {
+		if v.key == key {
+			return v.value
+		}
+	}
+	if key == http.LocalAddrContextKey {
+		return c.local
+	}
+	return c.Context.Value(key)
+}
+
+// watch makes the end of the client the end of the context. While the client is
+// sending a body, that has to wait.
+func (c *requestContext) watch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watched || c.ctx == nil {
+		return
+	}
+	c.watched = true
+	if c.body == nil || c.body.ended.Load() {
+		c.startWatch()
+	}
+}
+
+func (c *requestContext) bodyEnded() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watched && c.ctx != nil {
+		c.startWatch()
+	}
+	c.body = nil
+}
+
+func (c *requestContext) startWatch() {
+	c.ctx.WatchDisconnect()
+	c.ctx.AfterFunc(c.cancel)
+}
+
+// detach says that the RequestCtx must not be used any more.
+func (c *requestContext) detach() {
+	c.mu.Lock()
+	c.ctx = nil
+	c.mu.Unlock()
+}

@@ -1,0 +1,110 @@
+package fasthttpadaptor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+)
+
+func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
+	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
+		over := make(chan struct{})
+		c := start(func(w http.ResponseWriter, r *http.Request) {
+			defer close(over)
+			path := r.URL.Path
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Errorf("Hijack: %v", err)
+				return
+			}
+			defer conn.Close()
+			if _, err := w.Write([]byte("x")); err != http.ErrHijacked {
+				t.Errorf("Write: %v", err)
+			}
+			if _, _, err := http.NewResponseController(w).Hijack(); err != http.ErrHijacked {
+				t.Errorf("Hijack again: %v", err)
+			}
+			fmt.Fprintf(rw, "this is %s\n", path)
+			_ = rw.Flush()
+			line, err := rw.ReadString('\n')
+			if err != nil {
+				t.Errorf("reading: %v", err)
+			}
+			fmt.Fprintf(conn, "you said %s", line)
+		})
+		// what comes with the request is not lost
+		send(t, c, "GET /path HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhel")
+		expect(t, c, "this is /path\n")
+		send(t, c, "lo\n")
+		expect(t, c, "you said hello\n")
+		<-over
+		if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
+			t.Errorf("the rest is %q, %v", rest, err)
+		}
+	})
+}
+
+func TestHijackedConnectionOutlivesTheHandler(t *testing.T) {
+	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
+		conns := make(chan net.Conn, 1)
+		c := start(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Errorf("Hijack: %v", err)
+			}
+			conns <- conn
+		})
+		send(t, c, get)
+		conn := <-conns
+		send(t, c, "ping")
+		expect(t, conn, "ping")
+		send(t, conn, "pong")
+		expect(t, c, "pong")
+		if err := conn.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+func TestHeaderMayBeWrittenBeforeHijack(t *testing.T) {
+	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
+		c := start(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Errorf("Hijack: %v", err)
+				return
+			}
+			defer conn.Close()
+			_, _ = io.Copy(conn, io.LimitReader(conn, 4))
+		})
+		send(t, c, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n")
+		r := bufio.NewReader(c)
+		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		send(t, c, "ping")
+		expect(t, r, "ping")
+	})
+}
+
+func TestHijackIsTooLateWhenTheResponseHasBegun(t *testing.T) {
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			c := s.start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.(http.Flusher).Flush()
+				if _, _, err := w.(http.Hijacker).Hijack(); err == nil {
+					t.Error("the connection was hijacked in the middle of a response")
+				}
+				io.WriteString(w, "still here")
+			}))()
+			if got := ask(t, c, get); got.body != "still here" {
+				t.Errorf("the answer is %s", got)
+			}
+		})
+	}
+}

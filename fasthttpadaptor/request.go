@@ -1,0 +1,163 @@
+package fasthttpadaptor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// ConvertRequest makes r the request of ctx. r is overwritten, but for what has
+// no counterpart: its context and its form fields.
+//
+// With forServer r is as an http.Handler gets it, with RequestURI set; without,
+// it is as an http.Client takes it.
+//
+// The body of r is the stream of ctx where it has one (see
+// Server.StreamRequestBody), else the bytes that ctx holds: r.Body must not be
+// read any more once the handler of ctx has returned. All else is a copy.
+//
+// The error says that the target of the request is no URL.
+func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) error {
+	h := &ctx.Request.Header
+	target := string(h.RequestURI())
+	method := string(h.Method())
+	u, err := parseTarget(method, target)
+	if err != nil {
+		return fmt.Errorf("fasthttpadaptor: %w", err)
+	}
+	r.Method, r.URL = method, u
+	r.RequestURI = ""
+	if forServer {
+		r.RequestURI = target
+	}
+	r.Proto = string(h.Protocol())
+	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)
+	r.RemoteAddr = ctx.RemoteAddr().String()
+	r.TLS = ctx.TLSConnectionState()
+	r.Close = ctx.Request.ConnectionClose()
+	convertFields(h, r)
+	// the authority of an absolute target goes before the field (RFC 9112
+	// section 3.2.2)
+	if u.Host != "" {
+		r.Host = u.Host
+	}
+	convertBody(ctx, r)
+	return nil
+}
+
+// parseTarget parses the target of a request. That of CONNECT is an authority.
+func parseTarget(method, target string) (*url.URL, error) {
+	authority := method == http.MethodConnect && !strings.HasPrefix(target, "/")
+	if authority {
+		target = "http://" + target
+	}
+	u, err := url.ParseRequestURI(target)
+	if err == nil && authority {
+		u.Scheme = ""
+	}
+	return u, err
+}
+
+// convertFields sets what comes from the fields of h. Those that net/http keeps
+// elsewhere are not in r.Header.
+func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
+	count, size := 0, 0
+	for _, value := range h.All() {
+		count++
+		size += len(value)
+	}
+	// all values are parts of one text, and all lists of one array
+	var text strings.Builder
+	text.Grow(size)
+	values := make([]string, 0, count)
+	header := make(http.Header, count)
+	r.Host, r.TransferEncoding, r.Trailer = "", nil, nil
+	chunked := h.ContentLength() == -1
+	for name, value := range h.All() {
+		key := http.CanonicalHeaderKey(string(name))
+		start := text.Len()
+		text.Write(value)
+		v := text.String()[start:]
+		switch key {
+		case "Host":
+			r.Host = v
+		case "Transfer-Encoding", "Trailer":
+		case "Content-Length":
+			// a header that was read has one of 0 where there was none
+			switch {
+			case v != "0" || hasLine(h.RawHeaders(), "Content-Length:"):
+				header[key] = []string{v}
+			case hasLine(h.RawHeaders(), "Transfer-Encoding:"):
+				chunked = true
+			}
+		case "Connection":
+			// nor has HTTP/1.0 to ask for the end
+			if v != "close" || hasLine(h.RawHeaders(), "Connection:") {
+				header[key] = append(header[key], v)
+			}
+		default:
+			if had := header[key]; had != nil {
+				header[key] = append(had, v)
+				continue
+			}
+			values = append(values, v)
+			header[key] = values[len(values)-1 : len(values) : len(values)]
+		}
+	}
+	for name := range h.Trailers() {
+		if r.Trailer == nil {
+			r.Trailer = make(http.Header)
+		}
+		r.Trailer[http.CanonicalHeaderKey(string(name))] = nil
+	}
+	for name := range r.Trailer {
+		// a trailer that has come already is shown when the body has ended
+		delete(header, name)
+	}
+	if chunked {
+		r.TransferEncoding = []string{"chunked"}
+	}
+	r.Header = header
+}
+
+// hasLine tells whether the lines of a header have one that begins with name.
+func hasLine(lines []byte, name string) bool {
+	for line := range bytes.Lines(lines) {
+		if len(line) >= len(name) && strings.EqualFold(string(line[:len(name)]), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// convertBody sets the body of r and what is known of it.
+func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
+	stream := ctx.RequestBodyStream()
+	length := ctx.Request.Header.ContentLength()
+	switch {
+	case r.TransferEncoding != nil:
+		r.ContentLength = -1
+	case length > 0:
+		r.ContentLength = int64(length)
+	default:
+		r.ContentLength = 0
+	}
+	if r.ContentLength == 0 {
+		r.Body = http.NoBody
+		return
+	}
+	b := &requestBody{ctx: ctx, r: r}
+	if stream != nil {
+		b.src, b.streamed = stream, true
+	} else {
+		b.rest = ctx.PostBody()
+	}
+	r.Body = b
+}
+
+var _ io.ReadCloser = (*requestBody)(nil)

@@ -1,0 +1,110 @@
+package fasthttpadaptor
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// What is here runs in the server's goroutine.
+
+// sendBuffered makes the response of a handler that has returned.
+func (w *responseWriter) sendBuffered() {
+	resp := &w.ctx.Response
+	w.sendHead()
+	if w.isHead {
+		w.sendLengthOfHead()
+		return
+	}
+	if !bodyAllowed(w.status) {
+		return
+	}
+	w.endTrailers()
+	if w.length >= 0 && w.length != w.written {
+		// only a connection that ends too early tells the client
+		body := bytes.Clone(resp.Body())
+		resp.SetBodyStream(incomplete{bytes.NewReader(body)}, int(w.length))
+	}
+}
+
+// incomplete is a body that is shorter than its size. It is sent nevertheless.
+type incomplete struct{ io.Reader }
+
+// SendsPieces implements fasthttp.PiecewiseStream.
+func (incomplete) SendsPieces() bool { return true }
+
+// sendLengthOfHead says how long the body is that is not sent.
+func (w *responseWriter) sendLengthOfHead() {
+	resp := &w.ctx.Response
+	resp.SkipBody = true
+	switch {
+	case w.length >= 0:
+		resp.Header.SetContentLength(int(w.length))
+	case w.written > 0:
+		resp.Header.SetContentLength(int(w.written))
+	}
+}
+
+// sendStream makes the response of a handler that goes on writing it.
+func (w *responseWriter) sendStream() {
+	resp := &w.ctx.Response
+	w.sendHead()
+	resp.ImmediateHeaderFlush = true
+	resp.SetBodyStream(w.stream, int(w.length))
+}
+
+// sendHead sets the status and the fields of the response. What the server or a
+// handler around this one has set stays unless the handler has set it, too.
+func (w *responseWriter) sendHead() {
+	resp := &w.ctx.Response
+	resp.SetStatusCode(w.status)
+	h := &resp.Header
+	announced := announcedTrailers(w.head)
+	setFields(h, w.head, announced)
+	for name := range announced {
+		// what must not be a trailer is none
+		_ = h.AddTrailer(name)
+	}
+	// a type that nobody has set is guessed or left out, as in net/http
+	h.SetNoDefaultContentType(true)
+	switch {
+	case w.status == http.StatusNotModified:
+		h.Del("Content-Type")
+	case len(w.sniff) > 0 && len(h.ContentType()) == 0:
+		h.SetContentType(http.DetectContentType(w.sniff))
+	}
+	if w.closes {
+		resp.SetConnectionClose()
+	}
+}
+
+// setFields sets the fields of a response, but for those that frame it.
+func setFields(h *fasthttp.ResponseHeader, fields http.Header, trailers map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch {
+		case trailers[name] || strings.HasPrefix(name, http.TrailerPrefix):
+			continue
+		case name == "Content-Length" || name == "Transfer-Encoding" || name == "Trailer":
+			continue
+		}
+		h.Del(name)
+		for _, value := range fields[name] {
+			h.Add(name, value)
+		}
+	}
+}
+
+func addTrailer(h *fasthttp.ResponseHeader, name string, values []string) {
+	if h.AddTrailer(name) != nil {
+		return
+	}
+	h.Del(name)
+	for _, value := range values {
+		h.Add(name, value)
+	}
+}

@@ -1,0 +1,195 @@
+package fasthttpadaptor
+
+import (
+	"io"
+
+	"github.com/valyala/fasthttp"
+)
+
+// stream is the body stream of a response that a handler goes on writing. A
+// piece goes from the handler's goroutine to the server's without being copied:
+// the handler waits until the server has written it.
+type stream struct {
+	w     *responseWriter
+	first []byte // what was buffered when the response began
+
+	// of the handler's goroutine, with responseWriter.mu held
+	err error // why nothing is written any more
+
+	pieces chan []byte
+	taken  chan error    // for each of the pieces: it was written, or not
+	closed chan struct{} // the server wants no more
+
+	// of the server's goroutine
+	began bool
+	rest  []byte // of the piece that is being read
+	owed  bool   // the handler waits for a piece to be taken
+	ended error  // what Read returns from now on
+}
+
+func newStream(w *responseWriter) *stream {
+	return &stream{
+		w:      w,
+		pieces: make(chan []byte),
+		taken:  make(chan error),
+		closed: make(chan struct{}),
+	}
+}
+
+// write gives p to the server.
+func (s *stream) write(p []byte) (int, error) {
+	if err := s.flush(); err != nil {
+		return 0, err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := s.pass(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// flush gives what was buffered to the server.
+func (s *stream) flush() error {
+	if s.err == nil && len(s.first) > 0 {
+		p := s.first
+		s.first = nil
+		return s.pass(p)
+	}
+	return s.err
+}
+
+func (s *stream) pass(p []byte) error {
+	select {
+	case s.pieces <- p:
+		s.err = <-s.taken
+	case <-s.closed:
+		s.err = errGone
+	}
+	return s.err
+}
+
+// next waits for a piece.
+func (s *stream) next() error {
+	if !s.began {
+		s.began = true
+		s.w.keepDeadline()
+	}
+	if s.owed {
+		s.owed = false
+		s.taken <- nil
+	}
+	if s.ended != nil {
+		return s.ended
+	}
+	select {
+	case s.rest = <-s.pieces:
+		s.owed = true
+		return nil
+	case <-s.w.done:
+		return s.end()
+	}
+}
+
+// end returns how the stream ends when the handler has returned.
+func (s *stream) end() error {
+	if len(s.first) > 0 && s.w.fault == nil {
+		s.rest, s.first = s.first, nil
+		return nil
+	}
+	s.ended = io.EOF
+	switch fault := s.w.fault.(type) {
+	case nil:
+		s.w.endTrailers()
+	case error:
+		s.ended = fault
+	}
+	return s.ended
+}
+
+// Read implements io.Reader.
+func (s *stream) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(s.rest) == 0 {
+		if err := s.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo.
+func (s *stream) WriteTo(dst io.Writer) (n int64, err error) {
+	for {
+		for len(s.rest) > 0 {
+			k, err := dst.Write(s.rest)
+			n += int64(k)
+			s.rest = s.rest[k:]
+			if err != nil {
+				s.ended = err
+				return n, err
+			}
+		}
+		if err := s.next(); err == io.EOF {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+	}
+}
+
+// SupportsBodyWriteTo implements fasthttp.BodyWriterTo.
+func (s *stream) SupportsBodyWriteTo() bool { return true }
+
+// SendsPieces implements fasthttp.PiecewiseStream: what a handler flushes is to
+// be sent, whether or not it has announced a length.
+func (s *stream) SendsPieces() bool { return true }
+
+// Close implements io.Closer. The handler's writes fail from now on and its
+// context ends; Close waits until it has returned, since it may use the request
+// until then.
+func (s *stream) Close() error {
+	select {
+	case <-s.closed:
+		return nil
+	default:
+	}
+	close(s.closed)
+	if s.owed {
+		s.owed = false
+		s.taken <- errGone
+	}
+	select {
+	case <-s.w.done:
+	default:
+		s.w.context.cancel()
+		<-s.w.done
+	}
+	s.w.context.detach()
+	return nil
+}
+
+var (
+	_ fasthttp.BodyWriterTo    = (*stream)(nil)
+	_ fasthttp.PiecewiseStream = (*stream)(nil)
+)
+
+// keepDeadline sets the deadline again that the handler has set before the
+// server has set its own.
+func (w *responseWriter) keepDeadline() {
+	if w.deadline != nil {
+		_ = w.ctx.SetWriteDeadline(*w.deadline)
+	}
+}
+
+// endTrailers sets the trailers at the end of the body.
+func (w *responseWriter) endTrailers() {
+	for name, values := range w.trailers {
+		addTrailer(&w.ctx.Response.Header, name, values)
+	}
+}

@@ -1,0 +1,348 @@
+package fasthttpadaptor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// bufferLimit is how much of a response is kept in memory before it is sent in
+// pieces: what is shorter goes out at once, with its length, when the handler
+// has returned.
+const bufferLimit = 32 << 10
+
+var (
+	errBegun = errors.New("fasthttpadaptor: the response has begun, so the connection cannot be hijacked")
+	errOver  = errors.New("fasthttpadaptor: the handler has returned")
+	errGone  = errors.New("fasthttpadaptor: the client is gone, or the response was dropped")
+)
+
+// responseWriter is the http.ResponseWriter of a handler. The handler's goroutine
+// fills it; the one that called the RequestHandler, the server's, makes the
+// response of it.
+type responseWriter struct {
+	ctx     *fasthttp.RequestCtx
+	body    *requestBody // nil where the request has none
+	context *requestContext
+	isHead  bool
+	http11  bool
+
+	header http.Header // of the handler
+
+	// mu guards what follows, for handlers that use several goroutines, one
+	// after the other
+	mu       sync.Mutex
+	status   int         // 0 until WriteHeader
+	head     http.Header // what header was then
+	length   int64       // what the handler has announced; -1 where it has not
+	written  int64
+	sniff    []byte // the beginning of the body
+	buffered int    // bytes in the body of ctx.Response
+	state    state
+	duplex   bool
+	closes   bool // the connection is not used again
+	deadline *time.Time
+
+	begun     chan struct{} // closed when the response begins before the handler returns
+	hijacking chan struct{} // closed when the handler wants the connection
+	hijacked  chan hijack   // what it gets
+	done      chan struct{} // closed when the handler has returned
+	fault     any           // what it has panicked with; to be read when done is closed
+	stream    *stream       // nil until begun
+}
+
+type state uint8
+
+const (
+	stateBuffering state = iota
+	stateSending         // the server reads from the stream
+	stateHijacked
+	stateOver // the handler has returned
+)
+
+func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestBody, c *requestContext) *responseWriter {
+	ctx.Response.ResetBody()
+	return &responseWriter{
+		ctx: ctx, body: body, context: c,
+		isHead:    r.Method == http.MethodHead,
+		http11:    r.ProtoAtLeast(1, 1),
+		header:    make(http.Header),
+		length:    -1,
+		begun:     make(chan struct{}),
+		hijacking: make(chan struct{}),
+		hijacked:  make(chan hijack, 1),
+		done:      make(chan struct{}),
+	}
+}
+
+// Header implements http.ResponseWriter.
+func (w *responseWriter) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *responseWriter) WriteHeader(status int) {
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.state == stateHijacked || w.state == stateOver:
+	case w.status != 0:
+		w.ctx.Logger().Printf("fasthttpadaptor: superfluous WriteHeader call with %d after %d", status, w.status)
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		w.inform(status)
+	default:
+		w.writeHeader(status)
+	}
+}
+
+// inform sends an informational response. That to go on with the body is sent
+// when the handler reads it.
+func (w *responseWriter) inform(status int) {
+	if status == http.StatusContinue {
+		return
+	}
+	var h fasthttp.ResponseHeader
+	h.SetStatusCode(status)
+	setFields(&h, w.header, nil)
+	// what is wrong with the connection shows with the response
+	_ = w.ctx.Inform(&h)
+}
+
+func (w *responseWriter) writeHeader(status int) {
+	w.status = status
+	w.head = w.header.Clone()
+	if w.head == nil {
+		w.head = make(http.Header)
+	}
+	if text := w.head.Get("Content-Length"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			w.ctx.Logger().Printf("fasthttpadaptor: invalid Content-Length of %q", text)
+		} else {
+			w.length = n
+		}
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.mayWrite(len(p)); err != nil {
+		return 0, err
+	}
+	if w.isHead {
+		w.startSniff(p)
+		return len(p), nil
+	}
+	if w.state == stateBuffering {
+		w.startSniff(p)
+		if w.buffered+len(p) <= bufferLimit {
+			w.ctx.Response.AppendBody(p)
+			w.buffered += len(p)
+			return len(p), nil
+		}
+		w.begin()
+	}
+	return w.stream.write(p)
+}
+
+// WriteString implements io.StringWriter.
+func (w *responseWriter) WriteString(s string) (int, error) {
+	w.mu.Lock()
+	if w.state == stateBuffering && !w.isHead && w.buffered+len(s) <= bufferLimit {
+		defer w.mu.Unlock()
+		if err := w.mayWrite(len(s)); err != nil {
+			return 0, err
+		}
+		if len(w.sniff) < sniffLength {
+			w.startSniff([]byte(s[:min(len(s), sniffLength)]))
+		}
+		w.ctx.Response.AppendBodyString(s)
+		w.buffered += len(s)
+		return len(s), nil
+	}
+	w.mu.Unlock()
+	return w.Write([]byte(s))
+}
+
+var _ io.StringWriter = (*responseWriter)(nil)
+
+// mayWrite counts n more bytes of the body, unless they must not be written.
+func (w *responseWriter) mayWrite(n int) error {
+	switch w.state {
+	case stateHijacked:
+		return http.ErrHijacked
+	case stateOver:
+		return errOver
+	}
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
+	}
+	if n == 0 {
+		return nil
+	}
+	if !bodyAllowed(w.status) {
+		return http.ErrBodyNotAllowed
+	}
+	if w.length >= 0 && w.written+int64(n) > w.length {
+		return http.ErrContentLength
+	}
+	w.written += int64(n)
+	return nil
+}
+
+// sniffLength is how much of a body tells its type.
+const sniffLength = 512
+
+// startSniff keeps the beginning of the body, which tells its type where the
+// handler does not.
+func (w *responseWriter) startSniff(p []byte) {
+	if n := min(sniffLength-len(w.sniff), len(p)); n > 0 && !w.knowsType() {
+		w.sniff = append(w.sniff, p[:n]...)
+	}
+}
+
+// knowsType tells whether the handler has said, or has forbidden to say, what
+// the body is.
+func (w *responseWriter) knowsType() bool {
+	_, typed := w.head["Content-Type"]
+	return typed || w.head.Get("Content-Encoding") != ""
+}
+
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// Flush implements http.Flusher.
+func (w *responseWriter) Flush() { _ = w.FlushError() }
+
+// FlushError sends what was written by now. The error says that the client is
+// gone. A response without a body is sent when the handler returns.
+func (w *responseWriter) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch w.state {
+	case stateHijacked:
+		return http.ErrHijacked
+	case stateOver:
+		return errOver
+	}
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
+	}
+	if w.isHead || !bodyAllowed(w.status) {
+		return nil
+	}
+	if w.state == stateBuffering {
+		w.begin()
+	}
+	return w.stream.flush()
+}
+
+// SetReadDeadline sets until when the body of the request may be read.
+func (w *responseWriter) SetReadDeadline(deadline time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state > stateSending {
+		return errOver
+	}
+	return w.ctx.SetReadDeadline(deadline)
+}
+
+// SetWriteDeadline sets until when the response may be written.
+func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state > stateSending {
+		return errOver
+	}
+	if w.state == stateBuffering {
+		// the server sets its own when it begins to write
+		w.deadline = &deadline
+	}
+	return w.ctx.SetWriteDeadline(deadline)
+}
+
+// EnableFullDuplex lets the handler go on reading the body of the request when
+// the response has begun. It must be called before that.
+func (w *responseWriter) EnableFullDuplex() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state == stateBuffering {
+		w.duplex = true
+		w.ctx.EnableFullDuplex()
+	}
+	return nil
+}
+
+// begin starts the response before the handler has returned.
+func (w *responseWriter) begin() {
+	if w.body != nil && !w.duplex && !w.body.settle() {
+		w.closes = true
+	}
+	// nobody can begin to watch the client once the server writes
+	w.context.watch()
+	w.stream = newStream(w)
+	w.stream.first = w.ctx.Response.SwapBody(nil)
+	w.state = stateSending
+	close(w.begun)
+}
+
+// finish ends the response when the handler has returned, and tells whether the
+// connection was hijacked.
+func (w *responseWriter) finish() (hijacked bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.context.cancel()
+	if w.state == stateHijacked {
+		return true
+	}
+	if w.status == 0 && w.fault == nil {
+		w.writeHeader(http.StatusOK)
+	}
+	// where the response has begun, what it says of the connection was said
+	if w.body != nil && !w.body.leave() && w.state == stateBuffering {
+		w.closes = true
+	}
+	w.state = stateOver
+	return false
+}
+
+// trailers are the fields that the handler has set to be sent behind the body.
+func (w *responseWriter) trailers(yield func(name string, values []string) bool) {
+	announced := announcedTrailers(w.head)
+	for name, values := range w.header {
+		suffix, prefixed := strings.CutPrefix(name, http.TrailerPrefix)
+		if prefixed {
+			name = http.CanonicalHeaderKey(suffix)
+		} else if !announced[name] {
+			continue
+		}
+		if !yield(name, values) {
+			return
+		}
+	}
+}
+
+// announcedTrailers are the names in the Trailer field.
+func announcedTrailers(head http.Header) map[string]bool {
+	var names map[string]bool
+	for _, list := range head["Trailer"] {
+		for name := range strings.SplitSeq(list, ",") {
+			if names == nil {
+				names = make(map[string]bool)
+			}
+			names[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
+		}
+	}
+	return names
+}
