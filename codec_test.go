@@ -75,7 +75,7 @@ func noise(n int) []byte {
 }
 
 func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
-	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": sampleText(100_000), "noise": noise(70_000)}
+	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": sampleText(20_000), "noise": noise(5_000)}
 	for _, h := range allHelpers {
 		for _, level := range h.levels {
 			for name, content := range contents {
@@ -260,6 +260,9 @@ func requestWith(encoding string, body []byte) *Request {
 }
 
 func TestLargeContentIsDecodedWhole(t *testing.T) {
+	if raceDetector {
+		t.Skip("16 MiB in each coding, several times, take too long under the race detector")
+	}
 	content := bytes.Repeat([]byte("0123456789abcdef"), (eagerSize+100)/16)
 	for _, h := range allHelpers {
 		encoded := h.appendLevel(nil, content, CompressBestSpeed)
