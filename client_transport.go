@@ -413,11 +413,46 @@ func (x *clientExchange) readBody() error {
 		return nil
 	}
 	limit := x.hc.MaxResponseBodySize
+	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
+		return x.readLength()
+	}
 	if err := readBody(x.cc, x.frame, limit, &resp.body, &resp.Header.header); err != nil {
 		return err
 	}
 	if x.frame.Kind == http1.UntilClose {
 		resp.Header.SetContentLength(len(resp.body.bytes()))
+	}
+	return nil
+}
+
+// readStep is how much room the body gets at least for each read of a long one.
+// The length that the server has announced is no reason to give it all at once.
+const readStep = 32 << 10
+
+// readLength reads a body of a known length into the response, without a stop in
+// the buffer of the connection.
+func (x *clientExchange) readLength() error {
+	cc, body, left := x.cc, &x.resp.body, x.frame.Length
+	b := cc.peek()
+	n := int(min(int64(len(b)), left))
+	if left -= int64(n); n > 0 {
+		body.write(b[:n])
+		cc.discard(n)
+	}
+	for left > 0 {
+		step := int(min(left, readStep))
+		if body.buf == nil {
+			body.buf = bufpool.Get(step)
+		}
+		buf := body.buf
+		buf.Grow(step)
+		room := buf.B[len(buf.B):cap(buf.B)]
+		n, err := readSome(cc.conn, room[:min(int64(len(room)), left)])
+		buf.B = buf.B[:len(buf.B)+n]
+		left -= int64(n)
+		if n == 0 {
+			return atEnd(err)
+		}
 	}
 	return nil
 }
