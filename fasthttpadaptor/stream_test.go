@@ -114,8 +114,13 @@ func TestFlushMayComeFromAnotherGoroutine(t *testing.T) {
 		arrived := make(chan struct{})
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "first")
-			go w.(http.Flusher).Flush()
+			flushed := make(chan struct{})
+			go func() {
+				defer close(flushed)
+				w.(http.Flusher).Flush()
+			}()
 			<-arrived
+			<-flushed
 		})
 		send(t, c, get)
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -1,0 +1,236 @@
+package fasthttpadaptor
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// NewHTTPHandler returns an http.Handler that answers with h, so that h can be
+// served by an http.Server, also with HTTP/2, or be a part of a mux of net/http.
+//
+// The body of the request is a stream for h, which ctx.PostBody reads to its end.
+// Of a body stream of the response each piece is sent at once; where it fails
+// the connection is aborted. Panics are those of the http.Handler. Hijack works
+// where the http.Server allows it, and deadlines, TLS state and addresses are
+// those of its connection. ctx.Done never ends: use the context of
+// NetHTTPRequest, which ends when the client goes away. EarlyHints and Inform
+// send nothing.
+func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(newNetConn(w, r), nil, false)
+		ConvertNetHTTPRequestToFastHTTPRequest(r, &ctx.Request)
+		ctx.SetUserValue(requestKey{}, r)
+		h(ctx)
+		if late := ctx.LastTimeoutErrorResponse(); late != nil {
+			// ctx is left to whoever still uses it
+			writeResponse(w, r, late)
+			return
+		}
+		defer ctx.ResetUserValues()
+		if takeOver, noResponse := ctx.HijackHandler(); takeOver != nil {
+			serveHijacked(w, &ctx.Response, takeOver, noResponse)
+			return
+		}
+		writeResponse(w, r, &ctx.Response)
+	})
+}
+
+// requestKey is the key of the user value that is the *http.Request.
+type requestKey struct{}
+
+// NetHTTPRequest returns the request that a handler made by NewHTTPHandler was
+// called with, or nil for a context that has none. Its body is that of ctx.
+func NetHTTPRequest(ctx *fasthttp.RequestCtx) *http.Request {
+	r, _ := ctx.UserValue(requestKey{}).(*http.Request)
+	return r
+}
+
+// writeResponse sends resp.
+func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Response) {
+	defer resp.CloseBodyStream()
+	header := w.Header()
+	status := resp.StatusCode()
+	stream := resp.BodyStream()
+	if stream == nil && len(resp.Body()) == 0 {
+		// a fasthttp.Server guesses no type of what is not there
+		resp.Header.SetNoDefaultContentType(true)
+	}
+	copyFields(header, &resp.Header)
+	size := resp.Header.ContentLength()
+	switch {
+	case stream == nil && !resp.SkipBody && r.Method != http.MethodHead && bodyAllowed(status):
+		size = len(resp.Body())
+	case stream == nil && len(resp.Body()) > 0:
+		size = len(resp.Body())
+	}
+	if bodyAllowed(status) && size >= 0 && len(resp.Header.PeekTrailerKeys()) == 0 && (r.Method != http.MethodHead || size > 0) {
+		header.Set("Content-Length", strconv.Itoa(size))
+	}
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead || resp.SkipBody || !bodyAllowed(status) {
+		return
+	}
+	if stream == nil {
+		_, _ = w.Write(resp.Body())
+	} else if err := copyPieces(w, stream); err != nil {
+		// the client must not take what it got for all there is
+		panic(http.ErrAbortHandler)
+	}
+	for _, name := range resp.Header.PeekTrailerKeys() {
+		for _, value := range resp.Header.PeekAll(string(name)) {
+			header.Add(string(name), string(value))
+		}
+	}
+}
+
+// copyFields copies the fields, but for those that frame the message, and the
+// values of trailers.
+func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
+	trailers := make(map[string]bool)
+	for _, name := range h.PeekTrailerKeys() {
+		trailers[string(name)] = true
+		dst.Add("Trailer", string(name))
+	}
+	for name, value := range h.All() {
+		key := string(name)
+		switch {
+		case trailers[key]:
+		case key == "Content-Length" || key == "Transfer-Encoding" || key == "Trailer" || key == "Date":
+		default:
+			dst.Add(http.CanonicalHeaderKey(key), string(value))
+		}
+	}
+	if len(h.ContentType()) == 0 {
+		// nothing is made up by net/http, either
+		dst["Content-Type"] = nil
+	}
+}
+
+// copyPieces sends what each Read of a stream gives.
+func copyPieces(w http.ResponseWriter, stream io.Reader) error {
+	rc := http.NewResponseController(w)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := stream.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+			if err := rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// serveHijacked gives the connection to the HijackHandler, behind the response
+// if there is to be one.
+func serveHijacked(w http.ResponseWriter, resp *fasthttp.Response, takeOver fasthttp.HijackHandler, noResponse bool) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Time{})
+	if !noResponse {
+		if err := resp.Write(rw.Writer); err != nil || rw.Flush() != nil {
+			return
+		}
+	}
+	c := &aheadConn{Conn: conn}
+	if n := rw.Reader.Buffered(); n > 0 {
+		ahead, _ := rw.Peek(n)
+		c.ahead = *bytes.NewReader(bytes.Clone(ahead))
+	}
+	takeOver(c)
+}
+
+// aheadConn is a connection with what had been read ahead of it in front.
+type aheadConn struct {
+	net.Conn
+	ahead bytes.Reader
+}
+
+// Read implements net.Conn.
+func (c *aheadConn) Read(p []byte) (int, error) {
+	if c.ahead.Len() > 0 {
+		return c.ahead.Read(p)
+	}
+	return c.Conn.Read(p)
+}
+
+// netConn tells a RequestCtx of the connection that it has no hold of.
+type netConn struct {
+	control       *http.ResponseController
+	local, remote net.Addr
+}
+
+// newNetConn returns a connection that is one of TLS where that of r is.
+func newNetConn(w http.ResponseWriter, r *http.Request) net.Conn {
+	c := &netConn{control: http.NewResponseController(w)}
+	c.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		c.remote = net.TCPAddrFromAddrPort(addr)
+	}
+	if r.TLS != nil {
+		return &netTLSConn{netConn: c, state: r.TLS}
+	}
+	return c
+}
+
+var errNoNetConn = errors.New("fasthttpadaptor: the connection belongs to net/http: use Hijack")
+
+// Read implements net.Conn.
+func (c *netConn) Read([]byte) (int, error) { return 0, errNoNetConn }
+
+// Write implements net.Conn.
+func (c *netConn) Write([]byte) (int, error) { return 0, errNoNetConn }
+
+// Close implements net.Conn.
+func (c *netConn) Close() error { return errNoNetConn }
+
+// LocalAddr implements net.Conn.
+func (c *netConn) LocalAddr() net.Addr { return c.local }
+
+// RemoteAddr implements net.Conn.
+func (c *netConn) RemoteAddr() net.Addr { return c.remote }
+
+// SetDeadline implements net.Conn.
+func (c *netConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *netConn) SetReadDeadline(t time.Time) error { return c.control.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *netConn) SetWriteDeadline(t time.Time) error { return c.control.SetWriteDeadline(t) }
+
+// netTLSConn is a netConn that tells what was negotiated.
+type netTLSConn struct {
+	*netConn
+	state *tls.ConnectionState
+}
+
+// Handshake tells that there was one.
+func (c *netTLSConn) Handshake() error { return nil }
+
+// ConnectionState returns what was negotiated.
+func (c *netTLSConn) ConnectionState() tls.ConnectionState { return *c.state }

@@ -1,0 +1,318 @@
+package fasthttpadaptor
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+func serveNet(t *testing.T, h fasthttp.RequestHandler) (addr string, url string) {
+	t.Helper()
+	s := httptest.NewServer(NewHTTPHandler(h))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String(), s.URL
+}
+
+// What a handler sends must reach the client as it does from a fasthttp.Server.
+func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
+	tests := []struct {
+		name    string
+		request string
+		handler fasthttp.RequestHandler
+	}{
+		{"nothing", get, func(*fasthttp.RequestCtx) {}},
+		{"text", get, func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }},
+		{"status and fields", get, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetStatusCode(fasthttp.StatusTeapot)
+			ctx.SetContentType("text/tea")
+			ctx.Response.Header.Add("X-Two", "a")
+			ctx.Response.Header.Add("X-Two", "b")
+		}},
+		{"cookies", get, func(ctx *fasthttp.RequestCtx) {
+			for _, name := range []string{"a", "b"} {
+				var c fasthttp.Cookie
+				c.SetKey(name)
+				c.SetValue("1")
+				ctx.Response.Header.SetCookie(&c)
+			}
+		}},
+		{"stream", get, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) { fmt.Fprint(w, "streamed") })
+		}},
+		{"stream with size", get, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader("sized"), 5)
+		}},
+		{"trailers", get, func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Response.Header.SetTrailer("X-Sum")
+			ctx.Response.Header.Set("X-Sum", "5")
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) { fmt.Fprint(w, "hello") })
+		}},
+		{"broken stream", get, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStream(io.MultiReader(strings.NewReader("half"), brokenReader{}), -1)
+		}},
+		{"no content", get, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }},
+		{"HEAD", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }},
+		{"body", "POST /p?q=1 HTTP/1.1\r\nHost: h.example\r\nContent-Type: text/x\r\nX-A: 1\r\nContent-Length: 5\r\n\r\nhello",
+			func(ctx *fasthttp.RequestCtx) {
+				fmt.Fprintf(ctx, "%s %s %s %s %s %s %s", ctx.Method(), ctx.Path(), ctx.QueryArgs(), ctx.Host(),
+					ctx.Request.Header.Peek("X-A"), ctx.Request.Header.ContentType(), ctx.PostBody())
+			}},
+		{"timeout", get, func(ctx *fasthttp.RequestCtx) { ctx.TimeoutError("too late") }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			addr, _ := serveNet(t, test.handler)
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+			got := ask(t, c, test.request)
+
+			s := &fasthttp.Server{Handler: test.handler, Logger: testLogger{t}}
+			ln, dial := listenTCP(t)
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			c, err = dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+			want := ask(t, c, test.request)
+			_ = c.Close()
+			if err := s.Shutdown(); err != nil {
+				t.Error(err)
+			}
+			<-served
+			if got.err != nil && want.err != nil {
+				got.body = want.body
+			}
+			compare(t, got, want)
+		})
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
+
+func TestNetHTTPRequestIsThere(t *testing.T) {
+	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {
+		r := NetHTTPRequest(ctx)
+		fmt.Fprint(ctx, r.URL.Path, " ", ctx.RemoteIP(), " ", ctx.LocalIP(), " ", ctx.IsTLS())
+	})
+	resp, err := http.Get(url + "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	expect(t, resp.Body, "/x 127.0.0.1 127.0.0.1 false")
+	if NetHTTPRequest(new(fasthttp.RequestCtx)) != nil {
+		t.Error("a context without a request has one")
+	}
+}
+
+func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
+	addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) {
+		ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
+		ctx.Hijack(func(c net.Conn) {
+			line, _ := bufio.NewReader(c).ReadString('\n')
+			fmt.Fprintf(c, "you said %s", line)
+		})
+	})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	send(t, c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello\n")
+	r := bufio.NewReader(c)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("got %v, %v", resp, err)
+	}
+	expect(t, r, "you said hello\n")
+}
+
+// A handler that crosses the bridge twice is the same.
+func TestBridgeBothWays(t *testing.T) {
+	inner := func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %q %v", r.Method, r.URL, body, err)
+	}
+	s := httptest.NewServer(NewHTTPHandler(NewFastHTTPHandlerFunc(inner)))
+	defer s.Close()
+	resp, err := http.Post(s.URL+"/a?b=c", "text/plain", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	expect(t, resp.Body, `POST /a?b=c "hello" <nil>`)
+}
+
+// A request that is converted is written as net/http writes it.
+func TestConvertedRequestIsWrittenAsByNetHTTP(t *testing.T) {
+	tests := []struct {
+		name   string
+		method string
+		url    string
+		body   func() io.Reader
+		change func(r *http.Request)
+	}{
+		{name: "get", method: "GET", url: "http://example.com/path?q=1"},
+		{name: "port", method: "GET", url: "http://example.com:8080/"},
+		{name: "no path", method: "GET", url: "http://example.com"},
+		{name: "double slash", method: "GET", url: "http://example.com//a/../b"},
+		{name: "credentials", method: "GET", url: "http://user:pass@example.com/"},
+		{name: "body", method: "POST", url: "http://example.com/", body: func() io.Reader { return strings.NewReader("hello") }},
+		{name: "chunks", method: "POST", url: "http://example.com/", body: func() io.Reader { return io.LimitReader(strings.NewReader("hello"), 5) }},
+		{name: "fields", method: "GET", url: "http://example.com/", change: func(r *http.Request) {
+			r.Header.Add("X-A", "1")
+			r.Header.Add("X-A", "2")
+			r.Header.Set("Host", "ignored")
+			r.Header.Set("Content-Length", "99")
+			r.Header.Set("Transfer-Encoding", "gzip")
+		}},
+		{name: "host", method: "GET", url: "http://example.com/", change: func(r *http.Request) { r.Host = "other.example" }},
+		{name: "close", method: "GET", url: "http://example.com/", change: func(r *http.Request) { r.Close = true }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			parsed := make([]*http.Request, 2)
+			for i := range parsed {
+				var body io.Reader
+				if test.body != nil {
+					body = test.body()
+				}
+				r, err := http.NewRequest(test.method, test.url, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("User-Agent", "me")
+				if test.change != nil {
+					test.change(r)
+				}
+				var raw bytes.Buffer
+				if i == 0 {
+					var req fasthttp.Request
+					ConvertNetHTTPRequestToFastHTTPRequest(r, &req)
+					w := bufio.NewWriter(&raw)
+					err = req.Write(w)
+					_ = w.Flush()
+				} else {
+					err = r.Write(&raw)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				parsed[i], err = http.ReadRequest(bufio.NewReader(&raw))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got, want bytes.Buffer
+			if test.name == "credentials" {
+				// net/http.Request.Write leaves them to its client
+				parsed[1].SetBasicAuth("user", "pass")
+			}
+			dumpRequest(&got, parsed[0])
+			dumpRequest(&want, parsed[1])
+			if got.String() != want.String() {
+				t.Errorf("written as\n%s\nby net/http\n%s", got.String(), want.String())
+			}
+		})
+	}
+}
+
+func TestConvertedRequestKeepsItsTarget(t *testing.T) {
+	tests := []struct {
+		name, method, uri, host, url string
+		header                       http.Header
+		wantTarget, wantAuth         string
+	}{
+		{name: "request URI", method: "GET", uri: "/a%2fb", url: "/other", wantTarget: "/a%2fb"},
+		{name: "absolute", method: "GET", uri: "http://h/p", url: "http://h/p", wantTarget: "http://h/p"},
+		{name: "absolute with user", method: "GET", uri: "http://u:p@h/p?q", url: "http://u:p@h/p?q", wantTarget: "/p?q", wantAuth: "Basic dTpw"},
+		{name: "own authorization", method: "GET", uri: "http://u:p@h/p", url: "http://u:p@h/p",
+			header: http.Header{"Authorization": {"mine"}}, wantTarget: "/p", wantAuth: "mine"},
+		{name: "connect", method: "CONNECT", host: "h:443", url: "//h:443", wantTarget: "h:443"},
+		{name: "connect with user", method: "CONNECT", uri: "u:p@h:443", host: "h:443", url: "//h:443", wantTarget: "h:443"},
+		{name: "star", method: "OPTIONS", uri: "*", host: "h", url: "*", wantTarget: "*"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := httptest.NewRequest("GET", "/", nil)
+			u, err := r.URL.Parse(test.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Method, r.RequestURI, r.URL, r.Header = test.method, test.uri, u, test.header
+			if r.Host = test.host; r.Host == "" {
+				r.Host = "h"
+			}
+			var req fasthttp.Request
+			ConvertNetHTTPRequestToFastHTTPRequest(r, &req)
+			if got := string(req.Header.RequestURI()); got != test.wantTarget {
+				t.Errorf("the target is %q, want %q", got, test.wantTarget)
+			}
+			if got := string(req.Header.Peek("Authorization")); got != test.wantAuth {
+				t.Errorf("Authorization is %q, want %q", got, test.wantAuth)
+			}
+		})
+	}
+}
+
+func TestConvertedRequestHasTheTrailersOfItsBodysEnd(t *testing.T) {
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Trailer = http.Header{"X-Sum": nil, "Content-Length": {"5"}}
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("hello"), trailerSetter{r}))
+	var req fasthttp.Request
+	ConvertNetHTTPRequestToFastHTTPRequest(r, &req)
+	var raw bytes.Buffer
+	w := bufio.NewWriter(&raw)
+	if err := req.Write(w); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Flush()
+	got, err := http.ReadRequest(bufio.NewReader(&raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(got.Body)
+	if string(body) != "hello" || err != nil || got.Trailer.Get("X-Sum") != "5" || len(got.Trailer) != 1 {
+		t.Errorf("body %q, %v, trailers %v", body, err, got.Trailer)
+	}
+}
+
+type trailerSetter struct{ r *http.Request }
+
+func (s trailerSetter) Read([]byte) (int, error) {
+	s.r.Trailer.Set("X-Sum", "5")
+	return 0, io.EOF
+}
+
+func TestConvertedBodyIsNoLongerThanItsSize(t *testing.T) {
+	r := httptest.NewRequest("POST", "/", strings.NewReader("hello, world"))
+	r.ContentLength = 5
+	var req fasthttp.Request
+	ConvertNetHTTPRequestToFastHTTPRequest(r, &req)
+	var raw bytes.Buffer
+	w := bufio.NewWriter(&raw)
+	err := req.Write(w)
+	_ = w.Flush()
+	if err == nil || !strings.HasSuffix(raw.String(), "\r\n\r\nhello") {
+		t.Errorf("wrote %q, %v", raw.String(), err)
+	}
+}
