@@ -142,7 +142,7 @@ func handleLeaving(ctx *RequestCtx) {
 // However a connection ends, the server that goes on has nothing left of it.
 func TestConnectionsLeaveNothingBehind(t *testing.T) {
 	// at a time, and how often after a first round
-	const crowd, rounds = 10, 3
+	const crowd, rounds = 6, 2
 	for name, leaving := range leavings {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range engines {
