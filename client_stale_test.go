@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,9 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 // Known failure 29: the server closes at the very moment when the next request
 // is sent, again and again.
 func TestClientPostsRacingWithCloseSucceed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what the peer has taken in; elsewhere a request may fail that was sent in the very moment of the close")
+	}
 	p := newPeer(t, func(c *peerConn) {
 		if c.request() != nil {
 			c.write(respOK)
