@@ -14,7 +14,34 @@ var _ context.Context = (*RequestCtx)(nil)
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
 // Value returns the value that SetUserValue has kept under key, or nil.
-func (ctx *RequestCtx) Value(key any) any { return ctx.Request.UserValue(key) }
+func (ctx *RequestCtx) Value(key any) any {
+	if key == ownKey {
+		return nil
+	}
+	return ctx.Request.UserValue(key)
+}
+
+// ownKey is the key by which package context asks a context whether it is one of
+// its own. It does so from other goroutines, when a context that was derived from
+// a request's ends, so the values of the request must be left alone.
+var ownKey = func() any {
+	p := new(keyProbe)
+	_ = context.Cause(p)
+	return p.key
+}()
+
+// keyProbe is an ended context that remembers what it was asked for.
+type keyProbe struct {
+	onlyDone
+	key any
+}
+
+func (p *keyProbe) Err() error { return context.Canceled }
+
+func (p *keyProbe) Value(key any) any {
+	p.key = key
+	return nil
+}
 
 // SetUserValue keeps a value with the request, for handlers that share it. The
 // values are dropped when the handler returns; io.Closers are closed then.

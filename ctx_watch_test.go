@@ -158,6 +158,20 @@ func TestWatchingLosesNoBytes(t *testing.T) {
 	})
 }
 
+func TestContextIsNotAskedForTheKeysOfItsPackage(t *testing.T) {
+	if ownKey == nil {
+		t.Fatal("package context asks for no key any more")
+	}
+	ctx := new(RequestCtx)
+	ctx.SetUserValue("k", 1)
+	ctx.SetUserValue(new(int), 2)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if ctx.Value(ownKey) != nil || inner.Value("k") != 1 {
+		t.Errorf("%v, %v", ctx.Value(ownKey), inner.Value("k"))
+	}
+}
+
 func TestWithoutWatchingNobodyLearnsOfTheClient(t *testing.T) {
 	ctx := new(RequestCtx)
 	ctx.WatchDisconnect()

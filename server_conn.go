@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // ConnState is a state of a server's connection, as Server.ConnState is told.
@@ -96,7 +94,7 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
 	_, c.isTLS = nc.(connTLSer)
 	c.id = connIDs.Add(1)
-	c.opened = clock.Now()
+	c.opened = time.Now()
 	c.requests, c.empty, c.aborted = 0, 0, false
 	c.pinned.Store(s.ConnState != nil)
 	c.waiting.Store(connWaiting)
