@@ -1,0 +1,92 @@
+package prefork
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp/reuseport"
+)
+
+// inheritedFD is what the master listens on, as a child sees it: it is the first
+// of the files behind standard input, output and error.
+const inheritedFD = 3
+
+// serveChild serves in a child.
+func (p *Prefork) serveChild(addr string, serve func(ln net.Listener) error) error {
+	// there is a child for each processor
+	runtime.GOMAXPROCS(1)
+	ln, err := p.childListener(addr)
+	if err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	if p.OnMasterDeath != nil {
+		go p.watchMaster(masterPID(), os.Getppid, stop)
+	}
+	if p.server == nil {
+		return serve(ln)
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+	served := make(chan error, 1)
+	go func() { served <- serve(ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-signals:
+	}
+	if err := p.server.Shutdown(); err != nil {
+		return err
+	}
+	return <-served
+}
+
+// childListener returns what the child takes its connections from.
+func (p *Prefork) childListener(addr string) (net.Listener, error) {
+	if p.Reuseport {
+		return reuseport.Listen(p.network(), addr)
+	}
+	f := os.NewFile(inheritedFD, "listener")
+	ln, err := net.FileListener(f)
+	// ln has a copy, and nobody else is to inherit this one
+	_ = f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("prefork: cannot take over the listener of the master: %w", err)
+	}
+	return ln, nil
+}
+
+// masterPID returns the process id of the master: it may be dead already, so its
+// own word goes before that of the system.
+func masterPID() int {
+	if pid, err := strconv.Atoi(os.Getenv(masterEnv)); err == nil {
+		return pid
+	}
+	return os.Getppid()
+}
+
+// masterInterval is how often a child looks for its master.
+const masterInterval = 250 * time.Millisecond
+
+// watchMaster calls OnMasterDeath when this process has got another parent than
+// the master, which is when that has died.
+func (p *Prefork) watchMaster(master int, parent func() int, stop <-chan struct{}) {
+	ticker := time.NewTicker(masterInterval)
+	defer ticker.Stop()
+	for parent() == master {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+	}
+	p.OnMasterDeath()
+}

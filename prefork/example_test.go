@@ -1,0 +1,30 @@
+package prefork_test
+
+import (
+	"log"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/prefork"
+)
+
+// A server that runs as a child for each processor.
+func ExampleNew() {
+	server := &fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") },
+	}
+	p := prefork.New(server)
+	p.OnMasterReady = func(childPIDs []int) error {
+		log.Printf("%d children are serving", len(childPIDs))
+		return nil
+	}
+	if err := p.ListenAndServe(":8080"); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// What is to be done once is done in the master.
+func ExampleIsChild() {
+	if !prefork.IsChild() {
+		log.Print("this is the master")
+	}
+}

@@ -1,0 +1,218 @@
+package prefork
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// master is the process that watches the children. All but the goroutines that
+// wait for one child each happens in one goroutine.
+type master struct {
+	*Prefork
+	files    []*os.File // what children inherit
+	children map[int]*exec.Cmd
+	ended    chan childEnd
+	stopping chan struct{} // closed when nobody is replaced any more
+	crashes  int
+}
+
+// childEnd tells that a child has ended, and that its place is to be taken.
+type childEnd struct {
+	pid   int
+	state string
+}
+
+// watchChildren runs the master.
+func (p *Prefork) watchChildren(addr string) error {
+	m := &master{
+		Prefork:  p,
+		children: make(map[int]*exec.Cmd),
+		ended:    make(chan childEnd),
+		stopping: make(chan struct{}),
+	}
+	if !p.Reuseport {
+		if err := m.listen(addr); err != nil {
+			return err
+		}
+		defer m.closeFiles()
+	}
+	// from here on a signal ends the children, too
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+	defer m.stop()
+
+	for range runtime.GOMAXPROCS(0) {
+		if _, err := m.spawn(); err != nil {
+			return err
+		}
+	}
+	if p.OnMasterReady != nil {
+		pids := make([]int, 0, len(m.children))
+		for pid := range m.children {
+			pids = append(pids, pid)
+		}
+		if err := p.OnMasterReady(pids); err != nil {
+			return err
+		}
+	}
+	for {
+		select {
+		case <-signals:
+			return nil
+		case end := <-m.ended:
+			if err := m.replace(end); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// listen makes what the children inherit.
+func (m *master) listen(addr string) error {
+	ln, err := net.Listen(m.network(), addr)
+	if err != nil {
+		return fmt.Errorf("prefork: %w", err)
+	}
+	// the file is a copy, and all that is needed
+	defer ln.Close()
+	tcp, ok := ln.(*net.TCPListener)
+	if !ok {
+		return fmt.Errorf("prefork: the network must be tcp, tcp4 or tcp6: %w", net.UnknownNetworkError(m.network()))
+	}
+	f, err := tcp.File()
+	if err != nil {
+		return fmt.Errorf("prefork: %w", err)
+	}
+	m.files = []*os.File{f}
+	return nil
+}
+
+func (m *master) closeFiles() {
+	for _, f := range m.files {
+		_ = f.Close()
+	}
+}
+
+// spawn starts a child.
+func (m *master) spawn() (pid int, err error) {
+	cmd, err := m.command()
+	if err != nil {
+		return 0, err
+	}
+	pid = cmd.Process.Pid
+	m.children[pid] = cmd
+	go m.wait(pid, cmd)
+	if m.OnChildSpawn != nil {
+		if err := m.OnChildSpawn(pid); err != nil {
+			return 0, err
+		}
+	}
+	return pid, nil
+}
+
+func (m *master) command() (*exec.Cmd, error) {
+	produce := m.CommandProducer
+	if produce == nil {
+		produce = startSelf
+	}
+	cmd, err := produce(m.files)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("prefork: cannot start a child: %w", err)
+	case cmd == nil:
+		return nil, ErrCommandProducerNilCmd
+	case cmd.Process == nil:
+		return nil, ErrCommandProducerNotStarted
+	}
+	return cmd, nil
+}
+
+// startSelf starts this program once more, as a child.
+func startSelf(files []*os.File) (*exec.Cmd, error) {
+	name, err := os.Executable()
+	if err != nil {
+		name = os.Args[0]
+	}
+	cmd := exec.Command(name, os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), childEnv+"=1", masterEnv+"="+strconv.Itoa(os.Getpid()))
+	cmd.ExtraFiles = files
+	return cmd, cmd.Start()
+}
+
+// wait waits for a child to end, and for its place to be taken.
+func (m *master) wait(pid int, cmd *exec.Cmd) {
+	_ = cmd.Wait()
+	if m.RecoverInterval > 0 {
+		timer := time.NewTimer(m.RecoverInterval)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-m.stopping:
+		}
+	}
+	m.ended <- childEnd{pid, cmd.ProcessState.String()}
+}
+
+// replace starts a child in the place of one that has ended.
+func (m *master) replace(end childEnd) error {
+	delete(m.children, end.pid)
+	m.crashes++
+	m.logger().Printf("prefork: child %d has ended: %s", end.pid, end.state)
+	if m.crashes > m.RecoverThreshold {
+		m.logger().Printf("prefork: %d children have ended, more than the %d that are replaced", m.crashes, m.RecoverThreshold)
+		return ErrOverRecovery
+	}
+	pid, err := m.spawn()
+	if err != nil {
+		return err
+	}
+	if m.OnChildRecover != nil {
+		m.OnChildRecover(end.pid, pid)
+	}
+	return nil
+}
+
+// stop ends all children and waits for them.
+func (m *master) stop() {
+	close(m.stopping)
+	for _, cmd := range m.children {
+		terminate(cmd.Process)
+	}
+	grace := m.ShutdownGracePeriod
+	if grace <= 0 {
+		grace = defaultGracePeriod
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for len(m.children) > 0 {
+		select {
+		case end := <-m.ended:
+			delete(m.children, end.pid)
+		case <-timer.C:
+			for pid, cmd := range m.children {
+				m.logger().Printf("prefork: child %d did not end in %v and is killed", pid, grace)
+				_ = cmd.Process.Kill()
+			}
+		}
+	}
+}
+
+var defaultLogger = log.New(os.Stderr, "", log.LstdFlags)
+
+func (p *Prefork) logger() Logger {
+	if p.Logger == nil {
+		return defaultLogger
+	}
+	return p.Logger
+}

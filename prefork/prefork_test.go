@@ -1,0 +1,475 @@
+//go:build !windows
+
+package prefork
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Some tests start the test binary as their child, or as their master. What it is
+// to be then is in the environment.
+const roleEnv = "PREFORK_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "crash":
+		os.Exit(3)
+	case "wait":
+		// SIGTERM ends it
+		select {}
+	case "stubborn":
+		ignoreSIGTERM()
+	default:
+		if err := serveForTest(); err != nil {
+			fmt.Fprintln(os.Stderr, "serving failed:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// The children of a test end with it even where it fails: their standard input is
+// a pipe that it holds.
+func endWithStdin() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(9)
+	}()
+}
+
+func serveForTest() error {
+	if !IsChild() {
+		endWithStdin()
+	}
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/crash":
+			os.Exit(7)
+		default:
+			fmt.Fprint(ctx, os.Getpid())
+		}
+	}}
+	if os.Getenv("PREFORK_TEST_ENGINE") == "portable" {
+		s.Engine = fasthttp.EnginePortable
+	}
+	p := New(s)
+	p.Logger = discard{}
+	p.Reuseport = os.Getenv(roleEnv) == "reuseport"
+	p.RecoverThreshold = 2
+	p.OnMasterDeath = func() { os.Exit(5) }
+	// the master listens where the test has told it to
+	p.OnMasterReady = func(pids []int) error {
+		fmt.Println("ready", strings.Trim(fmt.Sprint(pids), "[]"))
+		return nil
+	}
+	p.OnChildRecover = func(oldPID, newPID int) { fmt.Println("recovered", oldPID, newPID) }
+	return p.ListenAndServe(os.Getenv("PREFORK_TEST_ADDR"))
+}
+
+type discard struct{}
+
+func (discard) Printf(string, ...any) {}
+
+// family is a master with children.
+type family struct {
+	cmd    *exec.Cmd
+	lines  *bufio.Scanner
+	addr   string
+	pids   []int
+	stdin  io.Closer
+	waited bool
+}
+
+func startFamily(t *testing.T, role, engine string) *family {
+	t.Helper()
+	// a port that was free a moment ago
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &family{addr: ln.Addr().String()}
+	_ = ln.Close()
+	f.cmd = exec.Command(os.Args[0])
+	f.cmd.Env = append(os.Environ(), roleEnv+"="+role, "PREFORK_TEST_ADDR="+f.addr, "PREFORK_TEST_ENGINE="+engine, "GOMAXPROCS=2")
+	f.cmd.Stderr = os.Stderr
+	out, err := f.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f.lines = bufio.NewScanner(out)
+	t.Cleanup(func() {
+		if !f.waited {
+			_ = f.cmd.Process.Kill()
+			_ = f.cmd.Wait()
+		}
+		for _, pid := range f.pids {
+			awaitEnd(t, pid)
+		}
+	})
+	for _, field := range strings.Fields(f.line(t, "ready")) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.pids = append(f.pids, pid)
+	}
+	return f
+}
+
+// line returns what the master prints behind a word.
+func (f *family) line(t *testing.T, word string) string {
+	t.Helper()
+	if !f.lines.Scan() {
+		t.Fatalf("the master has ended instead of saying %q", word)
+	}
+	rest, ok := strings.CutPrefix(f.lines.Text(), word+" ")
+	if !ok {
+		t.Fatalf("the master says %q instead of %q", f.lines.Text(), word)
+	}
+	return rest
+}
+
+// get asks one of the children. It may not be listening yet.
+func (f *family) get(t *testing.T, path string) string {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		resp, err := client.Get("http://" + f.addr + path)
+		if err == nil {
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err == nil {
+				return string(body)
+			}
+		}
+		if path == "/crash" && !errors.Is(err, syscall.ECONNREFUSED) {
+			return ""
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no child answers: %v", err)
+		}
+	}
+}
+
+func (f *family) wait(t *testing.T) error {
+	t.Helper()
+	f.waited = true
+	ended := make(chan error, 1)
+	go func() { ended <- f.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(20 * time.Second):
+		_ = f.cmd.Process.Kill()
+		t.Fatal("the master does not end")
+		return nil
+	}
+}
+
+// awaitEnd waits until a process is gone.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); alive(pid); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("process %d is still there", pid)
+		}
+	}
+}
+
+// alive tells whether a process is there, and not merely unburied.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return runtime.GOOS != "linux"
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
+
+var kinds = []struct{ role, engine string }{
+	{"inherit", "auto"}, {"inherit", "portable"}, {"reuseport", "auto"}, {"reuseport", "portable"},
+}
+
+func TestChildrenServeAndEndGracefully(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.role+"/"+kind.engine, func(t *testing.T) {
+			f := startFamily(t, kind.role, kind.engine)
+			if len(f.pids) != 2 {
+				t.Errorf("there are %d children, want one for each of 2 processors", len(f.pids))
+			}
+			pid, err := strconv.Atoi(f.get(t, "/"))
+			if err != nil || !slices.Contains(f.pids, pid) {
+				t.Errorf("%d has answered, which is no child", pid)
+			}
+			_ = f.cmd.Process.Signal(syscall.SIGTERM)
+			if err := f.wait(t); err != nil {
+				t.Errorf("the master ends with %v", err)
+			}
+		})
+	}
+}
+
+func TestChildrenAreReplacedUpToTheThreshold(t *testing.T) {
+	for _, kind := range kinds[:1] {
+		f := startFamily(t, kind.role, kind.engine)
+		for range 2 {
+			f.get(t, "/crash")
+			pids := strings.Fields(f.line(t, "recovered"))
+			pid, err := strconv.Atoi(pids[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.pids = append(f.pids, pid)
+			f.get(t, "/")
+		}
+		f.get(t, "/crash")
+		if err := f.wait(t); err == nil || f.cmd.ProcessState.ExitCode() != 1 {
+			t.Errorf("the master ends with %v", err)
+		}
+	}
+}
+
+func TestChildrenLearnOfTheDeathOfTheirMaster(t *testing.T) {
+	f := startFamily(t, "inherit", "auto")
+	f.get(t, "/")
+	_ = f.cmd.Process.Kill()
+	_ = f.wait(t)
+	// the cleanup waits for the children
+}
+
+// producer starts the test binary in a role, and counts.
+type producer struct {
+	t    *testing.T
+	role string
+	mu   sync.Mutex
+	cmds []*exec.Cmd
+}
+
+func (p *producer) start(files []*os.File) (*exec.Cmd, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleEnv+"="+p.role, childEnv+"=1")
+	cmd.ExtraFiles = files
+	if p.role == "stubborn" {
+		// it says when it is deaf
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return nil, err
+		}
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		p.cmds = append(p.cmds, cmd)
+		_, err = io.ReadFull(out, make([]byte, 1))
+		return cmd, err
+	}
+	p.cmds = append(p.cmds, cmd)
+	return cmd, cmd.Start()
+}
+
+func (p *producer) checkAllEnded() {
+	p.t.Helper()
+	for _, cmd := range p.cmds {
+		if alive(cmd.Process.Pid) {
+			_ = cmd.Process.Kill()
+			p.t.Errorf("child %d is still there", cmd.Process.Pid)
+		}
+	}
+}
+
+func TestMasterGivesUpAfterTooManyCrashes(t *testing.T) {
+	children := &producer{t: t, role: "crash"}
+	var recovered int
+	p := &Prefork{
+		Logger: discard{}, CommandProducer: children.start, RecoverThreshold: 3, RecoverInterval: time.Millisecond,
+		OnChildRecover: func(oldPID, newPID int) {
+			if oldPID == newPID {
+				t.Errorf("%d was replaced by itself", oldPID)
+			}
+			recovered++
+		},
+	}
+	if err := p.ListenAndServe("127.0.0.1:0"); err != ErrOverRecovery {
+		t.Errorf("got %v", err)
+	}
+	if recovered != 3 {
+		t.Errorf("%d children were replaced, want 3", recovered)
+	}
+	children.checkAllEnded()
+}
+
+func TestCallbacksStopTheMaster(t *testing.T) {
+	failure := errors.New("no")
+	spawned := 0
+	tests := []struct {
+		name string
+		p    Prefork
+	}{
+		{"OnChildSpawn", Prefork{OnChildSpawn: func(int) error { return failure }}},
+		{"OnMasterReady", Prefork{OnMasterReady: func(pids []int) error {
+			if len(pids) != runtime.GOMAXPROCS(0) || len(pids) != spawned {
+				t.Errorf("%d children are ready, %d were started", len(pids), spawned)
+			}
+			return failure
+		}, OnChildSpawn: func(int) error { spawned++; return nil }}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			children := &producer{t: t, role: "wait"}
+			test.p.Logger, test.p.CommandProducer = discard{}, children.start
+			if err := test.p.ListenAndServe("127.0.0.1:0"); err != failure {
+				t.Errorf("got %v", err)
+			}
+			children.checkAllEnded()
+		})
+	}
+}
+
+func TestChildrenThatDoNotEndAreKilled(t *testing.T) {
+	children := &producer{t: t, role: "stubborn"}
+	failure := errors.New("enough")
+	p := &Prefork{
+		Logger: discard{}, CommandProducer: children.start, ShutdownGracePeriod: 10 * time.Millisecond,
+		OnMasterReady: func([]int) error { return failure },
+	}
+	if err := p.ListenAndServe("127.0.0.1:0"); err != failure {
+		t.Errorf("got %v", err)
+	}
+	children.checkAllEnded()
+}
+
+func TestBadCommandProducers(t *testing.T) {
+	failure := errors.New("no")
+	tests := []struct {
+		name     string
+		producer func([]*os.File) (*exec.Cmd, error)
+		want     error
+	}{
+		{"nil", func([]*os.File) (*exec.Cmd, error) { return nil, nil }, ErrCommandProducerNilCmd},
+		{"not started", func([]*os.File) (*exec.Cmd, error) { return exec.Command("true"), nil }, ErrCommandProducerNotStarted},
+		{"error", func([]*os.File) (*exec.Cmd, error) { return nil, failure }, failure},
+	}
+	for _, test := range tests {
+		p := &Prefork{Logger: discard{}, CommandProducer: test.producer}
+		if err := p.ListenAndServe("127.0.0.1:0"); !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, err, test.want)
+		}
+	}
+}
+
+func TestMasterHandsOnItsListenerAndKeepsNone(t *testing.T) {
+	before := openFiles(t)
+	failure := errors.New("enough")
+	var handed []int
+	p := &Prefork{Logger: discard{}}
+	p.CommandProducer = func(files []*os.File) (*exec.Cmd, error) {
+		handed = append(handed, len(files))
+		return nil, failure
+	}
+	for _, reuseport := range []bool{false, true} {
+		p.Reuseport = reuseport
+		if err := p.ListenAndServe("127.0.0.1:0"); !errors.Is(err, failure) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if !slices.Equal(handed, []int{1, 0}) {
+		t.Errorf("children get %v files, want 1, and none with Reuseport", handed)
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("%d files are open, %d were before", after, before)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Skipf("open files cannot be counted here: %v", err)
+	}
+	return len(entries)
+}
+
+func TestMasterFailsWhereItCannotListen(t *testing.T) {
+	for _, p := range []*Prefork{{Network: "udp"}, {Network: "unix"}, {}} {
+		addr := "127.0.0.1:0"
+		if p.Network == "" {
+			addr = "256.0.0.1:0"
+		}
+		p.CommandProducer = func([]*os.File) (*exec.Cmd, error) {
+			t.Error("a child was started")
+			return nil, nil
+		}
+		if err := p.ListenAndServe(addr); err == nil {
+			t.Errorf("%q: no error", p.Network)
+		}
+	}
+}
+
+func TestNewTakesOverTheServer(t *testing.T) {
+	logger := discard{}
+	p := New(&fasthttp.Server{Logger: logger})
+	if p.Network != "tcp4" || p.RecoverThreshold != max(1, runtime.GOMAXPROCS(0)/2) || p.Logger != Logger(logger) ||
+		p.ServeFunc == nil || p.ServeTLSFunc == nil || p.ServeTLSEmbedFunc == nil {
+		t.Errorf("got %+v", p)
+	}
+	if p := New(&fasthttp.Server{}); p.Logger != nil {
+		t.Errorf("the logger is %v", p.Logger)
+	}
+}
+
+func TestChildIsToldByTheEnvironment(t *testing.T) {
+	for value, want := range map[string]bool{"1": true, "": false, "0": false} {
+		t.Setenv(childEnv, value)
+		if IsChild() != want {
+			t.Errorf("%s=%q: IsChild is %v", childEnv, value, !want)
+		}
+	}
+}
+
+func TestMasterIsWatchedUntilItIsGone(t *testing.T) {
+	called := make(chan struct{})
+	p := &Prefork{OnMasterDeath: func() { close(called) }}
+	p.watchMaster(1, func() int { return 2 }, nil)
+	<-called
+	stop := make(chan struct{})
+	close(stop)
+	p.OnMasterDeath = func() { t.Error("called though the child has ended first") }
+	p.watchMaster(1, func() int { return 1 }, stop)
+}
+
+func ignoreSIGTERM() {
+	signal.Ignore(syscall.SIGTERM)
+	fmt.Print("!")
+	select {}
+}
