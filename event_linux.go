@@ -490,19 +490,14 @@ func (c *eventConn) Expire() bool {
 // flush writes what the exchange has put together, as much as there is room
 // for.
 func (c *eventConn) flush(x *exchange) error {
-	for _, part := range []*[]byte{&x.out.B, &x.tail} {
-		n, err := c.net.Write(*part)
-		if err != nil {
-			if part == &x.out.B {
-				x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
-			} else {
-				x.tail = x.tail[n:]
-			}
-			return err
+	n, err := c.net.Write(x.out.B, x.tail)
+	if err != nil {
+		if over := n - len(x.out.B); over >= 0 {
+			x.out.B, x.tail = x.out.B[:0], x.tail[over:]
+		} else {
+			x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
 		}
-		if part == &x.out.B {
-			x.out.B = x.out.B[:0]
-		}
+		return err
 	}
 	x.flushed()
 	return nil

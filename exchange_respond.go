@@ -313,10 +313,11 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 		return false, nil
 	}
 	defer body.endStream(&err)
-	if err := w.Flush(); err != nil {
-		return true, err
-	}
-	sent, err := send(file, offset, length)
+	out := x.output()
+	w.from, w.flushed = 0, true
+	sent, err := send(out.B, file, offset, length)
+	out.B = out.B[:0]
+	x.turn = 0
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, length, err)
 	}

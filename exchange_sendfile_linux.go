@@ -8,44 +8,42 @@ import (
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
-// fileSender returns what sends a part of a file over a connection without
-// copying it through the process, or nil where there is no such way.
-func fileSender(nc net.Conn) func(file *os.File, offset, length int64) (int64, error) {
+// fileSender returns what sends a head and a part of a file over a connection
+// without copying the file through the process, or nil where there is no such
+// way. It returns how many bytes of the file were sent.
+func fileSender(nc net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
+	var send func(f *netloop.FilePart) error
 	switch c := nc.(type) {
 	case *eventConn:
-		return c.sendFile
+		send = func(f *netloop.FilePart) error { return c.detach().SendFile(f) }
 	case *net.TCPConn:
-		return rawSender(c)
+		send = rawSender(c)
 	case *net.UnixConn:
-		return rawSender(c)
+		send = rawSender(c)
+	default:
+		return nil
 	}
-	return nil
-}
-
-func (c *eventConn) sendFile(file *os.File, offset, length int64) (int64, error) {
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	return c.detach().SendFile(raw, offset, length)
-}
-
-func rawSender(nc syscall.Conn) func(file *os.File, offset, length int64) (int64, error) {
-	return func(file *os.File, offset, length int64) (sent int64, err error) {
-		from, err := file.SyscallConn()
+	return func(head []byte, file *os.File, offset, length int64) (int64, error) {
+		raw, err := file.SyscallConn()
 		if err != nil {
 			return 0, err
 		}
-		to, err := nc.SyscallConn()
+		f := &netloop.FilePart{Head: head, File: raw, Offset: offset, Length: length}
+		err = send(f)
+		return length - f.Length, err
+	}
+}
+
+func rawSender(nc syscall.Conn) func(f *netloop.FilePart) error {
+	return func(f *netloop.FilePart) error {
+		raw, err := nc.SyscallConn()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		var failed error
-		err = to.Write(func(fd uintptr) (done bool) {
-			for sent < length && failed == nil {
-				var n int64
-				n, failed = netloop.SendFile(int(fd), from, &offset, length-sent)
-				sent += n
+		err = raw.Write(func(fd uintptr) (done bool) {
+			for failed == nil && !f.Done() {
+				failed = f.Send(int(fd))
 				if failed == netloop.ErrAgain {
 					failed = nil
 					return false
@@ -54,8 +52,8 @@ func rawSender(nc syscall.Conn) func(file *os.File, offset, length int64) (int64
 			return true
 		})
 		if failed != nil {
-			err = failed
+			return failed
 		}
-		return sent, err
+		return err
 	}
 }

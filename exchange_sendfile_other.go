@@ -7,6 +7,8 @@ import (
 	"os"
 )
 
-// fileSender returns what sends a part of a file over a connection without
-// copying it through the process, which there is on Linux only.
-func fileSender(net.Conn) func(file *os.File, offset, length int64) (int64, error) { return nil }
+// fileSender returns what sends a head and a part of a file over a connection
+// without copying the file through the process, which there is on Linux only.
+func fileSender(net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
+	return nil
+}

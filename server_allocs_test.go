@@ -1,7 +1,9 @@
 package fasthttp
 
 import (
+	"bytes"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -118,4 +120,42 @@ func least(f func()) float64 {
 		n = min(n, testing.AllocsPerRun(10, f))
 	}
 	return n
+}
+
+// A request over a socket costs no memory on either engine, the waiting for it
+// included.
+func TestServingSocketsAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.Success("text/plain", ctx.Path()) }})
+		if !ts.engine.sockets || ts.engine.tls {
+			t.Skip("this is about plain sockets")
+		}
+		c := ts.dial()
+		request := []byte("GET /path HTTP/1.1\r\nHost: a\r\nUser-Agent: b\r\n\r\n")
+		buf := make([]byte, 1024)
+		ask := func(times int) {
+			for range times {
+				if _, err := c.Conn.Write(request); err != nil {
+					t.Fatal(err)
+				}
+				n, err := c.Conn.Read(buf)
+				if err != nil || !bytes.HasSuffix(buf[:n], []byte("/path")) {
+					t.Fatalf("%q, %v", buf[:n], err)
+				}
+			}
+		}
+		ask(100)
+		const times = 2000
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		ask(times)
+		runtime.ReadMemStats(&after)
+		// pools may be emptied by the garbage collector meanwhile, and timers run
+		if n := after.Mallocs - before.Mallocs; n > times/10 {
+			t.Errorf("%d allocations for %d requests", n, times)
+		}
+	})
 }

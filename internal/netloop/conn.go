@@ -106,11 +106,18 @@ func (c *Conn) Read(p []byte) (int, error) {
 // and the garbage collector may be waiting for it to end.
 const writeAtOnce = 256 << 10
 
-// Write writes as much of p as there is room for, and returns ErrAgain where
-// that is not all. Serve is called then when there is room again.
-func (c *Conn) Write(p []byte) (n int, err error) {
-	for n < len(p) {
-		k, errno := bytesconv.RawWrite(c.fd, p[n:min(n+writeAtOnce, len(p))])
+// Write writes as much of head, and then of body, as there is room for, and
+// returns ErrAgain where that is not all. Serve is called then when there is room
+// again.
+func (c *Conn) Write(head, body []byte) (n int, err error) {
+	for n < len(head)+len(body) {
+		var k int
+		var errno syscall.Errno
+		if n < len(head) {
+			k, errno = c.writeParts(head[n:], body)
+		} else {
+			k, errno = bytesconv.RawWrite(c.fd, someOf(body[n-len(head):]))
+		}
 		switch {
 		case k > 0:
 			n += k
@@ -127,6 +134,18 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 	c.unset(flagOutput)
 	return n, nil
+}
+
+func someOf(p []byte) []byte { return p[:min(len(p), writeAtOnce)] }
+
+// writeParts writes two parts with one system call: the peer gets them together.
+func (c *Conn) writeParts(head, body []byte) (n int, errno syscall.Errno) {
+	if len(body) == 0 {
+		return bytesconv.RawWrite(c.fd, someOf(head))
+	}
+	n, err := unix.Writev(c.fd, [][]byte{head, someOf(body)})
+	errno, _ = err.(syscall.Errno)
+	return n, errno
 }
 
 func (c *Conn) has(f uint32) bool { return c.flags.Load()&f != 0 }

@@ -99,7 +99,7 @@ func (d *Detached) Read(p []byte) (int, error) {
 		case err == nil:
 			return 0, io.EOF
 		case err == syscall.EAGAIN:
-			<-d.signals.wake[reading]
+			d.wait(reading)
 		case err != syscall.EINTR:
 			return 0, os.NewSyscallError("read", err)
 		}
@@ -121,7 +121,7 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 		case k > 0:
 			n += k
 		case err == syscall.EAGAIN:
-			<-d.signals.wake[writing]
+			d.wait(writing)
 		case err != nil && err != syscall.EINTR:
 			return n, os.NewSyscallError("write", err)
 		}
@@ -129,59 +129,90 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// SendFile writes length bytes of file from offset on, without moving the
-// position of the file. It returns io.ErrUnexpectedEOF where the file ends before.
-func (d *Detached) SendFile(file syscall.RawConn, offset, length int64) (sent int64, err error) {
+// SendFile writes what f says. It returns io.ErrUnexpectedEOF where the file ends
+// before.
+func (d *Detached) SendFile(f *FilePart) error {
 	if err := d.enter(); err != nil {
-		return 0, err
+		return err
 	}
 	defer d.exit()
-	for sent < length {
+	for !f.Done() {
 		if err := d.check(writing); err != nil {
-			return sent, err
+			return err
 		}
-		n, err := SendFile(d.c.fd, file, &offset, length-sent)
-		sent += n
+		err := f.Send(d.c.fd)
 		switch {
-		case err == syscall.EAGAIN:
-			<-d.signals.wake[writing]
+		case err == ErrAgain:
+			d.wait(writing)
 		case err != nil:
-			return sent, err
+			return err
 		}
 	}
-	return sent, nil
+	return nil
 }
 
 // sendAtOnce is how much is sent by one system call, so that deadlines are
 // looked at in between.
 const sendAtOnce = 4 << 20
 
-// SendFile has the system copy up to length bytes of file, from offset on, to
-// the socket with the descriptor fd, and moves offset. The error is ErrAgain
-// where the socket has no room.
-func SendFile(fd int, file syscall.RawConn, offset *int64, length int64) (sent int64, err error) {
-	outer := file.Control(func(from uintptr) {
-		for {
-			var n int
-			n, err = syscall.Sendfile(fd, int(from), offset, int(min(length, sendAtOnce)))
-			switch {
-			case err == syscall.EINTR:
-				continue
-			case err == syscall.EAGAIN:
-				err = ErrAgain
-			case err != nil:
-				err = os.NewSyscallError("sendfile", err)
-			case n == 0:
-				err = io.ErrUnexpectedEOF
-			}
-			sent = int64(max(n, 0))
-			return
+// FilePart is a part of a file on its way to a socket, behind a head that goes
+// with it. The system does the copying, and the file's own position stays where
+// it is.
+type FilePart struct {
+	Head   []byte
+	File   syscall.RawConn
+	Offset int64
+	Length int64 // what is left to be sent
+}
+
+// Done tells whether all was sent.
+func (f *FilePart) Done() bool { return len(f.Head) == 0 && f.Length == 0 }
+
+// Send sends what the socket with the descriptor fd has room for. The error is
+// ErrAgain where there is none.
+func (f *FilePart) Send(fd int) error {
+	if len(f.Head) > 0 {
+		// the system waits for what comes behind it
+		n, err := syscall.SendmsgN(fd, f.Head, nil, nil, syscall.MSG_MORE|syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
+		f.Head = f.Head[max(n, 0):]
+		return sendError("sendmsg", err)
+	}
+	var err error
+	outer := f.File.Control(func(from uintptr) {
+		var n int
+		n, err = syscall.Sendfile(fd, int(from), &f.Offset, int(min(f.Length, sendAtOnce)))
+		f.Length -= int64(max(n, 0))
+		if err = sendError("sendfile", err); err == nil && n == 0 {
+			err = io.ErrUnexpectedEOF
 		}
 	})
 	if outer != nil {
-		return sent, outer
+		return outer
 	}
-	return sent, err
+	return err
+}
+
+// sendError makes nothing of an interruption, after which one tries again.
+func sendError(call string, err error) error {
+	switch err {
+	case nil, syscall.EINTR:
+		return nil
+	case syscall.EAGAIN:
+		return ErrAgain
+	}
+	return os.NewSyscallError(call, err)
+}
+
+// wait waits for an event. Where the caller is a poller, nobody may be there to
+// fetch it.
+func (d *Detached) wait(way int) {
+	select {
+	case <-d.signals.wake[way]:
+		return
+	default:
+	}
+	d.c.loop.relieve()
+	<-d.signals.wake[way]
 }
 
 func (d *Detached) enter() error {

@@ -31,7 +31,7 @@ type echo struct {
 func (c *echo) Serve(p *Poller) bool {
 	for {
 		for len(c.out) > 0 {
-			n, err := c.Write(c.out)
+			n, err := c.Write(c.out, nil)
 			c.out = c.out[n:]
 			if err == ErrAgain {
 				return true

@@ -200,6 +200,11 @@ type Poller struct {
 	l    *Loop
 	seat chan seat
 
+	// what Go's poller is to call; made once, since each would be allocated
+	fetchReady, fetchGuard func(uintptr) bool
+	fetched                int
+	guarded                [1]syscall.EpollEvent
+
 	turn   int
 	mu     sync.Mutex
 	events [batchSize]syscall.EpollEvent
@@ -210,6 +215,14 @@ type Poller struct {
 // startPoller starts a poller on a seat that was taken for it. mu is held.
 func (l *Loop) startPoller(at seat) {
 	p := &Poller{l: l, seat: make(chan seat, 1)}
+	p.fetchReady = func(uintptr) bool {
+		p.fetched = p.fetch()
+		return p.fetched != 0
+	}
+	p.fetchGuard = func(uintptr) bool {
+		n, _ := bytesconv.RawPoll(l.guard.fd, p.guarded[:])
+		return n != 0
+	}
 	l.pollers = append(l.pollers, p)
 	l.running.Add(1)
 	go p.run(at)
@@ -256,11 +269,8 @@ func (p *Poller) run(at seat) {
 // wait sits on the waiting seat, serves what comes, and returns the next seat.
 func (p *Poller) wait() seat {
 	l := p.l
-	n := 0
-	err := l.set.raw.Read(func(uintptr) bool {
-		n = p.fetch()
-		return n != 0
-	})
+	err := l.set.raw.Read(p.fetchReady)
+	n := p.fetched
 	if err != nil || n < 0 {
 		return p.leave()
 	}
@@ -321,6 +331,19 @@ func (l *Loop) look() {
 	l.timer.Reset(lookEvery)
 }
 
+// relieve sees to it that somebody waits on the set, for a handler that is about
+// to wait for an event itself.
+func (l *Loop) relieve() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.waiting {
+		return
+	}
+	l.waiting = true
+	l.disarm()
+	l.send(waitingSeat)
+}
+
 // putOnGuard makes sure that somebody wakes up when the set has events. mu is
 // held.
 func (l *Loop) putOnGuard() {
@@ -335,12 +358,7 @@ func (l *Loop) putOnGuard() {
 func (p *Poller) watch() seat {
 	l := p.l
 	for {
-		var ev [1]syscall.EpollEvent
-		n := 0
-		err := l.guard.raw.Read(func(uintptr) bool {
-			n, _ = bytesconv.RawPoll(l.guard.fd, ev[:])
-			return n != 0
-		})
+		err := l.guard.raw.Read(p.fetchGuard)
 		l.mu.Lock()
 		if err != nil || l.closed {
 			l.mu.Unlock()
