@@ -413,6 +413,7 @@ func (x *clientExchange) readBody() error {
 		return nil
 	}
 	limit := x.hc.MaxResponseBodySize
+	resp.body.limit = limit
 	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
 		return x.readLength()
 	}
