@@ -277,7 +277,7 @@ func TestFastProducersAreNotFlushedForEveryPiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if whole := AppendGzipBytes(nil, content); len(encoded) > len(whole)+64 {
+	if whole := AppendGzipBytes(nil, content); !bytes.Equal(encoded, whole) {
 		t.Errorf("%d bytes in pieces, %d as a whole", len(encoded), len(whole))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -182,6 +183,37 @@ func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestClientsLimitWhatBodiesDecodeTo is about known failure 41.
+func TestClientsLimitWhatBodiesDecodeTo(t *testing.T) {
+	const limit = 50_000
+	ts := startServer(t, memoryEngine, &Server{Handler: func(ctx *RequestCtx) {
+		size, _ := ParseUint(ctx.Request.URI().LastPathSegment())
+		ctx.Response.Header.SetContentEncoding("gzip")
+		ctx.SetBody(zeros(codingGzip, size))
+	}})
+	dial := func(string) (net.Conn, error) { return ts.dialer() }
+	buffered := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
+	streaming := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit, StreamResponseBody: true}
+	pipelined := &PipelineClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
+	// the server waits for their connections to end
+	defer buffered.CloseIdleConnections()
+	defer streaming.CloseIdleConnections()
+	for name, do := range map[string]func(*Request, *Response) error{"buffered": buffered.Do, "streaming": streaming.Do, "pipelined": pipelined.Do} {
+		for size, want := range map[int]error{limit: nil, limit + 1: ErrBodyTooLarge} {
+			req, resp := AcquireRequest(), AcquireResponse()
+			req.SetRequestURI("http://a/" + string(AppendUint(nil, size)))
+			if err := do(req, resp); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got, err := resp.BodyUncompressed(); err != want || err == nil && len(got) != size {
+				t.Errorf("%s, %d bytes: %d, %v", name, size, len(got), err)
+			}
+			ReleaseRequest(req)
+			ReleaseResponse(resp)
+		}
+	}
 }
 
 func TestHTTP10GetsEncodedStreamsWithoutChunks(t *testing.T) {
