@@ -160,7 +160,7 @@ type Client struct {
 // ErrTimeout when that is over. It waits for its turn while all connections to
 // the host are busy: see MaxConnWaitTimeout.
 func (c *Client) Do(req *Request, resp *Response) error {
-	return c.call(nil, req, resp, time.Time{})
+	return c.call(noContext, req, resp, time.Time{})
 }
 
 // DoTimeout is Do with a timeout, which counts beside that of the request. With
@@ -169,13 +169,13 @@ func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) 
 	if timeout <= 0 {
 		return ErrTimeout
 	}
-	return c.call(nil, req, resp, time.Now().Add(timeout))
+	return c.call(noContext, req, resp, time.Now().Add(timeout))
 }
 
 // DoDeadline is Do with a point in time when it returns ErrTimeout at the
 // latest. A zero deadline is none.
 func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
-	return c.call(nil, req, resp, deadline)
+	return c.call(noContext, req, resp, deadline)
 }
 
 func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// noContext stands for a call without a context, which is spared looking at one.
+var noContext context.Context
+
 // past is a deadline that makes everything on a connection fail at once.
 var past = time.Unix(1, 0)
 

@@ -53,7 +53,7 @@ func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, 
 // whose content it replaces, or in a larger slice. Up to 16 redirects are
 // followed.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
-	return getURL(nil, c, dst, url, time.Time{})
+	return getURL(noContext, c, dst, url, time.Time{})
 }
 
 // GetTimeout is Get with a timeout for all of it, redirects included. The error
@@ -65,20 +65,20 @@ func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (stat
 // GetDeadline is Get with a point in time when it returns ErrTimeout at the
 // latest.
 func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
-	return getURL(nil, c, dst, url, deadline)
+	return getURL(noContext, c, dst, url, deadline)
 }
 
 // Post sends args as a form to url, or an empty one where args is nil, and
 // returns what Get does.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
-	return postURL(nil, c, dst, url, postArgs)
+	return postURL(noContext, c, dst, url, postArgs)
 }
 
 // Get returns the status and the body of what is at url. The body is in dst,
 // whose content it replaces, or in a larger slice. Up to 16 redirects are
 // followed.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
-	return getURL(nil, c, dst, url, time.Time{})
+	return getURL(noContext, c, dst, url, time.Time{})
 }
 
 // GetTimeout is Get with a timeout for all of it, redirects included. The error
@@ -90,13 +90,13 @@ func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (
 // GetDeadline is Get with a point in time when it returns ErrTimeout at the
 // latest.
 func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
-	return getURL(nil, c, dst, url, deadline)
+	return getURL(noContext, c, dst, url, deadline)
 }
 
 // Post sends args as a form to url, or an empty one where args is nil, and
 // returns what Get does.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
-	return postURL(nil, c, dst, url, postArgs)
+	return postURL(noContext, c, dst, url, postArgs)
 }
 
 // caller is a client of which the calls are built that take more than one
@@ -110,7 +110,7 @@ func getTimeout(c caller, dst []byte, url string, timeout time.Duration) (int, [
 	if timeout <= 0 {
 		return 0, dst, ErrTimeout
 	}
-	return getURL(nil, c, dst, url, time.Now().Add(timeout))
+	return getURL(noContext, c, dst, url, time.Now().Add(timeout))
 }
 
 // getURL is all forms of Get. ctx may be nil.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,5 +175,3 @@ func soon(t testing.TB, what string, f func()) {
 		t.Fatalf("%s hangs:\n%s", what, stacks())
 	}
 }
-
-func repeat(s string, n int) string { return strings.Repeat(s, n) }

@@ -18,7 +18,7 @@ import (
 // ErrTimeout when that is over. It waits for its turn while all connections are
 // busy: see MaxConnWaitTimeout.
 func (c *HostClient) Do(req *Request, resp *Response) error {
-	return c.call(nil, req, resp, time.Time{})
+	return c.call(noContext, req, resp, time.Time{})
 }
 
 // DoTimeout is Do with a timeout, which counts beside that of the request. With
@@ -27,13 +27,13 @@ func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Durati
 	if timeout <= 0 {
 		return ErrTimeout
 	}
-	return c.call(nil, req, resp, time.Now().Add(timeout))
+	return c.call(noContext, req, resp, time.Now().Add(timeout))
 }
 
 // DoDeadline is Do with a point in time when it returns ErrTimeout at the
 // latest. A zero deadline is none.
 func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
-	return c.call(nil, req, resp, deadline)
+	return c.call(noContext, req, resp, deadline)
 }
 
 // call is all forms of Do. ctx may be nil.

@@ -132,7 +132,7 @@ type PipelineClient struct {
 //
 // resp may be nil where only the success counts.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
-	return c.do(nil, req, resp, time.Time{})
+	return c.do(noContext, req, resp, time.Time{})
 }
 
 // DoTimeout is Do with a timeout: it returns ErrTimeout where the response was
@@ -141,7 +141,7 @@ func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Du
 	if timeout <= 0 {
 		return ErrTimeout
 	}
-	return c.do(nil, req, resp, time.Now().Add(timeout))
+	return c.do(noContext, req, resp, time.Now().Add(timeout))
 }
 
 // DoDeadline is Do with a deadline: it returns ErrTimeout where the response
@@ -150,7 +150,7 @@ func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.
 	if !time.Now().Before(deadline) {
 		return ErrTimeout
 	}
-	return c.do(nil, req, resp, deadline)
+	return c.do(noContext, req, resp, deadline)
 }
 
 // DoContext is Do that gives up when ctx ends. It returns ErrTimeout where that

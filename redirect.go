@@ -34,7 +34,7 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 // The URI of req is that of the last request afterwards; everything else in it
 // is left as it was.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
-	return followRedirects(nil, c, req, resp, time.Time{}, maxRedirectsCount)
+	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
 
 // DoRedirects is Do that follows redirects, as Client.DoRedirects does. All
@@ -42,7 +42,7 @@ func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int
 // scheme cannot be followed: the error is
 // ErrHostClientRedirectToDifferentScheme.
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
-	return followRedirects(nil, c, req, resp, time.Time{}, maxRedirectsCount)
+	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
 
 // DoRedirectsContext is DoRedirects with a context.

@@ -240,7 +240,7 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	if !bytes.Equal(got, stream) || err != nil {
 		t.Errorf("got %d bytes, %v", len(got), err)
 	}
-	if w.buffer != nil || w.ahead != nil && len(w.ahead) > 0 {
+	if w.buffer != nil || len(w.ahead) > 0 {
 		t.Error("there is a buffer at the end")
 	}
 	if err := w.await(); err != io.EOF {

@@ -107,7 +107,7 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
 		case trailers[key]:
 		case key == "Content-Length" || key == "Transfer-Encoding" || key == "Trailer" || key == "Date":
 		default:
-			dst.Add(http.CanonicalHeaderKey(key), string(value))
+			dst.Add(key, string(value))
 		}
 	}
 	if len(h.ContentType()) == 0 {

@@ -43,7 +43,7 @@ var client = &fasthttp.Client{
 // run fetches the URIs one after the other.
 func run(ctx context.Context, uris []string, stdout io.Writer) error {
 	if len(uris) == 0 {
-		return errors.New("usage: client [-timeout 10s] URI ...")
+		return errors.New("usage: client [-timeout 10s] URI [URI]*")
 	}
 	defer client.CloseIdleConnections()
 	for _, uri := range uris {
