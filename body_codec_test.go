@@ -138,12 +138,15 @@ func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
 			}
 			var copied Response
 			resp.CopyTo(&copied)
+			var copiedReq Request
+			req.CopyTo(&copiedReq)
 			for name, decode := range map[string]func() ([]byte, error){
 				"response": func() ([]byte, error) { return h.body(&resp) },
 				"request":  func() ([]byte, error) { return h.requestBody(&req) },
 				"header":   req.BodyUncompressed,
 				"stream":   streamed.BodyUncompressed,
 				"copy":     copied.BodyUncompressed,
+				"copied":   copiedReq.BodyUncompressed,
 			} {
 				if got, err := decode(); err != want || err == nil && len(got) != 10_001 {
 					t.Errorf("%s, %s, limit %d: %d bytes, %v", h.coding, name, limit, len(got), err)

@@ -98,6 +98,7 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.UseHostHeader = req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 	dst.timeout = req.timeout
+	dst.body.limit = req.body.limit
 	dst.isTLS = req.isTLS
 	dst.values = append(dst.values[:0], req.values...)
 	if req.onlyForm() {
