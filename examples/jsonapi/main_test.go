@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestNotes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(line)
+	base := "http://" + words[len(words)-1]
+
+	steps := []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/notes", "", 200, "[]"},
+		{"POST", "/notes", `{"text": "first"}`, 201, `{"id":1,"text":"first"}`},
+		{"POST", "/notes", `{"text": "second"}`, 201, `{"id":2,"text":"second"}`},
+		{"GET", "/notes", "", 200, `[{"id":1,"text":"first"},{"id":2,"text":"second"}]`},
+		{"GET", "/notes/2", "", 200, `{"id":2,"text":"second"}`},
+		{"PUT", "/notes/2", `{"text": "changed"}`, 200, `{"id":2,"text":"changed"}`},
+		{"DELETE", "/notes/1", "", 204, ""},
+		{"GET", "/notes/1", "", 404, `{"error":"there is no such note"}`},
+		{"DELETE", "/notes/1", "", 404, `{"error":"there is no such note"}`},
+		{"PUT", "/notes/1", `{"text": "x"}`, 404, `{"error":"there is no such note"}`},
+		{"GET", "/notes/x", "", 404, `{"error":"there is no such note"}`},
+		{"GET", "/", "", 404, `{"error":"there is nothing here"}`},
+		{"PATCH", "/notes", "", 405, `{"error":"the method must be one of GET, HEAD, POST"}`},
+		{"POST", "/notes/2", "", 405, `{"error":"the method must be one of GET, HEAD, PUT, DELETE"}`},
+		{"POST", "/notes", `{"text": ""}`, 422, `{"error":"a note must have a text"}`},
+		{"POST", "/notes", `{"text": "a"} {}`, 400, `{"error":"the body has more than one value"}`},
+		{"POST", "/notes", `{"txet": "a"}`, 400, `{"error":"the body is wrong: json: unknown field \"txet\""}`},
+		{"GET", "/notes", "", 200, `[{"id":2,"text":"changed"}]`},
+	}
+	for _, step := range steps {
+		req, err := http.NewRequest(step.method, base+step.path, strings.NewReader(step.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json; charset=utf-8")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := strings.TrimSpace(string(body)); resp.StatusCode != step.status || got != step.want {
+			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, resp.StatusCode, got, step.status, step.want)
+		}
+	}
+
+	resp, err := http.Post(base+"/notes", "text/plain", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUnsupportedMediaType {
+		t.Errorf("plain text is answered with %d", resp.StatusCode)
+	}
+
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+// start serves a hub, which it returns to be looked at.
+func start(t *testing.T) (h *hub, base string, shutDown func()) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h = &hub{subscribers: make(map[chan string]struct{})}
+	s := &fasthttp.Server{Handler: h.serve}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	return h, "http://" + ln.Addr().String(), func() {
+		t.Helper()
+		http.DefaultClient.CloseIdleConnections()
+		if err := s.Shutdown(); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+}
+
+func (h *hub) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.subscribers)
+}
+
+func (h *hub) await(n int) {
+	for h.count() != n {
+		runtime.Gosched()
+	}
+}
+
+func post(t *testing.T, base, event string) {
+	t.Helper()
+	resp, err := http.Post(base+"/events", "text/plain", strings.NewReader(event))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("posting is answered with %s", resp.Status)
+	}
+}
+
+func TestEventsReachAllWhoListen(t *testing.T) {
+	h, base, shutDown := start(t)
+	var readers []*bufio.Reader
+	for range 3 {
+		resp, err := http.Get(base + "/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
+			t.Errorf("the content type is %q", kind)
+		}
+		readers = append(readers, bufio.NewReader(resp.Body))
+	}
+	for _, event := range []struct{ posted, want string }{
+		{"hello", "data: hello\n\n"},
+		{"two\nlines", "data: two\ndata: lines\n\n"},
+		{"a\r\nb\rc", "data: a\ndata: b\ndata: c\n\n"},
+	} {
+		post(t, base, event.posted)
+		for i, r := range readers {
+			got := make([]byte, len(event.want))
+			if _, err := io.ReadFull(r, got); err != nil || string(got) != event.want {
+				t.Fatalf("reader %d got %q, %v, want %q", i, got, err, event.want)
+			}
+		}
+	}
+	// a shutdown ends the streams, and does not wait for the clients to do that
+	shutDown()
+	h.await(0)
+	for i, r := range readers {
+		if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
+			t.Errorf("the stream of reader %d ends with %q, %v", i, rest, err)
+		}
+	}
+}
+
+func TestWhoLeavesIsForgotten(t *testing.T) {
+	h, base, shutDown := start(t)
+	defer shutDown()
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	h.await(1)
+	cancel()
+	// nothing is sent, so only the end of the connection tells
+	h.await(0)
+}
+
+func TestSlowClientsLoseEvents(t *testing.T) {
+	h := &hub{subscribers: map[chan string]struct{}{make(chan string, 1): {}}}
+	h.publish("first")
+	h.publish("second")
+	for events := range h.subscribers {
+		if got := <-events; got != "first" || len(events) > 0 {
+			t.Errorf("got %q and %d more", got, len(events))
+		}
+	}
+}
+
+func TestRunServesThePage(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, "127.0.0.1:0", w) }()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(line)
+	resp, err := http.Get("http://" + words[len(words)-1] + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if !strings.Contains(string(body), "EventSource('/events')") {
+		t.Errorf("the page is %q", body)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("run returned %v", err)
+	}
+}
