@@ -213,3 +213,8 @@ func rootDir(root string, allowEmpty bool) string {
 	}
 	return dir
 }
+
+// CacheKind has no use: nothing takes or returns one.
+//
+// Deprecated: it is there for programs that name the type.
+type CacheKind uint8
