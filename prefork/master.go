@@ -88,7 +88,7 @@ func (m *master) listen(addr string) error {
 	if !ok {
 		return fmt.Errorf("prefork: the network must be tcp, tcp4 or tcp6: %w", net.UnknownNetworkError(m.network()))
 	}
-	f, err := tcp.File()
+	f, err := listenerFile(tcp)
 	if err != nil {
 		return fmt.Errorf("prefork: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
 )
 
 // Some tests start the test binary as their child, or as their master. What it is
@@ -409,6 +410,42 @@ func TestMasterHandsOnItsListenerAndKeepsNone(t *testing.T) {
 	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open, %d were before", after, before)
 	}
+}
+
+// Children share the state of the listener with the master: were it to block,
+// those who serve already would wait for connections without ever looking up.
+func TestListenerStaysNonblocking(t *testing.T) {
+	failure := errors.New("enough")
+	children := &producer{t: t, role: "wait"}
+	var handed *os.File
+	p := &Prefork{
+		Logger: discard{},
+		CommandProducer: func(files []*os.File) (*exec.Cmd, error) {
+			handed = files[0]
+			return children.start(files)
+		},
+	}
+	p.OnMasterReady = func([]int) error {
+		c, err := handed.SyscallConn()
+		if err != nil {
+			t.Error(err)
+			return failure
+		}
+		err = c.Control(func(fd uintptr) {
+			flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
+			if err != nil || flags&unix.O_NONBLOCK == 0 {
+				t.Errorf("the flags are %#x, %v: the listener blocks", flags, err)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return failure
+	}
+	if err := p.ListenAndServe("127.0.0.1:0"); err != failure {
+		t.Errorf("got %v", err)
+	}
+	children.checkAllEnded()
 }
 
 func openFiles(t *testing.T) int {

@@ -1,0 +1,201 @@
+//go:build unix
+
+// Command restart is replaced by a new process of itself when it gets SIGHUP,
+// without a request being lost: put a new binary in its place, send the signal,
+// and the new one serves.
+//
+// The new process inherits the listening socket, so that no connection is ever
+// refused. Once it serves, the old one takes no more connections, ends those that
+// it has with their next response, and exits.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// inheritEnv tells a process that it replaces another one.
+	inheritEnv = "RESTART_INHERIT"
+	// what a new process inherits, behind standard input, output and error
+	listenerFD = 3
+	readyFD    = 4
+
+	// startTime is how long a new process may take to serve, and drainTime how
+	// long the connections of the old one may take to end by themselves.
+	startTime = 30 * time.Second
+	drainTime = 10 * time.Second
+)
+
+func main() {
+	addr := flag.String("addr", ":8080", "the TCP address to listen on")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *addr, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves until ctx ends or another process has taken over.
+func run(ctx context.Context, addr string, stdout io.Writer) error {
+	restart := make(chan os.Signal, 1)
+	signal.Notify(restart, syscall.SIGHUP)
+	defer signal.Stop(restart)
+
+	ln, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	var leaving atomic.Bool
+	server := &fasthttp.Server{
+		Name: "restart",
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			if leaving.Load() {
+				ctx.SetConnectionClose()
+			}
+			fmt.Fprintf(ctx, "Hello from process %d\n", os.Getpid())
+		},
+		ReadTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	fmt.Fprintf(stdout, "restart: process %d listens on %s\n", os.Getpid(), ln.Addr())
+	if err := sayReady(); err != nil {
+		return err
+	}
+	for {
+		select {
+		case err := <-served:
+			return err
+		case <-ctx.Done():
+			if err := server.Shutdown(); err != nil {
+				return err
+			}
+			return <-served
+		case <-restart:
+			if err := startSuccessor(ln.(*net.TCPListener)); err != nil {
+				// this one goes on
+				log.Printf("restart: the new process does not serve: %v", err)
+				continue
+			}
+			leaving.Store(true)
+			return leave(ctx, server, ln, served)
+		}
+	}
+}
+
+// leave ends a process that was replaced. A client may be about to send a request
+// on a connection that is idle, so none is closed before it was told so in a
+// response, unless it stays idle for long.
+func leave(ctx context.Context, server *fasthttp.Server, ln net.Listener, served <-chan error) error {
+	// the socket stays open in the new process
+	if err := ln.Close(); err != nil {
+		return err
+	}
+	if err := <-served; err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for server.GetOpenConnectionsCount() > 0 && ctx.Err() == nil {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+	return server.Shutdown()
+}
+
+// listen takes over the listener of the process before this one, or makes one.
+func listen(addr string) (net.Listener, error) {
+	if os.Getenv(inheritEnv) != "1" {
+		return net.Listen("tcp", addr)
+	}
+	f := os.NewFile(listenerFD, "listener")
+	defer f.Close()
+	return net.FileListener(f)
+}
+
+// sayReady tells the process before this one that it may leave.
+func sayReady() error {
+	if os.Getenv(inheritEnv) != "1" {
+		return nil
+	}
+	f := os.NewFile(readyFD, "ready")
+	defer f.Close()
+	_, err := f.Write([]byte{1})
+	return err
+}
+
+// copyOf returns the socket of ln, to be inherited. That of ln.File would become
+// one that blocks when it is, for this process, too.
+func copyOf(ln *net.TCPListener) (*os.File, error) {
+	c, err := ln.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var failed error
+	if err := c.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return os.NewFile(uintptr(fd), "listener"), nil
+}
+
+// startSuccessor starts a new process with the listener, and waits until it
+// serves.
+func startSuccessor(ln *net.TCPListener) error {
+	socket, err := copyOf(ln)
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	ready, readyWriter, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+
+	name, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(name, os.Args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inheritEnv+"=1")
+	cmd.ExtraFiles = []*os.File{socket, readyWriter}
+	err = cmd.Start()
+	// where the new process ends, nobody else has this end of the pipe
+	_ = readyWriter.Close()
+	if err != nil {
+		return err
+	}
+	_ = ready.SetReadDeadline(time.Now().Add(startTime))
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		_ = cmd.Process.Kill()
+		return errors.Join(err, cmd.Wait())
+	}
+	return cmd.Process.Release()
+}
