@@ -151,7 +151,8 @@ func readReply(t *testing.T, r *bufio.Reader, method string) reply {
 
 const get = "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 
-// What a handler sends must reach the client as it does with net/http.
+// What a handler sends must reach the client as it does with net/http: duplicate
+// fields, the first status, trailers and aborts included (known failure 55).
 func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 	large := strings.Repeat("large body ", 10_000)
 	tests := []struct {

@@ -1,0 +1,17 @@
+module github.com/valyala/fasthttp/examples/websocket
+
+go 1.26.0
+
+require (
+	github.com/gobwas/ws v1.5.0
+	github.com/valyala/fasthttp v1.77.0
+)
+
+require (
+	github.com/andybalholm/brotli v1.2.8 // indirect
+	github.com/gobwas/httphead v0.1.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace github.com/valyala/fasthttp => ../..
