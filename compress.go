@@ -84,7 +84,7 @@ func (c compressor) encode(request *RequestHeader, resp *Response) {
 	if !unchanged && !resp.isEncodable() {
 		return
 	}
-	resp.Header.varyByCoding()
+	resp.Header.varyBy(HeaderAcceptEncoding)
 	var accepted acceptedCodings
 	list := &request.list
 	for i := list.FindID(field.AcceptEncoding, 0); i >= 0; i = list.FindID(field.AcceptEncoding, i+1) {

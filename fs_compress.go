@@ -116,7 +116,7 @@ func (k *fileCodings) choose(h *fileHandler, n *node, header *RequestHeader) *fi
 // worthwhile, or fails.
 func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding) *fileContent {
 	plain := n.plain
-	if !isCompressible(plain.typ) || plain.size < minCompressed || !plain.acquire() {
+	if !encodesWell(plain.typ) || plain.size < minCompressed || !plain.acquire() {
 		return plain
 	}
 	defer plain.release()

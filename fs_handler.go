@@ -6,10 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strings"
 	"syscall"
 
-	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
@@ -352,13 +350,11 @@ func (h *fileHandler) setValidators(resp *Response, n *node, c *fileContent) {
 	if len(c.date) > 0 && (len(c.etag) == 0 || resp.StatusCode() != StatusNotModified) {
 		resp.Header.setID(field.LastModified, c.date)
 	}
-	switch {
-	case h.codings != nil && n.json != nil:
-		addVary(&resp.Header, "Accept-Encoding, Accept")
-	case h.codings != nil:
-		addVary(&resp.Header, "Accept-Encoding")
-	case n.json != nil:
-		addVary(&resp.Header, "Accept")
+	if h.codings != nil {
+		resp.Header.varyBy(HeaderAcceptEncoding)
+	}
+	if n.json != nil {
+		resp.Header.varyBy(HeaderAccept)
 	}
 }
 
@@ -423,30 +419,4 @@ func skipBody(resp *Response, size int64) {
 	resp.ResetBody()
 	resp.SkipBody = true
 	resp.Header.SetContentLength(int(size))
-}
-
-// addVary adds names to the Vary field, but for those that are there.
-func addVary(h *ResponseHeader, names string) {
-	had := h.PeekBytes(field.Vary.Bytes())
-	if len(had) == 0 {
-		h.setID(field.Vary, bytesconv.Bytes(names))
-		return
-	}
-	list := bytes.Clone(had)
-	for name := range strings.SplitSeq(names, ", ") {
-		if !listHas(list, name) {
-			list = append(append(list, ", "...), name...)
-		}
-	}
-	h.setID(field.Vary, list)
-}
-
-// listHas tells whether a name, or "*" for all names, is in a list.
-func listHas(list []byte, name string) bool {
-	for element := range bytes.SplitSeq(list, []byte(",")) {
-		if element = ascii.Trim(element); string(element) == "*" || ascii.EqualFoldString(element, name) {
-			return true
-		}
-	}
-	return false
 }

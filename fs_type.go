@@ -156,15 +156,3 @@ func looksLikeText(b []byte) bool {
 	}
 	return true
 }
-
-// isCompressible tells whether content of a type is likely to become smaller.
-func isCompressible(contentType []byte) bool {
-	essence, _, _ := strings.Cut(string(contentType), ";")
-	switch essence {
-	case "application/json", "application/javascript", "application/xml", "application/wasm", "application/rtf", "application/yaml", "application/toml",
-		"application/x-tar", "application/vnd.ms-fontobject", "application/vnd.apple.mpegurl", "image/svg+xml", "image/bmp", "image/vnd.microsoft.icon",
-		"font/ttf", "font/otf", "application/postscript":
-		return true
-	}
-	return strings.HasPrefix(essence, "text/") || strings.HasSuffix(essence, "+xml") || strings.HasSuffix(essence, "+json")
-}

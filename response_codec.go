@@ -116,7 +116,7 @@ func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
 
 func (resp *Response) writeEncoded(w *bufio.Writer, coding contentCoding, level int) error {
 	if resp.isEncodable() {
-		resp.Header.varyByCoding()
+		resp.Header.varyBy(HeaderAcceptEncoding)
 		resp.encode(coding, level)
 	}
 	return resp.Write(w)
@@ -191,9 +191,9 @@ func (resp *Response) encode(coding contentCoding, level int) {
 	h.removeID(field.AcceptRanges)
 }
 
-// varyByCoding makes the Vary field say that the response depends on
-// Accept-Encoding.
-func (h *ResponseHeader) varyByCoding() {
+// varyBy makes the Vary field say that the response depends on a field of the
+// request.
+func (h *ResponseHeader) varyBy(request string) {
 	first := -1
 	for i := h.list.FindID(field.Vary, 0); i >= 0; i = h.list.FindID(field.Vary, i+1) {
 		if first < 0 {
@@ -202,19 +202,19 @@ func (h *ResponseHeader) varyByCoding() {
 		for rest := h.list.Value(i); rest != nil; {
 			var name []byte
 			name, rest = ascii.NextElement(rest)
-			if string(name) == "*" || ascii.EqualFoldString(name, HeaderAcceptEncoding) {
+			if string(name) == "*" || ascii.EqualFoldString(name, request) {
 				return
 			}
 		}
 	}
 	if first < 0 || len(h.list.Value(first)) == 0 {
-		h.setID(field.Vary, bytesconv.Bytes(HeaderAcceptEncoding))
+		h.setID(field.Vary, bytesconv.Bytes(request))
 		return
 	}
 	// one line, for those who look at the first one only
 	var text [128]byte
 	value := append(text[:0], h.list.Value(first)...)
-	value = append(append(value, strCommaSpace...), HeaderAcceptEncoding...)
+	value = append(append(value, strCommaSpace...), request...)
 	h.store(&h.list.Entries[first].Value, value)
 }
 
