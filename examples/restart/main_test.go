@@ -101,6 +101,7 @@ func (c *chain) end(t *testing.T) {
 func TestNoRequestFailsDuringRestarts(t *testing.T) {
 	const clients, restarts = 200, 5
 	c := start(t, "127.0.0.1:0")
+	addr := c.addr // it stays the same
 
 	var stop atomic.Bool
 	var answered atomic.Int64
@@ -111,7 +112,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 		wg.Go(func() {
 			for !stop.Load() {
 				// half of them use each connection once only
-				if err := ask(client, c.addr, i%2 == 0); err != nil {
+				if err := ask(client, addr, i%2 == 0); err != nil {
 					t.Error(err)
 					return
 				}
