@@ -50,17 +50,19 @@ func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
 func TestHijackedConnectionOutlivesTheHandler(t *testing.T) {
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		conns := make(chan net.Conn, 1)
+		readers := make(chan io.Reader, 1)
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := w.(http.Hijacker).Hijack()
+			conn, rw, err := w.(http.Hijacker).Hijack()
 			if err != nil {
 				t.Errorf("Hijack: %v", err)
 			}
+			readers <- rw
 			conns <- conn
 		})
 		send(t, c, get)
 		conn := <-conns
 		send(t, c, "ping")
-		expect(t, conn, "ping")
+		expect(t, <-readers, "ping")
 		send(t, conn, "pong")
 		expect(t, c, "pong")
 		if err := conn.Close(); err != nil {
@@ -73,13 +75,13 @@ func TestHeaderMayBeWrittenBeforeHijack(t *testing.T) {
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		c := start(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusOK)
-			conn, _, err := w.(http.Hijacker).Hijack()
+			conn, rw, err := w.(http.Hijacker).Hijack()
 			if err != nil {
 				t.Errorf("Hijack: %v", err)
 				return
 			}
 			defer conn.Close()
-			_, _ = io.Copy(conn, io.LimitReader(conn, 4))
+			_, _ = io.Copy(conn, io.LimitReader(rw, 4))
 		})
 		send(t, c, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n")
 		r := bufio.NewReader(c)
