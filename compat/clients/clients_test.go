@@ -1,0 +1,220 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// patience is how long a program may take for all it does. It is far more than
+// any of them needs.
+const patience = 90 * time.Second
+
+// program returns the path of the first of some programs that the machine has;
+// without one the test is skipped.
+func program(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skipf("this machine has no %s", strings.Join(names, " or "))
+	return ""
+}
+
+// command prepares a program that is killed when it takes too long.
+func command(t *testing.T, path string, args ...string) *exec.Cmd {
+	t.Helper()
+	// the end of the test must not kill what has to be ended in order
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = 5 * time.Second
+	// proxies of the machine are none of the test's business
+	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=")
+	return cmd
+}
+
+// output runs a program that must succeed and returns what it printed.
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v after %d bytes\n%s", strings.Join(cmd.Args, " "), err, len(out), stderr.Bytes())
+	}
+	return string(out)
+}
+
+// wrapped keeps the server from finding a TCP listener, so that it serves with a
+// goroutine for each connection.
+type wrapped struct{ net.Listener }
+
+// eachEngine runs a test with a server for each way to serve. configure gives it
+// a server of its own to run.
+func eachEngine(t *testing.T, configure func() *fasthttp.Server, test func(t *testing.T, origin string)) {
+	t.Helper()
+	for _, engine := range []string{"auto", "portable"} {
+		t.Run(engine, func(t *testing.T) {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			origin := "http://" + ln.Addr().String()
+			if engine == "portable" {
+				ln = wrapped{ln}
+			}
+			s := configure()
+			if s.Logger == nil {
+				s.Logger = logger{t}
+			}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			defer func() {
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				if err := s.ShutdownWithContext(ctx); err != nil {
+					t.Errorf("Shutdown: %v", err)
+				}
+				if err := <-served; err != nil {
+					t.Errorf("Serve: %v", err)
+				}
+			}()
+			test(t, origin)
+		})
+	}
+}
+
+// logger fails the test when the server finds something worth a line.
+type logger struct{ t *testing.T }
+
+func (l logger) Printf(format string, args ...any) { l.t.Errorf("the server logs: "+format, args...) }
+
+// text returns n bytes that can be compressed. The scripts in testdata know how
+// to make them, too.
+func text(n int) []byte {
+	b := make([]byte, 0, n+20)
+	for i := 0; len(b) < n; i++ {
+		b = fmt.Appendf(b, "line %d\n", i)
+	}
+	return b[:n]
+}
+
+// unsized hides how long a stream is.
+type unsized struct{ io.Reader }
+
+// serve answers what the clients ask for:
+//
+//	/text?n=     n bytes of text
+//	/stream?n=   the same as a stream of unknown length
+//	/echo        the body
+//	/form?part=  the content of a file of the form, or of a field
+//	/trailers    the body, and the trailer X-Sum in the trailer X-Echoed
+//	/hints       a 103 before the answer
+//	/away        a cookie, and a redirect to where it is shown
+//
+// All answers name their connection.
+func serve(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set("X-Conn", fmt.Sprint(ctx.ConnID()))
+	n := ctx.QueryArgs().GetUintOrZero("n")
+	switch string(ctx.Path()) {
+	case "/text":
+		ctx.SetBody(text(n))
+	case "/stream":
+		ctx.SetBodyStream(unsized{bytes.NewReader(text(n))}, -1)
+	case "/echo":
+		ctx.SetContentType("application/octet-stream")
+		if body := ctx.RequestBodyStream(); body != nil {
+			ctx.SetBodyStream(body, ctx.Request.Header.ContentLength())
+			return
+		}
+		ctx.SetBody(ctx.PostBody())
+	case "/form":
+		serveForm(ctx)
+	case "/trailers":
+		body := append([]byte(nil), ctx.PostBody()...)
+		sum := string(ctx.Request.Header.Peek("X-Sum"))
+		if err := ctx.Response.Header.SetTrailer("X-Echoed"); err != nil {
+			ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+			return
+		}
+		ctx.Response.Header.Set("X-Echoed", sum)
+		ctx.SetBodyStream(bytes.NewReader(body), -1)
+	case "/hints":
+		ctx.Response.Header.Add("Link", "</style.css>; rel=preload; as=style")
+		if err := ctx.EarlyHints(); err != nil {
+			ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+			return
+		}
+		ctx.SetBodyString("hinted")
+	case "/away":
+		var c fasthttp.Cookie
+		c.SetKey("flavour")
+		c.SetValue("vanilla")
+		ctx.Response.Header.SetCookie(&c)
+		ctx.Redirect("/cookie", fasthttp.StatusFound)
+	case "/cookie":
+		ctx.SetBody(ctx.Request.Header.Cookie("flavour"))
+	default:
+		ctx.NotFound()
+	}
+}
+
+func serveForm(ctx *fasthttp.RequestCtx) {
+	part := string(ctx.QueryArgs().Peek("part"))
+	fh, err := ctx.FormFile(part)
+	if errors.Is(err, fasthttp.ErrMissingFile) || errors.Is(err, fasthttp.ErrNoMultipartForm) {
+		ctx.SetBody(ctx.FormValue(part))
+		return
+	}
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+		return
+	}
+	f, err := fh.Open()
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+		return
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+		return
+	}
+	ctx.Response.Header.Set("X-File", fh.Filename+" "+fh.Header.Get("Content-Type"))
+	ctx.SetContentType("application/octet-stream")
+	ctx.SetBody(content)
+}
+
+// general is a server for most tests, with bodies of requests as streams or not.
+func general(streams bool) func() *fasthttp.Server {
+	return func() *fasthttp.Server {
+		return &fasthttp.Server{
+			Handler: fasthttp.CompressHandlerBrotliLevel(serve,
+				fasthttp.CompressBrotliDefaultCompression, fasthttp.CompressDefaultCompression),
+			StreamRequestBody:  streams,
+			MaxRequestBodySize: 16 << 20,
+		}
+	}
+}
+
+// bodies runs a test with servers whose request bodies are buffered and streams.
+func bodies(t *testing.T, test func(t *testing.T, origin string)) {
+	t.Helper()
+	for name, streams := range map[string]bool{"buffered": false, "streams": true} {
+		t.Run(name, func(t *testing.T) { eachEngine(t, general(streams), test) })
+	}
+}
