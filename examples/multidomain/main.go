@@ -1,0 +1,101 @@
+// Command multidomain serves several sites from one address, over HTTPS: each
+// has a handler and a certificate of its own. What the names of the sites are is
+// said in the Host field and, before that, in the TLS handshake.
+//
+// The certificates are made at the start, and no browser trusts them: a real
+// program has them in files (Server.AppendCert) or fetches them, as the example
+// letsencrypt does. Try it with
+//
+//	curl -k --connect-to ::127.0.0.1:8443 https://shop.example/
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+func main() {
+	addr := flag.String("addr", ":8443", "the TCP address to listen on")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *addr, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// sites maps domains, in lower case and without a port, to their handlers.
+type sites map[string]fasthttp.RequestHandler
+
+func newSites() sites {
+	return sites{
+		"shop.example": func(ctx *fasthttp.RequestCtx) { ctx.WriteString("Welcome to the shop.\n") },
+		"blog.example": func(ctx *fasthttp.RequestCtx) { ctx.WriteString("Nothing was written today.\n") },
+	}
+}
+
+// serve hands a request to the site that it is for. A request for any other one
+// has come to the wrong server, and says so (RFC 9110 section 15.5.20).
+func (s sites) serve(ctx *fasthttp.RequestCtx) {
+	serve, ok := s[domain(ctx.Host())]
+	if !ok {
+		ctx.Error("There is no such site here.", fasthttp.StatusMisdirectedRequest)
+		return
+	}
+	serve(ctx)
+}
+
+// domain returns the name in a Host field, without its port and without the dot
+// that a full name may end in.
+func domain(host []byte) string {
+	if colon := bytes.LastIndexByte(host, ':'); colon >= 0 {
+		host = host[:colon]
+	}
+	return strings.TrimSuffix(strings.ToLower(string(host)), ".")
+}
+
+// run serves addr until ctx ends.
+func run(ctx context.Context, addr string, stdout io.Writer) error {
+	all := newSites()
+	server := &fasthttp.Server{
+		Handler:     all.serve,
+		Name:        "multidomain",
+		ReadTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute,
+	}
+	// of several certificates, a handshake gets the one for the name it asks for
+	for name := range all {
+		cert, key, err := fasthttp.GenerateTestCertificate(name)
+		if err != nil {
+			return err
+		}
+		if err := server.AppendCertEmbed(cert, key); err != nil {
+			return err
+		}
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	shutDown := make(chan error, 1)
+	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
+
+	fmt.Fprintf(stdout, "multidomain listens on %s\n", ln.Addr())
+	if err := server.ServeTLS(ln, "", ""); err != nil {
+		return err
+	}
+	return <-shutDown
+}
