@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,9 +19,15 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-var (
-	echoSize  = flag.Int64("echo.size", 64<<20, "how many bytes are echoed by the tests of memory")
-	echoBound = flag.Int64("echo.bound", 8<<20, "by how many bytes the memory may grow meanwhile")
+var echoSize = flag.Int64("echo.size", 64<<20, "how many bytes the tests of memory send")
+
+const (
+	// echoBound is by how much the heap may grow for a stream.
+	echoBound = 8 << 20
+
+	// formBound is by how much it may grow for a form. Up to 4 MiB of its files
+	// stay in memory, and the buffer that takes them has grown to that by doubling.
+	formBound = 24 << 20
 )
 
 // randomBytes is an endless source: two with the same seed are the same.
@@ -58,6 +65,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 // watcher measures the memory of this process now and then.
 type watcher struct {
 	heapBefore, heapMost int64
+	residentBefore       int64
 	next                 int64
 }
 
@@ -72,13 +80,33 @@ func watch() *watcher {
 	runtime.GC()
 	h := heap()
 	resetPeak()
-	return &watcher{heapBefore: h, heapMost: h}
+	return &watcher{heapBefore: h, heapMost: h, residentBefore: resident("VmRSS")}
 }
 
 func (w *watcher) look(n int64) {
 	if n >= w.next {
 		w.next = n + 1<<20
 		w.heapMost = max(w.heapMost, heap())
+	}
+}
+
+// keepLooking measures all the time, until stop is called.
+func (w *watcher) keepLooking() (stop func()) {
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+				w.heapMost = max(w.heapMost, heap())
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
 	}
 }
 
@@ -107,6 +135,17 @@ func echoStreams() *fasthttp.Server {
 	}
 }
 
+// finish tells by how much the memory grew, and fails the test if that is more
+// than a bound for the heap.
+func (w *watcher) finish(t *testing.T, n, bound int64) {
+	t.Helper()
+	growth := w.heapMost - w.heapBefore
+	t.Logf("%d MiB: the heap grew by %d KiB, resident memory by %d KiB", n>>20, growth>>10, (resident("VmHWM")-w.residentBefore)>>10)
+	if growth > bound {
+		t.Errorf("the heap grew by %d KiB", growth>>10)
+	}
+}
+
 // TestStreamsAreEchoedInLittleMemory sends much more than the server may hold.
 // To see what becomes of 1 GiB, run it with -echo.size=1073741824 -v.
 func TestStreamsAreEchoedInLittleMemory(t *testing.T) {
@@ -116,21 +155,82 @@ func TestStreamsAreEchoedInLittleMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachEngine(t, echoStreams, func(t *testing.T, origin string) {
 				w := watch()
-				before := resident("VmRSS")
 				got := &comparer{source: newRandomBytes(), each: w.look}
 				echo(t, origin, got)
-				peak := resident("VmHWM")
 				if got.n != *echoSize {
 					t.Errorf("%d bytes came back, want %d", got.n, *echoSize)
 				}
-				growth := w.heapMost - w.heapBefore
-				t.Logf("%d MiB: the heap grew by %d KiB, resident memory by %d KiB", got.n>>20, growth>>10, (peak-before)>>10)
-				if growth > *echoBound {
-					t.Errorf("the heap grew by %d KiB", growth>>10)
-				}
+				w.finish(t, got.n, echoBound)
 			})
 		})
 	}
+}
+
+// TestCurlUploadsALargeFormInLittleMemory has a form whose file goes to the disk
+// while it arrives.
+func TestCurlUploadsALargeFormInLittleMemory(t *testing.T) {
+	program(t, "curl")
+	// curl holds in memory what it reads from a pipe for a form, but not a file
+	source := largeFile(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	eachEngine(t, func() *fasthttp.Server {
+		return &fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			if err := compareFile(ctx); err != nil {
+				ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+				return
+			}
+			ctx.SetBodyString("the same")
+		}}
+	}, func(t *testing.T, origin string) {
+		w := watch()
+		stop := w.keepLooking()
+		got := curl(t, "--form", "file=@"+source, origin+"/")
+		stop()
+		if got != "the same" {
+			t.Errorf("got %q", got)
+		}
+		w.finish(t, *echoSize, formBound)
+	})
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+}
+
+// largeFile makes a file of what is to be sent.
+func largeFile(t *testing.T) string {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(f, newRandomBytes(), *echoSize); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
+}
+
+// compareFile compares the file of a form with what was sent.
+func compareFile(ctx *fasthttp.RequestCtx) error {
+	fh, err := ctx.FormFile("file")
+	if err != nil {
+		return err
+	}
+	f, err := fh.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	got := &comparer{source: newRandomBytes(), each: func(int64) {}}
+	if _, err := io.Copy(got, f); err != nil {
+		return err
+	}
+	if got.n != *echoSize {
+		return fmt.Errorf("%d bytes arrived of %d", got.n, *echoSize)
+	}
+	return nil
 }
 
 func echoSized(t *testing.T, origin string, out io.Writer) {
