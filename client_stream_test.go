@@ -237,6 +237,35 @@ func TestClientGetDoesNotStream(t *testing.T) {
 	}
 }
 
+// What Get asks of its requests is forgotten before other callers get them from
+// the pool, also where it has followed a redirect.
+func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			if req.URL.Path == "/from" {
+				c.write("HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 0\r\n\r\n")
+				continue
+			}
+			c.write(respOK)
+		}
+	})
+	hc := p.host()
+	hc.StreamResponseBody = true
+	// the pool forgets some of what it gets under the race detector
+	for range 20 {
+		if _, body, err := hc.Get(nil, p.url("/from")); err != nil || string(body) != "ok" {
+			t.Fatalf("got %q, %v", body, err)
+		}
+		for range 2 {
+			req, resp := requestTo(t, MethodGet, p.url("/to")), responseFor(t)
+			mustDo(t, hc.Do(req, resp))
+			if !resp.IsBodyStream() {
+				t.Fatal("the body is no stream")
+			}
+		}
+	}
+}
+
 // After 101 the stream is the connection.
 func TestClientUpgrade(t *testing.T) {
 	p := newPeer(t, func(c *peerConn) {

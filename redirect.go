@@ -79,9 +79,12 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		}
 		if hop == req {
 			hop = AcquireRequest()
-			defer ReleaseRequest(hop)
 			req.CopyTo(hop)
 			hop.call.buffered = req.call.buffered
+			defer func() {
+				hop.call.buffered = false
+				ReleaseRequest(hop)
+			}()
 			defer func() { req.SetURI(hop.URI()) }()
 		}
 		if err := redirect(hop, resp, streamed); err != nil {
