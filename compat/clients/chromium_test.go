@@ -177,6 +177,7 @@ func startExample(t *testing.T, name string) (origin string) {
 // TestChromiumShowsEvents has the page of the sse example in a browser: what is
 // posted appears in it while the stream goes on.
 func TestChromiumShowsEvents(t *testing.T) {
+	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go to build the example with")
