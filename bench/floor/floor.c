@@ -32,6 +32,15 @@ static const char answer[] = "HTTP/1.1 200 OK\r\n"
 			     "\r\n"
 			     "Hello, World!";
 
+static const char last_answer[] = "HTTP/1.1 200 OK\r\n"
+				  "Server: floor\r\n"
+				  "Date: Tue, 15 Nov 1994 08:12:31 GMT\r\n"
+				  "Content-Type: text/plain\r\n"
+				  "Content-Length: 13\r\n"
+				  "Connection: close\r\n"
+				  "\r\n"
+				  "Hello, World!";
+
 enum { answer_size = sizeof(answer) - 1, batch = 64, in_size = 16384, most = 256 };
 
 static char in[in_size];
@@ -100,9 +109,13 @@ static void serve(int fd)
 	for (const char *p = in, *end = in + n; (p = memmem(p, end - p, "\r\n\r\n", 4)); p += 4)
 		if (++requests == most)
 			break;
-	close_it = memmem(in, n, "Connection: close", 17) != NULL;
-	if (requests && write(fd, out, requests * answer_size) < 0)
+	if (memmem(in, n, "Connection: close", 17) != NULL) {
+		/* the load sends such a request by itself */
+		n = write(fd, last_answer, sizeof(last_answer) - 1);
 		close_it = 1;
+	} else if (requests && write(fd, out, requests * answer_size) < 0) {
+		close_it = 1;
+	}
 	if (close_it)
 		close(fd);
 }
