@@ -172,8 +172,8 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 							after.goroutines-after.others <= maxIdlePollers
 					})
 					// two rounds of the collector may not be enough for what has
-					// been in use just now
-					if grown := after.heap - before.heap; grown > 1<<20 {
+					// been in use just now, such as a buffer of 1 MiB and its like
+					if grown := after.heap - before.heap; grown > 3<<20 {
 						t.Errorf("%d bytes more after %d connections", grown, crowd*rounds)
 					}
 				})
