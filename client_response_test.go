@@ -42,6 +42,11 @@ func TestClientResponses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, piece := range []int{0, 1, 7} {
+			if piece > 0 && tt.name == "more than announced" {
+				// what comes after the next request was sent cannot be told from
+				// an answer to that
+				continue
+			}
 			t.Run(tt.name, func(t *testing.T) {
 				p := newPeer(t, func(c *peerConn) {
 					for c.request() != nil {
