@@ -457,3 +457,29 @@ func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
 	}
 	_ = other.Close()
 }
+
+// A connection is used again for another descriptor, and on another loop. What
+// the old loop had planned for it is of no use then.
+func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
+	first := newWorld(t, 1)
+	_, c := first.connect()
+	c.SetDeadline(200 * time.Millisecond)
+	if !c.TryAcquire() {
+		t.Fatal("the connection is not idle")
+	}
+	c.Close(false)
+	first.g.Close()
+
+	second := newWorld(t, 1)
+	defer second.g.Close()
+	_, fd := pair(t)
+	c.Init(fd, c)
+	if err := second.g.Add(&c.Conn, 300*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.expired:
+	case <-time.After(10 * time.Second):
+		t.Error("the deadline passes unnoticed")
+	}
+}
