@@ -224,10 +224,10 @@ func runRedirects() {
 			p.running.Wait()
 		}
 	}
-	for name, location := range map[string]string{
+	for name, location := range report.Sorted(map[string]string{
 		"absolute": "http://example.com/to", "other-host": "http://other.test/to", "other-port": "http://example.com:8080/to",
 		"relative": "to", "query": "?to", "parent": "../to", "fragment": "/to#part", "none": "", "scheme": "ftp://example.com/to", "space": "/t o",
-	} {
+	}) {
 		p := &peer{answer: func(n int, _ *http.Request) (string, bool) {
 			if n > 0 {
 				return ok, false
@@ -296,9 +296,9 @@ func runRetries() {
 
 func runErrors() {
 	down := errors.New("down")
-	for name, uri := range map[string]string{
+	for name, uri := range report.Sorted(map[string]string{
 		"scheme": "ftp://example.com/", "no-host": "/path", "other-scheme": "https://example.com/", "bad-port": "http://example.com:99999/",
-	} {
+	}) {
 		report.Run("error/"+name, func(c *report.Case) {
 			hc := &fasthttp.HostClient{Addr: "example.com:80", Dial: func(string) (net.Conn, error) { return nil, down }}
 			client := &fasthttp.Client{Dial: hc.Dial}
@@ -340,12 +340,12 @@ func runErrors() {
 }
 
 func runHosts() {
-	for name, uris := range map[string][]string{
+	for name, uris := range report.Sorted(map[string][]string{
 		"default-port": {"http://a.test/", "http://a.test:80/"},
 		"case":         {"http://a.test/", "http://A.TEST/"},
 		"ports":        {"http://a.test/", "http://a.test:81/"},
 		"ipv6":         {"http://[::1]/", "http://[::1]:8080/"},
-	} {
+	}) {
 		report.Run("host/"+name, func(c *report.Case) {
 			p := &peer{answer: always(ok)}
 			client := &fasthttp.Client{Dial: p.dial, ConfigureClient: func(hc *fasthttp.HostClient) error {

@@ -87,10 +87,10 @@ func runHelpers() {
 			})
 		}
 		good := k.appendLevel(nil, text, k.levels[len(k.levels)/2])
-		for id, in := range map[string][]byte{
+		for id, in := range report.Sorted(map[string][]byte{
 			"empty": nil, "one": good[:1], "half": good[:len(good)/2], "short": good[:len(good)-1], "garbage": []byte("some text that is not encoded at all"),
 			"whole": good, "nothing": k.appendLevel(nil, nil, 1), "twice": append(bytes.Clone(good), good...), "trailing": append(bytes.Clone(good), "trailing"...),
-		} {
+		}) {
 			report.Run("decode/"+k.name+"/"+id, func(c *report.Case) {
 				plain, err := k.appendPlain([]byte("x"), in)
 				if err == nil {
@@ -128,7 +128,7 @@ func runHelpers() {
 			})
 		}
 	}
-	for id, encoded := range std() {
+	for id, encoded := range report.Sorted(std()) {
 		report.Run("standard/"+id, func(c *report.Case) {
 			decode := fasthttp.AppendInflateBytes
 			if id == "gzip" {
@@ -153,7 +153,7 @@ func runBodies() {
 	bodies["plain"], bodies["empty"] = text, nil
 	bodies["gzip-br"] = fasthttp.AppendBrotliBytes(nil, bodies["gzip"])
 	for _, encoding := range []string{"", "gzip", "GZIP", " gzip ", "x-gzip", "deflate", "br", "zstd", "identity", "foo", "gzip, br", "compress", ","} {
-		for id, body := range bodies {
+		for id, body := range report.Sorted(bodies) {
 			report.Run("encoding/"+encoding+"/"+id, func(c *report.Case) {
 				var req fasthttp.Request
 				req.Header.SetContentEncoding(encoding)

@@ -110,10 +110,10 @@ func runHandlers() {
 }
 
 func runWriters() {
-	for name, f := range map[string]func(*fasthttp.Response, *bufio.Writer) error{
+	for name, f := range report.Sorted(map[string]func(*fasthttp.Response, *bufio.Writer) error{
 		"gzip":    (*fasthttp.Response).WriteGzip,
 		"deflate": (*fasthttp.Response).WriteDeflate,
-	} {
+	}) {
 		for _, size := range []int{0, 10, 5000} {
 			for _, contentType := range []string{"text/plain", "image/png"} {
 				for _, stream := range []bool{false, true} {

@@ -72,12 +72,12 @@ func runDialer() {
 		{"empty", &resolver{addresses: []string{"127.0.0.1"}}, ""},
 	} {
 		addr := strings.ReplaceAll(in.addr, "PORT", port)
-		for kind, dial := range map[string]func(d *fasthttp.TCPDialer) (net.Conn, error){
+		for kind, dial := range report.Sorted(map[string]func(d *fasthttp.TCPDialer) (net.Conn, error){
 			"plain":   func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.Dial(addr) },
 			"timeout": func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialTimeout(addr, 5*time.Second) },
 			"dual":    func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialDualStack(addr) },
 			"late":    func(d *fasthttp.TCPDialer) (net.Conn, error) { return d.DialTimeout(addr, 0) },
-		} {
+		}) {
 			report.Run("dial/"+in.name+"/"+kind, func(c *report.Case) {
 				d := &fasthttp.TCPDialer{Resolver: in.r}
 				in.r.asked.Store(0)

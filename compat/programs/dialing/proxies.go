@@ -81,18 +81,18 @@ func runProxies() {
 }
 
 func runProxyChoice() {
-	for name, d := range map[string]*fasthttpproxy.Dialer{
+	for name, d := range report.Sorted(map[string]*fasthttpproxy.Dialer{
 		"both":     {Config: httpproxy.Config{HTTPProxy: "PROXY", HTTPSProxy: "http://PROXY"}},
 		"plain":    {Config: httpproxy.Config{HTTPProxy: "PROXY"}},
 		"secure":   {Config: httpproxy.Config{HTTPSProxy: "PROXY"}},
 		"excluded": {Config: httpproxy.Config{HTTPProxy: "PROXY", HTTPSProxy: "PROXY", NoProxy: "name.test"}},
-	} {
+	}) {
 		for _, target := range []string{"name.test:80", "name.test:443", "name.test:8443"} {
-			for how, get := range map[string]func() (fasthttp.DialFunc, error){
+			for how, get := range report.Sorted(map[string]func() (fasthttp.DialFunc, error){
 				"guess":  func() (fasthttp.DialFunc, error) { return d.GetDialFunc(false) },
 				"plain":  func() (fasthttp.DialFunc, error) { return d.GetDialFuncForTLS(false, false) },
 				"secure": func() (fasthttp.DialFunc, error) { return d.GetDialFuncForTLS(false, true) },
-			} {
+			}) {
 				report.Run("choice/"+name+"/"+how+"/"+target, func(c *report.Case) {
 					addr, got := fakeProxy("HTTP/1.1 200 OK\r\n\r\n")
 					before := d.Config

@@ -173,7 +173,7 @@ func functions(root string) {
 			}
 		},
 	}
-	for call, f := range calls {
+	for call, f := range report.Sorted(calls) {
 		for _, name := range []string{
 			"/hello.txt", "/long.txt", "/empty.txt", "/percent%41.txt", "/percent%2541.txt", "/with space.txt", "/with%20space.txt", "/sub", "/sub/", "/list",
 			"/nothing", "/hello.txt?a", "/hello.txt#a", "/../root/hello.txt", "/sub/../hello.txt", "/outside.txt", "/outdir/secret.txt", "/", "",
@@ -200,9 +200,9 @@ func functions(root string) {
 // rewriters prints what the constructors of PathRewriteFunc give.
 func rewriters() {
 	for _, n := range []int{-1, 0, 1, 2, 3, 7, 100} {
-		for name, f := range map[string]func(int) fasthttp.PathRewriteFunc{
+		for name, f := range report.Sorted(map[string]func(int) fasthttp.PathRewriteFunc{
 			"prefix": fasthttp.NewPathPrefixStripper, "slashes": fasthttp.NewPathSlashesStripper, "vhost": fasthttp.NewVHostPathRewriter,
-		} {
+		}) {
 			for _, target := range []string{"/", "/foo", "/foo/bar", "/foo/bar/", "/a/b/c/d", ""} {
 				for _, host := range []string{"", "example.com", "EXAMPLE.com:80", "a/../b", "..", ".", "[::1]:80", `a\b`} {
 					if name != "vhost" && host != "" {

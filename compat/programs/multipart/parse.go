@@ -202,7 +202,7 @@ func runParse() {
 			})
 		}
 		for _, coding := range []string{"gzip", "GZIP", "identity", "foo"} {
-			for id, body := range map[string]string{"packed": pack(usual), "plain": usual, "packed-garbage": pack("garbage")} {
+			for id, body := range report.Sorted(map[string]string{"packed": pack(usual), "plain": usual, "packed-garbage": pack("garbage")}) {
 				report.Run("coding/"+way.id+"/"+coding+"/"+id, func(c *report.Case) {
 					req := way.make(formType, coding, body)
 					if req == nil {

@@ -69,7 +69,7 @@ var lookups = []struct{ id, raw string }{
 
 func runLookup() {
 	for _, streamed := range []bool{false, true} {
-		for name, from := range map[string]fasthttp.FormValueFunc{"default": nil, "net-http": fasthttp.NetHttpFormValueFunc} {
+		for name, from := range report.Sorted(map[string]fasthttp.FormValueFunc{"default": nil, "net-http": fasthttp.NetHttpFormValueFunc}) {
 			for _, l := range lookups {
 				report.Run(fmt.Sprintf("lookup/%s/streamed=%t/%s", name, streamed, l.id), func(c *report.Case) {
 					s := &fasthttp.Server{StreamRequestBody: streamed, FormValueFunc: from}

@@ -30,10 +30,10 @@ func runWrite() {
 			c.Bytes("out", out.Bytes())
 		})
 	}
-	for id, form := range map[string]*multipart.Form{
+	for id, form := range report.Sorted(map[string]*multipart.Form{
 		"nothing": {},
 		"no-file": {File: map[string][]*multipart.FileHeader{"f": {{Filename: "n", Header: textproto.MIMEHeader{"X-A": {"b"}}}}}},
-	} {
+	}) {
 		report.Run("write/form/"+id, func(c *report.Case) {
 			var out bytes.Buffer
 			c.Str("err", fmt.Sprint(fasthttp.WriteMultipartForm(&out, form, "b") != nil))
@@ -63,10 +63,10 @@ func runSave() {
 	}
 	defer os.RemoveAll(dir)
 	spooled := strings.Replace(file, "file body", strings.Repeat("f", 20<<20), 1) + end
-	for id, req := range map[string]*fasthttp.Request{
+	for id, req := range report.Sorted(map[string]*fasthttp.Request{
 		"memory":  ways[1].make(formType, "", usual),
 		"spooled": ways[2].make(formType, "", spooled),
-	} {
+	}) {
 		report.Run("save/"+id, func(c *report.Case) {
 			form, err := req.MultipartForm()
 			if err != nil {
@@ -85,10 +85,10 @@ func runSave() {
 			c.Val("still there", err == nil)
 		})
 	}
-	for id, req := range map[string]*fasthttp.Request{
+	for id, req := range report.Sorted(map[string]*fasthttp.Request{
 		"memory":  ways[1].make(formType, "", usual),
 		"spooled": ways[2].make(formType, "", spooled),
-	} {
+	}) {
 		report.Run("save-twice/"+id, func(c *report.Case) {
 			form, err := req.MultipartForm()
 			if err != nil {
