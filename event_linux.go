@@ -280,7 +280,7 @@ func (c *eventConn) drop(panicked any) {
 	c.x = nil
 	c.pinned.Store(true)
 	if d := c.detached(); d != nil {
-		d.Abandon()
+		d.Abandon(true)
 		s.setState(&c.serverConn, StateClosed)
 		c.forget()
 	} else {
@@ -353,7 +353,7 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 				return true
 			}
 			if err != nil {
-				c.s.logWriteError(&c.serverConn, err)
+				x.cutOff(err)
 				return c.end(x, cache)
 			}
 		case stepHijack:
@@ -480,7 +480,7 @@ func (c *eventConn) Expire() bool {
 		return false
 	}
 	if x.flushThen(stepRead) == stepFlush {
-		c.s.logWriteError(&c.serverConn, os.ErrDeadlineExceeded)
+		x.cutOff(os.ErrDeadlineExceeded)
 		return c.end(x, nil)
 	}
 	x.ended(os.ErrDeadlineExceeded)
@@ -519,7 +519,7 @@ func (c *eventConn) end(x *exchange, cache *loopCache) bool {
 // out and may be reading from it.
 func (c *eventConn) abandon() bool {
 	c.x = nil
-	c.detach().Abandon()
+	c.detach().Abandon(c.aborted)
 	c.s.setState(&c.serverConn, StateClosed)
 	c.forget()
 	return false

@@ -363,7 +363,7 @@ func (x *exchange) headReceived() (step, bool) {
 	if x.streaming {
 		x.link.blocking()
 		if err := x.flushNow(); err != nil {
-			s.logWriteError(x.c, err)
+			x.cutOff(err)
 			x.fault, x.phase = err, phaseEnd
 			return stepClose, false
 		}

@@ -104,7 +104,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 		_ = x.c.nc.SetWriteDeadline(time.Now().Add(timeout))
 	}
 	if _, err := x.c.nc.Write(text); err != nil {
-		x.s.logWriteError(x.c, err)
+		x.cutOff(err)
 	}
 	return stepClose, true
 }
@@ -282,7 +282,7 @@ func (x *exchange) respondStream() {
 		x.fault = err
 		x.ending = true
 		x.out.B = x.out.B[:w.from]
-		x.c.aborted = w.flushed && resp.Header.contentLength == -2
+		x.c.aborted = w.broken || w.flushed && resp.Header.contentLength == -2
 	}
 	x.endRequest()
 }
@@ -318,6 +318,7 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	sent, err := send(out.B, file, offset, length)
 	out.B = out.B[:0]
 	x.turn = 0
+	w.broken = err != nil
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, length, err)
 	}
@@ -330,6 +331,7 @@ type streamOutput struct {
 	conn    net.Conn
 	from    int  // where the message begins in out
 	flushed bool // part of it was written
+	broken  bool // the connection takes no more
 }
 
 func (w *streamOutput) Write(p []byte) (int, error) {
@@ -339,7 +341,9 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		if len(p) >= copyLimit {
-			return w.conn.Write(p)
+			n, err := w.conn.Write(p)
+			w.broken = err != nil
+			return n, err
 		}
 	}
 	out.B = append(out.B, p...)
@@ -348,7 +352,17 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 
 func (w *streamOutput) Flush() error {
 	w.from, w.flushed = 0, true
-	return w.x.flushTo(w.conn)
+	err := w.x.flushTo(w.conn)
+	w.broken = err != nil
+	return err
+}
+
+// cutOff ends a connection that could not be written to, or not in time. What the
+// system still holds for a peer that does not read would stay for minutes if the
+// connection were ended in order.
+func (x *exchange) cutOff(err error) {
+	x.s.logWriteError(x.c, err)
+	x.c.aborted = true
 }
 
 // writeTimeout returns how long writing the current response may take, or 0.

@@ -50,7 +50,7 @@ func (s *Server) servePortable(c *serverConn) error {
 	}()
 	hijacked, err := p.run()
 	ended = true
-	if p.given {
+	if p.given && !c.aborted {
 		lingerGiven(p.nc)
 	}
 	if !hijacked {
@@ -125,7 +125,7 @@ func (p *portable) run() (hijacked bool, err error) {
 			}
 		case stepFlush:
 			if err := p.flush(); err != nil {
-				p.s.logWriteError(p.c, err)
+				p.cutOff(err)
 				return false, err
 			}
 		case stepHijack:

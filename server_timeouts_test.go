@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -343,6 +344,46 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 			log.waitFor(t, "cannot write the response", "timeout")
 		})
 	}
+}
+
+// Ended in order, a connection whose peer does not read would keep what was
+// written in the memory of the system, for as long as the peer likes.
+func TestWriteTimeoutResetsTheConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		big := strings.Repeat("x", 16<<20)
+		closed := make(chan struct{}, 1)
+		ts := start(&Server{
+			WriteTimeout: 50 * time.Millisecond,
+			ConnState: func(_ net.Conn, state ConnState) {
+				if state == StateClosed {
+					closed <- struct{}{}
+				}
+			},
+			Handler: func(ctx *RequestCtx) {
+				switch string(ctx.Path()) {
+				case "/buffered":
+					ctx.SetBodyString(big)
+				case "/sized":
+					ctx.SetBodyStream(strings.NewReader(big), len(big))
+				case "/chunked":
+					ctx.SetBodyStream(strings.NewReader(big), -1)
+				}
+			},
+		})
+		if !ts.engine.sockets {
+			t.Skip("only a socket can be reset")
+		}
+		for _, path := range []string{"/buffered", "/sized", "/chunked"} {
+			t.Run(path[1:], func(t *testing.T) {
+				c := ts.dial()
+				c.get(path)
+				receive(t, "end of the connection", closed)
+				if _, err := io.Copy(io.Discard, c.r); !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("the connection ends with %v, want a reset", err)
+				}
+			})
+		}
+	})
 }
 
 func TestWriteTimeoutCountsFromEachResponse(t *testing.T) {

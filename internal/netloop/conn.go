@@ -253,9 +253,13 @@ func (c *Conn) Close(reset bool) {
 	conns.put(c.fd, nil)
 	c.shutGate()
 	if reset {
-		_ = syscall.SetsockoptLinger(c.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+		resetOnClose(c.fd)
 	}
 	_ = syscall.Close(c.fd)
+}
+
+func resetOnClose(fd int) {
+	_ = syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
 }
 
 // shutGate waits for those who use the descriptor, and keeps others off.

@@ -234,9 +234,13 @@ func (d *Detached) exit() {
 }
 
 // Abandon closes the connection, which the caller owns, while others may still
-// read from it or write to it: the descriptor is closed when they are out.
-func (d *Detached) Abandon() {
+// read from it or write to it: the descriptor is closed when they are out. With
+// reset the peer is told that it was cut off.
+func (d *Detached) Abandon(reset bool) {
 	fd := d.c.Forget()
+	if reset {
+		resetOnClose(fd)
+	}
 	d.Shutdown()
 	d.mu.Lock()
 	defer d.mu.Unlock()
