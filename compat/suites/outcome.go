@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// What go test says of a test, or of a package that has no name in it.
+const (
+	pass = "pass"
+	fail = "fail"
+	skip = "skip"
+)
+
+// An outcome is what became of each test of a suite, by its package and name.
+type outcome struct {
+	results map[string]string
+	output  map[string]*strings.Builder
+}
+
+// runTests runs all tests below dir. A test that fails is no error.
+func runTests(ctx context.Context, dir, pattern string) (*outcome, error) {
+	args := []string{"test", "-json", "-count=1", "-timeout=10m"}
+	if pattern != "" {
+		args = append(args, "-run="+pattern)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./...")...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+		return nil, err
+	}
+	o, err := readOutcome(bytes.NewReader(out))
+	if err != nil {
+		return nil, err
+	}
+	if len(o.results) == 0 {
+		return nil, errors.New("no test ran\n" + tail(stderr.String()))
+	}
+	return o, nil
+}
+
+// readOutcome reads what go test -json prints.
+func readOutcome(r io.Reader) (*outcome, error) {
+	o := &outcome{results: map[string]string{}, output: map[string]*strings.Builder{}}
+	for d := json.NewDecoder(r); ; {
+		var event struct{ Action, Package, ImportPath, Test, Output string }
+		if err := d.Decode(&event); errors.Is(err, io.EOF) {
+			return o, nil
+		} else if err != nil {
+			return nil, err
+		}
+		name := event.Package + event.ImportPath
+		if event.Test != "" {
+			name += " " + event.Test
+		}
+		switch event.Action {
+		case pass, fail, skip:
+			// A package without a test passes or is skipped, which is no test.
+			if event.Test != "" || event.Action == fail {
+				o.results[name] = event.Action
+			}
+		case "output", "build-output":
+			b := o.output[name]
+			if b == nil {
+				b = &strings.Builder{}
+				o.output[name] = b
+			}
+			b.WriteString(event.Output)
+		}
+	}
+}
+
+func (o *outcome) names() []string { return slices.Sorted(maps.Keys(o.results)) }
+
+func (o *outcome) of(name string) string { return o.results[name] }
+
+// count leaves out packages: they fail if one of their tests does.
+func (o *outcome) count() (passed, failed int) {
+	for name, result := range o.results {
+		switch {
+		case result == pass:
+			passed++
+		case result == fail && strings.Contains(name, " "):
+			failed++
+		}
+	}
+	return passed, failed
+}
+
+// said returns the end of what a test printed, and what its package did if it
+// did not get as far as the test.
+func (o *outcome) said(name string) string {
+	b := o.output[name]
+	if b == nil {
+		pkg, _, _ := strings.Cut(name, " ")
+		b = o.output[pkg]
+	}
+	if b == nil {
+		return ""
+	}
+	return tail(b.String())
+}
+
+func tail(s string) string {
+	s = s[max(0, len(s)-3000):]
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString("    " + line)
+	}
+	return strings.TrimSuffix(b.String(), "\n") + "\n"
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// A side is what a suite is built with.
+type side struct {
+	name, folder string
+	edits        []string
+}
+
+func bothSides(root string) [2]side {
+	require := "-require=github.com/valyala/fasthttp@v1.77.0"
+	return [2]side{
+		// The brotli package of v1.77.0 is not to be had any more.
+		{"v1.77.0", "upstream", []string{require, "-replace=github.com/molecule-man/go-brrr=" + filepath.Join(root, "bench", "brrrshim")}},
+		{"this tree", "here", []string{require, "-replace=github.com/valyala/fasthttp=" + root}},
+	}
+}
+
+// download returns the folder of a module in the module cache.
+func download(ctx context.Context, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	// Outside of any module, go.mod of this one is left as it is.
+	cmd.Dir = os.TempDir()
+	out, err := cmd.Output()
+	var found struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(out, &found); jsonErr == nil && found.Error != "" {
+		return "", errors.New(found.Error)
+	}
+	if err != nil {
+		return "", err
+	}
+	return found.Dir, nil
+}
+
+// prepare makes a copy of a module that is built with this side.
+func (s side) prepare(ctx context.Context, source, place string) error {
+	if err := copyTree(source, place); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(place, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+		module, _, _ := strings.Cut(filepath.ToSlash(source[strings.Index(source, "github.com"):]), "@")
+		if err := goTool(ctx, place, "mod", "init", module); err != nil {
+			return err
+		}
+	}
+	if err := goTool(ctx, place, append([]string{"mod", "edit"}, s.edits...)...); err != nil {
+		return err
+	}
+	return goTool(ctx, place, "mod", "tidy", "-e")
+}
+
+func goTool(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// copyTree copies files and folders, and makes all of them writable: those of
+// the module cache are not.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, b, 0o644)
+	})
+}
