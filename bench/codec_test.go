@@ -72,16 +72,31 @@ func BenchmarkCompressHandler(b *testing.B) {
 		ctx.SetBody(page)
 	}, fasthttp.CompressBrotliDefaultCompression, fasthttp.CompressDefaultCompression)
 	for _, accept := range []string{"gzip", "br", "zstd", "identity"} {
-		b.Run(accept, func(b *testing.B) {
-			var ctx fasthttp.RequestCtx
-			ctx.Request.Header.Set(fasthttp.HeaderAcceptEncoding, accept)
-			loop(b, func() bool {
-				ctx.Response.Reset()
-				h(&ctx)
-				return len(ctx.Response.Body()) > 0
-			})
-		})
+		b.Run(accept, func(b *testing.B) { loopHandler(b, h, accept) })
 	}
+}
+
+// BenchmarkCompressHandlerSmall encodes an answer of about a kilobyte.
+func BenchmarkCompressHandlerSmall(b *testing.B) {
+	page := pageText()[:1024]
+	h := fasthttp.CompressHandlerBrotliLevel(func(ctx *fasthttp.RequestCtx) {
+		ctx.SetContentType("text/html; charset=utf-8")
+		ctx.SetBody(page)
+	}, fasthttp.CompressBrotliDefaultCompression, fasthttp.CompressDefaultCompression)
+	for _, accept := range []string{"gzip", "br", "zstd"} {
+		b.Run(accept, func(b *testing.B) { loopHandler(b, h, accept) })
+	}
+}
+
+// loopHandler measures a handler that answers a client which accepts a coding.
+func loopHandler(b *testing.B, h fasthttp.RequestHandler, accept string) {
+	var ctx fasthttp.RequestCtx
+	ctx.Request.Header.Set(fasthttp.HeaderAcceptEncoding, accept)
+	loop(b, func() bool {
+		ctx.Response.Reset()
+		h(&ctx)
+		return len(ctx.Response.Body()) > 0
+	})
 }
 
 func BenchmarkWriteGzip(b *testing.B) {

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+const responseHeadText = "HTTP/1.1 200 OK\r\nServer: shop\r\nDate: " + dateText + "\r\n" +
+	"Content-Type: application/json\r\nContent-Length: 512\r\nCache-Control: max-age=60\r\n" +
+	"ETag: \"5f2b9c1d\"\r\nSet-Cookie: session=5f2b9c1d7a3e; path=/\r\n" +
+	"X-Request-Id: 7f3a1c\r\n\r\n"
+
+// BenchmarkRequestHeaderRead reads the head that the server benchmarks get.
+func BenchmarkRequestHeaderRead(b *testing.B) {
+	var header fasthttp.RequestHeader
+	source := bytes.NewReader(getRequest)
+	reader := bufio.NewReader(source)
+	b.SetBytes(int64(len(getRequest)))
+	loop(b, func() bool {
+		source.Reset(getRequest)
+		reader.Reset(source)
+		err := header.Read(reader)
+		return err == nil && len(header.Host()) == len(uriHost)
+	})
+}
+
+func BenchmarkRequestHeaderWrite(b *testing.B) {
+	var header fasthttp.RequestHeader
+	if err := header.Read(bufio.NewReader(bytes.NewReader(getRequest))); err != nil {
+		b.Fatal(err)
+	}
+	writer := bufio.NewWriter(io.Discard)
+	loop(b, func() bool {
+		return header.Write(writer) == nil
+	})
+}
+
+func BenchmarkResponseHeaderRead(b *testing.B) {
+	var header fasthttp.ResponseHeader
+	text := []byte(responseHeadText)
+	source := bytes.NewReader(text)
+	reader := bufio.NewReader(source)
+	b.SetBytes(int64(len(text)))
+	loop(b, func() bool {
+		source.Reset(text)
+		reader.Reset(source)
+		err := header.Read(reader)
+		return err == nil && header.ContentLength() == 512
+	})
+}
+
+func BenchmarkResponseHeaderWrite(b *testing.B) {
+	var header fasthttp.ResponseHeader
+	if err := header.Read(bufio.NewReader(bytes.NewReader([]byte(responseHeadText)))); err != nil {
+		b.Fatal(err)
+	}
+	writer := bufio.NewWriter(io.Discard)
+	loop(b, func() bool {
+		return header.Write(writer) == nil
+	})
+}
+
+// requestHeader returns a header with two fields that are not well known behind
+// a browser's.
+func requestHeader(b *testing.B) *fasthttp.RequestHeader {
+	b.Helper()
+	header := new(fasthttp.RequestHeader)
+	if err := header.Read(bufio.NewReader(bytes.NewReader(getRequest))); err != nil {
+		b.Fatal(err)
+	}
+	header.Set("X-Forwarded-For", "192.0.2.7")
+	header.Set("X-Request-Id", "7f3a1c")
+	return header
+}
+
+func BenchmarkHeaderPeekKnown(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		return len(header.Peek("Host")) == len(uriHost)
+	})
+}
+
+// BenchmarkHeaderPeekLower asks for fields by names that are not in their
+// normalised form.
+func BenchmarkHeaderPeekLower(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		return len(header.Peek("host"))+len(header.Peek("x-request-id")) == len(uriHost+"7f3a1c")
+	})
+}
+
+func BenchmarkHeaderPeekMissing(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		return header.Peek("X-Trace-Id") == nil
+	})
+}
+
+func BenchmarkHeaderPeekCookie(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		return len(header.Cookie("lang")) == len("en")
+	})
+}
+
+func BenchmarkHeaderPeekUnknown(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		return len(header.Peek("X-Request-Id")) == len("7f3a1c")
+	})
+}
+
+// BenchmarkHeaderSet replaces the values of one well-known field and of one
+// that is not.
+func BenchmarkHeaderSet(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		header.Set("User-Agent", "curl/8.14.1")
+		header.Set("X-Request-Id", "0badcafe")
+		return len(header.UserAgent()) == len("curl/8.14.1")
+	})
+}
+
+// BenchmarkHeaderAdd fills an empty header with four fields.
+func BenchmarkHeaderAdd(b *testing.B) {
+	header := new(fasthttp.RequestHeader)
+	loop(b, func() bool {
+		header.Reset()
+		header.Add("Accept", "text/html")
+		header.Add("X-Forwarded-For", "192.0.2.7")
+		header.Add("X-Forwarded-For", "198.51.100.9")
+		header.Add("X-Request-Id", "7f3a1c")
+		return len(header.Peek("Accept")) == len("text/html")
+	})
+}
+
+func BenchmarkHeaderSetCanonical(b *testing.B) {
+	header := requestHeader(b)
+	name, value := []byte("X-Request-Id"), []byte("0badcafe")
+	loop(b, func() bool {
+		header.SetCanonical(name, value)
+		return len(header.PeekCanonical(name)) == len(value)
+	})
+}
+
+// BenchmarkHeaderDel removes a field and adds it again.
+func BenchmarkHeaderDel(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		header.Del("X-Request-Id")
+		header.Add("X-Request-Id", "7f3a1c")
+		return true
+	})
+}
+
+func BenchmarkHeaderAll(b *testing.B) {
+	header := requestHeader(b)
+	loop(b, func() bool {
+		n := 0
+		for range header.All() {
+			n++
+		}
+		return n == 6
+	})
+}
+
+func BenchmarkHeaderCopyTo(b *testing.B) {
+	header := requestHeader(b)
+	var dst fasthttp.RequestHeader
+	loop(b, func() bool {
+		header.CopyTo(&dst)
+		return len(dst.Host()) == len(uriHost)
+	})
+}
+
+// BenchmarkResponseHeaderSet makes the head of an answer as a handler does.
+func BenchmarkResponseHeaderSet(b *testing.B) {
+	var header fasthttp.ResponseHeader
+	loop(b, func() bool {
+		header.Reset()
+		header.SetStatusCode(fasthttp.StatusCreated)
+		header.SetContentType("application/json")
+		header.Set("Location", "/orders/1729")
+		header.Set("X-Request-Id", "7f3a1c")
+		header.SetContentLength(512)
+		return len(header.Peek("Location")) == len("/orders/1729")
+	})
+}
+
+func BenchmarkResponseHeaderPeek(b *testing.B) {
+	var header fasthttp.ResponseHeader
+	if err := header.Read(bufio.NewReader(bytes.NewReader([]byte(responseHeadText)))); err != nil {
+		b.Fatal(err)
+	}
+	loop(b, func() bool {
+		return len(header.Peek("Content-Type"))+len(header.Peek("ETag"))+len(header.Peek("X-Request-Id")) ==
+			len("application/json"+`"5f2b9c1d"`+"7f3a1c")
+	})
+}
+
+func BenchmarkHasAcceptEncoding(b *testing.B) {
+	var header fasthttp.RequestHeader
+	header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+	loop(b, func() bool {
+		return header.HasAcceptEncoding("br")
+	})
+}
+
+func BenchmarkAppendNormalizedHeaderKey(b *testing.B) {
+	var dst []byte
+	loop(b, func() bool {
+		dst = fasthttp.AppendNormalizedHeaderKey(dst[:0], "x-forwarded-for")
+		return len(dst) == len("X-Forwarded-For")
+	})
+}
