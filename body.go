@@ -237,6 +237,7 @@ type BodyWriterTo interface {
 // size are in any case; those of others go out when there are enough of them.
 type PiecewiseStream interface {
 	io.Reader
+	// SendsPieces is asked when the body is about to be sent.
 	SendsPieces() bool
 }
 

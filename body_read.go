@@ -255,5 +255,7 @@ var _ ReadCloserWithError = (*bodyStream)(nil)
 // its end.
 type ReadCloserWithError interface {
 	io.Reader
+	// CloseWithError closes the stream because of err, which is nil where the
+	// stream is closed in order.
 	CloseWithError(err error) error
 }

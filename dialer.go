@@ -33,6 +33,8 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 
 // Resolver finds the addresses of a host. A *net.Resolver is one.
 type Resolver interface {
+	// LookupIPAddr returns the addresses of a host, of both versions of IP. It
+	// has to return soon after the context has ended.
 	LookupIPAddr(context.Context, string) (names []net.IPAddr, err error)
 }
 

@@ -19,7 +19,9 @@ var ErrNoAvailableClients = errors.New("fasthttp: no available clients")
 // BalancingClient is what an LBClient gives requests to. HostClient and
 // PipelineClient are such clients, as is LBClient itself.
 type BalancingClient interface {
+	// DoDeadline sends req and fills resp, before the deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
+	// PendingRequests returns how many requests are on their way.
 	PendingRequests() int
 }
 

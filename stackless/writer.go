@@ -9,9 +9,13 @@ import (
 
 // Writer is what the writers of the packages below compress have in common.
 type Writer interface {
+	// Write compresses p; what comes of it may be held back.
 	Write(p []byte) (int, error)
+	// Flush writes what is held back.
 	Flush() error
+	// Close ends the stream, without closing what it is written to.
 	Close() error
+	// Reset begins a new stream, which is written to w.
 	Reset(w io.Writer)
 }
 

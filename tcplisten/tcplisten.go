@@ -48,7 +48,7 @@ type Config struct {
 // errors.ErrUnsupported in it.
 type OptionError struct {
 	Option string // as the system calls it, such as "SO_REUSEPORT"
-	Err    error
+	Err    error  // of the system
 }
 
 // Error implements error.

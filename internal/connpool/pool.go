@@ -45,7 +45,7 @@ type Pool[C io.Closer] struct {
 
 // Grant is what Get returns: a place with an idle connection, or with none.
 type Grant[C io.Closer] struct {
-	Conn  C
+	Conn  C         // valid where Found is set
 	Found bool      // there is a connection; otherwise one may be opened
 	Since time.Time // when it became idle, within a few milliseconds
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// Span is a run of bytes in a block. The zero Span is empty.
+// Span is a run of Len bytes in a block, from Off on. The zero Span is empty.
 type Span struct{ Off, Len uint32 }
 
 // Flag holds what is known of an entry beside its text.
@@ -34,17 +34,17 @@ const (
 
 // Entry is one name/value pair: 20 bytes.
 type Entry struct {
-	Name, Value Span
-	ID          ID
-	Flags       Flag
+	Name, Value Span // in the block of the list
+	ID          ID   // of a well-known name
+	Flags       Flag // what else is known
 }
 
 // List is an ordered list of pairs. The zero value is empty and ready for use.
 // Slices that it returns stay as they are until the value they show is set
 // anew or the list is reset, whatever else is added or removed.
 type List struct {
-	Block   []byte
-	Entries []Entry
+	Block   []byte  // all text of the list, and what was left of removed pairs
+	Entries []Entry // the pairs, in their order
 	// KeepsPlace says that spans of the block are held outside the list, so
 	// that only their owner can move text (Wasteful, Tidy).
 	KeepsPlace bool
@@ -142,26 +142,9 @@ func (l *List) Remove(i int) {
 // Find returns the position of the first pair at or after from whose name is
 // name, byte for byte, or -1.
 func (l *List) Find(name []byte, from int) int {
-	if len(name) == 0 {
-		return l.findNameless(from)
-	}
-	size, last := uint32(len(name)), name[len(name)-1]
-	for i := from; i < len(l.Entries); i++ {
-		at := l.Entries[i].Name
-		if at.Len != size {
-			continue
-		}
-		// names of the same length mostly differ in their last byte
-		if known := l.Block[at.Off : at.Off+size]; known[len(known)-1] == last && string(known) == string(name) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (l *List) findNameless(from int) int {
-	for i := from; i < len(l.Entries); i++ {
-		if l.Entries[i].Name.Len == 0 {
+	size, block, entries := uint32(len(name)), l.Block, l.Entries
+	for i := from; i < len(entries); i++ {
+		if at := entries[i].Name; at.Len == size && string(block[at.Off:at.Off+size]) == string(name) {
 			return i
 		}
 	}

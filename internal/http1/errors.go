@@ -4,7 +4,7 @@ import "errors"
 
 // Error is what is wrong with a message, and the status a server answers with.
 type Error struct {
-	Status int
+	Status int // that answers it
 	text   string
 }
 

@@ -9,8 +9,8 @@ import (
 // connection, gathered in the pass that reads them.
 type Facts struct {
 	ContentLength int64 // valid where HasLength is set
-	Flags         Flags
-	HostAt        int // position of the Host field where HasHost is set
+	Flags         Flags // what was found
+	HostAt        int   // position of the Host field where HasHost is set
 }
 
 // Flags is a set of facts.

@@ -4,16 +4,16 @@ package http1
 type BodyKind uint8
 
 const (
-	NoBody     BodyKind = iota
-	Length              // exactly so many bytes
-	Chunks              // chunked transfer coding
-	UntilClose          // all that comes until the connection ends
+	NoBody     BodyKind = iota // there is no content
+	Length                     // exactly so many bytes
+	Chunks                     // chunked transfer coding
+	UntilClose                 // all that comes until the connection ends
 )
 
 // Framing is the answer to "how long is the content".
 type Framing struct {
-	Kind   BodyKind
-	Length int64 // of a Length body
+	Kind   BodyKind // how its end is found
+	Length int64    // of a Length body
 	// MustClose says that the connection must not be used again after this
 	// message, since somebody on the way may have framed it differently.
 	MustClose bool

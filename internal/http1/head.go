@@ -37,8 +37,8 @@ func orDefault(n, def int) int {
 type Role uint8
 
 const (
-	Request Role = iota
-	Response
+	Request  Role = iota // a client wrote it
+	Response             // a server wrote it
 	// trailers is the role of a trailer section, whose fields say nothing of
 	// framing or connection any more (RFC 9110 section 6.5.1).
 	trailers
@@ -52,13 +52,13 @@ const (
 // the growing bytes of one head any number of times.
 type Head struct {
 	Facts
-	Method, Target, Reason field.Span
-	Status                 int // of a response
-	Minor                  int // of HTTP/1.x: 0 or 1; more is acted on as 1
-	Version                field.Span
-	Fields                 int // position of the first field line, or of the empty line
-	KeepNames              bool
-	Limits                 Limits
+	Method, Target, Reason field.Span // of the start line
+	Status                 int        // of a response
+	Minor                  int        // of HTTP/1.x: 0 or 1; more is acted on as 1
+	Version                field.Span // "HTTP/1.1", as it came
+	Fields                 int        // position of the first field line, or of the empty line
+	KeepNames              bool       // leave names as they came
+	Limits                 Limits     // of this head
 
 	next int // where the first line begins that was not yet taken in
 	// seen is how far that line was looked at: up to there it is a part of a

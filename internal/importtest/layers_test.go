@@ -35,7 +35,7 @@ var layers = [][]string{
 	},
 	{"pprofhandler", "reuseport"},
 	{"prefork"},
-	{"examples/...", "api", "internal/importtest"},
+	{"examples/...", "api", "docs", "internal/importtest"},
 }
 
 // unsafeAllowed are the folders whose files, tests included, may import unsafe.
