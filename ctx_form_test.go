@@ -199,6 +199,30 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	})
 }
 
+// TestLargeFormsWithACodingAreHeldInMemory has such a form come to a server that
+// allows it: the handler finds the file in it all the same.
+func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
+	const size = spoolFrom + 1<<20
+	// level 0 stores what it is given, so the body is as large as the form
+	coded := string(AppendGzipBytesLevel(nil, []byte(largeForm(size)), CompressNoCompression))
+	forEachEngine(t, func(t *testing.T, start starter) {
+		c := start(&Server{
+			MaxRequestBodySize: size + 1<<20,
+			Handler: func(ctx *RequestCtx) {
+				if n := len(ctx.Request.Body()); n != len(coded) {
+					t.Errorf("the body has %d bytes, not %d", n, len(coded))
+				}
+				fh, err := ctx.FormFile("f")
+				if err != nil || fh.Size != size {
+					t.Errorf("FormFile: %v", err)
+				}
+			},
+		}).dial()
+		c.send(sendForm("/", coded, "Content-Encoding: gzip"))
+		c.expect(200, "")
+	})
+}
+
 // TestLargeFormsAreParsedAsTheyArrive has forms with more than 4 MiB come to
 // servers that allow it.
 func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {

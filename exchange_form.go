@@ -1,23 +1,28 @@
 package fasthttp
 
-import "github.com/valyala/fasthttp/internal/http1"
+import (
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
 
 // spoolFrom is the size over which the body of a multipart form is parsed while
 // it arrives: with the default limit for bodies that is never needed.
 const spoolFrom = DefaultMaxRequestBodySize
 
 // spoolsForm tells whether the body of the current request is a form that is
-// too large to be held in memory.
+// too large to be held in memory. One with content codings is held there as any
+// other body: it is decoded where the handler asks for it.
 func (x *exchange) spoolsForm(framing http1.Framing) bool {
 	return framing.Kind == http1.Length && framing.Length > spoolFrom &&
 		!x.s.StreamRequestBody && !x.s.DisablePreParseMultipartForm &&
-		len(x.ctx.Request.Header.MultipartFormBoundary()) > 0
+		len(x.ctx.Request.Header.MultipartFormBoundary()) > 0 &&
+		x.ctx.Request.Header.list.FindID(field.ContentEncoding, 0) < 0
 }
 
 // spoolForm parses the form of the current request, whose body is a stream until
 // then and may have limit bytes. What lies behind the form is dropped.
 func (x *exchange) spoolForm(limit int) error {
-	if _, err := x.ctx.Request.MultipartFormWithLimit(limit); err != nil {
+	if err := x.ctx.Request.parseForm(int64(max(limit, 0)), (*formDecoder).startPlain); err != nil {
 		return err
 	}
 	x.drainBody()

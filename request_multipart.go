@@ -61,7 +61,7 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // 256 MiB. The error wraps ErrContentEncodingUnsupported for other codings.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form == nil {
-		if err := req.parseForm(int64(max(maxBodySize, 0))); err != nil {
+		if err := req.parseForm(int64(max(maxBodySize, 0)), (*formDecoder).start); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +82,7 @@ func formError(err error) error {
 
 // parseForm makes the form of the body. A buffered body is left as it was; of a
 // stream there is nothing left then but the form, or the error.
-func (req *Request) parseForm(limit int64) error {
+func (req *Request) parseForm(limit int64, start startForm) error {
 	boundary := req.Header.MultipartFormBoundary()
 	if len(boundary) == 0 {
 		return ErrNoMultipartForm
@@ -103,7 +103,7 @@ func (req *Request) parseForm(limit int64) error {
 		bound = contentBound(int(limit))
 	}
 	var decoded formDecoder
-	encoded, err := decoded.start(in, &req.Header.header, bound)
+	encoded, err := start(&decoded, in, &req.Header.header, bound)
 	if err != nil {
 		return formError(err)
 	}
