@@ -7,7 +7,8 @@ import (
 )
 
 // AppendDecodedArg appends the text that src stands for as a name or value of
-// an argument list: a plus sign is a space. dst may be src[:0].
+// an argument list: a plus sign is a space. A percent sign with less than two
+// bytes behind it stands for itself, and so do they. dst may be src[:0].
 func AppendDecodedArg(dst, src []byte) []byte {
 	done := 0
 	for i := 0; i < len(src); {
@@ -18,6 +19,9 @@ func AppendDecodedArg(dst, src []byte) []byte {
 			done = i
 		case '%':
 			c, ok := escaped(src, i)
+			if !ok && len(src)-i < 3 {
+				return append(dst, src[done:]...)
+			}
 			if !ok {
 				i++
 				continue

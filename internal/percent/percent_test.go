@@ -81,6 +81,16 @@ func TestDecodingKeepsInvalidEscapes(t *testing.T) {
 	}
 }
 
+// What follows a percent sign at the end is no escape and no space either:
+// users of v1.77.0 see both bytes as they came.
+func TestDecodingKeepsAPlusThatEndsBehindAPercentSign(t *testing.T) {
+	for src, want := range map[string]string{"a%+": "a%+", "%+": "%+", "+%+": " %+", "%++": "%  ", "%+a": "% a", "+%": " %"} {
+		if got := string(AppendDecodedArg(nil, []byte(src))); got != want {
+			t.Errorf("%q decodes to %q, want %q", src, got, want)
+		}
+	}
+}
+
 func TestDecodingInPlace(t *testing.T) {
 	b := []byte("a%20b+c%zz%4")
 	if got := string(AppendDecodedArg(b[:0], b)); got != "a b c%zz%4" {
