@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"time"
 )
 
 // held are the suites that CI runs.
@@ -30,6 +31,7 @@ func main() {
 	verbose := flag.Bool("v", false, "name every test that fails on either side, and print what it said")
 	pattern := flag.String("run", "", "run only tests that match this `regexp`")
 	keep := flag.String("keep", "", "leave the copies in this `folder`")
+	timeout := flag.Duration("timeout", 10*time.Minute, "give each suite this long")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -37,7 +39,7 @@ func main() {
 	if len(list) == 0 {
 		list = held
 	}
-	ok, err := run(ctx, list, options{verbose: *verbose, pattern: *pattern, keep: *keep})
+	ok, err := run(ctx, list, options{verbose: *verbose, pattern: *pattern, keep: *keep, timeout: *timeout})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suites:", err)
 	}
@@ -50,6 +52,7 @@ func main() {
 type options struct {
 	verbose       bool
 	pattern, keep string
+	timeout       time.Duration
 }
 
 // run tells whether every test that passes with v1.77.0 passes with this tree.
@@ -105,7 +108,7 @@ func compareModule(ctx context.Context, module string, sides [2]side, dir string
 		if err := s.prepare(ctx, source, place); err != nil {
 			return c, fmt.Errorf("with %s: %w", s.name, err)
 		}
-		if outcomes[i], err = runTests(ctx, place, o.pattern); err != nil {
+		if outcomes[i], err = runTests(ctx, place, o); err != nil {
 			return c, fmt.Errorf("with %s: %w", s.name, err)
 		}
 		c.passed[i], c.failed[i] = outcomes[i].count()

@@ -27,10 +27,10 @@ type outcome struct {
 }
 
 // runTests runs all tests below dir. A test that fails is no error.
-func runTests(ctx context.Context, dir, pattern string) (*outcome, error) {
-	args := []string{"test", "-json", "-count=1", "-timeout=10m"}
-	if pattern != "" {
-		args = append(args, "-run="+pattern)
+func runTests(ctx context.Context, dir string, opts options) (*outcome, error) {
+	args := []string{"test", "-json", "-count=1", "-timeout=" + opts.timeout.String()}
+	if opts.pattern != "" {
+		args = append(args, "-run="+opts.pattern)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./...")...)
 	cmd.Dir = dir
