@@ -2,13 +2,12 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 )
 
-// WriteMarkdown writes the comparison for people: one table per group of rows
-// and GOMAXPROCS.
-func (r *Report) WriteMarkdown(w io.Writer) error {
+// Markdown returns the comparison for people: one table per group of rows and
+// GOMAXPROCS.
+func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Benchmark comparison\n\n")
 	for _, build := range []string{Ours, Upstream, NetHTTP} {
@@ -32,8 +31,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(failure, "\n", " "))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func (g group) writeMarkdown(b *strings.Builder) {

@@ -3,8 +3,7 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,7 +34,41 @@ func IsTwin(name string) bool { return strings.HasPrefix(name, twinPrefix) }
 
 // IsServer reports whether a row measures a whole server, as against a single
 // call.
-func IsServer(name string) bool { return strings.HasPrefix(name, "Server") }
+func IsServer(name string) bool { return Group(name) == Servers }
+
+// The groups of rows, in the order of their tables.
+const (
+	Servers     = "Servers"
+	Clients     = "Clients"
+	Values      = "Values"
+	Compression = "Compression"
+	Files       = "Files"
+)
+
+var groupOrder = []string{Servers, Clients, Values, Compression, Files}
+
+// groupPrefixes says what group rows with such names are in; all others are
+// Values.
+var groupPrefixes = []struct{ prefix, group string }{
+	{"Server", Servers},
+	{"Client", Clients},
+	{"PipelineClient", Clients},
+	{"AppendEncoded", Compression},
+	{"AppendDecoded", Compression},
+	{"Compress", Compression},
+	{"WriteGzip", Compression},
+	{"Files", Files},
+}
+
+// Group returns the group that a row is in.
+func Group(name string) string {
+	for _, g := range groupPrefixes {
+		if strings.HasPrefix(name, g.prefix) {
+			return g.group
+		}
+	}
+	return Values
+}
 
 // Report is a whole comparison.
 type Report struct {
@@ -189,14 +222,12 @@ type group struct {
 	rows  []*Row
 }
 
-// groups puts server rows before the others and few processors before many.
+// groups puts rows into their tables, those with few processors before those
+// with many.
 func groups(rows []*Row) []group {
 	var list []group
 	for _, row := range rows {
-		title := "Values"
-		if IsServer(row.Name) {
-			title = "Servers"
-		}
+		title := Group(row.Name)
 		i := slices.IndexFunc(list, func(g group) bool { return g.title == title && g.procs == row.Procs })
 		if i < 0 {
 			i = len(list)
@@ -205,10 +236,9 @@ func groups(rows []*Row) []group {
 		list[i].rows = append(list[i].rows, row)
 	}
 	slices.SortStableFunc(list, func(a, b group) int {
-		if a.title != b.title {
-			return strings.Compare(a.title, b.title)
-		}
-		return a.procs - b.procs
+		return cmp.Or(
+			cmp.Compare(slices.Index(groupOrder, a.title), slices.Index(groupOrder, b.title)),
+			cmp.Compare(a.procs, b.procs))
 	})
 	return list
 }
@@ -236,11 +266,4 @@ func (g group) means(of func(*Row) map[string]float64) map[string]float64 {
 		}
 	}
 	return means
-}
-
-// WriteJSON writes everything, each sample included.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
 }

@@ -100,10 +100,6 @@ func TestMeansAreTakenPerGroupAndProcessors(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	r := sample()
 	r.Failures = []string{"round 2, ServerPost, net/http:\nexit status 1"}
-	var b strings.Builder
-	if err := r.WriteMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
 	const head = `# Benchmark comparison
 
 - ours: this tree
@@ -139,7 +135,7 @@ func TestMarkdown(t *testing.T) {
 
 - round 2, ServerPost, net/http: exit status 1
 `
-	text := b.String()
+	text := r.Markdown()
 	if !strings.HasPrefix(text, head) {
 		t.Errorf("got head\n%s\nwant\n%s", text, head)
 	}
@@ -149,17 +145,17 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestJSONHoldsEverySample(t *testing.T) {
-	var b strings.Builder
 	want := sample()
-	if err := want.WriteJSON(&b); err != nil {
+	text, err := json.Marshal(want)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var got Report
-	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
+	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Rows) != len(want.Rows) || got.Machine != want.Machine || got.Versions[Upstream] != "v1.77.0" {
-		t.Fatalf("got %s", b.String())
+		t.Fatalf("got %s", text)
 	}
 	for i, row := range got.Rows {
 		for build, m := range want.Rows[i].Builds {
@@ -176,5 +172,22 @@ func TestNames(t *testing.T) {
 	}
 	if IsTwin("ServerGet") || !IsServer("ServerGet") || IsServer("ArgsParse") {
 		t.Error("rows of this module are taken for something else")
+	}
+}
+
+func TestGroupsOfRows(t *testing.T) {
+	for name, want := range map[string]string{
+		"ServerGet10ReqPerConn":   Servers,
+		"ClientGet1CallersMemory": Clients,
+		"PipelineClientDo100":     Clients,
+		"ArgsParse":               Values,
+		"AppendHTTPDate":          Values,
+		"AppendEncoded/Gzip":      Compression,
+		"CompressHandler":         Compression,
+		"FilesTCP/1KiB":           Files,
+	} {
+		if got := Group(name); got != want {
+			t.Errorf("%s is among %s, want %s", name, got, want)
+		}
 	}
 }

@@ -84,19 +84,27 @@ func build(ctx context.Context, dir, temp, name, modfile, program string) (*Serv
 	if text, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the %s server with %s: %w\n%s", program, modfile, err, text)
 	}
+	version, err := Version(ctx, dir, modfile)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Version: version, binary: binary}, nil
+}
+
+// Version names the fasthttp that a module file of the bench folder takes.
+func Version(ctx context.Context, dir, modfile string) (string, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-modfile="+modfile,
 		"-f", "{{.Version}} {{with .Replace}}replaced{{end}}", fasthttpModule)
 	list.Dir = dir
 	text, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("version of fasthttp in %s: %w", modfile, withStderr(err))
+		return "", fmt.Errorf("version of fasthttp in %s: %w", modfile, WithStderr(err))
 	}
 	version, replaced, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	version = "fasthttp " + version
 	if replaced != "" {
-		version = "this tree at " + revision(ctx, dir)
+		return "this tree at " + revision(ctx, dir), nil
 	}
-	return &Server{Version: version, binary: binary}, nil
+	return "fasthttp " + version, nil
 }
 
 // revision names the commit of the tree that dir is in.
@@ -122,7 +130,7 @@ func revision(ctx context.Context, dir string) string {
 func BenchDir(ctx context.Context) (string, error) {
 	text, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	if err != nil {
-		return "", fmt.Errorf("asking for the module: %w", withStderr(err))
+		return "", fmt.Errorf("asking for the module: %w", WithStderr(err))
 	}
 	path, dir, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	if path != benchModule {
@@ -131,8 +139,8 @@ func BenchDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// withStderr adds what a command said to the error it ended with.
-func withStderr(err error) error {
+// WithStderr adds what a command said to the error it ended with.
+func WithStderr(err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}

@@ -1,4 +1,4 @@
-package main
+package idle
 
 import (
 	"fmt"
@@ -12,20 +12,20 @@ import (
 // event engine's process, in bytes.
 const residentGoal = 400
 
-// report is a whole comparison.
-type report struct {
+// Report is a whole comparison.
+type Report struct {
 	rig.Head
 	Conns    int            `json:"connections"` // of all processes
 	Procs    int            `json:"server_processes"`
 	Clients  int            `json:"client_processes"`
-	Servers  []*measurement `json:"servers"`
-	Goal     *goal          `json:"goal,omitempty"`
+	Servers  []*Measurement `json:"servers"`
+	Goal     *Goal          `json:"goal,omitempty"`
 	Failures []string       `json:"failures,omitempty"`
 }
 
-// measurement is what all rounds with one server came to. The figures are for a
+// Measurement is what all rounds with one server came to. The figures are for a
 // connection, but for the total.
-type measurement struct {
+type Measurement struct {
 	Server     string        `json:"server"`
 	Resident   stats.Summary `json:"resident_bytes"`
 	Heap       stats.Summary `json:"heap_bytes"`
@@ -36,22 +36,22 @@ type measurement struct {
 	Ratio rig.Ratio `json:"resident_ratio"`
 }
 
-// goal is what was aimed at for the event engine.
-type goal struct {
+// Goal is what was aimed at for the event engine.
+type Goal struct {
 	Most     float64 `json:"most_resident_bytes"`
 	Resident float64 `json:"resident_bytes"`
 	Met      bool    `json:"met"`
 }
 
-func (s *session) report() *report {
-	r := &report{
+func (s *session) report() *Report {
+	r := &Report{
 		Head:     rig.NewHead(s.servers, s.rounds),
 		Conns:    s.conns * s.procs,
 		Procs:    s.procs,
 		Clients:  len(s.crowds),
 		Failures: s.failures,
 	}
-	var upstream *measurement
+	var upstream *Measurement
 	for _, server := range s.servers {
 		samples := s.samples[server.Name]
 		if len(samples) == 0 {
@@ -63,7 +63,7 @@ func (s *session) report() *report {
 		case rig.Upstream:
 			upstream = m
 		case rig.Event:
-			r.Goal = &goal{Most: residentGoal, Resident: m.Resident.Median, Met: m.Resident.Median <= residentGoal}
+			r.Goal = &Goal{Most: residentGoal, Resident: m.Resident.Median, Met: m.Resident.Median <= residentGoal}
 		}
 	}
 	for _, m := range r.Servers {
@@ -74,13 +74,13 @@ func (s *session) report() *report {
 	return r
 }
 
-func summarize(server string, samples []sample) *measurement {
+func summarize(server string, samples []sample) *Measurement {
 	var resident, heap, stack, goroutines, total []float64
 	for _, s := range samples {
 		resident, heap, stack = append(resident, s.resident), append(heap, s.heap), append(stack, s.stack)
 		goroutines, total = append(goroutines, s.goroutines), append(total, s.total)
 	}
-	return &measurement{
+	return &Measurement{
 		Server:     server,
 		Resident:   stats.Summarize(resident),
 		Heap:       stats.Summarize(heap),
@@ -90,8 +90,8 @@ func summarize(server string, samples []sample) *measurement {
 	}
 }
 
-// markdown writes the comparison for people.
-func (r *report) markdown() string {
+// Markdown writes the comparison for people.
+func (r *Report) Markdown() string {
 	var b strings.Builder
 	processes := "1 server process"
 	if r.Procs > 1 {

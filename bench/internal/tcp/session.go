@@ -1,13 +1,13 @@
-package main
+package tcp
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -21,7 +21,7 @@ type session struct {
 	place    rig.Place // of the servers
 	generate generator
 	limit    int // on open files of a process
-	progress io.Writer
+	log      progress.Log
 
 	samples  map[key][]sample
 	failures []string
@@ -43,25 +43,24 @@ type sample struct {
 // meets all of them alike.
 func (s *session) runAll(ctx context.Context) error {
 	s.samples = map[key][]sample{}
-	done, all := 0, s.rounds*len(s.loads)*len(s.servers)
+	all := s.rounds * len(s.loads) * len(s.servers)
+	s.log.Plan(all, float64(all))
 	for round := range s.rounds {
 		for _, l := range s.loads {
 			for _, server := range s.servers {
-				done++
-				fmt.Fprintf(s.progress, "[%*d/%d] round %d/%d  %s  %s", len(fmt.Sprint(all)), done, all, round+1, s.rounds, l.name, server.Name)
+				s.log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, s.rounds, l.name, server.Name))
 				got, err := s.measure(ctx, l, server)
 				if ctx.Err() != nil {
-					fmt.Fprintln(s.progress)
 					return errors.New("interrupted")
 				}
 				if err != nil {
 					s.failures = append(s.failures, fmt.Sprintf("round %d, %s, %s: %v", round+1, l.name, server.Name, err))
-					fmt.Fprintf(s.progress, "  FAILED: %v\n", err)
+					s.log.End(1, fmt.Sprintf("FAILED: %v", err))
 					continue
 				}
 				k := key{l.name, server.Name}
 				s.samples[k] = append(s.samples[k], got)
-				fmt.Fprintf(s.progress, "  %.0f requests/s, %.2f µs CPU, p99 %.0f µs\n", got.rate, got.cpu, got.p99)
+				s.log.End(1, fmt.Sprintf("%.0f requests/s, %.2f µs CPU, p99 %.0f µs", got.rate, got.cpu, got.p99))
 			}
 		}
 	}

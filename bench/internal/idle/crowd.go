@@ -1,4 +1,4 @@
-package main
+package idle
 
 import (
 	"errors"
@@ -64,6 +64,19 @@ const (
 	crowdOpeners = 16
 	crowdLife    = 15 * time.Minute
 )
+
+// Crowd makes the process a crowd if its arguments ask for one, and does not
+// return then. A command that measures calls it before anything else.
+func Crowd() {
+	if len(os.Args) < 2 || os.Args[1] != crowdWord {
+		return
+	}
+	if err := crowdMain(os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "idle:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
 
 // crowdMain is what the process does.
 func crowdMain(args []string) error {

@@ -1,17 +1,19 @@
-package main
+package tcp
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -53,68 +55,76 @@ type mixedSample struct {
 
 // slowSession runs all disturbances on all servers, round after round.
 type slowSession struct {
-	servers  []*rig.Server
-	rounds   int
-	seconds  int
-	rate     int
-	progress io.Writer
+	servers []*rig.Server
+	rounds  int
+	seconds int
+	rate    int
+	log     progress.Log
 
 	samples  map[key][]mixedSample // the load is the disturbance
 	failures []string
 }
 
-func runSlow(ctx context.Context, opts options, servers []*rig.Server, dir string, out, progress io.Writer) error {
-	s := &slowSession{servers: servers, rounds: opts.rounds, seconds: opts.seconds, rate: opts.rate, progress: progress}
+// MeasureSlow measures requests beside slow ones. dir is the bench folder.
+func MeasureSlow(ctx context.Context, dir string, opts Options, log progress.Log) (*SlowReport, int, error) {
+	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(temp)
+	servers, err := opts.build(ctx, dir, temp, log)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := &slowSession{servers: servers, rounds: opts.Rounds, seconds: opts.Seconds, rate: opts.Rate, log: log}
 	if err := s.runAll(ctx); err != nil {
-		return err
+		return nil, 0, err
 	}
-	r := s.report()
-	if err := rig.WriteResults(out, dir, opts.out, "tcp-slow", r.markdown(), r); err != nil {
-		return err
-	}
-	return failed(len(r.Failures), opts.rounds*len(servers))
+	return s.report(), opts.Rounds * len(servers), nil
 }
 
 func (s *slowSession) runAll(ctx context.Context) error {
 	s.samples = map[key][]mixedSample{}
+	all := s.rounds * len(s.servers)
+	s.log.Plan(all, float64(all))
 	for round := range s.rounds {
 		for _, server := range s.servers {
-			fmt.Fprintf(s.progress, "round %d/%d  %s", round+1, s.rounds, server.Name)
-			err := s.measure(ctx, server)
+			s.log.Begin(fmt.Sprintf("round %d/%d  %s", round+1, s.rounds, server.Name))
+			said, err := s.measure(ctx, server)
 			if ctx.Err() != nil {
-				fmt.Fprintln(s.progress)
 				return errors.New("interrupted")
 			}
 			if err != nil {
 				s.failures = append(s.failures, fmt.Sprintf("round %d, %s: %v", round+1, server.Name, err))
-				fmt.Fprintf(s.progress, "  FAILED: %v", err)
+				said = append(said, fmt.Sprintf("FAILED: %v", err))
 			}
-			fmt.Fprintln(s.progress)
+			s.log.End(1, strings.Join(said, "  "))
 		}
 	}
 	return nil
 }
 
-// measure runs all disturbances on one server, which is started for them.
-func (s *slowSession) measure(ctx context.Context, server *rig.Server) (err error) {
+// measure runs all disturbances on one server, which is started for them. It
+// says how each of them went.
+func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []string, err error) {
 	process, err := server.Start(ctx, rig.Settings{Mode: serving.Mixed, Place: rig.Anywhere, Procs: rig.Anywhere.Procs()})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
 	if err := warmUp(process.Addr); err != nil {
-		return fmt.Errorf("warming up: %w", err)
+		return nil, fmt.Errorf("warming up: %w", err)
 	}
 	for _, d := range disturbances {
 		got, err := mix(ctx, process.Addr, d, s.rate, time.Duration(s.seconds)*time.Second)
 		if err != nil {
-			return fmt.Errorf("slow requests: %s: %w", d.name, err)
+			return said, fmt.Errorf("slow requests: %s: %w", d.name, err)
 		}
 		k := key{d.name, server.Name}
 		s.samples[k] = append(s.samples[k], got)
-		fmt.Fprintf(s.progress, "  p99 %.0f µs beside %s", got.p99, rig.Plural(got.slow, "slow request"))
+		said = append(said, fmt.Sprintf("p99 %.0f µs beside %s", got.p99, rig.Plural(got.slow, "slow request")))
 	}
-	return nil
+	return said, nil
 }
 
 // settleTime is how long slow requests are under way before ordinary ones are

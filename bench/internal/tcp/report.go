@@ -1,4 +1,4 @@
-package main
+package tcp
 
 import (
 	"fmt"
@@ -8,27 +8,29 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
-// report is a whole comparison.
-type report struct {
+// Report is a whole comparison.
+type Report struct {
 	rig.Head
-	Seconds     int      `json:"seconds"`
-	ServerPlace string   `json:"server_place"`
-	ClientPlace string   `json:"client_place"`
-	Procs       int      `json:"gomaxprocs"`
-	Rows        []*row   `json:"rows"`
-	Goals       []goal   `json:"goals"`
-	Failures    []string `json:"failures,omitempty"`
+	Seconds     int    `json:"seconds"`
+	ServerPlace string `json:"server_place"`
+	ClientPlace string `json:"client_place"`
+	Procs       int    `json:"gomaxprocs"`
+	Rows        []*Row `json:"rows"`
+	Goals       []Goal `json:"goals"`
+	// Missing says what was not there to measure with.
+	Missing  []string `json:"missing,omitempty"`
+	Failures []string `json:"failures,omitempty"`
 }
 
-// row is one load on all servers.
-type row struct {
+// Row is one load on all servers.
+type Row struct {
 	Name    string         `json:"name"`
-	Servers []*measurement `json:"servers"`
+	Servers []*Measurement `json:"servers"`
 }
 
-// measurement is what all runs of one server under one load came to. The ratios
+// Measurement is what all runs of one server under one load came to. The ratios
 // are to upstream: less than 1 is better than upstream, except for the rate.
-type measurement struct {
+type Measurement struct {
 	Server       string        `json:"server"`
 	Rate         stats.Summary `json:"requests_per_second"`
 	CPU          stats.Summary `json:"cpu_us_per_request"`
@@ -43,8 +45,8 @@ type measurement struct {
 	FloorRatio rig.Ratio `json:"floor_ratio"`
 }
 
-// goal is a ratio of the event engine to upstream that was aimed at.
-type goal struct {
+// Goal is a ratio of the event engine to upstream that was aimed at.
+type Goal struct {
 	Row   string    `json:"row"`
 	Of    string    `json:"of"`
 	Most  float64   `json:"most"`
@@ -54,8 +56,8 @@ type goal struct {
 }
 
 // report puts the samples together.
-func (s *session) report() *report {
-	r := &report{
+func (s *session) report() *Report {
+	r := &Report{
 		Head:        rig.NewHead(s.servers, s.rounds),
 		Seconds:     s.seconds,
 		ServerPlace: s.place.String(),
@@ -64,7 +66,7 @@ func (s *session) report() *report {
 		Failures:    s.failures,
 	}
 	for _, l := range s.loads {
-		row := &row{Name: l.name}
+		row := &Row{Name: l.name}
 		for _, server := range s.servers {
 			if samples := s.samples[key{l.name, server.Name}]; len(samples) > 0 {
 				row.Servers = append(row.Servers, summarize(server.Name, samples))
@@ -77,9 +79,9 @@ func (s *session) report() *report {
 	return r
 }
 
-func summarize(server string, samples []sample) *measurement {
+func summarize(server string, samples []sample) *Measurement {
 	var rate, cpu, p50, p99 []float64
-	m := &measurement{Server: server}
+	m := &Measurement{Server: server}
 	for _, s := range samples {
 		rate, cpu, p50, p99 = append(rate, s.rate), append(cpu, s.cpu), append(p50, s.p50), append(p99, s.p99)
 		m.SocketErrors += s.errors
@@ -90,15 +92,15 @@ func summarize(server string, samples []sample) *measurement {
 }
 
 // compare fills the ratios in.
-func (r *row) compare() {
-	if floor := r.of(rig.Floor); floor != nil {
+func (r *Row) compare() {
+	if floor := r.Of(rig.Floor); floor != nil {
 		for _, m := range r.Servers {
 			if m != floor {
 				m.FloorRatio = rig.NewRatio(m.CPU, floor.CPU)
 			}
 		}
 	}
-	upstream := r.of(rig.Upstream)
+	upstream := r.Of(rig.Upstream)
 	if upstream == nil {
 		return
 	}
@@ -112,7 +114,7 @@ func (r *row) compare() {
 	}
 }
 
-func (r *row) of(server string) *measurement {
+func (r *Row) Of(server string) *Measurement {
 	for _, m := range r.Servers {
 		if m.Server == server {
 			return m
@@ -124,23 +126,23 @@ func (r *row) of(server string) *measurement {
 // goals compares the event engine with what was aimed at. Half of all equal
 // latencies would miss a goal of 1, so it counts as met unless the difference
 // is certain.
-func (r *row) goals(cpu float64) []goal {
-	m := r.of(rig.Event)
+func (r *Row) goals(cpu float64) []Goal {
+	m := r.Of(rig.Event)
 	if m == nil || m.CPURatio.Value == 0 {
 		return nil
 	}
-	var floor measurement
-	if f := r.of(rig.Floor); f != nil {
+	var floor Measurement
+	if f := r.Of(rig.Floor); f != nil {
 		floor = *f
 	}
-	return []goal{
+	return []Goal{
 		{Row: r.Name, Of: "CPU", Most: cpu, Ratio: m.CPURatio, Floor: floor.CPURatio, Met: m.CPURatio.Value <= cpu},
 		{Row: r.Name, Of: "p99", Most: 1, Ratio: m.P99Ratio, Floor: floor.P99Ratio, Met: m.P99Ratio.Value <= 1 || m.P99Ratio.Overlaps},
 	}
 }
 
-// markdown writes the comparison for people.
-func (r *report) markdown() string {
+// Markdown writes the comparison for people.
+func (r *Report) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Servers over loopback sockets",
 		fmt.Sprintf("%s each", rig.Plural(r.Seconds, "second")),
@@ -170,7 +172,7 @@ func (r *report) markdown() string {
 }
 
 // writeGoals writes the goals of the event engine, if any could be judged.
-func writeGoals(b *strings.Builder, to string, goals []goal) {
+func writeGoals(b *strings.Builder, to string, goals []Goal) {
 	if len(goals) == 0 {
 		return
 	}

@@ -1,26 +1,26 @@
-package main
+package idle
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
 // session measures all servers, round after round.
 type session struct {
-	servers  []*rig.Server
-	conns    int // of each process
-	procs    int
-	rounds   int
-	crowds   []crowd
-	self     string // this program's file
-	progress io.Writer
+	servers []*rig.Server
+	conns   int // of each process
+	procs   int
+	rounds  int
+	crowds  []crowd
+	self    string // this program's file
+	log     progress.Log
 
 	samples  map[string][]sample // by server
 	failures []string
@@ -37,21 +37,22 @@ type sample struct {
 // when ctx ends.
 func (s *session) runAll(ctx context.Context) error {
 	s.samples = map[string][]sample{}
+	all := s.rounds * len(s.servers)
+	s.log.Plan(all, float64(all))
 	for round := range s.rounds {
 		for _, server := range s.servers {
-			fmt.Fprintf(s.progress, "round %d/%d  %s", round+1, s.rounds, server.Name)
+			s.log.Begin(fmt.Sprintf("round %d/%d  %s", round+1, s.rounds, server.Name))
 			got, err := s.measure(ctx, server)
 			if ctx.Err() != nil {
-				fmt.Fprintln(s.progress)
 				return errors.New("interrupted")
 			}
 			if err != nil {
 				s.failures = append(s.failures, fmt.Sprintf("round %d, %s: %v", round+1, server.Name, err))
-				fmt.Fprintf(s.progress, "  FAILED: %v\n", err)
+				s.log.End(1, fmt.Sprintf("FAILED: %v", err))
 				continue
 			}
 			s.samples[server.Name] = append(s.samples[server.Name], got)
-			fmt.Fprintf(s.progress, "  %.0f bytes and %.2f goroutines a connection\n", got.resident, got.goroutines)
+			s.log.End(1, fmt.Sprintf("%.0f bytes and %.2f goroutines a connection", got.resident, got.goroutines))
 		}
 	}
 	return nil

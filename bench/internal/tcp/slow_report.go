@@ -1,4 +1,4 @@
-package main
+package tcp
 
 import (
 	"fmt"
@@ -12,19 +12,19 @@ import (
 // engine when slow ones come beside them.
 const slowGoal = 2
 
-// slowReport is a whole comparison of mixed loads.
-type slowReport struct {
+// SlowReport is a whole comparison of mixed loads.
+type SlowReport struct {
 	rig.Head
 	Seconds  int        `json:"seconds"`
 	Rate     int        `json:"requests_per_second"`
 	Procs    int        `json:"gomaxprocs"`
-	Rows     []*slowRow `json:"rows"`
-	Goals    []goal     `json:"goals"`
+	Rows     []*SlowRow `json:"rows"`
+	Goals    []Goal     `json:"goals"`
 	Failures []string   `json:"failures,omitempty"`
 }
 
-// slowRow is one server beside one disturbance.
-type slowRow struct {
+// SlowRow is one server beside one disturbance.
+type SlowRow struct {
 	Server  string        `json:"server"`
 	Beside  string        `json:"slow_requests"`
 	P50     stats.Summary `json:"p50_us"`
@@ -35,8 +35,8 @@ type slowRow struct {
 	P99Ratio rig.Ratio `json:"p99_ratio"`
 }
 
-func (s *slowSession) report() *slowReport {
-	r := &slowReport{
+func (s *slowSession) report() *SlowReport {
+	r := &SlowReport{
 		Head:     rig.NewHead(s.servers, s.rounds),
 		Seconds:  s.seconds,
 		Rate:     s.rate,
@@ -44,7 +44,7 @@ func (s *slowSession) report() *slowReport {
 		Failures: s.failures,
 	}
 	for _, server := range s.servers {
-		var quiet *slowRow
+		var quiet *SlowRow
 		for _, d := range disturbances {
 			samples := s.samples[key{d.name, server.Name}]
 			if len(samples) == 0 {
@@ -61,15 +61,15 @@ func (s *slowSession) report() *slowReport {
 			}
 			row.P99Ratio = rig.NewRatio(row.P99, quiet.P99)
 			if server.Name == rig.Event {
-				r.Goals = append(r.Goals, goal{Row: d.name, Of: "p99", Most: slowGoal, Ratio: row.P99Ratio, Met: row.P99Ratio.Value <= slowGoal})
+				r.Goals = append(r.Goals, Goal{Row: d.name, Of: "p99", Most: slowGoal, Ratio: row.P99Ratio, Met: row.P99Ratio.Value <= slowGoal})
 			}
 		}
 	}
 	return r
 }
 
-func summarizeMixed(server, beside string, samples []mixedSample) *slowRow {
-	row := &slowRow{Server: server, Beside: beside}
+func summarizeMixed(server, beside string, samples []mixedSample) *SlowRow {
+	row := &SlowRow{Server: server, Beside: beside}
 	var p50, p99 []float64
 	for _, s := range samples {
 		p50, p99 = append(p50, s.p50), append(p99, s.p99)
@@ -80,8 +80,8 @@ func summarizeMixed(server, beside string, samples []mixedSample) *slowRow {
 	return row
 }
 
-// markdown writes the comparison for people.
-func (r *slowReport) markdown() string {
+// Markdown writes the comparison for people.
+func (r *SlowReport) Markdown() string {
 	var b strings.Builder
 	r.WriteMarkdown(&b, "Requests beside slow ones",
 		fmt.Sprintf("%s each, %d ordinary requests/s over %d connections", rig.Plural(r.Seconds, "second"), r.Rate, ordinaryConns),

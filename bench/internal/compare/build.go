@@ -1,0 +1,48 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// build is the benchmarks, compiled with one of the module files.
+type build struct {
+	name    string
+	modfile string
+	binary  string
+	version string
+}
+
+// make compiles the test binary into temp and finds out which fasthttp is in
+// it.
+func (b *build) make(ctx context.Context, dir, temp string) error {
+	b.binary = filepath.Join(temp, b.name+".test")
+	compile := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+b.modfile, "-o", b.binary, ".")
+	compile.Dir = dir
+	if text, err := compile.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", b.name, err, text)
+	}
+	var err error
+	b.version, err = rig.Version(ctx, dir, b.modfile)
+	return err
+}
+
+// benchmarks lists what the binary can run, without the word Benchmark.
+func (b *build) benchmarks(ctx context.Context) ([]string, error) {
+	text, err := exec.CommandContext(ctx, b.binary, "-test.list=^Benchmark").Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the benchmarks: %w", rig.WithStderr(err))
+	}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "Benchmark"); ok {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,81 @@
+// Package compare runs the benchmarks of the bench folder in turn, compiled
+// against this fasthttp and against the published one, and their net/http
+// twins. See Measure for where to start.
+package compare
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// Options say what to measure.
+type Options struct {
+	Rounds    int
+	Benchtime string // as go test -benchtime has it
+	Rows      *regexp.Regexp
+	Modules   rig.Modules
+}
+
+// Measure builds the benchmarks in dir, which is the bench folder, and runs
+// them. Runs that failed are in the report, which also says how many runs there
+// were in all.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *report.Report, runs int, err error) {
+	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(temp)
+
+	builds := []*build{{name: report.Ours, modfile: opts.Modules.Ours}, {name: report.Upstream, modfile: opts.Modules.Upstream}}
+	for _, b := range builds {
+		log.Note(fmt.Sprintf("building the benchmarks, %s (%s)", b.name, b.modfile))
+		if err := b.make(ctx, dir, temp); err != nil {
+			return nil, 0, err
+		}
+	}
+	names, err := builds[0].benchmarks(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	steps := plan(names, opts.Rows, builds, processors())
+	if len(steps) == 0 {
+		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
+	}
+
+	r = &report.Report{
+		Machine:   rig.Host(),
+		Versions:  map[string]string{},
+		Date:      time.Now().UTC().Format("2006-01-02 15:04 MST"),
+		Rounds:    opts.Rounds,
+		Benchtime: opts.Benchtime,
+	}
+	for _, b := range builds {
+		r.Versions[b.name] = b.version
+	}
+	r.Versions[report.NetHTTP] = r.Machine.Go
+	s := &session{
+		rounds: opts.Rounds,
+		steps:  steps,
+		run: func(ctx context.Context, s step) ([]byte, error) {
+			return s.command(ctx, dir, opts.Benchtime).CombinedOutput()
+		},
+		results: report.NewCollector(),
+		log:     log,
+	}
+	if err := s.runAll(ctx); err != nil {
+		return nil, 0, err
+	}
+	if s.cpu != "" {
+		r.Machine.CPU = s.cpu
+	}
+	r.Failures = s.failures
+	s.results.Finish(r)
+	return r, opts.Rounds * len(steps), nil
+}

@@ -1,0 +1,100 @@
+// Package idle measures what a server holds for a connection that waits for its
+// next request: this fasthttp with its event engine and with its portable one,
+// the published fasthttp, and net/http. See Measure for where to start.
+package idle
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// Options say what to measure.
+type Options struct {
+	Conns   int // of each server process; 0 for as many as its descriptors allow
+	Procs   int // server processes, which share a port
+	Rounds  int
+	Servers []string // by their names; none for all
+	Modules rig.Modules
+}
+
+// The bounds of Procs and Conns: what a machine can be expected to bear.
+const (
+	MostProcs = 64
+	MostConns = 150_000
+)
+
+// Measure builds the servers in dir, which is the bench folder, and measures
+// them. The program must have called Crowd. Runs that failed are in the report;
+// runs is how many there were in all.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
+	limit, err := rig.RaiseFileLimit()
+	if err != nil {
+		return nil, 0, err
+	}
+	if opts.Conns, err = connsFor(opts.Conns, opts.Procs, limit); err != nil {
+		return nil, 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, 0, err
+	}
+	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(temp)
+	log.Note(fmt.Sprintf("building the servers (%s, %s)", opts.Modules.Ours, opts.Modules.Upstream))
+	servers, err := rig.Build(ctx, dir, temp, opts.Modules)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(opts.Servers) > 0 {
+		servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return !slices.Contains(opts.Servers, s.Name) })
+	}
+	s := &session{
+		servers: servers,
+		conns:   opts.Conns,
+		procs:   opts.Procs,
+		rounds:  opts.Rounds,
+		crowds:  crowds(opts.Conns*opts.Procs, limit),
+		self:    self,
+		log:     log,
+	}
+	if err := s.runAll(ctx); err != nil {
+		return nil, 0, err
+	}
+	return s.report(), opts.Rounds * len(servers), nil
+}
+
+const (
+	// usualConns is enough for figures that no longer depend on the number.
+	usualConns = 50_000
+	// spareFiles is what a server needs besides its connections.
+	spareFiles = 1000
+)
+
+// connsFor returns how many connections each server process is to have, where
+// asked for says how many, or 0, and a process may have limit files open.
+func connsFor(asked, procs, limit int) (int, error) {
+	most := limit - spareFiles
+	if procs > 1 {
+		// The kernel spreads connections by chance: some processes have more
+		// than others.
+		most = min(most, limit/10*9)
+	}
+	if most < 1 {
+		return 0, fmt.Errorf("a process may have only %d files open", limit)
+	}
+	if asked > most {
+		return 0, fmt.Errorf("a process may have only %d files open: at most -conns %d", limit, most)
+	}
+	if asked > 0 {
+		return asked, nil
+	}
+	return min(most, usualConns), nil
+}

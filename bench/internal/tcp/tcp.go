@@ -1,0 +1,108 @@
+// Package tcp measures servers over loopback sockets: this fasthttp with its
+// event engine and with its portable one, the published fasthttp, net/http, and
+// a loop in C that shows what the system calls alone cost. See Measure and
+// MeasureSlow for where to start.
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// Options say what to measure.
+type Options struct {
+	Rounds  int
+	Seconds int // that a run takes
+	Pin     bool
+	Rows    *regexp.Regexp
+	Rate    int // ordinary requests a second, for MeasureSlow
+	Modules rig.Modules
+}
+
+// The bounds of Rate. With fewer requests there would be hardly any slow one in
+// a run; with more, those that compute would keep a processor busy alone.
+const (
+	LeastRate = 200
+	MostRate  = 10_000
+)
+
+// ErrNoWrk says that there is nothing to make a load with.
+var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
+
+// Measure builds the servers in dir, which is the bench folder, and measures
+// them. Runs that failed are in the report; runs is how many there were in all.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
+	limit, err := rig.RaiseFileLimit()
+	if err != nil {
+		return nil, 0, err
+	}
+	wrkProgram, err := exec.LookPath("wrk")
+	if err != nil {
+		return nil, 0, ErrNoWrk
+	}
+	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(temp)
+	servers, err := opts.build(ctx, dir, temp, log)
+	if err != nil {
+		return nil, 0, err
+	}
+	var missing []string
+	if floor, err := rig.BuildFloor(ctx, dir, temp); err != nil {
+		missing = append(missing, err.Error())
+		log.Note("measuring without it: " + err.Error())
+	} else {
+		servers = append(servers, floor)
+	}
+
+	serverPlace, clientPlace := rig.Anywhere, rig.Anywhere
+	if opts.Pin {
+		if serverPlace, clientPlace, err = rig.Separate(); err != nil {
+			missing = append(missing, "nothing is pinned: "+err.Error())
+			log.Note("nothing is pinned: " + err.Error())
+		}
+	}
+	log.Note(fmt.Sprintf("servers: %v; wrk: %v", serverPlace, clientPlace))
+	s := &session{
+		servers:  servers,
+		rounds:   opts.Rounds,
+		seconds:  opts.Seconds,
+		place:    serverPlace,
+		generate: generator{program: wrkProgram, place: clientPlace, seconds: opts.Seconds, temp: temp},
+		limit:    limit,
+		log:      log,
+	}
+	for _, l := range loads {
+		if opts.Rows.MatchString(l.name) {
+			s.loads = append(s.loads, l)
+		}
+	}
+	if len(s.loads) == 0 {
+		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
+	}
+	if err := s.runAll(ctx); err != nil {
+		return nil, 0, err
+	}
+	r = s.report()
+	r.Missing = missing
+	return r, opts.Rounds * len(s.loads) * len(servers), nil
+}
+
+// build builds the servers that are written in Go.
+func (o Options) build(ctx context.Context, dir, temp string, log progress.Log) ([]*rig.Server, error) {
+	log.Note(fmt.Sprintf("building the servers (%s, %s)", o.Modules.Ours, o.Modules.Upstream))
+	return rig.Build(ctx, dir, temp, o.Modules)
+}
+
+// micros is a time in µs, as figures are given in.
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
