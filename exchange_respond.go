@@ -240,6 +240,7 @@ func (x *exchange) respondStream() {
 	resp := &x.ctx.Response
 	if x.minor == 0 && resp.body.size < 0 {
 		// HTTP/1.0 knows no chunks: the end of the connection ends the body
+		sayClose(&resp.Header)
 		resp.Header.SetContentLength(-2)
 		x.ending = true
 	} else {

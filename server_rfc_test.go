@@ -267,6 +267,8 @@ func TestServerFieldsOfTheConnection(t *testing.T) {
 			has: []string{"Transfer-Encoding: chunked\r\n"}, not: []string{"streamed", "Content-Length"}},
 		{name: "HEAD of a stream by HTTP/1.0", in: head("HEAD / HTTP/1.0", "Connection: keep-alive"), h: stream,
 			has: []string{"Connection: keep-alive\r\n"}, not: []string{"Transfer-Encoding", "streamed", "Content-Length"}},
+		{name: "stream by HTTP/1.0 with keep-alive", in: head("GET / HTTP/1.0", "Connection: keep-alive"), h: stream,
+			has: []string{"Connection: close\r\n", "streamed"}, not: []string{"keep-alive", "Transfer-Encoding", "Content-Length"}},
 		{name: "HEAD of trailers by HTTP/1.0", in: head("HEAD / HTTP/1.0"),
 			h: func(ctx *RequestCtx) {
 				_ = ctx.Response.Header.SetTrailer("X")
