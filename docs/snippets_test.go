@@ -1,0 +1,250 @@
+package docs
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// packages are what snippets may use without importing it, by the name under
+// which they do. What is not here is imported by the snippet itself.
+var packages = map[string]string{
+	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "expvar": "expvar", "fmt": "fmt",
+	"http": "net/http", "io": "io", "json": "encoding/json", "log": "log", "net": "net", "os": "os",
+	"signal": "os/signal", "slices": "slices", "slog": "log/slog", "strings": "strings", "strconv": "strconv",
+	"sync": "sync", "syscall": "syscall", "testing": "testing", "time": "time", "tls": "crypto/tls", "x509": "crypto/x509",
+	"filepath": "path/filepath", "httptest": "net/http/httptest", "httptrace": "net/http/httptrace", "url": "net/url",
+	"cookiejar": "net/http/cookiejar", "fs": "io/fs",
+
+	"fasthttp":        module,
+	"expvarhandler":   module + "/expvarhandler",
+	"fasthttpadaptor": module + "/fasthttpadaptor",
+	"fasthttpproxy":   module + "/fasthttpproxy",
+	"fasthttputil":    module + "/fasthttputil",
+	"pprofhandler":    module + "/pprofhandler",
+	"prefork":         module + "/prefork",
+	"reuseport":       module + "/reuseport",
+}
+
+const module = "github.com/valyala/fasthttp"
+
+// surroundings are what statements find around them.
+const surroundings = `func _(
+	ctx *fasthttp.RequestCtx, handler fasthttp.RequestHandler, server *fasthttp.Server, ln net.Listener,
+	client *fasthttp.Client, req *fasthttp.Request, resp *fasthttp.Response,
+	w http.ResponseWriter, r *http.Request, netHandler http.Handler, netServer *http.Server,
+	netClient *http.Client, netReq *http.Request, netResp *http.Response, url string, body []byte, err error,
+) {
+{
+`
+
+// snippet is a piece of Go in a document.
+type snippet struct {
+	file string
+	line int
+	text string
+}
+
+func (s snippet) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
+
+// TestSnippetsCompile puts the snippets into a module of their own, which uses
+// this one, and has go vet look at them. A snippet is a file, declarations, or
+// statements.
+func TestSnippetsCompile(t *testing.T) {
+	dir := moduleFolder(t)
+	all := snippets(t)
+	if len(all) < 60 {
+		t.Errorf("only %d snippets found", len(all))
+	}
+	for i, s := range all {
+		source, alone, err := s.source()
+		if err != nil {
+			t.Errorf("%s: %v", s, err)
+			continue
+		}
+		// statements do not get in each other's way in one package
+		pkg := "statements"
+		if alone {
+			pkg = fmt.Sprintf("snippet%03d", i)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, pkg), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(dir, pkg, fmt.Sprintf("snippet%03d_test.go", i))
+		if err := os.WriteFile(name, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// moduleFolder makes a module that requires what this one does, and this one.
+func moduleFolder(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(mod), "module "+module+"\n", "module snippets\n", 1)
+	if text == string(mod) {
+		t.Fatal("go.mod does not name the module")
+	}
+	text += fmt.Sprintf("\nrequire %s v1.77.0\n\nreplace %[1]s => %s\n", module, root)
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// source returns the snippet as a file, which may have to be alone in its
+// package.
+func (s snippet) source() (text string, alone bool, err error) {
+	// what the compiler says has the place in the document
+	place := fmt.Sprintf("//line %s\n", s)
+	text = s.text
+	if strings.HasPrefix(text, "package ") {
+		return place + text, true, nil
+	}
+	if strings.HasPrefix(text, "import ") {
+		return "package p\n" + place + text, true, nil
+	}
+	text, alone = place+text, true
+	if _, err := parse(text); err != nil {
+		alone = false
+		text = surroundings + text
+		body, err := parse(text + "\n}\n}\n")
+		if err != nil {
+			return "", false, err
+		}
+		// what a snippet declares is not used in it
+		for _, name := range declared(body) {
+			text += "\n_ = " + name
+		}
+		text += "\n}\n}\n"
+	}
+	file, err := parse(text)
+	if err != nil {
+		return "", false, err
+	}
+	var imports strings.Builder
+	for _, name := range used(file) {
+		fmt.Fprintf(&imports, "import %q\n", packages[name])
+	}
+	return "package p\n" + imports.String() + text, alone, nil
+}
+
+func parse(text string) (*ast.File, error) {
+	return parser.ParseFile(token.NewFileSet(), "", "package p\n"+text, 0)
+}
+
+// declared returns the variables that statements declare outside of any block.
+func declared(file *ast.File) []string {
+	var names []string
+	block := file.Decls[0].(*ast.FuncDecl).Body.List[0].(*ast.BlockStmt)
+	for _, statement := range block.List {
+		if assign, ok := statement.(*ast.AssignStmt); ok && assign.Tok == token.DEFINE {
+			for _, left := range assign.Lhs {
+				if name := left.(*ast.Ident).Name; name != "_" {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// used returns the names of packages that a file refers to.
+func used(file *ast.File) []string {
+	names := map[string]bool{}
+	for _, ident := range file.Unresolved {
+		if packages[ident.Name] != "" {
+			names[ident.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// documents are all that have snippets, from the folder of this package.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(files, "../README.md", "../CONTRIBUTING.md")
+}
+
+// snippets returns the blocks that are marked as Go, and the code in tables of
+// which the head of the column names this module or net/http.
+func snippets(t *testing.T) []snippet {
+	t.Helper()
+	var found []snippet
+	for _, name := range documents(t) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var block *snippet
+		var columns []string
+		for i, line := range strings.Split(string(data), "\n") {
+			switch {
+			case block != nil && line == "```":
+				found = append(found, *block)
+				block = nil
+			case block != nil:
+				block.text += line + "\n"
+			case line == "```go":
+				block = &snippet{file: name, line: i + 2}
+			case !strings.HasPrefix(line, "|"):
+				columns = nil
+			case columns == nil:
+				columns = cells(line)
+			default:
+				for j, cell := range cells(line) {
+					code := strings.Trim(cell, "`")
+					if j < len(columns) && strings.HasSuffix(columns[j], "code") && code != cell {
+						found = append(found, snippet{name, i + 1, strings.ReplaceAll(code, "` `", "\n") + "\n"})
+					}
+				}
+			}
+		}
+		if block != nil {
+			t.Errorf("%s: the block does not end", block)
+		}
+	}
+	return found
+}
+
+// cells returns the cells of a line of a table. A bar in code is written "\|".
+func cells(line string) []string {
+	line = strings.ReplaceAll(strings.Trim(line, "| "), `\|`, "\x00")
+	var all []string
+	for cell := range strings.SplitSeq(line, "|") {
+		all = append(all, strings.TrimSpace(strings.ReplaceAll(cell, "\x00", "|")))
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+package docs
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// rows returns the rows of the tables in a document whose heads have the
+// columns.
+func rows(t *testing.T, name string, columns ...string) [][]string {
+	t.Helper()
+	var found [][]string
+	inside := false
+	previous := ""
+	for line := range strings.SplitSeq(read(t, name), "\n") {
+		isRow := strings.HasPrefix(line, "|")
+		switch {
+		case !isRow:
+			inside = false
+		case !strings.HasPrefix(previous, "|"):
+			inside = slices.Equal(cells(line), columns)
+		case inside && !strings.HasPrefix(line, "| ---"):
+			found = append(found, cells(line))
+		}
+		previous = line
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has no table with the columns %q", name, columns)
+	}
+	return found
+}
+
+// TestDifferencesAreAllTold holds that migrating.md has the reasons of the
+// tables in compat/intended: each that is there, and no other.
+func TestDifferencesAreAllTold(t *testing.T) {
+	wanted := map[string]string{}
+	tables, err := filepath.Glob("../compat/intended/*.tsv")
+	if err != nil || len(tables) == 0 {
+		t.Fatalf("no tables of differences: %v", err)
+	}
+	for _, name := range tables {
+		for line := range strings.SplitSeq(read(t, name), "\n") {
+			columns := strings.Split(line, "\t")
+			if len(columns) != 4 || columns[3] == "reason" {
+				continue
+			}
+			for _, reason := range reasons(t, columns[3]) {
+				wanted[reason] = filepath.Base(name) + ": " + columns[3]
+			}
+		}
+	}
+	told := map[string]bool{}
+	for _, row := range rows(t, "migrating.md", "What", "v1.77.0", "This module", "Reason") {
+		for reason := range strings.SplitSeq(row[3], "; ") {
+			told[strings.Replace(reason, "§", "section ", 1)] = true
+		}
+	}
+	for _, row := range rows(t, "migrating.md", "Documented", "Note") {
+		told["documented: "+row[0]] = true
+	}
+	for reason, from := range wanted {
+		if !told[reason] {
+			t.Errorf("migrating.md does not have %q, which is in %s", reason, from)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(told)) {
+		if wanted[reason] == "" {
+			t.Errorf("migrating.md has %q, which no table in compat/intended has", reason)
+		}
+	}
+	t.Logf("%d reasons", len(wanted))
+}
+
+var (
+	failure = regexp.MustCompile(`^known failure \d+`)
+	section = regexp.MustCompile(`^(RFC \d+) sections? ([^:]*)`)
+	number  = regexp.MustCompile(`\d[\d.]*`)
+)
+
+// reasons returns what a reason begins with: numbers of known failures and
+// sections of RFCs, of which there may be several; all of it, where it is that
+// something is documented.
+func reasons(t *testing.T, text string) []string {
+	t.Helper()
+	if m := failure.FindString(text); m != "" {
+		return []string{m}
+	}
+	if m := section.FindStringSubmatch(text); m != nil {
+		var all []string
+		for _, n := range number.FindAllString(m[2], -1) {
+			all = append(all, m[1]+" section "+n)
+		}
+		return all
+	}
+	if strings.HasPrefix(text, "documented as an unsigned number") {
+		return []string{"documented: as an unsigned number"}
+	}
+	if strings.HasPrefix(text, "documented: ") {
+		return []string{text}
+	}
+	t.Errorf("the reason %q has no form that is known", text)
+	return nil
+}
+
+// TestLinksLeadSomewhere looks at links to files of this repository.
+func TestLinksLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	links := 0
+	for _, name := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
+			}
+		}
+	}
+	if links < 10 {
+		t.Errorf("only %d links found", links)
+	}
+}
