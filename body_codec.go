@@ -75,19 +75,13 @@ func within(limit int, content []byte, err error) ([]byte, error) {
 	return content, err
 }
 
-// encode encodes what is buffered, and tells whether it did: what would not
-// become smaller is left as it is.
-func (b *body) encode(coding contentCoding, level int) bool {
+// encode encodes what is buffered. It may get a few bytes larger by that.
+func (b *body) encode(coding contentCoding, level int) {
 	plain := b.bytes()
 	buf := bufpool.Get(len(plain) / 2)
 	buf.B = appendEncoded(buf.B, plain, coding, level)
-	if len(buf.B) >= len(plain) {
-		bufpool.Put(buf)
-		return false
-	}
 	bufpool.Put(b.buf)
 	b.buf, b.raw = buf, nil
-	return true
 }
 
 // encodeStream puts an encoder between the stream and those who read it.

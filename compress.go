@@ -17,10 +17,10 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // CompressBestCompression, or CompressHuffmanOnly; zstd works about as hard.
 //
 // These bodies are left as they are: those that have a Content-Encoding, that
-// are a part of something (206), that have less than 200 bytes, whose type is
-// known for content that is compressed already, such as pictures and archives,
-// and those that would not become smaller; and those of responses with
-// "Cache-Control: no-transform", Content-Digest or Content-MD5.
+// are a part of something (206), that have less than 200 bytes, and whose type
+// is known for content that is compressed already, such as pictures and
+// archives; and those of responses with "Cache-Control: no-transform",
+// Content-Digest or Content-MD5.
 //
 // A body stream is encoded while it is sent. What it has given is sent when the
 // next read would have to wait, so a StreamWriter that flushes is seen by the

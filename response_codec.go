@@ -172,7 +172,7 @@ func forbidsEncoding(id field.ID, name, value []byte) bool {
 }
 
 // encode encodes the body of a response that isEncodable, and makes its header
-// say so. Nothing changes where the body would not become smaller.
+// say so.
 func (resp *Response) encode(coding contentCoding, level int) {
 	h := &resp.Header
 	switch {
@@ -182,8 +182,8 @@ func (resp *Response) encode(coding contentCoding, level int) {
 	case len(resp.body.bytes()) == 0:
 		// the length that GET would have got is not known
 		h.SetContentLength(-1)
-	case !resp.body.encode(coding, level):
-		return
+	default:
+		resp.body.encode(coding, level)
 	}
 	h.SetContentEncoding(coding.String())
 	h.weakenTag()
