@@ -20,7 +20,7 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	}
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if ctx.x == nil || ctx.timeoutResponse.Load() != nil || !ctx.Request.Header.IsHTTP11() {
+	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
 	return ctx.x.inform(h)
@@ -51,7 +51,9 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 // Otherwise whoever reads the one while the other is written must be the body
 // stream of the response itself.
 func (ctx *RequestCtx) EnableFullDuplex() {
-	if ctx.x != nil {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if ctx.ownsConn() {
 		ctx.x.duplex = true
 	}
 }

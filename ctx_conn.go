@@ -25,8 +25,7 @@ var (
 func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {
-		// it may be kept, so it must not become another connection
-		ctx.c.pinned.Store(true)
+		ctx.c.pin()
 	}
 	return c
 }
@@ -83,6 +82,8 @@ func addrIP(addr net.Addr) net.IP {
 // the server sets another one, for the next request at the latest if
 // ReadTimeout or IdleTimeout is set.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
 	c, err := ctx.deadlineConn()
 	if err != nil {
 		return err
@@ -94,6 +95,8 @@ func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 // the server sets another one, for the next response at the latest if
 // WriteTimeout is set.
 func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
 	c, err := ctx.deadlineConn()
 	if err != nil {
 		return err
@@ -101,6 +104,7 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	return c.SetWriteDeadline(deadline)
 }
 
+// deadlineConn returns the connection for setting a deadline. late is held.
 func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if ctx.timeoutResponse.Load() != nil {
 		return nil, ErrDeadlineUpdatesDisabled

@@ -144,7 +144,7 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 func (ctx *RequestCtx) EarlyHints() error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if ctx.x == nil || ctx.timeoutResponse.Load() != nil || !ctx.Request.Header.IsHTTP11() {
+	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
 	return ctx.x.earlyHints(&ctx.Response.Header)

@@ -97,20 +97,27 @@ func (s *watchSet) endAll() {
 // It does nothing for a context that is not in the hands of a server's handler.
 // Server.CancelOnDisconnect does the same for all requests.
 func (ctx *RequestCtx) WatchDisconnect() {
-	if w := ctx.watched(); w != nil && w.link() {
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if w := ctx.watched(); w != nil && ctx.ownsConn() && w.link() {
 		ctx.x.link.watch(w)
 	}
 }
 
+// ownsConn tells whether the connection is at work for this request. One that
+// has timed out must leave it to the next. late is held.
+func (ctx *RequestCtx) ownsConn() bool { return ctx.x != nil && ctx.timeoutResponse.Load() == nil }
+
 // watched returns the watch of the request, or nil where there cannot be one.
+// late is held.
 func (ctx *RequestCtx) watched() *watch {
 	if w := ctx.watch.Load(); w != nil {
 		return w
 	}
-	x := ctx.x
-	if x == nil {
+	if !ctx.ownsConn() {
 		return nil
 	}
+	x := ctx.x
 	w := &watch{done: make(chan struct{})}
 	if !ctx.watch.CompareAndSwap(nil, w) {
 		return ctx.watch.Load()
@@ -131,10 +138,12 @@ func (ctx *RequestCtx) watched() *watch {
 // therefore cost no goroutine, and do not ask ctx anything once it belongs to
 // another request.
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
-	ctx.Done() // has the client watched where that is wanted
+	done := ctx.Done() // has the client watched where that is wanted
+	ctx.late.Lock()
 	w := ctx.watched()
+	ctx.late.Unlock()
 	if w == nil {
-		return context.AfterFunc(onlyDone{ctx.Done()}, f)
+		return context.AfterFunc(onlyDone{done}, f)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

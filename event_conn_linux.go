@@ -20,7 +20,7 @@ func (c *eventConn) blocking() net.Conn {
 
 // readsUntil implements link.
 func (c *eventConn) readsUntil(timeout time.Duration) {
-	c.limit = timeout
+	c.limit, c.limitOf = timeout, uint32(c.requests)+1
 	if d := c.detached(); d != nil {
 		_ = d.SetReadDeadline(time.Now().Add(timeout))
 	}
@@ -90,8 +90,8 @@ func (c *eventConn) detach() *netloop.Detached {
 	}
 	d := c.net.Detach()
 	read := e.readUntil
-	if limit := c.limit; limit > 0 {
-		read = time.Now().Add(limit)
+	if c.limitOf == uint32(c.requests)+1 {
+		read = time.Now().Add(c.limit)
 	} else if c.s.ReadTimeout > 0 {
 		read = time.Now().Add(c.s.ReadTimeout)
 	}
@@ -167,10 +167,11 @@ func (c *eventConn) LocalAddr() net.Addr {
 }
 
 func (c *eventConn) address(name func(fd int) (syscall.Sockaddr, error)) net.Addr {
-	sa, err := name(c.net.FD())
-	if err != nil {
-		sa = nil
-	}
+	var sa syscall.Sockaddr
+	c.net.Use(func(fd int) {
+		// there is no address then
+		sa, _ = name(fd)
+	})
 	switch sa := sa.(type) {
 	case *syscall.SockaddrInet4:
 		return &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}

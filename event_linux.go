@@ -212,7 +212,7 @@ type eventConn struct {
 	group *eventGroup
 	x     *exchange // of the request that is on its way
 	extra atomic.Pointer[eventExtra]
-	limit time.Duration // how long the rest of the request may take, where that is new
+	limit time.Duration // how long the rest of the request limitOf may take, where that is new
 	isTCP bool
 	// drained says that the last read took all there was
 	drained bool
@@ -221,7 +221,7 @@ type eventConn struct {
 	unsent bool
 	// limited is the request, counted from 1, that the deadline is for: it is
 	// set when the rest of a request is waited for the first time
-	limited uint32
+	limited, limitOf uint32
 }
 
 // eventExtra is what only some connections need.
@@ -279,13 +279,7 @@ func (c *eventConn) drop(panicked any) {
 	s := c.s
 	c.x = nil
 	c.pinned.Store(true)
-	if d := c.detached(); d != nil {
-		d.Abandon(true)
-		s.setState(&c.serverConn, StateClosed)
-		c.forget()
-	} else {
-		c.finish(true)
-	}
+	c.finish(true)
 	if panicked != nil {
 		s.logger().Printf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
 	}
@@ -428,9 +422,9 @@ func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 func (c *eventConn) restInside() {
 	current := uint32(c.requests) + 1
 	switch timeout := c.s.ReadTimeout; {
-	case c.limit > 0:
+	case c.limitOf == current:
 		c.wait(c.limit, c.readDeadline())
-		c.limit = 0
+		c.limitOf = 0
 	case c.limited == current:
 	case c.requests == 0 && timeout > 0:
 		c.wait(max(timeout-time.Since(c.opened), 1), c.readDeadline())
@@ -528,7 +522,12 @@ func (c *eventConn) abandon() bool {
 // finish closes the descriptor and forgets the connection.
 func (c *eventConn) finish(reset bool) {
 	s := c.s
-	c.net.Close(reset)
+	if d := c.detached(); d != nil {
+		// somebody who has kept the connection waits in Read or Write
+		d.Abandon(reset)
+	} else {
+		c.net.Close(reset)
+	}
 	s.setState(&c.serverConn, StateClosed)
 	c.forget()
 }
@@ -544,7 +543,7 @@ func (c *eventConn) forget() {
 	c.nc, c.s, c.group, c.x = nil, nil, nil, nil
 	c.extra.Store(nil)
 	c.ip = netip.Addr{}
-	c.limit, c.limited, c.drained, c.unsent = 0, 0, false, false
+	c.limitOf, c.limited, c.drained, c.unsent = 0, 0, false, false
 	eventConns.Put(c)
 }
 

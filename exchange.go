@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -53,9 +54,12 @@ type exchange struct {
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
-	turn             int   // requests served since the last flush
-	fault            error // what made the connection end before its time
-	now              time.Time
+	// hasty says that reading the body must not wait
+	hasty bool
+
+	turn  int   // requests served since the last flush
+	fault error // what made the connection end before its time
+	now   time.Time
 }
 
 // link is the connection of an exchange, where it is more than bytes that come
@@ -190,22 +194,27 @@ func (x *exchange) idle() bool {
 // step is advance for an engine: a panic in one of the application's hooks
 // ends the connection, not the process.
 func (x *exchange) step() (next step) {
-	defer func() {
-		if p := recover(); p != nil {
-			x.logPanic(p)
-			x.c.aborted = true
-			if x.ctx != nil {
-				x.ctx.discard()
-			}
-			x.phase, x.ctx = phaseEnd, nil
-			x.tail = nil
-			if x.out != nil {
-				x.out.B = x.out.B[:0]
-			}
-			next = stepClose
-		}
-	}()
+	defer x.contain(&next)
 	return x.advance()
+}
+
+// contain is deferred: it makes of a panic the end of the connection.
+func (x *exchange) contain(next *step) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	x.logPanic(p)
+	x.c.aborted = true
+	if x.ctx != nil {
+		x.ctx.discard()
+	}
+	x.phase, x.ctx = phaseEnd, nil
+	x.tail = nil
+	if x.out != nil {
+		x.out.B = x.out.B[:0]
+	}
+	*next = stepClose
 }
 
 // advance goes as far as the received bytes reach.
@@ -462,6 +471,8 @@ func (x *exchange) ended(err error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
+	var next step
+	defer x.contain(&next)
 	_, _ = x.refuse(err)
 }
 
@@ -510,6 +521,9 @@ func (x *exchange) discard(n int) {
 }
 
 func (x *exchange) fill() error {
+	if x.hasty {
+		return errNotArrived
+	}
 	if err := x.goOn(); err != nil {
 		return err
 	}
@@ -520,6 +534,9 @@ func (x *exchange) fill() error {
 	}
 	return err
 }
+
+// errNotArrived is what fill returns where it must not wait.
+var errNotArrived = errors.New("fasthttp: the rest of the body has not arrived")
 
 // goOn lets a client that waits for it send a body that is a stream, and gives
 // it what it may be waiting for before it goes on sending. Where the stream has a

@@ -113,7 +113,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 // with another one that has the response.
 func (x *exchange) leaveCtx(response *Response) {
 	s, requestNum := x.s, x.ctx.requestNum
-	x.c.pinned.Store(true)
+	x.c.pin()
 	x.ctx = s.acquireCtx(x.c)
 	x.ctx.requestNum = requestNum
 	resp := &x.ctx.Response
@@ -130,7 +130,7 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		resp.SkipBody = true
 	}
 	if ctx.Request.stream.in != nil && resp.body.stream == nil {
-		x.drainBody()
+		x.dropUnread()
 	}
 	tunnel := x.opensTunnel()
 	if tunnel {
@@ -243,6 +243,7 @@ func (x *exchange) respondStream() {
 		sayClose(&resp.Header)
 		resp.Header.SetContentLength(-2)
 		x.ending = true
+		x.linger = x.ctx.Request.stream.in != nil && !x.ctx.Request.stream.done
 	} else {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
@@ -384,6 +385,40 @@ func (x *exchange) drainBody() {
 	}
 }
 
+// dropUnread is drainBody that does not hold the response up, which the peer may
+// be waiting for before it sends more. The rest of the body is left to dropRest.
+//
+// Where a body ends that comes in chunks is not known: it has to be read to tell
+// whether the connection can be kept, and the response is to say so.
+func (x *exchange) dropUnread() {
+	if x.ctx.Request.stream.decoder.Kind() == http1.Chunks && !x.duplex && !x.wantsClose() {
+		x.drainBody()
+		return
+	}
+	ending, linger := x.ending, x.linger
+	x.hasty = true
+	x.drainBody()
+	x.hasty = false
+	if stream := &x.ctx.Request.stream; stream.err == errNotArrived {
+		stream.err = nil
+		x.ending, x.linger = ending, linger
+	}
+}
+
+// dropRest is drainBody for what comes behind the response, which has to be on
+// its way by then.
+func (x *exchange) dropRest() {
+	if x.ctx.Request.stream.done || x.linger || x.fault != nil {
+		return
+	}
+	if err := x.flushNow(); err != nil {
+		x.cutOff(err)
+		x.ending = true
+		return
+	}
+	x.drainBody()
+}
+
 // endRequest makes the exchange ready for the next request, once the response
 // is in out or written.
 func (x *exchange) endRequest() {
@@ -391,8 +426,8 @@ func (x *exchange) endRequest() {
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w)
 	}
-	if ctx.Request.stream.in != nil && !x.ending {
-		x.drainBody()
+	if ctx.Request.stream.in != nil {
+		x.dropRest()
 	}
 	x.begun = false
 	switch {

@@ -137,6 +137,59 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 	})
 }
 
+// TestResponseDoesNotWaitForAnUnreadBody has clients send the rest of a body only
+// when they have got the response.
+func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		large := strings.Repeat("x", copyLimit+1)
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/large":
+				ctx.SetBodyString(large)
+			case "/part":
+				_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 2))
+				ctx.SetBodyString("part")
+			case "/stream":
+				ctx.SetBodyStream(strings.NewReader("stream"), -1)
+			case "/duplex":
+				ctx.EnableFullDuplex()
+				fallthrough
+			default:
+				ctx.SetBodyString("refused")
+			}
+		}})
+		for _, tc := range []struct {
+			name, first, rest, body string
+			closes                  bool
+		}{
+			{"a length", head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "refused", false},
+			{"nothing has come", head("POST / HTTP/1.1", "Host: a", "Content-Length: 6"), "abcdef", "refused", false},
+			{"a large answer", head("POST /large HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", large, false},
+			{"read in part", head("POST /part HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "part", false},
+			{"a stream", head("POST /stream HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "stream", false},
+			{"the client closes", head("POST / HTTP/1.1", "Host: a", "Connection: close", "Content-Length: 6") + "abc", "def", "refused", true},
+			{"too much", head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", drainLimit+4)) + "abc", "def", "refused", true},
+			{"chunks", chunked("/duplex", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
+			{"chunks of one who closes", head("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked") + "3\r\nab",
+				"c\r\n0\r\n\r\n", "refused", true},
+		} {
+			c := ts.dial()
+			c.send(tc.first)
+			if resp := c.expect(200, tc.body); resp.Close != tc.closes {
+				t.Errorf("%s: closes %v", tc.name, resp.Close)
+			}
+			if tc.closes {
+				// which may be before the rest is there
+				_, _ = io.WriteString(c.Conn, tc.rest)
+				c.expectCut()
+				continue
+			}
+			c.send(tc.rest + get("/next"))
+			c.expect(200, "refused")
+		}
+	})
+}
+
 func TestRequestStreamAsResponseStream(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {

@@ -1,8 +1,10 @@
 package fasthttp
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -270,5 +272,114 @@ func TestHandlerThatPanicsInTheMiddleOfABody(t *testing.T) {
 		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 100000") + strings.Repeat("x", 50_000))
 		c.expect(500, "Internal Server Error")
 		c.expectEnd()
+	})
+}
+
+// TestContextThatTimedOutIsAskedForItsEnd has others begin to watch a context
+// only when its request was answered long ago. Under the race detector this shows
+// that they leave the connection to the requests that came behind.
+func TestContextThatTimedOutIsAskedForItsEnd(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		answered := make(chan struct{})
+		var late sync.WaitGroup
+		ts := start(&Server{CancelOnDisconnect: true, Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) != "/late" {
+				return
+			}
+			late.Go(func() {
+				<-answered
+				for range 20 {
+					derived, cancel := context.WithCancel(ctx)
+					if ctx.Err() != nil || derived.Err() != nil {
+						t.Error("the context has ended though the server goes on")
+					}
+					ctx.AfterFunc(func() { t.Error("the context has ended") })()
+					ctx.WatchDisconnect()
+					ctx.EnableFullDuplex()
+					cancel()
+				}
+			})
+			ctx.TimeoutError("late")
+		}})
+		c := ts.dial()
+		for range 3 {
+			c.get("/late")
+			c.expect(408, "late")
+		}
+		close(answered)
+		for range 50 {
+			c.get("/")
+			c.expect(200, "")
+		}
+		late.Wait()
+		ts.s.watches.mu.Lock()
+		if n := len(ts.s.watches.all); n > 0 {
+			t.Errorf("%d requests are still watched", n)
+		}
+		ts.s.watches.mu.Unlock()
+	})
+}
+
+// TestConnThatIsKeptIsNoOtherConnection has somebody use a connection that has
+// ended, when the system has given its descriptor to another one.
+func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		kept := make(chan net.Conn, 1)
+		left := make(chan *RequestCtx, 1)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/keep":
+				kept <- ctx.Conn()
+			case "/late":
+				left <- ctx
+				ctx.TimeoutError("late")
+			}
+		}})
+		c := ts.dial()
+		local, remote := c.LocalAddr().String(), c.RemoteAddr().String()
+		c.get("/late")
+		c.expect(408, "late")
+		ctx := receive(t, "the context", left)
+		_ = c.Close()
+		c = ts.dial()
+		c.get("/keep")
+		c.expect(200, "")
+		conn := receive(t, "the connection", kept)
+		if ts.engine.sockets {
+			// it waits like any connection as long as it is one
+			_ = conn.SetWriteDeadline(time.Now().Add(patience))
+			if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
+				t.Errorf("Write: %v", err)
+			}
+			c.expect(200, "")
+		}
+		_ = c.Close()
+		eventually(t, "the end of both", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+
+		others := []*testConn{ts.dial(), ts.dial()}
+		for _, other := range others {
+			other.get("/")
+			other.expect(200, "")
+		}
+		if n, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"); n > 0 || err == nil {
+			t.Errorf("%d bytes were written, %v", n, err)
+		}
+		if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
+			t.Errorf("%d bytes were read, %v", n, err)
+		}
+		_ = conn.SetDeadline(time.Unix(1, 0))
+		_ = conn.Close()
+		if ts.engine.sockets {
+			if got := ctx.RemoteAddr().String(); got != local {
+				t.Errorf("the address of the client is %s, want %s", got, local)
+			}
+			if got := ctx.LocalAddr().String(); got != remote {
+				t.Errorf("the address of the server is %s, want %s", got, remote)
+			}
+		}
+		for _, other := range others {
+			other.get("/")
+			other.expect(200, "")
+		}
 	})
 }

@@ -104,6 +104,14 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	s.setState(c, StateNew)
 }
 
+// pin keeps the connection from becoming another one, since somebody may ask for
+// it from now on. What is asked for when it has ended is its addresses.
+func (c *serverConn) pin() {
+	c.pinned.Store(true)
+	// an engine that asks the system for them knows them then
+	_, _ = c.nc.RemoteAddr(), c.nc.LocalAddr()
+}
+
 // connShards is the number of lists that the connections of a server are spread
 // over, so that those who come and go on all processors do not queue up for one
 // lock.

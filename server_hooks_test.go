@@ -418,6 +418,31 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 	}
 }
 
+// TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic where no
+// bytes have come: the deadline has passed, or the client has left.
+func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{
+			ReadTimeout: 20 * time.Millisecond, Handler: func(*RequestCtx) {},
+			ErrorHandler: func(_ *RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
+		}
+		ts := start(s)
+		for _, part := range []string{"GET / HT", head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc"} {
+			c := ts.dial()
+			c.send(part)
+			c.expectCut()
+			ts.log.waitFor(t, "cannot bear", "timeout")
+			c = ts.dial()
+			c.send(part)
+			_ = c.Close()
+			ts.log.waitFor(t, "cannot bear", io.ErrUnexpectedEOF.Error())
+			c = ts.dial()
+			c.get("/good")
+			c.expect(200, "")
+		}
+	})
+}
+
 type panickingCloser struct{}
 
 func (panickingCloser) Read([]byte) (int, error) { return 0, io.EOF }

@@ -277,6 +277,37 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 	})
 }
 
+// TestReadTimeoutOfOneRequestIsNotForTheNext has a request come whole, so that its
+// timeout is not needed: it must not be kept for another one.
+func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, streamed := range []bool{false, true} {
+			ts := start(&Server{
+				StreamRequestBody: streamed,
+				HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
+					if string(h.RequestURI()) == "/limited" {
+						c.ReadTimeout = time.Millisecond
+					}
+					return c
+				},
+				Handler: func(ctx *RequestCtx) { ctx.SetBodyString(strings.Repeat("x", len(ctx.PostBody()))) },
+			})
+			c := ts.dial()
+			c.send(get("/limited"))
+			c.expect(200, "")
+			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
+			// nothing comes for many times as long
+			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			if b, err := c.r.Peek(1); !isTimeout(err) {
+				t.Errorf("got %q, %v before the body was there", b, err)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(patience))
+			c.send("bc")
+			c.expect(200, "xxx")
+		}
+	})
+}
+
 func TestWriteTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 	s := &Server{HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
 		if string(h.RequestURI()) == "/limited" {

@@ -170,14 +170,22 @@ func (c *Conn) Watch() (gone bool) {
 
 // hungUp asks the system whether the peer has ended its side. An event may have
 // been for a connection that had the descriptor before.
-func (c *Conn) hungUp() bool {
+func (c *Conn) hungUp() (gone bool) {
+	c.Use(func(fd int) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(poll, 0)
+		gone = n > 0 && err == nil
+	})
+	return gone
+}
+
+// Use calls f with the descriptor unless that is closed, which it will not be
+// before f returns. Anybody may call it; f must not wait.
+func (c *Conn) Use(f func(fd int)) {
 	defer c.flags.Add(^(flagUser - 1))
-	if c.flags.Add(flagUser)&flagClosed != 0 {
-		return false
+	if c.flags.Add(flagUser)&flagClosed == 0 {
+		f(c.fd)
 	}
-	poll := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLRDHUP}}
-	n, err := unix.Poll(poll, 0)
-	return n > 0 && err == nil
 }
 
 // Unwatch ends what Watch began.
@@ -273,11 +281,9 @@ func (c *Conn) shutGate() {
 // Shutdown ends the connection for both sides. Anybody may call it; the owner
 // finds out by reading or writing, and closes the descriptor.
 func (c *Conn) Shutdown() error {
-	defer c.flags.Add(^(flagUser - 1))
-	if c.flags.Add(flagUser)&flagClosed != 0 {
-		return ErrClosed
-	}
-	return os.NewSyscallError("shutdown", syscall.Shutdown(c.fd, syscall.SHUT_RDWR))
+	err := ErrClosed
+	c.Use(func(fd int) { err = os.NewSyscallError("shutdown", syscall.Shutdown(fd, syscall.SHUT_RDWR)) })
+	return err
 }
 
 // Forget takes the connection, which the caller owns, off its loop, and leaves

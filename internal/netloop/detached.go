@@ -54,9 +54,10 @@ func (s *signals) signal(way int) {
 	}
 }
 
-// Detach returns the connection, which the caller owns, as one that waits.
+// Detach returns the connection, which the caller owns, as one that waits. One
+// that is closed already does nothing but fail.
 func (c *Conn) Detach() *Detached {
-	d := &Detached{c: c}
+	d := &Detached{c: c, closed: c.has(flagClosed)}
 	for way := range d.signals.wake {
 		d.signals.wake[way] = make(chan struct{}, 1)
 	}
@@ -218,7 +219,7 @@ func (d *Detached) wait(way int) {
 func (d *Detached) enter() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed || d.c.has(flagClosed) {
 		return ErrClosed
 	}
 	d.users++
