@@ -320,8 +320,9 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	sent, err := send(out.B, file, offset, length)
 	out.B = out.B[:0]
 	x.turn = 0
-	w.broken = err != nil
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
+		// the connection is well, and what was sent is to arrive
+		w.broken = false
 		err = fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, length, err)
 	}
 	return true, err
