@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// boundTable is what operations cost when it was last stored, by platform and
+// row.
+type boundTable map[string]map[string]cost
+
+// platform is what the number of instructions depends on: the compiler, without
+// its patch level, and the architecture.
+func platform() string {
+	version := runtime.Version()
+	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
+		version = parts[0] + "." + parts[1]
+	}
+	return version + " " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
+// readBounds returns an empty table where there is no file.
+func readBounds(file string) (boundTable, error) {
+	bounds := boundTable{}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return bounds, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &bounds); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return bounds, nil
+}
+
+// store replaces the rows that were measured. Instructions that were not counted
+// this time stay.
+func (b boundTable) store(key string, got map[string]cost) {
+	merged := maps.Clone(b[key])
+	if merged == nil {
+		merged = map[string]cost{}
+	}
+	for name, c := range got {
+		if c.Instructions == 0 {
+			c.Instructions = merged[name].Instructions
+		}
+		merged[name] = c
+	}
+	b[key] = merged
+}
+
+func (b boundTable) write(file string) error {
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

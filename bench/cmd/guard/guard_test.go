@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCostIsHeldToItsBound(t *testing.T) {
+	bound := cost{Instructions: 1000, Allocations: 1, Bytes: 100}
+	tests := []struct {
+		name string
+		got  cost
+		want string // in the error; "" for none
+	}{
+		{"equal", bound, ""},
+		{"cheaper", cost{900, 0, 0}, ""},
+		{"within the margin", cost{1079, 1.01, 120}, ""},
+		{"more instructions", cost{1081, 1, 100}, "1081 instructions are 8.1% more than 1000"},
+		{"not counted", cost{0, 1, 100}, ""},
+		{"more allocations", cost{1000, 1.03, 100}, "1.03 allocations"},
+		{"more bytes", cost{1000, 1, 125}, "125.0 bytes"},
+	}
+	for _, test := range tests {
+		err := test.got.within(bound, 8)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+	if err := (cost{Instructions: 1e6}).within(cost{}, 8); err != nil {
+		t.Errorf("without a bound for instructions: %v", err)
+	}
+}
+
+func TestBoundsAreStored(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bounds.json")
+	bounds, err := readBounds(file)
+	if err != nil || len(bounds) != 0 {
+		t.Fatalf("without a file: %v, %v", bounds, err)
+	}
+	bounds.store("go1.99 linux/amd64", map[string]cost{"A": {100, 1, 16}, "B": {200, 0, 0}})
+	bounds.store("go1.99 linux/amd64", map[string]cost{"A": {0, 2, 32}})
+	if err := bounds.write(file); err != nil {
+		t.Fatal(err)
+	}
+	bounds, err = readBounds(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := bounds["go1.99 linux/amd64"]
+	if a, b := (cost{100, 2, 32}), (cost{200, 0, 0}); rows["A"] != a || rows["B"] != b {
+		t.Errorf("got %v", rows)
+	}
+}
+
+// TestStoredBoundsAreOfRowsThatExist reads the file that the command compares
+// with.
+func TestStoredBoundsAreOfRowsThatExist(t *testing.T) {
+	bounds, err := readBounds("bounds.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, row := range rows {
+		known[row.name] = true
+	}
+	for platform, stored := range bounds {
+		for name, c := range stored {
+			if !known[name] || c.Instructions <= 0 {
+				t.Errorf("%s: %s: %+v", platform, name, c)
+			}
+		}
+	}
+}
+
+func TestNumberOfInstructionsIsFound(t *testing.T) {
+	n, err := parseCollected("==12== Events    : Ir\n==12== Collected : 89618515\n==12== \nPASS\n")
+	if err != nil || n != 89618515 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := parseCollected("valgrind: fatal"); err == nil {
+		t.Error("no number was found missing")
+	}
+}
+
+func TestPlatformHasNoPatchLevel(t *testing.T) {
+	if p := platform(); strings.Count(p, ".") > 1 || !strings.Contains(p, "/") {
+		t.Errorf("got %q", p)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for args, ok := range map[string]bool{"": true, "-margin 5 -update": true, "-margin -1": false, "-rows (": false, "x": false} {
+		if _, err := parseFlags(strings.Fields(args), io.Discard); (err == nil) != ok {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

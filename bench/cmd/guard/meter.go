@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/gobench"
+)
+
+// workload is a benchmark of the bench folder, and how many operations of it are
+// run. There are enough of them for what comes once to matter little.
+type workload struct {
+	name       string
+	operations int
+}
+
+var rows = []workload{
+	{"ServerGet1ReqPerConn", 6_000},
+	{"ServerGet10ReqPerConn", 10_000},
+	{"ServerGet10KReqPerConn", 10_000},
+	{"ServerPost10KReqPerConn", 10_000},
+	{"ClientGet1CallersMemory", 6_000},
+	{"ClientPost1CallersMemory", 6_000},
+	{"RequestHeaderRead", 10_000},
+	{"ResponseHeaderRead", 10_000},
+	{"RequestHeaderWrite", 10_000},
+	{"ResponseHeaderWrite", 10_000},
+	{"ArgsParse", 10_000},
+	{"URIParse", 10_000},
+	{"CookieParse", 10_000},
+}
+
+// meter measures what benchmarks cost.
+type meter struct {
+	dir, binary string
+	valgrind    string // "" where there is none
+}
+
+func newMeter(ctx context.Context, dir, temp string) (*meter, error) {
+	m := &meter{dir: dir, binary: filepath.Join(temp, "guard.test")}
+	compile := exec.CommandContext(ctx, "go", "test", "-c", "-o", m.binary, ".")
+	compile.Dir = dir
+	if text, err := compile.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the benchmarks: %w\n%s", err, text)
+	}
+	if program, err := exec.LookPath("valgrind"); err == nil {
+		m.valgrind = program
+	}
+	return m, nil
+}
+
+// cost is what one operation takes.
+type cost struct {
+	Instructions float64 `json:"instructions"` // 0 where they were not counted
+	Allocations  float64 `json:"allocations"`
+	Bytes        float64 `json:"bytes"`
+}
+
+// What allocations may differ by without meaning anything: a pool that grows,
+// or a goroutine that is started, in ten thousand operations.
+const (
+	spareAllocations = 0.02
+	spareBytes       = 16
+)
+
+// within is nil unless c exceeds the bound by more than is let through.
+func (c cost) within(bound cost, margin float64) error {
+	switch {
+	case bound.Instructions > 0 && c.Instructions > bound.Instructions*(1+margin/100):
+		return fmt.Errorf("%.0f instructions are %.1f%% more than %.0f", c.Instructions, 100*(c.Instructions/bound.Instructions-1), bound.Instructions)
+	case c.Allocations > bound.Allocations+spareAllocations:
+		return fmt.Errorf("%.2f allocations are more than %.2f", c.Allocations, bound.Allocations)
+	case c.Bytes > bound.Bytes*(1+margin/100)+spareBytes:
+		return fmt.Errorf("%.1f bytes allocated are more than %.1f", c.Bytes, bound.Bytes)
+	}
+	return nil
+}
+
+// measure measures a workload twice, with fewer operations and with more: the
+// difference is free of what comes once.
+func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
+	var c cost
+	text, err := m.command(ctx, w.name, 10*w.operations).CombinedOutput()
+	if err != nil {
+		return c, fmt.Errorf("%s: %w\n%s", w.name, err, text)
+	}
+	log, err := gobench.Parse(bytes.NewReader(text))
+	if err != nil {
+		return c, err
+	}
+	if len(log.Results) != 1 {
+		return c, fmt.Errorf("%s: %d results\n%s", w.name, len(log.Results), text)
+	}
+	c.Allocations, c.Bytes = log.Results[0].AllocsPerOp, log.Results[0].BytesPerOp
+	if m.valgrind == "" {
+		return c, nil
+	}
+	const base = 1000
+	few, err := m.count(ctx, w.name, base)
+	if err != nil {
+		return c, err
+	}
+	many, err := m.count(ctx, w.name, base+w.operations)
+	if err != nil {
+		return c, err
+	}
+	c.Instructions = float64(many-few) / float64(w.operations)
+	return c, nil
+}
+
+// command runs a benchmark in a process that does as little as possible that
+// is not its own: with one processor, without collecting garbage, and without
+// the signals that take a processor from a goroutine, which valgrind 3.19 does
+// not survive.
+func (m *meter) command(ctx context.Context, name string, operations int, before ...string) *exec.Cmd {
+	line := append(before, m.binary,
+		"-test.run=^$", "-test.bench=^Benchmark"+name+"$", fmt.Sprintf("-test.benchtime=%dx", operations), "-test.benchmem")
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Dir = m.dir
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1")
+	return cmd
+}
+
+var collected = regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)`)
+
+// count returns how many instructions a whole run takes.
+func (m *meter) count(ctx context.Context, name string, operations int) (int64, error) {
+	cmd := m.command(ctx, name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.binary+".callgrind")
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("counting the instructions of %s: %w\n%s", name, err, text)
+	}
+	return parseCollected(string(text))
+}
+
+func parseCollected(text string) (int64, error) {
+	match := collected.FindStringSubmatch(text)
+	if match == nil {
+		return 0, fmt.Errorf("valgrind told no number of instructions:\n%s", strings.TrimSpace(text))
+	}
+	return strconv.ParseInt(match[1], 10, 64)
+}
