@@ -7,24 +7,23 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// memo remembers the field lines of a message and what became of them.
+// memo remembers the head of a message and what became of it.
 //
-// A client sends the same fields again and again: only its request line
+// A client sends the same fields again and again: mostly only its request line
 // differs from one request to the next. So do servers, within the same second.
 // Finding out that the field lines are those of the last message takes one
 // comparison, and then there is nothing to be parsed, checked and sorted: what
 // is the same to the byte means the same, given the same protocol and status.
+// Where the request line is the same as well, that need not be parsed either.
 //
 // Fields are only learned when they are as long as those of the last request, so
 // that a server whose clients all differ does not learn in vain.
 type memo struct {
-	raw []byte // the field lines as they are received, with the empty line
-	// text is raw with normalised names, which stood at from in its head
-	text []byte
-	from int
+	raw  []byte // the head as it is received, with the empty line
+	text []byte // its field lines with normalised names
+	line http1.StartLine
 
 	facts         http1.Facts
-	minor, status int
 	entries       []field.Entry
 	slots         [numSlots]field.Span
 	contentLength int
@@ -32,7 +31,8 @@ type memo struct {
 
 	size     int // of the field lines that were read last
 	learning bool
-	recalled bool // the current head is the one that is remembered
+	recalled bool // the field lines of the current head are those remembered
+	whole    bool // and so is its start line
 	// useful says that it was recalled at least once. Where what is learned is
 	// of no use, it is waited for longer and longer before more is learned.
 	useful        bool
@@ -42,20 +42,30 @@ type memo struct {
 // maxPenalty is how many heads are let pass at most before one is learned.
 const maxPenalty = 63
 
-// memoLimit is the size of field lines over which none are learned.
+// memoLimit is the size of field lines, and that of a start line, over which none
+// are learned.
 const memoLimit = 2 << 10
 
-// recall reads the field lines of a head from b, whose request line was read,
-// where they are those that are remembered. It returns the length of the head,
-// or 0.
-func (h *header) recall(role http1.Role, b []byte) (n int) {
-	m, from := h.memo, h.head.Fields
-	n = from + len(m.raw)
-	m.recalled = len(m.text) > 0 && bytes.HasPrefix(b[from:], m.raw) && m.minor == h.head.Minor && m.status == h.head.Status &&
-		m.state&configured == h.state&configured && h.head.CheckSize(n) == nil
+// recall reads a head from b where its field lines are those that are remembered.
+// It returns the length of the head, or 0.
+func (h *header) recall(role http1.Role, b []byte) (n int, err error) {
+	m := h.memo
+	m.recalled = false
+	m.whole = len(m.text) > 0 && bytes.HasPrefix(b, m.raw)
+	if m.whole {
+		h.head.StartLine = m.line
+		err = h.head.CheckStartLine(role)
+	} else if at, err := h.head.ParseStartLine(role, b); at == 0 || err != nil {
+		return 0, err
+	}
+	from, lines := h.head.Fields, m.raw[m.line.Fields:]
+	n = from + len(lines)
+	m.recalled = err == nil && len(m.text) > 0 && m.state&configured == h.state&configured && h.head.CheckSize(n) == nil &&
+		(m.whole || bytes.HasPrefix(b[from:], lines) && m.line.Minor == h.head.Minor && m.line.Status == h.head.Status)
 	if !m.recalled {
-		m.watch(b[from:])
-		return 0
+		m.whole = false
+		m.watch(b, from)
+		return 0, err
 	}
 	m.useful = true
 	h.list.Block = append(append(h.list.Block[:0], b[:from]...), m.text...)
@@ -63,14 +73,14 @@ func (h *header) recall(role http1.Role, b []byte) (n int) {
 	h.list.KeepsPlace = true
 	h.list.Freeze()
 	h.slots = m.slots
-	if from != m.from {
-		h.move(uint32(from) - uint32(m.from))
+	if from != m.line.Fields {
+		h.move(uint32(from) - uint32(m.line.Fields))
 	}
 	h.adoptStartLine(role)
 	h.raw = field.Span{Off: uint32(from), Len: uint32(len(m.text))}
 	h.head.Facts = m.facts
 	h.contentLength, h.state = m.contentLength, m.state
-	return n
+	return n, nil
 }
 
 // move moves the spans of the field lines by a distance, which may stand for
@@ -87,16 +97,16 @@ func (h *header) move(by uint32) {
 	}
 }
 
-// watch takes a copy of field lines that are to be learned, before parsing
-// normalises their names.
-func (m *memo) watch(lines []byte) {
-	m.learning = m.size <= memoLimit && len(lines) >= m.size && m.wait == 0
+// watch takes a copy of a head that is to be learned and whose field lines begin
+// at from, before parsing normalises their names.
+func (m *memo) watch(b []byte, from int) {
+	m.learning = m.size <= memoLimit && from <= memoLimit && len(b)-from >= m.size && m.wait == 0
 	if m.wait > 0 {
 		m.wait--
 	}
 	if m.learning {
 		m.text = m.text[:0]
-		m.raw = append(m.raw[:0], lines[:m.size]...)
+		m.raw = append(m.raw[:0], b[:from+m.size]...)
 	}
 }
 
@@ -119,9 +129,8 @@ func (h *header) learn() {
 	m.wait = min(m.penalty, maxPenalty)
 	m.penalty = m.wait
 	m.useful = false
-	m.from = h.head.Fields
-	m.text = append(m.text[:0], h.list.Block[m.from:]...)
-	m.facts, m.minor, m.status = h.head.Facts, h.head.Minor, h.head.Status
+	m.line, m.facts = h.head.StartLine, h.head.Facts
+	m.text = append(m.text[:0], h.list.Block[m.line.Fields:]...)
 	m.entries = append(m.entries[:0], h.list.Entries...)
 	m.slots = h.slots
 	m.contentLength, m.state = h.contentLength, h.state

@@ -68,6 +68,24 @@ func TestFieldsOfTheLastRequestAreRecalled(t *testing.T) {
 	}
 }
 
+func TestTheStartLineIsRecalledWhereItIsTheSame(t *testing.T) {
+	h := newMemoHeader()
+	for i, next := range []struct {
+		target          string
+		recalled, whole bool
+	}{{"/a", false, false}, {"/a", false, false}, {"/a", true, true}, {"/b", true, false}, {"/a", true, true}, {"*", true, false}} {
+		raw := "OPTIONS " + next.target + " HTTP/1.1\r\nHost: h\r\n\r\n"
+		checkMemo(t, h, []byte(raw))
+		if string(h.RequestURI()) != next.target || h.memo.recalled != next.recalled || h.memo.whole != next.whole {
+			t.Errorf("request %d for %q: recalled %t, with its start line %t", i, h.RequestURI(), h.memo.recalled, h.memo.whole)
+		}
+	}
+	h.head.Limits.Line = 10
+	if got := feedHead(h, []byte("OPTIONS /a HTTP/1.1\r\nHost: h\r\n\r\n")); got != "0 "+http1.ErrLongRequestLine.Error() {
+		t.Errorf("a line over the limit: %s", got)
+	}
+}
+
 func TestRecallingKeepsTheLimits(t *testing.T) {
 	h := newMemoHeader()
 	h.head.Limits = http1.Limits{Head: 100}

@@ -23,11 +23,8 @@ func (h *header) begin() {
 // complete was copied when feed returns.
 func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
 	if h.memo != nil {
-		if at, err := h.head.ParseStartLine(role, b); at == 0 || err != nil {
-			return 0, err
-		}
-		if n = h.recall(role, b); n > 0 {
-			return n, nil
+		if n, err = h.recall(role, b); n > 0 || err != nil || h.head.Fields == 0 {
+			return n, err
 		}
 	}
 	if role == http1.Request {

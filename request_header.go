@@ -334,6 +334,9 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 // well-formed: its target (RFC 9112 section 3.2) or its Host (section 3.2 and
 // RFC 9110 section 7.2).
 func (h *RequestHeader) check() error {
+	if h.memo != nil && h.memo.whole {
+		return nil
+	}
 	if err := http1.CheckTarget(h.Method(), h.RequestURI()); err != nil {
 		return err
 	}

@@ -52,13 +52,9 @@ const (
 // the growing bytes of one head any number of times.
 type Head struct {
 	Facts
-	Method, Target, Reason field.Span // of the start line
-	Status                 int        // of a response
-	Minor                  int        // of HTTP/1.x: 0 or 1; more is acted on as 1
-	Version                field.Span // "HTTP/1.1", as it came
-	Fields                 int        // position of the first field line, or of the empty line
-	KeepNames              bool       // leave names as they came
-	Limits                 Limits     // of this head
+	StartLine
+	KeepNames bool   // leave names as they came
+	Limits    Limits // of this head
 
 	next int // where the first line begins that was not yet taken in
 	// seen is how far that line was looked at: up to there it is a part of a
@@ -75,12 +71,20 @@ type Head struct {
 
 const maxGuesses = 24
 
+// StartLine is what the first line of a head says.
+type StartLine struct {
+	Method, Target field.Span // of a request
+	Reason         field.Span // of a response
+	Status         int        // of a response
+	Minor          int        // of HTTP/1.x: 0 or 1; more is acted on as 1
+	Version        field.Span // "HTTP/1.1", as it came
+	Fields         int        // position of the first field line, or of the empty line
+}
+
 // Reset forgets the message and keeps KeepNames and Limits.
 func (h *Head) Reset() {
 	h.Facts = Facts{}
-	h.Method, h.Target, h.Reason, h.Version = field.Span{}, field.Span{}, field.Span{}, field.Span{}
-	h.Status, h.Minor = 0, 0
-	h.Fields = 0
+	h.StartLine = StartLine{}
 	h.next, h.seen, h.inValue = 0, 0, false
 }
 
@@ -176,6 +180,14 @@ func lineSize(b []byte, n int) int {
 		return len(b) - 1
 	}
 	return len(b)
+}
+
+// CheckStartLine tells whether the start line that was set may be as long as it is.
+func (h *Head) CheckStartLine(role Role) error {
+	if role == Request && h.Fields-len("\r\n") > h.Limits.line() {
+		return ErrLongRequestLine
+	}
+	return nil
 }
 
 // CheckSize tells whether a head may have n bytes.
