@@ -171,7 +171,8 @@ type Server struct {
 	// connections that are reset, cut off, or time out.
 	LogAllErrors bool
 
-	// SecureErrorLogMessage keeps what a client sent out of logged errors.
+	// SecureErrorLogMessage has no effect: the errors that a server logs never
+	// hold what a client sent.
 	SecureErrorLogMessage bool
 
 	// DisableHeaderNamesNormalizing keeps field names as they are received and

@@ -1,0 +1,240 @@
+package fasthttp
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// size is a number of bytes, which is written in the largest unit that fits.
+type size int
+
+func (n size) String() string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.Itoa(int(n>>20)) + " MiB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.Itoa(int(n>>10)) + " KiB"
+	}
+	return strconv.Itoa(int(n)) + " bytes"
+}
+
+// documentedLimits are the limits in docs/security.md. Those without a default
+// in the code are nil there, and "none" in the document.
+func documentedLimits() map[string]any {
+	var s Server
+	return map[string]any{
+		"request line":                                           size(http1.DefaultMaxLine),
+		"head of a request":                                      size(http1.DefaultMaxHead),
+		"field lines of a head":                                  http1.DefaultMaxFields,
+		"empty lines before a request":                           maxEmptyLines / len("\r\n"),
+		"body of a request":                                      size(s.maxBodySize()),
+		"line of a chunk":                                        size(http1.MaxChunkLine),
+		"chunk extensions of a message":                          size(http1.MaxChunkExtensions),
+		"trailer section":                                        size(http1.MaxTrailers),
+		"trailer fields":                                         http1.MaxTrailerFields,
+		"connections":                                            s.concurrency(),
+		"connections from an address":                            nil,
+		"requests of a connection":                               nil,
+		"time for a request":                                     nil,
+		"time for a response":                                    nil,
+		"time between requests":                                  nil,
+		"time for a TLS handshake":                               s.handshakeTimeout(),
+		"TLS connections that are refused at a time":             maxTLSRefusals,
+		"handlers under `TimeoutHandler`":                        s.concurrency(),
+		"pipelined requests before others have a turn":           turnLimit,
+		"bytes of responses before they are written":             size(flushSize),
+		"body that a handler left unread, and that is read away": size(drainLimit),
+		"content codings of one body":                            maxCodings,
+		"what a body decodes to":                                 size(defaultDecodedSize),
+		"window of a zstd body":                                  size(zstdContentWindow),
+		"files of a form that are in memory":                     size(formMemory),
+		"parts of a form":                                        1000, // of mime/multipart: TestMultipartPartsAreLimited
+		"ranges of a request":                                    maxRanges,
+		"cached files":                                           maxCachedFiles,
+		"cached content":                                         size(maxCachedBytes),
+		"cached open files":                                      maxCachedOpen,
+		"size of a file that is compressed":                      size(maxCompressed),
+		"size of one that is compressed in memory":               size(maxCompressedAlone),
+		"head of a response":                                     size(http1.DefaultMaxHead),
+		"informational responses before the final one":           maxInformational,
+		"body of a response":                                     nil,
+		"connections to a host":                                  DefaultMaxConnsPerHost,
+		"time an unused connection is kept":                      DefaultMaxIdleConnDuration,
+		"attempts":                                               DefaultMaxIdemponentCallAttempts,
+		"redirects of `Get`":                                     maxGetRedirects,
+		"time for a call":                                        nil,
+		"time for a dial":                                        DefaultDialTimeout,
+		"names that a dialer remembers":                          maxDNSEntries,
+		"addresses of a name":                                    maxDNSAddresses,
+		"requests of a `PipelineClient` that wait":               DefaultMaxPendingRequests,
+	}
+}
+
+// TestDocumentedLimitsAreThoseOfTheCode compares docs/security.md with the code.
+func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
+	limits := documentedLimits()
+	for _, row := range tableRows(t, "docs/security.md", "Limit") {
+		what, documented := row[0], row[1]
+		limit, known := limits[what]
+		if !known {
+			t.Errorf("%q is not compared with anything", what)
+			continue
+		}
+		delete(limits, what)
+		want := "none"
+		switch limit := limit.(type) {
+		case nil:
+		case time.Duration:
+			want = limit.String()
+		default:
+			want = fmt.Sprint(limit)
+		}
+		if documented != want {
+			t.Errorf("%s: %s is documented, it is %s", what, documented, want)
+		}
+	}
+	for what := range limits {
+		t.Errorf("%q is not in docs/security.md", what)
+	}
+}
+
+// TestDocumentedTestsAreThere looks for the tests that docs/http.md and
+// docs/security.md name, and holds that the latter names all fuzz tests.
+func TestDocumentedTestsAreThere(t *testing.T) {
+	all := testNames(t)
+	name := regexp.MustCompile("`((?:[a-z0-9/]+\\.)?(?:Test|Fuzz)[A-Za-z0-9]+)`")
+	fuzzed := map[string]bool{}
+	for _, file := range []string{"docs/http.md", "docs/security.md"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := name.FindAllSubmatch(data, -1)
+		if len(found) < 10 {
+			t.Errorf("%s names only %d tests", file, len(found))
+		}
+		for _, m := range found {
+			if !all[string(m[1])] {
+				t.Errorf("%s names %s, which is not there", file, m[1])
+			}
+			fuzzed[string(m[1])] = true
+		}
+	}
+	for _, test := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(path.Ext("."+test), ".Fuzz") && !fuzzed[test] {
+			t.Errorf("docs/security.md does not name %s", test)
+		}
+	}
+}
+
+// TestDocumentedPlacesAreThere looks for the functions and files that the tables
+// of docs/http.md name.
+func TestDocumentedPlacesAreThere(t *testing.T) {
+	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
+	places := 0
+	for _, row := range tableRows(t, "docs/http.md", "Section") {
+		where := row[2]
+		found := place.FindAllStringSubmatch(where, -1)
+		if len(found) == 0 && where != "–" {
+			t.Errorf("%s: no place in %q", row[0], where)
+		}
+		for _, m := range found {
+			places++
+			file, err := parser.ParseFile(token.NewFileSet(), m[1], nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Errorf("%s: %v", row[0], err)
+				continue
+			}
+			if m[2] != "" && !declares(file, m[2]) {
+				t.Errorf("%s: %s does not declare %s", row[0], m[1], m[2])
+			}
+		}
+	}
+	if places < 20 {
+		t.Errorf("only %d places", places)
+	}
+}
+
+// declares tells whether a file has the function, or the method as "Type.Name".
+func declares(file *ast.File, name string) bool {
+	if dot := strings.IndexByte(name, '.'); dot >= 0 {
+		name = name[dot+1:]
+	}
+	return slices.ContainsFunc(file.Decls, func(decl ast.Decl) bool {
+		f, ok := decl.(*ast.FuncDecl)
+		return ok && f.Name.Name == name
+	})
+}
+
+// tableRows returns the cells of the tables in a document whose first column has
+// the name.
+func tableRows(t *testing.T, name, column string) [][]string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	inside := false
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if !strings.HasPrefix(line, "| ") {
+			inside = false
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "| "), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case cells[0] == column:
+			inside = true
+		case inside && !strings.HasPrefix(cells[0], "---"):
+			rows = append(rows, cells)
+		}
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s has no table of which the first column is %s", name, column)
+	}
+	return rows
+}
+
+// testNames returns the names of all tests of this module; one of another
+// package than the root has the folder of that in front.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		base := path.Base(name)
+		if _, err := os.Stat(path.Join(name, "go.mod")); name != "." && (err == nil || base[0] == '.' || base == "testdata") {
+			return fs.SkipDir
+		}
+		for test := range testsIn(t, name) {
+			if name != "." {
+				test = name + "." + test
+			}
+			names[test] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
