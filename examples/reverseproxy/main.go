@@ -1,6 +1,6 @@
 // Command reverseproxy passes requests on to another server. Bodies stream
-// through it in both directions, however large they are; fields that concern
-// one connection only stay behind; and where the other server breaks off in the
+// through it in both directions, however large they are, and so do the trailer
+// fields behind them; fields that concern one connection only stay behind; and where the other server breaks off in the
 // middle of a response, so does this one, instead of passing on a part as the
 // whole.
 package main
@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"log"
 	"net"
 	"net/url"
@@ -162,7 +163,7 @@ func (p *proxy) fillRequest(ctx *fasthttp.RequestCtx, req *fasthttp.Request) {
 
 	if body := ctx.RequestBodyStream(); body != nil {
 		// the body is closed by the server, not by the client
-		req.SetBodyStream(struct{ io.Reader }{body}, in.ContentLength())
+		req.SetBodyStream(&trailingBody{body, in, &req.Header}, in.ContentLength())
 	}
 }
 
@@ -196,7 +197,44 @@ func passOn(ctx *fasthttp.RequestCtx, e *exchange) {
 	}
 	// what a server sends bit by bit is passed on bit by bit
 	out.ImmediateHeaderFlush = true
-	ctx.SetBodyStream(&passedBody{stream, e}, size)
+	body := &trailingBody{stream, &e.resp.Header, &out.Header}
+	ctx.SetBodyStream(&passedBody{body, e}, size)
+}
+
+// trailingBody is a body on its way. The trailer fields that come behind it in
+// from are sent behind it with to.
+type trailingBody struct {
+	io.Reader
+	from, to header
+}
+
+// header is what the headers of requests and responses have in common.
+type header interface {
+	Trailers() iter.Seq[[]byte]
+	AddTrailerBytes(name []byte) error
+	PeekAll(name string) [][]byte
+	AddBytesV(name string, value []byte)
+	Del(name string)
+}
+
+// Read implements io.Reader.
+func (b *trailingBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		for key := range b.from.Trailers() {
+			name := string(key)
+			values := b.from.PeekAll(name)
+			if b.to.AddTrailerBytes(key) != nil || len(values) == 0 {
+				continue
+			}
+			// what the header section has of it was sent with that
+			b.to.Del(name)
+			for _, value := range values {
+				b.to.AddBytesV(name, value)
+			}
+		}
+	}
+	return n, err
 }
 
 // passedBody is the body of a response that is being passed on. An error of it
@@ -223,10 +261,7 @@ var connectionFields = []string{
 	"Te", "Transfer-Encoding", "Upgrade",
 }
 
-func dropConnectionFields(h interface {
-	PeekAll(name string) [][]byte
-	Del(name string)
-}) {
+func dropConnectionFields(h header) {
 	var named []string
 	for _, value := range h.PeekAll("Connection") {
 		for name := range strings.SplitSeq(string(value), ",") {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -182,6 +184,38 @@ func TestWhatIsCutOffIsNotPassedOnAsTheWhole(t *testing.T) {
 		if err == nil || string(body) != "half of it" {
 			t.Errorf("%s: got %q, %v", path, body, err)
 		}
+	}
+}
+
+func TestTrailersArriveBehindTheirBodies(t *testing.T) {
+	base := start(t, func(w http.ResponseWriter, r *http.Request) {
+		// one is announced, the other is not, and a third never comes
+		w.Header().Set("Trailer", "X-Sum, X-None")
+		w.Header().Set("X-More", "in the header")
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %v %q", body, err, r.Trailer["X-Asked"])
+		w.Header().Add("X-Sum", "1")
+		w.Header().Add("X-Sum", "2")
+		w.Header().Set(http.TrailerPrefix+"X-Late", "late")
+	})
+	req, err := http.NewRequest("POST", base, io.MultiReader(strings.NewReader("hello")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Trailer = http.Header{"X-Asked": {"a", "b"}}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := resp.Header.Get("X-More"); got != "in the header" || resp.Header.Get("X-Sum") != "" {
+		t.Errorf("the header is %v", resp.Header)
+	}
+	if got, want := read(t, resp, nil), `hello <nil> ["a" "b"]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	want := http.Header{"X-Sum": {"1", "2"}, "X-Late": {"late"}, "X-None": nil}
+	if !maps.EqualFunc(resp.Trailer, want, slices.Equal) {
+		t.Errorf("the trailers are %v, want %v", resp.Trailer, want)
 	}
 }
 
