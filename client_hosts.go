@@ -84,6 +84,7 @@ func (c *Client) newHostClient(addr string, isTLS bool) *HostClient {
 		WriteBufferSize:               c.WriteBufferSize,
 		ReadTimeout:                   c.ReadTimeout,
 		WriteTimeout:                  c.WriteTimeout,
+		ExpectContinueTimeout:         c.ExpectContinueTimeout,
 		MaxResponseBodySize:           c.MaxResponseBodySize,
 		StreamResponseBody:            c.StreamResponseBody,
 		DisableHeaderNamesNormalizing: c.DisableHeaderNamesNormalizing,

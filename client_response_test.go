@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Known failures 35, 36 and 39, and what else may come as a response. keeps says
@@ -323,5 +324,42 @@ func TestClientRefusesRequests(t *testing.T) {
 	}
 	if err := (&HostClient{Addr: "a", ConnPoolStrategy: 7}).Do(requestTo(t, MethodGet, "http://a/"), nil); err != ErrConnPoolStrategyNotImpl {
 		t.Errorf("unknown strategy: got %v", err)
+	}
+}
+
+// A call for HEAD says for the time until the next call that the response has no
+// body, not for ever.
+func TestClientReusesResponseOfHead(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			if req.Method == MethodHead {
+				c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+			} else {
+				c.write(respOK)
+			}
+		}
+	})
+	type doer interface {
+		Do(req *Request, resp *Response) error
+	}
+	for _, client := range []doer{p.host(), &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 50 * time.Millisecond}} {
+		resp := responseFor(t)
+		for range 2 {
+			mustDo(t, client.Do(requestTo(t, MethodHead, p.url("/")), resp))
+			if len(resp.Body()) != 0 || !resp.SkipBody || resp.Header.ContentLength() != 2 {
+				t.Errorf("%T: HEAD: %q, SkipBody %v, Content-Length %d", client, resp.Body(), resp.SkipBody, resp.Header.ContentLength())
+			}
+		}
+		mustDo(t, client.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		if string(resp.Body()) != "ok" || resp.SkipBody {
+			t.Errorf("%T: GET after HEAD: %q, SkipBody %v", client, resp.Body(), resp.SkipBody)
+		}
+		// what the application has set stays
+		resp.SkipBody = true
+		mustDo(t, client.Do(requestTo(t, MethodHead, p.url("/")), resp))
+		mustDo(t, client.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		if len(resp.Body()) != 0 || !resp.SkipBody {
+			t.Errorf("%T: GET with SkipBody: %q, SkipBody %v", client, resp.Body(), resp.SkipBody)
+		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 // A call reports what it does to the httptrace.ClientTrace in the Trace field
 // of its client, or to the one that httptrace.WithClientTrace has put into its
 // context. The hooks are called on the goroutine of the call, except for those
-// of the dialer. What has no meaning here is never called: TLS connections have
-// no Wait100Continue, and WroteHeaderField is left out.
+// of the dialer. WroteHeaderField is never called.
 
 // traceOf returns the trace of a call. The one of the context goes first.
 func (c *HostClient) traceOf(call *callState) *httptrace.ClientTrace {
@@ -43,10 +42,13 @@ func traceGotConn(call *callState, conn net.Conn, since time.Time) {
 	t.GotConn(info)
 }
 
-func traceWrote(t *httptrace.ClientTrace, err error) {
+func traceWroteHeaders(t *httptrace.ClientTrace, err error) {
 	if err == nil && t.WroteHeaders != nil {
 		t.WroteHeaders()
 	}
+}
+
+func traceWroteRequest(t *httptrace.ClientTrace, err error) {
 	if t.WroteRequest != nil {
 		t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 	}

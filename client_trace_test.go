@@ -54,6 +54,13 @@ func TestClientTrace(t *testing.T) {
 	if !slices.Equal(events, second) {
 		t.Errorf("second call: %q, want %q", events, second)
 	}
+	// the dialer tells the trace of the client as well
+	hc.CloseIdleConnections()
+	events = nil
+	mustDo(t, hc.Do(req, responseFor(t)))
+	if !slices.Equal(events, first) {
+		t.Errorf("third call: %q, want %q", events, first)
+	}
 }
 
 func TestClientTraceOfTLS(t *testing.T) {

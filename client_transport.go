@@ -114,6 +114,13 @@ type clientExchange struct {
 	frame http1.Framing
 	// whole says that the request was written to its end
 	whole bool
+	// asking says that the head of the request asks whether its content is
+	// wanted
+	asking bool
+	// begun says that resp was made ready for the response, heads counts those
+	// that came, and answered says that the final one is among them
+	begun, answered bool
+	heads           int
 	// switched says that the connection speaks something else from now on
 	switched bool
 	// watching says that stop has to be called
@@ -129,8 +136,14 @@ func (x *clientExchange) run() error {
 		x.watch()
 	}
 	err := x.send()
+	if err == nil && x.asking {
+		if err := x.awaitContinue(); err != nil {
+			return x.failed(err)
+		}
+		err = x.sendContent()
+	}
 	if err == nil {
-		x.whole = true
+		x.whole = !x.answered
 		err = x.limitRead()
 	} else if !x.mayBeAnswered(err) {
 		return x.failed(err)
@@ -230,18 +243,37 @@ func (x *clientExchange) limitWrite() error {
 	return x.call.canceled()
 }
 
-// send writes the request: in one piece where it is small.
+// send writes the request, in one piece where it is small; or its head alone,
+// where that asks for more.
 func (x *clientExchange) send() error {
 	if err := x.limitWrite(); err != nil {
 		return err
 	}
-	req, cc := x.req, x.cc
-	h := &req.Header
+	cc := x.cc
 	out := bufpool.Get(x.hc.writeSize())
-	out.B = req.appendHead(out.B)
+	out.B = x.req.appendHead(out.B)
+	var err error
+	if x.asking = x.expectsContinue(); x.asking {
+		_, err = cc.Write(out.B)
+	} else {
+		err = x.write(out)
+	}
+	cc.receiveInto(out)
+	if x.call.trace != nil {
+		traceWroteHeaders(x.call.trace, err)
+		if err != nil || !x.asking {
+			traceWroteRequest(x.call.trace, err)
+		}
+	}
+	return err
+}
+
+// write writes what is in out, and the content of the request.
+func (x *clientExchange) write(out *bufpool.Buffer) error {
+	req, cc := x.req, x.cc
 	var err error
 	switch content := req.content(); {
-	case req.body.stream != nil || h.contentLength < 0:
+	case req.body.stream != nil || req.Header.contentLength < 0:
 		x.call.usedUp = req.body.stream != nil
 		w := &clientWriter{cc: cc, out: out}
 		if err = writeRequestBody(w, req); err == nil {
@@ -250,12 +282,10 @@ func (x *clientExchange) send() error {
 	case len(content) <= copyLimit:
 		out.B = append(out.B, content...)
 		_, err = cc.Write(out.B)
+	case len(out.B) == 0:
+		_, err = cc.Write(content)
 	default:
 		err = cc.writeBoth(out.B, content)
-	}
-	cc.receiveInto(out)
-	if x.call.trace != nil {
-		traceWrote(x.call.trace, err)
 	}
 	return err
 }
@@ -305,36 +335,54 @@ const maxInformational = 32
 // readHead reads the head of the final response. Informational ones are passed to
 // the trace.
 func (x *clientExchange) readHead() error {
-	resp, hc := x.resp, x.hc
-	skip, stream, flush := resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush
-	resp.resetExceptHeader()
-	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
-	h := &resp.Header
-	h.setState(namesKept, h.is(namesKept) || hc.DisableHeaderNamesNormalizing)
-	for range maxInformational {
-		h.begin()
-		h.status = 0
-		h.head.Limits = http1.Limits{Head: hc.ReadBufferSize}
-		if err := x.feedHead(); err != nil {
-			h.reset(configured)
+	for !x.answered {
+		if err := x.nextHead(); err != nil {
 			return err
 		}
-		h.status = h.head.Status
-		if h.status < firstStatus {
-			// there is no class of responses that begins with 0
-			h.reset(configured)
-			return headerError("response", http1.ErrStatusLine)
-		}
-		if h.status/100 != 1 || h.status == StatusSwitchingProtocols {
-			return x.frameResponse()
-		}
-		if trace := x.call.trace; trace != nil {
-			if err := traceInformational(trace, h); err != nil {
-				return err
-			}
+	}
+	return x.frameResponse()
+}
+
+// begin makes the response ready to be read.
+func (x *clientExchange) begin() {
+	x.begun = true
+	x.resp.reuse()
+	h := &x.resp.Header
+	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
+}
+
+// nextHead reads one head.
+func (x *clientExchange) nextHead() error {
+	if !x.begun {
+		x.begin()
+	}
+	h := &x.resp.Header
+	h.begin()
+	h.status = 0
+	h.head.Limits = http1.Limits{Head: x.hc.ReadBufferSize}
+	if err := x.feedHead(); err != nil {
+		h.reset(configured)
+		return err
+	}
+	h.status = h.head.Status
+	if h.status < firstStatus {
+		// there is no class of responses that begins with 0
+		h.reset(configured)
+		return headerError("response", http1.ErrStatusLine)
+	}
+	if h.status/100 != 1 || h.status == StatusSwitchingProtocols {
+		x.answered = true
+		return nil
+	}
+	if trace := x.call.trace; trace != nil {
+		if err := traceInformational(trace, h); err != nil {
+			return err
 		}
 	}
-	return errTooManyInformational
+	if x.heads++; x.heads >= maxInformational {
+		return errTooManyInformational
+	}
+	return nil
 }
 
 var errTooManyInformational = errors.New("fasthttp: too many informational responses")
@@ -357,21 +405,25 @@ func (x *clientExchange) feedHead() error {
 				return nil
 			}
 		}
-		err := cc.fill()
-		if err == nil {
-			if !x.call.reply {
-				x.call.reply = true
-				if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
-					trace.GotFirstResponseByte()
-				}
-			}
-			continue
+		if err := x.receive(); err != nil {
+			return err
 		}
-		if err == io.EOF && x.call.reply {
-			err = headerError("response", io.ErrUnexpectedEOF)
-		}
-		return err
 	}
+}
+
+// receive reads some bytes of a head.
+func (x *clientExchange) receive() error {
+	err := x.cc.fill()
+	switch {
+	case err == nil && !x.call.reply:
+		x.call.reply = true
+		if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
+			trace.GotFirstResponseByte()
+		}
+	case err == io.EOF && x.call.reply:
+		err = headerError("response", io.ErrUnexpectedEOF)
+	}
+	return err
 }
 
 // frameResponse decides how the body of the response is read.
@@ -384,7 +436,7 @@ func (x *clientExchange) frameResponse() error {
 		return headerError("response", err)
 	}
 	if isHead {
-		x.resp.SkipBody = true
+		x.resp.skipHead()
 		h.setState(closing, !h.head.KeepsAlive())
 	}
 	status := h.StatusCode()

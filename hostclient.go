@@ -106,6 +106,14 @@ type HostClient struct {
 	// default there is no limit but that of the call.
 	WriteTimeout time.Duration
 
+	// ExpectContinueTimeout is how long the server is given to react to
+	// "Expect: 100-continue" in a request with content, before that is sent all
+	// the same: a second by default. Where the server sends its response instead
+	// of asking for the content, nothing of that is sent, the call returns the
+	// response, whatever its status, and the connection is closed. A request
+	// without that field is sent in one go.
+	ExpectContinueTimeout time.Duration
+
 	// MaxResponseBodySize limits the body of responses in bytes: a larger one
 	// makes the call fail with ErrBodyTooLarge. With 0 or less there is no
 	// limit, so set it for servers that are not trusted. A body that is left

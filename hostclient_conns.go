@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"time"
@@ -194,6 +195,9 @@ func (c *HostClient) dialDefault(call *callState, addr string) (net.Conn, error)
 	ctx := call.ctx
 	if ctx == nil {
 		ctx = context.Background()
+	}
+	if trace := call.trace; trace != nil && httptrace.ContextClientTrace(ctx) == nil {
+		ctx = httptrace.WithClientTrace(ctx, trace)
 	}
 	deadline := earliest(call.deadline, time.Now().Add(DefaultDialTimeout))
 	ctx, cancel := context.WithDeadline(ctx, deadline)

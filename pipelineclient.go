@@ -28,7 +28,8 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 //
 // A request is read into memory when the call begins, a body stream included,
 // and belongs to its caller again as soon as the call returns, however it ends;
-// so does the response. Responses are buffered, too: where Response.StreamBody
+// so does the response. Its content goes out with its head: "Expect:
+// 100-continue" makes no difference. Responses are buffered, too: where Response.StreamBody
 // is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
 // limits it.
 //
@@ -203,11 +204,9 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 	return err
 }
 
-// clear makes resp ready for a response. What tells how it is to be read stays.
+// clear makes resp ready for a response.
 func (c *PipelineClient) clear(resp *Response) {
-	skip, stream, flush := resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush
-	resp.resetExceptHeader()
-	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
+	resp.reuse()
 	h := &resp.Header
 	h.setState(namesKept, h.is(namesKept) || c.DisableHeaderNamesNormalizing)
 }

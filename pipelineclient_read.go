@@ -121,7 +121,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		}
 		resp.ParseNetConn(r.conn)
 		if call.isHead {
-			resp.SkipBody = true
+			resp.skipHead()
 			resp.Header.setState(closing, r.closes)
 		}
 	}

@@ -32,7 +32,9 @@ type Response struct {
 	StreamBody bool
 
 	// SkipBody makes Read expect no body, as after a HEAD request, and Write
-	// write none.
+	// write none. A client that reads a response sets it after a HEAD request,
+	// so that the response can be written as it is, and clears it again with
+	// the next call for the same Response, unless it was set before.
 	SkipBody bool
 
 	// KeepBodyBuffer makes Reset and ResetBody keep the buffer of the body,
@@ -40,6 +42,9 @@ type Response struct {
 	// it and gives the buffer back; CopyTo leaves it alone; the responses of a
 	// server have it cleared between two requests.
 	KeepBodyBuffer bool
+
+	// skipsHead says that a client has set SkipBody after a HEAD request
+	skipsHead bool
 
 	body   body
 	stream bodyStream // the body that StreamBody left on the connection
@@ -55,12 +60,26 @@ func (resp *Response) Reset() {
 
 func (resp *Response) resetExceptHeader() {
 	resp.ResetBody()
-	resp.SkipBody = false
+	resp.SkipBody, resp.skipsHead = false, false
 	resp.StreamBody = false
 	resp.ImmediateHeaderFlush = false
 	if resp.remoteAddr != nil || resp.localAddr != nil {
 		resp.remoteAddr, resp.localAddr = nil, nil
 	}
+}
+
+// reuse empties the response, but for its header, for that of another request.
+// What the application has set to say how it is to be read stays.
+func (resp *Response) reuse() {
+	skip, stream, flush := resp.SkipBody && !resp.skipsHead, resp.StreamBody, resp.ImmediateHeaderFlush
+	resp.resetExceptHeader()
+	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
+}
+
+// skipHead makes the response one to a HEAD request.
+func (resp *Response) skipHead() {
+	resp.skipsHead = resp.skipsHead || !resp.SkipBody
+	resp.SkipBody = true
 }
 
 // CopyTo makes dst a copy of the response, without its body stream.

@@ -1,0 +1,289 @@
+package fasthttp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/textproto"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// head reads the head of a request, and tells whether there was one.
+func (c *peerConn) head() bool {
+	for lines := 0; ; lines++ {
+		line, err := c.r.ReadString('\n')
+		if err != nil {
+			return false
+		}
+		if line == "\r\n" {
+			c.peer.reqs.Add(1)
+			return true
+		}
+	}
+}
+
+// content reads what is known to come.
+func (c *peerConn) content(want string) {
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(c.r, got); err != nil || string(got) != want {
+		c.peer.t.Errorf("the content is %q, %v, want %q", got, err, want)
+	}
+}
+
+// expecting returns a request that asks first, and a client that waits as long as
+// it takes for the answer.
+func expecting(t testing.TB, p *peer, method string) (*HostClient, *Request) {
+	hc := p.host()
+	hc.ExpectContinueTimeout = time.Hour
+	req := requestTo(t, method, p.url("/"))
+	req.Header.Set(HeaderExpect, "100-Continue")
+	return hc, req
+}
+
+// contents are the forms that the content of a request has, with what is
+// sent of each.
+var contents = map[string]struct {
+	set  func(req *Request)
+	wire string
+}{
+	"bytes":       {func(req *Request) { req.SetBodyString("body") }, "body"},
+	"many bytes":  {func(req *Request) { req.SetBodyString(manyBytes) }, manyBytes},
+	"form":        {func(req *Request) { req.PostArgs().Set("b", "ody") }, "b=ody"},
+	"stream":      {func(req *Request) { req.SetBodyStream(strings.NewReader("body"), 4) }, "body"},
+	"long stream": {func(req *Request) { req.SetBodyStream(strings.NewReader(manyBytes), len(manyBytes)) }, manyBytes},
+	"chunks":      {func(req *Request) { req.SetBodyStream(strings.NewReader("body"), -1) }, "4\r\nbody\r\n0\r\n\r\n"},
+}
+
+var manyBytes = strings.Repeat("0123456789", 20_000)
+
+// A server that wants the content asks for it, and the connection stays.
+func TestClientSendsContentWhenTheServerAsksForIt(t *testing.T) {
+	for name, content := range contents {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t, func(c *peerConn) {
+				for c.head() {
+					if c.r.Buffered() > 0 {
+						t.Errorf("%d bytes came with the head", c.r.Buffered())
+					}
+					c.write("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+					c.write("HTTP/1.1 100 Continue\r\n\r\n")
+					c.content(content.wire)
+					c.write(respOK)
+				}
+			})
+			hc, req := expecting(t, p, MethodPost)
+			resp := responseFor(t)
+			for range 3 {
+				content.set(req)
+				mustDo(t, hc.Do(req, resp))
+				if resp.StatusCode() != 200 || string(resp.Body()) != "ok" {
+					t.Errorf("got %d %q", resp.StatusCode(), resp.Body())
+				}
+			}
+			p.counts(1, 3)
+		})
+	}
+}
+
+// A server that answers at once gets no content, and the connection is not used
+// again: the server would take the next request for the content.
+func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
+	for name, content := range contents {
+		for _, response := range []string{
+			"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 2\r\n\r\nno",
+			"HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n",
+			"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno",
+		} {
+			p := newPeer(t, func(c *peerConn) {
+				if !c.head() {
+					return
+				}
+				c.write(response)
+				if rest, _ := io.ReadAll(c.r); len(rest) > 0 {
+					t.Errorf("%s: %d bytes of content came", name, len(rest))
+				}
+			})
+			hc, req := expecting(t, p, MethodPost)
+			resp := responseFor(t)
+			for range 2 {
+				content.set(req)
+				mustDo(t, hc.Do(req, resp))
+				if string(resp.Body()) != "no" {
+					t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
+				}
+			}
+			// the stream has not been touched
+			if req.IsBodyStream() {
+				if rest, err := io.ReadAll(req.BodyStream()); err != nil || !strings.Contains(content.wire, string(rest)) || len(rest) < 4 {
+					t.Errorf("%s: %d bytes of the stream are left, %v", name, len(rest), err)
+				}
+			}
+			resp.StreamBody = true
+			content.set(req)
+			mustDo(t, hc.Do(req, resp))
+			if body, err := io.ReadAll(resp.BodyStream()); err != nil || string(body) != "no" {
+				t.Errorf("%s: the stream has %q, %v", name, body, err)
+			}
+			mustDo(t, resp.CloseBodyStream())
+			p.counts(3, 3)
+		}
+	}
+}
+
+// A server that knows nothing of expectations gets the content after a while.
+// What it says of them later concerns nobody any more.
+func TestClientDoesNotWaitForeverToSendContent(t *testing.T) {
+	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	for _, secure := range []bool{false, true} {
+		for name, content := range contents {
+			p := newPeer(t, func(c *peerConn) {
+				if secure {
+					c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}})
+					c.r.Reset(c.Conn)
+				}
+				for c.head() {
+					c.content(content.wire)
+					c.write("HTTP/1.1 100 Continue\r\n\r\n" + respOK)
+				}
+			})
+			hc, req := expecting(t, p, MethodPost)
+			hc.ExpectContinueTimeout = time.Millisecond
+			hc.IsTLS, hc.TLSConfig = secure, &tls.Config{RootCAs: roots}
+			if secure {
+				req.SetRequestURI("https://" + p.addr() + "/")
+			}
+			for range 2 {
+				content.set(req)
+				resp := responseFor(t)
+				mustDo(t, hc.Do(req, resp))
+				if string(resp.Body()) != "ok" {
+					t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
+				}
+			}
+			p.counts(1, 2)
+		}
+	}
+}
+
+// Where there is nothing to ask for, nobody waits.
+func TestClientDoesNotWaitWithoutContent(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			c.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + (c.body + "....")[:4])
+		}
+	})
+	hc, req := expecting(t, p, MethodPost)
+	resp := responseFor(t)
+	mustDo(t, hc.Do(req, resp))
+	req.Header.SetProtocol("HTTP/1.0")
+	req.SetBodyString("body")
+	mustDo(t, hc.Do(req, resp))
+	if string(resp.Body()) != "body" {
+		t.Errorf("got %q", resp.Body())
+	}
+	p.counts(1, 2)
+}
+
+// What ends a call ends this wait as well.
+func TestClientWaitForContinueEnds(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.head()
+		c.untilClosed()
+	})
+	hc, req := expecting(t, p, MethodPut)
+	req.SetBodyString("body")
+	if err := hc.DoTimeout(req, responseFor(t), 5*time.Millisecond); err != error(ErrTimeout) {
+		t.Errorf("got %v, want ErrTimeout", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	before := p.reqs.Load()
+	go func() {
+		eventually(t, "a head", func() bool { return p.reqs.Load() > before })
+		cancel()
+	}()
+	if err := hc.DoContext(ctx, req, responseFor(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+// A connection that ends in the place of an answer is that of any request: what
+// may be repeated is.
+func TestClientWhoseExpectationIsNotAnswered(t *testing.T) {
+	for _, tt := range []struct {
+		method, answer string
+		want           error
+		requests       int32
+	}{
+		{MethodPut, "", ErrConnectionClosed, 5},
+		{MethodPost, "", ErrConnectionClosed, 1},
+		{MethodPut, "HTTP/1.1 1", io.ErrUnexpectedEOF, 1},
+		{MethodPut, "HTTP/1.1 100 Continue\r\n\r\n", io.ErrUnexpectedEOF, 1},
+	} {
+		p := newPeer(t, func(c *peerConn) {
+			c.head()
+			c.write(tt.answer)
+			if strings.HasSuffix(tt.answer, "\r\n\r\n") {
+				c.content("body")
+			}
+		})
+		hc, req := expecting(t, p, tt.method)
+		req.SetBodyString("body")
+		if err := hc.Do(req, responseFor(t)); !errors.Is(err, tt.want) {
+			t.Errorf("%s after %q: got %v, want %v", tt.method, tt.answer, err, tt.want)
+		}
+		p.counts(tt.requests, tt.requests)
+	}
+}
+
+// Nonsense instead of an answer is an error at once, not a reason to send the
+// content.
+func TestClientWhoseExpectationMeetsNonsense(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.head()
+		c.write("HTTP/1.1 nonsense\r\n\r\n")
+		if rest, _ := io.ReadAll(c.r); len(rest) > 0 {
+			t.Errorf("%d bytes of content came", len(rest))
+		}
+	})
+	hc, req := expecting(t, p, MethodPut)
+	req.SetBodyString("body")
+	hc.MaxIdemponentCallAttempts = 1
+	if err := hc.Do(req, responseFor(t)); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestClientTraceOfAnExpectation(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for n := 0; c.head(); n++ {
+			if n > 0 {
+				c.write(respOK)
+				return
+			}
+			c.write("HTTP/1.1 100 Continue\r\n\r\n")
+			c.content("body")
+			c.write(respOK)
+		}
+	})
+	hc, req := expecting(t, p, MethodPost)
+	req.SetBodyString("body")
+	var events []string
+	hc.Trace = tracing(&events)
+	hc.Trace.Wait100Continue = func() { events = append(events, "wait") }
+	hc.Trace.Got1xxResponse = func(int, textproto.MIMEHeader) error { return nil }
+	for _, want := range [][]string{
+		{"get conn", "connect", "connected", "got new conn", "wrote headers", "wait", "first byte", "100", "wrote request", "put conn"},
+		{"get conn", "got old conn", "wrote headers", "wait", "first byte", "wrote request"},
+	} {
+		events = nil
+		mustDo(t, hc.Do(req, nil))
+		if !slices.Equal(events, want) {
+			t.Errorf("got %q, want %q", events, want)
+		}
+	}
+}
