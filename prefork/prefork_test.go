@@ -4,6 +4,8 @@ package prefork
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -84,7 +87,23 @@ func serveForTest() error {
 		return nil
 	}
 	p.OnChildRecover = func(oldPID, newPID int) { fmt.Println("recovered", oldPID, newPID) }
-	return p.ListenAndServe(os.Getenv("PREFORK_TEST_ADDR"))
+	addr, dir := os.Getenv("PREFORK_TEST_ADDR"), os.Getenv("PREFORK_TEST_CERTS")
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	switch os.Getenv("PREFORK_TEST_TLS") {
+	case "files":
+		return p.ListenAndServeTLS(addr, keyFile, certFile)
+	case "embedded":
+		cert, err := os.ReadFile(certFile)
+		if err != nil {
+			return err
+		}
+		key, err := os.ReadFile(keyFile)
+		if err != nil {
+			return err
+		}
+		return p.ListenAndServeTLSEmbed(addr, cert, key)
+	}
+	return p.ListenAndServe(addr)
 }
 
 type discard struct{}
@@ -96,12 +115,20 @@ type family struct {
 	cmd    *exec.Cmd
 	lines  *bufio.Scanner
 	addr   string
+	tls    *tls.Config // of clients; nil where the children speak plain HTTP
 	pids   []int
 	stdin  io.Closer
 	waited bool
 }
 
 func startFamily(t *testing.T, role, engine string) *family {
+	t.Helper()
+	return startFamilyOfTLS(t, role, engine, "")
+}
+
+// startFamilyOfTLS is startFamily with children that speak TLS; how says what they
+// are given as their certificate.
+func startFamilyOfTLS(t *testing.T, role, engine, how string) *family {
 	t.Helper()
 	// a port that was free a moment ago
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -112,6 +139,10 @@ func startFamily(t *testing.T, role, engine string) *family {
 	_ = ln.Close()
 	f.cmd = exec.Command(os.Args[0])
 	f.cmd.Env = append(os.Environ(), roleEnv+"="+role, "PREFORK_TEST_ADDR="+f.addr, "PREFORK_TEST_ENGINE="+engine, "GOMAXPROCS=2")
+	if how != "" {
+		f.tls = &tls.Config{RootCAs: x509.NewCertPool()}
+		f.cmd.Env = append(f.cmd.Env, "PREFORK_TEST_TLS="+how, "PREFORK_TEST_CERTS="+writeCert(t, f.tls.RootCAs))
+	}
 	f.cmd.Stderr = os.Stderr
 	out, err := f.cmd.StdoutPipe()
 	if err != nil {
@@ -143,6 +174,24 @@ func startFamily(t *testing.T, role, engine string) *family {
 	return f
 }
 
+// writeCert writes a certificate and its key to the files of a folder, and has
+// clients trust it.
+func writeCert(t *testing.T, roots *x509.CertPool) (dir string) {
+	t.Helper()
+	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AppendCertsFromPEM(cert)
+	dir = t.TempDir()
+	for name, data := range map[string][]byte{"cert.pem": cert, "key.pem": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // line returns what the master prints behind a word.
 func (f *family) line(t *testing.T, word string) string {
 	t.Helper()
@@ -159,9 +208,13 @@ func (f *family) line(t *testing.T, word string) string {
 // get asks one of the children. It may not be listening yet.
 func (f *family) get(t *testing.T, path string) string {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: f.tls}, Timeout: 10 * time.Second}
+	origin := "http://" + f.addr
+	if f.tls != nil {
+		origin = "https://" + f.addr
+	}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		resp, err := client.Get("http://" + f.addr + path)
+		resp, err := client.Get(origin + path)
 		if err == nil {
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
@@ -237,6 +290,31 @@ func TestChildrenServeAndEndGracefully(t *testing.T) {
 				t.Errorf("the master ends with %v", err)
 			}
 		})
+	}
+}
+
+func TestChildrenSpeakTLS(t *testing.T) {
+	for _, how := range []string{"files", "embedded"} {
+		for _, role := range []string{"inherit", "reuseport"} {
+			t.Run(role+"/"+how, func(t *testing.T) {
+				f := startFamilyOfTLS(t, role, "auto", how)
+				pid, err := strconv.Atoi(f.get(t, "/"))
+				if err != nil || !slices.Contains(f.pids, pid) {
+					t.Errorf("%d has answered, which is no child", pid)
+				}
+				f.get(t, "/crash")
+				pids := strings.Fields(f.line(t, "recovered"))
+				if pid, err = strconv.Atoi(pids[1]); err != nil {
+					t.Fatal(err)
+				}
+				f.pids = append(f.pids, pid)
+				f.get(t, "/")
+				_ = f.cmd.Process.Signal(syscall.SIGTERM)
+				if err := f.wait(t); err != nil {
+					t.Errorf("the master ends with %v", err)
+				}
+			})
+		}
 	}
 }
 
