@@ -1,0 +1,124 @@
+package plot
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var nan, inf = math.NaN(), math.Inf(1)
+
+// charts are usual ones, and ones that lack this and that.
+func charts() map[string]string {
+	two := []Series{{"one <processor>", Ours}, {"two & more", Second}}
+	return map[string]string{
+		"ratios": (&Ratios{Title: "a < b", Note: `"quoted"`, Series: two, Rows: []Row{
+			{"ServerGet", []float64{2.5, 0.4}}, {"ServerPost & more", []float64{17, 0}},
+		}}).SVG(),
+		"ratios, one series":      (&Ratios{Series: two[:1], Rows: []Row{{"A", []float64{0.5}}, {"B", []float64{1}}}}).SVG(),
+		"ratios that are none":    (&Ratios{Series: two, Rows: []Row{{"A", []float64{nan, inf}}, {"B", []float64{-1, 0}}}}).SVG(),
+		"no ratios":               (&Ratios{}).SVG(),
+		"amounts":                 (&Amounts{Title: "t", Bars: []Amount{{"ours", Ours, 300, "300 B"}, {"upstream", Upstream, 16500, "16.5 kB"}}}).SVG(),
+		"amounts that are none":   (&Amounts{Bars: []Amount{{"ours", Ours, nan, "?"}, {"upstream", Upstream, 0, "0"}}}).SVG(),
+		"no amounts":              (&Amounts{}).SVG(),
+		"lines":                   (&Lines{Title: "t", X: "connections", Places: []string{"1", "64"}, Lines: []Line{{two[0], false, []float64{1, 2}}, {two[1], true, []float64{2, 2}}}}).SVG(),
+		"lines with holes":        (&Lines{Places: []string{"1", "64", "512"}, Lines: []Line{{two[0], false, []float64{1, nan, 3}}, {two[1], false, []float64{0, 0, inf}}}}).SVG(),
+		"lines at a single place": (&Lines{Places: []string{"1"}, Lines: []Line{{two[0], false, []float64{1}}}}).SVG(),
+		"no lines":                (&Lines{}).SVG(),
+	}
+}
+
+func TestChartsAreWellFormed(t *testing.T) {
+	for name, text := range charts() {
+		decoder := xml.NewDecoder(strings.NewReader(text))
+		for {
+			token, err := decoder.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+				break
+			}
+			element, ok := token.(xml.StartElement)
+			if !ok {
+				continue
+			}
+			for _, attr := range element.Attr {
+				if strings.Contains(attr.Value, "NaN") || strings.Contains(attr.Value, "Inf") {
+					t.Errorf("%s: %s=%q in <%s>", name, attr.Name.Local, attr.Value, element.Name.Local)
+				}
+			}
+		}
+		if !strings.Contains(text, "prefers-color-scheme: dark") {
+			t.Errorf("%s: no colours for the dark", name)
+		}
+	}
+}
+
+func TestRatiosBeginAtOne(t *testing.T) {
+	text := (&Ratios{Series: []Series{{"x", Ours}}, Rows: []Row{{"fast", []float64{2}}, {"slow", []float64{0.5}}}}).SVG()
+	var fast, slow struct {
+		x, width string
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, `<rect class="ours"`) {
+			fast.x, fast.width = attr(line, "x"), attr(line, "width")
+		}
+		if strings.HasPrefix(line, `<rect class="worse"`) {
+			slow.x, slow.width = attr(line, "x"), attr(line, "width")
+		}
+	}
+	if fast.width == "" || fast.width != slow.width || fast.x == slow.x {
+		t.Errorf("twice as fast %+v, half as fast %+v", fast, slow)
+	}
+	for _, want := range []string{"2.00×", "0.50×", ">1×<"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+}
+
+func attr(line, name string) string {
+	_, rest, _ := strings.Cut(line, " "+name+`="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}
+
+func TestStepsAreRound(t *testing.T) {
+	for _, test := range []struct {
+		most float64
+		want []float64
+	}{
+		{17, []float64{0, 5, 10, 15, 20}},
+		{5, []float64{0, 1, 2, 3, 4, 5}},
+		{0, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
+	} {
+		got := steps(test.most, 5)
+		if !slices.EqualFunc(got, test.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+			t.Errorf("%g: got %v, want %v", test.most, got, test.want)
+		}
+	}
+}
+
+func TestNamesOfLinesDoNotOverlap(t *testing.T) {
+	l := &Lines{Places: []string{"1", "2"}}
+	for range 8 {
+		l.Lines = append(l.Lines, Line{Series{"same", Ours}, false, []float64{1, 0.01}})
+	}
+	l.Lines = append(l.Lines, Line{Series{"high", Other}, false, []float64{1, 1}})
+	var ys []string
+	for line := range strings.Lines(l.SVG()) {
+		if strings.Contains(line, ">same<") {
+			ys = append(ys, attr(line, "y"))
+		}
+	}
+	slices.Sort(ys)
+	if len(ys) != 8 || len(slices.Compact(ys)) != 8 {
+		t.Errorf("got %v", ys)
+	}
+}
