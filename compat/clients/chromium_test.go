@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp"
 )
 
 // browser is a Chromium that is told what to do through a pair of pipes: JSON
@@ -23,7 +26,7 @@ type browser struct {
 }
 
 // startBrowser starts a browser without a window, which ends with the test.
-func startBrowser(t *testing.T) *browser {
+func startBrowser(t *testing.T, options ...string) *browser {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("a program gets no more than its three files on Windows")
@@ -43,9 +46,10 @@ func startBrowser(t *testing.T) *browser {
 	}
 	// the sandbox is not for root, and the shared memory of containers is small;
 	// a browser without a profile asks nobody for updates
-	cmd := command(t, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	options = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
-		"--remote-debugging-pipe", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"))
+		"--remote-debugging-pipe", "--user-data-dir=" + filepath.Join(t.TempDir(), "profile")}, options...)
+	cmd := command(t, path, options...)
 	cmd.ExtraFiles = []*os.File{commands, messages}
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
@@ -218,5 +222,96 @@ func TestChromiumShowsEvents(t *testing.T) {
 	}
 	if got := b.run(`performance.getEntriesByType('navigation')[0].nextHopProtocol`); got != "http/1.1" {
 		t.Errorf("the page came over %s", got)
+	}
+}
+
+// eventSource is a page that keeps what an EventSource gets.
+const eventSource = `<!DOCTYPE html><script>
+	const got = [], source = new EventSource('/events')
+	source.onmessage = event => got.push(event.lastEventId + ':' + event.data)
+</script>`
+
+// TestChromiumGetsEventsOverTLS has each event arrive before the next one is made,
+// encoded and encrypted. A producer learns that its page was closed.
+func TestChromiumGetsEventsOverTLS(t *testing.T) {
+	skipOriginal(t)
+	program(t, "chromium", "chromium-browser", "google-chrome")
+	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, wrap := range map[string]func(fasthttp.RequestHandler) fasthttp.RequestHandler{
+		"plain":      func(h fasthttp.RequestHandler) fasthttp.RequestHandler { return h },
+		"compressed": fasthttp.CompressHandler,
+	} {
+		t.Run(name, func(t *testing.T) {
+			next, left := make(chan struct{}), make(chan error, 1)
+			handler := wrap(func(ctx *fasthttp.RequestCtx) {
+				switch string(ctx.Path()) {
+				case "/":
+					ctx.SuccessString("text/html", eventSource)
+				case "/events":
+					ctx.SetContentType("text/event-stream")
+					ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+						for i := 0; ; i++ {
+							fmt.Fprintf(w, "id: %d\ndata: event %d\n\n", i, i)
+							if err := w.Flush(); err != nil {
+								left <- err
+								return
+							}
+							<-next
+						}
+					})
+				default:
+					ctx.NotFound()
+				}
+			})
+			s := &fasthttp.Server{Logger: logger{t}, Handler: func(ctx *fasthttp.RequestCtx) {
+				handler(ctx)
+				if coding := ctx.Response.Header.ContentEncoding(); ctx.IsBodyStream() && (len(coding) > 0) != (name == "compressed") {
+					t.Errorf("the events have the coding %q", coding)
+				}
+			}}
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := make(chan error, 1)
+			go func() { served <- s.ServeTLSEmbed(ln, cert, key) }()
+
+			b := startBrowser(t, "--ignore-certificate-errors")
+			b.open("https://" + ln.Addr().String() + "/")
+			for i := range 3 {
+				want := fmt.Sprintf("%d:event %d", i, i)
+				if got := b.run(fmt.Sprintf(`new Promise(resolve => {
+					const look = () => got.length > %d ? resolve(got[%d]) : setTimeout(look, 5)
+					look()
+				})`, i, i)); got != want {
+					t.Errorf("the page got %q, want %q", got, want)
+				}
+				if i < 2 {
+					next <- struct{}{}
+				}
+			}
+			if got := b.run(`performance.getEntriesByType('navigation')[0].nextHopProtocol`); got != "http/1.1" {
+				t.Errorf("the page came over %s", got)
+			}
+			b.run(`source.close()`)
+			// the system takes some events until it knows
+			for gone := false; !gone; {
+				select {
+				case next <- struct{}{}:
+				case err := <-left:
+					gone = err != nil
+				}
+			}
+			// the browser holds its connections open, which are idle
+			if err := s.Shutdown(); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+			if err := <-served; err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		})
 	}
 }
