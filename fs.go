@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -59,7 +60,8 @@ type FS struct {
 	CleanStop chan struct{}
 
 	// Root is the directory to serve; within FS, if that is set. The working
-	// directory, or all of FS, by default.
+	// directory, or all of FS, by default. It may also be a single file, which
+	// is served for the path "/", when the handler is made.
 	//
 	// Symbolic links in it are followed as long as they are relative and stay
 	// inside; see AllowSymlinksOutsideRoot. Root itself may be one.
@@ -188,6 +190,9 @@ func newFileHandler(s *FS) *fileHandler {
 	switch {
 	case s.FS == nil:
 		root = rootDir(root, s.AllowEmptyRoot)
+		if file, ok := regularFile(root); ok {
+			root, h.only = filepath.Dir(file), filepath.Base(file)
+		}
 		h.tree = treeOf(root, s.AllowSymlinksOutsideRoot, ttl)
 	default:
 		h.tree = s.FS
@@ -212,6 +217,17 @@ func rootDir(root string, allowEmpty bool) string {
 		return root
 	}
 	return dir
+}
+
+// regularFile tells whether a root is a file, and returns its path without
+// symbolic links: those may well lead out of the directory that it is in.
+func regularFile(root string) (string, bool) {
+	file, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", false
+	}
+	info, err := os.Stat(file)
+	return file, err == nil && info.Mode().IsRegular()
 }
 
 // CacheKind has no use: nothing takes or returns one.

@@ -22,6 +22,7 @@ import (
 //	send    conditions, ranges, and the response
 type fileHandler struct {
 	tree        fs.FS
+	only        string       // the one file that there is, under the path "/"; "" for a tree of files
 	cache       *nodeCache   // nil for none
 	codings     *fileCodings // nil for none
 	indexNames  []string
@@ -46,13 +47,16 @@ func (h *fileHandler) handle(ctx *RequestCtx) {
 	atSlash := len(p) > 0 && p[len(p)-1] == '/'
 	if h.rewrite != nil {
 		p = h.rewrite(ctx)
+		// a rewriter that puts a slash there wants no redirect to one
+		atSlash = atSlash || len(p) > 0 && p[len(p)-1] == '/'
 	}
 	h.serve(ctx, p, atSlash)
 }
 
 // serve answers with what the path p stands for. With atSlash the client's own
 // path ends in a slash, as that of a directory has to: it is what relative
-// links in the content refer to.
+// links in the content refer to. Or the application has put the slash there,
+// and answers for the links.
 func (h *fileHandler) serve(ctx *RequestCtx, p []byte, atSlash bool) {
 	// the cache may let go of a node between find and acquire
 	for {
@@ -198,6 +202,12 @@ func (h *fileHandler) isCurrent(n *node, stale bool, ctx *RequestCtx) bool {
 
 // lookUp opens what a name stands for.
 func (h *fileHandler) lookUp(name string, ctx *RequestCtx, atSlash bool) (*node, error) {
+	if h.only != "" {
+		if name != "." {
+			return nil, fs.ErrNotExist
+		}
+		name = h.only
+	}
 	f, info, err := openWithInfo(h.tree, name)
 	if err != nil {
 		return nil, err

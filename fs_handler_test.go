@@ -259,6 +259,49 @@ func TestDirectoriesAreRedirectedToTheirSlash(t *testing.T) {
 	askFor(t, stripped, "GET", "/static/dir/").check(t, "stripped", 200, "index")
 }
 
+// Other projects mount files and directories this way.
+func TestARewriterThatEndsInASlashGetsNoRedirect(t *testing.T) {
+	root := plant(t, map[string]string{"dir/index.html": "index", "file.txt": "text"})
+	h := (&FS{Root: root, IndexNames: []string{"index.html"}, PathRewrite: func(ctx *RequestCtx) []byte {
+		return append(ctx.Path(), '/')
+	}}).NewRequestHandler()
+	for range 2 {
+		askFor(t, h, "GET", "/dir").check(t, "a directory", 200, "index")
+		askFor(t, h, "GET", "/file.txt").check(t, "a file", 200, "text")
+		askFor(t, h, "GET", "/none").check(t, "nothing", 404, "")
+	}
+}
+
+func TestARootMayBeASingleFile(t *testing.T) {
+	dir := plant(t, map[string]string{"file.txt": "text", "other.txt": "other", "outside@": "../link"})
+	plantFile(t, filepath.Join(dir, "../link"), "linked")
+	always := func(*RequestCtx) []byte { return []byte("/") }
+	for name, s := range map[string]*FS{
+		"file":       {Root: filepath.Join(dir, "file.txt")},
+		"uncached":   {Root: filepath.Join(dir, "file.txt"), SkipCache: true},
+		"compressed": {Root: filepath.Join(dir, "file.txt"), Compress: true},
+		"link":       {Root: filepath.Join(dir, "outside")},
+	} {
+		want := "text"
+		if name == "link" {
+			want = "linked"
+		}
+		h := s.NewRequestHandler()
+		s.PathRewrite = always
+		everywhere := s.NewRequestHandler()
+		for range 2 {
+			askFor(t, h, "GET", "/").check(t, name, 200, want)
+			askFor(t, everywhere, "GET", "/any/thing").check(t, name+", rewritten", 200, want)
+			for _, target := range []string{"/file.txt", "/other.txt", "/x/", "/../other.txt"} {
+				askFor(t, h, "GET", target).check(t, name+" "+target, 404, "")
+			}
+		}
+		if got := askFor(t, h, "GET", "/").get("Content-Type"); name == "file" && got != "text/plain; charset=utf-8" {
+			t.Errorf("%s: Content-Type is %q", name, got)
+		}
+	}
+}
+
 func TestIndexNamesAreTriedInOrder(t *testing.T) {
 	root := plant(t, map[string]string{"one/b.html": "b", "both/a.html": "a", "both/b.html": "b", "dirs/a.html/x": "x", "dirs/b.html": "b", "none/x": "x"})
 	h := (&FS{Root: root, IndexNames: []string{"a.html", "b.html"}}).NewRequestHandler()
