@@ -180,6 +180,10 @@ func (d *decoder) failure(err error) error {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return ErrBodyTooLarge
 	}
+	if err == gzip.ErrHeader || err == zlib.ErrHeader {
+		// what is no such stream at all is known by these, and by their texts
+		return err
+	}
 	return fmt.Errorf("fasthttp: cannot decode %s: %w", d.coding, err)
 }
 
@@ -210,11 +214,21 @@ func (d *brotliDecoder) start(src decoderSource, _ int) error { return d.Reset(s
 type deflateDecoder struct {
 	zlib, raw io.ReadCloser
 	active    io.Reader
+	some      bool // whether anything was decoded
 }
 
-func (d *deflateDecoder) Read(p []byte) (int, error) { return d.active.Read(p) }
+func (d *deflateDecoder) Read(p []byte) (int, error) {
+	n, err := d.active.Read(p)
+	d.some = d.some || n > 0
+	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt && !d.some && d.active == d.raw {
+		// it is not without the header of zlib, then, but something else
+		err = zlib.ErrHeader
+	}
+	return n, err
+}
 
 func (d *deflateDecoder) start(src decoderSource, _ int) error {
+	d.some = false
 	first, err := src.ReadByte()
 	if err != nil {
 		return err

@@ -175,6 +175,23 @@ func TestDecodingTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Programs compare these errors, and tests their texts.
+func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
+	for _, text := range []string{"this is no encoded text at all", "\x1f\x8c is not the start", "\x78\x00 neither"} {
+		if _, err := AppendGunzipBytes(nil, []byte(text)); err != gzip.ErrHeader {
+			t.Errorf("gzip, %q: %v", text, err)
+		}
+		if _, err := AppendInflateBytes(nil, []byte(text)); err != zlib.ErrHeader {
+			t.Errorf("deflate, %q: %v", text, err)
+		}
+	}
+	// what has begun well is broken in another way
+	broken := append(AppendDeflateBytes(nil, sampleText(50_000))[2:500], "\xff\xff\xff\xff\xff\xff\xff\xff"...)
+	if _, err := AppendInflateBytes(nil, broken); err == nil || err == zlib.ErrHeader {
+		t.Errorf("a broken stream: %v", err)
+	}
+}
+
 func TestWritingToABrokenWriterFails(t *testing.T) {
 	content := noise(300_000)
 	for _, h := range allHelpers {

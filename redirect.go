@@ -68,7 +68,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	if req.timeout > 0 {
 		deadline = earliest(deadline, time.Now().Add(req.timeout))
 	}
-	hop, streamed := req, req.IsBodyStream()
+	hop, streamed := req, req.body.stream != nil
 	for count := 1; ; count++ {
 		err := c.call(ctx, hop, resp, deadline)
 		if err != nil || !StatusCodeIsRedirect(resp.StatusCode()) {

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"io"
+	"net/http"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
@@ -75,11 +76,18 @@ func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 
 // BodyStream returns the body stream, or nil where the body is no stream. On a
 // server with StreamRequestBody it is the body as it arrives. It must be
-// closed with CloseBodyStream unless the request is released.
-func (req *Request) BodyStream() io.Reader { return req.body.stream }
+// closed with CloseBodyStream unless the request is released. A stream that a
+// multipart form was made of is at its end.
+func (req *Request) BodyStream() io.Reader {
+	if req.body.stream == nil && req.onlyForm() {
+		return http.NoBody
+	}
+	return req.body.stream
+}
 
-// IsBodyStream tells whether the body is a stream.
-func (req *Request) IsBodyStream() bool { return req.body.stream != nil }
+// IsBodyStream tells whether the body is a stream, or was one before it was read
+// as a multipart form.
+func (req *Request) IsBodyStream() bool { return req.body.stream != nil || req.onlyForm() }
 
 // CloseBodyStream closes the body stream.
 func (req *Request) CloseBodyStream() error { return req.body.closeStream() }
