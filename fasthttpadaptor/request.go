@@ -144,6 +144,9 @@ func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 		r.ContentLength = -1
 	case length > 0:
 		r.ContentLength = int64(length)
+	case stream == nil:
+		// a request that was put together and not received has no length yet
+		r.ContentLength = int64(len(ctx.PostBody()))
 	default:
 		r.ContentLength = 0
 	}
