@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -47,7 +48,8 @@ type LBClient struct {
 	// the set later on, and leave this field as it is.
 	Clients []BalancingClient
 
-	// Timeout is how long Do may take, DefaultLBClientTimeout by default.
+	// Timeout is how long Do may take, and DoContext with a context that has no
+	// deadline: DefaultLBClientTimeout by default.
 	Timeout time.Duration
 
 	once    sync.Once
@@ -57,11 +59,14 @@ type LBClient struct {
 
 // Do gives the request to the least loaded client, which has until Timeout.
 func (cc *LBClient) Do(req *Request, resp *Response) error {
-	timeout := cc.Timeout
-	if timeout <= 0 {
-		timeout = DefaultLBClientTimeout
+	return cc.DoTimeout(req, resp, cc.timeout())
+}
+
+func (cc *LBClient) timeout() time.Duration {
+	if cc.Timeout <= 0 {
+		return DefaultLBClientTimeout
 	}
-	return cc.DoTimeout(req, resp, timeout)
+	return cc.Timeout
 }
 
 // DoTimeout gives the request to the least loaded client, which has as long as
@@ -74,6 +79,28 @@ func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duratio
 // deadline. It returns ErrNoAvailableClients where there is none, else what the
 // client returns.
 func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return cc.do(noContext, req, resp, deadline)
+}
+
+// DoContext gives the request to the least loaded client, which has until ctx
+// ends, or until Timeout where ctx has no deadline. A client of another type
+// than those of this package is told of ctx if it has a method DoContext as
+// they have; otherwise it gets the deadline alone.
+//
+// Where ctx is canceled the client is not to blame: it is not held for failing.
+func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(cc.timeout())
+	}
+	return cc.do(ctx, req, resp, deadline)
+}
+
+// do is all forms of Do. ctx may be nil.
+func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	m := leastLoaded(cc.current())
 	if m == nil {
 		return ErrNoAvailableClients
@@ -81,7 +108,10 @@ func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	m.total.Add(1)
 	m.running.Add(1)
 	defer m.running.Add(-1)
-	err := m.client.DoDeadline(req, resp, deadline)
+	err := m.do(ctx, req, resp, deadline)
+	if err != nil && ctx != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return err
+	}
 	if !cc.isHealthy(req, resp, err) {
 		m.failures.add(time.Now())
 	}
@@ -153,6 +183,28 @@ type lbMember struct {
 	total    atomic.Uint64 // requests that it was given
 	running  atomic.Int64  // those of them that are on their way
 	failures lbFailures
+}
+
+// do gives the client a request. ctx may be nil.
+func (m *lbMember) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	if ctx == nil {
+		return m.client.DoDeadline(req, resp, deadline)
+	}
+	switch c := m.client.(type) {
+	case *HostClient:
+		return c.call(ctx, req, resp, deadline)
+	case *PipelineClient:
+		return c.do(ctx, req, resp, deadline)
+	case *LBClient:
+		return c.do(ctx, req, resp, deadline)
+	case interface {
+		DoContext(ctx context.Context, req *Request, resp *Response) error
+	}:
+		ctx, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		return c.DoContext(ctx, req, resp)
+	}
+	return m.client.DoDeadline(req, resp, deadline)
 }
 
 // load returns how busy the client is. Requests that it was given a moment ago

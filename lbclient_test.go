@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -107,6 +108,104 @@ func TestLBClientPassesTheDeadline(t *testing.T) {
 			}
 		}
 	})
+}
+
+// contextBalanced is a client that takes a context.
+type contextBalanced struct {
+	fakeBalanced
+	do func(ctx context.Context) error
+}
+
+func (c *contextBalanced) DoContext(ctx context.Context, _ *Request, _ *Response) error {
+	return c.do(ctx)
+}
+
+func TestLBClientPassesTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		var got time.Duration
+		var value any
+		clients := map[string]BalancingClient{
+			"with DoContext": &contextBalanced{do: func(ctx context.Context) error {
+				deadline, _ := ctx.Deadline()
+				got, value = time.Until(deadline), ctx.Value(key{})
+				return nil
+			}},
+			"without": &fakeBalanced{answer: func(deadline time.Time) error {
+				got, value = time.Until(deadline), "v"
+				return nil
+			}},
+		}
+		ctx := context.WithValue(t.Context(), key{}, "v")
+		hour, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		for name, c := range clients {
+			lb := &LBClient{Clients: []BalancingClient{c}, Timeout: time.Minute}
+			outer := &LBClient{Clients: []BalancingClient{lb}, Timeout: time.Second}
+			for _, tt := range []struct {
+				lb   *LBClient
+				ctx  context.Context
+				want time.Duration
+			}{
+				{lb, ctx, time.Minute}, {lb, hour, time.Hour}, {outer, ctx, time.Second}, {outer, hour, time.Hour},
+			} {
+				got, value = 0, nil
+				if err := tt.lb.DoContext(tt.ctx, nil, nil); err != nil || got != tt.want || value != "v" {
+					t.Errorf("%s: the client had %v and value %v, want %v; %v", name, got, value, tt.want, err)
+				}
+			}
+		}
+	})
+}
+
+// The end of a context ends the call of each kind of client, and is nobody's
+// fault but the caller's.
+func TestLBClientContextEndsTheCall(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.request()
+		c.untilClosed()
+	})
+	clients := []BalancingClient{p.host(), &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 50 * time.Millisecond}}
+	clients = append(clients, &LBClient{Clients: []BalancingClient{p.host()}})
+	for _, c := range clients {
+		lb := &LBClient{Clients: []BalancingClient{c}, Timeout: patience, HealthCheck: func(*Request, *Response, error) bool {
+			t.Errorf("%T: the client was blamed", c)
+			return false
+		}}
+		gone := errors.New("nobody waits any more")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		before := p.reqs.Load()
+		go func() {
+			eventually(t, "a request", func() bool { return p.reqs.Load() > before })
+			cancel(gone)
+		}()
+		req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+		if err := lb.DoContext(ctx, req, resp); !errors.Is(err, context.Canceled) || !errors.Is(err, gone) {
+			t.Errorf("%T: got %v, want context.Canceled and its cause", c, err)
+		}
+		if err := lb.DoContext(ctx, req, resp); !errors.Is(err, context.Canceled) || !errors.Is(err, gone) {
+			t.Errorf("%T: with a context that has ended: got %v", c, err)
+		}
+		if n := lb.PendingRequests(); n != 0 {
+			t.Errorf("%T: %d requests are pending", c, n)
+		}
+	}
+}
+
+// A deadline that passes is a failure of the client, as with DoDeadline.
+func TestLBClientBlamesWhoIsLate(t *testing.T) {
+	p := silent(t)
+	var blamed error
+	lb := &LBClient{Clients: []BalancingClient{p.host()}, HealthCheck: func(_ *Request, _ *Response, err error) bool {
+		blamed = err
+		return err == nil
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	err := lb.DoContext(ctx, requestTo(t, MethodGet, p.url("/")), responseFor(t))
+	if !errors.Is(err, context.DeadlineExceeded) || blamed != err {
+		t.Errorf("got %v, and the client is blamed for %v", err, blamed)
+	}
 }
 
 func TestLBClientPrefersTheLeastLoaded(t *testing.T) {
