@@ -162,6 +162,9 @@ func (h *ResponseHeader) AppendBytes(dst []byte) []byte { return h.appendHead(ds
 // usualStart makes the start of the head of nearly every response of a server,
 // of which only the date ever changes: it has the status line, the field Server
 // and the field Date.
+//
+// Many responses of a server are alike but for their content. So it has the whole
+// head as well of the first response of each second, for those that follow.
 type usualStart struct {
 	server []byte // the line of the field Server, or nothing
 	last   atomic.Pointer[datedStart]
@@ -170,17 +173,39 @@ type usualStart struct {
 type datedStart struct {
 	date string
 	text []byte
+
+	// whole is the head with no fields but these
+	whole         []byte
+	contentType   string
+	contentLength int
 }
 
-// text returns the start for the current second.
-func (u *usualStart) text() []byte {
+// now returns the start for the current second, which is one in which h was the
+// first response.
+func (u *usualStart) now(h *ResponseHeader) *datedStart {
 	date := clock.Date()
 	last := u.last.Load()
 	if last == nil || last.date != date {
-		last = &datedStart{date, appendDate(append(appendStatusLine(nil, StatusOK), u.server...), date)}
+		last = u.make(h, date)
 		u.last.Store(last)
 	}
-	return last.text
+	return last
+}
+
+func (u *usualStart) make(h *ResponseHeader, date string) *datedStart {
+	d := &datedStart{date: date, text: appendDate(append(appendStatusLine(nil, StatusOK), u.server...), date)}
+	if h.isPlain() {
+		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), h.contentLength
+		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK)
+	}
+	return d
+}
+
+// isPlain tells whether the head has no fields but Content-Type and
+// Content-Length beside those of the start.
+func (h *ResponseHeader) isPlain() bool {
+	return h.state&(hasLength|closing|rawCookies) == hasLength && h.slots[slotContentType].Len > 0 && h.slots[slotContentEncoding].Len == 0 &&
+		len(h.list.Entries) == 0 && h.trailers.Len() == 0 && h.cookies.Len() == 0
 }
 
 func appendDate(dst []byte, date string) []byte {
@@ -192,10 +217,19 @@ func appendDate(dst []byte, date string) []byte {
 func (h *ResponseHeader) appendHead(dst []byte, start *usualStart) []byte {
 	status := h.StatusCode()
 	if start != nil && status == StatusOK && h.line == [3]field.Span{} && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
-		dst = append(dst, start.text()...)
+		now := start.now(h)
+		if h.contentLength == now.contentLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
+			return append(dst, now.whole...)
+		}
+		dst = append(dst, now.text...)
 	} else {
 		dst = h.appendStart(dst, status, start)
 	}
+	return h.appendRest(dst, status)
+}
+
+// appendRest appends what follows the fields of the start.
+func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 	switch {
 	case h.slots[slotContentType].Len > 0:
 		dst = h.appendSlot(dst, slotContentType, field.ContentType)
