@@ -193,8 +193,7 @@ func (a *Args) Del(key string) { a.DelBytes(bytesconv.Bytes(key)) }
 
 // DelBytes is Del for a key in bytes.
 func (a *Args) DelBytes(key []byte) {
-	for i := a.list.Find(key, 0); i >= 0; i = a.list.Find(key, i) {
-		a.list.Remove(i)
+	if a.list.RemoveAll(key) {
 		a.changed = true
 	}
 }

@@ -16,16 +16,10 @@ func (a *Args) HasBytes(key []byte) bool { return a.list.Find(key, 0) >= 0 }
 // where there is none; an empty value is an empty slice. The result is a piece
 // of a: valid until that argument is changed, or a is reset or released, and
 // not to be written to.
-func (a *Args) Peek(key string) []byte { return a.PeekBytes(bytesconv.Bytes(key)) }
+func (a *Args) Peek(key string) []byte { return a.list.Get(key) }
 
 // PeekBytes is Peek for a key in bytes.
-func (a *Args) PeekBytes(key []byte) []byte {
-	i := a.list.Find(key, 0)
-	if i < 0 {
-		return nil
-	}
-	return a.value(i)
-}
+func (a *Args) PeekBytes(key []byte) []byte { return a.list.Get(bytesconv.String(key)) }
 
 // PeekMulti returns the values of all arguments with that key, in their order,
 // or nil. What Peek says of its result holds for each of them; the slice that
@@ -36,18 +30,9 @@ func (a *Args) PeekMulti(key string) [][]byte { return a.PeekMultiBytes(bytescon
 func (a *Args) PeekMultiBytes(key []byte) [][]byte {
 	var values [][]byte
 	for i := a.list.Find(key, 0); i >= 0; i = a.list.Find(key, i+1) {
-		values = append(values, a.value(i))
+		values = append(values, a.list.Value(i))
 	}
 	return values
-}
-
-// value returns the value of argument i, which is not nil, not even in a list
-// that has no text at all.
-func (a *Args) value(i int) []byte {
-	if v := a.list.Value(i); v != nil {
-		return v
-	}
-	return []byte{}
 }
 
 // GetUint returns the value of the first argument with that key as a number,
@@ -105,8 +90,8 @@ func (a *Args) GetBool(key string) bool {
 // meanwhile.
 func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		for i := range a.list.Len() {
-			if !yield(a.list.Name(i), a.value(i)) {
+		for _, e := range a.list.Entries {
+			if !yield(a.list.Bytes(e.Name), a.list.Bytes(e.Value)) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -74,18 +75,12 @@ func cleanedCookie(text []byte) []byte {
 // cookie returns the value of the first cookie with that name, or nil.
 func (h *header) cookie(role http1.Role, name []byte) []byte {
 	h.collectCookies(role)
-	i := h.cookies.Find(name, 0)
-	if i < 0 {
-		return nil
-	}
-	return h.cookies.Value(i)
+	return h.cookies.Get(bytesconv.String(name))
 }
 
 func (h *header) delCookie(role http1.Role, name []byte) {
 	h.collectCookies(role)
-	for i := h.cookies.Find(name, 0); i >= 0; i = h.cookies.Find(name, i) {
-		h.cookies.Remove(i)
-	}
+	h.cookies.RemoveAll(name)
 }
 
 func (h *header) delAllCookies(role http1.Role) {

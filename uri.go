@@ -38,6 +38,9 @@ type URI struct {
 	badEscape bool
 	// args holds the query
 	argsParsed bool
+	// all that was parsed is visible, and since then no part was set but scheme
+	// and path: host, query and fragment are written as they are
+	visible bool
 
 	// block holds the text of all parts; it only grows until the next Parse
 	block []byte
@@ -106,7 +109,7 @@ func (u *URI) Reset() {
 
 // clear empties all parts.
 func (u *URI) clear() {
-	u.https, u.badEscape = false, false
+	u.https, u.badEscape, u.visible = false, false, false
 	u.block = u.block[:0]
 	u.parts = [numURIParts]uriSpan{}
 	u.dropArgs()
@@ -115,7 +118,7 @@ func (u *URI) clear() {
 // CopyTo makes dst a copy of u.
 func (u *URI) CopyTo(dst *URI) {
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
-	dst.https, dst.badEscape = u.https, u.badEscape
+	dst.https, dst.badEscape, dst.visible = u.https, u.badEscape, u.visible
 	dst.block = append(dst.block[:0], u.block...)
 	dst.parts = u.parts
 	if !u.argsParsed {
@@ -143,6 +146,7 @@ func (u *URI) store(text []byte) uriSpan {
 // set replaces a part.
 func (u *URI) set(p uriPart, text []byte) {
 	u.parts[p] = u.store(text)
+	u.visible = false
 	u.tidy()
 }
 
@@ -223,6 +227,7 @@ func (u *URI) SetHostBytes(host []byte) {
 	s := u.store(host)
 	s.end = s.start + lowerHost(u.block[s.start:s.end])
 	u.parts[uriHost] = s
+	u.visible = false
 	u.tidy()
 }
 

@@ -8,15 +8,17 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// hostNameBytes are the bytes that may stand anywhere in the name of a host:
-// those of RFC 3986 section 3.2.2, and all outside of ASCII, which people write
-// for the escapes that belong there.
-var hostNameBytes = func() (t [256]bool) {
+// hostNameBytes are the bytes that may stand anywhere in the name of a host, each
+// in lower case: those of RFC 3986 section 3.2.2, and all outside of ASCII, which
+// people write for the escapes that belong there. The others are 0.
+var hostNameBytes = func() (t [256]byte) {
 	for i := range t {
-		t[i] = i >= 0x80 || ascii.Is(byte(i), ascii.HostByte)
+		if c := byte(i); c >= 0x80 || ascii.Is(c, ascii.HostByte) {
+			t[i] = ascii.Lower(c)
+		}
 	}
 	for _, c := range []byte(":%[]") {
-		t[c] = false
+		t[c] = 0
 	}
 	return t
 }()
@@ -25,8 +27,8 @@ var hostNameBytes = func() (t [256]bool) {
 // takes off its escapes, in place. It returns how long it is then.
 func normalizeHost(host []byte) (n int, err error) {
 	i := 0
-	for i < len(host) && hostNameBytes[host[i]] {
-		host[i] = ascii.Lower(host[i])
+	for i < len(host) && hostNameBytes[host[i]] != 0 {
+		host[i] = hostNameBytes[host[i]]
 		i++
 	}
 	switch {
@@ -39,8 +41,8 @@ func normalizeHost(host []byte) (n int, err error) {
 	for i < len(host) {
 		c := host[i]
 		switch {
-		case hostNameBytes[c]:
-			host[i] = ascii.Lower(c)
+		case hostNameBytes[c] != 0:
+			host[i] = hostNameBytes[c]
 			i++
 		case c == '%':
 			escape := host[i:min(i+len("%XX"), len(host))]

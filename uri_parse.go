@@ -34,7 +34,8 @@ type uriOptions struct {
 
 func (u *URI) parseWith(host, uri []byte, o uriOptions) error {
 	u.clear()
-	if ascii.IndexControl(uri) < len(uri) {
+	u.visible = !ascii.HasSpaceOrControl(uri)
+	if !u.visible && ascii.HasControl(uri) {
 		return ErrorInvalidURI
 	}
 	u.https = o.https
@@ -131,7 +132,8 @@ func (u *URI) parseHierarchy(start int) error {
 // parseAuthority reads user information and host: RFC 3986 section 3.2.
 func (u *URI) parseAuthority(s uriSpan) error {
 	u.parts[uriUsername], u.parts[uriPassword] = uriSpan{}, uriSpan{}
-	if at := bytes.LastIndexByte(u.block[s.start:s.end], '@'); at >= 0 {
+	if bytes.IndexByte(u.block[s.start:s.end], '@') >= 0 {
+		at := bytes.LastIndexByte(u.block[s.start:s.end], '@')
 		user := uriSpan{s.start, s.start + at}
 		s.start = user.end + 1
 		if !isUserinfo(u.block[user.start:user.end]) {

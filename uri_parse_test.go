@@ -218,6 +218,10 @@ func FuzzURIParse(f *testing.F) {
 				t.Fatalf("%q %q: %q", host, uri, full)
 			}
 		}
+		u.CopyTo(&v)
+		if v.visible = false; v.String() != full {
+			t.Fatalf("%q %q: %q, looking at every byte %q", host, uri, full, v.String())
+		}
 		if err := v.Parse(nil, []byte(full)); err != nil {
 			t.Fatalf("%q %q: %q gives %v", host, uri, full, err)
 		}

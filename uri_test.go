@@ -81,6 +81,25 @@ func TestURIWritesNoSpacesAndControls(t *testing.T) {
 	}
 }
 
+func TestURIWhatIsSetAfterParsingIsEscaped(t *testing.T) {
+	for want, set := range map[string]func(u *URI){
+		"http://a%20b/p?q=1#h":   func(u *URI) { u.SetHost("a b") },
+		"http://a/x%20y?q=1#h":   func(u *URI) { u.SetPath("x y") },
+		"http://a/p?x%20y%23#h":  func(u *URI) { u.SetQueryString("x y#") },
+		"http://a/p?q=1#x%0Ay":   func(u *URI) { u.SetHash("x\ny") },
+		"x%20y://a/p?q=1#h":      func(u *URI) { u.SetScheme("x y") },
+		"http://a/x%20y?z%20#1":  func(u *URI) { u.Update("/x y?z #1") },
+		"http://a/p?q=1#%20":     func(u *URI) { u.Update("# ") },
+		"http://a/p?x=%23+%2520": func(u *URI) { u.SetHash(""); u.SetQueryString(""); u.QueryArgs().Set("x", "# %20") },
+	} {
+		u := mustParseURI(t, "http://a/p?q=1#h")
+		set(u)
+		if got := u.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestURIPathAsItCame(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "/", "/": "/", "x": "/x", "//": "//", "/a//b": "/a//b", "/a/../b": "/a/../b", "/a%2fb": "/a%2fb", "/a b": "/a%20b", "/%zz": "/%zz",

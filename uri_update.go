@@ -30,9 +30,10 @@ func (u *URI) update(ref []byte) error {
 	if len(ref) == 0 {
 		return nil
 	}
-	if ascii.IndexControl(ref) < len(ref) {
+	if ascii.HasControl(ref) {
 		return ErrorInvalidURI
 	}
+	u.visible = u.visible && !ascii.HasSpaceOrControl(ref)
 	colon, found := findScheme(ref)
 	switch {
 	case found:

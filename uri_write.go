@@ -18,14 +18,28 @@ func (u *URI) FullURI() []byte {
 // AppendBytes appends what FullURI returns to dst and returns the extended
 // slice.
 func (u *URI) AppendBytes(dst []byte) []byte {
-	dst = percent.AppendVisible(dst, u.Scheme())
-	dst = append(dst, "://"...)
-	dst = appendHost(dst, u.Host())
+	dst = u.appendScheme(dst)
+	if host := u.Host(); u.visible && len(host) > 0 && host[0] != '[' {
+		dst = append(dst, host...)
+	} else {
+		dst = appendHost(dst, host)
+	}
 	dst = u.appendQuery(u.appendPath(dst))
 	if hash := u.Hash(); len(hash) > 0 {
-		dst = percent.AppendVisible(append(dst, '#'), hash)
+		dst = u.appendVisible(append(dst, '#'), hash)
 	}
 	return dst
+}
+
+// appendScheme appends the scheme and what separates it from the host.
+func (u *URI) appendScheme(dst []byte) []byte {
+	switch {
+	case !u.parts[uriScheme].empty():
+		return append(percent.AppendVisible(dst, u.bytes(uriScheme)), "://"...)
+	case u.https:
+		return append(dst, "https://"...)
+	}
+	return append(dst, "http://"...)
 }
 
 // String returns what FullURI does, as a string.
@@ -55,11 +69,14 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 
 // appendPath appends the path in encoded form, with a slash in front.
 func (u *URI) appendPath(dst []byte) []byte {
-	start := len(dst)
-	original := u.PathOriginal()
-	if len(original) == 0 || !u.DisablePathNormalizing && !u.badEscape {
+	if !u.DisablePathNormalizing && !u.badEscape {
 		return percent.AppendPath(dst, u.Path())
 	}
+	original := u.PathOriginal()
+	if len(original) == 0 {
+		return percent.AppendPath(dst, u.Path())
+	}
+	start := len(dst)
 	if original[0] != '/' {
 		dst = append(dst, '/')
 	}
@@ -86,6 +103,9 @@ func (u *URI) appendQuery(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, '?')
+	if u.visible {
+		return append(dst, query...)
+	}
 	for {
 		// only a query that was set can hold one; it would begin the fragment
 		i := bytes.IndexByte(query, '#')
@@ -95,4 +115,12 @@ func (u *URI) appendQuery(dst []byte) []byte {
 		dst = append(percent.AppendVisible(dst, query[:i]), "%23"...)
 		query = query[i+1:]
 	}
+}
+
+// appendVisible appends a part as it is, but for spaces and control characters.
+func (u *URI) appendVisible(dst, part []byte) []byte {
+	if u.visible {
+		return append(dst, part...)
+	}
+	return percent.AppendVisible(dst, part)
 }

@@ -62,6 +62,20 @@ func HasControl(b []byte) bool {
 	return hit|upTo(binary.LittleEndian.Uint64(last), 0x20*ones) != 0
 }
 
+// HasSpaceOrControl is HasControl for spaces and control characters.
+func HasSpaceOrControl(b []byte) bool {
+	if len(b) < 8 {
+		return IndexSpaceOrControl(b) < len(b)
+	}
+	last := b[len(b)-8:]
+	var hit uint64
+	for len(b) > 8 {
+		hit |= upTo(binary.LittleEndian.Uint64(b), 0x21*ones)
+		b = b[8:]
+	}
+	return hit|upTo(binary.LittleEndian.Uint64(last), 0x21*ones) != 0
+}
+
 // IndexSpaceOrControl returns the position of the first byte of b that is a
 // space or a control character, and len(b) where there is none.
 func IndexSpaceOrControl(b []byte) int {

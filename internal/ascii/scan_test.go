@@ -43,6 +43,12 @@ func checkScans(t *testing.T, b []byte) {
 				t.Errorf("%s(%q) at alignment %d: %d, want %d", s.name, b, shift, got, want)
 			}
 		}
+		if got, want := HasControl(part), IndexControl(part) < len(part); got != want {
+			t.Errorf("HasControl(%q) at alignment %d: %v", b, shift, got)
+		}
+		if got, want := HasSpaceOrControl(part), IndexSpaceOrControl(part) < len(part); got != want {
+			t.Errorf("HasSpaceOrControl(%q) at alignment %d: %v", b, shift, got)
+		}
 	}
 }
 

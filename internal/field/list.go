@@ -10,6 +10,7 @@ package field
 
 import (
 	"math"
+	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 )
@@ -72,7 +73,8 @@ func (l *List) Bytes(s Span) []byte {
 // Name returns the name of pair i.
 func (l *List) Name(i int) []byte { return l.Bytes(l.Entries[i].Name) }
 
-// Value returns the value of pair i.
+// Value returns the value of pair i, which is not nil, not even in a list that
+// has no text at all.
 func (l *List) Value(i int) []byte { return l.Bytes(l.Entries[i].Value) }
 
 // Freeze says that all text that is in the block now was received from a peer
@@ -102,16 +104,21 @@ func (l *List) Store(old Span, text []byte) Span {
 	return l.Append(text)
 }
 
+// smallestBlock is the size in bytes that blocks have at least: that of a few
+// pairs.
+const smallestBlock = 64
+
 // Add appends a pair and returns its position.
 func (l *List) Add(name, value []byte, id ID, flags Flag) int {
 	l.tidy()
 	at, mid := len(l.Block), len(l.Block)+len(name)
 	end := mid + len(value)
-	if end <= cap(l.Block) && uint64(end) <= math.MaxUint32 {
+	if end < cap(l.Block) && uint64(end) <= math.MaxUint32 {
 		l.Block = l.Block[:end]
 		copy(l.Block[at:mid], name)
 		copy(l.Block[mid:end], value)
 	} else {
+		l.Block = slices.Grow(l.Block, max(end-at, smallestBlock))
 		l.Append(name)
 		l.Append(value)
 	}
@@ -139,12 +146,66 @@ func (l *List) Remove(i int) {
 	l.Entries = append(l.Entries[:i], l.Entries[i+1:]...)
 }
 
+// RemoveAll takes all pairs out of the list whose name is name, byte for byte,
+// and tells whether there were any.
+func (l *List) RemoveAll(name []byte) bool {
+	kept := l.Find(name, 0)
+	if kept < 0 {
+		return false
+	}
+	for from := kept; from >= 0; {
+		e := &l.Entries[from]
+		l.garbage += e.Name.Len + e.Value.Len
+		next := l.Find(name, from+1)
+		rest := l.Entries[from+1:]
+		if next >= 0 {
+			rest = l.Entries[from+1 : next]
+		}
+		kept += copy(l.Entries[kept:], rest)
+		from = next
+	}
+	l.Entries = l.Entries[:kept]
+	return true
+}
+
 // Find returns the position of the first pair at or after from whose name is
 // name, byte for byte, or -1.
 func (l *List) Find(name []byte, from int) int {
-	size, block, entries := uint32(len(name)), l.Block, l.Entries
+	if len(name) == 0 {
+		return l.findNameless(from)
+	}
+	size, last := uint32(len(name)), name[len(name)-1]
+	block, entries := l.Block, l.Entries
 	for i := from; i < len(entries); i++ {
-		if at := entries[i].Name; at.Len == size && string(block[at.Off:at.Off+size]) == string(name) {
+		at := entries[i].Name
+		// names of the same length mostly differ in their last byte
+		if at.Len == size && block[at.Off+size-1] == last && string(block[at.Off:at.Off+size]) == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Get returns the value of the first pair whose name is name, byte for byte, or
+// nil. It is small enough to become a part of its callers, where a constant name
+// is compared as a number.
+func (l *List) Get(name string) []byte {
+	for _, e := range l.Entries {
+		// names of the same length mostly differ in their last byte
+		end := int(e.Name.Off) + len(name)
+		if int(e.Name.Len) != len(name) || name != "" && l.Block[end-1] != name[len(name)-1] {
+			continue
+		}
+		if string(l.Block[e.Name.Off:end:end]) == name {
+			return l.Block[e.Value.Off:][:e.Value.Len:e.Value.Len]
+		}
+	}
+	return nil
+}
+
+func (l *List) findNameless(from int) int {
+	for i := from; i < len(l.Entries); i++ {
+		if l.Entries[i].Name.Len == 0 {
 			return i
 		}
 	}
@@ -179,7 +240,7 @@ func (l *List) FindID(id ID, from int) int {
 
 // CopyFrom makes l a copy of src.
 func (l *List) CopyFrom(src *List) {
-	l.Block = append(l.Block[:0], src.Block...)
+	l.Block = append(slices.Grow(l.Block[:0], max(len(src.Block), 1)), src.Block...)
 	l.Entries = append(l.Entries[:0], src.Entries...)
 	l.frozen, l.garbage = src.frozen, src.garbage
 }

@@ -92,6 +92,52 @@ func TestFindLooksFromAPositionOn(t *testing.T) {
 	}
 }
 
+func TestGetTellsAnEmptyValueFromNone(t *testing.T) {
+	var l List
+	if v := l.Get(""); v != nil {
+		t.Errorf("an empty list has %q", v)
+	}
+	add(&l, "", "")
+	copied := new(List)
+	copied.CopyFrom(&l)
+	for _, l := range []*List{&l, copied} {
+		if v := l.Get(""); v == nil || len(v) > 0 {
+			t.Errorf("of a pair without text: %#v", v)
+		}
+	}
+	for _, name := range []string{"sort", "port", "sore", "s", "sort"} {
+		add(&l, name, fmt.Sprint(l.Len()))
+	}
+	for name, want := range map[string]string{"sort": "1", "port": "2", "sore": "3", "s": "4"} {
+		if got := l.Get(name); string(got) != want || cap(got) != len(got) {
+			t.Errorf("%q: %q with room for %d bytes, want %q", name, got, cap(got), want)
+		}
+	}
+	for _, name := range []string{"Sort", "ort", "sorts", "fort"} {
+		if got := l.Get(name); got != nil {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
+func TestRemoveAllTakesEveryPairWithTheName(t *testing.T) {
+	for _, c := range []struct{ names, want string }{
+		{"", ""}, {"a", ""}, {"b", "b=0;"}, {"aa", ""}, {"ab", "b=1;"}, {"ba", "b=0;"}, {"abac", "b=1;c=3;"},
+		{"bacaad", "b=0;c=2;d=5;"}, {"aab", "b=2;"}, {"bcaa", "b=0;c=1;"},
+	} {
+		var l List
+		for i, name := range c.names {
+			add(&l, string(name), fmt.Sprint(i))
+		}
+		if got := l.RemoveAll([]byte("a")); got != strings.Contains(c.names, "a") {
+			t.Errorf("%s: %v", c.names, got)
+		}
+		if got := pairs(&l); got != c.want {
+			t.Errorf("%s: %s are left, want %s", c.names, got, c.want)
+		}
+	}
+}
+
 func TestAppendingToAReturnedSliceLeavesTheBlockAlone(t *testing.T) {
 	var l List
 	add(&l, "a", "1")

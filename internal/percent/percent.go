@@ -8,12 +8,16 @@
 // tables in this file; decoding is in decode.go.
 package percent
 
-import "github.com/valyala/fasthttp/internal/ascii"
+import (
+	"slices"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
 
 // What becomes of a byte when it is encoded.
 const (
 	escape = iota // %XX
-	keep          // the byte itself; a bit of its own
+	keep          // the byte itself
 	plus          // '+', which is a space in an argument
 )
 
@@ -49,6 +53,9 @@ func AppendPath(dst, src []byte) []byte { return appendEncoded(dst, src, &pathBy
 // AppendVisible appends src with its spaces and control characters escaped, and
 // all else as it is: what may stand in a URI of which nothing more is known.
 func AppendVisible(dst, src []byte) []byte {
+	if !ascii.HasSpaceOrControl(src) {
+		return append(dst, src...)
+	}
 	for {
 		n := ascii.IndexSpaceOrControl(src)
 		dst = append(dst, src[:n]...)
@@ -60,34 +67,35 @@ func AppendVisible(dst, src []byte) []byte {
 	}
 }
 
+// appendEncoded copies a byte at a time: most names and values are so short that
+// anything cleverer takes longer.
 func appendEncoded(dst, src []byte, t *[256]uint8) []byte {
-	for {
-		n := keptLen(src, t)
-		dst = append(dst, src[:n]...)
-		if n == len(src) {
-			return dst
+	at := len(dst)
+	dst = slices.Grow(dst, len(src))[:at+len(src)]
+	room := dst[at:][:len(src)]
+	for i, c := range src {
+		if t[c] != keep {
+			return appendEscaped(dst[:at+i], src[i:], t)
 		}
-		if c := src[n]; t[c] == plus {
-			dst = append(dst, '+')
-		} else {
-			dst = appendEscape(dst, c)
-		}
-		src = src[n+1:]
+		room[i] = c
 	}
+	return dst
 }
 
-// keptLen returns how many bytes at the start of src are kept.
-func keptLen(src []byte, t *[256]uint8) int {
-	i := 0
-	for ; i+4 <= len(src); i += 4 {
-		if b := src[i : i+4 : i+4]; t[b[0]]&t[b[1]]&t[b[2]]&t[b[3]] != keep {
-			break
+// appendEscaped is appendEncoded for text that begins with a byte which is not
+// kept.
+func appendEscaped(dst, src []byte, t *[256]uint8) []byte {
+	for _, c := range src {
+		switch t[c] {
+		case keep:
+			dst = append(dst, c)
+		case plus:
+			dst = append(dst, '+')
+		default:
+			dst = appendEscape(dst, c)
 		}
 	}
-	for i < len(src) && t[src[i]] == keep {
-		i++
-	}
-	return i
+	return dst
 }
 
 func appendEscape(dst []byte, c byte) []byte {
