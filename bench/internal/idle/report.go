@@ -104,6 +104,16 @@ func (r *Report) Markdown() string {
 		"deviation; it holds heap and stacks. The kernel's own memory for sockets is not in it, and is the same for\n" +
 		"all. A ratio stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
 		"chance.\n")
+	r.WriteTable(&b)
+	if g := r.Goal; g != nil {
+		fmt.Fprintf(&b, "\nGoal of the event engine: at most %.0f resident bytes/connection. It has %.0f: %s.\n", g.Most, g.Resident, rig.Met(g.Met))
+	}
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
+
+// WriteTable writes the table of all servers.
+func (r *Report) WriteTable(b *strings.Builder) {
 	table := rig.Table{Header: []string{
 		"server", "resident bytes/connection", "heap bytes/connection", "stack bytes/connection", "goroutines/connection", "resident in total", "resident ÷ upstream",
 	}}
@@ -118,10 +128,5 @@ func (r *Report) Markdown() string {
 			m.Ratio.String(),
 		})
 	}
-	table.Write(&b)
-	if g := r.Goal; g != nil {
-		fmt.Fprintf(&b, "\nGoal of the event engine: at most %.0f resident bytes/connection. It has %.0f: %s.\n", g.Most, g.Resident, rig.Met(g.Met))
-	}
-	rig.WriteFailures(&b, r.Failures)
-	return b.String()
+	table.Write(b)
 }

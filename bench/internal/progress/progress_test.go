@@ -34,3 +34,46 @@ func TestRestWithoutWeight(t *testing.T) {
 		t.Errorf("got %v, %v", r.Left(), r.Share())
 	}
 }
+
+func TestBarTellsTheTimeLeftOfAllParts(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(0, 0)
+	b := NewBar(&out, false)
+	b.now = func() time.Time { return now }
+	b.Expect("rows", 60*time.Second)
+	b.Expect("sockets", 40*time.Second)
+	b.Next()
+	b.Plan(2, 4)
+	b.Begin("first")
+	now = now.Add(60 * time.Second)
+	b.End(2, "5 ns") // half of the first part took twice as long as expected
+	b.Begin("second")
+	now = now.Add(60 * time.Second)
+	b.End(2, "FAILED: no")
+	b.Next()
+	now = now.Add(80 * time.Second)
+	b.Next()
+	want := `[........................]   0%  1m40s left  rows
+[#######.................]  30%  2m20s left  rows: first
+second  FAILED: no
+[##############..........]  60%  1m20s left  rows: second
+[##############..........]  60%  1m20s left  sockets
+[########################] 100%  0s left
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestBarIsDrawnInPlaceOnATerminal(t *testing.T) {
+	var out strings.Builder
+	b := NewBar(&out, true)
+	b.Expect("rows", time.Second)
+	b.Next()
+	b.Note("building")
+	b.Next()
+	text := out.String()
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "\r"+strings.Repeat(" ", 10)) || !strings.HasSuffix(text, "100%  0s left\n") {
+		t.Errorf("got %q", text)
+	}
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,9 +23,7 @@ func (r *Report) Markdown() string {
 	b.WriteString("\nTimes are medians in ns/op, ± the median absolute deviation. A ratio over 1 means that ours is\n" +
 		"faster; it stands in parentheses where the two ranges of samples overlap, so that the difference\n" +
 		"may be chance. CPU ratios compare processor time, which other programs on the machine disturb less.\n")
-	for _, g := range groups(r.Rows) {
-		g.writeMarkdown(&b)
-	}
+	r.WriteTables(&b, "##")
 	if len(r.Failures) > 0 {
 		b.WriteString("\n## Failures\n\n")
 		for _, failure := range r.Failures {
@@ -34,8 +33,18 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-func (g group) writeMarkdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s, GOMAXPROCS %d\n\n", g.title, g.procs)
+// WriteTables writes the tables of some groups, or of all if none is named. The
+// headings have the marks that Markdown has for their level.
+func (r *Report) WriteTables(b *strings.Builder, level string, titles ...string) {
+	for _, g := range groups(r.Rows) {
+		if len(titles) == 0 || slices.Contains(titles, g.title) {
+			g.writeMarkdown(b, level)
+		}
+	}
+}
+
+func (g group) writeMarkdown(b *strings.Builder, level string) {
+	fmt.Fprintf(b, "\n%s %s, GOMAXPROCS %d\n\n", level, g.title, g.procs)
 	builds := []string{Ours, Upstream}
 	if g.has(NetHTTP) {
 		builds = append(builds, NetHTTP)

@@ -196,6 +196,13 @@ func cpuTime(m *Measurement) stats.Summary     { return m.CPUNsPerOp }
 func bytesPerOp(m *Measurement) stats.Summary  { return m.BytesPerOp }
 func allocsPerOp(m *Measurement) stats.Summary { return m.AllocsPerOp }
 
+// Certain reports whether the ranges of ours and of the other build have no
+// time in common, so that their difference is not chance.
+func (row *Row) Certain(other string) bool {
+	ours, m := row.Builds[Ours], row.Builds[other]
+	return ours != nil && m != nil && !ours.NsPerOp.Overlaps(m.NsPerOp)
+}
+
 // ratios compares the medians of one quantity where both sides have it.
 func (row *Row) ratios(of quantity) map[string]float64 {
 	ratios := map[string]float64{}

@@ -15,9 +15,17 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
+// The kinds of loads.
+const (
+	Steady    = "steady" // a request after each answer
+	Pipelined = "pipelined"
+	Churn     = "churn" // connections are closed after a few requests
+)
+
 // load is one row: what wrk does to a server.
 type load struct {
 	name   string
+	kind   string
 	conns  int
 	script string
 	// cpuGoal is the most that the event engine's processor time for a request
@@ -26,12 +34,12 @@ type load struct {
 }
 
 var loads = []load{
-	{name: "1 connection", conns: 1, cpuGoal: 1},
-	{name: "64 connections", conns: 64, cpuGoal: 0.65},
-	{name: "512 connections", conns: 512, cpuGoal: 0.6},
-	{name: "4096 connections", conns: 4096, cpuGoal: 0.75},
-	{name: "64 connections, 16 requests pipelined", conns: 64, script: wrk.PipelineScript(16, 64), cpuGoal: 0.4},
-	{name: "64 connections, churn: closed after 10 requests", conns: 64, script: wrk.ChurnScript(10), cpuGoal: 0.7},
+	{name: "1 connection", kind: Steady, conns: 1, cpuGoal: 1},
+	{name: "64 connections", kind: Steady, conns: 64, cpuGoal: 0.65},
+	{name: "512 connections", kind: Steady, conns: 512, cpuGoal: 0.6},
+	{name: "4096 connections", kind: Steady, conns: 4096, cpuGoal: 0.75},
+	{name: "64 connections, 16 requests pipelined", kind: Pipelined, conns: 64, script: wrk.PipelineScript(16, 64), cpuGoal: 0.4},
+	{name: "64 connections, churn: closed after 10 requests", kind: Churn, conns: 64, script: wrk.ChurnScript(10), cpuGoal: 0.7},
 }
 
 // generator runs wrk.

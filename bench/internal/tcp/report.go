@@ -25,6 +25,8 @@ type Report struct {
 // Row is one load on all servers.
 type Row struct {
 	Name    string         `json:"name"`
+	Kind    string         `json:"kind"`
+	Conns   int            `json:"connections"`
 	Servers []*Measurement `json:"servers"`
 }
 
@@ -66,7 +68,7 @@ func (s *session) report() *Report {
 		Failures:    s.failures,
 	}
 	for _, l := range s.loads {
-		row := &Row{Name: l.name}
+		row := &Row{Name: l.name, Kind: l.kind, Conns: l.conns}
 		for _, server := range s.servers {
 			if samples := s.samples[key{l.name, server.Name}]; len(samples) > 0 {
 				row.Servers = append(row.Servers, summarize(server.Name, samples))
@@ -114,6 +116,7 @@ func (r *Row) compare() {
 	}
 }
 
+// Of returns the measurement of a server, or nil.
 func (r *Row) Of(server string) *Measurement {
 	for _, m := range r.Servers {
 		if m.Server == server {
@@ -151,8 +154,17 @@ func (r *Report) Markdown() string {
 		"in µs, user and system. Latencies are as wrk reports them, pipelined ones those of whole batches. Ratios are to\n" +
 		"upstream; one stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
 		"chance.\n")
+	r.WriteTables(&b, "##")
+	writeGoals(&b, "to upstream", r.Goals)
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
+
+// WriteTables writes a table for each load, under a heading with the marks that
+// Markdown has for its level.
+func (r *Report) WriteTables(b *strings.Builder, level string) {
 	for _, row := range r.Rows {
-		fmt.Fprintf(&b, "\n## %s\n", row.Name)
+		fmt.Fprintf(b, "\n%s %s\n", level, row.Name)
 		table := rig.Table{Header: []string{
 			"server", "requests/s", "CPU µs/request", "p50 µs", "p99 µs", "requests/s ÷ upstream", "CPU ÷ upstream", "p99 ÷ upstream", "CPU ÷ C loop", "socket errors",
 		}}
@@ -164,11 +176,8 @@ func (r *Report) Markdown() string {
 				fmt.Sprint(m.SocketErrors),
 			})
 		}
-		table.Write(&b)
+		table.Write(b)
 	}
-	writeGoals(&b, "to upstream", r.Goals)
-	rig.WriteFailures(&b, r.Failures)
-	return b.String()
 }
 
 // writeGoals writes the goals of the event engine, if any could be judged.

@@ -90,14 +90,19 @@ func (r *SlowReport) Markdown() string {
 		"same server without slow requests; it stands in parentheses where the two ranges of samples overlap, so that\n" +
 		"the difference may be chance. A request that computes keeps a processor busy: with one or two of them in the\n" +
 		"machine, the ratio is about the scheduler as much as about the server.\n")
+	r.WriteTable(&b)
+	writeGoals(&b, "to without", r.Goals)
+	rig.WriteFailures(&b, r.Failures)
+	return b.String()
+}
+
+// WriteTable writes the table of all rows.
+func (r *SlowReport) WriteTable(b *strings.Builder) {
 	table := rig.Table{Header: []string{"server", "slow requests", "slow answered", "p50 µs", "p99 µs", "p99 ÷ without"}}
 	for _, row := range r.Rows {
 		table.Rows = append(table.Rows, []string{
 			row.Server, row.Beside, fmt.Sprint(row.Slow), cell(row.P50, 0), cell(row.P99, 0), row.P99Ratio.String(),
 		})
 	}
-	table.Write(&b)
-	writeGoals(&b, "to without", r.Goals)
-	rig.WriteFailures(&b, r.Failures)
-	return b.String()
+	table.Write(b)
 }
