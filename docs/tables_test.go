@@ -135,3 +135,18 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		t.Errorf("only %d links found", links)
 	}
 }
+
+// TestFilesThatAreNamedAreThere looks at names of files between backquotes in
+// architecture.md, which count from the root. A star stands for anything.
+func TestFilesThatAreNamedAreThere(t *testing.T) {
+	name := regexp.MustCompile("`([a-z0-9_*/]+\\.go|[a-z0-9/]+/)`")
+	found := name.FindAllStringSubmatch(read(t, "architecture.md"), -1)
+	if len(found) < 40 {
+		t.Errorf("only %d names found", len(found))
+	}
+	for _, m := range found {
+		if there, err := filepath.Glob(filepath.Join("..", m[1])); err != nil || len(there) == 0 {
+			t.Errorf("architecture.md names %s, which is not there", m[1])
+		}
+	}
+}

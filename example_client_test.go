@@ -1,0 +1,263 @@
+package fasthttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+// hello is a server that the examples of clients talk to.
+func hello() (client *fasthttp.Client, stop func()) {
+	return serve(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/slow":
+			ctx.WatchDisconnect()
+			<-ctx.Done()
+		case "/old":
+			ctx.Redirect("/new", fasthttp.StatusMovedPermanently)
+		default:
+			fmt.Fprintf(ctx, "%s %s", ctx.Method(), ctx.RequestURI())
+			if body := ctx.PostBody(); len(body) > 0 {
+				fmt.Fprintf(ctx, " %s", body)
+			}
+		}
+	}})
+}
+
+// The shortest way to what is at a URL. The slice that is returned may be given
+// to the next call, which then allocates nothing.
+func ExampleClient_Get() {
+	client, stop := hello()
+	defer stop()
+
+	status, body, err := client.Get(nil, "http://any.host/path?a=b")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s\n", status, body)
+	_, body, err = client.Get(body, "http://any.host/old")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", body)
+	// Output:
+	// 200 GET /path?a=b
+	// GET /new
+}
+
+// A form.
+func ExampleClient_Post() {
+	client, stop := hello()
+	defer stop()
+
+	form := fasthttp.AcquireArgs()
+	defer fasthttp.ReleaseArgs(form)
+	form.Set("name", "Jürgen")
+	status, body, err := client.Post(nil, "http://any.host/", form)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s\n", status, body)
+	// Output: 200 POST / name=J%C3%BCrgen
+}
+
+// A request with fields and a body. What comes from a pool goes back there, and
+// nothing of it is used after that.
+func ExampleClient_Do() {
+	client, stop := hello()
+	defer stop()
+
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+
+	req.SetRequestURI("http://any.host/notes/7")
+	req.Header.SetMethod(fasthttp.MethodPut)
+	req.Header.SetContentType("application/json")
+	req.Header.Set(fasthttp.HeaderAccept, "text/plain")
+	req.SetBodyString(`{"text":"buy milk"}`)
+	if err := client.Do(req, resp); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s: %s\n", resp.StatusCode(), resp.Header.ContentType(), resp.Body())
+	// Output: 200 text/plain; charset=utf-8: PUT /notes/7 {"text":"buy milk"}
+}
+
+// A call that takes too long.
+func ExampleClient_DoTimeout() {
+	client, stop := hello()
+	defer stop()
+
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	req.SetRequestURI("http://any.host/slow")
+	err := client.DoTimeout(req, resp, 10*time.Millisecond)
+	fmt.Println(errors.Is(err, fasthttp.ErrTimeout))
+	// Output: true
+}
+
+// A call that ends with a context, for which the caller may have any reason.
+func ExampleClient_DoContext() {
+	client, stop := hello()
+	defer stop()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	req.SetRequestURI("http://any.host/slow")
+	err := client.DoContext(ctx, req, resp)
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output: true
+}
+
+// A response of any size, which is read as it arrives.
+func ExampleClient_streamResponseBody() {
+	server, stop := hello()
+	defer stop()
+	client := &fasthttp.Client{Dial: server.Dial, StreamResponseBody: true}
+	defer client.CloseIdleConnections()
+
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	req.SetRequestURI("http://any.host/large")
+	if err := client.Do(req, resp); err != nil {
+		log.Fatal(err)
+	}
+	defer resp.CloseBodyStream()
+	n, err := io.Copy(io.Discard, resp.BodyStream())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "bytes")
+	// Output: 10 bytes
+}
+
+// Attempts that fail are repeated after a while, which grows, as long as that is
+// safe.
+func ExampleRetryWithBackoff() {
+	server, stop := hello()
+	defer stop()
+	dials := 0
+	client := &fasthttp.Client{
+		Dial: func(addr string) (net.Conn, error) {
+			if dials++; dials < 3 {
+				return nil, errors.New("not yet")
+			}
+			return server.Dial(addr)
+		},
+		RetryIfErr:                fasthttp.RetryWithBackoff(time.Millisecond, 10*time.Millisecond),
+		MaxIdemponentCallAttempts: 5,
+	}
+	defer client.CloseIdleConnections()
+
+	status, _, err := client.Get(nil, "http://any.host/")
+	fmt.Println(status, err, dials)
+	// Output: 200 <nil> 3
+}
+
+// A client of one host. Addr may name several hosts, which take turns.
+func ExampleHostClient() {
+	server, stop := hello()
+	defer stop()
+	client := &fasthttp.HostClient{
+		Addr:                "api.example.com:80",
+		Dial:                server.Dial,
+		MaxConns:            100,
+		MaxResponseBodySize: 1 << 20,
+	}
+	defer client.CloseIdleConnections()
+
+	status, body, err := client.Get(nil, "http://api.example.com/v1/notes")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s\n", status, body)
+	// Output: 200 GET /v1/notes
+}
+
+// Requests that do not wait for the responses to those before them. It is for
+// many small requests to one host that answers in order.
+func ExamplePipelineClient() {
+	server, stop := hello()
+	defer stop()
+	client := &fasthttp.PipelineClient{
+		Addr:     "api.example.com:80",
+		Dial:     server.Dial,
+		MaxConns: 1,
+	}
+
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	req.SetRequestURI("http://api.example.com/v1/notes")
+	if err := client.DoTimeout(req, resp, time.Second); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s\n", resp.StatusCode(), resp.Body())
+	// Output: 200 GET /v1/notes
+}
+
+// Several hosts that do the same: each request goes to the one with the fewest
+// under way.
+func ExampleLBClient() {
+	var asked [2]atomic.Int64
+	var clients []fasthttp.BalancingClient
+	for i := range asked {
+		ln := fasthttputil.NewInmemoryListener()
+		defer ln.Close()
+		go func() {
+			_ = fasthttp.Serve(ln, func(ctx *fasthttp.RequestCtx) { asked[i].Add(1) })
+		}()
+		clients = append(clients, &fasthttp.HostClient{
+			Addr: fmt.Sprintf("host%d:80", i),
+			Dial: func(string) (net.Conn, error) { return ln.Dial() },
+		})
+	}
+	balancer := &fasthttp.LBClient{Clients: clients, Timeout: time.Second}
+
+	for range 10 {
+		req := get("http://service/")
+		if err := balancer.Do(req, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(asked[0].Load(), asked[1].Load())
+	// Output: 5 5
+}
+
+// A dialer that remembers addresses for an hour and refuses those of the own
+// network, for a client that fetches what strangers name.
+func ExampleTCPDialer() {
+	dialer := &fasthttp.TCPDialer{
+		DNSCacheDuration: time.Hour,
+		Concurrency:      100,
+		Control: func(network, address string, _ syscall.RawConn) error {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				return err
+			}
+			if ip := net.ParseIP(host); ip == nil || ip.IsPrivate() || ip.IsLoopback() {
+				return errors.New("this address is not for you")
+			}
+			return nil
+		},
+	}
+	client := &fasthttp.Client{DialTimeout: dialer.DialTimeout}
+
+	_, _, err := client.GetTimeout(nil, "http://127.0.0.1:9/", 5*time.Second)
+	fmt.Println(err != nil)
+	// Output: true
+}

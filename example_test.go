@@ -1,0 +1,267 @@
+package fasthttp_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+// answer runs a handler without a server and a socket, which is how handlers are
+// tested, and prints its response.
+func answer(handler fasthttp.RequestHandler, req *fasthttp.Request) {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(req, nil, nil)
+	handler(&ctx)
+	fmt.Printf("%d %s\n", ctx.Response.StatusCode(), ctx.Response.Body())
+}
+
+// get returns a request for a target.
+func get(target string) *fasthttp.Request {
+	req := new(fasthttp.Request)
+	req.SetRequestURI(target)
+	return req
+}
+
+// serve starts a server in memory, and returns a client of it. Whatever host the
+// client asks, this server answers.
+func serve(server *fasthttp.Server) (client *fasthttp.Client, stop func()) {
+	ln := fasthttputil.NewInmemoryListener()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	client = &fasthttp.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}
+	return client, func() {
+		client.CloseIdleConnections()
+		if err := server.Shutdown(); err != nil {
+			log.Fatal(err)
+		}
+		if err := <-served; err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// A server for a few paths.
+func ExampleListenAndServe() {
+	handler := func(ctx *fasthttp.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/":
+			ctx.WriteString("Hello, world!")
+		case "/time":
+			fmt.Fprintf(ctx, "%s\n", ctx.Time().Format(time.RFC3339))
+		default:
+			ctx.NotFound()
+		}
+	}
+	if err := fasthttp.ListenAndServe(":8080", handler); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Routing by hand: by path, by method, and by a part of the path.
+func ExampleRequestHandler() {
+	route := func(ctx *fasthttp.RequestCtx) {
+		path := string(ctx.Path())
+		switch {
+		case path == "/notes" && ctx.IsGet():
+			ctx.WriteString("all notes")
+		case path == "/notes" && ctx.IsPost():
+			ctx.SetStatusCode(fasthttp.StatusCreated)
+			fmt.Fprintf(ctx, "added %q", ctx.PostBody())
+		case path == "/notes":
+			ctx.Response.Header.Set(fasthttp.HeaderAllow, "GET, POST")
+			ctx.Error("the method must be GET or POST", fasthttp.StatusMethodNotAllowed)
+		case strings.HasPrefix(path, "/notes/"):
+			fmt.Fprintf(ctx, "note %s", path[len("/notes/"):])
+		default:
+			ctx.NotFound()
+		}
+	}
+
+	answer(route, get("/notes"))
+	answer(route, get("/notes/7"))
+	post := get("/notes")
+	post.Header.SetMethod(fasthttp.MethodPost)
+	post.SetBodyString("buy milk")
+	answer(route, post)
+	post.Header.SetMethod(fasthttp.MethodDelete)
+	answer(route, post)
+	// Output:
+	// 200 all notes
+	// 200 note 7
+	// 201 added "buy milk"
+	// 405 the method must be GET or POST
+}
+
+// What runs around handlers is a function from one to another.
+func ExampleRequestHandler_middleware() {
+	onlyFor := func(token string, next fasthttp.RequestHandler) fasthttp.RequestHandler {
+		return func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)) != "Bearer "+token {
+				ctx.Error("who are you?", fasthttp.StatusUnauthorized)
+				ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
+				return
+			}
+			next(ctx)
+		}
+	}
+	handler := onlyFor("secret", func(ctx *fasthttp.RequestCtx) { ctx.WriteString("come in") })
+
+	req := get("/")
+	answer(handler, req)
+	req.Header.Set(fasthttp.HeaderAuthorization, "Bearer secret")
+	answer(handler, req)
+	// Output:
+	// 401 who are you?
+	// 200 come in
+}
+
+// A server that strangers can reach has timeouts and limits, and it ends in
+// order: what it has begun to answer is answered.
+func ExampleServer() {
+	server := &fasthttp.Server{
+		Handler:            func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") },
+		Name:               "example",
+		ReadTimeout:        10 * time.Second,
+		WriteTimeout:       10 * time.Second,
+		IdleTimeout:        time.Minute,
+		MaxRequestBodySize: 1 << 20,
+		MaxConnsPerIP:      100,
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		soon, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		ended <- server.ShutdownWithContext(soon)
+	})
+	if err := server.ListenAndServe(":8080"); err != nil {
+		log.Fatal(err)
+	}
+	// the listener is closed, connections may still be busy
+	if err := <-ended; err != nil {
+		log.Print(err)
+	}
+}
+
+// A server and a client of it without any port, for tests.
+func ExampleServer_inMemory() {
+	ln := fasthttputil.NewInmemoryListener()
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		fmt.Fprintf(ctx, "%s asked for %s", ctx.UserAgent(), ctx.Path())
+	}}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+
+	client := &fasthttp.Client{
+		Name: "tester",
+		Dial: func(string) (net.Conn, error) { return ln.Dial() },
+	}
+	status, body, err := client.Get(nil, "http://any.host/path")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s\n", status, body)
+
+	if err := server.Shutdown(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("served:", <-served)
+	// Output:
+	// 200 tester asked for /path
+	// served: <nil>
+}
+
+// Paths may have limits of their own, which are set before the body is read.
+func ExampleServer_headerReceived() {
+	server := &fasthttp.Server{
+		MaxRequestBodySize: 10,
+		Logger:             log.New(io.Discard, "", 0),
+		HeaderReceived: func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+			if string(h.RequestURI()) == "/upload" {
+				return fasthttp.RequestConfig{MaxRequestBodySize: 1 << 20}
+			}
+			return fasthttp.RequestConfig{}
+		},
+		Handler: func(ctx *fasthttp.RequestCtx) { fmt.Fprintf(ctx, "%d bytes", len(ctx.PostBody())) },
+	}
+	client, stop := serve(server)
+	defer stop()
+
+	for _, path := range []string{"/other", "/upload"} {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		req.SetRequestURI("http://any.host" + path)
+		req.Header.SetMethod(fasthttp.MethodPost)
+		req.SetBodyString(strings.Repeat("x", 1000))
+		if err := client.Do(req, resp); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %d %s\n", path, resp.StatusCode(), resp.Body())
+		fasthttp.ReleaseRequest(req)
+		fasthttp.ReleaseResponse(resp)
+	}
+	// Output:
+	// /other: 413 Request Entity Too Large
+	// /upload: 200 1000 bytes
+}
+
+// A body that is read as it arrives, so that it may have any size.
+func ExampleServer_streamRequestBody() {
+	server := &fasthttp.Server{
+		StreamRequestBody: true,
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			lines := 0
+			scanner := bufio.NewScanner(ctx.RequestBodyStream())
+			for scanner.Scan() {
+				lines++
+			}
+			if err := scanner.Err(); err != nil {
+				ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+				return
+			}
+			fmt.Fprintf(ctx, "%d lines", lines)
+		},
+	}
+	client, stop := serve(server)
+	defer stop()
+
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(resp)
+	req.SetRequestURI("http://any.host/")
+	req.Header.SetMethod(fasthttp.MethodPost)
+	req.SetBodyStreamWriter(func(w *bufio.Writer) {
+		for i := range 1000 {
+			fmt.Fprintf(w, "line %d\n", i)
+		}
+	})
+	if err := client.Do(req, resp); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", resp.Body())
+	// Output: 1000 lines
+}
+
+// HTTPS with certificates in files, which are read again when they have changed.
+func ExampleNewTLSReloader() {
+	certs, err := fasthttp.NewTLSReloader("cert.pem", "key.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") }}
+	server.TLSConfig = &tls.Config{GetCertificate: certs.GetCertificate}
+	if err := server.ListenAndServeTLS(":443", "", ""); err != nil {
+		log.Fatal(err)
+	}
+}
