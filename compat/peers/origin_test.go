@@ -159,6 +159,7 @@ type doer interface {
 // A caller makes requests of one server with a client of its own.
 type caller struct {
 	t      *testing.T
+	scheme string
 	addr   string
 	client *fasthttp.Client
 	req    *fasthttp.Request
@@ -167,7 +168,7 @@ type caller struct {
 
 func newCaller(t *testing.T, addr string) *caller {
 	c := &caller{
-		t: t, addr: addr,
+		t: t, scheme: "http", addr: addr,
 		client: &fasthttp.Client{ReadTimeout: patience, WriteTimeout: patience, MaxConnWaitTimeout: patience},
 		req:    fasthttp.AcquireRequest(), resp: fasthttp.AcquireResponse(),
 	}
@@ -179,7 +180,7 @@ func newCaller(t *testing.T, addr string) *caller {
 	return c
 }
 
-func (c *caller) url(path string) string { return "http://" + c.addr + path }
+func (c *caller) url(path string) string { return c.scheme + "://" + c.addr + path }
 
 // prepare makes the request anew. A call for HEAD leaves SkipBody set in the
 // response, which would count for the next one.
