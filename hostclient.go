@@ -64,7 +64,9 @@ type HostClient struct {
 
 	// Addr is the address of the host, or a comma-separated list of them that
 	// are dialed in turn; where one cannot be reached the next is tried. A port
-	// that is missing is 443 with IsTLS and 80 without.
+	// that is missing is 443 with IsTLS and 80 without. Dial and DialTimeout get
+	// the addresses as they stand here, without a port if there is none, so they
+	// may be paths of Unix sockets.
 	Addr string
 
 	// Name is the User-Agent of requests that have none, "fasthttp" by default.
@@ -192,7 +194,7 @@ func (c *HostClient) ready() error {
 		c.pool.Max = c.maxConns()
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
-		c.addrs = splitAddrs(c.Addr, c.IsTLS)
+		c.addrs = c.splitAddrs()
 		if c.ConnPoolStrategy != FIFO && c.ConnPoolStrategy != LIFO {
 			c.broken = ErrConnPoolStrategyNotImpl
 		}

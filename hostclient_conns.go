@@ -15,12 +15,23 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 )
 
-// splitAddrs returns the addresses of HostClient.Addr.
-func splitAddrs(list string, isTLS bool) (addrs []string) {
-	for addr := range strings.SplitSeq(list, ",") {
-		if addr = strings.TrimSpace(addr); addr != "" {
-			addrs = append(addrs, AddMissingPort(addr, isTLS))
+// splitAddrs returns the addresses of HostClient.Addr. Those for a dial function
+// of the application are left as they are: they may be paths of Unix sockets, or
+// nothing at all where the function knows where to connect to.
+func (c *HostClient) splitAddrs() (addrs []string) {
+	custom := c.Dial != nil || c.DialTimeout != nil
+	for addr := range strings.SplitSeq(c.Addr, ",") {
+		addr = strings.TrimSpace(addr)
+		switch {
+		case addr == "":
+		case custom:
+			addrs = append(addrs, addr)
+		default:
+			addrs = append(addrs, AddMissingPort(addr, c.IsTLS))
 		}
+	}
+	if custom && len(addrs) == 0 {
+		return []string{""}
 	}
 	return addrs
 }
@@ -282,7 +293,7 @@ func (c *HostClient) tlsConfig(addr string) *tls.Config {
 		config = c.TLSConfig.Clone()
 	}
 	if config.ServerName == "" {
-		config.ServerName = serverName(addr)
+		config.ServerName = serverName(AddMissingPort(addr, true))
 	}
 	if config.ClientSessionCache == nil {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)

@@ -32,11 +32,27 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 	defer client.CloseIdleConnections()
 	req, resp := requestTo(t, MethodPost, "http://example.com/path?query"), responseFor(t)
 	req.SetBodyString("a body")
+	var body []byte
+	var args Args
+	args.Set("name", "value")
 	for name, call := range map[string]func() error{
 		"Do":         func() error { return client.Do(req, resp) },
 		"DoTimeout":  func() error { return client.DoTimeout(req, resp, time.Minute) },
 		"DoDeadline": func() error { return client.DoDeadline(req, resp, time.Now().Add(time.Minute)) },
 		"new target": func() error { req.SetRequestURI("http://example.com/other"); return client.Do(req, resp) },
+		"redirects":  func() error { return client.DoRedirects(req, resp, 1) },
+		"Get": func() (err error) {
+			_, body, err = client.Get(body, "http://example.com/path")
+			return err
+		},
+		"GetTimeout": func() (err error) {
+			_, body, err = client.GetTimeout(body, "http://example.com/path", time.Minute)
+			return err
+		},
+		"Post": func() (err error) {
+			_, body, err = client.Post(body, "http://example.com/path", &args)
+			return err
+		},
 	} {
 		mustDo(t, call())
 		if n := testing.AllocsPerRun(500, func() { mustDo(t, call()) }); n != 0 {
@@ -141,7 +157,7 @@ func TestHostClientAddrList(t *testing.T) {
 	var dialed []string
 	hc := &HostClient{Addr: "a:1, b,c:3", Dial: func(addr string) (net.Conn, error) {
 		dialed = append(dialed, addr)
-		if addr == "b:80" {
+		if addr == "b" {
 			return nil, errors.New("down")
 		}
 		return net.Dial("tcp4", p.addr())
@@ -149,8 +165,42 @@ func TestHostClientAddrList(t *testing.T) {
 	for range 4 {
 		mustDo(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
 	}
-	if got, want := fmt.Sprint(dialed), "[a:1 b:80 c:3 c:3 a:1]"; got != want {
+	if got, want := fmt.Sprint(dialed), "[a:1 b c:3 c:3 a:1]"; got != want {
 		t.Errorf("dialed %v, want %v", got, want)
+	}
+}
+
+// A dial function may know where to connect to, or dial Unix sockets, as it may
+// with v1.77.0: it gets what Addr says.
+func TestDialFunctionsGetTheAddressAsItIs(t *testing.T) {
+	p := answering(t, respClose)
+	for _, addr := range []string{"", "/run/app.sock", "@abstract", "example.com", "[::1]", "::1", "example.com:8080"} {
+		for _, withTimeout := range []bool{false, true} {
+			got := "none"
+			dial := func(addr string) (net.Conn, error) {
+				got = addr
+				return net.Dial("tcp4", p.addr())
+			}
+			hc := &HostClient{Addr: addr, Dial: dial}
+			if withTimeout {
+				hc = &HostClient{Addr: addr, DialTimeout: func(addr string, _ time.Duration) (net.Conn, error) { return dial(addr) }}
+			}
+			mustDo(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
+			if got != addr {
+				t.Errorf("dialed %q, want %q", got, addr)
+			}
+		}
+		got := "none"
+		pc := &PipelineClient{Addr: addr, Dial: func(addr string) (net.Conn, error) {
+			got = addr
+			return nil, errors.New("down")
+		}, Logger: &testLog{}}
+		if err := pc.DoTimeout(requestTo(t, MethodGet, "http://any/"), nil, 5*time.Second); err == nil || got != addr {
+			t.Errorf("a PipelineClient dialed %q, want %q; %v", got, addr, err)
+		}
+	}
+	if err := (&HostClient{}).Do(requestTo(t, MethodGet, "http://any/"), nil); err != errNoAddr {
+		t.Errorf("without an address and a dial function: %v", err)
 	}
 }
 

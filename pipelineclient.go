@@ -59,7 +59,8 @@ type PipelineClient struct {
 	// TLSConfig is the configuration for TLS where IsTLS is set.
 	TLSConfig *tls.Config
 
-	// Addr is the address of the server, "host:port" or "host".
+	// Addr is the address of the server, "host:port" or "host". Dial gets it as
+	// it is, so it may then be the path of a Unix socket.
 	Addr string
 
 	// Name is the value of the User-Agent field of requests that have none:

@@ -16,7 +16,10 @@ var errDialNil = errors.New("fasthttp: the dial function returned no connection"
 
 // connect makes a connection that HTTP can be spoken through.
 func (c *PipelineClient) connect() (conn net.Conn, err error) {
-	addr := AddMissingPort(c.Addr, c.IsTLS)
+	addr := c.Addr
+	if c.Dial == nil {
+		addr = AddMissingPort(addr, c.IsTLS)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			conn, err = nil, fmt.Errorf("fasthttp: panic while dialing %s: %v\n%s", addr, p, debug.Stack())
