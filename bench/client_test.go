@@ -237,25 +237,26 @@ func benchNetHTTPClient(b *testing.B, kind callKind, dial func(string) (net.Conn
 	}
 	callers(b, parallel, func() (func() error, func()) {
 		call := func() error {
-			var resp *http.Response
-			var err error
 			if kind == postCall {
-				resp, err = client.Post(clientURL, "application/x-www-form-urlencoded", bytes.NewReader(postBodyBytes))
-			} else {
-				resp, err = client.Get(clientURL)
+				return checkNetHTTP(client.Post(clientURL, "application/x-www-form-urlencoded", bytes.NewReader(postBodyBytes)))
 			}
-			if err != nil {
-				return err
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			if err == nil && (resp.StatusCode != 200 || !bytes.Equal(body, answerBytes)) {
-				err = errWrongAnswer
-			}
-			return err
+			return checkNetHTTP(client.Get(clientURL))
 		}
 		return call, func() {}
 	})
+}
+
+// checkNetHTTP reads the response to a call of net/http.
+func checkNetHTTP(resp *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && (resp.StatusCode != 200 || !bytes.Equal(body, answerBytes)) {
+		err = errWrongAnswer
+	}
+	return err
 }
 
 func BenchmarkClientGet1CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1) }
@@ -265,6 +266,10 @@ func BenchmarkClientGet10CallersMemory(b *testing.B) { benchClient(b, getCall, d
 func BenchmarkClientGet100CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 100) }
 
 func BenchmarkClientGet1KCallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1000) }
+
+func BenchmarkClientGet10KCallersMemory(b *testing.B) {
+	benchClient(b, getCall, dialAnswering, 10_000)
+}
 
 func BenchmarkClientGet1CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 1) }
 
@@ -288,6 +293,10 @@ func BenchmarkClientGetTimeout100CallersMemory(b *testing.B) {
 
 func BenchmarkClientGetTimeout1KCallersMemory(b *testing.B) {
 	benchClient(b, getTimeoutCall, dialAnswering, 1000)
+}
+
+func BenchmarkClientGetTimeout10KCallersMemory(b *testing.B) {
+	benchClient(b, getTimeoutCall, dialAnswering, 10_000)
 }
 
 func BenchmarkClientGetTimeout1CallersTCP(b *testing.B) {
@@ -314,6 +323,10 @@ func BenchmarkClientPost100CallersMemory(b *testing.B) { benchClient(b, postCall
 
 func BenchmarkClientPost1KCallersMemory(b *testing.B) { benchClient(b, postCall, dialAnswering, 1000) }
 
+func BenchmarkClientPost10KCallersMemory(b *testing.B) {
+	benchClient(b, postCall, dialAnswering, 10_000)
+}
+
 func BenchmarkClientPost1CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 1) }
 
 func BenchmarkClientPost10CallersTCP(b *testing.B) { benchClient(b, postCall, answerTCP(b), 10) }
@@ -336,6 +349,10 @@ func BenchmarkNetHTTPClientGet100CallersMemory(b *testing.B) {
 
 func BenchmarkNetHTTPClientGet1KCallersMemory(b *testing.B) {
 	benchNetHTTPClient(b, getCall, dialAnswering, 1000)
+}
+
+func BenchmarkNetHTTPClientGet10KCallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, getCall, dialAnswering, 10_000)
 }
 
 func BenchmarkNetHTTPClientGet1CallersTCP(b *testing.B) {
@@ -368,6 +385,10 @@ func BenchmarkNetHTTPClientPost100CallersMemory(b *testing.B) {
 
 func BenchmarkNetHTTPClientPost1KCallersMemory(b *testing.B) {
 	benchNetHTTPClient(b, postCall, dialAnswering, 1000)
+}
+
+func BenchmarkNetHTTPClientPost10KCallersMemory(b *testing.B) {
+	benchNetHTTPClient(b, postCall, dialAnswering, 10_000)
 }
 
 func BenchmarkNetHTTPClientPost1CallersTCP(b *testing.B) {
