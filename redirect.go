@@ -78,14 +78,15 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			return ErrTooManyRedirects
 		}
 		if hop == req {
-			hop = AcquireRequest()
-			req.CopyTo(hop)
-			hop.call.buffered = req.call.buffered
+			next := AcquireRequest()
+			req.CopyTo(next)
+			next.call.buffered = req.call.buffered
 			defer func() {
-				hop.call.buffered = false
-				ReleaseRequest(hop)
+				req.SetURI(next.URI())
+				next.call.buffered = false
+				ReleaseRequest(next)
 			}()
-			defer func() { req.SetURI(hop.URI()) }()
+			hop = next
 		}
 		if err := redirect(hop, resp, streamed); err != nil {
 			return err
