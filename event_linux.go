@@ -484,6 +484,9 @@ func (c *eventConn) Expire() bool {
 // flush writes what the exchange has put together, as much as there is room
 // for.
 func (c *eventConn) flush(x *exchange) error {
+	if x.file.file != nil {
+		return c.flushFile(x)
+	}
 	n, err := c.net.Write(x.out.B, x.tail)
 	if err != nil {
 		if over := n - len(x.out.B); over >= 0 {

@@ -31,6 +31,7 @@ type exchange struct {
 	read int
 	out  *bufpool.Buffer // to be written
 	tail []byte          // to be written behind out: a body that is not worth copying
+	file filePart        // to be sent behind out, by an engine that does so
 
 	recv   receiver
 	config RequestConfig // of the current request
@@ -122,7 +123,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	if x.out != nil {
 		x.out.B = x.out.B[:0]
 	}
-	x.tail = nil
+	x.tail, x.file = nil, filePart{}
 	x.phase = phaseHead
 	x.begun, x.ending, x.linger, x.given = false, false, false, false
 	x.turn, x.begins = 0, 0
@@ -210,7 +211,7 @@ func (x *exchange) contain(next *step) {
 		x.ctx.discard()
 	}
 	x.phase, x.ctx = phaseEnd, nil
-	x.tail = nil
+	x.tail, x.file = nil, filePart{}
 	if x.out != nil {
 		x.out.B = x.out.B[:0]
 	}
@@ -241,18 +242,18 @@ func (x *exchange) advance() step {
 
 // flushThen asks for a flush where there is something to be flushed.
 func (x *exchange) flushThen(next step) step {
-	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 {
+	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 || x.file.file != nil {
 		return stepFlush
 	}
 	return next
 }
 
-// flushed says that out and tail were written.
+// flushed says that out was written, and tail or file behind it.
 func (x *exchange) flushed() {
 	x.turn = 0
 	x.out.B = x.out.B[:0]
-	if x.tail != nil {
-		x.tail = nil
+	if x.tail != nil || x.file.file != nil {
+		x.tail, x.file = nil, filePart{}
 		x.endRequest()
 	}
 }
@@ -611,4 +612,5 @@ func (x *exchange) release() {
 	bufpool.Put(x.in)
 	bufpool.Put(x.out)
 	x.in, x.out, x.tail, x.read = nil, nil, nil, 0
+	x.file = filePart{}
 }

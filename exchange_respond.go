@@ -143,6 +143,9 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		x.endRequest()
 		return stepRead, false
 	case resp.body.stream != nil && !resp.SkipBody && !bodiless(resp.StatusCode()):
+		if x.queueFile() {
+			return stepFlush, true
+		}
 		x.respondStream()
 		return stepRead, false
 	}
@@ -323,7 +326,7 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
 		// the connection is well, and what was sent is to arrive
 		w.broken = false
-		err = fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, length, err)
+		err = shortFile(sent, length)
 	}
 	return true, err
 }

@@ -1,12 +1,40 @@
 package fasthttp
 
 import (
+	"errors"
+	"io"
 	"net"
 	"os"
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/netloop"
 )
+
+// sendsFiles tells whether the engine takes files from queueFile.
+func (x *exchange) sendsFiles() bool {
+	_, ok := x.link.(*eventConn)
+	return ok
+}
+
+// flushFile is flush for what ends in a file.
+func (c *eventConn) flushFile(x *exchange) error {
+	raw, err := x.file.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	f := netloop.FilePart{Head: x.out.B, File: raw, Offset: x.file.offset, Length: x.file.length}
+	err = c.net.SendFile(&f)
+	x.out.B = x.out.B[:copy(x.out.B, f.Head)]
+	x.file.offset, x.file.length = f.Offset, f.Length
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		x.fileEnded()
+		err = nil
+	}
+	if err == nil {
+		x.flushed()
+	}
+	return err
+}
 
 // fileSender returns what sends a head and a part of a file over a connection
 // without copying the file through the process, or nil where there is no such
@@ -43,7 +71,7 @@ func rawSender(nc syscall.Conn) func(f *netloop.FilePart) error {
 		var failed error
 		err = raw.Write(func(fd uintptr) (done bool) {
 			for failed == nil && !f.Done() {
-				failed = f.Send(int(fd))
+				_, failed = f.Send(int(fd))
 				if failed == netloop.ErrAgain {
 					failed = nil
 					return false

@@ -12,3 +12,6 @@ import (
 func fileSender(net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
 	return nil
 }
+
+// sendsFiles tells whether the engine takes files from queueFile.
+func (x *exchange) sendsFiles() bool { return false }

@@ -111,3 +111,56 @@ func TestSendingAFileEndsAtTheWriteTimeout(t *testing.T) {
 		}
 	})
 }
+
+// A download that takes its time costs the event engine no goroutine, and keeps
+// nobody else from being served.
+func TestSlowDownloadsOccupyNobody(t *testing.T) {
+	const size, clients = 16 << 20, 40
+	name := filepath.Join(t.TempDir(), "file")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var reads, closes atomic.Int32
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/file" {
+				ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, 0, size), file, 0, size, &reads, &closes}, size)
+			}
+		}})
+		before := runtime.NumGoroutine()
+		var slow []*testConn
+		for range clients {
+			c := ts.dial()
+			c.get("/file")
+			if _, err := c.r.Peek(1); err != nil {
+				t.Fatal(err)
+			}
+			slow = append(slow, c)
+		}
+		if ts.engine.name == "event/tcp" && runtime.GOOS == "linux" {
+			eventually(t, "no goroutine for each client", func() bool { return runtime.NumGoroutine() < before+clients/2 })
+		}
+		c := ts.dial()
+		for range 10 {
+			c.get("/")
+			c.expect(200, "")
+		}
+		if n := closes.Load(); n != 0 {
+			t.Errorf("%d of %d downloads have ended", n, clients)
+		}
+		for _, c := range slow[:clients/2] {
+			if resp := c.next(http.MethodGet); len(resp.body) != size {
+				t.Errorf("got %d bytes", len(resp.body))
+			}
+		}
+		for _, c := range slow[clients/2:] {
+			_ = c.Close()
+		}
+		eventually(t, "all streams closed", func() bool { return closes.Load() == clients })
+	})
+}

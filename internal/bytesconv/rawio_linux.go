@@ -5,6 +5,8 @@ package bytesconv
 import (
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // What follows are system calls on nonblocking sockets and epoll sets. They return at once,
@@ -31,4 +33,22 @@ func RawWrite(fd int, p []byte) (n int, errno syscall.Errno) {
 func RawPoll(fd int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	return int(r), errno
+}
+
+// RawSendfile is sendfile(2) to a nonblocking socket. It is only for parts of a
+// file that are in memory: the scheduler does not know of it while it waits for
+// a disk.
+func RawSendfile(to, from int, offset *int64, count int) (n int, errno syscall.Errno) {
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_SENDFILE, uintptr(to), uintptr(from), uintptr(unsafe.Pointer(offset)), uintptr(count), 0, 0)
+	return int(r), errno
+}
+
+// IsInMemory tells whether the byte of a file at an offset can be read without
+// waiting for a disk. It is false where the file system cannot tell.
+func IsInMemory(fd int, offset int64) bool {
+	var b [1]byte
+	vector := syscall.Iovec{Base: &b[0], Len: 1}
+	// the offset is in two halves, of which the first has all of it here
+	n, _, errno := syscall.RawSyscall6(unix.SYS_PREADV2, uintptr(fd), uintptr(unsafe.Pointer(&vector)), 1, uintptr(offset), 0, unix.RWF_NOWAIT)
+	return n == 1 && errno == 0
 }

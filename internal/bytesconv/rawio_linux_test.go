@@ -1,6 +1,8 @@
 package bytesconv
 
 import (
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 )
@@ -48,6 +50,42 @@ func TestRawCallsDoWhatTheirNamesSay(t *testing.T) {
 		_, _ = RawRead(pair[0], buf)
 		_, _ = RawPoll(set, events)
 	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestRawSendfileSendsFromTheOffset(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(file)
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(pair[0])
+	defer syscall.Close(pair[1])
+	offset := int64(3)
+	if n, errno := RawSendfile(pair[0], file, &offset, 4); n != 4 || errno != 0 || offset != 7 {
+		t.Errorf("sendfile: %d, %v, then at %d", n, errno, offset)
+	}
+	buf := make([]byte, 10)
+	if n, errno := RawRead(pair[1], buf); n != 4 || errno != 0 || string(buf[:n]) != "3456" {
+		t.Errorf("read: %d, %v, %q", n, errno, buf[:n])
+	}
+	offset = 10
+	if n, errno := RawSendfile(pair[0], file, &offset, 4); n != 0 || errno != 0 {
+		t.Errorf("sendfile at the end: %d, %v", n, errno)
+	}
+	if n, errno := RawSendfile(-1, file, &offset, 4); n > 0 || errno != syscall.EBADF {
+		t.Errorf("sendfile to nothing: %d, %v", n, errno)
+	}
+	if n := testing.AllocsPerRun(100, func() { _ = IsInMemory(file, 9) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

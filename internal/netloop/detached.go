@@ -141,7 +141,7 @@ func (d *Detached) SendFile(f *FilePart) error {
 		if err := d.check(writing); err != nil {
 			return err
 		}
-		err := f.Send(d.c.fd)
+		_, err := f.Send(d.c.fd)
 		switch {
 		case err == ErrAgain:
 			d.wait(writing)
@@ -150,58 +150,6 @@ func (d *Detached) SendFile(f *FilePart) error {
 		}
 	}
 	return nil
-}
-
-// sendAtOnce is how much is sent by one system call, so that deadlines are
-// looked at in between.
-const sendAtOnce = 4 << 20
-
-// FilePart is a part of a file on its way to a socket, behind a head that goes
-// with it. The system does the copying, and the file's own position stays where
-// it is.
-type FilePart struct {
-	Head   []byte          // what goes before it, as far as it was not sent
-	File   syscall.RawConn // where it is from
-	Offset int64           // where in the file it begins
-	Length int64           // what is left to be sent
-}
-
-// Done tells whether all was sent.
-func (f *FilePart) Done() bool { return len(f.Head) == 0 && f.Length == 0 }
-
-// Send sends what the socket with the descriptor fd has room for. The error is
-// ErrAgain where there is none.
-func (f *FilePart) Send(fd int) error {
-	if len(f.Head) > 0 {
-		// the system waits for what comes behind it
-		n, err := syscall.SendmsgN(fd, f.Head, nil, nil, syscall.MSG_MORE|syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
-		f.Head = f.Head[max(n, 0):]
-		return sendError("sendmsg", err)
-	}
-	var err error
-	outer := f.File.Control(func(from uintptr) {
-		var n int
-		n, err = syscall.Sendfile(fd, int(from), &f.Offset, int(min(f.Length, sendAtOnce)))
-		f.Length -= int64(max(n, 0))
-		if err = sendError("sendfile", err); err == nil && n == 0 {
-			err = io.ErrUnexpectedEOF
-		}
-	})
-	if outer != nil {
-		return outer
-	}
-	return err
-}
-
-// sendError makes nothing of an interruption, after which one tries again.
-func sendError(call string, err error) error {
-	switch err {
-	case nil, syscall.EINTR:
-		return nil
-	case syscall.EAGAIN:
-		return ErrAgain
-	}
-	return os.NewSyscallError(call, err)
 }
 
 // wait waits for an event. Where the caller is a poller, nobody may be there to

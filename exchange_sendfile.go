@@ -1,0 +1,51 @@
+package fasthttp
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// filePart is what is left to be sent of a body that lies in a file.
+type filePart struct {
+	file           *os.File // nil for none
+	offset, length int64
+}
+
+// queueFile leaves a body that lies in a file to an engine that sends it bit by
+// bit, as the peer takes it: nobody has to wait meanwhile. It is false, and
+// nothing was done, where the body is no such one or the engine does not.
+func (x *exchange) queueFile() bool {
+	resp := &x.ctx.Response
+	span, ok := resp.body.stream.(fileSpan)
+	if !ok || !x.sendsFiles() || resp.ImmediateHeaderFlush || resp.Header.trailers.Len() > 0 {
+		return false
+	}
+	if stream := &x.ctx.Request.stream; stream.in != nil && !stream.done {
+		// the peer may have to be told to go on with its body
+		return false
+	}
+	file, offset, length := span.span()
+	if file == nil || length <= 0 || length != int64(resp.body.size) {
+		return false
+	}
+	resp.Header.SetContentLength(resp.body.size)
+	out := x.output()
+	out.B = resp.Header.appendHead(out.B, &x.s.start)
+	x.file = filePart{file, offset, length}
+	return true
+}
+
+// fileEnded says that a file ended before what was announced of it was sent. The
+// end of the connection tells the peer, which keeps what it has got.
+func (x *exchange) fileEnded() {
+	size := int64(x.ctx.Response.body.size)
+	err := shortFile(size-x.file.length, size)
+	x.s.logWriteError(x.c, err)
+	x.fault = err
+	x.ending = true
+}
+
+func shortFile(sent, size int64) error {
+	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, sent, size, io.ErrUnexpectedEOF)
+}

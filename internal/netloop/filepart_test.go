@@ -1,0 +1,197 @@
+//go:build linux
+
+package netloop
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// planted returns an open file with n bytes in it.
+func planted(t *testing.T, n int) (*os.File, []byte) {
+	t.Helper()
+	content := make([]byte, n)
+	for i := range content {
+		content[i] = byte(i >> 8 * 5 / 3)
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f, content
+}
+
+// partOf returns a part of a file behind a head.
+func partOf(t *testing.T, file *os.File, offset, length int64) FilePart {
+	t.Helper()
+	raw, err := file.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return FilePart{Head: []byte("head"), File: raw, Offset: offset, Length: length}
+}
+
+// failing makes the system call fail for the rest of the test.
+func failing(t *testing.T, errno syscall.Errno) {
+	real := sendfile
+	sendfile = func(int, int, *int64, int, bool) (int, error) { return -1, errno }
+	t.Cleanup(func() { sendfile = real })
+}
+
+func TestFilePartsArriveWhole(t *testing.T) {
+	const size = 3<<20 + 5
+	file, content := planted(t, size)
+	for _, errno := range []syscall.Errno{0, syscall.EINVAL, syscall.ENOSYS} {
+		if errno != 0 {
+			failing(t, errno)
+		}
+		for _, span := range [][2]int64{{0, size}, {1, size - 1}, {size - 1, 1}, {1 << 20, 1<<20 + 3}} {
+			nc, fd := pair(t)
+			got := make(chan []byte, 1)
+			go func() {
+				b, _ := io.ReadAll(nc)
+				got <- b
+			}()
+			f := partOf(t, file, span[0], span[1])
+			for !f.Done() {
+				if _, err := f.Send(fd); err == ErrAgain {
+					runtime.Gosched()
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = syscall.Close(fd)
+			if want := append([]byte("head"), content[span[0]:span[0]+span[1]]...); !bytes.Equal(<-got, want) {
+				t.Errorf("%v, %v: other bytes arrived", span, errno)
+			}
+		}
+	}
+}
+
+func TestFilePartsBehindTheEndOfTheFileFail(t *testing.T) {
+	file, _ := planted(t, 1000)
+	for _, errno := range []syscall.Errno{0, syscall.EINVAL} {
+		if errno != 0 {
+			failing(t, errno)
+		}
+		_, fd := pair(t)
+		f := partOf(t, file, 900, 200)
+		var err error
+		for err == nil && !f.Done() {
+			_, err = f.Send(fd)
+		}
+		if err != io.ErrUnexpectedEOF || f.Length != 100 {
+			t.Errorf("%v: %d bytes are left, %v", errno, f.Length, err)
+		}
+		_ = syscall.Close(fd)
+	}
+}
+
+func TestErrorsOfSendingFilesAreTheSystems(t *testing.T) {
+	file, _ := planted(t, 10)
+	_, fd := pair(t)
+	defer syscall.Close(fd)
+	f := partOf(t, file, 0, 10)
+	f.Head = nil
+	failing(t, syscall.EIO)
+	if _, err := f.Send(fd); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	sendfile = func(int, int, *int64, int, bool) (int, error) { return -1, syscall.EINTR }
+	if whole, err := f.Send(fd); whole || err != nil || f.Length != 10 {
+		t.Errorf("interrupted: %v, %v, %d", whole, err, f.Length)
+	}
+}
+
+// sender sends a part for each byte that it gets.
+type sender struct {
+	Conn
+	t     *testing.T
+	part  func() FilePart
+	now   FilePart
+	turns int
+}
+
+func (c *sender) Serve(*Poller) bool {
+	c.turns++
+	for {
+		if !c.now.Done() {
+			switch err := c.SendFile(&c.now); err {
+			case nil:
+			case ErrAgain:
+				return true
+			default:
+				c.t.Error(err)
+				c.Close(true)
+				return false
+			}
+		}
+		var buf [1]byte
+		switch _, err := c.Read(buf[:]); err {
+		case nil:
+			c.now = c.part()
+		case ErrAgain:
+			return true
+		default:
+			c.Close(false)
+			return false
+		}
+	}
+}
+
+func (c *sender) PeerGone()    {}
+func (c *sender) Expire() bool { return true }
+
+func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
+	const size = 3*sendTurn + 77
+	file, content := planted(t, size)
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	want := append([]byte("head"), content...)
+	var conns []*sender
+	var peers []net.Conn
+	for range 8 {
+		nc, fd := pair(t)
+		c := &sender{t: t, part: func() FilePart { return partOf(t, file, 0, size) }}
+		c.Init(fd, c)
+		if err := w.g.Add(&c.Conn, 0); err != nil {
+			t.Fatal(err)
+		}
+		conns, peers = append(conns, c), append(peers, nc)
+	}
+	for range 2 {
+		for _, nc := range peers {
+			if _, err := nc.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// nobody takes what they are sent, and others are served all the same
+		nc, _ := w.connect()
+		w.ask(nc, "hello")
+		for i, nc := range peers {
+			got := make([]byte, len(want))
+			if _, err := io.ReadFull(nc, got); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("connection %d: other bytes, %v", i, err)
+			}
+		}
+	}
+	for i, c := range conns {
+		eventually(t, "the connection is free", c.TryAcquire)
+		if c.turns < 4 {
+			t.Errorf("connection %d has sent all in %d turns", i, c.turns)
+		}
+		c.Conn.Close(false)
+	}
+}
