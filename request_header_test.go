@@ -15,6 +15,20 @@ func readRequestHeader(t testing.TB, text string) *RequestHeader {
 	return h
 }
 
+func TestAQueryAloneGetsAPath(t *testing.T) {
+	for target, want := range map[string]string{"?q": "/?q", "?": "/?", "??": "/??", "": "/", "a": "a", "#f": "#f", "/?q": "/?q"} {
+		var h RequestHeader
+		h.SetHost("h")
+		h.SetRequestURI(target)
+		if got := string(h.RequestURI()); got != want {
+			t.Errorf("%q: the target is %q, want %q", target, got, want)
+		}
+		if got := h.String(); got != "GET "+want+" HTTP/1.1\r\nHost: h\r\n\r\n" {
+			t.Errorf("%q: %q", target, got)
+		}
+	}
+}
+
 func TestRequestHeaderZeroValueIsAGet(t *testing.T) {
 	var h RequestHeader
 	if got, want := h.String(), "GET / HTTP/1.1\r\n\r\n"; got != want {
