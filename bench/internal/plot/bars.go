@@ -58,7 +58,7 @@ func (r *Ratios) SVG() string {
 			class = "axis"
 		}
 		c.line(class, at(v), top-6, at(v), height-30)
-		c.text(at(v), height-12, "small muted middle", fmt.Sprintf("%g×", v))
+		c.text(at(v), height-12, "small muted middle", formatTick(int(tick)))
 	}
 	for i, row := range r.Rows {
 		c.text(labels+12, ys[i]+float64(len(r.Series))*barHeight/2+4.5, "small end", row.Label)
@@ -76,6 +76,14 @@ func (r *Ratios) SVG() string {
 		}
 	}
 	return c.end()
+}
+
+// formatTick writes a power of 2.
+func formatTick(power int) string {
+	if power < 0 {
+		return fmt.Sprintf("1/%d", 1<<-power)
+	}
+	return fmt.Sprintf("%d×", 1<<power)
 }
 
 func formatRatio(v float64) string {

@@ -107,8 +107,9 @@ func (c *canvas) legend(x, y float64, series []Series) {
 	}
 }
 
-// textWidth is about how wide a text is at 12 pixels. It rather says too much.
-func textWidth(text string) float64 { return 6.8 * float64(len([]rune(text))) }
+// textWidth is about how wide a text is at 12 or 13 pixels. It rather says too
+// much.
+func textWidth(text string) float64 { return 7.4 * float64(len([]rune(text))) }
 
 // number writes a coordinate with one decimal.
 func number(x float64) string {

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+)
+
+// goal is something that was aimed at. Its id is what notes.md calls it.
+type goal struct {
+	id, text string
+	figure   string // what was measured; "" if it was not
+	met      bool
+	// evidence is what the figures themselves tell about what holds it back.
+	evidence string
+}
+
+// verdict is how the page puts it.
+func (g goal) verdict() string {
+	if g.figure == "" {
+		return "not measured"
+	}
+	return rig.Met(g.met)
+}
+
+// goals judges everything that was aimed at, in the order of the page.
+func goals(r *results) []goal {
+	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), idleGoals(r), sizeGoals(r))
+}
+
+// The goals for rows of benchmarks: how many times as fast as upstream.
+const (
+	serverEach = 1.5
+	serverMean = 2.5 // over rows with many requests for each connection
+	clientEach = 1.2
+	clientMean = 1.5
+	// manyRequests for a connection is where the price of the connection itself
+	// no longer matters much.
+	manyRequests = 10
+)
+
+func rowGoals(r *report.Report) []goal {
+	if r == nil {
+		r = new(report.Report)
+	}
+	procs := []int{1}
+	for _, row := range r.Rows {
+		if !slices.Contains(procs, row.Procs) {
+			procs = append(procs, row.Procs)
+		}
+	}
+	if len(procs) == 1 {
+		procs = append(procs, 2) // to say that it was not measured
+	}
+	var all []goal
+	for i, n := range procs[:2] {
+		id := []string{"one", "all"}[i]
+		servers := rowsOf(r, func(row *report.Row) bool { return report.IsServer(row.Name) && row.Procs == n })
+		many := slices.DeleteFunc(slices.Clone(servers), func(row *report.Row) bool { return requestsPerConn(row.Name) < manyRequests })
+		where := fmt.Sprintf("Server in memory, GOMAXPROCS %d: ", n)
+		all = append(all,
+			eachGoal("server-each-"+id, where+"each row", serverEach, servers),
+			meanGoal("server-mean-"+id, where+fmt.Sprintf("geometric mean of the rows with %d and more requests per connection", manyRequests), serverMean, many),
+			allocGoal("server-allocs-"+id, where+"no allocations", servers))
+	}
+	clients := rowsOf(r, func(row *report.Row) bool { return report.Group(row.Name) == report.Clients })
+	others := rowsOf(r, func(row *report.Row) bool {
+		return slices.Contains([]string{report.Values, report.Compression, report.Files}, report.Group(row.Name))
+	})
+	return append(all,
+		eachGoal("client-each", "Clients: each row", clientEach, clients),
+		meanGoal("client-mean", "Clients: geometric mean", clientMean, clients),
+		slowerGoal("none-slower", "Values, compression and files: no row slower than upstream", others))
+}
+
+// rowsOf returns the rows that both builds have a figure of.
+func rowsOf(r *report.Report, of func(*report.Row) bool) []*report.Row {
+	var rows []*report.Row
+	for _, row := range r.Rows {
+		if row.Ratios[report.Upstream] > 0 && of(row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+var perConn = regexp.MustCompile(`(\d+)(K?)ReqPerConn`)
+
+// requestsPerConn reads the number in the name of a row.
+func requestsPerConn(name string) int {
+	match := perConn.FindStringSubmatch(name)
+	if match == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(match[1])
+	if match[2] != "" {
+		n *= 1000
+	}
+	return n
+}
+
+func ratio(row *report.Row) float64 { return row.Ratios[report.Upstream] }
+
+func eachGoal(id, text string, least float64, rows []*report.Row) goal {
+	g := goal{id: id, text: fmt.Sprintf("%s at least %.1f× as fast as upstream", text, least)}
+	if len(rows) == 0 {
+		return g
+	}
+	worst := slices.MinFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(a), ratio(b)) })
+	below := 0
+	for _, row := range rows {
+		if ratio(row) < least {
+			below++
+		}
+	}
+	g.met = below == 0
+	g.figure = fmt.Sprintf("%d of %d rows; the least is %.2f× (%s)", len(rows)-below, len(rows), ratio(worst), worst.Name)
+	return g
+}
+
+func meanGoal(id, text string, least float64, rows []*report.Row) goal {
+	g := goal{id: id, text: fmt.Sprintf("%s at least %.1f× as fast as upstream", text, least)}
+	if len(rows) == 0 {
+		return g
+	}
+	var ratios []float64
+	for _, row := range rows {
+		ratios = append(ratios, ratio(row))
+	}
+	mean := stats.GeoMean(ratios)
+	g.met = mean >= least
+	g.figure = fmt.Sprintf("%.2f×", mean)
+	return g
+}
+
+// allocGoal counts what is left of a whole allocation after rounding, as
+// go test does.
+func allocGoal(id, text string, rows []*report.Row) goal {
+	g := goal{id: id, text: text}
+	if len(rows) == 0 {
+		return g
+	}
+	var with []string
+	for _, row := range rows {
+		if n := row.Builds[report.Ours].AllocsPerOp.Median; n > 0 {
+			with = append(with, fmt.Sprintf("%s (%.0f)", row.Name, n))
+		}
+	}
+	g.met = len(with) == 0
+	g.figure = "0 allocs/op in all rows"
+	if !g.met {
+		g.figure = "not in " + strings.Join(with, ", ")
+	}
+	return g
+}
+
+// slowerGoal counts a row as slower only where that cannot be chance: half of
+// all equal rows would be slower by some hair.
+func slowerGoal(id, text string, rows []*report.Row) goal {
+	g := goal{id: id, text: text}
+	if len(rows) == 0 {
+		return g
+	}
+	slices.SortStableFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(a), ratio(b)) })
+	var slower []string
+	for _, row := range rows {
+		if ratio(row) < 1 && row.Certain(report.Upstream) {
+			slower = append(slower, fmt.Sprintf("%s %.2f×", row.Name, ratio(row)))
+		}
+	}
+	g.met = len(slower) == 0
+	g.figure = fmt.Sprintf("none of %d", len(rows))
+	if n := len(slower); n > 0 {
+		more := ""
+		if n > mostNamed {
+			slower, more = slower[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
+		}
+		g.figure = fmt.Sprintf("%d of %d are slower: %s%s", n, len(rows), strings.Join(slower, ", "), more)
+	}
+	return g
+}
+
+// mostNamed is how many rows a goal names that is not met by them.
+const mostNamed = 6
+
+// socketLoads says what the goals for loads over sockets are called.
+var socketLoads = []struct {
+	id    string
+	kind  string
+	conns int
+	text  string
+	most  float64
+}{
+	{"cpu-1", tcp.Steady, 1, "1 connection", 1},
+	{"cpu-64", tcp.Steady, 64, "64 connections", 0.65},
+	{"cpu-512", tcp.Steady, 512, "512 connections", 0.55},
+	{"cpu-4096", tcp.Steady, 4096, "4096 connections", 0.75},
+	{"cpu-pipelined", tcp.Pipelined, 64, "64 connections, 16 requests pipelined", 0.4},
+	{"cpu-churn", tcp.Churn, 64, "64 connections, closed after 10 requests", 0.7},
+}
+
+// floorMost is what the event engine may take of the processor time of the loop
+// in C.
+const floorMost = 1.25
+
+func socketGoals(r *tcp.Report) []goal {
+	var all []goal
+	p99 := goal{id: "p99", text: "Sockets: p99 no worse than upstream's under any load", met: true}
+	for _, load := range socketLoads {
+		g := goal{id: load.id, text: fmt.Sprintf("Sockets, %s: processor time for a request at most %.2f of upstream's", load.text, load.most)}
+		floor := goal{id: "floor-512", text: fmt.Sprintf("Sockets, %s: processor time at most %.2f of a C loop's that does not parse", load.text, floorMost)}
+		if row := loadOf(r, load.kind, load.conns); row != nil {
+			m := row.Of(rig.Event)
+			if m != nil && m.CPURatio.Value > 0 {
+				g.met = m.CPURatio.Value <= load.most
+				g.figure = fmt.Sprintf("%.2f", m.CPURatio.Value)
+				if c := row.Of(rig.Floor); c != nil && c.CPURatio.Value > 0 {
+					g.figure += fmt.Sprintf(" (the C loop: %.2f)", c.CPURatio.Value)
+					g.evidence = fmt.Sprintf("The C loop, which does nothing but the system calls, is at %.2f.", c.CPURatio.Value)
+				}
+			}
+			if m != nil && m.FloorRatio.Value > 0 {
+				floor.met = m.FloorRatio.Value <= floorMost
+				floor.figure = fmt.Sprintf("%.2f", m.FloorRatio.Value)
+			}
+			if m != nil && m.P99Ratio.Value > 0 {
+				ok := m.P99Ratio.Value <= 1 || m.P99Ratio.Overlaps
+				p99.met = p99.met && ok
+				p99.figure += fmt.Sprintf(", %.2f with %s", m.P99Ratio.Value, load.text)
+			}
+		}
+		all = append(all, g)
+		if load.kind == tcp.Steady && load.conns == 512 {
+			all = append(all, floor)
+		}
+	}
+	p99.figure = strings.TrimPrefix(p99.figure, ", ")
+	return append(all, p99)
+}
+
+func loadOf(r *tcp.Report, kind string, conns int) *tcp.Row {
+	if r == nil {
+		return nil
+	}
+	for _, row := range r.Rows {
+		if row.Kind == kind && row.Conns == conns {
+			return row
+		}
+	}
+	return nil
+}
+
+// slowMost is how much the p99 of requests may grow beside slow ones.
+const slowMost = 2
+
+func slowGoals(r *tcp.SlowReport) []goal {
+	all := []goal{
+		{id: "slow-sleep", text: fmt.Sprintf("p99 of others at most %d× where 1 request in 100 sleeps for 1 s", slowMost)},
+		{id: "slow-spin", text: fmt.Sprintf("p99 of others at most %d× where 1 request in 1000 computes for 50 ms", slowMost)},
+	}
+	if r == nil {
+		return all
+	}
+	i := 0
+	for _, row := range r.Rows {
+		if row.Server != rig.Event || row.P99Ratio.Value == 0 || i == len(all) {
+			continue
+		}
+		all[i].figure = fmt.Sprintf("%.2f×", row.P99Ratio.Value)
+		all[i].met = row.P99Ratio.Value <= slowMost
+		for _, other := range r.Rows {
+			if other.Server == rig.Upstream && other.Beside == row.Beside && other.P99Ratio.Value > 0 {
+				all[i].figure += fmt.Sprintf(" (upstream: %.2f×)", other.P99Ratio.Value)
+			}
+		}
+		i++
+	}
+	return all
+}
+
+// The goals for idle connections, in bytes of resident memory for each.
+const (
+	idleMost  = 300
+	crowdMost = 400
+	// spareGoroutines is what a connection may have of a goroutine that is not
+	// its own: those of the server itself, divided by all connections.
+	spareGoroutines = 0.01
+)
+
+func idleGoals(r *results) []goal {
+	one := goal{id: "idle", text: fmt.Sprintf("Idle connection: at most %d bytes with as many as a process may have, or 19,000", idleMost)}
+	many := goal{id: "idle-crowd", text: fmt.Sprintf("Idle connection: at most %d bytes in each of %d processes", crowdMost, crowdProcs)}
+	goroutines := goal{id: "idle-goroutines", text: "Idle connection: no goroutine"}
+	if m := idleOf(r.Idle, rig.Event); m != nil {
+		one.figure = fmt.Sprintf("%.0f bytes, %d connections", m.Resident.Median, r.Idle.Conns)
+		one.met = m.Resident.Median <= idleMost
+		goroutines.figure = fmt.Sprintf("%.2f", m.Goroutines.Median)
+		goroutines.met = m.Goroutines.Median <= spareGoroutines
+	}
+	if m := idleOf(r.IdleMany, rig.Event); m != nil {
+		many.figure = fmt.Sprintf("%.0f bytes, %d connections", m.Resident.Median, r.IdleMany.Conns)
+		many.met = m.Resident.Median <= crowdMost
+	}
+	return []goal{one, many, goroutines}
+}
+
+func idleOf(r *idle.Report, server string) *idle.Measurement {
+	if r == nil {
+		return nil
+	}
+	for _, m := range r.Servers {
+		if m.Server == server {
+			return m
+		}
+	}
+	return nil
+}
+
+// sizeMost is what the program may have of the size that it has with upstream.
+const sizeMost = 1.1
+
+func sizeGoals(r *results) []goal {
+	g := goal{id: "size", text: fmt.Sprintf("Size of examples/helloworld at most %.2f of that with upstream", sizeMost)}
+	if r.Size != nil {
+		g.figure = fmt.Sprintf("%.3f", r.Size.Ratio())
+		g.met = r.Size.Ratio() <= sizeMost
+	}
+	return []goal{g}
+}

@@ -1,0 +1,160 @@
+// Command report measures everything that the other commands measure, and writes
+// the performance page with its charts. It is run in the bench folder:
+//
+//	go run ./cmd/report            # half an hour or more; nothing else may run
+//	go run ./cmd/report -short     # about three minutes, for a quick look
+//	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
+//	go run ./cmd/report -parts none        # only write the page anew
+//
+// The page is docs/performance.md, its charts are in docs/img; every sample is
+// in results/report.json. What holds back a goal that is not met is explained in
+// notes.md beside this file, by the name of the goal, and becomes part of the
+// page. The exit code is 1 if anything failed, and 2 if the command line is
+// wrong. A goal that is not met is no failure.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/command"
+	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+type options struct {
+	rounds    int
+	benchtime string
+	seconds   int
+	rows      *regexp.Regexp
+	parts     []string // by their names
+	modules   rig.Modules
+	out, docs string
+	short     bool
+}
+
+func main() {
+	idle.Crowd()
+	command.Main("report", parseFlags, run)
+}
+
+func parseFlags(args []string, help io.Writer) (options, error) {
+	var opts options
+	flags := command.New("report", help)
+	flags.Rounds(&opts.rounds, 7, 1)
+	flags.Text(&opts.benchtime, "benchtime", "200ms", "20ms", "how long each benchmark runs")
+	flags.Int(&opts.seconds, "seconds", 4, 1, "how long each load over sockets lasts")
+	flags.Rows(&opts.rows, "ServerGet; for benchmarks only")
+	flags.Modules(&opts.modules)
+	flags.Out(&opts.out)
+	flags.StringVar(&opts.docs, "docs", "../docs", "folder to write performance.md to, and its charts to the folder img in it")
+	names := partNames()
+	list := flags.String("parts", "all", "what to measure: all, none, or some of "+strings.Join(names, ",")+"; the others are as they were")
+	var err error
+	if opts.short, err = flags.Parse(args); err != nil {
+		return opts, err
+	}
+	if opts.rounds < 1 || opts.seconds < 1 {
+		return opts, errors.New("-rounds and -seconds must be at least 1")
+	}
+	switch *list {
+	case "all":
+		opts.parts = names
+	case "none":
+	default:
+		opts.parts = strings.Split(*list, ",")
+		for _, name := range opts.parts {
+			if !slices.Contains(names, name) {
+				return opts, fmt.Errorf("there is no part %q, but %s", name, strings.Join(names, ", "))
+			}
+		}
+	}
+	return opts, nil
+}
+
+func run(ctx context.Context, opts options, out, log io.Writer) error {
+	dir, err := rig.BenchDir(ctx)
+	if err != nil {
+		return err
+	}
+	inDir := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	file := filepath.Join(inDir(opts.out), "report.json")
+	all := new(results)
+	if len(opts.parts) < len(partNames()) {
+		if all, err = readResults(file); err != nil {
+			return err
+		}
+	}
+	bar := progress.NewBar(log, isTerminal(log))
+	if err := measure(ctx, dir, opts, all, bar); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "cmd", "report", "notes.md"))
+	if err != nil {
+		return err
+	}
+	p := page{results: all, goals: goals(all), notes: parseNotes(string(text))}
+	if err := p.write(inDir(opts.docs)); err != nil {
+		return err
+	}
+	if err := writeResults(file, all); err != nil {
+		return err
+	}
+	fmt.Fprint(out, p.summary())
+	if n := len(all.failures()); n > 0 {
+		return fmt.Errorf("%d runs or parts failed; they are on the page", n)
+	}
+	return nil
+}
+
+// isTerminal tells whether a bar can be drawn in place.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}
+
+// readResults reads what was measured before, if anything was.
+func readResults(file string) (*results, error) {
+	all := new(results)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, all); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return all, nil
+}
+
+func writeResults(file string, all *results) error {
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/binsize"
+	"github.com/valyala/fasthttp/bench/internal/compare"
+	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+)
+
+// results is everything that was measured. A part that was not is nil.
+type results struct {
+	Machine report.Machine    `json:"machine"`
+	Date    string            `json:"date"`
+	Short   map[string]bool   `json:"short"`  // parts that are of a short run
+	Failed  map[string]string `json:"failed"` // parts that could not be measured, and why
+	Missing []string          `json:"missing"`
+
+	Rows     *report.Report  `json:"rows"`
+	TCP      *tcp.Report     `json:"tcp"`
+	Slow     *tcp.SlowReport `json:"slow"`
+	Idle     *idle.Report    `json:"idle"`
+	IdleMany *idle.Report    `json:"idle_many"`
+	Size     *binsize.Report `json:"size"`
+}
+
+// failures lists what went wrong in all parts.
+func (r *results) failures() []string {
+	var all []string
+	for _, p := range parts {
+		if why := r.Failed[p.name]; why != "" {
+			all = append(all, p.name+": "+why)
+		}
+	}
+	if r.Rows != nil {
+		all = append(all, r.Rows.Failures...)
+	}
+	if r.TCP != nil {
+		all = append(all, r.TCP.Failures...)
+	}
+	if r.Slow != nil {
+		all = append(all, r.Slow.Failures...)
+	}
+	for _, m := range []*idle.Report{r.Idle, r.IdleMany} {
+		if m != nil {
+			all = append(all, m.Failures...)
+		}
+	}
+	return all
+}
+
+// part is something that is measured on its own.
+type part struct {
+	name     string
+	estimate func(options) time.Duration
+	measure  func(ctx context.Context, dir string, opts options, all *results, log progress.Log) error
+}
+
+// crowdProcs is how many processes the crowd of idle connections has that is
+// measured besides that of one process.
+const crowdProcs = 8
+
+// How long parts take on an idle machine with two cores, besides what is asked
+// for: how many runs there are in a round, and what comes with each of them.
+const (
+	benchRuns  = 300 // of a binary, one or two benchmarks in each
+	benchSpare = 120 * time.Millisecond
+	loadRuns   = 30
+	loadSpare  = 500 * time.Millisecond
+	slowRuns   = 12
+	crowdTime  = 12 * time.Second
+)
+
+// everything matches all rows.
+var everything = regexp.MustCompile("")
+
+var parts = []part{
+	{"rows", func(o options) time.Duration {
+		return 20*time.Second + time.Duration(o.rounds)*benchRuns*(benchSpare+3*benchtime(o.benchtime))
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Rows, _, err = compare.Measure(ctx, dir, compare.Options{Rounds: o.rounds, Benchtime: o.benchtime, Rows: o.rows, Modules: o.modules}, log)
+		return err
+	}},
+	{"tcp", func(o options) time.Duration {
+		return 5*time.Second + time.Duration(o.rounds)*loadRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.TCP, _, err = tcp.Measure(ctx, dir, tcpOptions(o), log)
+		return err
+	}},
+	{"slow", func(o options) time.Duration {
+		return time.Duration(fewer(o)) * slowRuns * (loadSpare + time.Duration(o.seconds)*time.Second)
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		o.rounds = fewer(o)
+		all.Slow, _, err = tcp.MeasureSlow(ctx, dir, tcpOptions(o), log)
+		return err
+	}},
+	{"idle", func(o options) time.Duration {
+		return time.Duration(fewer(o)) * 4 * crowdTime
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Idle, _, err = idle.Measure(ctx, dir, idle.Options{Procs: 1, Rounds: fewer(o), Modules: o.modules}, log)
+		return err
+	}},
+	{"crowd", func(o options) time.Duration {
+		return time.Duration(fewer(o)) * 2 * crowdTime
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		many := idle.Options{Procs: crowdProcs, Rounds: fewer(o), Servers: []string{rig.Event}, Modules: o.modules}
+		if o.short {
+			many.Conns = 2000
+		}
+		all.IdleMany, _, err = idle.Measure(ctx, dir, many, log)
+		return err
+	}},
+	{"size", func(options) time.Duration {
+		return 8 * time.Second
+	}, func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
+		all.Size, err = binsize.Measure(ctx, dir, o.modules)
+		return err
+	}},
+}
+
+func tcpOptions(o options) tcp.Options {
+	return tcp.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything, Rate: 2000, Modules: o.modules}
+}
+
+// fewer is the number of rounds for what hardly differs from one to the next.
+func fewer(o options) int { return min(o.rounds, 3) }
+
+// benchtime is how long a benchmark runs; a number of operations is taken for
+// half a second.
+func benchtime(text string) time.Duration {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return time.Second / 2
+}
+
+func partNames() []string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// tools are programs that something is measured with, and what is missing
+// without them.
+var tools = []struct{ program, without string }{
+	{"wrk", "The load generator wrk is not installed: there are no figures for servers over sockets. On Debian and Ubuntu: `sudo apt-get install wrk`."},
+	{"cc", "There is no C compiler (cc): the loop in C, which shows what the system calls alone cost, is missing. On Debian and Ubuntu: `sudo apt-get install gcc`."},
+	{"taskset", "taskset is not installed: servers and load share their processors. On Debian and Ubuntu: `sudo apt-get install util-linux`."},
+}
+
+// missing says which tools are not there.
+func missing(look func(string) (string, error)) []string {
+	var list []string
+	for _, tool := range tools {
+		if _, err := look(tool.program); err != nil {
+			list = append(list, tool.without)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		list = append(list, "This is not Linux: there are no figures for sockets and for idle connections.")
+	}
+	return list
+}
+
+// measure measures the parts that were asked for. One that fails is remembered,
+// and the others go on; the error is that of a session that was interrupted.
+func measure(ctx context.Context, dir string, opts options, all *results, bar *progress.Bar) error {
+	all.Missing = missing(exec.LookPath)
+	for _, what := range all.Missing {
+		bar.Note(what)
+	}
+	if len(opts.parts) == 0 {
+		return nil
+	}
+	all.Machine = rig.Host()
+	all.Date = time.Now().UTC().Format("2006-01-02 15:04 MST")
+	if all.Short == nil {
+		all.Short, all.Failed = map[string]bool{}, map[string]string{}
+	}
+	var chosen []part
+	for _, p := range parts {
+		if slices.Contains(opts.parts, p.name) {
+			chosen = append(chosen, p)
+			bar.Expect(p.name, p.estimate(opts))
+		}
+	}
+	for _, p := range chosen {
+		bar.Next()
+		err := p.measure(ctx, dir, opts, all, bar)
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		delete(all.Failed, p.name)
+		if err != nil && !errors.Is(err, tcp.ErrNoWrk) {
+			all.Failed[p.name] = err.Error()
+			bar.Note(fmt.Sprintf("%s: FAILED: %v", p.name, err))
+		}
+		all.Short[p.name] = opts.short
+	}
+	bar.Next()
+	return nil
+}

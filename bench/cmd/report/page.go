@@ -1,0 +1,281 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+)
+
+// page is docs/performance.md.
+type page struct {
+	*results
+	goals []goal
+	notes map[string]string // by goal
+}
+
+// write writes the page into folder and its charts into folder/img.
+func (p *page) write(folder string) error {
+	images := filepath.Join(folder, "img")
+	if err := os.MkdirAll(images, 0o755); err != nil {
+		return err
+	}
+	for _, c := range charts(p.results) {
+		if err := os.WriteFile(filepath.Join(images, c.file), []byte(c.svg), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(folder, "performance.md"), []byte(p.markdown()), 0o644)
+}
+
+func (p *page) markdown() string {
+	var b strings.Builder
+	b.WriteString("# Performance\n\n" +
+		"This page is written by `go run ./cmd/report` in the folder `bench`, which measures this fasthttp, the published\n" +
+		"v1.77.0 (\"upstream\") and net/http in turn on one machine. Run it on an idle machine to see what yours does;\n" +
+		"[bench/README.md](../bench/README.md) says what each row is and how to run parts of it.\n\n")
+	p.writeHead(&b)
+	p.writeGoals(&b)
+	p.writeServers(&b)
+	p.writeClients(&b)
+	p.writeValues(&b)
+	p.writeSockets(&b)
+	p.writeIdle(&b)
+	p.writeSize(&b)
+	p.writeNetHTTP(&b)
+	rig.WriteFailures(&b, p.failures())
+	return b.String()
+}
+
+// writeHead says on what, of what and when the figures are.
+func (p *page) writeHead(b *strings.Builder) {
+	m := p.Machine
+	fmt.Fprintf(b, "- machine: %s, %s, %s/%s, kernel %s\n", m.CPU, rig.Plural(m.Cores, "core"), m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(b, "- Go: %s\n", m.Go)
+	for _, name := range []string{report.Ours, report.Upstream} {
+		if version := p.version(name); version != "" {
+			fmt.Fprintf(b, "- %s: %s\n", name, version)
+		}
+	}
+	fmt.Fprintf(b, "- date: %s\n", p.Date)
+	if p.Rows != nil {
+		fmt.Fprintf(b, "- benchmarks: %s of %s each, in turn\n", rig.Plural(p.Rows.Rounds, "round"), p.Rows.Benchtime)
+	}
+	if p.TCP != nil {
+		fmt.Fprintf(b, "- loads over sockets: %s of %s each, in turn; servers %s, GOMAXPROCS %d; wrk %s\n",
+			rig.Plural(p.TCP.Rounds, "round"), rig.Plural(p.TCP.Seconds, "second"), p.TCP.ServerPlace, p.TCP.Procs, p.TCP.ClientPlace)
+	}
+	var short []string
+	for _, part := range parts {
+		if p.Short[part.name] {
+			short = append(short, part.name)
+		}
+	}
+	if len(short) > 0 {
+		fmt.Fprintf(b, "\n**Rough figures**: these parts are of a short run (`-short`), which shows that everything works, and little more: %s.\n",
+			strings.Join(short, ", "))
+	}
+	lacking := slices.Clone(p.Missing)
+	if p.TCP != nil {
+		lacking = append(lacking, p.TCP.Missing...)
+	}
+	if len(lacking) > 0 {
+		b.WriteString("\nWhat is missing here:\n\n")
+		for _, what := range lacking {
+			fmt.Fprintf(b, "- %s\n", what)
+		}
+	}
+}
+
+// version returns what one of the two is, from whichever part knows it.
+func (p *page) version(name string) string {
+	var all []map[string]string
+	if p.Rows != nil {
+		all = append(all, p.Rows.Versions)
+	}
+	server := name
+	if name == report.Ours {
+		server = rig.Event
+	}
+	if p.TCP != nil {
+		all = append(all, p.TCP.Versions)
+	}
+	if p.Idle != nil {
+		all = append(all, p.Idle.Versions)
+	}
+	if p.Size != nil {
+		all = append(all, p.Size.Versions)
+	}
+	for _, versions := range all {
+		if v := cmp.Or(versions[name], versions[server]); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func (p *page) writeGoals(b *strings.Builder) {
+	b.WriteString("\n## Goals\n")
+	met := 0
+	var rows strings.Builder
+	var lacking []goal
+	for _, g := range p.goals {
+		if g.figure != "" && !g.met {
+			lacking = append(lacking, g)
+		}
+		if g.met && g.figure != "" {
+			met++
+		}
+		fmt.Fprintf(&rows, "| %s | %s | %s |\n", g.text, cmp.Or(g.figure, rig.None), g.verdict())
+	}
+	fmt.Fprintf(b, "\n%d of %d are met.\n\n| goal | measured | |\n|---|---|---|\n%s", met, len(p.goals), rows.String())
+	if len(lacking) == 0 {
+		return
+	}
+	b.WriteString("\n### What holds back those that are not met\n\n")
+	for _, g := range lacking {
+		why := strings.TrimSpace(g.evidence + " " + p.notes[g.id])
+		fmt.Fprintf(b, "- **%s.** %s\n", g.text, cmp.Or(why, "Nothing is known yet."))
+	}
+}
+
+// figure refers to a chart, if it was drawn.
+func (p *page) figure(b *strings.Builder, file string) {
+	for _, c := range charts(p.results) {
+		if c.file == file {
+			fmt.Fprintf(b, "\n![%s](img/%s)\n", c.alt, c.file)
+		}
+	}
+}
+
+const tableNote = "\nTimes are medians in ns/op, ± the median absolute deviation; a ratio over 1 means that ours is faster, and stands in\n" +
+	"parentheses where the ranges overlap. CPU ratios compare processor time.\n"
+
+func (p *page) writeServers(b *strings.Builder) {
+	if p.Rows == nil {
+		return
+	}
+	b.WriteString("\n## Server in memory\n\n" +
+		"Connections without sockets: what is compared is accepting, parsing, dispatching and writing. A browser-like request of\n" +
+		"230 bytes is answered with 13 bytes of text.\n")
+	p.figure(b, serversChart)
+	b.WriteString(tableNote)
+	p.Rows.WriteTables(b, "###", report.Servers)
+}
+
+func (p *page) writeClients(b *strings.Builder) {
+	if p.Rows == nil {
+		return
+	}
+	b.WriteString("\n## Clients\n")
+	p.figure(b, clientsChart)
+	p.Rows.WriteTables(b, "###", report.Clients)
+}
+
+func (p *page) writeValues(b *strings.Builder) {
+	if p.Rows == nil {
+		return
+	}
+	b.WriteString("\n## Values, compression and files\n")
+	rows := rowsOf(p.Rows, func(row *report.Row) bool {
+		return slices.Contains([]string{report.Values, report.Compression, report.Files}, report.Group(row.Name))
+	})
+	slices.SortStableFunc(rows, func(a, b *report.Row) int { return cmp.Compare(ratio(b), ratio(a)) })
+	if len(rows) >= 3 {
+		var best []string
+		for _, row := range rows[:3] {
+			best = append(best, fmt.Sprintf("%s (%.1f×)", row.Name, ratio(row)))
+		}
+		fmt.Fprintf(b, "\nThe three that gain most: %s.\n", strings.Join(best, ", "))
+	}
+	p.figure(b, valuesChart)
+	p.Rows.WriteTables(b, "###", report.Values, report.Compression, report.Files)
+}
+
+func (p *page) writeSockets(b *strings.Builder) {
+	if p.TCP == nil && p.Slow == nil {
+		return
+	}
+	b.WriteString("\n## Server over sockets\n")
+	if p.TCP != nil {
+		b.WriteString("\nwrk over loopback. CPU is the server's processor time for a request, user and system: requests/s are often the limit\n" +
+			"of wrk. The C loop makes the system calls that a server has to make, and understands nothing of what it reads.\n")
+		p.figure(b, cpuChart)
+		p.TCP.WriteTables(b, "###")
+	}
+	if p.Slow != nil {
+		fmt.Fprintf(b, "\n### Beside slow requests\n\n%d ordinary requests a second, and slow ones on other connections; nothing is pinned.\n", p.Slow.Rate)
+		p.Slow.WriteTable(b)
+	}
+}
+
+func (p *page) writeIdle(b *strings.Builder) {
+	if p.Idle == nil && p.IdleMany == nil {
+		return
+	}
+	b.WriteString("\n## Idle connections\n\n" +
+		"Each had one request and waits for the next. Resident is what the process holds more for each of them; the kernel's\n" +
+		"memory for sockets is not in it.\n")
+	if p.Idle != nil {
+		p.figure(b, idleChart)
+		p.Idle.WriteTable(b)
+	}
+	if p.IdleMany != nil {
+		fmt.Fprintf(b, "\n%s connections of %d processes that share a port:\n", thousands(p.IdleMany.Conns), p.IdleMany.Procs)
+		p.IdleMany.WriteTable(b)
+	}
+}
+
+func (p *page) writeSize(b *strings.Builder) {
+	if p.Size == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n## Size of a program\n\n%s, built with `-trimpath` and else as usual: %s bytes with ours, %s with upstream, %.3f of it.\n",
+		p.Size.Program, thousands(int(p.Size.Ours)), thousands(int(p.Size.Upstream)), p.Size.Ratio())
+}
+
+// writeNetHTTP says how net/http compares, with one figure for each thing.
+func (p *page) writeNetHTTP(b *strings.Builder) {
+	table := rig.Table{Header: []string{"net/http ÷ ours", "ratio"}}
+	add := func(what string, ratio float64) {
+		if ratio > 0 {
+			table.Rows = append(table.Rows, []string{what, fmt.Sprintf("%.2f", ratio)})
+		}
+	}
+	if p.Rows != nil {
+		for _, mean := range p.Rows.Means {
+			add(fmt.Sprintf("time, %s, GOMAXPROCS %d (geometric mean)", strings.ToLower(mean.Group), mean.Procs), mean.Ratios[report.NetHTTP])
+		}
+	}
+	if p.TCP != nil {
+		for _, row := range p.TCP.Rows {
+			ours, other := row.Of(rig.Event), row.Of(rig.NetHTTP)
+			if ours != nil && other != nil {
+				add("processor time over sockets, "+row.Name, stats.Ratio(other.CPU.Median, ours.CPU.Median))
+			}
+		}
+	}
+	if ours, other := idleOf(p.Idle, rig.Event), idleOf(p.Idle, rig.NetHTTP); ours != nil && other != nil {
+		add("memory of an idle connection", stats.Ratio(other.Resident.Median, ours.Resident.Median))
+	}
+	if len(table.Rows) == 0 {
+		return
+	}
+	b.WriteString("\n## Against net/http\n")
+	table.Write(b)
+}
+
+// summary is the goals in a few lines, for the terminal.
+func (p *page) summary() string {
+	var b strings.Builder
+	for _, g := range p.goals {
+		fmt.Fprintf(&b, "%-14s %-16s %s: %s\n", strings.Trim(g.verdict(), "*"), g.id, g.text, cmp.Or(g.figure, rig.None))
+	}
+	return b.String()
+}
