@@ -108,12 +108,15 @@ func (s *Server) Serve(ln net.Listener) error {
 		return nil
 	}
 	defer s.removeListener(accepting)
-	pool := newWorkerPool(s)
+	pool := newWorkerPool(s, ln)
 	defer pool.stop()
 	var failing acceptFailures
 	for {
 		nc, err := ln.Accept()
 		if err != nil {
+			if failed := pool.failed.Load(); failed != nil {
+				err = *failed
+			}
 			if s.stopping.Load() || errors.Is(err, io.EOF) {
 				// a listener that was made for some connections ends so
 				return nil
@@ -124,7 +127,9 @@ func (s *Server) Serve(ln net.Listener) error {
 			continue
 		}
 		failing.wait = 0
-		s.accepted(nc, pool)
+		if c := s.accepted(nc); c != nil {
+			pool.serve(c)
+		}
 	}
 }
 
@@ -153,7 +158,7 @@ const acceptLogTime = 10 * time.Second
 // where the error is for good. Running out of descriptors or memory passes, as
 // more of them do.
 func (s *Server) waitToAccept(f *acceptFailures, err error) bool {
-	if !isTemporary(err) && !errors.Is(err, syscall.ENOBUFS) && !errors.Is(err, syscall.ENOMEM) {
+	if !passes(err) {
 		return false
 	}
 	if now := time.Now(); now.Sub(f.logged) >= acceptLogTime {
@@ -165,6 +170,11 @@ func (s *Server) waitToAccept(f *acceptFailures, err error) bool {
 	return true
 }
 
+// passes tells whether accepting may succeed after err.
+func passes(err error) bool {
+	return isTemporary(err) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+}
+
 func isTemporary(err error) bool {
 	t, ok := errors.AsType[interface {
 		error
@@ -173,18 +183,18 @@ func isTemporary(err error) bool {
 	return ok && t.Temporary()
 }
 
-// accepted serves a connection on a goroutine of the pool, or refuses it.
-func (s *Server) accepted(nc net.Conn, pool *workerPool) {
+// accepted makes a connection ready to be served, or refuses it and returns nil.
+func (s *Server) accepted(nc net.Conn) *serverConn {
 	ip, err := s.admit(nc)
 	if err != nil {
 		go s.turnAway(nc, err)
 		if err == ErrConcurrencyLimit && s.SleepWhenConcurrencyLimitsExceeded > 0 {
 			s.pause(s.SleepWhenConcurrencyLimitsExceeded)
 		}
-		return
+		return nil
 	}
 	s.setKeepalive(nc)
-	pool.serve(s.openConn(nc, ip))
+	return s.openConn(nc, ip)
 }
 
 // admit counts a connection as being served, unless a limit forbids it.

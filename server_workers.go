@@ -1,7 +1,10 @@
 package fasthttp
 
 import (
+	"net"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,8 +14,17 @@ const defaultIdleWorker = 10 * time.Second
 // goroutine whose connection has ended waits for another one: its stack has
 // grown to what handlers need. The one that has waited least is taken first,
 // so that those which are not needed end.
+//
+// A server whose connections are short spends much of its time on handing them
+// from the goroutine of Serve to a worker. Once there have been many, workers
+// also accept connections themselves.
 type workerPool struct {
-	s *Server
+	s  *Server
+	ln net.Listener
+
+	accepted  atomic.Uint32 // by Serve, up to manyAccepted
+	acceptors atomic.Int32  // workers that accept, or are about to
+	failed    atomic.Pointer[error]
 
 	mu      sync.Mutex
 	idle    []*worker // by how long they have been waiting
@@ -25,8 +37,12 @@ type worker struct {
 	since time.Time
 }
 
-func newWorkerPool(s *Server) *workerPool {
-	p := &workerPool{s: s}
+// manyAccepted is how many connections Serve accepts before workers do so as well.
+// A listener that was made for a few, as tests have them, may not be up to that.
+const manyAccepted = 1000
+
+func newWorkerPool(s *Server, ln net.Listener) *workerPool {
+	p := &workerPool{s: s, ln: ln}
 	p.mu.Lock()
 	p.cleaner = time.AfterFunc(p.patience(), p.clean)
 	p.mu.Unlock()
@@ -42,6 +58,9 @@ func (p *workerPool) patience() time.Duration {
 
 // serve hands c to a worker.
 func (p *workerPool) serve(c *serverConn) {
+	if n := p.accepted.Load(); n < manyAccepted {
+		p.accepted.Store(n + 1)
+	}
 	p.mu.Lock()
 	n := len(p.idle)
 	if n == 0 {
@@ -60,10 +79,42 @@ func (p *workerPool) serve(c *serverConn) {
 
 func (p *workerPool) run(w *worker) {
 	for c := range w.conns {
-		_ = p.s.servePortable(c)
+		for c != nil {
+			_ = p.s.servePortable(c)
+			c = p.accept()
+		}
 		if !p.rest(w) {
 			return
 		}
+	}
+}
+
+// accept returns another connection for a worker, or nil where it is to rest.
+func (p *workerPool) accept() *serverConn {
+	if p.accepted.Load() < manyAccepted {
+		return nil
+	}
+	defer p.acceptors.Add(-1)
+	if int(p.acceptors.Add(1)) > max(minAcceptors, runtime.GOMAXPROCS(0)) {
+		return nil
+	}
+	nc, err := p.ln.Accept()
+	if err == nil {
+		return p.s.accepted(nc)
+	}
+	if !passes(err) {
+		p.fail(err)
+	}
+	return nil
+}
+
+// minAcceptors is how many workers may wait in Accept even with one processor.
+const minAcceptors = 2
+
+// fail has Serve return err, which the listener may not say again.
+func (p *workerPool) fail(err error) {
+	if p.failed.CompareAndSwap(nil, &err) {
+		_ = p.ln.Close()
 	}
 }
 

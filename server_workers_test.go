@@ -1,0 +1,109 @@
+package fasthttp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+// crowdedListener counts who waits in Accept, and can fail one of them.
+type crowdedListener struct {
+	*fasthttputil.InmemoryListener
+	waiting, most atomic.Int32
+	fault         chan error // for one Accept that has a connection
+}
+
+func newCrowdedListener() *crowdedListener {
+	return &crowdedListener{InmemoryListener: fasthttputil.NewInmemoryListener(), fault: make(chan error, 1)}
+}
+
+func (l *crowdedListener) Accept() (net.Conn, error) {
+	n := l.waiting.Add(1)
+	for most := l.most.Load(); n > most && !l.most.CompareAndSwap(most, n); most = l.most.Load() {
+	}
+	nc, err := l.InmemoryListener.Accept()
+	l.waiting.Add(-1)
+	if err == nil {
+		select {
+		case err = <-l.fault:
+			_ = nc.Close()
+			return nil, err
+		default:
+		}
+	}
+	return nc, err
+}
+
+// visit has clients open connections one after the other, each for one request.
+func (l *crowdedListener) visit(t *testing.T, clients, each int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for range each {
+				nc, err := l.Dial()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c := &testConn{Conn: nc, t: t}
+				c.send(get("/", "Connection: close"))
+				if all, err := io.ReadAll(nc); err != nil {
+					t.Errorf("%q, %v", all, err)
+				}
+				_ = nc.Close()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {
+	ln := newCrowdedListener()
+	s := &Server{Handler: func(*RequestCtx) {}}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	ln.visit(t, 4, manyAccepted/8)
+	if most := ln.most.Load(); most != 1 {
+		t.Errorf("%d goroutines wait in Accept of a listener that had few connections", most)
+	}
+	ln.visit(t, 4, manyAccepted)
+	limit := int32(1 + max(minAcceptors, runtime.GOMAXPROCS(0)))
+	if most := ln.most.Load(); most < 2 || most > limit {
+		t.Errorf("%d goroutines wait in Accept of a busy listener, want 2 to %d", most, limit)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	if err := receive(t, "return of Serve", served); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
+}
+
+func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
+	ln := newCrowdedListener()
+	s := &Server{Handler: func(*RequestCtx) {}}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	ln.visit(t, 4, manyAccepted)
+	eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
+	broken := errors.New("broken")
+	ln.fault <- broken
+	nc, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := receive(t, "return of Serve", served); err != broken {
+		t.Errorf("Serve returned %v, want %v", err, broken)
+	}
+	eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
+	shutDown(t, s)
+}
