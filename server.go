@@ -102,7 +102,9 @@ type Server struct {
 	ReadTimeout time.Duration
 
 	// WriteTimeout is how long a client may take to receive a response, from
-	// when the handler has returned. 0 stands for no limit.
+	// when the handler has returned. 0 stands for no limit. It counts for all of
+	// a response, a body stream included: a stream that goes on for long, such
+	// as one of events, needs a longer one, which HeaderReceived may give.
 	WriteTimeout time.Duration
 
 	// IdleTimeout is how long a connection may wait for its next request;

@@ -11,7 +11,8 @@ import (
 
 // StreamWriter produces a body: it writes to w what is to be sent, and calls
 // w.Flush whenever the peer is to see it at once. It must return as soon as w
-// returns an error, which says that the peer is gone.
+// returns an error, which says that the peer is gone, or that the time of
+// Server.WriteTimeout is over.
 type StreamWriter func(w *bufio.Writer)
 
 // streamWindow is how many bytes a producer may be ahead of the reader.

@@ -39,6 +39,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		return err
 	}
 	h := &hub{subscribers: make(map[chan string]struct{})}
+	// there is no WriteTimeout, which would end the streams of events
 	server := &fasthttp.Server{Handler: h.serve, Name: "sse", ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	shutDown := make(chan error, 1)
 	context.AfterFunc(ctx, func() { shutDown <- server.Shutdown() })
