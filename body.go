@@ -312,6 +312,43 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 	return expectEnd(b.stream)
 }
 
+// unsize makes a stream of a known size one that is sent in chunks, since fields
+// are to follow it. It still must have its size.
+func (b *body) unsize() {
+	if b.size >= 0 {
+		b.stream = &exactStream{b.stream, b.size, b.size}
+		b.size = -1
+	}
+}
+
+// exactStream is a body stream that fails where it has not the size that was
+// announced for it.
+type exactStream struct {
+	io.Reader
+	size, left int
+}
+
+// Read implements io.Reader.
+func (s *exactStream) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	s.left -= n
+	switch {
+	case s.left < 0:
+		return n + s.left, errLongStream
+	case err == io.EOF && s.left > 0:
+		err = shortStream(s.size-s.left, s.size)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (s *exactStream) Close() error {
+	if c, ok := s.Reader.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
 // maxEmptyReads is how often a stream may return neither bytes nor an error.
 const maxEmptyReads = 100
 

@@ -137,6 +137,12 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		resp.SkipBody = true
 		x.ending = x.ending || ctx.hijack == nil
 	}
+	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
+		// the peer goes on waiting for a response, and would take the next for it
+		x.ending = true
+	} else if code == StatusResetContent {
+		resp.ResetBody() // RFC 9110 section 15.3.6
+	}
 	x.settleConnection()
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
@@ -241,6 +247,9 @@ func (x *exchange) respondBody(out *bufpool.Buffer) {
 // where it must.
 func (x *exchange) respondStream() {
 	resp := &x.ctx.Response
+	if resp.Header.announces() {
+		resp.body.unsize()
+	}
 	if x.minor == 0 && resp.body.size < 0 {
 		// HTTP/1.0 knows no chunks: the end of the connection ends the body
 		sayClose(&resp.Header)

@@ -439,6 +439,14 @@ func TestTrailersOfTheResponse(t *testing.T) {
 				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 					_, _ = w.WriteString("streamed")
 				})
+			case "/sized":
+				ctx.SetBodyStream(strings.NewReader("sized"), 5)
+			case "/none":
+				ctx.SetBodyStream(strings.NewReader(""), 0)
+			case "/short":
+				ctx.SetBodyStream(strings.NewReader("sized"), 6)
+			case "/long":
+				ctx.SetBodyStream(strings.NewReader("sized"), 4)
 			case "/empty":
 			default:
 				ctx.SetBodyString("buffered")
@@ -446,7 +454,9 @@ func TestTrailersOfTheResponse(t *testing.T) {
 			h.Set("X-Sum", "late\r\nX: y")
 		}})
 		c := ts.dial()
-		for target, body := range map[string]string{"/stream": "streamed", "/": "buffered", "/empty": ""} {
+		for target, body := range map[string]string{
+			"/stream": "streamed", "/sized": "sized", "/none": "", "/": "buffered", "/empty": "",
+		} {
 			c.get(target)
 			resp := c.expect(200, body)
 			if got := resp.Trailer.Get("X-Sum"); got != "late  X: y" || len(resp.Trailer) != 1 || resp.Header.Get("X-Sum") != "" {
@@ -458,10 +468,67 @@ func TestTrailersOfTheResponse(t *testing.T) {
 		if resp := c.expect(200, "buffered"); len(resp.Trailer) > 0 || len(resp.TransferEncoding) > 0 {
 			t.Errorf("HTTP/1.0 got %+v", resp)
 		}
+		c.send(head("GET /sized HTTP/1.0", "Connection: keep-alive"))
+		if resp := c.expect(200, "sized"); len(resp.Trailer) > 0 || resp.ContentLength != 5 {
+			t.Errorf("HTTP/1.0 got %+v", resp)
+		}
+		c.send(head("HEAD /sized HTTP/1.1", "Host: a"))
+		if resp := c.next("HEAD"); resp.ContentLength != 5 {
+			t.Errorf("HEAD got %+v", resp)
+		}
 		c.send(head("HEAD / HTTP/1.1", "Host: a"))
 		c.next("HEAD")
 		c.get("/")
 		c.expect(200, "buffered")
+		// what has not its size is not ended as if it had
+		for _, target := range []string{"/short", "/long"} {
+			c = ts.dial()
+			c.get(target)
+			if resp, err := readResponse(c.r, "GET"); err == nil {
+				t.Errorf("%s: got %q in order", target, resp.body)
+			}
+		}
+	})
+}
+
+// TestInformationalStatusEndsTheConnection has handlers set a status that does not
+// answer the request, so that the next response would be taken for the answer.
+func TestInformationalStatusEndsTheConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			code, _ := ctx.QueryArgs().GetUint("code")
+			ctx.SetStatusCode(code)
+			ctx.SetBodyString("dropped")
+		}})
+		for _, code := range []int{100, 101, 102, 103, 199} {
+			c := ts.dial()
+			c.send(get(fmt.Sprintf("/?code=%d", code)) + get("/next"))
+			text, err := io.ReadAll(c.r)
+			if want := fmt.Sprintf("HTTP/1.1 %d ", code); !strings.HasPrefix(string(text), want) ||
+				strings.Count(string(text), "HTTP/1.1") != 1 || strings.Contains(string(text), "dropped") {
+				t.Errorf("%d: got %q, %v", code, text, err)
+			}
+		}
+	})
+}
+
+func TestResetContentHasNoContent(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetStatusCode(StatusResetContent)
+			if string(ctx.Path()) == "/stream" {
+				ctx.SetBodyStream(strings.NewReader("dropped"), -1)
+			} else {
+				ctx.SetBodyString("dropped")
+			}
+		}})
+		c := ts.dial()
+		for _, target := range []string{"/", "/stream"} {
+			c.get(target)
+			if resp := c.expect(205, ""); resp.ContentLength != 0 {
+				t.Errorf("the length is %d", resp.ContentLength)
+			}
+		}
 	})
 }
 

@@ -115,6 +115,17 @@ func (h *header) sendsTrailers() bool {
 	return h.trailers.Len() > 0
 }
 
+// announces tells whether there are trailers that were announced here: what a
+// peer has announced may never come.
+func (h *header) announces() bool {
+	for i := range h.trailers.Entries {
+		if h.trailers.Entries[i].Flags&field.Hint == 0 {
+			return h.sendsTrailers()
+		}
+	}
+	return false
+}
+
 // trailerNames returns the value of the Trailer field, or nil.
 func (h *header) trailerNames() []byte {
 	if h.trailers.Len() == 0 {

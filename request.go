@@ -407,6 +407,9 @@ func (req *Request) settleContent() error {
 	}
 	h := &req.Header
 	if req.body.stream != nil {
+		if h.announces() {
+			req.body.unsize()
+		}
 		h.SetContentLength(max(req.body.size, -1))
 		return nil
 	}

@@ -212,6 +212,9 @@ func (resp *Response) settle() (hasBody bool) {
 	case bodiless(h.StatusCode()):
 		h.setCoding(false)
 	case resp.body.stream != nil:
+		if !skip && h.announces() {
+			resp.body.unsize()
+		}
 		h.SetContentLength(max(resp.body.size, -1))
 	case !skip && h.sendsTrailers():
 		h.SetContentLength(-1)
