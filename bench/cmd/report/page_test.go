@@ -1,0 +1,378 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/bench/internal/binsize"
+	"github.com/valyala/fasthttp/bench/internal/gobench"
+	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/tcp"
+)
+
+var update = flag.Bool("update", false, "write what the page should look like")
+
+// sample is a set of results with one of everything.
+func sample() *results {
+	head := rig.Head{
+		Versions: map[string]string{rig.Event: "this tree at abc", rig.Upstream: "fasthttp v1.77.0", rig.NetHTTP: "go1.99"},
+		Rounds:   2,
+	}
+	return &results{
+		Machine:  report.Machine{OS: "linux", Arch: "amd64", Kernel: "9.9", CPU: "Some CPU", Cores: 2, Go: "go1.99"},
+		Date:     "2026-01-02 03:04 UTC",
+		Short:    map[string]bool{"tcp": true},
+		Failed:   map[string]string{"crowd": "no descriptors"},
+		Missing:  []string{"There is no tea."},
+		Rows:     sampleRows(),
+		TCP:      sampleTCP(head),
+		Slow:     sampleSlow(head),
+		Idle:     sampleIdle(head),
+		IdleMany: nil,
+		Size:     &binsize.Report{Program: "examples/helloworld", Ours: 1_040_000, Upstream: 1_000_000},
+	}
+}
+
+func sampleRows() *report.Report {
+	c := report.NewCollector()
+	add := func(build, name string, procs int, allocs float64, times ...float64) {
+		for _, ns := range times {
+			c.Add(build, gobench.Result{Name: name, Procs: procs, NsPerOp: ns, AllocsPerOp: allocs})
+		}
+	}
+	for procs := 1; procs <= 2; procs++ {
+		for _, row := range []struct {
+			name           string
+			ours, upstream float64
+		}{
+			{"ServerGet1ReqPerConn", 1000, 1400},
+			{"ServerGet10ReqPerConn", 200, 600},
+			{"ServerGet10KReqPerConn", 100, 400},
+		} {
+			add(report.Ours, row.name, procs, 0, row.ours, row.ours+1)
+			add(report.Upstream, row.name, procs, 0, row.upstream, row.upstream+1)
+			add(report.NetHTTP, row.name, procs, 20, 10*row.ours)
+		}
+	}
+	add(report.Ours, "ClientGet1CallersTCP", 1, 0, 100)
+	add(report.Upstream, "ClientGet1CallersTCP", 1, 0, 160)
+	for name, times := range map[string][2][]float64{
+		"ArgsParse":         {{100, 101}, {300, 301}},
+		"CookieParse":       {{100, 110}, {90, 105}}, // slower by chance, perhaps
+		"AppendEncoded/br":  {{100, 101}, {90, 91}},
+		"FilesTCP/NotFound": {{100, 101}, {500, 501}},
+	} {
+		add(report.Ours, name, 1, 0, times[0]...)
+		add(report.Upstream, name, 1, 0, times[1]...)
+	}
+	r := &report.Report{
+		Versions:  map[string]string{report.Ours: "this tree at abc", report.Upstream: "fasthttp v1.77.0"},
+		Rounds:    2,
+		Benchtime: "20ms",
+	}
+	c.Finish(r)
+	slices.SortStableFunc(r.Rows, func(a, b *report.Row) int { return strings.Compare(a.Name, b.Name) })
+	return r
+}
+
+func sampleTCP(head rig.Head) *tcp.Report {
+	r := &tcp.Report{Head: head, Seconds: 1, ServerPlace: "pinned to processor 0", ClientPlace: "pinned to processor 1", Procs: 1}
+	for _, load := range []struct {
+		name, kind string
+		conns      int
+		cpu        map[string]float64
+		p99        float64
+	}{
+		{"64 connections", tcp.Steady, 64, map[string]float64{rig.Event: 2.4, rig.Upstream: 4, rig.NetHTTP: 8, rig.Floor: 2}, 0.5},
+		{"512 connections", tcp.Steady, 512, map[string]float64{rig.Event: 3, rig.Upstream: 5, rig.NetHTTP: 9, rig.Floor: 2.5}, 1.5},
+		{"64 connections, pipelined", tcp.Pipelined, 64, map[string]float64{rig.Event: 0.2, rig.Upstream: 0.8}, 0.9},
+	} {
+		row := &tcp.Row{Name: load.name, Kind: load.kind, Conns: load.conns}
+		for _, server := range slices.Sorted(maps.Keys(load.cpu)) {
+			cpu := load.cpu[server]
+			m := &tcp.Measurement{Server: server, CPU: stats.Summarize([]float64{cpu})}
+			if server != rig.Upstream {
+				m.CPURatio = rig.Ratio{Value: cpu / load.cpu[rig.Upstream]}
+			}
+			if server == rig.Event {
+				m.P99Ratio = rig.Ratio{Value: load.p99}
+				m.FloorRatio = rig.Ratio{Value: stats.Ratio(cpu, load.cpu[rig.Floor])}
+			}
+			row.Servers = append(row.Servers, m)
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return r
+}
+
+func sampleSlow(head rig.Head) *tcp.SlowReport {
+	r := &tcp.SlowReport{Head: head, Rate: 2000}
+	for _, server := range []string{rig.Event, rig.Upstream} {
+		for beside, ratio := range map[string]float64{"1 in 100": 1.5} {
+			r.Rows = append(r.Rows,
+				&tcp.SlowRow{Server: server, Beside: "none", P99: stats.Summarize([]float64{100})},
+				&tcp.SlowRow{Server: server, Beside: beside, P99: stats.Summarize([]float64{150}), P99Ratio: rig.Ratio{Value: ratio}})
+		}
+	}
+	return r
+}
+
+func sampleIdle(head rig.Head) *idle.Report {
+	r := &idle.Report{Head: head, Conns: 19000, Procs: 1}
+	for _, m := range []struct {
+		server               string
+		resident, goroutines float64
+	}{{rig.Event, 250, 0}, {rig.Upstream, 16500, 1}, {rig.NetHTTP, 20000, 1}} {
+		r.Servers = append(r.Servers, &idle.Measurement{
+			Server: m.server, Resident: stats.Summarize([]float64{m.resident}), Goroutines: stats.Summarize([]float64{m.goroutines}),
+		})
+	}
+	return r
+}
+
+func samplePage(r *results) *page {
+	return &page{results: r, goals: goals(r), notes: map[string]string{"cpu-512": "The kernel does."}}
+}
+
+// TestPage compares the page with testdata/performance.md, which -update writes.
+func TestPage(t *testing.T) {
+	folder := t.TempDir()
+	if err := samplePage(sample()).write(folder); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(folder, "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "performance.md")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	checkPage(t, folder, string(got))
+}
+
+var picture = regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`)
+
+// checkPage looks at what holds for every page: each picture is there, and there
+// are no figures that are none.
+func checkPage(t *testing.T, folder, text string) {
+	t.Helper()
+	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+		t.Errorf("the page has figures that are none:\n%s", text)
+	}
+	seen := 0
+	for _, match := range picture.FindAllStringSubmatch(text, -1) {
+		seen++
+		svg, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(match[1])))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		decoder := xml.NewDecoder(bytes.NewReader(svg))
+		for err == nil {
+			_, err = decoder.Token()
+		}
+		if !errors.Is(err, io.EOF) || bytes.Contains(svg, []byte("NaN")) {
+			t.Errorf("%s: %v\n%s", match[1], err, svg)
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(folder, "img"))
+	if err != nil || len(files) != seen {
+		t.Errorf("%d pictures on the page, %d files: %v", seen, len(files), err)
+	}
+}
+
+// TestPageOfParts writes pages of which all parts but one are missing, as they
+// are where a tool is.
+func TestPageOfParts(t *testing.T) {
+	for name, leave := range map[string]func(all, r *results){
+		"nothing": func(_, _ *results) {},
+		"rows":    func(all, r *results) { r.Rows = all.Rows },
+		"no row":  func(_, r *results) { r.Rows = new(report.Report) },
+		"tcp":     func(all, r *results) { r.TCP = all.TCP },
+		"no load": func(_, r *results) { r.TCP = new(tcp.Report) },
+		"slow":    func(all, r *results) { r.Slow = all.Slow },
+		"idle":    func(all, r *results) { r.Idle = all.Idle },
+		"crowd":   func(all, r *results) { r.IdleMany = all.Idle },
+		"no crowd": func(_, r *results) {
+			r.Idle, r.IdleMany = new(idle.Report), new(idle.Report)
+		},
+		"size": func(all, r *results) { r.Size = all.Size },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := new(results)
+			leave(sample(), r)
+			p := samplePage(r)
+			folder := t.TempDir()
+			if err := p.write(folder); err != nil {
+				t.Fatal(err)
+			}
+			checkPage(t, folder, p.markdown())
+			if strings.Contains(p.markdown(), "%!") || strings.Contains(p.summary(), "%!") {
+				t.Errorf("got\n%s", p.markdown())
+			}
+		})
+	}
+}
+
+func TestGoals(t *testing.T) {
+	want := map[string]struct {
+		verdict, figure string
+	}{
+		"server-each-one":   {"**not met**", "2 of 3 rows; the least is 1.40× (ServerGet1ReqPerConn)"},
+		"server-mean-one":   {"met", "3.45×"},
+		"server-allocs-all": {"met", "0 allocs/op in all rows"},
+		"client-each":       {"met", "1 of 1 rows; the least is 1.60× (ClientGet1CallersTCP)"},
+		"client-mean":       {"met", "1.60×"},
+		"none-slower":       {"**not met**", "1 of 4 are slower: AppendEncoded/br 0.90×"},
+		"cpu-64":            {"met", "0.60 (the C loop: 0.50)"},
+		"cpu-512":           {"**not met**", "0.60 (the C loop: 0.50)"},
+		"floor-512":         {"met", "1.20"},
+		"cpu-pipelined":     {"met", "0.25"},
+		"cpu-4096":          {"not measured", ""},
+		"p99":               {"**not met**", "0.50 with 64 connections, 1.50 with 512 connections, 0.90 with 64 connections, 16 requests pipelined"},
+		"slow-sleep":        {"met", "1.50× (upstream: 1.50×)"},
+		"slow-spin":         {"not measured", ""},
+		"idle":              {"met", "250 bytes, 19000 connections"},
+		"idle-crowd":        {"not measured", ""},
+		"idle-goroutines":   {"met", "0.00"},
+		"size":              {"met", "1.040"},
+	}
+	ids := map[string]bool{}
+	for _, g := range goals(sample()) {
+		if ids[g.id] {
+			t.Errorf("two goals are called %s", g.id)
+		}
+		ids[g.id] = true
+		w, ok := want[g.id]
+		if ok && (g.verdict() != w.verdict || g.figure != w.figure) {
+			t.Errorf("%s: %s, %q; want %s, %q", g.id, g.verdict(), g.figure, w.verdict, w.figure)
+		}
+		delete(want, g.id)
+	}
+	if len(want) > 0 {
+		t.Errorf("not judged: %v", want)
+	}
+	for _, g := range goals(new(results)) {
+		if !ids[g.id] || g.verdict() != "not measured" {
+			t.Errorf("without results: %s is %s", g.id, g.verdict())
+		}
+	}
+}
+
+// TestNotesAreOfGoals reads notes.md: a note that nothing asks for would be lost.
+func TestNotesAreOfGoals(t *testing.T) {
+	text, err := os.ReadFile("notes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, g := range goals(new(results)) {
+		ids[g.id] = true
+	}
+	for id, note := range parseNotes(string(text)) {
+		if !ids[id] || note == "" {
+			t.Errorf("a note of %q: %q", id, note)
+		}
+	}
+	got := parseNotes("words\n\n## a\n\none\ntwo\n\n## b\nthree\n")
+	if !maps.Equal(got, map[string]string{"a": "one two", "b": "three"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMissingToolsAreNamed(t *testing.T) {
+	none := func(string) (string, error) { return "", os.ErrNotExist }
+	some := func(program string) (string, error) { return "/bin/" + program, nil }
+	if got := missing(none); len(got) < len(tools) {
+		t.Errorf("got %q", got)
+	}
+	for _, what := range missing(some) {
+		if !strings.Contains(what, "not Linux") {
+			t.Errorf("got %q", what)
+		}
+	}
+}
+
+func TestResultsAreReadAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "folder", "report.json")
+	none, err := readResults(file)
+	if err != nil || none.Rows != nil {
+		t.Fatalf("without a file: %+v, %v", none, err)
+	}
+	want := sample()
+	if err := writeResults(file, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readResults(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(got)
+	if err != nil || !bytes.Equal(a, b) {
+		t.Errorf("%v: got\n%s\nwant\n%s", err, b, a)
+	}
+	if text := samplePage(got).markdown(); text != samplePage(want).markdown() {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	tests := []struct {
+		args            string
+		rounds, seconds int // no rounds if refused
+		parts           int
+	}{
+		{"", 7, 4, len(parts)},
+		{"-short", 1, 1, len(parts)},
+		{"-short -rounds 3 -parts tcp,idle", 3, 1, 2},
+		{"-parts none", 7, 4, 0},
+		{"-parts tea", 0, 0, 0},
+		{"-rounds 0", 0, 0, 0},
+		{"rows", 0, 0, 0},
+	}
+	for _, test := range tests {
+		opts, err := parseFlags(strings.Fields(test.args), io.Discard)
+		if test.rounds == 0 {
+			if err == nil {
+				t.Errorf("%s: accepted", test.args)
+			}
+			continue
+		}
+		if err != nil || opts.rounds != test.rounds || opts.seconds != test.seconds || len(opts.parts) != test.parts {
+			t.Errorf("%s: %+v, %v", test.args, opts, err)
+		}
+		for _, p := range parts {
+			if p.estimate(opts) <= 0 {
+				t.Errorf("%s: %s takes no time", test.args, p.name)
+			}
+		}
+	}
+}
