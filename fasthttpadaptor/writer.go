@@ -178,6 +178,22 @@ var _ io.StringWriter = (*responseWriter)(nil)
 
 // mayWrite counts n more bytes of the body, unless they must not be written.
 func (w *responseWriter) mayWrite(n int) error {
+	if err := w.settleStatus(); err != nil || n == 0 {
+		return err
+	}
+	if !bodyAllowed(w.status) {
+		return http.ErrBodyNotAllowed
+	}
+	if w.length >= 0 && w.written+int64(n) > w.length {
+		return http.ErrContentLength
+	}
+	w.written += int64(n)
+	return nil
+}
+
+// settleStatus makes the status 200 where the handler has set none. It fails
+// where nothing may be written any more.
+func (w *responseWriter) settleStatus() error {
 	switch w.state {
 	case stateHijacked:
 		return http.ErrHijacked
@@ -187,16 +203,6 @@ func (w *responseWriter) mayWrite(n int) error {
 	if w.status == 0 {
 		w.writeHeader(http.StatusOK)
 	}
-	if n == 0 {
-		return nil
-	}
-	if !bodyAllowed(w.status) {
-		return http.ErrBodyNotAllowed
-	}
-	if w.length >= 0 && w.written+int64(n) > w.length {
-		return http.ErrContentLength
-	}
-	w.written += int64(n)
 	return nil
 }
 
@@ -230,14 +236,8 @@ func (w *responseWriter) Flush() { _ = w.FlushError() }
 func (w *responseWriter) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch w.state {
-	case stateHijacked:
-		return http.ErrHijacked
-	case stateOver:
-		return errOver
-	}
-	if w.status == 0 {
-		w.writeHeader(http.StatusOK)
+	if err := w.settleStatus(); err != nil {
+		return err
 	}
 	if w.isHead || !bodyAllowed(w.status) {
 		return nil

@@ -6,6 +6,8 @@
 // this file; scans are in scan.go, numbers in number.go.
 package ascii
 
+import "github.com/valyala/fasthttp/internal/bytesconv"
+
 // Class says to which sets of the HTTP grammar a byte belongs.
 type Class uint8
 
@@ -117,17 +119,7 @@ func EqualFold(a, b []byte) bool {
 }
 
 // EqualFoldString is EqualFold for a string on the right.
-func EqualFoldString(a []byte, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, c := range a {
-		if lower[c] != lower[b[i]] {
-			return false
-		}
-	}
-	return true
-}
+func EqualFoldString(a []byte, b string) bool { return EqualFold(a, bytesconv.Bytes(b)) }
 
 // Trim returns b without the spaces and tabs at its ends: OWS of RFC 9110
 // section 5.6.3.
