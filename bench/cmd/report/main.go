@@ -104,6 +104,10 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if err := measure(ctx, dir, opts, all, bar); err != nil {
 		return err
 	}
+	if all.empty() {
+		// a page without figures must not take the place of one that has some
+		return errors.Join(errors.New("there is nothing to write"), errors.New(strings.Join(all.failures(), "\n")))
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "cmd", "report", "notes.md"))
 	if err != nil {
 		return err

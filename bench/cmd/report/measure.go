@@ -35,6 +35,11 @@ type results struct {
 	Size     *binsize.Report `json:"size"`
 }
 
+// empty tells whether nothing was measured.
+func (r *results) empty() bool {
+	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
+}
+
 // failures lists what went wrong in all parts.
 func (r *results) failures() []string {
 	var all []string
