@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,6 +177,22 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 			case "/late":
 				parse(ctx)
 				late(ctx)
+			case "/abort":
+				parse(ctx)
+				panic(http.ErrAbortHandler)
+			case "/exit":
+				parse(ctx)
+				runtime.Goexit()
+			case "/left":
+				// nobody says when those who have the context are done with it
+				parse(ctx)
+				ctx.TimeoutError("left")
+			case "/hijack":
+				parse(ctx)
+				ctx.Hijack(func(nc net.Conn) {
+					<-goOn
+					_, _ = io.WriteString(nc, "hijacked")
+				})
 			case "/cut":
 				if _, err := ctx.MultipartForm(); err == nil {
 					t.Error("a form that was cut off was parsed")
@@ -192,10 +211,47 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 			}
 			eventually(t, path+": no temporary files", func() bool { return len(files()) == 0 })
 		}
+		for path, status := range map[string]int{"/abort": 0, "/exit": 0, "/left": 408} {
+			c := ts.dial()
+			c.send(sendForm(path, text))
+			if status == 0 {
+				c.expectCut()
+			} else if resp := c.next("POST"); resp.StatusCode != status {
+				t.Errorf("%s: got %d", path, resp.StatusCode)
+			}
+			_ = c.Close()
+			eventually(t, path+": no temporary files", func() bool {
+				// the collector removes what nobody can reach
+				runtime.GC()
+				return len(files()) == 0
+			})
+		}
 		c := ts.dial()
+		c.send(sendForm("/hijack", text))
+		c.expect(200, "")
+		eventually(t, "no temporary files while the connection is somebody else's", func() bool { return len(files()) == 0 })
+		goOn <- struct{}{}
+		if b, err := io.ReadAll(c.r); string(b) != "hijacked" || err != nil {
+			t.Errorf("got %q, %v", b, err)
+		}
+		c = ts.dial()
 		c.send(sendForm("/cut", text)[:formMemory])
 		_ = c.Close()
 		eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
+
+		// the server itself parses what is too large for its memory
+		ts = start(&Server{MaxRequestBodySize: 4 * formMemory, Handler: func(ctx *RequestCtx) {
+			t.Errorf("the handler was called for a form that was cut off")
+		}})
+		for _, size := range []int{100, formMemory / 2, formMemory + 1<<20} {
+			c = ts.dial()
+			c.send(sendForm("/", largeForm(formMemory+2<<20))[:size])
+			_ = c.Close()
+			eventually(t, "no connection", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+			if left := files(); len(left) > 0 {
+				t.Errorf("after %d bytes there are the files %q", size, left)
+			}
+		}
 	})
 }
 
