@@ -24,7 +24,8 @@ type Settings struct {
 	Mode      serving.Mode
 	ReusePort bool
 	Place     Place
-	Procs     int // GOMAXPROCS
+	Procs     int      // GOMAXPROCS
+	Args      []string // more of the command line
 }
 
 // Process is a running server. It ends with Stop, with the context it was
@@ -44,6 +45,7 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	if settings.ReusePort {
 		args = append(args, "-reuseport")
 	}
+	args = append(args, settings.Args...)
 	env := append([]string{"GOMAXPROCS=" + strconv.Itoa(settings.Procs)}, s.env...)
 	child, err := StartChild(ctx, env, settings.Place.Command(s.binary, args...))
 	if err != nil {

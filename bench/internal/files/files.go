@@ -1,0 +1,112 @@
+// Package files measures servers of files over loopback sockets: this fasthttp
+// with its event engine and with its portable one, the published fasthttp, and
+// nginx. Start with Measure.
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// Options say what to measure.
+type Options struct {
+	Rounds  int
+	Seconds int // that a run takes
+	Pin     bool
+	Rows    *regexp.Regexp
+	Modules rig.Modules
+}
+
+// ErrNoWrk says that there is nothing to make a load with.
+var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
+
+// contender is a server that is measured.
+type contender struct {
+	name  string
+	start func(ctx context.Context) (*rig.Process, error)
+	stop  func(*rig.Process) error
+}
+
+// Measure builds the servers in dir, which is the bench folder, and measures
+// them. Runs that failed are in the report; runs is how many there were in all.
+func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r *Report, runs int, err error) {
+	wrkProgram, err := exec.LookPath("wrk")
+	if err != nil {
+		return nil, 0, ErrNoWrk
+	}
+	temp, err := os.MkdirTemp("", "fasthttp-bench-")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(temp)
+	root, err := plant(temp)
+	if err != nil {
+		return nil, 0, err
+	}
+	log.Note(fmt.Sprintf("building the servers (%s, %s)", opts.Modules.Ours, opts.Modules.Upstream))
+	servers, err := rig.BuildFiles(ctx, dir, temp, opts.Modules)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := &session{rounds: opts.Rounds, seconds: opts.Seconds, wrk: wrkProgram, place: rig.Anywhere, clientPlace: rig.Anywhere, log: log}
+	if opts.Pin {
+		if s.place, s.clientPlace, err = rig.Separate(); err != nil {
+			s.miss("nothing is pinned: " + err.Error())
+		}
+	}
+	for _, server := range servers {
+		s.contenders = append(s.contenders, s.contend(server, root))
+	}
+	if version, err := nginxVersion(ctx); err != nil {
+		s.miss("measuring without nginx: " + err.Error())
+	} else {
+		s.nginx = version
+		s.contenders = append(s.contenders, contender{
+			name:  Nginx,
+			start: func(ctx context.Context) (*rig.Process, error) { return startNginx(ctx, temp, root, s.place) },
+			stop:  (*rig.Process).Kill,
+		})
+	}
+	log.Note(fmt.Sprintf("servers: %v; wrk: %v", s.place, s.clientPlace))
+	for _, l := range loads {
+		if opts.Rows.MatchString(l.name) {
+			s.loads = append(s.loads, l)
+		}
+	}
+	if len(s.loads) == 0 {
+		return nil, 0, fmt.Errorf("no row matches %q", opts.Rows)
+	}
+	if err := s.runAll(ctx); err != nil {
+		return nil, 0, err
+	}
+	r = s.report()
+	r.Head = rig.NewHead(servers, opts.Rounds)
+	return r, opts.Rounds * len(s.loads) * len(s.contenders), nil
+}
+
+func (s *session) miss(what string) {
+	s.missing = append(s.missing, what)
+	s.log.Note(what)
+}
+
+func (s *session) contend(server *rig.Server, root string) contender {
+	return contender{
+		name: server.Name,
+		start: func(ctx context.Context) (*rig.Process, error) {
+			return server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Args: []string{"-root", root}})
+		},
+		stop: (*rig.Process).Stop,
+	}
+}
+
+// micros is a time in µs, as figures are given in.
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -1,0 +1,70 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// BuildFiles compiles the servers of files into temp. dir is the bench folder.
+func BuildFiles(ctx context.Context, dir, temp string, modules Modules) ([]*Server, error) {
+	ours, err := build(ctx, dir, temp, "ours-files", modules.Ours, "files")
+	if err != nil {
+		return nil, err
+	}
+	upstream, err := build(ctx, dir, temp, "upstream-files", modules.Upstream, "files")
+	if err != nil {
+		return nil, err
+	}
+	event, portable := *ours, *ours
+	event.Name, event.env = Event, []string{engineVariable + "=event"}
+	portable.Name, portable.env = Portable, []string{engineVariable + "=portable"}
+	upstream.Name = Upstream
+	return []*Server{&event, &portable, upstream}, nil
+}
+
+// readyTimeout is how long a program that was started may take to listen.
+const readyTimeout = 10 * time.Second
+
+// StartForeign runs a server that does not know how those of this module are
+// talked to, and returns when it takes connections at addr. It does not end with
+// the program that started it, but has to be killed.
+func StartForeign(ctx context.Context, line []string, addr string) (*Process, error) {
+	child, err := StartChild(ctx, nil, line)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", line[0], err)
+	}
+	p := &Process{Addr: addr, child: child}
+	for deadline := time.Now().Add(readyTimeout); ; {
+		conn, err := net.DialTimeout("tcp4", addr, time.Second)
+		if err == nil {
+			return p, conn.Close()
+		}
+		select {
+		case <-child.over:
+			return nil, fmt.Errorf("starting %s: %w", line[0], child.ended())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(fmt.Errorf("starting %s: %w", line[0], err), p.Kill())
+		}
+	}
+}
+
+// Kill ends the server at once. It returns an error if the server had ended
+// before.
+func (p *Process) Kill() (err error) {
+	p.child.once.Do(func() {
+		select {
+		case <-p.child.over:
+			err = p.child.ended()
+		default:
+			_ = p.child.cmd.Process.Kill()
+			<-p.child.over
+		}
+		_ = p.child.stdin.Close()
+	})
+	return err
+}

@@ -1,0 +1,28 @@
+// Command files is the server of files that the socket benchmarks measure.
+// Which fasthttp it is made of is up to the module file it is built with.
+package main
+
+import (
+	"flag"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+var root = flag.String("root", ".", "folder to serve")
+
+func main() { serving.Main(serve) }
+
+func serve(ln net.Listener, _ serving.Mode) error {
+	files := &fasthttp.FS{Root: *root, Compress: true, AcceptByteRange: true, CacheDuration: time.Minute}
+	s := &fasthttp.Server{Handler: files.NewRequestHandler(), Logger: silent{}}
+	return s.Serve(ln)
+}
+
+// silent is a logger. The published package logs every file that is not there.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
