@@ -27,10 +27,10 @@ const sendTurn = 2 << 20
 // with it. The system does the copying, and the file's own position stays where
 // it is.
 type FilePart struct {
-	Head   []byte
-	File   syscall.RawConn
-	Offset int64
-	Length int64 // what is left to be sent
+	Head   []byte          // what goes before it, as far as it was not sent
+	File   syscall.RawConn // where it is from
+	Offset int64           // where in the file it begins
+	Length int64           // what is left to be sent
 }
 
 // Done tells whether all was sent.
