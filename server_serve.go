@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -94,12 +95,15 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 }
 
 // Serve serves HTTP on the connections that ln accepts, until ln fails for
-// good, which it returns, or Shutdown is called, when it returns nil. It
-// closes ln. It may be called for more than one listener.
+// good, which it returns. It returns nil when Shutdown is called, and when ln is
+// closed by others. It closes ln. It may be called for more than one listener.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
 	if s.wantsEvents(ln) {
 		if served, err := s.serveEvents(ln); served {
+			if isClosing(err) {
+				return nil
+			}
 			return err
 		}
 	}
@@ -117,8 +121,7 @@ func (s *Server) Serve(ln net.Listener) error {
 			if failed := pool.failed.Load(); failed != nil {
 				err = *failed
 			}
-			if s.stopping.Load() || errors.Is(err, io.EOF) {
-				// a listener that was made for some connections ends so
+			if s.stopping.Load() || isClosing(err) {
 				return nil
 			}
 			if !s.waitToAccept(&failing, err) {
@@ -131,6 +134,13 @@ func (s *Server) Serve(ln net.Listener) error {
 			pool.serve(c)
 		}
 	}
+}
+
+// isClosing tells whether err says that a listener was closed, or that one which
+// was made for some connections has no more of them. Listeners of other packages
+// say the former by the text alone.
+func isClosing(err error) bool {
+	return err != nil && (errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), net.ErrClosed.Error()))
 }
 
 // pause waits for a while, or until the server shuts down.

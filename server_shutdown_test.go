@@ -354,6 +354,58 @@ func TestServeGoesOnAfterErrorsThatPass(t *testing.T) {
 	}
 }
 
+// Programs close their listener to stop serving, and take an error for a failure.
+func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
+	listen := func() net.Listener {
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ln
+	}
+	wrapped := func() net.Listener { return struct{ net.Listener }{listen()} }
+	for name, open := range map[string]func() net.Listener{"tcp": listen, "wrapped": wrapped} {
+		for _, before := range []bool{true, false} {
+			ln := open()
+			addr := ln.Addr().String()
+			if before {
+				_ = ln.Close()
+			}
+			served := inBackground(func() error { return (&Server{Handler: func(*RequestCtx) {}, Logger: &testLog{}}).Serve(ln) })
+			if !before {
+				// it is being served when it answers
+				if status, _, err := Get(nil, "http://"+addr+"/"); status != StatusOK || err != nil {
+					t.Fatalf("%s: %d, %v", name, status, err)
+				}
+				_ = ln.Close()
+			}
+			if err := receive(t, "the end of Serve", served); err != nil {
+				t.Errorf("%s, closed before: %v: %v", name, before, err)
+			}
+		}
+	}
+	// the listeners of other packages have errors of their own
+	for _, err := range []error{io.EOF, errors.New("pipe: use of closed network connection")} {
+		if err := (&Server{Logger: &testLog{}}).Serve(brokenListener{listen(), err}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// inBackground calls f in a goroutine and returns what it returns.
+func inBackground(f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return done
+}
+
+type brokenListener struct {
+	net.Listener
+	err error
+}
+
+func (l brokenListener) Accept() (net.Conn, error) { return nil, l.err }
+
 func TestServeReturnsErrorsThatDoNotPass(t *testing.T) {
 	ln := fasthttputil.NewInmemoryListener()
 	final := errors.New("no more")
