@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"io"
 	"time"
 
@@ -104,8 +105,9 @@ func (ctx *RequestCtx) NotModified() {
 }
 
 // Redirect sends the client to uri, which may be relative to the URI of the
-// request: Location is always absolute. A statusCode that is none of 301, 302,
-// 303, 307 and 308 is replaced by 302.
+// request: Location is absolute, unless the request names no host, as one of
+// HTTP/1.0 may. A statusCode that is none of 301, 302, 303, 307 and 308 is
+// replaced by 302.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	ctx.RedirectBytes(bytesconv.Bytes(uri), statusCode)
 }
@@ -119,11 +121,24 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 	ctx.URI().CopyTo(u)
 	if err := u.update(uri); err == nil {
 		uri = u.FullURI()
+		if len(u.Host()) == 0 {
+			uri = withoutAuthority(uri)
+		}
 	}
 	// what is no URI is sent as it is: the URI of this request would be a loop
 	ctx.Response.Header.setID(field.Location, uri)
 	ctx.Response.SetStatusCode(statusCode)
 	ReleaseURI(u)
+}
+
+// withoutAuthority returns a URI that has no host as one that is relative. Where
+// its path begins with two slashes, that would give it a host.
+func withoutAuthority(uri []byte) []byte {
+	_, rest, ok := bytes.Cut(uri, []byte("://"))
+	if ok && bytes.HasPrefix(rest, strSlash) && !bytes.HasPrefix(rest, []byte("//")) {
+		return rest
+	}
+	return uri
 }
 
 // IfModifiedSince tells whether the client is to get a representation that was

@@ -230,9 +230,17 @@ func TestCtxRedirects(t *testing.T) {
 		{"/x/y?z", "/a", 404, "http://a/a", 302},
 		{"/x/y?z", "/a\r\nX: y", 302, "", 302},
 		{"http://c.test/d", "/e", 302, "http://c.test/e", 302},
+		{"/no-host", "/e?f#g", 302, "/e?f#g", 302},
+		{"/no-host", "e", 302, "/e", 302},
+		{"/no-host", "http://d.test/e", 302, "http://d.test/e", 302},
+		{"/no-host", "////d.test", 302, "/d.test", 302},
 	} {
 		for _, bytes := range []bool{false, true} {
-			out := serveOne(t, get(tc.target), func(ctx *RequestCtx) {
+			request := get(tc.target)
+			if tc.target == "/no-host" {
+				request = "GET / HTTP/1.0\r\n\r\n"
+			}
+			out := serveOne(t, request, func(ctx *RequestCtx) {
 				ctx.Response.Header.Set("X-Kept", "yes")
 				if bytes {
 					ctx.RedirectBytes([]byte(tc.uri), tc.status)

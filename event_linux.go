@@ -182,7 +182,11 @@ func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	}
 	g.users.Add(1)
 	s.register(&c.serverConn, c, ip)
-	if err := g.Add(&c.net, s.ReadTimeout); err != nil {
+	wait := s.ReadTimeout
+	if wait <= 0 {
+		wait = s.IdleTimeout
+	}
+	if err := g.Add(&c.net, wait); err != nil {
 		s.logger().Printf("fasthttp: cannot watch a connection: %v", err)
 		c.finish(false)
 	}

@@ -104,6 +104,26 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 	})
 }
 
+// TestSilentConnectionsEndOnEveryEngine is the same in real time: clients that say
+// nothing, at first or between requests, are not waited for for ever.
+func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, s := range []*Server{
+			{ReadTimeout: 20 * time.Millisecond}, {IdleTimeout: 20 * time.Millisecond},
+			{ReadTimeout: 20 * time.Millisecond, IdleTimeout: 20 * time.Millisecond},
+		} {
+			s.Handler = echo
+			ts := start(s)
+			c := ts.dial()
+			c.expectEnd()
+			c = ts.dial()
+			c.get("/")
+			c.expect(200, echoed("GET", "/", ""))
+			c.expectEnd()
+		}
+	})
+}
+
 func TestReadTimeoutIsForTheWholeRequest(t *testing.T) {
 	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *testConn) {
 		c := dial()
