@@ -28,12 +28,10 @@ var ErrNoArgValue = errors.New("fasthttp: no args value for the given key")
 type Args struct {
 	_ noCopy
 
+	// a URI writes its query as it came as long as list is not Changed
 	list field.List
 	// what QueryString returned last
 	query []byte
-	// set by whatever changes the arguments: a URI writes its query as it came
-	// as long as nobody did
-	changed bool
 }
 
 // Memory over these sizes is not kept for another use.
@@ -63,13 +61,11 @@ func ReleaseArgs(a *Args) {
 // Reset removes all arguments.
 func (a *Args) Reset() {
 	a.list.Reset()
-	a.changed = true
 }
 
 // CopyTo makes dst a copy of a.
 func (a *Args) CopyTo(dst *Args) {
 	dst.list.CopyFrom(&a.list)
-	dst.changed = true
 }
 
 // Len returns the number of arguments; a key that occurs twice counts twice.
@@ -125,7 +121,7 @@ func (a *Args) WriteTo(w io.Writer) (int64, error) {
 
 // Add appends the argument key=value. Those that are there stay.
 func (a *Args) Add(key, value string) {
-	a.AddBytesKV(bytesconv.Bytes(key), bytesconv.Bytes(value))
+	a.list.Add(bytesconv.Bytes(key), bytesconv.Bytes(value), field.Unknown, 0)
 }
 
 // AddBytesK is Add for a key in bytes.
@@ -135,23 +131,18 @@ func (a *Args) AddBytesK(key []byte, value string) { a.AddBytesKV(key, bytesconv
 func (a *Args) AddBytesV(key string, value []byte) { a.AddBytesKV(bytesconv.Bytes(key), value) }
 
 // AddBytesKV is Add for a key and a value in bytes, which are copied.
-func (a *Args) AddBytesKV(key, value []byte) { a.add(key, value, 0) }
+func (a *Args) AddBytesKV(key, value []byte) { a.list.Add(key, value, field.Unknown, 0) }
 
 // AddNoValue appends an argument that is written as its key alone, without '='.
 func (a *Args) AddNoValue(key string) { a.AddBytesKNoValue(bytesconv.Bytes(key)) }
 
 // AddBytesKNoValue is AddNoValue for a key in bytes.
-func (a *Args) AddBytesKNoValue(key []byte) { a.add(key, nil, field.NoValue) }
-
-func (a *Args) add(key, value []byte, flags field.Flag) {
-	a.list.Add(key, value, field.Unknown, flags)
-	a.changed = true
-}
+func (a *Args) AddBytesKNoValue(key []byte) { a.list.Add(key, nil, field.Unknown, field.NoValue) }
 
 // Set gives the first argument with that key the value, or appends one where
 // there is none. Further arguments with the key stay as they are.
 func (a *Args) Set(key, value string) {
-	a.SetBytesKV(bytesconv.Bytes(key), bytesconv.Bytes(value))
+	a.set(bytesconv.Bytes(key), bytesconv.Bytes(value), 0)
 }
 
 // SetBytesK is Set for a key in bytes.
@@ -182,28 +173,23 @@ func (a *Args) SetUintBytes(key []byte, value int) {
 func (a *Args) set(key, value []byte, flags field.Flag) {
 	if i := a.list.Find(key, 0); i >= 0 {
 		a.list.SetValue(i, value, flags)
-		a.changed = true
 		return
 	}
-	a.add(key, value, flags)
+	a.list.Add(key, value, field.Unknown, flags)
 }
 
 // Del removes all arguments with that key.
 func (a *Args) Del(key string) { a.DelBytes(bytesconv.Bytes(key)) }
 
 // DelBytes is Del for a key in bytes.
-func (a *Args) DelBytes(key []byte) {
-	if a.list.RemoveAll(key) {
-		a.changed = true
-	}
-}
+func (a *Args) DelBytes(key []byte) { a.list.RemoveAll(key) }
 
 // Sort orders the arguments by key, and those with the same key by value, as f
 // compares them: it returns a number under, equal to or over zero where x comes
 // before, with or after y. bytes.Compare will do. What is equal keeps its
 // order.
 func (a *Args) Sort(f func(x, y []byte) int) {
-	a.changed = true
+	a.list.Changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
 		if n := f(a.list.Bytes(x.Name), a.list.Bytes(y.Name)); n != 0 {
 			return n
@@ -214,7 +200,7 @@ func (a *Args) Sort(f func(x, y []byte) int) {
 
 // SortKeys is Sort by key alone: arguments with the same key keep their order.
 func (a *Args) SortKeys(f func(x, y []byte) int) {
-	a.changed = true
+	a.list.Changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
 		return f(a.list.Bytes(x.Name), a.list.Bytes(y.Name))
 	})

@@ -187,7 +187,7 @@ func (h *header) text(s field.Span) []byte {
 // store puts text in the place of what s shows, cleaned of line breaks. s is
 // one of the spans of the header, which tidying may move.
 func (h *header) store(s *field.Span, text []byte) {
-	h.tidy()
+	h.makeRoom(len(text))
 	// text may be a piece of the block, so it is not looked at once it was stored
 	unclean := ascii.HasControl(text)
 	*s = h.list.Store(*s, text)
@@ -196,11 +196,17 @@ func (h *header) store(s *field.Span, text []byte) {
 	}
 }
 
-func (h *header) tidy() {
+// makeRoom is called before up to n bytes are stored. Where they would make the
+// block grow although most of it is waste, it is tidied.
+func (h *header) makeRoom(n int) {
 	h.list.KeepsPlace = true
-	if h.list.Wasteful() {
-		h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
+	if len(h.list.Block)+n >= cap(h.list.Block) && h.list.Wasteful() {
+		h.tidy()
 	}
+}
+
+func (h *header) tidy() {
+	h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 }
 
 // key is a field name that a caller asks for.
@@ -288,6 +294,11 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 		h.append(k, value)
 		return
 	}
+	h.setOnly(i, k, value)
+}
+
+// setOnly gives the field k, whose first line is at i, the one value.
+func (h *header) setOnly(i int, k key, value []byte) {
 	e := &h.list.Entries[i]
 	e.Flags &^= field.Behind
 	h.store(&e.Value, value)
@@ -313,7 +324,7 @@ func (h *header) add(role http1.Role, k key, value []byte) {
 
 // append adds a field line to list.
 func (h *header) append(k key, value []byte) {
-	h.tidy()
+	h.makeRoom(len(k.name) + len(value))
 	var flags field.Flag
 	if k.id == field.Unknown && !ascii.IsToken(k.name) {
 		flags = field.BadName
@@ -464,23 +475,36 @@ func (h *header) setCoding(chunked bool) {
 	}
 }
 
+// findPlain returns the position of the first field whose name is name to the
+// letter, and which has no other place than list, or -1.
+func (h *header) findPlain(role http1.Role, name []byte) int {
+	i := h.list.Find(name, 0)
+	if i >= 0 && places[role][h.list.Entries[i].ID].place != inList {
+		return -1
+	}
+	return i
+}
+
 // peekCanonical is peek for a name that is taken to the letter.
 func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
+	if i := h.findPlain(role, name); i >= 0 {
+		return h.list.Value(i)
+	}
 	k := keyOf(name)
 	if places[role][k.id].place != inList && string(name) == k.id.String() {
 		return h.peek(role, k)
 	}
-	i := h.list.Find(name, 0)
-	if i < 0 {
-		return nil
-	}
-	return h.list.Value(i)
+	return h.list.Get(bytesconv.String(name))
 }
 
 // setCanonical is set for a name that is taken to the letter.
 func (h *header) setCanonical(role http1.Role, name, value []byte) {
 	before := h.is(namesKept)
 	h.state |= namesKept
-	h.set(role, keyOf(name), value)
+	if i := h.findPlain(role, name); i >= 0 {
+		h.setOnly(i, key{name, h.list.Entries[i].ID}, value)
+	} else {
+		h.set(role, keyOf(name), value)
+	}
 	h.setState(namesKept, before)
 }

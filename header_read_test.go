@@ -305,3 +305,52 @@ func TestRequestHeaderReadRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatWasReceivedIsWrittenAsItIsNow(t *testing.T) {
+	const request = "PUT /a HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nX-B: 2\r\nX-C:3\r\nX-D: 4\r\n\r\n"
+	for want, change := range map[string]func(h *RequestHeader){
+		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":               func(*RequestHeader) {},
+		"GET /a HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":               func(h *RequestHeader) { h.SetMethod("GET") },
+		"PUT /bcd HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":             func(h *RequestHeader) { h.SetRequestURI("/bcd") },
+		"PUT /a HTTP/1.0|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":               func(h *RequestHeader) { h.SetProtocol("HTTP/1.0") },
+		"PUT /a HTTP/1.1|Host: h|X-B: 2|X-C: 3|X-D: 4||":                      func(h *RequestHeader) { h.Del("X-A") },
+		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-C: 3|X-D: 4||":                      func(h *RequestHeader) { h.Del("X-B") },
+		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-B: 5|X-C: 3|X-D: 4||":               func(h *RequestHeader) { h.Set("X-B", "5") },
+		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4|X-E: 5||":        func(h *RequestHeader) { h.Add("X-E", "5") },
+		"PUT /a HTTP/1.1|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":                       func(h *RequestHeader) { h.SetHost("") },
+		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|Trailer: X-D||":         func(h *RequestHeader) { _ = h.SetTrailer("X-D") },
+		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-C: 3|X-D: 4|Trailer: X-B||":         func(h *RequestHeader) { _ = h.SetTrailer("X-B") },
+		"POST /long HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":           func(h *RequestHeader) { h.SetMethod("POST"); h.SetRequestURI("/long") },
+		"PUT /a HTTP/1.1|User-Agent: u|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||": func(h *RequestHeader) { h.SetUserAgent("u") },
+	} {
+		var h, copied RequestHeader
+		if err := h.Read(bufio.NewReader(strings.NewReader(request))); err != nil {
+			t.Fatal(err)
+		}
+		h.CopyTo(&copied)
+		for _, h := range []*RequestHeader{&h, &copied} {
+			change(h)
+			if got := strings.ReplaceAll(h.String(), "\r\n", "|"); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	}
+
+	const response = "HTTP/1.1 200 Fine\r\nServer: s\r\nContent-Length: 0\r\n\r\n"
+	for want, change := range map[string]func(h *ResponseHeader){
+		"HTTP/1.1 200 Fine":  func(*ResponseHeader) {},
+		"HTTP/1.1 204 Fine":  func(h *ResponseHeader) { h.SetStatusCode(204) },
+		"HTTP/1.1 200 Great": func(h *ResponseHeader) { h.SetStatusMessage([]byte("Great")) },
+		"HTTP/1.0 200 Fine":  func(h *ResponseHeader) { h.SetProtocol([]byte("HTTP/1.0")) },
+		"HTTP/1.1 200 OK":    func(h *ResponseHeader) { h.Reset() },
+	} {
+		var h ResponseHeader
+		if err := h.Read(bufio.NewReader(strings.NewReader(response))); err != nil {
+			t.Fatal(err)
+		}
+		change(&h)
+		if got, _, _ := strings.Cut(h.String(), "\r\n"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

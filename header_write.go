@@ -10,51 +10,63 @@ import (
 // append and setCookie. So no text can end a line early, and none is looked at
 // twice.
 
-// appendSlot appends the field of a slot where it has a value.
-func (h *header) appendSlot(dst []byte, slot int, id field.ID) []byte {
+// appendSlot appends the field of a slot where it has a value. name is that of
+// the field with what separates it from the value.
+func (h *header) appendSlot(dst []byte, slot int, name string) []byte {
 	s := h.slots[slot]
 	if s.Len == 0 {
 		return dst
 	}
-	return http1.AppendLine(dst, id.Bytes(), h.list.Bytes(s))
+	return append(append(append(dst, name...), h.list.Bytes(s)...), "\r\n"...)
 }
 
 func appendLength(dst []byte, n int) []byte {
 	dst = append(dst, "Content-Length: "...)
 	dst = ascii.AppendUint(dst, n)
-	return append(dst, strCRLF...)
+	return append(dst, "\r\n"...)
 }
 
-// appendList appends the fields of list that go into the header section.
+// appendList appends the fields of list that go into the header section. Lines
+// that follow each other in what was received are appended at once.
 func (h *header) appendList(dst []byte, role http1.Role) []byte {
+	var lines field.Span // received, and not yet appended
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
 		if !h.listed(role, e) {
 			continue
 		}
-		if line := h.receivedLine(e); line != nil {
-			dst = append(dst, line...)
-		} else if e.Flags&field.BadName == 0 {
+		line := h.receivedLine(e)
+		if line.Len > 0 && line.Off == lines.Off+lines.Len {
+			lines.Len += line.Len
+			continue
+		}
+		dst = append(dst, h.list.Bytes(lines)...)
+		if lines = line; line.Len == 0 && e.Flags&field.BadName == 0 {
 			dst = http1.AppendLine(dst, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
 		}
 	}
-	return dst
+	return append(dst, h.list.Bytes(lines)...)
 }
 
 // receivedLine returns the line of a field that stands in the block as it is to
-// be written, as received ones do, or nil.
-func (h *header) receivedLine(e *field.Entry) []byte {
+// be written, as received ones do, or nothing.
+func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 	name, end, block := e.Name.Off+e.Name.Len, e.Value.Off+e.Value.Len, h.list.Block
-	if e.Value.Off != name+2 || int(end)+2 > len(block) || block[name] != ':' || block[name+1] != ' ' || block[end] != '\r' || block[end+1] != '\n' {
-		return nil
+	if e.Value.Off == name+2 && int(end)+2 <= len(block) && string(block[name:name+2]) == ": " && string(block[end:end+2]) == "\r\n" {
+		line = field.Span{Off: e.Name.Off, Len: end + 2 - e.Name.Off}
 	}
-	return block[e.Name.Off : end+2]
+	return line
 }
 
 // listed tells whether the field e of list is written among the others:
 // trailers have their own place, and so have special fields, which are in list
 // since the time when they were not special.
 func (h *header) listed(role http1.Role, e *field.Entry) bool {
+	return len(h.trailers.Entries) == 0 && places[role][e.ID].place == inList || h.listedElse(role, e)
+}
+
+// listedElse is listed for other fields than the usual ones.
+func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	if h.isTrailer(e) {
 		return false
 	}
@@ -77,7 +89,7 @@ func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 	if h.trailers.Len() > 0 {
 		dst = append(dst, "Trailer: "...)
 		dst = h.appendTrailerNames(dst)
-		dst = append(dst, strCRLF...)
+		dst = append(dst, "\r\n"...)
 	}
 	if role == http1.Response {
 		h.collectCookies(role)
@@ -88,13 +100,13 @@ func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 	if h.closesUnsaid() {
 		dst = append(dst, "Connection: close\r\n"...)
 	}
-	return append(dst, strCRLF...)
+	return append(dst, "\r\n"...)
 }
 
 func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 	if role == http1.Response {
 		for i := range h.cookies.Len() {
-			dst = http1.AppendLine(dst, field.SetCookie.Bytes(), h.cookies.Value(i))
+			dst = append(append(append(dst, "Set-Cookie: "...), h.cookies.Value(i)...), "\r\n"...)
 		}
 		return dst
 	}
@@ -102,20 +114,20 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 	from := len(dst)
 	dst = appendRequestCookies(dst, &h.cookies)
 	http1.Clean(dst[from:])
-	return append(dst, strCRLF...)
+	return append(dst, "\r\n"...)
 }
 
 // each calls yield for every field of the header section until it returns
-// false, and says whether it never did. Values of slots come in the order of
-// first, then the names of trailers and the cookies in the order of the role,
+// false, and says whether it never did. Those that are not in list come first,
 // then the others.
 func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool {
-	if !h.eachSpecial(role, yield) {
+	cookie := h.onlyCookieField(role)
+	if !h.is(noSpecial) && !h.eachSpecial(role, cookie, yield) {
 		return false
 	}
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
-		if !h.listed(role, e) && places[role][e.ID].place != isDate {
+		if !h.listed(role, e) && places[role][e.ID].place != isDate || i == cookie {
 			continue
 		}
 		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {
@@ -128,43 +140,54 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 	return true
 }
 
-func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) bool) bool {
-	if h.is(noSpecial) {
-		return true
+// eachSpecial is each for the fields that are not in list, and for the one at
+// cookie, unless that is -1.
+func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value []byte) bool) bool {
+	if role == http1.Request {
+		return h.yieldSlot(slotHost, field.Host, yield) &&
+			(!h.is(hasLength) || yield(field.ContentLength.Bytes(), h.lengthText())) &&
+			h.yieldSlot(slotContentType, field.ContentType, yield) &&
+			h.yieldSlot(slotUserAgent, field.UserAgent, yield) &&
+			(h.trailers.Len() == 0 || yield(field.Trailer.Bytes(), h.trailerNames())) &&
+			h.yieldCookies(role, cookie, yield)
 	}
-	order := &specialOrder[role]
-	for _, id := range order {
-		w := places[role][id]
-		if w.place == inCookies {
-			if !h.yieldCookies(role, id, yield) {
-				return false
-			}
-			continue
-		}
-		value := h.peek(role, key{id.Bytes(), id})
-		if len(value) > 0 && !yield(id.Bytes(), value) {
-			return false
-		}
-	}
-	return true
+	contentType := h.responseType()
+	return (!h.is(hasLength) || yield(field.ContentLength.Bytes(), h.lengthText())) &&
+		(len(contentType) == 0 || yield(field.ContentType.Bytes(), contentType)) &&
+		h.yieldSlot(slotContentEncoding, field.ContentEncoding, yield) &&
+		h.yieldSlot(slotServer, field.Server, yield) &&
+		h.yieldCookies(role, cookie, yield) &&
+		(h.trailers.Len() == 0 || yield(field.Trailer.Bytes(), h.trailerNames()))
 }
 
-// specialOrder is the order in which the fields that are not in list are visited.
-var specialOrder = [2][6]field.ID{
-	http1.Request:  {field.Host, field.ContentLength, field.ContentType, field.UserAgent, field.Trailer, field.Cookie},
-	http1.Response: {field.ContentLength, field.ContentType, field.ContentEncoding, field.Server, field.SetCookie, field.Trailer},
+func (h *header) yieldSlot(slot int, id field.ID, yield func(name, value []byte) bool) bool {
+	s := h.slots[slot]
+	return s.Len == 0 || yield(id.Bytes(), h.list.Bytes(s))
 }
 
-func (h *header) yieldCookies(role http1.Role, id field.ID, yield func(name, value []byte) bool) bool {
+// onlyCookieField returns the position of the field that all cookies of a request
+// are in, as they came, or -1.
+func (h *header) onlyCookieField(role http1.Role) int {
+	if role != http1.Request || h.state&(rawCookies|noSpecial) != rawCookies {
+		return -1
+	}
+	i := h.list.FindID(field.Cookie, 0)
+	if i < 0 || len(h.list.Value(i)) == 0 || h.list.FindID(field.Cookie, i+1) >= 0 {
+		return -1
+	}
+	return i
+}
+
+func (h *header) yieldCookies(role http1.Role, only int, yield func(name, value []byte) bool) bool {
+	if only >= 0 {
+		return yield(field.Cookie.Bytes(), h.list.Value(only))
+	}
 	h.collectCookies(role)
 	if role == http1.Request {
-		if h.cookies.Len() == 0 {
-			return true
-		}
-		return yield(id.Bytes(), h.peekCookies(role))
+		return h.cookies.Len() == 0 || yield(field.Cookie.Bytes(), h.peekCookies(role))
 	}
 	for i := range h.cookies.Len() {
-		if !yield(id.Bytes(), h.cookies.Value(i)) {
+		if !yield(field.SetCookie.Bytes(), h.cookies.Value(i)) {
 			return false
 		}
 	}

@@ -365,20 +365,37 @@ func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
 
 // AppendBytes appends the head as it goes on the wire.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
+	if line := h.receivedStart(); line != nil {
+		return h.appendFields(append(dst, line...))
+	}
 	dst = append(append(dst, h.Method()...), ' ')
 	return h.appendBehindTarget(append(dst, h.RequestURI()...))
 }
 
+// receivedStart returns the request line that was received, if it is still the
+// one of the request, or nil.
+func (h *RequestHeader) receivedStart() []byte {
+	method, target, version := h.line[lineMethod], h.line[lineTarget], h.line[lineVersion]
+	if method.Len == 0 || target.Off != method.Off+method.Len+1 || version.Off != target.Off+target.Len+1 || !h.list.IsFrozen(version) {
+		return nil
+	}
+	return h.list.Bytes(field.Span{Off: method.Off, Len: version.Off + version.Len - method.Off})
+}
+
 // appendBehindTarget appends what follows the target of the request line.
 func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
-	dst = append(dst, ' ')
-	dst = append(append(dst, h.Protocol()...), strCRLF...)
+	return h.appendFields(append(append(dst, ' '), h.Protocol()...))
+}
+
+// appendFields appends what follows the version of the request line.
+func (h *RequestHeader) appendFields(dst []byte) []byte {
+	dst = append(dst, "\r\n"...)
 	if h.is(noSpecial) {
-		return append(h.appendList(dst, http1.Request), strCRLF...)
+		return append(h.appendList(dst, http1.Request), "\r\n"...)
 	}
-	dst = h.appendSlot(dst, slotUserAgent, field.UserAgent)
-	dst = h.appendSlot(dst, slotHost, field.Host)
-	dst = h.appendSlot(dst, slotContentType, field.ContentType)
+	dst = h.appendSlot(dst, slotUserAgent, "User-Agent: ")
+	dst = h.appendSlot(dst, slotHost, "Host: ")
+	dst = h.appendSlot(dst, slotContentType, "Content-Type: ")
 	if h.is(hasLength) {
 		if h.slots[slotContentType].Len == 0 && h.contentLength > 0 && !h.is(noDefaultType) {
 			dst = http1.AppendLine(dst, field.ContentType.Bytes(), strOctetStream)

@@ -209,7 +209,7 @@ func (h *ResponseHeader) isPlain() bool {
 }
 
 func appendDate(dst []byte, date string) []byte {
-	return append(append(append(dst, "Date: "...), date...), strCRLF...)
+	return append(append(append(dst, "Date: "...), date...), "\r\n"...)
 }
 
 // appendHead is AppendBytes for a server, which has a start for the usual
@@ -232,13 +232,11 @@ func (h *ResponseHeader) appendHead(dst []byte, start *usualStart) []byte {
 func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 	switch {
 	case h.slots[slotContentType].Len > 0:
-		dst = h.appendSlot(dst, slotContentType, field.ContentType)
+		dst = h.appendSlot(dst, slotContentType, "Content-Type: ")
 	case h.contentLength != 0 && !h.is(noDefaultType) && !bodiless(status):
 		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
 	}
-	if h.slots[slotContentEncoding].Len > 0 {
-		dst = h.appendSlot(dst, slotContentEncoding, field.ContentEncoding)
-	}
+	dst = h.appendSlot(dst, slotContentEncoding, "Content-Encoding: ")
 	// a 304 may say how long the content is that it does not send (RFC 9110 section 8.6)
 	if h.is(hasLength) && (!bodiless(status) || status == StatusNotModified) {
 		dst = appendLength(dst, h.contentLength)
@@ -250,16 +248,20 @@ func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 }
 
 func (h *ResponseHeader) appendStart(dst []byte, status int, start *usualStart) []byte {
-	if reason := h.StatusMessage(); reason == nil && h.line[lineVersion].Len == 0 {
+	switch reason := h.StatusMessage(); {
+	case reason == nil && h.line[lineVersion].Len == 0:
 		dst = appendStatusLine(dst, status)
-	} else {
+	case h.isReceivedStart(status):
+		end := h.line[lineReason].Off + h.line[lineReason].Len
+		dst = append(append(dst, h.list.Bytes(field.Span{Len: end})...), "\r\n"...)
+	default:
 		if reason == nil {
 			reason = bytesconv.Bytes(StatusMessage(status))
 		}
 		dst = http1.AppendStatusLine(dst, h.Protocol(), status, reason)
 	}
 	if h.slots[slotServer].Len > 0 {
-		dst = h.appendSlot(dst, slotServer, field.Server)
+		dst = h.appendSlot(dst, slotServer, "Server: ")
 	} else if start != nil {
 		dst = append(dst, start.server...)
 	}
@@ -267,6 +269,14 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *usualStart) 
 		dst = appendDate(dst, clock.Date())
 	}
 	return dst
+}
+
+// isReceivedStart tells whether the status line that was received, with which the
+// block begins, is still the one of the response.
+func (h *ResponseHeader) isReceivedStart(status int) bool {
+	version, reason := h.line[lineVersion], h.line[lineReason]
+	return status == h.head.Status && version.Off == 0 && version.Len > 0 &&
+		reason.Off == version.Len+uint32(len(" 200 ")) && h.list.IsFrozen(reason)
 }
 
 // Header returns the head as it goes on the wire, without the fields that are

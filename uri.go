@@ -126,7 +126,7 @@ func (u *URI) CopyTo(dst *URI) {
 		return
 	}
 	u.args.CopyTo(&dst.args)
-	dst.args.changed = u.args.changed
+	dst.args.list.Changed = u.args.list.Changed
 	dst.argsParsed = true
 }
 
@@ -288,7 +288,7 @@ func (u *URI) SetQueryStringBytes(queryString []byte) {
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		u.args.ParseBytes(u.bytes(uriQuery))
-		u.args.changed = false
+		u.args.list.Changed = false
 		u.argsParsed = true
 	}
 	return &u.args

@@ -92,7 +92,7 @@ func (u *URI) appendPath(dst []byte) []byte {
 
 // appendQuery appends the query with its question mark, if there is one.
 func (u *URI) appendQuery(dst []byte) []byte {
-	if u.argsParsed && u.args.changed {
+	if u.argsParsed && u.args.list.Changed {
 		if u.args.Len() == 0 {
 			return dst
 		}

@@ -1,22 +1,16 @@
 package ascii
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // AppendUint appends the decimal text of n, which must not be negative.
 func AppendUint(dst []byte, n int) []byte {
 	if n < 0 {
 		panic("ascii: AppendUint of a negative number")
 	}
-	var text [20]byte
-	i := len(text)
-	for {
-		i--
-		text[i] = byte('0' + n%10)
-		n /= 10
-		if n == 0 {
-			return append(dst, text[i:]...)
-		}
-	}
+	return strconv.AppendUint(dst, uint64(n), 10)
 }
 
 // ParseUint reads b as a decimal number: digits only, at least one, and no

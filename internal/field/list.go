@@ -49,6 +49,9 @@ type List struct {
 	// KeepsPlace says that spans of the block are held outside the list, so
 	// that only their owner can move text (Wasteful, Tidy).
 	KeepsPlace bool
+	// Changed is set by whatever adds, removes or changes a pair; only who wants
+	// to know of later changes clears it.
+	Changed bool
 	// what lies below frozen was received and is never overwritten
 	frozen  uint32
 	garbage uint32
@@ -59,6 +62,7 @@ func (l *List) Reset() {
 	l.Block = l.Block[:0]
 	l.Entries = l.Entries[:0]
 	l.frozen, l.garbage = 0, 0
+	l.Changed = true
 }
 
 // Len returns the number of pairs.
@@ -81,15 +85,39 @@ func (l *List) Value(i int) []byte { return l.Bytes(l.Entries[i].Value) }
 // and stays as it is: values set later are stored behind it.
 func (l *List) Freeze() { l.frozen = uint32(len(l.Block)) }
 
+// IsFrozen tells whether the text of s is of that which was received.
+func (l *List) IsFrozen(s Span) bool { return s.Off+s.Len <= l.frozen }
+
 // Append stores text at the end of the block. It panics where the block would
 // pass 4 GiB, which is far over every limit on what is received.
 func (l *List) Append(text []byte) Span {
+	l.makeRoom(len(text))
 	off := len(l.Block)
-	if uint64(off)+uint64(len(text)) > math.MaxUint32 {
-		panic("fasthttp: more than 4 GiB of text in one list of fields")
-	}
 	l.Block = append(l.Block, text...)
 	return Span{uint32(off), uint32(len(text))}
+}
+
+// smallestBlock is the size in bytes that blocks have at least: that of a few
+// pairs.
+const smallestBlock = 64
+
+// makeRoom makes room in the block for n bytes more. A block has memory, even for
+// no text at all.
+func (l *List) makeRoom(n int) {
+	if end := len(l.Block) + n; end >= cap(l.Block) || uint64(end) > math.MaxUint32 {
+		l.grow(n)
+	}
+}
+
+func (l *List) grow(n int) {
+	if !l.KeepsPlace && l.Wasteful() {
+		// so setting a value over and over does not grow the block without end
+		l.Tidy()
+	}
+	if uint64(len(l.Block))+uint64(n) > math.MaxUint32 {
+		panic("fasthttp: more than 4 GiB of text in one list of fields")
+	}
+	l.Block = slices.Grow(l.Block, max(n+1, smallestBlock))
 }
 
 // Store replaces the text of old by text and returns where it is now: in the
@@ -104,36 +132,26 @@ func (l *List) Store(old Span, text []byte) Span {
 	return l.Append(text)
 }
 
-// smallestBlock is the size in bytes that blocks have at least: that of a few
-// pairs.
-const smallestBlock = 64
-
 // Add appends a pair and returns its position.
 func (l *List) Add(name, value []byte, id ID, flags Flag) int {
-	l.tidy()
-	at, mid := len(l.Block), len(l.Block)+len(name)
-	end := mid + len(value)
-	if end < cap(l.Block) && uint64(end) <= math.MaxUint32 {
-		l.Block = l.Block[:end]
-		copy(l.Block[at:mid], name)
-		copy(l.Block[mid:end], value)
-	} else {
-		l.Block = slices.Grow(l.Block, max(end-at, smallestBlock))
-		l.Append(name)
-		l.Append(value)
-	}
+	l.Changed = true
+	l.makeRoom(len(name) + len(value))
+	at := len(l.Block)
 	l.Entries = append(l.Entries, Entry{
 		Name:  Span{uint32(at), uint32(len(name))},
-		Value: Span{uint32(mid), uint32(len(value))},
+		Value: Span{uint32(at + len(name)), uint32(len(value))},
 		ID:    id,
 		Flags: flags,
 	})
+	room := l.Block[at : at+len(name)+len(value)]
+	copy(room[copy(room, name):], value)
+	l.Block = l.Block[:at+len(room)]
 	return len(l.Entries) - 1
 }
 
 // SetValue replaces the value of pair i and its flags.
 func (l *List) SetValue(i int, value []byte, flags Flag) {
-	l.tidy()
+	l.Changed = true
 	e := &l.Entries[i]
 	e.Value = l.Store(e.Value, value)
 	e.Flags = flags
@@ -141,31 +159,30 @@ func (l *List) SetValue(i int, value []byte, flags Flag) {
 
 // Remove takes pair i out of the list; the others keep their order.
 func (l *List) Remove(i int) {
+	l.Changed = true
 	e := l.Entries[i]
 	l.garbage += e.Name.Len + e.Value.Len
 	l.Entries = append(l.Entries[:i], l.Entries[i+1:]...)
 }
 
-// RemoveAll takes all pairs out of the list whose name is name, byte for byte,
-// and tells whether there were any.
-func (l *List) RemoveAll(name []byte) bool {
-	kept := l.Find(name, 0)
-	if kept < 0 {
-		return false
+// RemoveAll takes all pairs out of the list whose name is name, byte for byte.
+func (l *List) RemoveAll(name []byte) {
+	first := l.Find(name, 0)
+	if first < 0 {
+		return
 	}
-	for from := kept; from >= 0; {
-		e := &l.Entries[from]
-		l.garbage += e.Name.Len + e.Value.Len
-		next := l.Find(name, from+1)
-		rest := l.Entries[from+1:]
-		if next >= 0 {
-			rest = l.Entries[from+1 : next]
+	l.Changed = true
+	kept := first
+	for i := first; i < len(l.Entries); i++ {
+		e := &l.Entries[i]
+		if i > first && string(l.Bytes(e.Name)) != string(name) {
+			l.Entries[kept] = *e
+			kept++
+			continue
 		}
-		kept += copy(l.Entries[kept:], rest)
-		from = next
+		l.garbage += e.Name.Len + e.Value.Len
 	}
 	l.Entries = l.Entries[:kept]
-	return true
 }
 
 // Find returns the position of the first pair at or after from whose name is
@@ -175,11 +192,13 @@ func (l *List) Find(name []byte, from int) int {
 		return l.findNameless(from)
 	}
 	size, last := uint32(len(name)), name[len(name)-1]
-	block, entries := l.Block, l.Entries
-	for i := from; i < len(entries); i++ {
-		at := entries[i].Name
+	for i := from; i < len(l.Entries); i++ {
+		at := l.Entries[i].Name
 		// names of the same length mostly differ in their last byte
-		if at.Len == size && block[at.Off+size-1] == last && string(block[at.Off:at.Off+size]) == string(name) {
+		if at.Len != size || l.Block[at.Off+size-1] != last {
+			continue
+		}
+		if string(l.Block[at.Off:at.Off+size]) == string(name) {
 			return i
 		}
 	}
@@ -243,6 +262,7 @@ func (l *List) CopyFrom(src *List) {
 	l.Block = append(slices.Grow(l.Block[:0], max(len(src.Block), 1)), src.Block...)
 	l.Entries = append(l.Entries[:0], src.Entries...)
 	l.frozen, l.garbage = src.frozen, src.garbage
+	l.Changed = true
 }
 
 // tidyFrom is the size under which a block is never worth tidying.
@@ -252,13 +272,6 @@ const tidyFrom = 4 << 10
 // more.
 func (l *List) Wasteful() bool {
 	return l.garbage >= tidyFrom && l.garbage >= uint32(len(l.Block))/2
-}
-
-// tidy keeps setting a value over and over from growing the block without end.
-func (l *List) tidy() {
-	if !l.KeepsPlace && l.Wasteful() {
-		l.Tidy()
-	}
 }
 
 // Tidy moves the text of all pairs and of the spans in also to a new block.

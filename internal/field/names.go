@@ -214,19 +214,23 @@ func buildSlots() (t [1 << slotBits]ID) {
 	return t
 }
 
-// slot mixes the length and the first and last four bytes of a name, without
-// regard to case.
+// slot mixes the length and the ends of a name.
 func slot(name []byte) uint64 {
+	return (ends(name) + uint64(len(name))*sizeFactor) * slotFactor >> (64 - slotBits)
+}
+
+// ends returns the first and the last four bytes of a name, without regard to
+// case.
+func ends(name []byte) uint64 {
 	var lo, hi uint32
 	if n := len(name); n >= 4 {
-		lo = binary.LittleEndian.Uint32(name) | 0x20202020
-		hi = binary.LittleEndian.Uint32(name[n-4:]) | 0x20202020
+		lo = binary.LittleEndian.Uint32(name)
+		hi = binary.LittleEndian.Uint32(name[n-4:])
 	} else {
-		lo = uint32(name[0]|0x20) | uint32(name[n-1]|0x20)<<8
-		hi = uint32(name[n/2] | 0x20)
+		lo = uint32(name[0]) | uint32(name[n-1])<<8
+		hi = uint32(name[n/2])
 	}
-	key := uint64(lo) | uint64(hi)<<32
-	return (key + uint64(len(name))*sizeFactor) * slotFactor >> (64 - slotBits)
+	return (uint64(lo) | uint64(hi)<<32) | 0x2020202020202020
 }
 
 // Lookup returns the id of name, whatever its case, or Unknown.
