@@ -121,7 +121,7 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 	ctx.URI().CopyTo(u)
 	if err := u.update(uri); err == nil {
 		uri = u.FullURI()
-		if len(u.Host()) == 0 {
+		if len(u.Host()) == 0 && len(ctx.Host()) == 0 {
 			uri = withoutAuthority(uri)
 		}
 	}
