@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -34,7 +35,7 @@ func (g goal) verdict() string {
 
 // goals judges everything that was aimed at, in the order of the page.
 func goals(r *results) []goal {
-	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), idleGoals(r), sizeGoals(r))
+	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), fileGoals(r.Files), idleGoals(r), sizeGoals(r))
 }
 
 // The goals for rows of benchmarks: how many times as fast as upstream.
@@ -283,6 +284,37 @@ func slowGoals(r *tcp.SlowReport) []goal {
 			}
 		}
 		i++
+	}
+	return all
+}
+
+// fileGoals puts the goals for loads together: one to each other server.
+func fileGoals(r *files.Report) []goal {
+	all := []goal{
+		{id: "files-upstream", text: "Files over sockets: processor time for a request no more than upstream's"},
+		{id: "files-nginx", text: "Files over sockets: processor time for a request at most 1.3 of nginx's, 1.1 for large files"},
+	}
+	if r == nil {
+		return all
+	}
+	for i, to := range []string{rig.Upstream, files.Nginx} {
+		goals := slices.Clone(r.Goals)
+		goals = slices.DeleteFunc(goals, func(g files.Goal) bool { return g.To != to })
+		var missed []string
+		for _, g := range goals {
+			if !g.Met {
+				missed = append(missed, fmt.Sprintf("%s %.2f", g.Row, g.Ratio.Value))
+			}
+		}
+		if len(goals) == 0 {
+			continue
+		}
+		all[i].met = len(missed) == 0
+		worst := slices.MaxFunc(goals, func(a, b files.Goal) int { return cmp.Compare(a.Ratio.Value/a.Most, b.Ratio.Value/b.Most) })
+		all[i].figure = fmt.Sprintf("%.2f at most (%s)", worst.Ratio.Value, worst.Row)
+		if len(missed) > 0 {
+			all[i].figure = "not with " + strings.Join(missed, ", ")
+		}
 	}
 	return all
 }

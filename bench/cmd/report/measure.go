@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/compare"
+	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/report"
@@ -30,6 +31,7 @@ type results struct {
 	Rows     *report.Report  `json:"rows"`
 	TCP      *tcp.Report     `json:"tcp"`
 	Slow     *tcp.SlowReport `json:"slow"`
+	Files    *files.Report   `json:"files"`
 	Idle     *idle.Report    `json:"idle"`
 	IdleMany *idle.Report    `json:"idle_many"`
 	Size     *binsize.Report `json:"size"`
@@ -37,7 +39,7 @@ type results struct {
 
 // empty tells whether nothing was measured.
 func (r *results) empty() bool {
-	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
+	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
 }
 
 // failures lists what went wrong in all parts.
@@ -56,6 +58,9 @@ func (r *results) failures() []string {
 	}
 	if r.Slow != nil {
 		all = append(all, r.Slow.Failures...)
+	}
+	if r.Files != nil {
+		all = append(all, r.Files.Failures...)
 	}
 	for _, m := range []*idle.Report{r.Idle, r.IdleMany} {
 		if m != nil {
@@ -84,6 +89,7 @@ const (
 	loadRuns   = 30
 	loadSpare  = 500 * time.Millisecond
 	slowRuns   = 12
+	fileRuns   = 28
 	crowdTime  = 12 * time.Second
 )
 
@@ -108,6 +114,12 @@ var parts = []part{
 	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
 		o.rounds = fewer(o)
 		all.Slow, _, err = tcp.MeasureSlow(ctx, dir, tcpOptions(o), log)
+		return err
+	}},
+	{"files", func(o options) time.Duration {
+		return 5*time.Second + time.Duration(fewer(o))*fileRuns*(loadSpare+time.Duration(o.seconds)*time.Second)
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Files, _, err = files.Measure(ctx, dir, files.Options{Rounds: fewer(o), Seconds: o.seconds, Pin: true, Rows: everything, Modules: o.modules}, log)
 		return err
 	}},
 	{"idle", func(o options) time.Duration {
@@ -163,6 +175,7 @@ func partNames() []string {
 var tools = []struct{ program, without string }{
 	{"wrk", "The load generator wrk is not installed: there are no figures for servers over sockets. On Debian and Ubuntu: `sudo apt-get install wrk`."},
 	{"cc", "There is no C compiler (cc): the loop in C, which shows what the system calls alone cost, is missing. On Debian and Ubuntu: `sudo apt-get install gcc`."},
+	{"nginx", "nginx is not installed: files are not compared with it. On Debian and Ubuntu: `sudo apt-get install nginx-light`."},
 	{"taskset", "taskset is not installed: servers and load share their processors. On Debian and Ubuntu: `sudo apt-get install util-linux`."},
 }
 
@@ -170,7 +183,12 @@ var tools = []struct{ program, without string }{
 func missing(look func(string) (string, error)) []string {
 	var list []string
 	for _, tool := range tools {
-		if _, err := look(tool.program); err != nil {
+		_, err := look(tool.program)
+		if err != nil {
+			// where daemons are is not in the PATH of everybody
+			_, err = look("/usr/sbin/" + tool.program)
+		}
+		if err != nil {
 			list = append(list, tool.without)
 		}
 	}
@@ -209,7 +227,7 @@ func measure(ctx context.Context, dir string, opts options, all *results, bar *p
 			return errors.New("interrupted")
 		}
 		delete(all.Failed, p.name)
-		if err != nil && !errors.Is(err, tcp.ErrNoWrk) {
+		if err != nil && !errors.Is(err, tcp.ErrNoWrk) && !errors.Is(err, files.ErrNoWrk) {
 			all.Failed[p.name] = err.Error()
 			bar.Note(fmt.Sprintf("%s: FAILED: %v", p.name, err))
 		}

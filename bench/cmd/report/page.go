@@ -46,6 +46,7 @@ func (p *page) markdown() string {
 	p.writeClients(&b)
 	p.writeValues(&b)
 	p.writeSockets(&b)
+	p.writeFiles(&b)
 	p.writeIdle(&b)
 	p.writeSize(&b)
 	p.writeNetHTTP(&b)
@@ -84,6 +85,9 @@ func (p *page) writeHead(b *strings.Builder) {
 	lacking := slices.Clone(p.Missing)
 	if p.TCP != nil {
 		lacking = append(lacking, p.TCP.Missing...)
+	}
+	if p.Files != nil {
+		lacking = append(lacking, p.Files.Missing...)
 	}
 	if len(lacking) > 0 {
 		b.WriteString("\nWhat is missing here:\n\n")
@@ -213,6 +217,19 @@ func (p *page) writeSockets(b *strings.Builder) {
 		fmt.Fprintf(b, "\n### Beside slow requests\n\n%d ordinary requests a second, and slow ones on other connections; nothing is pinned.\n", p.Slow.Rate)
 		p.Slow.WriteTable(b)
 	}
+}
+
+func (p *page) writeFiles(b *strings.Builder) {
+	if p.Files == nil {
+		return
+	}
+	b.WriteString("\n## Files over sockets\n\n" +
+		"CPU is the server's processor time for a request; \"with wrk\" that of the client is added, which for large files pays\n" +
+		"for a part of what the server sends.\n")
+	if p.Files.Nginx != "" {
+		fmt.Fprintf(b, "nginx is %s.\n", p.Files.Nginx)
+	}
+	p.Files.WriteTables(b, "###")
 }
 
 func (p *page) writeIdle(b *strings.Builder) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/gobench"
+	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -41,6 +42,7 @@ func sample() *results {
 		Rows:     sampleRows(),
 		TCP:      sampleTCP(head),
 		Slow:     sampleSlow(head),
+		Files:    sampleFiles(head),
 		Idle:     sampleIdle(head),
 		IdleMany: nil,
 		Size:     &binsize.Report{Program: "examples/helloworld", Ours: 1_040_000, Upstream: 1_000_000},
@@ -131,6 +133,19 @@ func sampleSlow(head rig.Head) *tcp.SlowReport {
 	return r
 }
 
+func sampleFiles(head rig.Head) *files.Report {
+	r := &files.Report{Head: head, Nginx: "nginx/9"}
+	r.Rows = []*files.Row{{Name: "1 KiB", Conns: 8, Servers: []*files.Measurement{
+		{Server: rig.Event, CPU: stats.Summarize([]float64{4}), ToUpstream: rig.Ratio{Value: 0.8}, ToNginx: rig.Ratio{Value: 1.4}},
+		{Server: rig.Upstream, CPU: stats.Summarize([]float64{5})},
+	}}}
+	r.Goals = []files.Goal{
+		{Row: "1 KiB", To: rig.Upstream, Most: 1, Ratio: rig.Ratio{Value: 0.8}, Met: true},
+		{Row: "1 KiB", To: files.Nginx, Most: 1.3, Ratio: rig.Ratio{Value: 1.4}},
+	}
+	return r
+}
+
 func sampleIdle(head rig.Head) *idle.Report {
 	r := &idle.Report{Head: head, Conns: 19000, Procs: 1}
 	for _, m := range []struct {
@@ -215,6 +230,8 @@ func TestPageOfParts(t *testing.T) {
 		"tcp":     func(all, r *results) { r.TCP = all.TCP },
 		"no load": func(_, r *results) { r.TCP = new(tcp.Report) },
 		"slow":    func(all, r *results) { r.Slow = all.Slow },
+		"files":   func(all, r *results) { r.Files = all.Files },
+		"no file": func(_, r *results) { r.Files = new(files.Report) },
 		"idle":    func(all, r *results) { r.Idle = all.Idle },
 		"crowd":   func(all, r *results) { r.IdleMany = all.Idle },
 		"no crowd": func(_, r *results) {
@@ -256,6 +273,8 @@ func TestGoals(t *testing.T) {
 		"p99":               {"**not met**", "0.50 with 64 connections, 1.50 with 512 connections, 0.90 with 64 connections, 16 requests pipelined"},
 		"slow-sleep":        {"met", "1.50× (upstream: 1.50×)"},
 		"slow-spin":         {"not measured", ""},
+		"files-upstream":    {"met", "0.80 at most (1 KiB)"},
+		"files-nginx":       {"**not met**", "not with 1 KiB 1.40"},
 		"idle":              {"met", "250 bytes, 19000 connections"},
 		"idle-crowd":        {"not measured", ""},
 		"idle-goroutines":   {"met", "0.00"},

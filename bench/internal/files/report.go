@@ -145,20 +145,7 @@ func (r *Report) Markdown() string {
 		"sending on behalf of whoever happens to run: for large files a server that sends in small pieces has the client\n" +
 		"pay, so look at the sum of both. Ratios of less than 1 are better; one stands in parentheses where the two ranges\n" +
 		"of samples overlap, so that the difference may be chance.\n")
-	for _, row := range r.Rows {
-		fmt.Fprintf(&b, "\n## %s, %s\n", row.Name, rig.Plural(row.Conns, "connection"))
-		table := rig.Table{Header: []string{
-			"server", "requests/s", "CPU µs/request", "with wrk", "CPU ÷ upstream", "CPU ÷ nginx", "with wrk ÷ upstream", "with wrk ÷ nginx", "socket errors",
-		}}
-		for _, m := range row.Servers {
-			table.Rows = append(table.Rows, []string{
-				m.Server, cell(m.Rate, 0), cell(m.CPU, 2), cell(m.Both, 2),
-				m.ToUpstream.String(), m.ToNginx.String(), m.BothToUpstream.String(), m.BothToNginx.String(),
-				fmt.Sprint(m.SocketErrors),
-			})
-		}
-		table.Write(&b)
-	}
+	r.WriteTables(&b, "##")
 	if len(r.Goals) > 0 {
 		b.WriteString("\n## Goals of the event engine\n")
 		table := rig.Table{Header: []string{"row", "to", "CPU ratio", "with wrk", "goal: at most", ""}}
@@ -169,6 +156,25 @@ func (r *Report) Markdown() string {
 	}
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
+}
+
+// WriteTables writes a table for each load, under a heading with the marks that
+// Markdown has for its level.
+func (r *Report) WriteTables(b *strings.Builder, level string) {
+	for _, row := range r.Rows {
+		fmt.Fprintf(b, "\n%s %s, %s\n", level, row.Name, rig.Plural(row.Conns, "connection"))
+		table := rig.Table{Header: []string{
+			"server", "requests/s", "CPU µs/request", "with wrk", "CPU ÷ upstream", "CPU ÷ nginx", "with wrk ÷ upstream", "with wrk ÷ nginx", "socket errors",
+		}}
+		for _, m := range row.Servers {
+			table.Rows = append(table.Rows, []string{
+				m.Server, cell(m.Rate, 0), cell(m.CPU, 2), cell(m.Both, 2),
+				m.ToUpstream.String(), m.ToNginx.String(), m.BothToUpstream.String(), m.BothToNginx.String(),
+				fmt.Sprint(m.SocketErrors),
+			})
+		}
+		table.Write(b)
+	}
 }
 
 func cell(s stats.Summary, digits int) string {
