@@ -58,9 +58,15 @@ func (h *header) recall(role http1.Role, b []byte) (n int, err error) {
 	} else if at, err := h.head.ParseStartLine(role, b); at == 0 || err != nil {
 		return 0, err
 	}
-	from, lines := h.head.Fields, m.raw[m.line.Fields:]
+	from := h.head.Fields
+	if len(m.text) == 0 {
+		// what line and raw have may belong to different heads
+		m.watch(b, from)
+		return 0, err
+	}
+	lines := m.raw[m.line.Fields:]
 	n = from + len(lines)
-	m.recalled = err == nil && len(m.text) > 0 && m.state&configured == h.state&configured && h.head.CheckSize(n) == nil &&
+	m.recalled = err == nil && m.state&configured == h.state&configured && h.head.CheckSize(n) == nil &&
 		(m.whole || bytes.HasPrefix(b[from:], lines) && m.line.Minor == h.head.Minor && m.line.Status == h.head.Status)
 	if !m.recalled {
 		m.whole = false

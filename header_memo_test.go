@@ -153,3 +153,24 @@ func FuzzMemo(f *testing.F) {
 		}
 	})
 }
+
+// A head that is not learned, since it is wrong or not complete, leaves nothing
+// behind that the next one could stumble over.
+func TestHeadsThatWereNotLearnedAreForgotten(t *testing.T) {
+	const lines = "Host: h\r\nX: y\r\n\r\n"
+	for _, odd := range []string{
+		"GET / HTTP/1.1\r\nHost: h\r\nX; y\r\n\r\n", // wrong
+		"GET / HTTP/1.1\r\nHost: h\r\nXY",           // not complete
+	} {
+		h := newMemoHeader()
+		for range 2 {
+			checkMemo(t, h, []byte("GET /much/longer/than/all/the/others/are HTTP/1.1\r\n"+lines))
+		}
+		for range 2 {
+			checkMemo(t, h, []byte(odd))
+		}
+		for range 3 {
+			checkMemo(t, h, []byte("GET / HTTP/1.1\r\n"+lines))
+		}
+	}
+}
