@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
-	"github.com/valyala/fasthttp/bench/internal/gobench"
 	"github.com/valyala/fasthttp/bench/internal/files"
+	"github.com/valyala/fasthttp/bench/internal/gobench"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
