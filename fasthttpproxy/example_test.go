@@ -1,0 +1,33 @@
+package fasthttpproxy_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpproxy"
+)
+
+// A client that goes through the proxy which HTTP_PROXY, HTTPS_PROXY and
+// NO_PROXY name, as those of net/http do.
+func ExampleFasthttpProxyHTTPDialer() {
+	client := &fasthttp.Client{Dial: fasthttpproxy.FasthttpProxyHTTPDialer()}
+	status, _, err := client.Get(nil, "https://example.com/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(status)
+}
+
+// A client that goes through a given proxy, which wants to know who it is.
+func ExampleFasthttpHTTPDialerTimeout() {
+	client := &fasthttp.Client{
+		Dial: fasthttpproxy.FasthttpHTTPDialerTimeout("user:secret@proxy.example:3128", 5*time.Second),
+	}
+	_, _, err := client.Get(nil, "https://example.com/")
+	if refused, ok := errors.AsType[*fasthttpproxy.Error](err); ok {
+		log.Fatalf("the proxy answered with %d: %s", refused.StatusCode, refused.Body)
+	}
+}
