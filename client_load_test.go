@@ -1,0 +1,230 @@
+package fasthttp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A loadKind is what the scripted peer does with a request, and what the call may
+// bring. The path of a request is /KIND/NUMBER; responses with content repeat the
+// number, so that one that was meant for somebody else shows.
+type loadKind struct {
+	// serve answers the request with the number, and tells whether the peer
+	// goes on with the connection
+	serve func(c *peerConn, r *http.Request, number string) bool
+	// status and body are what the call brings, where want is nil; a body of
+	// "#" stands for the number
+	status int
+	body   string
+	want   error // or is wrapped
+}
+
+// errAny stands for whichever error.
+var errAny = errors.New("any error")
+
+// loadAnswer answers with a head and a body, in which # stands for the number.
+func loadAnswer(head, body string) func(c *peerConn, r *http.Request, number string) bool {
+	return func(c *peerConn, r *http.Request, number string) bool {
+		body := strings.ReplaceAll(body, "#", number)
+		c.write(strings.NewReplacer("LENGTH", strconv.Itoa(len(body)), "#", number).Replace(head))
+		if r.Method != MethodHead {
+			c.write(body)
+		}
+		return !strings.Contains(head, "close")
+	}
+}
+
+// thenClose makes the peer close the connection after the answer.
+func thenClose(serve func(c *peerConn, r *http.Request, number string) bool) func(c *peerConn, r *http.Request, number string) bool {
+	return func(c *peerConn, r *http.Request, number string) bool {
+		serve(c, r, number)
+		return false
+	}
+}
+
+const (
+	loadHead    = "HTTP/1.1 200 OK\r\nContent-Length: LENGTH\r\n\r\n"
+	loadChunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+var loadKinds = map[string]loadKind{
+	"length":   {loadAnswer(loadHead, "#"), 200, "#", nil},
+	"long":     {loadAnswer(loadHead, strings.Repeat("long ", 10_000)+"#"), 200, strings.Repeat("long ", 10_000) + "#", nil},
+	"chunked":  {loadAnswer(loadChunked, "1\r\n<\r\n6\r\n#\r\n1\r\n>\r\n0\r\nX: y\r\n\r\n"), 200, "<#>", nil},
+	"head":     {loadAnswer(loadChunked, "never sent"), 200, "", nil},
+	"empty":    {loadAnswer("HTTP/1.1 204 No Content\r\n\r\n", ""), 204, "", nil},
+	"same":     {loadAnswer("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", ""), 304, "", nil},
+	"hints":    {loadAnswer("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"+loadHead, "#"), 200, "#", nil},
+	"last":     {loadAnswer("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: LENGTH\r\n\r\n", "#"), 200, "#", nil},
+	"end":      {thenClose(loadAnswer("HTTP/1.1 200 OK\r\n\r\n", "#")), 200, "#", nil},
+	"old":      {thenClose(loadAnswer("HTTP/1.0 200 OK\r\nContent-Length: LENGTH\r\n\r\n", "#")), 200, "#", nil},
+	"redirect": {loadAnswer("HTTP/1.1 302 Found\r\nLocation: /length/#\r\nContent-Length: 0\r\n\r\n", ""), 302, "", nil},
+	"echo": {func(c *peerConn, r *http.Request, number string) bool {
+		return loadAnswer(loadHead, c.body)(c, r, number)
+	}, 200, "#", nil},
+	"truncated":      {thenClose(loadAnswer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", "#")), 0, "", io.ErrUnexpectedEOF},
+	"truncated head": {thenClose(loadAnswer("HTTP/1.1 200 OK\r\nContent-", "")), 0, "", io.ErrUnexpectedEOF},
+	"no last chunk":  {thenClose(loadAnswer(loadChunked, "6\r\n#\r\n")), 0, "", io.ErrUnexpectedEOF},
+	"nonsense":       {thenClose(loadAnswer("HTTP/1.1 maybe\r\n\r\n", "")), 0, "", errAny},
+	"silence": {func(c *peerConn, _ *http.Request, _ string) bool {
+		c.untilClosed()
+		return false
+	}, 0, "", context.DeadlineExceeded},
+	"canceled": {func(c *peerConn, _ *http.Request, _ string) bool {
+		c.untilClosed()
+		return false
+	}, 0, "", context.Canceled},
+	"slow": {func(c *peerConn, _ *http.Request, number string) bool {
+		for _, b := range strings.Replace(loadHead, "LENGTH", strconv.Itoa(len(number)), 1) + number {
+			c.write(string(b))
+			runtime.Gosched()
+		}
+		return true
+	}, 200, "#", nil},
+}
+
+// TestClientUnderLoad holds what is known of clients under many calls at a time:
+// of each kind that there is, by every form of call, none of which may get what
+// belongs to another one. In the end neither a connection nor a goroutine is
+// left.
+func TestClientUnderLoad(t *testing.T) {
+	var names []string
+	for name := range loadKinds {
+		names = append(names, name)
+	}
+	const calls = 2000
+	for _, few := range []bool{false, true} {
+		before := runtime.NumGoroutine()
+		p := newPeer(t, func(c *peerConn) {
+			for r := c.request(); r != nil; r = c.request() {
+				kind, number, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+				if !loadKinds[kind].serve(c, r, number) {
+					return
+				}
+			}
+		})
+		// the package's own dialer has no more than three seconds, which a busy
+		// machine may need for so many connections
+		client := &Client{DialTimeout: func(addr string, timeout time.Duration) (net.Conn, error) {
+			return net.DialTimeout("tcp4", addr, cmp.Or(timeout, patience))
+		}}
+		if few {
+			client = &Client{MaxConnsPerHost: 16, Dial: func(addr string) (net.Conn, error) { return net.Dial("tcp4", addr) }}
+		}
+		var wg sync.WaitGroup
+		for i := range calls {
+			wg.Go(func() {
+				name := names[i%len(names)]
+				if err := loadCall(t.Context(), client, p, name, fmt.Sprintf("%06d", i)); err != nil {
+					t.Errorf("%s %d: %v", name, i, err)
+				}
+			})
+		}
+		soon(t, "one of many calls", wg.Wait)
+		eventually(t, "the end of all connections", func() bool {
+			// one that was dialed for a call which did not wait may come now
+			client.CloseIdleConnections()
+			return client.ConnsCount() == 0
+		})
+		hc := client.all()[0]
+		if n, waiting := hc.PendingRequests(), hc.pool.Waiting(); n != 0 || waiting != 0 {
+			t.Errorf("%d calls are left, and %d wait", n, waiting)
+		}
+		eventually(t, "the end of all connections at the peer", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return len(p.open) == 0
+		})
+		p.stop()
+		eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+	}
+}
+
+// loadCall does a call of a kind in one of the forms that suit it, and tells what
+// is wrong with what it brings.
+func loadCall(ctx context.Context, client *Client, p *peer, name, number string) error {
+	kind := loadKinds[name]
+	req, resp := AcquireRequest(), AcquireResponse()
+	defer ReleaseRequest(req)
+	defer ReleaseResponse(resp)
+	req.SetRequestURI(p.url("/" + url.PathEscape(name) + "/" + number))
+	status, body := kind.status, strings.ReplaceAll(kind.body, "#", number)
+	var err error
+	switch form := rand.N(6); {
+	case name == "silence":
+		req.Header.SetMethod(MethodPost)
+		err = client.DoTimeout(req, resp, rand.N(30*time.Millisecond)+1)
+	case name == "canceled":
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(rand.N(30*time.Millisecond), cancel)
+		err = client.DoContext(ctx, req, resp)
+	case name == "head":
+		req.Header.SetMethod(MethodHead)
+		err = client.Do(req, resp)
+	case name == "redirect" && form < 3:
+		status, body = 200, number
+		err = client.DoRedirects(req, resp, 2)
+	case name == "echo":
+		req.Header.SetMethod(MethodPut)
+		req.SetBodyString(number)
+		if form < 3 {
+			req.SetBodyStream(strings.NewReader(number), -1)
+		}
+		err = client.Do(req, resp)
+	case form == 0:
+		err = client.DoTimeout(req, resp, patience)
+	case form == 1:
+		err = client.DoContext(ctx, req, resp)
+	case form == 2 && kind.want == nil:
+		return client.Do(req, nil)
+	case form == 3:
+		return loadStream(client, req, resp, kind, body)
+	default:
+		err = client.Do(req, resp)
+	}
+	switch {
+	case kind.want == nil && err == nil:
+		if resp.StatusCode() != status || string(resp.Body()) != body {
+			return fmt.Errorf("got %d %.40q, want %d %.40q", resp.StatusCode(), resp.Body(), status, body)
+		}
+		return nil
+	case kind.want == errAny && err != nil || kind.want != nil && errors.Is(err, kind.want):
+		return nil
+	}
+	return fmt.Errorf("got %v, want %v", err, kind.want)
+}
+
+// loadStream does a call whose response is read as a stream, or not to its end.
+func loadStream(client *Client, req *Request, resp *Response, kind loadKind, want string) error {
+	resp.StreamBody = true
+	err := client.Do(req, resp)
+	if err == nil && resp.BodyStream() != nil && rand.N(2) == 0 {
+		return resp.CloseBodyStream()
+	}
+	var body []byte
+	if stream := resp.BodyStream(); err == nil && stream != nil {
+		body, err = io.ReadAll(stream)
+	}
+	switch {
+	case kind.want == errAny && err != nil || kind.want != nil && errors.Is(err, kind.want):
+		return resp.CloseBodyStream()
+	case err != nil || kind.want != nil:
+		return fmt.Errorf("got %v from a stream, want %v", err, kind.want)
+	case string(body) != want:
+		return fmt.Errorf("got %.40q from a stream, want %.40q", body, want)
+	}
+	return resp.CloseBodyStream()
+}
