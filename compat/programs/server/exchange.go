@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ func (silent) Printf(string, ...any) {}
 // exchange serves one scripted connection and prints what came of it.
 func exchange(id string, cfg config, raw string, chunk int) {
 	report.Run(id, func(c *report.Case) {
+		c.Str("~in", raw)
 		h := &recorder{hijacked: make(chan struct{})}
 		s := &fasthttp.Server{Handler: h.handle, Logger: silent{}}
 		if cfg.set != nil {
@@ -78,10 +80,21 @@ func listen(id, raw string) {
 func describe(c *report.Case, h *recorder, conn *script, raw string) {
 	out := conn.output()
 	for i, line := range h.seen {
+		if strings.HasPrefix(c.ID(), "generated") {
+			line = sortedLines(line)
+		}
 		c.Str(fmt.Sprintf("seen.%d", i), line)
 	}
 	answers(c, out, strings.HasPrefix(raw, "HEAD "))
 	c.Str("out", maskDates(out))
+}
+
+// sortedLines puts lines in order: that of fields with different names means
+// nothing (RFC 9110 section 5.3).
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // answers takes the output apart with net/http, which is nobody's side here.

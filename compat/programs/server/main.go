@@ -30,6 +30,15 @@ func main() {
 			exchange("config/"+cfg.id+"/own/"+x.id, cfg, x.raw, whole)
 		}
 	}
+	for _, x := range generated(false, 2000) {
+		exchange("generated/"+x.id, config{}, x.raw, whole)
+	}
+	for _, x := range generated(true, 6000) {
+		exchange("generated/"+x.id, config{}, x.raw, whole)
+	}
+	for _, x := range generated(true, 300) {
+		exchange("generated-bytewise/"+x.id, config{}, x.raw, oneByOne)
+	}
 	for _, x := range inputs()[:40] {
 		listen("listener/"+x.id, x.raw)
 	}
