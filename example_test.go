@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -251,6 +252,44 @@ func ExampleServer_streamRequestBody() {
 	}
 	fmt.Printf("%s\n", resp.Body())
 	// Output: 1000 lines
+}
+
+// HTTPS with a certificate for tests, and a client that trusts no other.
+func ExampleServer_ServeTLSEmbed() {
+	cert, key, err := fasthttp.GenerateTestCertificate("localhost")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		fmt.Fprintf(ctx, "TLS: %v, for %s", ctx.IsTLS(), ctx.TLSConnectionState().ServerName)
+	}}
+	served := make(chan error, 1)
+	go func() { served <- server.ServeTLSEmbed(ln, cert, key) }()
+
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cert)
+	client := &fasthttp.Client{
+		TLSConfig: &tls.Config{RootCAs: roots},
+		Dial:      func(string) (net.Conn, error) { return fasthttp.Dial(ln.Addr().String()) },
+	}
+	status, body, err := client.Get(nil, "https://localhost/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d %s\n", status, body)
+
+	client.CloseIdleConnections()
+	if err := server.Shutdown(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("served:", <-served)
+	// Output:
+	// 200 TLS: true, for localhost
+	// served: <nil>
 }
 
 // HTTPS with certificates in files, which are read again when they have changed.
