@@ -24,5 +24,14 @@
 // This costs time, so it is not for production.
 //
 // A server starts with a handler and [ListenAndServe]; [Server] has the
-// settings.
+// settings, timeouts among them, which a server that strangers can reach needs.
+// [FS] serves files, [CompressHandler] compresses what other handlers answer.
+//
+// [Get] is the short way to what is at a URL. A program that calls others has a
+// [Client], or a [HostClient] for one host; [LBClient] spreads calls, and
+// [PipelineClient] sends many at once over few connections.
+//
+// Handlers are tested without a server: see the example of [RequestCtx.Init].
+// The packages below fill in the rest; fasthttpadaptor joins handlers of this
+// package and those of net/http.
 package fasthttp
