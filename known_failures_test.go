@@ -13,9 +13,9 @@ import (
 )
 
 // knownFailures are what went wrong in HTTP libraries before, by number, and the
-// tests that hold that it does not happen here. Left out are those of files (43 to
-// 50), which tests name in their comments, and that of the bridge to net/http (55). A test of another package has the folder of
-// that in front.
+// tests that hold that it does not happen here. Left out are those of files (43
+// to 50), which tests name in their comments, and that of the bridge to net/http
+// (55). A test of another package has the folder of that in front.
 var knownFailures = []struct {
 	number int
 	what   string
