@@ -137,6 +137,11 @@ func (s *bodyStream) start(in source, f http1.Framing, h *header) {
 	}
 }
 
+// resume makes the stream give what a decoder that has begun has not given.
+func (s *bodyStream) resume(in source, decoder http1.Body, h *header) {
+	*s = bodyStream{in: in, h: h, decoder: decoder}
+}
+
 func (s *bodyStream) finish() {
 	s.done, s.err = true, io.EOF
 }

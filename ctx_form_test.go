@@ -351,6 +351,78 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 	})
 }
 
+// TestLargeFormsInChunksAreParsedAsTheyArrive is the same for forms whose size
+// nobody knows beforehand.
+func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
+	files := tempFiles(t)
+	const limit = spoolFrom + 3<<20
+	chunks := func(form, trailers string) string {
+		var b strings.Builder
+		for len(form) > 0 {
+			n := min(len(form), 100_000)
+			fmt.Fprintf(&b, "%x\r\n%s\r\n", n, form[:n])
+			form = form[n:]
+		}
+		return head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") + b.String() + "0\r\n" + trailers + "\r\n"
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, inMemory := range []bool{false, true} {
+			ts := start(&Server{
+				MaxRequestBodySize: limit, DisablePreParseMultipartForm: inMemory,
+				Handler: func(ctx *RequestCtx) {
+					if ctx.IsGet() {
+						ctx.SetBodyString("next")
+						return
+					}
+					large := len(files())
+					fh, err := ctx.FormFile("f")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					text := fileText(t, fh)
+					fmt.Fprintf(ctx, "%d %t %d %s %s", len(text), strings.Trim(text, "x") == "", large, ctx.FormValue("v"), ctx.Request.Header.Peek("X-Sum"))
+					if body := ctx.PostBody(); string(body) != largeForm(len(text)) {
+						t.Errorf("the body has %d bytes", len(body))
+					}
+				},
+			})
+			for _, size := range []int{1000, spoolFrom - 1000, spoolFrom + 1<<20, spoolFrom + 2<<20} {
+				spooled := 0
+				if size > spoolFrom && !inMemory {
+					spooled = 1
+				}
+				c := ts.dial()
+				c.send(chunks(largeForm(size), "X-Sum: 1\r\n") + get("/next"))
+				c.expect(200, fmt.Sprintf("%d true %d value 1", size, spooled))
+				c.expect(200, "next")
+				_ = c.Close()
+			}
+			for status, text := range map[int]string{
+				413: chunks(largeForm(limit), ""),
+				400: strings.Replace(chunks(largeForm(spoolFrom+1<<20), ""), "Disposition", "Disposition\xff ", 1),
+			} {
+				if status == 400 && inMemory {
+					continue
+				}
+				c := ts.dial()
+				go func() { _, _ = io.WriteString(c.Conn, text) }()
+				if resp := c.next("POST"); resp.StatusCode != status || !resp.Close {
+					t.Errorf("got %d, want %d", resp.StatusCode, status)
+				}
+				_ = c.Close()
+			}
+			c := ts.dial()
+			c.send(chunks(largeForm(spoolFrom+1<<20), "")[:spoolFrom+1<<19])
+			_ = c.Close()
+			eventually(t, "the end of the connections", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+			if left := files(); len(left) > 0 {
+				t.Errorf("there are the files %q", left)
+			}
+		}
+	})
+}
+
 // TestFormBehindWhichTooMuchComes has the rest of a large form be too long to be
 // read away.
 func TestFormBehindWhichTooMuchComes(t *testing.T) {

@@ -373,9 +373,7 @@ func (x *exchange) headReceived() (step, bool) {
 	if x.streaming {
 		x.link.blocking()
 		if err := x.flushNow(); err != nil {
-			x.cutOff(err)
-			x.fault, x.phase = err, phaseEnd
-			return stepClose, false
+			return x.flushFailed(err)
 		}
 		req.stream.start(x, framing, &h.header)
 		req.body.setStream(&req.stream, h.contentLength)
@@ -388,6 +386,14 @@ func (x *exchange) headReceived() (step, bool) {
 	}
 	x.phase = phaseBody
 	return x.advanceBody()
+}
+
+// flushFailed ends a connection that did not take what was to be written before
+// the handler could be called.
+func (x *exchange) flushFailed(err error) (step, bool) {
+	x.cutOff(err)
+	x.fault, x.phase = err, phaseEnd
+	return stepClose, false
 }
 
 // configure takes over what Server.HeaderReceived wants for the request.
@@ -449,6 +455,9 @@ func (x *exchange) advanceBody() (step, bool) {
 		return x.refuse(err)
 	}
 	if !done {
+		if x.outgrown() {
+			return x.spoolRest()
+		}
 		return x.flushThen(stepRead), true
 	}
 	x.phase = phaseHead

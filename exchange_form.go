@@ -1,6 +1,10 @@
 package fasthttp
 
 import (
+	"bytes"
+	"io"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -13,10 +17,39 @@ const spoolFrom = DefaultMaxRequestBodySize
 // too large to be held in memory. One with content codings is held there as any
 // other body: it is decoded where the handler asks for it.
 func (x *exchange) spoolsForm(framing http1.Framing) bool {
-	return framing.Kind == http1.Length && framing.Length > spoolFrom &&
-		!x.s.StreamRequestBody && !x.s.DisablePreParseMultipartForm &&
+	return framing.Kind == http1.Length && framing.Length > spoolFrom && x.maySpool()
+}
+
+// outgrown tells the same of a body that comes in chunks, once so much of it has
+// come.
+func (x *exchange) outgrown() bool {
+	return x.recv.got > spoolFrom && x.recv.decoder.Kind() == http1.Chunks && x.maySpool()
+}
+
+func (x *exchange) maySpool() bool {
+	return !x.s.StreamRequestBody && !x.s.DisablePreParseMultipartForm &&
 		len(x.ctx.Request.Header.MultipartFormBoundary()) > 0 &&
 		x.ctx.Request.Header.list.FindID(field.ContentEncoding, 0) < 0
+}
+
+// spoolRest parses a form of which the beginning is in memory, and the rest is
+// still to come.
+func (x *exchange) spoolRest() (step, bool) {
+	req := &x.ctx.Request
+	x.phase = phaseHead
+	x.link.blocking()
+	if err := x.flushNow(); err != nil {
+		return x.flushFailed(err)
+	}
+	beginning := req.body.buf
+	req.body.buf = nil
+	req.stream.resume(x, x.recv.decoder, &req.Header.header)
+	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), &req.stream), -1)
+	if err := x.spoolForm(int(x.recv.limit)); err != nil {
+		return x.refuse(err)
+	}
+	bufpool.Put(beginning)
+	return x.serve()
 }
 
 // spoolForm parses the form of the current request, whose body is a stream until

@@ -161,9 +161,9 @@ type Server struct {
 	GetOnly bool
 
 	// DisablePreParseMultipartForm keeps all bodies in memory, as they came.
-	// Otherwise a body of type multipart/form-data with a Content-Length of
-	// more than 4 MiB, which MaxRequestBodySize must allow, is parsed while it
-	// arrives, so that large files go to the disk: the request is refused with
+	// Otherwise a body of type multipart/form-data that has more than 4 MiB,
+	// which MaxRequestBodySize must allow, is parsed while it arrives, so that
+	// large files go to the disk: the request is refused with
 	// 400 where that fails, and RequestCtx.PostBody is what
 	// WriteMultipartForm makes of the form. Smaller ones are parsed when they
 	// are asked for in any case, as are all with StreamRequestBody.
