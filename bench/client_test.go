@@ -259,6 +259,41 @@ func checkNetHTTP(resp *http.Response, err error) error {
 	return err
 }
 
+// benchHarnessClient measures callers that only write a ready-made request and
+// read whatever comes: no client can be faster than that with this server.
+func benchHarnessClient(b *testing.B, dial func(string) (net.Conn, error), parallel int) {
+	b.Helper()
+	request := []byte("GET /item?id=1729 HTTP/1.1\r\nUser-Agent: fasthttp\r\nHost: shop.example.com\r\n\r\n")
+	callers(b, parallel, func() (func() error, func()) {
+		nc, err := dial("")
+		if err != nil {
+			return func() error { return err }, func() {}
+		}
+		buf := make([]byte, 4096)
+		call := func() error {
+			if _, err := nc.Write(request); err != nil {
+				return err
+			}
+			n, err := nc.Read(buf)
+			if err == nil && n != len(clientAnswer) {
+				err = errWrongAnswer
+			}
+			return err
+		}
+		return call, func() { _ = nc.Close() }
+	})
+}
+
+func BenchmarkHarnessClient1CallersTCP(b *testing.B) { benchHarnessClient(b, answerTCP(b), 1) }
+
+func BenchmarkHarnessClient100CallersTCP(b *testing.B) { benchHarnessClient(b, answerTCP(b), 100) }
+
+func BenchmarkHarnessClient1KCallersTCP(b *testing.B) { benchHarnessClient(b, answerTCP(b), 1000) }
+
+func BenchmarkHarnessClient100CallersMemory(b *testing.B) {
+	benchHarnessClient(b, dialAnswering, 100)
+}
+
 func BenchmarkClientGet1CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 1) }
 
 func BenchmarkClientGet10CallersMemory(b *testing.B) { benchClient(b, getCall, dialAnswering, 10) }
