@@ -9,13 +9,18 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// parent is a context. Some who copy values out of contexts by reflection, as the
+// bridge of fiber v2 does, follow fields with the name Context, and panic at the
+// end of the chain.
+type parent = context.Context
+
 // requestContext is the context of an http.Request that came from fasthttp. It
 // ends when the client goes away, when the server shuts down, and when the
 // handler has returned. The client is watched once somebody asks for that.
 //
 // Its values are those of the RequestCtx when the handler was called.
 type requestContext struct {
-	context.Context
+	parent
 	cancel context.CancelFunc
 	local  net.Addr
 	values []userValue
@@ -30,7 +35,7 @@ type userValue struct{ key, value any }
 
 func newRequestContext(ctx *fasthttp.RequestCtx, body *requestBody) *requestContext {
 	c := &requestContext{ctx: ctx, body: body, local: ctx.LocalAddr()}
-	c.Context, c.cancel = context.WithCancel(context.Background())
+	c.parent, c.cancel = context.WithCancel(context.Background())
 	ctx.VisitUserValuesAll(func(key, value any) {
 		c.values = append(c.values, userValue{key, value})
 	})
@@ -45,13 +50,13 @@ func newRequestContext(ctx *fasthttp.RequestCtx, body *requestBody) *requestCont
 // Done implements context.Context.
 func (c *requestContext) Done() <-chan struct{} {
 	c.watch()
-	return c.Context.Done()
+	return c.parent.Done()
 }
 
 // Err implements context.Context.
 func (c *requestContext) Err() error {
 	c.watch()
-	return c.Context.Err()
+	return c.parent.Err()
 }
 
 // Value implements context.Context.
@@ -64,7 +69,7 @@ func (c *requestContext) Value(key any) any {
 	if key == http.LocalAddrContextKey {
 		return c.local
 	}
-	return c.Context.Value(key)
+	return c.parent.Value(key)
 }
 
 // watch makes the end of the client the end of the context. While the client is
