@@ -80,6 +80,10 @@ func (b *body) put(p []byte) {
 	bufpool.Put(old)
 }
 
+// fastGrowth is the size in bytes up to which a buffer is made four times as large
+// where it is full, instead of twice: copying costs more than so little memory.
+const fastGrowth = 64 << 10
+
 // extend appends p, which may be a part of the buffer, to the buffer.
 func (b *body) extend(p []byte) {
 	if b.buf == nil {
@@ -87,7 +91,11 @@ func (b *body) extend(p []byte) {
 	}
 	old := b.buf
 	if cap(old.B)-len(old.B) < len(p) {
-		b.buf = bufpool.Get(max(len(old.B)+len(p), 2*cap(old.B)))
+		grown := 2 * cap(old.B)
+		if grown < fastGrowth {
+			grown *= 2
+		}
+		b.buf = bufpool.Get(max(len(old.B)+len(p), grown))
 		b.buf.B = append(b.buf.B, old.B...)
 		defer bufpool.Put(old)
 	}

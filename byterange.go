@@ -26,34 +26,34 @@ var (
 // content.
 func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
 	const unit = "bytes"
-	if len(byteRange) < len(unit) || !ascii.EqualFoldString(byteRange[:len(unit)], unit) {
+	if len(byteRange) < len(unit) || string(byteRange[:len(unit)]) != unit && !ascii.EqualFoldString(byteRange[:len(unit)], unit) {
 		return 0, 0, errRangeUnit
 	}
-	spec, found := bytes.CutPrefix(byteRange[len(unit):], []byte("="))
-	if !found {
+	spec := byteRange[len(unit):]
+	if len(spec) == 0 || spec[0] != '=' {
 		return 0, 0, errRangeSyntax
 	}
-	return parseRangeSpec(spec, contentLength)
+	return parseRangeSpec(spec[1:], contentLength)
 }
 
 // parseRangeSpec reads one range, without its unit.
 func parseRangeSpec(spec []byte, contentLength int) (start, end int, err error) {
-	first, last, found := bytes.Cut(spec, []byte("-"))
-	if !found || len(first)+len(last) == 0 || !ascii.All(first, ascii.Digit) || !ascii.All(last, ascii.Digit) {
+	dash := bytes.IndexByte(spec, '-')
+	if dash < 0 || len(spec) == 1 {
 		return 0, 0, errRangeSyntax
 	}
-	if len(first) == 0 {
-		suffix := rangeNumber(last)
-		if suffix == 0 || contentLength <= 0 {
+	first, last := spec[:dash], spec[dash+1:]
+	start, startOK := rangeNumber(first)
+	end, endOK := rangeNumber(last)
+	switch {
+	case !startOK || !endOK:
+		return 0, 0, errRangeSyntax
+	case len(first) == 0:
+		// end is how many of the last bytes are asked for
+		if end == 0 || contentLength <= 0 {
 			return 0, 0, errRangeUnsatisfiable
 		}
-		return max(contentLength-suffix, 0), contentLength - 1, nil
-	}
-	start, end = rangeNumber(first), math.MaxInt
-	if len(last) > 0 {
-		end = rangeNumber(last)
-	}
-	switch {
+		return max(contentLength-end, 0), contentLength - 1, nil
 	case start > end:
 		return 0, 0, errRangeSyntax
 	case start >= contentLength:
@@ -63,10 +63,11 @@ func parseRangeSpec(spec []byte, contentLength int) (start, end int, err error) 
 }
 
 // rangeNumber reads digits. A number that is too large is as good as the
-// largest one: no content is as long.
-func rangeNumber(digits []byte) int {
-	if n, ok := ascii.ParseUint(digits); ok {
-		return n
+// largest one, since no content is as long; so is none at all, which stands for
+// the end of the content.
+func rangeNumber(digits []byte) (n int, ok bool) {
+	if n, ok = ascii.ParseUint(digits); ok {
+		return n, true
 	}
-	return math.MaxInt
+	return math.MaxInt, ascii.All(digits, ascii.Digit)
 }

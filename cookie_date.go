@@ -4,12 +4,20 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/httpdate"
 )
+
+// firstCookieYear is the first year of dates that clients understand (RFC 6265
+// section 5.1.1).
+const firstCookieYear = 1601
 
 // parseCookieDate reads a date by the rules of RFC 6265 section 5.1.1, which
 // clients apply to the Expires attribute. They take the words of the text in any
 // order and form, so that everything that was ever sent as a date is read.
 func parseCookieDate(text []byte) (t time.Time, ok bool) {
+	if t, ok := httpdate.ParseUsual(text); ok && t.Year() >= firstCookieYear {
+		return t, true
+	}
 	var d cookieDate
 	for pos := 0; pos < len(text); {
 		if isCookieDateDelimiter(text[pos]) {
@@ -91,7 +99,7 @@ func (d *cookieDate) takeTime(word []byte) bool {
 // time returns the date if it is complete and exists.
 func (d *cookieDate) time() (t time.Time, ok bool) {
 	if !d.hasTime || !d.hasDay || d.month == 0 || !d.hasYear ||
-		d.year < 1601 || d.hour > 23 || d.minute > 59 || d.second > 59 {
+		d.year < firstCookieYear || d.hour > 23 || d.minute > 59 || d.second > 59 {
 		return time.Time{}, false
 	}
 	t = time.Date(d.year, d.month, d.day, d.hour, d.minute, d.second, 0, time.UTC)

@@ -103,5 +103,10 @@ func unquoteCookieValue(value []byte) (unquoted []byte, ok bool) {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
 		value = value[1 : n-1]
 	}
-	return value, bytes.IndexByte(value, '"') < 0 && bytes.IndexByte(value, '\\') < 0
+	for _, c := range value {
+		if c == '"' || c == '\\' {
+			return value, false
+		}
+	}
+	return value, true
 }

@@ -32,16 +32,13 @@ func (c *Cookie) parse(src []byte) error {
 
 // parseAttribute reads one piece of a Set-Cookie field behind the first.
 func (c *Cookie) parseAttribute(piece []byte) error {
-	name, value := cutCookiePiece(piece)
-	if bytes.IndexByte(piece, '=') < 0 {
-		// an attribute without an equals sign is all name
-		name, value = value, nil
-		if ascii.EqualFoldString(name, "samesite") {
-			c.sameSite = CookieSameSiteDefaultMode
-			return nil
-		}
+	name, text, ok := piece, []byte(nil), true
+	equals := bytes.IndexByte(piece, '=')
+	if equals >= 0 {
+		name = piece[:equals]
+		text, ok = unquoteCookieValue(ascii.Trim(piece[equals+1:]))
 	}
-	text, ok := unquoteCookieValue(value)
+	name = ascii.Trim(name)
 	switch {
 	case ascii.EqualFoldString(name, "expires"):
 		if expire, ok := parseCookieDate(text); ok {
@@ -50,13 +47,13 @@ func (c *Cookie) parseAttribute(piece []byte) error {
 	case ascii.EqualFoldString(name, "max-age"):
 		c.parseMaxAge(text)
 	case ascii.EqualFoldString(name, "domain"):
-		if !ok || ascii.IndexControl(text) < len(text) {
+		if !ok || ascii.HasControl(text) {
 			return ErrInvalidCookieValue
 		}
 		c.SetDomainBytes(text)
 	case ascii.EqualFoldString(name, "path"):
 		// a path is taken as it is: neither decoded nor made normal
-		if !isCookiePath(text) || ascii.IndexControl(text) < len(text) {
+		if !isCookiePath(text) || ascii.HasControl(text) {
 			return ErrInvalidCookieValue
 		}
 		c.path = setCookieText(c.path, text)
@@ -66,6 +63,8 @@ func (c *Cookie) parseAttribute(piece []byte) error {
 		c.secure = true
 	case ascii.EqualFoldString(name, "partitioned"):
 		c.partitioned = true
+	case ascii.EqualFoldString(name, "samesite") && equals < 0:
+		c.sameSite = CookieSameSiteDefaultMode
 	case ascii.EqualFoldString(name, "samesite"):
 		c.parseSameSite(text)
 	}

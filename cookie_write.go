@@ -53,11 +53,11 @@ func (c *Cookie) appendLifetime(dst []byte) []byte {
 }
 
 // cookieTime brings t into the years that clients understand: they take a year
-// before 1601 (RFC 6265 section 5.1.1), or one of five digits, for no date at
-// all, and the cookie would live on or die too early.
+// before the first one, or one of five digits, for no date at all, and the cookie
+// would live on or die too early.
 func cookieTime(t time.Time) time.Time {
 	switch year := t.UTC().Year(); {
-	case year < 1601:
+	case year < firstCookieYear:
 		return CookieExpireDelete
 	case year > 9999:
 		return time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)

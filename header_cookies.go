@@ -9,9 +9,12 @@ import (
 // collectCookies moves the cookies of a head that was received from list into
 // cookies. Until somebody asks for one they stay as they came.
 func (h *header) collectCookies(role http1.Role) {
-	if !h.is(rawCookies) {
-		return
+	if h.is(rawCookies) {
+		h.parseCookies(role)
 	}
+}
+
+func (h *header) parseCookies(role http1.Role) {
 	h.state &^= rawCookies
 	id := cookieField(role)
 	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {

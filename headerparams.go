@@ -1,10 +1,6 @@
 package fasthttp
 
-import (
-	"bytes"
-
-	"github.com/valyala/fasthttp/internal/ascii"
-)
+import "github.com/valyala/fasthttp/internal/ascii"
 
 // VisitHeaderParams calls f for each parameter of a field value such as
 // "text/html; charset=utf-8; q=1" (RFC 9110 section 5.6.6), until f returns
@@ -19,11 +15,14 @@ import (
 // of b: valid as long as that is, and not to be written to.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	for {
-		semicolon := bytes.IndexByte(b, ';')
-		if semicolon < 0 {
+		semicolon := ascii.IndexByte(b, ';')
+		if semicolon == len(b) {
 			return
 		}
-		b = ascii.Trim(b[semicolon+1:])
+		b = b[semicolon+1:]
+		for len(b) > 0 && ascii.IsBlank(b[0]) {
+			b = b[1:]
+		}
 		if len(b) > 0 && b[0] == ';' {
 			// there is no parameter between two semicolons
 			continue

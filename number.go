@@ -40,6 +40,9 @@ func ParseUint(buf []byte) (int, error) {
 // The hexadecimal form, Inf and NaN are no numbers here. With any error the
 // result is -1.
 func ParseUfloat(buf []byte) (float64, error) {
+	if f, ok := parseShortFloat(buf); ok {
+		return f, nil
+	}
 	for _, c := range buf {
 		if !ascii.Is(c, ascii.Digit) && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
 			return -1, errNoDecimal
@@ -56,4 +59,32 @@ func ParseUfloat(buf []byte) (float64, error) {
 		return -1, errTooLarge
 	}
 	return -1, errNoDecimal
+}
+
+// parseShortFloat reads what most numbers look like: a few digits, with a point
+// or without. Both they without the point and the power of ten that they are
+// divided by are whole numbers that a float64 holds exactly, so that the quotient
+// is the float64 next to what was written.
+func parseShortFloat(buf []byte) (f float64, ok bool) {
+	const maxDigits = 15
+	if len(buf) > maxDigits+1 {
+		return 0, false
+	}
+	var n, digits int64
+	divisor, point := int64(1), false
+	for _, c := range buf {
+		switch {
+		case ascii.Is(c, ascii.Digit):
+			n = n*10 + int64(c-'0')
+			digits++
+			if point {
+				divisor *= 10
+			}
+		case c == '.' && !point:
+			point = true
+		default:
+			return 0, false
+		}
+	}
+	return float64(n) / float64(divisor), digits > 0 && digits <= maxDigits
 }

@@ -388,14 +388,13 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 // String returns its text, which is an old one.
 var errNoHost = errors.New("missing required host header in request")
 
-// settle makes the header that of the message as it will be written: host and
-// target from the URI where that was used, the length from the body.
+// settle makes the header that of the message as appendHead will write it: the
+// host from the URI where that was used, the length from the body.
 func (req *Request) settle() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
 		if err := req.settleHost(); err != nil {
 			return err
 		}
-		req.settleTarget()
 	}
 	return req.settleContent()
 }
@@ -472,7 +471,9 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
-	if err := req.Header.Write(w); err != nil {
+	head := &req.Header.scratch[scratchHead]
+	*head = req.appendHead((*head)[:0])
+	if _, err := w.Write(*head); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}

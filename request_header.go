@@ -264,8 +264,11 @@ func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 		for rest := h.list.Value(i); rest != nil; {
 			var e []byte
 			e, rest = ascii.NextElement(rest)
-			coding, params, _ := bytes.Cut(e, []byte(";"))
-			if ascii.EqualFold(ascii.Trim(coding), acceptEncoding) {
+			coding, params := e, []byte(nil)
+			if n := ascii.IndexByte(e, ';'); n < len(e) {
+				coding, params = ascii.Trim(e[:n]), e[n+1:]
+			}
+			if ascii.EqualFold(coding, acceptEncoding) {
 				return !zeroQuality(params)
 			}
 		}

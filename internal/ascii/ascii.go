@@ -142,8 +142,21 @@ func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 // left of the list. Empty elements are returned as they come; commas inside
 // quoted strings do not separate. It ends with rest nil.
 func NextElement(list []byte) (element, rest []byte) {
+	for i, c := range list {
+		switch c {
+		case ',':
+			return Trim(list[:i]), list[i+1:]
+		case '"':
+			return nextWithQuotes(list, i)
+		}
+	}
+	return Trim(list), nil
+}
+
+// nextWithQuotes is NextElement for an element with a quoted string at from.
+func nextWithQuotes(list []byte, from int) (element, rest []byte) {
 	quoted := false
-	for i := 0; i < len(list); i++ {
+	for i := from; i < len(list); i++ {
 		switch c := list[i]; {
 		case quoted && c == '\\':
 			i++

@@ -2,7 +2,7 @@ package ascii
 
 import (
 	"math"
-	"strconv"
+	"slices"
 )
 
 // AppendUint appends the decimal text of n, which must not be negative.
@@ -10,7 +10,17 @@ func AppendUint(dst []byte, n int) []byte {
 	if n < 0 {
 		panic("ascii: AppendUint of a negative number")
 	}
-	return strconv.AppendUint(dst, uint64(n), 10)
+	u, size := uint64(n), 1
+	for rest := u; rest >= 10; rest /= 10 {
+		size++
+	}
+	at := len(dst)
+	dst = slices.Grow(dst, size)[:at+size]
+	for i := len(dst) - 1; i >= at; i-- {
+		dst[i] = byte('0' + u%10)
+		u /= 10
+	}
+	return dst
 }
 
 // ParseUint reads b as a decimal number: digits only, at least one, and no

@@ -275,7 +275,7 @@ func BenchmarkParse(b *testing.B) {
 func TestUsualDatesAreReadLikeAllOthers(t *testing.T) {
 	check := func(b []byte) {
 		t.Helper()
-		got, ok := parseUsual(b)
+		got, ok := ParseUsual(b)
 		want, err := parse(b, time.Now)
 		if ok && (err != nil || !got.Equal(want) || got.Location() != want.Location()) {
 			t.Fatalf("%q: %v, want %v, %v", b, got, want, err)
@@ -284,7 +284,7 @@ func TestUsualDatesAreReadLikeAllOthers(t *testing.T) {
 	b := make([]byte, 0, Len)
 	for day := time.Date(1600, 1, 1, 1, 2, 3, 0, time.UTC); day.Year() < 2400; day = day.Add(24 * time.Hour) {
 		b = Append(b[:0], day)
-		if _, ok := parseUsual(b); !ok {
+		if _, ok := ParseUsual(b); !ok {
 			t.Fatalf("%q is not read", b)
 		}
 		check(b)

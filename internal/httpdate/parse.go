@@ -26,15 +26,15 @@ var ErrMalformed = errors.New("fasthttp: malformed HTTP date")
 //
 // Parse does not keep b, and allocates nothing.
 func Parse(b []byte) (time.Time, error) {
-	if t, ok := parseUsual(b); ok {
+	if t, ok := ParseUsual(b); ok {
 		return t, nil
 	}
 	return parse(b, time.Now)
 }
 
-// parseUsual reads a date as Append writes it, which nearly every date is.
+// ParseUsual reads a date as Append writes it, which nearly every date is.
 // Everything else is left to parse.
-func parseUsual(b []byte) (t time.Time, ok bool) {
+func ParseUsual(b []byte) (t time.Time, ok bool) {
 	if len(b) != Len || b[3] != ',' || b[4] != ' ' || b[7] != ' ' || b[11] != ' ' || b[16] != ' ' ||
 		b[19] != ':' || b[22] != ':' || string(b[25:]) != " GMT" {
 		return t, false
