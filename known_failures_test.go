@@ -46,7 +46,7 @@ var knownFailures = []struct {
 	{21, "every wait has its deadline", []string{"TestReadTimeoutCoversTheWaitForTheFirstByte", "TestReadTimeoutIsForTheWholeRequest", "TestIdleTimeout", "TestIdleTimeoutAloneCoversTheWaitForTheFirstByte", "TestWriteTimeoutIsForTheWholeResponse"}},
 	{22, "the limit of heads is not the size of the buffer", []string{"TestServerReadsHeads", "TestHeaderReadLimits"}},
 	{23, "a shutdown is orderly", []string{"TestShutdownClosesIdleConnectionsAtOnce", "TestShutdownLetsBusyConnectionsFinish", "TestShutdownMayBeCalledMoreThanOnce", "TestShutdownMeetsNewConnections", "TestShutdownWithContextGivesUp"}},
-	{24, "connections are counted once", []string{"TestServeConnCountsOnce", "TestPerIPCountsAreForgotten", "TestServerRefusesMoreThanConcurrency", "TestServerLimitsConnectionsPerIPOfSockets", "TestTLSRefusalsAreBounded", "TestNextProtoCountsForConcurrency"}},
+	{24, "connections are counted once", []string{"TestServeConnCountsOnce", "TestPerIPCountsAreForgotten", "TestServerRefusesMoreThanConcurrency", "TestServerLimitsConnectionsPerIPOfSockets", "TestRefusalsAreBounded", "TestNextProtoCountsForConcurrency"}},
 	{25, "an upload that is aborted holds no memory", []string{"TestAbortedUploadsHoldNoMemory"}},
 	{26, "no file comes with an error, and no file is left behind", []string{"TestFormFile", "TestUploadedFilesAreRemovedWithTheRequest", "TestLargeFilesOfAFormAreSpooled", "TestFilesOfAForgottenFormAreRemoved"}},
 	{27, "what is kept beyond the handler is seen in the debug mode", []string{"TestSlicesOfAHandlerArePoisonedBehindIt", "TestReleasedValuesArePoisoned", "internal/bufpool.TestReleasedBuffersArePoisoned"}},

@@ -226,7 +226,7 @@ type Server struct {
 	// refusedAt is the second in which it was last logged that a connection
 	// was refused
 	refusedAt atomic.Int64
-	refusals  atomic.Int32 // TLS connections that are being told so
+	refusals  atomic.Int32 // connections that are being told so
 
 	nextProtos map[string]ServeHandler
 

@@ -236,16 +236,35 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 // the refusal.
 const turnAwayTimeout = time.Second
 
+// maxRefusals is how many connections are told at a time that they are refused.
+// Each of them holds a descriptor until its client has heard that: those who open
+// more than they may must not take those of the others.
+const maxRefusals = 1024
+
+// mayRefuse tells whether a connection is told that it is refused. Where it is,
+// refused must be called afterwards.
+func (s *Server) mayRefuse(limit int64) bool {
+	if int64(s.refusals.Add(1)) <= limit {
+		return true
+	}
+	s.refused()
+	return false
+}
+
+func (s *Server) refused() { s.refusals.Add(-1) }
+
 // turnAway answers a connection that is not served, and closes it.
 func (s *Server) turnAway(nc net.Conn, why error) {
 	defer s.logRefusal(nc, why)
+	limit := int64(maxRefusals)
 	if _, ok := nc.(connTLSer); ok {
-		if !s.mayRefuse() {
-			_ = nc.Close()
-			return
-		}
-		defer s.refused()
+		limit = maxTLSRefusals
 	}
+	if !s.mayRefuse(limit) {
+		_ = nc.Close()
+		return
+	}
+	defer s.refused()
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
 	s.configureResponse(resp)

@@ -114,15 +114,3 @@ func (s *Server) answerPlainHTTP(nc net.Conn) {
 // refused. Telling takes a handshake, of which a server that has too much to do
 // cannot make any number.
 const maxTLSRefusals = 64
-
-// mayRefuse tells whether a TLS connection is told that it is refused. Where it
-// is, refused must be called afterwards.
-func (s *Server) mayRefuse() bool {
-	if s.refusals.Add(1) <= maxTLSRefusals {
-		return true
-	}
-	s.refused()
-	return false
-}
-
-func (s *Server) refused() { s.refusals.Add(-1) }

@@ -283,26 +283,36 @@ func TestOfferedProtocols(t *testing.T) {
 
 // Known failure 24: refusing connections must not cost the server anything that
 // a client can choose.
-func TestTLSRefusalsAreBounded(t *testing.T) {
-	s := &Server{Handler: echo, Concurrency: 1}
-	ts := startServer(t, tlsEngine, s)
-	c := ts.dial()
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
-	for range maxTLSRefusals {
-		if !s.mayRefuse() {
-			t.Fatal("a refusal is not told")
+func TestRefusalsAreBounded(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{Handler: echo, Concurrency: 1}
+		ts := start(s)
+		c := ts.dial()
+		c.get("/")
+		c.expect(200, echoed("GET", "/", ""))
+		limit := int64(maxRefusals)
+		if ts.engine.tls {
+			limit = maxTLSRefusals
 		}
-	}
-	more := ts.dialPlain()
-	more.expectCut()
-	for range maxTLSRefusals {
-		s.refused()
-	}
-	polite := ts.dial()
-	polite.get("/")
-	if resp := polite.next("GET"); resp.StatusCode != StatusServiceUnavailable {
-		t.Errorf("status %d", resp.StatusCode)
-	}
-	eventually(t, "no refusal under way", func() bool { return s.refusals.Load() == 0 })
+		for range limit {
+			if !s.mayRefuse(limit) {
+				t.Fatal("a refusal is not told")
+			}
+		}
+		more := ts.dial
+		if ts.engine.tls {
+			more = ts.dialPlain
+		}
+		more().expectCut()
+		for range limit {
+			s.refused()
+		}
+		polite := ts.dial()
+		polite.get("/")
+		if resp := polite.next("GET"); resp.StatusCode != StatusServiceUnavailable {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		_ = polite.Close()
+		eventually(t, "no refusal under way", func() bool { return s.refusals.Load() == 0 })
+	})
 }
