@@ -53,6 +53,7 @@ func documentedLimits() map[string]any {
 		"time for a response":                                    nil,
 		"time between requests":                                  nil,
 		"time for a TLS handshake":                               s.handshakeTimeout(),
+		"connections that are refused at a time":                 maxRefusals,
 		"TLS connections that are refused at a time":             maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                        s.concurrency(),
 		"pipelined requests before others have a turn":           turnLimit,
