@@ -325,7 +325,7 @@ func (h *fileHandler) send(ctx *RequestCtx, n *node, c *fileContent) {
 		if spans, err = parseRanges(few[:0], req.peekID(field.Range), c.size); err != nil {
 			c.release()
 			var text [48]byte
-			ctx.Error("Range not satisfiable", StatusRequestedRangeNotSatisfiable)
+			ctx.Error("Range Not Satisfiable", StatusRequestedRangeNotSatisfiable)
 			resp.Header.setID(field.ContentRange, appendUnsatisfied(text[:0], c.size))
 			return
 		}
