@@ -61,13 +61,13 @@ func TestStoredBoundsAreOfRowsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{}
+	known := map[string]bool{sizeRow: true}
 	for _, row := range rows {
 		known[row.name] = true
 	}
 	for platform, stored := range bounds {
 		for name, c := range stored {
-			if !known[name] || c.Instructions <= 0 {
+			if !known[name] || c.Instructions <= 0 && name != sizeRow {
 				t.Errorf("%s: %s: %+v", platform, name, c)
 			}
 		}

@@ -1,6 +1,7 @@
 // Command guard holds what a request costs to bounds that are stored beside it:
-// the instructions that the processor executes for it, and what it allocates.
-// Unlike times, these hardly depend on what else a machine does, so that a loss
+// the instructions that the processor executes for it, and what it allocates;
+// and so the size of a small program, which grows at once where a server comes to
+// need a library that it did without. Unlike times, these hardly depend on what else a machine does, so that a loss
 // of a few percent shows in a CI run. It is run in the bench folder:
 //
 //	go run ./cmd/guard            # compare
@@ -21,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
@@ -37,7 +39,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	var opts options
 	flags := command.New("guard", help)
 	flags.Rows(&opts.rows, "Server")
-	flags.Float64Var(&opts.margin, "margin", 8, "how many percent more instructions than the stored number are let through")
+	flags.Float64Var(&opts.margin, "margin", 8, "how many percent more than what is stored are let through")
 	flags.BoolVar(&opts.update, "update", false, "store what is measured")
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
@@ -77,6 +79,17 @@ func run(ctx context.Context, opts options, out, _ io.Writer) error {
 	}
 	got := map[string]cost{}
 	var exceeded []error
+	judge := func(name string, c cost) string {
+		bound, ok := stored[name]
+		if !ok || opts.update {
+			return ""
+		}
+		if err := c.within(bound, opts.margin); err != nil {
+			exceeded = append(exceeded, fmt.Errorf("%s: %w", name, err))
+			return "EXCEEDED: " + err.Error()
+		}
+		return "ok"
+	}
 	for _, row := range rows {
 		if !opts.rows.MatchString(row.name) {
 			continue
@@ -86,15 +99,16 @@ func run(ctx context.Context, opts options, out, _ io.Writer) error {
 			return err
 		}
 		got[row.name] = c
-		verdict := ""
-		if bound, ok := stored[row.name]; ok && !opts.update {
-			verdict = "ok"
-			if err := c.within(bound, opts.margin); err != nil {
-				verdict = "EXCEEDED: " + err.Error()
-				exceeded = append(exceeded, fmt.Errorf("%s: %w", row.name, err))
-			}
+		fmt.Fprintf(out, "%-26s %7.0f instructions  %5.2f allocations  %7.1f bytes  %s\n", row.name, c.Instructions, c.Allocations, c.Bytes, judge(row.name, c))
+	}
+	if opts.rows.MatchString(sizeRow) {
+		size, err := binsize.Size(ctx, dir, "go.mod")
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(out, "%-26s %7.0f instructions  %5.2f allocations  %7.1f bytes  %s\n", row.name, c.Instructions, c.Allocations, c.Bytes, verdict)
+		c := cost{Bytes: float64(size)}
+		got[sizeRow] = c
+		fmt.Fprintf(out, "%-26s %d bytes  %s\n", sizeRow, size, judge(sizeRow, c))
 	}
 	if opts.update {
 		bounds.store(key, got)
