@@ -34,11 +34,8 @@ func encodesWell(contentType []byte) bool {
 		return false
 	}
 	kind, subtype := ascii.Trim(contentType[:slash]), ascii.Trim(contentType[slash+1:])
-	if anyOf(plainSuffixes, subtype, hasSuffixFold) {
-		return true
-	}
 	switch {
-	case ascii.EqualFoldString(kind, "text"), ascii.EqualFoldString(kind, "multipart"):
+	case ascii.EqualFoldString(kind, "text"), ascii.EqualFoldString(kind, "multipart"), anyOf(plainSuffixes, subtype, hasSuffixFold):
 		return true
 	case ascii.EqualFoldString(kind, "application"):
 		return !anyOf(encodedApplications, subtype, ascii.EqualFoldString) &&

@@ -2,6 +2,7 @@ package ascii
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -10,17 +11,43 @@ func AppendUint(dst []byte, n int) []byte {
 	if n < 0 {
 		panic("ascii: AppendUint of a negative number")
 	}
-	u, size := uint64(n), 1
-	for rest := u; rest >= 10; rest /= 10 {
-		size++
-	}
+	u := uint64(n)
 	at := len(dst)
-	dst = slices.Grow(dst, size)[:at+size]
-	for i := len(dst) - 1; i >= at; i-- {
-		dst[i] = byte('0' + u%10)
-		u /= 10
+	dst = slices.Grow(dst, maxDigits)[:at+countDigits(u)]
+	i := len(dst)
+	for ; u >= 100; u /= 100 {
+		// two at a time, since each division waits for the one before
+		i -= 2
+		dst[i], dst[i+1] = byte('0'+u%100/10), byte('0'+u%10)
 	}
+	if u >= 10 {
+		dst[i-2] = byte('0' + u/10)
+	}
+	dst[i-1] = byte('0' + u%10)
 	return dst
+}
+
+// maxDigits is how many digits the largest number has.
+const maxDigits = 20
+
+// powers holds the powers of ten.
+var powers = func() (t [maxDigits]uint64) {
+	t[0] = 1
+	for i := 1; i < len(t); i++ {
+		t[i] = 10 * t[i-1]
+	}
+	return t
+}()
+
+// countDigits returns how many digits u has in decimal.
+func countDigits(u uint64) int {
+	// 1233/4096 is a little over the logarithm of 2 to the base 10, so that this
+	// is the number of digits or one less
+	n := bits.Len64(u|1) * 1233 >> 12
+	if u|1 >= powers[n] {
+		n++
+	}
+	return n
 }
 
 // ParseUint reads b as a decimal number: digits only, at least one, and no

@@ -2,6 +2,7 @@ package percent
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 )
@@ -10,30 +11,28 @@ import (
 // an argument list: a plus sign is a space. A percent sign with less than two
 // bytes behind it stands for itself, and so do they. dst may be src[:0].
 func AppendDecodedArg(dst, src []byte) []byte {
-	done := 0
-	for i := 0; i < len(src); {
-		switch src[i] {
+	at := len(dst)
+	dst = slices.Grow(dst, len(src))
+	room := dst[at : at+len(src)]
+	n := 0
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		switch c {
 		case '+':
-			dst = append(append(dst, src[done:i]...), ' ')
-			i++
-			done = i
+			c = ' '
 		case '%':
-			c, ok := escaped(src, i)
-			if !ok && len(src)-i < 3 {
-				return append(dst, src[done:]...)
+			if len(src)-i < len("%XX") {
+				return dst[:at+n+copy(room[n:], src[i:])]
 			}
-			if !ok {
-				i++
-				continue
+			if decoded, ok := escaped(src, i); ok {
+				c = decoded
+				i += 2
 			}
-			dst = append(append(dst, src[done:i]...), c)
-			i += 3
-			done = i
-		default:
-			i++
 		}
+		room[n] = c
+		n++
 	}
-	return append(dst, src[done:]...)
+	return dst[:at+n]
 }
 
 // AppendDecodedPath appends the text that src stands for as a path: a plus
