@@ -50,9 +50,7 @@ func (g group) writeMarkdown(b *strings.Builder, level string) {
 		builds = append(builds, NetHTTP)
 	}
 	header := []string{"row"}
-	for _, build := range builds {
-		header = append(header, build)
-	}
+	header = append(header, builds...)
 	for _, build := range builds[1:] {
 		header = append(header, build+" ÷ ours")
 	}
