@@ -99,7 +99,7 @@ func (s *watchSet) endAll() {
 func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if w := ctx.watched(); w != nil && ctx.ownsConn() && w.link() {
+	if w := ctx.watched(); w != nil && w.link() && ctx.ownsConn() {
 		ctx.x.link.watch(w)
 	}
 }
