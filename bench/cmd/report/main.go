@@ -1,7 +1,7 @@
 // Command report measures everything that the other commands measure, and writes
 // the performance page with its charts. It is run in the bench folder:
 //
-//	go run ./cmd/report            # half an hour or more; nothing else may run
+//	go run ./cmd/report            # about an hour; nothing else may run
 //	go run ./cmd/report -short     # about three minutes, for a quick look
 //	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
 //	go run ./cmd/report -parts none        # only write the page anew
