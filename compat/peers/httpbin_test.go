@@ -127,6 +127,12 @@ func TestHTTPBinRedirects(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrTooManyRedirects", path, err)
 		}
 	}
+}
+
+// Known failure 37.
+func TestHTTPBinRedirectsForms(t *testing.T) {
+	onlyHere(t, "v1.77.0 sends the content of a POST again with the GET that it becomes")
+	c := newCaller(t, httpbin(t))
 	for status, method := range map[int]string{301: "GET", 302: "GET", 303: "GET", 307: "POST", 308: "POST"} {
 		c.prepare("POST", fmt.Sprintf("/redirect-to?url=/anything&status_code=%d", status))
 		c.req.SetBodyString("content")
