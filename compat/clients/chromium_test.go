@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -48,7 +49,7 @@ func startBrowser(t *testing.T, options ...string) *browser {
 	// a browser without a profile asks nobody for updates
 	options = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
-		"--remote-debugging-pipe", "--user-data-dir=" + filepath.Join(t.TempDir(), "profile")}, options...)
+		"--remote-debugging-pipe", "--user-data-dir=" + profileFolder(t)}, options...)
 	cmd := command(t, path, options...)
 	cmd.ExtraFiles = []*os.File{commands, messages}
 	cmd.Stderr = log
@@ -69,6 +70,29 @@ func startBrowser(t *testing.T, options ...string) *browser {
 		}
 	})
 	return &browser{t: t, in: in, out: bufio.NewReader(out)}
+}
+
+// profileFolder returns a folder that is removed with the test, as soon as the
+// last process of the browser has stopped writing to it.
+func profileFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "profile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			err := os.RemoveAll(dir)
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Errorf("the profile of the browser cannot be removed: %v", err)
+				return
+			}
+		}
+	})
+	return dir
 }
 
 // call has the browser do something, waits for that, and puts the result into
