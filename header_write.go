@@ -127,7 +127,7 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 	}
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
-		if !h.listed(role, e) && places[role][e.ID].place != isDate || i == cookie {
+		if i == cookie || !h.listed(role, e) && places[role][e.ID].place != isDate {
 			continue
 		}
 		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {

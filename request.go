@@ -161,7 +161,9 @@ func (req *Request) settleTarget() {
 	case h.IsConnect():
 		h.SetRequestURIBytes(req.uri.Host())
 	default:
-		h.SetRequestURIBytes(req.uri.RequestURI())
+		if target := req.uri.RequestURI(); !bytes.Equal(target, h.RequestURI()) {
+			h.SetRequestURIBytes(target)
+		}
 	}
 }
 
@@ -388,13 +390,14 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 // String returns its text, which is an old one.
 var errNoHost = errors.New("missing required host header in request")
 
-// settle makes the header that of the message as appendHead will write it: the
-// host from the URI where that was used, the length from the body.
+// settle makes the header that of the message as it will be written: host and
+// target from the URI where that was used, the length from the body.
 func (req *Request) settle() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
 		if err := req.settleHost(); err != nil {
 			return err
 		}
+		req.settleTarget()
 	}
 	return req.settleContent()
 }
@@ -471,9 +474,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
-	head := &req.Header.scratch[scratchHead]
-	*head = req.appendHead((*head)[:0])
-	if _, err := w.Write(*head); err != nil {
+	if err := req.Header.Write(w); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}

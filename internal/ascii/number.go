@@ -56,15 +56,28 @@ func ParseUint(b []byte) (n int, ok bool) {
 	if len(b) == 0 {
 		return 0, false
 	}
+	for len(b) > safeDigits && b[0] == '0' {
+		b = b[1:]
+	}
+	if len(b) > safeDigits {
+		return 0, false
+	}
+	var u uint64
 	for _, c := range b {
-		d := int(c - '0')
-		if c < '0' || c > '9' || n > (math.MaxInt-d)/10 {
+		d := c - '0'
+		if d > 9 {
 			return 0, false
 		}
-		n = n*10 + d
+		u = u*10 + uint64(d)
 	}
-	return n, true
+	if u > math.MaxInt {
+		return 0, false
+	}
+	return int(u), true
 }
+
+// safeDigits is how many digits always fit into 64 bits.
+const safeDigits = 19
 
 const upperHex = "0123456789ABCDEF"
 const lowerHex = "0123456789abcdef"
