@@ -318,6 +318,12 @@ func TestOriginsTakeUploads(t *testing.T) {
 					c.hasField("X-Framing", framing)
 				}
 			}
+			// those that have heard of it ask for the content
+			c.prepare("POST", "/echo")
+			c.req.Header.Set("Expect", "100-continue")
+			c.req.SetBody(body)
+			c.do(c.client)
+			c.is(200, string(body))
 			// a stream of a known length needs no chunks
 			c.prepare("POST", "/echo")
 			c.req.SetBodyStream(bytes.NewReader(body), len(body))
