@@ -558,6 +558,30 @@ func TestTheCacheIsBounded(t *testing.T) {
 	}
 }
 
+func TestTheCacheKeepsABoundedNumberOfFilesOpen(t *testing.T) {
+	large := &fstest.MapFile{Data: []byte(long[:smallContent+1]), ModTime: modelTime}
+	tree := fstest.MapFS{}
+	const files = maxCachedOpen + 50
+	for i := range files {
+		tree[fmt.Sprint("f", i)] = large
+	}
+	h := newFileHandler(&FS{FS: tree})
+	for name := range tree {
+		if a := askFor(t, h.handle, "HEAD", "/"+name); a.status != 200 {
+			t.Fatalf("%s: got %d", name, a.status)
+		}
+	}
+	open := 0
+	for _, n := range h.cache.nodes {
+		if n.plain.shared != nil {
+			open++
+		}
+	}
+	if open != maxCachedOpen || h.cache.open != open {
+		t.Errorf("%d files are open, %d are counted", open, h.cache.open)
+	}
+}
+
 func TestServingCachedFilesAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("the pools forget things under the race detector")
