@@ -46,7 +46,8 @@ type RequestCtx struct {
 
 	requestNum uint64
 	time       time.Time
-	remoteAddr net.Addr // set with SetRemoteAddr or Init
+	remoteAddr net.Addr // set with SetRemoteAddr
+	initAddr   net.Addr // given to Init, where there is no connection
 	log        ctxLogger
 
 	watch           atomic.Pointer[watch]
@@ -106,10 +107,7 @@ func (ctx *RequestCtx) discard() {
 // is copied; remoteAddr and logger may be nil.
 func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	ctx.init(nil, logger)
-	if remoteAddr == nil {
-		remoteAddr = zeroTCPAddr
-	}
-	ctx.remoteAddr = remoteAddr
+	ctx.initAddr = remoteAddr
 	if req != nil {
 		req.CopyTo(&ctx.Request)
 	}
@@ -122,6 +120,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, reduceMemoryUsage boo
 }
 
 func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
+	ctx.initAddr = nil
 	now := time.Now()
 	ctx.s = &Server{Logger: logger}
 	ctx.s.prepare()

@@ -47,11 +47,15 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 			return addr
 		}
 	}
+	if ctx.initAddr != nil {
+		return ctx.initAddr
+	}
 	return zeroTCPAddr
 }
 
 // SetRemoteAddr makes RemoteAddr return remoteAddr, or the address of the
-// connection again where it is nil. It holds for the current request.
+// connection again, or that given to Init, where it is nil. It holds for the
+// current request.
 func (ctx *RequestCtx) SetRemoteAddr(remoteAddr net.Addr) { ctx.remoteAddr = remoteAddr }
 
 // LocalAddr returns the server's address of the connection; it is never nil.

@@ -118,6 +118,23 @@ func TestCtxAddresses(t *testing.T) {
 	})
 }
 
+func TestSetRemoteAddrGoesBackToWhatWasThere(t *testing.T) {
+	first, second := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 2}
+	var ctx RequestCtx
+	for _, given := range []net.Addr{first, second} {
+		ctx.Init(&Request{}, given, nil)
+		ctx.SetRemoteAddr(&net.UnixAddr{Name: "other"})
+		ctx.SetRemoteAddr(nil)
+		if got := ctx.RemoteAddr(); got != given {
+			t.Errorf("the address is %v, want %v", got, given)
+		}
+	}
+	ctx.Init(&Request{}, nil, nil)
+	if got := ctx.RemoteAddr(); got != zeroTCPAddr {
+		t.Errorf("the address is %v without one", got)
+	}
+}
+
 func TestSetRemoteAddrIsForOneRequest(t *testing.T) {
 	own := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 9}
 	n := 0
