@@ -14,7 +14,11 @@ type ErrNoReusePort struct {
 
 // Error implements error.
 func (e *ErrNoReusePort) Error() string {
-	return "reuseport: the system cannot share the address of a listener: " + e.err.Error()
+	const text = "reuseport: the system cannot share the address of a listener"
+	if e.err == nil {
+		return text
+	}
+	return text + ": " + e.err.Error()
 }
 
 // Unwrap returns the error of the system.

@@ -119,3 +119,9 @@ func roundTrip(t *testing.T, addr net.Addr) {
 		t.Fatalf("got %q, %v", buf, err)
 	}
 }
+
+func TestZeroErrNoReusePortHasAText(t *testing.T) {
+	if (&ErrNoReusePort{}).Error() == "" {
+		t.Error("no text")
+	}
+}
