@@ -112,7 +112,10 @@ func (req *Request) CopyTo(dst *Request) {
 // field. Changing it changes the request that is sent.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
-	req.known = req.known[:0]
+	if len(req.known) > 0 {
+		// goroutines that only look may do so at the same time
+		req.known = req.known[:0]
+	}
 	return &req.uri
 }
 
