@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"bufio"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -150,4 +152,29 @@ func TestHeaderFrequentQuestionsDoNotAllocate(t *testing.T) {
 	if yes == 0 {
 		t.Error("nothing was asked")
 	}
+}
+
+func TestARequestHeadIsNotLongerThanItsWrittenSize(t *testing.T) {
+	var h RequestHeader
+	check := func() {
+		t.Helper()
+		if n := len(h.AppendBytes(nil)); n > h.writtenSize() {
+			t.Errorf("%d bytes, at most %d were expected", n, h.writtenSize())
+		}
+	}
+	check()
+	h.SetContentLength(math.MaxInt)
+	h.SetConnectionClose()
+	check()
+	for i := range 300 {
+		h.Add(string(rune('a'+i%26)), "")
+		h.SetCookie("c"+strconv.Itoa(i), "")
+		_ = h.AddTrailer("t" + strconv.Itoa(i))
+		check()
+	}
+	h.SetHost("h")
+	h.SetUserAgent("u")
+	h.SetMultipartFormBoundary("b")
+	h.DisableSpecialHeader()
+	check()
 }

@@ -426,7 +426,14 @@ func (h *RequestHeader) String() string { return string(h.Header()) }
 
 // Write writes the head to w, without flushing it.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
-	_, err := w.Write(h.Header())
+	var head []byte
+	if h.writtenSize() <= w.Available() {
+		// what is made in the buffer of w need not be copied there
+		head = h.AppendBytes(w.AvailableBuffer())
+	} else {
+		head = h.Header()
+	}
+	_, err := w.Write(head)
 	return err
 }
 
@@ -434,4 +441,13 @@ func (h *RequestHeader) Write(w *bufio.Writer) error {
 func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err
+}
+
+// writtenSize returns how many bytes the head takes at most. The text of every part
+// is in one of the blocks once; to it comes what separates the parts, and what is
+// written by itself.
+func (h *RequestHeader) writtenSize() int {
+	const itself = 512
+	return itself + len(h.list.Block) + len(": \r\n")*len(h.list.Entries) +
+		len(h.cookies.Block) + len("=; ")*len(h.cookies.Entries) + len(h.trailers.Block) + len(", ")*len(h.trailers.Entries)
 }
