@@ -474,8 +474,14 @@ func (c *eventConn) writeDeadline() time.Time {
 func (c *eventConn) Expire() bool {
 	x := c.x
 	if x == nil {
-		c.finish(false)
-		return false
+		x = c.begin(new(loopCache))
+		if !x.neverBegan(os.ErrDeadlineExceeded) {
+			c.lay(x, nil)
+			c.finish(false)
+			return false
+		}
+		c.waiting.Store(connBusy)
+		c.s.setState(&c.serverConn, StateActive)
 	}
 	if x.flushThen(stepRead) == stepFlush {
 		x.cutOff(os.ErrDeadlineExceeded)

@@ -152,11 +152,11 @@ func (p *portable) receive() error {
 		}
 	}
 	n, err := readSome(p.nc, p.space())
+	if first && (n > 0 || p.neverBegan(err)) && !p.wake() {
+		p.phase = phaseEnd
+		return nil
+	}
 	if n > 0 {
-		if first && !p.wake() {
-			p.phase = phaseEnd
-			return nil
-		}
 		p.received(n)
 		return nil
 	}

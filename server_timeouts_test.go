@@ -86,7 +86,7 @@ const (
 
 func TestReadTimeoutCoversTheWaitForTheFirstByte(t *testing.T) {
 	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *testConn) {
-		dial().endsAfter(readTime)
+		dial().timesOutAfter(readTime)
 	})
 }
 
@@ -118,7 +118,11 @@ func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 				// the handshake may take longer on a machine that is busy
 				continue
 			}
-			ts.dial().expectCut()
+			if s.ReadTimeout > 0 {
+				ts.dial().expect(StatusRequestTimeout, "Request timeout")
+			} else {
+				ts.dial().expectCut()
+			}
 			for answered := false; !answered; {
 				c := ts.dial()
 				// so may a request
