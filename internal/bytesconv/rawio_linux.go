@@ -52,3 +52,15 @@ func IsInMemory(fd int, offset int64) bool {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_PREADV2, uintptr(fd), uintptr(unsafe.Pointer(&vector)), 1, uintptr(offset), 0, unix.RWF_NOWAIT)
 	return n == 1 && errno == 0
 }
+
+// RawControl is epoll_ctl(2).
+func RawControl(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_CTL, uintptr(set), uintptr(op), uintptr(fd), uintptr(unsafe.Pointer(ev)), 0, 0)
+	return errno
+}
+
+// RawClose is close(2), of a socket that does not linger.
+func RawClose(fd int) syscall.Errno {
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
+	return errno
+}

@@ -19,8 +19,11 @@ func TestRawCallsDoWhatTheirNamesSay(t *testing.T) {
 	}
 	defer syscall.Close(set)
 	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(pair[0])}
-	if err := syscall.EpollCtl(set, syscall.EPOLL_CTL_ADD, pair[0], &ev); err != nil {
-		t.Fatal(err)
+	if errno := RawControl(set, syscall.EPOLL_CTL_ADD, pair[0], &ev); errno != 0 {
+		t.Fatal(errno)
+	}
+	if errno := RawControl(set, syscall.EPOLL_CTL_ADD, pair[0], &ev); errno != syscall.EEXIST {
+		t.Errorf("adding the same again: %v", errno)
 	}
 	events := make([]syscall.EpollEvent, 4)
 	buf := make([]byte, 10)
@@ -39,7 +42,9 @@ func TestRawCallsDoWhatTheirNamesSay(t *testing.T) {
 	if n, errno := RawRead(pair[0], buf); n != 5 || errno != 0 || string(buf[:n]) != "hello" {
 		t.Errorf("read: %d, %v, %q", n, errno, buf)
 	}
-	_ = syscall.Close(pair[1])
+	if errno := RawClose(pair[1]); errno != 0 {
+		t.Errorf("close: %v", errno)
+	}
 	if n, errno := RawRead(pair[0], buf); n != 0 || errno != 0 {
 		t.Errorf("read at the end: %d, %v", n, errno)
 	}

@@ -37,3 +37,15 @@ func RawSendfile(to, from int, offset *int64, count int) (n int, errno syscall.E
 
 // IsInMemory has no use where the scheduler knows of every call.
 func IsInMemory(int, int64) bool { return true }
+
+// RawControl is epoll_ctl(2).
+func RawControl(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {
+	errno, _ := syscall.EpollCtl(set, op, fd, ev).(syscall.Errno)
+	return errno
+}
+
+// RawClose is close(2).
+func RawClose(fd int) syscall.Errno {
+	errno, _ := syscall.Close(fd).(syscall.Errno)
+	return errno
+}

@@ -263,7 +263,9 @@ func (c *Conn) Close(reset bool) {
 	if reset {
 		resetOnClose(c.fd)
 	}
-	_ = syscall.Close(c.fd)
+	// the scheduler takes ordinary calls that last for long, as this one does,
+	// for some that block, and has other threads step in
+	_ = bytesconv.RawClose(c.fd)
 }
 
 func resetOnClose(fd int) {

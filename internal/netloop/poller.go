@@ -154,9 +154,9 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 	fd := c.fd
 	conns.put(fd, c)
 	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(fd)}
-	if err := syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); err != nil {
+	if errno := bytesconv.RawControl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); errno != 0 {
 		conns.put(fd, nil)
-		return os.NewSyscallError("epoll_ctl", err)
+		return os.NewSyscallError("epoll_ctl", errno)
 	}
 	// from here on the connection may be served, closed and used again at any
 	// moment
