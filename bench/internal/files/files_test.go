@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
@@ -141,11 +142,11 @@ func TestReport(t *testing.T) {
 		contenders: []contender{{name: rig.Event}, {name: rig.Upstream}, {name: Nginx}},
 		loads:      []load{l}, rounds: 3, seconds: 5, place: rig.Anywhere, clientPlace: rig.Anywhere,
 		nginx: "nginx 1.2", missing: []string{"nothing is pinned"}, failures: []string{"round 1: exit\nstatus"},
-		samples: map[key][]sample{},
+		samples: map[turns.Key][]sample{},
 	}
 	add := func(server string, cpu, both float64) {
 		for _, factor := range []float64{1, 0.99, 1.01} {
-			k := key{l.name, server}
+			k := turns.Key{Load: l.name, Server: server}
 			s.samples[k] = append(s.samples[k], sample{rate: 100, cpu: factor * cpu, both: factor * both})
 		}
 	}

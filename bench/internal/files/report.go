@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 // Report is a whole comparison.
@@ -68,7 +69,7 @@ func (s *session) report() *Report {
 	for _, l := range s.loads {
 		row := &Row{Name: l.name, Conns: l.conns}
 		for _, c := range s.contenders {
-			if samples := s.samples[key{l.name, c.name}]; len(samples) > 0 {
+			if samples := s.samples[turns.Key{Load: l.name, Server: c.name}]; len(samples) > 0 {
 				row.Servers = append(row.Servers, summarize(c.name, samples))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 // session runs all loads on all servers, round after round.
@@ -19,13 +20,10 @@ type session struct {
 	nginx              string // its version
 	log                progress.Log
 
-	samples  map[key][]sample
+	samples  map[turns.Key][]sample
 	missing  []string
 	failures []string
 }
-
-// key says what a sample is of.
-type key struct{ load, server string }
 
 // sample is one run.
 type sample struct {
@@ -35,33 +33,22 @@ type sample struct {
 	errors int
 }
 
-// runAll goes on after a failed run, which it remembers, and stops only when
-// ctx ends. The servers take turns, so that whatever else the machine does
-// meets all of them alike.
-func (s *session) runAll(ctx context.Context) error {
-	s.samples = map[key][]sample{}
-	all := s.rounds * len(s.loads) * len(s.contenders)
-	s.log.Plan(all, float64(all))
-	for round := range s.rounds {
-		for _, l := range s.loads {
-			for _, c := range s.contenders {
-				s.log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, s.rounds, l.name, c.name))
-				got, err := s.measure(ctx, l, c)
-				if ctx.Err() != nil {
-					return errors.New("interrupted")
-				}
-				if err != nil {
-					s.failures = append(s.failures, fmt.Sprintf("round %d, %s, %s: %v", round+1, l.name, c.name, err))
-					s.log.End(1, fmt.Sprintf("FAILED: %v", err))
-					continue
-				}
-				k := key{l.name, c.name}
-				s.samples[k] = append(s.samples[k], got)
-				s.log.End(1, fmt.Sprintf("%.0f requests/s, %.2f µs CPU, %.2f µs with wrk", got.rate, got.cpu, got.both))
-			}
-		}
+func (s sample) String() string {
+	return fmt.Sprintf("%.0f requests/s, %.2f µs CPU, %.2f µs with wrk", s.rate, s.cpu, s.both)
+}
+
+func (s *session) runAll(ctx context.Context) (err error) {
+	plan := turns.Plan{Rounds: s.rounds, Log: s.log}
+	for _, l := range s.loads {
+		plan.Loads = append(plan.Loads, l.name)
 	}
-	return nil
+	for _, c := range s.contenders {
+		plan.Servers = append(plan.Servers, c.name)
+	}
+	s.samples, s.failures, err = turns.Run(ctx, plan, func(load, server int) (sample, error) {
+		return s.measure(ctx, s.loads[load], s.contenders[server])
+	})
+	return err
 }
 
 // measure runs one load on a fresh server.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 // Report is a whole comparison.
@@ -70,7 +71,7 @@ func (s *session) report() *Report {
 	for _, l := range s.loads {
 		row := &Row{Name: l.name, Kind: l.kind, Conns: l.conns}
 		for _, server := range s.servers {
-			if samples := s.samples[key{l.name, server.Name}]; len(samples) > 0 {
+			if samples := s.samples[turns.Key{Load: l.name, Server: server.Name}]; len(samples) > 0 {
 				row.Servers = append(row.Servers, summarize(server.Name, samples))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 // session runs all loads on all servers, round after round.
@@ -23,12 +24,9 @@ type session struct {
 	limit    int // on open files of a process
 	log      progress.Log
 
-	samples  map[key][]sample
+	samples  map[turns.Key][]sample
 	failures []string
 }
-
-// key says what a sample is of.
-type key struct{ load, server string }
 
 // sample is one run.
 type sample struct {
@@ -38,33 +36,22 @@ type sample struct {
 	errors   int
 }
 
-// runAll goes on after a failed run, which it remembers, and stops only when
-// ctx ends. The servers take turns, so that whatever else the machine does
-// meets all of them alike.
-func (s *session) runAll(ctx context.Context) error {
-	s.samples = map[key][]sample{}
-	all := s.rounds * len(s.loads) * len(s.servers)
-	s.log.Plan(all, float64(all))
-	for round := range s.rounds {
-		for _, l := range s.loads {
-			for _, server := range s.servers {
-				s.log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, s.rounds, l.name, server.Name))
-				got, err := s.measure(ctx, l, server)
-				if ctx.Err() != nil {
-					return errors.New("interrupted")
-				}
-				if err != nil {
-					s.failures = append(s.failures, fmt.Sprintf("round %d, %s, %s: %v", round+1, l.name, server.Name, err))
-					s.log.End(1, fmt.Sprintf("FAILED: %v", err))
-					continue
-				}
-				k := key{l.name, server.Name}
-				s.samples[k] = append(s.samples[k], got)
-				s.log.End(1, fmt.Sprintf("%.0f requests/s, %.2f µs CPU, p99 %.0f µs", got.rate, got.cpu, got.p99))
-			}
-		}
+func (s sample) String() string {
+	return fmt.Sprintf("%.0f requests/s, %.2f µs CPU, p99 %.0f µs", s.rate, s.cpu, s.p99)
+}
+
+func (s *session) runAll(ctx context.Context) (err error) {
+	plan := turns.Plan{Rounds: s.rounds, Log: s.log}
+	for _, l := range s.loads {
+		plan.Loads = append(plan.Loads, l.name)
 	}
-	return nil
+	for _, server := range s.servers {
+		plan.Servers = append(plan.Servers, server.Name)
+	}
+	s.samples, s.failures, err = turns.Run(ctx, plan, func(load, server int) (sample, error) {
+		return s.measure(ctx, s.loads[load], s.servers[server])
+	})
+	return err
 }
 
 // spareFiles is how many descriptors a process needs besides its connections.

@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 // The ordinary requests of a mixed load come over this many connections.
@@ -61,7 +62,7 @@ type slowSession struct {
 	rate    int
 	log     progress.Log
 
-	samples  map[key][]mixedSample // the load is the disturbance
+	samples  map[turns.Key][]mixedSample // the load is the disturbance
 	failures []string
 }
 
@@ -84,7 +85,7 @@ func MeasureSlow(ctx context.Context, dir string, opts Options, log progress.Log
 }
 
 func (s *slowSession) runAll(ctx context.Context) error {
-	s.samples = map[key][]mixedSample{}
+	s.samples = map[turns.Key][]mixedSample{}
 	all := s.rounds * len(s.servers)
 	s.log.Plan(all, float64(all))
 	for round := range s.rounds {
@@ -120,7 +121,7 @@ func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []s
 		if err != nil {
 			return said, fmt.Errorf("slow requests: %s: %w", d.name, err)
 		}
-		k := key{d.name, server.Name}
+		k := turns.Key{Load: d.name, Server: server.Name}
 		s.samples[k] = append(s.samples[k], got)
 		said = append(said, fmt.Sprintf("p99 %.0f µs beside %s", got.p99, rig.Plural(got.slow, "slow request")))
 	}

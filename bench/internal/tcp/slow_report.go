@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
 // slowGoal is how much the p99 of ordinary requests may grow on the event
@@ -46,7 +47,7 @@ func (s *slowSession) report() *SlowReport {
 	for _, server := range s.servers {
 		var quiet *SlowRow
 		for _, d := range disturbances {
-			samples := s.samples[key{d.name, server.Name}]
+			samples := s.samples[turns.Key{Load: d.name, Server: server.Name}]
 			if len(samples) == 0 {
 				continue
 			}

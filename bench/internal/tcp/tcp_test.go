@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/turns"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
@@ -63,11 +64,11 @@ func served() *session {
 		seconds:  5,
 		place:    rig.Anywhere,
 		generate: generator{place: rig.Anywhere},
-		samples:  map[key][]sample{},
+		samples:  map[turns.Key][]sample{},
 		failures: []string{"round 1, 64 connections, net/http:\nexit status 1"},
 	}
 	add := func(server string, rate, cpu, p99 float64) {
-		k := key{l.name, server}
+		k := turns.Key{Load: l.name, Server: server}
 		for _, factor := range []float64{1, 0.9, 1.1} {
 			s.samples[k] = append(s.samples[k], sample{rate: factor * rate, cpu: factor * cpu, p50: 100, p99: factor * p99, errors: 1})
 		}
@@ -92,7 +93,7 @@ func TestGoalsCompareTheEventEngineWithUpstream(t *testing.T) {
 	}
 	for _, test := range tests {
 		s := served()
-		samples := s.samples[key{"64 connections", rig.Upstream}]
+		samples := s.samples[turns.Key{Load: "64 connections", Server: rig.Upstream}]
 		for i := range samples {
 			samples[i].cpu *= test.cpu
 			samples[i].p99 *= test.p99
@@ -109,7 +110,7 @@ func TestGoalsCompareTheEventEngineWithUpstream(t *testing.T) {
 
 func TestNoGoalIsJudgedWithoutUpstream(t *testing.T) {
 	s := served()
-	delete(s.samples, key{"64 connections", rig.Upstream})
+	delete(s.samples, turns.Key{Load: "64 connections", Server: rig.Upstream})
 	if goals := s.report().Goals; len(goals) != 0 {
 		t.Errorf("%+v", goals)
 	}
@@ -142,10 +143,10 @@ func TestSlowReport(t *testing.T) {
 	s := &slowSession{
 		servers: []*rig.Server{{Name: rig.Event}, {Name: rig.Upstream}},
 		rounds:  1, seconds: 1, rate: 2000,
-		samples: map[key][]mixedSample{},
+		samples: map[turns.Key][]mixedSample{},
 	}
 	for i, p99 := range []float64{200, 400, 402} {
-		k := key{disturbances[i].name, rig.Event}
+		k := turns.Key{Load: disturbances[i].name, Server: rig.Event}
 		s.samples[k] = append(s.samples[k], mixedSample{p50: 100, p99: p99, ordinary: 2000, slow: 20 * i})
 	}
 	r := s.report()

@@ -1,0 +1,50 @@
+// Package turns runs loads on servers, round after round.
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/valyala/fasthttp/bench/internal/progress"
+)
+
+// Key says what samples are of.
+type Key struct{ Load, Server string }
+
+// Plan is what is to be run.
+type Plan struct {
+	Rounds         int
+	Loads, Servers []string
+	Log            progress.Log
+}
+
+// Run measures every load on every server in each round, with the positions of
+// their names. The servers take turns, so that whatever else the machine does
+// meets all of them alike. A run that failed is told and remembered, and only the
+// end of ctx ends it all.
+func Run[S fmt.Stringer](ctx context.Context, p Plan, measure func(load, server int) (S, error)) (samples map[Key][]S, failures []string, err error) {
+	samples = map[Key][]S{}
+	all := p.Rounds * len(p.Loads) * len(p.Servers)
+	p.Log.Plan(all, float64(all))
+	for round := range p.Rounds {
+		for i, load := range p.Loads {
+			for k, server := range p.Servers {
+				p.Log.Begin(fmt.Sprintf("round %d/%d  %s  %s", round+1, p.Rounds, load, server))
+				got, err := measure(i, k)
+				if ctx.Err() != nil {
+					return nil, nil, errors.New("interrupted")
+				}
+				if err != nil {
+					failures = append(failures, fmt.Sprintf("round %d, %s, %s: %v", round+1, load, server, err))
+					p.Log.End(1, fmt.Sprintf("FAILED: %v", err))
+					continue
+				}
+				key := Key{load, server}
+				samples[key] = append(samples[key], got)
+				p.Log.End(1, got.String())
+			}
+		}
+	}
+	return samples, failures, nil
+}
