@@ -474,12 +474,11 @@ func (c *eventConn) writeDeadline() time.Time {
 func (c *eventConn) Expire() bool {
 	x := c.x
 	if x == nil {
-		x = c.begin(new(loopCache))
-		if !x.neverBegan(os.ErrDeadlineExceeded) {
-			c.lay(x, nil)
+		if !c.neverBegan() {
 			c.finish(false)
 			return false
 		}
+		x = c.begin(new(loopCache))
 		c.waiting.Store(connBusy)
 		c.s.setState(&c.serverConn, StateActive)
 	}

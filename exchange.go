@@ -471,7 +471,7 @@ func (x *exchange) ended(err error) {
 	if x.phase == phaseEnd {
 		return
 	}
-	silent := x.neverBegan(err)
+	silent := !x.begun && x.c.neverBegan() && isTimeout(err)
 	if silent {
 		x.begin()
 	}
@@ -490,13 +490,6 @@ func (x *exchange) ended(err error) {
 	_, _ = x.refuse(err)
 	// a peer that has sent nothing has nothing on its way
 	x.linger = x.linger && !silent
-}
-
-// neverBegan tells whether err is that a new connection has not sent a single byte
-// in the time that a request may take, which is answered. The end of IdleTimeout is
-// not, nor is that of a wait for another request.
-func (x *exchange) neverBegan(err error) bool {
-	return !x.begun && x.c.requests == 0 && x.c.empty == 0 && x.s.ReadTimeout > 0 && isTimeout(err)
 }
 
 // refuse answers a request that could not be read, and ends the connection.

@@ -152,7 +152,7 @@ func (p *portable) receive() error {
 		}
 	}
 	n, err := readSome(p.nc, p.space())
-	if first && (n > 0 || p.neverBegan(err)) && !p.wake() {
+	if first && (n > 0 || isTimeout(err) && p.c.neverBegan()) && !p.wake() {
 		p.phase = phaseEnd
 		return nil
 	}

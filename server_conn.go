@@ -104,6 +104,13 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	s.setState(c, StateNew)
 }
 
+// neverBegan tells whether a connection has not sent a single byte, where the time
+// for that was ReadTimeout: then the end of that time is answered. The end of
+// IdleTimeout is not, nor is that of a wait for another request.
+func (c *serverConn) neverBegan() bool {
+	return c.requests == 0 && c.empty == 0 && c.s.ReadTimeout > 0
+}
+
 // pin keeps the connection from becoming another one, since somebody may ask for
 // it from now on. What is asked for when it has ended is its addresses.
 func (c *serverConn) pin() {

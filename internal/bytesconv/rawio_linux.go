@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What follows are system calls on nonblocking sockets and epoll sets. They return at once,
-// so that the scheduler need not be told of them, which costs more than some of
-// them do, and has it take the processor away from who was only interrupted.
+// What follows are system calls on nonblocking sockets and epoll sets. They return
+// at once, so that the scheduler need not be told of them, which costs more than
+// some of them do, and has it take the processor away from who was only
+// interrupted.
 //
 // The rule is that of syscall.RawSyscall: the pointer becomes an integer in the
 // call itself, which keeps what it points to alive and where it is.
