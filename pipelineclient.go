@@ -222,15 +222,25 @@ func (c *PipelineClient) init() {
 	}
 }
 
-// enqueue gives the call to the connection that has the fewest.
+// enqueue gives the call to the connection that has the fewest, or else to one
+// that has room. The choice counts at once, not when the lock is had: those who
+// choose meanwhile would all take the same connection, and overflow it.
 func (c *PipelineClient) enqueue(call *pipelineCall) error {
-	best := &c.lanes[0]
-	for i := range c.lanes[1:] {
-		if lane := &c.lanes[i+1]; lane.load.Load() < best.load.Load() {
-			best = lane
+	best := 0
+	for i := range c.lanes {
+		if c.lanes[i].load.Load() < c.lanes[best].load.Load() {
+			best = i
 		}
 	}
-	return best.enqueue(call)
+	for i := range c.lanes {
+		lane := &c.lanes[(best+i)%len(c.lanes)]
+		lane.load.Add(1)
+		if lane.enqueue(call) {
+			return nil
+		}
+		lane.load.Add(-1)
+	}
+	return ErrPipelineOverflow
 }
 
 func (c *PipelineClient) maxPending() int {

@@ -23,7 +23,7 @@ import (
 // their responses.
 type pipeline struct {
 	c    *PipelineClient
-	load atomic.Int64  // of calls in both lists
+	load atomic.Int64  // of calls in both lists, and about to be
 	wake chan struct{} // for the writer, where waiting says so
 
 	mu      sync.Mutex // guards what follows
@@ -57,25 +57,25 @@ func (p *pipeline) init(c *PipelineClient) {
 	p.window = c.maxPending()
 }
 
-// enqueue adds a call, and sees to it that there is a writer.
-func (p *pipeline) enqueue(call *pipelineCall) error {
+// enqueue adds a call that load counts already, and sees to it that there is a
+// writer. It reports whether there was room.
+func (p *pipeline) enqueue(call *pipelineCall) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queue.n >= p.c.maxPending() {
-		return ErrPipelineOverflow
+		return false
 	}
 	call.lane = p
 	p.queue.push(call)
 	p.queued += len(call.out)
 	p.waited++
-	p.load.Add(1)
 	if !p.running {
 		p.running = true
 		go p.run()
-		return nil
+		return true
 	}
 	p.tell()
-	return nil
+	return true
 }
 
 // tell wakes the writer where it waits. The mutex is held.

@@ -100,6 +100,37 @@ func TestPipelineUnderLoad(t *testing.T) {
 	expectNoPipelineLeft(t, c)
 }
 
+// Calls that come while the connections are busy with others are spread, too.
+func TestPipelineSpreadsCallsThatWaitForTheLock(t *testing.T) {
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	c := peer.client()
+	c.MaxConns = 3
+	c.MaxPendingRequests = 2
+	c.once.Do(c.init)
+	for i := range c.lanes {
+		c.lanes[i].mu.Lock()
+	}
+	var calls sync.WaitGroup
+	for i := range 6 {
+		calls.Go(func() { expectPipelined(t, c, MethodPost, "/"+strconv.Itoa(i)) })
+		eventually(t, "the choice of a connection", func() bool {
+			sum := int64(0)
+			for i := range c.lanes {
+				sum += c.lanes[i].load.Load()
+			}
+			return sum == int64(i+1)
+		})
+	}
+	for i := range c.lanes {
+		if n := c.lanes[i].load.Load(); n != 2 {
+			t.Errorf("connection %d has %d of 6 calls", i, n)
+		}
+		c.lanes[i].mu.Unlock()
+	}
+	calls.Wait()
+	expectNoPipelineLeft(t, c)
+}
+
 // A server that ends connections whenever it likes, and in every way.
 func TestPipelineWithAnUnreliableServer(t *testing.T) {
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
