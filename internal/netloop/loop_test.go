@@ -231,6 +231,50 @@ func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 	}
 }
 
+// A timer that comes late shows that all processors compute. From then on nobody
+// relies on being woken up while a handler runs, not even for a single event.
+func TestCrowdedLoopsKeepSomebodyWaiting(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	l := w.g.loops[0]
+	l.careful.Store(now() + 1<<20)
+	l.mu.Lock()
+	l.planned = time.Now()
+	l.mu.Unlock()
+	l.look()
+	if l.crowded.Load() != 0 {
+		t.Fatal("a timer that came in time makes the loop crowded")
+	}
+	l.mu.Lock()
+	l.planned = time.Now().Add(-3 * lookEvery)
+	l.watched = true // the timer shall not be what sees that nobody waits
+	l.mu.Unlock()
+	l.look()
+	if l.crowded.Load() < now() {
+		t.Fatal("a timer that came late goes unnoticed")
+	}
+	nc, _ := w.connect()
+	eventually(t, "somebody waits", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.waiting
+	})
+	l.mu.Lock()
+	l.timer.Stop()
+	l.mu.Unlock()
+	if _, err := nc.Write([]byte("block")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == 1 })
+	l.mu.Lock()
+	if !l.waiting || l.armed {
+		t.Errorf("while a handler runs the waiting seat is taken: %v, the guard is armed: %v", l.waiting, l.armed)
+	}
+	l.mu.Unlock()
+	close(w.free)
+	w.expect(nc, "block")
+}
+
 func TestOutputThatDoesNotFitIsWrittenLater(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()

@@ -32,6 +32,11 @@ import (
 //     Instead a second epoll set that holds the first is armed. Whoever has
 //     the guard seat waits on that, and goes to the waiting seat if an event
 //     comes before the first poller is back.
+//   - The guard is no help while a handler computes: the thread that took its
+//     event from Go's poller was the one that waited there, and the runtime sends
+//     no other one for up to 10 ms, to timers neither. Where the timer above
+//     comes late for that reason the loop is crowded for some seconds: a single
+//     event is treated like several then.
 //
 // Waiting is done through Go's own poller: an epoll descriptor is pollable, so
 // a waiting poller is a parked goroutine and blocks no thread.
@@ -45,6 +50,8 @@ type Loop struct {
 	begun atomic.Uint32
 	// careful is the tick up to which handlers are expected to block
 	careful atomic.Uint32
+	// crowded is the tick up to which handlers are expected to compute for long
+	crowded atomic.Uint32
 
 	// left counts the events that were fetched and not begun, so that nobody
 	// looks through the pollers for none
@@ -58,6 +65,7 @@ type Loop struct {
 	watched  bool   // the timer runs
 	seen     uint32 // begun, when the timer looked last
 	timer    *time.Timer
+	planned  time.Time // when the timer was set
 	idle     []*Poller
 	pollers  []*Poller
 	running  sync.WaitGroup
@@ -270,25 +278,15 @@ func (p *Poller) run(at seat) {
 func (p *Poller) wait() seat {
 	l := p.l
 	err := l.set.raw.Read(p.fetchReady)
-	n := p.fetched
-	if err != nil || n < 0 {
+	if err != nil || p.fetched < 0 {
 		return p.leave()
 	}
 	l.mu.Lock()
-	switch {
-	case l.careful.Load() < now():
-		l.waiting = false
-	case n > 1:
-		// the seat stays taken, by whoever is sent to it
-		l.send(waitingSeat)
-	default:
-		l.waiting = false
-		l.putOnGuard()
-	}
+	p.rise()
 	if !l.watched {
 		l.watched = true
 		l.seen = l.begun.Load()
-		l.timer.Reset(lookEvery)
+		l.lookLater()
 	}
 	l.mu.Unlock()
 	p.serveBatch(p)
@@ -296,6 +294,22 @@ func (p *Poller) wait() seat {
 		runtime.Gosched()
 	}
 	return p.sit()
+}
+
+// rise leaves the waiting seat with events, to somebody else where their handlers
+// may need long. mu is held.
+func (p *Poller) rise() {
+	l := p.l
+	switch tick := now(); {
+	case l.careful.Load() < tick:
+		l.waiting = false
+	case p.fetched > 1 || l.crowded.Load() >= tick:
+		// the seat stays taken, by whoever is sent to it
+		l.send(waitingSeat)
+	default:
+		l.waiting = false
+		l.putOnGuard()
+	}
 }
 
 const (
@@ -310,6 +324,9 @@ const (
 func (l *Loop) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if time.Since(l.planned) > 2*lookEvery {
+		l.crowded.Store(now() + carefulTicks)
+	}
 	begun := l.begun.Load()
 	switch {
 	case l.closed:
@@ -328,6 +345,12 @@ func (l *Loop) look() {
 			l.send(waitingSeat)
 		}
 	}
+	l.lookLater()
+}
+
+// lookLater sets the timer. mu is held.
+func (l *Loop) lookLater() {
+	l.planned = time.Now()
 	l.timer.Reset(lookEvery)
 }
 
