@@ -311,7 +311,7 @@ func (c *Conn) Release() {
 func (c *Conn) Again() {
 	c.set(flagOutput)
 	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(c.fd)}
-	_ = syscall.EpollCtl(c.loop.set.fd, syscall.EPOLL_CTL_MOD, c.fd, &ev)
+	_ = bytesconv.RawControl(c.loop.set.fd, syscall.EPOLL_CTL_MOD, c.fd, &ev)
 }
 
 // SetDeadline makes Expire be called after d, with the resolution of a tick,

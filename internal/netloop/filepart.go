@@ -15,13 +15,13 @@ import (
 // doubles what sending costs. So what is in memory is sent without telling the
 // scheduler, in pieces that do not keep others waiting for long.
 const (
-	sendFromMemory = 512 << 10
+	sendFromMemory = 2 << 20
 	sendFromDisk   = 1 << 20
 )
 
 // sendTurn is how much of a file is sent before the other connections of a loop
 // get their turn.
-const sendTurn = 2 << 20
+const sendTurn = 4 << 20
 
 // FilePart is a part of a file on its way to a socket, behind a head that goes
 // with it. The system does the copying, and the file's own position stays where
@@ -122,14 +122,12 @@ func sendError(call string, err error) error {
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendTurn; !f.Done(); {
 		whole, err := f.Send(c.fd)
-		switch {
-		case err == ErrAgain && c.has(flagOutput), err != nil && err != ErrAgain:
+		if err != nil && err != ErrAgain {
 			return err
-		case !whole:
-			// an event that comes before the flag is set would be overlooked,
-			// so set it and try once more
-			c.set(flagOutput)
-		case f.Length > 0 && f.Length <= stop:
+		}
+		// an event for the room that there was not may have come already: asking
+		// for one costs less than another attempt
+		if !whole || f.Length > 0 && f.Length <= stop {
 			c.Again()
 			return ErrAgain
 		}
