@@ -15,9 +15,13 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// connEvents is what every connection is watched for, all the time and
-// edge-triggered: no system call is needed to change it.
-const connEvents = syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | epollET
+// inputEvents is what every connection is watched for, all the time and
+// edge-triggered. One that had no room for output is watched for allEvents from
+// then on: as there is room at first, each would have an event for nothing.
+const (
+	inputEvents = syscall.EPOLLIN | syscall.EPOLLRDHUP | epollET
+	allEvents   = inputEvents | syscall.EPOLLOUT
+)
 
 // syscall.EPOLLET is negative there, where Events is unsigned.
 const epollET = 1 << 31
@@ -122,11 +126,8 @@ func (c *Conn) Write(head, body []byte) (n int, err error) {
 		case k > 0:
 			n += k
 		case errno == syscall.EINTR:
-		case errno == syscall.EAGAIN && !c.has(flagOutput):
-			// an event that comes before the flag is set would be overlooked,
-			// so set it and try once more
-			c.set(flagOutput)
 		case errno == syscall.EAGAIN:
+			c.Again()
 			return n, ErrAgain
 		default:
 			return n, os.NewSyscallError("write", errno)
@@ -306,11 +307,18 @@ func (c *Conn) Release() {
 	}
 }
 
-// Again makes Serve be called once more, behind the other connections that are
-// ready: for an owner that has had its share and leaves bytes behind.
+// Again makes Serve be called once more, as soon as there is room for output and
+// behind the other connections that are ready: for an owner that found no room,
+// or that has had its share and leaves bytes behind.
 func (c *Conn) Again() {
 	c.set(flagOutput)
-	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(c.fd)}
+	c.watchOutput()
+}
+
+// watchOutput has an event come when there is room for output, or at once if
+// there is.
+func (c *Conn) watchOutput() {
+	ev := syscall.EpollEvent{Events: allEvents, Fd: int32(c.fd)}
 	_ = bytesconv.RawControl(c.loop.set.fd, syscall.EPOLL_CTL_MOD, c.fd, &ev)
 }
 

@@ -160,6 +160,9 @@ func (d *Detached) wait(way int) {
 		return
 	default:
 	}
+	if way == writing {
+		d.c.watchOutput()
+	}
 	d.c.loop.relieve()
 	<-d.signals.wake[way]
 }

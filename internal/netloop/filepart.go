@@ -125,8 +125,6 @@ func (c *Conn) SendFile(f *FilePart) error {
 		if err != nil && err != ErrAgain {
 			return err
 		}
-		// an event for the room that there was not may have come already: asking
-		// for one costs less than another attempt
 		if !whole || f.Length > 0 && f.Length <= stop {
 			c.Again()
 			return ErrAgain

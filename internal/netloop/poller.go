@@ -161,7 +161,7 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.SetDeadline(patience)
 	fd := c.fd
 	conns.put(fd, c)
-	ev := syscall.EpollEvent{Events: connEvents, Fd: int32(fd)}
+	ev := syscall.EpollEvent{Events: inputEvents, Fd: int32(fd)}
 	if errno := bytesconv.RawControl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); errno != 0 {
 		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", errno)
@@ -175,7 +175,8 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 	// there be another one
 	c.set(flagOutput)
 	c.state.Store(stateIdle)
-	_ = syscall.EpollCtl(l.set.fd, syscall.EPOLL_CTL_MOD, fd, &ev)
+	ev.Events = allEvents
+	_ = bytesconv.RawControl(l.set.fd, syscall.EPOLL_CTL_MOD, fd, &ev)
 	return nil
 }
 
