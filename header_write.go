@@ -20,6 +20,15 @@ func (h *header) appendSlot(dst []byte, slot int, name string) []byte {
 	return append(append(append(dst, name...), h.list.Bytes(s)...), "\r\n"...)
 }
 
+// writtenSize returns how many bytes the head takes, or a little less. The text of
+// every part is in one of the blocks once; to it comes what separates the parts,
+// and what is written by itself.
+func (h *header) writtenSize() int {
+	const itself = 512
+	return itself + len(h.list.Block) + len(": \r\n")*len(h.list.Entries) +
+		len(h.cookies.Block) + len("Set-Cookie: \r\n")*len(h.cookies.Entries) + len(h.trailers.Block) + len(", ")*len(h.trailers.Entries)
+}
+
 func appendLength(dst []byte, n int) []byte {
 	dst = append(dst, "Content-Length: "...)
 	dst = ascii.AppendUint(dst, n)

@@ -72,3 +72,60 @@ func readInto(req *Request, text string) {
 		panic(err)
 	}
 }
+
+// The target is made once of a URI that does not change, and again of one that does.
+func TestWritingAgainSendsWhatChangedInBetween(t *testing.T) {
+	const line = "GET /a%20b?c=d HTTP/1.1"
+	for _, tt := range []struct {
+		name   string
+		change func(req *Request)
+		want   string
+	}{
+		{"nothing", func(*Request) {}, line},
+		{"the target of the header", func(req *Request) { req.Header.SetRequestURI("/x") }, line},
+		{"the target", func(req *Request) { req.SetRequestURI("/x") }, "GET /x HTTP/1.1"},
+		{"the path", func(req *Request) { req.URI().SetPath("/x") }, "GET /x?c=d HTTP/1.1"},
+		{"the query", func(req *Request) { req.URI().QueryArgs().Set("c", "e") }, "GET /a%20b?c=e HTTP/1.1"},
+		{"the URI", func(req *Request) { u := new(URI); u.SetHost("h"); req.SetURI(u) }, "GET / HTTP/1.1"},
+		{"the setting of a client", func(req *Request) { req.uri.DisablePathNormalizing = true }, "GET /a%20b/../a%20b?c=d HTTP/1.1"},
+		{"the method", func(req *Request) { req.Header.SetMethod(MethodConnect) }, "CONNECT h HTTP/1.1"},
+		{"reset", func(req *Request) { req.Reset(); req.SetRequestURI("http://h/y") }, "GET /y HTTP/1.1"},
+		{"copied over", func(req *Request) {
+			from := new(Request)
+			from.SetRequestURI("http://h/z")
+			from.URI()
+			from.CopyTo(req)
+		}, "GET /z HTTP/1.1"},
+	} {
+		var req Request
+		req.SetRequestURI("http://h/a%20b/../a%20b?c=d")
+		for range 2 {
+			if got, _, _ := strings.Cut(req.String(), "\r\n"); got != line {
+				t.Errorf("%s: first %q", tt.name, got)
+			}
+		}
+		tt.change(&req)
+		for range 2 {
+			if got, _, _ := strings.Cut(req.String(), "\r\n"); got != tt.want {
+				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			}
+		}
+	}
+}
+
+// A URI that was handed out may change at any time, also once the request has got
+// another target since.
+func TestChangesOfAURIThatWasHandedOutAreSent(t *testing.T) {
+	var req Request
+	req.SetRequestURI("http://h/a")
+	uri := req.URI()
+	req.SetRequestURI("http://h/b")
+	for _, path := range []string{"/b", "/c", "/d"} {
+		if path != "/b" {
+			uri.SetPath(path)
+		}
+		if got, _, _ := strings.Cut(req.String(), "\r\n"); got != "GET "+path+" HTTP/1.1" {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}

@@ -442,12 +442,3 @@ func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err
 }
-
-// writtenSize returns how many bytes the head takes at most. The text of every part
-// is in one of the blocks once; to it comes what separates the parts, and what is
-// written by itself.
-func (h *RequestHeader) writtenSize() int {
-	const itself = 512
-	return itself + len(h.list.Block) + len(": \r\n")*len(h.list.Entries) +
-		len(h.cookies.Block) + len("=; ")*len(h.cookies.Entries) + len(h.trailers.Block) + len(", ")*len(h.trailers.Entries)
-}

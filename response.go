@@ -137,7 +137,8 @@ func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r,
 //
 // Informational responses before the final one are skipped, except for 101.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
-	resp.ResetBody()
+	resp.body.empty()
+	resp.body.limit = 0
 	for informed := false; ; informed = true {
 		err := resp.Header.Read(r)
 		if err == io.EOF && informed {
@@ -151,6 +152,7 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 		}
 	}
 	if resp.SkipBody {
+		resp.ResetBody()
 		return nil
 	}
 	return resp.readContent(r, maxBodySize, readBody)
@@ -169,7 +171,12 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 	if err != nil {
 		return err
 	}
-	resp.ResetBody()
+	if resp.StreamBody || f.Kind == http1.NoBody || f.Kind == http1.Length {
+		resp.ResetBody()
+	} else {
+		// nobody knows how much will come: there is room for as much as last time
+		resp.body.empty()
+	}
 	if resp.StreamBody && f.Kind != http1.NoBody {
 		resp.stream.start(bufferedSource{r}, f, &resp.Header.header)
 		resp.body.setStream(&resp.stream, resp.Header.contentLength)
@@ -207,9 +214,10 @@ func (resp *Response) framing() (http1.Framing, error) {
 // whether a body follows.
 func (resp *Response) settle() (hasBody bool) {
 	h := &resp.Header
-	skip := resp.SkipBody || bodiless(h.StatusCode())
+	bare := bodiless(h.StatusCode())
+	skip := resp.SkipBody || bare
 	switch {
-	case bodiless(h.StatusCode()):
+	case bare:
 		h.setCoding(false)
 	case resp.body.stream != nil:
 		if !skip && h.announces() {
@@ -222,7 +230,9 @@ func (resp *Response) settle() (hasBody bool) {
 		if size := len(resp.body.bytes()); size > 0 || !resp.SkipBody {
 			h.contentLength = size
 			h.state |= hasLength
-			h.setCoding(false)
+			if len(h.list.Entries) > 0 {
+				h.setCoding(false)
+			}
 		}
 	}
 	return !skip
@@ -230,24 +240,25 @@ func (resp *Response) settle() (hasBody bool) {
 
 // Write writes the response to w, without flushing it. A body stream is read
 // to its end and closed; each piece of one whose size is not known is flushed.
-func (resp *Response) Write(w *bufio.Writer) error { return resp.write(w) }
-
-func (resp *Response) write(w flushWriter) error {
+func (resp *Response) Write(w *bufio.Writer) error {
 	hasBody := resp.settle()
-	if _, err := w.Write(resp.Header.Header()); err != nil {
+	if err := resp.Header.Write(w); err != nil {
 		_ = resp.body.closeStream()
 		return err
 	}
 	if !hasBody {
 		return resp.body.closeStream()
 	}
-	if resp.body.stream != nil && resp.ImmediateHeaderFlush {
+	if resp.body.stream == nil {
+		return writeContent(w, resp.body.bytes(), &resp.Header.header)
+	}
+	if resp.ImmediateHeaderFlush {
 		if err := w.Flush(); err != nil {
 			_ = resp.body.closeStream()
 			return err
 		}
 	}
-	return writeBody(w, &resp.body, &resp.Header.header)
+	return writeStream(w, &resp.body, &resp.Header.header)
 }
 
 // WriteTo writes the response to w.

@@ -157,7 +157,10 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 }
 
 // AppendBytes appends the head as it goes on the wire. Date is the current time.
-func (h *ResponseHeader) AppendBytes(dst []byte) []byte { return h.appendHead(dst, nil) }
+func (h *ResponseHeader) AppendBytes(dst []byte) []byte { return h.appendHead(dst, &plainStart) }
+
+// plainStart is the start of responses that no server sends.
+var plainStart usualStart
 
 // usualStart makes the start of the head of nearly every response of a server,
 // of which only the date ever changes: it has the status line, the field Server
@@ -216,7 +219,7 @@ func appendDate(dst []byte, date string) []byte {
 // response and gives others its own Server field; start may be nil.
 func (h *ResponseHeader) appendHead(dst []byte, start *usualStart) []byte {
 	status := h.StatusCode()
-	if start != nil && status == StatusOK && h.line == [3]field.Span{} && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
+	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
 		now := start.now(h)
 		if h.contentLength == now.contentLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
 			return append(dst, now.whole...)
@@ -292,7 +295,14 @@ func (h *ResponseHeader) String() string { return string(h.Header()) }
 
 // Write writes the head to w, without flushing it.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
-	_, err := w.Write(h.Header())
+	var head []byte
+	if h.writtenSize() <= w.Available() {
+		// what is made in the buffer of w need not be copied there
+		head = h.AppendBytes(w.AvailableBuffer())
+	} else {
+		head = h.Header()
+	}
+	_, err := w.Write(head)
 	return err
 }
 

@@ -303,3 +303,30 @@ func TestResponseReadBrokenChunks(t *testing.T) {
 		}
 	}
 }
+
+// The room that a chunked body is read into may be that of the body before.
+func TestReadingIntoAUsedResponseLeavesNothingOfIt(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\n"
+	long := head + "Transfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", 0x10000) + "\r\n0\r\n\r\n"
+	for text, want := range map[string]string{
+		head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n": "abc",
+		head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n":             "",
+		head + "Connection: close\r\n\r\nabc":                            "abc",
+		head + "Content-Length: 3\r\n\r\nabc":                            "abc",
+		head + "Content-Length: 0\r\n\r\n":                               "",
+		"HTTP/1.1 204 No Content\r\n\r\n":                                "",
+		"HTTP/1.1 broken":                                                "",
+		"":                                                               "",
+	} {
+		var resp Response
+		for range 2 {
+			if err := resp.ReadLimitBody(bufio.NewReader(strings.NewReader(long)), 1<<20); err != nil || len(resp.Body()) != 0x10000 {
+				t.Fatal(err, len(resp.Body()))
+			}
+			_ = resp.Read(bufio.NewReader(strings.NewReader(text)))
+			if got := string(resp.Body()); got != want || resp.body.limit != 0 {
+				t.Errorf("%q: %q, limit %d", text, got, resp.body.limit)
+			}
+		}
+	}
+}

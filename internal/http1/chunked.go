@@ -72,12 +72,46 @@ func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
 			}
 			return content, n + int(size), nil
 		}
+		if skipped := c.plainLine(src[n:]); skipped > 0 {
+			n += skipped
+			continue
+		}
 		if err := c.step(src[n]); err != nil {
 			return nil, n, err
 		}
 		n++
 	}
 	return nil, n, nil
+}
+
+// plainLine takes in at once what nearly always comes before content: the end of
+// the chunk before, a size that is not huge, and the end of the line. It returns
+// how many bytes that is, or 0 where src begins with anything else or has not all
+// of it, which is for step.
+func (c *Chunked) plainLine(src []byte) (n int) {
+	switch {
+	case c.state == dataCR && len(src) > 2 && src[0] == '\r' && src[1] == '\n':
+		n = 2
+	case c.state != chunkSize || c.digits > 0:
+		return 0
+	}
+	const digits = 8
+	from, size := n, uint64(0)
+	for ; n < len(src) && n < from+digits; n++ {
+		v := ascii.HexValue(src[n])
+		if v == ascii.NoHex {
+			break
+		}
+		size = size<<4 | uint64(v)
+	}
+	if n == from || len(src) < n+2 || src[n] != '\r' || src[n+1] != '\n' {
+		return 0
+	}
+	c.left, c.state = size, chunkData
+	if size == 0 {
+		c.state = chunksDone
+	}
+	return n + 2
 }
 
 // step takes in one byte that is not content.
