@@ -46,8 +46,8 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 	if call.usedUp {
 		return false, errStreamUsedUp
 	}
-	for careful := !isIdempotent(req); ; careful = true {
-		cc, err := hc.acquire(call, careful)
+	for {
+		cc, err := hc.acquire(call, careFor(req))
 		if err != nil {
 			call.unreached = true
 			return true, err

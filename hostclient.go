@@ -291,7 +291,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		call.deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err = c.acquire(&call, true)
+	cc, err = c.acquire(&call, unique)
 	if err == nil {
 		cc.limit(time.Time{})
 	}

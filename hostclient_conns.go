@@ -36,9 +36,32 @@ func (c *HostClient) splitAddrs() (addrs []string) {
 	return addrs
 }
 
-// acquire returns a connection for the caller alone. Where the caller is not
-// careful, a connection that was used a moment ago is not looked at again.
-func (c *HostClient) acquire(call *callState, careful bool) (*clientConn, error) {
+// care says what becomes of a request that the server has ended the connection
+// for, and so whether a connection that was used a moment ago is looked at.
+type care uint8
+
+const (
+	// repeatable requests are sent again in any case.
+	repeatable care = iota
+	// delicate requests are sent again where it can be told that the peer has
+	// taken in nothing.
+	delicate
+	// unique requests cannot be sent again.
+	unique
+)
+
+func careFor(req *Request) care {
+	switch {
+	case req.IsBodyStream():
+		return unique
+	case isIdempotent(req):
+		return repeatable
+	}
+	return delicate
+}
+
+// acquire returns a connection for the caller alone.
+func (c *HostClient) acquire(call *callState, care care) (*clientConn, error) {
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
 	}
@@ -54,7 +77,7 @@ func (c *HostClient) acquire(call *callState, careful bool) (*clientConn, error)
 	}
 	for g.Found {
 		cc := g.Conn
-		if c.usable(cc, now, g.Since, careful) {
+		if c.usable(cc, now, g.Since, care) {
 			if call.trace != nil {
 				traceGotConn(call, cc.conn, g.Since)
 			}
@@ -87,12 +110,13 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 }
 
 // usable tells whether an idle connection may be used.
-func (c *HostClient) usable(cc *clientConn, now, since time.Time, careful bool) bool {
+func (c *HostClient) usable(cc *clientConn, now, since time.Time, care care) bool {
 	idle := now.Sub(since)
 	if idle >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
 		return false
 	}
-	if !careful && idle < recent && !cc.secure && !c.distrust.Load() {
+	safe := care == repeatable || care == delicate && cc.probe.Tells()
+	if safe && idle < recent && !cc.secure && !c.distrust.Load() {
 		return true
 	}
 	if cc.quiet() {

@@ -27,6 +27,7 @@ type Probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr)
 	state State
+	tells bool
 }
 
 // Attach makes p look at c. Only connections of the operating system can be
@@ -42,6 +43,8 @@ func (p *Probe) Attach(c net.Conn) {
 		return
 	}
 	p.raw = raw
+	_, isTCP := c.(*net.TCPConn)
+	p.tells = canCount && isTCP
 	p.look = func(fd uintptr) { p.state = peek(fd) }
 }
 
@@ -57,6 +60,9 @@ func (p *Probe) Look() State {
 	}
 	return p.state
 }
+
+// Tells reports whether Taken will know what the peer has taken in.
+func (p *Probe) Tells() bool { return p.tells }
 
 // Taken returns how many of the bytes that were written to a TCP connection the
 // system of the peer has taken in, and whether that can be told.

@@ -2,4 +2,6 @@
 
 package connpool
 
+const canCount = false
+
 func acknowledged(uintptr) (uint64, bool) { return 0, false }
