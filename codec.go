@@ -69,7 +69,8 @@ func (c contentCoding) String() string { return codingNames[c] }
 // codingNamed returns the coding with the name, which is compared without case.
 func codingNamed(name []byte) (c contentCoding, ok bool) {
 	for c, known := range codingNames {
-		if ascii.EqualFoldString(name, known) {
+		// nearly all write them like this
+		if string(name) == known || ascii.EqualFoldString(name, known) {
 			return contentCoding(c), true
 		}
 	}

@@ -26,6 +26,9 @@ var (
 // encodesWell tells whether content of the type is likely to become smaller when
 // it is encoded.
 func encodesWell(contentType []byte) bool {
+	if bytes.HasPrefix(contentType, []byte("text/")) {
+		return true
+	}
 	if semicolon := bytes.IndexByte(contentType, ';'); semicolon >= 0 {
 		contentType = contentType[:semicolon]
 	}

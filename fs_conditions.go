@@ -78,11 +78,10 @@ func fieldValues(h *RequestHeader, id field.ID) iter.Seq[[]byte] {
 }
 
 func fieldDate(h *RequestHeader, id field.ID) (time.Time, bool) {
-	value := h.peekID(id)
-	if len(value) == 0 {
+	if !hasField(h, id) {
 		return time.Time{}, false
 	}
-	date, err := ParseHTTPDate(value)
+	date, err := ParseHTTPDate(h.peekID(id))
 	return date, err == nil
 }
 

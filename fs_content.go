@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +18,8 @@ const smallContent = 64 << 10
 
 // fileContent is one representation of a file, ready to be sent: all that its
 // responses have in common. It is never changed, except that its file is closed
-// when the cache and the last response let go of it.
+// when the cache and the last response let go of it, and that its first response
+// leaves its fields here.
 type fileContent struct {
 	size     int64
 	data     []byte                  // the bytes, where they are in memory
@@ -28,6 +30,7 @@ type fileContent struct {
 	etag     []byte
 	modified time.Time
 	date     []byte // Last-Modified
+	fields   atomic.Pointer[fieldLines]
 }
 
 // errChanged says that a file was not what it had been a moment before.

@@ -337,7 +337,8 @@ func (h *fileHandler) send(ctx *RequestCtx, n *node, c *fileContent) {
 }
 
 // setFields sets what 200 and 206 have in common. A Content-Type that is there
-// already is the application's.
+// already is the application's. Where it has set no more than that, what is set
+// here is the same for all responses with the content.
 func (h *fileHandler) setFields(resp *Response, n *node, c *fileContent) {
 	if resp.Header.slots[slotContentType].Len == 0 {
 		resp.Header.SetContentTypeBytes(c.typ)
@@ -345,10 +346,18 @@ func (h *fileHandler) setFields(resp *Response, n *node, c *fileContent) {
 	if c.coding != "" {
 		resp.Header.SetContentEncoding(c.coding)
 	}
+	alike := h.cache != nil && len(resp.Header.list.Entries) == 0 && resp.StatusCode() == StatusOK
+	if lines := c.fields.Load(); alike && lines != nil {
+		resp.Header.appendLines(lines)
+		return
+	}
 	if h.ranges {
 		resp.Header.setID(field.AcceptRanges, []byte("bytes"))
 	}
 	h.setValidators(resp, n, c)
+	if alike {
+		c.fields.Store(linesOf(&resp.Header.list))
+	}
 }
 
 // setValidators sets what a 304 has to say as well (RFC 9110 section 15.4.5).

@@ -641,3 +641,61 @@ func TestResponseSendFileStreamsTheFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The fields of content are put together for its first response, which may be of
+// any kind, and are the same in all of them.
+func TestAnswersSayTheSameHoweverOftenTheyAreGiven(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": "text", "long.css": long, "list/b": "b", "list/c": "c"})
+	requests := [][]string{
+		{MethodGet, "/a.txt"},
+		{MethodHead, "/a.txt"},
+		{MethodGet, "/a.txt", "Range", "bytes=1-2"},
+		{MethodGet, "/a.txt", "Range", "bytes=9-"},
+		{MethodGet, "/a.txt", "If-Modified-Since", "Fri, 31 Dec 2100 00:00:00 GMT"},
+		{MethodGet, "/a.txt", "X-Set", HeaderVary, "X-Value", "Cookie"},
+		{MethodGet, "/a.txt", "X-Set", HeaderETag, "X-Value", "mine"},
+		{MethodGet, "/a.txt", "X-Set", "status"},
+		{MethodGet, "/long.css"},
+		{MethodGet, "/long.css", "Accept-Encoding", "gzip"},
+		{MethodGet, "/list/"},
+		{MethodGet, "/list/", "Accept", "application/json"},
+		{MethodGet, "/list/", "Accept-Encoding", "gzip"},
+	}
+	for _, settings := range []FS{
+		{},
+		{AcceptByteRange: true, GenerateIndexPages: true},
+		{AcceptByteRange: true, GenerateIndexPages: true, GenerateETag: true, Compress: true, CompressRoot: t.TempDir()},
+	} {
+		handler := func() RequestHandler {
+			files := FS{Root: root, AcceptByteRange: settings.AcceptByteRange, GenerateIndexPages: settings.GenerateIndexPages,
+				GenerateETag: settings.GenerateETag, Compress: settings.Compress, CompressRoot: settings.CompressRoot}
+			h := files.NewRequestHandler()
+			return func(ctx *RequestCtx) {
+				ctx.Response.Header.SetNoDefaultContentType(true)
+				ctx.Response.Header.state |= noDefaultDate
+				switch name := string(ctx.Request.Header.Peek("X-Set")); name {
+				case "":
+				case "status":
+					ctx.SetStatusCode(StatusNotModified)
+				default:
+					ctx.Response.Header.SetBytesV(name, ctx.Request.Header.Peek("X-Value"))
+				}
+				h(ctx)
+			}
+		}
+		var want []string
+		for _, r := range requests {
+			want = append(want, askFor(t, handler(), r[0], r[1], r[2:]...).header.String())
+		}
+		for first := range requests {
+			h := handler()
+			for i := range 2*len(requests) + 1 {
+				n := (first + i) % len(requests)
+				r := requests[n]
+				if got := askFor(t, h, r[0], r[1], r[2:]...).header.String(); got != want[n] {
+					t.Errorf("%v after %d others, from %d on: %q, want %q", r, i, first, got, want[n])
+				}
+			}
+		}
+	}
+}

@@ -175,7 +175,7 @@ func appendListing(dst []byte, list []dirEntry) []byte {
 // prefersJSON tells whether an Accept field asks for JSON rather than for a page
 // (RFC 9110 section 12.5.1). A client that takes everything gets the page.
 func prefersJSON(accept []byte) bool {
-	return quality(accept, "application", "json") > quality(accept, "text", "html")
+	return len(accept) > 0 && quality(accept, "application", "json") > quality(accept, "text", "html")
 }
 
 // quality returns the weight that an Accept field gives to a type: that of the

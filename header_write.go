@@ -57,6 +57,38 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 	return append(dst, h.list.Bytes(lines)...)
 }
 
+// fieldLines are fields that many messages have alike. They are put together once,
+// as the lines that appendList appends.
+type fieldLines struct {
+	text    []byte
+	entries []field.Entry // in text
+}
+
+// linesOf returns the fields that list has now.
+func linesOf(list *field.List) *fieldLines {
+	l := &fieldLines{entries: append([]field.Entry(nil), list.Entries...)}
+	for i := range l.entries {
+		e := &l.entries[i]
+		name, value := list.Name(i), list.Value(i)
+		e.Name.Off = uint32(len(l.text))
+		e.Value.Off = e.Name.Off + e.Name.Len + uint32(len(": "))
+		l.text = http1.AppendLine(l.text, name, value)
+	}
+	return l
+}
+
+// appendLines adds fields to list, which has none of those names.
+func (h *header) appendLines(l *fieldLines) {
+	h.makeRoom(len(l.text))
+	at := h.list.Append(l.text).Off
+	for _, e := range l.entries {
+		e.Name.Off += at
+		e.Value.Off += at
+		h.list.Entries = append(h.list.Entries, e)
+	}
+	h.list.Changed = true
+}
+
 // receivedLine returns the line of a field that stands in the block as it is to
 // be written, as received ones do, or nothing.
 func (h *header) receivedLine(e *field.Entry) (line field.Span) {

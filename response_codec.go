@@ -207,6 +207,10 @@ func (h *ResponseHeader) varyBy(request string) {
 			}
 		}
 	}
+	if first < 0 && request == HeaderAcceptEncoding {
+		h.appendLines(varyByCoding)
+		return
+	}
 	if first < 0 || len(h.list.Value(first)) == 0 {
 		h.setID(field.Vary, bytesconv.Bytes(request))
 		return
@@ -217,6 +221,13 @@ func (h *ResponseHeader) varyBy(request string) {
 	value = append(append(value, strCommaSpace...), request...)
 	h.store(&h.list.Entries[first].Value, value)
 }
+
+// varyByCoding is what most responses say of what they depend on.
+var varyByCoding = func() *fieldLines {
+	var h ResponseHeader
+	h.setID(field.Vary, []byte(HeaderAcceptEncoding))
+	return linesOf(&h.list)
+}()
 
 // weakenTag makes the entity tag one that the encoded content may share with the
 // plain one: a strong tag stands for the same bytes (RFC 9110 section 8.8.1).

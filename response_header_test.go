@@ -326,3 +326,55 @@ func TestResponseHeaderNamedErrors(t *testing.T) {
 		checkError(t, text, h.Read(readerOf(text)), want)
 	}
 }
+
+// What is done to fields that were put together once is no different from what is
+// done to others.
+func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
+	set := func(h *ResponseHeader) {
+		h.SetBytesKV([]byte("Etag"), []byte(`"tag"`))
+		h.Set("Vary", "Accept")
+		h.Set("X-Empty", "")
+		h.Set("Accept-Ranges", "bytes")
+	}
+	var from ResponseHeader
+	set(&from)
+	lines := linesOf(&from.list)
+	for name, change := range map[string]func(h *ResponseHeader){
+		"nothing":   func(*ResponseHeader) {},
+		"shorter":   func(h *ResponseHeader) { h.Set("Vary", "*") },
+		"longer":    func(h *ResponseHeader) { h.Set("vary", "Accept, Accept-Encoding") },
+		"emptied":   func(h *ResponseHeader) { h.Set("Vary", "") },
+		"filled":    func(h *ResponseHeader) { h.Set("X-Empty", "no") },
+		"removed":   func(h *ResponseHeader) { h.Del("Vary") },
+		"added":     func(h *ResponseHeader) { h.Add("Vary", "Range"); h.Add("X-More", "x") },
+		"weak tag":  func(h *ResponseHeader) { h.weakenTag() },
+		"varied":    func(h *ResponseHeader) { h.varyBy(HeaderAcceptEncoding) },
+		"trailer":   func(h *ResponseHeader) { _ = h.SetTrailer("X-Empty") },
+		"tidied":    func(h *ResponseHeader) { h.tidy(); h.Set("Vary", "Accept, Range") },
+		"copied":    func(h *ResponseHeader) { c := new(ResponseHeader); h.CopyTo(c); h.Reset(); c.CopyTo(h) },
+		"line end":  func(h *ResponseHeader) { h.Set("Vary", "a\r\n") },
+		"long line": func(h *ResponseHeader) { h.Set("Vary", strings.Repeat("a", 5000)); h.Set("Vary", "b") },
+	} {
+		var got, want ResponseHeader
+		for range 2 {
+			for _, h := range []*ResponseHeader{&got, &want} {
+				h.Reset()
+				h.state |= noDefaultDate
+				h.SetContentType("a/b")
+			}
+			got.appendLines(lines)
+			set(&want)
+			change(&got)
+			change(&want)
+			if got.String() != want.String() {
+				t.Errorf("%s: %q, want %q", name, got.String(), want.String())
+			}
+			if string(got.TrailerHeader()) != string(want.TrailerHeader()) {
+				t.Errorf("%s: trailers %q, want %q", name, got.TrailerHeader(), want.TrailerHeader())
+			}
+			if n := got.list.Len(); n != want.list.Len() {
+				t.Errorf("%s: %d fields", name, n)
+			}
+		}
+	}
+}
