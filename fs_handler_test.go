@@ -661,7 +661,7 @@ func TestAnswersSayTheSameHoweverOftenTheyAreGiven(t *testing.T) {
 		{MethodGet, "/list/", "Accept", "application/json"},
 		{MethodGet, "/list/", "Accept-Encoding", "gzip"},
 	}
-	for _, settings := range []FS{
+	for _, settings := range []*FS{
 		{},
 		{AcceptByteRange: true, GenerateIndexPages: true},
 		{AcceptByteRange: true, GenerateIndexPages: true, GenerateETag: true, Compress: true, CompressRoot: t.TempDir()},
