@@ -3,11 +3,12 @@ package fasthttp
 import (
 	"iter"
 
+	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // Has tells whether there is an argument with that key.
-func (a *Args) Has(key string) bool { return a.HasBytes(bytesconv.Bytes(key)) }
+func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 
 // HasBytes is Has for a key in bytes.
 func (a *Args) HasBytes(key []byte) bool { return a.list.Find(key, 0) >= 0 }
@@ -40,6 +41,9 @@ func (a *Args) PeekMultiBytes(key []byte) [][]byte {
 // ErrNoArgValue where there is no value.
 func (a *Args) GetUint(key string) (int, error) {
 	value := a.Peek(key)
+	if n, ok := ascii.ParseUint(value); ok {
+		return n, nil
+	}
 	if len(value) == 0 {
 		return -1, ErrNoArgValue
 	}

@@ -166,9 +166,11 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 	if !h.is(noSpecial) && !h.eachSpecial(role, cookie, yield) {
 		return false
 	}
-	for i := range h.list.Entries {
-		e := &h.list.Entries[i]
-		if i == cookie || !h.listed(role, e) && places[role][e.ID].place != isDate {
+	entries, usual := h.list.Entries, len(h.trailers.Entries) == 0
+	for i := range entries {
+		e := &entries[i]
+		if place := places[role][e.ID].place; (!usual || place != inList) &&
+			(i == cookie || place != isDate && !h.listedElse(role, e)) {
 			continue
 		}
 		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {

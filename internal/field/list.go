@@ -70,7 +70,7 @@ func (l *List) Len() int { return len(l.Entries) }
 
 // Bytes returns the text of s. Appending to the result does not touch the block.
 func (l *List) Bytes(s Span) []byte {
-	end := s.Off + s.Len
+	end := int(s.Off) + int(s.Len)
 	return l.Block[s.Off:end:end]
 }
 
@@ -162,7 +162,8 @@ func (l *List) Remove(i int) {
 	l.Changed = true
 	e := l.Entries[i]
 	l.garbage += e.Name.Len + e.Value.Len
-	l.Entries = append(l.Entries[:i], l.Entries[i+1:]...)
+	copy(l.Entries[i:], l.Entries[i+1:])
+	l.Entries = l.Entries[:len(l.Entries)-1]
 }
 
 // RemoveAll takes all pairs out of the list whose name is name, byte for byte.
@@ -172,15 +173,17 @@ func (l *List) RemoveAll(name []byte) {
 		return
 	}
 	l.Changed = true
+	e := &l.Entries[first]
+	l.garbage += e.Name.Len + e.Value.Len
 	kept := first
-	for i := first; i < len(l.Entries); i++ {
-		e := &l.Entries[i]
-		if i > first && string(l.Bytes(e.Name)) != string(name) {
-			l.Entries[kept] = *e
-			kept++
+	for i := first + 1; i < len(l.Entries); i++ {
+		e = &l.Entries[i]
+		if string(l.Bytes(e.Name)) == string(name) {
+			l.garbage += e.Name.Len + e.Value.Len
 			continue
 		}
-		l.garbage += e.Name.Len + e.Value.Len
+		l.Entries[kept] = *e
+		kept++
 	}
 	l.Entries = l.Entries[:kept]
 }
@@ -191,15 +194,19 @@ func (l *List) Find(name []byte, from int) int {
 	if len(name) == 0 {
 		return l.findNameless(from)
 	}
-	size, last := uint32(len(name)), name[len(name)-1]
-	for i := from; i < len(l.Entries); i++ {
-		at := l.Entries[i].Name
-		// names of the same length mostly differ in their last byte
-		if at.Len != size || l.Block[at.Off+size-1] != last {
+	entries, last := l.Entries, name[len(name)-1]
+	for i := uint(from); i < uint(len(entries)); i++ {
+		e := &entries[i]
+		if int(e.Name.Len) != len(name) {
 			continue
 		}
-		if string(l.Block[at.Off:at.Off+size]) == string(name) {
-			return i
+		// names of the same length mostly differ in their last byte
+		end := int(e.Name.Off) + len(name)
+		if l.Block[end-1] != last {
+			continue
+		}
+		if string(l.Block[e.Name.Off:end]) == string(name) {
+			return int(i)
 		}
 	}
 	return -1
@@ -207,16 +214,16 @@ func (l *List) Find(name []byte, from int) int {
 
 // Get returns the value of the first pair whose name is name, byte for byte, or
 // nil. It is small enough to become a part of its callers, where a constant name
-// is compared as a number.
+// is compared as a number: that is as quick as a look at one byte of it.
 func (l *List) Get(name string) []byte {
-	for _, e := range l.Entries {
-		// names of the same length mostly differ in their last byte
-		end := int(e.Name.Off) + len(name)
-		if int(e.Name.Len) != len(name) || name != "" && l.Block[end-1] != name[len(name)-1] {
+	entries := l.Entries
+	for i := range entries {
+		e := &entries[i]
+		if int(e.Name.Len) != len(name) {
 			continue
 		}
-		if string(l.Block[e.Name.Off:end:end]) == name {
-			return l.Block[e.Value.Off:][:e.Value.Len:e.Value.Len]
+		if at := int(e.Name.Off); string(l.Block[at:at+len(name)]) == name {
+			return l.Bytes(e.Value)
 		}
 	}
 	return nil
