@@ -18,7 +18,8 @@ func AppendUint(dst []byte, n int) []byte {
 	for ; u >= 100; u /= 100 {
 		// two at a time, since each division waits for the one before
 		i -= 2
-		dst[i], dst[i+1] = byte('0'+u%100/10), byte('0'+u%10)
+		pair := digitPairs[u%100*2:][:2]
+		dst[i], dst[i+1] = pair[0], pair[1]
 	}
 	if u >= 10 {
 		dst[i-2] = byte('0' + u/10)
@@ -26,6 +27,9 @@ func AppendUint(dst []byte, n int) []byte {
 	dst[i-1] = byte('0' + u%10)
 	return dst
 }
+
+// digitPairs holds the numbers from 00 to 99, one after the other.
+const digitPairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
 // maxDigits is how many digits the largest number has.
 const maxDigits = 20
