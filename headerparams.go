@@ -15,14 +15,20 @@ import "github.com/valyala/fasthttp/internal/ascii"
 // of b: valid as long as that is, and not to be written to.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	for {
-		semicolon := ascii.IndexByte(b, ';')
+		semicolon := 0
+		// behind a value, it mostly comes at once
+		if len(b) == 0 || b[0] != ';' {
+			semicolon = ascii.IndexByte(b, ';')
+		}
 		if semicolon == len(b) {
 			return
 		}
 		b = b[semicolon+1:]
-		for len(b) > 0 && ascii.IsBlank(b[0]) {
-			b = b[1:]
+		blanks := 0
+		for blanks < len(b) && ascii.IsBlank(b[blanks]) {
+			blanks++
 		}
+		b = b[blanks:]
 		if len(b) > 0 && b[0] == ';' {
 			// there is no parameter between two semicolons
 			continue
