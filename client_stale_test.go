@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/connpool"
 )
 
 // Known failure 29: the server closes each connection while it is idle. Every
@@ -55,6 +57,54 @@ func TestClientPostsRacingWithCloseSucceed(t *testing.T) {
 	}
 	p.counts(300, 300)
 }
+
+// A connection that was used a moment ago is looked at for what could not be sent
+// again, and for that alone.
+func TestClientLooksAtConnectionsForWhatCannotBeSentAgain(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		if c.request() != nil {
+			c.write(respOK)
+		}
+	})
+	hc := p.host()
+	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	mustDo(t, hc.Do(req, resp))
+	g, ok := hc.pool.TryGet()
+	if !ok || !g.Found {
+		t.Fatal("the connection was not kept")
+	}
+	cc := g.Conn
+	defer hc.CloseConn(cc)
+	if cc.probe.Look() == connpool.Unknown {
+		t.Skip("connections cannot be looked at on this system")
+	}
+	eventually(t, "the end of the connection", func() bool { return cc.probe.Look() == connpool.Ended })
+	now := time.Now()
+	stream := requestTo(t, MethodPut, p.url("/"))
+	stream.SetBodyStream(strings.NewReader("body"), 4)
+	for _, tt := range []struct {
+		req  *Request
+		want bool
+	}{
+		{req, true},
+		{requestTo(t, MethodPost, p.url("/")), runtime.GOOS == "linux"},
+		{stream, false},
+	} {
+		hc.distrust.Store(false)
+		if got := hc.usable(cc, now, now, careFor(tt.req)); got != tt.want {
+			t.Errorf("%s, a stream: %v: used %v", tt.req.Header.Method(), tt.req.IsBodyStream(), got)
+		}
+	}
+	cc.probe = connpool.Probe{}
+	cc.probe.Attach(onlySyscallConn{cc.conn.(*net.TCPConn)})
+	hc.distrust.Store(false)
+	if hc.usable(cc, now, now, delicate) {
+		t.Error("a connection that does not tell what was taken in was not looked at")
+	}
+}
+
+// onlySyscallConn is a connection of the system of a kind that nobody knows.
+type onlySyscallConn struct{ *net.TCPConn }
 
 // A connection that cannot be looked at fails when it is written to: nothing was
 // sent then.

@@ -61,7 +61,7 @@ func careFor(req *Request) care {
 }
 
 // acquire returns a connection for the caller alone.
-func (c *HostClient) acquire(call *callState, care care) (*clientConn, error) {
+func (c *HostClient) acquire(call *callState, of care) (*clientConn, error) {
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
 	}
@@ -77,7 +77,7 @@ func (c *HostClient) acquire(call *callState, care care) (*clientConn, error) {
 	}
 	for g.Found {
 		cc := g.Conn
-		if c.usable(cc, now, g.Since, care) {
+		if c.usable(cc, now, g.Since, of) {
 			if call.trace != nil {
 				traceGotConn(call, cc.conn, g.Since)
 			}
@@ -110,12 +110,12 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 }
 
 // usable tells whether an idle connection may be used.
-func (c *HostClient) usable(cc *clientConn, now, since time.Time, care care) bool {
+func (c *HostClient) usable(cc *clientConn, now, since time.Time, of care) bool {
 	idle := now.Sub(since)
 	if idle >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
 		return false
 	}
-	safe := care == repeatable || care == delicate && cc.probe.Tells()
+	safe := of == repeatable || of == delicate && cc.probe.Tells()
 	if safe && idle < recent && !cc.secure && !c.distrust.Load() {
 		return true
 	}
