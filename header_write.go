@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"bufio"
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -28,22 +27,6 @@ func (h *header) writtenSize() int {
 	const itself = 512
 	return itself + len(h.list.Block) + len(": \r\n")*len(h.list.Entries) +
 		len(h.cookies.Block) + len("Set-Cookie: \r\n")*len(h.cookies.Entries) + len(h.trailers.Block) + len(", ")*len(h.trailers.Entries)
-}
-
-// writeHead writes a head that takes about size bytes to w.
-func writeHead(w *bufio.Writer, h interface {
-	AppendBytes(dst []byte) []byte
-	Header() []byte
-}, size int) error {
-	var head []byte
-	if size <= w.Available() {
-		// what is made in the buffer of w need not be copied there
-		head = h.AppendBytes(w.AvailableBuffer())
-	} else {
-		head = h.Header()
-	}
-	_, err := w.Write(head)
-	return err
 }
 
 func appendLength(dst []byte, n int) []byte {

@@ -426,7 +426,15 @@ func (h *RequestHeader) String() string { return string(h.Header()) }
 
 // Write writes the head to w, without flushing it.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
-	return writeHead(w, h, h.writtenSize())
+	var head []byte
+	if h.writtenSize() <= w.Available() {
+		// what is made in the buffer of w need not be copied there
+		head = h.AppendBytes(w.AvailableBuffer())
+	} else {
+		head = h.Header()
+	}
+	_, err := w.Write(head)
+	return err
 }
 
 // WriteTo writes the head to w.
