@@ -175,7 +175,7 @@ func (c *Client) Do(req *Request, resp *Response) error {
 // one that is not positive it returns ErrTimeout at once.
 func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
-		return ErrTimeout
+		return req.refused(ErrTimeout)
 	}
 	return c.call(noContext, req, resp, time.Now().Add(timeout))
 }
@@ -188,19 +188,19 @@ func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) er
 
 func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	if err := req.parseTarget(); err != nil {
-		return err
+		return req.refused(err)
 	}
 	uri := &req.uri
 	if !uri.parts[uriScheme].empty() {
-		return errUnsupportedScheme(uri.Scheme())
+		return req.refused(errUnsupportedScheme(uri.Scheme()))
 	}
 	host := uri.Host()
 	if len(host) == 0 {
-		return errNoHost
+		return req.refused(errNoHost)
 	}
 	hc, err := c.hostClient(host, uri.https)
 	if err != nil {
-		return err
+		return req.refused(err)
 	}
 	defer hc.pending.Add(-1)
 	return hc.callCounted(ctx, req, resp, deadline)

@@ -2,21 +2,11 @@ package fasthttp
 
 import (
 	"context"
-	"net"
 	"time"
 )
 
 // noContext stands for a call without a context, which is spared looking at one.
 var noContext context.Context
-
-// past is a deadline that makes everything on a connection fail at once.
-var past = time.Unix(1, 0)
-
-// afterContext makes the end of ctx end whatever waits on conn. stop undoes
-// that, and tells whether it was in time: otherwise conn is of no more use.
-func afterContext(ctx context.Context, conn net.Conn) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(past) })
-}
 
 // DoContext is Do with a context: when it ends, the call does, whatever it is
 // waiting for. The error is that of the context then, and wraps its cause. The

@@ -35,47 +35,36 @@ func (x *clientExchange) awaitContinue() error {
 	until := time.Now().Add(x.hc.expectTimeout())
 	for !x.answered {
 		if len(cc.peek()) == 0 {
-			cc.limitRead(earliest(call.deadline, until))
-			if err := call.canceled(); err != nil {
+			if err := cc.guard.limitRead(earliest(call.deadline, until)); err != nil {
 				return err
 			}
 			err := x.receive()
-			if isTimeout(err) && !call.expired() && call.canceled() == nil {
-				return nil
+			if isTimeout(err) && !call.expired() && cc.guard.err() == nil {
+				return x.sendExpected()
 			}
 			if err != nil {
 				return err
 			}
 		}
 		// what has begun to come has the time that a response has
-		cc.limitRead(call.deadline)
-		if err := x.limitRead(); err != nil {
+		if err := cc.guard.limitRead(x.hc.answerBy(call.deadline)); err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {
 			return err
 		}
 		if x.resp.Header.status == StatusContinue {
-			return nil
+			return x.sendExpected()
 		}
 	}
+	x.traceWrote(wroteRequest, nil)
 	return nil
 }
 
-// sendContent writes the content of a request whose head was written before,
-// unless there is an answer without it.
-func (x *clientExchange) sendContent() error {
-	var err error
-	if !x.answered {
-		if err = x.limitWrite(); err != nil {
-			return err
-		}
-		out := bufpool.Get(x.hc.writeSize())
-		err = x.write(out)
-		x.cc.receiveInto(out)
+// sendExpected writes the content of a request whose head was written before.
+func (x *clientExchange) sendExpected() error {
+	if err := x.limitWrite(); err != nil {
+		return err
 	}
-	if x.call.trace != nil {
-		traceWroteRequest(x.call.trace, err)
-	}
-	return err
+	return x.sendContent(bufpool.Get(x.hc.writeSize()))
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,73 +36,42 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 	p.counts(60, 60)
 }
 
-// Known failure 29: the server closes at the very moment when the next request
-// is sent, again and again.
-func TestClientPostsRacingWithCloseSucceed(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells what the peer has taken in; elsewhere a request may fail that was sent in the very moment of the close")
-	}
+// Every connection is looked at before it is used again, whatever the request and
+// however short the rest.
+func TestClientLooksAtEveryConnection(t *testing.T) {
+	end := make(chan string)
 	p := newPeer(t, func(c *peerConn) {
-		if c.request() != nil {
-			c.write(respOK)
+		if c.request() == nil {
+			return
+		}
+		c.write(respOK)
+		if text := <-end; text != "" {
+			c.write(text)
+			c.untilClosed()
 		}
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
-	req.SetBodyString("body")
-	for range 300 {
-		mustDo(t, hc.Do(req, resp))
-	}
-	p.counts(300, 300)
-}
-
-// A connection that was used a moment ago is looked at for what could not be sent
-// again, and for that alone.
-func TestClientLooksAtConnectionsForWhatCannotBeSentAgain(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		if c.request() != nil {
-			c.write(respOK)
+	for _, text := range []string{"", respOK, "x"} {
+		hc := p.host()
+		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+		g, ok := hc.pool.TryGet()
+		if !ok || !g.Found {
+			t.Fatal("the connection was not kept")
 		}
-	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
-	mustDo(t, hc.Do(req, resp))
-	g, ok := hc.pool.TryGet()
-	if !ok || !g.Found {
-		t.Fatal("the connection was not kept")
-	}
-	cc := g.Conn
-	defer hc.CloseConn(cc)
-	if cc.probe.Look() == connpool.Unknown {
-		t.Skip("connections cannot be looked at on this system")
-	}
-	eventually(t, "the end of the connection", func() bool { return cc.probe.Look() == connpool.Ended })
-	now := time.Now()
-	stream := requestTo(t, MethodPut, p.url("/"))
-	stream.SetBodyStream(strings.NewReader("body"), 4)
-	for _, tt := range []struct {
-		req  *Request
-		want bool
-	}{
-		{req, true},
-		{requestTo(t, MethodPost, p.url("/")), runtime.GOOS == "linux"},
-		{stream, false},
-	} {
-		hc.distrust.Store(false)
-		if got := hc.usable(cc, now, now, careFor(tt.req)); got != tt.want {
-			t.Errorf("%s, a stream: %v: used %v", tt.req.Header.Method(), tt.req.IsBodyStream(), got)
+		cc, now := g.Conn, time.Now()
+		if !cc.probe.Sees() {
+			t.Skip("connections cannot be looked at on this system")
 		}
-	}
-	cc.probe = connpool.Probe{}
-	cc.probe.Attach(onlySyscallConn{cc.conn.(*net.TCPConn)})
-	hc.distrust.Store(false)
-	if hc.usable(cc, now, now, delicate) {
-		t.Error("a connection that does not tell what was taken in was not looked at")
+		if !hc.usable(cc, now, now) {
+			t.Error("a quiet connection is not used")
+		}
+		end <- text
+		eventually(t, "something on the connection", func() bool { return cc.probe.Look() != connpool.Quiet })
+		if hc.usable(cc, now, now) {
+			t.Errorf("a connection is used behind %q", text)
+		}
+		hc.CloseConn(cc)
 	}
 }
-
-// onlySyscallConn is a connection of the system of a kind that nobody knows.
-type onlySyscallConn struct{ *net.TCPConn }
 
 // A connection that cannot be looked at fails when it is written to: nothing was
 // sent then.

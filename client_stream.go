@@ -3,7 +3,10 @@ package fasthttp
 import (
 	"errors"
 	"io"
+	"runtime"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -15,17 +18,22 @@ import (
 // Where the connection speaks something else than HTTP from now on, because the
 // response was 101 or the request was CONNECT, the stream can be written to.
 type clientStream struct {
-	body  *bodyStream
-	x     clientExchange
-	phase atomic.Int32
-	err   error // what Read returns in the phase streamOver
+	body bodyStream
+	x    clientExchange
+	// keepable says that the connection may be used for another request once
+	// the body was read
+	keepable bool
+	// reading is held by who reads or cleans up
+	reading sync.Mutex
+	phase   atomic.Int32
+	err     error // what Read returns in the phase streamOver
 }
 
 // The phases of a clientStream.
 const (
 	streamIdle    int32 = iota
-	streamReading       // a Read is under way
-	streamCut           // closed while it was, so that Read has to clean up
+	streamReading       // a Read, or a Close, is under way
+	streamCut           // closed while it was, so that who reads has to clean up
 	streamOver          // the connection is gone
 )
 
@@ -40,30 +48,50 @@ func (x *clientExchange) streams() bool {
 	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.call.discard)
 }
 
-func (x *clientExchange) startStream() {
+// mayStream reports whether the body may be left on the connection, as far as that
+// is known before the response came.
+func (x *clientExchange) mayStream() bool {
+	return !x.call.buffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.call.discard)
+}
+
+// startStream leaves the body on the connection. What is still being sent goes on
+// being sent meanwhile.
+func (x *clientExchange) startStream() error {
 	resp := x.resp
 	frame := x.frame
 	if x.switched {
 		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
+		// what comes now is neither a request nor a response
+		if err := x.cc.guard.limit(x.call.deadline, x.call.deadline); err != nil {
+			return err
+		}
 	}
-	resp.stream.start(x.cc, frame, &resp.Header.header)
-	s := &clientStream{body: &resp.stream, x: *x}
+	if x.sender != nil {
+		x.sender.detach()
+	}
+	s := &clientStream{x: *x}
+	s.body.start(x.cc, frame, &resp.Header.header)
 	// the request is its caller's again, and so is the call
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
-	s.x.whole = x.whole && resp.Header.head.KeepsAlive() && !frame.MustClose && !x.req.Header.ConnectionClose()
+	s.keepable = resp.Header.head.KeepsAlive() && !frame.MustClose && !x.closes
 	s.x.req, s.x.resp = nil, nil
+	x.given = true
 	size := resp.Header.contentLength
 	if x.switched {
 		size = -2
 	}
 	resp.body.setStream(s, size)
 	resp.body.limit = x.hc.MaxResponseBodySize
-	resp.stream.onClose = nil
+	return nil
 }
 
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF where the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
+	if !s.reading.TryLock() {
+		return 0, errStreamClosed
+	}
+	defer s.reading.Unlock()
 	if !s.phase.CompareAndSwap(streamIdle, streamReading) {
 		if s.phase.Load() == streamOver && s.err != nil {
 			return 0, s.err
@@ -92,67 +120,102 @@ func (s *clientStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// release gives the connection back, and tells whether the stream was closed by
+// release gives the connection back, and reports whether the stream was closed by
 // somebody else meanwhile. The phase changes first: whoever closes the stream
 // after that leaves the connection alone, which may be in use again.
 func (s *clientStream) release() (cut bool) {
 	cut = s.phase.Swap(streamOver) == streamCut
-	s.x.finish(!cut && s.body.done && s.x.whole && len(s.x.cc.peek()) == 0)
+	keep := !cut && s.body.done && s.keepable && len(s.x.cc.peek()) == 0
+	if err := s.x.settleSender(keep); err != nil {
+		keep = false
+	}
+	s.x.finish(keep && s.x.whole)
 	return cut
 }
 
-// Close ends the stream. The connection is kept where the body was read to its
-// end, or the rest of it is at hand, and closed otherwise.
+// Close ends the stream. The connection is kept if the body was read to its end,
+// or the little that is left of it is at hand or about to come; it is closed
+// otherwise.
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
 // CloseWithError is Close; err says why the body is not read to its end. The
 // connection is closed where there is such a reason.
 func (s *clientStream) CloseWithError(err error) error {
+	if err != nil {
+		return s.end(-1)
+	}
+	return s.end(closeTime)
+}
+
+// end ends the stream. The rest of the body has some time to come, or is not
+// waited for if that is negative. When it returns nobody reads any more.
+func (s *clientStream) end(within time.Duration) error {
 	for {
-		switch phase := s.phase.Load(); phase {
+		switch s.phase.Load() {
 		case streamIdle:
-			if !s.phase.CompareAndSwap(phase, streamReading) {
+			if !s.reading.TryLock() {
+				// a Read is about to begin
+				runtime.Gosched()
 				continue
 			}
-			if err == nil {
-				s.takeRest()
-			}
-			_ = s.body.Close()
-			s.release()
-			return nil
+			s.endIdle(within)
+			s.reading.Unlock()
 		case streamReading:
-			if s.phase.CompareAndSwap(phase, streamCut) {
-				// whoever reads sees that, and does the rest
-				return s.x.cc.conn.Close()
+			if !s.phase.CompareAndSwap(streamReading, streamCut) {
+				continue
 			}
+			// whoever reads sees that, and does the rest
+			s.x.cc.guard.cancel(errStreamClosed)
+			err := s.x.cc.conn.Close()
+			s.reading.Lock()
+			defer s.reading.Unlock()
+			return err
 		default:
 			return nil
 		}
 	}
 }
 
-// takeRest reads the rest of a body away that is there already.
-func (s *clientStream) takeRest() {
-	if left := s.body.decoder.Left(); s.body.decoder.Kind() == http1.Length && left <= int64(len(s.x.cc.peek())) {
-		s.body.drain(int(left))
+// endIdle is end of a stream that nobody reads, and whose lock is held.
+func (s *clientStream) endIdle(within time.Duration) {
+	if !s.phase.CompareAndSwap(streamIdle, streamReading) {
+		return
 	}
+	if within >= 0 {
+		s.drain(within)
+	}
+	_ = s.body.Close()
+	s.release()
 }
 
-// drainSmall reads a body away that nobody wants, where it is known to be small.
-func (s *clientStream) drainSmall() {
-	if left := s.body.decoder.Left(); s.body.decoder.Kind() == http1.Length && left <= maxDrained {
-		var waste [4 << 10]byte
-		for {
-			if _, err := s.Read(waste[:]); err != nil {
-				return
-			}
+// What is read of a body that nobody wants, so that the connection can be used
+// again: maxDrained bytes at most, as long as they come within a time.
+const (
+	maxDrained = 256 << 10
+	// closeTime is for a caller who closes a stream and expects that to take no
+	// time
+	closeTime = 10 * time.Millisecond
+	// drainTime is for a call that would wait for its response in any case
+	drainTime = 250 * time.Millisecond
+)
+
+// drain reads the rest of the body away, if the connection can be of use after
+// that.
+func (s *clientStream) drain(within time.Duration) {
+	d := &s.body.decoder
+	if !s.keepable || d.Kind() == http1.UntilClose || d.Kind() == http1.Length && d.Left() > maxDrained {
+		return
+	}
+	if d.Kind() != http1.Length || d.Left() > int64(len(s.x.cc.peek())) {
+		if s.x.cc.guard.shorten(time.Now().Add(within)) != nil {
+			return
 		}
 	}
+	s.body.drain(maxDrained)
 }
 
-// maxDrained is the size up to which reading a body that nobody wants is
-// cheaper than another connection.
-const maxDrained = 64 << 10
+// drainSmall closes the stream of a response that nobody wants.
+func (s *clientStream) drainSmall() { _ = s.end(drainTime) }
 
 var errNotSwitched = errors.New("fasthttp: only a connection that has switched protocols can be written to")
 

@@ -42,16 +42,45 @@ func traceGotConn(call *callState, conn net.Conn, since time.Time) {
 	t.GotConn(info)
 }
 
-func traceWroteHeaders(t *httptrace.ClientTrace, err error) {
-	if err == nil && t.WroteHeaders != nil {
+// tracedWrite is how much of a request was reported as written.
+type tracedWrite uint8
+
+const (
+	wroteNothing tracedWrite = iota
+	wroteHeaders
+	wroteRequest
+)
+
+// traceWrote reports what was written, up to a point, unless that was reported
+// before.
+func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
+	t := x.call.trace
+	if t == nil || x.traced >= upTo {
+		return
+	}
+	before := x.traced
+	x.traced = upTo
+	if err != nil {
+		x.traced = wroteRequest
+	}
+	if before < wroteHeaders && err == nil && t.WroteHeaders != nil {
 		t.WroteHeaders()
+	}
+	if x.traced == wroteRequest && t.WroteRequest != nil {
+		t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 	}
 }
 
-func traceWroteRequest(t *httptrace.ClientTrace, err error) {
-	if t.WroteRequest != nil {
-		t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+// traceSent reports what a bodySender has written, on the goroutine of the call.
+func (x *clientExchange) traceSent() {
+	if x.sender == nil || x.call.trace == nil {
+		return
 	}
+	if ended, err := x.sender.ended(); ended {
+		x.traceWrote(wroteRequest, err)
+		return
+	}
+	x.traceWrote(wroteHeaders, nil)
 }
 
 // traceInformational reports a 1xx response. An error of the hook ends the call.

@@ -31,15 +31,15 @@ type transport struct{}
 // RoundTrip implements RoundTripper.
 //
 // A connection may turn out to have been closed by the peer only when a request
-// was sent on it. Where it is certain that the peer did not take in any of it,
-// the request goes out again on another connection: it was never sent, as far
-// as anybody can tell.
+// was sent on it. The request goes out again on another connection if nothing of
+// it was written; or if a connection that cannot be looked at before it is used
+// ends in order, without a byte of an answer.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if !req.call.active {
 		return t.alone(hc, req, resp)
 	}
 	call := &req.call
-	call.unreached, call.reply, call.upstream = false, false, ""
+	call.unreached, call.reply, call.broken, call.upstream = false, false, false, ""
 	if err := hc.prepare(req); err != nil {
 		return false, err
 	}
@@ -47,7 +47,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		return false, errStreamUsedUp
 	}
 	for {
-		cc, err := hc.acquire(call, careFor(req))
+		cc, since, err := hc.acquire(call)
 		if err != nil {
 			call.unreached = true
 			return true, err
@@ -55,19 +55,26 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		call.upstream = cc.upstream
 		cc.began = cc.sent
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-		err = x.run()
+		err = x.run(since)
 		if err == nil {
 			return false, nil
 		}
-		if cc.answered && !call.reply && !call.usedUp && isBroken(err) && cc.tookNothing() {
-			hc.distrust.Store(true)
-			cc.abort()
-			hc.pool.Drop()
+		call.broken = cc.failed()
+		if x.unseen(err) {
 			continue
 		}
-		hc.CloseConn(cc)
 		return !call.usedUp && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
 	}
+}
+
+// unseen reports whether a request that failed with err may be sent again whatever
+// its method, since the server has not worked on it.
+func (x *clientExchange) unseen(err error) bool {
+	cc := x.cc
+	if !cc.answered || x.call.reply || x.call.usedUp || !x.call.broken {
+		return false
+	}
+	return cc.sent == cc.began || err == io.EOF && !cc.probe.Sees()
 }
 
 // alone is RoundTrip for a caller that is no HostClient.
@@ -94,15 +101,6 @@ func isIdempotent(req *Request) bool {
 	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace()
 }
 
-// isBroken tells whether err is that of a connection rather than of what came
-// through it, or of the time.
-func isBroken(err error) bool {
-	if err == io.EOF {
-		return true
-	}
-	return err != error(ErrTimeout) && !isTimeout(err) && !errors.Is(err, io.ErrUnexpectedEOF)
-}
-
 // clientExchange is one request with its response on one connection.
 type clientExchange struct {
 	hc   *HostClient
@@ -111,226 +109,208 @@ type clientExchange struct {
 	req  *Request
 	resp *Response
 
+	// what the request is, which is asked while its header may be changed by the
+	// stream that is being sent
+	isHead, isConnect, closes bool
+
 	frame http1.Framing
+	// sender sends the content, nil if that is not left to one
+	sender *bodySender
 	// whole says that the request was written to its end
 	whole bool
 	// asking says that the head of the request asks whether its content is
 	// wanted
 	asking bool
-	// begun says that resp was made ready for the response, heads counts those
-	// that came, and answered says that the final one is among them
+	// begun says that resp was made ready for the response, and answered that
+	// the final head came
 	begun, answered bool
-	heads           int
+	heads           headReader
 	// switched says that the connection speaks something else from now on
 	switched bool
-	// watching says that stop has to be called
-	watching bool
-	stop     func() bool
+	traced   tracedWrite
+	// given says that the connection was given back
+	given bool
+	stop  func() bool // of watching the context
 }
 
-// run sends the request and reads the response. After an error the connection
-// is the caller's, who must close it; otherwise it has gone its way.
-func (x *clientExchange) run() error {
-	cc, call := x.cc, x.call
-	if call.ctx != nil {
-		x.watch()
+// run sends the request and reads the response. since is when the connection
+// became idle, zero for a new one. The connection has gone its way when run
+// returns, whatever happened.
+func (x *clientExchange) run(since time.Time) (err error) {
+	over := false
+	defer func() {
+		if !over {
+			// a hook of the application has panicked
+			x.giveUp()
+		}
+	}()
+	if x.call.trace != nil {
+		traceGotConn(x.call, x.cc.conn, since)
+	}
+	err = x.exchange()
+	if err != nil {
+		err = x.failed(err)
+		x.giveUp()
+	}
+	over = true
+	return err
+}
+
+// exchange is run up to the error.
+func (x *clientExchange) exchange() error {
+	h := &x.req.Header
+	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	if x.call.ctx != nil {
+		x.stop = x.cc.guard.watch(x.call.ctx)
 	}
 	err := x.send()
 	if err == nil && x.asking {
-		if err := x.awaitContinue(); err != nil {
-			return x.failed(err)
+		err = x.awaitContinue()
+	}
+	switch {
+	case err != nil && !x.mayBeAnswered():
+		return err
+	case x.sender == nil:
+		if canceled := x.limitRead(); canceled != nil {
+			return canceled
 		}
-		err = x.sendContent()
 	}
-	if err == nil {
-		x.whole = !x.answered
-		err = x.limitRead()
-	} else if !x.mayBeAnswered(err) {
-		return x.failed(err)
-	}
-	sendErr := err
-	if err = x.readHead(); err != nil {
-		if sendErr != nil {
-			err = sendErr
+	if headErr := x.readHead(); headErr != nil {
+		if err == nil {
+			err = headErr
 		}
-		return x.failed(err)
+		return err
 	}
-	resp := x.resp
-	resp.ParseNetConn(cc.conn)
+	x.resp.ParseNetConn(x.cc.conn)
 	if x.streams() {
-		x.startStream()
-		return nil
+		return x.startStream()
 	}
 	if err := x.readBody(); err != nil {
-		return x.failed(err)
+		return err
 	}
-	x.finish(x.keepable())
+	keep := x.keepable()
+	if err := x.settleSender(keep); err != nil {
+		return err
+	}
+	x.finish(keep && x.whole)
 	return nil
 }
 
-// watch makes the end of the context end what the connection is doing.
-func (x *clientExchange) watch() {
-	if x.call.done() == nil {
-		return
+// mayBeAnswered reports whether there may be an answer although the request could
+// not be written to its end: a server that refuses a large body closes the
+// connection in the middle of it. What is there is there: nobody waits for long.
+func (x *clientExchange) mayBeAnswered() bool {
+	cc := x.cc
+	if cc.writeErr == nil || isTimeout(cc.writeErr) || cc.sent == cc.began {
+		return false
 	}
-	conn := x.cc.conn
-	x.watching = true
-	x.stop = afterContext(x.call.ctx, conn)
+	return cc.guard.limitRead(earliest(x.hc.answerBy(x.call.deadline), time.Now().Add(lastWordsTime))) == nil
 }
 
-// unwatch undoes watch, and tells whether the connection was left alone.
+// settleSender ends the sending of a request whose response is complete. wait is
+// set if the connection could be used again then.
+func (x *clientExchange) settleSender(wait bool) error {
+	if x.sender == nil {
+		return nil
+	}
+	phase, err := x.sender.settle(wait)
+	x.cc.duplex = false
+	x.whole = phase == sentWhole
+	x.traceWrote(wroteRequest, err)
+	if phase == sendFailed && x.cc.writeErr == nil {
+		// it is the stream that has failed: nobody can tell what the response is to
+		return err
+	}
+	return nil
+}
+
+// unwatch makes the end of the context leave the connection alone, and reports
+// whether it has so far.
 func (x *clientExchange) unwatch() bool {
-	if !x.watching {
+	if x.stop == nil {
 		return true
 	}
-	x.watching = false
-	return x.stop()
+	stop := x.stop
+	x.stop = nil
+	return stop()
 }
 
 // finish gives the connection back, to be used again or to be closed.
 func (x *clientExchange) finish(keep bool) {
+	kept := false
+	defer func() {
+		x.given = true
+		if kept {
+			x.hc.ReleaseConn(x.cc)
+		} else {
+			x.hc.CloseConn(x.cc)
+		}
+	}()
 	if !x.unwatch() || !keep {
-		x.hc.CloseConn(x.cc)
 		return
 	}
 	if x.call.trace != nil && x.call.trace.PutIdleConn != nil {
 		x.call.trace.PutIdleConn(nil)
 	}
-	x.hc.ReleaseConn(x.cc)
+	kept = true
+}
+
+// giveUp ends an exchange that has failed.
+func (x *clientExchange) giveUp() {
+	if x.sender != nil {
+		x.sender.abandon()
+	}
+	if !x.given {
+		x.finish(false)
+	}
 }
 
 // failed returns the error that the call gets for err.
 func (x *clientExchange) failed(err error) error {
-	x.unwatch()
-	if canceled := x.call.canceled(); canceled != nil {
+	if canceled := x.cc.guard.err(); canceled != nil {
 		return canceled
 	}
+	if x.sender != nil {
+		if _, sendErr := x.sender.ended(); sendErr != nil && x.cc.writeErr == nil {
+			return sendErr
+		}
+	}
 	if isTimeout(err) {
+		if canceled := x.call.canceled(); canceled != nil {
+			return canceled
+		}
 		return ErrTimeout
 	}
 	return err
 }
 
-// mayBeAnswered tells whether a response may have come although the request could
-// not be written to its end: a server that refuses a large body closes the
-// connection in the middle of it.
-func (x *clientExchange) mayBeAnswered(err error) bool {
-	return !isTimeout(err) && x.cc.sent > x.cc.began && x.limitRead() == nil
-}
-
 // limitRead gives the response its deadline.
 func (x *clientExchange) limitRead() error {
-	hc := x.hc
-	switch {
-	case hc.ReadTimeout > 0:
-		x.cc.limitRead(earliest(x.call.deadline, time.Now().Add(hc.ReadTimeout)))
-	case hc.WriteTimeout > 0:
-		x.cc.limitRead(x.call.deadline)
-	default:
+	if x.hc.ReadTimeout <= 0 && x.hc.WriteTimeout <= 0 {
+		// that of the call stands since limitWrite
 		return nil
 	}
-	return x.call.canceled()
+	return x.cc.guard.limitRead(x.hc.answerBy(x.call.deadline))
 }
 
-// limitWrite gives the request its deadline, and the response the same where it
-// has no other.
+// answerBy returns when a response must be there whose request was just written,
+// in a call with the deadline.
+func (c *HostClient) answerBy(deadline time.Time) time.Time {
+	if c.ReadTimeout <= 0 {
+		return deadline
+	}
+	return earliest(deadline, time.Now().Add(c.ReadTimeout))
+}
+
+// limitWrite gives the request its deadline, and the response the same until the
+// request is written.
 func (x *clientExchange) limitWrite() error {
 	deadline := x.call.deadline
 	if timeout := x.hc.WriteTimeout; timeout > 0 {
 		deadline = earliest(deadline, time.Now().Add(timeout))
 	}
-	x.cc.limit(deadline)
-	return x.call.canceled()
+	return x.cc.guard.limit(deadline, deadline)
 }
-
-// send writes the request, in one piece where it is small; or its head alone,
-// where that asks for more.
-func (x *clientExchange) send() error {
-	if err := x.limitWrite(); err != nil {
-		return err
-	}
-	cc := x.cc
-	out := bufpool.Get(x.hc.writeSize())
-	out.B = x.req.appendHead(out.B)
-	var err error
-	if x.asking = x.expectsContinue(); x.asking {
-		_, err = cc.Write(out.B)
-	} else {
-		err = x.write(out)
-	}
-	cc.receiveInto(out)
-	if x.call.trace != nil {
-		traceWroteHeaders(x.call.trace, err)
-		if err != nil || !x.asking {
-			traceWroteRequest(x.call.trace, err)
-		}
-	}
-	return err
-}
-
-// write writes what is in out, and the content of the request.
-func (x *clientExchange) write(out *bufpool.Buffer) error {
-	req, cc := x.req, x.cc
-	var err error
-	switch content := req.content(); {
-	case req.body.stream != nil || req.Header.contentLength < 0:
-		x.call.usedUp = req.body.stream != nil
-		w := &clientWriter{cc: cc, out: out}
-		if err = writeRequestBody(w, req); err == nil {
-			err = w.Flush()
-		}
-	case len(content) <= copyLimit:
-		out.B = append(out.B, content...)
-		_, err = cc.Write(out.B)
-	case len(out.B) == 0:
-		_, err = cc.Write(content)
-	default:
-		err = cc.writeBoth(out.B, content)
-	}
-	return err
-}
-
-// writeRequestBody writes the content of req as its header, which was written
-// before, says.
-func writeRequestBody(w flushWriter, req *Request) error {
-	if req.body.stream != nil {
-		return writeStream(w, &req.body, &req.Header.header)
-	}
-	return writeContent(w, req.content(), &req.Header.header)
-}
-
-// clientWriter collects what is written to a connection until it is enough.
-type clientWriter struct {
-	cc  *clientConn
-	out *bufpool.Buffer
-}
-
-// Write implements io.Writer.
-func (w *clientWriter) Write(p []byte) (int, error) {
-	if len(w.out.B)+len(p) > cap(w.out.B) {
-		if err := w.Flush(); err != nil {
-			return 0, err
-		}
-		if len(p) >= cap(w.out.B) {
-			return w.cc.Write(p)
-		}
-	}
-	w.out.B = append(w.out.B, p...)
-	return len(p), nil
-}
-
-// Flush writes what was collected.
-func (w *clientWriter) Flush() error {
-	if len(w.out.B) == 0 {
-		return nil
-	}
-	_, err := w.cc.Write(w.out.B)
-	w.out.B = w.out.B[:0]
-	return err
-}
-
-// maxInformational is how many 1xx responses may come before the final one.
-const maxInformational = 32
 
 // readHead reads the head of the final response. Informational ones are passed to
 // the trace.
@@ -357,56 +337,41 @@ func (x *clientExchange) nextHead() error {
 		x.begin()
 	}
 	h := &x.resp.Header
-	h.begin()
-	h.status = 0
-	h.head.Limits = http1.Limits{Head: x.hc.ReadBufferSize}
-	if err := x.feedHead(); err != nil {
+	final, err := x.feedHead()
+	if err != nil {
 		h.reset(configured)
 		return err
 	}
-	h.status = h.head.Status
-	if h.status < firstStatus {
-		// there is no class of responses that begins with 0
-		h.reset(configured)
-		return headerError("response", http1.ErrStatusLine)
-	}
-	if h.status/100 != 1 || h.status == StatusSwitchingProtocols {
+	if final {
 		x.answered = true
 		return nil
 	}
 	if trace := x.call.trace; trace != nil {
-		if err := traceInformational(trace, h); err != nil {
-			return err
-		}
-	}
-	if x.heads++; x.heads >= maxInformational {
-		return errTooManyInformational
+		return traceInformational(trace, h)
 	}
 	return nil
 }
 
-var errTooManyInformational = errors.New("fasthttp: too many informational responses")
-
-// feedHead reads one head.
-func (x *clientExchange) feedHead() error {
+// feedHead is nextHead up to what is in the head.
+func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
 	// the memo stays with the connection
 	h.memo = cc.memo
 	defer func() { h.memo = nil }()
 	for {
 		if b := cc.peek(); len(b) > 0 {
-			n, err := h.feed(http1.Response, b)
+			n, final, err := x.heads.feed(h, x.hc.ReadBufferSize, b)
 			if err != nil {
-				return headerError("response", err)
+				return false, err
 			}
 			if n > 0 {
 				cc.discard(n)
 				h.learn()
-				return nil
+				return final, nil
 			}
 		}
 		if err := x.receive(); err != nil {
-			return err
+			return false, err
 		}
 	}
 }
@@ -414,6 +379,7 @@ func (x *clientExchange) feedHead() error {
 // receive reads some bytes of a head.
 func (x *clientExchange) receive() error {
 	err := x.cc.fill()
+	x.traceSent()
 	switch {
 	case err == nil && !x.call.reply:
 		x.call.reply = true
@@ -429,27 +395,25 @@ func (x *clientExchange) receive() error {
 // frameResponse decides how the body of the response is read.
 func (x *clientExchange) frameResponse() error {
 	h := &x.resp.Header
-	isHead := x.req.Header.IsHead()
 	var err error
-	x.frame, err = h.head.Frame(http1.Response, http1.Exchange{Head: isHead, Connect: x.req.Header.IsConnect()})
+	x.frame, err = h.head.Frame(http1.Response, http1.Exchange{Head: x.isHead, Connect: x.isConnect})
 	if err != nil {
 		return headerError("response", err)
 	}
-	if isHead {
+	if x.isHead {
 		x.resp.skipHead()
 		h.setState(closing, !h.head.KeepsAlive())
 	}
 	status := h.StatusCode()
-	x.switched = status == StatusSwitchingProtocols || x.req.Header.IsConnect() && status/100 == 2
+	x.switched = status == StatusSwitchingProtocols || x.isConnect && status/100 == 2
 	return nil
 }
 
-// keepable tells whether the connection, on which the body of the response was
-// read, may be used for another request. Bytes that nobody asked for are no
-// response to the next one.
+// keepable reports whether the connection, on which the body of the response was
+// read, may be used for another request, if this one was written to its end. Bytes
+// that nobody asked for are no response to the next one.
 func (x *clientExchange) keepable() bool {
-	h := &x.resp.Header
-	return x.whole && h.head.KeepsAlive() && !x.frame.MustClose && !x.req.Header.ConnectionClose() &&
+	return (x.whole || x.sender != nil) && x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes &&
 		len(x.cc.peek()) == 0 && !x.switched
 }
 
@@ -500,7 +464,7 @@ func (x *clientExchange) readLength() error {
 		buf := body.buf
 		buf.Grow(step)
 		room := buf.B[len(buf.B):cap(buf.B)]
-		n, err := readSome(cc.conn, room[:min(int64(len(room)), left)])
+		n, err := cc.receive(room[:min(int64(len(room)), left)])
 		buf.B = buf.B[:len(buf.B)+n]
 		left -= int64(n)
 		if n == 0 {

@@ -179,9 +179,6 @@ type HostClient struct {
 	tls      clientTLS
 	pending  atomic.Int64
 	lastUse  atomic.Int64 // in nanoseconds since 1970
-	// distrust says that this host closes idle connections without notice, so
-	// that none is used without a look at it
-	distrust atomic.Bool
 
 	readers, writers sync.Pool
 }
@@ -291,11 +288,12 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		call.deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err = c.acquire(&call, unique)
-	if err == nil {
-		cc.limit(time.Time{})
+	cc, since, err := c.acquire(&call)
+	if err != nil {
+		return nil, err
 	}
-	return cc, err
+	traceGotConn(&call, cc.conn, since)
+	return cc, cc.guard.limit(time.Time{}, time.Time{})
 }
 
 // ReleaseConn makes a connection available to other calls.
@@ -305,7 +303,7 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 		return
 	}
 	cc.answered = true
-	cc.releaseBuffer()
+	cc.release()
 	now := clock.Now()
 	cc.lastUse = now
 	c.pool.Put(cc, now)

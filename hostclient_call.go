@@ -25,7 +25,7 @@ func (c *HostClient) Do(req *Request, resp *Response) error {
 // one that is not positive it returns ErrTimeout at once.
 func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
-		return ErrTimeout
+		return req.refused(ErrTimeout)
 	}
 	return c.call(noContext, req, resp, time.Now().Add(timeout))
 }
@@ -43,13 +43,27 @@ func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, dea
 	return c.callCounted(ctx, req, resp, deadline)
 }
 
+// refused closes the body stream of a request that is not sent because of err.
+func (req *Request) refused(err error) error {
+	if req != nil {
+		_ = req.body.closeStream()
+	}
+	return err
+}
+
 // callCounted is call for who has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	before := req.call
+	defer func() {
+		req.call = before
+		if req.body.stream != nil && !before.active {
+			// nobody will send it any more
+			_ = req.body.closeStream()
+		}
+	}()
 	if err := c.ready(); err != nil {
 		return err
 	}
-	before := req.call
-	defer func() { req.call = before }()
 	call := &req.call
 	*call = callState{active: true, ctx: ctx, deadline: deadline, buffered: before.buffered}
 	if before.active {
@@ -140,20 +154,26 @@ func finalError(err error) error {
 
 // attempt does one attempt.
 func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
-	if c.Transport == nil || c.Transport == DefaultTransport {
-		return defaultTransport.RoundTrip(c, req, resp)
+	t := c.Transport
+	if t == nil {
+		t = DefaultTransport
 	}
+	if t, ok := t.(*transport); ok {
+		return t.RoundTrip(c, req, resp)
+	}
+	// unless it is found to be otherwise below
+	req.call.broken = true
 	if req.call.deadline.IsZero() {
-		return c.Transport.RoundTrip(c, req, resp)
+		return t.RoundTrip(c, req, resp)
 	}
 	// a RoundTripper of the application finds there what is left
 	timeout := req.timeout
 	req.timeout = time.Until(req.call.deadline)
 	defer func() { req.timeout = timeout }()
-	return c.Transport.RoundTrip(c, req, resp)
+	return t.RoundTrip(c, req, resp)
 }
 
-// shouldRetry tells whether the request is sent again after err, and whether its
+// shouldRetry reports whether the request is sent again after err, and whether its
 // time begins anew then.
 func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, again bool) {
 	switch {
@@ -161,7 +181,7 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 		return c.RetryIfErrUpstream(req, attempt, err, req.call.upstream)
 	case c.RetryIfErr != nil:
 		return c.RetryIfErr(req, attempt, err)
-	case req.call.reply, req.call.unreached, !isBroken(err):
+	case req.call.reply, req.call.unreached, !req.call.broken, isTimeout(err):
 		return false, false
 	case c.RetryIf != nil:
 		return false, c.RetryIf(req)

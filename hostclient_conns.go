@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http/httptrace"
 	"strings"
@@ -36,32 +35,9 @@ func (c *HostClient) splitAddrs() (addrs []string) {
 	return addrs
 }
 
-// care says what becomes of a request that the server has ended the connection
-// for, and so whether a connection that was used a moment ago is looked at.
-type care uint8
-
-const (
-	// repeatable requests are sent again in any case.
-	repeatable care = iota
-	// delicate requests are sent again where it can be told that the peer has
-	// taken in nothing.
-	delicate
-	// unique requests cannot be sent again.
-	unique
-)
-
-func careFor(req *Request) care {
-	switch {
-	case req.IsBodyStream():
-		return unique
-	case isIdempotent(req):
-		return repeatable
-	}
-	return delicate
-}
-
-// acquire returns a connection for the caller alone.
-func (c *HostClient) acquire(call *callState, of care) (*clientConn, error) {
+// acquire returns a connection for the caller alone, and since when it has been
+// idle, which is zero for a new one.
+func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Time, err error) {
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
 	}
@@ -69,26 +45,22 @@ func (c *HostClient) acquire(call *callState, of care) (*clientConn, error) {
 	c.lastUse.Store(now.UnixNano())
 	g, ok := c.pool.TryGet()
 	if !ok {
-		var err error
 		if g, err = c.await(call); err != nil {
-			return nil, err
+			return nil, since, err
 		}
 		now = clock.Now()
 	}
 	for g.Found {
-		cc := g.Conn
-		if c.usable(cc, now, g.Since, of) {
-			if call.trace != nil {
-				traceGotConn(call, cc.conn, g.Since)
-			}
-			return cc, nil
+		if cc = g.Conn; c.usable(cc, now, g.Since) {
+			return cc, g.Since, nil
 		}
 		_ = cc.Close()
 		if g, ok = c.pool.TakeIdle(); !ok {
 			break
 		}
 	}
-	return c.open(call)
+	cc, err = c.open(call)
+	return cc, since, err
 }
 
 // await waits for a connection.
@@ -109,36 +81,28 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 	return g, ErrNoFreeConns
 }
 
-// usable tells whether an idle connection may be used.
-func (c *HostClient) usable(cc *clientConn, now, since time.Time, of care) bool {
-	idle := now.Sub(since)
-	if idle >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
+// usable reports whether an idle connection may be used. Every one is looked at: a
+// server that has closed it, or has sent what nobody asked for, may have done so
+// a moment ago.
+func (c *HostClient) usable(cc *clientConn, now, since time.Time) bool {
+	if now.Sub(since) >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
 		return false
 	}
-	safe := of == repeatable || of == delicate && cc.probe.Tells()
-	if safe && idle < recent && !cc.secure && !c.distrust.Load() {
-		return true
-	}
-	if cc.quiet() {
-		return true
-	}
-	c.distrust.Store(true)
-	return false
+	return cc.quiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.
-func (c *HostClient) open(call *callState) (*clientConn, error) {
-	cc, late, err := c.connect(call)
-	if err != nil {
-		if !late {
+func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
+	holds := true
+	defer func() {
+		// also if a function of the application panics
+		if holds {
 			c.pool.Drop()
 		}
-		return nil, err
-	}
-	if call.trace != nil {
-		traceGotConn(call, cc.conn, time.Time{})
-	}
-	return cc, nil
+	}()
+	cc, late, err := c.connect(call)
+	holds = err != nil && !late
+	return cc, err
 }
 
 // connect establishes a connection. With late, somebody else holds the place.
@@ -173,25 +137,34 @@ func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool,
 	if err != nil {
 		return nil, late, err
 	}
-	plain := conn
+	cc := adoptConn(conn, addr, c.readSize())
 	if c.IsTLS {
-		if conn, err = c.handshake(call, plain, addr); err != nil {
-			_ = plain.Close()
-			return nil, false, err
-		}
+		err = c.secure(call, cc, addr)
 	}
-	return c.adopt(conn, plain, addr), false, nil
+	return cc, false, err
 }
 
-// adopt makes a connection one of c. plain is what is below its TLS.
-func (c *HostClient) adopt(conn, plain net.Conn, addr string) *clientConn {
-	now := time.Now()
-	cc := &clientConn{conn: conn, secure: conn != plain, upstream: addr, created: now, lastUse: now, size: c.readSize(), memo: new(memo)}
-	if remote := plain.RemoteAddr(); remote != nil {
-		cc.upstream = remote.String()
+// secure makes cc a connection with TLS, or closes it.
+func (c *HostClient) secure(call *callState, cc *clientConn, addr string) (err error) {
+	done := false
+	defer func() {
+		if !done || err != nil {
+			_ = cc.Close()
+		}
+	}()
+	if t := call.trace; t != nil && t.TLSHandshakeStart != nil {
+		t.TLSHandshakeStart()
 	}
-	cc.probe.Attach(plain)
-	return cc
+	stop := cc.guard.watch(call.ctx)
+	state, err := cc.handshake(c.tlsConfig(addr), call.deadline)
+	if stop != nil && !stop() && err == nil {
+		err = call.canceled()
+	}
+	if t := call.trace; t != nil && t.TLSHandshakeDone != nil {
+		t.TLSHandshakeDone(state, err)
+	}
+	done = true
+	return err
 }
 
 // dial connects to addr by the means that are configured.
@@ -244,33 +217,30 @@ func (c *HostClient) dialDefault(call *callState, addr string) (net.Conn, error)
 	return defaultDialer.DialContext(ctx, network, addr)
 }
 
+// dialed is what a dial function has come to: a connection, an error, or a panic.
+type dialed struct {
+	conn  net.Conn
+	err   error
+	fault any
+}
+
 // dialAside dials with a function that cannot be interrupted, on a goroutine of
 // its own, since the caller may not have the time to wait for it. A connection
-// that comes too late takes the place in the pool, for whoever is next.
+// that comes too late takes the place in the pool, for whoever is next. A panic
+// goes on where the caller is.
 func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, dial func() (net.Conn, error)) (net.Conn, bool, error) {
-	type result struct {
-		conn net.Conn
-		err  error
-	}
 	var mu sync.Mutex
 	left := false
-	done := make(chan result, 1)
+	done := make(chan dialed, 1)
 	go func() {
-		conn, err := dial()
+		r := dialSafely(dial)
 		mu.Lock()
 		defer mu.Unlock()
 		if !left {
-			done <- result{conn, err}
+			done <- r
 			return
 		}
-		if err == nil && conn != nil && !c.IsTLS {
-			c.pool.Put(c.adopt(conn, conn, addr), clock.Now())
-			return
-		}
-		if err == nil && conn != nil {
-			_ = conn.Close()
-		}
-		c.pool.Drop()
+		c.keepLate(r, addr)
 	}()
 	var expired <-chan time.Time
 	if timeout > 0 {
@@ -281,7 +251,7 @@ func (c *HostClient) dialAside(call *callState, addr string, timeout time.Durati
 	var err error
 	select {
 	case r := <-done:
-		return r.conn, false, r.err
+		return r.result()
 	case <-expired:
 		err = ErrTimeout
 	case <-call.done():
@@ -291,10 +261,41 @@ func (c *HostClient) dialAside(call *callState, addr string, timeout time.Durati
 	defer mu.Unlock()
 	select {
 	case r := <-done:
-		return r.conn, false, r.err
+		return r.result()
 	default:
 		left = true
 		return nil, true, err
+	}
+}
+
+// dialSafely calls dial and catches its panic.
+func dialSafely(dial func() (net.Conn, error)) (r dialed) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = dialed{fault: passPanic(p)}
+		}
+	}()
+	r.conn, r.err = dial()
+	return r
+}
+
+func (r dialed) result() (net.Conn, bool, error) {
+	if r.fault != nil {
+		panic(r.fault)
+	}
+	return r.conn, false, r.err
+}
+
+// keepLate takes a connection that came too late for its call.
+func (c *HostClient) keepLate(r dialed, addr string) {
+	switch {
+	case r.conn == nil || r.err != nil:
+		c.pool.Drop()
+	case c.IsTLS:
+		_ = r.conn.Close()
+		c.pool.Drop()
+	default:
+		c.pool.Put(adoptConn(r.conn, addr, c.readSize()), clock.Now())
 	}
 }
 
@@ -304,76 +305,17 @@ type clientTLS struct {
 	configs map[string]*tls.Config
 }
 
-// tlsConfig returns the configuration for an address. Nothing about an address,
-// however strange, makes it less strict.
+// tlsConfig returns the configuration for an address.
 func (c *HostClient) tlsConfig(addr string) *tls.Config {
 	c.tls.mu.Lock()
 	defer c.tls.mu.Unlock()
 	if config := c.tls.configs[addr]; config != nil {
 		return config
 	}
-	config := &tls.Config{}
-	if c.TLSConfig != nil {
-		config = c.TLSConfig.Clone()
-	}
-	if config.ServerName == "" {
-		config.ServerName = serverName(AddMissingPort(addr, true))
-	}
-	if config.ClientSessionCache == nil {
-		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-	}
-	if config.NextProtos == nil {
-		config.NextProtos = []string{"http/1.1"}
-	}
+	config := clientTLSConfig(c.TLSConfig, addr)
 	if c.tls.configs == nil {
 		c.tls.configs = make(map[string]*tls.Config)
 	}
 	c.tls.configs[addr] = config
 	return config
-}
-
-// serverName returns the name that the certificate of an address must be for.
-func serverName(addr string) string {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		// no certificate is for such a name
-		return addr
-	}
-	return host
-}
-
-// handshakeTimeout limits a TLS handshake of a call without a deadline.
-const handshakeTimeout = 10 * time.Second
-
-// handshake makes conn one with TLS.
-func (c *HostClient) handshake(call *callState, conn net.Conn, addr string) (net.Conn, error) {
-	if t := call.trace; t != nil && t.TLSHandshakeStart != nil {
-		t.TLSHandshakeStart()
-	}
-	secure := tls.Client(conn, c.tlsConfig(addr))
-	_ = conn.SetDeadline(earliest(call.deadline, time.Now().Add(handshakeTimeout)))
-	ctx := call.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	err := secure.HandshakeContext(ctx)
-	state := secure.ConnectionState()
-	if err == nil && state.NegotiatedProtocol != "" && state.NegotiatedProtocol != "http/1.1" {
-		err = fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", state.NegotiatedProtocol)
-	}
-	switch canceled := call.canceled(); {
-	case err == nil:
-		err = conn.SetDeadline(time.Time{})
-	case canceled != nil:
-		err = canceled
-	case isTimeout(err):
-		err = ErrTLSHandshakeTimeout
-	}
-	if t := call.trace; t != nil && t.TLSHandshakeDone != nil {
-		t.TLSHandshakeDone(state, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return secure, nil
 }

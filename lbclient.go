@@ -89,8 +89,11 @@ func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 //
 // Where ctx is canceled the client is not to blame: it is not held for failing.
 func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	if ctx == nil {
+		return cc.Do(req, resp)
+	}
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return req.refused(contextError(ctx))
 	}
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -103,7 +106,7 @@ func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	m := leastLoaded(cc.current())
 	if m == nil {
-		return ErrNoAvailableClients
+		return req.refused(ErrNoAvailableClients)
 	}
 	m.total.Add(1)
 	m.running.Add(1)

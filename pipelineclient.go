@@ -141,26 +141,26 @@ func (c *PipelineClient) Do(req *Request, resp *Response) error {
 // not there in time.
 func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
-		return ErrTimeout
+		return req.refused(ErrTimeout)
 	}
 	return c.do(noContext, req, resp, time.Now().Add(timeout))
 }
 
 // DoDeadline is Do with a deadline: it returns ErrTimeout where the response
-// was not there before.
+// was not there before. A zero deadline is none.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
-	if !time.Now().Before(deadline) {
-		return ErrTimeout
+	if !deadline.IsZero() && !time.Now().Before(deadline) {
+		return req.refused(ErrTimeout)
 	}
 	return c.do(noContext, req, resp, deadline)
 }
 
 // DoContext is Do that gives up when ctx ends. It returns ErrTimeout where that
 // is because of its deadline, else an error that wraps context.Canceled and
-// context.Cause(ctx).
+// context.Cause(ctx). A nil ctx never ends.
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
-	if ctx.Err() != nil {
-		return pipelineContextError(ctx)
+	if ctx != nil && ctx.Err() != nil {
+		return req.refused(pipelineContextError(ctx))
 	}
 	return c.do(ctx, req, resp, time.Time{})
 }
@@ -218,7 +218,7 @@ func (c *PipelineClient) init() {
 		c.lanes[i].init(c)
 	}
 	if c.IsTLS {
-		c.tls = c.tlsConfig()
+		c.tls = clientTLSConfig(c.TLSConfig, c.Addr)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -35,13 +34,13 @@ type pipeline struct {
 	waiting bool // the writer is to be told of changes
 
 	// of the connection
-	conn      net.Conn // nil where there is none
-	ended     bool     // nothing more is sent on it
-	final     bool     // the server has said that it reads no more requests
-	lastWords bool     // the reader may only take what is there already
-	stuck     bool     // a request could not be written in time
-	wrote     uint64   // bytes that were given to be sent
-	answered  int      // responses that it has brought
+	conn      *clientConn // nil where there is none
+	ended     bool        // nothing more is sent on it
+	final     bool        // the server has said that it reads no more requests
+	lastWords bool        // the reader may only take what is there already
+	stuck     bool        // a request could not be written in time
+	wrote     uint64      // bytes that were given to be sent
+	answered  int         // responses that it has brought
 	idleSince time.Time
 
 	// what was learned from earlier ones
@@ -134,7 +133,7 @@ func (p *pipeline) forsake(call *pipelineCall) {
 	}
 	if p.waited == 0 && p.sent.n > 0 && p.conn != nil {
 		p.ended = true
-		_ = p.conn.Close()
+		_ = p.conn.conn.Close()
 		p.tell()
 	}
 }
@@ -148,8 +147,6 @@ func (p *pipeline) run() {
 		if conn == nil {
 			return
 		}
-		var probe connpool.Probe
-		probe.Attach(conn)
 		p.mu.Lock()
 		p.conn, p.ended, p.final, p.lastWords, p.stuck = conn, false, false, false, false
 		p.wrote, p.answered = 0, 0
@@ -158,8 +155,8 @@ func (p *pipeline) run() {
 
 		read := make(chan error, 1)
 		go func() { read <- p.read(conn) }()
-		p.send(conn, &probe, out)
-		p.tidy(conn, &probe, <-read)
+		p.send(conn, out)
+		p.tidy(conn, <-read)
 		if cap(out.B) > maxKeptRequest {
 			bufpool.Put(out)
 			out = bufpool.Get(p.c.writeSize())
@@ -169,7 +166,7 @@ func (p *pipeline) run() {
 
 // connect returns a connection, or nil where nobody wants one any more: there
 // is no writer then. Calls that wait while an attempt fails fail with it.
-func (p *pipeline) connect() net.Conn {
+func (p *pipeline) connect() *clientConn {
 	for {
 		if !p.mayConnect() {
 			return nil
@@ -220,12 +217,12 @@ func (p *pipeline) backOff() {
 }
 
 // send sends what is in queue until the connection ends.
-func (p *pipeline) send(conn net.Conn, probe *connpool.Probe, out *bufpool.Buffer) {
+func (p *pipeline) send(conn *clientConn, out *bufpool.Buffer) {
 	idle := time.NewTimer(p.c.maxIdle())
 	defer idle.Stop()
-	for p.nextBatch(conn, probe, out, idle) {
+	for p.nextBatch(conn, out, idle) {
 		if timeout := p.c.WriteTimeout; timeout > 0 {
-			_ = conn.SetWriteDeadline(time.Now().Add(timeout))
+			_ = conn.guard.limitWrite(time.Now().Add(timeout))
 		}
 		n, err := conn.Write(out.B)
 		if n == len(out.B) && err == nil {
@@ -236,10 +233,10 @@ func (p *pipeline) send(conn net.Conn, probe *connpool.Probe, out *bufpool.Buffe
 		p.ended, p.lastWords = true, true
 		if isTimeout(err) {
 			p.stuck = true
-			_ = conn.Close()
+			_ = conn.conn.Close()
 		}
 		// responses may have come before the connection broke
-		_ = conn.SetReadDeadline(time.Now().Add(lastWordsTime))
+		_ = conn.guard.limitRead(time.Now().Add(lastWordsTime))
 		p.mu.Unlock()
 		return
 	}
@@ -251,7 +248,7 @@ const lastWordsTime = 250 * time.Millisecond
 
 // nextBatch waits for calls, moves them to sent and their bytes to out. It
 // returns false where nothing is to be sent any more.
-func (p *pipeline) nextBatch(conn net.Conn, probe *connpool.Probe, out *bufpool.Buffer, idle *time.Timer) bool {
+func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.Timer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -263,9 +260,9 @@ func (p *pipeline) nextBatch(conn net.Conn, probe *connpool.Probe, out *bufpool.
 			if p.ended || p.queue.n == 0 {
 				continue
 			}
-			if p.isStale(probe) {
+			if p.isStale(conn) {
 				p.ended = true
-				_ = conn.Close()
+				_ = conn.conn.Close()
 				return false
 			}
 			p.batch(conn, out)
@@ -280,7 +277,7 @@ func (p *pipeline) nextBatch(conn net.Conn, probe *connpool.Probe, out *bufpool.
 		}
 		if rest <= 0 {
 			p.ended = true
-			_ = conn.Close()
+			_ = conn.conn.Close()
 			return false
 		}
 		idle.Reset(rest)
@@ -314,17 +311,19 @@ func (p *pipeline) gather() {
 	p.together = p.queue.n
 }
 
-// isStale tells whether the server has closed the connection while it was idle.
-// The reader will notice, but it may not have run yet.
-func (p *pipeline) isStale(probe *connpool.Probe) bool {
-	return p.sent.n == 0 && time.Since(p.idleSince) > staleAfter && probe.Look() == connpool.Ended
+// isStale reports whether the server has closed the connection while it was idle,
+// or has sent what nobody asked for. The reader will notice, but it may not have
+// run yet. What comes through TLS is for the reader alone to tell.
+func (p *pipeline) isStale(conn *clientConn) bool {
+	if p.sent.n > 0 {
+		return false
+	}
+	state := conn.probe.Look()
+	return state == connpool.Ended || state == connpool.Readable && conn.gate == nil
 }
 
-// staleAfter is how long a connection that was used counts as open.
-const staleAfter = 2 * time.Millisecond
-
 // batch moves calls from queue to sent. The mutex is held.
-func (p *pipeline) batch(conn net.Conn, out *bufpool.Buffer) {
+func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 	out.B = out.B[:0]
 	if p.sent.n == 0 {
 		p.expect(conn)
@@ -344,15 +343,15 @@ func (p *pipeline) batch(conn net.Conn, out *bufpool.Buffer) {
 }
 
 // expect sets the deadline for the next response. The mutex is held.
-func (p *pipeline) expect(conn net.Conn) {
+func (p *pipeline) expect(conn *clientConn) {
 	if timeout := p.c.ReadTimeout; timeout > 0 && !p.lastWords {
-		_ = conn.SetReadDeadline(time.Now().Add(timeout))
+		_ = conn.guard.limitRead(time.Now().Add(timeout))
 	}
 }
 
 // respond ends the first call, whose response is complete. closes says that it
 // is the last one of the connection.
-func (p *pipeline) respond(conn net.Conn, closes bool) {
+func (p *pipeline) respond(conn *clientConn, closes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end(p.sent.first, nil)
@@ -369,7 +368,7 @@ func (p *pipeline) respond(conn net.Conn, closes bool) {
 	case p.sent.n > 0:
 		p.expect(conn)
 	case p.c.ReadTimeout > 0 && !p.lastWords:
-		_ = conn.SetReadDeadline(time.Time{})
+		_ = conn.guard.limitRead(time.Time{})
 		fallthrough
 	default:
 		p.idleSince = time.Now()
@@ -397,26 +396,22 @@ func (p *pipeline) expire() {
 	}
 }
 
-// hangUp says that the reader has ended.
-func (p *pipeline) hangUp() {
+// hangUp says that the reader has ended. The connection ends with it: whoever
+// writes to it would wait for a server that nobody listens to.
+func (p *pipeline) hangUp(conn *clientConn) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.ended = true
 	p.tell()
+	p.mu.Unlock()
+	_ = conn.conn.Close()
 }
 
 // tidy puts the calls back into the queue that can be sent again, and ends the
 // others. err is why the reader has ended.
-func (p *pipeline) tidy(conn net.Conn, probe *connpool.Probe, err error) {
+func (p *pipeline) tidy(conn *clientConn, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conn = nil
-	if p.sent.n > 0 && !p.final && !p.stuck && !p.c.IsTLS {
-		if taken, ok := probe.Taken(); ok {
-			p.wrote = min(p.wrote, taken)
-			abort(conn)
-		}
-	}
 	_ = conn.Close()
 	for call := p.sent.first; call != nil; {
 		next := call.links.next
@@ -456,19 +451,12 @@ func (p *pipeline) tidy(conn net.Conn, probe *connpool.Probe, err error) {
 	}
 }
 
-// abort makes the system throw away what was written to conn and not yet sent
-// when it is closed.
-func abort(conn net.Conn) {
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-}
-
-// mayResend tells whether a call that has got nothing of a response can be sent
-// again. The mutex is held.
+// mayResend reports whether a call that has got nothing of a response can be sent
+// again: nothing of it was written, the server has said that it reads no more
+// requests, or there is no harm in sending it twice. The mutex is held.
 func (p *pipeline) mayResend(call *pipelineCall) bool {
 	if p.answered == 0 && p.failures >= DefaultMaxIdemponentCallAttempts {
 		return false
 	}
-	return call.idempotent || p.final || call.end > p.wrote
+	return call.idempotent || p.final || call.end-uint64(len(call.out)) >= p.wrote
 }

@@ -3,9 +3,7 @@ package fasthttp
 import (
 	"errors"
 	"io"
-	"net"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -13,14 +11,11 @@ import (
 // It never waits for the network while it holds a response.
 type pipelineReader struct {
 	p    *pipeline
-	conn net.Conn
-	in   *bufpool.Buffer // received; what lies before read is consumed
-	read int
+	conn *clientConn
 
 	// of the current response
 	call    *pipelineCall
-	head    *ResponseHeader // that its head is being read into
-	hints   int             // informational responses that came before it
+	heads   headReader
 	inBody  bool
 	recv    receiver
 	untilIs bool // its end is that of the connection
@@ -34,14 +29,13 @@ var errUnasked = errors.New("fasthttp: the server has sent bytes that belong to 
 
 // read is the reader. It returns why it has ended: io.EOF where the server has
 // closed the connection, or has announced that with a response.
-func (p *pipeline) read(conn net.Conn) (err error) {
-	r := &pipelineReader{p: p, conn: conn, in: bufpool.Get(p.c.readSize())}
+func (p *pipeline) read(conn *clientConn) (err error) {
+	r := &pipelineReader{p: p, conn: conn}
 	defer func() {
-		bufpool.Put(r.in)
 		if r.waste != nil {
 			ReleaseResponse(r.waste)
 		}
-		p.hangUp()
+		p.hangUp(conn)
 	}()
 	for {
 		over, err := r.consume()
@@ -52,36 +46,21 @@ func (p *pipeline) read(conn net.Conn) (err error) {
 		if over {
 			return io.EOF
 		}
-		n, err := readSome(conn, r.space())
-		if n == 0 {
+		if err := conn.fill(); err != nil {
 			return r.inputEnds(err)
 		}
-		r.in.B = r.in.B[:len(r.in.B)+n]
 	}
-}
-
-// space returns where the next bytes go.
-func (r *pipelineReader) space() []byte {
-	b := r.in
-	if r.read > 0 {
-		b.B = b.B[:copy(b.B, b.B[r.read:])]
-		r.read = 0
-	}
-	if cap(b.B)-len(b.B) < minSpace {
-		b.Grow(max(cap(b.B), minSpace))
-	}
-	return b.B[len(b.B):cap(b.B)]
 }
 
 // consume goes as far as the received bytes reach. over says that the last
 // response of the connection was read.
 func (r *pipelineReader) consume() (over bool, err error) {
-	for r.read < len(r.in.B) {
+	for len(r.conn.peek()) > 0 {
 		if r.call == nil && !r.next() {
 			return false, errUnasked
 		}
-		n, done, err := r.feed(r.in.B[r.read:])
-		r.read += n
+		n, done, err := r.feed(r.conn.peek())
+		r.conn.discard(n)
 		if err != nil {
 			return false, err
 		}
@@ -119,7 +98,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		if n, err = r.feedHead(&resp.Header, b); err != nil || !r.inBody {
 			return n, false, err
 		}
-		resp.ParseNetConn(r.conn)
+		resp.ParseNetConn(r.conn.conn)
 		if call.isHead {
 			resp.skipHead()
 			resp.Header.setState(closing, r.closes)
@@ -145,30 +124,9 @@ func (r *pipelineReader) wasted() *Response {
 
 // feedHead reads a head, and decides how the content behind it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
-	if r.head != h {
-		r.head = h
-		h.begin()
-		h.head.Limits = http1.Limits{Head: r.p.c.ReadBufferSize}
-	}
-	n, err := h.feed(http1.Response, b)
-	if err != nil {
-		return n, headerError("response", err)
-	}
-	if n == 0 {
-		return 0, nil
-	}
-	r.head = nil
-	h.status = h.head.Status
-	switch {
-	case h.status < firstStatus:
-		// there is no class of responses that begins with 0
-		return n, headerError("response", http1.ErrStatusLine)
-	case h.status/100 == 1 && h.status != StatusSwitchingProtocols:
-		r.hints++
-		if r.hints > maxInformational {
-			return n, errTooManyInformational
-		}
-		return n, nil
+	n, final, err := r.heads.feed(h, r.p.c.ReadBufferSize, b)
+	if err != nil || !final {
+		return n, err
 	}
 	frame, err := h.head.Frame(http1.Response, http1.Exchange{Head: r.call.isHead, Connect: r.call.isConnect})
 	if err != nil {
@@ -183,12 +141,12 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 // done ends the current call.
 func (r *pipelineReader) done() {
 	r.p.respond(r.conn, r.closes)
-	r.call, r.inBody, r.hints = nil, false, 0
+	r.call, r.inBody, r.heads = nil, false, headReader{}
 }
 
 // begun tells whether the server has begun to answer the current call.
 func (r *pipelineReader) begun() bool {
-	return r.call != nil && (r.inBody || r.hints > 0 || r.read < len(r.in.B))
+	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
 }
 
 // inputEnds says that nothing more comes, and returns why the reader ends.

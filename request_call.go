@@ -19,11 +19,12 @@ type callState struct {
 	// buffered says that the body must be read before the call returns, and
 	// discard that nobody will look at it
 	buffered, discard bool
-	// unreached says that there was no connection for the last attempt, and
-	// reply that the first byte of a response came; usedUp says that the body
-	// was a stream, which has been read
-	unreached, reply, usedUp bool
-	upstream                 string // the address of the last attempt
+	// unreached says that there was no connection for the last attempt, reply
+	// that the first byte of a response came, and broken that the connection
+	// itself has failed; usedUp says that the body was a stream, which has been
+	// read
+	unreached, reply, broken, usedUp bool
+	upstream                         string // the address of the last attempt
 }
 
 // done returns what ends the call early, or nil.

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 
@@ -135,13 +136,14 @@ func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r,
 // none. It returns ErrBodyTooLarge where the body is larger. With StreamBody
 // there is no limit.
 //
-// Informational responses before the final one are skipped, except for 101.
+// Informational responses before the final one are skipped, except for 101; there
+// may be 32 of them.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.body.empty()
 	resp.body.limit = 0
-	for informed := false; ; informed = true {
+	for informed := 0; ; informed++ {
 		err := resp.Header.Read(r)
-		if err == io.EOF && informed {
+		if err == io.EOF && informed > 0 {
 			return headerError("response", io.ErrUnexpectedEOF)
 		}
 		if err != nil {
@@ -150,6 +152,9 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 		if code := resp.StatusCode(); code/100 != 1 || code == StatusSwitchingProtocols {
 			break
 		}
+		if informed == maxInformational {
+			return errTooManyInformational
+		}
 	}
 	if resp.SkipBody {
 		resp.ResetBody()
@@ -157,6 +162,11 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	}
 	return resp.readContent(r, maxBodySize, readBody)
 }
+
+// maxInformational is how many 1xx responses may come before the final one.
+const maxInformational = 32
+
+var errTooManyInformational = errors.New("fasthttp: too many informational responses")
 
 // ReadBody reads the body of a response whose header was read from r.
 // maxBodySize limits it where it is positive: the error is ErrBodyTooLarge

@@ -27,7 +27,6 @@ type Probe struct {
 	raw   syscall.RawConn
 	look  func(fd uintptr)
 	state State
-	tells bool
 }
 
 // Attach makes p look at c. Only connections of the operating system can be
@@ -43,12 +42,13 @@ func (p *Probe) Attach(c net.Conn) {
 		return
 	}
 	p.raw = raw
-	_, isTCP := c.(*net.TCPConn)
-	p.tells = canCount && isTCP
 	p.look = func(fd uintptr) { p.state = peek(fd) }
 }
 
-// Look returns the state of the connection.
+// Sees reports whether the connection can be looked at.
+func (p *Probe) Sees() bool { return p.raw != nil }
+
+// Look returns the state of the connection, at the price of one system call.
 func (p *Probe) Look() State {
 	if p.raw == nil {
 		return Unknown
@@ -59,17 +59,4 @@ func (p *Probe) Look() State {
 		return Ended
 	}
 	return p.state
-}
-
-// Tells reports whether Taken will know what the peer has taken in.
-func (p *Probe) Tells() bool { return p.tells }
-
-// Taken returns how many of the bytes that were written to a TCP connection the
-// system of the peer has taken in, and whether that can be told.
-func (p *Probe) Taken() (n uint64, ok bool) {
-	if p.raw == nil {
-		return 0, false
-	}
-	err := p.raw.Control(func(fd uintptr) { n, ok = acknowledged(fd) })
-	return n, ok && err == nil
 }

@@ -1,0 +1,47 @@
+package fasthttp
+
+import "github.com/valyala/fasthttp/internal/http1"
+
+// headReader reads the heads of the responses to one request: informational ones,
+// of which there may be maxInformational, and the final one. It never waits.
+type headReader struct {
+	h     *ResponseHeader // that a head is being read into, nil between two
+	hints int             // informational responses that came
+}
+
+// feed reads a head into h from the beginning of b, which holds all of it that
+// was received so far, and returns its length, or 0 for need more. limit is the
+// size that a head may have, 0 for the default. final is false for the head of an
+// informational response.
+func (r *headReader) feed(h *ResponseHeader, limit int, b []byte) (n int, final bool, err error) {
+	if r.h != h {
+		r.begin(h, limit)
+	}
+	if n, err = h.feed(http1.Response, b); err != nil {
+		return n, false, headerError("response", err)
+	}
+	if n == 0 {
+		return 0, false, nil
+	}
+	r.h = nil
+	h.status = h.head.Status
+	switch {
+	case h.status < firstStatus:
+		// there is no class of responses that begins with 0
+		return n, false, headerError("response", http1.ErrStatusLine)
+	case h.status/100 != 1 || h.status == StatusSwitchingProtocols:
+		return n, true, nil
+	case r.hints == maxInformational:
+		return n, false, errTooManyInformational
+	}
+	r.hints++
+	return n, false, nil
+}
+
+// begin makes h ready for a head.
+func (r *headReader) begin(h *ResponseHeader, limit int) {
+	r.h = h
+	h.begin()
+	h.status = 0
+	h.head.Limits = http1.Limits{Head: limit}
+}

@@ -1,0 +1,476 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// oneWrite is the size up to which the content of a request goes into a socket at
+// once, so that nobody has to watch for the answer meanwhile.
+const oneWrite = 64 << 10
+
+// send writes the request: its head alone if that asks for more, and all of it
+// otherwise. What does not fit one write is left to a bodySender.
+func (x *clientExchange) send() error {
+	if err := x.limitWrite(); err != nil {
+		return err
+	}
+	out := bufpool.Get(x.hc.writeSize())
+	out.B = x.req.appendHead(out.B)
+	if x.asking = x.expectsContinue(); !x.asking {
+		return x.sendContent(out)
+	}
+	_, err := x.cc.Write(out.B)
+	x.cc.adopt(out)
+	x.traceWrote(wroteHeaders, err)
+	return err
+}
+
+// sendContent writes what is in out, and the content of the request.
+func (x *clientExchange) sendContent(out *bufpool.Buffer) error {
+	if x.blocks() {
+		x.startSender(out)
+		return nil
+	}
+	err := x.write(out)
+	x.cc.adopt(out)
+	x.whole = err == nil
+	x.traceWrote(wroteRequest, err)
+	return err
+}
+
+// blocks reports whether sending the content may have to wait, for the peer or
+// for a stream of the application.
+func (x *clientExchange) blocks() bool {
+	if stream := x.req.body.stream; stream != nil {
+		size := -1
+		switch s := stream.(type) {
+		case *bytes.Reader:
+			size = s.Len()
+		case *bytes.Buffer:
+			size = s.Len()
+		case *strings.Reader:
+			size = s.Len()
+		}
+		return size < 0 || size > x.oneWrite()
+	}
+	return len(x.req.content()) > x.oneWrite()
+}
+
+// oneWrite is how much goes out at once. Connections that are no sockets have
+// less room.
+func (x *clientExchange) oneWrite() int {
+	if !x.cc.probe.Sees() {
+		return copyLimit
+	}
+	return oneWrite
+}
+
+// write is sendContent for what fits one write.
+func (x *clientExchange) write(out *bufpool.Buffer) error {
+	req, cc := x.req, x.cc
+	var err error
+	switch content := req.content(); {
+	case req.body.stream != nil || req.Header.contentLength < 0:
+		x.call.usedUp = req.body.stream != nil
+		w := &clientWriter{w: cc, out: out}
+		if err = writeRequestBody(w, req); err == nil {
+			err = w.Flush()
+		}
+	case len(content) <= copyLimit:
+		out.B = append(out.B, content...)
+		_, err = cc.Write(out.B)
+	case len(out.B) == 0:
+		_, err = cc.Write(content)
+	default:
+		err = cc.writeBoth(out.B, content)
+	}
+	return err
+}
+
+// writeRequestBody writes the content of req as its header, which was written
+// before, says.
+func writeRequestBody(w flushWriter, req *Request) error {
+	if req.body.stream != nil {
+		return writeStream(w, &req.body, &req.Header.header)
+	}
+	return writeContent(w, req.content(), &req.Header.header)
+}
+
+// clientWriter collects what is written to w until it is enough.
+type clientWriter struct {
+	w   io.Writer
+	out *bufpool.Buffer
+}
+
+// Write implements io.Writer.
+func (w *clientWriter) Write(p []byte) (int, error) {
+	if len(w.out.B)+len(p) > cap(w.out.B) {
+		if err := w.Flush(); err != nil {
+			return 0, err
+		}
+		if len(p) >= cap(w.out.B) {
+			return w.w.Write(p)
+		}
+	}
+	w.out.B = append(w.out.B, p...)
+	return len(p), nil
+}
+
+// Flush writes what was collected.
+func (w *clientWriter) Flush() error {
+	if len(w.out.B) == 0 {
+		return nil
+	}
+	_, err := w.w.Write(w.out.B)
+	w.out.B = w.out.B[:0]
+	return err
+}
+
+// sendPhase is how far a bodySender has come.
+type sendPhase uint8
+
+const (
+	sending    sendPhase = iota
+	sentWhole            // everything was written
+	sendFailed           // the stream or the connection has failed
+	abandoned            // the call does not want it any more
+)
+
+// bodySender sends the content of a request on a goroutine of its own, while the
+// call watches for the answer: that may come early, and a peer that waits for its
+// answer to be read may not read on before.
+//
+// It touches nothing of the caller's after abandon or detach has returned, except
+// for a body stream, which is closed then, or was given to it for good.
+type bodySender struct {
+	cc  *clientConn
+	out *bufpool.Buffer // the head, and what is collected behind it
+	// answerBy is when the answer must be there once the request is written
+	answerBy func() time.Time
+	// detaches says that the call may return before everything is written, so
+	// that nothing is written from the caller's memory
+	detaches bool
+
+	writing sync.Mutex // held during each write
+	mu      sync.Mutex // guards what follows
+	phase   sendPhase
+	err     error          // why it failed
+	content []byte         // of a request without a stream
+	h       *RequestHeader // for the trailers; nil once they are copied
+	tail    []byte         // the copy
+	stream  *sentStream
+	// callers says that the stream reads what stays the caller's
+	callers bool
+	body    body          // of the goroutine alone: the stream with its size
+	done    chan struct{} // closed at the end
+}
+
+// startSender leaves out and the content to a bodySender.
+func (x *clientExchange) startSender(out *bufpool.Buffer) {
+	req, hc, deadline := x.req, x.hc, x.call.deadline
+	s := &bodySender{cc: x.cc, out: out, h: &req.Header, detaches: x.mayStream(), done: make(chan struct{})}
+	s.answerBy = func() time.Time { return hc.answerBy(deadline) }
+	if req.body.stream != nil {
+		x.call.usedUp = true
+		s.body, s.stream = takeStream(&req.body)
+		_, s.callers = s.stream.Reader.(*formStream)
+	} else {
+		s.content = req.content()
+	}
+	x.sender, x.cc.duplex = s, true
+	go s.run()
+}
+
+func (s *bodySender) run() {
+	defer close(s.done)
+	err := s.sendSafely()
+	bufpool.Put(s.out)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.phase == abandoned:
+	case err == nil:
+		s.phase = sentWhole
+		_ = s.cc.guard.limitRead(s.answerBy())
+	case s.cc.writeErr != nil && !isTimeout(s.cc.writeErr):
+		// the answer may have come before the connection broke
+		s.phase, s.err = sendFailed, err
+		_ = s.cc.guard.limitRead(earliest(s.answerBy(), time.Now().Add(lastWordsTime)))
+	case s.cc.writeErr != nil:
+		s.phase, s.err = sendFailed, ErrTimeout
+		s.cc.guard.cancel(ErrTimeout)
+	default:
+		s.phase, s.err = sendFailed, err
+		s.cc.guard.cancel(err)
+	}
+}
+
+// sendSafely is send that makes an error of a panic: nobody could recover from
+// one on this goroutine.
+func (s *bodySender) sendSafely() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = streamPanic("panic while sending a request", p)
+		}
+	}()
+	return s.send()
+}
+
+// send writes everything.
+func (s *bodySender) send() error {
+	w := &clientWriter{w: s, out: s.out}
+	if s.stream == nil {
+		return s.sendBytes(w)
+	}
+	if s.body.size >= 0 {
+		return s.body.writeFixed(w)
+	}
+	if err := s.body.writeChunked(w); err != nil {
+		return err
+	}
+	if err := s.collectTail(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// collectTail puts the end of a chunked body behind what was collected.
+func (s *bodySender) collectTail(w *clientWriter) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.phase == abandoned:
+		return errSendAbandoned
+	case s.h == nil:
+		w.out.B = append(w.out.B, s.tail...)
+	default:
+		w.out.B = appendChunkedEnd(w.out.B, s.h)
+	}
+	return nil
+}
+
+func appendChunkedEnd(dst []byte, h *RequestHeader) []byte {
+	return h.appendTrailers(http1.AppendLastChunk(dst))
+}
+
+// sendBytes sends a content that is no stream.
+func (s *bodySender) sendBytes(w *clientWriter) error {
+	s.mu.Lock()
+	chunked := s.phase != abandoned && s.h != nil && s.h.contentLength < 0
+	if chunked {
+		// in one chunk, since trailers follow
+		w.out.B = http1.AppendChunkStart(w.out.B, len(s.content))
+		s.tail = appendChunkedEnd(append(s.tail[:0], strCRLF...), s.h)
+		s.h = nil
+	}
+	s.mu.Unlock()
+	var err error
+	if s.detaches {
+		err = s.sendPieces(w)
+	} else {
+		err = s.sendAtOnce()
+	}
+	if err == nil && chunked {
+		_, err = s.Write(s.tail)
+	}
+	return err
+}
+
+// sendAtOnce writes from the caller's memory.
+func (s *bodySender) sendAtOnce() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	content, phase := s.content, s.phase
+	s.mu.Unlock()
+	if phase == abandoned {
+		return errSendAbandoned
+	}
+	return s.cc.writeBoth(s.out.B, content)
+}
+
+// sendPieces writes copies of what is in the caller's memory, which may become a
+// copy itself between two of them.
+func (s *bodySender) sendPieces(w *clientWriter) error {
+	piece := bufpool.Get(oneWrite)
+	defer bufpool.Put(piece)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for {
+		s.mu.Lock()
+		n := min(len(s.content), oneWrite)
+		piece.B = append(piece.B[:0], s.content[:n]...)
+		s.content = s.content[n:]
+		s.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		if _, err := s.Write(piece.B); err != nil {
+			return err
+		}
+	}
+}
+
+// errSendAbandoned is what the sender gets when nobody wants it to go on.
+var errSendAbandoned = errors.New("fasthttp: the response came before the request was sent to its end")
+
+// Write implements io.Writer for the goroutine of s.
+func (s *bodySender) Write(p []byte) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	phase := s.phase
+	s.mu.Unlock()
+	if phase == abandoned {
+		return 0, errSendAbandoned
+	}
+	return s.cc.Write(p)
+}
+
+// sendPatience is how long a request may still be on its way when its response is
+// complete, for the connection to be of use afterwards.
+const sendPatience = 50 * time.Millisecond
+
+// settle ends the sending, and returns how that went. If wait is set, it is given
+// a moment to end by itself.
+func (s *bodySender) settle(wait bool) (sendPhase, error) {
+	if wait {
+		timer := AcquireTimer(sendPatience)
+		defer ReleaseTimer(timer)
+		select {
+		case <-s.done:
+		case <-timer.C:
+		}
+	}
+	s.abandon()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase, s.err
+}
+
+// ended reports whether there is nothing more to send, and why.
+func (s *bodySender) ended() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase != sending, s.err
+}
+
+// abandon makes the sender stop, if it has not, and closes the stream. A stream
+// that hangs in a Read is left to its goroutine.
+func (s *bodySender) abandon() {
+	s.mu.Lock()
+	stops := s.phase == sending
+	if stops {
+		s.phase, s.h, s.content = abandoned, nil, nil
+	}
+	s.mu.Unlock()
+	if !stops {
+		return
+	}
+	_ = s.cc.guard.limitWrite(past)
+	// a write that is under way may be one of the caller's memory
+	s.writing.Lock()
+	_ = s.cc
+	s.writing.Unlock()
+	if s.stream != nil {
+		s.stream.closeQuietly()
+	}
+	if s.callers {
+		<-s.done
+	}
+}
+
+// detach copies what is still needed of the caller's, so that the sender can go on
+// after the call.
+func (s *bodySender) detach() {
+	if s.callers {
+		_, _ = s.settle(true)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase != sending {
+		return
+	}
+	s.content = bytes.Clone(s.content)
+	if s.h != nil && s.stream != nil && s.body.size < 0 {
+		s.tail = appendChunkedEnd(s.tail[:0], s.h)
+	}
+	s.h = nil
+}
+
+// sentStream is the body stream of a request that is being sent. Whoever is first
+// closes it.
+type sentStream struct {
+	io.Reader
+	once sync.Once
+	err  error
+}
+
+// takeStream takes the stream out of b. What the application has set goes into a
+// sentStream, below what the package has put around it, which belongs to the
+// goroutine that reads.
+func takeStream(b *body) (body, *sentStream) {
+	taken := body{stream: b.stream, size: b.size}
+	b.stream = nil
+	place := &taken.stream
+	for {
+		switch s := (*place).(type) {
+		case *exactStream:
+			place = &s.Reader
+			continue
+		case *encodedStream:
+			place = &s.src
+			continue
+		}
+		s := &sentStream{Reader: *place}
+		*place = s
+		return taken, s
+	}
+}
+
+// waits implements patientReader.
+func (s *sentStream) waits() bool {
+	p, ok := s.Reader.(patientReader)
+	return ok && p.waits()
+}
+
+// Close implements io.Closer.
+func (s *sentStream) Close() error {
+	s.once.Do(func() {
+		if c, ok := s.Reader.(io.Closer); ok {
+			s.err = c.Close()
+		}
+	})
+	return s.err
+}
+
+// closeQuietly is Close for who cannot do anything about a panic in it.
+func (s *sentStream) closeQuietly() {
+	defer func() { _ = recover() }()
+	_ = s.Close()
+}
+
+// SupportsBodyWriteTo implements BodyWriterTo.
+func (s *sentStream) SupportsBodyWriteTo() bool {
+	c, ok := s.Reader.(BodyWriterTo)
+	return ok && c.SupportsBodyWriteTo()
+}
+
+// WriteTo implements io.WriterTo, where SupportsBodyWriteTo says so.
+func (s *sentStream) WriteTo(w io.Writer) (int64, error) { return s.Reader.(BodyWriterTo).WriteTo(w) }
+
+// SendsPieces implements PiecewiseStream.
+func (s *sentStream) SendsPieces() bool {
+	p, ok := s.Reader.(PiecewiseStream)
+	return ok && p.SendsPieces()
+}

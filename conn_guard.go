@@ -1,0 +1,114 @@
+package fasthttp
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// connGuard owns the deadlines of a client's connection, and its end before the
+// time: nobody else sets a deadline. Once the connection was canceled no stage of
+// a call can give it time again, whatever that stage was about to do.
+//
+// The methods may be called concurrently.
+type connGuard struct {
+	conn net.Conn // the lowest one: TLS above it keeps to its deadlines
+
+	mu       sync.Mutex
+	canceled error // why nothing works any more, nil as long as it does
+	readBy   time.Time
+	writeBy  time.Time
+}
+
+// past is a deadline that makes everything on a connection fail at once.
+var past = time.Unix(1, 0)
+
+// limit sets the deadlines of reading and of writing; a zero one is none. It
+// returns why the connection was canceled, if it was, and changes nothing then.
+func (g *connGuard) limit(readBy, writeBy time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled != nil {
+		return g.canceled
+	}
+	switch reads, writes := readBy != g.readBy, writeBy != g.writeBy; {
+	case reads && writes && readBy == writeBy:
+		_ = g.conn.SetDeadline(readBy)
+	case reads && writes:
+		_ = g.conn.SetReadDeadline(readBy)
+		_ = g.conn.SetWriteDeadline(writeBy)
+	case reads:
+		_ = g.conn.SetReadDeadline(readBy)
+	case writes:
+		_ = g.conn.SetWriteDeadline(writeBy)
+	}
+	g.readBy, g.writeBy = readBy, writeBy
+	return nil
+}
+
+// limitRead sets the deadline of reading, as limit does.
+func (g *connGuard) limitRead(by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled == nil && by != g.readBy {
+		g.readBy = by
+		_ = g.conn.SetReadDeadline(by)
+	}
+	return g.canceled
+}
+
+// shorten makes the deadline of reading an earlier one, as limit does.
+func (g *connGuard) shorten(by time.Time) error {
+	g.mu.Lock()
+	by = earliest(g.readBy, by)
+	g.mu.Unlock()
+	return g.limitRead(by)
+}
+
+// limitWrite sets the deadline of writing, as limit does.
+func (g *connGuard) limitWrite(by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled == nil && by != g.writeBy {
+		g.writeBy = by
+		_ = g.conn.SetWriteDeadline(by)
+	}
+	return g.canceled
+}
+
+// cancel ends everything on the connection because of err. The first reason
+// stands.
+func (g *connGuard) cancel(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled == nil {
+		g.canceled = err
+		_ = g.conn.SetDeadline(past)
+	}
+}
+
+// err returns why the connection was canceled, or nil.
+func (g *connGuard) err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.canceled
+}
+
+// mayRead reports whether there is time left for reading: a read that timed out
+// may have begun before somebody gave it more.
+func (g *connGuard) mayRead() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.canceled == nil && (g.readBy.IsZero() || time.Now().Before(g.readBy))
+}
+
+// watch makes the end of ctx cancel the connection. stop undoes that, and reports
+// whether it was in time: otherwise the connection is of no more use. It is nil
+// if ctx, which may be nil, never ends.
+func (g *connGuard) watch(ctx context.Context) (stop func() bool) {
+	if ctx == nil || ctx.Done() == nil {
+		return nil
+	}
+	return context.AfterFunc(ctx, func() { g.cancel(contextError(ctx)) })
+}
