@@ -1,0 +1,299 @@
+package fasthttp
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// reset ends the connection without order.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// A POST that the server has read is sent once, however the connection ends, and
+// however many others are at hand.
+func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
+	const warm = 5
+	for name, tt := range map[string]struct {
+		end    func(c *peerConn)
+		unread bool // the body is left unread, which makes the system reset the connection
+	}{
+		"reset":        {func(c *peerConn) { reset(c.Conn) }, false},
+		"late reset":   {func(c *peerConn) { time.Sleep(10 * time.Millisecond); reset(c.Conn) }, false},
+		"end":          {func(c *peerConn) { _ = c.Close() }, false},
+		"unread bytes": {func(c *peerConn) { _ = c.Close() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var posts atomic.Int32
+			ready := make(chan struct{})
+			p := newPeer(t, func(c *peerConn) {
+				for {
+					start, _ := c.r.Peek(4)
+					if string(start) != "POST" {
+						if c.request() == nil {
+							return
+						}
+						<-ready
+						c.write(respOK)
+						continue
+					}
+					if !tt.unread {
+						c.request()
+					} else {
+						c.head()
+					}
+					posts.Add(1)
+					tt.end(c)
+					return
+				}
+			})
+			hc := p.host()
+			warmUp(t, hc, p, warm, ready)
+			req := requestTo(t, MethodPost, p.url("/"))
+			req.SetBodyRaw(make([]byte, 60<<10))
+			if err := hc.Do(req, responseFor(t)); err == nil {
+				t.Error("the call succeeded")
+			}
+			if n := posts.Load(); n != 1 {
+				t.Errorf("the server has seen the POST %d times", n)
+			}
+		})
+	}
+}
+
+// warmUp leaves n idle connections in hc.
+func warmUp(t *testing.T, hc *HostClient, p *peer, n int, ready chan struct{}) {
+	var calls sync.WaitGroup
+	for range n {
+		calls.Go(func() {
+			if _, _, err := hc.Get(nil, p.url("/warm")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	eventually(t, "all requests", func() bool { return p.conns.Load() == int32(n) })
+	close(ready)
+	calls.Wait()
+	if got := hc.IdleConnsCount(); got != n {
+		t.Fatalf("%d idle connections, want %d", got, n)
+	}
+}
+
+// A POST in a pipeline is sent once, too: if the server has read it, and if it may
+// have read a part of it.
+func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
+	for name, part := range map[string]int{"all": 0, "a part": 1 << 10} {
+		t.Run(name, func(t *testing.T) {
+			var posts atomic.Int32
+			peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
+				c.expect("GET /first")
+				c.ok("GET /first")
+				if part > 0 {
+					_, _ = io.ReadFull(c.r, make([]byte, part))
+				} else {
+					c.request()
+				}
+				posts.Add(1)
+				reset(c.Conn)
+			})
+			client := peer.client()
+			expectPipelined(t, client, MethodGet, "/first")
+			var req Request
+			req.Header.SetMethod(MethodPost)
+			req.SetRequestURI("http://host.test/")
+			req.SetBodyString("pay")
+			if part > 0 {
+				req.SetBodyRaw(make([]byte, 32<<20))
+			}
+			if err := client.DoTimeout(&req, nil, patience); !errors.Is(err, ErrConnectionClosed) {
+				t.Errorf("got %v, want ErrConnectionClosed", err)
+			}
+			if n := posts.Load(); n != 1 {
+				t.Errorf("the server has seen the POST %d times", n)
+			}
+		})
+	}
+}
+
+// wrapped is a connection that cannot be looked at.
+type wrapped struct{ net.Conn }
+
+// A connection that cannot be looked at ends while it is idle: nobody has read what
+// is sent on it then.
+func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
+	closed := make(chan struct{}, 1)
+	p := newPeer(t, func(c *peerConn) {
+		if c.request() != nil {
+			c.write(respOK)
+		}
+		_ = c.Close()
+		closed <- struct{}{}
+	})
+	hc := p.host()
+	hc.Dial = func(addr string) (net.Conn, error) {
+		conn, err := net.Dial("tcp4", addr)
+		return wrapped{conn}, err
+	}
+	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	for i := range 30 {
+		req.SetBodyString(fmt.Sprint("body ", i))
+		mustDo(t, hc.Do(req, resp))
+		<-closed
+	}
+	p.counts(30, 30)
+}
+
+// What the server sends without being asked is never the response to the next
+// request, plain and with TLS, and whether it comes with the last response or
+// later.
+func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
+	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	for _, secure := range []bool{false, true} {
+		for _, wait := range []time.Duration{0, 500 * time.Microsecond} {
+			t.Run(fmt.Sprint(secure, wait), func(t *testing.T) {
+				sent := make(chan struct{}, 1)
+				p := newPeer(t, func(c *peerConn) {
+					if secure {
+						c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}})
+						c.r.Reset(c.Conn)
+					}
+					for req := c.request(); req != nil; req = c.request() {
+						if req.Method == MethodGet {
+							c.write(respOK)
+							continue
+						}
+						c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+						time.Sleep(wait)
+						c.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad")
+						sent <- struct{}{}
+					}
+				})
+				hc := p.host()
+				hc.IsTLS, hc.TLSConfig = secure, &tls.Config{RootCAs: roots}
+				url := p.url("/")
+				if secure {
+					url = "https://" + p.addr() + "/"
+				}
+				head, get, resp := requestTo(t, MethodHead, url), requestTo(t, MethodGet, url), responseFor(t)
+				wrong := 0
+				for range rounds {
+					mustDo(t, hc.Do(head, resp))
+					<-sent
+					if err := hc.Do(get, resp); err == nil && string(resp.Body()) != "ok" {
+						wrong++
+					}
+				}
+				if wrong > 0 {
+					t.Errorf("%d of %d calls got a response that was not theirs", wrong, rounds)
+				}
+			})
+		}
+	}
+}
+
+// TLS that talks to itself does not cost a connection.
+func TestClientTLSKeepsConnectionsInSpiteOfTickets(t *testing.T) {
+	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		p := newPeer(t, func(c *peerConn) {
+			c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: version})
+			c.r.Reset(c.Conn)
+			for c.request() != nil {
+				c.write(respOK)
+			}
+		})
+		hc := p.host()
+		hc.IsTLS, hc.TLSConfig = true, &tls.Config{RootCAs: roots}
+		req, resp := requestTo(t, MethodPost, "https://"+p.addr()+"/"), responseFor(t)
+		for range 20 {
+			mustDo(t, hc.Do(req, resp))
+		}
+		p.counts(1, 20)
+	}
+}
+
+// A response that nobody wants does not cost the connection if it is small,
+// whatever its framing.
+func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
+	var conns atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size, _ := strconv.Atoi(r.URL.Query().Get("size"))
+		_, _ = io.WriteString(w, `{"a": "`+strings.Repeat("x", size))
+		w.(http.Flusher).Flush()
+		_, _ = io.WriteString(w, `"}`)
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	hc := &HostClient{Addr: s.Listener.Addr().String()}
+	defer hc.CloseIdleConnections()
+	const calls = 50
+	for _, size := range []int{10, 200_000} {
+		req := requestTo(t, MethodGet, fmt.Sprint(s.URL, "/?size=", size))
+		for range calls {
+			mustDo(t, hc.Do(req, nil))
+		}
+		resp := responseFor(t)
+		resp.StreamBody = true
+		for range calls {
+			mustDo(t, hc.Do(req, resp))
+			var v map[string]string
+			if err := json.NewDecoder(resp.BodyStream()).Decode(&v); err != nil || len(v["a"]) != size {
+				t.Fatalf("got %d bytes, %v", len(v["a"]), err)
+			}
+			mustDo(t, resp.CloseBodyStream())
+		}
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections for %d calls", n, 4*calls)
+	}
+	// more than is worth it
+	mustDo(t, hc.Do(requestTo(t, MethodGet, s.URL+"/?size=10000000"), nil))
+	if n := hc.ConnsCount(); n != 0 {
+		t.Errorf("%d connections behind a body that is too large to be read away", n)
+	}
+}
+
+// At most 32 informational responses come before the final one, for whoever reads
+// them.
+func TestInformationalResponsesAreLimitedForAll(t *testing.T) {
+	for n, good := range map[int]bool{maxInformational: true, maxInformational + 1: false} {
+		response := strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", n) + respOK
+		p := answering(t, response)
+		pc := &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 10 * time.Millisecond}
+		req := requestTo(t, MethodGet, p.url("/"))
+		for name, err := range map[string]error{
+			"HostClient":     p.host().Do(req, responseFor(t)),
+			"PipelineClient": pc.Do(req, responseFor(t)),
+			"Response.Read":  responseFor(t).Read(bufio.NewReader(strings.NewReader(response))),
+		} {
+			if good && err != nil || !good && !errors.Is(err, errTooManyInformational) {
+				t.Errorf("%s, %d informational responses: %v", name, n, err)
+			}
+		}
+	}
+}
