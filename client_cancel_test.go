@@ -1,0 +1,404 @@
+package fasthttp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http/httptrace"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// scale returns how often something is done at random: n times where
+// FASTHTTP_SOAK is set, and fewer otherwise.
+func scale(n int) int {
+	switch {
+	case os.Getenv("FASTHTTP_SOAK") != "":
+		return n
+	case testing.Short():
+		return n / 40
+	}
+	return n / 10
+}
+
+// A guard that was canceled gives no time any more, whatever is asked of it.
+func TestConnGuardStaysCanceled(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	g := connGuard{conn: a}
+	if err := g.limit(time.Time{}, time.Time{}); err != nil || g.err() != nil || !g.mayRead() {
+		t.Fatalf("a new guard says %v", err)
+	}
+	first := errors.New("first")
+	g.cancel(first)
+	g.cancel(errors.New("second"))
+	later := time.Now().Add(time.Hour)
+	for name, err := range map[string]error{
+		"limit": g.limit(later, later), "limitRead": g.limitRead(later), "limitWrite": g.limitWrite(time.Time{}),
+		"shorten": g.shorten(later), "err": g.err(),
+	} {
+		if err != first {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if g.mayRead() {
+		t.Error("there is time for reading")
+	}
+	if _, err := a.Read(make([]byte, 1)); !isTimeout(err) {
+		t.Errorf("reading: %v", err)
+	}
+}
+
+// A context that ends between two stages of a call ends the call.
+func TestClientCancelBetweenStages(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer string
+		expect bool
+		hook   func(trace *httptrace.ClientTrace, cancel func())
+	}{
+		"between write and read": {"", false, func(trace *httptrace.ClientTrace, cancel func()) {
+			trace.WroteRequest = func(httptrace.WroteRequestInfo) { cancel() }
+		}},
+		"as a 100 arrives": {"HTTP/1.1 100 Continue\r\n\r\n", true, func(trace *httptrace.ClientTrace, cancel func()) {
+			trace.Got100Continue = cancel
+		}},
+		"behind half of a 100": {"HTTP/1.1 100 Con", true, func(trace *httptrace.ClientTrace, cancel func()) {
+			trace.GotFirstResponseByte = cancel
+		}},
+		"before the content": {"", true, func(trace *httptrace.ClientTrace, cancel func()) {
+			trace.Wait100Continue = cancel
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t, func(c *peerConn) {
+				c.head()
+				c.write(tt.answer)
+				c.untilClosed()
+			})
+			hc := p.host()
+			hc.MaxConns = 1
+			hc.ReadTimeout, hc.WriteTimeout = time.Hour, time.Hour
+			hc.ExpectContinueTimeout = time.Hour
+			for range 20 {
+				ctx, cancel := context.WithCancel(context.Background())
+				hc.Trace = &httptrace.ClientTrace{}
+				tt.hook(hc.Trace, cancel)
+				req := requestTo(t, MethodPost, p.url("/"))
+				req.SetBodyString("body")
+				if tt.expect {
+					req.Header.Set(HeaderExpect, "100-continue")
+				}
+				var err error
+				soon(t, "the call", func() { err = hc.DoContext(ctx, req, responseFor(t)) })
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want context.Canceled", err)
+				}
+			}
+		})
+	}
+}
+
+// Contexts that end at any moment leave no call and no place behind.
+func TestClientCancelAtRandomMoments(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for n := 0; c.head(); n++ {
+			if n%3 == 0 {
+				c.write("HTTP/1.1 100 Con")
+				c.write("tinue\r\n\r\n")
+			}
+			c.content("body")
+			c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n")
+			c.write("\r\nok")
+		}
+	})
+	p.t = quietly{t}
+	hc := p.host()
+	hc.ReadTimeout, hc.WriteTimeout = time.Hour, time.Hour
+	hc.ExpectContinueTimeout = time.Millisecond
+	hc.MaxConns = 4
+	var calls sync.WaitGroup
+	var canceled atomic.Int32
+	const callers = 8
+	for range callers {
+		calls.Go(func() {
+			req, resp := AcquireRequest(), AcquireResponse()
+			defer ReleaseRequest(req)
+			defer ReleaseResponse(resp)
+			for i := range scale(16_000) / callers {
+				req.Header.SetMethod(MethodPost)
+				req.SetRequestURI(p.url("/"))
+				req.SetBodyString("body")
+				req.Header.Del(HeaderExpect)
+				if i%2 == 0 {
+					req.Header.Set(HeaderExpect, "100-continue")
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				timer := time.AfterFunc(rand.N(300*time.Microsecond), cancel)
+				if err := hc.DoContext(ctx, req, resp); errors.Is(err, context.Canceled) {
+					canceled.Add(1)
+				} else if err == nil && string(resp.Body()) != "ok" {
+					t.Errorf("got %q", resp.Body())
+				}
+				timer.Stop()
+				cancel()
+			}
+		})
+	}
+	soon(t, "the calls", calls.Wait)
+	if canceled.Load() == 0 {
+		t.Error("no call was canceled")
+	}
+	if n := hc.ConnsCount() - hc.IdleConnsCount(); n != 0 {
+		t.Errorf("%d places are taken", n)
+	}
+}
+
+// quietly takes the complaints of a peer whose connections end at any moment.
+type quietly struct{ testing.TB }
+
+func (quietly) Errorf(string, ...any) {}
+
+// A nil context is none, for every client, and so is a zero deadline.
+func TestClientsTakeNoContextAndNoDeadline(t *testing.T) {
+	p := answering(t, respOK)
+	pc := &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 10 * time.Millisecond}
+	lb := &LBClient{Clients: []BalancingClient{p.host()}}
+	c := &Client{}
+	defer c.CloseIdleConnections()
+	req := requestTo(t, MethodGet, p.url("/"))
+	var none context.Context
+	for name, client := range map[string]interface {
+		DoContext(ctx context.Context, req *Request, resp *Response) error
+		DoDeadline(req *Request, resp *Response, deadline time.Time) error
+	}{"Client": c, "HostClient": p.host(), "PipelineClient": pc, "LBClient": lb} {
+		if err := client.DoContext(none, req, nil); err != nil {
+			t.Errorf("%s, no context: %v", name, err)
+		}
+		if err := client.DoDeadline(req, nil, time.Time{}); err != nil {
+			t.Errorf("%s, no deadline: %v", name, err)
+		}
+		if err := client.DoDeadline(req, nil, time.Now().Add(-time.Second)); err != error(ErrTimeout) {
+			t.Errorf("%s, a deadline that is over: %v", name, err)
+		}
+	}
+}
+
+// A panic of the application in the middle of a call is its caller's, and leaves
+// no place taken.
+func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
+	cert, _ := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	secure, _ := secureServer(t, cert)
+	p := answering(t, "HTTP/1.1 103 Early Hints\r\n\r\n"+respOK)
+	boom := func() { panic("boom") }
+	for name, prepare := range map[string]func(hc *HostClient){
+		"Dial": func(hc *HostClient) { hc.Dial = func(string) (net.Conn, error) { boom(); return nil, nil } },
+		"DialTimeout": func(hc *HostClient) {
+			hc.DialTimeout = func(string, time.Duration) (net.Conn, error) { boom(); return nil, nil }
+		},
+		"TLS": func(hc *HostClient) {
+			hc.Addr, hc.IsTLS, hc.TLSConfig = secure, true, &tls.Config{InsecureSkipVerify: true}
+			hc.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { boom(); return nil }
+		},
+		"GetConn": func(hc *HostClient) { hc.Trace = &httptrace.ClientTrace{GetConn: func(string) { boom() }} },
+		"GotConn": func(hc *HostClient) {
+			hc.Trace = &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { boom() }}
+		},
+		"WroteHeaders":         func(hc *HostClient) { hc.Trace = &httptrace.ClientTrace{WroteHeaders: boom} },
+		"GotFirstResponseByte": func(hc *HostClient) { hc.Trace = &httptrace.ClientTrace{GotFirstResponseByte: boom} },
+		"PutIdleConn":          func(hc *HostClient) { hc.Trace = &httptrace.ClientTrace{PutIdleConn: func(error) { boom() }} },
+	} {
+		for _, within := range []time.Duration{0, time.Minute} {
+			t.Run(name+"/"+within.String(), func(t *testing.T) {
+				hc := p.host()
+				prepare(hc)
+				uri := p.url("/")
+				if hc.IsTLS {
+					uri = "https://" + secure + "/"
+				}
+				req := requestTo(t, MethodGet, uri)
+				if within > 0 {
+					req.SetTimeout(within)
+				}
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Error("the panic did not reach the caller")
+						}
+					}()
+					_ = hc.Do(req, responseFor(t))
+				}()
+				if n := hc.ConnsCount(); n != 0 {
+					t.Errorf("%d places are taken", n)
+				}
+			})
+		}
+	}
+}
+
+// A connection that is another protocol's from now on is not limited by what was
+// for the request.
+func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.request()
+		c.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = io.Copy(c.Conn, c.r)
+	})
+	hc := p.host()
+	hc.WriteTimeout, hc.ReadTimeout = short, short
+	_, body := stream(t, hc, p.url("/"))
+	defer body.Close()
+	time.Sleep(2 * short)
+	if _, err := io.WriteString(body.(io.Writer), "ping"); err != nil {
+		t.Fatal(err)
+	}
+	var b [4]byte
+	if _, err := io.ReadFull(body, b[:]); err != nil || string(b[:]) != "ping" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// A stream that is closed while it is read has nothing to do with the response any
+// more when Close returns.
+func TestClientStreamClosedWhileReadLeavesTheResponse(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			if req.URL.Path == "/slow" {
+				c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n2\r\nab\r\n")
+				if c.number%2 == 0 {
+					c.write("0\r\nX-End: yes\r\n\r\n")
+				}
+				continue
+			}
+			c.write(respOK)
+		}
+	})
+	hc := p.host()
+	resp := responseFor(t)
+	slow, fast := requestTo(t, MethodGet, p.url("/slow")), requestTo(t, MethodGet, p.url("/fast"))
+	for range 200 {
+		resp.StreamBody = true
+		mustDo(t, hc.Do(slow, resp))
+		body := resp.BodyStream()
+		var reading sync.WaitGroup
+		reading.Go(func() { _, _ = io.Copy(io.Discard, body) })
+		runtime.Gosched()
+		_ = resp.CloseBodyStream()
+		mustDo(t, hc.Do(fast, resp))
+		if got, err := io.ReadAll(resp.BodyStream()); err != nil || string(got) != "ok" {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		resp.Reset()
+		reading.Wait()
+	}
+}
+
+// closer is a body stream that says if it was closed.
+type closer struct {
+	io.Reader
+	closed atomic.Int32
+}
+
+func (c *closer) Close() error {
+	c.closed.Add(1)
+	return nil
+}
+
+// A body stream is closed once, however the call ends.
+func TestClientClosesBodyStreamsOnEveryWay(t *testing.T) {
+	refuse := func(string) (net.Conn, error) { return nil, errors.New("refused") }
+	p := newPeer(t, func(c *peerConn) {
+		c.head()
+		c.write("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
+		c.untilClosed()
+	})
+	good := answering(t, respOK)
+	pipelined := func(c *PipelineClient) *PipelineClient {
+		c.MaxIdleConnDuration = 10 * time.Millisecond
+		return c
+	}
+	for name, do := range map[string]func(req *Request) error{
+		"sent": func(req *Request) error { req.SetRequestURI(good.url("/")); return good.host().Do(req, nil) },
+		"refused dial": func(req *Request) error {
+			return (&HostClient{Addr: p.addr(), Dial: refuse}).Do(req, nil)
+		},
+		"417": func(req *Request) error {
+			req.Header.Set(HeaderExpect, "100-continue")
+			return p.host().Do(req, nil)
+		},
+		"deadline over":     func(req *Request) error { return p.host().DoDeadline(req, nil, time.Now().Add(-time.Hour)) },
+		"no time":           func(req *Request) error { return p.host().DoTimeout(req, nil, 0) },
+		"no host":           func(req *Request) error { req.SetRequestURI("/"); return (&Client{}).Do(req, nil) },
+		"wrong scheme":      func(req *Request) error { req.SetRequestURI("https://x.test/"); return p.host().Do(req, nil) },
+		"no client":         func(req *Request) error { return (&LBClient{}).Do(req, nil) },
+		"pipeline":          func(req *Request) error { return pipelined(&PipelineClient{Addr: good.addr()}).Do(req, nil) },
+		"pipeline, refused": func(req *Request) error { return pipelined(&PipelineClient{Addr: "x.test", Dial: refuse}).Do(req, nil) },
+		"pipeline, no time": func(req *Request) error { return (&PipelineClient{}).DoTimeout(req, nil, 0) },
+		"pipeline, TLS": func(req *Request) error {
+			req.SetRequestURI("https://x.test/")
+			return (&PipelineClient{}).Do(req, nil)
+		},
+		"pipeline, deadline": func(req *Request) error { return (&PipelineClient{}).DoDeadline(req, nil, time.Unix(1, 0)) },
+	} {
+		for _, size := range []int{4, -1} {
+			req := requestTo(t, MethodPost, p.url("/"))
+			body := &closer{Reader: strings.NewReader("body")}
+			req.SetBodyStream(body, size)
+			_ = do(req)
+			if n := body.closed.Load(); n != 1 {
+				t.Errorf("%s: the stream was closed %d times", name, n)
+			}
+		}
+	}
+}
+
+// A request for https is not sent in the clear.
+func TestPipelineRefusesTLSWithoutTLS(t *testing.T) {
+	p := answering(t, respOK)
+	c := &PipelineClient{Addr: p.addr()}
+	for _, prepare := range []func(req *Request){
+		func(*Request) {},
+		func(req *Request) { req.URI() },
+		func(req *Request) { req.Header.SetHost("x.test") },
+	} {
+		req := requestTo(t, MethodGet, "HTTPS://x.test/")
+		prepare(req)
+		if err := c.Do(req, nil); err != ErrHostClientRedirectToDifferentScheme {
+			t.Errorf("got %v", err)
+		}
+	}
+	p.counts(0, 0)
+}
+
+// What the application puts in the place of DefaultTransport is used.
+func TestDefaultTransportIsReplaced(t *testing.T) {
+	p := answering(t, respOK)
+	before := DefaultTransport
+	defer func() { DefaultTransport = before }()
+	calls := 0
+	DefaultTransport = roundTripper(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
+		calls++
+		return before.RoundTrip(hc, req, resp)
+	})
+	c := &Client{Transport: DefaultTransport}
+	defer c.CloseIdleConnections()
+	mustDo(t, p.host().Do(requestTo(t, MethodGet, p.url("/")), nil))
+	mustDo(t, c.Do(requestTo(t, MethodGet, p.url("/")), nil))
+	if calls != 2 {
+		t.Errorf("the transport was called %d times, want 2", calls)
+	}
+}
+
+type roundTripper func(hc *HostClient, req *Request, resp *Response) (bool, error)
+
+func (f roundTripper) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	return f(hc, req, resp)
+}
