@@ -66,6 +66,14 @@ func (g *connGuard) shorten(by time.Time) error {
 	return g.limitRead(by)
 }
 
+// shortenWrite makes the deadline of writing an earlier one, as limit does.
+func (g *connGuard) shortenWrite(by time.Time) error {
+	g.mu.Lock()
+	by = earliest(g.writeBy, by)
+	g.mu.Unlock()
+	return g.limitWrite(by)
+}
+
 // limitWrite sets the deadline of writing, as limit does.
 func (g *connGuard) limitWrite(by time.Time) error {
 	g.mu.Lock()

@@ -39,7 +39,9 @@ type pipeline struct {
 	final     bool        // the server has said that it reads no more requests
 	lastWords bool        // the reader may only take what is there already
 	stuck     bool        // a request could not be written in time
+	early     bool        // a response came for a request that was still being written
 	wrote     uint64      // bytes that were given to be sent
+	written   uint64      // bytes that were sent
 	answered  int         // responses that it has brought
 	idleSince time.Time
 
@@ -148,8 +150,8 @@ func (p *pipeline) run() {
 			return
 		}
 		p.mu.Lock()
-		p.conn, p.ended, p.final, p.lastWords, p.stuck = conn, false, false, false, false
-		p.wrote, p.answered = 0, 0
+		p.conn, p.ended, p.final, p.lastWords, p.stuck, p.early = conn, false, false, false, false, false
+		p.wrote, p.written, p.answered = 0, 0, 0
 		p.idleSince = time.Now()
 		p.mu.Unlock()
 
@@ -221,18 +223,18 @@ func (p *pipeline) send(conn *clientConn, out *bufpool.Buffer) {
 	idle := time.NewTimer(p.c.maxIdle())
 	defer idle.Stop()
 	for p.nextBatch(conn, out, idle) {
-		if timeout := p.c.WriteTimeout; timeout > 0 {
-			_ = conn.guard.limitWrite(time.Now().Add(timeout))
-		}
 		n, err := conn.Write(out.B)
+		p.mu.Lock()
+		p.written += uint64(n)
 		if n == len(out.B) && err == nil {
+			p.early = false
+			p.mu.Unlock()
 			continue
 		}
-		p.mu.Lock()
-		p.wrote -= uint64(len(out.B) - n)
+		p.wrote = p.written
 		p.ended, p.lastWords = true, true
 		if isTimeout(err) {
-			p.stuck = true
+			p.stuck = !p.early
 			_ = conn.conn.Close()
 		}
 		// responses may have come before the connection broke
@@ -328,6 +330,11 @@ func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 	if p.sent.n == 0 {
 		p.expect(conn)
 	}
+	var by time.Time
+	if timeout := p.c.WriteTimeout; timeout > 0 {
+		by = time.Now().Add(timeout)
+	}
+	_ = conn.guard.limitWrite(by)
 	for size := p.c.writeSize(); p.queue.n > 0 && p.sent.n < p.window && !p.ended; {
 		call := p.queue.first
 		if len(out.B) > 0 && len(out.B)+len(call.out) > size {
@@ -354,6 +361,11 @@ func (p *pipeline) expect(conn *clientConn) {
 func (p *pipeline) respond(conn *clientConn, closes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.sent.first.end > p.written {
+		// the server may not want the rest of the request
+		p.early = true
+		_ = conn.guard.shortenWrite(time.Now().Add(sendPatience))
+	}
 	p.end(p.sent.first, nil)
 	p.answered++
 	p.failures = 0

@@ -1,0 +1,370 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A body stream that fails makes the call fail with its error, at once, however it
+// is framed and whether or not the server says something.
+func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
+	broken := errors.New("the stream is broken")
+	late := timeoutError{}
+	for name, tt := range map[string]struct {
+		stream func() io.Reader
+		size   int
+		want   error
+	}{
+		"chunked":          {func() io.Reader { return io.MultiReader(strings.NewReader("some"), failing{broken}) }, -1, broken},
+		"at once":          {func() io.Reader { return failing{broken} }, -1, broken},
+		"sized":            {func() io.Reader { return io.MultiReader(strings.NewReader("some"), failing{broken}) }, 100, broken},
+		"its own timeout":  {func() io.Reader { return failing{&late} }, -1, &late},
+		"short":            {func() io.Reader { return strings.NewReader("some") }, 100, errShortStream},
+		"short and hidden": {func() io.Reader { return io.MultiReader(strings.NewReader("some")) }, 100, errShortStream},
+		"long":             {func() io.Reader { return io.MultiReader(strings.NewReader("some more")) }, 4, errLongStream},
+	} {
+		for _, answers := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				p := newPeer(t, func(c *peerConn) {
+					c.head()
+					if answers {
+						c.write(respOK)
+					}
+					c.untilClosed()
+				})
+				hc := p.host()
+				req := requestTo(t, MethodPut, p.url("/"))
+				req.SetBodyStream(tt.stream(), tt.size)
+				var err error
+				soon(t, "the call", func() { err = hc.Do(req, responseFor(t)) })
+				if !errors.Is(err, tt.want) {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				if n := hc.ConnsCount(); n != 0 {
+					t.Errorf("%d connections are left", n)
+				}
+				if n := p.conns.Load(); n != 1 {
+					t.Errorf("%d connections were made", n)
+				}
+			})
+		}
+	}
+}
+
+// failing is a stream that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// panicking is a stream that panics.
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("boom") }
+
+func TestClientSurvivesPanicsOfBodyStreams(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) { c.untilClosed() })
+	hc := p.host()
+	req := requestTo(t, MethodPost, p.url("/"))
+	req.SetBodyStream(panicking{}, -1)
+	err := hc.Do(req, nil)
+	if _, ok := errors.AsType[*ErrBodyStreamWritePanic](err); !ok {
+		t.Errorf("got %v", err)
+	}
+}
+
+// bodies are large ones of every kind.
+func largeBodies(size int) map[string]func(req *Request) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), size/16)
+	return map[string]func(req *Request){
+		"bytes":          func(req *Request) { req.SetBodyRaw(content) },
+		"stream":         func(req *Request) { req.SetBodyStream(bytes.NewReader(content), len(content)) },
+		"chunked stream": func(req *Request) { req.SetBodyStream(io.MultiReader(bytes.NewReader(content)), -1) },
+		"bytes, trailer": func(req *Request) {
+			req.SetBodyRaw(content)
+			_ = req.Header.SetTrailer("X-End")
+			req.Header.Set("X-End", "yes")
+		},
+	}
+}
+
+// A server that refuses a body it has not read is heard at once, although it reads
+// no more and leaves the connection open.
+func TestClientHearsEarlyRefusal(t *testing.T) {
+	for name, set := range largeBodies(64 << 20) {
+		for _, streamed := range []bool{false, true} {
+			p := newPeer(t, func(c *peerConn) {
+				c.head()
+				c.write("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
+				<-c.gone()
+			})
+			hc := p.host()
+			req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+			resp.StreamBody = streamed
+			set(req)
+			soon(t, name, func() { mustDo(t, hc.Do(req, resp)) })
+			if resp.StatusCode() != 413 || string(resp.Body()) != "long" {
+				t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
+			}
+			eventually(t, "the end of the connection", func() bool { return hc.ConnsCount() == 0 })
+			p.stop()
+		}
+	}
+}
+
+// gone is closed when the peer ends the test. Nothing is read until then.
+func (c *peerConn) gone() <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for !c.peer.ending.Load() {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return gone
+}
+
+// A server that answers while it reads gets all of it, and so does the client.
+func TestClientEchoesInFullDuplex(t *testing.T) {
+	const size = 20 << 20
+	p := newPeer(t, func(c *peerConn) {
+		for c.head() {
+			c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+			// the content comes in chunks as well: what came goes back
+			var b [32 << 10]byte
+			for sent := ""; !strings.HasSuffix(sent, "\r\n0\r\n\r\n"); {
+				n, err := c.r.Read(b[:])
+				if err != nil {
+					return
+				}
+				_, _ = c.Write(b[:n])
+				sent = (sent + string(b[:n]))[max(0, len(sent)+n-16):]
+			}
+		}
+	})
+	hc := p.host()
+	content := bytes.Repeat([]byte("0123456789abcdef"), size/16)
+	for _, streamed := range []bool{false, true} {
+		for range 2 {
+			req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+			req.SetBodyStream(io.MultiReader(bytes.NewReader(content)), -1)
+			resp.StreamBody = streamed
+			soon(t, "the echo", func() {
+				mustDo(t, hc.Do(req, resp))
+				if !bytes.Equal(resp.Body(), content) {
+					t.Errorf("%d bytes came back of %d", len(resp.Body()), size)
+				}
+			})
+		}
+	}
+	if n := p.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// The bytes of a request are the caller's again when Do returns, also if they are
+// still being sent while the response is read.
+func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
+	const size = 8 << 20
+	begin := make(chan struct{})
+	p := newPeer(t, func(c *peerConn) {
+		c.head()
+		c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+		<-begin
+		b, _ := io.ReadAll(io.LimitReader(c.r, size))
+		if n := bytes.Count(b, []byte("a")); n != size {
+			t.Errorf("%d bytes of %d are what they were", n, size)
+		}
+		c.write("ok")
+		c.untilClosed()
+	})
+	hc := p.host()
+	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	content := bytes.Repeat([]byte("a"), size)
+	req.SetBodyRaw(content)
+	resp.StreamBody = true
+	mustDo(t, hc.Do(req, resp))
+	req.Reset()
+	for i := range content {
+		content[i] = 'b'
+	}
+	close(begin)
+	if got, err := io.ReadAll(resp.BodyStream()); err != nil || string(got) != "ok" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	eventually(t, "the connection idle", func() bool { return hc.IdleConnsCount() == 1 })
+}
+
+// hanging is a body stream whose Read waits until the test is over, and which does
+// not care that it was closed.
+type hanging struct {
+	closer
+	release chan struct{}
+}
+
+func (h *hanging) Read([]byte) (int, error) {
+	<-h.release
+	return 0, io.EOF
+}
+
+// What ends a call also ends one whose body stream does not come on. The stream is
+// closed, and request and response are the caller's.
+func TestClientLeavesBodyStreamThatHangs(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) { c.untilClosed() })
+	for name, tt := range map[string]struct {
+		do   func(hc *HostClient, req *Request, resp *Response) error
+		want error
+	}{
+		"DoTimeout": {func(hc *HostClient, req *Request, resp *Response) error {
+			return hc.DoTimeout(req, resp, short)
+		}, ErrTimeout},
+		"WriteTimeout": {func(hc *HostClient, req *Request, resp *Response) error {
+			hc.WriteTimeout = short
+			return hc.Do(req, resp)
+		}, ErrTimeout},
+		"DoContext": {func(hc *HostClient, req *Request, resp *Response) error {
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(short, cancel)
+			return hc.DoContext(ctx, req, resp)
+		}, context.Canceled},
+	} {
+		for _, size := range []int{-1, 1000} {
+			hc := p.host()
+			release := make(chan struct{})
+			body := &hanging{release: release}
+			req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+			_ = req.Header.SetTrailer("X-End")
+			req.SetBodyStream(body, size)
+			var err error
+			soon(t, name, func() { err = tt.do(hc, req, resp) })
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s: got %v, want %v", name, err, tt.want)
+			}
+			if n := body.closed.Load(); n != 1 {
+				t.Errorf("%s: the stream was closed %d times", name, n)
+			}
+			close(release)
+			for range 100 {
+				req.Header.Set("X-End", "mine")
+				resp.Header.Set("X-End", "mine")
+			}
+		}
+	}
+}
+
+// A stream that hangs does not keep an answer back that ends the connection.
+func TestClientHearsRefusalWhileBodyStreamHangs(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		c.head()
+		c.write(respClose)
+		c.untilClosed()
+	})
+	hc := p.host()
+	release := make(chan struct{})
+	defer close(release)
+	body := &hanging{release: release}
+	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	req.SetBodyStream(io.MultiReader(strings.NewReader("some"), body), -1)
+	soon(t, "the call", func() { mustDo(t, hc.Do(req, resp)) })
+	if string(resp.Body()) != "ok" {
+		t.Errorf("got %q", resp.Body())
+	}
+}
+
+// Hooks of a trace are called on the goroutine of the call, in order, also for a
+// body that is sent beside it.
+func TestClientTraceOfALargeBody(t *testing.T) {
+	p := answering(t, respOK)
+	var events []string
+	hc := p.host()
+	hc.Trace = &httptrace.ClientTrace{
+		WroteHeaders:         func() { events = append(events, "headers") },
+		WroteRequest:         func(info httptrace.WroteRequestInfo) { events = append(events, "request") },
+		GotFirstResponseByte: func() { events = append(events, "answer") },
+	}
+	for name, set := range largeBodies(4 << 20) {
+		events = nil
+		req := requestTo(t, MethodPost, p.url("/"))
+		set(req)
+		mustDo(t, hc.Do(req, responseFor(t)))
+		if got := strings.Join(events, " "); got != "headers request answer" && got != "headers answer request" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// A peer that reads nothing, or answers and reads nothing, holds up no call behind
+// it in a pipeline.
+func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
+	for name, answer := range map[string]string{
+		"reads nothing":  "",
+		"413 and close":  "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+		"nonsense":       "nonsense\r\n\r\n",
+		"413 and silent": "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
+				if n > 1 {
+					c.echo()
+					return
+				}
+				c.send(answer)
+				<-release
+			})
+			defer close(release)
+			client := peer.client()
+			client.ReadTimeout = 100 * time.Millisecond
+			client.Logger = loggerFunc(func(string, ...any) {})
+			var req Request
+			req.Header.SetMethod(MethodPost)
+			req.SetRequestURI("http://host.test/")
+			req.SetBodyRaw(make([]byte, 64<<20))
+			soon(t, "the first call", func() { _ = client.Do(&req, nil) })
+			for range 3 {
+				expectPipelined(t, client, MethodGet, "/next")
+			}
+		})
+	}
+}
+
+// The call of a body that is larger than a wrapped connection takes at once ends
+// as any other.
+func TestClientSendsLargeBodiesThroughPipes(t *testing.T) {
+	content := bytes.Repeat([]byte("x"), 100_000)
+	var serving sync.WaitGroup
+	var seen atomic.Int64
+	hc := &HostClient{Addr: "pipe", Dial: func(string) (net.Conn, error) {
+		a, b := net.Pipe()
+		serving.Go(func() {
+			defer b.Close()
+			var req Request
+			for req.Read(bufio.NewReader(b)) == nil {
+				seen.Add(int64(len(req.Body())))
+				if _, err := io.WriteString(b, respOK); err != nil {
+					return
+				}
+			}
+		})
+		return a, nil
+	}}
+	for range 10 {
+		req := requestTo(t, MethodPost, "http://pipe/")
+		req.SetBodyRaw(content)
+		soon(t, "the call", func() { mustDo(t, hc.Do(req, nil)) })
+	}
+	hc.CloseIdleConnections()
+	serving.Wait()
+	if n := seen.Load(); n != 1_000_000 {
+		t.Errorf("%d bytes came", n)
+	}
+}
