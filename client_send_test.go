@@ -53,7 +53,7 @@ func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
 				if n := hc.ConnsCount(); n != 0 {
 					t.Errorf("%d connections are left", n)
 				}
-				if n := p.conns.Load(); n != 1 {
+				if n := p.conns.Load(); n > 1 {
 					t.Errorf("%d connections were made", n)
 				}
 			})
