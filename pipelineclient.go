@@ -34,11 +34,11 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 // limits it.
 //
 // Where a connection ends before all responses have come, requests that the
-// server cannot have worked on are sent again on the next one: those that were
-// not sent to their end, and those behind a response that ends the connection.
+// server cannot have worked on are sent again on the next one: those of which
+// nothing was written, and those behind a response that ends the connection.
 // So are the others if their method is idempotent, unless connections end
-// again and again without a response; the rest fail with ErrConnectionClosed. After such an
-// end the client pipelines no deeper than the server has answered, until it
+// again and again without a response; the rest fail with ErrConnectionClosed. After
+// such an end the client pipelines no deeper than the server has answered, until it
 // answers more. A failed attempt to connect fails the requests that wait, and
 // makes the next attempt wait, from 10 ms up to a second.
 //
