@@ -15,8 +15,14 @@ import (
 // first call. A Client must not be copied. Its methods may be called
 // concurrently; one Client for all of a program is the way to use it.
 //
-// A call runs on the goroutine of its caller from beginning to end. When it
-// returns, request and response belong to the caller again, whatever the error.
+// A call runs on the goroutine of its caller from beginning to end, but for content
+// of a request that does not fit one write, and body streams, which are sent beside
+// it while the answer is watched for. When it returns, request and response belong
+// to the caller again, whatever the error.
+//
+// A body stream of a request is closed by the time when the call returns, whatever
+// the error; where the response is left to be read as a stream, it may be read and
+// closed later, while that is.
 type Client struct {
 	_ noCopy
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,9 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
+// looksAtConns says that idle connections can be looked at on this system.
+const looksAtConns = runtime.GOOS != "windows" && runtime.GOOS != "plan9" && runtime.GOOS != "js" && runtime.GOOS != "wasip1"
+
 // A POST that the server has read is sent once, however the connection ends, and
 // however many others are at hand.
 func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
@@ -40,6 +44,9 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 		"unread bytes": {func(c *peerConn) { _ = c.Close() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "end" && !looksAtConns {
+				t.Skip("an end in order counts for one of an idle connection where nobody can look")
+			}
 			var posts atomic.Int32
 			ready := make(chan struct{})
 			p := newPeer(t, func(c *peerConn) {
@@ -163,6 +170,9 @@ func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 // request, plain and with TLS, and whether it comes with the last response or
 // later.
 func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
+	if !looksAtConns {
+		t.Skip("connections cannot be looked at on this system")
+	}
 	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	rounds := 300
 	if testing.Short() {

@@ -370,7 +370,7 @@ func (s *bodySender) abandon() {
 	s.mu.Lock()
 	stops := s.phase == sending
 	if stops {
-		s.phase, s.h, s.content = abandoned, nil, nil
+		s.phase = abandoned
 	}
 	s.mu.Unlock()
 	if !stops {
@@ -379,7 +379,7 @@ func (s *bodySender) abandon() {
 	_ = s.cc.guard.limitWrite(past)
 	// a write that is under way may be one of the caller's memory
 	s.writing.Lock()
-	_ = s.cc
+	s.forget()
 	s.writing.Unlock()
 	if s.stream != nil {
 		s.stream.closeQuietly()
@@ -387,6 +387,13 @@ func (s *bodySender) abandon() {
 	if s.callers {
 		<-s.done
 	}
+}
+
+// forget lets go of what is the caller's.
+func (s *bodySender) forget() {
+	s.mu.Lock()
+	s.h, s.content = nil, nil
+	s.mu.Unlock()
 }
 
 // detach copies what is still needed of the caller's, so that the sender can go on

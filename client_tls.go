@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
@@ -44,15 +45,19 @@ func serverName(addr string) string {
 const handshakeTimeout = 10 * time.Second
 
 // handshake makes the connection one with TLS, by the deadline if that is not
-// zero. The state is that of the handshake, also if it fails.
-func (cc *clientConn) handshake(config *tls.Config, deadline time.Time) (tls.ConnectionState, error) {
+// zero. The state is that of the handshake, also if it fails. Functions in the
+// configuration get the values of ctx, which may be nil; its end is the guard's.
+func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, deadline time.Time) (tls.ConnectionState, error) {
 	by := earliest(deadline, time.Now().Add(handshakeTimeout))
 	if err := cc.guard.limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
 	}
 	gate := &tlsGate{Conn: cc.conn, probe: &cc.probe}
 	secure := tls.Client(gate, config)
-	err := secure.Handshake()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	err := secure.HandshakeContext(context.WithoutCancel(ctx))
 	state := secure.ConnectionState()
 	if err == nil && state.NegotiatedProtocol != "" && state.NegotiatedProtocol != "http/1.1" {
 		err = fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", state.NegotiatedProtocol)

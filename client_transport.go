@@ -83,7 +83,10 @@ func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry b
 		return false, err
 	}
 	req.call = callState{active: true}
-	defer func() { req.call = callState{} }()
+	defer func() {
+		req.call = callState{}
+		_ = req.body.closeStream()
+	}()
 	if req.timeout > 0 {
 		req.call.deadline = time.Now().Add(req.timeout)
 	}

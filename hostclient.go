@@ -21,8 +21,10 @@ import (
 // after the first call, except for MaxConns by SetMaxConns. A HostClient must
 // not be copied.
 //
-// A call runs on the goroutine of its caller from beginning to end. When it
-// returns, request and response belong to the caller again, whatever the error.
+// A call runs on the goroutine of its caller from beginning to end, but for content
+// of a request that does not fit one write, and body streams, which are sent beside
+// it while the answer is watched for. When it returns, request and response belong
+// to the caller again, whatever the error.
 type HostClient struct {
 	_ noCopy
 
@@ -292,8 +294,19 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if err != nil {
 		return nil, err
 	}
+	taken := false
+	defer func() {
+		if !taken {
+			// a hook of the application has panicked
+			c.CloseConn(cc)
+		}
+	}()
 	traceGotConn(&call, cc.conn, since)
-	return cc, cc.guard.limit(time.Time{}, time.Time{})
+	if err = cc.guard.limit(time.Time{}, time.Time{}); err != nil {
+		return nil, err
+	}
+	taken = true
+	return cc, nil
 }
 
 // ReleaseConn makes a connection available to other calls.

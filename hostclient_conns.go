@@ -156,7 +156,7 @@ func (c *HostClient) secure(call *callState, cc *clientConn, addr string) (err e
 		t.TLSHandshakeStart()
 	}
 	stop := cc.guard.watch(call.ctx)
-	state, err := cc.handshake(c.tlsConfig(addr), call.deadline)
+	state, err := cc.handshake(call.ctx, c.tlsConfig(addr), call.deadline)
 	if stop != nil && !stop() && err == nil {
 		err = call.canceled()
 	}

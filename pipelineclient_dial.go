@@ -31,7 +31,7 @@ func (c *PipelineClient) connect() (cc *clientConn, err error) {
 	}
 	cc = adoptConn(conn, addr, c.readSize())
 	if c.IsTLS {
-		_, err = cc.handshake(c.tls, time.Time{})
+		_, err = cc.handshake(noContext, c.tls, time.Time{})
 	}
 	return cc, err
 }

@@ -344,6 +344,28 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// BenchmarkLook is what a look costs at each reuse of a connection.
+func BenchmarkLook(b *testing.B) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	var p Probe
+	p.Attach(c)
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := p.Look(); s == Ended {
+			b.Fatal("the connection has ended")
+		}
+	}
+}
+
 func waitFor(t *testing.T, p *Probe, want State) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); p.Look() != want; time.Sleep(time.Millisecond) {
