@@ -120,6 +120,7 @@ func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
 				reset(c.Conn)
 			})
 			client := peer.client()
+			client.MaxIdleConnDuration = time.Minute
 			expectPipelined(t, client, MethodGet, "/first")
 			var req Request
 			req.Header.SetMethod(MethodPost)

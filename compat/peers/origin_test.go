@@ -380,22 +380,31 @@ func TestOriginsMayCloseConnections(t *testing.T) {
 	})
 }
 
-// Known failure 29: a POST succeeds on a client whose connections the server
-// closes after each response without a word, and is never sent twice.
+// Known failure 29: POSTs get through on a client whose connections the server
+// closes after each response without a word, and are never sent twice. One that
+// crosses the close on its way fails: nobody knows whether the server has read it.
 func TestOriginsMayDropConnections(t *testing.T) {
 	onlyHere(t, "v1.77.0 fails where the server has closed the connection")
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		if strings.HasSuffix(t.Name(), "/node") {
 			t.Skip("Node closes its half of the connection only and goes on reading: it has taken in a request that meets the close, which must fail then")
 		}
-		for i := range 60 {
+		const calls = 60
+		crossed := 0
+		for i := range calls {
 			c.prepare("POST", "/drop")
 			c.req.SetBodyString("body")
-			c.do(c.client)
+			if err := c.client.Do(c.req, c.resp); err != nil {
+				crossed++
+				continue
+			}
 			c.is(200, "dropped")
-			if n := c.number("X-Request"); n != i+1 {
+			if n := c.number("X-Request"); n > i+1 {
 				t.Fatalf("%d requests have come after %d calls", n, i+1)
 			}
+		}
+		if crossed > calls/2 {
+			t.Errorf("%d of %d calls failed", crossed, calls)
 		}
 	})
 }
