@@ -224,13 +224,11 @@ func (p *pipeline) send(conn *clientConn, out *bufpool.Buffer) {
 	defer idle.Stop()
 	for p.nextBatch(conn, out, idle) {
 		n, err := conn.Write(out.B)
-		p.mu.Lock()
-		p.written += uint64(n)
 		if n == len(out.B) && err == nil {
-			p.early = false
-			p.mu.Unlock()
 			continue
 		}
+		p.mu.Lock()
+		p.written += uint64(n)
 		p.wrote = p.written
 		p.ended, p.lastWords = true, true
 		if isTimeout(err) {
@@ -253,6 +251,8 @@ const lastWordsTime = 250 * time.Millisecond
 func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.Timer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// the last batch was written to its end
+	p.written, p.early = p.wrote, false
 	for {
 		switch {
 		case p.ended:
