@@ -308,3 +308,33 @@ func TestInformationalResponsesAreLimitedForAll(t *testing.T) {
 		}
 	}
 }
+
+// A connection that says what it wraps is looked at there, also if TLS is what the
+// dial function brings.
+func TestClientLooksBelowWrappers(t *testing.T) {
+	if !looksAtConns {
+		t.Skip("connections cannot be looked at on this system")
+	}
+	cert, _ := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	end, ended := make(chan struct{}), make(chan struct{})
+	p := newPeer(t, func(c *peerConn) {
+		c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: tls.VersionTLS12})
+		c.r.Reset(c.Conn)
+		c.request()
+		c.write(respOK)
+		<-end
+		_ = c.Close()
+		ended <- struct{}{}
+	})
+	hc := p.host()
+	hc.Dial = func(addr string) (net.Conn, error) {
+		return tls.Dial("tcp4", addr, &tls.Config{InsecureSkipVerify: true})
+	}
+	req := requestTo(t, MethodPost, p.url("/"))
+	for range 10 {
+		mustDo(t, hc.Do(req, responseFor(t)))
+		end <- struct{}{}
+		<-ended
+	}
+	p.counts(10, 10)
+}

@@ -206,6 +206,12 @@ func (s *clientStream) drain(within time.Duration) {
 	if !s.keepable || d.Kind() == http1.UntilClose || d.Kind() == http1.Length && d.Left() > maxDrained {
 		return
 	}
+	if s.x.sender != nil {
+		if ended, _ := s.x.sender.ended(); !ended {
+			// it would give the server more time when it is done
+			return
+		}
+	}
 	if d.Kind() != http1.Length || d.Left() > int64(len(s.x.cc.peek())) {
 		if s.x.cc.guard.shorten(time.Now().Add(within)) != nil {
 			return

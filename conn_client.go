@@ -52,7 +52,7 @@ func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 // lowestConn returns what is below wrappers that say what they wrap, as
 // *tls.Conn does.
 func lowestConn(conn net.Conn) net.Conn {
-	for {
+	for range 8 {
 		w, ok := conn.(interface{ NetConn() net.Conn })
 		if !ok {
 			return conn
@@ -63,6 +63,7 @@ func lowestConn(conn net.Conn) net.Conn {
 		}
 		conn = below
 	}
+	return conn
 }
 
 // Conn returns the connection that HTTP is spoken through: a *tls.Conn where the
