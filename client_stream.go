@@ -194,7 +194,7 @@ const (
 	maxDrained = 256 << 10
 	// closeTime is for a caller who closes a stream and expects that to take no
 	// time
-	closeTime = 10 * time.Millisecond
+	closeTime = 25 * time.Millisecond
 	// drainTime is for a call that would wait for its response in any case
 	drainTime = 250 * time.Millisecond
 )
