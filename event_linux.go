@@ -378,7 +378,7 @@ func (c *eventConn) receive(x *exchange) bool {
 	n, err := c.net.Read(space)
 	switch {
 	case n > 0:
-		c.drained = n < len(space)
+		c.drained = n < len(space) && !c.net.Urgent()
 		if x.idle() {
 			c.waiting.Store(connBusy)
 			c.s.setState(&c.serverConn, StateActive)

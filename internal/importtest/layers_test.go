@@ -22,7 +22,7 @@ const (
 // only from rows above its own. "." is the root package; a name that ends in
 // "/..." stands for all folders below.
 var layers = [][]string{
-	{"internal/bytesconv"},
+	{"internal/bytesconv", "internal/rawsys"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool"},
 	{"internal/clock"},
@@ -39,7 +39,7 @@ var layers = [][]string{
 }
 
 // unsafeAllowed are the folders whose files, tests included, may import unsafe.
-var unsafeAllowed = []string{"internal/bytesconv"}
+var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 
 // withoutIO are the folders that know nothing of sockets and files, and what
 // they must not import for that reason.
