@@ -225,7 +225,7 @@ func TestEachTellsEqualErrorsOnce(t *testing.T) {
 
 func TestMixSendsBothKindsOfRequests(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serving.Slow(r.URL.Path)
+		serving.Job{}.Slow(r.URL.Path)
 		_, _ = io.WriteString(w, serving.Body)
 	}))
 	defer server.Close()
