@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
@@ -157,7 +158,7 @@ func mix(ctx context.Context, addr string, d disturbance, rate int, duration tim
 	if d.path != "" && got.slow == 0 {
 		return got, errors.New("no slow request was answered")
 	}
-	got.p50, got.p99 = micros(percentile(times, 50)), micros(percentile(times, 99))
+	got.p50, got.p99 = micros(stats.Percentile(times, 50)), micros(stats.Percentile(times, 99))
 	return got, nil
 }
 
@@ -258,14 +259,4 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// percentile returns the smallest time that at least p percent do not exceed.
-// It sorts times.
-func percentile(times []time.Duration, p int) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return times[max(0, (len(times)*p+99)/100-1)]
 }
