@@ -33,13 +33,13 @@ type disturbance struct {
 	takes time.Duration
 }
 
-// computing is the disturbance that takes processors away.
-const computing = "1 request in 1000 computes 50 ms"
+// Computing names the slow requests that take processors away.
+const Computing = "1 request in 1000 computes 50 ms"
 
 var disturbances = []disturbance{
 	{name: "none"},
 	{"1 request in 100 sleeps 1 s", serving.SleepPath, 100, serving.SleepTime},
-	{computing, serving.SpinPath, 1000, serving.SpinTime},
+	{Computing, serving.SpinPath, 1000, serving.SpinTime},
 }
 
 // schedule says when slow requests go out: each of conns connections sends one

@@ -86,7 +86,7 @@ func (r *SlowReport) compare() {
 			continue
 		}
 		row.ToNetHTTP = rig.NewRatio(row.P99, other.P99)
-		if row.Server == rig.Event && row.Beside == computing {
+		if row.Server == rig.Event && row.Beside == Computing {
 			r.Goals = append(r.Goals, Goal{
 				Row: row.Beside, Of: "p99 ÷ net/http", Most: SlowNetHTTPMost, Ratio: row.ToNetHTTP, Met: row.ToNetHTTP.Value <= SlowNetHTTPMost,
 			})

@@ -174,7 +174,7 @@ func TestSlowReport(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	k := turns.Key{Load: computing, Server: rig.NetHTTP}
+	k := turns.Key{Load: Computing, Server: rig.NetHTTP}
 	s.samples[k][0].p99 = 267
 	if goals := s.report().Goals; len(goals) != 3 || goals[2].Met {
 		t.Errorf("over the bound: %+v", goals)
