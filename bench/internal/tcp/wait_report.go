@@ -230,8 +230,8 @@ func (r *WaitReport) WriteTables(b *strings.Builder, level string) {
 	}
 	fmt.Fprintf(b, "\nEach connection sends a request after each answer; no latency is corrected.\n%s.\n", explain(names))
 	fmt.Fprintf(b, "Figures are medians. The event engine is compared with the best of the others, which need not be the same one for\n"+
-		"requests/s and for p99; the ratio stands in parentheses where the two ranges of samples overlap. It is to be at least\n"+
-		"%.2f of requests/s, and at most %.2f of p99.\n", WaitRateLeast, WaitP99Most)
+		"requests/s and for p99. The ratio is to be at least %.2f of requests/s, and at most %.2f of p99. It stands in parentheses\n"+
+		"where the two ranges of samples overlap; so does what is not met, as that may be chance then.\n", WaitRateLeast, WaitP99Most)
 	for _, n := range procs {
 		fmt.Fprintf(b, "\n%s GOMAXPROCS %d\n", level, n)
 		table := rig.Table{Header: []string{"handler, connections"}}
