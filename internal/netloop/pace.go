@@ -5,34 +5,41 @@ package netloop
 import "time"
 
 const (
-	// longHandler is what a handler may take at most to count as one that
-	// returns at once: others wait for it that long.
-	longHandler = 100 * time.Microsecond
-	// longMean is what handlers may take on average.
-	longMean = 50 * time.Microsecond
-	// slowFactor is for how many times what a handler took too long its loop is
-	// slow afterwards. Until it is slow again the next such handler holds others
-	// up: they are one in a thousand at most.
-	slowFactor = 1000
-	minSlow    = 100 * time.Millisecond
-	maxSlow    = 10 * time.Second
-	// firstSlow is for how long a loop is slow that has just been started.
-	firstSlow = time.Second
+	// shortHandler is what a handler may take to count as one that returns at
+	// once.
+	shortHandler = 50 * time.Microsecond
+	// watchAfter is for how long an event may be served before the loop's timer
+	// calls somebody else.
+	watchAfter = 100 * time.Microsecond
+	// slowFactor is for how many times the time that handlers took too long the
+	// loop is slow: while it is not, they hold others up for one part in 256 of
+	// the time at most. Less than slowMin of it does not count, since anything
+	// may keep a handler from running for a moment: an interrupt, the garbage
+	// collector, another process.
+	slowFactor = 256
+	slowMin    = 500 * time.Microsecond
+	slowMax    = 40 * time.Millisecond
+	// slowFirst is for how long a loop is slow that has just been started.
+	slowFirst = time.Second
 )
 
-// pace is what a loop knows about the time that its handlers take. While it is
-// slow, handlers are expected to wait or to compute for long.
+// pace is what a loop knows about the time that its handlers take while there are
+// other events. While it is slow, handlers are expected to wait or to compute for
+// long.
 type pace struct {
-	slowUntil time.Duration // on the clock
-	mean      time.Duration // smoothed
+	slow bool
+	// until is when the handlers that were long are forgotten, on the clock
+	until time.Duration
 }
 
-// note takes in that a handler has taken so long, and that it is now.
+// note takes in for how long others had to wait for a handler, or would have had
+// to if nobody had been called, and that it is now.
 func (p *pace) note(took, now time.Duration) {
-	p.mean += (min(took, maxSlow) - p.mean) / 16
-	if took > longHandler || p.mean > longMean {
-		p.slowUntil = max(p.slowUntil, now+min(max(slowFactor*min(took, maxSlow), minSlow), maxSlow))
+	if took <= shortHandler {
+		p.slow = p.slow && now < p.until
+		return
 	}
+	p.until = max(p.until, now) + slowFactor*min(took-shortHandler, slowMax)
+	p.until = min(p.until, now+slowFactor*slowMax)
+	p.slow = p.slow || p.until-now >= slowFactor*slowMin
 }
-
-func (p *pace) slow(now time.Duration) bool { return now < p.slowUntil }

@@ -26,7 +26,7 @@ import (
 // that come to the set. One number decides what is done for that, the time that
 // handlers take (pace):
 //
-//   - While they are long, a poller that is about to serve an event first calls
+//   - While they are long, so that others had to wait or would have, a poller that is about to serve an event first calls
 //     another one, unless one is on its way. Whoever was called takes over what
 //     it finds: the rest of the queue, one event at a time, having called the
 //     next poller for the same reason, or the seat. If it finds nothing, since
@@ -51,6 +51,8 @@ type Loop struct {
 	closed        bool
 	pace          pace
 	begun         time.Duration // when the last event was begun
+	last          int32         // for which descriptor it was
+	changes       uint64        // how many were for another one than that before
 
 	// timer looks for handlers that are long out of the blue
 	timer   *time.Timer
@@ -94,7 +96,7 @@ func newLoop() (*Loop, error) {
 	l.wheel.start()
 	l.mu.Lock()
 	// nothing is known of the handlers yet
-	l.pace.slowUntil = clock() + firstSlow
+	l.pace = pace{slow: true, until: clock() + slowFirst}
 	l.timer = time.AfterFunc(time.Hour, l.look)
 	l.timer.Stop()
 	l.call()
@@ -177,6 +179,7 @@ type Poller struct {
 	waited  bool               // it had to wait for them
 	now     time.Duration      // the clock when it was read last
 	busy    time.Duration      // what it has spent on handlers that are short, in a row
+	alone   time.Duration      // what the last handler took, if nobody is known to have waited for it
 	checked time.Duration      // when lockCheck was done
 	leaving bool
 }
@@ -264,6 +267,11 @@ func (p *Poller) wait() {
 	l.mu.Lock()
 	l.seated = false
 	l.next, l.fetched = 0, max(p.got, 0)
+	if !p.waited && l.fetched > 0 && (l.fetched > 1 || l.queue[0].Fd != l.last) {
+		// others are there, and may have been there all the time
+		l.pace.note(p.alone, p.now)
+	}
+	p.alone = 0
 	if err != nil || p.got < 0 {
 		p.leaving = true
 	}
@@ -273,7 +281,7 @@ func (p *Poller) wait() {
 func (p *Poller) yield() {
 	l := p.l
 	p.busy = 0
-	if l.pace.slow(p.now) && l.deserted() {
+	if l.pace.slow && l.deserted() {
 		l.call()
 	}
 	l.mu.Unlock()
@@ -289,7 +297,12 @@ func (p *Poller) serve() {
 	ev := l.queue[l.next]
 	l.next++
 	l.begun = p.now
-	if !l.pace.slow(p.now) {
+	if ev.Fd != l.last {
+		l.last = ev.Fd
+		l.changes++
+	}
+	changes := l.changes
+	if !l.pace.slow {
 		l.watch()
 	} else if l.deserted() {
 		l.call()
@@ -300,11 +313,16 @@ func (p *Poller) serve() {
 	}
 	now := clock()
 	took := now - p.now
-	if p.now = now; took <= longHandler {
+	if p.now = now; took <= watchAfter {
 		p.busy += took
 	}
 	l.mu.Lock()
-	l.pace.note(took, now)
+	if l.changes != changes || l.next < l.fetched {
+		l.pace.note(took, now)
+	} else {
+		p.alone = took
+		l.pace.note(0, now)
+	}
 	if now-p.checked > lockCheck {
 		p.checked = now
 		p.leaving = p.leaving || lockedToThread()
@@ -324,6 +342,7 @@ func lockedToThread() bool {
 // meanwhile.
 func (p *Poller) rest() {
 	l := p.l
+	p.busy, p.alone = 0, 0
 	l.idle = append(l.idle, p)
 	if len(l.idle) > keepIdle && l.trimmer == nil {
 		l.spare = 0
@@ -377,11 +396,11 @@ func (l *Loop) look() {
 	defer l.mu.Unlock()
 	quiet := l.begun == l.seen && l.seated && l.next == l.fetched
 	l.seen = l.begun
-	if took := now - l.begun; l.deserted() && took > longHandler {
+	if took := now - l.begun; l.deserted() && took > watchAfter {
 		l.pace.note(took, now)
 		l.call()
 	}
-	if l.closed || quiet || l.pace.slow(now) {
+	if l.closed || quiet || l.pace.slow {
 		// the next poller that serves while handlers are short starts it again
 		l.watched = false
 		return

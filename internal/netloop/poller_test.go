@@ -116,7 +116,7 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 		eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
 		w.ask(quick, "x")
 		l.mu.Lock()
-		if !l.pace.slow(clock()) {
+		if !l.pace.slow {
 			t.Errorf("after %d handlers that block the loop expects short ones", n)
 		}
 		l.mu.Unlock()
@@ -134,7 +134,7 @@ func TestSomebodyIsCalledBeforeALongHandler(t *testing.T) {
 	defer w.g.Close()
 	l := w.g.get(0)
 	l.mu.Lock()
-	l.pace.slowUntil = clock() + time.Hour
+	l.pace = pace{slow: true, until: clock() + time.Hour}
 	l.mu.Unlock()
 	free := make(chan struct{})
 	looks := make(chan bool, 1)
