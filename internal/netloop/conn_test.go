@@ -195,3 +195,56 @@ func TestUrgentDataHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// counter notes what was posted for it by the time that it is served.
+type counter struct {
+	Conn
+	posted, seen atomic.Int64
+	inside       atomic.Int32
+	t            *testing.T
+}
+
+func (c *counter) Serve(*Poller) bool {
+	if c.inside.Add(1) != 1 {
+		c.t.Error("two owners at a time")
+	}
+	n := c.posted.Load()
+	runtime.Gosched()
+	c.seen.Store(n)
+	c.inside.Add(-1)
+	return true
+}
+
+func (c *counter) PeerGone()    {}
+func (c *counter) Expire() bool { return true }
+
+// Whatever comes while a connection has an owner, is given up, or is acquired by
+// others, is served afterwards.
+func TestNoEventIsLostBetweenOwners(t *testing.T) {
+	for range 200 {
+		c := &counter{t: t}
+		c.Init(-1, c)
+		c.state.Store(stateIdle)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for range 50 {
+					c.posted.Add(1)
+					c.ready(&Poller{}, syscall.EPOLLIN)
+				}
+			})
+		}
+		wg.Go(func() {
+			for range 50 {
+				if c.TryAcquire() {
+					c.Release()
+				}
+			}
+		})
+		wg.Wait()
+		eventually(t, "nobody is the owner any more", func() bool { return c.state.Load() == stateIdle })
+		if posted, seen := c.posted.Load(), c.seen.Load(); posted != seen {
+			t.Fatalf("%d events, and the last time that the connection was served there were %d", posted, seen)
+		}
+	}
+}
