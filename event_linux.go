@@ -1,15 +1,12 @@
 package fasthttp
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/netloop"
@@ -27,147 +24,6 @@ func (g *eventGroup) leave() {
 		// the caller may be on one of the loops, which Close waits for
 		go g.Group.Close()
 	}
-}
-
-// eventListener is a listener whose connections are accepted as descriptors.
-//
-// net.Listener has no way to wait for a connection without accepting it, so
-// the descriptor is watched through a copy; that the listener was closed is
-// only found by asking.
-type eventListener struct {
-	net.Listener
-	raw  syscall.RawConn // of the listener
-	file *os.File        // the copy
-	wait syscall.RawConn // of the copy
-}
-
-func newEventListener(ln net.Listener) (*eventListener, error) {
-	own := ln.(interface {
-		File() (*os.File, error)
-		SyscallConn() (syscall.RawConn, error)
-	})
-	l := &eventListener{Listener: ln}
-	var err error
-	if l.raw, err = own.SyscallConn(); err != nil {
-		return nil, err
-	}
-	if l.file, err = own.File(); err != nil {
-		return nil, err
-	}
-	if l.wait, err = l.file.SyscallConn(); err == nil {
-		err = l.file.SetReadDeadline(time.Time{})
-	}
-	if err != nil {
-		_ = l.file.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// Close closes the listener and the copy, which ends a wait at once.
-func (l *eventListener) Close() error {
-	err := l.Listener.Close()
-	_ = l.file.Close()
-	return err
-}
-
-// closed returns the error of using a listener that was closed, or nil.
-func (l *eventListener) closed() error { return l.raw.Control(func(uintptr) {}) }
-
-// closedCheck is how often a listener is asked whether it was closed.
-const closedCheck = 100 * time.Millisecond
-
-// serveEvents accepts the connections of ln and serves them from event loops.
-// served is false where that is not possible.
-func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
-	l, err := newEventListener(ln)
-	if err != nil {
-		return false, nil
-	}
-	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
-	if err != nil {
-		s.logger().Printf("fasthttp: no event loops, using goroutines: %v", err)
-		_ = l.file.Close()
-		return false, nil
-	}
-	g := &eventGroup{Group: loops}
-	g.users.Add(1)
-	defer g.leave()
-	accepting := s.addListener(l)
-	if accepting == nil {
-		return true, nil
-	}
-	defer s.removeListener(accepting)
-	_, isTCP := ln.(*net.TCPListener)
-	if isTCP {
-		s.prepareListener(l.raw)
-	}
-	return true, s.acceptEvents(l, g, isTCP)
-}
-
-// prepareListener sets the options that accepted connections inherit.
-func (s *Server) prepareListener(raw syscall.RawConn) {
-	_ = raw.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-		if !s.TCPKeepalive {
-			return
-		}
-		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-		if seconds := int(s.TCPKeepalivePeriod / time.Second); seconds > 0 {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
-		}
-	})
-}
-
-// acceptEvents accepts until the listener is closed.
-func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
-	var failing acceptFailures
-	for {
-		var failed error
-		_ = l.file.SetReadDeadline(time.Now().Add(closedCheck))
-		err := l.wait.Read(func(fd uintptr) bool {
-			for {
-				var conn int
-				conn, failed = acceptRaw(int(fd))
-				switch {
-				case failed == nil:
-					failing.wait = 0
-					s.acceptedEvent(conn, g, isTCP)
-				case failed == syscall.EAGAIN:
-					return false
-				case failed != syscall.ECONNABORTED && failed != syscall.EINTR:
-					return true
-				}
-			}
-		})
-		if s.stopping.Load() {
-			return nil
-		}
-		if closed := l.closed(); closed != nil {
-			return closed
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		failed = os.NewSyscallError("accept4", failed)
-		if !s.waitToAccept(&failing, failed) {
-			return failed
-		}
-	}
-}
-
-// acceptRaw accepts a connection as a nonblocking descriptor. The address of
-// the peer is left for whoever asks.
-func acceptRaw(fd int) (int, error) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(n), nil
 }
 
 // acceptedEvent gives a connection to a loop, or refuses it.

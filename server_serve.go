@@ -109,6 +109,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 	accepting := s.addListener(ln)
 	if accepting == nil {
+		_ = ln.Close()
 		return nil
 	}
 	defer s.removeListener(accepting)
@@ -328,12 +329,11 @@ type accepting struct {
 	net.Listener
 }
 
-// addListener registers a listener, unless the server is shutting down.
+// addListener registers a listener. It returns nil if the server is shutting down.
 func (s *Server) addListener(ln net.Listener) *accepting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping.Load() {
-		_ = ln.Close()
 		return nil
 	}
 	a := &accepting{ln}
