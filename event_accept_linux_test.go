@@ -151,4 +151,3 @@ func TestShutdownUnderAFlood(t *testing.T) {
 		}
 	})
 }
-
