@@ -170,6 +170,7 @@ func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
 		_ = l.set.Close()
 		return false, nil
 	}
+	spare.keep()
 	g := &eventGroup{Group: loops}
 	g.users.Add(1)
 	defer g.leave()
