@@ -31,15 +31,18 @@ func NewGroup(n int) (*Group, error) {
 	return g, nil
 }
 
+// Len returns the number of loops.
+func (g *Group) Len() int { return len(*g.loops.Load()) }
+
 // Grow starts loops until there are n. Connections stay on the loop they are on:
 // those that are added later even it out.
 func (g *Group) Grow(n int) error {
-	if len(*g.loops.Load()) >= n {
+	if g.Len() >= n {
 		return nil
 	}
 	g.growing.Lock()
 	defer g.growing.Unlock()
-	for !g.closed && len(*g.loops.Load()) < n {
+	for !g.closed && g.Len() < n {
 		l, err := newLoop()
 		if err != nil {
 			return fmt.Errorf("netloop: cannot start an event loop: %w", err)

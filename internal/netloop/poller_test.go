@@ -329,8 +329,8 @@ func TestGroupsGrow(t *testing.T) {
 	nc, _ := w.connect()
 	w.ask(nc, "x")
 	for _, n := range []int{3, 2} {
-		if err := w.g.Grow(n); err != nil || len(*w.g.loops.Load()) != 3 {
-			t.Fatalf("%d loops, %v", len(*w.g.loops.Load()), err)
+		if err := w.g.Grow(n); err != nil || w.g.Len() != 3 {
+			t.Fatalf("%d loops, %v", w.g.Len(), err)
 		}
 	}
 	used := map[*Loop]bool{}
