@@ -195,27 +195,31 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 // in time is not late because the server is busy.
 func TestDeadlineOfAnEarlierWait(t *testing.T) {
 	const (
-		timeout           = 300 * time.Millisecond
+		timeout           = 800 * time.Millisecond
 		clients, requests = 24, 800
 	)
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&Server{ReadTimeout: timeout, IdleTimeout: farTime, WriteTimeout: farTime, Handler: func(ctx *RequestCtx) {
-			for end := time.Now().Add(100 * time.Microsecond); time.Now().Before(end); {
+			for end := time.Now().Add(200 * time.Microsecond); time.Now().Before(end); {
 			}
 			ctx.SetBodyString("ok")
 		}})
-		var all sync.WaitGroup
+		pipeline := strings.Repeat(get("/"), requests)
+		// there is a wait inside of the first request
+		const half, more = 10, 2000
+		var conns []*testConn
 		for range clients {
 			c := ts.dial()
-			c.get("/")
-			c.expect(200, "ok")
-			// there is a wait inside of the first request
-			pipeline := strings.Repeat(get("/"), requests)
-			c.send(pipeline[:10])
-			all.Go(func() {
-				time.Sleep(timeout / 10)
-				_, _ = io.WriteString(c.Conn, pipeline[10:])
-			})
+			c.send(pipeline[:half])
+			conns = append(conns, c)
+		}
+		time.Sleep(timeout / 20)
+		for _, c := range conns {
+			c.send(pipeline[half:more])
+		}
+		var all sync.WaitGroup
+		for _, c := range conns {
+			all.Go(func() { _, _ = io.WriteString(c.Conn, pipeline[more:]) })
 			all.Go(func() {
 				for i := range requests {
 					resp, err := readResponse(c.r, "GET")
