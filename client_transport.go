@@ -91,7 +91,7 @@ var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was a
 // assume it.
 func isIdempotent(req *Request) bool {
 	h := &req.Header
-	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace()
+	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace() || h.IsQuery()
 }
 
 // isBroken tells whether err is that of a connection rather than of what came

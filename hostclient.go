@@ -49,7 +49,7 @@ type HostClient struct {
 
 	// RetryIf tells whether a request whose connection failed before the first
 	// byte of a response may be sent again. By default that goes for GET, HEAD,
-	// PUT, OPTIONS and TRACE, where the time is not up.
+	// PUT, OPTIONS, TRACE and QUERY, where the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
