@@ -359,7 +359,7 @@ func (x *clientExchange) nextHead() error {
 	h := &x.resp.Header
 	h.begin()
 	h.status = 0
-	h.head.Limits = http1.Limits{Head: x.hc.ReadBufferSize}
+	h.head.Limits = responseLimits(x.hc.ReadBufferSize)
 	if err := x.feedHead(); err != nil {
 		h.reset(configured)
 		return err

@@ -92,7 +92,7 @@ type HostClient struct {
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
 	// default. Where it is set it also limits the head of responses, which is
-	// limited to 64 KiB otherwise.
+	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
