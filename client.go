@@ -21,7 +21,7 @@ type Client struct {
 	_ noCopy
 
 	// Transport does the single attempts of a call. The default is
-	// DefaultTransport.
+	// DefaultTransport, as it is when the attempt begins.
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left

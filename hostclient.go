@@ -27,7 +27,7 @@ type HostClient struct {
 	_ noCopy
 
 	// Transport does the single attempts of a call. The default is
-	// DefaultTransport.
+	// DefaultTransport, as it is when the attempt begins.
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
@@ -200,6 +200,15 @@ func (c *HostClient) ready() error {
 		}
 	})
 	return c.broken
+}
+
+// transport returns what does the attempts. DefaultTransport counts as it is now:
+// an application may have put its own there.
+func (c *HostClient) transport() RoundTripper {
+	if c.Transport == nil {
+		return DefaultTransport
+	}
+	return c.Transport
 }
 
 func (c *HostClient) maxConns() int {
