@@ -50,17 +50,15 @@ type Request struct {
 	form    *requestForm // once it was asked for
 	timeout time.Duration
 	call    callState // of the client's call that is under way
-	// known is the target that uri was parsed from, where that is all that
-	// became of uri since, so that who sends the same again spares the parsing
-	known []byte
+	// known is the target that uri was parsed from and had knownAs behind that, so
+	// that who sends the same again spares the parsing
+	known   []byte
+	knownAs uriVersion
 
+	// uriParsed says that uri counts, and not the target in the header
 	uriParsed  bool
 	argsParsed bool
 	isTLS      bool
-	// uriLent says that URI has handed uri out, so that it may change at any time,
-	// and targetMade that uri.target is what uri comes to, for it was not handed out
-	uriLent    bool
-	targetMade bool
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
@@ -77,7 +75,6 @@ func (req *Request) resetExceptHeader() {
 		req.uriParsed = false
 	}
 	req.known = req.known[:0]
-	req.uriLent, req.targetMade = false, false
 	if len(req.values) > 0 {
 		req.values.reset()
 	}
@@ -94,7 +91,6 @@ func (req *Request) CopyTo(dst *Request) {
 	if req.uriParsed {
 		req.uri.CopyTo(&dst.uri)
 		dst.uriParsed = true
-		dst.forgetTarget()
 	}
 	if req.argsParsed {
 		req.args.CopyTo(&dst.args)
@@ -117,18 +113,7 @@ func (req *Request) CopyTo(dst *Request) {
 // field. Changing it changes the request that is sent.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
-	if !req.uriLent || len(req.known) > 0 {
-		// goroutines that only look may do so at the same time
-		req.uriLent = true
-		req.forgetTarget()
-	}
 	return &req.uri
-}
-
-// forgetTarget is called where the URI becomes another one.
-func (req *Request) forgetTarget() {
-	req.known = req.known[:0]
-	req.targetMade = false
 }
 
 func (req *Request) parseURI() error {
@@ -136,7 +121,6 @@ func (req *Request) parseURI() error {
 		return nil
 	}
 	req.uriParsed = true
-	req.forgetTarget()
 	h := &req.Header
 	if target := h.RequestURI(); h.IsConnect() && http1.CheckTarget(h.Method(), target) == nil {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
@@ -150,12 +134,10 @@ func (req *Request) SetURI(newURI *URI) {
 	if newURI == nil {
 		req.uri.Reset()
 		req.uriParsed = false
-		req.forgetTarget()
 		return
 	}
 	newURI.CopyTo(&req.uri)
 	req.uriParsed = true
-	req.forgetTarget()
 }
 
 // RequestURI returns the target of the request line, "/" by default. Where
@@ -168,12 +150,10 @@ func (req *Request) RequestURI() []byte {
 }
 
 // settleTarget takes the target over from the URI, unless it is an authority or
-// an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4). Who writes
-// the same request again and again has it made once.
+// an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) settleTarget() {
 	h := &req.Header
 	switch {
-	case req.targetMade && !req.uri.DisablePathNormalizing && !h.IsConnect() && bytes.Equal(req.uri.target, h.RequestURI()):
 	case req.keepsTarget():
 	case h.IsConnect():
 		h.SetRequestURIBytes(req.uri.Host())
@@ -181,8 +161,6 @@ func (req *Request) settleTarget() {
 		if target := req.uri.RequestURI(); !bytes.Equal(target, h.RequestURI()) {
 			h.SetRequestURIBytes(target)
 		}
-		// with that setting, which clients change, the target would be another one
-		req.targetMade = !req.uriLent && !req.uri.DisablePathNormalizing
 	}
 }
 

@@ -83,7 +83,7 @@ func (req *Request) parseTarget() error {
 		return nil
 	}
 	target := req.Header.RequestURI()
-	if len(req.known) > 0 && bytes.Equal(req.known, target) {
+	if len(req.known) > 0 && req.knownAs == req.uri.version() && bytes.Equal(req.known, target) {
 		req.uriParsed = true
 		return nil
 	}
@@ -92,7 +92,7 @@ func (req *Request) parseTarget() error {
 	}
 	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
 		if _, absolute := findScheme(target); absolute {
-			req.known = append(req.known[:0], target...)
+			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()
 		}
 	}
 	return nil

@@ -48,6 +48,29 @@ type URI struct {
 	args  Args
 	// what FullURI and RequestURI returned last
 	full, target []byte
+
+	// changes counts how often a part was set or all of it parsed, so that who has
+	// made something of the URI can tell whether it is still the same. targetOf is
+	// the version of which target was made
+	changes  uint64
+	targetOf uriVersion
+}
+
+// uriVersion stands for what becomes of a URI when it is written: it is another
+// one as soon as the URI is changed. 0 says that this cannot be told.
+type uriVersion uint64
+
+// version returns the version that u has now. Arguments of the query that were
+// changed may change at any time.
+func (u *URI) version() uriVersion {
+	if u.argsParsed && u.args.list.Changed {
+		return 0
+	}
+	v := uriVersion(u.changes) << 1
+	if u.DisablePathNormalizing {
+		v |= 1
+	}
+	return v
 }
 
 type uriPart uint8
@@ -100,7 +123,7 @@ func (u *URI) Reset() {
 	u.DisablePathNormalizing = false
 	u.clear()
 	if cap(u.block)+cap(u.full)+cap(u.target) > maxKeptURI {
-		u.block, u.full, u.target = nil, nil, nil
+		u.block, u.full, u.target, u.targetOf = nil, nil, nil, 0
 	}
 	if cap(u.args.list.Block)+cap(u.args.query) > maxKeptArgsBytes || cap(u.args.list.Entries) > maxKeptArgsEntries {
 		u.args.list, u.args.query = field.List{}, nil
@@ -109,6 +132,7 @@ func (u *URI) Reset() {
 
 // clear empties all parts.
 func (u *URI) clear() {
+	u.changes++
 	u.https, u.badEscape, u.visible = false, false, false
 	u.block = u.block[:0]
 	u.parts = [numURIParts]uriSpan{}
@@ -117,6 +141,7 @@ func (u *URI) clear() {
 
 // CopyTo makes dst a copy of u.
 func (u *URI) CopyTo(dst *URI) {
+	dst.changes++
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
 	dst.https, dst.badEscape, dst.visible = u.https, u.badEscape, u.visible
 	dst.block = append(dst.block[:0], u.block...)
@@ -145,6 +170,7 @@ func (u *URI) store(text []byte) uriSpan {
 
 // set replaces a part.
 func (u *URI) set(p uriPart, text []byte) {
+	u.changes++
 	u.parts[p] = u.store(text)
 	u.visible = false
 	u.tidy()
@@ -191,6 +217,7 @@ func (u *URI) SetScheme(scheme string) { u.SetSchemeBytes(bytesconv.Bytes(scheme
 
 // SetSchemeBytes is SetScheme for bytes, which are copied.
 func (u *URI) SetSchemeBytes(scheme []byte) {
+	u.changes++
 	u.takeScheme(u.store(scheme))
 	u.tidy()
 }
@@ -224,6 +251,7 @@ func (u *URI) SetHost(host string) { u.SetHostBytes(bytesconv.Bytes(host)) }
 
 // SetHostBytes is SetHost for bytes, which are copied.
 func (u *URI) SetHostBytes(host []byte) {
+	u.changes++
 	s := u.store(host)
 	s.end = s.start + lowerHost(u.block[s.start:s.end])
 	u.parts[uriHost] = s
@@ -247,6 +275,7 @@ func (u *URI) SetPath(path string) { u.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
 func (u *URI) SetPathBytes(path []byte) {
+	u.changes++
 	u.takePath(u.store(path))
 	// what is set, unlike what is received, is text to encode
 	u.badEscape = false

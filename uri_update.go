@@ -30,6 +30,7 @@ func (u *URI) update(ref []byte) error {
 	if len(ref) == 0 {
 		return nil
 	}
+	u.changes++
 	if ascii.HasControl(ref) {
 		return ErrorInvalidURI
 	}

@@ -55,7 +55,9 @@ func (u *URI) WriteTo(w io.Writer) (int64, error) {
 // request to the host of the URI. Like FullURI it holds no spaces and control
 // characters.
 func (u *URI) RequestURI() []byte {
-	u.target = u.appendRequestURI(u.target[:0])
+	if v := u.version(); v == 0 || v != u.targetOf {
+		u.target, u.targetOf = u.appendRequestURI(u.target[:0]), v
+	}
 	return u.target
 }
 
