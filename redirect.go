@@ -114,7 +114,7 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 		return ErrMissingLocation
 	}
 	uri := req.URI()
-	before := originOf(uri)
+	before, user := originOf(uri), userOf(uri)
 	if err := uri.update(location); err != nil {
 		return err
 	}
@@ -125,8 +125,11 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 		return errNoHost
 	}
 	uri.DisablePathNormalizing = uri.DisablePathNormalizing || req.DisableRedirectPathNormalizing
-	if originOf(uri) != before {
+	switch {
+	case originOf(uri) != before:
 		leaveOrigin(req)
+	case !uri.hasUser():
+		user.restore(uri)
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		dropContent(req)
@@ -141,6 +144,25 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 // originOf returns scheme, host and port (RFC 6454 section 4).
 func originOf(uri *URI) string {
 	return string(uri.Scheme()) + "://" + AddMissingPort(bytesconv.String(uri.Host()), uri.https)
+}
+
+// uriUser is the user information of a URI.
+type uriUser struct {
+	name, password string
+	plain          [2]bool
+}
+
+func userOf(uri *URI) uriUser {
+	return uriUser{string(uri.Username()), string(uri.Password()), uri.plainUser}
+}
+
+// restore makes it that of another URI.
+func (u uriUser) restore(uri *URI) {
+	if u.name != "" || u.password != "" {
+		uri.SetUsername(u.name)
+		uri.SetPassword(u.password)
+		uri.plainUser = u.plain
+	}
 }
 
 // leaveOrigin takes away what is meant for the origin of req alone.

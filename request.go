@@ -176,14 +176,14 @@ func (req *Request) keepsTarget() bool {
 // stays what it is: who sends a request again and again sets it each time, and
 // it may be longer than what is sent.
 func (req *Request) appendHead(dst []byte) []byte {
-	h := &req.Header
 	if !req.uriParsed {
-		return h.AppendBytes(dst)
+		return req.Header.AppendBytes(dst)
 	}
-	if h.IsConnect() || req.keepsTarget() {
+	if req.Header.IsConnect() || req.keepsTarget() {
 		req.settleTarget()
-		return h.AppendBytes(dst)
+		return req.sentHeader().AppendBytes(dst)
 	}
+	h := req.sentHeader()
 	dst = append(append(dst, h.Method()...), ' ')
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
 }
@@ -399,6 +399,17 @@ func (req *Request) settle() error {
 	return req.settleContent()
 }
 
+// settleForServer is settle for a client that sends the request to a server, whose
+// requests have no absolute targets.
+func (req *Request) settleForServer() error {
+	if req.Header.RequestURI()[0] != '/' {
+		if err := req.parseTarget(); err != nil {
+			return err
+		}
+	}
+	return req.settle()
+}
+
 // settleContent is the part of settle that is about the body.
 func (req *Request) settleContent() error {
 	if err := req.streamForm(); err != nil {
@@ -454,24 +465,34 @@ func (req *Request) settleHost() error {
 	if had := req.Header.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)
 	}
-	if user := uri.Username(); len(user) > 0 {
-		plain := append(append(append([]byte(nil), user...), ':'), uri.Password()...)
-		req.Header.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), plain))
-	}
 	return nil
+}
+
+// sentHeader returns the header that is sent: with user name and password of the
+// URI as a basic Authorization (RFC 7617), which goes before one that was set. They
+// stay out of the request itself, that may have another URI next.
+func (req *Request) sentHeader() *RequestHeader {
+	if !req.uriParsed || !req.uri.hasUser() {
+		return &req.Header
+	}
+	h := new(RequestHeader)
+	req.Header.CopyTo(h)
+	h.removeID(field.Authorization)
+	h.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), req.uri.appendUser(nil)))
+	return h
 }
 
 // Write writes the request to w, without flushing it. A body stream is read to
 // its end and closed; each piece of one whose size is not known is flushed.
 //
 // Host and target are taken from the URI unless only Header was used to set
-// them; user name and password of the URI become a basic Authorization.
+// them; user name and password of the URI are sent as a basic Authorization.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.settle(); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}
-	if err := req.Header.Write(w); err != nil {
+	if err := req.sentHeader().Write(w); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}

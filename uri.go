@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/percent"
 )
 
 // URI is a URI of the http family: scheme://user:password@host/path?query#hash.
@@ -38,6 +39,8 @@ type URI struct {
 	badEscape bool
 	// args holds the query
 	argsParsed bool
+	// user name and password were set, not parsed: they hold no escapes
+	plainUser [2]bool
 	// all that was parsed is visible, and since then no part was set but scheme
 	// and path: host, query and fragment are written as they are
 	visible bool
@@ -136,6 +139,7 @@ func (u *URI) clear() {
 	u.https, u.badEscape, u.visible = false, false, false
 	u.block = u.block[:0]
 	u.parts = [numURIParts]uriSpan{}
+	u.plainUser = [2]bool{}
 	u.dropArgs()
 }
 
@@ -145,7 +149,7 @@ func (u *URI) CopyTo(dst *URI) {
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
 	dst.https, dst.badEscape, dst.visible = u.https, u.badEscape, u.visible
 	dst.block = append(dst.block[:0], u.block...)
-	dst.parts = u.parts
+	dst.parts, dst.plainUser = u.parts, u.plainUser
 	if !u.argsParsed {
 		dst.dropArgs()
 		return
@@ -222,25 +226,52 @@ func (u *URI) SetSchemeBytes(scheme []byte) {
 	u.tidy()
 }
 
-// Username returns the user name, as it stands in the URI. It is not part of
-// what FullURI returns.
+// Username returns the user name, as it stands in the URI or was set. It is not
+// part of what FullURI returns.
 func (u *URI) Username() []byte { return u.bytes(uriUsername) }
 
-// SetUsername sets the user name.
+// SetUsername sets the user name, which is text without escapes: it is sent as it
+// is.
 func (u *URI) SetUsername(username string) { u.SetUsernameBytes(bytesconv.Bytes(username)) }
 
 // SetUsernameBytes is SetUsername for bytes, which are copied.
-func (u *URI) SetUsernameBytes(username []byte) { u.set(uriUsername, username) }
+func (u *URI) SetUsernameBytes(username []byte) {
+	u.set(uriUsername, username)
+	u.plainUser[0] = true
+}
 
-// Password returns the password, as it stands in the URI. It is not part of
-// what FullURI returns.
+// Password returns the password, as it stands in the URI or was set. It is not
+// part of what FullURI returns.
 func (u *URI) Password() []byte { return u.bytes(uriPassword) }
 
-// SetPassword sets the password.
+// SetPassword sets the password, which is text without escapes: it is sent as it
+// is.
 func (u *URI) SetPassword(password string) { u.SetPasswordBytes(bytesconv.Bytes(password)) }
 
 // SetPasswordBytes is SetPassword for bytes, which are copied.
-func (u *URI) SetPasswordBytes(password []byte) { u.set(uriPassword, password) }
+func (u *URI) SetPasswordBytes(password []byte) {
+	u.set(uriPassword, password)
+	u.plainUser[1] = true
+}
+
+// hasUser reports whether there is a user name or a password.
+func (u *URI) hasUser() bool {
+	return !u.parts[uriUsername].empty() || !u.parts[uriPassword].empty()
+}
+
+// appendUser appends user name and password as they are meant, with a colon in
+// between.
+func (u *URI) appendUser(dst []byte) []byte {
+	dst = append(u.appendUserPart(dst, uriUsername), ':')
+	return u.appendUserPart(dst, uriPassword)
+}
+
+func (u *URI) appendUserPart(dst []byte, p uriPart) []byte {
+	if u.plainUser[p-uriUsername] {
+		return append(dst, u.bytes(p)...)
+	}
+	return percent.AppendDecodedPath(dst, u.bytes(p))
+}
 
 // Host returns the host and, where there is one, the port, in lower case. The
 // zone of an IPv6 address is kept as it is, without escapes.
