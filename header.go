@@ -414,6 +414,16 @@ func (h *header) del(role http1.Role, k key) {
 	}
 }
 
+// delAnyCase is del that takes names for equal which differ in their case, also
+// where names are kept as they are.
+func (h *header) delAnyCase(role http1.Role, name string) {
+	k := keyOf(bytesconv.Bytes(name))
+	h.del(role, k)
+	for i := h.findFold(k, 0); i >= 0; i = h.findFold(k, i) {
+		h.list.Remove(i)
+	}
+}
+
 // SetContentType sets the Content-Type field.
 func (h *header) SetContentType(contentType string) {
 	h.SetContentTypeBytes(bytesconv.Bytes(contentType))

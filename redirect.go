@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // RedirectPolicy is asked before a redirect is followed. next is the request that
@@ -84,6 +86,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			defer func() {
 				req.SetURI(next.URI())
 				next.call.buffered = false
+				next.values.forget(req.values)
 				ReleaseRequest(next)
 			}()
 			hop = next
@@ -115,6 +118,9 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 	}
 	uri := req.URI()
 	before, user := originOf(uri), userOf(uri)
+	if err := checkLocation(location); err != nil {
+		return err
+	}
 	if err := uri.update(location); err != nil {
 		return err
 	}
@@ -137,6 +143,32 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 	}
 	if streamed {
 		return ErrRedirectBodyStream
+	}
+	return nil
+}
+
+// checkLocation refuses what names no place that a client of HTTP can go to: a
+// reference with a scheme of another kind, and one with a scheme but without an
+// authority. In a reference without a scheme no colon may come before the first
+// slash (RFC 3986 section 4.2).
+func checkLocation(location []byte) error {
+	colon := bytes.IndexAny(location, ":/?#")
+	if colon < 0 || location[colon] != ':' {
+		return nil
+	}
+	scheme := location[:colon]
+	for i, c := range scheme {
+		if !ascii.Is(c, ascii.Alpha) && (i == 0 || !ascii.Is(c, ascii.Digit) && c != '+' && c != '-' && c != '.') {
+			return errURIScheme
+		}
+	}
+	switch {
+	case colon == 0:
+		return errURIScheme
+	case !ascii.EqualFold(scheme, schemeHTTP) && !ascii.EqualFold(scheme, schemeHTTPS):
+		return errUnsupportedScheme(scheme)
+	case !bytes.HasPrefix(location[colon:], []byte("://")):
+		return errNoHost
 	}
 	return nil
 }
@@ -165,12 +197,16 @@ func (u uriUser) restore(uri *URI) {
 	}
 }
 
-// leaveOrigin takes away what is meant for the origin of req alone.
+// credentials are the fields that are meant for one origin alone.
+var credentials = []string{
+	HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
+}
+
+// leaveOrigin takes away what is meant for the origin of req alone, however the
+// names were spelled that it was set with.
 func leaveOrigin(req *Request) {
-	h := &req.Header
-	h.DelAllCookies()
-	for _, name := range []string{HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate} {
-		h.Del(name)
+	for _, name := range credentials {
+		req.Header.delAnyCase(http1.Request, name)
 	}
 	req.UseHostHeader = false
 }
@@ -199,7 +235,7 @@ func dropContent(req *Request) {
 		HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
 		HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
 	} {
-		h.Del(name)
+		h.delAnyCase(http1.Request, name)
 	}
 	h.SetContentLength(0)
 }

@@ -41,7 +41,7 @@ type URI struct {
 	argsParsed bool
 	// user name and password were set, not parsed: they hold no escapes
 	plainUser [2]bool
-	// all that was parsed is visible, and since then no part was set but scheme
+	// all that was parsed is visible ASCII, and since then no part was set but scheme
 	// and path: host, query and fragment are written as they are
 	visible bool
 

@@ -34,7 +34,7 @@ type uriOptions struct {
 
 func (u *URI) parseWith(host, uri []byte, o uriOptions) error {
 	u.clear()
-	u.visible = !ascii.HasSpaceOrControl(uri)
+	u.visible = ascii.IsVisible(uri)
 	if !u.visible && ascii.HasControl(uri) {
 		return ErrorInvalidURI
 	}

@@ -34,7 +34,7 @@ func (u *URI) update(ref []byte) error {
 	if ascii.HasControl(ref) {
 		return ErrorInvalidURI
 	}
-	u.visible = u.visible && !ascii.HasSpaceOrControl(ref)
+	u.visible = u.visible && ascii.IsVisible(ref)
 	colon, found := findScheme(ref)
 	switch {
 	case found:
