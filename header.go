@@ -286,8 +286,13 @@ func (h *header) lengthText() []byte {
 
 // set gives the field k the one value.
 func (h *header) set(role http1.Role, k key, value []byte) {
-	if places[role][k.id].place != inList && h.setSpecial(role, k, value) {
-		return
+	if place := places[role][k.id].place; place != inList {
+		if place == isConnection {
+			h.state &^= closing
+		}
+		if h.setSpecial(role, k, value) {
+			return
+		}
 	}
 	i := h.findExact(k, 0)
 	if i < 0 {
@@ -353,6 +358,8 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 			h.addCookies(role, value)
 		case isLength:
 			h.setLengthText(value)
+		case isConnection:
+			h.setState(closing, h.is(closing) || http1.ConnectionFlags(value)&http1.Close != 0)
 		}
 		return false
 	}

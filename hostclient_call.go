@@ -173,7 +173,7 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare makes the request what is sent to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	if req.uriParsed || len(h.Host()) == 0 || h.RequestURI()[0] != '/' {
+	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}

@@ -402,7 +402,7 @@ func (req *Request) settle() error {
 // settleForServer is settle for a client that sends the request to a server, whose
 // requests have no absolute targets.
 func (req *Request) settleForServer() error {
-	if req.Header.RequestURI()[0] != '/' {
+	if !req.Header.targetIsPath() {
 		if err := req.parseTarget(); err != nil {
 			return err
 		}
@@ -410,17 +410,43 @@ func (req *Request) settleForServer() error {
 	return req.settle()
 }
 
-// settleContent is the part of settle that is about the body.
+// checkLine returns an error where the request line that will be written would be
+// read as another one. What a URI is written as holds nothing of that kind.
+func (req *Request) checkLine() error {
+	h := &req.Header
+	if !req.uriParsed {
+		return h.checkLine()
+	}
+	if h.IsConnect() {
+		req.settleTarget()
+		return h.checkLine()
+	}
+	return h.checkMethod()
+}
+
+// settleContent is the part of settle that is about the body. It looks at the
+// request line first: nothing is done to a request that cannot be sent.
 func (req *Request) settleContent() error {
+	if err := req.checkLine(); err != nil {
+		return err
+	}
 	if err := req.streamForm(); err != nil {
 		return err
 	}
 	h := &req.Header
+	if h.IsTrace() {
+		// RFC 9110 section 9.3.8 forbids content
+		_ = req.body.closeStream()
+		h.SetContentLength(0)
+		h.frameOwnFields()
+		return nil
+	}
 	if req.body.stream != nil {
 		if h.announces() {
 			req.body.unsize()
 		}
 		h.SetContentLength(max(req.body.size, -1))
+		h.frameOwnFields()
 		return nil
 	}
 	if req.body.broken != nil {
@@ -439,11 +465,15 @@ func (req *Request) settleContent() error {
 	default:
 		h.SetContentLength(size)
 	}
+	h.frameOwnFields()
 	return nil
 }
 
 // content returns what is sent as the body where it is no stream.
 func (req *Request) content() []byte {
+	if req.Header.IsTrace() {
+		return nil
+	}
 	content := req.bodyBytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
 		return req.args.QueryString()
