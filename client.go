@@ -124,8 +124,8 @@ type Client struct {
 	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
 	NoDefaultUserAgentHeader bool
 
-	// DialDualStack makes the package's own dialer try IPv6 as well as IPv4,
-	// which is all that it tries by default.
+	// DialDualStack has no effect: the package's own dialer uses IPv6 as well as
+	// IPv4, whichever answers first. Set Dial to the function Dial for IPv4 alone.
 	DialDualStack bool
 
 	// DisableHeaderNamesNormalizing leaves the names of header fields as they

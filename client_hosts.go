@@ -31,7 +31,11 @@ func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
 // addHost is hostClient for the first call to a host. "a" and "a:80" are the same
 // host.
 func (c *Client) addHost(host string, isTLS bool, i int) (*HostClient, error) {
-	addr := AddMissingPort(host, isTLS)
+	name, err := asciiHost(host)
+	if err != nil {
+		return nil, err
+	}
+	addr := AddMissingPort(name, isTLS)
 	if strings.ContainsAny(addr, ", ") {
 		// it would be a list of addresses
 		return nil, errBadHost

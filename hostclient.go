@@ -134,8 +134,8 @@ type HostClient struct {
 	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
 	NoDefaultUserAgentHeader bool
 
-	// DialDualStack makes the package's own dialer try IPv6 as well as IPv4,
-	// which is all that it tries by default.
+	// DialDualStack has no effect: the package's own dialer uses IPv6 as well as
+	// IPv4, whichever answers first. Set Dial to the function Dial for IPv4 alone.
 	DialDualStack bool
 
 	// IsTLS makes the connections ones with TLS.
@@ -195,6 +195,12 @@ func (c *HostClient) ready() error {
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
 		c.addrs = c.splitAddrs()
+		if c.Dial == nil && c.DialTimeout == nil {
+			for i, addr := range c.addrs {
+				// one that is no host cannot be dialed as it stands
+				c.addrs[i], _ = asciiHost(addr)
+			}
+		}
 		if c.ConnPoolStrategy != FIFO && c.ConnPoolStrategy != LIFO {
 			c.broken = ErrConnPoolStrategyNotImpl
 		}

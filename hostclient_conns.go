@@ -237,11 +237,7 @@ func (c *HostClient) dialDefault(call *callState, addr string) (net.Conn, error)
 	deadline := earliest(call.deadline, time.Now().Add(DefaultDialTimeout))
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	network := "tcp4"
-	if c.DialDualStack {
-		network = "tcp"
-	}
-	return defaultDialer.DialContext(ctx, network, addr)
+	return defaultDialer.DialContext(ctx, "tcp", addr)
 }
 
 // dialAside dials with a function that cannot be interrupted, on a goroutine of

@@ -156,7 +156,9 @@ func (req *Request) settleTarget() {
 	switch {
 	case req.keepsTarget():
 	case h.IsConnect():
-		h.SetRequestURIBytes(req.uri.Host())
+		// what is no host is refused where it is to be the Host
+		host, _ := hostField(req.uri.Host())
+		h.SetRequestURIBytes(host)
 	default:
 		if target := req.uri.RequestURI(); !bytes.Equal(target, h.RequestURI()) {
 			h.SetRequestURIBytes(target)
@@ -487,8 +489,10 @@ func (req *Request) settleHost() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
-	uri := &req.uri
-	host := uri.Host()
+	host, err := hostField(req.uri.Host())
+	if err != nil {
+		return err
+	}
 	if len(host) == 0 {
 		return errNoHost
 	}

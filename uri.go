@@ -277,7 +277,8 @@ func (u *URI) appendUserPart(dst []byte, p uriPart) []byte {
 // zone of an IPv6 address is kept as it is, without escapes.
 func (u *URI) Host() []byte { return u.bytes(uriHost) }
 
-// SetHost sets host and port. They are not checked.
+// SetHost sets host and port. They are not checked. A name that is not ASCII is
+// sent with A-labels, as it stands in DNS.
 func (u *URI) SetHost(host string) { u.SetHostBytes(bytesconv.Bytes(host)) }
 
 // SetHostBytes is SetHost for bytes, which are copied.
