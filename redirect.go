@@ -28,8 +28,8 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 // with one more it returns ErrTooManyRedirects.
 //
 // After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does;
-// 307 and 308 send the same once more, for which the body must not be a stream:
-// the error is ErrRedirectBodyStream then. A redirect to another origin, which
+// 307 and 308 send the same once more. For that a body that is a stream has to be
+// got anew by Request.GetBody: without it the error is ErrRedirectBodyStream. A redirect to another origin, which
 // is another scheme, host or port, is followed without Authorization, Cookie
 // and Proxy-Authorization. The timeout of the request counts for all together.
 //
@@ -70,7 +70,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	if req.timeout > 0 {
 		deadline = earliest(deadline, time.Now().Add(req.timeout))
 	}
-	hop, streamed := req, req.body.stream != nil
+	hop, content := req, contentOf(req)
 	for count := 1; ; count++ {
 		err := c.call(ctx, hop, resp, deadline)
 		if err != nil || !StatusCodeIsRedirect(resp.StatusCode()) {
@@ -91,7 +91,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			}()
 			hop = next
 		}
-		if err := redirect(hop, resp, streamed); err != nil {
+		if err := redirect(hop, resp, &content); err != nil {
 			return err
 		}
 		if policy := c.redirectPolicy(); policy != nil {
@@ -101,6 +101,9 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 				return err
 			}
 		}
+		if err := content.renew(hop); err != nil {
+			return err
+		}
 		// its connection may be the one that the next request needs
 		if s, ok := resp.body.stream.(*clientStream); ok {
 			s.drainSmall()
@@ -109,9 +112,35 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirect makes req the request that follows it, after resp. streamed says that
-// the body was a stream, which is gone.
-func redirect(req *Request, resp *Response, streamed bool) error {
+// redirectContent is what is known of the content of a request that is redirected.
+type redirectContent struct {
+	streamed bool // it was a stream, which is gone once the request was sent
+	size     int  // of that stream
+}
+
+func contentOf(req *Request) redirectContent {
+	return redirectContent{streamed: req.body.stream != nil, size: req.body.size}
+}
+
+// renew gives req, which follows a redirect, its stream again.
+func (c redirectContent) renew(req *Request) error {
+	if !c.streamed {
+		return nil
+	}
+	stream, err := req.GetBody()
+	if err == nil && stream == nil {
+		err = ErrRedirectBodyStream
+	}
+	if err != nil {
+		return err
+	}
+	req.SetBodyStream(stream, c.size)
+	return nil
+}
+
+// redirect makes req the request that follows it, after resp. content is what its
+// content was, and becomes what it is to be.
+func redirect(req *Request, resp *Response, content *redirectContent) error {
 	location := resp.Header.setOnce(field.Location)
 	if len(location) == 0 {
 		return ErrMissingLocation
@@ -139,9 +168,10 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		dropContent(req)
+		*content = redirectContent{}
 		return nil
 	}
-	if streamed {
+	if content.streamed && req.GetBody == nil {
 		return ErrRedirectBodyStream
 	}
 	return nil

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -285,6 +286,78 @@ func TestRedirectOfBodyStream(t *testing.T) {
 		req.SetBodyStream(bytes.NewReader([]byte("stream")), -1)
 		if err := p.host().DoRedirects(req, responseFor(t), 3); err != tt.want {
 			t.Errorf("%d: got %v, want %v", tt.status, err, tt.want)
+		}
+	}
+}
+
+// With GetBody the stream is sent anew, with each redirect, and closed.
+func TestRedirectGetsTheBodyAnew(t *testing.T) {
+	failed := errors.New("no more")
+	for _, tt := range []struct {
+		name  string
+		size  int
+		steps string // the statuses of the redirects
+		get   error
+		gets  int
+		sent  string
+		want  error
+	}{
+		{"once", -1, "307", nil, 1, "PUT stream", nil},
+		{"with its size", 6, "308", nil, 1, "PUT stream", nil},
+		{"three times", 6, "307 308 307", nil, 3, "PUT stream", nil},
+		{"then a GET", 6, "307 303", nil, 1, "GET ", nil},
+		{"a GET, then the same", 6, "303 307", nil, 0, "GET ", nil},
+		{"failing", 6, "307", failed, 1, "", failed},
+	} {
+		seen, sizes := make(chan string, 1), make(chan int64, 8)
+		p := newPeer(t, func(c *peerConn) {
+			statuses := strings.Fields(tt.steps)
+			for i := 0; ; i++ {
+				req := c.request()
+				if req == nil {
+					return
+				}
+				if i < len(statuses) {
+					c.write("HTTP/1.1 " + statuses[i] + " Moved\r\nContent-Length: 0\r\nLocation: /to\r\n\r\n")
+					continue
+				}
+				seen <- req.Method + " " + c.body
+				sizes <- req.ContentLength
+				c.write(respOK)
+			}
+		})
+		gets := 0
+		closer := &countingCloser{}
+		stream := func() io.Reader {
+			return struct {
+				io.Reader
+				io.Closer
+			}{strings.NewReader("stream"), closer}
+		}
+		req := requestTo(t, MethodPut, p.url("/from"))
+		req.SetBodyStream(stream(), tt.size)
+		req.GetBody = func() (io.Reader, error) {
+			gets++
+			if tt.get != nil {
+				return nil, tt.get
+			}
+			return stream(), nil
+		}
+		err := p.host().DoRedirects(req, responseFor(t), 5)
+		if err != tt.want || gets != tt.gets || closer.closed != gets+1 && tt.get == nil {
+			t.Errorf("%s: %v, %d streams were got, %d closed", tt.name, err, gets, closer.closed)
+		}
+		if err != nil {
+			continue
+		}
+		if got := <-seen; got != tt.sent {
+			t.Errorf("%s: the peer got %q, want %q", tt.name, got, tt.sent)
+		}
+		if size := <-sizes; tt.sent != "GET " && size != int64(tt.size) {
+			t.Errorf("%s: the size is %d", tt.name, size)
+		}
+		if req.Reset(); req.GetBody != nil {
+			t.Errorf("%s: GetBody is left", tt.name)
 		}
 	}
 }

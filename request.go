@@ -42,6 +42,12 @@ type Request struct {
 	// redirects as they come, without removing "..", double slashes and so on.
 	DisableRedirectPathNormalizing bool
 
+	// GetBody returns the body stream anew, from its beginning, for a redirect that
+	// sends the same once more. It is of the size that SetBodyStream was given, and
+	// closed behind its end if it is an io.Closer. Without it such a redirect is an
+	// ErrRedirectBodyStream. Reset clears it.
+	GetBody func() (io.Reader, error)
+
 	body    body
 	uri     URI
 	args    Args
@@ -80,6 +86,7 @@ func (req *Request) resetExceptHeader() {
 	}
 	req.UseHostHeader = false
 	req.DisableRedirectPathNormalizing = false
+	req.GetBody = nil
 	req.timeout = 0
 	req.isTLS = false
 }
@@ -98,6 +105,7 @@ func (req *Request) CopyTo(dst *Request) {
 	}
 	dst.UseHostHeader = req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
+	dst.GetBody = req.GetBody
 	dst.timeout = req.timeout
 	dst.body.limit = req.body.limit
 	dst.isTLS = req.isTLS
