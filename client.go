@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -34,6 +35,12 @@ type Client struct {
 	// call whose time is up does not wait for it, and a connection that comes
 	// too late is kept for another call. DialTimeout goes before it.
 	Dial DialFunc
+
+	// DialContext connects to an address, with the context of the call and its
+	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of
+	// the context means nothing to a connection that is established. It goes before
+	// DialTimeout and Dial.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSConfig is the configuration for https. The default verifies hosts by
 	// the roots of the system.
@@ -92,6 +99,16 @@ type Client struct {
 	// was written to the last byte, also where that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
+
+	// ResponseHeaderTimeout limits how long the head of a response may take, from
+	// when the request was written: the error is ErrTimeout then. The body has the
+	// time that ReadTimeout and the call leave it. By default there is no limit but
+	// those.
+	ResponseHeaderTimeout time.Duration
+
+	// TLSHandshakeTimeout limits how long a TLS handshake may take: the error is
+	// ErrTLSHandshakeTimeout then. It is ten seconds by default.
+	TLSHandshakeTimeout time.Duration
 
 	// WriteTimeout limits how long the writing of a request may take. By
 	// default there is no limit but that of the call.

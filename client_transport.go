@@ -125,6 +125,9 @@ type clientExchange struct {
 	heads           int
 	// switched says that the connection speaks something else from now on
 	switched bool
+	// until is the deadline of the response behind its head, where that has one of
+	// its own
+	until time.Time
 	// watching says that stop has to be called
 	watching bool
 	stop     func() bool
@@ -155,6 +158,9 @@ func (x *clientExchange) run() error {
 		if sendErr != nil {
 			err = sendErr
 		}
+		return x.failed(err)
+	}
+	if err = x.limitBody(); err != nil {
 		return x.failed(err)
 	}
 	resp := x.resp
@@ -224,6 +230,8 @@ func (x *clientExchange) mayBeAnswered(err error) bool {
 func (x *clientExchange) limitRead() error {
 	hc := x.hc
 	switch {
+	case hc.ResponseHeaderTimeout > 0:
+		return x.limitHead()
 	case hc.ReadTimeout > 0:
 		x.cc.limitRead(earliest(x.call.deadline, time.Now().Add(hc.ReadTimeout)))
 	case hc.WriteTimeout > 0:

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http/httptrace"
@@ -40,6 +41,12 @@ type HostClient struct {
 	// call whose time is up does not wait for it, and a connection that comes
 	// too late is kept for another call. DialTimeout goes before it.
 	Dial DialFunc
+
+	// DialContext connects to an address, with the context of the call and its
+	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of
+	// the context means nothing to a connection that is established. It goes before
+	// DialTimeout and Dial.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSConfig is the configuration for TLS. The default verifies the host by
 	// the roots of the system. Where it has no ServerName, that is the host in
@@ -104,6 +111,16 @@ type HostClient struct {
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
 
+	// ResponseHeaderTimeout limits how long the head of a response may take, from
+	// when the request was written: the error is ErrTimeout then. The body has the
+	// time that ReadTimeout and the call leave it. By default there is no limit but
+	// those.
+	ResponseHeaderTimeout time.Duration
+
+	// TLSHandshakeTimeout limits how long a TLS handshake may take: the error is
+	// ErrTLSHandshakeTimeout then. It is ten seconds by default.
+	TLSHandshakeTimeout time.Duration
+
 	// WriteTimeout limits how long the writing of a request may take. By
 	// default there is no limit but that of the call.
 	WriteTimeout time.Duration
@@ -140,6 +157,16 @@ type HostClient struct {
 
 	// IsTLS makes the connections ones with TLS.
 	IsTLS bool
+
+	// AbsoluteForm makes the targets of requests absolute URIs, as an HTTP proxy
+	// wants them that Addr or the dial function leads to (RFC 9112 section 3.2.2).
+	// It has no effect with IsTLS: what is for the host alone goes through a tunnel.
+	// See fasthttpproxy.Dialer.ConfigureClient.
+	AbsoluteForm bool
+
+	// ProxyAuthorization is the field Proxy-Authorization of such requests that
+	// have none. It stays out of the requests themselves.
+	ProxyAuthorization string
 
 	// DisableHeaderNamesNormalizing leaves the names of header fields as they
 	// are set and received, instead of bringing them into their usual case.
@@ -195,7 +222,7 @@ func (c *HostClient) ready() error {
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
 		c.addrs = c.splitAddrs()
-		if c.Dial == nil && c.DialTimeout == nil {
+		if !c.dialsItself() {
 			for i, addr := range c.addrs {
 				// one that is no host cannot be dialed as it stands
 				c.addrs[i], _ = asciiHost(addr)
@@ -216,6 +243,52 @@ func (c *HostClient) transport() RoundTripper {
 	}
 	return c.Transport
 }
+
+// aimAtProxy makes a call one whose request goes to a proxy, where that is what the
+// client is for.
+func (c *HostClient) aimAtProxy(call *callState) {
+	call.absolute = c.AbsoluteForm && !c.IsTLS
+	if call.absolute {
+		call.proxyAuth = c.ProxyAuthorization
+	}
+}
+
+// dialsItself reports whether the application has a dial function of its own.
+func (c *HostClient) dialsItself() bool {
+	return c.DialContext != nil || c.DialTimeout != nil || c.Dial != nil
+}
+
+// tlsTimeout returns how long a TLS handshake may take.
+func (c *HostClient) tlsTimeout() time.Duration {
+	if c.TLSHandshakeTimeout <= 0 {
+		return handshakeTimeout
+	}
+	return c.TLSHandshakeTimeout
+}
+
+// dialContext connects to addr with dial, in the time and with the context and the
+// trace of a call.
+func (c *HostClient) dialContext(call *callState, limit time.Duration, addr string, dial dialContextFunc) (net.Conn, error) {
+	ctx := call.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if trace := call.trace; trace != nil && httptrace.ContextClientTrace(ctx) == nil {
+		ctx = httptrace.WithClientTrace(ctx, trace)
+	}
+	deadline := call.deadline
+	if limit > 0 {
+		deadline = earliest(deadline, time.Now().Add(limit))
+	}
+	if !deadline.IsZero() {
+		limited, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		ctx = limited
+	}
+	return dial(ctx, "tcp", addr)
+}
+
+type dialContextFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 func (c *HostClient) maxConns() int {
 	if c.MaxConns <= 0 {

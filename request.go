@@ -189,12 +189,21 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
 	}
-	if req.Header.IsConnect() || req.keepsTarget() {
+	kept := req.keepsTarget()
+	if req.Header.IsConnect() || kept && !req.call.absolute {
 		req.settleTarget()
 		return req.sentHeader().AppendBytes(dst)
 	}
 	h := req.sentHeader()
 	dst = append(append(dst, h.Method()...), ' ')
+	if req.call.absolute {
+		host, _ := hostField(req.uri.Host())
+		dst = append(append(dst, "http://"...), host...)
+		if kept {
+			// RFC 9112 section 3.2.4: there is no path where the server itself is meant
+			return h.appendBehindTarget(dst)
+		}
+	}
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
 }
 
@@ -511,16 +520,24 @@ func (req *Request) settleHost() error {
 }
 
 // sentHeader returns the header that is sent: with user name and password of the
-// URI as a basic Authorization (RFC 7617), which goes before one that was set. They
-// stay out of the request itself, that may have another URI next.
+// URI as a basic Authorization (RFC 7617), which goes before one that was set, and
+// with what a proxy wants. They stay out of the request itself, that may have
+// another URI next.
 func (req *Request) sentHeader() *RequestHeader {
-	if !req.uriParsed || !req.uri.hasUser() {
+	user := req.uriParsed && req.uri.hasUser()
+	proxyAuth := req.call.proxyAuth
+	if !user && proxyAuth == "" {
 		return &req.Header
 	}
 	h := new(RequestHeader)
 	req.Header.CopyTo(h)
-	h.removeID(field.Authorization)
-	h.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), req.uri.appendUser(nil)))
+	if user {
+		h.removeID(field.Authorization)
+		h.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), req.uri.appendUser(nil)))
+	}
+	if proxyAuth != "" && h.peekID(field.ProxyAuthorization) == nil {
+		h.setID(field.ProxyAuthorization, bytesconv.Bytes(proxyAuth))
+	}
 	return h
 }
 

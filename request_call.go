@@ -16,6 +16,10 @@ type callState struct {
 	trace    *httptrace.ClientTrace
 
 	active bool
+	// absolute says that the target is sent as an absolute URI, to a proxy that gets
+	// proxyAuth
+	absolute  bool
+	proxyAuth string
 	// buffered says that the body must be read before the call returns, and
 	// discard that nobody will look at it
 	buffered, discard bool
