@@ -29,9 +29,10 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 //
 // After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does;
 // 307 and 308 send the same once more. For that a body that is a stream has to be
-// got anew by Request.GetBody: without it the error is ErrRedirectBodyStream. A redirect to another origin, which
-// is another scheme, host or port, is followed without Authorization, Cookie
-// and Proxy-Authorization. The timeout of the request counts for all together.
+// got anew by Request.GetBody: without it the error is ErrRedirectBodyStream. A
+// redirect to another origin, which is another scheme, host or port, is followed
+// without Authorization, Cookie and Proxy-Authorization. One to what is not http or
+// https is an error. The timeout of the request counts for all together.
 //
 // The URI of req is that of the last request afterwards; everything else in it
 // is left as it was.
