@@ -16,9 +16,6 @@ func (x *clientExchange) limitHead() error {
 
 // limitBody gives the response its deadline behind a head that had one of its own.
 func (x *clientExchange) limitBody() error {
-	if x.hc.ResponseHeaderTimeout <= 0 {
-		return nil
-	}
 	x.cc.limitRead(x.until)
 	return x.call.canceled()
 }

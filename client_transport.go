@@ -160,8 +160,10 @@ func (x *clientExchange) run() error {
 		}
 		return x.failed(err)
 	}
-	if err = x.limitBody(); err != nil {
-		return x.failed(err)
+	if x.hc.ResponseHeaderTimeout > 0 {
+		if err = x.limitBody(); err != nil {
+			return x.failed(err)
+		}
 	}
 	resp := x.resp
 	resp.ParseNetConn(cc.conn)

@@ -204,6 +204,7 @@ type HostClient struct {
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientTLS
+	proxy    *proxyForm // as AbsoluteForm wants it
 	pending  atomic.Int64
 	lastUse  atomic.Int64 // in nanoseconds since 1970
 	// distrust says that this host closes idle connections without notice, so
@@ -221,6 +222,9 @@ func (c *HostClient) ready() error {
 		c.pool.Max = c.maxConns()
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
+		if c.AbsoluteForm && !c.IsTLS {
+			c.proxy = &proxyForm{c.ProxyAuthorization}
+		}
 		c.addrs = c.splitAddrs()
 		if !c.dialsItself() {
 			for i, addr := range c.addrs {
@@ -242,15 +246,6 @@ func (c *HostClient) transport() RoundTripper {
 		return DefaultTransport
 	}
 	return c.Transport
-}
-
-// aimAtProxy makes a call one whose request goes to a proxy, where that is what the
-// client is for.
-func (c *HostClient) aimAtProxy(call *callState) {
-	call.absolute = c.AbsoluteForm && !c.IsTLS
-	if call.absolute {
-		call.proxyAuth = c.ProxyAuthorization
-	}
 }
 
 // dialsItself reports whether the application has a dial function of its own.

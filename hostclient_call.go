@@ -173,8 +173,8 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare makes the request what is sent to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	c.aimAtProxy(&req.call)
-	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || req.call.absolute {
+	req.call.proxy = c.proxy
+	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || c.proxy != nil {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}

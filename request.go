@@ -190,13 +190,13 @@ func (req *Request) appendHead(dst []byte) []byte {
 		return req.Header.AppendBytes(dst)
 	}
 	kept := req.keepsTarget()
-	if req.Header.IsConnect() || kept && !req.call.absolute {
+	if req.Header.IsConnect() || kept && req.call.proxy == nil {
 		req.settleTarget()
 		return req.sentHeader().AppendBytes(dst)
 	}
 	h := req.sentHeader()
 	dst = append(append(dst, h.Method()...), ' ')
-	if req.call.absolute {
+	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())
 		dst = append(append(dst, "http://"...), host...)
 		if kept {
@@ -453,7 +453,7 @@ func (req *Request) settleContent() error {
 		return err
 	}
 	h := &req.Header
-	if h.IsTrace() {
+	if h.line[lineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
 		// RFC 9110 section 9.3.8 forbids content
 		_ = req.body.closeStream()
 		h.SetContentLength(0)
@@ -490,12 +490,12 @@ func (req *Request) settleContent() error {
 
 // content returns what is sent as the body where it is no stream.
 func (req *Request) content() []byte {
-	if req.Header.IsTrace() {
-		return nil
-	}
 	content := req.bodyBytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
-		return req.args.QueryString()
+		content = req.args.QueryString()
+	}
+	if len(content) > 0 && req.Header.IsTrace() {
+		return nil
 	}
 	return content
 }
@@ -525,8 +525,8 @@ func (req *Request) settleHost() error {
 // another URI next.
 func (req *Request) sentHeader() *RequestHeader {
 	user := req.uriParsed && req.uri.hasUser()
-	proxyAuth := req.call.proxyAuth
-	if !user && proxyAuth == "" {
+	proxy := req.call.proxy
+	if !user && proxy == nil {
 		return &req.Header
 	}
 	h := new(RequestHeader)
@@ -535,8 +535,8 @@ func (req *Request) sentHeader() *RequestHeader {
 		h.removeID(field.Authorization)
 		h.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), req.uri.appendUser(nil)))
 	}
-	if proxyAuth != "" && h.peekID(field.ProxyAuthorization) == nil {
-		h.setID(field.ProxyAuthorization, bytesconv.Bytes(proxyAuth))
+	if proxy != nil && proxy.authorization != "" && h.peekID(field.ProxyAuthorization) == nil {
+		h.setID(field.ProxyAuthorization, bytesconv.Bytes(proxy.authorization))
 	}
 	return h
 }

@@ -15,11 +15,9 @@ type callState struct {
 	deadline time.Time       // zero for none
 	trace    *httptrace.ClientTrace
 
+	proxy *proxyForm // nil for a request that goes to its host
+
 	active bool
-	// absolute says that the target is sent as an absolute URI, to a proxy that gets
-	// proxyAuth
-	absolute  bool
-	proxyAuth string
 	// buffered says that the body must be read before the call returns, and
 	// discard that nobody will look at it
 	buffered, discard bool
@@ -29,6 +27,10 @@ type callState struct {
 	unreached, reply, usedUp bool
 	upstream                 string // the address of the last attempt
 }
+
+// proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its
+// target, and with this Proxy-Authorization if it has none.
+type proxyForm struct{ authorization string }
 
 // done returns what ends the call early, or nil.
 func (c *callState) done() <-chan struct{} {

@@ -191,9 +191,12 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 // fields off, say how long the body is: what is sent without a length, or with a
 // wrong one, is read as the next request.
 func (h *RequestHeader) frameOwnFields() {
-	if !h.is(noSpecial) {
-		return
+	if h.is(noSpecial) {
+		h.setOwnLength()
 	}
+}
+
+func (h *RequestHeader) setOwnLength() {
 	at := h.list.FindID(field.ContentLength, 0)
 	if at < 0 && h.contentLength <= 0 {
 		return
@@ -436,20 +439,23 @@ var (
 // checkMethod returns an error where the method or the protocol would make another
 // line of the request line.
 func (h *RequestHeader) checkMethod() error {
-	switch method := h.Method(); {
-	case string(method) == MethodGet, string(method) == MethodPost:
-	case !ascii.IsToken(method):
-		return errMethod
+	if method := h.line[lineMethod]; !h.list.IsFrozen(method) {
+		switch method := h.Method(); {
+		case string(method) == MethodGet, string(method) == MethodPost:
+		case !ascii.IsToken(method):
+			return errMethod
+		}
 	}
-	if h.line[lineVersion].Len > 0 && ascii.HasSpaceOrControl(h.version()) {
+	if version := h.line[lineVersion]; !h.list.IsFrozen(version) && ascii.HasSpaceOrControl(h.version()) {
 		return errProtocol
 	}
 	return nil
 }
 
-// checkLine is checkMethod that looks at the target, too.
+// checkLine is checkMethod that looks at the target, too. What was received was
+// looked at then, and what was not set is as it should be.
 func (h *RequestHeader) checkLine() error {
-	if ascii.HasSpaceOrControl(h.RequestURI()) {
+	if target := h.line[lineTarget]; !h.list.IsFrozen(target) && ascii.HasSpaceOrControl(h.RequestURI()) {
 		return errTarget
 	}
 	return h.checkMethod()

@@ -117,6 +117,14 @@ func appendHost(dst, host []byte) []byte {
 // address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
 // is host itself where there is nothing to do.
 func hostField(host []byte) ([]byte, error) {
+	if len(host) > 0 && host[0] != '[' && ascii.IsVisible(host) {
+		return host, nil
+	}
+	return otherHostField(host)
+}
+
+// otherHostField is hostField for what is no plain name.
+func otherHostField(host []byte) ([]byte, error) {
 	if len(host) > 0 && host[0] == '[' {
 		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
 		if 0 < zone && zone < end {
