@@ -21,7 +21,9 @@ type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient.
+// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient. It is
+// what clients without a Transport use, so another one in its place is used by all
+// of them; it has to be put there before the first call.
 var DefaultTransport RoundTripper = defaultTransport
 
 var defaultTransport = &transport{}
@@ -91,7 +93,7 @@ var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was a
 // assume it.
 func isIdempotent(req *Request) bool {
 	h := &req.Header
-	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace()
+	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace() || h.IsQuery()
 }
 
 // isBroken tells whether err is that of a connection rather than of what came
@@ -123,6 +125,9 @@ type clientExchange struct {
 	heads           int
 	// switched says that the connection speaks something else from now on
 	switched bool
+	// until is the deadline of the response behind its head, where that has one of
+	// its own
+	until time.Time
 	// watching says that stop has to be called
 	watching bool
 	stop     func() bool
@@ -154,6 +159,11 @@ func (x *clientExchange) run() error {
 			err = sendErr
 		}
 		return x.failed(err)
+	}
+	if x.hc.ResponseHeaderTimeout > 0 {
+		if err = x.limitBody(); err != nil {
+			return x.failed(err)
+		}
 	}
 	resp := x.resp
 	resp.ParseNetConn(cc.conn)
@@ -222,6 +232,8 @@ func (x *clientExchange) mayBeAnswered(err error) bool {
 func (x *clientExchange) limitRead() error {
 	hc := x.hc
 	switch {
+	case hc.ResponseHeaderTimeout > 0:
+		return x.limitHead()
 	case hc.ReadTimeout > 0:
 		x.cc.limitRead(earliest(x.call.deadline, time.Now().Add(hc.ReadTimeout)))
 	case hc.WriteTimeout > 0:
@@ -359,7 +371,7 @@ func (x *clientExchange) nextHead() error {
 	h := &x.resp.Header
 	h.begin()
 	h.status = 0
-	h.head.Limits = http1.Limits{Head: x.hc.ReadBufferSize}
+	h.head.Limits = responseLimits(x.hc.ReadBufferSize)
 	if err := x.feedHead(); err != nil {
 		h.reset(configured)
 		return err

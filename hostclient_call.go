@@ -140,17 +140,18 @@ func finalError(err error) error {
 
 // attempt does one attempt.
 func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
-	if c.Transport == nil || c.Transport == DefaultTransport {
-		return defaultTransport.RoundTrip(c, req, resp)
+	used := c.transport()
+	if own, ok := used.(*transport); ok {
+		return own.RoundTrip(c, req, resp)
 	}
 	if req.call.deadline.IsZero() {
-		return c.Transport.RoundTrip(c, req, resp)
+		return used.RoundTrip(c, req, resp)
 	}
 	// a RoundTripper of the application finds there what is left
 	timeout := req.timeout
 	req.timeout = time.Until(req.call.deadline)
 	defer func() { req.timeout = timeout }()
-	return c.Transport.RoundTrip(c, req, resp)
+	return used.RoundTrip(c, req, resp)
 }
 
 // shouldRetry tells whether the request is sent again after err, and whether its
@@ -172,7 +173,8 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare makes the request what is sent to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	if req.uriParsed || len(h.Host()) == 0 || h.RequestURI()[0] != '/' {
+	req.call.proxy = c.proxy
+	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || c.proxy != nil {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}

@@ -83,14 +83,14 @@ func (call *pipelineCall) encode(c *PipelineClient, req *Request) error {
 		}
 		h.SetUserAgentBytes(bytesconv.Bytes(name))
 	}
-	if err := req.settle(); err != nil {
+	if err := req.settleForServer(); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}
 	call.isHead, call.isConnect = h.IsHead(), h.IsConnect()
 	call.idempotent = isIdempotent(req)
 	call.closes = h.ConnectionClose()
-	call.out = h.AppendBytes(call.out[:0])
+	call.out = req.sentHeader().AppendBytes(call.out[:0])
 	if req.body.stream == nil {
 		return writeContent((*pipelineEncoder)(call), req.content(), &h.header)
 	}

@@ -25,13 +25,10 @@ func (c *PipelineClient) connect() (conn net.Conn, err error) {
 			conn, err = nil, fmt.Errorf("fasthttp: panic while dialing %s: %v\n%s", addr, p, debug.Stack())
 		}
 	}()
-	switch {
-	case c.Dial != nil:
+	if c.Dial != nil {
 		conn, err = c.Dial(addr)
-	case c.DialDualStack:
+	} else {
 		conn, err = DialDualStack(addr)
-	default:
-		conn, err = Dial(addr)
 	}
 	if err != nil {
 		return nil, err

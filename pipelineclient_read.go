@@ -148,7 +148,7 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 	if r.head != h {
 		r.head = h
 		h.begin()
-		h.head.Limits = http1.Limits{Head: r.p.c.ReadBufferSize}
+		h.head.Limits = responseLimits(r.p.c.ReadBufferSize)
 	}
 	n, err := h.feed(http1.Response, b)
 	if err != nil {
