@@ -48,6 +48,9 @@ func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 	w := newWorld(t, 2)
 	defer w.g.Close()
 	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
+	_, fd := pair(t)
+	c.Init(fd, c)
+	c.Close(false)
 	var over atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
