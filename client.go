@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ type Client struct {
 	_ noCopy
 
 	// Transport does the single attempts of a call. The default is
-	// DefaultTransport.
+	// DefaultTransport, as it is when the attempt begins.
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
@@ -41,13 +42,19 @@ type Client struct {
 	// too late is kept for another call. DialTimeout goes before it.
 	Dial DialFunc
 
+	// DialContext connects to an address, with the context of the call and its
+	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of
+	// the context means nothing to a connection that is established. It goes before
+	// DialTimeout and Dial.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
 	// TLSConfig is the configuration for https. The default verifies hosts by
 	// the roots of the system.
 	TLSConfig *tls.Config
 
 	// RetryIf tells whether a request whose connection failed before the first
 	// byte of a response may be sent again. By default that goes for GET, HEAD,
-	// PUT, OPTIONS and TRACE, where the time is not up.
+	// PUT, OPTIONS, TRACE and QUERY, where the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -87,7 +94,7 @@ type Client struct {
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
 	// default. Where it is set it also limits the head of responses, which is
-	// limited to 64 KiB otherwise.
+	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
@@ -98,6 +105,16 @@ type Client struct {
 	// was written to the last byte, also where that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
+
+	// ResponseHeaderTimeout limits how long the head of a response may take, from
+	// when the request was written: the error is ErrTimeout then. The body has the
+	// time that ReadTimeout and the call leave it. By default there is no limit but
+	// those.
+	ResponseHeaderTimeout time.Duration
+
+	// TLSHandshakeTimeout limits how long a TLS handshake may take: the error is
+	// ErrTLSHandshakeTimeout then. It is ten seconds by default.
+	TLSHandshakeTimeout time.Duration
 
 	// WriteTimeout limits how long the writing of a request may take. By
 	// default there is no limit but that of the call.
@@ -130,8 +147,8 @@ type Client struct {
 	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
 	NoDefaultUserAgentHeader bool
 
-	// DialDualStack makes the package's own dialer try IPv6 as well as IPv4,
-	// which is all that it tries by default.
+	// DialDualStack has no effect: the package's own dialer uses IPv6 as well as
+	// IPv4, whichever answers first. Set Dial to the function Dial for IPv4 alone.
 	DialDualStack bool
 
 	// DisableHeaderNamesNormalizing leaves the names of header fields as they

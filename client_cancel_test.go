@@ -44,7 +44,8 @@ func TestConnGuardStaysCanceled(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	for name, err := range map[string]error{
 		"limit": g.limit(later, later), "limitRead": g.limitRead(later), "limitWrite": g.limitWrite(time.Time{}),
-		"shorten": g.shorten(later), "err": g.err(),
+		"shorten": g.shorten(later), "shortenWrite": g.shortenWrite(later), "limitRequest": g.limitRequest(later),
+		"limitAnswer": g.limitAnswer(later, later), "passHead": g.passHead(), "err": g.err(),
 	} {
 		if err != first {
 			t.Errorf("%s: %v", name, err)
@@ -376,29 +377,4 @@ func TestPipelineRefusesTLSWithoutTLS(t *testing.T) {
 		}
 	}
 	p.counts(0, 0)
-}
-
-// What the application puts in the place of DefaultTransport is used.
-func TestDefaultTransportIsReplaced(t *testing.T) {
-	p := answering(t, respOK)
-	before := DefaultTransport
-	defer func() { DefaultTransport = before }()
-	calls := 0
-	DefaultTransport = roundTripper(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
-		calls++
-		return before.RoundTrip(hc, req, resp)
-	})
-	c := &Client{Transport: DefaultTransport}
-	defer c.CloseIdleConnections()
-	mustDo(t, p.host().Do(requestTo(t, MethodGet, p.url("/")), nil))
-	mustDo(t, c.Do(requestTo(t, MethodGet, p.url("/")), nil))
-	if calls != 2 {
-		t.Errorf("the transport was called %d times, want 2", calls)
-	}
-}
-
-type roundTripper func(hc *HostClient, req *Request, resp *Response) (bool, error)
-
-func (f roundTripper) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
-	return f(hc, req, resp)
 }

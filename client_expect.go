@@ -47,7 +47,7 @@ func (x *clientExchange) awaitContinue() error {
 			}
 		}
 		// what has begun to come has the time that a response has
-		if err := cc.guard.limitRead(x.hc.answerBy(call.deadline)); err != nil {
+		if err := x.hc.limitAnswer(&cc.guard, call.deadline); err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {

@@ -10,12 +10,12 @@ type headReader struct {
 }
 
 // feed reads a head into h from the beginning of b, which holds all of it that
-// was received so far, and returns its length, or 0 for need more. limit is the
-// size that a head may have, 0 for the default. final is false for the head of an
-// informational response.
-func (r *headReader) feed(h *ResponseHeader, limit int, b []byte) (n int, final bool, err error) {
+// was received so far, and returns its length, or 0 for need more. bufferSize is the
+// ReadBufferSize of the client. final is false for the head of an informational
+// response.
+func (r *headReader) feed(h *ResponseHeader, bufferSize int, b []byte) (n int, final bool, err error) {
 	if r.h != h {
-		r.begin(h, limit)
+		r.begin(h, bufferSize)
 	}
 	if n, err = h.feed(http1.Response, b); err != nil {
 		return n, false, headerError("response", err)
@@ -39,9 +39,9 @@ func (r *headReader) feed(h *ResponseHeader, limit int, b []byte) (n int, final 
 }
 
 // begin makes h ready for a head.
-func (r *headReader) begin(h *ResponseHeader, limit int) {
+func (r *headReader) begin(h *ResponseHeader, bufferSize int) {
 	r.h = h
 	h.begin()
 	h.status = 0
-	h.head.Limits = http1.Limits{Head: limit}
+	h.head.Limits = responseLimits(bufferSize)
 }

@@ -31,7 +31,11 @@ func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
 // addHost is hostClient for the first call to a host. "a" and "a:80" are the same
 // host.
 func (c *Client) addHost(host string, isTLS bool, i int) (*HostClient, error) {
-	addr := AddMissingPort(host, isTLS)
+	name, err := asciiHost(host)
+	if err != nil {
+		return nil, err
+	}
+	addr := AddMissingPort(name, isTLS)
 	if strings.ContainsAny(addr, ", ") {
 		// it would be a list of addresses
 		return nil, errBadHost
@@ -70,6 +74,7 @@ func (c *Client) newHostClient(addr string, isTLS bool) *HostClient {
 		Transport:                     c.Transport,
 		Dial:                          c.Dial,
 		DialTimeout:                   c.DialTimeout,
+		DialContext:                   c.DialContext,
 		DialDualStack:                 c.DialDualStack,
 		TLSConfig:                     c.TLSConfig,
 		Name:                          c.Name,
@@ -83,6 +88,8 @@ func (c *Client) newHostClient(addr string, isTLS bool) *HostClient {
 		ReadBufferSize:                c.ReadBufferSize,
 		WriteBufferSize:               c.WriteBufferSize,
 		ReadTimeout:                   c.ReadTimeout,
+		ResponseHeaderTimeout:         c.ResponseHeaderTimeout,
+		TLSHandshakeTimeout:           c.TLSHandshakeTimeout,
 		WriteTimeout:                  c.WriteTimeout,
 		ExpectContinueTimeout:         c.ExpectContinueTimeout,
 		MaxResponseBodySize:           c.MaxResponseBodySize,

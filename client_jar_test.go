@@ -50,3 +50,28 @@ func TestClientJar(t *testing.T) {
 		t.Errorf("the jar got %q, want %q", jar.set, want)
 	}
 }
+
+// Cookies of one name with different paths are all sent, in the order of the jar,
+// and are gone from the request afterwards.
+func TestClientJarMayHaveANameTwice(t *testing.T) {
+	got := make(chan string, 1)
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			got <- req.Header.Get("Cookie")
+			c.write(respOK)
+		}
+	})
+	hc := p.host()
+	hc.Jar = &listJar{cookies: [][2]string{{"a", "/x/y"}, {"own", "jar"}, {"q", `"v w"`}, {"a", "/x"}, {"own", "jar"}, {"b;d", "x;y\r\nz"}}}
+	req := requestTo(t, MethodGet, p.url("/x/y"))
+	req.Header.Set("Cookie", "own=1; other=2")
+	for range 2 {
+		mustDo(t, hc.Do(req, responseFor(t)))
+		if cookies, want := <-got, `own=1; other=2; a=/x/y; q="v w"; a=/x; b d=x y  z`; cookies != want {
+			t.Errorf("sent %s, want %s", cookies, want)
+		}
+		if left := string(req.Header.Peek("Cookie")); left != "own=1; other=2" {
+			t.Errorf("the request of the caller has %s", left)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"strconv"
@@ -131,6 +132,48 @@ func TestClientHeadLimit(t *testing.T) {
 	err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t))
 	if _, ok := errors.AsType[*ErrSmallBuffer](err); !ok {
 		t.Errorf("got %v, want an ErrSmallBuffer", err)
+	}
+}
+
+// The limits of a head are what the user made them: with a ReadBufferSize, that is
+// the only one.
+func TestClientHeadLimitsFollowReadBufferSize(t *testing.T) {
+	fields := func(n int) string {
+		return "HTTP/1.1 200 OK\r\n" + strings.Repeat("a:\r\n", n) + "Content-Length: 2\r\n\r\nok"
+	}
+	long := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("v", 100<<10) + "\r\nContent-Length: 2\r\n\r\nok"
+	for _, tt := range []struct {
+		name, response string
+		size           int
+		taken          bool
+	}{
+		{"499 fields", fields(498), 0, true},
+		{"501 fields", fields(500), 0, false},
+		{"501 fields in 4 KiB", fields(500), 4 << 10, true},
+		{"2000 fields in 16 KiB", fields(2000), 16 << 10, true},
+		{"20000 fields in 128 KiB", fields(20000), 128 << 10, true},
+		{"20000 fields in 64 KiB", fields(20000), 64 << 10, false},
+		{"100 KiB", long, 0, false},
+		{"100 KiB in 128 KiB", long, 128 << 10, true},
+	} {
+		p := answering(t, tt.response)
+		hc := p.host()
+		hc.ReadBufferSize = tt.size
+		pc := &PipelineClient{Addr: p.addr(), ReadBufferSize: tt.size}
+		for name, do := range map[string]func(*Request, *Response) error{"HostClient": hc.Do, "PipelineClient": pc.Do} {
+			resp := responseFor(t)
+			err := do(requestTo(t, MethodGet, p.url("/")), resp)
+			if (err == nil) != tt.taken {
+				t.Errorf("%s: %s: %v", tt.name, name, err)
+			}
+			if _, ok := errors.AsType[*ErrSmallBuffer](err); err != nil && !ok {
+				t.Errorf("%s: %s: %v", tt.name, name, err)
+			}
+			// what a client was told means nothing to who reads a response by hand
+			if err := resp.Read(bufio.NewReader(strings.NewReader(fields(498)))); err != nil {
+				t.Errorf("%s: %s: read by hand: %v", tt.name, name, err)
+			}
+		}
 	}
 }
 

@@ -153,8 +153,10 @@ const (
 type bodySender struct {
 	cc  *clientConn
 	out *bufpool.Buffer // the head, and what is collected behind it
-	// answerBy is when the answer must be there once the request is written
-	answerBy func() time.Time
+	// hc and deadline, that of the call, say how long the answer may take once the
+	// request is written
+	hc       *HostClient
+	deadline time.Time
 	// detaches says that the call may return before everything is written, so
 	// that nothing is written from the caller's memory
 	detaches bool
@@ -175,9 +177,9 @@ type bodySender struct {
 
 // startSender leaves out and the content to a bodySender.
 func (x *clientExchange) startSender(out *bufpool.Buffer) {
-	req, hc, deadline := x.req, x.hc, x.call.deadline
-	s := &bodySender{cc: x.cc, out: out, h: &req.Header, detaches: x.mayStream(), done: make(chan struct{})}
-	s.answerBy = func() time.Time { return hc.answerBy(deadline) }
+	req := x.req
+	s := &bodySender{cc: x.cc, out: out, hc: x.hc, deadline: x.call.deadline, h: &req.Header,
+		detaches: x.mayStream(), done: make(chan struct{})}
 	if req.body.stream != nil {
 		x.call.usedUp = true
 		s.body, s.stream = takeStream(&req.body)
@@ -199,11 +201,11 @@ func (s *bodySender) run() {
 	case s.phase == abandoned:
 	case err == nil:
 		s.phase = sentWhole
-		_ = s.cc.guard.limitRead(s.answerBy())
+		_ = s.hc.limitAnswer(&s.cc.guard, s.deadline)
 	case s.cc.writeErr != nil && !isTimeout(s.cc.writeErr):
 		// the answer may have come before the connection broke
 		s.phase, s.err = sendFailed, err
-		_ = s.cc.guard.limitRead(earliest(s.answerBy(), time.Now().Add(lastWordsTime)))
+		_ = s.hc.limitLastWords(&s.cc.guard, s.deadline)
 	case s.cc.writeErr != nil:
 		s.phase, s.err = sendFailed, ErrTimeout
 		s.cc.guard.cancel(ErrTimeout)

@@ -41,14 +41,14 @@ func serverName(addr string) string {
 	return host
 }
 
-// handshakeTimeout limits a TLS handshake of a call without a deadline.
+// handshakeTimeout limits a TLS handshake for which the application has not set
+// another time.
 const handshakeTimeout = 10 * time.Second
 
-// handshake makes the connection one with TLS, by the deadline if that is not
-// zero. The state is that of the handshake, also if it fails. Functions in the
-// configuration get the values of ctx, which may be nil; its end is the guard's.
-func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, deadline time.Time) (tls.ConnectionState, error) {
-	by := earliest(deadline, time.Now().Add(handshakeTimeout))
+// handshake makes the connection one with TLS, before a deadline. The state is that
+// of the handshake, also if it fails. Functions in the configuration get the values
+// of ctx, which may be nil; its end is the guard's.
+func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time) (tls.ConnectionState, error) {
 	if err := cc.guard.limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
 	}

@@ -21,7 +21,9 @@ type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient.
+// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient. It is
+// what clients without a Transport use, so another one in its place is used by all
+// of them; it has to be put there before the first call.
 var DefaultTransport RoundTripper = defaultTransport
 
 var defaultTransport = &transport{}
@@ -101,7 +103,7 @@ var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was a
 // assume it.
 func isIdempotent(req *Request) bool {
 	h := &req.Header
-	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace()
+	return h.IsGet() || h.IsHead() || h.IsPut() || h.IsOptions() || h.IsTrace() || h.IsQuery()
 }
 
 // clientExchange is one request with its response on one connection.
@@ -173,8 +175,8 @@ func (x *clientExchange) exchange() error {
 	switch {
 	case err != nil && !x.mayBeAnswered():
 		return err
-	case x.sender == nil:
-		if canceled := x.limitRead(); canceled != nil {
+	case err == nil && x.sender == nil:
+		if canceled := x.limitAnswer(); canceled != nil {
 			return canceled
 		}
 	}
@@ -183,6 +185,11 @@ func (x *clientExchange) exchange() error {
 			err = headErr
 		}
 		return err
+	}
+	if x.hc.ResponseHeaderTimeout > 0 {
+		if canceled := x.cc.guard.passHead(); canceled != nil {
+			return canceled
+		}
 	}
 	x.resp.ParseNetConn(x.cc.conn)
 	if x.streams() {
@@ -207,7 +214,7 @@ func (x *clientExchange) mayBeAnswered() bool {
 	if cc.writeErr == nil || isTimeout(cc.writeErr) || cc.sent == cc.began {
 		return false
 	}
-	return cc.guard.limitRead(earliest(x.hc.answerBy(x.call.deadline), time.Now().Add(lastWordsTime))) == nil
+	return x.hc.limitLastWords(&cc.guard, x.call.deadline) == nil
 }
 
 // settleSender ends the sending of a request whose response is complete. wait is
@@ -285,34 +292,6 @@ func (x *clientExchange) failed(err error) error {
 		return ErrTimeout
 	}
 	return err
-}
-
-// limitRead gives the response its deadline.
-func (x *clientExchange) limitRead() error {
-	if x.hc.ReadTimeout <= 0 && x.hc.WriteTimeout <= 0 {
-		// that of the call stands since limitWrite
-		return nil
-	}
-	return x.cc.guard.limitRead(x.hc.answerBy(x.call.deadline))
-}
-
-// answerBy returns when a response must be there whose request was just written,
-// in a call with the deadline.
-func (c *HostClient) answerBy(deadline time.Time) time.Time {
-	if c.ReadTimeout <= 0 {
-		return deadline
-	}
-	return earliest(deadline, time.Now().Add(c.ReadTimeout))
-}
-
-// limitWrite gives the request its deadline, and the response the same until the
-// request is written.
-func (x *clientExchange) limitWrite() error {
-	deadline := x.call.deadline
-	if timeout := x.hc.WriteTimeout; timeout > 0 {
-		deadline = earliest(deadline, time.Now().Add(timeout))
-	}
-	return x.cc.guard.limit(deadline, deadline)
 }
 
 // readHead reads the head of the final response. Informational ones are passed to

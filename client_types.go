@@ -1,6 +1,10 @@
 package fasthttp
 
-import "time"
+import (
+	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
 
 // The defaults of Client and HostClient.
 const (
@@ -16,6 +20,19 @@ const (
 	// repeated is sent, unless MaxIdemponentCallAttempts says otherwise.
 	DefaultMaxIdemponentCallAttempts = 5
 )
+
+// shortestField is the size of the shortest field line.
+const shortestField = len("a:\r\n")
+
+// responseLimits returns the limits for the heads of responses, given the
+// ReadBufferSize of a client. Where that is set, it alone is the limit: there may
+// be as many fields as it has room for.
+func responseLimits(readBufferSize int) http1.Limits {
+	if readBufferSize <= 0 {
+		return http1.Limits{}
+	}
+	return http1.Limits{Head: readBufferSize, Fields: max(readBufferSize/shortestField, http1.DefaultMaxFields)}
+}
 
 // RetryIfFunc tells whether a request that failed may be sent again.
 type RetryIfFunc func(request *Request) bool

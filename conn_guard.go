@@ -19,7 +19,18 @@ type connGuard struct {
 	canceled error // why nothing works any more, nil as long as it does
 	readBy   time.Time
 	writeBy  time.Time
+	phase    answerPhase
+	restBy   time.Time // becomes readBy behind the head, in the phase headFirst
 }
+
+// answerPhase is what readBy is for in the answer to a request.
+type answerPhase uint8
+
+const (
+	allOfIt    answerPhase = iota // the head has no deadline of its own so far
+	headFirst                     // readBy is that of the head
+	behindHead                    // the head came
+)
 
 // past is a deadline that makes everything on a connection fail at once.
 var past = time.Unix(1, 0)
@@ -29,6 +40,20 @@ var past = time.Unix(1, 0)
 func (g *connGuard) limit(readBy, writeBy time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.set(readBy, writeBy)
+}
+
+// limitRequest sets both deadlines, as limit does, for a request whose answer must
+// not be there before.
+func (g *connGuard) limitRequest(by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.phase = allOfIt
+	return g.set(by, by)
+}
+
+// set is limit for who holds the mutex.
+func (g *connGuard) set(readBy, writeBy time.Time) error {
 	if g.canceled != nil {
 		return g.canceled
 	}
@@ -51,11 +76,35 @@ func (g *connGuard) limit(readBy, writeBy time.Time) error {
 func (g *connGuard) limitRead(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.canceled == nil && by != g.readBy {
-		g.readBy = by
-		_ = g.conn.SetReadDeadline(by)
+	if g.phase == headFirst {
+		g.phase = allOfIt
 	}
-	return g.canceled
+	return g.set(by, g.writeBy)
+}
+
+// limitAnswer sets the deadline of reading for an answer, as limit does. Until
+// passHead says that the head of it came, headBy counts as well. That may have been
+// before: an answer need not wait for the end of the request.
+func (g *connGuard) limitAnswer(headBy, by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase != behindHead {
+		g.phase, g.restBy = headFirst, by
+		by = earliest(headBy, by)
+	}
+	return g.set(by, g.writeBy)
+}
+
+// passHead says that the head of the answer came.
+func (g *connGuard) passHead() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	by := g.readBy
+	if g.phase == headFirst {
+		by = g.restBy
+	}
+	g.phase = behindHead
+	return g.set(by, g.writeBy)
 }
 
 // shorten makes the deadline of reading an earlier one, as limit does.
@@ -78,11 +127,7 @@ func (g *connGuard) shortenWrite(by time.Time) error {
 func (g *connGuard) limitWrite(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.canceled == nil && by != g.writeBy {
-		g.writeBy = by
-		_ = g.conn.SetWriteDeadline(by)
-	}
-	return g.canceled
+	return g.set(g.readBy, by)
 }
 
 // cancel ends everything on the connection because of err. The first reason

@@ -124,7 +124,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	now := time.Now()
 	ctx.s = &Server{Logger: logger}
 	ctx.s.prepare()
-	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now, done: *ctx.s.done.Load(), requests: 1}
+	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now.Sub(processBegan), done: *ctx.s.done.Load(), requests: 1}
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1
@@ -217,7 +217,7 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.c == nil {
 		return time.Time{}
 	}
-	return ctx.c.opened
+	return ctx.c.openedAt()
 }
 
 // ID returns a number for the request: ConnID in the upper, ConnRequestNum in

@@ -82,9 +82,9 @@ func addrIP(addr net.Addr) net.IP {
 	return net.IPv4zero
 }
 
-// SetReadDeadline sets the read deadline of the connection. It holds until
-// the server sets another one, for the next request at the latest if
-// ReadTimeout or IdleTimeout is set.
+// SetReadDeadline sets the read deadline of the connection. It holds until the
+// server sets its own: if IdleTimeout or ReadTimeout is set, when the connection
+// begins to wait for the next request, else when that begins.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -95,9 +95,9 @@ func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	return c.SetReadDeadline(deadline)
 }
 
-// SetWriteDeadline sets the write deadline of the connection. It holds until
-// the server sets another one, for the next response at the latest if
-// WriteTimeout is set.
+// SetWriteDeadline sets the write deadline of the connection. It holds until the
+// server sets its own: if WriteTimeout is set, when the response is written, else
+// when the next request begins.
 func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -117,6 +117,8 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if c == nil {
 		return nil, ErrNilConnection
 	}
+	// the next request does away with what is set now
+	ctx.c.pinned.Store(true)
 	return c, nil
 }
 

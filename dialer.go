@@ -264,8 +264,11 @@ func (d *TCPDialer) targets(ctx context.Context, network, addr string) ([]string
 	if err != nil {
 		return nil, err
 	}
+	if host, err = asciiHost(host); err != nil {
+		return nil, err
+	}
 	if host == "" || d.DisableDNSResolution {
-		return []string{addr}, nil
+		return []string{net.JoinHostPort(host, port)}, nil
 	}
 	var hosts *dnsEntry
 	if ip, err := netip.ParseAddr(host); err == nil {

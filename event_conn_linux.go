@@ -3,6 +3,9 @@ package fasthttp
 import (
 	"errors"
 	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -12,27 +15,164 @@ import (
 // What follows makes a connection of the event engine a net.Conn, and one that
 // waits where an exchange works with streams.
 
+// eventExtra is what only some connections need.
+type eventExtra struct {
+	detached atomic.Pointer[netloop.Detached]
+
+	watch atomic.Pointer[watch] // of the request that is being handled
+
+	mu            sync.Mutex
+	local, remote net.Addr
+	own           [2]ownDeadline // of reading, and of writing
+	waits         waitKind       // what the connection waits for while nobody owns it
+}
+
+// ownDeadline is what the application has set in the place of the server's.
+type ownDeadline struct {
+	until time.Time
+	set   bool
+}
+
+// waitKind is what a connection waits for that is left to its loop.
+type waitKind uint8
+
+const (
+	waitNone  waitKind = iota // somebody owns it
+	waitRead                  // for a request, or for the rest of one
+	waitWrite                 // for room
+)
+
+// limit sets the deadline of a wait that begins: until, unless the application has
+// set another one.
+func (c *eventConn) limit(kind waitKind, until time.Time) {
+	c.net.SetDeadline(c.waitFor(kind, untilTimeout(until)))
+}
+
+// untilTimeout returns how long it is until a deadline; 0 stands for never.
+func untilTimeout(until time.Time) time.Duration {
+	if until.IsZero() {
+		return 0
+	}
+	return max(time.Until(until), 1)
+}
+
+// waitFor says that the connection is about to be left to its loop, and returns
+// how long it may wait: the timeout, unless the application has set a deadline.
+func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration {
+	e := c.extra.Load()
+	if e == nil {
+		return timeout
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waits = kind
+	if own := e.own[kind-waitRead]; own.set {
+		return untilTimeout(own.until)
+	}
+	return timeout
+}
+
+// stay leaves the connection to its loop after an event that has changed nothing:
+// what it waits for, and how long, is what it was.
+func (c *eventConn) stay() {
+	e := c.extra.Load()
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waits = waitRead
+	if own := e.own[0]; own.set {
+		c.net.SetDeadline(untilTimeout(own.until))
+	}
+}
+
+// working says that the caller owns the connection from now on.
+func (c *eventConn) working() {
+	if e := c.extra.Load(); e != nil {
+		e.mu.Lock()
+		e.waits = waitNone
+		e.mu.Unlock()
+	}
+}
+
+// setOwn takes in a deadline of the application. The owner of the connection
+// applies it when it leaves the connection to its loop; if there is none, it holds
+// at once.
+func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
+	e := c.extras()
+	e.mu.Lock()
+	e.own[kind-waitRead] = ownDeadline{t, true}
+	d, waits := e.detached.Load(), e.waits
+	e.mu.Unlock()
+	switch {
+	case d != nil && kind == waitRead:
+		return d.SetReadDeadline(t)
+	case d != nil:
+		return d.SetWriteDeadline(t)
+	}
+	for waits == kind {
+		if c.net.TryAcquire() {
+			c.net.SetDeadline(untilTimeout(t))
+			c.net.Release()
+			break
+		}
+		// the owner is about to leave, or somebody has just become it
+		runtime.Gosched()
+		e.mu.Lock()
+		waits = e.waits
+		e.mu.Unlock()
+	}
+	return nil
+}
+
+// limitReads implements link.
+func (c *eventConn) limitReads(until time.Time) {
+	if e := c.extra.Load(); e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.own[0] = ownDeadline{}
+		if d := e.detached.Load(); d != nil {
+			_ = d.SetReadDeadline(until)
+		}
+	}
+}
+
+// limitWrites implements link.
+func (c *eventConn) limitWrites(until time.Time) {
+	if e := c.extra.Load(); e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.own[1] = ownDeadline{}
+		if d := e.detached.Load(); d != nil {
+			_ = d.SetWriteDeadline(until)
+		}
+	}
+}
+
+// forgetDeadlines implements link.
+func (c *eventConn) forgetDeadlines() {
+	e := c.extra.Load()
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d := e.detached.Load(); d != nil {
+		if e.own[0].set {
+			_ = d.SetReadDeadline(time.Time{})
+		}
+		if e.own[1].set {
+			_ = d.SetWriteDeadline(time.Time{})
+		}
+	}
+	e.own = [2]ownDeadline{}
+}
+
 // blocking implements link.
-func (c *eventConn) blocking() net.Conn {
-	c.detach()
+func (c *eventConn) blocking(readUntil, writeUntil time.Time) net.Conn {
+	c.detach(readUntil, writeUntil)
 	return c
-}
-
-// readsUntil implements link.
-func (c *eventConn) readsUntil(timeout time.Duration) {
-	c.limit, c.limitOf = timeout, uint32(c.requests)+1
-	if d := c.detached(); d != nil {
-		_ = d.SetReadDeadline(time.Now().Add(timeout))
-	}
-}
-
-// writesUntil implements link.
-func (c *eventConn) writesUntil(timeout time.Duration) {
-	if timeout > 0 {
-		_ = c.detach().SetWriteDeadline(time.Now().Add(timeout))
-	} else if d := c.detached(); d != nil {
-		_ = d.SetWriteDeadline(c.writeDeadline())
-	}
 }
 
 // watch implements link.
@@ -77,8 +217,9 @@ func (c *eventConn) detached() *netloop.Detached {
 }
 
 // detach makes the connection one whose Read and Write wait, until the current
-// request was answered.
-func (c *eventConn) detach() *netloop.Detached {
+// request was answered. It has these deadlines, unless the application has set
+// others.
+func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 	e := c.extras()
 	if d := e.detached.Load(); d != nil {
 		return d
@@ -89,27 +230,27 @@ func (c *eventConn) detach() *netloop.Detached {
 		return d
 	}
 	d := c.net.Detach()
-	read := e.readUntil
-	if c.limitOf == uint32(c.requests)+1 {
-		read = time.Now().Add(c.limit)
-	} else if c.s.ReadTimeout > 0 {
-		read = time.Now().Add(c.s.ReadTimeout)
+	if own := e.own[0]; own.set {
+		readUntil = own.until
 	}
-	if !read.IsZero() {
-		_ = d.SetReadDeadline(read)
+	if !readUntil.IsZero() {
+		_ = d.SetReadDeadline(readUntil)
 	}
-	if !e.writeUntil.IsZero() {
-		_ = d.SetWriteDeadline(e.writeUntil)
+	if own := e.own[1]; own.set {
+		writeUntil = own.until
+	}
+	if !writeUntil.IsZero() {
+		_ = d.SetWriteDeadline(writeUntil)
 	}
 	e.detached.Store(d)
 	return d
 }
 
 // Read implements net.Conn.
-func (c *eventConn) Read(p []byte) (int, error) { return c.detach().Read(p) }
+func (c *eventConn) Read(p []byte) (int, error) { return c.detach(time.Time{}, time.Time{}).Read(p) }
 
 // Write implements net.Conn.
-func (c *eventConn) Write(p []byte) (int, error) { return c.detach().Write(p) }
+func (c *eventConn) Write(p []byte) (int, error) { return c.detach(time.Time{}, time.Time{}).Write(p) }
 
 // Close implements net.Conn: it ends the connection for both sides. The
 // descriptor is closed by its owner.
@@ -121,28 +262,10 @@ func (c *eventConn) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *eventConn) SetReadDeadline(t time.Time) error {
-	e := c.extras()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.readUntil = t
-	if d := e.detached.Load(); d != nil {
-		return d.SetReadDeadline(t)
-	}
-	return nil
-}
+func (c *eventConn) SetReadDeadline(t time.Time) error { return c.setOwn(waitRead, t) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *eventConn) SetWriteDeadline(t time.Time) error {
-	e := c.extras()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.writeUntil = t
-	if d := e.detached.Load(); d != nil {
-		return d.SetWriteDeadline(t)
-	}
-	return nil
-}
+func (c *eventConn) SetWriteDeadline(t time.Time) error { return c.setOwn(waitWrite, t) }
 
 // RemoteAddr implements net.Conn.
 func (c *eventConn) RemoteAddr() net.Addr {

@@ -1,17 +1,17 @@
 package fasthttp
 
 import (
-	"errors"
-	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
@@ -29,147 +29,6 @@ func (g *eventGroup) leave() {
 	}
 }
 
-// eventListener is a listener whose connections are accepted as descriptors.
-//
-// net.Listener has no way to wait for a connection without accepting it, so
-// the descriptor is watched through a copy; that the listener was closed is
-// only found by asking.
-type eventListener struct {
-	net.Listener
-	raw  syscall.RawConn // of the listener
-	file *os.File        // the copy
-	wait syscall.RawConn // of the copy
-}
-
-func newEventListener(ln net.Listener) (*eventListener, error) {
-	own := ln.(interface {
-		File() (*os.File, error)
-		SyscallConn() (syscall.RawConn, error)
-	})
-	l := &eventListener{Listener: ln}
-	var err error
-	if l.raw, err = own.SyscallConn(); err != nil {
-		return nil, err
-	}
-	if l.file, err = own.File(); err != nil {
-		return nil, err
-	}
-	if l.wait, err = l.file.SyscallConn(); err == nil {
-		err = l.file.SetReadDeadline(time.Time{})
-	}
-	if err != nil {
-		_ = l.file.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// Close closes the listener and the copy, which ends a wait at once.
-func (l *eventListener) Close() error {
-	err := l.Listener.Close()
-	_ = l.file.Close()
-	return err
-}
-
-// closed returns the error of using a listener that was closed, or nil.
-func (l *eventListener) closed() error { return l.raw.Control(func(uintptr) {}) }
-
-// closedCheck is how often a listener is asked whether it was closed.
-const closedCheck = 100 * time.Millisecond
-
-// serveEvents accepts the connections of ln and serves them from event loops.
-// served is false where that is not possible.
-func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
-	l, err := newEventListener(ln)
-	if err != nil {
-		return false, nil
-	}
-	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
-	if err != nil {
-		s.logger().Printf("fasthttp: no event loops, using goroutines: %v", err)
-		_ = l.file.Close()
-		return false, nil
-	}
-	g := &eventGroup{Group: loops}
-	g.users.Add(1)
-	defer g.leave()
-	accepting := s.addListener(l)
-	if accepting == nil {
-		return true, nil
-	}
-	defer s.removeListener(accepting)
-	_, isTCP := ln.(*net.TCPListener)
-	if isTCP {
-		s.prepareListener(l.raw)
-	}
-	return true, s.acceptEvents(l, g, isTCP)
-}
-
-// prepareListener sets the options that accepted connections inherit.
-func (s *Server) prepareListener(raw syscall.RawConn) {
-	_ = raw.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-		if !s.TCPKeepalive {
-			return
-		}
-		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-		if seconds := int(s.TCPKeepalivePeriod / time.Second); seconds > 0 {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
-		}
-	})
-}
-
-// acceptEvents accepts until the listener is closed.
-func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
-	var failing acceptFailures
-	for {
-		var failed error
-		_ = l.file.SetReadDeadline(time.Now().Add(closedCheck))
-		err := l.wait.Read(func(fd uintptr) bool {
-			for {
-				var conn int
-				conn, failed = acceptRaw(int(fd))
-				switch {
-				case failed == nil:
-					failing.wait = 0
-					s.acceptedEvent(conn, g, isTCP)
-				case failed == syscall.EAGAIN:
-					return false
-				case failed != syscall.ECONNABORTED && failed != syscall.EINTR:
-					return true
-				}
-			}
-		})
-		if s.stopping.Load() {
-			return nil
-		}
-		if closed := l.closed(); closed != nil {
-			return closed
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		failed = os.NewSyscallError("accept4", failed)
-		if !s.waitToAccept(&failing, failed) {
-			return failed
-		}
-	}
-}
-
-// acceptRaw accepts a connection as a nonblocking descriptor. The address of
-// the peer is left for whoever asks.
-func acceptRaw(fd int) (int, error) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(n), nil
-}
-
 // acceptedEvent gives a connection to a loop, or refuses it.
 func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	c := eventConns.Get().(*eventConn)
@@ -181,12 +40,12 @@ func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 		return
 	}
 	g.users.Add(1)
-	s.register(&c.serverConn, c, ip)
-	wait := s.ReadTimeout
-	if wait <= 0 {
-		wait = s.IdleTimeout
+	if s.ConnState != nil {
+		// it may be used by others from the start
+		c.extra.Store(new(eventExtra))
 	}
-	if err := g.Add(&c.net, wait); err != nil {
+	s.register(&c.serverConn, c, ip)
+	if err := g.Add(&c.net, c.waitFor(waitRead, s.firstTimeout())); err != nil {
 		s.logger().Printf("fasthttp: cannot watch a connection: %v", err)
 		c.finish(false)
 	}
@@ -194,9 +53,7 @@ func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 
 // refuseEvent answers a connection that is not served, and closes it.
 func (s *Server) refuseEvent(fd int, why error) {
-	f := os.NewFile(uintptr(fd), "refused")
-	nc, err := net.FileConn(f)
-	_ = f.Close()
+	nc, err := spare.fileConn(fd)
 	if err != nil {
 		return
 	}
@@ -216,29 +73,21 @@ type eventConn struct {
 	group *eventGroup
 	x     *exchange // of the request that is on its way
 	extra atomic.Pointer[eventExtra]
-	limit time.Duration // how long the rest of the request limitOf may take, where that is new
+	waste int32 // how many bytes are still read away before the connection is closed
+	phase eventPhase
 	isTCP bool
 	// drained says that the last read took all there was
 	drained bool
-	// unsent says that there was no room for all of the last flush: it goes on
-	// before the exchange does
-	unsent bool
-	// limited is the request, counted from 1, that the deadline is for: it is
-	// set when the rest of a request is waited for the first time
-	limited, limitOf uint32
 }
 
-// eventExtra is what only some connections need.
-type eventExtra struct {
-	detached atomic.Pointer[netloop.Detached]
+// eventPhase is what a connection does when its loop calls.
+type eventPhase uint8
 
-	watch atomic.Pointer[watch] // of the request that is being handled
-
-	mu            sync.Mutex
-	local, remote net.Addr
-	readUntil     time.Time // set by the application
-	writeUntil    time.Time
-}
+const (
+	eventServing   eventPhase = iota // go on with the exchange, or begin one
+	eventUnsent                      // go on with a flush for which there was no room
+	eventLingering                   // read away what comes, until the peer is done
+)
 
 // loopCache keeps an exchange with its buffers for the connections that a
 // poller serves one after the other.
@@ -256,6 +105,10 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		p.Local = cache
 	}
 	c.drained = false
+	c.working()
+	if c.phase == eventLingering {
+		return c.linger()
+	}
 	x := c.x
 	if x == nil {
 		x = c.begin(cache)
@@ -318,11 +171,11 @@ func (c *eventConn) lay(x *exchange, cache *loopCache) {
 const share = 16
 
 // drive does what the exchange asks for, as far as it can without waiting. It
-// is false where the connection was closed or given away.
+// is false if the connection was closed or given away.
 func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 	for round := 0; ; {
 		next := stepFlush
-		if !c.unsent {
+		if c.phase == eventServing {
 			next = x.step()
 		}
 		if x.given {
@@ -336,20 +189,18 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 		switch next {
 		case stepRead:
 			if !c.receive(x) {
-				return c.rest(x, cache)
+				if !x.overdue {
+					return c.rest(x, cache)
+				}
+				x.ended(os.ErrDeadlineExceeded)
 			}
 		case stepFlush:
-			waited := c.unsent
 			err := c.flush(x)
-			c.unsent = err == netloop.ErrAgain
-			if c.unsent {
-				c.x = x
-				if !waited {
-					c.limited = 0
-					c.wait(x.writeTimeout(), c.writeDeadline())
-				}
+			if err == netloop.ErrAgain {
+				c.restUnsent(x)
 				return true
 			}
+			c.phase = eventServing
 			if err != nil {
 				x.cutOff(err)
 				return c.end(x, cache)
@@ -361,27 +212,37 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 		}
 		// only now, when nothing is left half done
 		if round++; round >= share {
-			c.x = x
-			c.net.Again()
+			c.giveTurn(x)
 			return true
 		}
 	}
 }
 
-// receive reads into the exchange. It is false where there is nothing at the
+// giveTurn lets the other connections of the loop have their turn. Meanwhile
+// nobody owns this one, and a deadline of an earlier wait must not end it.
+func (c *eventConn) giveTurn(x *exchange) {
+	c.x = x
+	if !x.begun || !x.timed {
+		c.net.SetDeadline(0)
+	}
+	c.net.Again()
+}
+
+// receive reads into the exchange. It is false if there is nothing at the
 // moment.
 func (c *eventConn) receive(x *exchange) bool {
-	if c.drained && !c.net.Gone() {
+	// what came while the last request was handled is answered, too, before the
+	// server goes down
+	if c.drained && !c.net.Gone() && !c.s.stopping.Load() {
 		return false
 	}
 	space := x.space()
 	n, err := c.net.Read(space)
 	switch {
 	case n > 0:
-		c.drained = n < len(space)
-		if x.idle() {
-			c.waiting.Store(connBusy)
-			c.s.setState(&c.serverConn, StateActive)
+		c.drained = n < len(space) && !c.net.Urgent()
+		if c.waiting.Load() != connBusy {
+			c.wake(x)
 		}
 		x.received(n)
 	case err == netloop.ErrAgain:
@@ -393,98 +254,74 @@ func (c *eventConn) receive(x *exchange) bool {
 	return true
 }
 
+// wake says that the first bytes of a request are there.
+func (c *eventConn) wake(x *exchange) {
+	x.woken()
+	c.waiting.Store(connBusy)
+	c.s.setState(&c.serverConn, StateActive)
+}
+
 // rest leaves the connection to its loop until more comes.
 func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 	s := c.s
 	if !x.idle() {
 		c.x = x
-		c.restInside()
+		x.limitRequest()
+		c.limit(waitRead, x.readUntil)
 		return true
 	}
 	c.lay(x, cache)
-	c.limited = 0
 	if s.stopping.Load() {
 		c.finish(false)
 		return false
 	}
-	if c.requests == 0 {
-		// the deadline that was set on accepting goes on
+	if c.requests == 0 || c.waiting.Load() != connBusy {
+		// the deadline of the wait goes on
+		c.stay()
 		return true
 	}
 	c.waiting.Store(connWaiting)
-	s.setState(&c.serverConn, StateIdle)
-	idle := s.IdleTimeout
-	if idle <= 0 {
-		idle = s.ReadTimeout
+	timeout := s.idleTimeout()
+	if timeout > 0 {
+		c.limitReads(time.Time{})
 	}
-	c.wait(idle, c.readDeadline())
+	s.setState(&c.serverConn, StateIdle)
+	c.net.SetDeadline(c.waitFor(waitRead, timeout))
 	return true
 }
 
-// restInside sets how long the rest of a request may take, the first time that
-// it is waited for.
-func (c *eventConn) restInside() {
-	current := uint32(c.requests) + 1
-	switch timeout := c.s.ReadTimeout; {
-	case c.limitOf == current:
-		c.wait(c.limit, c.readDeadline())
-		c.limitOf = 0
-	case c.limited == current:
-	case c.requests == 0 && timeout > 0:
-		c.wait(max(timeout-time.Since(c.opened), 1), c.readDeadline())
-	default:
-		c.wait(timeout, c.readDeadline())
+// restUnsent leaves the connection to its loop until there is room for the rest of
+// a flush.
+func (c *eventConn) restUnsent(x *exchange) {
+	c.x = x
+	if c.phase != eventUnsent {
+		c.phase = eventUnsent
+		x.limitResponse()
 	}
-	c.limited = current
-}
-
-// wait sets how long the connection may wait now: the time from the settings
-// of the server or, where that is sooner, until what the application has set.
-func (c *eventConn) wait(timeout time.Duration, until time.Time) {
-	if !until.IsZero() {
-		left := max(time.Until(until), 1)
-		if timeout <= 0 || left < timeout {
-			timeout = left
-		}
-	}
-	c.net.SetDeadline(timeout)
-}
-
-func (c *eventConn) readDeadline() time.Time {
-	e := c.extra.Load()
-	if e == nil {
-		return time.Time{}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.readUntil
-}
-
-func (c *eventConn) writeDeadline() time.Time {
-	e := c.extra.Load()
-	if e == nil {
-		return time.Time{}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.writeUntil
+	c.limit(waitWrite, x.writeUntil)
 }
 
 // Expire implements netloop.Handler.
 func (c *eventConn) Expire() bool {
+	c.working()
 	x := c.x
-	if x == nil {
-		if !c.neverBegan() {
-			c.finish(false)
-			return false
+	if c.phase == eventServing && c.hasInput() {
+		// it may have come in time, and the loop was busy
+		if x != nil {
+			x.overdue = true
 		}
-		x = c.begin(new(loopCache))
-		c.waiting.Store(connBusy)
-		c.s.setState(&c.serverConn, StateActive)
+		return c.Serve(&netloop.Poller{})
 	}
-	if x.flushThen(stepRead) == stepFlush {
+	switch {
+	case c.phase == eventLingering, x == nil && !c.neverBegan():
+		c.finish(false)
+		return false
+	case c.phase == eventUnsent:
 		x.cutOff(os.ErrDeadlineExceeded)
 		return c.end(x, nil)
+	case x == nil:
+		x = c.begin(new(loopCache))
+		c.wake(x)
 	}
 	x.ended(os.ErrDeadlineExceeded)
 	return c.driveWithCare(x, nil)
@@ -514,26 +351,64 @@ func (c *eventConn) end(x *exchange, cache *loopCache) bool {
 	linger := x.linger && !c.aborted
 	c.lay(x, cache)
 	if linger {
-		c.lingerOn()
-		return false
+		return c.beginLinger()
 	}
 	c.finish(c.aborted)
 	return false
 }
 
-// abandon closes a connection whose exchange was left to a handler that timed
-// out and may be reading from it.
+// abandon ends a connection whose exchange was left to a handler that timed out
+// and may be reading from it.
 func (c *eventConn) abandon() bool {
 	c.x = nil
-	c.detach().Abandon(c.aborted)
-	c.s.setState(&c.serverConn, StateClosed)
-	c.forget()
-	return false
+	if c.aborted {
+		c.finish(true)
+		return false
+	}
+	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(time.Unix(1, 0))
+	return c.beginLinger()
 }
+
+// beginLinger ends the sending side of the connection. What the peer is still
+// sending is read away as it comes: closing right away would make the system reset
+// the connection, and the peer could lose the response (RFC 9112 section 9.6).
+func (c *eventConn) beginLinger() bool {
+	var err error = syscall.ENOTCONN
+	c.net.Use(func(fd int) { err = syscall.Shutdown(fd, syscall.SHUT_WR) })
+	if err != nil {
+		c.finish(false)
+		return false
+	}
+	c.phase, c.waste = eventLingering, lingerSize
+	c.net.SetDeadline(lingerTime)
+	return c.linger()
+}
+
+// linger reads away what has come. It is false if the connection was closed.
+func (c *eventConn) linger() bool {
+	waste := bufpool.Get(lingerRead)
+	defer bufpool.Put(waste)
+	for range share {
+		n, err := c.net.Read(waste.B[:cap(waste.B)])
+		if err == netloop.ErrAgain {
+			return true
+		}
+		if c.waste -= int32(n); err != nil || c.waste <= 0 {
+			c.finish(false)
+			return false
+		}
+	}
+	c.net.Again()
+	return true
+}
+
+// lingerRead is how much is read away at a time.
+const lingerRead = 16 << 10
 
 // finish closes the descriptor and forgets the connection.
 func (c *eventConn) finish(reset bool) {
 	s := c.s
+	c.working()
 	if d := c.detached(); d != nil {
 		// somebody who has kept the connection waits in Read or Write
 		d.Abandon(reset)
@@ -555,30 +430,8 @@ func (c *eventConn) forget() {
 	c.nc, c.s, c.group, c.x = nil, nil, nil, nil
 	c.extra.Store(nil)
 	c.ip = netip.Addr{}
-	c.limitOf, c.limited, c.drained, c.unsent = 0, 0, false, false
+	c.phase, c.drained = eventServing, false
 	eventConns.Put(c)
-}
-
-// fileConn takes the descriptor off its loop and into the standard library.
-func (c *eventConn) fileConn() (net.Conn, error) {
-	f := os.NewFile(uintptr(c.net.Forget()), "connection")
-	defer f.Close()
-	return net.FileConn(f)
-}
-
-// lingerOn reads away what the peer is still sending, off the loop, and closes
-// the connection then.
-func (c *eventConn) lingerOn() {
-	s := c.s
-	nc, err := c.fileConn()
-	go func() {
-		if err == nil {
-			lingerOn(nc)
-			_ = nc.Close()
-		}
-		s.setState(&c.serverConn, StateClosed)
-		c.forget()
-	}()
 }
 
 // handOver gives the connection to the handler that Hijack was called with.
@@ -588,7 +441,7 @@ func (c *eventConn) handOver(x *exchange) bool {
 	ahead := append([]byte(nil), x.pending()...)
 	c.lay(x, nil)
 	s.setState(&c.serverConn, StateHijacked)
-	nc, err := c.fileConn()
+	nc, err := spare.fileConn(c.net.Forget())
 	if err != nil {
 		s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
 		c.forget()
@@ -600,13 +453,21 @@ func (c *eventConn) handOver(x *exchange) bool {
 }
 
 // claimIdle implements idleClaimer.
-func (c *eventConn) claimIdle() func() {
+func (c *eventConn) claimIdle() (closeIt func()) {
 	if !c.net.TryAcquire() {
 		return nil
 	}
-	if c.x != nil {
+	if c.x != nil || c.phase != eventServing || c.hasInput() {
 		c.net.Release()
 		return nil
 	}
 	return func() { c.finish(false) }
+}
+
+// hasInput reports whether something has come that nobody has read: it will be
+// served in a moment.
+func (c *eventConn) hasInput() bool {
+	poll := []unix.PollFd{{Fd: int32(c.net.FD()), Events: unix.POLLIN}}
+	n, err := unix.Poll(poll, 0)
+	return n > 0 && err == nil
 }

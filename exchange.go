@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -36,11 +37,10 @@ type exchange struct {
 	recv   receiver
 	config RequestConfig // of the current request
 	phase  phase
-	begun  bool   // the current request has begun to arrive
-	begins uint64 // requests of the connection that have begun
-	ending bool   // nothing is read any more: what is in out is the last
-	linger bool   // the peer may still be sending
-	closes bool   // the peer wants the connection closed after the current request
+	begun  bool // the current request has begun to arrive
+	ending bool // nothing is read any more: what is in out is the last
+	linger bool // the peer may still be sending
+	closes bool // the peer wants the connection closed after the current request
 	// writing says that a body that is a stream is being written
 	writing bool
 	// expects says that the peer sends the body only when it was told to go on,
@@ -55,8 +55,15 @@ type exchange struct {
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
-	// hasty says that reading the body must not wait
-	hasty bool
+	// cut says that such a handler reads no more
+	cut atomic.Bool
+
+	// readUntil and writeUntil are the deadlines that the server has set; timed
+	// says that readUntil is that of the current request, and fresh that what the
+	// application had set is forgotten already when that begins. overdue says that
+	// readUntil has passed, and that only what is there is still read.
+	readUntil, writeUntil time.Time
+	timed, fresh, overdue bool
 
 	turn  int   // requests served since the last flush
 	fault error // what made the connection end before its time
@@ -68,11 +75,14 @@ type exchange struct {
 type link interface {
 	// blocking returns the connection with Read and Write that wait. The
 	// engine keeps its hands off until the exchange asks for a step again.
-	blocking() net.Conn
-	// readsUntil and writesUntil set the deadlines of the current request. A
-	// write timeout of 0 takes one away that an earlier request had.
-	readsUntil(timeout time.Duration)
-	writesUntil(timeout time.Duration)
+	// It has these deadlines, unless the application has set others.
+	blocking(readUntil, writeUntil time.Time) net.Conn
+	// limitReads and limitWrites set deadlines, in the place of what there was.
+	// The zero time stands for none.
+	limitReads(until time.Time)
+	limitWrites(until time.Time)
+	// forgetDeadlines takes away the deadlines that the application has set.
+	forgetDeadlines()
 	// watch ends w when the peer goes away, until unwatch is called.
 	watch(w *watch)
 	unwatch()
@@ -106,9 +116,6 @@ const (
 	// copyLimit is the size up to which a body is copied behind its head, to
 	// go out with it in one write.
 	copyLimit = 16 << 10
-	// drainLimit is how much of a body that the handler left unread is read
-	// away to keep the connection.
-	drainLimit = 256 << 10
 )
 
 // attach makes the exchange that of a connection.
@@ -126,8 +133,10 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.tail, x.file = nil, filePart{}
 	x.phase = phaseHead
 	x.begun, x.ending, x.linger, x.given = false, false, false, false
-	x.turn, x.begins = 0, 0
+	x.turn = 0
 	x.fault = nil
+	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
+	x.timed, x.fresh, x.overdue = false, false, false
 	x.now = time.Time{}
 }
 
@@ -313,7 +322,10 @@ func (x *exchange) skipEmptyLines(b []byte) []byte {
 // begin prepares for a request whose first byte is there.
 func (x *exchange) begin() {
 	x.begun = true
-	x.begins++
+	if !x.fresh {
+		x.forgetDeadlines()
+	}
+	x.fresh = false
 	x.c.empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
@@ -371,7 +383,8 @@ func (x *exchange) headReceived() (step, bool) {
 		req.body.limit = limit
 	}
 	if x.streaming {
-		x.link.blocking()
+		x.limitRequest()
+		x.blocking()
 		if err := x.flushNow(); err != nil {
 			return x.flushFailed(err)
 		}
@@ -400,7 +413,7 @@ func (x *exchange) flushFailed(err error) (step, bool) {
 func (x *exchange) configure(c RequestConfig) {
 	x.config = c
 	if c.ReadTimeout > 0 {
-		x.link.readsUntil(c.ReadTimeout)
+		x.timed = false
 	}
 }
 
@@ -537,13 +550,13 @@ func (x *exchange) discard(n int) {
 }
 
 func (x *exchange) fill() error {
-	if x.hasty {
-		return errNotArrived
+	if x.cut.Load() {
+		return errReadingCut
 	}
 	if err := x.goOn(); err != nil {
 		return err
 	}
-	n, err := readSome(x.link.blocking(), x.space())
+	n, err := readSome(x.blocking(), x.space())
 	if n > 0 {
 		x.received(n)
 		return nil
@@ -551,8 +564,9 @@ func (x *exchange) fill() error {
 	return err
 }
 
-// errNotArrived is what fill returns where it must not wait.
-var errNotArrived = errors.New("fasthttp: the rest of the body has not arrived")
+// errReadingCut is what a handler that has timed out gets of a body that was still
+// arriving.
+var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
 // goOn lets a client that waits for it send a body that is a stream, and gives
 // it what it may be waiting for before it goes on sending. Where the stream has a
@@ -600,11 +614,10 @@ func (x *exchange) flushNow() error {
 	if x.out == nil || len(x.out.B) == 0 {
 		return nil
 	}
-	if timeout := x.writeTimeout(); timeout > 0 && !x.writing {
-		x.link.writesUntil(timeout)
-		defer x.link.writesUntil(0)
+	if !x.writing {
+		x.limitResponse()
 	}
-	return x.flushTo(x.link.blocking())
+	return x.flushTo(x.blocking())
 }
 
 // wantsClose tells whether the connection ends with the current request.

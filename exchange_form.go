@@ -37,7 +37,8 @@ func (x *exchange) maySpool() bool {
 func (x *exchange) spoolRest() (step, bool) {
 	req := &x.ctx.Request
 	x.phase = phaseHead
-	x.link.blocking()
+	x.limitRequest()
+	x.blocking()
 	if err := x.flushNow(); err != nil {
 		return x.flushFailed(err)
 	}
@@ -58,7 +59,7 @@ func (x *exchange) spoolForm(limit int) error {
 	if err := x.ctx.Request.parseForm(int64(max(limit, 0)), (*formDecoder).startPlain); err != nil {
 		return err
 	}
-	x.drainBody()
+	x.dropBody(true)
 	// the handler gets a form, so it cannot be reading from the connection
 	x.streaming = false
 	return nil

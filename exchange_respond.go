@@ -92,6 +92,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 	// left to it, too: closing the connection ends that. What was answered
 	// before was written before the handler was called.
 	x.given = true
+	x.cut.Store(true)
 	resp := &x.ctx.Response
 	resp.SetConnectionClose()
 	resp.SkipBody = isHead
@@ -100,9 +101,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 	if hasBody {
 		text = append(text, resp.body.bytes()...)
 	}
-	if timeout := x.writeTimeout(); timeout > 0 {
-		_ = x.c.nc.SetWriteDeadline(time.Now().Add(timeout))
-	}
+	x.limitResponse()
 	if _, err := x.c.nc.Write(text); err != nil {
 		x.cutOff(err)
 	}
@@ -273,10 +272,10 @@ func (x *exchange) respondStream() {
 	out := x.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start)
-	x.link.writesUntil(x.writeTimeout())
+	x.limitResponse()
 	x.writing = true
 	defer func() { x.writing = false }()
-	w := streamOutput{x: x, conn: x.link.blocking(), from: from}
+	w := streamOutput{x: x, conn: x.blocking(), from: from}
 	err := error(nil)
 	if resp.ImmediateHeaderFlush {
 		err = w.Flush()
@@ -380,58 +379,6 @@ func (x *exchange) cutOff(err error) {
 	x.c.aborted = true
 }
 
-// writeTimeout returns how long writing the current response may take, or 0.
-func (x *exchange) writeTimeout() time.Duration {
-	if x.config.WriteTimeout > 0 {
-		return x.config.WriteTimeout
-	}
-	return x.s.WriteTimeout
-}
-
-// drainBody reads away what the handler left of a body that is a stream. What
-// is too much of it ends the connection, since the next request cannot be
-// found behind it. So does a body that the peer may be waiting to send.
-func (x *exchange) drainBody() {
-	stream := &x.ctx.Request.stream
-	if x.expects && !stream.done || stream.decoder.Left() > drainLimit || !stream.drain(drainLimit) {
-		x.ending, x.linger = true, true
-	}
-}
-
-// dropUnread is drainBody that does not hold the response up, which the peer may
-// be waiting for before it sends more. The rest of the body is left to dropRest.
-//
-// Where a body ends that comes in chunks is not known: it has to be read to tell
-// whether the connection can be kept, and the response is to say so.
-func (x *exchange) dropUnread() {
-	if x.ctx.Request.stream.decoder.Kind() == http1.Chunks && !x.duplex && !x.wantsClose() {
-		x.drainBody()
-		return
-	}
-	ending, linger := x.ending, x.linger
-	x.hasty = true
-	x.drainBody()
-	x.hasty = false
-	if stream := &x.ctx.Request.stream; stream.err == errNotArrived {
-		stream.err = nil
-		x.ending, x.linger = ending, linger
-	}
-}
-
-// dropRest is drainBody for what comes behind the response, which has to be on
-// its way by then.
-func (x *exchange) dropRest() {
-	if x.ctx.Request.stream.done || x.linger || x.fault != nil {
-		return
-	}
-	if err := x.flushNow(); err != nil {
-		x.cutOff(err)
-		x.ending = true
-		return
-	}
-	x.drainBody()
-}
-
 // endRequest makes the exchange ready for the next request, once the response
 // is in out or written.
 func (x *exchange) endRequest() {
@@ -442,7 +389,7 @@ func (x *exchange) endRequest() {
 	if ctx.Request.stream.in != nil {
 		x.dropRest()
 	}
-	x.begun = false
+	x.begun, x.timed, x.overdue = false, false, false
 	switch {
 	case ctx.hijack != nil && !ctx.hijackDropped:
 		x.phase = phaseHijack

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/netloop"
 )
@@ -43,7 +44,7 @@ func fileSender(nc net.Conn) func(head []byte, file *os.File, offset, length int
 	var send func(f *netloop.FilePart) error
 	switch c := nc.(type) {
 	case *eventConn:
-		send = func(f *netloop.FilePart) error { return c.detach().SendFile(f) }
+		send = func(f *netloop.FilePart) error { return c.detach(time.Time{}, time.Time{}).SendFile(f) }
 	case *net.TCPConn:
 		send = rawSender(c)
 	case *net.UnixConn:

@@ -286,8 +286,13 @@ func (h *header) lengthText() []byte {
 
 // set gives the field k the one value.
 func (h *header) set(role http1.Role, k key, value []byte) {
-	if places[role][k.id].place != inList && h.setSpecial(role, k, value) {
-		return
+	if place := places[role][k.id].place; place != inList {
+		if place == isConnection {
+			h.state &^= closing
+		}
+		if h.setSpecial(role, k, value) {
+			return
+		}
 	}
 	i := h.findExact(k, 0)
 	if i < 0 {
@@ -353,6 +358,8 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 			h.addCookies(role, value)
 		case isLength:
 			h.setLengthText(value)
+		case isConnection:
+			h.setState(closing, h.is(closing) || http1.ConnectionFlags(value)&http1.Close != 0)
 		}
 		return false
 	}
@@ -410,6 +417,16 @@ func (h *header) del(role http1.Role, k key) {
 		h.dropConnection()
 	}
 	for i := h.findExact(k, 0); i >= 0; i = h.findExact(k, i) {
+		h.list.Remove(i)
+	}
+}
+
+// delAnyCase is del that takes names for equal which differ in their case, also
+// where names are kept as they are.
+func (h *header) delAnyCase(role http1.Role, name string) {
+	k := keyOf(bytesconv.Bytes(name))
+	h.del(role, k)
+	for i := h.findFold(k, 0); i >= 0; i = h.findFold(k, i) {
 		h.list.Remove(i)
 	}
 }

@@ -134,6 +134,8 @@ func bodiless(status int) bool {
 // read reads a head from r.
 func (h *header) read(role http1.Role, r *bufio.Reader) error {
 	h.begin()
+	// those of a client or server that had the header before are not for this one
+	h.head.Limits = http1.Limits{}
 	err := h.readFrom(role, bufferedSource{r})
 	if err == nil {
 		return nil

@@ -321,7 +321,7 @@ func TestWhatWasReceivedIsWrittenAsItIsNow(t *testing.T) {
 		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|Trailer: X-D||":         func(h *RequestHeader) { _ = h.SetTrailer("X-D") },
 		"PUT /a HTTP/1.1|Host: h|X-A: 1|X-C: 3|X-D: 4|Trailer: X-B||":         func(h *RequestHeader) { _ = h.SetTrailer("X-B") },
 		"POST /long HTTP/1.1|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||":           func(h *RequestHeader) { h.SetMethod("POST"); h.SetRequestURI("/long") },
-		"PUT /a HTTP/1.1|User-Agent: u|Host: h|X-A: 1|X-B: 2|X-C: 3|X-D: 4||": func(h *RequestHeader) { h.SetUserAgent("u") },
+		"PUT /a HTTP/1.1|Host: h|User-Agent: u|X-A: 1|X-B: 2|X-C: 3|X-D: 4||": func(h *RequestHeader) { h.SetUserAgent("u") },
 	} {
 		var h, copied RequestHeader
 		if err := h.Read(bufio.NewReader(strings.NewReader(request))); err != nil {

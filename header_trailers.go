@@ -198,8 +198,9 @@ func (h *header) appendTrailers(dst []byte) []byte {
 // and with its empty line, and adds its fields to the header. It is limited to
 // 4 KiB and 100 fields.
 //
-// It returns io.EOF where r ends before the first byte, and an error that
-// wraps ErrBadTrailer where a field is there that must not come in a trailer.
+// It returns io.EOF where r ends before the first byte. A field that must not
+// come in a trailer is an error that wraps ErrBadTrailer; in the trailer section
+// of a response whose header was read, it is left out.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	err := h.readTrailers(bufferedSource{r})
 	if err == nil || err == io.EOF {
@@ -245,6 +246,13 @@ func (h *header) readTrailers(in source) error {
 	}
 }
 
+// isReceivedResponse reports whether the header is that of a response which was
+// read. The content of such a response is whole, whatever stands in its trailer
+// section: fields that do not belong there are dropped (RFC 9110 section 6.5.1).
+// In a request they are refused, since they could change what it means for
+// another reader.
+func (h *header) isReceivedResponse() bool { return h.is(wasRead) && h.head.Status != 0 }
+
 // feedTrailers reads the trailer section at the beginning of b and returns its
 // length, or 0 for need more.
 func (h *header) feedTrailers(b []byte) (n int, err error) {
@@ -264,6 +272,9 @@ func (h *header) feedTrailers(b []byte) (n int, err error) {
 	for i := range fields.Entries {
 		k := key{fields.Name(i), fields.Entries[i].ID}
 		if !h.announce(k, field.Hint) {
+			if h.isReceivedResponse() {
+				continue
+			}
 			return 0, ErrBadTrailer
 		}
 		h.append(k, fields.Value(i))

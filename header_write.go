@@ -177,7 +177,7 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 			return false
 		}
 	}
-	if h.closesUnsaid() && !h.is(noSpecial) {
+	if h.closesUnsaid() {
 		return yield(field.Connection.Bytes(), strClose)
 	}
 	return true

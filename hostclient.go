@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http/httptrace"
@@ -29,7 +30,7 @@ type HostClient struct {
 	_ noCopy
 
 	// Transport does the single attempts of a call. The default is
-	// DefaultTransport.
+	// DefaultTransport, as it is when the attempt begins.
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
@@ -43,6 +44,12 @@ type HostClient struct {
 	// too late is kept for another call. DialTimeout goes before it.
 	Dial DialFunc
 
+	// DialContext connects to an address, with the context of the call and its
+	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of
+	// the context means nothing to a connection that is established. It goes before
+	// DialTimeout and Dial.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
 	// TLSConfig is the configuration for TLS. The default verifies the host by
 	// the roots of the system. Where it has no ServerName, that is the host in
 	// Addr; where it has no session cache, sessions are resumed through one of
@@ -51,7 +58,7 @@ type HostClient struct {
 
 	// RetryIf tells whether a request whose connection failed before the first
 	// byte of a response may be sent again. By default that goes for GET, HEAD,
-	// PUT, OPTIONS and TRACE, where the time is not up.
+	// PUT, OPTIONS, TRACE and QUERY, where the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -94,7 +101,7 @@ type HostClient struct {
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
 	// default. Where it is set it also limits the head of responses, which is
-	// limited to 64 KiB otherwise.
+	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size in bytes of the buffers for writing, 4096 by
@@ -105,6 +112,16 @@ type HostClient struct {
 	// was written to the last byte, also where that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
+
+	// ResponseHeaderTimeout limits how long the head of a response may take, from
+	// when the request was written: the error is ErrTimeout then. The body has the
+	// time that ReadTimeout and the call leave it. By default there is no limit but
+	// those.
+	ResponseHeaderTimeout time.Duration
+
+	// TLSHandshakeTimeout limits how long a TLS handshake may take: the error is
+	// ErrTLSHandshakeTimeout then. It is ten seconds by default.
+	TLSHandshakeTimeout time.Duration
 
 	// WriteTimeout limits how long the writing of a request may take. By
 	// default there is no limit but that of the call.
@@ -136,12 +153,22 @@ type HostClient struct {
 	// NoDefaultUserAgentHeader leaves User-Agent out of requests that have none.
 	NoDefaultUserAgentHeader bool
 
-	// DialDualStack makes the package's own dialer try IPv6 as well as IPv4,
-	// which is all that it tries by default.
+	// DialDualStack has no effect: the package's own dialer uses IPv6 as well as
+	// IPv4, whichever answers first. Set Dial to the function Dial for IPv4 alone.
 	DialDualStack bool
 
 	// IsTLS makes the connections ones with TLS.
 	IsTLS bool
+
+	// AbsoluteForm makes the targets of requests absolute URIs, as an HTTP proxy
+	// wants them that Addr or the dial function leads to (RFC 9112 section 3.2.2).
+	// It has no effect with IsTLS: what is for the host alone goes through a tunnel.
+	// See fasthttpproxy.Dialer.ConfigureClient.
+	AbsoluteForm bool
+
+	// ProxyAuthorization is the field Proxy-Authorization of such requests that
+	// have none. It stays out of the requests themselves.
+	ProxyAuthorization string
 
 	// DisableHeaderNamesNormalizing leaves the names of header fields as they
 	// are set and received, instead of bringing them into their usual case.
@@ -179,6 +206,7 @@ type HostClient struct {
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientTLS
+	proxy    *proxyForm // as AbsoluteForm wants it
 	pending  atomic.Int64
 	lastUse  atomic.Int64 // in nanoseconds since 1970
 
@@ -193,13 +221,68 @@ func (c *HostClient) ready() error {
 		c.pool.Max = c.maxConns()
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
+		if c.AbsoluteForm && !c.IsTLS {
+			c.proxy = &proxyForm{c.ProxyAuthorization}
+		}
 		c.addrs = c.splitAddrs()
+		if !c.dialsItself() {
+			for i, addr := range c.addrs {
+				// one that is no host cannot be dialed as it stands
+				c.addrs[i], _ = asciiHost(addr)
+			}
+		}
 		if c.ConnPoolStrategy != FIFO && c.ConnPoolStrategy != LIFO {
 			c.broken = ErrConnPoolStrategyNotImpl
 		}
 	})
 	return c.broken
 }
+
+// transport returns what does the attempts. DefaultTransport counts as it is now:
+// an application may have put its own there.
+func (c *HostClient) transport() RoundTripper {
+	if c.Transport == nil {
+		return DefaultTransport
+	}
+	return c.Transport
+}
+
+// dialsItself reports whether the application has a dial function of its own.
+func (c *HostClient) dialsItself() bool {
+	return c.DialContext != nil || c.DialTimeout != nil || c.Dial != nil
+}
+
+// tlsTimeout returns how long a TLS handshake may take.
+func (c *HostClient) tlsTimeout() time.Duration {
+	if c.TLSHandshakeTimeout <= 0 {
+		return handshakeTimeout
+	}
+	return c.TLSHandshakeTimeout
+}
+
+// dialContext connects to addr with dial, in the time and with the context and the
+// trace of a call.
+func (c *HostClient) dialContext(call *callState, limit time.Duration, addr string, dial dialContextFunc) (net.Conn, error) {
+	ctx := call.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if trace := call.trace; trace != nil && httptrace.ContextClientTrace(ctx) == nil {
+		ctx = httptrace.WithClientTrace(ctx, trace)
+	}
+	deadline := call.deadline
+	if limit > 0 {
+		deadline = earliest(deadline, time.Now().Add(limit))
+	}
+	if !deadline.IsZero() {
+		limited, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		ctx = limited
+	}
+	return dial(ctx, "tcp", addr)
+}
+
+type dialContextFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 func (c *HostClient) maxConns() int {
 	if c.MaxConns <= 0 {

@@ -154,12 +154,9 @@ func finalError(err error) error {
 
 // attempt does one attempt.
 func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
-	t := c.Transport
-	if t == nil {
-		t = DefaultTransport
-	}
-	if t, ok := t.(*transport); ok {
-		return t.RoundTrip(c, req, resp)
+	t := c.transport()
+	if own, ok := t.(*transport); ok {
+		return own.RoundTrip(c, req, resp)
 	}
 	// unless it is found to be otherwise below
 	req.call.broken = true
@@ -192,7 +189,8 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 // prepare makes the request what is sent to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
-	if req.uriParsed || len(h.Host()) == 0 || h.RequestURI()[0] != '/' {
+	req.call.proxy = c.proxy
+	if req.uriParsed || len(h.Host()) == 0 || !h.targetIsPath() || c.proxy != nil {
 		if !req.uriParsed {
 			req.isTLS = c.IsTLS
 		}

@@ -1,11 +1,9 @@
 package fasthttp
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/http/httptrace"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +16,7 @@ import (
 // of the application are left as they are: they may be paths of Unix sockets, or
 // nothing at all where the function knows where to connect to.
 func (c *HostClient) splitAddrs() (addrs []string) {
-	custom := c.Dial != nil || c.DialTimeout != nil
+	custom := c.dialsItself()
 	for addr := range strings.SplitSeq(c.Addr, ",") {
 		addr = strings.TrimSpace(addr)
 		switch {
@@ -156,7 +154,8 @@ func (c *HostClient) secure(call *callState, cc *clientConn, addr string) (err e
 		t.TLSHandshakeStart()
 	}
 	stop := cc.guard.watch(call.ctx)
-	state, err := cc.handshake(call.ctx, c.tlsConfig(addr), call.deadline)
+	by := earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
+	state, err := cc.handshake(call.ctx, c.tlsConfig(addr), by)
 	if stop != nil && !stop() && err == nil {
 		err = call.canceled()
 	}
@@ -177,12 +176,18 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 	}
 	var dial func() (net.Conn, error)
 	switch {
+	case c.DialContext != nil:
+		conn, err := c.dialContext(call, 0, addr, c.DialContext)
+		if err == nil && conn == nil {
+			err = errNoConn
+		}
+		return conn, false, err
 	case c.DialTimeout != nil:
 		dial = func() (net.Conn, error) { return c.DialTimeout(addr, timeout) }
 	case c.Dial != nil:
 		dial = func() (net.Conn, error) { return c.Dial(addr) }
 	default:
-		conn, err := c.dialDefault(call, addr)
+		conn, err := c.dialContext(call, DefaultDialTimeout, addr, defaultDialer.DialContext)
 		return conn, false, err
 	}
 	if call.done() != nil || c.DialTimeout == nil && timeout > 0 {
@@ -197,25 +202,6 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 }
 
 var errNoConn = errors.New("fasthttp: the dial function returned neither a connection nor an error")
-
-// dialDefault connects with the dialer of the package.
-func (c *HostClient) dialDefault(call *callState, addr string) (net.Conn, error) {
-	ctx := call.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if trace := call.trace; trace != nil && httptrace.ContextClientTrace(ctx) == nil {
-		ctx = httptrace.WithClientTrace(ctx, trace)
-	}
-	deadline := earliest(call.deadline, time.Now().Add(DefaultDialTimeout))
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	network := "tcp4"
-	if c.DialDualStack {
-		network = "tcp"
-	}
-	return defaultDialer.DialContext(ctx, network, addr)
-}
 
 // dialed is what a dial function has come to: a connection, an error, or a panic.
 type dialed struct {

@@ -290,6 +290,43 @@ func TestClientTransport(t *testing.T) {
 	}
 }
 
+// What stands in the place of DefaultTransport is used, also by a client that names
+// it.
+func TestDefaultTransportReplaced(t *testing.T) {
+	before := DefaultTransport
+	t.Cleanup(func() { DefaultTransport = before })
+	p := answering(t, respOK)
+	attempts := 0
+	// its type cannot be compared
+	DefaultTransport = roundTripFunc(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
+		attempts++
+		return before.RoundTrip(hc, req, resp)
+	})
+	plain, named, old := p.host(), p.host(), p.host()
+	named.Transport, old.Transport = DefaultTransport, before
+	client, clientNamed := &Client{}, &Client{Transport: DefaultTransport}
+	defer client.CloseIdleConnections()
+	defer clientNamed.CloseIdleConnections()
+	for i, do := range []func(*Request, *Response) error{plain.Do, named.Do, client.Do, clientNamed.Do, Do, old.Do} {
+		attempts = 0
+		mustDo(t, do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+		want := 1
+		if i == 5 {
+			want = 0
+		}
+		if attempts != want {
+			t.Errorf("client %d: %d attempts went through the transport", i, attempts)
+		}
+	}
+	defaultClient.CloseIdleConnections()
+}
+
+type roundTripFunc func(hc *HostClient, req *Request, resp *Response) (bool, error)
+
+func (f roundTripFunc) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	return f(hc, req, resp)
+}
+
 // DefaultTransport can be used without a call of a client around it.
 func TestDefaultTransportAlone(t *testing.T) {
 	p := answering(t, respOK)

@@ -52,8 +52,7 @@ type PipelineClient struct {
 	// for: the standard logger by default.
 	Logger Logger
 
-	// Dial connects to the server: the functions Dial and DialDualStack by
-	// default, depending on the field DialDualStack.
+	// Dial connects to the server: the function DialDualStack by default.
 	Dial DialFunc
 
 	// TLSConfig is the configuration for TLS where IsTLS is set.
@@ -109,7 +108,7 @@ type PipelineClient struct {
 	// without one.
 	NoDefaultUserAgentHeader bool
 
-	// DialDualStack makes the default for Dial use IPv6 as well as IPv4.
+	// DialDualStack has no effect: the default for Dial uses IPv6 as well as IPv4.
 	DialDualStack bool
 
 	// DisableHeaderNamesNormalizing leaves the names of header fields as the

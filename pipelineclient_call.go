@@ -83,30 +83,20 @@ func (call *pipelineCall) encode(c *PipelineClient, req *Request) error {
 		}
 		h.SetUserAgentBytes(bytesconv.Bytes(name))
 	}
-	if err := req.settle(); err != nil {
+	if err := req.settleForServer(); err != nil {
 		return req.refused(err)
 	}
-	if !c.IsTLS && asksForTLS(req) {
+	if !c.IsTLS && req.uriParsed && req.uri.https {
 		return req.refused(ErrHostClientRedirectToDifferentScheme)
 	}
 	call.isHead, call.isConnect = h.IsHead(), h.IsConnect()
 	call.idempotent = isIdempotent(req)
 	call.closes = h.ConnectionClose()
-	call.out = h.AppendBytes(call.out[:0])
+	call.out = req.sentHeader().AppendBytes(call.out[:0])
 	if req.body.stream == nil {
 		return writeContent((*pipelineEncoder)(call), req.content(), &h.header)
 	}
 	return writeStream((*pipelineEncoder)(call), &req.body, &h.header)
-}
-
-// asksForTLS reports whether the target of the request is an https URI.
-func asksForTLS(req *Request) bool {
-	if req.uriParsed {
-		return req.uri.https
-	}
-	const scheme = "https:"
-	target := req.Header.RequestURI()
-	return len(target) > len(scheme) && bytes.EqualFold(target[:len(scheme)], []byte(scheme))
 }
 
 // pipelineEncoder appends to the bytes of a request.

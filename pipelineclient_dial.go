@@ -2,7 +2,6 @@ package fasthttp
 
 import (
 	"fmt"
-	"net"
 	"runtime/debug"
 	"time"
 )
@@ -22,7 +21,11 @@ func (c *PipelineClient) connect() (cc *clientConn, err error) {
 			cc = nil
 		}
 	}()
-	conn, err := c.dial(addr)
+	dial := c.Dial
+	if dial == nil {
+		dial = DialDualStack
+	}
+	conn, err := dial(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -31,17 +34,7 @@ func (c *PipelineClient) connect() (cc *clientConn, err error) {
 	}
 	cc = adoptConn(conn, addr, c.readSize())
 	if c.IsTLS {
-		_, err = cc.handshake(noContext, c.tls, time.Time{})
+		_, err = cc.handshake(noContext, c.tls, time.Now().Add(handshakeTimeout))
 	}
 	return cc, err
-}
-
-func (c *PipelineClient) dial(addr string) (net.Conn, error) {
-	switch {
-	case c.Dial != nil:
-		return c.Dial(addr)
-	case c.DialDualStack:
-		return DialDualStack(addr)
-	}
-	return Dial(addr)
 }

@@ -19,12 +19,6 @@ type portable struct {
 	nc  net.Conn
 	tls *tlsView // nc, where that is a connection of crypto/tls
 
-	// whether the connection has a deadline, so that it is taken away where
-	// none is wanted
-	readLimited, writeLimited bool
-	// limited is the last request, counted as they begin, that has a read
-	// deadline of its own: most requests come whole and need none
-	limited uint64
 	awake   bool // something has come since the connection was last idle
 	watcher *watcher
 	buffers [2][]byte
@@ -38,9 +32,8 @@ func (s *Server) servePortable(c *serverConn) error {
 	p := portables.Get().(*portable)
 	p.attach(s, c, p)
 	p.nc = c.nc
-	p.readLimited, p.writeLimited, p.awake = false, false, false
-	p.limited = 0
-	p.now = c.opened
+	p.awake = false
+	p.now = c.openedAt()
 
 	ended := false
 	defer func() {
@@ -51,7 +44,10 @@ func (s *Server) servePortable(c *serverConn) error {
 	hijacked, err := p.run()
 	ended = true
 	if p.given && !c.aborted {
-		lingerGiven(p.nc)
+		// the handler that reads from it is to leave it; a view of TLS is for
+		// one reader
+		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+		lingerOn(c.nc)
 	}
 	if !hijacked {
 		if err == nil {
@@ -73,14 +69,6 @@ func (s *Server) servePortable(c *serverConn) error {
 	p.nc, p.tls = nil, nil
 	portables.Put(p)
 	return err
-}
-
-// lingerGiven is lingerOn for a connection that somebody else may be reading
-// from.
-func lingerGiven(nc net.Conn) {
-	if half, ok := nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		time.Sleep(lingerTime)
-	}
 }
 
 // dropConn ends a connection whose goroutine was ended from inside: by
@@ -106,12 +94,9 @@ func (p *portable) run() (hijacked bool, err error) {
 			return false, err
 		}
 	}
-	if p.s.ReadTimeout > 0 {
-		p.readsUntil(p.s.ReadTimeout)
-		p.limited = 1
-	} else if p.s.IdleTimeout > 0 {
-		p.readsUntil(p.s.IdleTimeout)
-	}
+	p.limitIdle(p.s.firstTimeout())
+	// that holds for all of the first request
+	p.timed = p.s.ReadTimeout > 0
 	for {
 		switch p.step() {
 		case stepRead:
@@ -140,19 +125,17 @@ func (p *portable) run() (hijacked bool, err error) {
 func (p *portable) receive() error {
 	first := p.idle()
 	if !first {
-		p.limitRead()
-	} else if p.awake && !p.rest() {
-		p.phase = phaseEnd
-		return nil
+		p.limitRequest()
+	} else if p.awake {
+		p.rest()
 	}
-	if first && p.tls != nil {
-		if err := p.awaitTLS(); err != nil {
-			p.ended(err)
-			return err
-		}
+	n, err := 0, error(nil)
+	if first {
+		n, err = p.receiveFirst()
+	} else {
+		n, err = readSome(p.nc, p.space())
 	}
-	n, err := readSome(p.nc, p.space())
-	if first && (n > 0 || isTimeout(err) && p.c.neverBegan()) && !p.wake() {
+	if p.c.claimed() || first && (n > 0 || isTimeout(err) && p.c.neverBegan()) && !p.wake() {
 		p.phase = phaseEnd
 		return nil
 	}
@@ -164,9 +147,37 @@ func (p *portable) receive() error {
 	return err
 }
 
-// rest prepares the connection for waiting for its next request. It is false
-// where the server is shutting down.
-func (p *portable) rest() bool {
+// receiveFirst waits for the first bytes of a request. A shutdown that finds the
+// connection waiting ends the wait: what has come by then is served all the same.
+func (p *portable) receiveFirst() (n int, err error) {
+	if !p.c.asked() {
+		if n, err = p.readFirst(); !isTimeout(err) || !p.c.asked() {
+			return n, err
+		}
+	}
+	_ = p.nc.SetReadDeadline(time.Now().Add(lastLook))
+	if n, err = p.readFirst(); err != nil {
+		p.c.claim()
+	}
+	return n, err
+}
+
+// lastLook is how long a connection is read from that waits for a request when the
+// server shuts down. What is there is got at once; the time is for a machine that
+// is busy.
+const lastLook = 5 * time.Millisecond
+
+func (p *portable) readFirst() (int, error) {
+	if p.tls != nil {
+		if err := p.awaitTLS(); err != nil {
+			return 0, err
+		}
+	}
+	return readSome(p.nc, p.space())
+}
+
+// rest prepares the connection for waiting for its next request.
+func (p *portable) rest() {
 	s := p.s
 	if p.ctx != nil {
 		s.releaseCtx(p.ctx)
@@ -174,51 +185,32 @@ func (p *portable) rest() bool {
 	}
 	bufpool.Put(p.out)
 	p.out = nil
-	idle := s.IdleTimeout
-	if idle <= 0 {
-		idle = s.ReadTimeout
-	}
-	if idle > 0 {
-		p.readsUntil(idle)
-	} else if p.readLimited {
-		p.readLimited = false
-		_ = p.nc.SetReadDeadline(time.Time{})
-	}
+	p.limitIdle(s.idleTimeout())
 	p.awake = false
 	s.setState(p.c, StateIdle)
-	return p.c.setWaiting()
+	p.c.setWaiting()
 }
 
-// wake says that the first bytes of a request are there. It is false where a
+// wake says that the first bytes of a request are there. It is false if a
 // shutdown has closed the connection.
 func (p *portable) wake() bool {
-	if !p.c.setBusy() {
+	ok, asked := p.c.setBusy()
+	if !ok {
 		return false
+	}
+	if asked {
+		_ = p.nc.SetReadDeadline(p.readUntil)
 	}
 	s := p.s
 	p.awake = true
+	p.woken()
 	s.setState(p.c, StateActive)
 	return true
 }
 
-// limitRead gives the request that has begun to arrive its own deadline.
-func (p *portable) limitRead() {
-	if p.begins <= p.limited {
-		return
-	}
-	p.limited = p.begins
-	switch {
-	case p.s.ReadTimeout > 0:
-		p.readsUntil(p.s.ReadTimeout)
-	case p.readLimited:
-		p.readLimited = false
-		_ = p.nc.SetReadDeadline(time.Time{})
-	}
-}
-
 // flush writes what the exchange has put together.
 func (p *portable) flush() error {
-	p.writesUntil(p.writeTimeout())
+	p.limitResponse()
 	var err error
 	if len(p.tail) == 0 {
 		_, err = p.nc.Write(p.out.B)
@@ -237,28 +229,24 @@ func (p *portable) flush() error {
 	return nil
 }
 
-// blocking implements link.
-func (p *portable) blocking() net.Conn {
-	p.limitRead()
-	return p.nc
-}
+// blocking implements link. Its deadlines are always those of the connection.
+func (p *portable) blocking(_, _ time.Time) net.Conn { return p.nc }
 
-// readsUntil implements link.
-func (p *portable) readsUntil(timeout time.Duration) {
-	p.readLimited, p.limited = true, p.begins
-	_ = p.nc.SetReadDeadline(time.Now().Add(timeout))
-}
+// limitReads implements link.
+func (p *portable) limitReads(until time.Time) { _ = p.nc.SetReadDeadline(until) }
 
-// writesUntil implements link.
-func (p *portable) writesUntil(timeout time.Duration) {
-	switch {
-	case timeout > 0:
-		p.writeLimited = true
-		_ = p.nc.SetWriteDeadline(time.Now().Add(timeout))
-	case p.writeLimited:
-		p.writeLimited = false
-		_ = p.nc.SetWriteDeadline(time.Time{})
+// limitWrites implements link.
+func (p *portable) limitWrites(until time.Time) { _ = p.nc.SetWriteDeadline(until) }
+
+// forgetDeadlines implements link.
+func (p *portable) forgetDeadlines() {
+	if !p.timed {
+		// it was that of an earlier wait
+		p.readUntil = time.Time{}
 	}
+	p.writeUntil = time.Time{}
+	_ = p.nc.SetReadDeadline(p.readUntil)
+	_ = p.nc.SetWriteDeadline(time.Time{})
 }
 
 // watcher reads ahead while a handler runs, to learn of the end of the
@@ -284,10 +272,7 @@ func (p *portable) watch(w *watch) {
 	if p.streaming && !p.ctx.Request.stream.done || len(p.pending()) > 0 {
 		return
 	}
-	if p.readLimited {
-		p.readLimited = false
-		_ = p.nc.SetReadDeadline(time.Time{})
-	}
+	_ = p.nc.SetReadDeadline(time.Time{})
 	p.watcher = &watcher{ended: make(chan struct{})}
 	go p.watcher.run(p.nc, w)
 }
@@ -302,6 +287,7 @@ func (p *portable) unwatch() {
 	r.stopped.Store(true)
 	_ = p.nc.SetReadDeadline(time.Unix(1, 0))
 	<-r.ended
+	p.readUntil = time.Time{}
 	_ = p.nc.SetReadDeadline(time.Time{})
 	if r.read {
 		p.space()[0] = r.first[0]
@@ -344,7 +330,7 @@ func (p *portable) handOver() bool {
 	if rest := p.pending(); len(rest) > 0 {
 		hc.ahead = append([]byte(nil), rest...)
 	}
-	if p.readLimited || p.writeLimited {
+	if !p.readUntil.IsZero() || !p.writeUntil.IsZero() {
 		_ = c.nc.SetDeadline(time.Time{})
 	}
 	p.exchange.release()

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // RedirectPolicy is asked before a redirect is followed. next is the request that
@@ -26,10 +28,11 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 // with one more it returns ErrTooManyRedirects.
 //
 // After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does;
-// 307 and 308 send the same once more, for which the body must not be a stream:
-// the error is ErrRedirectBodyStream then. A redirect to another origin, which
-// is another scheme, host or port, is followed without Authorization, Cookie
-// and Proxy-Authorization. The timeout of the request counts for all together.
+// 307 and 308 send the same once more. For that a body that is a stream has to be
+// got anew by Request.GetBody: without it the error is ErrRedirectBodyStream. A
+// redirect to another origin, which is another scheme, host or port, is followed
+// without Authorization, Cookie and Proxy-Authorization. One to what is not http or
+// https is an error. The timeout of the request counts for all together.
 //
 // The URI of req is that of the last request afterwards; everything else in it
 // is left as it was.
@@ -68,7 +71,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	if req.timeout > 0 {
 		deadline = earliest(deadline, time.Now().Add(req.timeout))
 	}
-	hop, streamed := req, req.body.stream != nil
+	hop, content := req, contentOf(req)
 	for count := 1; ; count++ {
 		err := c.call(ctx, hop, resp, deadline)
 		if err != nil || !StatusCodeIsRedirect(resp.StatusCode()) {
@@ -84,11 +87,12 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			defer func() {
 				req.SetURI(next.URI())
 				next.call.buffered = false
+				next.values.forget(req.values)
 				ReleaseRequest(next)
 			}()
 			hop = next
 		}
-		if err := redirect(hop, resp, streamed); err != nil {
+		if err := redirect(hop, resp, &content); err != nil {
 			return err
 		}
 		if policy := c.redirectPolicy(); policy != nil {
@@ -98,6 +102,9 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 				return err
 			}
 		}
+		if err := content.renew(hop); err != nil {
+			return err
+		}
 		// its connection may be the one that the next request needs
 		if s, ok := resp.body.stream.(*clientStream); ok {
 			s.drainSmall()
@@ -106,15 +113,44 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirect makes req the request that follows it, after resp. streamed says that
-// the body was a stream, which is gone.
-func redirect(req *Request, resp *Response, streamed bool) error {
+// redirectContent is what is known of the content of a request that is redirected.
+type redirectContent struct {
+	streamed bool // it was a stream, which is gone once the request was sent
+	size     int  // of that stream
+}
+
+func contentOf(req *Request) redirectContent {
+	return redirectContent{streamed: req.body.stream != nil, size: req.body.size}
+}
+
+// renew gives req, which follows a redirect, its stream again.
+func (c redirectContent) renew(req *Request) error {
+	if !c.streamed {
+		return nil
+	}
+	stream, err := req.GetBody()
+	if err == nil && stream == nil {
+		err = ErrRedirectBodyStream
+	}
+	if err != nil {
+		return err
+	}
+	req.SetBodyStream(stream, c.size)
+	return nil
+}
+
+// redirect makes req the request that follows it, after resp. content is what its
+// content was, and becomes what it is to be.
+func redirect(req *Request, resp *Response, content *redirectContent) error {
 	location := resp.Header.setOnce(field.Location)
 	if len(location) == 0 {
 		return ErrMissingLocation
 	}
 	uri := req.URI()
-	before := originOf(uri)
+	before, user := originOf(uri), userOf(uri)
+	if err := checkLocation(location); err != nil {
+		return err
+	}
 	if err := uri.update(location); err != nil {
 		return err
 	}
@@ -125,15 +161,45 @@ func redirect(req *Request, resp *Response, streamed bool) error {
 		return errNoHost
 	}
 	uri.DisablePathNormalizing = uri.DisablePathNormalizing || req.DisableRedirectPathNormalizing
-	if originOf(uri) != before {
+	switch {
+	case originOf(uri) != before:
 		leaveOrigin(req)
+	case !uri.hasUser():
+		user.restore(uri)
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		dropContent(req)
+		*content = redirectContent{}
 		return nil
 	}
-	if streamed {
+	if content.streamed && req.GetBody == nil {
 		return ErrRedirectBodyStream
+	}
+	return nil
+}
+
+// checkLocation refuses what names no place that a client of HTTP can go to: a
+// reference with a scheme of another kind, and one with a scheme but without an
+// authority. In a reference without a scheme no colon may come before the first
+// slash (RFC 3986 section 4.2).
+func checkLocation(location []byte) error {
+	colon := bytes.IndexAny(location, ":/?#")
+	if colon < 0 || location[colon] != ':' {
+		return nil
+	}
+	scheme := location[:colon]
+	for i, c := range scheme {
+		if !ascii.Is(c, ascii.Alpha) && (i == 0 || !ascii.Is(c, ascii.Digit) && c != '+' && c != '-' && c != '.') {
+			return errURIScheme
+		}
+	}
+	switch {
+	case colon == 0:
+		return errURIScheme
+	case !ascii.EqualFold(scheme, schemeHTTP) && !ascii.EqualFold(scheme, schemeHTTPS):
+		return errUnsupportedScheme(scheme)
+	case !bytes.HasPrefix(location[colon:], []byte("://")):
+		return errNoHost
 	}
 	return nil
 }
@@ -143,12 +209,35 @@ func originOf(uri *URI) string {
 	return string(uri.Scheme()) + "://" + AddMissingPort(bytesconv.String(uri.Host()), uri.https)
 }
 
-// leaveOrigin takes away what is meant for the origin of req alone.
+// uriUser is the user information of a URI.
+type uriUser struct {
+	name, password string
+	plain          [2]bool
+}
+
+func userOf(uri *URI) uriUser {
+	return uriUser{string(uri.Username()), string(uri.Password()), uri.plainUser}
+}
+
+// restore makes it that of another URI.
+func (u uriUser) restore(uri *URI) {
+	if u.name != "" || u.password != "" {
+		uri.SetUsername(u.name)
+		uri.SetPassword(u.password)
+		uri.plainUser = u.plain
+	}
+}
+
+// credentials are the fields that are meant for one origin alone.
+var credentials = []string{
+	HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
+}
+
+// leaveOrigin takes away what is meant for the origin of req alone, however the
+// names were spelled that it was set with.
 func leaveOrigin(req *Request) {
-	h := &req.Header
-	h.DelAllCookies()
-	for _, name := range []string{HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate} {
-		h.Del(name)
+	for _, name := range credentials {
+		req.Header.delAnyCase(http1.Request, name)
 	}
 	req.UseHostHeader = false
 }
@@ -177,7 +266,7 @@ func dropContent(req *Request) {
 		HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
 		HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
 	} {
-		h.Del(name)
+		h.delAnyCase(http1.Request, name)
 	}
 	h.SetContentLength(0)
 }

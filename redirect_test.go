@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -124,6 +125,24 @@ func TestRedirectLocation(t *testing.T) {
 		{"/to%0d%0aX:%20y", "/to%0D%0AX:%20y"},
 		{"", ErrMissingLocation.Error()},
 		{"ftp://example.com/", "unsupported protocol"},
+		{"FILE:///etc/passwd", "unsupported protocol"},
+		{"mailto:a@b", "unsupported protocol"},
+		{"javascript:alert(1)", "unsupported protocol"},
+		{"data:,x", "unsupported protocol"},
+		{"host:8080/x", "unsupported protocol"},
+		{"a+b.c-d:x", "unsupported protocol"},
+		{"http:x", "missing required host"},
+		{"https:/x", "missing required host"},
+		{"HTTP:", "missing required host"},
+		{"http:///x", "missing required host"},
+		{":x", "invalid"},
+		{"://example.com/", "invalid"},
+		{"1:2", "invalid"},
+		{"a%3A:b", "invalid"},
+		{"/a:b", "/a:b"},
+		{"a/b:c", "/a/b:c"},
+		{"./?a:b", "/?a:b"},
+		{"/\xc3\xa4?\xc3\xa4=\xe2\x82\xac#\xc3\xa4", "/%C3%A4?%C3%A4=%E2%82%AC"},
 		{"javascript://x/%0aalert(1)", "unsupported protocol"},
 		{"http://", "missing required host"},
 		{"http://a b/", "invalid"},
@@ -145,6 +164,89 @@ func TestRedirectLocation(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", tt.location, got, tt.want)
 		}
 	}
+}
+
+// Whatever setter the credentials came from, and however their names are spelled,
+// they stay with their origin.
+func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
+	names := []string{"Authorization", "authorization", "AUTHORIZATION", "proxy-authorization", "Proxy-AUTHorization", "cookie", "COOKIE", "cookie2", "Proxy-authenticate"}
+	setters := map[string]func(h *RequestHeader, name string){
+		"Set":            func(h *RequestHeader, name string) { h.Set(name, "secret=1") },
+		"SetBytesK":      func(h *RequestHeader, name string) { h.SetBytesK([]byte(name), "secret=1") },
+		"SetBytesV":      func(h *RequestHeader, name string) { h.SetBytesV(name, []byte("secret=1")) },
+		"SetBytesKV":     func(h *RequestHeader, name string) { h.SetBytesKV([]byte(name), []byte("secret=1")) },
+		"SetCanonical":   func(h *RequestHeader, name string) { h.SetCanonical([]byte(name), []byte("secret=1")) },
+		"Add":            func(h *RequestHeader, name string) { h.Add(name, "other=1"); h.Add(name, "secret=1") },
+		"AddBytesK":      func(h *RequestHeader, name string) { h.AddBytesK([]byte(name), "secret=1") },
+		"AddBytesV":      func(h *RequestHeader, name string) { h.AddBytesV(name, []byte("secret=1")) },
+		"AddBytesKV":     func(h *RequestHeader, name string) { h.AddBytesKV([]byte(name), []byte("secret=1")) },
+		"SetCookie":      func(h *RequestHeader, _ string) { h.SetCookie("secret", "1") },
+		"before keeping": func(h *RequestHeader, name string) { h.Set(name, "secret=1"); h.DisableNormalizing() },
+	}
+	heads := make(chan string, 1)
+	target := newPeer(t, func(c *peerConn) {
+		var b strings.Builder
+		for req := c.request(); req != nil; req = c.request() {
+			_ = req.Header.Write(&b)
+			heads <- b.String()
+			c.write(respOK)
+			b.Reset()
+		}
+	})
+	from := answering(t, "HTTP/1.1 307 Away\r\nContent-Length: 0\r\nLocation: "+target.url("/to")+"\r\n\r\n")
+	client := &Client{}
+	defer client.CloseIdleConnections()
+	for how, set := range setters {
+		for _, name := range names {
+			for mode := range 3 {
+				req := requestTo(t, MethodGet, from.url("/from"))
+				switch mode {
+				case 1:
+					req.Header.DisableNormalizing()
+				case 2:
+					req.Header.DisableSpecialHeader()
+					req.Header.SetHost(target.addr())
+				}
+				set(&req.Header, name)
+				mustDo(t, client.DoRedirects(req, responseFor(t), 1))
+				if head := <-heads; strings.Contains(head, "secret") {
+					t.Errorf("%s %s in mode %d: sent %q", how, name, mode, head)
+				}
+			}
+		}
+	}
+}
+
+// What the caller keeps with the request is not closed with the requests that
+// follow it.
+func TestRedirectLeavesUserValuesAlone(t *testing.T) {
+	p := redirecting(t, 302, "/to", make(chan *http.Request, 1), make(chan string, 1))
+	hc := p.host()
+	own, added := &countingCloser{}, &countingCloser{}
+	hc.CheckRedirect = func(next *Request, _ *Response, _ int) error {
+		if next.UserValue("own") != own {
+			t.Error("the request that follows has no value")
+		}
+		next.SetUserValue("added", added)
+		return nil
+	}
+	req := requestTo(t, MethodGet, p.url("/from"))
+	req.SetUserValue("own", own)
+	mustDo(t, hc.DoRedirects(req, responseFor(t), 1))
+	if own.closed != 0 || req.UserValue("own") != own || added.closed != 1 {
+		t.Errorf("closed %d times, the request has %v; what the policy has set was closed %d times", own.closed, req.UserValue("own"), added.closed)
+	}
+	req.Reset()
+	if own.closed != 1 {
+		t.Errorf("closed %d times with the request", own.closed)
+	}
+}
+
+type countingCloser struct{ closed int }
+
+func (c *countingCloser) Close() error {
+	c.closed++
+	return nil
 }
 
 // Two different Locations cannot both be meant.
@@ -184,6 +286,78 @@ func TestRedirectOfBodyStream(t *testing.T) {
 		req.SetBodyStream(bytes.NewReader([]byte("stream")), -1)
 		if err := p.host().DoRedirects(req, responseFor(t), 3); err != tt.want {
 			t.Errorf("%d: got %v, want %v", tt.status, err, tt.want)
+		}
+	}
+}
+
+// With GetBody the stream is sent anew, with each redirect, and closed.
+func TestRedirectGetsTheBodyAnew(t *testing.T) {
+	failed := errors.New("no more")
+	for _, tt := range []struct {
+		name  string
+		size  int
+		steps string // the statuses of the redirects
+		get   error
+		gets  int
+		sent  string
+		want  error
+	}{
+		{"once", -1, "307", nil, 1, "PUT stream", nil},
+		{"with its size", 6, "308", nil, 1, "PUT stream", nil},
+		{"three times", 6, "307 308 307", nil, 3, "PUT stream", nil},
+		{"then a GET", 6, "307 303", nil, 1, "GET ", nil},
+		{"a GET, then the same", 6, "303 307", nil, 0, "GET ", nil},
+		{"failing", 6, "307", failed, 1, "", failed},
+	} {
+		seen, sizes := make(chan string, 1), make(chan int64, 8)
+		p := newPeer(t, func(c *peerConn) {
+			statuses := strings.Fields(tt.steps)
+			for i := 0; ; i++ {
+				req := c.request()
+				if req == nil {
+					return
+				}
+				if i < len(statuses) {
+					c.write("HTTP/1.1 " + statuses[i] + " Moved\r\nContent-Length: 0\r\nLocation: /to\r\n\r\n")
+					continue
+				}
+				seen <- req.Method + " " + c.body
+				sizes <- req.ContentLength
+				c.write(respOK)
+			}
+		})
+		gets := 0
+		closer := &countingCloser{}
+		stream := func() io.Reader {
+			return struct {
+				io.Reader
+				io.Closer
+			}{strings.NewReader("stream"), closer}
+		}
+		req := requestTo(t, MethodPut, p.url("/from"))
+		req.SetBodyStream(stream(), tt.size)
+		req.GetBody = func() (io.Reader, error) {
+			gets++
+			if tt.get != nil {
+				return nil, tt.get
+			}
+			return stream(), nil
+		}
+		err := p.host().DoRedirects(req, responseFor(t), 5)
+		if err != tt.want || gets != tt.gets || closer.closed != gets+1 && tt.get == nil {
+			t.Errorf("%s: %v, %d streams were got, %d closed", tt.name, err, gets, closer.closed)
+		}
+		if err != nil {
+			continue
+		}
+		if got := <-seen; got != tt.sent {
+			t.Errorf("%s: the peer got %q, want %q", tt.name, got, tt.sent)
+		}
+		if size := <-sizes; tt.sent != "GET " && size != int64(tt.size) {
+			t.Errorf("%s: the size is %d", tt.name, size)
+		}
+		if req.Reset(); req.GetBody != nil {
+			t.Errorf("%s: GetBody is left", tt.name)
 		}
 	}
 }

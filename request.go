@@ -42,6 +42,12 @@ type Request struct {
 	// redirects as they come, without removing "..", double slashes and so on.
 	DisableRedirectPathNormalizing bool
 
+	// GetBody returns the body stream anew, from its beginning, for a redirect that
+	// sends the same once more. It is of the size that SetBodyStream was given, and
+	// closed behind its end if it is an io.Closer. Without it such a redirect is an
+	// ErrRedirectBodyStream. Reset clears it.
+	GetBody func() (io.Reader, error)
+
 	body    body
 	uri     URI
 	args    Args
@@ -50,17 +56,15 @@ type Request struct {
 	form    *requestForm // once it was asked for
 	timeout time.Duration
 	call    callState // of the client's call that is under way
-	// known is the target that uri was parsed from, where that is all that
-	// became of uri since, so that who sends the same again spares the parsing
-	known []byte
+	// known is the target that uri was parsed from and had knownAs behind that, so
+	// that who sends the same again spares the parsing
+	known   []byte
+	knownAs uriVersion
 
+	// uriParsed says that uri counts, and not the target in the header
 	uriParsed  bool
 	argsParsed bool
 	isTLS      bool
-	// uriLent says that URI has handed uri out, so that it may change at any time,
-	// and targetMade that uri.target is what uri comes to, for it was not handed out
-	uriLent    bool
-	targetMade bool
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
@@ -77,12 +81,12 @@ func (req *Request) resetExceptHeader() {
 		req.uriParsed = false
 	}
 	req.known = req.known[:0]
-	req.uriLent, req.targetMade = false, false
 	if len(req.values) > 0 {
 		req.values.reset()
 	}
 	req.UseHostHeader = false
 	req.DisableRedirectPathNormalizing = false
+	req.GetBody = nil
 	req.timeout = 0
 	req.isTLS = false
 }
@@ -94,7 +98,6 @@ func (req *Request) CopyTo(dst *Request) {
 	if req.uriParsed {
 		req.uri.CopyTo(&dst.uri)
 		dst.uriParsed = true
-		dst.forgetTarget()
 	}
 	if req.argsParsed {
 		req.args.CopyTo(&dst.args)
@@ -102,6 +105,7 @@ func (req *Request) CopyTo(dst *Request) {
 	}
 	dst.UseHostHeader = req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
+	dst.GetBody = req.GetBody
 	dst.timeout = req.timeout
 	dst.body.limit = req.body.limit
 	dst.isTLS = req.isTLS
@@ -117,18 +121,7 @@ func (req *Request) CopyTo(dst *Request) {
 // field. Changing it changes the request that is sent.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
-	if !req.uriLent || len(req.known) > 0 {
-		// goroutines that only look may do so at the same time
-		req.uriLent = true
-		req.forgetTarget()
-	}
 	return &req.uri
-}
-
-// forgetTarget is called where the URI becomes another one.
-func (req *Request) forgetTarget() {
-	req.known = req.known[:0]
-	req.targetMade = false
 }
 
 func (req *Request) parseURI() error {
@@ -136,7 +129,6 @@ func (req *Request) parseURI() error {
 		return nil
 	}
 	req.uriParsed = true
-	req.forgetTarget()
 	h := &req.Header
 	if target := h.RequestURI(); h.IsConnect() && http1.CheckTarget(h.Method(), target) == nil {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
@@ -150,12 +142,10 @@ func (req *Request) SetURI(newURI *URI) {
 	if newURI == nil {
 		req.uri.Reset()
 		req.uriParsed = false
-		req.forgetTarget()
 		return
 	}
 	newURI.CopyTo(&req.uri)
 	req.uriParsed = true
-	req.forgetTarget()
 }
 
 // RequestURI returns the target of the request line, "/" by default. Where
@@ -168,21 +158,19 @@ func (req *Request) RequestURI() []byte {
 }
 
 // settleTarget takes the target over from the URI, unless it is an authority or
-// an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4). Who writes
-// the same request again and again has it made once.
+// an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) settleTarget() {
 	h := &req.Header
 	switch {
-	case req.targetMade && !req.uri.DisablePathNormalizing && !h.IsConnect() && bytes.Equal(req.uri.target, h.RequestURI()):
 	case req.keepsTarget():
 	case h.IsConnect():
-		h.SetRequestURIBytes(req.uri.Host())
+		// what is no host is refused where it is to be the Host
+		host, _ := hostField(req.uri.Host())
+		h.SetRequestURIBytes(host)
 	default:
 		if target := req.uri.RequestURI(); !bytes.Equal(target, h.RequestURI()) {
 			h.SetRequestURIBytes(target)
 		}
-		// with that setting, which clients change, the target would be another one
-		req.targetMade = !req.uriLent && !req.uri.DisablePathNormalizing
 	}
 }
 
@@ -198,15 +186,24 @@ func (req *Request) keepsTarget() bool {
 // stays what it is: who sends a request again and again sets it each time, and
 // it may be longer than what is sent.
 func (req *Request) appendHead(dst []byte) []byte {
-	h := &req.Header
 	if !req.uriParsed {
-		return h.AppendBytes(dst)
+		return req.Header.AppendBytes(dst)
 	}
-	if h.IsConnect() || req.keepsTarget() {
+	kept := req.keepsTarget()
+	if req.Header.IsConnect() || kept && req.call.proxy == nil {
 		req.settleTarget()
-		return h.AppendBytes(dst)
+		return req.sentHeader().AppendBytes(dst)
 	}
+	h := req.sentHeader()
 	dst = append(append(dst, h.Method()...), ' ')
+	if req.call.proxy != nil {
+		host, _ := hostField(req.uri.Host())
+		dst = append(append(dst, "http://"...), host...)
+		if kept {
+			// RFC 9112 section 3.2.4: there is no path where the server itself is meant
+			return h.appendBehindTarget(dst)
+		}
+	}
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
 }
 
@@ -421,17 +418,54 @@ func (req *Request) settle() error {
 	return req.settleContent()
 }
 
-// settleContent is the part of settle that is about the body.
+// settleForServer is settle for a client that sends the request to a server, whose
+// requests have no absolute targets.
+func (req *Request) settleForServer() error {
+	if !req.Header.targetIsPath() {
+		if err := req.parseTarget(); err != nil {
+			return err
+		}
+	}
+	return req.settle()
+}
+
+// checkLine returns an error where the request line that will be written would be
+// read as another one. What a URI is written as holds nothing of that kind.
+func (req *Request) checkLine() error {
+	h := &req.Header
+	if !req.uriParsed {
+		return h.checkLine()
+	}
+	if h.IsConnect() {
+		req.settleTarget()
+		return h.checkLine()
+	}
+	return h.checkMethod()
+}
+
+// settleContent is the part of settle that is about the body. It looks at the
+// request line first: nothing is done to a request that cannot be sent.
 func (req *Request) settleContent() error {
+	if err := req.checkLine(); err != nil {
+		return err
+	}
 	if err := req.streamForm(); err != nil {
 		return err
 	}
 	h := &req.Header
+	if h.line[lineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
+		// RFC 9110 section 9.3.8 forbids content
+		_ = req.body.closeStream()
+		h.SetContentLength(0)
+		h.frameOwnFields()
+		return nil
+	}
 	if req.body.stream != nil {
 		if h.announces() {
 			req.body.unsize()
 		}
 		h.SetContentLength(max(req.body.size, -1))
+		h.frameOwnFields()
 		return nil
 	}
 	if req.body.broken != nil {
@@ -450,6 +484,7 @@ func (req *Request) settleContent() error {
 	default:
 		h.SetContentLength(size)
 	}
+	h.frameOwnFields()
 	return nil
 }
 
@@ -457,7 +492,10 @@ func (req *Request) settleContent() error {
 func (req *Request) content() []byte {
 	content := req.bodyBytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
-		return req.args.QueryString()
+		content = req.args.QueryString()
+	}
+	if len(content) > 0 && req.Header.IsTrace() {
+		return nil
 	}
 	return content
 }
@@ -468,32 +506,52 @@ func (req *Request) settleHost() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
-	uri := &req.uri
-	host := uri.Host()
+	host, err := hostField(req.uri.Host())
+	if err != nil {
+		return err
+	}
 	if len(host) == 0 {
 		return errNoHost
 	}
 	if had := req.Header.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)
 	}
-	if user := uri.Username(); len(user) > 0 {
-		plain := append(append(append([]byte(nil), user...), ':'), uri.Password()...)
-		req.Header.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), plain))
-	}
 	return nil
+}
+
+// sentHeader returns the header that is sent: with user name and password of the
+// URI as a basic Authorization (RFC 7617), which goes before one that was set, and
+// with what a proxy wants. They stay out of the request itself, that may have
+// another URI next.
+func (req *Request) sentHeader() *RequestHeader {
+	user := req.uriParsed && req.uri.hasUser()
+	proxy := req.call.proxy
+	if !user && proxy == nil {
+		return &req.Header
+	}
+	h := new(RequestHeader)
+	req.Header.CopyTo(h)
+	if user {
+		h.removeID(field.Authorization)
+		h.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), req.uri.appendUser(nil)))
+	}
+	if proxy != nil && proxy.authorization != "" && h.peekID(field.ProxyAuthorization) == nil {
+		h.setID(field.ProxyAuthorization, bytesconv.Bytes(proxy.authorization))
+	}
+	return h
 }
 
 // Write writes the request to w, without flushing it. A body stream is read to
 // its end and closed; each piece of one whose size is not known is flushed.
 //
 // Host and target are taken from the URI unless only Header was used to set
-// them; user name and password of the URI become a basic Authorization.
+// them; user name and password of the URI are sent as a basic Authorization.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.settle(); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}
-	if err := req.Header.Write(w); err != nil {
+	if err := req.sentHeader().Write(w); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}

@@ -15,6 +15,8 @@ type callState struct {
 	deadline time.Time       // zero for none
 	trace    *httptrace.ClientTrace
 
+	proxy *proxyForm // nil for a request that goes to its host
+
 	active bool
 	// buffered says that the body must be read before the call returns, and
 	// discard that nobody will look at it
@@ -26,6 +28,10 @@ type callState struct {
 	unreached, reply, broken, usedUp bool
 	upstream                         string // the address of the last attempt
 }
+
+// proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its
+// target, and with this Proxy-Authorization if it has none.
+type proxyForm struct{ authorization string }
 
 // done returns what ends the call early, or nil.
 func (c *callState) done() <-chan struct{} {
@@ -84,7 +90,7 @@ func (req *Request) parseTarget() error {
 		return nil
 	}
 	target := req.Header.RequestURI()
-	if len(req.known) > 0 && bytes.Equal(req.known, target) {
+	if len(req.known) > 0 && req.knownAs == req.uri.version() && bytes.Equal(req.known, target) {
 		req.uriParsed = true
 		return nil
 	}
@@ -93,7 +99,7 @@ func (req *Request) parseTarget() error {
 	}
 	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
 		if _, absolute := findScheme(target); absolute {
-			req.known = append(req.known[:0], target...)
+			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()
 		}
 	}
 	return nil

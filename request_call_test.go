@@ -54,6 +54,60 @@ func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 	}
 }
 
+// A URI that was handed out may be changed behind a call, too. What SetRequestURI
+// was given counts all the same.
+func TestTargetIsThatOfTheLastSetter(t *testing.T) {
+	var targets []string
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			targets = append(targets, req.RequestURI)
+			c.write(respOK)
+		}
+	})
+	changes := map[string]func(u *URI){
+		"path":         func(u *URI) { u.SetPath("/two") },
+		"host":         func(u *URI) { u.SetHost("other.test") },
+		"scheme":       func(u *URI) { u.SetScheme("https") },
+		"user":         func(u *URI) { u.SetUsername("u") },
+		"query":        func(u *URI) { u.SetQueryString("two") },
+		"arguments":    func(u *URI) { u.QueryArgs().Set("two", "2") },
+		"hash":         func(u *URI) { u.SetHash("two") },
+		"reference":    func(u *URI) { u.Update("/two") },
+		"another host": func(u *URI) { u.Update("//other.test/two") },
+		"copy": func(u *URI) {
+			from := new(URI)
+			from.SetPath("/two")
+			from.CopyTo(u)
+		},
+		"parsed": func(u *URI) { _ = u.Parse(nil, []byte("http://other.test/two")) },
+		"reset":  func(u *URI) { u.Reset() },
+	}
+	for name, change := range changes {
+		targets = nil
+		client := &Client{}
+		req := requestTo(t, MethodGet, "")
+		u := req.URI()
+		for range 2 {
+			req.SetRequestURI(p.url("/one?a=b"))
+			mustDo(t, client.Do(req, responseFor(t)))
+			change(u)
+		}
+		req.SetRequestURI(p.url("/one?a=b"))
+		if err := client.Do(req, responseFor(t)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, target := range targets {
+			if target != "/one?a=b" {
+				t.Errorf("%s: asked for %s", name, target)
+			}
+		}
+		if req.Header.Peek("Authorization") != nil || len(targets) != 3 {
+			t.Errorf("%s: asked for %q with %q", name, targets, req.Header.String())
+		}
+		client.CloseIdleConnections()
+	}
+}
+
 // Only what is an absolute URI means the same whatever the host.
 func TestOnlyAbsoluteTargetsAreKnown(t *testing.T) {
 	for _, target := range []string{"/path", "http", "httpfoo/bar", "://example.com/", "*", "//example.com/", "?http://x"} {

@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/valyala/fasthttp/internal/ascii"
@@ -78,6 +80,12 @@ func (h *RequestHeader) RequestURI() []byte {
 		return t
 	}
 	return strSlash
+}
+
+// targetIsPath reports whether the target is a path that can be sent as it is.
+func (h *RequestHeader) targetIsPath() bool {
+	target := h.RequestURI()
+	return target[0] == '/' && ascii.IsVisible(target)
 }
 
 // SetRequestURI sets the request target, which must be percent-encoded as it
@@ -177,6 +185,38 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	h.contentLength = contentLength
 	h.setState(hasLength, contentLength >= 0)
 	h.setCoding(contentLength < 0)
+}
+
+// frameOwnFields makes the fields that the application writes itself, with special
+// fields off, say how long the body is: what is sent without a length, or with a
+// wrong one, is read as the next request.
+func (h *RequestHeader) frameOwnFields() {
+	if h.is(noSpecial) {
+		h.setOwnLength()
+	}
+}
+
+func (h *RequestHeader) setOwnLength() {
+	at := h.list.FindID(field.ContentLength, 0)
+	if at < 0 && h.contentLength <= 0 {
+		return
+	}
+	if h.contentLength < 0 {
+		h.removeID(field.ContentLength)
+		return
+	}
+	var digits [20]byte
+	length := ascii.AppendUint(digits[:0], h.contentLength)
+	if at < 0 {
+		h.append(key{field.ContentLength.Bytes(), field.ContentLength}, length)
+		return
+	}
+	if !bytes.Equal(h.list.Value(at), length) {
+		h.store(&h.list.Entries[at].Value, length)
+	}
+	for i := h.list.FindID(field.ContentLength, at+1); i >= 0; i = h.list.FindID(field.ContentLength, i) {
+		h.list.Remove(i)
+	}
 }
 
 // SetByteRange asks for a range of bytes: "Range: bytes=startPos-endPos". With
@@ -296,9 +336,13 @@ func zeroQuality(params []byte) bool {
 }
 
 // DisableSpecialHeader makes the header write exactly the fields that were
-// set, in their order, and none by itself: no default Host, Content-Type,
-// Content-Length and so on. It returns whether it was in force before.
-// Only who has to control the case and order of all fields needs it.
+// set, in their order, and none by itself: no default Host, Content-Type and so
+// on. It returns whether it was in force before. Only who has to control the case
+// and order of all fields needs it.
+//
+// A body has framing all the same: a Request that has one is sent with the
+// Content-Length or Transfer-Encoding that fits it, in the place of one that was
+// set and does not.
 func (h *RequestHeader) DisableSpecialHeader() bool {
 	before := h.is(noSpecial)
 	h.state |= noSpecial
@@ -385,6 +429,38 @@ func (h *RequestHeader) receivedStart() []byte {
 	return h.list.Bytes(field.Span{Off: method.Off, Len: version.Off + version.Len - method.Off})
 }
 
+// The errors of a request line that would be read as another one.
+var (
+	errMethod   = errors.New("fasthttp: the method of the request is no token")
+	errTarget   = fmt.Errorf("%w: there is a space or control character in the target of the request", ErrorInvalidURI)
+	errProtocol = errors.New("fasthttp: there is a space or control character in the protocol of the request")
+)
+
+// checkMethod returns an error where the method or the protocol would make another
+// line of the request line.
+func (h *RequestHeader) checkMethod() error {
+	if method := h.line[lineMethod]; !h.list.IsFrozen(method) {
+		switch method := h.Method(); {
+		case string(method) == MethodGet, string(method) == MethodPost:
+		case !ascii.IsToken(method):
+			return errMethod
+		}
+	}
+	if version := h.line[lineVersion]; !h.list.IsFrozen(version) && ascii.HasSpaceOrControl(h.version()) {
+		return errProtocol
+	}
+	return nil
+}
+
+// checkLine is checkMethod that looks at the target, too. What was received was
+// looked at then, and what was not set is as it should be.
+func (h *RequestHeader) checkLine() error {
+	if target := h.line[lineTarget]; !h.list.IsFrozen(target) && ascii.HasSpaceOrControl(h.RequestURI()) {
+		return errTarget
+	}
+	return h.checkMethod()
+}
+
 // appendBehindTarget appends what follows the target of the request line.
 func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
 	return h.appendFields(append(append(dst, ' '), h.Protocol()...))
@@ -394,10 +470,14 @@ func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
 func (h *RequestHeader) appendFields(dst []byte) []byte {
 	dst = append(dst, "\r\n"...)
 	if h.is(noSpecial) {
-		return append(h.appendList(dst, http1.Request), "\r\n"...)
+		dst = h.appendList(dst, http1.Request)
+		if h.closesUnsaid() {
+			dst = append(dst, "Connection: close\r\n"...)
+		}
+		return append(dst, "\r\n"...)
 	}
-	dst = h.appendSlot(dst, slotUserAgent, "User-Agent: ")
 	dst = h.appendSlot(dst, slotHost, "Host: ")
+	dst = h.appendSlot(dst, slotUserAgent, "User-Agent: ")
 	dst = h.appendSlot(dst, slotContentType, "Content-Type: ")
 	if h.is(hasLength) {
 		if h.slots[slotContentType].Len == 0 && h.contentLength > 0 && !h.is(noDefaultType) {
@@ -424,8 +504,13 @@ func (h *RequestHeader) Header() []byte {
 // String returns the head as it goes on the wire.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing it.
+// Write writes the head to w, without flushing it. Where the method is no token, or
+// the target holds a space or control character, there is an error, and nothing is
+// written.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
+	if err := h.checkLine(); err != nil {
+		return err
+	}
 	var head []byte
 	if h.writtenSize() <= w.Available() {
 		// what is made in the buffer of w need not be copied there
@@ -437,8 +522,11 @@ func (h *RequestHeader) Write(w *bufio.Writer) error {
 	return err
 }
 
-// WriteTo writes the head to w.
+// WriteTo writes the head to w, as Write does.
 func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
+	if err := h.checkLine(); err != nil {
+		return 0, err
+	}
 	n, err := w.Write(h.Header())
 	return int64(n), err
 }

@@ -81,7 +81,7 @@ func TestRequestHeaderSpecialFieldsHaveOneValue(t *testing.T) {
 	h.Add("CONTENT-TYPE", "c/d")
 	h.Set("Content-Length", "1")
 	h.Add("Content-Length", "22")
-	if got, want := written(&h), "User-Agent: ua2|Host: b|Content-Type: c/d|Content-Length: 22"; got != want {
+	if got, want := written(&h), "Host: b|User-Agent: ua2|Content-Type: c/d|Content-Length: 22"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for name, want := range map[string]string{"host": "b", "User-Agent": "ua2", "content-type": "c/d", "content-LENGTH": "22"} {
@@ -104,7 +104,7 @@ func TestRequestHeaderSpecialFieldsHaveOneValue(t *testing.T) {
 	h.SetRefererBytes([]byte("/r"))
 	h.SetContentEncodingBytes([]byte("br"))
 	h.SetContentTypeBytes([]byte("e/f"))
-	if got, want := written(&h), "User-Agent: ua3|Host: c|Content-Type: e/f|Referer: /r|Content-Encoding: br"; got != want {
+	if got, want := written(&h), "Host: c|User-Agent: ua3|Content-Type: e/f|Referer: /r|Content-Encoding: br"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if string(h.Referer()) != "/r" || string(h.ContentEncoding()) != "br" {
@@ -396,7 +396,7 @@ func TestRequestHeaderSpecialFieldsReturn(t *testing.T) {
 	h.Set("Foo", "1")
 	h.EnableSpecialHeader()
 	h.SetHost("g")
-	want := "User-Agent: u|Host: g|Content-Type: application/octet-stream|Content-Length: 3|Foo: 1|Cookie: a=b"
+	want := "Host: g|User-Agent: u|Content-Type: application/octet-stream|Content-Length: 3|Foo: 1|Cookie: a=b"
 	if got := written(&h); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

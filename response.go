@@ -215,7 +215,7 @@ func (resp *Response) framing() (http1.Framing, error) {
 	case n >= 0:
 		return http1.Framing{Kind: http1.Length, Length: int64(n)}, nil
 	case n == -1:
-		return http1.Framing{Kind: http1.Chunks}, nil
+		return http1.Framing{Kind: http1.Chunks, LooseChunks: true}, nil
 	}
 	return http1.Framing{Kind: http1.UntilClose, MustClose: true}, nil
 }

@@ -318,7 +318,7 @@ func TestResponseHeaderNamedErrors(t *testing.T) {
 		"HTTP/1.1 20x OK\r\n\r\n":                                           ErrNonNumericChars,
 		"HTTP/1.1 2000 OK\r\n\r\n":                                          ErrUnexpectedStatusCodeChar,
 		"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n":                      ErrNonNumericChars,
-		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n": ErrDuplicateContentLength,
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n": ErrDuplicateContentLength,
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n":                ErrUnsupportedTransferEncoding,
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":       ErrUnsupportedTransferEncoding,
 	} {

@@ -29,6 +29,9 @@ func TestResponseReadTakesTheMessageAndNoMore(t *testing.T) {
 		{okChunked + fmt.Sprintf("%X\r\n%s\r\n1\r\n!\r\n000\r\n\r\n", len(long), long), long + "!", -1},
 		{okChunked + "2\r\nab\r\n0\r\nSum: 1\r\n\r\n", "ab", -1},
 		{okHead + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n2\r\nab\r\n0\r\n\r\n", "ab", -1},
+		// what net/http lets pass: equal lengths, and spaces behind a chunk size
+		{okHead + "Content-Length: 2\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
+		{okChunked + "5 \r\nhello\r\n6\t ;x=y \r\n world\r\n0  \r\n\r\n", "hello world", -1},
 		{"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "no", 2},
 		{"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 		// no content, whatever the fields say (known failure 36)
@@ -292,7 +295,7 @@ func TestResponseReadOneAfterTheOther(t *testing.T) {
 func TestResponseReadBrokenChunks(t *testing.T) {
 	for _, body := range []string{
 		"\r\n", " 5\r\nhello\r\n0\r\n\r\n", "+5\r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n", "5\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n",
-		"5\r\nhello!\r\n0\r\n\r\n", "5\r\nhello0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n", "ffffffffffffffff\r\n", "5;" + strings.Repeat("a", 5000) + "\r\nhello\r\n0\r\n\r\n",
+		"5\r\nhello!\r\n0\r\n\r\n", "5\r\nhello0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "ffffffffffffffff\r\n", "5;" + strings.Repeat("a", 5000) + "\r\nhello\r\n0\r\n\r\n",
 	} {
 		for name, r := range inPieces(okChunked + body) {
 			var resp Response

@@ -12,8 +12,8 @@ import (
 // clients that failed together from coming back together.
 //
 // It tries again what may be repeated: requests that never reached a host, since
-// no connection was to be had, and those with the methods GET, HEAD, PUT, OPTIONS
-// and TRACE whose connection failed or took too long, as long as nothing of a
+// no connection was to be had, and those with the methods GET, HEAD, PUT, OPTIONS,
+// TRACE and QUERY whose connection failed or took too long, as long as nothing of a
 // response was there. The wait counts as time of the call, and ends with it.
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {

@@ -48,6 +48,31 @@ func TestRetryHooksAreAsked(t *testing.T) {
 	}
 }
 
+// A request is sent again by itself only where its method promises that this does
+// no harm.
+func TestIdempotentMethodsAreSentAgain(t *testing.T) {
+	for method, again := range map[string]bool{
+		MethodGet: true, MethodHead: true, MethodPut: true, MethodOptions: true, MethodTrace: true, MethodQuery: true,
+		MethodPost: false, MethodPatch: false, "query": false, "OWN": false,
+	} {
+		p := newPeer(t, func(c *peerConn) {
+			if c.request() != nil && c.number > 1 {
+				c.write("HTTP/1.1 204 No Content\r\n\r\n")
+				c.untilClosed()
+			}
+		})
+		err := p.host().Do(requestTo(t, method, p.url("/")), nil)
+		if (err == nil) != again {
+			t.Errorf("%s: %v", method, err)
+		}
+		want := int32(1)
+		if again {
+			want = 2
+		}
+		p.counts(want, want)
+	}
+}
+
 func TestRetryIf(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		p := newPeer(t, func(c *peerConn) { c.request() })

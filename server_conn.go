@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"net"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -57,7 +58,7 @@ type serverConn struct {
 	s        *Server
 	nc       net.Conn
 	id       uint64
-	opened   time.Time
+	opened   time.Duration   // from processBegan
 	done     <-chan struct{} // closed when the server shuts down
 	requests uint64
 	empty    uint8 // bytes of empty lines since the last request
@@ -66,6 +67,7 @@ type serverConn struct {
 	// waiting tells whether the connection waits for a request, so that a
 	// shutdown may close it: see claim
 	waiting atomic.Int32
+	looks   uint8       // how often shutdowns have found it asked
 	aborted bool        // cut it off instead of ending it in order
 	pinned  atomic.Bool // somebody may still ask for it, so it is not used again
 
@@ -76,7 +78,10 @@ type serverConn struct {
 // The values of serverConn.waiting.
 const (
 	connBusy    int32 = iota
+	connShaking       // for the end of a TLS handshake
 	connWaiting       // for a request
+	connAsking        // the same, and a shutdown is about to end the wait
+	connAsked         // the same: a shutdown wants to know whether there is a request
 	connClaimed       // by a shutdown, which closes it
 )
 
@@ -94,10 +99,14 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.s, c.nc, c.ip = s, nc, ip
 	_, c.isTLS = nc.(connTLSer)
 	c.id = connIDs.Add(1)
-	c.opened = time.Now()
+	c.opened = time.Since(processBegan)
 	c.requests, c.empty, c.aborted = 0, 0, false
 	c.pinned.Store(s.ConnState != nil)
+	c.looks = 0
 	c.waiting.Store(connWaiting)
+	if c.isTLS {
+		c.waiting.Store(connShaking)
+	}
 	c.done = *s.done.Load()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
@@ -175,6 +184,8 @@ func (s *Server) closeConn(c *serverConn) error {
 
 // forgetConn takes a connection of the portable engine out of the books.
 func (s *Server) forgetConn(c *serverConn) {
+	// a shutdown may still be about to ask
+	_ = c.asked()
 	s.unregister(c)
 	if c.pinned.Load() {
 		return
@@ -212,36 +223,84 @@ func (c *serverConn) claimIdle() (closeIt func()) {
 	if own, ok := c.nc.(idleClaimer); ok {
 		return own.claimIdle()
 	}
-	if !c.claim() {
-		return nil
-	}
 	nc := c.nc
-	if c.isTLS {
-		// saying goodbye may take until the peer listens
+	switch c.waiting.Load() {
+	case connShaking:
+		// a request can be right behind the handshake
+		c.waiting.CompareAndSwap(connShaking, connAsked)
+		return nil
+	case connWaiting:
+		if !c.waiting.CompareAndSwap(connWaiting, connAsking) {
+			return nil
+		}
+		// until it is said that it is asked, the connection does not go away
+		return func() {
+			err := nc.SetReadDeadline(time.Unix(1, 0))
+			if err != nil {
+				c.waiting.Store(connClaimed)
+				_ = nc.Close()
+				return
+			}
+			c.waiting.Store(connAsked)
+		}
+	case connAsked:
+		if c.looks++; c.looks < maxLooks || !c.claim() {
+			return nil
+		}
+		// the goroutine that reads from it sees the end and cleans up; saying
+		// goodbye on a TLS connection may take until the peer listens
 		return func() { go nc.Close() }
 	}
-	// the goroutine that reads from it sees the end and cleans up
-	return func() { _ = nc.Close() }
+	return nil
 }
 
-// setWaiting says that the connection waits for a request. It is false where
-// the server is shutting down.
-func (c *serverConn) setWaiting() bool {
+// maxLooks is how many rounds of a shutdown a connection may take to say whether
+// there is a request: it may be in a handshake, or have no deadlines.
+const maxLooks = 5
+
+// setWaiting says that the connection waits for a request.
+func (c *serverConn) setWaiting() {
 	c.waiting.Store(connWaiting)
-	return !c.s.stopping.Load()
+	if c.s.stopping.Load() {
+		c.waiting.CompareAndSwap(connWaiting, connAsked)
+	}
 }
 
-// setBusy says that the first bytes of a request are there. It is false where
-// a shutdown has claimed the connection.
-func (c *serverConn) setBusy() bool {
-	return c.waiting.Load() == connBusy || c.waiting.CompareAndSwap(connWaiting, connBusy)
+// setBusy says that the first bytes of a request are there. It is false if a
+// shutdown has claimed the connection. asked says that one has asked: its deadline
+// is that of the connection then.
+func (c *serverConn) setBusy() (ok, asked bool) {
+	for {
+		switch now := c.waiting.Load(); now {
+		case connBusy:
+			return true, false
+		case connClaimed:
+			return false, false
+		case connAsking:
+			runtime.Gosched()
+		default:
+			if c.waiting.CompareAndSwap(now, connBusy) {
+				return true, now == connAsked
+			}
+		}
+	}
 }
 
-// claim tells whether the connection is waiting for a request and now belongs
-// to the caller, who closes it.
+// asked reports whether a shutdown wants to know whether there is a request.
+func (c *serverConn) asked() bool {
+	for c.waiting.Load() == connAsking {
+		runtime.Gosched()
+	}
+	return c.waiting.Load() == connAsked
+}
+
+// claim reports whether the connection, which a shutdown has asked, has no request
+// and now belongs to the caller, who closes it.
 func (c *serverConn) claim() bool {
-	return c.waiting.CompareAndSwap(connWaiting, connClaimed)
+	return c.waiting.CompareAndSwap(connAsked, connClaimed)
 }
+
+func (c *serverConn) claimed() bool { return c.waiting.Load() == connClaimed }
 
 func (s *Server) setState(c *serverConn, state ConnState) {
 	if s.ConnState == nil {

@@ -137,10 +137,12 @@ func TestServerOutOfDescriptors(t *testing.T) {
 					c.get("/1")
 				}
 			}
-			// a descriptor more may be needed to hand one over, and there is none
+			// a descriptor more is needed to hand one over, and one was kept for that
 			all[0].expect(200, echoed("GET", "/1", ""))
 			all[0].get("/hijack")
-			_, _ = io.ReadAll(all[0].r)
+			if b, err := io.ReadAll(all[0].r); !strings.HasSuffix(string(b), "hijacked") {
+				t.Errorf("the hijacked connection gave %q, %v", b, err)
+			}
 			for _, c := range all[:served] {
 				_ = c.Close()
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -109,6 +110,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 	accepting := s.addListener(ln)
 	if accepting == nil {
+		_ = ln.Close()
 		return nil
 	}
 	defer s.removeListener(accepting)
@@ -326,17 +328,36 @@ func (s *Server) ServeConn(c net.Conn) error {
 // accepting is a listener whose connections are being accepted.
 type accepting struct {
 	net.Listener
+	once   sync.Once
+	closed error // what closing it has returned
 }
 
-// addListener registers a listener, unless the server is shutting down.
+// Close closes the listener, once.
+func (a *accepting) Close() error {
+	a.once.Do(func() { a.closed = a.Listener.Close() })
+	return a.closed
+}
+
+// lastAccepts is for how long a listener is accepted from that has a deadline when
+// the server shuts down: what is in its queue is got at once.
+const lastAccepts = 5 * time.Millisecond
+
+// wind has Serve take the connections that have come by now, and no more.
+func (a *accepting) wind() {
+	if ln, ok := a.Listener.(interface{ SetDeadline(t time.Time) error }); ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil {
+		return
+	}
+	_ = a.Close()
+}
+
+// addListener registers a listener. It returns nil if the server is shutting down.
 func (s *Server) addListener(ln net.Listener) *accepting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping.Load() {
-		_ = ln.Close()
 		return nil
 	}
-	a := &accepting{ln}
+	a := &accepting{Listener: ln}
 	s.listeners = append(s.listeners, a)
 	return a
 }

@@ -25,26 +25,35 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	drained, listeners := s.beginShutdown()
 	defer s.endShutdown()
 	s.watches.endAll()
-	var failed error
 	for _, ln := range listeners {
-		// another shutdown may have closed it
-		if err := ln.Close(); err != nil && failed == nil && !errors.Is(err, net.ErrClosed) {
-			failed = err
-		}
+		ln.wind()
 	}
 	// a connection that becomes idle at this very moment is found next time
 	again := time.NewTicker(shutdownLook)
 	defer again.Stop()
 	for {
-		s.closeIdle()
+		s.closeIdle(ctx)
 		select {
 		case <-drained:
-			return failed
+			return closeAll(listeners)
 		case <-ctx.Done():
+			_ = closeAll(listeners)
 			return ctx.Err()
 		case <-again.C:
+			_ = closeAll(listeners)
 		}
 	}
+}
+
+// closeAll closes listeners, and returns the first error.
+func closeAll(listeners []*accepting) (failed error) {
+	for _, ln := range listeners {
+		// somebody else may have closed it
+		if err := ln.Close(); err != nil && failed == nil && !errors.Is(err, net.ErrClosed) {
+			failed = err
+		}
+	}
+	return failed
 }
 
 // beginShutdown makes the server stop, and returns the listeners to be closed
@@ -109,10 +118,14 @@ func isClosed(c <-chan struct{}) bool {
 // idle.
 const shutdownLook = 20 * time.Millisecond
 
-// closeIdle closes the connections that wait for a request.
-func (s *Server) closeIdle() {
+// closeIdle closes the connections that wait for a request, as far as it gets
+// before ctx ends.
+func (s *Server) closeIdle(ctx context.Context) {
 	var claimed []func()
 	for i := range s.conns {
+		if ctx.Err() != nil {
+			return
+		}
 		shard := &s.conns[i]
 		shard.mu.Lock()
 		for c := shard.first; c != nil; c = c.next {

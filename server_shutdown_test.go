@@ -626,3 +626,47 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 		eventually(t, "as many open files as in the beginning", func() bool { return openFiles(t) <= files })
 	})
 }
+
+// A request that was there when the shutdown began is answered.
+func TestShutdownAnswersWhatHasArrived(t *testing.T) {
+	const rounds = 40
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for name, prepare := range map[string]func(c *testConn){
+			"first request": func(*testConn) {},
+			"next request": func(c *testConn) {
+				c.get("/1")
+				c.expect(200, echoed("GET", "/1", ""))
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				dropped := 0
+				for range rounds {
+					ts := start(&Server{Handler: echo})
+					eventually(t, "Serve", func() bool {
+						ts.s.mu.Lock()
+						defer ts.s.mu.Unlock()
+						return len(ts.s.listeners) > 0
+					})
+					c := ts.dial()
+					prepare(c)
+					c.get("/2")
+					if err := ts.s.Shutdown(); err != nil {
+						t.Fatal(err)
+					}
+					resp, err := readResponse(c.r, "GET")
+					if err != nil {
+						dropped++
+						continue
+					}
+					if resp.body != echoed("GET", "/2", "") {
+						t.Errorf("got %q", resp.body)
+					}
+					c.expectEnd()
+				}
+				if dropped > 0 {
+					t.Errorf("%d of %d requests were dropped", dropped, rounds)
+				}
+			})
+		}
+	})
+}

@@ -145,7 +145,11 @@ func (c *soakConn) writeChunks(b *strings.Builder, content []byte) {
 
 // keeping makes a request after which the connection goes on.
 func (c *soakConn) keeping(limit int) soakRequest {
-	switch c.r.IntN(12) {
+	switch c.r.IntN(14) {
+	case 10:
+		return c.simple("/wait", 200)
+	case 11:
+		return c.simple("/lock", 200)
 	case 0:
 		return c.simple("/sleep", 200)
 	case 1:

@@ -37,6 +37,12 @@ const (
 	// soakGrowth is by how many bytes the heap may have grown in the end. What
 	// is lost with each connection makes more of it in a second.
 	soakGrowth = 4 << 20
+	// soakLateness is how late a timeout may come. A short run is one of many tests,
+	// on a machine that does other things.
+	soakLateness      = 150 * time.Millisecond
+	soakShortLateness = 2 * time.Second
+	// soakRound is how long the server that comes and goes serves at a time.
+	soakRound = 2 * time.Second
 )
 
 // TestSoak lets clients of all kinds loose on handlers of all kinds. Every byte
@@ -111,7 +117,11 @@ type soak struct {
 	failures atomic.Int32
 
 	plain, timed, streaming, hasty *testServer
-	counts                         []soakCounts
+	// worst is by how much the end of an idle connection has been late most, in
+	// nanoseconds
+	worst  atomic.Int64
+	rounds atomic.Int64 // of the server that comes and goes
+	counts []soakCounts
 }
 
 // soakCounts is what the clients of a kind have seen.
@@ -149,6 +159,8 @@ func (s *soak) run(e engine, length time.Duration) {
 	s.streaming = s.start(e, &Server{StreamRequestBody: true, ReadTimeout: soakTimeout})
 	s.hasty = s.start(e, &Server{ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
 	var wg sync.WaitGroup
+	wg.Go(func() { s.comeAndGo(e) })
+	wg.Go(s.measureTimeouts)
 	for range soakClients {
 		wg.Go(func() {
 			for !s.stopping.Load() {
@@ -159,6 +171,13 @@ func (s *soak) run(e engine, length time.Duration) {
 	time.Sleep(length)
 	s.stopping.Store(true)
 	wg.Wait()
+	limit := soakLateness
+	if length <= soakTime {
+		limit = soakShortLateness
+	}
+	if worst := time.Duration(s.worst.Load()); worst > limit {
+		s.t.Errorf("a timeout came %v late", worst)
+	}
 	for _, ts := range []*testServer{s.plain, s.timed, s.streaming, s.hasty} {
 		ts.stop()
 		if err := receive(s.t, "return of Serve", ts.served); err != nil {
@@ -251,6 +270,7 @@ func (s *soak) summary() string {
 		answers += n.answers.Load()
 	}
 	fmt.Fprintf(&b, "\n%-14s %8d connections %9d answers", "all", conns, answers)
+	fmt.Fprintf(&b, "\n%d rounds of a second server, timeouts at most %v late", s.rounds.Load(), time.Duration(s.worst.Load()))
 	return b.String()
 }
 
@@ -274,6 +294,13 @@ func (s *soak) handle(ctx *RequestCtx) {
 		ctx.SetBody(content)
 	case "/sleep":
 		time.Sleep(time.Duration(id%4) * time.Millisecond)
+		ctx.SetBody(content)
+	case "/wait":
+		time.Sleep(time.Duration(1+id%100) * 100 * time.Microsecond)
+		ctx.SetBody(content)
+	case "/lock":
+		// the thread ends with the goroutine, which may be that of a loop
+		runtime.LockOSThread()
 		ctx.SetBody(content)
 	case "/spin":
 		for end := time.Now().Add(time.Duration(id%4) * time.Millisecond); time.Now().Before(end); {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 )
 
 // The protocols of application-layer negotiation that the server knows of.
@@ -232,4 +233,13 @@ func (ln *tlsListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	return serverTLS(nc, ln.config), nil
+}
+
+// SetDeadline sets the deadline of Accept if the listener has one.
+func (ln *tlsListener) SetDeadline(t time.Time) error {
+	own, ok := ln.Listener.(interface{ SetDeadline(t time.Time) error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return own.SetDeadline(t)
 }

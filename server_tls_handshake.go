@@ -34,6 +34,7 @@ func (p *portable) beginTLS() (over bool, err error) {
 		return true, fmt.Errorf("fasthttp: tls handshake: %w", err)
 	}
 	_ = c.nc.SetDeadline(time.Time{})
+	c.waiting.CompareAndSwap(connShaking, connWaiting)
 	if len(s.nextProtos) > 0 {
 		if serve := s.nextProtos[conn.ConnectionState().NegotiatedProtocol]; serve != nil {
 			return true, s.serveProto(c, serve)
@@ -55,7 +56,8 @@ func (p *portable) awaitTLS() error {
 
 // serveProto has a connection served by the handler of its protocol.
 func (s *Server) serveProto(c *serverConn, serve ServeHandler) (err error) {
-	if !c.setBusy() {
+	if !c.waiting.CompareAndSwap(connWaiting, connBusy) {
+		// the server shuts down
 		return nil
 	}
 	s.setState(c, StateActive)

@@ -26,10 +26,11 @@ type workerPool struct {
 	acceptors atomic.Int32  // workers that accept, or are about to
 	failed    atomic.Pointer[error]
 
-	mu      sync.Mutex
-	idle    []*worker // by how long they have been waiting
-	stopped bool
-	cleaner *time.Timer
+	mu       sync.Mutex
+	idle     []*worker // by how long they have been waiting
+	stopped  bool
+	cleaner  *time.Timer
+	entering sync.WaitGroup // workers that register a connection they have accepted
 }
 
 type worker struct {
@@ -99,13 +100,30 @@ func (p *workerPool) accept() *serverConn {
 		return nil
 	}
 	nc, err := p.ln.Accept()
-	if err == nil {
-		return p.s.accepted(nc)
-	}
-	if !passes(err) {
+	switch {
+	case err != nil && passes(err):
+		return nil
+	case err != nil:
 		p.fail(err)
+		return nil
+	case !p.enter():
+		// nobody would wait for it
+		_ = nc.Close()
+		return nil
 	}
-	return nil
+	defer p.entering.Done()
+	return p.s.accepted(nc)
+}
+
+// enter reports whether a worker may register a connection: Serve waits for it
+// then.
+func (p *workerPool) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.stopped {
+		p.entering.Add(1)
+	}
+	return !p.stopped
 }
 
 // minAcceptors is how many workers may wait in Accept even with one processor.
@@ -158,14 +176,15 @@ func (p *workerPool) clean() {
 }
 
 // stop ends the idle workers, and the others as soon as their connections have
-// ended.
+// ended. No worker brings in another connection when it has returned.
 func (p *workerPool) stop() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.stopped = true
 	p.cleaner.Stop()
 	for _, w := range p.idle {
 		close(w.conns)
 	}
 	p.idle = nil
+	p.mu.Unlock()
+	p.entering.Wait()
 }

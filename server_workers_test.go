@@ -1,13 +1,16 @@
 package fasthttp
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
 )
@@ -106,4 +109,63 @@ func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
 	}
 	eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
 	shutDown(t, s)
+}
+
+// lateListener has workers wait between accepting a connection and getting it.
+type lateListener struct {
+	*crowdedListener
+	late    atomic.Bool
+	taken   chan struct{}
+	release chan struct{}
+}
+
+func (l *lateListener) Accept() (net.Conn, error) {
+	nc, err := l.crowdedListener.Accept()
+	if err == nil && l.late.Load() && bytes.Contains(debug.Stack(), []byte("(*workerPool).accept(")) {
+		l.taken <- struct{}{}
+		<-l.release
+	}
+	return nc, err
+}
+
+func TestNoHandlerRunsAfterShutdown(t *testing.T) {
+	ln := &lateListener{crowdedListener: newCrowdedListener(), taken: make(chan struct{}, 1), release: make(chan struct{})}
+	var down atomic.Bool
+	s := &Server{Handler: func(*RequestCtx) {
+		if down.Load() {
+			t.Error("a handler runs after Shutdown has returned")
+		}
+	}}
+	served := inBackground(func() error { return s.Serve(ln) })
+	ln.visit(t, 4, manyAccepted)
+	eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
+	ln.late.Store(true)
+	var clients []net.Conn
+	for taken := false; !taken; {
+		nc, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		clients = append(clients, nc)
+		select {
+		case <-ln.taken:
+			taken = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	down.Store(true)
+	last := clients[len(clients)-1]
+	(&testConn{Conn: last, t: t}).send(get("/"))
+	close(ln.release)
+	_ = last.SetReadDeadline(time.Now().Add(patience))
+	if b, err := io.ReadAll(last); len(b) > 0 || err != nil {
+		t.Errorf("got %q, %v, want the end of the connection", b, err)
+	}
+	if err := receive(t, "return of Serve", served); err != nil {
+		t.Error(err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/percent"
 )
 
 // URI is a URI of the http family: scheme://user:password@host/path?query#hash.
@@ -38,7 +39,9 @@ type URI struct {
 	badEscape bool
 	// args holds the query
 	argsParsed bool
-	// all that was parsed is visible, and since then no part was set but scheme
+	// user name and password were set, not parsed: they hold no escapes
+	plainUser [2]bool
+	// all that was parsed is visible ASCII, and since then no part was set but scheme
 	// and path: host, query and fragment are written as they are
 	visible bool
 
@@ -48,6 +51,29 @@ type URI struct {
 	args  Args
 	// what FullURI and RequestURI returned last
 	full, target []byte
+
+	// changes counts how often a part was set or all of it parsed, so that who has
+	// made something of the URI can tell whether it is still the same. targetOf is
+	// the version of which target was made
+	changes  uint64
+	targetOf uriVersion
+}
+
+// uriVersion stands for what becomes of a URI when it is written: it is another
+// one as soon as the URI is changed. 0 says that this cannot be told.
+type uriVersion uint64
+
+// version returns the version that u has now. Arguments of the query that were
+// changed may change at any time.
+func (u *URI) version() uriVersion {
+	if u.argsParsed && u.args.list.Changed {
+		return 0
+	}
+	v := uriVersion(u.changes) << 1
+	if u.DisablePathNormalizing {
+		v |= 1
+	}
+	return v
 }
 
 type uriPart uint8
@@ -100,7 +126,7 @@ func (u *URI) Reset() {
 	u.DisablePathNormalizing = false
 	u.clear()
 	if cap(u.block)+cap(u.full)+cap(u.target) > maxKeptURI {
-		u.block, u.full, u.target = nil, nil, nil
+		u.block, u.full, u.target, u.targetOf = nil, nil, nil, 0
 	}
 	if cap(u.args.list.Block)+cap(u.args.query) > maxKeptArgsBytes || cap(u.args.list.Entries) > maxKeptArgsEntries {
 		u.args.list, u.args.query = field.List{}, nil
@@ -109,18 +135,21 @@ func (u *URI) Reset() {
 
 // clear empties all parts.
 func (u *URI) clear() {
+	u.changes++
 	u.https, u.badEscape, u.visible = false, false, false
 	u.block = u.block[:0]
 	u.parts = [numURIParts]uriSpan{}
+	u.plainUser = [2]bool{}
 	u.dropArgs()
 }
 
 // CopyTo makes dst a copy of u.
 func (u *URI) CopyTo(dst *URI) {
+	dst.changes++
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
 	dst.https, dst.badEscape, dst.visible = u.https, u.badEscape, u.visible
 	dst.block = append(dst.block[:0], u.block...)
-	dst.parts = u.parts
+	dst.parts, dst.plainUser = u.parts, u.plainUser
 	if !u.argsParsed {
 		dst.dropArgs()
 		return
@@ -145,6 +174,7 @@ func (u *URI) store(text []byte) uriSpan {
 
 // set replaces a part.
 func (u *URI) set(p uriPart, text []byte) {
+	u.changes++
 	u.parts[p] = u.store(text)
 	u.visible = false
 	u.tidy()
@@ -191,39 +221,69 @@ func (u *URI) SetScheme(scheme string) { u.SetSchemeBytes(bytesconv.Bytes(scheme
 
 // SetSchemeBytes is SetScheme for bytes, which are copied.
 func (u *URI) SetSchemeBytes(scheme []byte) {
+	u.changes++
 	u.takeScheme(u.store(scheme))
 	u.tidy()
 }
 
-// Username returns the user name, as it stands in the URI. It is not part of
-// what FullURI returns.
+// Username returns the user name, as it stands in the URI or was set. It is not
+// part of what FullURI returns.
 func (u *URI) Username() []byte { return u.bytes(uriUsername) }
 
-// SetUsername sets the user name.
+// SetUsername sets the user name, which is text without escapes: it is sent as it
+// is.
 func (u *URI) SetUsername(username string) { u.SetUsernameBytes(bytesconv.Bytes(username)) }
 
 // SetUsernameBytes is SetUsername for bytes, which are copied.
-func (u *URI) SetUsernameBytes(username []byte) { u.set(uriUsername, username) }
+func (u *URI) SetUsernameBytes(username []byte) {
+	u.set(uriUsername, username)
+	u.plainUser[0] = true
+}
 
-// Password returns the password, as it stands in the URI. It is not part of
-// what FullURI returns.
+// Password returns the password, as it stands in the URI or was set. It is not
+// part of what FullURI returns.
 func (u *URI) Password() []byte { return u.bytes(uriPassword) }
 
-// SetPassword sets the password.
+// SetPassword sets the password, which is text without escapes: it is sent as it
+// is.
 func (u *URI) SetPassword(password string) { u.SetPasswordBytes(bytesconv.Bytes(password)) }
 
 // SetPasswordBytes is SetPassword for bytes, which are copied.
-func (u *URI) SetPasswordBytes(password []byte) { u.set(uriPassword, password) }
+func (u *URI) SetPasswordBytes(password []byte) {
+	u.set(uriPassword, password)
+	u.plainUser[1] = true
+}
+
+// hasUser reports whether there is a user name or a password.
+func (u *URI) hasUser() bool {
+	return !u.parts[uriUsername].empty() || !u.parts[uriPassword].empty()
+}
+
+// appendUser appends user name and password as they are meant, with a colon in
+// between.
+func (u *URI) appendUser(dst []byte) []byte {
+	dst = append(u.appendUserPart(dst, uriUsername), ':')
+	return u.appendUserPart(dst, uriPassword)
+}
+
+func (u *URI) appendUserPart(dst []byte, p uriPart) []byte {
+	if u.plainUser[p-uriUsername] {
+		return append(dst, u.bytes(p)...)
+	}
+	return percent.AppendDecodedPath(dst, u.bytes(p))
+}
 
 // Host returns the host and, where there is one, the port, in lower case. The
 // zone of an IPv6 address is kept as it is, without escapes.
 func (u *URI) Host() []byte { return u.bytes(uriHost) }
 
-// SetHost sets host and port. They are not checked.
+// SetHost sets host and port. They are not checked. A name that is not ASCII is
+// sent with A-labels, as it stands in DNS.
 func (u *URI) SetHost(host string) { u.SetHostBytes(bytesconv.Bytes(host)) }
 
 // SetHostBytes is SetHost for bytes, which are copied.
 func (u *URI) SetHostBytes(host []byte) {
+	u.changes++
 	s := u.store(host)
 	s.end = s.start + lowerHost(u.block[s.start:s.end])
 	u.parts[uriHost] = s
@@ -247,6 +307,7 @@ func (u *URI) SetPath(path string) { u.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
 func (u *URI) SetPathBytes(path []byte) {
+	u.changes++
 	u.takePath(u.store(path))
 	// what is set, unlike what is received, is text to encode
 	u.badEscape = false

@@ -2,10 +2,14 @@ package fasthttp
 
 import (
 	"bytes"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/percent"
+	"golang.org/x/net/idna"
 )
 
 // hostNameBytes are the bytes that may stand anywhere in the name of a host, each
@@ -107,4 +111,57 @@ func appendHost(dst, host []byte) []byte {
 		}
 	}
 	return percent.AppendVisible(dst, host)
+}
+
+// hostField returns host as it is sent in the field Host: without the zone of an
+// address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
+// is host itself where there is nothing to do.
+func hostField(host []byte) ([]byte, error) {
+	if len(host) > 0 && host[0] != '[' && ascii.IsVisible(host) {
+		return host, nil
+	}
+	return otherHostField(host)
+}
+
+// otherHostField is hostField for what is no plain name.
+func otherHostField(host []byte) ([]byte, error) {
+	if len(host) > 0 && host[0] == '[' {
+		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
+		if 0 < zone && zone < end {
+			host = append(append([]byte(nil), host[:zone]...), host[end:]...)
+		}
+		return host, nil
+	}
+	if isASCII(host) {
+		return host, nil
+	}
+	text, err := asciiHost(bytesconv.String(host))
+	return bytesconv.Bytes(text), err
+}
+
+// asciiHost returns a host, with or without a port, in the form that DNS, TLS and
+// HTTP know it by: with A-labels in the place of what is not ASCII (RFC 5890
+// section 2.3.2.1).
+func asciiHost(host string) (string, error) {
+	if isASCII(bytesconv.Bytes(host)) {
+		return host, nil
+	}
+	name, port := host, ""
+	if colon := strings.LastIndexByte(host, ':'); colon >= 0 {
+		name, port = host[:colon], host[colon:]
+	}
+	name, err := idna.Lookup.ToASCII(name)
+	if err != nil || !utf8.ValidString(host) {
+		return host, InvalidHostError(host)
+	}
+	return name + port, nil
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

@@ -34,7 +34,7 @@ type uriOptions struct {
 
 func (u *URI) parseWith(host, uri []byte, o uriOptions) error {
 	u.clear()
-	u.visible = !ascii.HasSpaceOrControl(uri)
+	u.visible = ascii.IsVisible(uri)
 	if !u.visible && ascii.HasControl(uri) {
 		return ErrorInvalidURI
 	}
@@ -132,6 +132,7 @@ func (u *URI) parseHierarchy(start int) error {
 // parseAuthority reads user information and host: RFC 3986 section 3.2.
 func (u *URI) parseAuthority(s uriSpan) error {
 	u.parts[uriUsername], u.parts[uriPassword] = uriSpan{}, uriSpan{}
+	u.plainUser = [2]bool{}
 	if bytes.IndexByte(u.block[s.start:s.end], '@') >= 0 {
 		at := bytes.LastIndexByte(u.block[s.start:s.end], '@')
 		user := uriSpan{s.start, s.start + at}
@@ -151,11 +152,12 @@ func (u *URI) parseAuthority(s uriSpan) error {
 }
 
 // isUserinfo tells whether text can be user information: RFC 3986 section
-// 3.2.1. Anything else in front of an at sign, such as a backslash or another
-// at sign, makes programs disagree about which part is the host.
+// 3.2.1. A raw at sign is let pass, since everybody agrees that the last one ends
+// the user information. Anything else in front of that, such as a backslash, makes
+// programs disagree about which part is the host.
 func isUserinfo(text []byte) bool {
 	for _, c := range text {
-		if !ascii.Is(c, ascii.HostByte) || c == '[' || c == ']' {
+		if !ascii.Is(c, ascii.HostByte) && c != '@' || c == '[' || c == ']' {
 			return false
 		}
 	}

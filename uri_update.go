@@ -30,10 +30,11 @@ func (u *URI) update(ref []byte) error {
 	if len(ref) == 0 {
 		return nil
 	}
+	u.changes++
 	if ascii.HasControl(ref) {
 		return ErrorInvalidURI
 	}
-	u.visible = u.visible && !ascii.HasSpaceOrControl(ref)
+	u.visible = u.visible && ascii.IsVisible(ref)
 	colon, found := findScheme(ref)
 	switch {
 	case found:
@@ -67,7 +68,7 @@ func (u *URI) update(ref []byte) error {
 // replaceFrom takes over a reference with an authority, which begins behind the
 // colon and two slashes. There is no scheme where the colon is not behind one.
 func (u *URI) replaceFrom(ref []byte, colon int) error {
-	parts, https, start := u.parts, u.https, len(u.block)
+	parts, plainUser, https, start := u.parts, u.plainUser, u.https, len(u.block)
 	u.block = append(u.block, ref...)
 	var err error
 	if colon > 0 {
@@ -77,7 +78,7 @@ func (u *URI) replaceFrom(ref []byte, colon int) error {
 		err = u.parseHierarchy(start + colon + len("://"))
 	}
 	if err != nil {
-		u.parts, u.https, u.block = parts, https, u.block[:start]
+		u.parts, u.plainUser, u.https, u.block = parts, plainUser, https, u.block[:start]
 		return err
 	}
 	u.tidy()

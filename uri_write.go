@@ -9,7 +9,8 @@ import (
 
 // FullURI returns the whole URI, scheme://host/path?query#hash. User name and
 // password are left out. Spaces and control characters, which no URI holds, are
-// escaped wherever they were set.
+// escaped wherever they were set; in query and fragment other text than ASCII is,
+// too.
 func (u *URI) FullURI() []byte {
 	u.full = u.AppendBytes(u.full[:0])
 	return u.full
@@ -26,7 +27,11 @@ func (u *URI) AppendBytes(dst []byte) []byte {
 	}
 	dst = u.appendQuery(u.appendPath(dst))
 	if hash := u.Hash(); len(hash) > 0 {
-		dst = u.appendVisible(append(dst, '#'), hash)
+		dst = append(dst, '#')
+		if u.visible {
+			return append(dst, hash...)
+		}
+		dst = percent.AppendASCII(dst, hash)
 	}
 	return dst
 }
@@ -55,7 +60,9 @@ func (u *URI) WriteTo(w io.Writer) (int64, error) {
 // request to the host of the URI. Like FullURI it holds no spaces and control
 // characters.
 func (u *URI) RequestURI() []byte {
-	u.target = u.appendRequestURI(u.target[:0])
+	if v := u.version(); v == 0 || v != u.targetOf {
+		u.target, u.targetOf = u.appendRequestURI(u.target[:0]), v
+	}
 	return u.target
 }
 
@@ -110,17 +117,9 @@ func (u *URI) appendQuery(dst []byte) []byte {
 		// only a query that was set can hold one; it would begin the fragment
 		i := bytes.IndexByte(query, '#')
 		if i < 0 {
-			return percent.AppendVisible(dst, query)
+			return percent.AppendASCII(dst, query)
 		}
-		dst = append(percent.AppendVisible(dst, query[:i]), "%23"...)
+		dst = append(percent.AppendASCII(dst, query[:i]), "%23"...)
 		query = query[i+1:]
 	}
-}
-
-// appendVisible appends a part as it is, but for spaces and control characters.
-func (u *URI) appendVisible(dst, part []byte) []byte {
-	if u.visible {
-		return append(dst, part...)
-	}
-	return percent.AppendVisible(dst, part)
 }

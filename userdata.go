@@ -56,6 +56,28 @@ func (d *userData) remove(key any) {
 	}
 }
 
+// forget removes the values that other has, whose they are, too, and which are
+// therefore not closed.
+func (d *userData) forget(other userData) {
+	kept := (*d)[:0]
+	for _, v := range *d {
+		if !other.has(v.key) {
+			kept = append(kept, v)
+		}
+	}
+	clear((*d)[len(kept):])
+	*d = kept
+}
+
+func (d userData) has(key any) bool {
+	for i := range d {
+		if d[i].key == key {
+			return true
+		}
+	}
+	return false
+}
+
 // reset removes all values and closes those that are io.Closers.
 func (d *userData) reset() {
 	for i := range *d {

@@ -22,7 +22,12 @@ func (j cookieJar) Cookies(uri *fasthttp.URI) iter.Seq2[string, string] {
 			return
 		}
 		for _, c := range j.jar.Cookies(u) {
-			if !yield(c.Name, c.Value) {
+			value := c.Value
+			if c.Quoted {
+				// the server knows it with its quotes
+				value = `"` + value + `"`
+			}
+			if !yield(c.Name, value) {
 				return
 			}
 		}

@@ -43,3 +43,33 @@ func TestCookieJarOfNetHTTP(t *testing.T) {
 		}
 	}
 }
+
+// A server gets its cookies back as it has set them: with their quotes, and each
+// of those that have one name, the one with the longest path first.
+func TestCookieJarKeepsQuotesAndPaths(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, cookie := range []string{"a=root; Path=/", `q="v w"; Path=/`, "a=deep; Path=/x/y", "a=x; Path=/x", "a=other; Path=/z"} {
+			if r.URL.Path == "/set" {
+				w.Header().Add("Set-Cookie", cookie)
+			}
+		}
+		_, _ = w.Write([]byte(r.Header.Get("Cookie")))
+	}))
+	defer server.Close()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &fasthttp.Client{Jar: NewCookieJar(jar)}
+	defer client.CloseIdleConnections()
+	for _, step := range []struct{ path, want string }{
+		{"/set", ""},
+		{"/x/y/z", `a=deep; a=x; a=root; q="v w"`},
+		{"/x", `a=x; a=root; q="v w"`},
+	} {
+		_, body, err := client.Get(nil, server.URL+step.path)
+		if err != nil || string(body) != step.want {
+			t.Errorf("%s: got %q, %v, want %q", step.path, body, err, step.want)
+		}
+	}
+}

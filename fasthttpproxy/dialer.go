@@ -3,10 +3,10 @@
 //
 // The functions return a fasthttp.DialFunc for Client.Dial, HostClient.Dial and
 // PipelineClient.Dial, for one proxy or for those that the environment names.
-// A Dialer has more to be chosen. Everything is tunneled, plain HTTP too: the
-// proxy never sees a request. With a proxy of the client's own, options of
-// the client that concern dialing, such as DialDualStack, have no effect:
-// a Dialer has its own.
+// A Dialer has more to be chosen. Everything is tunneled, plain HTTP too, so that
+// the proxy never sees a request; Dialer.ConfigureClient is for proxies that are to
+// see those of plain HTTP. With a proxy of the client's own, options of
+// the client that concern dialing have no effect: a Dialer has its own.
 //
 // It is built on the root package. A reader starts with Dialer.
 package fasthttpproxy
@@ -90,6 +90,46 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 	return func(addr string) (net.Conn, error) { return d.dialPicked(pick, addr, isTLS) }, nil
 }
 
+// ConfigureClient returns a function for Client.ConfigureClient, or to be called
+// with a HostClient before its first use, that makes a client use the proxies of
+// GetDialFunc. Plain HTTP goes to an HTTP proxy as requests with an absolute URI,
+// which the proxy understands and may answer from its cache; TLS, and all that
+// goes through a SOCKS proxy, is tunneled.
+//
+// Which proxy is used, if any, is decided by the host in HostClient.Addr, once.
+func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
+	pick, err := d.picker(useEnv)
+	if err != nil {
+		return nil, err
+	}
+	return func(hc *fasthttp.HostClient) error {
+		target := &url.URL{Scheme: "http", Host: hc.Addr}
+		if hc.IsTLS {
+			target.Scheme = "https"
+		}
+		found, err := pick(target)
+		if err != nil {
+			return err
+		}
+		hc.DialContext, hc.DialTimeout = nil, nil
+		if found == nil {
+			hc.Dial = d.direct
+			return nil
+		}
+		p, err := newProxy(found)
+		if err != nil {
+			return err
+		}
+		if hc.IsTLS || !p.isHTTP() {
+			hc.Dial = func(addr string) (net.Conn, error) { return d.through(p, addr) }
+			return nil
+		}
+		hc.AbsoluteForm, hc.ProxyAuthorization = true, p.authorization()
+		hc.Dial = func(addr string) (net.Conn, error) { return d.to(p, addr) }
+		return nil
+	}, nil
+}
+
 // picker returns the function that knows the proxy for a URL. A proxy that is
 // not understood is an error: what was to go through it must not go without.
 func (d *Dialer) picker(useEnv bool) (func(*url.URL) (*url.URL, error), error) {
@@ -133,6 +173,25 @@ func (d *Dialer) direct(addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout())
 	defer cancel()
 	return d.TCPDialer.DialContext(ctx, d.network("tcp"), addr)
+}
+
+// to connects to a proxy that is asked for what is at addr request by request.
+func (d *Dialer) to(p *proxy, addr string) (net.Conn, error) {
+	conn, err := d.direct(p.addr)
+	if err != nil {
+		return nil, &Error{Proxy: p.addr, Target: addr, cause: err}
+	}
+	if p.scheme != "https" {
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(max(d.ConnectTimeout, 0), d.timeout()))
+	defer cancel()
+	secure, err := p.handshake(ctx, conn, d.ProxyTLSConfig)
+	if err != nil {
+		_ = conn.Close()
+		return nil, &Error{Proxy: p.addr, Target: addr, cause: err}
+	}
+	return secure, nil
 }
 
 // through connects to addr by way of a proxy.

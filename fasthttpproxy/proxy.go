@@ -220,15 +220,23 @@ func (p *proxy) connect(ctx context.Context, conn net.Conn, target string) (net.
 
 func (p *proxy) appendConnect(dst []byte, target string) []byte {
 	dst = append(dst, "CONNECT "+target+" HTTP/1.1\r\nHost: "+target+"\r\n"...)
-	if p.user != nil {
-		password, _ := p.user.Password()
-		credentials := p.user.Username() + ":" + password
-		dst = append(dst, "Proxy-Authorization: Basic "...)
-		dst = base64.StdEncoding.AppendEncode(dst, []byte(credentials))
-		dst = append(dst, "\r\n"...)
+	if authorization := p.authorization(); authorization != "" {
+		dst = append(dst, "Proxy-Authorization: "+authorization+"\r\n"...)
 	}
 	return append(dst, "\r\n"...)
 }
+
+// authorization returns the value of Proxy-Authorization, or nothing.
+func (p *proxy) authorization() string {
+	if p.user == nil {
+		return ""
+	}
+	password, _ := p.user.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.user.Username()+":"+password))
+}
+
+// isHTTP reports whether requests can be sent to the proxy.
+func (p *proxy) isHTTP() bool { return p.scheme == "http" || p.scheme == "https" }
 
 const (
 	// maxHints is how many informational responses may come before the answer.

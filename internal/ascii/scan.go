@@ -76,6 +76,27 @@ func HasSpaceOrControl(b []byte) bool {
 	return hit|upTo(binary.LittleEndian.Uint64(last), 0x21*ones) != 0
 }
 
+// IsVisible reports whether b holds nothing but visible characters of ASCII.
+func IsVisible(b []byte) bool {
+	if len(b) < 8 {
+		for _, c := range b {
+			if c <= 0x20 || c >= 0x7f {
+				return false
+			}
+		}
+		return true
+	}
+	last := b[len(b)-8:]
+	var hit uint64
+	for len(b) > 8 {
+		w := binary.LittleEndian.Uint64(b)
+		hit |= upTo(w, 0x21*ones) | w&highs
+		b = b[8:]
+	}
+	w := binary.LittleEndian.Uint64(last)
+	return hit|upTo(w, 0x21*ones)|w&highs == 0
+}
+
 // IndexSpaceOrControl returns the position of the first byte of b that is a
 // space or a control character, and len(b) where there is none.
 func IndexSpaceOrControl(b []byte) int {

@@ -49,6 +49,10 @@ func checkScans(t *testing.T, b []byte) {
 		if got, want := HasSpaceOrControl(part), IndexSpaceOrControl(part) < len(part); got != want {
 			t.Errorf("HasSpaceOrControl(%q) at alignment %d: %v", b, shift, got)
 		}
+		invisible := naive(part, func(c byte) bool { return c <= 0x20 || c >= 0x7f })
+		if got, want := IsVisible(part), invisible == len(part); got != want {
+			t.Errorf("IsVisible(%q) at alignment %d: %v", b, shift, got)
+		}
 	}
 }
 

@@ -1,6 +1,5 @@
 // Package bytesconv views a string as bytes and bytes as a string without
-// copying. It holds all the unsafe code of this module, and therefore the
-// system calls of the event loops, too (RawRead and its like).
+// copying. It holds the unsafe code of this module, together with rawsys.
 //
 // The rule for views: one never outlives the statement that makes it, or the call it
 // is made for, unless the one who makes it also owns the memory and knows that

@@ -10,7 +10,7 @@ type Body struct {
 
 // Start begins a message with framing f.
 func (d *Body) Start(f Framing) {
-	*d = Body{kind: f.Kind, left: f.Length}
+	*d = Body{kind: f.Kind, left: f.Length, chunks: Chunked{Loose: f.LooseChunks}}
 }
 
 // Kind returns the kind of framing.

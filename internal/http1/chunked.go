@@ -37,7 +37,8 @@ const (
 )
 
 // Chunked decodes the chunked transfer coding (RFC 9112 section 7.1). The
-// zero value is at the beginning of a message.
+// zero value is at the beginning of a message, and takes what the RFC allows and
+// nothing else.
 type Chunked struct {
 	left       uint64 // of the chunk that is being read
 	extensions uint32 // bytes of extensions in the message so far
@@ -45,6 +46,8 @@ type Chunked struct {
 	digits     uint8
 	named      bool // a byte of the current extension's name was read
 	state      chunkState
+	// Loose says that a size line may end in spaces: see Framing.LooseChunks
+	Loose bool
 }
 
 // Done tells whether the line of the last chunk was read. A trailer section
@@ -195,6 +198,9 @@ func (c *Chunked) extension(b byte) error {
 		// white space must lead to another extension, not to the line end
 		switch {
 		case space:
+		case b == '\r' && c.Loose:
+			c.state = sizeLF
+			return nil
 		case b == ';':
 			c.state, c.named = extName, false
 		default:
@@ -217,6 +223,9 @@ func (c *Chunked) extension(b byte) error {
 	case extAfterName:
 		switch {
 		case space:
+		case b == '\r' && c.Loose:
+			c.state = sizeLF
+			return nil
 		case b == '=':
 			c.state = extValue
 		case b == ';':

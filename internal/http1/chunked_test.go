@@ -413,3 +413,30 @@ func BenchmarkChunked(b *testing.B) {
 		})
 	}
 }
+
+// Spaces behind a chunk size are let pass in responses alone.
+func TestSpacesBehindAChunkSize(t *testing.T) {
+	for _, raw := range []string{
+		"5 \r\nhello\r\n0\r\n", "5 \t \r\nhello\r\n0  \r\n", "5;a=b \r\nhello\r\n0 ;c\t\r\n", "0005   \r\nhello\r\n00 \r\n",
+	} {
+		for from := 1; from < len(raw); from++ {
+			var loose Body
+			loose.Start(Framing{Kind: Chunks, LooseChunks: true})
+			if got, want := readPieces(t, &loose, raw, from), (reading{"hello", len(raw), true, nil}); got != want {
+				t.Errorf("%q: %v", raw, got)
+			}
+		}
+		var strict Body
+		strict.Start(Framing{Kind: Chunks})
+		if got := readPieces(t, &strict, raw); got.err != error(ErrChunkExtension) {
+			t.Errorf("%q in a request: %v", raw, got)
+		}
+	}
+	for _, raw := range []string{" 5\r\n", "5 5\r\nhello", "5 x\r\n", "5 \n", "5;a= \r\n", "5; \r\n"} {
+		var loose Body
+		loose.Start(Framing{Kind: Chunks, LooseChunks: true})
+		if got := readPieces(t, &loose, raw); got.err == nil {
+			t.Errorf("%q: %v", raw, got)
+		}
+	}
+}

@@ -49,7 +49,7 @@ var noted = [256]bool{
 
 // note takes in a field that says something about framing or connection; at
 // is the position it gets in the list.
-func (f *Facts) note(id field.ID, value []byte, at int) error {
+func (f *Facts) note(role Role, id field.ID, value []byte, at int) error {
 	switch id {
 	case field.Host:
 		if f.Has(HasHost) {
@@ -60,7 +60,7 @@ func (f *Facts) note(id field.ID, value []byte, at int) error {
 	case field.Connection:
 		f.Flags |= ConnectionFlags(value)
 	case field.ContentLength:
-		return f.noteLength(value)
+		return f.noteLength(role, value)
 	case field.TransferEncoding:
 		return f.noteCoding(value)
 	case field.Expect:
@@ -74,14 +74,19 @@ func (f *Facts) note(id field.ID, value []byte, at int) error {
 }
 
 // noteLength reads a Content-Length: digits only, once (RFC 9110 section 8.6).
-// Even an equal second one is refused: two parties may not agree which counts.
-func (f *Facts) noteLength(value []byte) error {
-	if f.Has(HasLength) {
+// In a request even an equal second one is refused: two parties may not agree
+// which counts. Servers do repeat the line, and equal ones in a response mislead
+// nobody.
+func (f *Facts) noteLength(role Role, value []byte) error {
+	if role == Request && f.Has(HasLength) {
 		return ErrDuplicateContentLength
 	}
 	n, ok := ascii.ParseUint(value)
 	if !ok {
 		return ErrContentLength
+	}
+	if f.Has(HasLength) && f.ContentLength != int64(n) {
+		return ErrDuplicateContentLength
 	}
 	f.ContentLength = int64(n)
 	f.Flags |= HasLength

@@ -56,7 +56,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 			return 0, ErrManyFields
 		}
 		if noted[id] && role != trailers {
-			if err := h.note(id, b[from:stop], at); err != nil {
+			if err := h.note(role, id, b[from:stop], at); err != nil {
 				return 0, err
 			}
 		}

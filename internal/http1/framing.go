@@ -17,6 +17,9 @@ type Framing struct {
 	// MustClose says that the connection must not be used again after this
 	// message, since somebody on the way may have framed it differently.
 	MustClose bool
+	// LooseChunks says that spaces behind a chunk size are let pass, which some
+	// servers pad it with. In a request they could hide another one.
+	LooseChunks bool
 }
 
 // Exchange is what is to be known of the other message to frame a response.
@@ -65,7 +68,7 @@ func (h *Head) frameCoding(role Role) (Framing, error) {
 		}
 		return Framing{}, ErrUnsupportedCoding
 	}
-	return Framing{Kind: Chunks, MustClose: h.Has(HasLength) || h.Minor == 0}, nil
+	return Framing{Kind: Chunks, MustClose: h.Has(HasLength) || h.Minor == 0, LooseChunks: role == Response}, nil
 }
 
 // KeepsAlive tells whether the sender of this head lets the connection live

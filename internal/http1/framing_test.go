@@ -41,6 +41,8 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		five     = Framing{Kind: Length, Length: 5}
 		chunk    = Framing{Kind: Chunks}
 		last     = Framing{Kind: Chunks, MustClose: true}
+		loose    = Framing{Kind: Chunks, LooseChunks: true}
+		lastOne  = Framing{Kind: Chunks, MustClose: true, LooseChunks: true}
 		untilEnd = Framing{Kind: UntilClose, MustClose: true}
 		head     = Exchange{Head: true}
 		tunnel   = Exchange{Connect: true}
@@ -89,14 +91,14 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		// rule 3: Transfer-Encoding overrides Content-Length, and the connection ends
 		{"3", "10", Request, post, length + chunks, Exchange{}, last, nil},
 		{"3", "10", Request, post, chunks + length, Exchange{}, last, nil},
-		{"3", "10", Response, ok, length + chunks, Exchange{}, last, nil},
-		{"3", "10", Response, ok, chunks + length, Exchange{}, last, nil},
+		{"3", "10", Response, ok, length + chunks, Exchange{}, lastOne, nil},
+		{"3", "10", Response, ok, chunks + length, Exchange{}, lastOne, nil},
 		{"3", "10", Request, post, chunks + "Content-Length: five\r\n", Exchange{}, none, ErrContentLength},
 
 		// rule 4: chunked comes last, and alone
 		{"4", "", Request, post, chunks, Exchange{}, chunk, nil},
 		{"4", "", Request, post, "TRANSFER-ENCODING:\t, ChUnKeD ,\r\n", Exchange{}, chunk, nil},
-		{"4", "", Response, ok, chunks, Exchange{}, chunk, nil},
+		{"4", "", Response, ok, chunks, Exchange{}, loose, nil},
 		{"4", "9", Request, post, "Transfer-Encoding: identity\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "9", Request, post, "Transfer-Encoding: gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "9", Request, post, "Transfer-Encoding: gzip, chunked\r\n", Exchange{}, none, ErrUnsupportedCoding},
@@ -123,7 +125,7 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		{"6.1", "9", Request, post10, chunks, Exchange{}, none, ErrCodingInHTTP10},
 		{"6.1", "9", Request, post10, length + chunks, Exchange{}, none, ErrCodingInHTTP10},
 		{"6.1", "9", Request, post10, "Transfer-Encoding: gzip\r\n", Exchange{}, none, ErrCodingInHTTP10},
-		{"6.1", "", Response, ok10, chunks, Exchange{}, last, nil},
+		{"6.1", "", Response, ok10, chunks, Exchange{}, lastOne, nil},
 
 		// rule 5: an invalid Content-Length is an unrecoverable error
 		{"5", "11", Request, post, "Content-Length: 21000000000000000000\r\n", Exchange{}, none, ErrContentLength},
@@ -143,7 +145,11 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		{"5", "11", Request, post, length + length, Exchange{}, none, ErrDuplicateContentLength},
 		{"5", "11", Request, post, length + "A: b\r\ncontent-LENGTH: 5\r\n", Exchange{}, none, ErrDuplicateContentLength},
 		{"5", "11", Response, ok, "Content-Length: 1,1\r\n", Exchange{}, none, ErrContentLength},
-		{"5", "11", Response, ok, length + length, Exchange{}, none, ErrDuplicateContentLength},
+		{"5", "11", Response, ok, length + length, Exchange{}, five, nil},
+		{"5", "11", Response, ok, length + "A: b\r\ncontent-LENGTH: 5\r\n" + length, Exchange{}, five, nil},
+		{"5", "11", Response, ok, length + "Content-Length: 6\r\n", Exchange{}, none, ErrDuplicateContentLength},
+		{"5", "11", Response, ok, length + "Content-Length: x\r\n", Exchange{}, none, ErrContentLength},
+		{"5", "11", Response, ok, length + length + "Content-Length: 4\r\n", Exchange{}, none, ErrDuplicateContentLength},
 		{"5", "11", Response, ok, "Content-Length: 21000000000000000000\r\n", head, none, ErrContentLength},
 
 		// rule 6: a valid Content-Length

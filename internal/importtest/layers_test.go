@@ -1,10 +1,12 @@
 package importtest
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,7 +24,7 @@ const (
 // only from rows above its own. "." is the root package; a name that ends in
 // "/..." stands for all folders below.
 var layers = [][]string{
-	{"internal/bytesconv"},
+	{"internal/bytesconv", "internal/rawsys"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool"},
 	{"internal/clock"},
@@ -39,7 +41,7 @@ var layers = [][]string{
 }
 
 // unsafeAllowed are the folders whose files, tests included, may import unsafe.
-var unsafeAllowed = []string{"internal/bytesconv"}
+var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 
 // withoutIO are the folders that know nothing of sockets and files, and what
 // they must not import for that reason.
@@ -71,6 +73,20 @@ func TestUnsafeStaysInItsPackage(t *testing.T) {
 	for _, f := range moduleFiles(t) {
 		if slices.Contains(f.imports, "unsafe") && !slices.Contains(unsafeAllowed, f.dir) {
 			t.Errorf("%s imports unsafe, which only %v may", f.name, unsafeAllowed)
+		}
+	}
+}
+
+// A system call that the scheduler is not told of stops all when it waits. The
+// package that makes such calls sees to it that none does.
+func TestRawSystemCallsStayInTheirPackage(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		text, err := os.ReadFile(filepath.Join(moduleDir, f.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.dir != "internal/rawsys" && bytes.Contains(text, []byte("."+"RawSyscall")) {
+			t.Errorf("%s makes raw system calls, which only internal/rawsys may", f.name)
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // inputEvents is what every connection is watched for, all the time and
 // edge-triggered. One that had no room for output is watched for allEvents from
 // then on: as there is room at first, each would have an event for nothing.
 const (
-	inputEvents = syscall.EPOLLIN | syscall.EPOLLRDHUP | epollET
+	inputEvents = syscall.EPOLLIN | syscall.EPOLLPRI | syscall.EPOLLRDHUP | epollET
 	allEvents   = inputEvents | syscall.EPOLLOUT
 )
 
@@ -43,16 +43,39 @@ type Handler interface {
 }
 
 // Conn is a connection on a loop, without any buffer.
+//
+// It is made to be used again for another descriptor, on another loop, while
+// others still hold a pointer to it. Who does, and why that is safe:
+//
+//   - The owner may do everything. There is one at a time: see the states.
+//   - The table of descriptors has it until Close or Forget. A poller that has
+//     looked it up may come late, when it is closed or another connection: an
+//     event carries the generation that it is for. One that slips through takes
+//     the ownership as any other would, and is a false alarm.
+//   - The wheel has it while planned is not 0, and takes the ownership under its
+//     own lock. Close takes it out of the wheel.
+//   - Anybody else goes through Use, which holds up Close, and Init too.
+//
+// So Init may run once Close or Forget has returned.
 type Conn struct {
 	handler  Handler
 	loop     *Loop
 	detached atomic.Pointer[signals]
-	fd       int
-	state    atomic.Uint32
-	flags    atomic.Uint32
-	deadline atomic.Uint32 // tick at which Expire is due; 0 for none
-	planned  atomic.Uint32 // tick at which the wheel looks; 0 for never
+
+	// next and link are its place in a slot of the wheel, guarded by its mu
+	next     *Conn
+	link     **Conn
+	deadline atomic.Uint64 // tick at which Expire is due; 0 for none
+	planned  atomic.Uint64 // tick at which the wheel looks; 0 for never
+
+	fd         int32
+	generation atomic.Uint32
+	state      atomic.Uint32
+	flags      atomic.Uint32
 }
+
+// generations tells one use of a descriptor from the next.
+var generations atomic.Uint32
 
 // The states of a connection: who owns it.
 const (
@@ -67,6 +90,7 @@ const (
 	flagGone                       // the peer has ended its side, or all
 	flagClosed                     // the descriptor is closed, or will be in a moment
 	flagWatched                    // PeerGone is to be called
+	flagUrgent                     // urgent data has come, which splits what is read
 	// flagUser and the bits above it count those who use the descriptor
 	// without being the owner
 	flagUser uint32 = 1 << 8
@@ -75,16 +99,18 @@ const (
 // Init makes c the connection with the nonblocking descriptor fd. It may have
 // been another one before. Nobody can acquire it until it is on a loop.
 func (c *Conn) Init(fd int, h Handler) {
-	c.fd, c.handler = fd, h
-	c.flags.Store(0)
-	c.deadline.Store(0)
-	// the wheel that may still have a plan for it can be that of another loop
-	c.planned.Store(0)
 	c.state.Store(stateClosed)
+	c.fd, c.handler = int32(fd), h
+	c.generation.Store(generations.Add(1))
+	c.deadline.Store(0)
+	// somebody may be in Use, about to find out that the connection is closed
+	for old := c.flags.Load(); old >= flagUser || !c.flags.CompareAndSwap(old, 0); old = c.flags.Load() {
+		runtime.Gosched()
+	}
 }
 
 // FD returns the descriptor.
-func (c *Conn) FD() int { return c.fd }
+func (c *Conn) FD() int { return int(c.fd) }
 
 // ErrAgain says that nothing can be read or written at the moment.
 var ErrAgain error = syscall.EAGAIN
@@ -92,7 +118,7 @@ var ErrAgain error = syscall.EAGAIN
 // Read reads what is there. It returns io.EOF at the end of the stream.
 func (c *Conn) Read(p []byte) (int, error) {
 	for {
-		n, errno := bytesconv.RawRead(c.fd, p)
+		n, errno := rawsys.Recv(int(c.fd), p)
 		switch {
 		case n > 0:
 			return n, nil
@@ -105,6 +131,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 	}
 }
+
+// Urgent reports whether urgent data has come. A Read ends before such data and
+// leaves what lies behind it: that it fills only a part of its buffer does not
+// mean any more that it has taken all there was.
+func (c *Conn) Urgent() bool { return c.has(flagUrgent) }
 
 // writeAtOnce is how much is written by one system call: copying takes its time,
 // and the garbage collector may be waiting for it to end.
@@ -120,7 +151,7 @@ func (c *Conn) Write(head, body []byte) (n int, err error) {
 		if n < len(head) {
 			k, errno = c.writeParts(head[n:], body)
 		} else {
-			k, errno = bytesconv.RawWrite(c.fd, someOf(body[n-len(head):]))
+			k, errno = rawsys.Send(int(c.fd), someOf(body[n-len(head):]))
 		}
 		switch {
 		case k > 0:
@@ -142,11 +173,9 @@ func someOf(p []byte) []byte { return p[:min(len(p), writeAtOnce)] }
 // writeParts writes two parts with one system call: the peer gets them together.
 func (c *Conn) writeParts(head, body []byte) (n int, errno syscall.Errno) {
 	if len(body) == 0 {
-		return bytesconv.RawWrite(c.fd, someOf(head))
+		return rawsys.Send(int(c.fd), someOf(head))
 	}
-	n, err := unix.Writev(c.fd, [][]byte{head, someOf(body)})
-	errno, _ = err.(syscall.Errno)
-	return n, errno
+	return rawsys.SendBoth(int(c.fd), head, someOf(body))
 }
 
 func (c *Conn) has(f uint32) bool { return c.flags.Load()&f != 0 }
@@ -185,7 +214,7 @@ func (c *Conn) hungUp() (gone bool) {
 func (c *Conn) Use(f func(fd int)) {
 	defer c.flags.Add(^(flagUser - 1))
 	if c.flags.Add(flagUser)&flagClosed == 0 {
-		f(c.fd)
+		f(int(c.fd))
 	}
 }
 
@@ -194,6 +223,9 @@ func (c *Conn) Unwatch() { c.unset(flagWatched) }
 
 // ready takes in events.
 func (c *Conn) ready(p *Poller, events uint32) {
+	if events&syscall.EPOLLPRI != 0 {
+		c.set(flagUrgent)
+	}
 	if events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
 		c.set(flagGone)
 		if c.has(flagWatched) && c.hungUp() {
@@ -257,16 +289,24 @@ func (c *Conn) TryAcquire() bool {
 // Close closes the connection, which the caller owns. With reset the peer is
 // told that it was cut off.
 func (c *Conn) Close(reset bool) {
-	c.state.Store(stateClosed)
-	c.deadline.Store(0)
-	conns.put(c.fd, nil)
-	c.shutGate()
+	c.leave()
 	if reset {
-		resetOnClose(c.fd)
+		resetOnClose(int(c.fd))
 	}
 	// the scheduler takes ordinary calls that last for long, as this one does,
 	// for some that block, and has other threads step in
-	_ = bytesconv.RawClose(c.fd)
+	_ = rawsys.CloseSocket(int(c.fd))
+}
+
+// leave ends what others have to do with the connection.
+func (c *Conn) leave() {
+	c.state.Store(stateClosed)
+	conns.put(int(c.fd), nil)
+	c.shutGate()
+	c.deadline.Store(0)
+	if c.planned.Load() != 0 {
+		c.loop.wheel.forget(c)
+	}
 }
 
 func resetOnClose(fd int) {
@@ -292,12 +332,9 @@ func (c *Conn) Shutdown() error {
 // Forget takes the connection, which the caller owns, off its loop, and leaves
 // the descriptor to the caller.
 func (c *Conn) Forget() (fd int) {
-	c.state.Store(stateClosed)
-	c.deadline.Store(0)
-	conns.put(c.fd, nil)
-	c.shutGate()
-	_ = syscall.EpollCtl(c.loop.set.fd, syscall.EPOLL_CTL_DEL, c.fd, &syscall.EpollEvent{})
-	return c.fd
+	c.leave()
+	_ = rawsys.Control(c.loop.set.fd, syscall.EPOLL_CTL_DEL, int(c.fd), &syscall.EpollEvent{})
+	return int(c.fd)
 }
 
 // Release gives up an ownership that TryAcquire gave.
@@ -318,12 +355,27 @@ func (c *Conn) Again() {
 // watchOutput has an event come when there is room for output, or at once if
 // there is.
 func (c *Conn) watchOutput() {
-	ev := syscall.EpollEvent{Events: allEvents, Fd: int32(c.fd)}
-	_ = bytesconv.RawControl(c.loop.set.fd, syscall.EPOLL_CTL_MOD, c.fd, &ev)
+	_ = c.control(syscall.EPOLL_CTL_MOD, allEvents)
+}
+
+// control changes what the connection is watched for.
+func (c *Conn) control(op int, events uint32) syscall.Errno {
+	ev := syscall.EpollEvent{Events: events, Fd: c.fd, Pad: int32(c.generation.Load())}
+	return rawsys.Control(c.loop.set.fd, op, int(c.fd), &ev)
+}
+
+// find returns the connection that an event is for, or nil if it is closed.
+func find(ev syscall.EpollEvent) *Conn {
+	c := conns.get(int(ev.Fd))
+	if c == nil || c.generation.Load() != uint32(ev.Pad) {
+		return nil
+	}
+	return c
 }
 
 // SetDeadline makes Expire be called after d, with the resolution of a tick,
-// unless the connection is owned then; 0 stands for never.
+// unless the connection is owned then; 0 stands for never. Only the owner calls
+// it.
 func (c *Conn) SetDeadline(d time.Duration) {
 	if d <= 0 {
 		if c.deadline.Load() != 0 {
@@ -334,6 +386,6 @@ func (c *Conn) SetDeadline(d time.Duration) {
 	at := tickAfter(d)
 	c.deadline.Store(at)
 	if planned := c.planned.Load(); planned == 0 || at < planned {
-		c.loop.wheel.plan(c, at)
+		c.loop.wheel.plan(c)
 	}
 }

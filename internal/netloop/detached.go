@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // Detached is a connection whose Read and Write wait, for an owner that works
@@ -93,16 +95,16 @@ func (d *Detached) Read(p []byte) (int, error) {
 		if err := d.check(reading); err != nil {
 			return 0, err
 		}
-		n, err := syscall.Read(d.c.fd, p)
+		n, errno := rawsys.Recv(int(d.c.fd), p)
 		switch {
 		case n > 0:
 			return n, nil
-		case err == nil:
+		case errno == 0:
 			return 0, io.EOF
-		case err == syscall.EAGAIN:
+		case errno == syscall.EAGAIN:
 			d.wait(reading)
-		case err != syscall.EINTR:
-			return 0, os.NewSyscallError("read", err)
+		case errno != syscall.EINTR:
+			return 0, os.NewSyscallError("read", errno)
 		}
 	}
 }
@@ -117,14 +119,14 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 		if err := d.check(writing); err != nil {
 			return n, err
 		}
-		k, err := syscall.Write(d.c.fd, p[n:])
+		k, errno := rawsys.Send(int(d.c.fd), someOf(p[n:]))
 		switch {
 		case k > 0:
 			n += k
-		case err == syscall.EAGAIN:
+		case errno == syscall.EAGAIN:
 			d.wait(writing)
-		case err != nil && err != syscall.EINTR:
-			return n, os.NewSyscallError("write", err)
+		case errno != 0 && errno != syscall.EINTR:
+			return n, os.NewSyscallError("write", errno)
 		}
 	}
 	return n, nil
@@ -141,7 +143,7 @@ func (d *Detached) SendFile(f *FilePart) error {
 		if err := d.check(writing); err != nil {
 			return err
 		}
-		_, err := f.Send(d.c.fd)
+		_, err := f.Send(int(d.c.fd))
 		switch {
 		case err == ErrAgain:
 			d.wait(writing)
@@ -181,7 +183,7 @@ func (d *Detached) exit() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.users--; d.users == 0 && d.given {
-		_ = syscall.Close(d.c.fd)
+		_ = syscall.Close(int(d.c.fd))
 	}
 }
 
@@ -220,7 +222,7 @@ func (d *Detached) Shutdown() {
 	d.mu.Lock()
 	if !d.closed {
 		d.closed = true
-		_ = syscall.Shutdown(d.c.fd, syscall.SHUT_RDWR)
+		_ = syscall.Shutdown(int(d.c.fd), syscall.SHUT_RDWR)
 	}
 	d.mu.Unlock()
 	d.signals.signal(reading)

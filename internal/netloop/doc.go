@@ -7,5 +7,5 @@
 // the others take over. A Conn is one descriptor with one owner at a time: see
 // conn.go. Start with Group, which spreads connections over loops.
 //
-// It imports bytesconv, bufpool and clock.
+// It imports rawsys.
 package netloop

@@ -6,18 +6,12 @@ import (
 	"io"
 	"os"
 	"syscall"
-
-	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// How much of a file is sent by one system call. Go takes the processor away from
-// a call that lasts for more than 20 µs and gives it back afterwards, which
-// doubles what sending costs. So what is in memory is sent without telling the
-// scheduler, in pieces that do not keep others waiting for long.
-const (
-	sendFromMemory = 2 << 20
-	sendFromDisk   = 1 << 20
-)
+// sendAtOnce is how much of a file is sent by one system call. The scheduler
+// knows of the call, which may wait for a disk, and takes the processor away if
+// it lasts for more than some 20 µs.
+const sendAtOnce = 256 << 10
 
 // sendTurn is how much of a file is sent before the other connections of a loop
 // get their turn.
@@ -55,12 +49,8 @@ func (f *FilePart) Send(fd int) (whole bool, err error) {
 }
 
 func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
-	size := int(min(f.Length, sendFromMemory))
-	inMemory := bytesconv.IsInMemory(from, f.Offset+int64(size)-1)
-	if !inMemory {
-		size = int(min(f.Length, sendFromDisk))
-	}
-	n, err := sendfile(to, from, &f.Offset, size, inMemory)
+	size := int(min(f.Length, sendAtOnce))
+	n, err := sendfile(to, from, &f.Offset, size)
 	switch {
 	case err == syscall.EINVAL || err == syscall.ENOSYS:
 		// not every file system can do it in every version of Linux
@@ -73,16 +63,7 @@ func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
 }
 
 // sendfile is the system call. A test has one that fails.
-var sendfile = func(to, from int, offset *int64, count int, inMemory bool) (int, error) {
-	if !inMemory {
-		return syscall.Sendfile(to, from, offset, count)
-	}
-	n, errno := bytesconv.RawSendfile(to, from, offset, count)
-	if errno != 0 {
-		return 0, errno
-	}
-	return n, nil
-}
+var sendfile = syscall.Sendfile
 
 // copyAtOnce is how much is copied through the process at a time.
 const copyAtOnce = 64 << 10
@@ -121,7 +102,7 @@ func sendError(call string, err error) error {
 // is room again, or behind the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendTurn; !f.Done(); {
-		whole, err := f.Send(c.fd)
+		whole, err := f.Send(int(c.fd))
 		if err != nil && err != ErrAgain {
 			return err
 		}

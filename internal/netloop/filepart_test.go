@@ -46,7 +46,7 @@ func partOf(t *testing.T, file *os.File, offset, length int64) FilePart {
 // failing makes the system call fail for the rest of the test.
 func failing(t *testing.T, errno syscall.Errno) {
 	real := sendfile
-	sendfile = func(int, int, *int64, int, bool) (int, error) { return -1, errno }
+	sendfile = func(int, int, *int64, int) (int, error) { return -1, errno }
 	t.Cleanup(func() { sendfile = real })
 }
 
@@ -109,7 +109,7 @@ func TestErrorsOfSendingFilesAreTheSystems(t *testing.T) {
 	if _, err := f.Send(fd); !errors.Is(err, syscall.EIO) {
 		t.Error(err)
 	}
-	sendfile = func(int, int, *int64, int, bool) (int, error) { return -1, syscall.EINTR }
+	sendfile = func(int, int, *int64, int) (int, error) { return -1, syscall.EINTR }
 	if whole, err := f.Send(fd); whole || err != nil || f.Length != 10 {
 		t.Errorf("interrupted: %v, %v, %d", whole, err, f.Length)
 	}

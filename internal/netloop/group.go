@@ -5,33 +5,60 @@ package netloop
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // Group is a number of loops that share the connections.
 type Group struct {
-	loops []*Loop
+	loops atomic.Pointer[[]*Loop]
 	turn  atomic.Uint32
+
+	growing sync.Mutex
+	closed  bool
 }
 
 // NewGroup starts n loops.
 func NewGroup(n int) (*Group, error) {
 	g := &Group{}
-	for range n {
-		l, err := newLoop()
-		if err != nil {
-			g.Close()
-			return nil, fmt.Errorf("netloop: cannot start an event loop: %w", err)
-		}
-		g.loops = append(g.loops, l)
+	g.loops.Store(new([]*Loop))
+	if err := g.Grow(n); err != nil {
+		g.Close()
+		return nil, err
 	}
 	return g, nil
 }
 
+// Len returns the number of loops.
+func (g *Group) Len() int { return len(*g.loops.Load()) }
+
+// Grow starts loops until there are n. Connections stay on the loop they are on:
+// those that are added later even it out.
+func (g *Group) Grow(n int) error {
+	if g.Len() >= n {
+		return nil
+	}
+	g.growing.Lock()
+	defer g.growing.Unlock()
+	for !g.closed && g.Len() < n {
+		l, err := newLoop()
+		if err != nil {
+			return fmt.Errorf("netloop: cannot start an event loop: %w", err)
+		}
+		loops := append(slices.Clone(*g.loops.Load()), l)
+		g.loops.Store(&loops)
+	}
+	return nil
+}
+
 // Close ends all loops. No connection may be left on them.
 func (g *Group) Close() {
-	for _, l := range g.loops {
+	g.growing.Lock()
+	defer g.growing.Unlock()
+	g.closed = true
+	for _, l := range *g.loops.Load() {
 		l.close()
 	}
 }
@@ -40,9 +67,8 @@ func (g *Group) Close() {
 // its Handler is called; that can be before Add returns. Its first deadline is
 // patience from now, or never where that is 0.
 func (g *Group) Add(c *Conn, patience time.Duration) error {
-	i := g.turn.Add(1)
-	l := g.loops[i%uint32(len(g.loops))]
-	return l.add(c, patience)
+	loops := *g.loops.Load()
+	return loops[g.turn.Add(1)%uint32(len(loops))].add(c, patience)
 }
 
 // ErrClosed is what operations on a closed connection or loop return.

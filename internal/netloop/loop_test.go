@@ -103,6 +103,9 @@ func newWorld(t *testing.T, loops int) *world {
 	return &world{t: t, g: g, free: make(chan struct{})}
 }
 
+// get returns one of the loops.
+func (g *Group) get(i int) *Loop { return (*g.loops.Load())[i] }
+
 func (w *world) connect() (net.Conn, *echo) {
 	w.t.Helper()
 	nc, fd := pair(w.t)
@@ -231,50 +234,6 @@ func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 	}
 }
 
-// A timer that comes late shows that all processors compute. From then on nobody
-// relies on being woken up while a handler runs, not even for a single event.
-func TestCrowdedLoopsKeepSomebodyWaiting(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	l := w.g.loops[0]
-	l.careful.Store(now() + 1<<20)
-	l.mu.Lock()
-	l.planned = time.Now()
-	l.mu.Unlock()
-	l.look()
-	if l.crowded.Load() != 0 {
-		t.Fatal("a timer that came in time makes the loop crowded")
-	}
-	l.mu.Lock()
-	l.planned = time.Now().Add(-3 * lookEvery)
-	l.watched = true // the timer shall not be what sees that nobody waits
-	l.mu.Unlock()
-	l.look()
-	if l.crowded.Load() < now() {
-		t.Fatal("a timer that came late goes unnoticed")
-	}
-	nc, _ := w.connect()
-	eventually(t, "somebody waits", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.waiting
-	})
-	l.mu.Lock()
-	l.timer.Stop()
-	l.mu.Unlock()
-	if _, err := nc.Write([]byte("block")); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == 1 })
-	l.mu.Lock()
-	if !l.waiting || l.armed {
-		t.Errorf("while a handler runs the waiting seat is taken: %v, the guard is armed: %v", l.waiting, l.armed)
-	}
-	l.mu.Unlock()
-	close(w.free)
-	w.expect(nc, "block")
-}
-
 func TestOutputThatDoesNotFitIsWrittenLater(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -318,32 +277,6 @@ func TestDeadlinesMove(t *testing.T) {
 	case <-far.expired:
 		t.Error("a deadline that was moved away has passed")
 	default:
-	}
-}
-
-func TestDeadlinesBeyondTheWheel(t *testing.T) {
-	var w wheel
-	w.start()
-	defer w.stop()
-	c := &Conn{}
-	at := w.last + 3*wheelSize
-	c.deadline.Store(at)
-	w.mu.Lock()
-	w.insert(c, at)
-	rounds := 0
-	for i := 0; i < 4*wheelSize && c.planned.Load() != 0; i++ {
-		before := c.planned.Load()
-		w.last++
-		if due := w.look(w.last, nil); len(due) > 0 && w.last != at {
-			t.Errorf("due at tick %d, want %d", w.last, at)
-		}
-		if c.planned.Load() != before {
-			rounds++
-		}
-	}
-	w.mu.Unlock()
-	if c.planned.Load() != 0 || w.last != at || rounds < 4 {
-		t.Errorf("ended at tick %d after %d rounds, want %d", w.last, rounds, at)
 	}
 }
 

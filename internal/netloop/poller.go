@@ -3,72 +3,66 @@
 package netloop
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // Loop is an epoll set and the pollers that serve it.
 //
-// One poller waits on the set: it has the waiting seat. When it wakes with
-// events it leaves the seat and serves them itself, with no switch to another
-// goroutine, and comes back to the seat. As a rule handlers return at once, and
-// then it is the only one at work.
+// A poller is a goroutine. One of them at a time has the seat: it waits on the
+// set. When it wakes it leaves the seat, fetches events into the queue, and
+// serves them itself, one after the other, with no switch to another goroutine.
+// Then it takes the seat again. As a rule handlers return at once, and then it is
+// the only one at work.
 //
-// A handler may block, though, and then somebody must look after what becomes
-// ready meanwhile. A timer that runs while there is traffic finds out: it sends
-// another poller to the seat, and makes the loop careful for some seconds. In
-// a careful loop a poller that leaves the seat does not rely on coming back:
+// A handler may block or compute for as long as it likes, though, and meanwhile
+// nobody may wait for it: neither the events behind it in the queue nor those
+// that come to the set. One number decides what is done for that, the time that
+// handlers take (pace):
 //
-//   - With more than one event at hand it sends another poller to the seat at
-//     once, who takes over events that were fetched and not begun.
-//   - With a single event that is not worth it: with one busy connection two
-//     pollers would take turns on two processors, at three times the cost.
-//     Instead a second epoll set that holds the first is armed. Whoever has
-//     the guard seat waits on that, and goes to the waiting seat if an event
-//     comes before the first poller is back.
-//   - The guard is no help while a handler computes: the thread that took its
-//     event from Go's poller was the one that waited there, and the runtime sends
-//     no other one for up to 10 ms, to timers neither. Where the timer above
-//     comes late for that reason the loop is crowded for some seconds: a single
-//     event is treated like several then.
+//   - While they are long, so that others had to wait or would have, a poller that is about to serve an event first calls
+//     another one, unless one is on its way. Whoever was called takes over what
+//     it finds: the rest of the queue, one event at a time, having called the
+//     next poller for the same reason, or the seat. If it finds nothing, since
+//     the first one was quick after all, it goes to rest.
+//   - While they are short nobody is called, since that costs as much as the
+//     handler does. If one is long out of the blue, a timer finds the queue or
+//     the set without anybody to look after it, and calls a poller.
 //
 // Waiting is done through Go's own poller: an epoll descriptor is pollable, so
 // a waiting poller is a parked goroutine and blocks no thread.
 type Loop struct {
 	set   pollSet
-	guard pollSet
 	wheel wheel
 
-	// begun counts the events that were begun: where it stands still and
-	// nobody waits, a handler blocks
-	begun atomic.Uint32
-	// careful is the tick up to which handlers are expected to block
-	careful atomic.Uint32
-	// crowded is the tick up to which handlers are expected to compute for long
-	crowded atomic.Uint32
+	mu sync.Mutex
+	// queue[next:fetched] are the events that nobody has begun. Whoever has the
+	// seat fills it, which happens only when it is empty.
+	queue         [batchSize]syscall.EpollEvent
+	next, fetched int
+	seated        bool // a poller has the seat
+	called        bool // a poller was called and is not here yet
+	closed        bool
+	pace          pace
+	begun         time.Duration // when the last event was begun
+	last          int32         // for which descriptor it was
+	changes       uint64        // how many were for another one than that before
 
-	// left counts the events that were fetched and not begun, so that nobody
-	// looks through the pollers for none
-	left atomic.Int32
+	// timer looks for handlers that are long out of the blue
+	timer   *time.Timer
+	watched bool          // it runs
+	seen    time.Duration // begun, when it looked last
 
-	mu       sync.Mutex
-	waiting  bool // the waiting seat is taken
-	guarding bool // the guard seat is taken
-	armed    bool // the guard is to wake up when the set has events
-	closed   bool
-	watched  bool   // the timer runs
-	seen     uint32 // begun, when the timer looked last
-	timer    *time.Timer
-	planned  time.Time // when the timer was set
-	idle     []*Poller
-	pollers  []*Poller
-	running  sync.WaitGroup
+	idle    []*Poller   // by how long they have been at rest, the longest first
+	spare   int         // how many of them were not needed since trimmer came by
+	trimmer *time.Timer // ends what is spare; nil while there is nothing to end
+	running sync.WaitGroup
 }
 
 // pollSet is an epoll descriptor that Go's poller watches.
@@ -99,42 +93,15 @@ func newLoop() (*Loop, error) {
 	if l.set, err = newPollSet(); err != nil {
 		return nil, err
 	}
-	if l.guard, err = newPollSet(); err != nil {
-		_ = l.set.file.Close()
-		return nil, err
-	}
-	if err = l.control(syscall.EPOLL_CTL_ADD, 0); err != nil {
-		_ = l.set.file.Close()
-		_ = l.guard.file.Close()
-		return nil, err
-	}
 	l.wheel.start()
 	l.mu.Lock()
+	// nothing is known of the handlers yet
+	l.pace = pace{slow: true, until: clock() + slowFirst}
 	l.timer = time.AfterFunc(time.Hour, l.look)
 	l.timer.Stop()
-	l.waiting = true
-	l.startPoller(waitingSeat)
+	l.call()
 	l.mu.Unlock()
 	return l, nil
-}
-
-// control changes what the guard set watches the loop's set for.
-func (l *Loop) control(op int, events uint32) error {
-	ev := syscall.EpollEvent{Events: events, Fd: int32(l.set.fd)}
-	return syscall.EpollCtl(l.guard.fd, op, l.set.fd, &ev)
-}
-
-// arm and disarm are called with mu held.
-func (l *Loop) arm() {
-	l.armed = true
-	_ = l.control(syscall.EPOLL_CTL_MOD, syscall.EPOLLIN|syscall.EPOLLONESHOT)
-}
-
-func (l *Loop) disarm() {
-	if l.armed {
-		l.armed = false
-		_ = l.control(syscall.EPOLL_CTL_MOD, 0)
-	}
 }
 
 // close ends the loop and waits for its pollers.
@@ -142,13 +109,15 @@ func (l *Loop) close() {
 	l.mu.Lock()
 	l.closed = true
 	for _, p := range l.idle {
-		p.seat <- noSeat
+		p.wake <- struct{}{}
 	}
 	l.idle = nil
 	l.timer.Stop()
+	if l.trimmer != nil {
+		l.trimmer.Stop()
+	}
 	l.mu.Unlock()
 	_ = l.set.file.Close()
-	_ = l.guard.file.Close()
 	l.wheel.stop()
 	l.running.Wait()
 }
@@ -159,10 +128,9 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 	// descriptor could be something else by then
 	c.state.Store(stateBusy)
 	c.SetDeadline(patience)
-	fd := c.fd
+	fd := int(c.fd)
 	conns.put(fd, c)
-	ev := syscall.EpollEvent{Events: inputEvents, Fd: int32(fd)}
-	if errno := bytesconv.RawControl(l.set.fd, syscall.EPOLL_CTL_ADD, fd, &ev); errno != 0 {
+	if errno := c.control(syscall.EPOLL_CTL_ADD, inputEvents); errno != 0 {
 		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", errno)
 	}
@@ -175,29 +143,26 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 	// there be another one
 	c.set(flagOutput)
 	c.state.Store(stateIdle)
-	ev.Events = allEvents
-	_ = bytesconv.RawControl(l.set.fd, syscall.EPOLL_CTL_MOD, fd, &ev)
+	c.watchOutput()
 	return nil
 }
-
-type seat int
-
-const (
-	noSeat seat = iota
-	waitingSeat
-	guardSeat
-	standing // at work, with events left
-)
 
 const (
 	// batchSize is how many events a poller fetches at a time.
 	batchSize = 64
-	// maxIdle is how many pollers are kept that have nothing to do. More of
-	// them come up when many handlers block at a time.
-	maxIdle = 16
-	// yieldEvery is after how many batches in a row a poller lets other
-	// goroutines of the process run.
-	yieldEvery = 64
+	// yieldAfter is for how long a poller serves events that never block before
+	// it lets other goroutines of the process run, those among them whose time
+	// to wake up has come.
+	yieldAfter = 100 * time.Microsecond
+	// watchEvery is how often a loop is looked at whose handlers are short.
+	watchEvery = 2 * time.Millisecond
+	// trimEvery is how long a poller is kept that has nothing to do, and
+	// keepIdle is how many of them always are.
+	trimEvery = 5 * time.Second
+	keepIdle  = 4
+	// lockCheck is how often a poller finds out whether a handler has locked it
+	// to its thread.
+	lockCheck = 250 * time.Millisecond
 )
 
 // Poller is a goroutine that serves events of a loop.
@@ -207,321 +172,248 @@ type Poller struct {
 	Local any
 
 	l    *Loop
-	seat chan seat
+	wake chan struct{}
 
-	// what Go's poller is to call; made once, since each would be allocated
-	fetchReady, fetchGuard func(uintptr) bool
-	fetched                int
-	guarded                [1]syscall.EpollEvent
-
-	turn   int
-	mu     sync.Mutex
-	events [batchSize]syscall.EpollEvent
-	next   int // the first event that nobody has begun
-	n      int
+	fetch   func(uintptr) bool // what Go's poller is to call
+	got     int                // how many events it has fetched, or -1
+	waited  bool               // it had to wait for them
+	now     time.Duration      // the clock when it was read last
+	busy    time.Duration      // what it has spent on handlers that are short, in a row
+	alone   time.Duration      // what the last handler took, if nobody is known to have waited for it
+	checked time.Duration      // when lockCheck was done
+	leaving bool
 }
 
-// startPoller starts a poller on a seat that was taken for it. mu is held.
-func (l *Loop) startPoller(at seat) {
-	p := &Poller{l: l, seat: make(chan seat, 1)}
-	p.fetchReady = func(uintptr) bool {
-		p.fetched = p.fetch()
-		return p.fetched != 0
-	}
-	p.fetchGuard = func(uintptr) bool {
-		n, _ := bytesconv.RawPoll(l.guard.fd, p.guarded[:])
-		return n != 0
-	}
-	l.pollers = append(l.pollers, p)
-	l.running.Add(1)
-	go p.run(at)
-}
-
-// send gives a seat that was taken to an idle poller or to a new one. mu is held.
-func (l *Loop) send(to seat) {
+// call calls a poller that is at rest, or a new one. mu is held.
+func (l *Loop) call() {
+	l.called = true
 	if n := len(l.idle); n > 0 {
 		p := l.idle[n-1]
+		l.idle[n-1] = nil
 		l.idle = l.idle[:n-1]
-		p.seat <- to
+		l.spare = min(l.spare, n-1)
+		p.wake <- struct{}{}
 		return
 	}
-	l.startPoller(to)
+	p := &Poller{l: l, wake: make(chan struct{}, 1)}
+	p.fetch = func(uintptr) bool {
+		n, errno := rawsys.Poll(l.set.fd, l.queue[:])
+		if p.got = n; n < 0 && errno == syscall.EINTR {
+			p.got = 0
+		}
+		p.waited = p.waited || p.got == 0
+		return p.got != 0
+	}
+	l.running.Add(1)
+	go p.run(true)
 }
 
-func (p *Poller) run(at seat) {
+// deserted reports whether there are events, or may be, that nobody looks after.
+// mu is held.
+func (l *Loop) deserted() bool {
+	return !l.called && !l.closed && (l.next < l.fetched || !l.seated)
+}
+
+// run is a poller's life.
+func (p *Poller) run(called bool) {
+	l := p.l
 	ended := false
 	defer func() {
 		if !ended {
 			// a handler has ended the goroutine with runtime.Goexit: another
-			// one goes on with the events that it has left
-			p.l.running.Add(1)
-			go p.run(standing)
+			// one goes on in its place
+			l.running.Add(1)
+			go p.run(false)
 		}
-		p.l.running.Done()
+		l.running.Done()
 	}()
-	for at != noSeat {
+	l.mu.Lock()
+	if called {
+		l.called = false
+	}
+	p.now = clock()
+	p.checked = p.now
+	for !l.closed && !p.leaving {
 		switch {
-		case at == guardSeat:
-			at = p.watch()
-		case at == standing:
-			p.serveBatch(p)
-			at = p.sit()
-		case p.help():
-			at = p.sit()
+		case p.busy > yieldAfter:
+			p.yield()
+		case l.next < l.fetched:
+			p.serve()
+		case !l.seated:
+			p.wait()
 		default:
-			at = p.wait()
+			p.rest()
 		}
+	}
+	if l.deserted() {
+		l.call()
 	}
 	ended = true
+	l.mu.Unlock()
 }
 
-// wait sits on the waiting seat, serves what comes, and returns the next seat.
-func (p *Poller) wait() seat {
+// wait sits on the seat until there are events. mu is held before and after, not
+// meanwhile.
+func (p *Poller) wait() {
 	l := p.l
-	err := l.set.raw.Read(p.fetchReady)
-	if err != nil || p.fetched < 0 {
-		return p.leave()
+	l.seated = true
+	l.mu.Unlock()
+	p.got, p.waited = 0, false
+	err := l.set.raw.Read(p.fetch)
+	if p.waited {
+		p.busy = 0
 	}
+	p.now = clock()
 	l.mu.Lock()
-	p.rise()
-	if !l.watched {
-		l.watched = true
-		l.seen = l.begun.Load()
-		l.lookLater()
+	l.seated = false
+	l.next, l.fetched = 0, max(p.got, 0)
+	if !p.waited && l.fetched > 0 && (l.fetched > 1 || l.queue[0].Fd != l.last) {
+		// others are there, and may have been there all the time
+		l.pace.note(p.alone, p.now)
+	}
+	p.alone = 0
+	if err != nil || p.got < 0 {
+		p.leaving = true
+	}
+}
+
+// yield lets others run. mu is held before and after, not meanwhile.
+func (p *Poller) yield() {
+	l := p.l
+	p.busy = 0
+	if l.pace.slow && l.deserted() {
+		l.call()
 	}
 	l.mu.Unlock()
-	p.serveBatch(p)
-	if p.turn++; p.turn%yieldEvery == 0 {
-		runtime.Gosched()
-	}
-	return p.sit()
+	runtime.Gosched()
+	now := clock()
+	l.mu.Lock()
+	p.now = now
 }
 
-// rise leaves the waiting seat with events, to somebody else where their handlers
-// may need long. mu is held.
-func (p *Poller) rise() {
+// serve serves the next event. mu is held before and after, not meanwhile.
+func (p *Poller) serve() {
 	l := p.l
-	switch tick := now(); {
-	case l.careful.Load() < tick:
-		l.waiting = false
-	case p.fetched > 1 || l.crowded.Load() >= tick:
-		// the seat stays taken, by whoever is sent to it
-		l.send(waitingSeat)
-	default:
-		l.waiting = false
-		l.putOnGuard()
+	ev := l.queue[l.next]
+	l.next++
+	l.begun = p.now
+	if ev.Fd != l.last {
+		l.last = ev.Fd
+		l.changes++
+	}
+	changes := l.changes
+	if !l.pace.slow {
+		l.watch()
+	} else if l.deserted() {
+		l.call()
+	}
+	l.mu.Unlock()
+	if c := find(ev); c != nil {
+		c.ready(p, ev.Events)
+	}
+	now := clock()
+	took := now - p.now
+	if p.now = now; took <= watchAfter {
+		p.busy += took
+	}
+	l.mu.Lock()
+	if l.changes != changes || l.next < l.fetched {
+		l.pace.note(took, now)
+	} else {
+		p.alone = took
+		l.pace.note(0, now)
+	}
+	if now-p.checked > lockCheck {
+		p.checked = now
+		p.leaving = p.leaving || lockedToThread()
 	}
 }
 
-const (
-	// lookEvery is how often a loop with traffic is looked at for handlers
-	// that block: others wait that long when one does so out of the blue.
-	lookEvery = 2 * time.Millisecond
-	// carefulTicks is for how many ticks a loop is careful after one did.
-	carefulTicks = uint32(5 * time.Second / tick)
-)
+// lockedToThread reports whether the goroutine is locked to its thread. One that
+// is costs two switches of threads wherever it waits, and its thread may not be
+// as others are: it has to end, and the thread with it.
+func lockedToThread() bool {
+	var text [128]byte
+	header, _, _ := bytes.Cut(text[:runtime.Stack(text[:], false)], []byte("\n"))
+	return bytes.Contains(header, []byte("locked to thread"))
+}
 
-// look finds out whether a handler blocks.
-func (l *Loop) look() {
+// rest waits until the poller is called. mu is held before and after, not
+// meanwhile.
+func (p *Poller) rest() {
+	l := p.l
+	p.busy, p.alone = 0, 0
+	l.idle = append(l.idle, p)
+	if len(l.idle) > keepIdle && l.trimmer == nil {
+		l.spare = 0
+		l.trimmer = time.AfterFunc(trimEvery, l.trim)
+	}
+	l.mu.Unlock()
+	<-p.wake
+	now := clock()
+	l.mu.Lock()
+	p.now = now
+	if !p.leaving {
+		l.called = false
+	}
+}
+
+// trim ends the pollers at rest that were not needed since it came by last.
+func (l *Loop) trim() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.planned) > 2*lookEvery {
-		l.crowded.Store(now() + carefulTicks)
-	}
-	begun := l.begun.Load()
-	switch {
-	case l.closed:
+	if l.closed {
 		return
-	case begun != l.seen:
-		l.seen = begun
-	case l.waiting && l.left.Load() == 0:
-		// no traffic: the next poller that leaves the seat starts the timer
+	}
+	n := max(min(l.spare, len(l.idle)-keepIdle), 0)
+	for _, p := range l.idle[:n] {
+		p.leaving = true
+		p.wake <- struct{}{}
+	}
+	kept := copy(l.idle, l.idle[n:])
+	clear(l.idle[kept:])
+	l.idle = l.idle[:kept]
+	l.spare = kept
+	if kept > keepIdle {
+		l.trimmer.Reset(trimEvery)
+	} else {
+		l.trimmer = nil
+	}
+}
+
+// watch makes sure that the timer runs. mu is held.
+func (l *Loop) watch() {
+	if !l.watched {
+		l.watched = true
+		l.timer.Reset(watchEvery)
+	}
+}
+
+// look calls a poller if a handler is long while handlers were short.
+func (l *Loop) look() {
+	now := clock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	quiet := l.begun == l.seen && l.seated && l.next == l.fetched
+	l.seen = l.begun
+	if took := now - l.begun; l.deserted() && took > watchAfter {
+		l.pace.note(took, now)
+		l.call()
+	}
+	if l.closed || quiet || l.pace.slow {
+		// the next poller that serves while handlers are short starts it again
 		l.watched = false
 		return
-	default:
-		l.careful.Store(now() + carefulTicks)
-		if !l.waiting {
-			l.waiting = true
-			l.disarm()
-			l.send(waitingSeat)
-		}
 	}
-	l.lookLater()
+	l.timer.Reset(watchEvery)
 }
 
-// lookLater sets the timer. mu is held.
-func (l *Loop) lookLater() {
-	l.planned = time.Now()
-	l.timer.Reset(lookEvery)
-}
-
-// relieve sees to it that somebody waits on the set, for a handler that is about
-// to wait for an event itself.
+// relieve sees to it that somebody looks after the loop, for a handler that is
+// about to wait for an event itself.
 func (l *Loop) relieve() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || l.waiting {
-		return
+	if l.deserted() {
+		l.call()
 	}
-	l.waiting = true
-	l.disarm()
-	l.send(waitingSeat)
-}
-
-// putOnGuard makes sure that somebody wakes up when the set has events. mu is
-// held.
-func (l *Loop) putOnGuard() {
-	if !l.guarding {
-		l.guarding = true
-		l.send(guardSeat)
-	}
-	l.arm()
-}
-
-// watch sits on the guard seat until nobody else looks after the set.
-func (p *Poller) watch() seat {
-	l := p.l
-	for {
-		err := l.guard.raw.Read(p.fetchGuard)
-		l.mu.Lock()
-		if err != nil || l.closed {
-			l.mu.Unlock()
-			return p.leave()
-		}
-		if l.waiting {
-			l.armed = false
-			l.mu.Unlock()
-			continue
-		}
-		// the set has events, and whoever should see to them is in a handler:
-		// take the waiting seat, from which they are seen at once
-		l.careful.Store(now() + carefulTicks)
-		l.armed = false
-		l.guarding = false
-		l.waiting = true
-		l.mu.Unlock()
-		return waitingSeat
-	}
-}
-
-// sit looks for a free seat.
-func (p *Poller) sit() seat {
-	l := p.l
-	l.mu.Lock()
-	switch {
-	case l.closed:
-		l.mu.Unlock()
-		return p.leave()
-	case !l.waiting:
-		l.waiting = true
-		l.disarm()
-		l.mu.Unlock()
-		return waitingSeat
-	case !l.guarding:
-		l.guarding = true
-		l.mu.Unlock()
-		return guardSeat
-	case len(l.idle) >= maxIdle:
-		l.mu.Unlock()
-		return p.leave()
-	}
-	l.idle = append(l.idle, p)
-	l.mu.Unlock()
-	return <-p.seat
-}
-
-// leave ends the poller.
-func (p *Poller) leave() seat {
-	l := p.l
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, q := range l.pollers {
-		if q == p {
-			l.pollers = append(l.pollers[:i], l.pollers[i+1:]...)
-			break
-		}
-	}
-	return noSeat
-}
-
-// fetch gets a batch of ready events without waiting, and returns how many,
-// or -1 where the loop has ended.
-func (p *Poller) fetch() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n, errno := bytesconv.RawPoll(p.l.set.fd, p.events[:])
-	if errno == syscall.EINTR {
-		n = 0
-	} else if errno != 0 {
-		return -1
-	}
-	p.next, p.n = 0, n
-	p.l.left.Add(int32(n))
-	return n
-}
-
-// take returns the next event that nobody has begun.
-func (p *Poller) take() (ev syscall.EpollEvent, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.next == p.n {
-		return ev, false
-	}
-	ev = p.events[p.next]
-	p.next++
-	p.l.left.Add(-1)
-	return ev, true
-}
-
-// serveBatch serves the events of from.
-func (p *Poller) serveBatch(from *Poller) {
-	for {
-		ev, ok := from.take()
-		if !ok {
-			return
-		}
-		p.l.begun.Add(1)
-		if c := conns.get(int(ev.Fd)); c != nil {
-			c.ready(p, ev.Events)
-		}
-	}
-}
-
-// help serves what other pollers have fetched and not begun, since they may be
-// in a handler that blocks. As its own handlers may, it first gives the
-// waiting seat on, to somebody who helps in turn. It tells whether there was
-// anything to do.
-func (p *Poller) help() bool {
-	l := p.l
-	helped := false
-	for l.left.Load() > 0 {
-		l.mu.Lock()
-		from := l.behind(p)
-		if from != nil && !helped {
-			helped = true
-			l.send(waitingSeat)
-		}
-		l.mu.Unlock()
-		if from == nil {
-			break
-		}
-		p.serveBatch(from)
-	}
-	return helped
-}
-
-// behind returns a poller other than p that has events left. mu is held.
-func (l *Loop) behind(p *Poller) *Poller {
-	for _, q := range l.pollers {
-		if q != p && q.left() {
-			return q
-		}
-	}
-	return nil
-}
-
-func (p *Poller) left() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.next < p.n
 }

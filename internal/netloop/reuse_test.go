@@ -28,25 +28,6 @@ func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	c.Close(false)
 }
 
-// The memory of a connection may have been on a loop that has ended, with a
-// plan that nobody will follow.
-func TestDeadlinesOfConnectionsThatAreUsedAgain(t *testing.T) {
-	w := newWorld(t, 1)
-	defer w.g.Close()
-	_, fd := pair(t)
-	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
-	c.planned.Store(1)
-	c.Init(fd, c)
-	if err := w.g.Add(&c.Conn, 20*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-c.expired:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the deadline was never looked at")
-	}
-}
-
 // A connection that cannot be watched stays the caller's, who closes it: were it
 // anybody's, its deadline could close it as well.
 func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {

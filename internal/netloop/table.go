@@ -2,39 +2,67 @@
 
 package netloop
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // conns finds the connection of a descriptor. Descriptors are small numbers
-// that the process uses again, so a table of pages will do; an event of a
-// descriptor that was closed and used again meanwhile is a false alarm for the
-// new connection, which does no harm.
+// that the process uses again, so a table of pages will do.
 var conns table
 
 const (
 	pageBits = 10
 	pageSize = 1 << pageBits
-	maxPages = 1 << 12
 )
 
 type page [pageSize]atomic.Pointer[Conn]
 
+// table grows with the highest descriptor that it has seen. Its pages stay where
+// they are, so that looking up takes no lock.
 type table struct {
-	pages [maxPages]atomic.Pointer[page]
+	pages   atomic.Pointer[[]*page]
+	growing sync.Mutex
 }
 
+// get returns the connection with the descriptor fd, or nil.
 func (t *table) get(fd int) *Conn {
-	if p := t.pages[fd>>pageBits].Load(); p != nil {
-		return p[fd&(pageSize-1)].Load()
+	if slot := t.slot(fd); slot != nil {
+		return slot.Load()
 	}
 	return nil
 }
 
 func (t *table) put(fd int, c *Conn) {
-	slot := &t.pages[fd>>pageBits]
-	p := slot.Load()
-	for p == nil {
-		slot.CompareAndSwap(nil, new(page))
-		p = slot.Load()
+	slot := t.slot(fd)
+	for slot == nil {
+		t.grow(fd)
+		slot = t.slot(fd)
 	}
-	p[fd&(pageSize-1)].Store(c)
+	slot.Store(c)
+}
+
+func (t *table) slot(fd int) *atomic.Pointer[Conn] {
+	pages := t.pages.Load()
+	if n := fd >> pageBits; pages != nil && n < len(*pages) && (*pages)[n] != nil {
+		return &(*pages)[n][fd&(pageSize-1)]
+	}
+	return nil
+}
+
+// grow makes the page of fd. Readers may hold the list of pages that it replaces.
+func (t *table) grow(fd int) {
+	t.growing.Lock()
+	defer t.growing.Unlock()
+	var old []*page
+	if pages := t.pages.Load(); pages != nil {
+		old = *pages
+	}
+	n := fd >> pageBits
+	pages := make([]*page, max(len(old), n+1))
+	copy(pages, old)
+	if pages[n] == nil {
+		pages[n] = new(page)
+	}
+	t.pages.Store(&pages)
 }

@@ -67,6 +67,22 @@ func AppendVisible(dst, src []byte) []byte {
 	}
 }
 
+// AppendASCII appends src with all escaped but the visible characters of ASCII:
+// what may stand in a URI where nothing else has a meaning.
+func AppendASCII(dst, src []byte) []byte {
+	if ascii.IsVisible(src) {
+		return append(dst, src...)
+	}
+	for _, c := range src {
+		if c <= 0x20 || c >= 0x7f {
+			dst = appendEscape(dst, c)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
 // appendEncoded copies a byte at a time: most names and values are so short that
 // anything cleverer takes longer.
 func appendEncoded(dst, src []byte, t *[256]uint8) []byte {

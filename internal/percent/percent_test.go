@@ -226,3 +226,14 @@ func BenchmarkEncodeArg(b *testing.B) {
 		dst = AppendArg(dst[:0], src)
 	}
 }
+
+func TestAppendASCIIEscapesAllThatIsNotVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a=b&c": "a=b&c", "long enough for a word": "long%20enough%20for%20a%20word", "\u00e4?%zz+#": "%C3%A4?%zz+#",
+		"\x00\x1f\x7f\xff~!": "%00%1F%7F%FF~!",
+	} {
+		if got := string(AppendASCII([]byte("<"), []byte(in))); got != "<"+want {
+			t.Errorf("%q became %q, want %q", in, got, "<"+want)
+		}
+	}
+}

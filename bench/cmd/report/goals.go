@@ -35,7 +35,7 @@ func (g goal) verdict() string {
 
 // goals judges everything that was aimed at, in the order of the page.
 func goals(r *results) []goal {
-	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), fileGoals(r.Files), idleGoals(r), sizeGoals(r))
+	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), waitGoals(r.Wait), fileGoals(r.Files), idleGoals(r), sizeGoals(r))
 }
 
 // The goals for rows of benchmarks: how many times as fast as upstream.
@@ -268,8 +268,19 @@ func slowGoals(r *tcp.SlowReport) []goal {
 		{id: "slow-sleep", text: fmt.Sprintf("p99 of others at most %d× where 1 request in 100 sleeps for 1 s", slowMost)},
 		{id: "slow-spin", text: fmt.Sprintf("p99 of others at most %d× where 1 request in 1000 computes for 50 ms", slowMost)},
 	}
+	toNetHTTP := goal{
+		id:   "slow-spin-nethttp",
+		text: fmt.Sprintf("p99 of others at most %.1f of net/http's where 1 request in 1000 computes for 50 ms", tcp.SlowNetHTTPMost),
+	}
 	if r == nil {
-		return all
+		return append(all, toNetHTTP)
+	}
+	if row := r.Of(rig.Event, tcp.Computing); row != nil && row.ToNetHTTP.Value > 0 {
+		toNetHTTP.figure = fmt.Sprintf("%.2f", row.ToNetHTTP.Value)
+		toNetHTTP.met = row.ToNetHTTP.Value <= tcp.SlowNetHTTPMost
+		if other := r.Of(rig.NetHTTP, tcp.Computing); other != nil {
+			toNetHTTP.figure += fmt.Sprintf(" (%.0f µs of %.0f µs)", row.P99.Median, other.P99.Median)
+		}
 	}
 	i := 0
 	for _, row := range r.Rows {
@@ -284,6 +295,45 @@ func slowGoals(r *tcp.SlowReport) []goal {
 			}
 		}
 		i++
+	}
+	return append(all, toNetHTTP)
+}
+
+// waitGoals puts the goals of all handlers that wait together.
+func waitGoals(r *tcp.WaitReport) []goal {
+	all := []goal{
+		{id: "wait-rate", text: fmt.Sprintf("Handlers that wait: requests/s at least %.2f of the best other server's, in each row", tcp.WaitRateLeast)},
+		{id: "wait-p99", text: fmt.Sprintf("Handlers that wait: p99 at most %.1f of the best other server's, in each row", tcp.WaitP99Most)},
+	}
+	if r == nil {
+		return all
+	}
+	for i, of := range []string{tcp.WaitRate, tcp.WaitP99} {
+		judged := 0
+		var missed []string
+		for _, row := range r.Rows {
+			for _, g := range row.Goals {
+				if g.Of != of {
+					continue
+				}
+				judged++
+				if !g.Met {
+					missed = append(missed, fmt.Sprintf("%s: %s", row, g.Ratio))
+				}
+			}
+		}
+		if judged == 0 {
+			continue
+		}
+		all[i].met = len(missed) == 0
+		all[i].figure = fmt.Sprintf("%d of %d rows", judged-len(missed), judged)
+		if n := len(missed); n > 0 {
+			more := ""
+			if n > mostNamed {
+				missed, more = missed[:mostNamed], fmt.Sprintf("; and %d more", n-mostNamed)
+			}
+			all[i].figure += "; not " + strings.Join(missed, "; ") + more
+		}
 	}
 	return all
 }

@@ -1,8 +1,8 @@
 // Command report measures everything that the other commands measure, and writes
 // the performance page with its charts. It is run in the bench folder:
 //
-//	go run ./cmd/report            # about an hour; nothing else may run
-//	go run ./cmd/report -short     # about three minutes, for a quick look
+//	go run ./cmd/report            # about an hour and a quarter; nothing else may run
+//	go run ./cmd/report -short     # about five minutes, for a quick look
 //	go run ./cmd/report -parts tcp,idle    # these anew, the others as they were
 //	go run ./cmd/report -parts none        # only write the page anew
 //
@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/valyala/fasthttp/bench/internal/closedloop"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
@@ -45,6 +46,7 @@ type options struct {
 
 func main() {
 	idle.Crowd()
+	closedloop.Main()
 	command.Main("report", parseFlags, run)
 }
 

@@ -31,6 +31,7 @@ type results struct {
 	Rows     *report.Report  `json:"rows"`
 	TCP      *tcp.Report     `json:"tcp"`
 	Slow     *tcp.SlowReport `json:"slow"`
+	Wait     *tcp.WaitReport `json:"wait"`
 	Files    *files.Report   `json:"files"`
 	Idle     *idle.Report    `json:"idle"`
 	IdleMany *idle.Report    `json:"idle_many"`
@@ -39,7 +40,7 @@ type results struct {
 
 // empty tells whether nothing was measured.
 func (r *results) empty() bool {
-	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
+	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
 }
 
 // failures lists what went wrong in all parts.
@@ -58,6 +59,9 @@ func (r *results) failures() []string {
 	}
 	if r.Slow != nil {
 		all = append(all, r.Slow.Failures...)
+	}
+	if r.Wait != nil {
+		all = append(all, r.Wait.Failures...)
 	}
 	if r.Files != nil {
 		all = append(all, r.Files.Failures...)
@@ -90,6 +94,7 @@ const (
 	loadSpare  = 500 * time.Millisecond
 	slowRuns   = 12
 	fileRuns   = 28
+	waitSpare  = 300 * time.Millisecond
 	crowdTime  = 12 * time.Second
 )
 
@@ -114,6 +119,13 @@ var parts = []part{
 	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
 		o.rounds = fewer(o)
 		all.Slow, _, err = tcp.MeasureSlow(ctx, dir, tcpOptions(o), log)
+		return err
+	}},
+	{"wait", func(o options) time.Duration {
+		w := waitOptions(o)
+		return 5*time.Second + time.Duration(w.Rounds*w.Runs())*(waitSpare+w.Time)
+	}, func(ctx context.Context, dir string, o options, all *results, log progress.Log) (err error) {
+		all.Wait, _, err = tcp.MeasureWait(ctx, dir, waitOptions(o), log)
 		return err
 	}},
 	{"files", func(o options) time.Duration {
@@ -148,6 +160,18 @@ var parts = []part{
 
 func tcpOptions(o options) tcp.Options {
 	return tcp.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything, Rate: 2000, Modules: o.modules}
+}
+
+// waitOptions measure everything. There are many runs, and so they are short.
+func waitOptions(o options) tcp.WaitOptions {
+	w := tcp.WaitOptions{
+		Rounds: fewer(o), Time: time.Second, Pin: true, Only: everything,
+		Conns: tcp.WaitConns(), Procs: tcp.WaitProcs(), Servers: tcp.WaitServers, Modules: o.modules,
+	}
+	if o.short {
+		w.Time = 200 * time.Millisecond
+	}
+	return w
 }
 
 // fewer is the number of rounds for what hardly differs from one to the next.

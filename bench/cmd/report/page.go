@@ -86,6 +86,9 @@ func (p *page) writeHead(b *strings.Builder) {
 	if p.TCP != nil {
 		lacking = append(lacking, p.TCP.Missing...)
 	}
+	if p.Wait != nil {
+		lacking = append(lacking, p.Wait.Missing...)
+	}
 	if p.Files != nil {
 		lacking = append(lacking, p.Files.Missing...)
 	}
@@ -109,6 +112,9 @@ func (p *page) version(name string) string {
 	}
 	if p.TCP != nil {
 		all = append(all, p.TCP.Versions)
+	}
+	if p.Wait != nil {
+		all = append(all, p.Wait.Versions)
 	}
 	if p.Idle != nil {
 		all = append(all, p.Idle.Versions)
@@ -203,7 +209,7 @@ func (p *page) writeValues(b *strings.Builder) {
 }
 
 func (p *page) writeSockets(b *strings.Builder) {
-	if p.TCP == nil && p.Slow == nil {
+	if p.TCP == nil && p.Slow == nil && p.Wait == nil {
 		return
 	}
 	b.WriteString("\n## Server over sockets\n")
@@ -217,6 +223,16 @@ func (p *page) writeSockets(b *strings.Builder) {
 		fmt.Fprintf(b, "\n### Beside slow requests\n\n%d ordinary requests a second, and slow ones on other connections; nothing is pinned.\n", p.Slow.Rate)
 		p.Slow.WriteTable(b)
 	}
+	p.writeWait(b)
+}
+
+func (p *page) writeWait(b *strings.Builder) {
+	if p.Wait == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n### Handlers that wait\n\n%s of %v each, in turn. With GOMAXPROCS 1 the server is %s, what asks it and the backend %s;\n"+
+		"else nothing is pinned.\n", rig.Plural(p.Wait.Rounds, "round"), p.Wait.Time, p.Wait.ServerPlace, p.Wait.ClientPlace)
+	p.Wait.WriteTables(b, "####")
 }
 
 func (p *page) writeFiles(b *strings.Builder) {

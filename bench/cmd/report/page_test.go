@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/files"
@@ -42,6 +43,7 @@ func sample() *results {
 		Rows:     sampleRows(),
 		TCP:      sampleTCP(head),
 		Slow:     sampleSlow(head),
+		Wait:     sampleWait(head),
 		Files:    sampleFiles(head),
 		Idle:     sampleIdle(head),
 		IdleMany: nil,
@@ -129,6 +131,31 @@ func sampleSlow(head rig.Head) *tcp.SlowReport {
 				&tcp.SlowRow{Server: server, Beside: "none", P99: stats.Summarize([]float64{100})},
 				&tcp.SlowRow{Server: server, Beside: beside, P99: stats.Summarize([]float64{150}), P99Ratio: rig.Ratio{Value: ratio}})
 		}
+	}
+	r.Rows = append(r.Rows,
+		&tcp.SlowRow{Server: rig.Event, Beside: tcp.Computing, P99: stats.Summarize([]float64{250}),
+			P99Ratio: rig.Ratio{Value: 2.5}, ToNetHTTP: rig.Ratio{Value: 1.25}},
+		&tcp.SlowRow{Server: rig.NetHTTP, Beside: tcp.Computing, P99: stats.Summarize([]float64{200})})
+	return r
+}
+
+func sampleWait(head rig.Head) *tcp.WaitReport {
+	r := &tcp.WaitReport{Head: head, Time: time.Second, ServerPlace: "pinned to processor 0", ClientPlace: "pinned to processor 1"}
+	for procs, p99 := range []float64{1200, 900} {
+		row := &tcp.WaitRow{Handler: "sleep1ms", Conns: 64, Procs: 1 + procs}
+		for _, m := range []struct {
+			server    string
+			rate, p99 float64
+		}{{rig.Event, 40_000, p99}, {rig.Portable, 41_000, 1000}, {rig.NetHTTP, 30_000, 2000}} {
+			row.Servers = append(row.Servers, &tcp.WaitMeasurement{
+				Server: m.server, Rate: stats.Summarize([]float64{m.rate}), P99: stats.Summarize([]float64{m.p99}),
+			})
+		}
+		row.Goals = []tcp.WaitGoal{
+			{Of: tcp.WaitRate, Best: rig.Portable, Ratio: rig.Ratio{Value: 40. / 41}, Met: true},
+			{Of: tcp.WaitP99, Best: rig.Portable, Ratio: rig.Ratio{Value: p99 / 1000}, Met: p99 < 1100},
+		}
+		r.Rows = append(r.Rows, row)
 	}
 	return r
 }
@@ -230,6 +257,8 @@ func TestPageOfParts(t *testing.T) {
 		"tcp":     func(all, r *results) { r.TCP = all.TCP },
 		"no load": func(_, r *results) { r.TCP = new(tcp.Report) },
 		"slow":    func(all, r *results) { r.Slow = all.Slow },
+		"wait":    func(all, r *results) { r.Wait = all.Wait },
+		"no wait": func(_, r *results) { r.Wait = new(tcp.WaitReport) },
 		"files":   func(all, r *results) { r.Files = all.Files },
 		"no file": func(_, r *results) { r.Files = new(files.Report) },
 		"idle":    func(all, r *results) { r.Idle = all.Idle },
@@ -272,7 +301,10 @@ func TestGoals(t *testing.T) {
 		"cpu-4096":          {"not measured", ""},
 		"p99":               {"**not met**", "0.50 with 64 connections, 1.50 with 512 connections, 0.90 with 64 connections, 16 requests pipelined"},
 		"slow-sleep":        {"met", "1.50× (upstream: 1.50×)"},
-		"slow-spin":         {"not measured", ""},
+		"slow-spin":         {"**not met**", "2.50×"},
+		"slow-spin-nethttp": {"met", "1.25 (250 µs of 200 µs)"},
+		"wait-rate":         {"met", "2 of 2 rows"},
+		"wait-p99":          {"**not met**", "1 of 2 rows; not sleep1ms, 64 connections, GOMAXPROCS 1: 1.20"},
 		"files-upstream":    {"met", "0.80 at most (1 KiB)"},
 		"files-nginx":       {"**not met**", "not with 1 KiB 1.40"},
 		"idle":              {"met", "250 bytes, 19000 connections"},
@@ -372,6 +404,7 @@ func TestFlags(t *testing.T) {
 		{"", 7, 4, len(parts)},
 		{"-short", 1, 1, len(parts)},
 		{"-short -rounds 3 -parts tcp,idle", 3, 1, 2},
+		{"-parts wait", 7, 4, 1},
 		{"-parts none", 7, 4, 0},
 		{"-parts tea", 0, 0, 0},
 		{"-rounds 0", 0, 0, 0},

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
@@ -66,6 +67,12 @@ func (f *Flags) Text(p *string, name, value, short, usage string) {
 	f.short[name] = short
 }
 
+// Duration defines a time, and what it is with -short.
+func (f *Flags) Duration(p *time.Duration, name string, value, short time.Duration, usage string) {
+	f.DurationVar(p, name, value, usage)
+	f.short[name] = short.String()
+}
+
 // Rounds defines -rounds.
 func (f *Flags) Rounds(p *int, value, short int) {
 	f.Int(p, "rounds", value, short, "how often everything is measured")
@@ -84,8 +91,14 @@ func (f *Flags) Out(p *string) {
 
 // Rows defines -rows, which matches everything if it is not given.
 func (f *Flags) Rows(p **regexp.Regexp, example string) {
+	f.Matching(p, "rows", "run only the rows", example)
+}
+
+// Matching defines a flag that chooses by name, and everything if it is not
+// given.
+func (f *Flags) Matching(p **regexp.Regexp, name, usage, example string) {
 	*p = regexp.MustCompile("")
-	f.Func("rows", "regular expression: run only the rows whose names match, such as "+example, func(text string) (err error) {
+	f.Func(name, "regular expression: "+usage+" whose names match, such as "+example, func(text string) (err error) {
 		*p, err = regexp.Compile(text)
 		return err
 	})

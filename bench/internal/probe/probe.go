@@ -34,7 +34,12 @@ func Dial(source, addr, path string) (*Conn, error) {
 }
 
 func newConn(conn net.Conn, host, path string) *Conn {
-	return &Conn{conn: conn, request: []byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")}
+	return &Conn{conn: conn, request: Request(host, path)}
+}
+
+// Request is what is sent to ask for path.
+func Request(host, path string) []byte {
+	return []byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
 }
 
 const (
@@ -55,7 +60,7 @@ func (c *Conn) Get() error {
 	for {
 		n, err := c.conn.Read(c.buf[have:])
 		have += n
-		whole, bad := check(c.buf[:have])
+		whole, bad := Check(c.buf[:have])
 		switch {
 		case bad != nil:
 			return bad
@@ -74,8 +79,8 @@ var (
 	headEnd    = []byte("\r\n\r\n")
 )
 
-// check tells whether text is a whole response, and what is wrong with it.
-func check(text []byte) (whole bool, err error) {
+// Check reports whether text is a whole response, and what is wrong with it.
+func Check(text []byte) (whole bool, err error) {
 	if n := min(len(text), len(statusLine)); !bytes.Equal(text[:n], statusLine[:n]) {
 		return false, fmt.Errorf("probe: a response that begins with %q", text[:min(len(text), 64)])
 	}

@@ -23,7 +23,7 @@ func TestCheck(t *testing.T) {
 		{"another body", response[:len(response)-1] + "?", false, false},
 	}
 	for _, test := range tests {
-		whole, err := check([]byte(test.text))
+		whole, err := Check([]byte(test.text))
 		if whole != test.whole || (err == nil) != test.ok {
 			t.Errorf("%s: %v, %v", test.name, whole, err)
 		}

@@ -33,6 +33,7 @@ const (
 const (
 	SleepPath = "/sleep" // answered after SleepTime, which is slept
 	SpinPath  = "/spin"  // answered after SpinTime, which is spent computing
+	WaitPath  = "/wait"  // answered after Job.Wait, which is slept
 )
 
 // How long the slow paths take.
@@ -45,9 +46,27 @@ const (
 type Mode string
 
 const (
-	Plain Mode = "plain" // always answers at once, without a look at the path
-	Mixed Mode = "mixed" // knows SleepPath and SpinPath
+	Plain    Mode = "plain"    // always answers at once, without a look at the path
+	Mixed    Mode = "mixed"    // knows SleepPath, SpinPath and WaitPath
+	Forwards Mode = "forwards" // answers what Job.Backend answers
 )
+
+// The flags of a server program that only some modes use.
+const (
+	WaitFlag    = "wait"
+	BackendFlag = "backend"
+)
+
+// BackendConns is how many connections a server that forwards may have to its
+// backend: more than any benchmark opens to the server.
+const BackendConns = 4096
+
+// Job is what a server program is started to do.
+type Job struct {
+	Mode    Mode
+	Wait    time.Duration // how long WaitPath takes
+	Backend string        // address of the server that has the answers
+}
 
 // The words that servers and their starters exchange.
 const (
@@ -64,13 +83,17 @@ type Memory struct {
 
 // Main is the main function of a server program. serve serves connections of ln
 // for ever.
-func Main(serve func(ln net.Listener, mode Mode) error) {
+func Main(serve func(ln net.Listener, job Job) error) {
+	var job Job
 	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
-	mode := flag.String("mode", string(Plain), "plain, or mixed to have slow paths as well")
+	mode := flag.String("mode", string(Plain), "plain, mixed to have slow paths as well, or forwards to ask another server")
+	flag.DurationVar(&job.Wait, WaitFlag, time.Millisecond, "with mixed: how long "+WaitPath+" takes")
+	flag.StringVar(&job.Backend, BackendFlag, "", "with forwards: address of the other server")
 	reuse := flag.Bool("reuseport", false, "let other processes listen on the same address")
 	life := flag.Duration("life", time.Hour, "how long to run at most")
 	flag.Parse()
-	if m := Mode(*mode); m != Plain && m != Mixed || flag.NArg() > 0 {
+	job.Mode = Mode(*mode)
+	if !job.valid() || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -88,7 +111,18 @@ func Main(serve func(ln net.Listener, mode Mode) error) {
 	if _, err := fmt.Println(ReadyWord, ln.Addr()); err != nil {
 		fail(err)
 	}
-	fail(serve(ln, Mode(*mode)))
+	fail(serve(ln, job))
+}
+
+// valid reports whether a server can do the job.
+func (j Job) valid() bool {
+	switch j.Mode {
+	case Plain, Mixed:
+		return j.Backend == ""
+	case Forwards:
+		return j.Backend != ""
+	}
+	return false
 }
 
 func fail(err error) {
@@ -137,8 +171,10 @@ func collect() Memory {
 }
 
 // Slow takes the time that path stands for, if it is a slow one.
-func Slow(path string) {
+func (j Job) Slow(path string) {
 	switch path {
+	case WaitPath:
+		time.Sleep(j.Wait)
 	case SleepPath:
 		time.Sleep(SleepTime)
 	case SpinPath:

@@ -6,6 +6,7 @@ package stats
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // Summary describes the samples of one quantity.
@@ -58,6 +59,16 @@ func Median(samples []float64) float64 {
 		return sorted[middle]
 	}
 	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// Percentile returns the smallest time that at least p percent do not exceed,
+// or 0 of no times. It sorts them.
+func Percentile(times []time.Duration, p int) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[max(0, (len(times)*p+99)/100-1)]
 }
 
 // Ratio is a/b, or 0 where b is 0.

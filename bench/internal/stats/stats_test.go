@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestSummarize(t *testing.T) {
@@ -76,6 +77,34 @@ func TestGeoMean(t *testing.T) {
 	for _, test := range tests {
 		if got := GeoMean(test.values); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("%v: got %v, want %v", test.values, got, test.want)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	upTo := func(n int) []time.Duration {
+		var times []time.Duration
+		for i := range n {
+			times = append(times, time.Duration(n-i))
+		}
+		return times
+	}
+	tests := []struct {
+		times []time.Duration
+		p     int
+		want  time.Duration
+	}{
+		{nil, 99, 0},
+		{upTo(1), 50, 1},
+		{upTo(1), 99, 1},
+		{upTo(4), 50, 2},
+		{upTo(100), 99, 99},
+		{upTo(101), 99, 100},
+		{upTo(1000), 99, 990},
+	}
+	for _, test := range tests {
+		if got := Percentile(test.times, test.p); got != test.want {
+			t.Errorf("%d%% of %d: %v, want %v", test.p, len(test.times), got, test.want)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func (r *Report) Markdown() string {
 		"upstream; one stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
 		"chance.\n")
 	r.WriteTables(&b, "##")
-	writeGoals(&b, "to upstream", r.Goals)
+	writeGoals(&b, "ratio to upstream", r.Goals)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
 }
@@ -181,13 +181,14 @@ func (r *Report) WriteTables(b *strings.Builder, level string) {
 	}
 }
 
-// writeGoals writes the goals of the event engine, if any could be judged.
-func writeGoals(b *strings.Builder, to string, goals []Goal) {
+// writeGoals writes the goals of the event engine, if any could be judged. Header
+// is that of the ratios.
+func writeGoals(b *strings.Builder, header string, goals []Goal) {
 	if len(goals) == 0 {
 		return
 	}
 	b.WriteString("\n## Goals of the event engine\n")
-	table := rig.Table{Header: []string{"row", "of", "ratio " + to, "C loop", "goal: at most", ""}}
+	table := rig.Table{Header: []string{"row", "of", header, "C loop", "goal: at most", ""}}
 	for _, g := range goals {
 		table.Rows = append(table.Rows, []string{g.Row, g.Of, g.Ratio.String(), g.Floor.String(), fmt.Sprintf("%.2f", g.Most), rig.Met(g.Met)})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
+	"github.com/valyala/fasthttp/bench/internal/stats"
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
@@ -32,10 +33,13 @@ type disturbance struct {
 	takes time.Duration
 }
 
+// Computing names the slow requests that take processors away.
+const Computing = "1 request in 1000 computes 50 ms"
+
 var disturbances = []disturbance{
 	{name: "none"},
 	{"1 request in 100 sleeps 1 s", serving.SleepPath, 100, serving.SleepTime},
-	{"1 request in 1000 computes 50 ms", serving.SpinPath, 1000, serving.SpinTime},
+	{Computing, serving.SpinPath, 1000, serving.SpinTime},
 }
 
 // schedule says when slow requests go out: each of conns connections sends one
@@ -157,7 +161,7 @@ func mix(ctx context.Context, addr string, d disturbance, rate int, duration tim
 	if d.path != "" && got.slow == 0 {
 		return got, errors.New("no slow request was answered")
 	}
-	got.p50, got.p99 = micros(percentile(times, 50)), micros(percentile(times, 99))
+	got.p50, got.p99 = micros(stats.Percentile(times, 50)), micros(stats.Percentile(times, 99))
 	return got, nil
 }
 
@@ -258,14 +262,4 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// percentile returns the smallest time that at least p percent do not exceed.
-// It sorts times.
-func percentile(times []time.Duration, p int) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return times[max(0, (len(times)*p+99)/100-1)]
 }

@@ -14,18 +14,32 @@ var body = []byte(serving.Body)
 
 func main() { serving.Main(serve) }
 
-func serve(ln net.Listener, mode serving.Mode) error {
-	handler := answer
-	if mode == serving.Mixed {
-		handler = answerMixed
-	}
-	s := &fasthttp.Server{Handler: handler}
+func serve(ln net.Listener, job serving.Job) error {
+	s := &fasthttp.Server{Handler: handler(job)}
 	return s.Serve(ln)
+}
+
+func handler(job serving.Job) fasthttp.RequestHandler {
+	switch job.Mode {
+	case serving.Mixed:
+		return func(ctx *fasthttp.RequestCtx) {
+			job.Slow(string(ctx.Path()))
+			answer(ctx)
+		}
+	case serving.Forwards:
+		return forward(job.Backend)
+	}
+	return answer
 }
 
 func answer(ctx *fasthttp.RequestCtx) { ctx.Success(serving.ContentType, body) }
 
-func answerMixed(ctx *fasthttp.RequestCtx) {
-	serving.Slow(string(ctx.Path()))
-	answer(ctx)
+// forward asks the backend with the library's own client.
+func forward(backend string) fasthttp.RequestHandler {
+	client := &fasthttp.HostClient{Addr: backend, MaxConns: serving.BackendConns}
+	return func(ctx *fasthttp.RequestCtx) {
+		if err := client.Do(&ctx.Request, &ctx.Response); err != nil {
+			ctx.Error(err.Error(), fasthttp.StatusBadGateway)
+		}
+	}
 }

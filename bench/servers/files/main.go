@@ -16,7 +16,7 @@ var root = flag.String("root", ".", "folder to serve")
 
 func main() { serving.Main(serve) }
 
-func serve(ln net.Listener, _ serving.Mode) error {
+func serve(ln net.Listener, _ serving.Job) error {
 	files := &fasthttp.FS{Root: *root, Compress: true, AcceptByteRange: true, CacheDuration: time.Minute}
 	s := &fasthttp.Server{Handler: files.NewRequestHandler(), Logger: silent{}}
 	return s.Serve(ln)

@@ -4,6 +4,9 @@ package main
 import (
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
 
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -12,13 +15,22 @@ var body = []byte(serving.Body)
 
 func main() { serving.Main(serve) }
 
-func serve(ln net.Listener, mode serving.Mode) error {
-	handler := answer
-	if mode == serving.Mixed {
-		handler = answerMixed
-	}
-	s := &http.Server{Handler: http.HandlerFunc(handler)}
+func serve(ln net.Listener, job serving.Job) error {
+	s := &http.Server{Handler: handler(job)}
 	return s.Serve(ln)
+}
+
+func handler(job serving.Job) http.Handler {
+	switch job.Mode {
+	case serving.Mixed:
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			job.Slow(r.URL.Path)
+			answer(w, r)
+		})
+	case serving.Forwards:
+		return forward(job.Backend)
+	}
+	return http.HandlerFunc(answer)
 }
 
 func answer(w http.ResponseWriter, _ *http.Request) {
@@ -26,7 +38,28 @@ func answer(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(body)
 }
 
-func answerMixed(w http.ResponseWriter, r *http.Request) {
-	serving.Slow(r.URL.Path)
-	answer(w, r)
+// forward asks the backend with the library's own proxy. It has what a program
+// gives it that cares: connections that are kept, and buffers that are used
+// again.
+func forward(backend string) http.Handler {
+	target := &url.URL{Scheme: "http", Host: backend}
+	return &httputil.ReverseProxy{
+		Rewrite:    func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:  &http.Transport{MaxIdleConnsPerHost: serving.BackendConns, DisableCompression: true},
+		BufferPool: new(buffers),
+	}
 }
+
+// buffers implements httputil.BufferPool.
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 32 << 10
+
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return p[:]
+	}
+	return new([bufferSize]byte)[:]
+}
+
+func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }

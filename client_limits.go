@@ -1,0 +1,47 @@
+package fasthttp
+
+import "time"
+
+// limitWrite gives the request its deadline, and the response the same until the
+// request is written.
+func (x *clientExchange) limitWrite() error {
+	deadline := x.call.deadline
+	if timeout := x.hc.WriteTimeout; timeout > 0 {
+		deadline = earliest(deadline, time.Now().Add(timeout))
+	}
+	return x.cc.guard.limitRequest(deadline)
+}
+
+// limitAnswer gives the response its deadlines.
+func (x *clientExchange) limitAnswer() error {
+	hc := x.hc
+	if hc.ReadTimeout <= 0 && hc.WriteTimeout <= 0 && hc.ResponseHeaderTimeout <= 0 {
+		// that of the call stands since limitWrite
+		return nil
+	}
+	return hc.limitAnswer(&x.cc.guard, x.call.deadline)
+}
+
+// limitAnswer gives the response to a request that was just written its deadlines,
+// in a call with the deadline.
+func (c *HostClient) limitAnswer(g *connGuard, deadline time.Time) error {
+	by := c.answerBy(deadline)
+	if c.ResponseHeaderTimeout <= 0 {
+		return g.limitRead(by)
+	}
+	return g.limitAnswer(time.Now().Add(c.ResponseHeaderTimeout), by)
+}
+
+// limitLastWords is limitAnswer for a request that could not be written to its end.
+func (c *HostClient) limitLastWords(g *connGuard, deadline time.Time) error {
+	return g.limitRead(earliest(c.answerBy(deadline), time.Now().Add(lastWordsTime)))
+}
+
+// answerBy returns when a response must be there whose request was just written,
+// in a call with the deadline.
+func (c *HostClient) answerBy(deadline time.Time) time.Time {
+	if c.ReadTimeout <= 0 {
+		return deadline
+	}
+	return earliest(deadline, time.Now().Add(c.ReadTimeout))
+}

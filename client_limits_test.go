@@ -1,0 +1,242 @@
+package fasthttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// The head of a response has a time of its own, which means nothing to the body.
+func TestResponseHeaderTimeout(t *testing.T) {
+	late := make(chan struct{})
+	p := newPeer(t, func(c *peerConn) {
+		for req := c.request(); req != nil; req = c.request() {
+			switch req.URL.Path {
+			case "/silent":
+				c.untilClosed()
+			case "/half":
+				c.write("HTTP/1.1 200 OK\r\nContent-Le")
+				c.untilClosed()
+			case "/hints":
+				c.write("HTTP/1.1 103 Early Hints\r\n\r\n")
+				c.untilClosed()
+			case "/body":
+				c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				<-late
+				c.write("ok")
+			default:
+				c.write(respOK)
+			}
+		}
+	})
+	for _, streamed := range []bool{false, true} {
+		hc := p.host()
+		hc.ResponseHeaderTimeout = short
+		hc.StreamResponseBody = streamed
+		hc.MaxIdemponentCallAttempts = 1
+		for _, path := range []string{"/silent", "/half", "/hints"} {
+			resp := responseFor(t)
+			soon(t, path, func() {
+				if err := hc.Do(requestTo(t, MethodGet, p.url(path)), resp); err != error(ErrTimeout) {
+					t.Errorf("%s: got %v", path, err)
+				}
+			})
+			_ = resp.CloseBodyStream()
+		}
+		// a body that takes longer than the head may, and one that takes too long
+		hc = p.host()
+		hc.ResponseHeaderTimeout = 5 * short
+		hc.StreamResponseBody = streamed
+		resp := responseFor(t)
+		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		_ = resp.Body()
+		go func() {
+			time.Sleep(2 * hc.ResponseHeaderTimeout)
+			late <- struct{}{}
+		}()
+		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/body")), resp))
+		if string(resp.Body()) != "ok" {
+			t.Errorf("got %q", resp.Body())
+		}
+		hc.ReadTimeout = 3 * hc.ResponseHeaderTimeout
+		resp = responseFor(t)
+		soon(t, "/body", func() {
+			err := hc.Do(requestTo(t, MethodGet, p.url("/body")), resp)
+			if streamed {
+				mustDo(t, err)
+				_, err = io.ReadAll(resp.BodyStream())
+			}
+			if err != error(ErrTimeout) {
+				t.Errorf("streamed %v: the body: got %v", streamed, err)
+			}
+		})
+		_ = resp.CloseBodyStream()
+		late <- struct{}{}
+	}
+}
+
+// The time of the head begins when the request is written, and means nothing when
+// the head was there before that.
+func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
+	const timeout = 5 * short
+	p := newPeer(t, func(c *peerConn) {
+		for req, err := http.ReadRequest(c.r); err == nil; req, err = http.ReadRequest(c.r) {
+			early := req.URL.Path == "/early"
+			if early {
+				c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+			}
+			_, _ = io.Copy(io.Discard, req.Body)
+			if !early {
+				c.untilClosed()
+				return
+			}
+			time.Sleep(2 * timeout)
+			c.write("ok")
+		}
+	})
+	for _, streamed := range []bool{false, true} {
+		hc := p.host()
+		hc.ResponseHeaderTimeout, hc.StreamResponseBody = timeout, streamed
+		for path, want := range map[string]error{"/early": nil, "/silent": ErrTimeout} {
+			req, resp := requestTo(t, MethodPost, p.url(path)), responseFor(t)
+			pr, pw := io.Pipe()
+			req.SetBodyStream(pr, -1)
+			go func() {
+				_, _ = io.WriteString(pw, "begin")
+				time.Sleep(2 * timeout)
+				_ = pw.Close()
+			}()
+			soon(t, path, func() {
+				if err := hc.Do(req, resp); err != want {
+					t.Errorf("streamed %v: %s: got %v, want %v", streamed, path, err, want)
+				}
+			})
+			if want == nil && string(resp.Body()) != "ok" {
+				t.Errorf("streamed %v: got %q", streamed, resp.Body())
+			}
+		}
+	}
+}
+
+// What sets the deadlines of an answer may come in any order.
+func TestConnGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
+	start := time.Now()
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	request := func(g *connGuard) error { return g.limitRequest(at(9)) }
+	answer := func(g *connGuard) error { return g.limitAnswer(at(1), at(5)) }
+	unlimited := func(g *connGuard) error { return g.limitAnswer(at(1), time.Time{}) }
+	words := func(g *connGuard) error { return g.limitRead(at(2)) }
+	for name, tt := range map[string]struct {
+		steps []func(g *connGuard) error
+		want  time.Time
+	}{
+		"waiting":                    {[]func(*connGuard) error{request, answer}, at(1)},
+		"the head came":              {[]func(*connGuard) error{request, answer, (*connGuard).passHead}, at(5)},
+		"no other deadline":          {[]func(*connGuard) error{request, unlimited}, at(1)},
+		"no other deadline, head":    {[]func(*connGuard) error{request, unlimited, (*connGuard).passHead}, time.Time{}},
+		"still sending":              {[]func(*connGuard) error{request, (*connGuard).passHead}, at(9)},
+		"sent after the head":        {[]func(*connGuard) error{request, (*connGuard).passHead, answer}, at(5)},
+		"sending failed":             {[]func(*connGuard) error{request, answer, words, (*connGuard).passHead}, at(2)},
+		"the next one":               {[]func(*connGuard) error{request, answer, (*connGuard).passHead, request, answer}, at(1)},
+		"the next one, still unsent": {[]func(*connGuard) error{request, answer, request, (*connGuard).passHead}, at(9)},
+	} {
+		a, b := net.Pipe()
+		g := &connGuard{conn: a}
+		for _, step := range tt.steps {
+			if err := step(g); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if !g.readBy.Equal(tt.want) {
+			t.Errorf("%s: the deadline is %v, want %v", name, g.readBy.Sub(start), tt.want.Sub(start))
+		}
+		_, _ = a.Close(), b.Close()
+	}
+}
+
+func TestTLSHandshakeTimeout(t *testing.T) {
+	p := newPeer(t, (*peerConn).untilClosed)
+	for _, client := range []*Client{{TLSHandshakeTimeout: short}, {ConfigureClient: func(hc *HostClient) error { hc.TLSHandshakeTimeout = short; return nil }}} {
+		soon(t, "the handshake", func() {
+			err := client.Do(requestTo(t, MethodGet, "https://"+p.addr()+"/"), nil)
+			if err != error(ErrTLSHandshakeTimeout) {
+				t.Errorf("got %v, want ErrTLSHandshakeTimeout", err)
+			}
+		})
+		if n := client.ConnsCount(); n != 0 {
+			t.Errorf("%d connections are left", n)
+		}
+	}
+}
+
+func TestDialContext(t *testing.T) {
+	p := answering(t, respOK)
+	type key struct{}
+	dials := 0
+	client := &Client{
+		DialTimeout: func(string, time.Duration) (net.Conn, error) { return nil, errors.New("the wrong one") },
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials++
+			if _, limited := ctx.Deadline(); ctx.Value(key{}) != "value" || network != "tcp" || addr != p.addr() || !limited {
+				t.Errorf("dialed %s %s with %v", network, addr, ctx)
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		},
+	}
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), key{}, "value"), patience)
+	defer cancel()
+	resp := responseFor(t)
+	for range 2 {
+		mustDo(t, client.DoContext(ctx, requestTo(t, MethodGet, p.url("/")), resp))
+	}
+	// the connection outlives the context that it was dialed with
+	cancel()
+	mustDo(t, client.Do(requestTo(t, MethodGet, p.url("/")), resp))
+	if string(resp.Body()) != "ok" || dials != 1 {
+		t.Errorf("got %q with %d dials", resp.Body(), dials)
+	}
+	client.CloseIdleConnections()
+
+	// the end of the call ends the dial
+	started := make(chan struct{}, 1)
+	hc := &HostClient{Addr: "path/of a socket", DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+		if addr != "path/of a socket" {
+			t.Errorf("dialed %q", addr)
+		}
+		started <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	for _, canceled := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(context.Background())
+		req := requestTo(t, MethodGet, "http://h/")
+		want := context.Canceled
+		if !canceled {
+			req.SetTimeout(short)
+			want = context.DeadlineExceeded
+		}
+		soon(t, "the dial", func() {
+			go func() {
+				<-started
+				if canceled {
+					cancel()
+				}
+			}()
+			if err := hc.DoContext(ctx, req, nil); !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+		})
+		cancel()
+	}
+	hc.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, nil }
+	if err := hc.Do(requestTo(t, MethodGet, "http://h/"), nil); err != errNoConn {
+		t.Errorf("got %v, want errNoConn", err)
+	}
+	if n := hc.ConnsCount(); n != 0 {
+		t.Errorf("%d connections are left", n)
+	}
+}

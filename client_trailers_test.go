@@ -1,0 +1,57 @@
+package fasthttp
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+)
+
+// responseWithTrailers has in its trailer section what does not belong there.
+const responseWithTrailers = "HTTP/1.1 200 OK\r\nDate: head\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n" +
+	"X-Sum: 1\r\nDate: trailer\r\nVary: *\r\nSet-Cookie: a=b\r\nAge: 5\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n" +
+	"Trailer: X\r\nConnection: close\r\nHost: evil\r\nX-Other: 2\r\n\r\n"
+
+func checkTrailersOf(t *testing.T, resp *Response) {
+	t.Helper()
+	h := &resp.Header
+	if string(resp.Body()) != "hello" || string(h.Peek("X-Sum")) != "1" || string(h.Peek("X-Other")) != "2" {
+		t.Errorf("got %q with %q", resp.Body(), h.String())
+	}
+	if got := h.PeekAll("Date"); len(got) != 1 || string(got[0]) != "head" {
+		t.Errorf("Date is %q", got)
+	}
+	for _, name := range []string{"Vary", "Set-Cookie", "Age", "Host", "Connection"} {
+		if got := h.Peek(name); got != nil {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if got := trailerNames(h); got != "X-Sum|X-Other" {
+		t.Errorf("the trailers are %s", got)
+	}
+}
+
+// Fields that must not come in a trailer section do not make the response an
+// error: they are dropped (RFC 9110 section 6.5.1).
+func TestForbiddenTrailersOfResponsesAreDropped(t *testing.T) {
+	p := answering(t, responseWithTrailers)
+	for _, streamed := range []bool{false, true} {
+		hc := p.host()
+		hc.StreamResponseBody = streamed
+		for range 2 {
+			resp := responseFor(t)
+			mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+			_ = resp.Body()
+			checkTrailersOf(t, resp)
+		}
+	}
+	p.counts(2, 4)
+
+	pc := &PipelineClient{Addr: p.addr()}
+	resp := responseFor(t)
+	mustDo(t, pc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+	checkTrailersOf(t, resp)
+
+	resp = responseFor(t)
+	mustDo(t, resp.Read(bufio.NewReaderSize(strings.NewReader(responseWithTrailers), 16)))
+	checkTrailersOf(t, resp)
+}

@@ -1,0 +1,179 @@
+package fasthttp
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// blockedVariable makes TestServerOfABlockingListener the process that is tested:
+// if it failed, no deadline inside of the process would come.
+const blockedVariable = "FASTHTTP_TEST_BLOCKED"
+
+// TestServerOfABlockingListener is that process. It does nothing in a usual run.
+func TestServerOfABlockingListener(t *testing.T) {
+	if os.Getenv(blockedVariable) == "" {
+		t.Skip("is run by TestListenerInBlockingMode")
+	}
+	ts := startServer(t, eventEngine, &Server{Handler: echo})
+	ask := func(target string) {
+		c := ts.dial()
+		c.get(target)
+		c.expect(200, echoed("GET", target, ""))
+		_ = c.Close()
+	}
+	ask("/before")
+	for range 3 {
+		// the flag belongs to the socket, not to the descriptor
+		f, err := ts.ln.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Fd()
+		cmd := exec.Command("true")
+		cmd.ExtraFiles = []*os.File{f}
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		ask("/meanwhile")
+		runtime.GC()
+		_ = f.Close()
+	}
+	runtime.GC()
+	ts.stop()
+	if err := receive(t, "return of Serve", ts.served); err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	fmt.Println("the server has ended")
+}
+
+// eventEngine is the engine for tests of event loops.
+var eventEngine = engines[1]
+
+func TestListenerInBlockingMode(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestServerOfABlockingListener$", "-test.v")
+	cmd.Env = append(os.Environ(), blockedVariable+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestClosedListenerFreesItsPort(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: echo})
+		if !ts.engine.sockets {
+			t.Skip("only sockets have ports")
+		}
+		addr := ts.ln.Addr().String()
+		ln, served := ts.ln, ts.served
+		for i := range 20 {
+			c := ts.dial()
+			c.get("/")
+			c.expect(200, echoed("GET", "/", ""))
+			if err := ln.Close(); err != nil {
+				t.Fatal(err)
+			}
+			next, err := net.Listen("tcp4", addr)
+			if err != nil {
+				t.Fatalf("attempt %d: %v", i, err)
+			}
+			if err := receive(t, "return of Serve", served); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+			ln, served = next, make(chan error, 1)
+			go func() {
+				if ts.engine.tls {
+					cert, key := testCert()
+					served <- ts.s.ServeTLSEmbed(next, cert, key)
+				} else {
+					served <- ts.s.Serve(next)
+				}
+			}()
+		}
+		_ = ln.Close()
+		receive(t, "return of Serve", served)
+	})
+}
+
+// TestShutdownUnderAFlood has connections come faster than they can be accepted.
+func TestShutdownUnderAFlood(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var accepted atomic.Int32
+		ts := start(&Server{
+			Handler: func(ctx *RequestCtx) { ctx.SetBodyString("ok") },
+			ConnState: func(_ net.Conn, state ConnState) {
+				if state == StateNew {
+					accepted.Add(1)
+					time.Sleep(5 * time.Millisecond)
+				}
+			},
+		})
+		var stop atomic.Bool
+		var clients sync.WaitGroup
+		defer clients.Wait()
+		defer stop.Store(true)
+		dialer := ts.dialer
+		for range 16 {
+			clients.Go(func() {
+				for !stop.Load() {
+					nc, err := dialer()
+					if err != nil {
+						// a program that connects all the time does not mind
+						runtime.Gosched()
+						continue
+					}
+					if tcp, ok := nc.(*net.TCPConn); ok {
+						_ = tcp.SetLinger(0)
+					}
+					_ = nc.Close()
+				}
+			})
+		}
+		eventually(t, "the flood", func() bool { return accepted.Load() > 10 })
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		_ = ts.s.ShutdownWithContext(ctx)
+		if took := time.Since(begun); took > 500*time.Millisecond {
+			t.Errorf("ShutdownWithContext took %v", took)
+		}
+		if err := receive(t, "return of Serve", ts.served); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+}
+
+// Go raises GOMAXPROCS by itself if the limit of a container is raised.
+func TestLoopsFollowTheNumberOfProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	groups := make(chan *eventGroup, 2*growEvery)
+	ts := startServer(t, eventEngine, &Server{Handler: echo, ConnState: func(nc net.Conn, state ConnState) {
+		if state == StateNew {
+			groups <- nc.(*eventConn).group
+		}
+	}})
+	first := ts.dial()
+	g := <-groups
+	if n := g.Len(); n != 1 {
+		t.Fatalf("%d loops for one processor", n)
+	}
+	runtime.GOMAXPROCS(3)
+	for range growEvery {
+		_ = ts.dial().Close()
+	}
+	eventually(t, "a loop for each processor", func() bool { return g.Len() == 3 })
+	for _, c := range []*testConn{first, ts.dial(), ts.dial(), ts.dial()} {
+		c.get("/")
+		c.expect(200, echoed("GET", "/", ""))
+	}
+}

@@ -1,0 +1,128 @@
+package fasthttpproxy
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/http/httpproxy"
+)
+
+// plainProxy answers requests with what it was asked for, and tunnels nothing.
+func plainProxy(t *testing.T) (server *httptest.Server, asked chan string) {
+	asked = make(chan string, 1)
+	server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.RequestURI + " " + r.Host + " " + r.Header.Get("Proxy-Authorization")
+		if r.Method == http.MethodConnect {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server, asked
+}
+
+func TestPlainHTTPGoesToAProxyInAbsoluteForm(t *testing.T) {
+	server, asked := plainProxy(t)
+	server.Start()
+	proxyURL, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxyURL.User = url.UserPassword("u", "p:w")
+	d := &Dialer{Config: httpproxy.Config{HTTPProxy: proxyURL.String(), HTTPSProxy: proxyURL.String(), NoProxy: "direct.test"}}
+	configure, err := d.ConfigureClient(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &fasthttp.Client{ConfigureClient: configure}
+	defer client.CloseIdleConnections()
+	const auth = " Basic dTpwOnc="
+	for _, tt := range []struct{ method, uri, want string }{
+		{"GET", "http://a.test/x?y=z#h", "GET http://a.test/x?y=z a.test" + auth},
+		{"GET", "http://user:pass@a.test:8080", "GET http://a.test:8080/ a.test:8080" + auth},
+		{"POST", "http://b\u00fc.test/", "POST http://xn--b-eha.test/ xn--b-eha.test" + auth},
+		{"GET", "http://[2001:db8::1%25eth0]/", "GET http://[2001:db8::1]/ [2001:db8::1]" + auth},
+		{"OPTIONS", "http://a.test/x", "OPTIONS http://a.test/x a.test" + auth},
+	} {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		req.Header.SetMethod(tt.method)
+		req.SetRequestURI(tt.uri)
+		for range 2 {
+			if err := client.Do(req, resp); err != nil || resp.StatusCode() != 200 {
+				t.Fatalf("%s: %v, %d", tt.uri, err, resp.StatusCode())
+			}
+			if got := <-asked; got != tt.want {
+				t.Errorf("%s: the proxy was asked for %q, want %q", tt.uri, got, tt.want)
+			}
+		}
+		if req.Header.Peek("Proxy-Authorization") != nil || strings.Contains(req.String(), " http://") {
+			t.Errorf("%s: the request became %q", tt.uri, req.String())
+		}
+		fasthttp.ReleaseRequest(req)
+		fasthttp.ReleaseResponse(resp)
+	}
+	// the server itself, and credentials of the caller's own
+	hc := &fasthttp.HostClient{Addr: "a.test"}
+	if err := configure(hc); err != nil {
+		t.Fatal(err)
+	}
+	req := fasthttp.AcquireRequest()
+	defer fasthttp.ReleaseRequest(req)
+	req.Header.SetMethod("OPTIONS")
+	req.Header.SetRequestURI("*")
+	req.Header.SetHost("a.test")
+	req.Header.Set("Proxy-Authorization", "own")
+	if err := hc.Do(req, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-asked, "OPTIONS http://a.test a.test own"; got != want {
+		t.Errorf("the proxy was asked for %q, want %q", got, want)
+	}
+	hc.CloseIdleConnections()
+	// TLS is tunneled
+	if _, _, err := client.Get(nil, "https://a.test/"); err == nil {
+		t.Error("the proxy has opened a tunnel")
+	}
+	if got := <-asked; !strings.HasPrefix(got, "CONNECT a.test:443 ") {
+		t.Errorf("the proxy was asked for %q", got)
+	}
+}
+
+func TestAbsoluteFormOverTLSAndWithoutAProxy(t *testing.T) {
+	server, asked := plainProxy(t)
+	server.StartTLS()
+	config := server.Client().Transport.(*http.Transport).TLSClientConfig
+	direct := listen(t, "127.0.0.1:0", func(c net.Conn) {
+		req, err := http.ReadRequest(bufio.NewReader(c))
+		if err != nil {
+			return
+		}
+		asked <- req.RequestURI
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+	})
+	d := &Dialer{ProxyTLSConfig: config, Config: httpproxy.Config{HTTPProxy: server.URL}}
+	configure, err := d.ConfigureClient(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &fasthttp.Client{ConfigureClient: configure}
+	defer client.CloseIdleConnections()
+	for uri, want := range map[string]string{"http://a.test/x": "GET http://a.test/x a.test ", "http://" + direct + "/x": "/x"} {
+		if _, _, err := client.Get(nil, uri); err != nil {
+			t.Errorf("%s: %v", uri, err)
+			continue
+		}
+		if got := <-asked; got != want {
+			t.Errorf("%s: asked for %q, want %q", uri, got, want)
+		}
+	}
+	bad := &Dialer{Config: httpproxy.Config{HTTPProxy: "what://x"}}
+	if _, err := bad.ConfigureClient(false); err == nil {
+		t.Error("an unknown scheme is let pass")
+	}
+}

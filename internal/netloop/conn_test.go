@@ -1,0 +1,253 @@
+//go:build linux
+
+package netloop
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Somebody who has come too late for a connection still counts as one who uses
+// it: a count that began anew meanwhile would never be right again.
+func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
+	c := &Conn{}
+	_, fd := pair(t)
+	c.Init(fd, nil)
+	c.Close(false)
+	c.flags.Add(flagUser)
+	done := make(chan struct{})
+	_, fd = pair(t)
+	go func() {
+		c.Init(fd, nil)
+		close(done)
+	}()
+	for range 100 {
+		runtime.Gosched()
+	}
+	select {
+	case <-done:
+		t.Error("the connection is another one while somebody uses it")
+	default:
+	}
+	c.flags.Add(^(flagUser - 1))
+	<-done
+	if f := c.flags.Load(); f != 0 {
+		t.Errorf("flags %#x of a new connection", f)
+	}
+	c.Close(false)
+}
+
+// Connections are used again at once while others use and shut down what they
+// take for them.
+func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
+	w := newWorld(t, 2)
+	defer w.g.Close()
+	c := &echo{t: t, free: w.free, blocked: &w.blocked, served: &w.served, expired: make(chan struct{})}
+	_, fd := pair(t)
+	c.Init(fd, c)
+	c.Close(false)
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for !over.Load() {
+				c.Use(func(fd int) {
+					if fd <= 0 {
+						t.Error("a descriptor that there cannot be")
+					}
+				})
+				runtime.Gosched()
+			}
+		})
+	}
+	for range 500 {
+		nc, fd := pair(t)
+		c.Init(fd, c)
+		if err := w.g.Add(&c.Conn, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		w.ask(nc, "x")
+		eventually(t, "the connection is free", c.TryAcquire)
+		c.Close(false)
+		_ = nc.Close()
+	}
+	over.Store(true)
+	wg.Wait()
+	if c.planned.Load() != 0 || c.link != nil {
+		t.Error("the wheel still has a connection that was closed")
+	}
+}
+
+func TestEventsAreForOneUseOfADescriptor(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	_, c := w.connect()
+	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(c.FD()), Pad: int32(c.generation.Load())}
+	if find(ev) != &c.Conn {
+		t.Error("a connection is not found")
+	}
+	ev.Pad--
+	if find(ev) != nil {
+		t.Error("an event for an earlier connection finds the one that has its descriptor")
+	}
+}
+
+// Whoever clears O_NONBLOCK on a duplicate clears it for the connection too.
+func TestBlockingDescriptorsStopNobody(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	nc, c := w.connect()
+	if err := syscall.SetNonblock(c.FD(), false); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.ask(nc, "hello")
+		runtime.GC()
+	}
+	other, _ := w.connect()
+	w.ask(other, "hello")
+}
+
+// reader stops reading where a connection must have been read empty.
+type reader struct {
+	Conn
+	got chan byte
+}
+
+func (c *reader) Serve(*Poller) bool {
+	var buf [64]byte
+	for {
+		n, err := c.Read(buf[:])
+		for _, b := range buf[:max(n, 0)] {
+			c.got <- b
+		}
+		if err == ErrAgain || err == nil && n < len(buf) && !c.Urgent() {
+			return true
+		}
+		if err != nil {
+			c.Close(false)
+			return false
+		}
+	}
+}
+
+func (c *reader) PeerGone()    {}
+func (c *reader) Expire() bool { return true }
+
+// What lies behind urgent data is not read together with what lies before it.
+func TestUrgentDataHidesNothing(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	accepted, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := accepted.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Dup(int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = file.Close()
+	_ = accepted.Close()
+	send := func(text string, flags int) {
+		raw, err := client.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outer := raw.Write(func(to uintptr) bool {
+			err = syscall.Sendmsg(int(to), []byte(text), nil, nil, flags)
+			return true
+		}); outer != nil || err != nil {
+			t.Fatal(outer, err)
+		}
+	}
+	send("abc", 0)
+	send("!", syscall.MSG_OOB)
+	send("def", 0)
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	c := &reader{got: make(chan byte, 64)}
+	c.Init(fd, c)
+	if err := w.g.Add(&c.Conn, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range "abcdef" {
+		select {
+		case b := <-c.got:
+			if b != byte(want) {
+				t.Fatalf("got %q, want %q", b, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q never came", want)
+		}
+	}
+}
+
+// counter notes what was posted for it by the time that it is served.
+type counter struct {
+	Conn
+	posted, seen atomic.Int64
+	inside       atomic.Int32
+	t            *testing.T
+}
+
+func (c *counter) Serve(*Poller) bool {
+	if c.inside.Add(1) != 1 {
+		c.t.Error("two owners at a time")
+	}
+	n := c.posted.Load()
+	runtime.Gosched()
+	c.seen.Store(n)
+	c.inside.Add(-1)
+	return true
+}
+
+func (c *counter) PeerGone()    {}
+func (c *counter) Expire() bool { return true }
+
+// Whatever comes while a connection has an owner, is given up, or is acquired by
+// others, is served afterwards.
+func TestNoEventIsLostBetweenOwners(t *testing.T) {
+	for range 200 {
+		c := &counter{t: t}
+		c.Init(-1, c)
+		c.state.Store(stateIdle)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for range 50 {
+					c.posted.Add(1)
+					c.ready(&Poller{}, syscall.EPOLLIN)
+				}
+			})
+		}
+		wg.Go(func() {
+			for range 50 {
+				if c.TryAcquire() {
+					c.Release()
+				}
+			}
+		})
+		wg.Wait()
+		eventually(t, "nobody is the owner any more", func() bool { return c.state.Load() == stateIdle })
+		if posted, seen := c.posted.Load(), c.seen.Load(); posted != seen {
+			t.Fatalf("%d events, and the last time that the connection was served there were %d", posted, seen)
+		}
+	}
+}

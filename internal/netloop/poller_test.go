@@ -1,0 +1,346 @@
+//go:build linux
+
+package netloop
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// caller is a connection whose handler is a function, called for each byte.
+type caller struct {
+	Conn
+	handle func(b byte)
+}
+
+func (c *caller) Serve(*Poller) bool {
+	for {
+		var buf [1]byte
+		switch _, err := c.Read(buf[:]); err {
+		case nil:
+			c.handle(buf[0])
+			_, _ = c.Write(buf[:], nil)
+		case ErrAgain:
+			return true
+		default:
+			c.Close(false)
+			return false
+		}
+	}
+}
+
+func (c *caller) PeerGone()    {}
+func (c *caller) Expire() bool { return true }
+
+func (w *world) call(handle func(b byte)) net.Conn {
+	w.t.Helper()
+	nc, fd := pair(w.t)
+	c := &caller{handle: handle}
+	c.Init(fd, c)
+	if err := w.g.Add(&c.Conn, 0); err != nil {
+		w.t.Fatal(err)
+	}
+	return nc
+}
+
+// quicken makes a loop expect short handlers.
+func (l *Loop) quicken() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pace = pace{}
+}
+
+// Handlers that wait for less than the timer needs to see it wait at the same
+// time all the same.
+func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	const conns = 32
+	var inside, most atomic.Int32
+	handle := func(byte) {
+		n := inside.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		inside.Add(-1)
+	}
+	var wg sync.WaitGroup
+	for range conns {
+		nc := w.call(handle)
+		wg.Go(func() {
+			for range 50 {
+				w.ask(nc, "x")
+			}
+			_ = nc.Close()
+		})
+	}
+	wg.Wait()
+	if n := most.Load(); n < conns/2 {
+		t.Errorf("%d of %d handlers wait at a time", n, conns)
+	}
+}
+
+// A handler that is long out of the blue holds others up until the timer comes.
+// The next one holds nobody up.
+func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	l := w.g.get(0)
+	free := make(chan struct{})
+	var blocked atomic.Int32
+	handle := func(b byte) {
+		if b == 'b' {
+			blocked.Add(1)
+			<-free
+		}
+	}
+	quick := w.call(handle)
+	w.ask(quick, "x")
+	var long []net.Conn
+	for n := int32(1); n <= 10; n++ {
+		if n == 1 || n == 5 {
+			l.quicken()
+		}
+		nc := w.call(handle)
+		long = append(long, nc)
+		if _, err := nc.Write([]byte("b")); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
+		w.ask(quick, "x")
+		l.mu.Lock()
+		if !l.pace.slow {
+			t.Errorf("after %d handlers that block the loop expects short ones", n)
+		}
+		l.mu.Unlock()
+	}
+	close(free)
+	for _, nc := range long {
+		w.expect(nc, "b")
+	}
+}
+
+// While handlers are long somebody is there for the loop before one is begun: no
+// timer is needed.
+func TestSomebodyIsCalledBeforeALongHandler(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	l := w.g.get(0)
+	l.mu.Lock()
+	l.pace = pace{slow: true, until: clock() + time.Hour}
+	l.mu.Unlock()
+	free := make(chan struct{})
+	looks := make(chan bool, 1)
+	nc := w.call(func(byte) {
+		l.mu.Lock()
+		looks <- l.deserted()
+		l.timer.Stop()
+		l.mu.Unlock()
+		<-free
+	})
+	other := w.call(func(byte) {})
+	if _, err := nc.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if <-looks {
+		t.Error("a handler runs that is expected to be long, and nobody was called")
+	}
+	w.ask(other, "y")
+	close(free)
+	w.expect(nc, "x")
+}
+
+// While handlers are short nobody is called: one poller does it all.
+func TestShortHandlersNeedOnePoller(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	l := w.g.get(0)
+	nc := w.call(func(byte) {})
+	before := runtime.NumGoroutine()
+	for range 200 {
+		l.quicken() // the machine may take its time
+		w.ask(nc, "x")
+	}
+	if n := runtime.NumGoroutine(); n > before+1 {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
+
+// Any order of events, of handlers that block, return and end, and of connections
+// that come and go: whatever is ready is begun, whoever blocks.
+func TestWhateverIsReadyIsBegun(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	l := w.g.get(0)
+	type conn struct {
+		nc       net.Conn
+		begun    atomic.Int32
+		sent     int32
+		blocking bool
+		free     chan struct{}
+	}
+	open := func() *conn {
+		c := &conn{free: make(chan struct{}, 1)}
+		c.nc = w.call(func(b byte) {
+			c.begun.Add(1)
+			switch b {
+			case 'b':
+				<-c.free
+			case 's':
+				time.Sleep(50 * time.Microsecond)
+			case 'y':
+				runtime.Gosched()
+			}
+		})
+		return c
+	}
+	conns := make([]*conn, 24)
+	for i := range conns {
+		conns[i] = open()
+	}
+	begun := func() bool {
+		for _, c := range conns {
+			if c.begun.Load() != c.sent {
+				return false
+			}
+		}
+		return true
+	}
+	for step := range 1500 {
+		// a few at once, so that they are fetched together
+		for range 1 + r.IntN(6) {
+			i := r.IntN(len(conns))
+			c := conns[i]
+			switch {
+			case c.blocking:
+				c.free <- struct{}{}
+				w.expect(c.nc, "b")
+				c.blocking = false
+			case c.begun.Load() != c.sent:
+			case r.IntN(20) == 0:
+				_ = c.nc.Close()
+				conns[i] = open()
+			default:
+				b := "bsyqqq"[r.IntN(6)]
+				c.blocking = b == 'b'
+				c.sent++
+				if _, err := c.nc.Write([]byte{b}); err != nil {
+					t.Fatal(err)
+				}
+				if !c.blocking {
+					w.expect(c.nc, string(b))
+				}
+			}
+		}
+		if r.IntN(50) == 0 {
+			l.quicken()
+		}
+		eventually(t, fmt.Sprintf("all that is ready at step %d was begun", step), begun)
+	}
+	for _, c := range conns {
+		if c.blocking {
+			c.free <- struct{}{}
+		}
+		_ = c.nc.Close()
+	}
+}
+
+// A goroutine that a handler has locked to its thread is no use to a loop.
+func TestLockedGoroutinesLeaveTheLoop(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	threads := make(chan int, 100)
+	nc := w.call(func(b byte) {
+		if b == 'l' {
+			runtime.LockOSThread()
+		}
+		if lockedToThread() {
+			threads <- syscall.Gettid()
+		}
+	})
+	for range 3 {
+		w.ask(nc, "l")
+	}
+	eventually(t, "no locked goroutine serves any more", func() bool {
+		for len(threads) > 0 {
+			<-threads
+		}
+		w.ask(nc, "x")
+		return len(threads) == 0
+	})
+}
+
+func TestPollersThatAreNotNeededEnd(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	l := w.g.get(0)
+	const many = 50
+	free := make(chan struct{})
+	var blocked atomic.Int32
+	var all []net.Conn
+	for range many {
+		nc := w.call(func(byte) {
+			blocked.Add(1)
+			<-free
+		})
+		if _, err := nc.Write([]byte("b")); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, nc)
+	}
+	eventually(t, "all handlers block", func() bool { return blocked.Load() == many })
+	close(free)
+	for _, nc := range all {
+		w.expect(nc, "b")
+	}
+	resting := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.idle)
+	}
+	eventually(t, "the pollers rest", func() bool { return resting() >= many-1 })
+	// the first time it comes by it cannot know who was needed
+	l.trim()
+	if n := resting(); n < many-1 {
+		t.Errorf("%d are kept of %d that were needed just now", n, many)
+	}
+	before := runtime.NumGoroutine()
+	l.trim()
+	if n := resting(); n != keepIdle {
+		t.Errorf("%d are kept, want %d", n, keepIdle)
+	}
+	eventually(t, "their goroutines end", func() bool { return runtime.NumGoroutine() <= before-many+keepIdle+2 })
+	w.ask(all[0], "x")
+}
+
+func TestGroupsGrow(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	nc, _ := w.connect()
+	w.ask(nc, "x")
+	for _, n := range []int{3, 2} {
+		if err := w.g.Grow(n); err != nil || w.g.Len() != 3 {
+			t.Fatalf("%d loops, %v", w.g.Len(), err)
+		}
+	}
+	used := map[*Loop]bool{}
+	for range 6 {
+		nc, c := w.connect()
+		w.ask(nc, "y")
+		used[c.loop] = true
+	}
+	if len(used) != 3 {
+		t.Errorf("connections are on %d of 3 loops", len(used))
+	}
+	w.ask(nc, "x")
+}

@@ -1,0 +1,25 @@
+//go:build linux && !race && (amd64 || arm64)
+
+package rawsys
+
+import (
+	"syscall"
+	"testing"
+)
+
+func TestCallsAllocateNothing(t *testing.T) {
+	pair := sockets(t)
+	defer syscall.Close(pair[0])
+	defer syscall.Close(pair[1])
+	buf, head, body := make([]byte, 20), []byte("head"), []byte("body")
+	events := make([]syscall.EpollEvent, 4)
+	n := testing.AllocsPerRun(100, func() {
+		_, _ = Send(pair[0], head)
+		_, _ = SendBoth(pair[0], head, body)
+		_, _ = Recv(pair[1], buf)
+		_, _ = Poll(pair[0], events)
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,58 @@
+//go:build linux && (race || !(amd64 || arm64))
+
+package rawsys
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The race detector takes what is written to a descriptor and read from one for
+// a way to pass things on, but knows only of syscall.Read and syscall.Write. So
+// each call here makes one of these as well, of no bytes, which does nothing
+// else.
+
+// Recv is recv(2) with MSG_DONTWAIT.
+func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
+	n, _, err := unix.Recvfrom(fd, p, unix.MSG_DONTWAIT)
+	_, _ = syscall.Read(fd, nil)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
+// Send is send(2) with MSG_DONTWAIT and MSG_NOSIGNAL.
+func Send(fd int, p []byte) (n int, errno syscall.Errno) {
+	_, _ = syscall.Write(fd, nil)
+	n, err := unix.SendmsgN(fd, p, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
+// SendBoth sends two parts with one call, so that the peer gets them together.
+// Neither may be empty.
+func SendBoth(fd int, head, body []byte) (n int, errno syscall.Errno) {
+	_, _ = syscall.Write(fd, nil)
+	n, err := unix.SendmsgBuffers(fd, [][]byte{head, body}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
+// Poll is epoll_wait(2) with a time limit of zero.
+func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
+	n, err := syscall.EpollWait(set, events, 0)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
+// Control is epoll_ctl(2).
+func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {
+	errno, _ := syscall.EpollCtl(set, op, fd, ev).(syscall.Errno)
+	return errno
+}
+
+// CloseSocket is close(2).
+func CloseSocket(fd int) syscall.Errno {
+	errno, _ := syscall.Close(fd).(syscall.Errno)
+	return errno
+}

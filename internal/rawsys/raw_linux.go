@@ -1,0 +1,63 @@
+//go:build linux && !race && (amd64 || arm64)
+
+package rawsys
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// The rule for unsafe is that of syscall.RawSyscall: the pointer becomes an
+// integer in the call itself, which keeps what it points to alive and where it
+// is.
+
+// Recv is recv(2) with MSG_DONTWAIT.
+func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT, 0, 0)
+	return int(r), errno
+}
+
+// Send is send(2) with MSG_DONTWAIT and MSG_NOSIGNAL.
+func Send(fd int, p []byte) (n int, errno syscall.Errno) {
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
+	return int(r), errno
+}
+
+// SendBoth sends two parts with one call, so that the peer gets them together.
+// Neither may be empty.
+func SendBoth(fd int, head, body []byte) (n int, errno syscall.Errno) {
+	var parts [2]syscall.Iovec
+	parts[0].Base, parts[1].Base = unsafe.SliceData(head), unsafe.SliceData(body)
+	parts[0].SetLen(len(head))
+	parts[1].SetLen(len(body))
+	message := syscall.Msghdr{Iov: &parts[0], Iovlen: uint64(len(parts))}
+	r, _, errno := syscall.RawSyscall(syscall.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&message)), syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
+	return int(r), errno
+}
+
+// Poll is epoll_wait(2) with a time limit of zero.
+func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(set), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+	return int(r), errno
+}
+
+// Control is epoll_ctl(2).
+func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_CTL, uintptr(set), uintptr(op), uintptr(fd), uintptr(unsafe.Pointer(ev)), 0, 0)
+	return errno
+}
+
+// CloseSocket is close(2). Closing a socket waits if SO_LINGER says so, also
+// with O_NONBLOCK, and sockets inherit that from their listener: such a one is
+// closed by a call that the scheduler knows of, and so is what is no socket.
+func CloseSocket(fd int) syscall.Errno {
+	var linger syscall.Linger
+	size := uint32(unsafe.Sizeof(linger))
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_GETSOCKOPT, uintptr(fd), syscall.SOL_SOCKET, syscall.SO_LINGER, uintptr(unsafe.Pointer(&linger)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 || linger.Onoff != 0 && linger.Linger != 0 {
+		errno, _ = syscall.Close(fd).(syscall.Errno)
+		return errno
+	}
+	_, _, errno = syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
+	return errno
+}

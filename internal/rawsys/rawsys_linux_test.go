@@ -1,0 +1,143 @@
+package rawsys
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sockets returns the two ends of a stream in blocking mode, which nobody would
+// give to an event loop, but which anybody can make of a nonblocking one.
+func sockets(t *testing.T) [2]int {
+	t.Helper()
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+func TestCallsDoWhatTheirNamesSay(t *testing.T) {
+	pair := sockets(t)
+	defer syscall.Close(pair[0])
+	set, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(set)
+	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(pair[0])}
+	if errno := Control(set, syscall.EPOLL_CTL_ADD, pair[0], &ev); errno != 0 {
+		t.Fatal(errno)
+	}
+	if errno := Control(set, syscall.EPOLL_CTL_ADD, pair[0], &ev); errno != syscall.EEXIST {
+		t.Errorf("adding the same again: %v", errno)
+	}
+	events := make([]syscall.EpollEvent, 4)
+	buf := make([]byte, 20)
+	if n, errno := Poll(set, events); n != 0 || errno != 0 {
+		t.Errorf("poll of nothing: %d, %v", n, errno)
+	}
+	if n, errno := Send(pair[1], []byte("hello")); n != 5 || errno != 0 {
+		t.Errorf("send: %d, %v", n, errno)
+	}
+	if n, errno := SendBoth(pair[1], []byte(", the"), []byte("re")); n != 7 || errno != 0 {
+		t.Errorf("send of two parts: %d, %v", n, errno)
+	}
+	if n, errno := Poll(set, events); n != 1 || errno != 0 || events[0].Fd != int32(pair[0]) || events[0].Events != syscall.EPOLLIN {
+		t.Errorf("poll: %d, %v, %v", n, errno, events[0])
+	}
+	if n, errno := Recv(pair[0], buf); n != 12 || errno != 0 || string(buf[:n]) != "hello, there" {
+		t.Errorf("receive: %d, %v, %q", n, errno, buf)
+	}
+	if errno := CloseSocket(pair[1]); errno != 0 {
+		t.Errorf("close: %v", errno)
+	}
+	if n, errno := Recv(pair[0], buf); n != 0 || errno != 0 {
+		t.Errorf("receive at the end: %d, %v", n, errno)
+	}
+	if _, errno := Send(pair[1], buf); errno != syscall.EBADF {
+		t.Errorf("send to a closed descriptor: %v", errno)
+	}
+	if errno := CloseSocket(pair[1]); errno != syscall.EBADF {
+		t.Errorf("close of a closed descriptor: %v", errno)
+	}
+}
+
+// Were one of these calls to wait, the test would not end.
+func TestCallsDoNotWaitForBlockingSockets(t *testing.T) {
+	pair := sockets(t)
+	defer syscall.Close(pair[0])
+	defer syscall.Close(pair[1])
+	if n, errno := Recv(pair[0], make([]byte, 10)); n > 0 || errno != syscall.EAGAIN {
+		t.Errorf("receive of nothing: %d, %v", n, errno)
+	}
+	big := make([]byte, 1<<20)
+	var errno syscall.Errno
+	for sent := 0; errno == 0 && sent < 100<<20; sent += len(big) {
+		_, errno = Send(pair[0], big)
+	}
+	if errno != syscall.EAGAIN {
+		t.Errorf("send without room: %v", errno)
+	}
+	if n, errno := SendBoth(pair[0], big, big); n > 0 || errno != syscall.EAGAIN {
+		t.Errorf("send of two parts without room: %d, %v", n, errno)
+	}
+}
+
+// Closing a socket that lingers waits for its peer, with O_NONBLOCK too. The
+// scheduler has to know of that: everybody else must go on meanwhile.
+func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	nc, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	accepted, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := accepted.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = accepted.Close()
+	fd, err := syscall.Dup(int(file.Fd()))
+	_ = file.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1, Linger: 1}); err != nil {
+		t.Fatal(err)
+	}
+	// more than the peer takes before it reads
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, errno := Send(fd, make([]byte, 1<<20)); errno != 0 {
+			break
+		}
+	}
+	closed := make(chan struct{})
+	go func() {
+		CloseSocket(fd)
+		close(closed)
+	}()
+	// the peer reads only while the other end is being closed: both are at work
+	// at the same time, whatever the number of processors
+	if n, _ := io.Copy(io.Discard, nc); n == 0 {
+		t.Error("nothing has come")
+	}
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("never closed")
+	}
+}

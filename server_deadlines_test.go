@@ -1,0 +1,259 @@
+package fasthttp
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	// nearTime is a time that is waited for, and farTime one that is not reached.
+	nearTime = 60 * time.Millisecond
+	farTime  = time.Hour
+)
+
+// endedAfter checks that the connection ends, and that not before the time.
+func (c *testConn) endedAfter(after time.Duration, since time.Time) {
+	c.t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	c.expectCut()
+	if took := time.Since(since); took < after {
+		c.t.Errorf("the connection ended after %v, want %v", took, after)
+	}
+}
+
+// A deadline that the application sets while the connection waits holds at once.
+func TestDeadlineOfAnIdleConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for name, server := range map[string]*Server{"no timeouts": {}, "timeouts": {ReadTimeout: farTime, IdleTimeout: farTime}} {
+			for _, in := range []ConnState{StateNew, StateActive, StateIdle, StateClosed} {
+				t.Run(fmt.Sprintf("%s, %v", name, in), func(t *testing.T) {
+					if in == StateNew && server.ReadTimeout > 0 {
+						t.Skip("the server sets its own behind that")
+					}
+					var conn atomic.Value
+					var set atomic.Bool
+					idle := make(chan struct{}, 10)
+					begun := time.Now()
+					ts := start(&Server{ReadTimeout: server.ReadTimeout, IdleTimeout: server.IdleTimeout, Handler: echo,
+						ConnState: func(nc net.Conn, state ConnState) {
+							conn.Store(&nc)
+							if state == in {
+								set.Store(true)
+								_ = nc.SetReadDeadline(time.Now().Add(nearTime))
+							}
+							if state == StateIdle {
+								idle <- struct{}{}
+							}
+						}})
+					if ts.engine.tls && in == StateNew {
+						t.Skip("the handshake has a deadline")
+					}
+					c := ts.dial()
+					switch in {
+					case StateNew:
+						c.endedAfter(nearTime, begun)
+						return
+					case StateActive:
+						c.send("GET / HT")
+						if server.ReadTimeout > 0 {
+							// the server's own comes behind it, when it waits for the rest
+							eventually(t, "a request", set.Load)
+							c.send("TP/1.1\r\nHost: a\r\n\r\n")
+							c.expect(200, echoed("GET", "/", ""))
+							return
+						}
+						if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+							t.Errorf("status %d", resp.StatusCode)
+						}
+						c.endedAfter(nearTime, begun)
+						return
+					}
+					c.get("/")
+					c.expect(200, echoed("GET", "/", ""))
+					receive(t, "an idle connection", idle)
+					if in == StateClosed {
+						// not from a hook, but at any time
+						_ = (*conn.Load().(*net.Conn)).SetReadDeadline(time.Now().Add(nearTime))
+					}
+					c.endedAfter(nearTime, begun)
+				})
+			}
+		}
+	})
+}
+
+// A deadline that has passed ends an idle connection at once.
+func TestDeadlineInThePast(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		conns := make(chan net.Conn, 1)
+		idle := make(chan struct{}, 1)
+		ts := start(&Server{
+			IdleTimeout: farTime,
+			ConnState: func(_ net.Conn, state ConnState) {
+				if state == StateIdle {
+					idle <- struct{}{}
+				}
+			},
+			Handler: func(ctx *RequestCtx) { conns <- ctx.Conn() },
+		})
+		c := ts.dial()
+		c.get("/")
+		c.expect(200, "")
+		receive(t, "an idle connection", idle)
+		_ = receive(t, "the connection", conns).SetDeadline(time.Unix(1, 0))
+		c.expectCut()
+	})
+}
+
+// What a handler sets is not for the next request.
+func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, server := range []*Server{{}, {StreamRequestBody: true}} {
+			server.Handler = func(ctx *RequestCtx) {
+				body := len(ctx.PostBody())
+				if string(ctx.Path()) == "/limit" {
+					_ = ctx.SetReadDeadline(time.Now().Add(nearTime))
+					_ = ctx.Conn().SetWriteDeadline(time.Now().Add(nearTime))
+				}
+				fmt.Fprint(ctx, body)
+			}
+			ts := start(server)
+			c := ts.dial()
+			for _, apart := range []bool{true, false} {
+				half := head("POST /half HTTP/1.1", "Host: a", "Content-Length: 6") + "abc"
+				c.send(get("/limit"))
+				if apart {
+					c.expect(200, "0")
+				}
+				c.send(half)
+				if !apart {
+					c.expect(200, "0")
+				}
+				time.Sleep(2 * nearTime)
+				c.send("def")
+				c.expect(200, "6")
+			}
+		}
+	})
+}
+
+// The deadline that a handler sets for a response holds if the server has none.
+func TestWriteDeadlineOfAHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		closed := make(chan struct{}, 1)
+		ts := start(&Server{
+			Handler: func(ctx *RequestCtx) {
+				_ = ctx.SetWriteDeadline(time.Now().Add(nearTime))
+				ctx.SetBodyString(strings.Repeat("x", 32<<20))
+			},
+			ConnState: func(_ net.Conn, state ConnState) {
+				if state == StateClosed {
+					closed <- struct{}{}
+				}
+			},
+		})
+		ts.dial().get("/")
+		receive(t, "end of the connection", closed)
+	})
+}
+
+// ReadTimeout is one time for all of a request, however its body is read.
+func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
+	const timeout = 400 * time.Millisecond
+	forEachEngine(t, func(t *testing.T, start starter) {
+		failed := make(chan error, 1)
+		ts := start(&Server{StreamRequestBody: true, ReadTimeout: timeout, IdleTimeout: farTime, Handler: func(ctx *RequestCtx) {
+			_, err := io.ReadAll(ctx.RequestBodyStream())
+			failed <- err
+		}})
+		c := ts.dial()
+		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
+		if err := receive(t, "the body", failed); err != nil {
+			t.Fatal(err)
+		}
+		c.expect(200, "")
+		begun := time.Now()
+		c.send("POST / HTTP/1.1\r\n")
+		time.Sleep(timeout * 3 / 4)
+		c.send("Host: a\r\nContent-Length: 3\r\n\r\n")
+		if err := receive(t, "the end of the body", failed); !isTimeout(err) {
+			t.Errorf("the body ends with %v", err)
+		}
+		if took := time.Since(begun); took < timeout || took > timeout*3/2 {
+			t.Errorf("the request timed out after %v, want %v", took, timeout)
+		}
+	})
+}
+
+// Pipelines are served for longer than the first wait was to last. What has come
+// in time is not late because the server is busy.
+func TestDeadlineOfAnEarlierWait(t *testing.T) {
+	const (
+		timeout           = 800 * time.Millisecond
+		clients, requests = 24, 800
+	)
+	onEvents(t, func(t *testing.T, start starter) {
+		ts := start(&Server{ReadTimeout: timeout, IdleTimeout: farTime, WriteTimeout: farTime, Handler: func(ctx *RequestCtx) {
+			for end := time.Now().Add(200 * time.Microsecond); time.Now().Before(end); {
+			}
+			ctx.SetBodyString("ok")
+		}})
+		pipeline := strings.Repeat(get("/"), requests)
+		// there is a wait inside of the first request
+		const half, more = 10, 2000
+		var conns []*testConn
+		for range clients {
+			c := ts.dial()
+			c.send(pipeline[:half])
+			conns = append(conns, c)
+		}
+		time.Sleep(timeout / 20)
+		for _, c := range conns {
+			c.send(pipeline[half:more])
+		}
+		var all sync.WaitGroup
+		for _, c := range conns {
+			all.Go(func() { _, _ = io.WriteString(c.Conn, pipeline[more:]) })
+			all.Go(func() {
+				for i := range requests {
+					resp, err := readResponse(c.r, "GET")
+					if err != nil || resp.StatusCode != 200 {
+						t.Errorf("behind %d answers: %v, %v", i, resp.Response, err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// Between two states of the same kind there is always another one: programs count
+// connections by them.
+func TestConnStateOfStreamedExchanges(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		log := &stateLog{}
+		ts := start(&Server{StreamRequestBody: true, ConnState: log.note, Handler: func(ctx *RequestCtx) {
+			_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
+			ctx.SetBodyStream(strings.NewReader("streamed"), -1)
+		}})
+		c := ts.dial()
+		for range 3 {
+			c.send(post("/", "abc"))
+			c.expect(200, "streamed")
+			eventually(t, "idle", func() bool { return strings.HasSuffix(log.of(0), "idle") })
+		}
+		_ = c.Close()
+		const want = "new active idle active idle active idle closed"
+		eventually(t, "closed", func() bool { return strings.HasSuffix(log.of(0), "closed") })
+		if got := log.of(0); got != want {
+			t.Errorf("states are %q, want %q", got, want)
+		}
+	})
+}
