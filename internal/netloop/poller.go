@@ -47,7 +47,7 @@ type Loop struct {
 	queue         [batchSize]syscall.EpollEvent
 	next, fetched int
 	seated        bool // a poller has the seat
-	called        bool // a poller was called and is not here yet
+	coming        int  // how many pollers were called, or have yielded, and are not here yet
 	closed        bool
 	pace          pace
 	begun         time.Duration // when the last event was begun
@@ -186,7 +186,7 @@ type Poller struct {
 
 // call calls a poller that is at rest, or a new one. mu is held.
 func (l *Loop) call() {
-	l.called = true
+	l.coming++
 	if n := len(l.idle); n > 0 {
 		p := l.idle[n-1]
 		l.idle[n-1] = nil
@@ -211,7 +211,7 @@ func (l *Loop) call() {
 // deserted reports whether there are events, or may be, that nobody looks after.
 // mu is held.
 func (l *Loop) deserted() bool {
-	return !l.called && !l.closed && (l.next < l.fetched || !l.seated)
+	return l.coming == 0 && !l.closed && (l.next < l.fetched || !l.seated)
 }
 
 // run is a poller's life.
@@ -229,7 +229,7 @@ func (p *Poller) run(called bool) {
 	}()
 	l.mu.Lock()
 	if called {
-		l.called = false
+		l.coming--
 	}
 	p.now = clock()
 	p.checked = p.now
@@ -277,17 +277,18 @@ func (p *Poller) wait() {
 	}
 }
 
-// yield lets others run. mu is held before and after, not meanwhile.
+// yield lets others run. Meanwhile the poller counts as one that was called: it
+// comes as soon as a processor is free, as another one would. mu is held before and
+// after, not meanwhile.
 func (p *Poller) yield() {
 	l := p.l
 	p.busy = 0
-	if l.pace.slow && l.deserted() {
-		l.call()
-	}
+	l.coming++
 	l.mu.Unlock()
 	runtime.Gosched()
 	now := clock()
 	l.mu.Lock()
+	l.coming--
 	p.now = now
 }
 
@@ -354,7 +355,7 @@ func (p *Poller) rest() {
 	l.mu.Lock()
 	p.now = now
 	if !p.leaving {
-		l.called = false
+		l.coming--
 	}
 }
 
