@@ -51,6 +51,7 @@ type Loop struct {
 	closed        bool
 	pace          pace
 	begun         time.Duration // when the last event was begun
+	busySince     time.Duration // since when no poller has waited or yielded
 	last          int32         // for which descriptor it was
 	changes       uint64        // how many were for another one than that before
 
@@ -150,9 +151,10 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 const (
 	// batchSize is how many events a poller fetches at a time.
 	batchSize = 64
-	// yieldAfter is for how long a poller serves events that never block before
-	// it lets other goroutines of the process run, those among them whose time
-	// to wake up has come.
+	// yieldAfter is for how long a loop begins events before it lets other
+	// goroutines of the process run: those whose time to wake up has come, and
+	// pollers whose handlers can go on. These run behind pollers that are called
+	// otherwise, and requests would be begun rather than answered.
 	yieldAfter = 100 * time.Microsecond
 	// watchEvery is how often a loop is looked at whose handlers are short.
 	watchEvery = 2 * time.Millisecond
@@ -178,7 +180,6 @@ type Poller struct {
 	got     int                // how many events it has fetched, or -1
 	waited  bool               // it had to wait for them
 	now     time.Duration      // the clock when it was read last
-	busy    time.Duration      // what it has spent on handlers that are short, in a row
 	alone   time.Duration      // what the last handler took, if nobody is known to have waited for it
 	checked time.Duration      // when lockCheck was done
 	leaving bool
@@ -235,7 +236,7 @@ func (p *Poller) run(called bool) {
 	p.checked = p.now
 	for !l.closed && !p.leaving {
 		switch {
-		case p.busy > yieldAfter:
+		case l.next < l.fetched && p.now-l.busySince > yieldAfter:
 			p.yield()
 		case l.next < l.fetched:
 			p.serve()
@@ -260,12 +261,12 @@ func (p *Poller) wait() {
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
 	err := l.set.raw.Read(p.fetch)
-	if p.waited {
-		p.busy = 0
-	}
 	p.now = clock()
 	l.mu.Lock()
 	l.seated = false
+	if p.waited {
+		l.busySince = p.now
+	}
 	l.next, l.fetched = 0, max(p.got, 0)
 	if !p.waited && l.fetched > 0 && (l.fetched > 1 || l.queue[0].Fd != l.last) {
 		// others are there, and may have been there all the time
@@ -282,7 +283,7 @@ func (p *Poller) wait() {
 // after, not meanwhile.
 func (p *Poller) yield() {
 	l := p.l
-	p.busy = 0
+	l.busySince = p.now
 	l.coming++
 	l.mu.Unlock()
 	runtime.Gosched()
@@ -314,9 +315,7 @@ func (p *Poller) serve() {
 	}
 	now := clock()
 	took := now - p.now
-	if p.now = now; took <= watchAfter {
-		p.busy += took
-	}
+	p.now = now
 	l.mu.Lock()
 	if l.changes != changes || l.next < l.fetched {
 		l.pace.note(took, now)
@@ -343,7 +342,7 @@ func lockedToThread() bool {
 // meanwhile.
 func (p *Poller) rest() {
 	l := p.l
-	p.busy, p.alone = 0, 0
+	p.alone = 0
 	l.idle = append(l.idle, p)
 	if len(l.idle) > keepIdle && l.trimmer == nil {
 		l.spare = 0
