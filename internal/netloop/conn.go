@@ -337,7 +337,8 @@ func (c *Conn) Forget() (fd int) {
 	return int(c.fd)
 }
 
-// Release gives up an ownership that TryAcquire gave.
+// Release gives up the ownership that TryAcquire gave. Nothing is known of the
+// connection afterwards.
 func (c *Conn) Release() {
 	if !c.release() {
 		go c.run(&Poller{})

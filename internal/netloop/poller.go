@@ -135,16 +135,10 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", errno)
 	}
-	// from here on the connection may be served, closed and used again at any
-	// moment
-	if c.state.CompareAndSwap(stateBusy, stateIdle) {
-		return nil
-	}
-	// somebody was so quick to see an event that it was left to the owner: let
-	// there be another one
-	c.set(flagOutput)
-	c.state.Store(stateIdle)
-	c.watchOutput()
+	// somebody may have been so quick to see an event that it was left to the
+	// owner; without one the connection may be served, closed and used again from
+	// here on
+	c.Release()
 	return nil
 }
 
