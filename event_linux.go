@@ -86,7 +86,9 @@ type eventPhase uint8
 const (
 	eventServing   eventPhase = iota // go on with the exchange, or begin one
 	eventUnsent                      // go on with a flush for which there was no room
+	eventTurn                        // go on with the exchange, which has let others go first
 	eventLingering                   // read away what comes, until the peer is done
+	eventEnded                       // nothing: the descriptor is closed or somebody else's
 )
 
 // loopCache keeps an exchange with its buffers for the connections that a
@@ -173,6 +175,9 @@ const share = 16
 // drive does what the exchange asks for, as far as it can without waiting. It
 // is false if the connection was closed or given away.
 func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
+	if c.phase == eventTurn {
+		c.phase = eventServing
+	}
 	for round := 0; ; {
 		next := stepFlush
 		if c.phase == eventServing {
@@ -219,11 +224,15 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 }
 
 // giveTurn lets the other connections of the loop have their turn. Meanwhile
-// nobody owns this one, and a deadline of an earlier wait must not end it.
+// nobody owns this one, and a deadline of an earlier wait must not end it. Its turn
+// comes when there is room for output, which may be never: a peer that does not
+// read has as long as it would for a response that there is no room for.
 func (c *eventConn) giveTurn(x *exchange) {
 	c.x = x
 	if !x.begun || !x.timed {
-		c.net.SetDeadline(0)
+		c.phase = eventTurn
+		x.limitResponse()
+		c.limit(waitWrite, x.writeUntil)
 	}
 	c.net.Again()
 }
@@ -305,10 +314,16 @@ func (c *eventConn) restUnsent(x *exchange) {
 func (c *eventConn) Expire() bool {
 	c.working()
 	x := c.x
+	if c.phase == eventTurn && c.has(unix.POLLIN|unix.POLLOUT) {
+		return c.Serve(&netloop.Poller{})
+	}
 	if c.phase == eventServing && c.hasInput() {
 		// it may have come in time, and the loop was busy
 		if x != nil {
 			x.overdue = true
+		} else if c.requests == 0 {
+			// empty lines do not begin a new wait
+			c.net.SetDeadline(1)
 		}
 		return c.Serve(&netloop.Poller{})
 	}
@@ -316,7 +331,7 @@ func (c *eventConn) Expire() bool {
 	case c.phase == eventLingering, x == nil && !c.neverBegan():
 		c.finish(false)
 		return false
-	case c.phase == eventUnsent:
+	case c.phase == eventUnsent, c.phase == eventTurn:
 		x.cutOff(os.ErrDeadlineExceeded)
 		return c.end(x, nil)
 	case x == nil:
@@ -405,8 +420,14 @@ func (c *eventConn) linger() bool {
 // lingerRead is how much is read away at a time.
 const lingerRead = 16 << 10
 
-// finish closes the descriptor and forgets the connection.
+// finish closes the descriptor and forgets the connection, once: a hook can end the
+// goroutine in between, and what follows from that comes here again.
 func (c *eventConn) finish(reset bool) {
+	if c.phase == eventEnded {
+		return
+	}
+	c.phase = eventEnded
+	defer c.forget()
 	s := c.s
 	c.working()
 	if d := c.detached(); d != nil {
@@ -416,7 +437,6 @@ func (c *eventConn) finish(reset bool) {
 		c.net.Close(reset)
 	}
 	s.setState(&c.serverConn, StateClosed)
-	c.forget()
 }
 
 // forget takes the connection out of the books.
@@ -441,7 +461,9 @@ func (c *eventConn) handOver(x *exchange) bool {
 	ahead := append([]byte(nil), x.pending()...)
 	c.lay(x, nil)
 	s.setState(&c.serverConn, StateHijacked)
-	nc, err := spare.fileConn(c.net.Forget())
+	fd := c.net.Forget()
+	c.phase = eventEnded
+	nc, err := spare.fileConn(fd)
 	if err != nil {
 		s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
 		c.forget()
@@ -466,8 +488,11 @@ func (c *eventConn) claimIdle() (closeIt func()) {
 
 // hasInput reports whether something has come that nobody has read: it will be
 // served in a moment.
-func (c *eventConn) hasInput() bool {
-	poll := []unix.PollFd{{Fd: int32(c.net.FD()), Events: unix.POLLIN}}
+func (c *eventConn) hasInput() bool { return c.has(unix.POLLIN) }
+
+// has reports whether one of the events is there.
+func (c *eventConn) has(events int16) bool {
+	poll := []unix.PollFd{{Fd: int32(c.net.FD()), Events: events}}
 	n, err := unix.Poll(poll, 0)
 	return n > 0 && err == nil
 }

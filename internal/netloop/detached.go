@@ -79,6 +79,9 @@ func (d *Detached) Attach() {
 	}
 	d.mu.Unlock()
 	d.c.detached.Store(nil)
+	// who still waits would never hear of anything again
+	d.signals.signal(reading)
+	d.signals.signal(writing)
 	d.c.state.CompareAndSwap(stateBusy, stateNews)
 }
 
@@ -182,7 +185,11 @@ func (d *Detached) enter() error {
 func (d *Detached) exit() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.users--; d.users == 0 && d.given {
+	if d.users--; d.users > 0 {
+		// a signal wakes one, and others may wait for the same
+		d.signals.signal(reading)
+		d.signals.signal(writing)
+	} else if d.given {
 		_ = syscall.Close(int(d.c.fd))
 	}
 }

@@ -3,6 +3,7 @@
 package netloop
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 	"time"
@@ -39,6 +40,10 @@ const (
 // busyTicks is after how many ticks the wheel looks again at a connection that
 // was owned when its deadline had passed.
 const busyTicks = 5
+
+// unplanning is where a connection is planned while the wheel finds out whether it
+// may let go of it: behind any deadline.
+const unplanning = math.MaxUint64
 
 // wheel is a hierarchical timing wheel. A connection whose deadline moves away,
 // as it does with every request, stays where it is and is looked at when that
@@ -206,8 +211,11 @@ func (w *wheel) look(c *Conn) (expired bool) {
 		deadline := c.deadline.Load()
 		switch {
 		case deadline == 0:
-			c.planned.Store(0)
+			// who sets the deadline now finds that it has to plan, and waits
+			// for mu; planned is 0 only when c is not touched any more
+			c.planned.Store(unplanning)
 			if c.deadline.Load() == 0 {
+				c.planned.Store(0)
 				return false
 			}
 			continue

@@ -1,0 +1,166 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A connection that lets others go first waits for room. A peer that never makes
+// any is not waited for longer than for a response.
+func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
+	for _, size := range []int{24 << 10, 64 << 10, 200 << 10} {
+		body := bytes.Repeat([]byte("x"), size)
+		var closed atomic.Bool
+		const timeout = 100 * time.Millisecond
+		ts := startServer(t, eventEngine, &Server{
+			ReadTimeout: timeout, WriteTimeout: timeout, IdleTimeout: timeout,
+			Handler: func(ctx *RequestCtx) { ctx.SetBody(body) },
+			ConnState: func(_ net.Conn, state ConnState) {
+				if state == StateClosed {
+					closed.Store(true)
+				}
+			},
+		})
+		c := ts.dial()
+		if _, err := io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 128)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the connection is closed", closed.Load)
+	}
+}
+
+// A descriptor that is closed twice may be somebody else's by then.
+func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var once sync.Once
+	reached, free := make(chan struct{}), make(chan struct{})
+	ts := startServer(t, eventEngine, &Server{
+		Handler: func(*RequestCtx) {},
+		ConnState: func(_ net.Conn, state ConnState) {
+			if state == StateClosed {
+				once.Do(func() {
+					close(reached)
+					<-free
+					runtime.Goexit()
+				})
+			}
+		},
+	})
+	c := ts.dial()
+	c.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	c.expect(200, "")
+	<-reached
+	// others take the number
+	var others []net.Conn
+	for range 4 {
+		nc, err := net.Dial("tcp4", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, nc, accepted)
+	}
+	close(free)
+	eventually(t, "the connection is forgotten", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+	for i := 0; i < len(others); i += 2 {
+		if _, err := others[i].Write([]byte("x")); err != nil {
+			t.Errorf("the connection of somebody else: %v", err)
+		}
+		if _, err := io.ReadFull(others[i+1], make([]byte, 1)); err != nil {
+			t.Errorf("the connection of somebody else: %v", err)
+		}
+		_, _ = others[i].Close(), others[i+1].Close()
+	}
+}
+
+func TestReaderThatWasLeftIsToldOfTheEnd(t *testing.T) {
+	ended := make(chan error, 1)
+	ts := startServer(t, eventEngine, &Server{Handler: func(ctx *RequestCtx) {
+		nc := ctx.Conn()
+		begun := make(chan struct{})
+		go func() {
+			close(begun)
+			_, err := nc.Read(make([]byte, 1))
+			ended <- err
+		}()
+		<-begun
+	}})
+	c := ts.dial()
+	c.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	c.expect(200, "")
+	_ = c.Close()
+	if err := receive(t, "end of the read", ended); err == nil {
+		t.Error("read without an error")
+	}
+}
+
+func TestDeadlineWakesAllReaders(t *testing.T) {
+	const readers = 3
+	ended := make(chan error, readers)
+	ts := startServer(t, eventEngine, &Server{Handler: func(ctx *RequestCtx) {
+		nc := ctx.Conn()
+		for range readers {
+			go func() {
+				_, err := nc.Read(make([]byte, 1))
+				ended <- err
+			}()
+		}
+		_ = nc.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		for range readers {
+			if err := receive(t, "end of a read", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("read: %v", err)
+			}
+		}
+	}})
+	c := ts.dial()
+	c.get("/")
+	c.expect(200, "")
+}
+
+// A deadline that passes while an empty line lies unread is no reason to wait for
+// ever.
+func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
+	conns := make(chan net.Conn, 1)
+	var closed atomic.Bool
+	ts := startServer(t, eventEngine, &Server{
+		ReadTimeout: 100 * time.Millisecond,
+		Handler:     func(*RequestCtx) {},
+		ConnState: func(nc net.Conn, state ConnState) {
+			switch state {
+			case StateNew:
+				conns <- nc
+			case StateClosed:
+				closed.Store(true)
+			}
+		},
+	})
+	peer := ts.dial()
+	c := receive(t, "connection", conns).(*eventConn)
+	eventually(t, "the connection is on its loop", c.net.TryAcquire)
+	if _, err := io.WriteString(peer, "\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the empty line is there", c.hasInput)
+	// what the wheel does
+	c.net.SetDeadline(0)
+	if c.Expire() {
+		c.net.Release()
+	}
+	eventually(t, "the connection is closed", closed.Load)
+}
