@@ -48,12 +48,16 @@ func (c *eventConn) limit(kind waitKind, until time.Time) {
 	c.net.SetDeadline(c.waitFor(kind, untilTimeout(until)))
 }
 
-// untilTimeout returns how long it is until a deadline; 0 stands for never.
+// untilTimeout returns how long it is until a deadline, which may have passed; 0
+// stands for never.
 func untilTimeout(until time.Time) time.Duration {
 	if until.IsZero() {
 		return 0
 	}
-	return max(time.Until(until), 1)
+	if left := time.Until(until); left != 0 {
+		return left
+	}
+	return -1
 }
 
 // waitFor says that the connection is about to be left to its loop, and returns

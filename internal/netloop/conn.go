@@ -375,10 +375,11 @@ func find(ev syscall.EpollEvent) *Conn {
 }
 
 // SetDeadline makes Expire be called after d, with the resolution of a tick,
-// unless the connection is owned then; 0 stands for never. Only the owner calls
-// it.
+// unless the connection is owned then; 0 stands for never. A negative d is a
+// deadline that has passed: it stays the one that it was, however often it is set
+// again. Only the owner calls it.
 func (c *Conn) SetDeadline(d time.Duration) {
-	if d <= 0 {
+	if d == 0 {
 		if c.deadline.Load() != 0 {
 			c.deadline.Store(0)
 		}

@@ -460,3 +460,27 @@ func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 		t.Error("the deadline passes unnoticed")
 	}
 }
+
+// An owner that is called again and again sets a deadline that has passed each
+// time. It must come all the same.
+func TestDeadlinesThatHavePassedAreNotPutOff(t *testing.T) {
+	w := newWorld(t, 1)
+	defer w.g.Close()
+	_, c := w.connect()
+	passed := time.Now()
+	for end := time.Now().Add(10 * time.Second); ; {
+		if time.Now().After(end) {
+			t.Fatal("put off for ever")
+		}
+		select {
+		case <-c.expired:
+			return
+		default:
+		}
+		if c.TryAcquire() {
+			c.SetDeadline(-time.Since(passed) - 1)
+			c.Release()
+		}
+		runtime.Gosched()
+	}
+}

@@ -23,8 +23,12 @@ func now() uint64 { return tickOf(clock()) }
 
 func tickOf(t time.Duration) uint64 { return uint64(t/tick) + 1 }
 
-// tickAfter returns the first tick that is d or more away.
+// tickAfter returns the first tick that is d or more away, or one that has passed
+// if d is negative.
 func tickAfter(d time.Duration) uint64 {
+	if d < 0 {
+		return tickOf(max(clock()+d, 0))
+	}
 	return now() + uint64((min(d, 1<<62)+tick-1)/tick) + 1
 }
 
