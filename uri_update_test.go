@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -189,9 +190,18 @@ func compareWithNetURL(t *testing.T, from, ref string, u *URI) {
 	if got := string(u.Path()); got != want {
 		t.Fatalf("%q + %q: path %q, net/url says %q", from, ref, got, want)
 	}
-	// what is fit to be sent: both keep spaces that were set
+	// what is fit to be sent: both keep spaces that were set, and net/url keeps what
+	// is not ASCII
+	var query strings.Builder
+	for _, b := range []byte(r.RawQuery) {
+		if b == ' ' || b >= 0x80 {
+			fmt.Fprintf(&query, "%%%02X", b)
+		} else {
+			query.WriteByte(b)
+		}
+	}
 	full, _, _ := strings.Cut(string(u.FullURI()), "#")
-	if _, got, _ := strings.Cut(full, "?"); got != strings.ReplaceAll(r.RawQuery, " ", "%20") {
+	if _, got, _ := strings.Cut(full, "?"); got != query.String() {
 		t.Fatalf("%q + %q: query %q, net/url says %q", from, ref, got, r.RawQuery)
 	}
 }
