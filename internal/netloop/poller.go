@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
@@ -26,11 +28,13 @@ import (
 // that come to the set. One number decides what is done for that, the time that
 // handlers take (pace):
 //
-//   - While they are long, so that others had to wait or would have, a poller that is about to serve an event first calls
-//     another one, unless one is on its way. Whoever was called takes over what
-//     it finds: the rest of the queue, one event at a time, having called the
-//     next poller for the same reason, or the seat. If it finds nothing, since
-//     the first one was quick after all, it goes to rest.
+//   - While they are long, so that others had to wait or would have, a poller
+//     that is about to serve an event first calls another one, unless one is on
+//     its way. Whoever was called takes over what it finds: the rest of the
+//     queue, one event at a time, having called the next poller for the same
+//     reason, or the seat. If it finds nothing, since the first one was quick
+//     after all, it goes to rest. Events that nobody had to wait for are held
+//     back until those were served that are under way and can go on (line).
 //   - While they are short nobody is called, since that costs as much as the
 //     handler does. If one is long out of the blue, a timer finds the queue or
 //     the set without anybody to look after it, and calls a poller.
@@ -38,8 +42,11 @@ import (
 // Waiting is done through Go's own poller: an epoll descriptor is pollable, so
 // a waiting poller is a parked goroutine and blocks no thread.
 type Loop struct {
-	set   pollSet
-	wheel wheel
+	set    watched // the epoll set
+	line   line
+	lined  time.Duration // when the poller that has the seat was in line last, or waited
+	ticker ticker
+	wheel  wheel
 
 	mu sync.Mutex
 	// queue[next:fetched] are the events that nobody has begun. Whoever has the
@@ -51,7 +58,7 @@ type Loop struct {
 	closed        bool
 	pace          pace
 	begun         time.Duration // when the last event was begun
-	busySince     time.Duration // since when no poller has waited or yielded
+	serving       int           // how many handlers are under way
 	last          int32         // for which descriptor it was
 	changes       uint64        // how many were for another one than that before
 
@@ -66,32 +73,9 @@ type Loop struct {
 	running sync.WaitGroup
 }
 
-// pollSet is an epoll descriptor that Go's poller watches.
-type pollSet struct {
-	fd   int
-	file *os.File
-	raw  syscall.RawConn
-}
-
-func newPollSet() (s pollSet, err error) {
-	s.fd, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	if err != nil {
-		return s, err
-	}
-	if err = syscall.SetNonblock(s.fd, true); err == nil {
-		s.file = os.NewFile(uintptr(s.fd), "epoll")
-		s.raw, err = s.file.SyscallConn()
-	}
-	if err != nil {
-		_ = syscall.Close(s.fd)
-	}
-	return s, err
-}
-
 func newLoop() (*Loop, error) {
 	l := &Loop{}
-	var err error
-	if l.set, err = newPollSet(); err != nil {
+	if err := l.open(); err != nil {
 		return nil, err
 	}
 	l.wheel.start()
@@ -103,6 +87,30 @@ func newLoop() (*Loop, error) {
 	l.call()
 	l.mu.Unlock()
 	return l, nil
+}
+
+// open makes the loop's descriptors.
+func (l *Loop) open() error {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return os.NewSyscallError("epoll_create1", err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return os.NewSyscallError("fcntl", err)
+	}
+	if l.set, err = watch(fd, "epoll"); err != nil {
+		return err
+	}
+	if l.line, err = newLine(); err != nil {
+		_ = l.set.file.Close()
+		return err
+	}
+	if l.ticker, err = newTicker(fd); err != nil {
+		_ = l.set.file.Close()
+		_ = l.line.file.Close()
+	}
+	return err
 }
 
 // close ends the loop and waits for its pollers.
@@ -121,6 +129,8 @@ func (l *Loop) close() {
 	_ = l.set.file.Close()
 	l.wheel.stop()
 	l.running.Wait()
+	_ = l.line.file.Close()
+	_ = unix.Close(l.ticker.fd)
 }
 
 func (l *Loop) add(c *Conn, patience time.Duration) error {
@@ -145,11 +155,9 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 const (
 	// batchSize is how many events a poller fetches at a time.
 	batchSize = 64
-	// yieldAfter is for how long a loop begins events before it lets other
-	// goroutines of the process run: those whose time to wake up has come, and
-	// pollers whose handlers can go on. These run behind pollers that are called
-	// otherwise, and requests would be begun rather than answered.
-	yieldAfter = 100 * time.Microsecond
+	// lineAfter is for how long a poller fetches events, while handlers are short,
+	// before it gets in line.
+	lineAfter = time.Millisecond
 	// watchEvery is how often a loop is looked at whose handlers are short.
 	watchEvery = 2 * time.Millisecond
 	// trimEvery is how long a poller is kept that has nothing to do, and
@@ -170,12 +178,17 @@ type Poller struct {
 	l    *Loop
 	wake chan struct{}
 
-	fetch   func(uintptr) bool // what Go's poller is to call
-	got     int                // how many events it has fetched, or -1
-	waited  bool               // it had to wait for them
-	now     time.Duration      // the clock when it was read last
-	alone   time.Duration      // what the last handler took, if nobody is known to have waited for it
-	checked time.Duration      // when lockCheck was done
+	// fetch and queue are what Go's poller is to call
+	fetch, queue func(uintptr) bool
+
+	got     int           // how many events it has fetched, or -1
+	waited  bool          // it had to wait for them
+	ticks   bool          // handlers are under way that a tick may help
+	begun   time.Duration // when the last of them was begun
+	joined  bool          // it is in line
+	now     time.Duration // the clock when it was read last
+	alone   time.Duration // what the last handler took, if nobody is known to have waited for it
+	checked time.Duration // when lockCheck was done
 	leaving bool
 }
 
@@ -191,16 +204,38 @@ func (l *Loop) call() {
 		return
 	}
 	p := &Poller{l: l, wake: make(chan struct{}, 1)}
-	p.fetch = func(uintptr) bool {
-		n, errno := rawsys.Poll(l.set.fd, l.queue[:])
-		if p.got = n; n < 0 && errno == syscall.EINTR {
-			p.got = 0
-		}
-		p.waited = p.waited || p.got == 0
-		return p.got != 0
-	}
+	p.fetch, p.queue = p.poll, p.inLine
 	l.running.Add(1)
 	go p.run(true)
+}
+
+// poll fetches events, and reports whether there is nothing to wait for.
+func (p *Poller) poll(uintptr) bool {
+	l := p.l
+	n, errno := rawsys.Poll(l.set.fd, l.queue[:])
+	if n < 0 && errno != syscall.EINTR {
+		p.got = -1
+		return true
+	}
+	p.got = l.ticker.without(l.queue[:max(n, 0)])
+	if p.got == 0 {
+		p.waited = true
+		if p.ticks {
+			l.ticker.set(p.begun, clock())
+		}
+	}
+	return p.got != 0
+}
+
+// inLine reports whether it was the poller's turn, which is the second time that
+// it is called.
+func (p *Poller) inLine(uintptr) bool {
+	if p.joined {
+		return true
+	}
+	p.joined = true
+	p.l.line.join()
+	return false
 }
 
 // deserted reports whether there are events, or may be, that nobody looks after.
@@ -217,6 +252,9 @@ func (p *Poller) run(called bool) {
 		if !ended {
 			// a handler has ended the goroutine with runtime.Goexit: another
 			// one goes on in its place
+			l.mu.Lock()
+			l.serving--
+			l.mu.Unlock()
 			l.running.Add(1)
 			go p.run(false)
 		}
@@ -230,8 +268,6 @@ func (p *Poller) run(called bool) {
 	p.checked = p.now
 	for !l.closed && !p.leaving {
 		switch {
-		case l.next < l.fetched && p.now-l.busySince > yieldAfter:
-			p.yield()
 		case l.next < l.fetched:
 			p.serve()
 		case !l.seated:
@@ -252,15 +288,23 @@ func (p *Poller) run(called bool) {
 func (p *Poller) wait() {
 	l := p.l
 	l.seated = true
+	slow := l.pace.slow
+	p.ticks = slow && l.serving >= tickFor
+	p.begun = l.begun
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
 	err := l.set.raw.Read(p.fetch)
 	p.now = clock()
+	if p.got > 0 && !p.waited && (slow || p.now-l.lined > lineAfter) {
+		p.joined = false
+		_ = l.line.raw.Read(p.queue)
+		p.now = clock()
+		l.lined = p.now
+	} else if p.waited {
+		l.lined = p.now
+	}
 	l.mu.Lock()
 	l.seated = false
-	if p.waited {
-		l.busySince = p.now
-	}
 	l.next, l.fetched = 0, max(p.got, 0)
 	if !p.waited && l.fetched > 0 && (l.fetched > 1 || l.queue[0].Fd != l.last) {
 		// others are there, and may have been there all the time
@@ -272,26 +316,12 @@ func (p *Poller) wait() {
 	}
 }
 
-// yield lets others run. Meanwhile the poller counts as one that was called: it
-// comes as soon as a processor is free, as another one would. mu is held before and
-// after, not meanwhile.
-func (p *Poller) yield() {
-	l := p.l
-	l.busySince = p.now
-	l.coming++
-	l.mu.Unlock()
-	runtime.Gosched()
-	now := clock()
-	l.mu.Lock()
-	l.coming--
-	p.now = now
-}
-
 // serve serves the next event. mu is held before and after, not meanwhile.
 func (p *Poller) serve() {
 	l := p.l
 	ev := l.queue[l.next]
 	l.next++
+	l.serving++
 	l.begun = p.now
 	if ev.Fd != l.last {
 		l.last = ev.Fd
@@ -311,6 +341,7 @@ func (p *Poller) serve() {
 	took := now - p.now
 	p.now = now
 	l.mu.Lock()
+	l.serving--
 	if l.changes != changes || l.next < l.fetched {
 		l.pace.note(took, now)
 	} else {
