@@ -217,7 +217,7 @@ func (p *Poller) poll(uintptr) bool {
 		p.got = -1
 		return true
 	}
-	p.got = l.ticker.without(l.queue[:max(n, 0)])
+	p.got = l.ticker.drop(l.queue[:max(n, 0)])
 	if p.got == 0 {
 		p.waited = true
 		if p.ticks {
@@ -289,7 +289,7 @@ func (p *Poller) wait() {
 	l := p.l
 	l.seated = true
 	slow := l.pace.slow
-	p.ticks = slow && l.serving >= tickFor
+	p.ticks = slow && l.serving >= tickFor && l.ticker.ticking()
 	p.begun = l.begun
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
@@ -342,6 +342,9 @@ func (p *Poller) serve() {
 	p.now = now
 	l.mu.Lock()
 	l.serving--
+	if l.pace.slow {
+		l.ticker.note(took, now)
+	}
 	if l.changes != changes || l.next < l.fetched {
 		l.pace.note(took, now)
 	} else {
