@@ -155,8 +155,8 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 const (
 	// batchSize is how many events a poller fetches at a time.
 	batchSize = 64
-	// lineAfter is for how long a poller fetches events, while handlers are short,
-	// before it gets in line.
+	// lineAfter is for how long a poller fetches events before it gets in line, if
+	// no handler is under way.
 	lineAfter = time.Millisecond
 	// watchEvery is how often a loop is looked at whose handlers are short.
 	watchEvery = 2 * time.Millisecond
@@ -288,14 +288,14 @@ func (p *Poller) run(called bool) {
 func (p *Poller) wait() {
 	l := p.l
 	l.seated = true
-	slow := l.pace.slow
-	p.ticks = slow && l.serving >= tickFor && l.ticker.ticking()
+	others := l.pace.slow && l.serving > 0
+	p.ticks = others && l.serving >= tickFor && l.ticker.ticking()
 	p.begun = l.begun
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
 	err := l.set.raw.Read(p.fetch)
 	p.now = clock()
-	if p.got > 0 && !p.waited && (slow || p.now-l.lined > lineAfter) {
+	if p.got > 0 && !p.waited && (others || p.now-l.lined > lineAfter) {
 		p.joined = false
 		_ = l.line.raw.Read(p.queue)
 		p.now = clock()
