@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -80,19 +82,62 @@ func (s *soak) measureTimeouts() {
 		_, _ = io.WriteString(nc, soakTarget("/buffered", s.ids.Add(1), 10))
 		in := bufio.NewReader(nc)
 		if _, err := readResponse(in, http.MethodGet); err == nil {
+			timeout := s.hasty.s.IdleTimeout
+			plain := plainTimeout(timeout)
 			begun := time.Now()
 			_, err = in.ReadByte()
-			if err != nil {
-				s.late(time.Since(begun) - s.hasty.s.IdleTimeout)
+			took := time.Since(begun)
+			if late := <-plain; err != nil && late >= 0 {
+				s.late(took-timeout, late)
 			}
 		}
 		_ = nc.Close()
 	}
 }
 
-// late takes in how late a timeout came.
-func (s *soak) late(by time.Duration) {
-	for worst := s.worst.Load(); int64(by) > worst && !s.worst.CompareAndSwap(worst, int64(by)); worst = s.worst.Load() {
+// plainTimeout measures how late a goroutine of its own with a timer closes a
+// connection, for a client that reads from it: what the machine makes of any
+// timeout while it is busy. A negative value says that it could not be measured.
+func plainTimeout(timeout time.Duration) <-chan time.Duration {
+	late := make(chan time.Duration, 1)
+	go func() {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			late <- -1
+			return
+		}
+		defer ln.Close()
+		begun := time.Now()
+		go func() {
+			nc, err := ln.Accept()
+			if err == nil {
+				time.Sleep(timeout - time.Since(begun))
+				_ = nc.Close()
+			}
+		}()
+		nc, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			late <- -1
+			return
+		}
+		defer nc.Close()
+		_, _ = nc.Read(make([]byte, 1))
+		late <- max(time.Since(begun)-timeout, 0)
+	}()
+	return late
+}
+
+// late takes in how late a timeout came, and how late a plain one did that began
+// together with it.
+func (s *soak) late(by, plain time.Duration) {
+	raise(&s.worst, by-plain)
+	raise(&s.latest, by)
+	raise(&s.plainest, plain)
+}
+
+// raise makes v the largest of what it was and d.
+func raise(v *atomic.Int64, d time.Duration) {
+	for old := v.Load(); int64(d) > old && !v.CompareAndSwap(old, int64(d)); old = v.Load() {
 	}
 }
 
