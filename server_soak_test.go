@@ -37,8 +37,8 @@ const (
 	// soakGrowth is by how many bytes the heap may have grown in the end. What
 	// is lost with each connection makes more of it in a second.
 	soakGrowth = 4 << 20
-	// soakLateness is how much later than a plain one a timeout may come. A short run is one of many tests,
-	// on a machine that does other things.
+	// soakLateness is how much later than a plain one a timeout may come. A short run
+	// is one of many tests, on a machine that does other things.
 	soakLateness      = 150 * time.Millisecond
 	soakShortLateness = 2 * time.Second
 	// soakRound is how long the server that comes and goes serves at a time.
