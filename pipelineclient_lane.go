@@ -361,8 +361,8 @@ func (p *pipeline) expect(conn *clientConn) {
 func (p *pipeline) respond(conn *clientConn, closes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sent.first.end > p.written {
-		// the server may not want the rest of the request
+	if !p.early && p.sent.first.end > p.written {
+		// the server may not want the rest of what is being written
 		p.early = true
 		_ = conn.guard.shortenWrite(time.Now().Add(sendPatience))
 	}

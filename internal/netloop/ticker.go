@@ -16,9 +16,9 @@ import (
 //
 // The scheduler waits for a whole number of milliseconds, so a handler that
 // sleeps for 100 µs goes on after more than 1 ms if nothing else wakes the
-// process. With a ticker it is late by the distance of two ticks at most. Above
-// a millisecond the scheduler is exact enough, so the ticks end where it would
-// end a wait of one.
+// process, and one that sleeps for 2.5 ms after more than 3. With a ticker it is
+// late by the distance of two ticks at most. For longer sleeps the scheduler is
+// exact enough.
 //
 // To a handler that waits for a descriptor a tick is no help, but costs. Nobody
 // can know what a handler waits for, so the loop tries it out: it compares what
@@ -31,6 +31,7 @@ type ticker struct {
 	phase tickPhase
 	left  int           // of trial handlers, in the phases that count them
 	until time.Duration // when the other phases end, on the clock
+	rest  time.Duration // for how long the next outcome holds that there is no help
 	// without and with are what the handlers took that were measured
 	without, with time.Duration
 }
@@ -50,21 +51,27 @@ const (
 	// tickFor is how many handlers must be under way: they share the costs.
 	tickFor = 4
 	// tickTrial is how many handlers are measured.
-	tickTrial = 64
+	tickTrial = 256
 	// tickGain is which part of the time must be saved.
-	tickGain = 8
+	tickGain = 12
 	// tickLong is what is counted of a handler at most: longer waits have no use
 	// for ticks.
-	tickLong = 4 * time.Millisecond
-	// tickRest and tickHelp are for how long the outcome of a trial holds.
-	tickRest = 4 * time.Second
-	tickHelp = 2 * time.Second
+	tickLong = 6 * time.Millisecond
+	// tickHelp is for how long the outcome of a trial holds that ticks are a help.
+	// The opposite holds for tickRest at first, and each time for twice as long,
+	// up to tickRestMax: trials cost something, too.
+	tickHelp    = 2 * time.Second
+	tickRest    = time.Second / 2
+	tickRestMax = 8 * time.Second
 )
 
 // ticks are the times since the last handler was begun.
 var ticks = [...]time.Duration{
 	100 * time.Microsecond, 200 * time.Microsecond, 350 * time.Microsecond,
 	550 * time.Microsecond, 800 * time.Microsecond, 1100 * time.Microsecond,
+	1350 * time.Microsecond, 1600 * time.Microsecond, 1900 * time.Microsecond,
+	2200 * time.Microsecond, 2600 * time.Microsecond, 3100 * time.Microsecond,
+	3700 * time.Microsecond, 4400 * time.Microsecond,
 }
 
 // newTicker returns a ticker whose ticks are events of an epoll set.
@@ -106,9 +113,10 @@ func (t *ticker) note(took, now time.Duration) {
 	case t.phase != ticksTried:
 		t.enter(t.phase + 1)
 	case t.with < t.without-t.without/tickGain:
-		t.phase, t.until = ticksHelp, now+tickHelp
+		t.phase, t.until, t.rest = ticksHelp, now+tickHelp, 0
 	default:
-		t.phase, t.until = ticksRest, now+tickRest
+		t.rest = min(max(2*t.rest, tickRest), tickRestMax)
+		t.phase, t.until = ticksRest, now+t.rest
 	}
 }
 

@@ -69,19 +69,18 @@ func TestTicksAreTriedOut(t *testing.T) {
 		name          string
 		without, with time.Duration // what handlers take
 		phase         tickPhase
-		holds         time.Duration
 	}{
-		{"handlers that sleep", ms, ms / 2, ticksHelp, tickHelp},
-		{"handlers that sleep, a little", ms, ms * 9 / 10, ticksRest, tickRest},
-		{"handlers that wait for others", ms, ms, ticksRest, tickRest},
-		{"handlers that are slower with ticks", ms, 2 * ms, ticksRest, tickRest},
-		{"handlers that wait for long", time.Hour, time.Second, ticksRest, tickRest},
-		{"handlers that return at once", 0, 0, ticksRest, tickRest},
+		{"handlers that sleep", ms, ms / 2, ticksHelp},
+		{"handlers that sleep, a little", ms, ms * 19 / 20, ticksRest},
+		{"handlers that wait for others", ms, ms, ticksRest},
+		{"handlers that are slower with ticks", ms, 2 * ms, ticksRest},
+		{"handlers that wait for long", time.Hour, time.Second, ticksRest},
+		{"handlers that return at once", 0, 0, ticksRest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var tick ticker
 			now := time.Hour
-			for round := range 3 {
+			for round := range 7 {
 				if tick.note(ms, now); tick.phase != ticksAbsent {
 					t.Fatalf("round %d begins with phase %d", round, tick.phase)
 				}
@@ -101,7 +100,11 @@ func TestTicksAreTriedOut(t *testing.T) {
 				if tick.phase != tt.phase || tick.ticking() != (tt.phase == ticksHelp) {
 					t.Fatalf("phase %d, want %d", tick.phase, tt.phase)
 				}
-				now += tt.holds - 1
+				holds := tickHelp
+				if tt.phase == ticksRest {
+					holds = min(tickRest<<round, tickRestMax)
+				}
+				now += holds - 1
 				if tick.note(0, now); tick.phase != tt.phase {
 					t.Fatalf("phase %d before its time", tick.phase)
 				}
@@ -126,7 +129,7 @@ func TestTicksAreNoEvents(t *testing.T) {
 func TestShortSleepsAreShort(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
-	const conns, rounds = 2 * tickFor, 3 * tickTrial / tickFor
+	const conns, rounds = 2 * tickFor, 4 * tickTrial / tickFor
 	var longest atomic.Int64
 	var left atomic.Int32
 	handle := func(byte) {
@@ -154,7 +157,7 @@ func TestShortSleepsAreShort(t *testing.T) {
 		}
 		// the test sleeps in the system, so that the scheduler has nothing to do
 		for left.Load() > 0 {
-			_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(1500 * time.Microsecond)}, nil)
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(1200 * time.Microsecond)}, nil)
 		}
 		best = min(best, time.Duration(longest.Load()))
 	}
