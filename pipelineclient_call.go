@@ -92,7 +92,7 @@ func (call *pipelineCall) encode(c *PipelineClient, req *Request) error {
 	call.isHead, call.isConnect = h.IsHead(), h.IsConnect()
 	call.idempotent = isIdempotent(req)
 	call.closes = h.ConnectionClose()
-	call.out = req.sentHeader().AppendBytes(call.out[:0])
+	call.out = req.appendHead(call.out[:0])
 	if req.body.stream == nil {
 		return writeContent((*pipelineEncoder)(call), req.content(), &h.header)
 	}

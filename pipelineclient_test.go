@@ -685,3 +685,26 @@ func TestPipelineDoContext(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is sent of an absolute target is a path; the request keeps what it was given:
+// who sends it again and again sets it each time.
+func TestPipelineLeavesTheTargetAlone(t *testing.T) {
+	const target = "http://host.test/some/path?x=1"
+	var c PipelineClient
+	req := AcquireRequest()
+	defer ReleaseRequest(req)
+	for range 3 {
+		req.SetRequestURI(target)
+		call := acquirePipelineCall()
+		if err := call.encode(&c, req); err != nil {
+			t.Fatal(err)
+		}
+		if want := "GET /some/path?x=1 HTTP/1.1\r\nHost: host.test\r\n"; !strings.HasPrefix(string(call.out), want) {
+			t.Errorf("sent %q, want %q", call.out, want)
+		}
+		if got := string(req.Header.RequestURI()); got != target {
+			t.Errorf("the target of the request is %q now", got)
+		}
+		call.drop(2)
+	}
+}

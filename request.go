@@ -419,14 +419,19 @@ func (req *Request) settle() error {
 }
 
 // settleForServer is settle for a client that sends the request to a server, whose
-// requests have no absolute targets.
+// requests have no absolute targets: appendHead writes what is sent.
 func (req *Request) settleForServer() error {
-	if !req.Header.targetIsPath() {
+	if len(req.Header.Host()) == 0 || !req.Header.targetIsPath() {
 		if err := req.parseTarget(); err != nil {
 			return err
 		}
 	}
-	return req.settle()
+	if req.uriParsed {
+		if err := req.settleHost(); err != nil {
+			return err
+		}
+	}
+	return req.settleContent()
 }
 
 // checkLine returns an error where the request line that will be written would be
