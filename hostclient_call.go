@@ -214,12 +214,7 @@ func (c *HostClient) prepare(req *Request) error {
 	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
-	if req.uriParsed {
-		if err := req.settleHost(); err != nil {
-			return err
-		}
-	}
-	return req.settleContent()
+	return req.settleParsed()
 }
 
 func (c *HostClient) userAgent() []byte {

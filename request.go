@@ -426,6 +426,12 @@ func (req *Request) settleForServer() error {
 			return err
 		}
 	}
+	return req.settleParsed()
+}
+
+// settleParsed is what is left of settle if the target in the header stays what
+// it is.
+func (req *Request) settleParsed() error {
 	if req.uriParsed {
 		if err := req.settleHost(); err != nil {
 			return err

@@ -10,22 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watched is a descriptor that Go's poller watches.
-type watched struct {
-	fd   int
-	file *os.File
-	raw  syscall.RawConn
-}
-
-// watch takes over fd, which does not block. It closes fd if it fails.
-func watch(fd int, name string) (w watched, err error) {
-	w = watched{fd: fd, file: os.NewFile(uintptr(fd), name)}
-	if w.raw, err = w.file.SyscallConn(); err != nil {
-		_ = w.file.Close()
-	}
-	return w, err
-}
-
 // line is where the poller that has the seat waits until it is its turn.
 //
 // Go's scheduler asks the system what has become ready only if no goroutine can
@@ -42,13 +26,13 @@ func newLine() (line, error) {
 	if err != nil {
 		return line{}, os.NewSyscallError("eventfd", err)
 	}
-	w, err := watch(fd, "eventfd")
+	w, err := newWatched(fd, "eventfd")
 	return line{w}, err
 }
 
-// one is what is added to the descriptor's count.
-var one = binary.NativeEndian.AppendUint64(nil, 1)
+// step is what is added to the descriptor's count.
+var step = binary.NativeEndian.AppendUint64(nil, 1)
 
 // join makes the descriptor ready. Nobody needs to read what it writes: Go's
 // poller is told of each write.
-func (q line) join() { _, _ = syscall.Write(q.fd, one) }
+func (q line) join() { _, _ = syscall.Write(q.fd, step) }

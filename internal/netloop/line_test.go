@@ -13,19 +13,6 @@ import (
 	"time"
 )
 
-// fill makes n connections with a byte to serve each.
-func (w *world) fill(n int, handle func(b byte)) []net.Conn {
-	w.t.Helper()
-	peers := make([]net.Conn, n)
-	for i := range peers {
-		peers[i] = w.call(handle)
-		if _, err := peers[i].Write([]byte("x")); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	return peers
-}
-
 // empty waits until the loop has closed the connections.
 func (w *world) empty(peers []net.Conn) {
 	w.t.Helper()
@@ -60,14 +47,17 @@ func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 				at.Store(begun.Load())
 			}()
 			l := w.g.get(0)
-			first := make(chan struct{})
-			peers := w.fill(conns, func(byte) {
+			peers := make([]net.Conn, conns)
+			handle := func(byte) {
 				if begun.Add(1) == 1 {
-					<-first
+					// everything becomes ready now, with nothing begun
 					if wait == 0 {
 						l.quicken()
 					}
 					_, _ = syscall.Write(int(out.Fd()), []byte("x"))
+					for _, nc := range peers[1:] {
+						_, _ = nc.Write([]byte("x"))
+					}
 				}
 				if wait > 0 {
 					time.Sleep(wait)
@@ -76,8 +66,13 @@ func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 					}
 				}
 				answered.Add(1)
-			})
-			close(first)
+			}
+			for i := range peers {
+				peers[i] = w.call(handle)
+			}
+			if _, err := peers[0].Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
 			eventually(t, "all are served", func() bool { return answered.Load() == conns })
 			w.empty(peers)
 			_ = out.Close()

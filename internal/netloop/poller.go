@@ -45,7 +45,7 @@ type Loop struct {
 	set    watched // the epoll set
 	line   line
 	lined  time.Duration // when the poller that has the seat was in line last, or waited
-	ticker ticker
+	nudger nudger
 	wheel  wheel
 
 	mu sync.Mutex
@@ -71,6 +71,22 @@ type Loop struct {
 	spare   int         // how many of them were not needed since trimmer came by
 	trimmer *time.Timer // ends what is spare; nil while there is nothing to end
 	running sync.WaitGroup
+}
+
+// watched is a descriptor that Go's poller watches.
+type watched struct {
+	fd   int
+	file *os.File
+	raw  syscall.RawConn
+}
+
+// newWatched takes over fd, which does not block. It closes fd if it fails.
+func newWatched(fd int, name string) (w watched, err error) {
+	w = watched{fd: fd, file: os.NewFile(uintptr(fd), name)}
+	if w.raw, err = w.file.SyscallConn(); err != nil {
+		_ = w.file.Close()
+	}
+	return w, err
 }
 
 func newLoop() (*Loop, error) {
@@ -99,14 +115,14 @@ func (l *Loop) open() error {
 		_ = unix.Close(fd)
 		return os.NewSyscallError("fcntl", err)
 	}
-	if l.set, err = watch(fd, "epoll"); err != nil {
+	if l.set, err = newWatched(fd, "epoll"); err != nil {
 		return err
 	}
 	if l.line, err = newLine(); err != nil {
 		_ = l.set.file.Close()
 		return err
 	}
-	if l.ticker, err = newTicker(fd); err != nil {
+	if l.nudger, err = newNudger(fd); err != nil {
 		_ = l.set.file.Close()
 		_ = l.line.file.Close()
 	}
@@ -130,7 +146,7 @@ func (l *Loop) close() {
 	l.wheel.stop()
 	l.running.Wait()
 	_ = l.line.file.Close()
-	_ = unix.Close(l.ticker.fd)
+	_ = unix.Close(l.nudger.fd)
 }
 
 func (l *Loop) add(c *Conn, patience time.Duration) error {
@@ -178,12 +194,12 @@ type Poller struct {
 	l    *Loop
 	wake chan struct{}
 
-	// fetch and queue are what Go's poller is to call
-	fetch, queue func(uintptr) bool
+	// fetch and turn are what Go's poller is to call
+	fetch, turn func(uintptr) bool
 
 	got     int           // how many events it has fetched, or -1
 	waited  bool          // it had to wait for them
-	ticks   bool          // handlers are under way that a tick may help
+	nudges  bool          // handlers are under way that a nudge may help
 	begun   time.Duration // when the last of them was begun
 	joined  bool          // it is in line
 	now     time.Duration // the clock when it was read last
@@ -204,7 +220,7 @@ func (l *Loop) call() {
 		return
 	}
 	p := &Poller{l: l, wake: make(chan struct{}, 1)}
-	p.fetch, p.queue = p.poll, p.inLine
+	p.fetch, p.turn = p.poll, p.inLine
 	l.running.Add(1)
 	go p.run(true)
 }
@@ -217,14 +233,23 @@ func (p *Poller) poll(uintptr) bool {
 		p.got = -1
 		return true
 	}
-	p.got = l.ticker.drop(l.queue[:max(n, 0)])
+	p.got = l.nudger.drop(l.queue[:max(n, 0)])
 	if p.got == 0 {
 		p.waited = true
-		if p.ticks {
-			l.ticker.set(p.begun, clock())
+		if p.nudges {
+			l.nudger.set(p.begun, clock())
 		}
 	}
 	return p.got != 0
+}
+
+// getInLine waits until it is the poller's turn. It has the seat.
+func (p *Poller) getInLine() {
+	l := p.l
+	p.joined = false
+	_ = l.line.raw.Read(p.turn)
+	p.now = clock()
+	l.lined = p.now
 }
 
 // inLine reports whether it was the poller's turn, which is the second time that
@@ -289,19 +314,17 @@ func (p *Poller) wait() {
 	l := p.l
 	l.seated = true
 	others := l.pace.slow && l.serving > 0
-	p.ticks = others && l.serving >= tickFor && l.ticker.ticking()
+	p.nudges = others && l.serving >= nudgeFor && l.nudger.nudging()
 	p.begun = l.begun
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
 	err := l.set.raw.Read(p.fetch)
 	p.now = clock()
-	if p.got > 0 && !p.waited && (others || p.now-l.lined > lineAfter) {
-		p.joined = false
-		_ = l.line.raw.Read(p.queue)
-		p.now = clock()
+	switch {
+	case p.waited:
 		l.lined = p.now
-	} else if p.waited {
-		l.lined = p.now
+	case p.got > 0 && (others || p.now-l.lined > lineAfter):
+		p.getInLine()
 	}
 	l.mu.Lock()
 	l.seated = false
@@ -343,7 +366,7 @@ func (p *Poller) serve() {
 	l.mu.Lock()
 	l.serving--
 	if l.pace.slow {
-		l.ticker.note(took, now)
+		l.nudger.note(took, now)
 	}
 	if l.changes != changes || l.next < l.fetched {
 		l.pace.note(took, now)
