@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
 // eventListener is a listener whose connections are accepted as descriptors.
@@ -146,10 +147,7 @@ const closedCheck = 100 * time.Millisecond
 // for one of them does so for all. The call would wait then, so the scheduler has
 // to know of it, and the flag is looked at each time.
 func acceptFrom(fd int) (int, error) {
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if err == nil && flags&unix.O_NONBLOCK == 0 {
-		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK)
-	}
+	_ = rawsys.SetNonblock(fd)
 	n, _, errno := syscall.Syscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
 	if errno != 0 {
 		return -1, errno

@@ -2,13 +2,7 @@
 
 package netloop
 
-import (
-	"encoding/binary"
-	"os"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "github.com/valyala/fasthttp/internal/rawsys"
 
 // line is where the poller that has the seat waits until it is its turn.
 //
@@ -19,20 +13,20 @@ import (
 // it goes the way of everybody who waits for a descriptor: it makes one ready,
 // and is called when those have run that could, and those that were ready
 // before it.
-type line struct{ watched }
-
-func newLine() (line, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		return line{}, os.NewSyscallError("eventfd", err)
-	}
-	w, err := newWatched(fd, "eventfd")
-	return line{w}, err
+type line struct {
+	watched
+	event rawsys.Event
 }
 
-// step is what is added to the descriptor's count.
-var step = binary.NativeEndian.AppendUint64(nil, 1)
+func newLine() (line, error) {
+	event, err := rawsys.NewEvent()
+	if err != nil {
+		return line{}, err
+	}
+	w, err := newWatched(event.FD(), "eventfd")
+	return line{watched: w, event: event}, err
+}
 
-// join makes the descriptor ready. Nobody needs to read what it writes: Go's
-// poller is told of each write.
-func (q line) join() { _, _ = syscall.Write(q.fd, step) }
+// join makes the descriptor ready. Nobody needs to read what is written to it:
+// Go's poller is told of each time.
+func (q line) join() { q.event.Signal() }

@@ -115,9 +115,10 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 		}
 		eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
 		w.ask(quick, "x")
+		// whether one such handler is enough is up to the moment the timer comes
 		l.mu.Lock()
-		if !l.pace.slow {
-			t.Errorf("after %d handlers that block the loop expects short ones", n)
+		if l.pace.until == 0 {
+			t.Errorf("after %d handlers that block the loop knows of none", n)
 		}
 		l.mu.Unlock()
 	}

@@ -56,3 +56,16 @@ func CloseSocket(fd int) syscall.Errno {
 	errno, _ := syscall.Close(fd).(syscall.Errno)
 	return errno
 }
+
+// SetNonblock is fcntl(2): it sets O_NONBLOCK unless it is set.
+func SetNonblock(fd int) syscall.Errno {
+	flags, err := unix.FcntlInt(uintptr(fd), syscall.F_GETFL, 0)
+	if err == nil && flags&syscall.O_NONBLOCK == 0 {
+		_, err = unix.FcntlInt(uintptr(fd), syscall.F_SETFL, flags|syscall.O_NONBLOCK)
+	}
+	errno, _ := err.(syscall.Errno)
+	return errno
+}
+
+// Signal makes the descriptor ready.
+func (e Event) Signal() { _, _ = syscall.Write(e.fd, one) }

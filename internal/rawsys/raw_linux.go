@@ -61,3 +61,17 @@ func CloseSocket(fd int) syscall.Errno {
 	_, _, errno = syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
 	return errno
 }
+
+// SetNonblock is fcntl(2): it sets O_NONBLOCK unless it is set.
+func SetNonblock(fd int) syscall.Errno {
+	flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFL, 0)
+	if errno == 0 && flags&syscall.O_NONBLOCK == 0 {
+		_, _, errno = syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFL, flags|syscall.O_NONBLOCK)
+	}
+	return errno
+}
+
+// Signal makes the descriptor ready.
+func (e Event) Signal() {
+	_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, uintptr(e.fd), uintptr(unsafe.Pointer(&one[0])), uintptr(len(one)))
+}

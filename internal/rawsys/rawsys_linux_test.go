@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // sockets returns the two ends of a stream in blocking mode, which nobody would
@@ -139,5 +141,59 @@ func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 	case <-closed:
 	case <-time.After(10 * time.Second):
 		t.Fatal("never closed")
+	}
+}
+
+func TestSetNonblock(t *testing.T) {
+	pair := sockets(t)
+	defer syscall.Close(pair[0])
+	defer syscall.Close(pair[1])
+	flags := func() int {
+		flags, err := unix.FcntlInt(uintptr(pair[0]), unix.F_GETFL, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return flags
+	}
+	before := flags()
+	for range 2 {
+		if errno := SetNonblock(pair[0]); errno != 0 {
+			t.Fatal(errno)
+		}
+		if got := flags(); got != before|syscall.O_NONBLOCK {
+			t.Errorf("flags %#x, before %#x", got, before)
+		}
+	}
+	if errno := SetNonblock(-1); errno != syscall.EBADF {
+		t.Errorf("of no descriptor: %v", errno)
+	}
+}
+
+// A signal is seen each time by whoever watches the edges of the descriptor,
+// also if nobody has read it.
+func TestEventIsReadyAfterEachSignal(t *testing.T) {
+	e, err := NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(e.FD())
+	set, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(set)
+	ev := syscall.EpollEvent{Events: syscall.EPOLLIN | unix.EPOLLET, Fd: int32(e.FD())}
+	if errno := Control(set, syscall.EPOLL_CTL_ADD, e.FD(), &ev); errno != 0 {
+		t.Fatal(errno)
+	}
+	events := make([]syscall.EpollEvent, 2)
+	for range 3 {
+		if n, _ := Poll(set, events); n != 0 {
+			t.Fatal("ready before the signal")
+		}
+		e.Signal()
+		if n, _ := Poll(set, events); n != 1 {
+			t.Fatal("not ready after the signal")
+		}
 	}
 }
