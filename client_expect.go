@@ -20,9 +20,8 @@ func (c *HostClient) expectTimeout() time.Duration {
 
 // expectsContinue tells whether the head of the request goes out alone, to find
 // out first whether the server wants the content (RFC 9110 section 10.1.1).
-func (x *clientExchange) expectsContinue() bool {
-	req := x.req
-	return (req.body.stream != nil || len(req.content()) > 0) && req.MayContinue()
+func (x *clientExchange) expectsContinue(content []byte) bool {
+	return (len(content) > 0 || x.req.body.stream != nil) && x.req.MayContinue()
 }
 
 // awaitContinue waits until the server asks for the content, answers without
@@ -66,5 +65,5 @@ func (x *clientExchange) sendExpected() error {
 	if err := x.limitWrite(); err != nil {
 		return err
 	}
-	return x.sendContent(bufpool.Get(x.hc.writeSize()))
+	return x.sendContent(bufpool.Get(x.hc.writeSize()), x.req.content())
 }

@@ -12,14 +12,9 @@ func (x *clientExchange) limitWrite() error {
 	return x.cc.guard.limitRequest(deadline)
 }
 
-// limitAnswer gives the response its deadlines.
-func (x *clientExchange) limitAnswer() error {
-	hc := x.hc
-	if hc.ReadTimeout <= 0 && hc.WriteTimeout <= 0 && hc.ResponseHeaderTimeout <= 0 {
-		// that of the call stands since limitWrite
-		return nil
-	}
-	return hc.limitAnswer(&x.cc.guard, x.call.deadline)
+// limitsAnswers reports whether a response has other deadlines than its request.
+func (c *HostClient) limitsAnswers() bool {
+	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0
 }
 
 // limitAnswer gives the response to a request that was just written its deadlines,

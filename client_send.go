@@ -24,8 +24,9 @@ func (x *clientExchange) send() error {
 	}
 	out := bufpool.Get(x.hc.writeSize())
 	out.B = x.req.appendHead(out.B)
-	if x.asking = x.expectsContinue(); !x.asking {
-		return x.sendContent(out)
+	content := x.req.content()
+	if x.asking = x.expectsContinue(content); !x.asking {
+		return x.sendContent(out, content)
 	}
 	_, err := x.cc.Write(out.B)
 	x.cc.adopt(out)
@@ -33,24 +34,27 @@ func (x *clientExchange) send() error {
 	return err
 }
 
-// sendContent writes what is in out, and the content of the request.
-func (x *clientExchange) sendContent(out *bufpool.Buffer) error {
-	if x.blocks() {
-		x.startSender(out)
+// sendContent writes what is in out, and the content of the request, which is
+// content unless it is a stream.
+func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
+	if x.blocks(len(content)) {
+		x.startSender(out, content)
 		return nil
 	}
-	err := x.write(out)
+	err := x.write(out, content)
 	x.cc.adopt(out)
 	x.whole = err == nil
-	x.traceWrote(wroteRequest, err)
+	if x.call.trace != nil {
+		x.traceWrote(wroteRequest, err)
+	}
 	return err
 }
 
 // blocks reports whether sending the content may have to wait, for the peer or
-// for a stream of the application.
-func (x *clientExchange) blocks() bool {
+// for a stream of the application. size is that of what is no stream.
+func (x *clientExchange) blocks(size int) bool {
 	if stream := x.req.body.stream; stream != nil {
-		size := -1
+		size = -1
 		switch s := stream.(type) {
 		case *bytes.Reader:
 			size = s.Len()
@@ -59,9 +63,8 @@ func (x *clientExchange) blocks() bool {
 		case *strings.Reader:
 			size = s.Len()
 		}
-		return size < 0 || size > x.oneWrite()
 	}
-	return len(x.req.content()) > x.oneWrite()
+	return size < 0 || size > copyLimit && size > x.oneWrite()
 }
 
 // oneWrite is how much goes out at once. Connections that are no sockets have
@@ -74,10 +77,10 @@ func (x *clientExchange) oneWrite() int {
 }
 
 // write is sendContent for what fits one write.
-func (x *clientExchange) write(out *bufpool.Buffer) error {
+func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	req, cc := x.req, x.cc
 	var err error
-	switch content := req.content(); {
+	switch {
 	case req.body.stream != nil || req.Header.contentLength < 0:
 		x.call.usedUp = req.body.stream != nil
 		w := &clientWriter{w: cc, out: out}
@@ -176,7 +179,7 @@ type bodySender struct {
 }
 
 // startSender leaves out and the content to a bodySender.
-func (x *clientExchange) startSender(out *bufpool.Buffer) {
+func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	req := x.req
 	s := &bodySender{cc: x.cc, out: out, hc: x.hc, deadline: x.call.deadline, h: &req.Header,
 		detaches: x.mayStream(), done: make(chan struct{})}
@@ -185,7 +188,7 @@ func (x *clientExchange) startSender(out *bufpool.Buffer) {
 		s.body, s.stream = takeStream(&req.body)
 		_, s.callers = s.stream.Reader.(*formStream)
 	} else {
-		s.content = req.content()
+		s.content = content
 	}
 	x.sender, x.cc.duplex = s, true
 	go s.run()

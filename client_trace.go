@@ -73,7 +73,7 @@ func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
 
 // traceSent reports what a bodySender has written, on the goroutine of the call.
 func (x *clientExchange) traceSent() {
-	if x.sender == nil || x.call.trace == nil {
+	if x.call.trace == nil {
 		return
 	}
 	if ended, err := x.sender.ended(); ended {

@@ -175,8 +175,8 @@ func (x *clientExchange) exchange() error {
 	switch {
 	case err != nil && !x.mayBeAnswered():
 		return err
-	case err == nil && x.sender == nil:
-		if canceled := x.limitAnswer(); canceled != nil {
+	case err == nil && x.sender == nil && x.hc.limitsAnswers():
+		if canceled := x.hc.limitAnswer(&x.cc.guard, x.call.deadline); canceled != nil {
 			return canceled
 		}
 	}
@@ -199,8 +199,10 @@ func (x *clientExchange) exchange() error {
 		return err
 	}
 	keep := x.keepable()
-	if err := x.settleSender(keep); err != nil {
-		return err
+	if x.sender != nil {
+		if err := x.settleSender(keep); err != nil {
+			return err
+		}
 	}
 	x.finish(keep && x.whole)
 	return nil
@@ -247,22 +249,30 @@ func (x *clientExchange) unwatch() bool {
 
 // finish gives the connection back, to be used again or to be closed.
 func (x *clientExchange) finish(keep bool) {
-	kept := false
-	defer func() {
-		x.given = true
-		if kept {
-			x.hc.ReleaseConn(x.cc)
-		} else {
-			x.hc.CloseConn(x.cc)
-		}
-	}()
-	if !x.unwatch() || !keep {
+	keep = x.unwatch() && keep
+	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
+		x.finishTraced(t.PutIdleConn)
 		return
 	}
-	if x.call.trace != nil && x.call.trace.PutIdleConn != nil {
-		x.call.trace.PutIdleConn(nil)
+	x.give(keep)
+}
+
+// finishTraced gives the connection back to be used again, unless the hook
+// panics.
+func (x *clientExchange) finishTraced(put func(error)) {
+	keep := false
+	defer func() { x.give(keep) }()
+	put(nil)
+	keep = true
+}
+
+func (x *clientExchange) give(keep bool) {
+	x.given = true
+	if keep {
+		x.hc.ReleaseConn(x.cc)
+	} else {
+		x.hc.CloseConn(x.cc)
 	}
-	kept = true
 }
 
 // giveUp ends an exchange that has failed.
@@ -361,7 +371,9 @@ func (x *clientExchange) feedHead() (final bool, err error) {
 // receive reads some bytes of a head.
 func (x *clientExchange) receive() error {
 	err := x.cc.fill()
-	x.traceSent()
+	if x.sender != nil {
+		x.traceSent()
+	}
 	switch {
 	case err == nil && !x.call.reply:
 		x.call.reply = true

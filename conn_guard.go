@@ -49,7 +49,14 @@ func (g *connGuard) limitRequest(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.phase = allOfIt
-	return g.set(by, by)
+	if g.canceled != nil {
+		return g.canceled
+	}
+	if by != g.readBy || by != g.writeBy {
+		g.readBy, g.writeBy = by, by
+		_ = g.conn.SetDeadline(by)
+	}
+	return nil
 }
 
 // set is limit for who holds the mutex.

@@ -65,6 +65,7 @@ type Request struct {
 	uriParsed  bool
 	argsParsed bool
 	isTLS      bool
+	again      bool // the target is known, and so may be what becomes of it
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
@@ -203,6 +204,9 @@ func (req *Request) appendHead(dst []byte) []byte {
 			// RFC 9112 section 3.2.4: there is no path where the server itself is meant
 			return h.appendBehindTarget(dst)
 		}
+	}
+	if req.again {
+		return h.appendBehindTarget(append(dst, req.uri.RequestURI()...))
 	}
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
 }
@@ -444,10 +448,12 @@ func (req *Request) settleParsed() error {
 // read as another one. What a URI is written as holds nothing of that kind.
 func (req *Request) checkLine() error {
 	h := &req.Header
-	if !req.uriParsed {
+	switch {
+	case !req.uriParsed:
 		return h.checkLine()
-	}
-	if h.IsConnect() {
+	case h.isUsual():
+		return nil
+	case h.IsConnect():
 		req.settleTarget()
 		return h.checkLine()
 	}

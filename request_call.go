@@ -91,9 +91,10 @@ func (req *Request) parseTarget() error {
 	}
 	target := req.Header.RequestURI()
 	if len(req.known) > 0 && req.knownAs == req.uri.version() && bytes.Equal(req.known, target) {
-		req.uriParsed = true
+		req.uriParsed, req.again = true, true
 		return nil
 	}
+	req.again = false
 	if err := req.parseURI(); err != nil {
 		return err
 	}

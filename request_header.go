@@ -436,6 +436,11 @@ var (
 	errProtocol = errors.New("fasthttp: there is a space or control character in the protocol of the request")
 )
 
+// isUsual reports whether neither method nor protocol was set.
+func (h *RequestHeader) isUsual() bool {
+	return h.line[lineMethod].Len|h.line[lineVersion].Len == 0
+}
+
 // checkMethod returns an error where the method or the protocol would make another
 // line of the request line.
 func (h *RequestHeader) checkMethod() error {

@@ -117,7 +117,7 @@ func appendHost(dst, host []byte) []byte {
 // address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
 // is host itself where there is nothing to do.
 func hostField(host []byte) ([]byte, error) {
-	if len(host) > 0 && host[0] != '[' && ascii.IsVisible(host) {
+	if len(host) > 0 && host[0] != '[' && ascii.IsASCII(host) {
 		return host, nil
 	}
 	return otherHostField(host)
@@ -132,9 +132,6 @@ func otherHostField(host []byte) ([]byte, error) {
 		}
 		return host, nil
 	}
-	if isASCII(host) {
-		return host, nil
-	}
 	text, err := asciiHost(bytesconv.String(host))
 	return bytesconv.Bytes(text), err
 }
@@ -143,7 +140,7 @@ func otherHostField(host []byte) ([]byte, error) {
 // HTTP know it by: with A-labels in the place of what is not ASCII (RFC 5890
 // section 2.3.2.1).
 func asciiHost(host string) (string, error) {
-	if isASCII(bytesconv.Bytes(host)) {
+	if ascii.IsASCII(bytesconv.Bytes(host)) {
 		return host, nil
 	}
 	name, port := host, ""
@@ -155,13 +152,4 @@ func asciiHost(host string) (string, error) {
 		return host, InvalidHostError(host)
 	}
 	return name + port, nil
-}
-
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	return true
 }

@@ -97,6 +97,23 @@ func IsVisible(b []byte) bool {
 	return hit|upTo(w, 0x21*ones)|w&highs == 0
 }
 
+// IsASCII reports whether every byte of b is a character of ASCII.
+func IsASCII(b []byte) bool {
+	if len(b) < 8 {
+		var all byte
+		for _, c := range b {
+			all |= c
+		}
+		return all < 0x80
+	}
+	all := binary.LittleEndian.Uint64(b[len(b)-8:])
+	for len(b) > 8 {
+		all |= binary.LittleEndian.Uint64(b)
+		b = b[8:]
+	}
+	return all&highs == 0
+}
+
 // IndexSpaceOrControl returns the position of the first byte of b that is a
 // space or a control character, and len(b) where there is none.
 func IndexSpaceOrControl(b []byte) int {

@@ -53,6 +53,10 @@ func checkScans(t *testing.T, b []byte) {
 		if got, want := IsVisible(part), invisible == len(part); got != want {
 			t.Errorf("IsVisible(%q) at alignment %d: %v", b, shift, got)
 		}
+		other := naive(part, func(c byte) bool { return c >= 0x80 })
+		if got, want := IsASCII(part), other == len(part); got != want {
+			t.Errorf("IsASCII(%q) at alignment %d: %v", b, shift, got)
+		}
 	}
 }
 
