@@ -134,7 +134,14 @@ func (g *connGuard) shortenWrite(by time.Time) error {
 func (g *connGuard) limitWrite(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.set(g.readBy, by)
+	if g.canceled != nil {
+		return g.canceled
+	}
+	if by != g.writeBy {
+		g.writeBy = by
+		_ = g.conn.SetWriteDeadline(by)
+	}
+	return nil
 }
 
 // cancel ends everything on the connection because of err. The first reason

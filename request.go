@@ -65,7 +65,7 @@ type Request struct {
 	uriParsed  bool
 	argsParsed bool
 	isTLS      bool
-	again      bool // the target is known, and so may be what becomes of it
+	again      bool // the target was known already when it was parsed last
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
@@ -179,6 +179,9 @@ func (req *Request) settleTarget() {
 // from, which was not changed since.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
+	if h.isUsual() {
+		return false
+	}
 	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.RequestURI())
 }
@@ -205,7 +208,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 			return h.appendBehindTarget(dst)
 		}
 	}
-	if req.again {
+	if req.again && req.isKnown() {
 		return h.appendBehindTarget(append(dst, req.uri.RequestURI()...))
 	}
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
@@ -523,9 +526,12 @@ func (req *Request) settleHost() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
-	host, err := hostField(req.uri.Host())
-	if err != nil {
-		return err
+	host := req.uri.Host()
+	if !req.isKnown() || !req.uri.visible || len(host) == 0 || host[0] == '[' {
+		var err error
+		if host, err = hostField(host); err != nil {
+			return err
+		}
 	}
 	if len(host) == 0 {
 		return errNoHost

@@ -82,6 +82,11 @@ func earliest(a, b time.Time) time.Time {
 // maxKnownTarget is the size over which a target is not remembered.
 const maxKnownTarget = 2 << 10
 
+// isKnown reports whether the URI is what known was parsed to.
+func (req *Request) isKnown() bool {
+	return len(req.known) > 0 && req.knownAs == req.uri.version()
+}
+
 // parseTarget is parseURI for a client. A target that is the same absolute URI
 // as the last one need not be parsed again: it means the same, whatever else is
 // in the request.
@@ -90,7 +95,7 @@ func (req *Request) parseTarget() error {
 		return nil
 	}
 	target := req.Header.RequestURI()
-	if len(req.known) > 0 && req.knownAs == req.uri.version() && bytes.Equal(req.known, target) {
+	if req.isKnown() && bytes.Equal(req.known, target) {
 		req.uriParsed, req.again = true, true
 		return nil
 	}
