@@ -176,6 +176,7 @@ type Client struct {
 	// that responses set are put into it.
 	Jar CookieJar
 
+	known knownHosts
 	mu    sync.RWMutex
 	hosts [2]map[string]*HostClient // without and with TLS, by host as it is written
 	sweep *time.Timer

@@ -2,8 +2,11 @@ package fasthttp
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
 // hostSweep is how often hosts are dropped that are not used any more.
@@ -12,6 +15,9 @@ const hostSweep = 10 * time.Second
 // hostClient returns the client for a host, with one more call pending: as long
 // as there is one, it is not dropped.
 func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
+	if hc := c.known.find(host, isTLS); hc != nil {
+		return hc, nil
+	}
 	i := 0
 	if isTLS {
 		i = 1
@@ -19,7 +25,9 @@ func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
 	c.mu.RLock()
 	hc := c.hosts[i][string(host)]
 	if hc != nil {
+		// none is dropped before the lock is given back
 		hc.pending.Add(1)
+		c.known.keep(host, isTLS, hc)
 	}
 	c.mu.RUnlock()
 	if hc != nil {
@@ -59,6 +67,7 @@ func (c *Client) addHost(host string, isTLS bool, i int) (*HostClient, error) {
 	}
 	c.hosts[i][host], c.hosts[i][addr] = hc, hc
 	hc.pending.Add(1)
+	c.known.keep(bytesconv.Bytes(host), isTLS, hc)
 	if c.sweep == nil {
 		c.sweep = time.AfterFunc(hostSweep, c.dropUnused)
 	}
@@ -110,15 +119,20 @@ func (c *Client) newHostClient(addr string, isTLS bool) *HostClient {
 func (c *Client) dropUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left := 0
 	for _, hosts := range c.hosts {
-		for host, hc := range hosts {
-			if hc.pending.Load() == 0 && hc.ConnsCount() == 0 && time.Since(hc.LastUseTime()) >= hostSweep {
-				delete(hosts, host)
+		for _, hc := range hosts {
+			if hc.ConnsCount() == 0 && time.Since(hc.LastUseTime()) >= hostSweep {
+				hc.drop()
 			}
 		}
+	}
+	left := 0
+	for _, hosts := range c.hosts {
+		// a host may be there by two names
+		maps.DeleteFunc(hosts, func(_ string, hc *HostClient) bool { return hc.dropped() })
 		left += len(hosts)
 	}
+	c.known.forget()
 	c.sweep = nil
 	if left > 0 {
 		c.sweep = time.AfterFunc(hostSweep, c.dropUnused)

@@ -54,14 +54,13 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 			call.unreached = true
 			return true, err
 		}
-		call.upstream = cc.upstream
-		cc.began = cc.sent
+		cc.sent = 0
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
 		err = x.run(since)
 		if err == nil {
 			return false, nil
 		}
-		call.broken = cc.failed()
+		call.broken, call.upstream = cc.failed(), cc.upstream
 		if x.unseen(err) {
 			continue
 		}
@@ -76,7 +75,7 @@ func (x *clientExchange) unseen(err error) bool {
 	if !cc.answered || x.call.reply || x.call.usedUp || !x.call.broken {
 		return false
 	}
-	return cc.sent == cc.began || err == io.EOF && !cc.probe.Sees()
+	return cc.sent == 0 || err == io.EOF && !cc.probe.Sees()
 }
 
 // alone is RoundTrip for a caller that is no HostClient.
@@ -213,7 +212,7 @@ func (x *clientExchange) exchange() error {
 // connection in the middle of it. What is there is there: nobody waits for long.
 func (x *clientExchange) mayBeAnswered() bool {
 	cc := x.cc
-	if cc.writeErr == nil || isTimeout(cc.writeErr) || cc.sent == cc.began {
+	if cc.writeErr == nil || isTimeout(cc.writeErr) || cc.sent == 0 {
 		return false
 	}
 	return x.hc.limitLastWords(&cc.guard, x.call.deadline) == nil

@@ -9,37 +9,42 @@ import (
 
 // clientConn is a connection of a client. One of a HostClient belongs to one
 // call, or to one body stream, at a time, or it is idle and belongs to the pool.
+//
+// Calls of several processors take turns with a connection, so what every call
+// needs stands together, in as few cache lines as possible.
 type clientConn struct {
 	recvBuffer
-	conn     net.Conn // what HTTP is spoken through: plain, or with TLS
-	guard    connGuard
-	probe    connpool.Probe
-	gate     *tlsGate // below TLS, nil if there is none
-	upstream string
-	created  time.Time
-	lastUse  time.Time
-
+	conn net.Conn // what HTTP is spoken through: plain, or with TLS
 	// memo is what the server has said of late, which it may well say again
 	memo *memo
-
+	// sent counts the bytes of the request that were written. It is the writer's,
+	// as is writeErr.
+	sent  uint64
+	gate  *tlsGate // below TLS, nil if there is none
+	probe connpool.Probe
 	// answered says that a response came through the connection before
 	answered bool
 	// duplex says that somebody writes while the call reads
 	duplex bool
-	// sent counts the bytes that were written, and began those of them that
-	// belong to earlier requests. Both are the writer's, as is writeErr.
-	sent, began uint64
+	pair   *bufferPair // what writeBoth needs, nil before the first time
+	guard  connGuard
+
+	upstream string
+	created  time.Time
+	lastUse  time.Duration // since created
 	// writeErr and readErr are errors of the connection itself
 	writeErr, readErr error
+}
 
+// bufferPair is two buffers that are written with one call.
+type bufferPair struct {
 	buffers [2][]byte
 	both    net.Buffers // buffers, as they are being written
 }
 
 // adoptConn makes what a dial function has returned for addr a connection.
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
-	now := time.Now()
-	cc := &clientConn{conn: conn, upstream: addr, created: now, lastUse: now, memo: new(memo)}
+	cc := &clientConn{conn: conn, upstream: addr, created: time.Now(), memo: new(memo)}
 	cc.size = size
 	cc.guard.conn = conn
 	if remote := conn.RemoteAddr(); remote != nil {
@@ -75,7 +80,7 @@ func (cc *clientConn) CreatedTime() time.Time { return cc.created }
 
 // LastUseTime returns when the connection last became idle; for a new one, when
 // it was established.
-func (cc *clientConn) LastUseTime() time.Time { return cc.lastUse }
+func (cc *clientConn) LastUseTime() time.Time { return cc.created.Add(cc.lastUse) }
 
 // Close closes the connection.
 func (cc *clientConn) Close() error {
@@ -120,10 +125,14 @@ func (cc *clientConn) Write(p []byte) (int, error) {
 
 // writeBoth writes a and b, with one system call where that is possible.
 func (cc *clientConn) writeBoth(a, b []byte) error {
-	cc.buffers = [2][]byte{a, b}
-	cc.both = cc.buffers[:]
-	n, err := cc.both.WriteTo(cc.conn)
-	cc.buffers = [2][]byte{}
+	if cc.pair == nil {
+		cc.pair = new(bufferPair)
+	}
+	p := cc.pair
+	p.buffers = [2][]byte{a, b}
+	p.both = p.buffers[:]
+	n, err := p.both.WriteTo(cc.conn)
+	p.buffers = [2][]byte{}
 	cc.wrote(n, err)
 	return err
 }

@@ -16,10 +16,11 @@ type connGuard struct {
 	conn net.Conn // the lowest one: TLS above it keeps to its deadlines
 
 	mu       sync.Mutex
+	phase    answerPhase
+	apart    bool  // writeBy counts; otherwise readBy is the deadline of writing, too
 	canceled error // why nothing works any more, nil as long as it does
 	readBy   time.Time
 	writeBy  time.Time
-	phase    answerPhase
 	restBy   time.Time // becomes readBy behind the head, in the phase headFirst
 }
 
@@ -52,11 +53,19 @@ func (g *connGuard) limitRequest(by time.Time) error {
 	if g.canceled != nil {
 		return g.canceled
 	}
-	if by != g.readBy || by != g.writeBy {
-		g.readBy, g.writeBy = by, by
+	if g.apart || by != g.readBy {
+		g.readBy, g.apart = by, false
 		_ = g.conn.SetDeadline(by)
 	}
 	return nil
+}
+
+// writeLimit returns the deadline of writing. The mutex is held.
+func (g *connGuard) writeLimit() time.Time {
+	if g.apart {
+		return g.writeBy
+	}
+	return g.readBy
 }
 
 // set is limit for who holds the mutex.
@@ -64,7 +73,7 @@ func (g *connGuard) set(readBy, writeBy time.Time) error {
 	if g.canceled != nil {
 		return g.canceled
 	}
-	switch reads, writes := readBy != g.readBy, writeBy != g.writeBy; {
+	switch reads, writes := readBy != g.readBy, writeBy != g.writeLimit(); {
 	case reads && writes && readBy == writeBy:
 		_ = g.conn.SetDeadline(readBy)
 	case reads && writes:
@@ -75,7 +84,9 @@ func (g *connGuard) set(readBy, writeBy time.Time) error {
 	case writes:
 		_ = g.conn.SetWriteDeadline(writeBy)
 	}
-	g.readBy, g.writeBy = readBy, writeBy
+	if g.readBy, g.apart = readBy, readBy != writeBy; g.apart {
+		g.writeBy = writeBy
+	}
 	return nil
 }
 
@@ -86,7 +97,7 @@ func (g *connGuard) limitRead(by time.Time) error {
 	if g.phase == headFirst {
 		g.phase = allOfIt
 	}
-	return g.set(by, g.writeBy)
+	return g.set(by, g.writeLimit())
 }
 
 // limitAnswer sets the deadline of reading for an answer, as limit does. Until
@@ -99,7 +110,7 @@ func (g *connGuard) limitAnswer(headBy, by time.Time) error {
 		g.phase, g.restBy = headFirst, by
 		by = earliest(headBy, by)
 	}
-	return g.set(by, g.writeBy)
+	return g.set(by, g.writeLimit())
 }
 
 // passHead says that the head of the answer came.
@@ -111,7 +122,7 @@ func (g *connGuard) passHead() error {
 		by = g.restBy
 	}
 	g.phase = behindHead
-	return g.set(by, g.writeBy)
+	return g.set(by, g.writeLimit())
 }
 
 // shorten makes the deadline of reading an earlier one, as limit does.
@@ -125,7 +136,7 @@ func (g *connGuard) shorten(by time.Time) error {
 // shortenWrite makes the deadline of writing an earlier one, as limit does.
 func (g *connGuard) shortenWrite(by time.Time) error {
 	g.mu.Lock()
-	by = earliest(g.writeBy, by)
+	by = earliest(g.writeLimit(), by)
 	g.mu.Unlock()
 	return g.limitWrite(by)
 }
@@ -134,14 +145,7 @@ func (g *connGuard) shortenWrite(by time.Time) error {
 func (g *connGuard) limitWrite(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.canceled != nil {
-		return g.canceled
-	}
-	if by != g.writeBy {
-		g.writeBy = by
-		_ = g.conn.SetWriteDeadline(by)
-	}
-	return nil
+	return g.set(g.readBy, by)
 }
 
 // cancel ends everything on the connection because of err. The first reason

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 )
@@ -199,7 +201,11 @@ type HostClient struct {
 	// that responses set are put into it.
 	Jar CookieJar
 
-	pool     connpool.Pool[*clientConn]
+	pool    connpool.Pool[*clientConn]
+	pending atomic.Int64
+	lastUse atomic.Int64     // in nanoseconds since 1970
+	_       cpu.CacheLinePad // every call writes what comes before, and reads what follows
+
 	setup    sync.Once
 	mu       sync.Mutex // of MaxConns
 	broken   error      // what is wrong with the fields
@@ -207,8 +213,6 @@ type HostClient struct {
 	nextAddr atomic.Uint32
 	tls      clientTLS
 	proxy    *proxyForm // as AbsoluteForm wants it
-	pending  atomic.Int64
-	lastUse  atomic.Int64 // in nanoseconds since 1970
 
 	readers, writers sync.Pool
 }
@@ -343,7 +347,14 @@ func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
 
 // PendingRequests returns how many calls are under way, those that wait for a
 // connection included.
-func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
+func (c *HostClient) PendingRequests() int {
+	n := c.pending.Load()
+	if n < 0 {
+		// its Client has dropped it, but whoever has got hold of it may use it
+		n -= droppedHost
+	}
+	return int(n)
+}
 
 // LastUseTime returns when the last call began, within a few hundredths of a
 // second; without any call it is the zero time.
@@ -384,6 +395,9 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 			c.CloseConn(cc)
 		}
 	}()
+	if cc.answered {
+		cc.lastUse = since.Sub(cc.created)
+	}
 	traceGotConn(&call, cc.conn, since)
 	if err = cc.guard.limit(time.Time{}, time.Time{}); err != nil {
 		return nil, err
@@ -400,9 +414,7 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 	}
 	cc.answered = true
 	cc.release()
-	now := clock.Now()
-	cc.lastUse = now
-	c.pool.Put(cc, now)
+	c.pool.Put(cc, clock.Now())
 }
 
 // CloseConn closes a connection that came from AcquireConn.

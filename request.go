@@ -526,12 +526,9 @@ func (req *Request) settleHost() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
-	host := req.uri.Host()
-	if !req.isKnown() || !req.uri.visible || len(host) == 0 || host[0] == '[' {
-		var err error
-		if host, err = hostField(host); err != nil {
-			return err
-		}
+	host, err := hostField(req.uri.Host())
+	if err != nil {
+		return err
 	}
 	if len(host) == 0 {
 		return errNoHost

@@ -1,0 +1,87 @@
+package fasthttp
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"sync/atomic"
+)
+
+// knownHosts are hosts that calls find without a lock that others take as well.
+// A host has one place in it, that it shares with others: the first one has it,
+// and keeps it until it is dropped. Where two took turns, each of their calls
+// would write what all processors read.
+type knownHosts [knownSize]atomic.Pointer[knownHost]
+
+const (
+	knownBits = 6
+	knownSize = 1 << knownBits
+)
+
+type knownHost struct {
+	name  string
+	isTLS bool
+	hc    *HostClient
+}
+
+// place returns the place of a host, which is cheap to find rather than evenly
+// distributed: hosts that differ in the middle of their names only share one.
+func (k *knownHosts) place(host []byte, isTLS bool) *atomic.Pointer[knownHost] {
+	h := uint64(len(host)) << 1
+	if isTLS {
+		h++
+	}
+	if len(host) >= 8 {
+		h ^= binary.LittleEndian.Uint64(host) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(host[len(host)-8:]), 29)
+	} else {
+		for _, c := range host {
+			h = h<<8 ^ uint64(c)
+		}
+	}
+	const golden = 0x9e3779b97f4a7c15
+	return &k[h*golden>>(64-knownBits)]
+}
+
+// find returns the client of a host, with one more call pending, or nil.
+func (k *knownHosts) find(host []byte, isTLS bool) *HostClient {
+	known := k.place(host, isTLS).Load()
+	if known == nil || known.isTLS != isTLS || known.name != string(host) || !known.hc.enter() {
+		return nil
+	}
+	return known.hc
+}
+
+// keep makes a host known if its place is free. Nobody drops hosts meanwhile.
+func (k *knownHosts) keep(host []byte, isTLS bool, hc *HostClient) {
+	if place := k.place(host, isTLS); place.Load() == nil {
+		place.CompareAndSwap(nil, &knownHost{string(host), isTLS, hc})
+	}
+}
+
+// forget frees the places of hosts that were dropped.
+func (k *knownHosts) forget() {
+	for i := range k {
+		if known := k[i].Load(); known != nil && known.hc.dropped() {
+			k[i].Store(nil)
+		}
+	}
+}
+
+// droppedHost is what is added to the pending calls of a HostClient that its
+// Client has dropped.
+const droppedHost = math.MinInt64 / 2
+
+// enter counts a call of the Client, and reports whether c may be used for it:
+// otherwise it was dropped, and the call is not counted.
+func (c *HostClient) enter() bool {
+	if c.pending.Add(1) > 0 {
+		return true
+	}
+	c.pending.Add(-1)
+	return false
+}
+
+// drop keeps all calls of the Client out, unless there is one.
+func (c *HostClient) drop() { c.pending.CompareAndSwap(0, droppedHost) }
+
+func (c *HostClient) dropped() bool { return c.pending.Load() < 0 }
