@@ -7,6 +7,8 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/cpu"
 )
 
 // Client sends requests to any host. It has a HostClient for each, which is made
@@ -177,6 +179,7 @@ type Client struct {
 	Jar CookieJar
 
 	known knownHosts
+	_     cpu.CacheLinePad // who finds its host there need not know who locks mu
 	mu    sync.RWMutex
 	hosts [2]map[string]*HostClient // without and with TLS, by host as it is written
 	sweep *time.Timer

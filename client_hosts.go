@@ -121,9 +121,7 @@ func (c *Client) dropUnused() {
 	defer c.mu.Unlock()
 	for _, hosts := range c.hosts {
 		for _, hc := range hosts {
-			if hc.ConnsCount() == 0 && time.Since(hc.LastUseTime()) >= hostSweep {
-				hc.drop()
-			}
+			hc.dropIf(hc.unused)
 		}
 	}
 	left := 0
@@ -133,10 +131,18 @@ func (c *Client) dropUnused() {
 		left += len(hosts)
 	}
 	c.known.forget()
-	c.sweep = nil
+	if c.sweep != nil {
+		c.sweep.Stop()
+		c.sweep = nil
+	}
 	if left > 0 {
 		c.sweep = time.AfterFunc(hostSweep, c.dropUnused)
 	}
+}
+
+// unused reports whether a Client may drop c if there is no call.
+func (c *HostClient) unused() bool {
+	return c.ConnsCount() == 0 && time.Since(c.LastUseTime()) >= hostSweep
 }
 
 // all returns the clients of all hosts.

@@ -8,9 +8,9 @@ import (
 )
 
 // knownHosts are hosts that calls find without a lock that others take as well.
-// A host has one place in it, that it shares with others: the first one has it,
-// and keeps it until it is dropped. Where two took turns, each of their calls
-// would write what all processors read.
+// For each way to write a host there is one place, that others share: the first
+// one has it, and keeps it until it is dropped. If two took turns, each of their
+// calls would write what all processors read.
 type knownHosts [knownSize]atomic.Pointer[knownHost]
 
 const (
@@ -24,21 +24,20 @@ type knownHost struct {
 	hc    *HostClient
 }
 
-// place returns the place of a host, which is cheap to find rather than evenly
-// distributed: hosts that differ in the middle of their names only share one.
+// place returns the place of a host.
 func (k *knownHosts) place(host []byte, isTLS bool) *atomic.Pointer[knownHost] {
+	const golden = 0x9e3779b97f4a7c15
 	h := uint64(len(host)) << 1
 	if isTLS {
 		h++
 	}
-	if len(host) >= 8 {
-		h ^= binary.LittleEndian.Uint64(host) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(host[len(host)-8:]), 29)
-	} else {
-		for _, c := range host {
-			h = h<<8 ^ uint64(c)
-		}
+	for len(host) >= 8 {
+		h = bits.RotateLeft64((h^binary.LittleEndian.Uint64(host))*golden, 32)
+		host = host[8:]
 	}
-	const golden = 0x9e3779b97f4a7c15
+	for _, c := range host {
+		h = h<<8 ^ h>>56 ^ uint64(c)
+	}
 	return &k[h*golden>>(64-knownBits)]
 }
 
@@ -81,7 +80,13 @@ func (c *HostClient) enter() bool {
 	return false
 }
 
-// drop keeps all calls of the Client out, unless there is one.
-func (c *HostClient) drop() { c.pending.CompareAndSwap(0, droppedHost) }
+// dropIf keeps all calls of the Client out if there is none and unused says so. It
+// is asked again in the end, since a call may have come and gone meanwhile, and has
+// left a connection then.
+func (c *HostClient) dropIf(unused func() bool) {
+	if unused() && c.pending.CompareAndSwap(0, droppedHost) && !unused() {
+		c.pending.Add(-droppedHost)
+	}
+}
 
 func (c *HostClient) dropped() bool { return c.pending.Load() < 0 }

@@ -100,6 +100,21 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 	}
 }
 
+// A host to which a call came and went while it was about to be dropped stays:
+// its connection must not get out of reach.
+func TestHostThatWasUsedMeanwhileStays(t *testing.T) {
+	hc := &HostClient{Addr: "h:80"}
+	looks := 0
+	hc.dropIf(func() bool { looks++; return looks == 1 })
+	if hc.dropped() || hc.pending.Load() != 0 || looks != 2 {
+		t.Errorf("dropped: %v, after %d looks", hc.dropped(), looks)
+	}
+	hc.dropIf(func() bool { return true })
+	if !hc.dropped() {
+		t.Error("a host without use is kept")
+	}
+}
+
 // A HostClient that its Client has dropped serves whoever has got hold of it.
 func TestDroppedHostServesItsHolder(t *testing.T) {
 	p := answering(t, respOK)

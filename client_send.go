@@ -51,7 +51,8 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 }
 
 // blocks reports whether sending the content may have to wait, for the peer or
-// for a stream of the application. size is that of what is no stream.
+// for a stream of the application. size is how long the content is, if it is no
+// stream.
 func (x *clientExchange) blocks(size int) bool {
 	if stream := x.req.body.stream; stream != nil {
 		size = -1

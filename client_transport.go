@@ -54,13 +54,14 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 			call.unreached = true
 			return true, err
 		}
+		call.upstream = cc.upstream
 		cc.sent = 0
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
 		err = x.run(since)
 		if err == nil {
 			return false, nil
 		}
-		call.broken, call.upstream = cc.failed(), cc.upstream
+		call.broken = cc.failed()
 		if x.unseen(err) {
 			continue
 		}

@@ -17,8 +17,8 @@ type clientConn struct {
 	conn net.Conn // what HTTP is spoken through: plain, or with TLS
 	// memo is what the server has said of late, which it may well say again
 	memo *memo
-	// sent counts the bytes of the request that were written. It is the writer's,
-	// as is writeErr.
+	// sent counts the bytes of the request that were written; those of all
+	// requests for a PipelineClient. It is the writer's, as is writeErr.
 	sent  uint64
 	gate  *tlsGate // below TLS, nil if there is none
 	probe connpool.Probe
@@ -31,7 +31,7 @@ type clientConn struct {
 
 	upstream string
 	created  time.Time
-	lastUse  time.Duration // since created
+	lastUse  time.Duration // since created; AcquireConn sets it, for who can ask
 	// writeErr and readErr are errors of the connection itself
 	writeErr, readErr error
 }

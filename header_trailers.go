@@ -26,13 +26,17 @@ var notInTrailers = [256]bool{
 	field.ContentEncoding: true, field.ContentType: true, field.ContentRange: true,
 }
 
+// maxTrailerNames is how many names of trailer fields a message can have.
+const maxTrailerNames = 64
+
 // SetTrailer announces the names in a comma-separated list as trailer fields,
 // in the place of those announced before. Their values, set with Set or Add
 // before or after, are sent behind a chunked body instead of in the header.
 //
 // Fields that say how to frame, route, authenticate or read a message must
 // not come in a trailer (RFC 9110 section 6.5.1): they are left out, and
-// ErrBadTrailer is returned, as it is for what is no field name.
+// ErrBadTrailer is returned, as it is for what is no field name, and for what
+// follows the first 64 names.
 func (h *header) SetTrailer(trailer string) error {
 	return h.setTrailers(bytesconv.Bytes(trailer))
 }
@@ -57,8 +61,12 @@ func (h *header) addTrailers(list []byte) (err error) {
 	for rest := list; rest != nil; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
-		if len(name) > 0 && !h.announce(keyOf(name), 0) {
-			err = ErrBadTrailer
+		if len(name) == 0 || h.announce(keyOf(name), 0) {
+			continue
+		}
+		err = ErrBadTrailer
+		if h.trailers.Len() == maxTrailerNames {
+			break
 		}
 	}
 	return err
@@ -71,8 +79,8 @@ func (h *header) hintTrailers(list []byte) {
 	for rest := list; rest != nil; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
-		if len(name) > 0 {
-			_ = h.announce(keyOf(name), field.Hint)
+		if len(name) > 0 && !h.announce(keyOf(name), field.Hint) && h.trailers.Len() == maxTrailerNames {
+			return
 		}
 	}
 }
@@ -85,6 +93,9 @@ func (h *header) announce(k key, flags field.Flag) bool {
 	if i := h.trailers.FindFold(k.id, k.name, 0); i >= 0 {
 		h.trailers.Entries[i].Flags &= flags
 		return true
+	}
+	if h.trailers.Len() == maxTrailerNames {
+		return false
 	}
 	i := h.trailers.Add(k.name, nil, k.id, flags)
 	if !h.is(namesKept) {

@@ -179,7 +179,7 @@ func (req *Request) settleTarget() {
 // from, which was not changed since.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
-	if h.isUsual() {
+	if h.saysNoMethod() {
 		return false
 	}
 	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
@@ -454,7 +454,7 @@ func (req *Request) checkLine() error {
 	switch {
 	case !req.uriParsed:
 		return h.checkLine()
-	case h.isUsual():
+	case h.saysNoMethod():
 		return nil
 	case h.IsConnect():
 		req.settleTarget()

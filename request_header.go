@@ -277,16 +277,20 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 	return nil
 }
 
-// cutParam cuts b before the first semicolon that is not in a quoted string.
-// Boundaries that are sent are not always tokens, so more is let through here
-// than by VisitHeaderParams.
+// cutParam cuts b before the first semicolon that is not in a quoted string. One
+// that is not finished goes on to the end. Boundaries that are sent are not always
+// tokens, so more is let through here than by VisitHeaderParams.
 func cutParam(b []byte) (param, rest []byte) {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case ';':
 			return b[:i], b[i:]
 		case '"':
-			i += max(quotedLen(b[i:])-1, 0)
+			n := quotedLen(b[i:])
+			if n == 0 {
+				return b, nil
+			}
+			i += n - 1
 		}
 	}
 	return b, nil
@@ -436,8 +440,9 @@ var (
 	errProtocol = errors.New("fasthttp: there is a space or control character in the protocol of the request")
 )
 
-// isUsual reports whether neither method nor protocol was set.
-func (h *RequestHeader) isUsual() bool {
+// saysNoMethod reports whether the request line has the method and the protocol
+// that it has if nobody says anything.
+func (h *RequestHeader) saysNoMethod() bool {
 	return h.line[lineMethod].Len|h.line[lineVersion].Len == 0
 }
 

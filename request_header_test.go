@@ -269,6 +269,8 @@ func TestRequestHeaderMultipartFormBoundary(t *testing.T) {
 		"multipart/form-data; boundary=\"foo;bar\"; a=b":      "foo;bar",
 		"multipart/form-data; a=\"; boundary=x\"; boundary=y": "y",
 		"multipart/form-data; boundary=":                      "",
+		"multipart/form-data; a=\"; boundary=x":               "",
+		"multipart/form-data; boundary=x; a=\"\\\";":          "x",
 		"multipart/form-data; xboundary=foo":                  "",
 		"multipart/form-data":                                 "",
 		"multipart/form-data; ":                               "",

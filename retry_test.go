@@ -178,3 +178,31 @@ func TestBackoffGrowsToItsLimit(t *testing.T) {
 		t.Errorf("without a base: %v", d)
 	}
 }
+
+// refusing makes an error of every response.
+type refusing struct{}
+
+func (refusing) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	_, err := DefaultTransport.RoundTrip(hc, req, resp)
+	return true, errors.Join(err, io.ErrNoProgress)
+}
+
+// The hook is told of the address also if the attempt has failed behind the
+// response, on a new connection and on one that was used before.
+func TestRetryHookIsToldOfTheAddressAfterAResponse(t *testing.T) {
+	p := answering(t, respOK)
+	hc := p.host()
+	hc.Transport = refusing{}
+	var asked []string
+	hc.RetryIfErrUpstream = func(_ *Request, attempts int, _ error, upstream string) (bool, bool) {
+		asked = append(asked, upstream)
+		return false, attempts < 3
+	}
+	if err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("got %v", err)
+	}
+	if addr := p.addr(); len(asked) != 3 || asked[0] != addr || asked[1] != addr || asked[2] != addr {
+		t.Errorf("the hook was told of %q, want %q three times", asked, addr)
+	}
+	p.counts(1, 3)
+}

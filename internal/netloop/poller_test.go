@@ -104,6 +104,7 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 	quick := w.call(handle)
 	w.ask(quick, "x")
 	var long []net.Conn
+	missed := 0
 	for n := int32(1); n <= 10; n++ {
 		if n == 1 || n == 5 {
 			l.quicken()
@@ -120,7 +121,14 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 		if l.pace.until == 0 {
 			t.Errorf("after %d handlers that block the loop knows of none", n)
 		}
+		if !l.pace.slow {
+			// the next one is found as late as this one
+			missed++
+		}
 		l.mu.Unlock()
+	}
+	if missed > 6 {
+		t.Errorf("after %d of 10 handlers that block the loop expects short ones", missed)
 	}
 	close(free)
 	for _, nc := range long {

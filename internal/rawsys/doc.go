@@ -7,8 +7,8 @@
 // it can wait, whatever state the descriptor is in. It does not rely on
 // O_NONBLOCK, which belongs to the open file and which anybody who holds a
 // duplicate can clear: what is sent and received carries MSG_DONTWAIT, what is
-// closed was asked whether it lingers, and what counts cannot overflow. A call that may wait for a disk, a peer
-// or another process has no place here.
+// closed was asked whether it lingers, and the count of an event is never full. A
+// call that may wait for a disk, a peer or another process has no place here.
 //
 // The package exists on Linux only. It imports nothing of this module.
 package rawsys

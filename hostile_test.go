@@ -1,0 +1,214 @@
+package fasthttp
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// names returns distinct field names with a comma in between, of about size bytes
+// together.
+func distinctNames(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "x-%x,", i)
+	}
+	return b.String()
+}
+
+// counted returns format for 0, 1, 2 and so on, of about size bytes together.
+func counted(format string) func(size int) string {
+	return func(size int) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+}
+
+func repeated(s string) func(size int) string {
+	return func(size int) string { return strings.Repeat(s, size/len(s)+1) }
+}
+
+// behind returns what is made of a text by putting head in front of it.
+func behind(head string, make func(size int) string) func(size int) string {
+	return func(size int) string { return head + make(size) }
+}
+
+// hostile are inputs that whoever sends them can make as long as a limit allows,
+// and what reads them.
+var hostile = []struct {
+	name string
+	make func(size int) string
+	run  func(in string)
+}{
+	{"names for a trailer", distinctNames, func(in string) {
+		var h ResponseHeader
+		_ = h.SetTrailer(in)
+	}},
+	{"a Trailer field", distinctNames, func(in string) {
+		var h RequestHeader
+		readField(&h, "Trailer: "+in)
+	}},
+	{"one name for a trailer", repeated("a,"), func(in string) {
+		var h RequestHeader
+		readField(&h, "Trailer: "+in)
+	}},
+	{"a boundary behind quotes", behind(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
+	{"a boundary behind an open quote", behind(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
+	{"a boundary behind many parameters", behind(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
+	{"parameters of a field", behind("a", repeated(`;x="\""`)), func(in string) {
+		VisitHeaderParams([]byte(in), func(_, _ []byte) bool { return true })
+	}},
+	{"codings that are accepted", repeated("a;q=0.1, "), func(in string) {
+		var h RequestHeader
+		h.Set(HeaderAcceptEncoding, in)
+		h.HasAcceptEncoding("gzip")
+	}},
+	{"cookies", counted("c%d=1; "), func(in string) {
+		var h RequestHeader
+		readField(&h, "Cookie: "+in)
+		h.Cookie("c0")
+	}},
+	{"attributes of a cookie", behind("a=b", repeated("; x=y")), func(in string) {
+		var c Cookie
+		_ = c.Parse(in)
+	}},
+	{"arguments", counted("a%d=1&"), func(in string) {
+		var a Args
+		a.Parse(in)
+	}},
+	{"a query of escapes", repeated("%zz%4"), func(in string) {
+		var a Args
+		a.Parse(in)
+	}},
+	{"a path of dots", behind("/", repeated("a/../")), parsedURI},
+	{"a path of slashes", behind("/", repeated("/./")), parsedURI},
+	{"a path that goes up", behind("/", repeated("../")), parsedURI},
+	{"a path of escaped dots", behind("/a", repeated("/%2e%2E/b")), parsedURI},
+	{"a host of signs", behind("http://", repeated("a@:")), parsedURI},
+	{"a host of brackets", behind("http://[", repeated("[:")), parsedURI},
+	{"fields of a head", counted("X-%d: a\r\n"), func(in string) {
+		var h ResponseHeader
+		_ = h.Read(bufio.NewReaderSize(strings.NewReader("HTTP/1.1 200 OK\r\n"+in+"\r\n"), len(in)+100))
+	}},
+	{"connection options", repeated("close, x"), func(in string) {
+		var h RequestHeader
+		readField(&h, "Connection: "+in)
+	}},
+	{"transfer codings", repeated("gzip, "), func(in string) {
+		var h RequestHeader
+		readField(&h, "Transfer-Encoding: "+in+"chunked")
+	}},
+	{"a byte range", behind("bytes=", repeated("0-1,")), func(in string) { _, _, _ = ParseByteRange([]byte(in), 100) }},
+	{"a date", behind("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
+	{"a number", repeated("9"), func(in string) { _, _ = ParseUint([]byte(in)) }},
+	{"a fraction", behind("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
+	{"chunks", repeated("1;" + `x="\""` + "\r\na\r\n"), func(in string) {
+		var req Request
+		_ = req.Read(bufio.NewReader(strings.NewReader("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + in + "0\r\n\r\n")))
+	}},
+}
+
+func boundaryOf(in string) {
+	var h RequestHeader
+	h.SetContentType(in)
+	h.MultipartFormBoundary()
+}
+
+func parsedURI(in string) {
+	var u URI
+	_ = u.Parse([]byte("h"), []byte(in))
+	u.FullURI()
+}
+
+// readField reads a request head with a field, and does what is put off until a
+// header is asked.
+func readField(h *RequestHeader, field string) {
+	head := "POST / HTTP/1.1\r\nHost: h\r\n" + field + "\r\n\r\n"
+	_ = h.Read(bufio.NewReaderSize(strings.NewReader(head), len(head)))
+	h.PeekAll(HeaderTrailer)
+	for range h.All() {
+	}
+}
+
+// Whoever sends ten times as much takes ten times as much of the processor, and
+// no more than a third beyond that. What is worse than proportional is so each
+// time; a machine with other work is so now and then.
+func TestHostileInputsTakeTimeInProportion(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("it measures times")
+	}
+	const small = 10 << 10
+	for _, c := range hostile {
+		t.Run(c.name, func(t *testing.T) {
+			for _, size := range []int{small, 10 * small} {
+				proportional(t, c.run, c.make(size), c.make(10*size))
+			}
+		})
+	}
+}
+
+// proportional fails the test if run takes longer with long than its length lets
+// expect from what it takes with short.
+func proportional(t *testing.T, run func(string), short, long string) {
+	t.Helper()
+	const factor = 1.3
+	// what the clock and the memory that is touched for the first time make of
+	// microseconds
+	const noise = 50 * time.Microsecond
+	var had, took time.Duration
+	for range 20 {
+		had, took = fastest(func() { run(short) }), fastest(func() { run(long) })
+		if float64(took) <= factor*float64(len(long))/float64(len(short))*float64(had+noise) {
+			return
+		}
+	}
+	t.Errorf("%d bytes take %v, and %d take %v", len(short), had, len(long), took)
+}
+
+// fastest returns how long f takes if nothing else is in its way.
+func fastest(f func()) time.Duration {
+	best := time.Hour
+	for range 5 {
+		begin := time.Now()
+		f()
+		best = min(best, time.Since(begin))
+	}
+	return best
+}
+
+func TestTrailerNamesAreBounded(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		if err := h.SetTrailer(counted("a%d,")(1000)[:len("a0,")*10+len("a10,")*54-1]); err != nil {
+			t.Errorf("%d names: %v", maxTrailerNames, err)
+		}
+		if err := h.AddTrailer("A0, a63"); err != nil {
+			t.Errorf("names that are there already: %v", err)
+		}
+		if err := h.AddTrailer("one-more"); err != ErrBadTrailer {
+			t.Errorf("one name more: %v", err)
+		}
+		if n := len(h.PeekTrailerKeys()); n != maxTrailerNames {
+			t.Errorf("%d names", n)
+		}
+	})
+	var h RequestHeader
+	readField(&h, "Trailer: "+distinctNames(60<<10))
+	if n := len(h.PeekTrailerKeys()); n != maxTrailerNames {
+		t.Errorf("%d names of a peer", n)
+	}
+	var req Request
+	section := bytes.ReplaceAll([]byte(counted("a%d: 1\n")(500)), []byte("\n"), []byte("\r\n"))
+	err := req.Read(bufio.NewReader(strings.NewReader(
+		"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + string(section) + "\r\n")))
+	if fields := bytes.Count(section, []byte("\n")); fields > maxTrailerNames && err == nil {
+		t.Errorf("a trailer section of %d fields was taken", fields)
+	} else if fields <= maxTrailerNames {
+		t.Fatalf("%d fields are too few", fields)
+	}
+}
