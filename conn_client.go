@@ -16,10 +16,7 @@ type clientConn struct {
 	recvBuffer
 	conn net.Conn // what HTTP is spoken through: plain, or with TLS
 	// memo is what the server has said of late, which it may well say again
-	memo *memo
-	// sent counts the bytes of the request that were written; those of all
-	// requests for a PipelineClient. It is the writer's, as is writeErr.
-	sent  uint64
+	memo  *memo
 	gate  *tlsGate // below TLS, nil if there is none
 	probe connpool.Probe
 	// answered says that a response came through the connection before
@@ -27,7 +24,10 @@ type clientConn struct {
 	// duplex says that somebody writes while the call reads
 	duplex bool
 	pair   *bufferPair // what writeBoth needs, nil before the first time
-	guard  connGuard
+	// sent counts the bytes of the request that were written; those of all
+	// requests for a PipelineClient. It is the writer's, as is writeErr.
+	sent  uint64
+	guard connGuard
 
 	upstream string
 	created  time.Time
