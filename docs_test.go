@@ -57,7 +57,7 @@ func documentedLimits() map[string]any {
 		"TLS connections that are refused at a time":                  maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                             s.concurrency(),
 		"pipelined requests before others have a turn":                turnLimit,
-		"names of trailer fields":                                     maxTrailerNames,
+		"names in `Trailer` fields":                                   maxTrailerNames,
 		"bytes of responses before they are written":                  size(flushSize),
 		"body that a handler left unread, and that is read away":      size(drainLimit),
 		"content codings of one body":                                 maxCodings,

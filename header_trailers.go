@@ -26,7 +26,7 @@ var notInTrailers = [256]bool{
 	field.ContentEncoding: true, field.ContentType: true, field.ContentRange: true,
 }
 
-// maxTrailerNames is how many names of trailer fields a message can have.
+// maxTrailerNames is how many names of trailer fields can be announced.
 const maxTrailerNames = 64
 
 // SetTrailer announces the names in a comma-separated list as trailer fields,
@@ -61,15 +61,23 @@ func (h *header) addTrailers(list []byte) (err error) {
 	for rest := list; rest != nil; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
-		if len(name) == 0 || h.announce(keyOf(name), 0) {
+		if len(name) == 0 {
 			continue
 		}
-		err = ErrBadTrailer
-		if h.trailers.Len() == maxTrailerNames {
-			break
+		k := keyOf(name)
+		if h.isFullFor(k) {
+			return ErrBadTrailer
+		}
+		if !h.announce(k, 0) {
+			err = ErrBadTrailer
 		}
 	}
 	return err
+}
+
+// isFullFor reports whether k is one name too many to be announced.
+func (h *header) isFullFor(k key) bool {
+	return h.trailers.Len() >= maxTrailerNames && h.trailers.FindFold(k.id, k.name, 0) < 0
 }
 
 // hintTrailers takes in a Trailer field of a peer. Fields of those names that
@@ -79,9 +87,14 @@ func (h *header) hintTrailers(list []byte) {
 	for rest := list; rest != nil; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
-		if len(name) > 0 && !h.announce(keyOf(name), field.Hint) && h.trailers.Len() == maxTrailerNames {
+		if len(name) == 0 {
+			continue
+		}
+		k := keyOf(name)
+		if h.isFullFor(k) {
 			return
 		}
+		_ = h.announce(k, field.Hint)
 	}
 }
 
@@ -93,9 +106,6 @@ func (h *header) announce(k key, flags field.Flag) bool {
 	if i := h.trailers.FindFold(k.id, k.name, 0); i >= 0 {
 		h.trailers.Entries[i].Flags &= flags
 		return true
-	}
-	if h.trailers.Len() == maxTrailerNames {
-		return false
 	}
 	i := h.trailers.Add(k.name, nil, k.id, flags)
 	if !h.is(namesKept) {
