@@ -262,9 +262,9 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 	if len(rest) == 0 || rest[0] != ';' {
 		return nil
 	}
-	for len(rest) > 0 {
+	for quotes := true; len(rest) > 0; {
 		var param []byte
-		param, rest = cutParam(rest[1:])
+		param, rest = cutParam(rest[1:], &quotes)
 		name, value, _ := bytes.Cut(ascii.Trim(param), []byte("="))
 		if !ascii.EqualFoldString(name, "boundary") {
 			continue
@@ -277,20 +277,21 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 	return nil
 }
 
-// cutParam cuts b before the first semicolon that is not in a quoted string. One
-// that is not finished goes on to the end. Boundaries that are sent are not always
-// tokens, so more is let through here than by VisitHeaderParams.
-func cutParam(b []byte) (param, rest []byte) {
+// cutParam cuts b before the first semicolon that is not in a quoted string.
+// Boundaries that are sent are not always tokens, so more is let through here
+// than by VisitHeaderParams.
+//
+// A quote that is never closed is a character as any other, and so are all that
+// follow it: quotes is false then, from there on.
+func cutParam(b []byte, quotes *bool) (param, rest []byte) {
 	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case ';':
+		switch {
+		case b[i] == ';':
 			return b[:i], b[i:]
-		case '"':
+		case b[i] == '"' && *quotes:
 			n := quotedLen(b[i:])
-			if n == 0 {
-				return b, nil
-			}
-			i += n - 1
+			*quotes = n > 0
+			i += max(n-1, 0)
 		}
 	}
 	return b, nil
