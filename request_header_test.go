@@ -270,7 +270,7 @@ func TestRequestHeaderMultipartFormBoundary(t *testing.T) {
 		"multipart/form-data; a=\"; boundary=x\"; boundary=y": "y",
 		"multipart/form-data; boundary=":                      "",
 		"multipart/form-data; a=\"; boundary=x":               "x",
-		"multipart/form-data; a=\"\\\"; boundary=\"x;":        "\"x",
+		"multipart/form-data; a=\"\\\"; boundary=x;":          "x",
 		"multipart/form-data; boundary=x; a=\"\\\";":          "x",
 		"multipart/form-data; xboundary=foo":                  "",
 		"multipart/form-data":                                 "",
