@@ -140,11 +140,6 @@ func (c *Client) dropUnused() {
 	}
 }
 
-// unused reports whether a Client may drop c if there is no call.
-func (c *HostClient) unused() bool {
-	return c.ConnsCount() == 0 && time.Since(c.LastUseTime()) >= hostSweep
-}
-
 // all returns the clients of all hosts.
 func (c *Client) all() (all []*HostClient) {
 	c.mu.RLock()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"sync/atomic"
+	"time"
 )
 
 // knownHosts are hosts that calls find without a lock that others take as well.
@@ -78,6 +79,11 @@ func (c *HostClient) enter() bool {
 	}
 	c.pending.Add(-1)
 	return false
+}
+
+// unused reports whether a Client may drop c if there is no call.
+func (c *HostClient) unused() bool {
+	return c.ConnsCount() == 0 && time.Since(c.LastUseTime()) >= hostSweep
 }
 
 // dropIf keeps all calls of the Client out if there is none and unused says so. It

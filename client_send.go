@@ -44,9 +44,7 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 	err := x.write(out, content)
 	x.cc.adopt(out)
 	x.whole = err == nil
-	if x.call.trace != nil {
-		x.traceWrote(wroteRequest, err)
-	}
+	x.traceWrote(wroteRequest, err)
 	return err
 }
 

@@ -54,10 +54,13 @@ const (
 // traceWrote reports what was written, up to a point, unless that was reported
 // before.
 func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
-	t := x.call.trace
-	if t == nil || x.traced >= upTo {
-		return
+	if t := x.call.trace; t != nil && x.traced < upTo {
+		x.reportWrote(t, upTo, err)
 	}
+}
+
+// reportWrote is traceWrote for a call that is traced.
+func (x *clientExchange) reportWrote(t *httptrace.ClientTrace, upTo tracedWrite, err error) {
 	before := x.traced
 	x.traced = upTo
 	if err != nil {
@@ -73,9 +76,13 @@ func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
 
 // traceSent reports what a bodySender has written, on the goroutine of the call.
 func (x *clientExchange) traceSent() {
-	if x.call.trace == nil {
-		return
+	if x.sender != nil && x.call.trace != nil {
+		x.reportSent()
 	}
+}
+
+// reportSent is traceSent for a call that is traced.
+func (x *clientExchange) reportSent() {
 	if ended, err := x.sender.ended(); ended {
 		x.traceWrote(wroteRequest, err)
 		return

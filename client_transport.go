@@ -199,10 +199,8 @@ func (x *clientExchange) exchange() error {
 		return err
 	}
 	keep := x.keepable()
-	if x.sender != nil {
-		if err := x.settleSender(keep); err != nil {
-			return err
-		}
+	if err := x.settleSender(keep); err != nil {
+		return err
 	}
 	x.finish(keep && x.whole)
 	return nil
@@ -371,9 +369,7 @@ func (x *clientExchange) feedHead() (final bool, err error) {
 // receive reads some bytes of a head.
 func (x *clientExchange) receive() error {
 	err := x.cc.fill()
-	if x.sender != nil {
-		x.traceSent()
-	}
+	x.traceSent()
 	switch {
 	case err == nil && !x.call.reply:
 		x.call.reply = true

@@ -50,14 +50,7 @@ func (g *connGuard) limitRequest(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.phase = allOfIt
-	if g.canceled != nil {
-		return g.canceled
-	}
-	if g.apart || by != g.readBy {
-		g.readBy, g.apart = by, false
-		_ = g.conn.SetDeadline(by)
-	}
-	return nil
+	return g.set(by, by)
 }
 
 // writeLimit returns the deadline of writing. The mutex is held.

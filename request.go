@@ -179,7 +179,7 @@ func (req *Request) settleTarget() {
 // from, which was not changed since.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
-	if h.saysNoMethod() {
+	if h.hasDefaultLine() {
 		return false
 	}
 	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
@@ -208,7 +208,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 			return h.appendBehindTarget(dst)
 		}
 	}
-	if req.again && req.isKnown() {
+	if req.again {
 		return h.appendBehindTarget(append(dst, req.uri.RequestURI()...))
 	}
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
@@ -454,7 +454,7 @@ func (req *Request) checkLine() error {
 	switch {
 	case !req.uriParsed:
 		return h.checkLine()
-	case h.saysNoMethod():
+	case h.hasDefaultLine():
 		return nil
 	case h.IsConnect():
 		req.settleTarget()

@@ -441,9 +441,9 @@ var (
 	errProtocol = errors.New("fasthttp: there is a space or control character in the protocol of the request")
 )
 
-// saysNoMethod reports whether the request line has the method and the protocol
-// that it has if nobody says anything.
-func (h *RequestHeader) saysNoMethod() bool {
+// hasDefaultLine reports whether neither the method nor the protocol of the request
+// line was set.
+func (h *RequestHeader) hasDefaultLine() bool {
 	return h.line[lineMethod].Len|h.line[lineVersion].Len == 0
 }
 
