@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // counted returns format for 0, 1, 2 and so on, of about size bytes together.
@@ -84,23 +86,25 @@ var hostile = []struct {
 	{"a host of brackets", behind("http://[", repeated("[:")), parsedURI},
 	{"fields of a head", counted("X-%d: a\r\n"), func(in string) {
 		var h ResponseHeader
-		_ = h.Read(bufio.NewReaderSize(strings.NewReader("HTTP/1.1 200 OK\r\n"+in+"\r\n"), len(in)+100))
+		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
 	}},
-	{"connection options", repeated("close, x"), func(in string) {
+	{"connection options", repeated("close, x, "), func(in string) {
 		var h RequestHeader
 		readField(&h, "Connection: "+in)
 	}},
-	{"transfer codings", repeated("gzip, "), func(in string) {
-		var h RequestHeader
-		readField(&h, "Transfer-Encoding: "+in+"chunked")
+	{"transfer codings", repeated("identity, "), func(in string) {
+		var h ResponseHeader
+		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+in+"identity\r\n\r\n")
 	}},
 	{"a byte range", behind("bytes=", repeated("0-1,")), func(in string) { _, _, _ = ParseByteRange([]byte(in), 100) }},
 	{"a date", behind("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
 	{"a number", repeated("9"), func(in string) { _, _ = ParseUint([]byte(in)) }},
 	{"a fraction", behind("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
-	{"chunks", repeated("1;" + `x="\""` + "\r\na\r\n"), func(in string) {
+	{"chunks", repeated("1\r\na\r\n"), func(in string) {
 		var req Request
-		_ = req.Read(bufio.NewReader(strings.NewReader("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + in + "0\r\n\r\n")))
+		if err := req.Read(bufio.NewReader(strings.NewReader("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + in + "0\r\n\r\n"))); err != nil {
+			panic(err)
+		}
 	}},
 }
 
@@ -116,11 +120,20 @@ func parsedURI(in string) {
 	u.FullURI()
 }
 
+// readLongHead reads a head, however long it is and however many fields it has:
+// whoever sets ReadBufferSize moves these limits.
+func readLongHead(h *header, role http1.Role, head string) {
+	h.begin()
+	h.head.Limits = http1.Limits{Head: 2 * len(head), Line: 2 * len(head), Fields: len(head)}
+	if n, err := h.feed(role, []byte(head)); err != nil || n != len(head) {
+		panic(fmt.Sprint("a head was not read: ", n, err))
+	}
+}
+
 // readField reads a request head with a field, and does what is put off until a
 // header is asked.
 func readField(h *RequestHeader, field string) {
-	head := "POST / HTTP/1.1\r\nHost: h\r\n" + field + "\r\n\r\n"
-	_ = h.Read(bufio.NewReaderSize(strings.NewReader(head), len(head)))
+	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+field+"\r\n\r\n")
 	h.PeekAll(HeaderTrailer)
 	for range h.All() {
 	}
@@ -137,7 +150,9 @@ func TestHostileInputsTakeTimeInProportion(t *testing.T) {
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) {
 			for _, size := range []int{small, 10 * small} {
-				proportional(t, c.run, c.make(size), c.make(10*size))
+				if proportional(t, c.run, c.make(size), c.make(10*size)); t.Failed() {
+					return
+				}
 			}
 		})
 	}
@@ -154,20 +169,27 @@ func proportional(t *testing.T, run func(string), short, long string) {
 	var had, took time.Duration
 	for range 20 {
 		had, took = fastest(func() { run(short) }), fastest(func() { run(long) })
-		if float64(took) <= factor*float64(len(long))/float64(len(short))*float64(had+noise) {
+		bound := time.Duration(factor * float64(len(long)) / float64(len(short)) * float64(had+noise))
+		if took <= bound {
 			return
+		}
+		if took > 3*bound {
+			break
 		}
 	}
 	t.Errorf("%d bytes take %v, and %d take %v", len(short), had, len(long), took)
 }
 
-// fastest returns how long f takes if nothing else is in its way.
+// fastest returns how long f takes if nothing else is in its way. What takes long
+// is not tried again.
 func fastest(f func()) time.Duration {
 	best := time.Hour
 	for range 5 {
 		begin := time.Now()
 		f()
-		best = min(best, time.Since(begin))
+		if best = min(best, time.Since(begin)); best > 200*time.Millisecond {
+			break
+		}
 	}
 	return best
 }
