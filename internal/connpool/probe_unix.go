@@ -2,21 +2,20 @@
 
 package connpool
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 const canPeek = true
 
 // peek asks first whether there is anything to look at: mostly there is not, and
 // that answer is the cheaper one.
 func peek(fd uintptr) State {
-	fds := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
-		n, err := unix.Poll(fds[:], 0)
+		is, err := ready(fd)
 		switch {
-		case err == unix.EINTR:
+		case err == syscall.EINTR:
 		case err != nil:
 			return Ended
-		case n == 0:
+		case !is:
 			return Quiet
 		default:
 			return peekByte(fd)
@@ -27,10 +26,10 @@ func peek(fd uintptr) State {
 func peekByte(fd uintptr) State {
 	var b [1]byte
 	for {
-		n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		n, err := peekInto(fd, b[:])
 		switch {
-		case err == unix.EINTR:
-		case err == unix.EAGAIN || err == unix.EWOULDBLOCK:
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN || err == syscall.EWOULDBLOCK:
 			return Quiet
 		case err == nil && n > 0:
 			return Readable

@@ -21,6 +21,8 @@ func TestCallsAllocateNothing(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		_, _ = Send(pair[0], head)
 		_, _ = SendBoth(pair[0], head, body)
+		_, _ = Ready(pair[1])
+		_, _ = Peek(pair[1], buf)
 		_, _ = Recv(pair[1], buf)
 		_, _ = Poll(pair[0], events)
 		_ = SetNonblock(pair[0])

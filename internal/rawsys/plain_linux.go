@@ -21,6 +21,13 @@ func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
+// Peek is recv(2) with MSG_DONTWAIT and MSG_PEEK: what it sees stays to be read.
+func Peek(fd int, p []byte) (n int, errno syscall.Errno) {
+	n, _, err := unix.Recvfrom(fd, p, unix.MSG_DONTWAIT|unix.MSG_PEEK)
+	errno, _ = err.(syscall.Errno)
+	return n, errno
+}
+
 // Send is send(2) with MSG_DONTWAIT and MSG_NOSIGNAL.
 func Send(fd int, p []byte) (n int, errno syscall.Errno) {
 	_, _ = syscall.Write(fd, nil)
@@ -43,6 +50,14 @@ func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
 	n, err := syscall.EpollWait(set, events, 0)
 	errno, _ = err.(syscall.Errno)
 	return n, errno
+}
+
+// Ready is poll(2) for reading with a time limit of zero: it reports whether a
+// read of the descriptor would not wait, be it for bytes, an end or an error.
+func Ready(fd int) (ready bool, errno syscall.Errno) {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	errno, _ = err.(syscall.Errno)
+	return n == 1, errno
 }
 
 // Control is epoll_ctl(2).

@@ -17,6 +17,12 @@ func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
+// Peek is recv(2) with MSG_DONTWAIT and MSG_PEEK: what it sees stays to be read.
+func Peek(fd int, p []byte) (n int, errno syscall.Errno) {
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT|syscall.MSG_PEEK, 0, 0)
+	return int(r), errno
+}
+
 // Send is send(2) with MSG_DONTWAIT and MSG_NOSIGNAL.
 func Send(fd int, p []byte) (n int, errno syscall.Errno) {
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
@@ -40,6 +46,23 @@ func Poll(set int, events []syscall.EpollEvent) (n int, errno syscall.Errno) {
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(set), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	return int(r), errno
 }
+
+// Ready is poll(2) for reading with a time limit of zero: it reports whether a
+// read of the descriptor would not wait, be it for bytes, an end or an error.
+func Ready(fd int) (ready bool, errno syscall.Errno) {
+	watched := pollFd{fd: int32(fd), events: pollIn}
+	var limit syscall.Timespec
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&watched)), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	return n == 1, errno
+}
+
+// pollFd is struct pollfd.
+type pollFd struct {
+	fd              int32
+	events, revents int16
+}
+
+const pollIn = 1
 
 // Control is epoll_ctl(2).
 func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {

@@ -41,8 +41,17 @@ func TestCallsDoWhatTheirNamesSay(t *testing.T) {
 	if n, errno := Poll(set, events); n != 0 || errno != 0 {
 		t.Errorf("poll of nothing: %d, %v", n, errno)
 	}
+	if ready, errno := Ready(pair[0]); ready || errno != 0 {
+		t.Errorf("ready before anything was sent: %t, %v", ready, errno)
+	}
 	if n, errno := Send(pair[1], []byte("hello")); n != 5 || errno != 0 {
 		t.Errorf("send: %d, %v", n, errno)
+	}
+	if ready, errno := Ready(pair[0]); !ready || errno != 0 {
+		t.Errorf("ready after the first send: %t, %v", ready, errno)
+	}
+	if n, errno := Peek(pair[0], buf[:2]); n != 2 || errno != 0 || string(buf[:2]) != "he" {
+		t.Errorf("peek: %d, %v, %q", n, errno, buf[:2])
 	}
 	if n, errno := SendBoth(pair[1], []byte(", the"), []byte("re")); n != 7 || errno != 0 {
 		t.Errorf("send of two parts: %d, %v", n, errno)
@@ -59,6 +68,9 @@ func TestCallsDoWhatTheirNamesSay(t *testing.T) {
 	if n, errno := Recv(pair[0], buf); n != 0 || errno != 0 {
 		t.Errorf("receive at the end: %d, %v", n, errno)
 	}
+	if ready, errno := Ready(pair[0]); !ready || errno != 0 {
+		t.Errorf("ready at the end: %t, %v", ready, errno)
+	}
 	if _, errno := Send(pair[1], buf); errno != syscall.EBADF {
 		t.Errorf("send to a closed descriptor: %v", errno)
 	}
@@ -74,6 +86,9 @@ func TestCallsDoNotWaitForBlockingSockets(t *testing.T) {
 	defer syscall.Close(pair[1])
 	if n, errno := Recv(pair[0], make([]byte, 10)); n > 0 || errno != syscall.EAGAIN {
 		t.Errorf("receive of nothing: %d, %v", n, errno)
+	}
+	if n, errno := Peek(pair[0], make([]byte, 10)); n > 0 || errno != syscall.EAGAIN {
+		t.Errorf("peek at nothing: %d, %v", n, errno)
 	}
 	big := make([]byte, 1<<20)
 	var errno syscall.Errno
