@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -22,15 +23,72 @@ func (x *clientExchange) send() error {
 	if err := x.limitWrite(); err != nil {
 		return err
 	}
+	content := x.req.content()
+	x.asking = x.expectsContinue(content)
+	asks := x.asks(len(content))
+	if !asks && x.isStale() {
+		return errStale
+	}
 	out := bufpool.Get(x.hc.writeSize())
 	out.B = x.req.appendHead(out.B)
-	content := x.req.content()
-	if x.asking = x.expectsContinue(content); !x.asking {
+	if asks {
+		out.B = append(out.B, content...)
+		return x.ask(out)
+	}
+	if !x.asking {
 		return x.sendContent(out, content)
 	}
 	_, err := x.cc.Write(out.B)
 	x.cc.adopt(out)
 	x.traceWrote(wroteHeaders, err)
+	return err
+}
+
+// isStale reports whether an idle connection is of no use, and looks at it if nobody
+// has.
+func (x *clientExchange) isStale() bool {
+	x.stale = x.unseen && !x.cc.quiet()
+	x.unseen = false
+	return x.stale
+}
+
+// errStale says that nothing was written since the connection was of no use. No
+// caller sees it: the request goes through another connection.
+var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
+
+// asks reports whether the request, with size bytes of content, goes out at once,
+// through an asker.
+func (x *clientExchange) asks(size int) bool {
+	return x.cc.asker != nil && x.call.trace == nil && !x.asking &&
+		size <= copyLimit && x.req.body.stream == nil && x.req.Header.contentLength >= 0
+}
+
+// ask sends the request, all of which is in out, and waits for the answer.
+func (x *clientExchange) ask(out *bufpool.Buffer) error {
+	cc := x.cc
+	if x.hc.limitsAnswers() {
+		if canceled := x.hc.limitAnswer(&cc.guard, x.call.deadline); canceled != nil {
+			bufpool.Put(out)
+			return canceled
+		}
+	}
+	asked := cc.ask(out)
+	if asked.State != connpool.Quiet && x.unseen && (asked.State != connpool.Unknown || x.isStale()) {
+		x.stale = true
+		bufpool.Put(out)
+		return errStale
+	}
+	err := asked.SendErr
+	if x.limited = asked.Sent == len(out.B); !x.limited && err == nil {
+		_, err = cc.Write(out.B[asked.Sent:])
+	}
+	if asked.Got > 0 {
+		x.call.reply = true
+		cc.hold(out, asked.Got)
+	} else {
+		cc.adopt(out)
+	}
+	x.whole = err == nil
 	return err
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptrace"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,40 +39,102 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 }
 
 // Every connection is looked at before it is used again, whatever the request and
-// however short the rest.
+// however short the rest: nothing is written to one that is of no use.
 func TestClientLooksAtEveryConnection(t *testing.T) {
-	end := make(chan string)
-	p := newPeer(t, func(c *peerConn) {
-		if c.request() == nil {
-			return
+	large := strings.Repeat("x", oneWrite+1)
+	requests := map[string]func(hc *HostClient, req *Request){
+		"GET":   func(*HostClient, *Request) {},
+		"POST":  func(_ *HostClient, req *Request) { req.SetBodyString("content") },
+		"large": func(_ *HostClient, req *Request) { req.SetBodyString(large) },
+		"chunks": func(_ *HostClient, req *Request) {
+			req.SetBodyStream(strings.NewReader("content"), -1)
+		},
+		"stream": func(_ *HostClient, req *Request) { req.SetBodyStream(strings.NewReader(large), len(large)) },
+		"asks first": func(_ *HostClient, req *Request) {
+			req.Header.Set(HeaderExpect, "100-continue")
+			req.SetBodyString("content")
+		},
+		"traced": func(hc *HostClient, _ *Request) {
+			hc.Trace = &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {}}
+		},
+		"timeouts": func(hc *HostClient, _ *Request) { hc.ReadTimeout, hc.WriteTimeout = patience, patience },
+		"wrapped":  func(hc *HostClient, _ *Request) { hc.Dial = dialWrapped },
+	}
+	for name, prepare := range requests {
+		for _, text := range []string{"", respOK, "x"} {
+			t.Run(fmt.Sprintf("%s behind %q", name, text), func(t *testing.T) {
+				spoil, rest := make(chan struct{}), make(chan int64, 1)
+				p := newPeer(t, func(c *peerConn) {
+					if c.request() == nil {
+						return
+					}
+					c.write(respOK)
+					if c.number > 1 {
+						return
+					}
+					<-spoil
+					c.write(text)
+					if text == "" {
+						_ = c.Conn.(*net.TCPConn).CloseWrite()
+					}
+					n, _ := io.Copy(io.Discard, c.r)
+					rest <- n
+				})
+				hc := p.host()
+				req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+				prepare(hc, req)
+				mustDo(t, hc.Do(req, resp))
+				g, ok := hc.pool.TryGet()
+				if !ok || !g.Found {
+					t.Fatal("the connection was not kept")
+				}
+				if !g.Conn.probe.Sees() {
+					t.Skip("connections cannot be looked at on this system")
+				}
+				close(spoil)
+				eventually(t, "something on the connection", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+				hc.ReleaseConn(g.Conn)
+				prepare(hc, req)
+				mustDo(t, hc.Do(req, resp))
+				if n := <-rest; n != 0 {
+					t.Errorf("%d bytes were written to a connection that was of no use", n)
+				}
+				p.counts(2, 2)
+			})
 		}
-		c.write(respOK)
-		if text := <-end; text != "" {
-			c.write(text)
-			c.untilClosed()
+	}
+}
+
+// dialWrapped returns a connection that says what it wraps.
+func dialWrapped(addr string) (net.Conn, error) {
+	conn, err := net.Dial("tcp", addr)
+	return wrappedConn{conn}, err
+}
+
+type wrappedConn struct{ net.Conn }
+
+func (c wrappedConn) NetConn() net.Conn { return c.Conn }
+
+func TestAcquireConnLooksAtConnections(t *testing.T) {
+	p := newPeer(t, func(c *peerConn) {
+		if c.request() != nil {
+			c.write(respOK)
 		}
 	})
-	for _, text := range []string{"", respOK, "x"} {
-		hc := p.host()
-		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
-		g, ok := hc.pool.TryGet()
-		if !ok || !g.Found {
-			t.Fatal("the connection was not kept")
-		}
-		cc, now := g.Conn, time.Now()
-		if !cc.probe.Sees() {
-			t.Skip("connections cannot be looked at on this system")
-		}
-		if !hc.usable(cc, now, now) {
-			t.Error("a quiet connection is not used")
-		}
-		end <- text
-		eventually(t, "something on the connection", func() bool { return cc.probe.Look() != connpool.Quiet })
-		if hc.usable(cc, now, now) {
-			t.Errorf("a connection is used behind %q", text)
-		}
-		hc.CloseConn(cc)
+	hc := p.host()
+	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+	g, _ := hc.pool.TryGet()
+	if !g.Found || !g.Conn.probe.Sees() {
+		t.Skip("connections cannot be looked at on this system")
 	}
+	eventually(t, "the end", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+	hc.ReleaseConn(g.Conn)
+	cc, err := hc.AcquireConn(0, false)
+	mustDo(t, err)
+	if cc == g.Conn {
+		t.Error("AcquireConn returns a connection that the peer has closed")
+	}
+	hc.CloseConn(cc)
 }
 
 // A connection that cannot be looked at fails when it is written to: nothing was

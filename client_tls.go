@@ -72,7 +72,7 @@ func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time
 		err = ErrTLSHandshakeTimeout
 	}
 	if err == nil {
-		cc.conn, cc.gate = secure, gate
+		cc.conn, cc.gate, cc.asker = secure, gate, nil
 	}
 	return state, err
 }

@@ -57,22 +57,26 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		call.upstream = cc.upstream
 		cc.sent = 0
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
+		x.unseen = !since.IsZero() && cc.isSeenLater(call)
 		err = x.run(since)
 		if err == nil {
 			return false, nil
 		}
 		call.broken = cc.failed()
-		if x.unseen(err) {
+		if x.isUntouched(err) {
 			continue
 		}
 		return !call.usedUp && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
 	}
 }
 
-// unseen reports whether a request that failed with err may be sent again whatever
-// its method, since the server has not worked on it.
-func (x *clientExchange) unseen(err error) bool {
+// isUntouched reports whether a request that failed with err may be sent again
+// whatever its method, since the server has not worked on it.
+func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
+	if x.stale {
+		return true
+	}
 	if !cc.answered || x.call.reply || x.call.usedUp || !x.call.broken {
 		return false
 	}
@@ -121,8 +125,12 @@ type clientExchange struct {
 	frame http1.Framing
 	// sender sends the content, nil if that is not left to one
 	sender *bodySender
-	// whole says that the request was written to its end
-	whole bool
+	// unseen says that the connection was idle and that nobody has looked at it
+	// since; stale that it was of no use then
+	unseen, stale bool
+	// whole says that the request was written to its end, and limited that the
+	// answer has its deadlines since before that
+	whole, limited bool
 	// asking says that the head of the request asks whether its content is
 	// wanted
 	asking bool
@@ -175,7 +183,7 @@ func (x *clientExchange) exchange() error {
 	switch {
 	case err != nil && !x.mayBeAnswered():
 		return err
-	case err == nil && x.sender == nil && x.hc.limitsAnswers():
+	case err == nil && x.sender == nil && !x.limited && x.hc.limitsAnswers():
 		if canceled := x.hc.limitAnswer(&x.cc.guard, x.call.deadline); canceled != nil {
 			return canceled
 		}

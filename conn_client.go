@@ -4,6 +4,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
 )
 
@@ -16,8 +17,10 @@ type clientConn struct {
 	recvBuffer
 	conn net.Conn // what HTTP is spoken through: plain, or with TLS
 	// memo is what the server has said of late, which it may well say again
-	memo  *memo
-	gate  *tlsGate // below TLS, nil if there is none
+	memo *memo
+	gate *tlsGate // below TLS, nil if there is none
+	// asker speaks on the connection in its place, nil if nothing can
+	asker *connpool.Asker
 	probe connpool.Probe
 	// answered says that a response came through the connection before
 	answered bool
@@ -51,6 +54,7 @@ func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 		cc.upstream = remote.String()
 	}
 	cc.probe.Attach(lowestConn(conn))
+	cc.asker = connpool.NewAsker(conn)
 	return cc
 }
 
@@ -103,6 +107,10 @@ var _ source = (*clientConn)(nil)
 // receive reads into p. Whoever writes meanwhile may give the reader more time,
 // or less.
 func (cc *clientConn) receive(p []byte) (int, error) {
+	if err := cc.readErr; err != nil && !isTimeout(err) {
+		// the system says it once
+		return 0, err
+	}
 	for {
 		n, err := readSome(cc.conn, p)
 		if n > 0 {
@@ -137,6 +145,21 @@ func (cc *clientConn) writeBoth(a, b []byte) error {
 	return err
 }
 
+// ask writes what is in out and waits for the answer, the beginning of which it may
+// receive into the memory of out. It has no effect unless the connection is quiet.
+func (cc *clientConn) ask(out *bufpool.Buffer) connpool.Asked {
+	var room []byte
+	if cc.in == nil && cap(out.B) >= cc.size {
+		room = out.B[:cap(out.B)]
+	}
+	asked := cc.asker.Ask(cc.conn, out.B, room)
+	cc.wrote(int64(asked.Sent), asked.SendErr)
+	if asked.RecvErr != nil {
+		cc.readErr = asked.RecvErr
+	}
+	return asked
+}
+
 func (cc *clientConn) wrote(n int64, err error) {
 	cc.sent += uint64(n)
 	if err != nil {
@@ -149,6 +172,12 @@ func (cc *clientConn) wrote(n int64, err error) {
 func (cc *clientConn) failed() bool {
 	return cc.guard.err() == nil &&
 		(cc.writeErr != nil && !isTimeout(cc.writeErr) || cc.readErr != nil && !isTimeout(cc.readErr))
+}
+
+// isSeenLater reports whether a call looks at an idle connection when it writes the
+// request, which costs less, rather than before anybody hears of the connection.
+func (cc *clientConn) isSeenLater(call *callState) bool {
+	return cc.asker != nil && call.trace == nil && !call.handsOut
 }
 
 // quiet reports whether an idle connection looks as if it could be used: nothing

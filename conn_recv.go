@@ -60,6 +60,12 @@ func (r *recvBuffer) adopt(buf *bufpool.Buffer) {
 	r.in, r.read = buf, 0
 }
 
+// hold makes buf, whose first n bytes were received, the buffer. There was none.
+func (r *recvBuffer) hold(buf *bufpool.Buffer, n int) {
+	buf.B = buf.B[:n]
+	r.in, r.read = buf, 0
+}
+
 // release gives the memory back, with what is in it.
 func (r *recvBuffer) release() {
 	if r.in != nil {

@@ -49,7 +49,7 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Time, 
 		now = clock.Now()
 	}
 	for g.Found {
-		if cc = g.Conn; c.usable(cc, now, g.Since) {
+		if cc = g.Conn; c.usable(call, cc, now, g.Since) {
 			return cc, g.Since, nil
 		}
 		_ = cc.Close()
@@ -79,14 +79,14 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 	return g, ErrNoFreeConns
 }
 
-// usable reports whether an idle connection may be used. Every one is looked at: a
-// server that has closed it, or has sent what nobody asked for, may have done so
-// a moment ago.
-func (c *HostClient) usable(cc *clientConn, now, since time.Time) bool {
+// usable reports whether an idle connection may be used. Every one is looked at,
+// here or before something is written (see isSeenLater): a server that has closed
+// it, or has sent what nobody asked for, may have done so a moment ago.
+func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Time) bool {
 	if now.Sub(since) >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
 		return false
 	}
-	return cc.quiet()
+	return cc.isSeenLater(call) || cc.quiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.

@@ -21,6 +21,8 @@ type callState struct {
 	// buffered says that the body must be read before the call returns, and
 	// discard that nobody will look at it
 	buffered, discard bool
+	// handsOut says that the connection is for somebody else
+	handsOut bool
 	// unreached says that there was no connection for the last attempt, reply
 	// that the first byte of a response came, and broken that the connection
 	// itself has failed; usedUp says that the body was a stream, which has been

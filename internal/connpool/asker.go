@@ -1,0 +1,80 @@
+package connpool
+
+import (
+	"net"
+	"os"
+	"syscall"
+)
+
+// Asker speaks on a TCP connection for one that has a question and waits for the
+// answer, without the calls to the system that net.Conn makes for that: package
+// net reads before it waits, although an answer cannot be there yet.
+//
+// An Asker is used by one goroutine at a time. Only Linux has any.
+type Asker struct {
+	raw  syscall.RawConn
+	step func(fd uintptr) bool
+	b    []byte // the question
+	room []byte // for the answer
+
+	asked   Asked
+	waiting bool // the question was sent
+}
+
+// Asked is what became of a question.
+type Asked struct {
+	// State is that of the connection before anything was sent, Unknown if
+	// nobody could look since its time was over or it was closed. Nothing is sent
+	// unless it is Quiet.
+	State State
+	// Sent is how much of the question was sent, and Got how much of the answer
+	// came. Both say something also beside an error.
+	Sent, Got int
+	// SendErr and RecvErr are errors of the connection, with the types that
+	// package net gives them.
+	SendErr, RecvErr error
+}
+
+// NewAsker returns one for c, or nil if c is nothing but a TCP connection that
+// this system has Askers for. What wraps a connection, or embeds it, wants to see
+// what is written and read.
+func NewAsker(c net.Conn) *Asker {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok || !canAsk {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	a := &Asker{raw: raw}
+	a.step = a.talk
+	return a
+}
+
+// Ask sends b, unless the connection is not quiet. If all of b is taken at once, it
+// waits until there is an answer, until the deadline of reading, or until the
+// connection is closed; it returns early otherwise, and the rest of b is left to
+// the caller. The answer goes into room, which may be where b is, and may be
+// empty: then it stays to be read.
+func (a *Asker) Ask(c net.Conn, b, room []byte) Asked {
+	a.b, a.room = b, room
+	a.asked, a.waiting = Asked{}, false
+	// whoever reads next meets the same deadline, or the same end
+	_ = a.raw.Read(a.step)
+	a.b, a.room = nil, nil
+	asked := &a.asked
+	if asked.SendErr != nil {
+		asked.SendErr = opError(c, "write", asked.SendErr)
+	}
+	if _, ok := asked.RecvErr.(syscall.Errno); ok {
+		asked.RecvErr = opError(c, "read", asked.RecvErr)
+	}
+	return *asked
+}
+
+// opError is err as package net would report it.
+func opError(c net.Conn, op string, err error) error {
+	addr := c.RemoteAddr()
+	return &net.OpError{Op: op, Net: addr.Network(), Source: c.LocalAddr(), Addr: addr, Err: os.NewSyscallError(op, err)}
+}

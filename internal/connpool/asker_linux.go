@@ -1,0 +1,59 @@
+package connpool
+
+import (
+	"io"
+	"syscall"
+
+	"github.com/valyala/fasthttp/internal/rawsys"
+)
+
+const canAsk = true
+
+// talk is a step of asking, and reports whether it was the last one: the first
+// sends, and those behind it see what has come.
+//
+// RawConn.Read forgets that the connection was ready before it takes the first
+// step. So what came before is found by peek, and what comes behind it ends the
+// waiting.
+func (a *Asker) talk(fd uintptr) bool {
+	if a.waiting {
+		return a.hear(int(fd))
+	}
+	asked := &a.asked
+	if asked.State = peek(fd); asked.State != Quiet {
+		return true
+	}
+	n, errno := rawsys.Send(int(fd), a.b)
+	switch errno {
+	case 0:
+		asked.Sent = n
+		a.waiting = n == len(a.b)
+	case syscall.EAGAIN, syscall.EINTR:
+	default:
+		asked.SendErr = errno
+	}
+	return !a.waiting
+}
+
+func (a *Asker) hear(fd int) bool {
+	if len(a.room) == 0 {
+		ready, _ := rawsys.Ready(fd)
+		return ready
+	}
+	for {
+		n, errno := rawsys.Recv(fd, a.room)
+		switch {
+		case errno == syscall.EINTR:
+			continue
+		case errno == syscall.EAGAIN:
+			return false
+		case errno != 0:
+			a.asked.RecvErr = errno
+		case n == 0:
+			a.asked.RecvErr = io.EOF
+		default:
+			a.asked.Got = n
+		}
+		return true
+	}
+}

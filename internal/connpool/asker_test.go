@@ -1,0 +1,189 @@
+package connpool
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tcpPair returns the two ends of a TCP connection.
+func tcpPair(t testing.TB) (client, server net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if client, err = net.Dial("tcp4", ln.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	if server, err = ln.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	return client, server
+}
+
+func newAsker(t testing.TB, c net.Conn) *Asker {
+	t.Helper()
+	a := NewAsker(c)
+	if a == nil {
+		if canAsk {
+			t.Fatal("no Asker for a TCP connection")
+		}
+		t.Skip("this system has no Askers")
+	}
+	return a
+}
+
+// echo answers each question, which has size bytes, with itself.
+func echo(c net.Conn, size int) {
+	b := make([]byte, size)
+	for {
+		if _, err := io.ReadFull(c, b); err != nil {
+			return
+		}
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// An answer that comes before anybody waits must be noticed as well as one that
+// comes later.
+func TestAskerGetsItsAnswers(t *testing.T) {
+	client, server := tcpPair(t)
+	a := newAsker(t, client)
+	go echo(server, 5)
+	for i := range 5000 {
+		question := []byte{'a', 'b', 'c', byte(i >> 8), byte(i)}
+		b := bytes.Clone(question)
+		asked := a.Ask(client, b, b)
+		if asked.State != Quiet || asked.Sent != 5 || asked.Got < 1 || asked.SendErr != nil || asked.RecvErr != nil {
+			t.Fatalf("%d: %+v", i, asked)
+		}
+		if _, err := io.ReadFull(client, b[asked.Got:]); err != nil || !bytes.Equal(b, question) {
+			t.Fatalf("%d: %q, %v", i, b, err)
+		}
+	}
+	b := []byte("there")
+	asked := a.Ask(client, b, nil)
+	if asked.Sent != 5 || asked.Got != 0 || asked.RecvErr != nil {
+		t.Errorf("without room: %+v", asked)
+	}
+	b = make([]byte, 5)
+	if _, err := io.ReadFull(client, b); err != nil || string(b) != "there" {
+		t.Errorf("without room: %q, %v", b, err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		asked := a.Ask(client, b, b)
+		_, _ = io.ReadFull(client, b[asked.Got:])
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAskerSendsNothingUnlessItIsQuiet(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		spoil func(client, server net.Conn)
+		want  State
+	}{
+		{"unasked bytes", func(_, server net.Conn) { _, _ = server.Write([]byte("x")) }, Readable},
+		{"the peer has closed", func(_, server net.Conn) { _ = server.Close() }, Ended},
+		{"the peer has closed for writing", func(_, server net.Conn) { _ = server.(*net.TCPConn).CloseWrite() }, Ended},
+		{"the peer has reset", func(_, server net.Conn) {
+			_ = server.(*net.TCPConn).SetLinger(0)
+			_ = server.Close()
+		}, Ended},
+		{"closed", func(client, _ net.Conn) { _ = client.Close() }, Unknown},
+		{"too late", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, Unknown},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			client, server := tcpPair(t)
+			a := newAsker(t, client)
+			tc.spoil(client, server)
+			if tc.want != Unknown {
+				var p Probe
+				p.Attach(client)
+				waitFor(t, &p, tc.want)
+			}
+			b := []byte("hello")
+			if asked := a.Ask(client, b, b); asked.State != tc.want || asked.Sent != 0 || asked.Got != 0 {
+				t.Errorf("%+v", asked)
+			}
+		})
+	}
+}
+
+func TestAskerStopsWaiting(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		end  func(client, server net.Conn)
+		err  error // of the next Read
+		recv error // of Ask
+	}{
+		{"deadline", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, nil},
+		{"close", func(client, _ net.Conn) { _ = client.Close() }, net.ErrClosed, nil},
+		{"end", func(_, server net.Conn) { _ = server.Close() }, io.EOF, io.EOF},
+		{"reset", func(_, server net.Conn) {
+			_ = server.(*net.TCPConn).SetLinger(0)
+			_ = server.Close()
+		}, io.EOF, syscall.ECONNRESET},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			client, server := tcpPair(t)
+			a := newAsker(t, client)
+			go func() {
+				b := make([]byte, 5)
+				_, _ = io.ReadFull(server, b)
+				tc.end(client, server)
+			}()
+			b := []byte("hello")
+			asked := a.Ask(client, b, b)
+			if asked.Sent != 5 || asked.Got != 0 || asked.SendErr != nil || !errors.Is(asked.RecvErr, tc.recv) {
+				t.Errorf("%+v", asked)
+			}
+			if _, isErrno := tc.recv.(syscall.Errno); isErrno {
+				if _, ok := errors.AsType[*net.OpError](asked.RecvErr); !ok {
+					t.Errorf("the error is a %T", asked.RecvErr)
+				}
+			}
+			if n, err := client.Read(b); n != 0 || !errors.Is(err, tc.err) {
+				t.Errorf("read: %d, %v", n, err)
+			}
+		})
+	}
+}
+
+func TestAskerLeavesTheRest(t *testing.T) {
+	client, _ := tcpPair(t)
+	a := newAsker(t, client)
+	// more than the two of them take without somebody who reads
+	b := make([]byte, 64<<20)
+	asked := a.Ask(client, b, b)
+	if asked.State != Quiet || asked.Sent == 0 || asked.Sent == len(b) || asked.SendErr != nil || asked.RecvErr != nil {
+		t.Errorf("%+v", asked)
+	}
+	asked = a.Ask(client, b, b)
+	if asked.Sent != 0 || asked.SendErr != nil {
+		t.Errorf("without room: %+v", asked)
+	}
+}
+
+// What is around a connection may count, log or change what goes through it.
+func TestAskersAreForBareConnectionsOnly(t *testing.T) {
+	client, _ := tcpPair(t)
+	tcp := client.(*net.TCPConn)
+	for _, c := range []net.Conn{struct{ *net.TCPConn }{tcp}, struct{ net.Conn }{tcp}, nil} {
+		if NewAsker(c) != nil {
+			t.Errorf("an Asker for a %T", c)
+		}
+	}
+}
