@@ -43,6 +43,8 @@ type WaitRow struct {
 	Procs   int                `json:"gomaxprocs"`
 	Servers []*WaitMeasurement `json:"servers"`
 	Goals   []WaitGoal         `json:"goals"` // empty if they cannot be judged
+	// Again says that the row was measured anew, with doubtRounds.
+	Again bool `json:"again,omitempty"`
 }
 
 // WaitMeasurement is what all runs of one server came to.
@@ -73,7 +75,7 @@ func (s *waitSession) report() *WaitReport {
 		Failures:    s.failures,
 	}
 	for _, l := range s.loads {
-		row := &WaitRow{Handler: l.handler.name, Conns: l.conns, Procs: l.procs}
+		row := &WaitRow{Handler: l.handler.name, Conns: l.conns, Procs: l.procs, Again: s.doubts[l]}
 		judged := false
 		for _, server := range s.servers {
 			judged = judged || server.Name == rig.Event
@@ -140,6 +142,11 @@ func (r *WaitRow) judge() {
 	r.Goals = []WaitGoal{rate, p99}
 }
 
+// missed reports whether a goal is not met.
+func (r *WaitRow) missed() bool {
+	return slices.ContainsFunc(r.Goals, func(g WaitGoal) bool { return !g.Met })
+}
+
 // String says what the row measures.
 func (r *WaitRow) String() string {
 	return fmt.Sprintf("%s, %d connections, GOMAXPROCS %d", r.Handler, r.Conns, r.Procs)
@@ -199,7 +206,7 @@ func (r *WaitReport) Met() (met, judged int) {
 			continue
 		}
 		judged++
-		if !slices.ContainsFunc(row.Goals, func(g WaitGoal) bool { return !g.Met }) {
+		if !row.missed() {
 			met++
 		}
 	}
@@ -232,6 +239,9 @@ func (r *WaitReport) WriteTables(b *strings.Builder, level string) {
 	fmt.Fprintf(b, "Figures are medians. The event engine is compared with the best of the others, which need not be the same one for\n"+
 		"requests/s and for p99. The ratio is to be at least %.2f of requests/s, and at most %.2f of p99. It stands in parentheses\n"+
 		"where the two ranges of samples overlap; so does what is not met, as that may be chance then.\n", WaitRateLeast, WaitP99Most)
+	if slices.ContainsFunc(r.Rows, func(row *WaitRow) bool { return row.Again }) {
+		fmt.Fprintf(b, "A row with a star was not met at first. It was measured anew in %d rounds, which count alone.\n", doubtRounds)
+	}
 	for _, n := range procs {
 		fmt.Fprintf(b, "\n%s GOMAXPROCS %d\n", level, n)
 		table := rig.Table{Header: []string{"handler, connections"}}
@@ -264,8 +274,12 @@ func (r *WaitRow) cells() []string {
 		}
 		return all
 	}
+	name := fmt.Sprintf("%s, %d", r.Handler, r.Conns)
+	if r.Again {
+		name += " \\*"
+	}
 	return slices.Concat(
-		[]string{fmt.Sprintf("%s, %d", r.Handler, r.Conns)},
+		[]string{name},
 		figures(func(m *WaitMeasurement) stats.Summary { return m.Rate }), []string{r.ratio(WaitRate)},
 		figures(func(m *WaitMeasurement) stats.Summary { return m.P99 }), []string{r.ratio(WaitP99), r.verdict()},
 	)

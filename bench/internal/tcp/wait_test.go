@@ -169,3 +169,26 @@ func TestOnlyServersWithOneProcessorArePinned(t *testing.T) {
 		t.Errorf("with two: %v, %v", server, others)
 	}
 }
+
+// What is measured anew replaces what was measured before, and the table says so.
+func TestRowsThatAreNotMetAreMeasuredAnew(t *testing.T) {
+	s := waited(map[string]float64{rig.Event: 90, rig.Portable: 100}, map[string]float64{rig.Event: 10, rig.Portable: 10})
+	doubts := s.doubtful()
+	if !slices.Equal(doubts, s.loads) {
+		t.Fatalf("in doubt: %v", doubts)
+	}
+	if text := s.report().Markdown(); strings.Contains(text, "64 \\*") || strings.Contains(text, "anew") {
+		t.Errorf("nothing was measured anew:\n%s", text)
+	}
+	better := waited(map[string]float64{rig.Event: 99, rig.Portable: 100}, map[string]float64{rig.Event: 10, rig.Portable: 10})
+	s.samples, s.doubts = better.samples, map[waitLoad]bool{doubts[0]: true}
+	if doubts := s.doubtful(); len(doubts) != 0 {
+		t.Errorf("in doubt: %v", doubts)
+	}
+	text := s.report().Markdown()
+	for _, want := range []string{"sleep1ms, 64 \\*", "measured anew in 9 rounds", "1 of 1 rows are met"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
