@@ -99,6 +99,7 @@ type acceptor struct {
 	fd     int
 	err    error // of accept4
 	closed error // says that the listener was closed
+	waited bool  // a connection has come since the last one was accepted
 
 	fromListener func(fd uintptr)
 	fromSet      func(set uintptr) (done bool)
@@ -106,9 +107,24 @@ type acceptor struct {
 
 func (l *eventListener) newAcceptor() *acceptor {
 	a := &acceptor{l: l}
-	a.fromListener = func(fd uintptr) { a.fd, a.err = acceptFrom(int(fd)) }
-	a.fromSet = func(uintptr) bool { return a.take() != syscall.EAGAIN }
+	a.fromListener = func(fd uintptr) { a.fd, a.err = a.accept(int(fd)) }
+	a.fromSet = func(uintptr) bool {
+		err := a.take()
+		a.waited = err == syscall.EAGAIN
+		return !a.waited
+	}
 	return a
+}
+
+// accept is acceptFrom, unless it can be known for less that there is nothing to
+// accept, as is the case as a rule when a connection was accepted just now.
+func (a *acceptor) accept(fd int) (int, error) {
+	if !a.waited {
+		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
+			return -1, syscall.EAGAIN
+		}
+	}
+	return acceptFrom(fd)
 }
 
 // take accepts a connection if there is one.
