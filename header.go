@@ -41,6 +41,7 @@ const (
 	scratchTrailers
 	scratchTrailerNames
 	scratchCookies
+	scratchLent
 	numScratch
 )
 
@@ -255,7 +256,7 @@ func (h *header) peek(role http1.Role, k key) []byte {
 	switch w.place {
 	case inSlot:
 		if role == http1.Response && k.id == field.ContentType {
-			return h.responseType()
+			return h.peekType()
 		}
 		return h.text(h.slots[w.slot])
 	case inCookies:
@@ -269,7 +270,7 @@ func (h *header) peek(role http1.Role, k key) []byte {
 		return h.list.Value(i)
 	}
 	if w.place == isConnection && h.is(closing) {
-		return strClose
+		return h.lend(lentClose)
 	}
 	return nil
 }
@@ -474,6 +475,15 @@ func (h *header) setVersion(version []byte) {
 	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
 }
 
+// peekVersion is version for callers who may write to it.
+func (h *header) peekVersion() []byte {
+	if v := h.text(h.line[lineVersion]); v != nil {
+		return v
+	}
+	return h.lend(lentVersion)
+}
+
+// version returns the protocol, which is not to be written to.
 func (h *header) version() []byte {
 	if v := h.text(h.line[lineVersion]); v != nil {
 		return v

@@ -178,7 +178,7 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 		}
 	}
 	if h.closesUnsaid() {
-		return yield(field.Connection.Bytes(), strClose)
+		return yield(h.lend(lentConnection), h.lend(lentClose))
 	}
 	return true
 }
@@ -187,25 +187,25 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 // cookie, unless that is -1.
 func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value []byte) bool) bool {
 	if role == http1.Request {
-		return h.yieldSlot(slotHost, field.Host, yield) &&
-			(!h.is(hasLength) || yield(field.ContentLength.Bytes(), h.lengthText())) &&
-			h.yieldSlot(slotContentType, field.ContentType, yield) &&
-			h.yieldSlot(slotUserAgent, field.UserAgent, yield) &&
-			(h.trailers.Len() == 0 || yield(field.Trailer.Bytes(), h.trailerNames())) &&
+		return h.yieldSlot(slotHost, lentHost, yield) &&
+			(!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
+			h.yieldSlot(slotContentType, lentContentType, yield) &&
+			h.yieldSlot(slotUserAgent, lentUserAgent, yield) &&
+			(h.trailers.Len() == 0 || yield(h.lend(lentTrailer), h.trailerNames())) &&
 			h.yieldCookies(role, cookie, yield)
 	}
-	contentType := h.responseType()
-	return (!h.is(hasLength) || yield(field.ContentLength.Bytes(), h.lengthText())) &&
-		(len(contentType) == 0 || yield(field.ContentType.Bytes(), contentType)) &&
-		h.yieldSlot(slotContentEncoding, field.ContentEncoding, yield) &&
-		h.yieldSlot(slotServer, field.Server, yield) &&
+	contentType := h.peekType()
+	return (!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
+		(len(contentType) == 0 || yield(h.lend(lentContentType), contentType)) &&
+		h.yieldSlot(slotContentEncoding, lentContentEncoding, yield) &&
+		h.yieldSlot(slotServer, lentServer, yield) &&
 		h.yieldCookies(role, cookie, yield) &&
-		(h.trailers.Len() == 0 || yield(field.Trailer.Bytes(), h.trailerNames()))
+		(h.trailers.Len() == 0 || yield(h.lend(lentTrailer), h.trailerNames()))
 }
 
-func (h *header) yieldSlot(slot int, id field.ID, yield func(name, value []byte) bool) bool {
+func (h *header) yieldSlot(slot int, name lent, yield func(name, value []byte) bool) bool {
 	s := h.slots[slot]
-	return s.Len == 0 || yield(id.Bytes(), h.list.Bytes(s))
+	return s.Len == 0 || yield(h.lend(name), h.list.Bytes(s))
 }
 
 // onlyCookieField returns the position of the field that all cookies of a request
@@ -223,27 +223,27 @@ func (h *header) onlyCookieField(role http1.Role) int {
 
 func (h *header) yieldCookies(role http1.Role, only int, yield func(name, value []byte) bool) bool {
 	if only >= 0 {
-		return yield(field.Cookie.Bytes(), h.list.Value(only))
+		return yield(h.lend(lentCookie), h.list.Value(only))
 	}
 	h.collectCookies(role)
 	if role == http1.Request {
-		return h.cookies.Len() == 0 || yield(field.Cookie.Bytes(), h.peekCookies(role))
+		return h.cookies.Len() == 0 || yield(h.lend(lentCookie), h.peekCookies(role))
 	}
 	for i := range h.cookies.Len() {
-		if !yield(field.SetCookie.Bytes(), h.cookies.Value(i)) {
+		if !yield(h.lend(lentSetCookie), h.cookies.Value(i)) {
 			return false
 		}
 	}
 	return true
 }
 
-// responseType returns the Content-Type of a response: the default where none
-// was set and none was forbidden.
-func (h *header) responseType() []byte {
+// peekType returns the Content-Type of a response: the default where none was set
+// and none was forbidden.
+func (h *header) peekType() []byte {
 	if t := h.text(h.slots[slotContentType]); t != nil || h.is(noDefaultType) {
 		return t
 	}
-	return strTextPlain
+	return h.lend(lentType)
 }
 
 // count returns the number of fields that each visits.
@@ -273,7 +273,7 @@ func (h *header) peekAll(role http1.Role, k key) [][]byte {
 		h.peeked = append(h.peeked, h.list.Value(i))
 	}
 	if k.id == field.Connection && h.closesUnsaid() {
-		h.peeked = append(h.peeked, strClose)
+		h.peeked = append(h.peeked, h.lend(lentClose))
 	}
 	return h.peeked
 }

@@ -131,11 +131,11 @@ func (req *Request) parseURI() error {
 	}
 	req.uriParsed = true
 	h := &req.Header
-	if target := h.RequestURI(); h.IsConnect() && http1.CheckTarget(h.Method(), target) == nil {
+	if target := h.target(); h.IsConnect() && http1.CheckTarget(h.method(), target) == nil {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
 		return req.uri.parse(target, strSlash, req.isTLS)
 	}
-	return req.uri.parse(h.Host(), h.RequestURI(), req.isTLS)
+	return req.uri.parse(h.Host(), h.target(), req.isTLS)
 }
 
 // SetURI makes the URI of the request a copy of newURI.
@@ -169,7 +169,7 @@ func (req *Request) settleTarget() {
 		host, _ := hostField(req.uri.Host())
 		h.SetRequestURIBytes(host)
 	default:
-		if target := req.uri.RequestURI(); !bytes.Equal(target, h.RequestURI()) {
+		if target := req.uri.encodedTarget(); !bytes.Equal(target, h.target()) {
 			h.SetRequestURIBytes(target)
 		}
 	}
@@ -182,8 +182,8 @@ func (req *Request) keepsTarget() bool {
 	if h.hasDefaultLine() {
 		return false
 	}
-	noPath := h.IsConnect() && http1.CheckTarget(h.Method(), h.RequestURI()) == nil || h.IsOptions() && string(h.RequestURI()) == "*"
-	return noPath && bytes.Equal(req.uri.PathOriginal(), h.RequestURI())
+	noPath := h.IsConnect() && http1.CheckTarget(h.method(), h.target()) == nil || h.IsOptions() && string(h.target()) == "*"
+	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
 // appendHead appends the head as it goes on the wire. The target in the header
@@ -199,7 +199,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 		return req.sentHeader().AppendBytes(dst)
 	}
 	h := req.sentHeader()
-	dst = append(append(dst, h.Method()...), ' ')
+	dst = append(append(dst, h.method()...), ' ')
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())
 		dst = append(append(dst, "http://"...), host...)
@@ -209,7 +209,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 		}
 	}
 	if req.again {
-		return h.appendBehindTarget(append(dst, req.uri.RequestURI()...))
+		return h.appendBehindTarget(append(dst, req.uri.encodedTarget()...))
 	}
 	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
 }

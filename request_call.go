@@ -96,7 +96,7 @@ func (req *Request) parseTarget() error {
 	if req.uriParsed {
 		return nil
 	}
-	target := req.Header.RequestURI()
+	target := req.Header.target()
 	if req.isKnown() && bytes.Equal(req.known, target) {
 		req.uriParsed, req.again = true, true
 		return nil

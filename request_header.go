@@ -32,6 +32,14 @@ func (h *RequestHeader) Method() []byte {
 	if m := h.text(h.line[lineMethod]); m != nil {
 		return m
 	}
+	return h.lend(lentMethod)
+}
+
+// method is Method for those who do not write to it.
+func (h *RequestHeader) method() []byte {
+	if m := h.text(h.line[lineMethod]); m != nil {
+		return m
+	}
 	return strMethodGet
 }
 
@@ -44,38 +52,46 @@ func (h *RequestHeader) SetMethodBytes(method []byte) {
 }
 
 // IsGet tells whether the method is GET.
-func (h *RequestHeader) IsGet() bool { return string(h.Method()) == MethodGet }
+func (h *RequestHeader) IsGet() bool { return string(h.method()) == MethodGet }
 
 // IsPost tells whether the method is POST.
-func (h *RequestHeader) IsPost() bool { return string(h.Method()) == MethodPost }
+func (h *RequestHeader) IsPost() bool { return string(h.method()) == MethodPost }
 
 // IsPut tells whether the method is PUT.
-func (h *RequestHeader) IsPut() bool { return string(h.Method()) == MethodPut }
+func (h *RequestHeader) IsPut() bool { return string(h.method()) == MethodPut }
 
 // IsHead tells whether the method is HEAD.
-func (h *RequestHeader) IsHead() bool { return string(h.Method()) == MethodHead }
+func (h *RequestHeader) IsHead() bool { return string(h.method()) == MethodHead }
 
 // IsDelete tells whether the method is DELETE.
-func (h *RequestHeader) IsDelete() bool { return string(h.Method()) == MethodDelete }
+func (h *RequestHeader) IsDelete() bool { return string(h.method()) == MethodDelete }
 
 // IsConnect tells whether the method is CONNECT.
-func (h *RequestHeader) IsConnect() bool { return string(h.Method()) == MethodConnect }
+func (h *RequestHeader) IsConnect() bool { return string(h.method()) == MethodConnect }
 
 // IsOptions tells whether the method is OPTIONS.
-func (h *RequestHeader) IsOptions() bool { return string(h.Method()) == MethodOptions }
+func (h *RequestHeader) IsOptions() bool { return string(h.method()) == MethodOptions }
 
 // IsTrace tells whether the method is TRACE.
-func (h *RequestHeader) IsTrace() bool { return string(h.Method()) == MethodTrace }
+func (h *RequestHeader) IsTrace() bool { return string(h.method()) == MethodTrace }
 
 // IsPatch tells whether the method is PATCH.
-func (h *RequestHeader) IsPatch() bool { return string(h.Method()) == MethodPatch }
+func (h *RequestHeader) IsPatch() bool { return string(h.method()) == MethodPatch }
 
 // IsQuery tells whether the method is QUERY.
-func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
+func (h *RequestHeader) IsQuery() bool { return string(h.method()) == MethodQuery }
 
 // RequestURI returns the request target as it stands in the request line, "/"
 // by default.
 func (h *RequestHeader) RequestURI() []byte {
+	if t := h.text(h.line[lineTarget]); t != nil {
+		return t
+	}
+	return h.lend(lentTarget)
+}
+
+// target is RequestURI for those who do not write to it.
+func (h *RequestHeader) target() []byte {
 	if t := h.text(h.line[lineTarget]); t != nil {
 		return t
 	}
@@ -84,7 +100,7 @@ func (h *RequestHeader) RequestURI() []byte {
 
 // targetIsPath reports whether the target is a path that can be sent as it is.
 func (h *RequestHeader) targetIsPath() bool {
-	target := h.RequestURI()
+	target := h.target()
 	return target[0] == '/' && ascii.IsVisible(target)
 }
 
@@ -104,7 +120,7 @@ func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
 }
 
 // Protocol returns the protocol, HTTP/1.1 by default.
-func (h *RequestHeader) Protocol() []byte { return h.version() }
+func (h *RequestHeader) Protocol() []byte { return h.peekVersion() }
 
 // SetProtocol sets the protocol of the request line.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setVersion(bytesconv.Bytes(protocol)) }
@@ -393,7 +409,7 @@ func (h *RequestHeader) check() error {
 	if h.memo != nil && h.memo.whole {
 		return nil
 	}
-	if err := http1.CheckTarget(h.Method(), h.RequestURI()); err != nil {
+	if err := http1.CheckTarget(h.method(), h.target()); err != nil {
 		return err
 	}
 	if h.memo != nil && h.memo.recalled {
@@ -420,8 +436,8 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	if line := h.receivedStart(); line != nil {
 		return h.appendFields(append(dst, line...))
 	}
-	dst = append(append(dst, h.Method()...), ' ')
-	return h.appendBehindTarget(append(dst, h.RequestURI()...))
+	dst = append(append(dst, h.method()...), ' ')
+	return h.appendBehindTarget(append(dst, h.target()...))
 }
 
 // receivedStart returns the request line that was received, if it is still the
@@ -451,7 +467,7 @@ func (h *RequestHeader) hasDefaultLine() bool {
 // line of the request line.
 func (h *RequestHeader) checkMethod() error {
 	if method := h.line[lineMethod]; !h.list.IsFrozen(method) {
-		switch method := h.Method(); {
+		switch method := h.method(); {
 		case string(method) == MethodGet, string(method) == MethodPost:
 		case !ascii.IsToken(method):
 			return errMethod
@@ -466,7 +482,7 @@ func (h *RequestHeader) checkMethod() error {
 // checkLine is checkMethod that looks at the target, too. What was received was
 // looked at then, and what was not set is as it should be.
 func (h *RequestHeader) checkLine() error {
-	if target := h.line[lineTarget]; !h.list.IsFrozen(target) && ascii.HasSpaceOrControl(h.RequestURI()) {
+	if target := h.line[lineTarget]; !h.list.IsFrozen(target) && ascii.HasSpaceOrControl(h.target()) {
 		return errTarget
 	}
 	return h.checkMethod()
@@ -474,7 +490,7 @@ func (h *RequestHeader) checkLine() error {
 
 // appendBehindTarget appends what follows the target of the request line.
 func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
-	return h.appendFields(append(append(dst, ' '), h.Protocol()...))
+	return h.appendFields(append(append(dst, ' '), h.version()...))
 }
 
 // appendFields appends what follows the version of the request line.

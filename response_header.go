@@ -47,7 +47,7 @@ func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 }
 
 // Protocol returns the protocol, HTTP/1.1 by default.
-func (h *ResponseHeader) Protocol() []byte { return h.version() }
+func (h *ResponseHeader) Protocol() []byte { return h.peekVersion() }
 
 // SetProtocol sets the protocol of the status line.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setVersion(protocol) }
@@ -66,7 +66,7 @@ func (h *ResponseHeader) SetServerBytes(server []byte) {
 // ContentType returns the value of the Content-Type field, which is
 // "text/plain; charset=utf-8" where none was set, unless
 // SetNoDefaultContentType says otherwise.
-func (h *ResponseHeader) ContentType() []byte { return h.responseType() }
+func (h *ResponseHeader) ContentType() []byte { return h.peekType() }
 
 // ContentEncoding returns the value of the Content-Encoding field.
 func (h *ResponseHeader) ContentEncoding() []byte { return h.text(h.slots[slotContentEncoding]) }
@@ -261,7 +261,7 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *usualStart) 
 		if reason == nil {
 			reason = bytesconv.Bytes(StatusMessage(status))
 		}
-		dst = http1.AppendStatusLine(dst, h.Protocol(), status, reason)
+		dst = http1.AppendStatusLine(dst, h.version(), status, reason)
 	}
 	if h.slots[slotServer].Len > 0 {
 		dst = h.appendSlot(dst, slotServer, "Server: ")

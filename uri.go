@@ -49,8 +49,11 @@ type URI struct {
 	block []byte
 	parts [numURIParts]uriSpan
 	args  Args
-	// what FullURI and RequestURI returned last
-	full, target []byte
+	// what FullURI and RequestURI returned last, which callers may have written to,
+	// and what encodedTarget did
+	full, shown, target []byte
+	// lent is the memory of what Scheme and Path return by default
+	lent [len("https") + len("/")]byte
 
 	// changes counts how often a part was set or all of it parsed, so that who has
 	// made something of the URI can tell whether it is still the same. targetOf is
@@ -99,7 +102,6 @@ func (s uriSpan) empty() bool { return s.start == s.end }
 var (
 	schemeHTTP  = []byte("http")
 	schemeHTTPS = []byte("https")
-	rootPath    = []byte("/")
 )
 
 // maxKeptURI is the size over which the memory of a URI is not kept for another
@@ -125,8 +127,8 @@ func ReleaseURI(u *URI) {
 func (u *URI) Reset() {
 	u.DisablePathNormalizing = false
 	u.clear()
-	if cap(u.block)+cap(u.full)+cap(u.target) > maxKeptURI {
-		u.block, u.full, u.target, u.targetOf = nil, nil, nil, 0
+	if cap(u.block)+cap(u.full)+cap(u.shown)+cap(u.target) > maxKeptURI {
+		u.block, u.full, u.shown, u.target, u.targetOf = nil, nil, nil, nil, 0
 	}
 	if cap(u.args.list.Block)+cap(u.args.query) > maxKeptArgsBytes || cap(u.args.list.Entries) > maxKeptArgsEntries {
 		u.args.list, u.args.query = field.List{}, nil
@@ -206,6 +208,16 @@ func (u *URI) tidy() {
 
 // Scheme returns the scheme in lower case, "http" by default.
 func (u *URI) Scheme() []byte {
+	if s := u.bytes(uriScheme); len(s) > 0 {
+		return s
+	}
+	// a copy, since callers may write to it
+	scheme := u.lent[:copy(u.lent[:], u.scheme())]
+	return scheme[:len(scheme):len(scheme)]
+}
+
+// scheme is Scheme for those who do not write to it.
+func (u *URI) scheme() []byte {
 	switch {
 	case !u.parts[uriScheme].empty():
 		return u.bytes(uriScheme)
@@ -296,7 +308,10 @@ func (u *URI) SetHostBytes(host []byte) {
 // "/f obar/zzz".
 func (u *URI) Path() []byte {
 	if u.parts[uriPath].empty() {
-		return rootPath
+		// a copy, since callers may write to it
+		root := u.lent[len(u.lent)-1:]
+		root[0] = '/'
+		return root
 	}
 	return u.bytes(uriPath)
 }

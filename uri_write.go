@@ -60,6 +60,13 @@ func (u *URI) WriteTo(w io.Writer) (int64, error) {
 // request to the host of the URI. Like FullURI it holds no spaces and control
 // characters.
 func (u *URI) RequestURI() []byte {
+	u.shown = append(u.shown[:0], u.encodedTarget()...)
+	return u.shown
+}
+
+// encodedTarget is RequestURI for those who do not write to it, so that it need not
+// be made anew each time.
+func (u *URI) encodedTarget() []byte {
 	if v := u.version(); v == 0 || v != u.targetOf {
 		u.target, u.targetOf = u.appendRequestURI(u.target[:0]), v
 	}
