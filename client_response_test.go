@@ -328,6 +328,10 @@ func TestClientFillsInTheRequest(t *testing.T) {
 			req.SetRequestURI("/only/path")
 			req.Header.SetHost("named.example")
 		}, "GET /only/path named.example fasthttp "},
+		{func(_ *HostClient, req *Request) {
+			req.SetRequestURI("/path#fragment")
+			req.Header.SetHost("named.example")
+		}, "GET /path named.example fasthttp "},
 		{func(_ *HostClient, req *Request) { req.SetRequestURI("http://me:pw@example.com/") }, "GET / example.com fasthttp Basic bWU6cHc="},
 	}
 	for _, tt := range tests {

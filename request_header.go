@@ -85,7 +85,7 @@ func (h *RequestHeader) RequestURI() []byte {
 // targetIsPath reports whether the target is a path that can be sent as it is.
 func (h *RequestHeader) targetIsPath() bool {
 	target := h.RequestURI()
-	return target[0] == '/' && ascii.IsVisible(target)
+	return target[0] == '/' && ascii.IsVisible(target) && ascii.IndexByte(target, '#') == len(target)
 }
 
 // SetRequestURI sets the request target, which must be percent-encoded as it

@@ -98,7 +98,9 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 
 		// rule 4: chunked comes last, and alone
 		{"4", "", Request, post, chunks, Exchange{}, chunk, nil},
-		{"4", "", Request, post, "TRANSFER-ENCODING:\t, ChUnKeD ,\r\n", Exchange{}, chunk, nil},
+		{"4", "", Request, post, "TRANSFER-ENCODING:\tChUnKeD \t\r\n", Exchange{}, chunk, nil},
+		{"4", "9", Request, post, "Transfer-Encoding: chunked,\r\n", Exchange{}, none, ErrTransferEncoding},
+		{"4", "", Response, ok, "Transfer-Encoding: , chunked,\r\n", Exchange{}, loose, nil},
 		{"4", "", Response, ok, chunks, Exchange{}, loose, nil},
 		{"4", "9", Request, post, "Transfer-Encoding: identity\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "9", Request, post, "Transfer-Encoding: gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
