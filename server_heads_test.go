@@ -183,3 +183,49 @@ func TestServerChecksHost(t *testing.T) {
 		}}, in: head("CONNECT a.test:443 HTTP/1.1", "Host: b.test"), want: []rawAnswer{{405, "no tunnels: a.test:443", "CONNECT"}}, keeps: true},
 	})
 }
+
+// A type that the first line does not have must not be the one that content is
+// parsed by: what looked at the request before may have gone by that.
+func TestFirstContentTypeOfARequestCounts(t *testing.T) {
+	const form, plain = "application/x-www-form-urlencoded", "text/plain"
+	cases := []struct {
+		lines, want, args string
+	}{
+		{"Content-Type: " + plain + "\r\nContent-Type: " + form + "\r\n", plain, ""},
+		{"Content-Type: " + form + "\r\nX: y\r\ncontent-type: " + plain + "\r\n", form, "a=b"},
+		{"Content-Type: " + form + "\r\nContent-Type: " + form + "\r\n", form, "a=b"},
+		{"Content-Type:\r\nContent-Type: " + form + "\r\n", "", ""},
+		{"Content-Type: " + form + "\r\nContent-Type:\r\n", form, "a=b"},
+		{"Content-Type: " + plain + "\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Type: " + form + "\r\n", plain, ""},
+	}
+	for _, c := range cases {
+		raw := "POST / HTTP/1.1\r\nHost: h\r\n" + c.lines + "Content-Length: 3\r\n\r\na=b"
+		for _, special := range []bool{true, false} {
+			var req Request
+			if !special {
+				req.Header.DisableSpecialHeader()
+			}
+			if err := req.Read(readerOf(raw)); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(req.Header.ContentType()); got != c.want || req.PostArgs().String() != c.args {
+				t.Errorf("%q: %q, arguments %q", c.lines, got, req.PostArgs())
+			}
+			if len(req.Header.MultipartFormBoundary()) > 0 {
+				t.Errorf("%q: a form", c.lines)
+			}
+		}
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		conn := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyString(string(ctx.Request.Header.ContentType()) + "|" + ctx.PostArgs().String())
+		}}).dial()
+		for _, c := range cases {
+			// those behind the first are read by what is remembered of it
+			for range 4 {
+				conn.send("POST / HTTP/1.1\r\nHost: h\r\n" + c.lines + "Content-Length: 3\r\n\r\na=b")
+				conn.expect(200, c.want+"|"+c.args)
+			}
+		}
+	})
+}
