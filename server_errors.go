@@ -36,7 +36,11 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	case StatusBadRequest:
 		ctx.Error("Error when parsing request", code)
 	case StatusRequestHeaderFieldsTooLarge:
-		ctx.Error("Too big request header", code)
+		text := "Too big request header"
+		if errors.Is(err, http1.ErrManyFields) {
+			text = "Too many header fields"
+		}
+		ctx.Error(text, code)
 	default:
 		ctx.Error(StatusMessage(code), code)
 	}

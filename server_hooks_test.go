@@ -135,6 +135,9 @@ func TestErrorHandlerGetsTheErrors(t *testing.T) {
 		{name: "large chunked body", in: chunked("/x", "3\r\nabc\r\n"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
 		{name: "large head", in: get("/x", "X: "+strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 431, target: "/"},
 		{name: "long request line", in: get("/" + strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 414, target: "/"},
+		{name: "many fields by name", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: func(err error) bool {
+			return strings.HasSuffix(err.Error(), "too many header fields")
+		}, status: 431, target: "/"},
 		{name: "many fields", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: isSmallBuffer, status: 431, target: "/"},
 		{name: "broken chunk", in: chunked("/x", "x"), fits: isBrokenChunk, status: 400, target: "/x"},
 		{name: "broken chunk end", in: chunked("/x", "1\r\nabc"), fits: isBrokenChunk, status: 400, target: "/x"},
