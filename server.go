@@ -135,7 +135,8 @@ type Server struct {
 
 	// MaxRequestBodySize limits the body of a request in bytes;
 	// DefaultMaxRequestBodySize where it is 0 or less. Requests with more are
-	// refused with 413.
+	// refused with 413. It limits what a body with content codings decodes to as
+	// well: see Request.BodyUncompressed and Request.MultipartForm.
 	MaxRequestBodySize int
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
