@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -88,6 +89,49 @@ var hostile = []struct {
 		var h ResponseHeader
 		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
 	}},
+	{"lines of a field that is set", repeated("X: a\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.Set("X", "c")
+	}},
+	{"lines of a field that is removed", repeated("X: a\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.Del("X")
+	}},
+	{"lines of a field that is removed in any case", repeated("X: a\r\nx: b\r\n"), func(in string) {
+		var h RequestHeader
+		h.DisableNormalizing()
+		readField(&h, in+"Y: b")
+		h.delAnyCase(http1.Request, "X")
+	}},
+	{"lines of a known field that is removed", repeated("Accept-Ranges: a\r\n"), func(in string) {
+		var h ResponseHeader
+		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		h.removeID(field.AcceptRanges)
+	}},
+	{"lines of options that are taken back", repeated("Connection: close, x\r\nConnection: close\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.ResetConnectionClose()
+	}},
+	{"lines of cookies", repeated("Cookie: a=b\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.Cookie("c")
+	}},
+	{"lines of cookies that are set", repeated("Set-Cookie: a=b\r\n"), func(in string) {
+		var h ResponseHeader
+		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		h.PeekCookie("a")
+		h.DelCookie("a")
+	}},
+	{"arguments that are removed", repeated("a=1&b&"), func(in string) {
+		var a Args
+		a.Parse(in)
+		a.Set("a", "b")
+		a.Del("a")
+	}},
 	{"connection options", repeated("close, x, "), func(in string) {
 		var h RequestHeader
 		readField(&h, "Connection: "+in)
@@ -132,8 +176,8 @@ func readLongHead(h *header, role http1.Role, head string) {
 
 // readField reads a request head with a field, and does what is put off until a
 // header is asked.
-func readField(h *RequestHeader, field string) {
-	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+field+"\r\n\r\n")
+func readField(h *RequestHeader, line string) {
+	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+line+"\r\n\r\n")
 	h.PeekAll(HeaderTrailer)
 	for range h.All() {
 	}

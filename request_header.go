@@ -214,9 +214,7 @@ func (h *RequestHeader) setOwnLength() {
 	if !bytes.Equal(h.list.Value(at), length) {
 		h.store(&h.list.Entries[at].Value, length)
 	}
-	for i := h.list.FindID(field.ContentLength, at+1); i >= 0; i = h.list.FindID(field.ContentLength, i) {
-		h.list.Remove(i)
-	}
+	h.list.RemoveID(field.ContentLength, at+1)
 }
 
 // SetByteRange asks for a range of bytes: "Range: bytes=startPos-endPos". With
