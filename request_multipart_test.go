@@ -510,8 +510,8 @@ func FuzzMultipartForm(f *testing.F) {
 		if got := formSaid(t, other); got != said {
 			t.Fatalf("buffered it is %s, streamed %s", said, got)
 		}
-		// line ends cannot be written in the name of a value
-		brokenKeys := slices.ContainsFunc(slices.Collect(maps.Keys(form.Value)), func(key string) bool {
+		// line ends cannot be written in the name of a value, nor NUL in any name
+		brokenKeys := strings.Contains(said, "\x00") || slices.ContainsFunc(slices.Collect(maps.Keys(form.Value)), func(key string) bool {
 			return strings.ContainsAny(key, "\r\n")
 		})
 		// the boundary must not be in the content by chance
