@@ -56,6 +56,7 @@ const (
 	noDefaultDate                         // of a response, Server.NoDefaultDate
 	oldProtocol                           // the protocol is not HTTP/1.1
 	wasRead                               // the head was read from a peer
+	hasBadName                            // a field was set that is not written: see field.BadName
 
 	// what reading a head leaves as it is
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -338,6 +339,7 @@ func (h *header) append(k key, value []byte) {
 	var flags field.Flag
 	if k.id == field.Unknown && !ascii.IsToken(k.name) {
 		flags = field.BadName
+		h.state |= hasBadName
 	}
 	i := h.list.Add(k.name, value, k.id, flags)
 	switch name := h.list.Name(i); {

@@ -171,7 +171,8 @@ type Server struct {
 	DisablePreParseMultipartForm bool
 
 	// LogAllErrors logs also what goes wrong all the time on a public server:
-	// connections that are reset, cut off, or time out.
+	// connections that are reset, cut off, or time out. It also logs, once, that a
+	// field of a response is not sent because its name is no token.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect: the errors that a server logs never
@@ -228,6 +229,8 @@ type Server struct {
 	// was refused
 	refusedAt atomic.Int64
 	refusals  atomic.Int32 // connections that are being told so
+	// badNameLogged says that it was logged that a field of a response is not sent
+	badNameLogged atomic.Bool
 
 	nextProtos map[string]ServeHandler
 

@@ -221,6 +221,50 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 	}
 }
 
+// A response goes without a field whose name is no token. Who looks for the field
+// finds why in the log, and the log is not filled by it.
+func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, all := range []bool{false, true} {
+			ts := start(&Server{LogAllErrors: all, Handler: func(ctx *RequestCtx) {
+				h := &ctx.Response.Header
+				switch string(ctx.Path()) {
+				case "/good":
+					h.Set("Good-Name", "v")
+				case "/removed":
+					h.Set("Removed Name", "v")
+					h.Del("Removed Name")
+				case "/set":
+					h.Set("Bad\r\nName", "value")
+				case "/add":
+					h.Add("Other Name", "value")
+				case "/stream":
+					h.SetCanonical([]byte("Bad("), []byte("value"))
+					ctx.SetBodyStream(strings.NewReader("ok"), -1)
+					return
+				}
+				ctx.SetBodyString("ok")
+			}})
+			c := ts.dial()
+			for _, path := range []string{"/good", "/removed", "/set", "/add", "/stream", "/set"} {
+				c.get(path)
+				for name := range c.expect(200, "ok").Header {
+					if strings.Contains(name, "Bad") || strings.Contains(name, "Other") {
+						t.Errorf("%s: sent %q", path, name)
+					}
+				}
+			}
+			lines := ts.log.all()
+			if !all && len(lines) == 0 {
+				continue
+			}
+			if len(lines) != 1 || !strings.Contains(lines[0], `the response field "Bad  Name" is not sent`) || strings.Contains(lines[0], "value") {
+				t.Errorf("with LogAllErrors %v: logged %q", all, lines)
+			}
+		}
+	})
+}
+
 // stateLog keeps the states of every connection in order.
 type stateLog struct {
 	mu     sync.Mutex
