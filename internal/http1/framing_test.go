@@ -280,6 +280,8 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 			for coding := range strings.SplitSeq(value, ",") {
 				if coding = strings.ToLower(strings.Trim(coding, " \t")); coding != "" {
 					codings = append(codings, coding)
+				} else if role == Request {
+					return "error"
 				}
 			}
 			if len(codings) == 0 {
@@ -324,6 +326,7 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 func FuzzFrame(f *testing.F) {
 	f.Add(uint8(0), uint16(200), "Content-Length: 5\r\nTransfer-Encoding: chunked")
 	f.Add(uint8(1), uint16(200), "Transfer-Encoding: ,chunked\t,")
+	f.Add(uint8(42), uint16(200), "TrAnsfer-EnCoding:,Chunked")
 	f.Add(uint8(2), uint16(304), "content-length: 007")
 	f.Add(uint8(2), uint16(399), "Content-Length:5\r\nContent-Length:5\r\n")
 	f.Add(uint8(0), uint16(399), "Content-Length:5\r\nContent-Length:5\r\n")
