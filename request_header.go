@@ -145,7 +145,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setID(field.Referer, byte
 // SetRefererBytes sets the Referer field.
 func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setID(field.Referer, referer) }
 
-// ContentType returns the value of the Content-Type field.
+// ContentType returns the value of the Content-Type field: of several lines in a
+// request that was read, that of the first.
 func (h *RequestHeader) ContentType() []byte { return h.text(h.slots[slotContentType]) }
 
 // ContentEncoding returns the value of the Content-Encoding field.
