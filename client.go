@@ -223,7 +223,7 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 	}
 	host := uri.Host()
 	if len(host) == 0 {
-		return req.refused(errNoHost)
+		return req.refused(req.noHost())
 	}
 	hc, err := c.hostClient(host, uri.https)
 	if err != nil {

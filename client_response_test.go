@@ -328,6 +328,10 @@ func TestClientFillsInTheRequest(t *testing.T) {
 			req.SetRequestURI("/only/path")
 			req.Header.SetHost("named.example")
 		}, "GET /only/path named.example fasthttp "},
+		{func(_ *HostClient, req *Request) {
+			req.SetRequestURI("/path#fragment")
+			req.Header.SetHost("named.example")
+		}, "GET /path named.example fasthttp "},
 		{func(_ *HostClient, req *Request) { req.SetRequestURI("http://me:pw@example.com/") }, "GET / example.com fasthttp Basic bWU6cHc="},
 	}
 	for _, tt := range tests {
@@ -343,6 +347,7 @@ func TestClientFillsInTheRequest(t *testing.T) {
 
 func TestClientRefusesRequests(t *testing.T) {
 	hc := &HostClient{Addr: "127.0.0.1:1"}
+	pc := &PipelineClient{Addr: "127.0.0.1:1"}
 	client := &Client{}
 	for _, tt := range []struct {
 		uri  string
@@ -351,14 +356,27 @@ func TestClientRefusesRequests(t *testing.T) {
 	}{
 		{"ftp://example.com/", client.Do, `unsupported protocol "ftp"`},
 		{"ftp://example.com/", hc.Do, `unsupported protocol "ftp"`},
-		{"/path", client.Do, "missing required host"},
-		{"/path", hc.Do, "missing required host"},
+		{"/path?secret", client.Do, `fasthttp: the URL "/path" has neither scheme nor host`},
+		{"/path", hc.Do, `fasthttp: the URL "/path" has neither scheme nor host`},
+		{"/path#secret", pc.Do, `fasthttp: the URL "/path" has neither scheme nor host`},
+		{"example.com/x?secret", client.Do, `fasthttp: the URL "example.com/x" has no scheme: it does not begin with http:// or https://`},
+		{"example.com", hc.Do, `the URL "example.com" has no scheme`},
+		{"example.com:80", pc.Do, `the URL "example.com:80" has no scheme`},
+		{"me:secret@example.com/@x", client.Do, `the URL "example.com/@x" has no scheme`},
+		{"//example.com/", client.Do, `the URL "//example.com/" has no scheme`},
+		{"http:/example.com/", client.Do, `the URL "http:/example.com/" has no scheme`},
+		{"http:///x?secret", client.Do, `the URL "http:///x" has no host`},
+		{"http://me:secret@/x", hc.Do, `the URL "http:///x" has no host`},
+		{"http://", pc.Do, `the URL "http://" has no host`},
+		{"", client.Do, `the URL "/" has neither scheme nor host`},
+		{strings.Repeat("a", 1000), client.Do, `the URL "` + strings.Repeat("a", 200) + `..." has no scheme`},
+		{"a\"\xff", client.Do, `the URL "a\"\xff" has no scheme`},
 		{"http://exa mple.com/", client.Do, "invalid"},
 		{"http://a,b/", client.Do, "is no host"},
 		{"https://example.com/", hc.Do, ErrHostClientRedirectToDifferentScheme.Error()},
 	} {
 		err := tt.do(requestTo(t, MethodGet, tt.uri), responseFor(t))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want %q", tt.uri, err, tt.want)
 		}
 	}

@@ -530,3 +530,40 @@ func TestUploadWithCurl(t *testing.T) {
 		}
 	}
 }
+
+// TestEncodedFormsMakeNoLargeFiles is about known failure 41: a few bytes must not
+// become files of any size.
+func TestEncodedFormsMakeNoLargeFiles(t *testing.T) {
+	files := tempFiles(t)
+	pack := func(form string, codings ...contentCoding) string {
+		body, names := []byte(form), []string{}
+		for _, c := range codings {
+			body, names = appendEncoded(nil, body, c, CompressBestSpeed), append(names, c.String())
+		}
+		return post("/", string(body), "Content-Type: "+formType, "Content-Encoding: "+strings.Join(names, ", "))
+	}
+	fits, large := largeForm(DefaultMaxRequestBodySize-1000), largeForm(DefaultMaxRequestBodySize)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, streamed := range []bool{false, true} {
+			conn := start(&Server{StreamRequestBody: streamed, Handler: func(ctx *RequestCtx) {
+				_, err := ctx.MultipartForm()
+				switch n := len(files()); {
+				case n > 0:
+					t.Errorf("%d files", n)
+				case errors.Is(err, ErrBodyTooLarge):
+					ctx.SetBodyString("too large")
+				case errors.Is(err, ErrContentEncodingUnsupported):
+					ctx.SetBodyString("unsupported")
+				default:
+					fmt.Fprint(ctx, err)
+				}
+			}}).dial()
+			for _, c := range wireCodings {
+				conn.send(pack(fits, c) + pack(large, c) + pack(large, c, c))
+				conn.expect(200, "<nil>")
+				conn.expect(200, "too large")
+				conn.expect(200, "unsupported")
+			}
+		}
+	})
+}

@@ -61,7 +61,9 @@ func documentedLimits() map[string]any {
 		"bytes of responses before they are written":                  size(flushSize),
 		"body that a handler left unread, and that is read away":      size(drainLimit),
 		"content codings of one body":                                 maxCodings,
-		"what a body decodes to":                                      size(defaultDecodedSize),
+		"content codings of a form":                                   1, // TestEncodedForms
+		"what the body of a request decodes to":                       size(s.maxBodySize()),
+		"what the body of a response decodes to":                      size(defaultDecodedSize),
 		"window of a zstd body":                                       size(zstdContentWindow),
 		"files of a form that are in memory":                          size(formMemory),
 		"parts of a form":                                             1000, // of mime/multipart: TestMultipartPartsAreLimited

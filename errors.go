@@ -40,7 +40,8 @@ func (e ErrNothingRead) Unwrap() error { return e.error }
 
 // ErrSmallBuffer says that a start line or header section is larger than its
 // limit: Server.ReadBufferSize where that is set, else 16 KiB for the request
-// line and 64 KiB for the whole head.
+// line and 64 KiB for the whole head. A head with more than 500 fields is so, too;
+// the text of the error says "too many header fields" then.
 type ErrSmallBuffer struct {
 	error
 }

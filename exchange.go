@@ -378,10 +378,7 @@ func (x *exchange) headReceived() (step, bool) {
 		req.settleEmpty()
 		return x.serve()
 	}
-	if s.MaxRequestBodySize > 0 || x.config.MaxRequestBodySize > 0 {
-		// a limit that somebody chose is one for decoding the body, too
-		req.body.limit = limit
-	}
+	req.body.limit = limit // for decoding it, too
 	if x.streaming {
 		x.limitRequest()
 		x.blocking()

@@ -143,6 +143,9 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		resp.ResetBody() // RFC 9110 section 15.3.6
 	}
 	x.settleConnection()
+	if resp.Header.is(hasBadName) {
+		x.s.logBadName(&resp.Header.list)
+	}
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		x.endRequest()

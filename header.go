@@ -57,6 +57,7 @@ const (
 	noDefaultDate                         // of a response, Server.NoDefaultDate
 	oldProtocol                           // the protocol is not HTTP/1.1
 	wasRead                               // the head was read from a peer
+	hasBadName                            // a field was set that is not written: see field.BadName
 
 	// what reading a head leaves as it is
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -308,9 +309,14 @@ func (h *header) setOnly(i int, k key, value []byte) {
 	e := &h.list.Entries[i]
 	e.Flags &^= field.Behind
 	h.store(&e.Value, value)
-	for i = h.findExact(k, i+1); i >= 0; i = h.findExact(k, i) {
-		h.list.Remove(i)
+	if i = h.findExact(k, i+1); i >= 0 {
+		h.removeFrom(i, k)
 	}
+}
+
+// removeFrom removes the line at i, and those of the field k behind it.
+func (h *header) removeFrom(i int, k key) {
+	h.list.RemoveEach(i, func(from int) int { return h.findExact(k, from) })
 }
 
 // add gives the field k one more value.
@@ -334,6 +340,7 @@ func (h *header) append(k key, value []byte) {
 	var flags field.Flag
 	if k.id == field.Unknown && !ascii.IsToken(k.name) {
 		flags = field.BadName
+		h.state |= hasBadName
 	}
 	i := h.list.Add(k.name, value, k.id, flags)
 	switch name := h.list.Name(i); {
@@ -395,11 +402,7 @@ func (h *header) setLengthText(value []byte) {
 	}
 }
 
-func (h *header) removeID(id field.ID) {
-	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {
-		h.list.Remove(i)
-	}
-}
+func (h *header) removeID(id field.ID) { h.list.RemoveID(id, 0) }
 
 // del removes the field k.
 func (h *header) del(role http1.Role, k key) {
@@ -417,9 +420,7 @@ func (h *header) del(role http1.Role, k key) {
 	case isConnection:
 		h.dropConnection()
 	}
-	for i := h.findExact(k, 0); i >= 0; i = h.findExact(k, i) {
-		h.list.Remove(i)
-	}
+	h.removeFrom(h.findExact(k, 0), k)
 }
 
 // delAnyCase is del that takes names for equal which differ in their case, also
@@ -427,9 +428,7 @@ func (h *header) del(role http1.Role, k key) {
 func (h *header) delAnyCase(role http1.Role, name string) {
 	k := keyOf(bytesconv.Bytes(name))
 	h.del(role, k)
-	for i := h.findFold(k, 0); i >= 0; i = h.findFold(k, i) {
-		h.list.Remove(i)
-	}
+	h.list.RemoveEach(h.findFold(k, 0), func(from int) int { return h.findFold(k, from) })
 }
 
 // SetContentType sets the Content-Type field.

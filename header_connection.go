@@ -21,19 +21,24 @@ func (h *header) ResetConnectionClose() {
 		return
 	}
 	h.state &^= closing
-	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i) {
-		value := h.list.Value(i)
-		if http1.ConnectionFlags(value)&http1.Close != 0 {
-			others := withoutClose(value)
-			if len(others) == 0 {
-				h.list.Remove(i)
-				continue
-			}
-			e := &h.list.Entries[i]
-			h.store(&e.Value, others)
+	for i := h.findClose(0); i >= 0; i = h.findClose(i + 1) {
+		if others := withoutClose(h.list.Value(i)); len(others) > 0 {
+			h.store(&h.list.Entries[i].Value, others)
 		}
-		i++
 	}
+	// those that are left say nothing else
+	h.list.RemoveEach(h.findClose(0), h.findClose)
+}
+
+// findClose returns the position of the first Connection line from a position on
+// that lists close, or -1.
+func (h *header) findClose(from int) int {
+	for i := h.list.FindID(field.Connection, from); i >= 0; i = h.list.FindID(field.Connection, i+1) {
+		if http1.ConnectionFlags(h.list.Value(i))&http1.Close != 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // withoutClose returns the other options of a Connection field.
@@ -58,12 +63,7 @@ func (h *header) closesUnsaid() bool {
 	if !h.is(closing) {
 		return false
 	}
-	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
-		if http1.ConnectionFlags(h.list.Value(i))&http1.Close != 0 {
-			return false
-		}
-	}
-	return true
+	return h.findClose(0) < 0
 }
 
 // ConnectionUpgrade tells whether the Connection field lists "upgrade", in any

@@ -17,13 +17,11 @@ func (h *header) collectCookies(role http1.Role) {
 func (h *header) parseCookies(role http1.Role) {
 	h.state &^= rawCookies
 	id := cookieField(role)
-	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i) {
+	for i := h.list.FindID(id, 0); i >= 0; i = h.list.FindID(id, i+1) {
 		h.addCookies(role, h.list.Value(i))
-		if h.is(noSpecial) {
-			i++
-			continue
-		}
-		h.list.Remove(i)
+	}
+	if !h.is(noSpecial) {
+		h.removeID(id)
 	}
 }
 

@@ -53,7 +53,7 @@ func (h *header) adopt(role http1.Role) error {
 	entries := h.list.Entries
 	for i := range entries {
 		e := &entries[i]
-		if w := places[role][e.ID]; w.place != inList && !h.place(w, e) {
+		if w := places[role][e.ID]; w.place != inList && !h.place(role, w, e) {
 			continue
 		}
 		if kept != i {
@@ -76,11 +76,11 @@ func (h *header) adoptStartLine(role http1.Role) {
 
 // place takes a received field to its place, which is w, and tells whether it
 // stays in list.
-func (h *header) place(w where, e *field.Entry) (stays bool) {
+func (h *header) place(role http1.Role, w where, e *field.Entry) (stays bool) {
 	switch w.place {
 	case inSlot:
-		if !h.is(noSpecial) || h.slots[w.slot].Len == 0 {
-			h.slots[w.slot] = e.Value
+		if s := &h.slots[w.slot]; *s == (field.Span{}) || !h.is(noSpecial) && !firstCounts(role, w) {
+			*s = e.Value
 		}
 	case inCookies:
 		h.state |= rawCookies
@@ -93,6 +93,14 @@ func (h *header) place(w where, e *field.Entry) (stays bool) {
 		return true
 	}
 	return h.is(noSpecial)
+}
+
+// firstCounts reports whether of several lines of a field that may have one the
+// first counts, even an empty one. For the type of a request's content this is what
+// net/http and most proxies do: what has passed one of them as a type must not be
+// parsed as another here (RFC 9110 section 8.3).
+func firstCounts(role http1.Role, w where) bool {
+	return role == http1.Request && w.slot == slotContentType
 }
 
 // adoptFacts takes over what the head says of framing and connection.

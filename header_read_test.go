@@ -354,3 +354,12 @@ func TestWhatWasReceivedIsWrittenAsItIsNow(t *testing.T) {
 		}
 	}
 }
+
+func TestTooManyFieldsAreCalledSo(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		err := h.Read(readerOf(startLineOf(h) + "\r\n" + strings.Repeat("A: b\r\n", 501) + "\r\n"))
+		if _, ok := errors.AsType[*ErrSmallBuffer](err); !ok || !strings.HasSuffix(err.Error(), "too many header fields") {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -88,6 +89,49 @@ var hostile = []struct {
 		var h ResponseHeader
 		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
 	}},
+	{"lines of a field that is set", repeated("X: a\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.Set("X", "c")
+	}},
+	{"lines of a field that is removed", repeated("X: a\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.Del("X")
+	}},
+	{"lines of a field that is removed in any case", repeated("X: a\r\nx: b\r\n"), func(in string) {
+		var h RequestHeader
+		h.DisableNormalizing()
+		readField(&h, in+"Y: b")
+		h.delAnyCase(http1.Request, "X")
+	}},
+	{"lines of a known field that is removed", repeated("Accept-Ranges: a\r\n"), func(in string) {
+		var h ResponseHeader
+		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		h.removeID(field.AcceptRanges)
+	}},
+	{"lines of options that are taken back", repeated("Connection: close, x\r\nConnection: close\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.ResetConnectionClose()
+	}},
+	{"lines of cookies", repeated("Cookie: a=b\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		h.Cookie("c")
+	}},
+	{"lines of cookies that are set", repeated("Set-Cookie: a=b\r\n"), func(in string) {
+		var h ResponseHeader
+		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\n"+in+"\r\n")
+		h.PeekCookie("a")
+		h.DelCookie("a")
+	}},
+	{"arguments that are removed", repeated("a=1&b&"), func(in string) {
+		var a Args
+		a.Parse(in)
+		a.Set("a", "b")
+		a.Del("a")
+	}},
 	{"connection options", repeated("close, x, "), func(in string) {
 		var h RequestHeader
 		readField(&h, "Connection: "+in)
@@ -100,6 +144,85 @@ var hostile = []struct {
 	{"a date", behind("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
 	{"a number", repeated("9"), func(in string) { _, _ = ParseUint([]byte(in)) }},
 	{"a fraction", behind("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
+	{"parts of a form", counted("--b\r\nContent-Disposition: form-data; name=a%d\r\n\r\n\r\n"), readForm},
+	{"parts of one name", repeated("--b\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n\r\n"), readForm},
+	{"a form of what is no boundary", behind(partHead+"\r\n\r\n", repeated("\r\n--\r\n-\r\n--a\r\n--bb")), readForm},
+	{"a form of line ends", behind(partHead+"\r\n\r\n", repeated("\r\n")), readForm},
+	{"a preamble of a form", repeated("--bb\r\n--\r\n"), readForm},
+	{"a boundary of hyphens", behind(partHead+"\r\n\r\n", repeated("\r\n"+strings.Repeat("-", 71))), func(in string) {
+		formOf(strings.Repeat("-", 70), in)
+	}},
+	{"fields of a part", behind("--b\r\n", counted("X-%d: a\r\n")), readForm},
+	{"lines of a field of a part", behind("--b\r\n", repeated("X: a\r\n")), readForm},
+	{"folds of a field of a part", behind(partHead, repeated("\r\n a")), readForm},
+	{"parameters of a part", behind(partHead, counted("; x%d=a")), readForm},
+	{"quoted parameters of a part", behind(partHead+`; x="`, repeated(`\"`)), readForm},
+	{"parameters of a part in pieces", behind(partHead, counted("; x*%d=a")), readForm},
+	{"parameters of a part in escaped pieces", behind(partHead+"; x*0*=''%41", counted("; x%d*=''%%41")), readForm},
+	{"a file name of a part", behind(partHead+`; filename="`, repeated(`/\\`)), readForm},
+	{"members of a gzip body", repeated(string(AppendGzipBytes(nil, []byte("a")))), decodedFrom("gzip")},
+	{"empty members of a gzip body", repeated(string(AppendGzipBytes(nil, nil))), decodedFrom("gzip")},
+	{"a gzip member with a long name", behind("\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x03", repeated("a")), decodedFrom("gzip")},
+	{"a gzip body of zeros", packedZeros(codingGzip), decodedFrom("gzip")},
+	{"empty blocks of a deflate body", behind("\x78\x9c", repeated("\x00\x00\x00\xff\xff")), decodedFrom("deflate")},
+	{"blocks of a raw deflate body", repeated("\x02\x08\x20\x80\x00"), decodedFrom("deflate")},
+	{"frames of a zstd body", repeated(string(AppendZstdBytes(nil, []byte("a")))), decodedFrom("zstd")},
+	{"frames of a zstd body that are skipped", repeated("\x50\x2a\x4d\x18\x01\x00\x00\x00a"), decodedFrom("zstd")},
+	{"blocks of a zstd body", behind("\x28\xb5\x2f\xfd\x00\x58", repeated("\x00\x00\x00")), decodedFrom("zstd")},
+	{"blocks of a brotli body", behind("\x6b\x00", repeated("\x00\x00\x08a")), decodedFrom("br")},
+	{"metadata of a brotli body", behind("\x6b\x00", repeated("\x06")), decodedFrom("br")},
+	{"noise as a brotli body", noiseText, decodedFrom("br")},
+	{"codings of a body", repeated("identity, "), func(in string) { decodedFrom(in)("a") }},
+	{"codings that are accepted, on many lines", repeated("Accept-Encoding: gzip;q=0.1\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		chooseCoding(codingSet(1<<numCodings-1), h.PeekAll(HeaderAcceptEncoding)...)
+		h.HasAcceptEncoding("br")
+	}},
+	{"qualities of a coding", behind("gzip", repeated(";q=0.1")), chosenCoding},
+	{"quoted codings", repeated(`a="\",;", `), chosenCoding},
+	{"spaces between codings", repeated(" ,\t"), chosenCoding},
+	{"entity tags", repeated(`"a", `), matchedTags},
+	{"weak entity tags", repeated(`W/"a",`), matchedTags},
+	{"commas before entity tags", repeated(", "), matchedTags},
+	{"an entity tag without an end", behind(`"`, repeated(`a`)), matchedTags},
+	{"lines of entity tags", repeated("If-None-Match: \"a\", \"b\"\r\n"), func(in string) {
+		var h RequestHeader
+		readField(&h, in+"Y: b")
+		judge(&h, hostileValidator)
+	}},
+	{"ranges", behind("bytes=", counted("%d-,")), parsedRanges},
+	{"spaces of ranges", behind("bytes=0-1,", repeated(" \t")), parsedRanges},
+	{"a range of digits", behind("bytes=", repeated("9")), parsedRanges},
+	{"a range of hyphens", behind("bytes=", repeated("-")), parsedRanges},
+	{"words of a date", repeated("Mon "), datedBy},
+	{"a date of digits", repeated("1"), datedBy},
+	{"numbers of a date", repeated("1-"), datedBy},
+	{"times of a date", repeated("00:00:00 "), datedBy},
+	{"spaces of a date", behind("Mon,", repeated("  ")), datedBy},
+	{"a day of letters", repeated("a"), datedBy},
+	{"a fraction of a date", behind("Mon, 02 Jan 2006 15:04:05.", repeated("0")), datedBy},
+	{"semicolons of cookies", repeated("; ;"), parsedCookies},
+	{"quotes of cookies", repeated(`a="b; "`), parsedCookies},
+	{"signs of cookies", repeated("=,= "), parsedCookies},
+	{"a query", behind("http://h/?", counted("a%d=%%41&")), parsedURI},
+	{"a fragment", behind("http://h/#", repeated("#?/%")), parsedURI},
+	{"a scheme", repeated("a:"), parsedURI},
+	{"user information", behind("http://", repeated("%41:")), parsedURI},
+	{"a host of escapes", behind("http://", repeated("%41")), parsedURI},
+	{"a host of dots", behind("http://", repeated("a.")), parsedURI},
+	{"a host of capitals", behind("http://", repeated("A")), parsedURI},
+	{"a zone of an address", behind("http://[fe80::1%25", repeated("a")), parsedURI},
+	{"an address of colons", behind("http://[", repeated(":")), parsedURI},
+	{"a port of zeros", behind("http://h:", repeated("0")), parsedURI},
+	{"backslashes in a path", behind("/", repeated(`\..\/`)), parsedURI},
+	{"a relative reference", repeated("../a/./"), parsedURI},
+	{"a Host field", repeated("a.-"), readHost},
+	{"a Host field of an address", behind("[", repeated("1:")), readHost},
+	{"expectations", repeated("100-continue, "), func(in string) {
+		var h RequestHeader
+		readField(&h, "Expect: "+in)
+	}},
 	{"chunks", repeated("1\r\na\r\n"), func(in string) {
 		var req Request
 		if err := req.Read(bufio.NewReader(strings.NewReader("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + in + "0\r\n\r\n"))); err != nil {
@@ -114,10 +237,99 @@ func boundaryOf(in string) {
 	h.MultipartFormBoundary()
 }
 
+// parsedURI reads a URI as the target of a request, and as a reference to another.
 func parsedURI(in string) {
 	var u URI
 	_ = u.Parse([]byte("h"), []byte(in))
 	u.FullURI()
+	u.QueryArgs()
+	u.LastPathSegment()
+	if err := u.Parse(nil, []byte("http://h/a/b?c")); err != nil {
+		panic(err)
+	}
+	u.Update(in)
+	u.RequestURI()
+}
+
+func readHost(in string) { http1.ValidHost([]byte(in)) }
+
+// partHead begins a form.
+const partHead = "--b\r\nContent-Disposition: form-data; name=a"
+
+func readForm(in string) { formOf("b", in) }
+
+func formOf(boundary, in string) {
+	for _, end := range []string{"", "\r\n\r\nvalue\r\n--b--\r\n"} {
+		var req Request
+		req.Header.SetMultipartFormBoundary(boundary)
+		req.SetBodyRaw([]byte(in + end))
+		_, _ = req.MultipartForm()
+		req.RemoveMultipartFormFiles()
+	}
+}
+
+// decodedFrom decodes bodies with those codings under the limit of a server.
+func decodedFrom(codings string) func(in string) {
+	return func(in string) {
+		var req Request
+		req.Header.SetContentEncoding(codings)
+		req.SetBodyRaw([]byte(in))
+		req.body.limit = DefaultMaxRequestBodySize
+		_, _ = req.BodyUncompressed()
+	}
+}
+
+// packedZeros returns as many encoded zeros as fit into size bytes: what they decode
+// to is a thousand times as much.
+func packedZeros(c contentCoding) func(size int) string {
+	return func(size int) string { return string(zeros(c, 900*size))[:size*8/10] }
+}
+
+func noiseText(size int) string { return string(noise(size)) }
+
+func chosenCoding(in string) { chooseCoding(codingSet(1<<numCodings-1), []byte(in)) }
+
+var hostileValidator = validator{etag: []byte(`"etag"`), modified: time.Unix(1_000_000_000, 0)}
+
+func matchedTags(in string) {
+	var h RequestHeader
+	for _, name := range []string{HeaderIfMatch, HeaderIfNoneMatch, HeaderIfRange} {
+		h.Set(name, in)
+		judge(&h, hostileValidator)
+		rangeApplies(&h, hostileValidator, time.Now())
+		h.Del(name)
+	}
+}
+
+func parsedRanges(in string) {
+	_, _ = parseRanges(nil, []byte(in), 1<<20)
+	_, _, _ = ParseByteRange([]byte(in), 1<<20)
+}
+
+// datedBy reads a date in all places where there may be one.
+func datedBy(in string) {
+	_, _ = ParseHTTPDate([]byte(in))
+	parseCookieDate([]byte(in))
+	var h RequestHeader
+	for _, name := range []string{HeaderIfModifiedSince, HeaderIfUnmodifiedSince, HeaderIfRange} {
+		h.Set(name, in)
+		judge(&h, hostileValidator)
+		rangeApplies(&h, hostileValidator, time.Now())
+		h.Del(name)
+	}
+}
+
+func parsedCookies(in string) {
+	var c Cookie
+	_ = c.Parse(in)
+	_ = c.Parse("a=b; expires=" + in)
+	var h RequestHeader
+	readField(&h, "Cookie: "+in)
+	h.Cookie("c")
+	h.DelCookie("c")
+	var resp ResponseHeader
+	readLongHead(&resp.header, http1.Response, "HTTP/1.1 200 OK\r\nSet-Cookie: "+in+"\r\n\r\n")
+	resp.PeekCookie("c")
 }
 
 // readLongHead reads a head, however long it is and however many fields it has:
@@ -132,8 +344,8 @@ func readLongHead(h *header, role http1.Role, head string) {
 
 // readField reads a request head with a field, and does what is put off until a
 // header is asked.
-func readField(h *RequestHeader, field string) {
-	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+field+"\r\n\r\n")
+func readField(h *RequestHeader, line string) {
+	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+line+"\r\n\r\n")
 	h.PeekAll(HeaderTrailer)
 	for range h.All() {
 	}

@@ -7,8 +7,14 @@ import (
 	"io"
 	"maps"
 	"mime/multipart"
+	"net/textproto"
 	"os"
 	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // errNoBoundary says that a form cannot be written without a boundary.
@@ -16,6 +22,10 @@ var errNoBoundary = errors.New("fasthttp: the boundary of a multipart form is em
 
 // WriteMultipartForm writes f to w as the content of a multipart/form-data
 // body: the values first, then the files, both in the order of their keys.
+//
+// Names and values of part fields, those in FileHeader.Header included, are
+// written as those of messages are: CR, LF and NUL become spaces, and a field whose
+// name is no token is left out. CR and LF in the name of a value become %0D and %0A.
 //
 // boundary must have 1 to 70 characters that RFC 2046 section 5.1.1 allows.
 // What is sent needs it in its Content-Type; see
@@ -35,14 +45,15 @@ func writeForm(w io.Writer, f *multipart.Form, boundary string, file func(w io.W
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Value)) {
 		for _, value := range f.Value[key] {
-			if err := out.WriteField(key, value); err != nil {
+			// it escapes line breaks itself
+			if err := out.WriteField(strings.ReplaceAll(key, "\x00", " "), value); err != nil {
 				return fmt.Errorf("fasthttp: cannot write the form value %q: %w", key, err)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.File)) {
 		for _, fh := range f.File[key] {
-			part, err := out.CreatePart(fh.Header)
+			part, err := out.CreatePart(writable(fh.Header))
 			if err == nil {
 				err = file(part, fh)
 			}
@@ -55,6 +66,35 @@ func writeForm(w io.Writer, f *multipart.Form, boundary string, file func(w io.W
 		return fmt.Errorf("fasthttp: cannot end the form: %w", err)
 	}
 	return nil
+}
+
+// writable returns the fields of a part as they are written: h itself unless it
+// holds a name that is no token, or a value that would end its line.
+func writable(h textproto.MIMEHeader) textproto.MIMEHeader {
+	const breaks = "\r\n\x00"
+	isBroken := func(value string) bool { return strings.ContainsAny(value, breaks) }
+	var cleaned textproto.MIMEHeader
+	for name, values := range h {
+		valid := ascii.IsToken(bytesconv.Bytes(name))
+		if valid && !slices.ContainsFunc(values, isBroken) {
+			continue
+		}
+		if cleaned == nil {
+			cleaned = maps.Clone(h)
+		}
+		delete(cleaned, name)
+		if !valid {
+			continue
+		}
+		for _, value := range values {
+			text := http1.AppendText(nil, bytesconv.Bytes(value))
+			cleaned[name] = append(cleaned[name], string(text))
+		}
+	}
+	if cleaned == nil {
+		return h
+	}
+	return cleaned
 }
 
 // copyFile writes the content of an uploaded file.

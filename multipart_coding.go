@@ -6,28 +6,28 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// formDecoder undoes the content codings of a form while it is read, each of
-// them with a decoder that reads from the one before.
+// formDecoder undoes the content coding of a form while it is read. There is one
+// at most: a second one has no purpose but to make a few bytes become a great many,
+// and nobody counts what is between the two.
 type formDecoder struct {
 	io.Reader
-	decoders [maxCodings]*decoder
-	n        int
+	decoder *decoder // nil where there is no coding
 }
 
-// startForm makes the decoder read from in, and tells whether that has content
-// codings. It is start or startPlain: what the server itself calls must not name
+// startForm makes the decoder read from in, and tells whether that has a content
+// coding. It is start or startPlain: what the server itself calls must not name
 // start, or all decoders were part of every program with a server in it, which
 // is a seventh of a small one.
 type startForm func(d *formDecoder, in io.Reader, h *header, bound decodeBound) (encoded bool, err error)
 
-// startPlain is for a form that has no codings.
+// startPlain is for a form that has no coding.
 func (d *formDecoder) startPlain(in io.Reader, _ *header, _ decodeBound) (encoded bool, err error) {
 	d.Reader = in
 	return false, nil
 }
 
-// start makes the decoder read from in, which has the codings that h says, and
-// tells whether there are any.
+// start makes the decoder read from in, which has the coding that h says, and
+// tells whether there is one.
 func (d *formDecoder) start(in io.Reader, h *header, bound decodeBound) (encoded bool, err error) {
 	var applied appliedCodings
 	for i := h.list.FindID(field.ContentEncoding, 0); i >= 0; i = h.list.FindID(field.ContentEncoding, i+1) {
@@ -36,17 +36,20 @@ func (d *formDecoder) start(in io.Reader, h *header, bound decodeBound) (encoded
 		}
 	}
 	d.Reader = in
-	for i := applied.n - 1; i >= 0; i-- {
-		next := newDecoder(applied.codings[i], d.Reader, bound)
-		d.decoders[d.n], d.Reader = next, next
-		d.n++
+	switch applied.n {
+	case 0:
+		return false, nil
+	case 1:
+		d.decoder = newDecoder(applied.codings[0], in, bound)
+		d.Reader = d.decoder
+		return true, nil
 	}
-	return d.n > 0, nil
+	return false, ErrContentEncodingUnsupported
 }
 
-// release gives the decoders back.
+// release gives the decoder back.
 func (d *formDecoder) release() {
-	for _, used := range d.decoders[:d.n] {
-		used.release()
+	if d.decoder != nil {
+		d.decoder.release()
 	}
 }

@@ -3,9 +3,12 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"mime/multipart"
+	"net/textproto"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,6 +40,38 @@ func TestWriteMultipartForm(t *testing.T) {
 		if err := WriteMultipartForm(&out, form, boundary); err == nil || out.Len() > 0 {
 			t.Errorf("the boundary %q gives %q, %v", boundary, out.String(), err)
 		}
+	}
+}
+
+// What names a part, or comes from who has uploaded it, must not make a line of its
+// own: a program may take it from one form and send it in another.
+func TestWriteMultipartFormInjectsNothing(t *testing.T) {
+	form := parsedForm(t, formText)
+	fh := form.File["f"][0]
+	before := textproto.MIMEHeader{
+		"Content-Disposition":    {"form-data; name=\"f\"; filename=\"a\r\nX-Evil: 1\r\n\r\nbody\""},
+		"Content-Type":           {"text/plain\x00", "a\nb"},
+		"X-Evil: 2\r\nX-More":    {"v"},
+		"":                       {"v"},
+		"X Y":                    {"v"},
+		"x-kept":                 {" v\t\xff"},
+		"X-Empty":                nil,
+		"\r\n\r\n--xx--\r\nNext": {"v"},
+	}
+	fh.Header = maps.Clone(before)
+	form.Value = map[string][]string{"k\x00\r\nX: y\"": {"a\r\nb\x00"}}
+	want := "--xx\r\nContent-Disposition: form-data; name=\"k %0D%0AX: y\\\"\"\r\n\r\na\r\nb\x00\r\n" +
+		"--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a  X-Evil: 1    body\"\r\n" +
+		"Content-Type: text/plain \r\nContent-Type: a b\r\nx-kept:  v\t\xff\r\n\r\nfile text\r\n--xx--\r\n"
+	var out bytes.Buffer
+	if err := WriteMultipartForm(&out, form, "xx"); err != nil || out.String() != want {
+		t.Errorf("%q, %v, want %q", out.String(), err, want)
+	}
+	if size, err := formSize(form, "xx"); err != nil || size != int64(len(want)) {
+		t.Errorf("the size is %d, %v, not %d", size, err, len(want))
+	}
+	if !maps.EqualFunc(fh.Header, before, slices.Equal) {
+		t.Errorf("the header has become %q", fh.Header)
 	}
 }
 

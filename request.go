@@ -440,7 +440,9 @@ func (req *Request) settleForServer() error {
 // it is.
 func (req *Request) settleParsed() error {
 	if req.uriParsed {
-		if err := req.settleHost(); err != nil {
+		if err := req.settleHost(); err == errNoHost {
+			return req.noHost()
+		} else if err != nil {
 			return err
 		}
 	}

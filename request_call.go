@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http/httptrace"
 	"time"
 )
@@ -112,3 +113,38 @@ func (req *Request) parseTarget() error {
 	}
 	return nil
 }
+
+// noHost returns the error of a client that was not told where to send the request:
+// it says what the URL lacks. The query and user name and password are left out, as
+// errors end up in logs.
+func (req *Request) noHost() error {
+	target := req.Header.RequestURI()
+	if end := bytes.IndexAny(target, "?#"); end >= 0 {
+		target = target[:end]
+	}
+	var scheme []byte
+	colon, absolute := findScheme(target)
+	if absolute {
+		scheme = target[:colon+len("://")]
+	}
+	rest := target[len(scheme):]
+	authority, _, _ := bytes.Cut(rest, strSlash)
+	if at := bytes.LastIndexByte(authority, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	url := string(scheme) + string(rest)
+	if len(url) > maxToldURL {
+		url = url[:maxToldURL] + "..."
+	}
+	lacks := "no scheme: it does not begin with http:// or https://"
+	switch {
+	case absolute:
+		lacks = "no host"
+	case bytes.HasPrefix(target, strSlash) && !bytes.HasPrefix(target, []byte("//")):
+		lacks = "neither scheme nor host"
+	}
+	return namedError{fmt.Errorf("fasthttp: the URL %q has %s", url, lacks), errNoHost}
+}
+
+// maxToldURL is how much of a URL an error holds.
+const maxToldURL = 200

@@ -6,14 +6,17 @@ import "github.com/valyala/fasthttp/internal/field"
 // They leave the body as it is, except that a body stream is read to its end.
 //
 // Those without a limit of the caller's refuse what decodes to more bytes than
-// the body itself was allowed to have, which is Server.MaxRequestBodySize or
-// what ReadLimitBody was given; 256 MiB where neither was set. All of them fail
-// with ErrBodyTooLarge, and take no memory for what they refuse beyond 16 MiB
-// and the tables of a decoder.
+// the body itself was allowed to have. For a request of a server that is
+// Server.MaxRequestBodySize, or what Server.HeaderReceived gave for it, or the
+// default of 4 MiB; for one that ReadLimitBody has read, its limit; and 256 MiB for
+// a body that had none. All of them fail with ErrBodyTooLarge, and take no memory
+// for what they refuse beyond 16 MiB and the tables of a decoder.
 
 // BodyGunzip returns what the body decodes to from gzip. It fails with
-// ErrBodyTooLarge where that is more than Server.MaxRequestBodySize, or more
-// than 256 MiB if that is not set. The result is a new slice.
+// ErrBodyTooLarge where that is more bytes than the body itself was allowed to
+// have: Server.MaxRequestBodySize, 4 MiB by default, or what Server.HeaderReceived
+// gave for the request. For a body that was not read under a limit that is
+// 256 MiB. Use BodyGunzipWithLimit for more. The result is a new slice.
 func (req *Request) BodyGunzip() ([]byte, error) {
 	return req.decoded(codingGzip, contentBound(req.body.limit))
 }

@@ -101,7 +101,7 @@ func (h *RequestHeader) target() []byte {
 // targetIsPath reports whether the target is a path that can be sent as it is.
 func (h *RequestHeader) targetIsPath() bool {
 	target := h.target()
-	return target[0] == '/' && ascii.IsVisible(target)
+	return target[0] == '/' && ascii.IsVisible(target) && ascii.IndexByte(target, '#') == len(target)
 }
 
 // SetRequestURI sets the request target, which must be percent-encoded as it
@@ -161,7 +161,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setID(field.Referer, byte
 // SetRefererBytes sets the Referer field.
 func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setID(field.Referer, referer) }
 
-// ContentType returns the value of the Content-Type field.
+// ContentType returns the value of the Content-Type field: of several lines in a
+// request that was read, that of the first.
 func (h *RequestHeader) ContentType() []byte { return h.text(h.slots[slotContentType]) }
 
 // ContentEncoding returns the value of the Content-Encoding field.
@@ -230,9 +231,7 @@ func (h *RequestHeader) setOwnLength() {
 	if !bytes.Equal(h.list.Value(at), length) {
 		h.store(&h.list.Entries[at].Value, length)
 	}
-	for i := h.list.FindID(field.ContentLength, at+1); i >= 0; i = h.list.FindID(field.ContentLength, i) {
-		h.list.Remove(i)
-	}
+	h.list.RemoveID(field.ContentLength, at+1)
 }
 
 // SetByteRange asks for a range of bytes: "Range: bytes=startPos-endPos". With

@@ -55,10 +55,12 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // MultipartFormWithLimit is MultipartForm with a limit for the body in bytes; 0
 // or less for none. The error wraps ErrBodyTooLarge where the body is larger.
 //
-// A body with the content codings gzip, deflate, br and zstd is decoded on the
-// way, and the limit is for what it decodes to. Where there is none that is the
-// limit that the server or the caller of ReadLimitBody had for the body, else
-// 256 MiB. The error wraps ErrContentEncodingUnsupported for other codings.
+// A body with the content coding gzip, deflate, br or zstd is decoded on the way,
+// and the limit is for what it decodes to. Where there is none that is the limit
+// that the body itself had: Server.MaxRequestBodySize or what
+// Server.HeaderReceived gave, the default of 4 MiB included, or that of
+// ReadLimitBody; 256 MiB for a body without one. The error wraps
+// ErrContentEncodingUnsupported for other codings, and for more than one.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form == nil {
 		if err := req.parseForm(int64(max(maxBodySize, 0)), (*formDecoder).start); err != nil {
@@ -124,7 +126,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	if streamed {
 		_ = req.body.closeStream()
 		if encoded {
-			// what the form will be written as has no coding
+			// the form will be written without one
 			req.Header.removeID(field.ContentEncoding)
 		}
 	}

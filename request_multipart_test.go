@@ -448,22 +448,19 @@ func TestEncodedForms(t *testing.T) {
 			}
 		}
 	}
-	req := formRequest(formType, string(appendEncoded(nil, appendEncoded(nil, []byte(formText), codingGzip, 1), codingZstd, 1)))
-	req.Header.SetContentEncoding("gzip, zstd")
-	if form, err := req.MultipartForm(); err != nil || formSaid(t, form) != formTextSaid {
-		t.Errorf("two codings: %v", err)
-	}
-	for _, name := range []string{"foo", "gzip, foo", "gzip, gzip, gzip, gzip, gzip"} {
+	for _, name := range []string{"foo", "gzip, foo", "gzip, zstd", "zstd, zstd", "gzip, gzip, gzip, gzip, gzip"} {
 		req := formRequest(formType, formText)
 		req.Header.SetContentEncoding(name)
 		if _, err := req.MultipartForm(); !errors.Is(err, ErrContentEncodingUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	req = formRequest(formType, formText)
-	req.Header.SetContentEncoding("identity")
-	if _, err := req.MultipartForm(); err != nil {
-		t.Errorf("identity: %v", err)
+	for _, name := range []string{"identity", "identity, identity"} {
+		req := formRequest(formType, formText)
+		req.Header.SetContentEncoding(name)
+		if _, err := req.MultipartForm(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -513,8 +510,8 @@ func FuzzMultipartForm(f *testing.F) {
 		if got := formSaid(t, other); got != said {
 			t.Fatalf("buffered it is %s, streamed %s", said, got)
 		}
-		// line ends cannot be written in the name of a value
-		brokenKeys := slices.ContainsFunc(slices.Collect(maps.Keys(form.Value)), func(key string) bool {
+		// line ends cannot be written in the name of a value, nor NUL in any name
+		brokenKeys := strings.Contains(said, "\x00") || slices.ContainsFunc(slices.Collect(maps.Keys(form.Value)), func(key string) bool {
 			return strings.ContainsAny(key, "\r\n")
 		})
 		// the boundary must not be in the content by chance

@@ -36,7 +36,8 @@ func (h *ResponseHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Response)
 // Set("Set-Cookie", …) adds a cookie to those that are there; Date is the
 // server's and cannot be set. The value of a field that was announced with SetTrailer is
 // sent behind a chunked body. CR, LF and NUL become spaces; a field whose name
-// is no token of RFC 9110 is kept here, but never sent.
+// is no token of RFC 9110 is kept here, but never sent, which a server with
+// LogAllErrors logs once.
 func (h *ResponseHeader) Set(key, value string) {
 	h.set(http1.Response, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }

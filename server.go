@@ -135,7 +135,8 @@ type Server struct {
 
 	// MaxRequestBodySize limits the body of a request in bytes;
 	// DefaultMaxRequestBodySize where it is 0 or less. Requests with more are
-	// refused with 413.
+	// refused with 413. It limits what a body with content codings decodes to as
+	// well: see Request.BodyUncompressed and Request.MultipartForm.
 	MaxRequestBodySize int
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
@@ -170,7 +171,8 @@ type Server struct {
 	DisablePreParseMultipartForm bool
 
 	// LogAllErrors logs also what goes wrong all the time on a public server:
-	// connections that are reset, cut off, or time out.
+	// connections that are reset, cut off, or time out. It also logs, once, that a
+	// field of a response is not sent because its name is no token.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect: the errors that a server logs never
@@ -227,6 +229,8 @@ type Server struct {
 	// was refused
 	refusedAt atomic.Int64
 	refusals  atomic.Int32 // connections that are being told so
+	// badNameLogged says that it was logged that a field of a response is not sent
+	badNameLogged atomic.Bool
 
 	nextProtos map[string]ServeHandler
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -36,7 +37,11 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	case StatusBadRequest:
 		ctx.Error("Error when parsing request", code)
 	case StatusRequestHeaderFieldsTooLarge:
-		ctx.Error("Too big request header", code)
+		text := "Too big request header"
+		if errors.Is(err, http1.ErrManyFields) {
+			text = "Too many header fields"
+		}
+		ctx.Error(text, code)
 	default:
 		ctx.Error(StatusMessage(code), code)
 	}
@@ -90,4 +95,18 @@ func (s *Server) logWriteError(c *serverConn, err error) {
 		return
 	}
 	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.nc.RemoteAddr(), err)
+}
+
+// logBadName logs that a response goes without a field, since its name is no token.
+// It does so once, for who looks for that field: each response of a handler may have
+// one.
+func (s *Server) logBadName(list *field.List) {
+	if !s.LogAllErrors || s.badNameLogged.Load() {
+		return
+	}
+	for i := range list.Entries {
+		if list.Entries[i].Flags&field.BadName != 0 && s.badNameLogged.CompareAndSwap(false, true) {
+			s.logger().Printf("fasthttp: the response field %q is not sent, since its name is no token; this is logged once", list.Name(i))
+		}
+	}
 }

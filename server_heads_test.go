@@ -15,7 +15,7 @@ func TestServerReadsHeads(t *testing.T) {
 	okServer := &Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyString("ok") }}
 	runRaw(t, []rawCase{
 		{name: "04 500 fields", in: get("/", repeatedFields(499, "X-%d: v")...), want: got("/"), keeps: true},
-		{name: "04 501 fields", in: get("/", repeatedFields(500, "X-%d: v")...), want: refused(431)},
+		{name: "04 501 fields", in: get("/", repeatedFields(500, "X-%d: v")...), want: []rawAnswer{{431, "Too many header fields", ""}}},
 
 		{name: "06 unknown expectation", in: post("/", "abc", "Expect: 200-ok"), want: refused(417)},
 		{name: "06 one of two unknown", in: post("/", "abc", "Expect: 100-continue, x"), want: refused(417)},
@@ -75,6 +75,13 @@ func TestServerReadsHeads(t *testing.T) {
 		{name: "15 any other method", in: head("M-SEARCH / HTTP/1.1", "Host: a"), want: answered([3]string{"M-SEARCH", "/", ""}), keeps: true},
 		{name: "15 lower-case method", in: head("get / HTTP/1.1", "Host: a"), want: answered([3]string{"get", "/", ""}), keeps: true},
 		{name: "15 invalid escapes", in: get("/%zz%f%00?%"), want: got("/%zz%f%00?%"), keeps: true},
+		{name: "15 fragment", in: get("/x#/../admin"), want: refused(400)},
+		{name: "15 empty fragment", in: get("/x#"), want: refused(400)},
+		{name: "15 fragment behind a query", in: get("/x?a=b#c"), want: refused(400)},
+		{name: "15 fragment of an absolute target", in: head("GET http://a/x#y HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 fragment behind an authority", in: head("GET http://a#y HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 fragment behind a target that is known", in: get("/x") + get("/x") + get("/x") + get("/x#y"), want: then(got("/x"), got("/x"), got("/x"), refused(400))},
+		{name: "15 escaped number sign", in: get("/x%23/a?%23"), want: got("/x%23/a?%23"), keeps: true},
 		{name: "15 relative target", in: get("a/b"), want: refused(400)},
 		{name: "15 target without a scheme", in: get("//a/b"), want: got("//a/b"), keeps: true},
 		{name: "15 asterisk of GET", in: get("*"), want: refused(400)},
@@ -174,5 +181,51 @@ func TestServerChecksHost(t *testing.T) {
 			}
 			hosts(ctx)
 		}}, in: head("CONNECT a.test:443 HTTP/1.1", "Host: b.test"), want: []rawAnswer{{405, "no tunnels: a.test:443", "CONNECT"}}, keeps: true},
+	})
+}
+
+// A type that the first line does not have must not be the one that content is
+// parsed by: what looked at the request before may have gone by that.
+func TestFirstContentTypeOfARequestCounts(t *testing.T) {
+	const form, plain = "application/x-www-form-urlencoded", "text/plain"
+	cases := []struct {
+		lines, want, args string
+	}{
+		{"Content-Type: " + plain + "\r\nContent-Type: " + form + "\r\n", plain, ""},
+		{"Content-Type: " + form + "\r\nX: y\r\ncontent-type: " + plain + "\r\n", form, "a=b"},
+		{"Content-Type: " + form + "\r\nContent-Type: " + form + "\r\n", form, "a=b"},
+		{"Content-Type:\r\nContent-Type: " + form + "\r\n", "", ""},
+		{"Content-Type: " + form + "\r\nContent-Type:\r\n", form, "a=b"},
+		{"Content-Type: " + plain + "\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Type: " + form + "\r\n", plain, ""},
+	}
+	for _, c := range cases {
+		raw := "POST / HTTP/1.1\r\nHost: h\r\n" + c.lines + "Content-Length: 3\r\n\r\na=b"
+		for _, special := range []bool{true, false} {
+			var req Request
+			if !special {
+				req.Header.DisableSpecialHeader()
+			}
+			if err := req.Read(readerOf(raw)); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(req.Header.ContentType()); got != c.want || req.PostArgs().String() != c.args {
+				t.Errorf("%q: %q, arguments %q", c.lines, got, req.PostArgs())
+			}
+			if len(req.Header.MultipartFormBoundary()) > 0 {
+				t.Errorf("%q: a form", c.lines)
+			}
+		}
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		conn := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyString(string(ctx.Request.Header.ContentType()) + "|" + ctx.PostArgs().String())
+		}}).dial()
+		for _, c := range cases {
+			// those behind the first are read by what is remembered of it
+			for range 4 {
+				conn.send("POST / HTTP/1.1\r\nHost: h\r\n" + c.lines + "Content-Length: 3\r\n\r\na=b")
+				conn.expect(200, c.want+"|"+c.args)
+			}
+		}
 	})
 }

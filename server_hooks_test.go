@@ -135,6 +135,9 @@ func TestErrorHandlerGetsTheErrors(t *testing.T) {
 		{name: "large chunked body", in: chunked("/x", "3\r\nabc\r\n"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
 		{name: "large head", in: get("/x", "X: "+strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 431, target: "/"},
 		{name: "long request line", in: get("/" + strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 414, target: "/"},
+		{name: "many fields by name", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: func(err error) bool {
+			return strings.HasSuffix(err.Error(), "too many header fields")
+		}, status: 431, target: "/"},
 		{name: "many fields", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: isSmallBuffer, status: 431, target: "/"},
 		{name: "broken chunk", in: chunked("/x", "x"), fits: isBrokenChunk, status: 400, target: "/x"},
 		{name: "broken chunk end", in: chunked("/x", "1\r\nabc"), fits: isBrokenChunk, status: 400, target: "/x"},
@@ -216,6 +219,50 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A response goes without a field whose name is no token. Who looks for the field
+// finds why in the log, and the log is not filled by it.
+func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, all := range []bool{false, true} {
+			ts := start(&Server{LogAllErrors: all, Handler: func(ctx *RequestCtx) {
+				h := &ctx.Response.Header
+				switch string(ctx.Path()) {
+				case "/good":
+					h.Set("Good-Name", "v")
+				case "/removed":
+					h.Set("Removed Name", "v")
+					h.Del("Removed Name")
+				case "/set":
+					h.Set("Bad\r\nName", "value")
+				case "/add":
+					h.Add("Other Name", "value")
+				case "/stream":
+					h.SetCanonical([]byte("Bad("), []byte("value"))
+					ctx.SetBodyStream(strings.NewReader("ok"), -1)
+					return
+				}
+				ctx.SetBodyString("ok")
+			}})
+			c := ts.dial()
+			for _, path := range []string{"/good", "/removed", "/set", "/add", "/stream", "/set"} {
+				c.get(path)
+				for name := range c.expect(200, "ok").Header {
+					if strings.Contains(name, "Bad") || strings.Contains(name, "Other") {
+						t.Errorf("%s: sent %q", path, name)
+					}
+				}
+			}
+			lines := ts.log.all()
+			if !all && len(lines) == 0 {
+				continue
+			}
+			if len(lines) != 1 || !strings.Contains(lines[0], `the response field "Bad  Name" is not sent`) || strings.Contains(lines[0], "value") {
+				t.Errorf("with LogAllErrors %v: logged %q", all, lines)
+			}
+		}
+	})
 }
 
 // stateLog keeps the states of every connection in order.

@@ -157,35 +157,40 @@ func (l *List) SetValue(i int, value []byte, flags Flag) {
 	e.Flags = flags
 }
 
-// Remove takes pair i out of the list; the others keep their order.
-func (l *List) Remove(i int) {
-	l.Changed = true
-	e := l.Entries[i]
-	l.garbage += e.Name.Len + e.Value.Len
-	copy(l.Entries[i:], l.Entries[i+1:])
-	l.Entries = l.Entries[:len(l.Entries)-1]
-}
-
-// RemoveAll takes all pairs out of the list whose name is name, byte for byte.
-func (l *List) RemoveAll(name []byte) {
-	first := l.Find(name, 0)
+// RemoveEach takes pairs out of the list: the one at first, and those whose
+// positions next returns for the position to look from. Either is negative if there
+// is none. The others keep their order, and all of it takes time in proportion to
+// the length of the list.
+func (l *List) RemoveEach(first int, next func(from int) int) {
 	if first < 0 {
 		return
 	}
 	l.Changed = true
-	e := &l.Entries[first]
-	l.garbage += e.Name.Len + e.Value.Len
 	kept := first
-	for i := first + 1; i < len(l.Entries); i++ {
-		e = &l.Entries[i]
-		if string(l.Bytes(e.Name)) == string(name) {
-			l.garbage += e.Name.Len + e.Value.Len
-			continue
+	for at := first; at >= 0; {
+		e := &l.Entries[at]
+		l.garbage += e.Name.Len + e.Value.Len
+		behind := at + 1
+		// what was kept lies before the pairs that next looks at
+		at = next(behind)
+		end := at
+		if at < 0 {
+			end = len(l.Entries)
 		}
-		l.Entries[kept] = *e
-		kept++
+		kept += copy(l.Entries[kept:], l.Entries[behind:end])
 	}
 	l.Entries = l.Entries[:kept]
+}
+
+// RemoveAll takes all pairs out of the list whose name is name, byte for byte.
+func (l *List) RemoveAll(name []byte) {
+	l.RemoveEach(l.Find(name, 0), func(from int) int { return l.Find(name, from) })
+}
+
+// RemoveID takes all pairs from a position on out of the list that have the
+// well-known name id.
+func (l *List) RemoveID(id ID, from int) {
+	l.RemoveEach(l.FindID(id, from), func(from int) int { return l.FindID(id, from) })
 }
 
 // Find returns the position of the first pair at or after from whose name is

@@ -20,6 +20,9 @@ func add(l *List, name, value string) int {
 	return l.Add([]byte(name), []byte(value), Lookup([]byte(name)), 0)
 }
 
+// remove takes the pair at i out of the list.
+func remove(l *List, i int) { l.RemoveEach(i, func(int) int { return -1 }) }
+
 func TestPairsKeepTheirOrder(t *testing.T) {
 	var l List
 	for i, p := range []string{"Host", "A", "Cookie", "a", "A"} {
@@ -30,12 +33,12 @@ func TestPairsKeepTheirOrder(t *testing.T) {
 	if got := pairs(&l); got != "Host=0;A=1;Cookie=2;a=3;A=4;" {
 		t.Error(got)
 	}
-	l.Remove(1)
+	remove(&l, 1)
 	if got := pairs(&l); got != "Host=0;Cookie=2;a=3;A=4;" {
 		t.Error(got)
 	}
-	l.Remove(3)
-	l.Remove(0)
+	remove(&l, 3)
+	remove(&l, 0)
 	if got := pairs(&l); got != "Cookie=2;a=3;" || l.Len() != 2 {
 		t.Error(got)
 	}
@@ -139,6 +142,21 @@ func TestRemoveAllTakesEveryPairWithTheName(t *testing.T) {
 	}
 }
 
+func TestRemoveIDLeavesWhatComesBefore(t *testing.T) {
+	for from, want := range []string{
+		"A=1;B=3;", "Host=0;A=1;B=3;", "Host=0;A=1;B=3;", "Host=0;A=1;Host=2;B=3;", "Host=0;A=1;Host=2;B=3;", "Host=0;A=1;Host=2;B=3;Host=4;",
+	} {
+		var l List
+		for i, name := range []string{"Host", "A", "Host", "B", "Host"} {
+			add(&l, name, fmt.Sprint(i))
+		}
+		l.Changed = false
+		if l.RemoveID(Host, from); l.Changed != (from < 5) || pairs(&l) != want {
+			t.Errorf("from %d on: %s are left, changed %v", from, pairs(&l), l.Changed)
+		}
+	}
+}
+
 func TestAppendingToAReturnedSliceLeavesTheBlockAlone(t *testing.T) {
 	var l List
 	add(&l, "a", "1")
@@ -175,7 +193,7 @@ func TestReceivedTextIsNeverOverwritten(t *testing.T) {
 	for range 3 {
 		l.SetValue(0, []byte("b"), 0)
 		l.SetValue(1, []byte("zzz"), 0)
-		l.Remove(add(&l, "Y", "yyyy"))
+		remove(&l, add(&l, "Y", "yyyy"))
 	}
 	if string(host) != "a" || string(x) != "bcd" || string(l.Block[:len(head)]) != head {
 		t.Errorf("%q, %q, block %q", host, x, l.Block)
@@ -245,7 +263,7 @@ func TestSettingOverAndOverDoesNotGrowTheBlockWithoutEnd(t *testing.T) {
 		}
 	}
 	for range 2000 {
-		l.Remove(1)
+		remove(&l, 1)
 		add(&l, "Name", string(long))
 		if cap(l.Block) > 20*tidyFrom {
 			t.Fatalf("%d bytes of block for one kilobyte of text", cap(l.Block))
@@ -268,7 +286,7 @@ func TestTidyingLeavesOldSlicesAlone(t *testing.T) {
 	}
 	before := &l.Block[0]
 	for l.Len() > 2 {
-		l.Remove(1)
+		remove(&l, 1)
 	}
 	// tidying waits until the block is full
 	last := strings.Repeat("l", cap(l.Block)-len(l.Block))
@@ -314,7 +332,7 @@ func TestAnOwnerOfSpansDecidesWhenToTidy(t *testing.T) {
 	outside := l.Append([]byte("outside"))
 	add(&l, "a", "1")
 	for range 3 {
-		l.Remove(add(&l, "long", strings.Repeat("v", 3000)))
+		remove(&l, add(&l, "long", strings.Repeat("v", 3000)))
 	}
 	add(&l, "b", "2")
 	if string(l.Bytes(outside)) != "outside" || !l.Wasteful() {
@@ -341,7 +359,7 @@ func TestAReusedListDoesNotAllocate(t *testing.T) {
 		for range 20 {
 			l.Add(name, value, ContentType, 0)
 		}
-		l.Remove(3)
+		remove(&l, 3)
 		l.SetValue(5, longer, 0)
 		if l.FindFold(ContentType, name, 5) != 5 || l.Find(name, 18) != 18 || l.FindID(Host, 0) != -1 {
 			t.Error("found the wrong pair")
@@ -464,7 +482,7 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 		}
 	case 2:
 		m.keep(m.pairs[i])
-		l.Remove(i)
+		remove(l, i)
 		m.pairs = append(m.pairs[:i], m.pairs[i+1:]...)
 	case 3:
 		l.Freeze()

@@ -62,7 +62,7 @@ func (f *Facts) note(role Role, id field.ID, value []byte, at int) error {
 	case field.ContentLength:
 		return f.noteLength(role, value)
 	case field.TransferEncoding:
-		return f.noteCoding(value)
+		return f.noteCoding(role, value)
 	case field.Expect:
 		f.noteExpect(value)
 	case field.Trailer:
@@ -95,15 +95,19 @@ func (f *Facts) noteLength(role Role, value []byte) error {
 
 // noteCoding reads a Transfer-Encoding line (RFC 9112 section 6.1). Several
 // lines are one list.
-func (f *Facts) noteCoding(list []byte) error {
+//
+// RFC 9110 section 5.6.1 has recipients ignore empty elements. Not all do, so two
+// servers may not agree whether "chunked," is chunked: a request with one is
+// refused.
+func (f *Facts) noteCoding(role Role, list []byte) error {
 	f.Flags |= HasCoding
 	for rest := list; rest != nil; {
 		var coding []byte
 		coding, rest = ascii.NextElement(rest)
 		switch {
-		case len(coding) == 0:
+		case len(coding) == 0 && role == Response:
 			continue
-		case f.Has(IsChunked):
+		case len(coding) == 0, f.Has(IsChunked):
 			return ErrTransferEncoding
 		case ascii.EqualFoldString(coding, "chunked"):
 			f.Flags |= IsChunked

@@ -112,7 +112,6 @@ func TestTransferCodingsAreAList(t *testing.T) {
 	}{
 		{te + "chunked\r\n", IsChunked, nil},
 		{te + "CHUNKED\r\n", IsChunked, nil},
-		{te + " ,\t, chunked ,,\r\n", IsChunked, nil},
 		{te + "gzip\r\n", OtherCoding, nil},
 		{te + "gzip, chunked\r\n", OtherCoding | IsChunked, nil},
 		{te + "gzip\r\n" + te + "chunked\r\n", OtherCoding | IsChunked, nil},
@@ -135,6 +134,14 @@ func TestTransferCodingsAreAList(t *testing.T) {
 		{te + "x-chunked\r\n", OtherCoding, nil},
 		{te + "gzip chunked\r\n", OtherCoding, nil},
 
+		// peers disagree whether an empty element is one
+		{te + "chunked,\r\n", 0, ErrTransferEncoding},
+		{te + ",chunked\r\n", 0, ErrTransferEncoding},
+		{te + "chunked ,\t\r\n", 0, ErrTransferEncoding},
+		{te + "gzip,,chunked\r\n", 0, ErrTransferEncoding},
+		{te + "gzip,\r\n" + te + "chunked\r\n", 0, ErrTransferEncoding},
+		{te + "chunked\r\n" + te + "\r\n", 0, ErrTransferEncoding},
+		{te + "\r\n" + te + "chunked\r\n", 0, ErrTransferEncoding},
 		{te + "\r\n", 0, ErrTransferEncoding},
 		{te + ", ,\r\n", 0, ErrTransferEncoding},
 		{te + "chunked, chunked\r\n", 0, ErrTransferEncoding},
@@ -161,6 +168,29 @@ func TestTransferCodingsAreAList(t *testing.T) {
 		if got := h.Flags; err != nil || got != c.want|HasCoding {
 			t.Errorf("%q: %x, %v, want %x", c.lines, got, err, c.want|HasCoding)
 		}
+	}
+}
+
+// A client takes what RFC 9110 section 5.6.1 has a recipient take: it has nobody
+// behind it who could read the list in another way.
+func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
+	const te = "Transfer-Encoding: "
+	for value, want := range map[string]Flags{
+		"chunked,":         IsChunked,
+		",chunked":         IsChunked,
+		" ,\t, chunked ,,": IsChunked,
+		"gzip,, chunked":   OtherCoding | IsChunked,
+		"chunked\r\n" + te: IsChunked,
+	} {
+		h := new(Head)
+		raw := "HTTP/1.1 200 OK\r\n" + te + value + "\r\n\r\n"
+		if n, err := h.ParseResponse([]byte(raw), new(field.List)); n != len(raw) || err != nil || h.Flags != want|HasCoding {
+			t.Errorf("%q: %x, %v, want %x", value, h.Flags, err, want|HasCoding)
+		}
+	}
+	h := new(Head)
+	if _, err := h.ParseResponse([]byte("HTTP/1.1 200 OK\r\n"+te+", ,\r\n\r\n"), new(field.List)); !errors.Is(err, ErrTransferEncoding) {
+		t.Errorf("no coding at all: %v", err)
 	}
 }
 

@@ -98,7 +98,9 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 
 		// rule 4: chunked comes last, and alone
 		{"4", "", Request, post, chunks, Exchange{}, chunk, nil},
-		{"4", "", Request, post, "TRANSFER-ENCODING:\t, ChUnKeD ,\r\n", Exchange{}, chunk, nil},
+		{"4", "", Request, post, "TRANSFER-ENCODING:\tChUnKeD \t\r\n", Exchange{}, chunk, nil},
+		{"4", "9", Request, post, "Transfer-Encoding: chunked,\r\n", Exchange{}, none, ErrTransferEncoding},
+		{"4", "", Response, ok, "Transfer-Encoding: , chunked,\r\n", Exchange{}, loose, nil},
 		{"4", "", Response, ok, chunks, Exchange{}, loose, nil},
 		{"4", "9", Request, post, "Transfer-Encoding: identity\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "9", Request, post, "Transfer-Encoding: gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
@@ -278,6 +280,8 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 			for coding := range strings.SplitSeq(value, ",") {
 				if coding = strings.ToLower(strings.Trim(coding, " \t")); coding != "" {
 					codings = append(codings, coding)
+				} else if role == Request {
+					return "error"
 				}
 			}
 			if len(codings) == 0 {
@@ -322,6 +326,7 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 func FuzzFrame(f *testing.F) {
 	f.Add(uint8(0), uint16(200), "Content-Length: 5\r\nTransfer-Encoding: chunked")
 	f.Add(uint8(1), uint16(200), "Transfer-Encoding: ,chunked\t,")
+	f.Add(uint8(42), uint16(200), "TrAnsfer-EnCoding:,Chunked")
 	f.Add(uint8(2), uint16(304), "content-length: 007")
 	f.Add(uint8(2), uint16(399), "Content-Length:5\r\nContent-Length:5\r\n")
 	f.Add(uint8(0), uint16(399), "Content-Length:5\r\nContent-Length:5\r\n")

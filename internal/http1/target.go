@@ -7,7 +7,9 @@ import (
 )
 
 // CheckTarget tells whether a request target has one of the four forms of RFC
-// 9112 section 3.2, and the one that its method asks for.
+// 9112 section 3.2, and the one that its method asks for. None of them has a
+// fragment. One who drops it and one who takes it for a part of the path would not
+// agree on which resource "/a#/../b" is.
 func CheckTarget(method, target []byte) error {
 	if string(method) == "CONNECT" {
 		if colon := bytes.LastIndexByte(target, ':'); colon <= 0 || colon == len(target)-1 || !ValidHost(target) {
@@ -18,6 +20,8 @@ func CheckTarget(method, target []byte) error {
 	switch {
 	case len(target) == 0:
 		return ErrEmptyTarget
+	case ascii.IndexByte(target, '#') < len(target):
+		return ErrTarget
 	case target[0] == '/':
 		return nil
 	case target[0] == '*':
@@ -40,7 +44,7 @@ func checkAbsolute(target []byte) error {
 			return ErrTarget
 		}
 	}
-	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+	if end := bytes.IndexAny(rest, "/?"); end >= 0 {
 		rest = rest[:end]
 	}
 	if len(rest) == 0 || !ValidHost(rest) {

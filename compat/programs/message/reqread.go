@@ -146,7 +146,8 @@ var requests = []struct{ id, raw string }{
 	{"mp-cut", strings.TrimSuffix(form(multipartBody), "xx--\r\n")},
 	{"mp-gzip", strings.Replace(form(multipartBody), "Content-Type:", "Content-Encoding: gzip\r\nContent-Type:", 1)},
 
-	{"abs", "GET http://a.com/x?y#z HTTP/1.1\r\nHost: h\r\n\r\n"},
+	{"abs", "GET http://a.com/x?y HTTP/1.1\r\nHost: h\r\n\r\n"},
+	{"abs-fragment", "GET http://a.com/x?y#z HTTP/1.1\r\nHost: h\r\n\r\n"},
 	{"abs-no-host", "GET http://a.com/x HTTP/1.0\r\n\r\n"},
 	{"abs-userinfo", "GET http://u:p@a.com/x HTTP/1.1\r\nHost: a.com\r\n\r\n"},
 	{"abs-bad", "GET http://a b/x HTTP/1.1\r\nHost: h\r\n\r\n"},

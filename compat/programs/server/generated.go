@@ -94,6 +94,7 @@ var oddBytes = []struct {
 	{"extension", regexp.MustCompile(`(?i)\r\n[0-9a-f]+[ \t]*;[^\r\n]*|\r\n[0-9a-f]+[ \t]+\r\n`)},
 	{"connect", regexp.MustCompile(`CONNECT`)},
 	{"escape", regexp.MustCompile(` [^ ]*%([^0-9A-Fa-f]|.[^0-9A-Fa-f])`)},
+	{"fragment", regexp.MustCompile(` [^ \r\n]*#[^ \r\n]* HTTP/`)},
 	{"authority", regexp.MustCompile(`[a-zA-Z]+ [a-zA-Z0-9+.-]*://([^ /?#]*[^a-zA-Z0-9 /?#.:-][^ /?#]*|[^ /?#]*:[^ /?#]*|) `)},
 }
 
