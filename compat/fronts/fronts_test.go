@@ -53,6 +53,7 @@ func (s *service) serve(ctx *fasthttp.RequestCtx) {
 	s.note(ctx.RemoteAddr().String(), message(string(ctx.Method()), target, body))
 	out := &ctx.Response.Header
 	out.Set("X-Target", target)
+	out.Set("X-Path", path)
 	for _, name := range []string{"X-Real-Ip", "X-Team", "X-Role", "X-Auth-User", "X-Sum"} {
 		out.Add("X-Fields", fmt.Sprintf("%s=%s", name, bytes.Join(h.PeekAll(name), []byte(","))))
 		out.Add("X-Trailers", fmt.Sprintf("%s=%s", name, any(h).(trailers).PeekTrailer(name)))
@@ -435,6 +436,30 @@ func TestTrailersOfResponsesPassFronts(t *testing.T) {
 			}
 			if got := resp.Trailer.Get("X-End"); f.passesTrailers && got != "yes" {
 				t.Errorf("the trailer is %q", got)
+			}
+		}
+	})
+}
+
+// docs/security.md says what a rule for a path misses.
+func TestRulesForPathsMissOtherTargets(t *testing.T) {
+	eachPair(t, nil, func(t *testing.T, f *front, _ *service, dial func() *client) {
+		c := dial()
+		for _, target := range []string{"/admin", "//admin", "/./admin", "/x/../admin", "/%2e/admin", "/%61dmin", "/%2fadmin"} {
+			c.send("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n")
+			resp, err := c.next("GET")
+			if err != nil {
+				t.Fatalf("%s: %v", target, err)
+			}
+			if !f.comparesTargets || target == "/admin" {
+				if resp.StatusCode != 403 {
+					t.Errorf("%s: got %d", target, resp.StatusCode)
+				}
+			} else if got := resp.Header.Get("X-Path"); resp.StatusCode != 200 || got != "/admin" {
+				t.Errorf("%s: got %d and the path %q", target, resp.StatusCode, got)
+			}
+			if resp.Close {
+				c = dial()
 			}
 		}
 	})

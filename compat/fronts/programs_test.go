@@ -26,10 +26,12 @@ type front struct {
 	args   []string
 	// passesTrailers says that trailers of requests reach the server.
 	passesTrailers bool
+	// comparesTargets says that a rule for paths looks at the target as it came.
+	comparesTargets bool
 }
 
-// Both fronts set X-Real-Ip and X-Team and delete X-Auth-User and X-Role. They wait
-// for a client for a second, and log the status and the target of every request
+// Both fronts set X-Real-Ip and X-Team, delete X-Auth-User and X-Role, and deny what
+// begins with /admin. They wait for a client for a second, and log the status and the target of every request
 // that they have sent to the server.
 const haproxyConf = `
 global
@@ -53,6 +55,7 @@ frontend in
 	http-request set-header X-Team front
 	http-request del-header X-Auth-User
 	http-request del-header X-Role
+	http-request deny if { path_beg /admin }
 	default_backend out
 backend out
 	server sent 127.0.0.1:OUT
@@ -85,6 +88,7 @@ http {
 	server {
 		listen 127.0.0.1:IN;
 		OPTION
+		location /admin { return 403; }
 		location / {
 			proxy_pass http://out;
 			proxy_http_version 1.1;
@@ -100,11 +104,11 @@ http {
 `
 
 func haproxy(name, option string) front {
-	return front{name, "haproxy", strings.Replace(haproxyConf, "OPTION", option, 1), []string{"-db", "-f", "conf"}, true}
+	return front{name, "haproxy", strings.Replace(haproxyConf, "OPTION", option, 1), []string{"-db", "-f", "conf"}, true, true}
 }
 
 func nginx(name, option string) front {
-	return front{name, "nginx", strings.Replace(nginxConf, "OPTION", option, 1), []string{"-e", "stderr", "-p", ".", "-c", "conf"}, false}
+	return front{name, "nginx", strings.Replace(nginxConf, "OPTION", option, 1), []string{"-e", "stderr", "-p", ".", "-c", "conf"}, false, false}
 }
 
 var fronts = []front{
