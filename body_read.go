@@ -16,6 +16,7 @@ type receiver struct {
 	got     int64
 	// bodyOnly says that the trailer section is left to the caller
 	bodyOnly bool
+	accept   trailerFilter // of a server
 }
 
 func (r *receiver) start(f http1.Framing, limit int) error {
@@ -53,7 +54,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 	if r.decoder.Kind() != http1.Chunks || r.bodyOnly {
 		return n, true, nil
 	}
-	used, err := h.feedTrailers(b[n:])
+	used, err := h.feedTrailers(b[n:], r.accept)
 	if err != nil {
 		return n, false, err
 	}
@@ -101,7 +102,7 @@ func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *hea
 			return io.ErrUnexpectedEOF
 		case err == bufio.ErrBufferFull:
 			// only a trailer section stays in the buffer until it is whole
-			return atEnd(h.readTrailers(in))
+			return atEnd(h.readTrailers(in, r.accept))
 		default:
 			return err
 		}
@@ -123,8 +124,9 @@ type bodyStream struct {
 	in      source
 	decoder http1.Body
 	h       *header
-	err     error // what Read returns from now on
-	done    bool  // the message was read to its end
+	accept  trailerFilter // of a server
+	err     error         // what Read returns from now on
+	done    bool          // the message was read to its end
 	// onClose is called once, when the stream is closed
 	onClose func(err error) error
 }
@@ -214,7 +216,7 @@ func (s *bodyStream) wait() {
 
 func (s *bodyStream) readTrailers() {
 	if s.decoder.Kind() == http1.Chunks {
-		s.err = atEnd(s.h.readTrailers(s.in))
+		s.err = atEnd(s.h.readTrailers(s.in, s.accept))
 	}
 	if s.err == nil {
 		s.finish()

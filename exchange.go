@@ -121,6 +121,7 @@ const (
 // attach makes the exchange that of a connection.
 func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.s, x.c, x.link = s, c, l
+	x.recv.accept = s.AcceptTrailer
 	if x.ctx != nil {
 		x.ctx.c = c
 	}
@@ -386,6 +387,7 @@ func (x *exchange) headReceived() (step, bool) {
 			return x.flushFailed(err)
 		}
 		req.stream.start(x, framing, &h.header)
+		req.stream.accept = s.AcceptTrailer
 		req.body.setStream(&req.stream, h.contentLength)
 		if spools {
 			if err := x.spoolForm(limit); err != nil {

@@ -209,7 +209,7 @@ func (x *exchange) settleConnection() {
 		return
 	}
 	// HTTP/1.0 has neither chunks nor trailers, and keep-alive must be said
-	resp.Header.trailers.Reset()
+	resp.Header.dropTrailers()
 	if !closing {
 		resp.Header.setID(field.Connection, strKeepAlive)
 	}

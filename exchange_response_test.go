@@ -412,7 +412,7 @@ func TestTrailersOfTheRequest(t *testing.T) {
 				if streaming && ctx.Request.Header.Peek("X-Sum") != nil {
 					t.Error("a trailer is there before the body was read")
 				}
-				fmt.Fprintf(ctx, "%s %s %s %q", ctx.PostBody(), ctx.Request.Header.Peek("X-Sum"), ctx.Request.Header.Peek("X-More"), ctx.Request.Header.PeekTrailerKeys())
+				fmt.Fprintf(ctx, "%s %s %s %q", ctx.PostBody(), ctx.Request.Header.Peek("X-Sum"), ctx.Request.Header.PeekTrailer("X-More"), ctx.Request.Header.PeekTrailerKeys())
 			}})
 			c := ts.dial()
 			for range 2 {

@@ -13,8 +13,8 @@ import (
 //
 // All text lies in the block of list. Fields that a message has at most once
 // and that everybody asks for have a slot of their own, which says where their
-// value is; cookies and the names of announced trailers have lists of their
-// own; all other fields stand in list, in order.
+// value is; cookies and trailers have lists of their own; all other fields stand
+// in list, in order.
 type header struct {
 	_ noCopy
 
@@ -22,7 +22,7 @@ type header struct {
 	slots    [numSlots]field.Span
 	line     [3]field.Span // the start line, see lineMethod and so on
 	cookies  field.List
-	trailers field.List // announced names, without values
+	trailers field.List // announced names, without values, and fields that are Behind
 	head     http1.Head // what the head said that was read last
 
 	raw           field.Span // the field lines as they were received
@@ -58,6 +58,7 @@ const (
 	oldProtocol                           // the protocol is not HTTP/1.1
 	wasRead                               // the head was read from a peer
 	hasBadName                            // a field was set that is not written: see field.BadName
+	trailing                              // trailers has fields, and not names alone
 
 	// what reading a head leaves as it is
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -157,9 +158,10 @@ const maxKeptBlock = 64 << 10
 
 // shrink lets go of memory that one unusual message made the header grow to.
 func (h *header) shrink() {
-	if cap(h.list.Block) > maxKeptBlock || cap(h.cookies.Block) > maxKeptBlock || cap(h.list.Entries) > maxKeptBlock/32 {
+	if isLarge(&h.list) || isLarge(&h.cookies) || isLarge(&h.trailers) || cap(h.peeked) > maxKeptBlock/32 {
 		h.list = field.List{}
 		h.cookies = field.List{}
+		h.trailers = field.List{}
 		h.peeked = nil
 	}
 	for i := range h.scratch {
@@ -167,6 +169,10 @@ func (h *header) shrink() {
 			h.scratch[i] = nil
 		}
 	}
+}
+
+func isLarge(l *field.List) bool {
+	return cap(l.Block) > maxKeptBlock || cap(l.Entries) > maxKeptBlock/32
 }
 
 func (h *header) copyTo(dst *header) {
@@ -273,6 +279,9 @@ func (h *header) peek(role http1.Role, k key) []byte {
 	if w.place == isConnection && h.is(closing) {
 		return h.lend(lentClose)
 	}
+	if h.is(trailing) {
+		return h.peekAnnounced(k)
+	}
 	return nil
 }
 
@@ -296,6 +305,9 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 			return
 		}
 	}
+	if h.is(trailing) {
+		h.removeTrailing(k, h.is(namesKept))
+	}
 	i := h.findExact(k, 0)
 	if i < 0 {
 		h.append(k, value)
@@ -306,9 +318,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 
 // setOnly gives the field k, whose first line is at i, the one value.
 func (h *header) setOnly(i int, k key, value []byte) {
-	e := &h.list.Entries[i]
-	e.Flags &^= field.Behind
-	h.store(&e.Value, value)
+	h.store(&h.list.Entries[i].Value, value)
 	if i = h.findExact(k, i+1); i >= 0 {
 		h.removeFrom(i, k)
 	}
@@ -413,12 +423,15 @@ func (h *header) del(role http1.Role, k key) {
 	case inCookies:
 		h.delAllCookies(role)
 	case inTrailers:
-		h.trailers.Reset()
+		h.dropTrailerNames()
 	case isLength:
 		h.contentLength = 0
 		h.state &^= hasLength
 	case isConnection:
 		h.dropConnection()
+	}
+	if h.is(trailing) {
+		h.removeTrailing(k, h.is(namesKept))
 	}
 	h.removeFrom(h.findExact(k, 0), k)
 }
@@ -429,6 +442,9 @@ func (h *header) delAnyCase(role http1.Role, name string) {
 	k := keyOf(bytesconv.Bytes(name))
 	h.del(role, k)
 	h.list.RemoveEach(h.findFold(k, 0), func(from int) int { return h.findFold(k, from) })
+	if h.is(trailing) {
+		h.removeTrailing(k, false)
+	}
 }
 
 // SetContentType sets the Content-Type field.
@@ -520,7 +536,13 @@ func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
 	if places[role][k.id].place != inList && string(name) == k.id.String() {
 		return h.peek(role, k)
 	}
-	return h.list.Get(bytesconv.String(name))
+	if v := h.list.Get(bytesconv.String(name)); v != nil || !h.is(trailing) {
+		return v
+	}
+	if i := h.announced(k); i < 0 || string(h.trailers.Name(i)) != string(name) {
+		return nil
+	}
+	return h.peekAnnounced(k)
 }
 
 // setCanonical is set for a name that is taken to the letter.
@@ -528,7 +550,11 @@ func (h *header) setCanonical(role http1.Role, name, value []byte) {
 	before := h.is(namesKept)
 	h.state |= namesKept
 	if i := h.findPlain(role, name); i >= 0 {
-		h.setOnly(i, key{name, h.list.Entries[i].ID}, value)
+		k := key{name, h.list.Entries[i].ID}
+		if h.is(trailing) {
+			h.removeTrailing(k, true)
+		}
+		h.setOnly(i, k, value)
 	} else {
 		h.set(role, keyOf(name), value)
 	}

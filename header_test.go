@@ -40,6 +40,12 @@ type anyHeader interface {
 	SetTrailerBytes(trailer []byte) error
 	AddTrailer(trailer string) error
 	AddTrailerBytes(trailer []byte) error
+	TrailerFields() iter.Seq2[[]byte, []byte]
+	PeekTrailer(key string) []byte
+	PeekTrailerAll(key string) [][]byte
+	AnnounceTrailer(trailer string) error
+	AddTrailerField(key, value string) error
+	AddTrailerFieldBytes(key, value []byte) error
 	TrailerHeader() []byte
 	ReadTrailer(r *bufio.Reader) error
 	DisableNormalizing() bool

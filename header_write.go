@@ -127,7 +127,7 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 // appendEnd appends what comes last in every header section: the names of
 // trailers, the cookies, and whether the connection is closed.
 func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
-	if h.trailers.Len() > 0 {
+	if h.hasTrailerNames() {
 		dst = append(dst, "Trailer: "...)
 		dst = h.appendTrailerNames(dst)
 		dst = append(dst, "\r\n"...)
@@ -191,7 +191,7 @@ func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value
 			(!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
 			h.yieldSlot(slotContentType, lentContentType, yield) &&
 			h.yieldSlot(slotUserAgent, lentUserAgent, yield) &&
-			(h.trailers.Len() == 0 || yield(h.lend(lentTrailer), h.trailerNames())) &&
+			(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames())) &&
 			h.yieldCookies(role, cookie, yield)
 	}
 	contentType := h.peekType()
@@ -200,7 +200,7 @@ func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value
 		h.yieldSlot(slotContentEncoding, lentContentEncoding, yield) &&
 		h.yieldSlot(slotServer, lentServer, yield) &&
 		h.yieldCookies(role, cookie, yield) &&
-		(h.trailers.Len() == 0 || yield(h.lend(lentTrailer), h.trailerNames()))
+		(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames()))
 }
 
 func (h *header) yieldSlot(slot int, name lent, yield func(name, value []byte) bool) bool {
@@ -272,8 +272,11 @@ func (h *header) peekAll(role http1.Role, k key) [][]byte {
 	for i := next(h, k, 0); i >= 0; i = next(h, k, i+1) {
 		h.peeked = append(h.peeked, h.list.Value(i))
 	}
-	if k.id == field.Connection && h.closesUnsaid() {
+	switch {
+	case k.id == field.Connection && h.closesUnsaid():
 		h.peeked = append(h.peeked, h.lend(lentClose))
+	case len(h.peeked) == 0 && h.is(trailing):
+		return h.peekAllAnnounced(k)
 	}
 	return h.peeked
 }

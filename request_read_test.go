@@ -359,7 +359,7 @@ func TestRequestReadBodyLeavesTrailersToReadTrailer(t *testing.T) {
 		if req.Header.Peek("Sum") != nil {
 			t.Errorf("%s: the trailer was read", name)
 		}
-		if err := req.Header.ReadTrailer(r); err != nil || string(req.Header.Peek("Sum")) != "1" {
+		if err := req.Header.ReadTrailer(r); err != nil || string(req.Header.PeekTrailer("Sum")) != "1" || req.Header.Peek("Sum") != nil {
 			t.Errorf("%s: %v, %q", name, err, req.Header.Peek("Sum"))
 		}
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {

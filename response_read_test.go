@@ -162,7 +162,7 @@ func TestResponseReadBodyLeavesTrailersToReadTrailer(t *testing.T) {
 		if err := resp.ReadBody(r, 10); err != nil || string(resp.Body()) != "ab" || resp.Header.Peek("Sum") != nil {
 			t.Errorf("%s: %v, %q, %q", name, err, resp.Body(), resp.Header.Peek("Sum"))
 		}
-		if err := resp.Header.ReadTrailer(r); err != nil || string(resp.Header.Peek("Sum")) != "1" {
+		if err := resp.Header.ReadTrailer(r); err != nil || string(resp.Header.PeekTrailer("Sum")) != "1" || resp.Header.Peek("Sum") != nil {
 			t.Errorf("%s: %v, %q", name, err, resp.Header.Peek("Sum"))
 		}
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {

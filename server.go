@@ -61,6 +61,17 @@ type Server struct {
 	// ctx.Response. It goes before ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
+	// AcceptTrailer reports whether a field of the trailer section behind the body
+	// of a request is kept. It is called with the name of each such field, which is
+	// valid until it returns; those that it returns false for are dropped, as RFC
+	// 9110 section 6.5.1 allows. Where it is nil, all are kept but those that must
+	// not be in a trailer section (see RequestHeader.SetTrailer), which are refused
+	// with 400 in any case. It must be safe for use by many goroutines.
+	//
+	// A service behind a front end should take only those that it makes use of:
+	// front ends pass trailers on without looking at them.
+	AcceptTrailer func(name []byte) bool
+
 	// ConnState is called when a connection changes its state; see the states.
 	ConnState func(net.Conn, ConnState)
 

@@ -338,3 +338,25 @@ func TestServerFieldsOfTheConnection(t *testing.T) {
 		})
 	}
 }
+
+// docs/security.md names these targets, which rules for "/admin" in a front end
+// miss.
+func TestTargetsThatArePathsOfOthers(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			fmt.Fprintf(ctx, "%s %v", ctx.Path(), bytes.Equal(ctx.Path(), ctx.URI().PathOriginal()))
+		}})
+		c := ts.dial()
+		for target, want := range map[string]string{
+			"/admin": "/admin true", "http://h/admin": "/admin true",
+			"//admin": "/admin false", "/./admin": "/admin false", "/x/../admin": "/admin false", "/%2e/admin": "/admin false",
+			"/%61dmin": "/admin false", "/%2fadmin": "/admin false",
+			"/%2561dmin": "/%61dmin false", "/Admin": "/Admin true", "/admin;x": "/admin;x true",
+		} {
+			c.get(target)
+			if resp := c.next("GET"); resp.body != want {
+				t.Errorf("%s: got %s, want %s", target, resp.body, want)
+			}
+		}
+	})
+}

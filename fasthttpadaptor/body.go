@@ -62,13 +62,11 @@ func (b *requestBody) read(p []byte) (n int, err error) {
 
 // end says that all of the body was read, with the trailers behind it.
 func (b *requestBody) end() {
-	for name := range b.ctx.Request.Header.Trailers() {
-		for _, value := range b.ctx.Request.Header.PeekAll(string(name)) {
-			if b.r.Trailer == nil {
-				b.r.Trailer = make(http.Header)
-			}
-			b.r.Trailer.Add(string(name), string(value))
+	for name, value := range b.ctx.Request.Header.TrailerFields() {
+		if b.r.Trailer == nil {
+			b.r.Trailer = make(http.Header)
 		}
+		b.r.Trailer.Add(string(name), string(value))
 	}
 	b.ended.Store(true)
 	if b.onEnd != nil {

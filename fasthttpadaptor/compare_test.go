@@ -272,6 +272,22 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 			w.(http.Flusher).Flush()
 			w.Header().Set(http.TrailerPrefix+"X-Late", "1")
 		}},
+		{"trailers like fields by prefix", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Late", "head")
+			io.WriteString(w, "hello")
+			w.(http.Flusher).Flush()
+			w.Header().Set(http.TrailerPrefix+"X-Late", "1")
+		}},
+		{"trailers like fields by prefix, buffered", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Late", "head")
+			w.Header().Set(http.TrailerPrefix+"X-Late", "1")
+			io.WriteString(w, "hello")
+		}},
+		{"trailers that are set early", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Trailer", "X-Sum")
+			w.Header().Set("X-Sum", "early")
+			io.WriteString(w, "hello")
+		}},
 		{"panic after a flush", get, func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "hello")
 			w.(http.Flusher).Flush()
@@ -345,6 +361,9 @@ func TestRequestsAreThoseOfNetHTTP(t *testing.T) {
 		{"chunks", "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"},
 		{"no chunks", "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
 		{"trailers", "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\nTrailer: x-other\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 5\r\nX-Sum: 6\r\nX-Other: y\r\n\r\n"},
+		{"trailers without a word", "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 5\r\n\r\n"},
+		{"trailers like fields", "POST / HTTP/1.1\r\n" + host + "X-Sum: head\r\nX-Other: head\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 5\r\nX-Other: y\r\n\r\n"},
+		{"trailers that never come", "POST / HTTP/1.1\r\n" + host + "X-Sum: head\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\n\r\n"},
 		{"form", "POST /?a=1 HTTP/1.1\r\n" + host + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n\r\na=2&b=3"},
 		{"close", "GET / HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n"},
 		{"upgrade", "GET / HTTP/1.1\r\n" + host + "Connection: Upgrade\r\nUpgrade: test\r\n\r\n"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // NewHTTPHandler returns an http.Handler that answers with h, so that h can be
@@ -23,12 +24,16 @@ import (
 // where the http.Server allows it, and deadlines, TLS state and addresses are
 // those of its connection. ctx.Done never ends: use the context of
 // NetHTTPRequest, which ends when the client goes away. EarlyHints and Inform
-// send nothing.
+// send nothing. A request whose host and target are no URI is answered with 400.
 func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := new(fasthttp.RequestCtx)
 		ctx.Init2(newNetConn(w, r), nil, false)
 		ConvertNetHTTPRequestToFastHTTPRequest(r, &ctx.Request)
+		if !hasURI(&ctx.Request.Header) {
+			http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
+			return
+		}
 		ctx.SetUserValue(requestKey{}, r)
 		h(ctx)
 		if late := ctx.LastTimeoutErrorResponse(); late != nil {
@@ -43,6 +48,20 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		}
 		writeResponse(w, r, &ctx.Response)
 	})
+}
+
+// hasURI reports whether target and host make a URI, as a fasthttp.Server asks of
+// them. net/http takes hosts such as "h:99999": with one of these the path of the
+// URI would not be that of the target.
+func hasURI(h *fasthttp.RequestHeader) bool {
+	if host := h.Host(); len(host) > 0 && !http1.ValidHost(host) {
+		return false
+	}
+	if h.IsConnect() {
+		return true
+	}
+	var u fasthttp.URI
+	return u.Parse(h.Host(), h.RequestURI()) == nil
 }
 
 // requestKey is the key of the user value that is the *http.Request.
@@ -86,33 +105,49 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 		// the client must not take what it got for all there is
 		panic(http.ErrAbortHandler)
 	}
-	for _, name := range resp.Header.PeekTrailerKeys() {
-		for _, value := range resp.Header.PeekAll(string(name)) {
-			header.Add(string(name), string(value))
-		}
-	}
+	addTrailers(w, &resp.Header)
 }
 
-// copyFields copies the fields, but for those that frame the message, and the
-// values of trailers.
+// copyFields copies the fields of the header section, but for those that frame the
+// message, and announces trailers.
 func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
-	trailers := make(map[string]bool)
-	for _, name := range h.PeekTrailerKeys() {
-		trailers[string(name)] = true
-		dst.Add("Trailer", string(name))
-	}
 	for name, value := range h.All() {
-		key := string(name)
-		switch {
-		case trailers[key]:
-		case key == "Content-Length" || key == "Transfer-Encoding" || key == "Trailer" || key == "Date":
+		switch key := string(name); key {
+		case "Content-Length", "Transfer-Encoding", "Trailer", "Date":
 		default:
 			dst.Add(key, string(value))
 		}
 	}
+	if names := h.Peek("Trailer"); len(names) > 0 {
+		dst.Set("Trailer", string(names))
+	}
 	if len(h.ContentType()) == 0 {
 		// nothing is made up by net/http, either
 		dst["Content-Type"] = nil
+	}
+}
+
+// addTrailers has the fields of the trailer section follow the body, which was
+// written.
+func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
+	header := w.Header()
+	announced := announcedTrailers(header)
+	for name := range announced {
+		// what the header section has of it was sent, and would be sent again
+		header.Del(name)
+	}
+	flushed := false
+	for name, value := range h.TrailerFields() {
+		key := http.CanonicalHeaderKey(string(name))
+		if !announced[key] {
+			key = http.TrailerPrefix + key
+			if !flushed {
+				// or net/http takes the body for one without trailers
+				_ = http.NewResponseController(w).Flush()
+				flushed = true
+			}
+		}
+		header.Add(key, string(value))
 	}
 }
 

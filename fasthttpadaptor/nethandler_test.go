@@ -57,6 +57,27 @@ func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 			ctx.Response.Header.Set("X-Sum", "5")
 			ctx.SetBodyStreamWriter(func(w *bufio.Writer) { fmt.Fprint(w, "hello") })
 		}},
+		{"trailers like fields", get, func(ctx *fasthttp.RequestCtx) {
+			ctx.Response.Header.Set("X-Sum", "head")
+			_ = ctx.Response.Header.AnnounceTrailer("X-Other")
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "5")
+			_ = ctx.Response.Header.AddTrailerField("X-Other", "6")
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) { fmt.Fprint(w, "hello") })
+		}},
+		{"trailers of an empty stream", get, func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "5")
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {})
+		}},
+		{"trailers of a buffered body", get, func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "5")
+			_ = ctx.Response.Header.AddTrailerField("X-Sum", "6")
+			ctx.WriteString("hello")
+		}},
+		{"fields that a Trailer field names", get, func(ctx *fasthttp.RequestCtx) {
+			ctx.Response.Header.Set("X-Sum", "head")
+			_ = ctx.Response.Header.AnnounceTrailer("X-Sum, X-None")
+			ctx.WriteString("hello")
+		}},
 		{"broken stream", get, func(ctx *fasthttp.RequestCtx) {
 			ctx.SetBodyStream(io.MultiReader(strings.NewReader("half"), brokenReader{}), -1)
 		}},
@@ -293,6 +314,63 @@ func TestConvertedRequestHasTheTrailersOfItsBodysEnd(t *testing.T) {
 	body, err := io.ReadAll(got.Body)
 	if string(body) != "hello" || err != nil || got.Trailer.Get("X-Sum") != "5" || len(got.Trailer) != 1 {
 		t.Errorf("body %q, %v, trailers %v", body, err, got.Trailer)
+	}
+}
+
+// Fields that a front end has set stay, whatever a client says comes behind the
+// body.
+func TestTrailersTouchNoFieldOfAConvertedRequest(t *testing.T) {
+	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {
+		h := &ctx.Request.Header
+		body := string(ctx.PostBody())
+		for _, name := range []string{"X-Real-Ip", "X-A", "X-B", "X-C"} {
+			body += fmt.Sprintf(" %s %q", name, h.PeekAll(name))
+			body += fmt.Sprintf(" %q;", h.PeekTrailerAll(name))
+		}
+		ctx.SetBodyString(body)
+	})
+	r, err := http.NewRequest("POST", url, io.MultiReader(strings.NewReader("hello")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"X-Real-Ip": {"right"}, "X-A": {"1", "2"}}
+	r.Trailer = http.Header{"X-Real-Ip": {"evil"}, "X-A": {"evil"}, "X-B": {"3"}}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	expect(t, resp.Body, `hello X-Real-Ip ["right"] []; X-A ["1" "2"] ["evil"]; X-B ["3"] ["3"]; X-C [] [];`)
+}
+
+// net/http takes these hosts, which make no URI.
+func TestHostsOfNetHTTPThatAreNone(t *testing.T) {
+	addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) { fmt.Fprintf(ctx, "%s %s", ctx.Path(), ctx.Host()) })
+	for host, want := range map[string]string{
+		"h:99999": "", "[::1": "", "h:80:80": "", "h:x": "", "a b": "", "[::1]x": "", "h%41": "", "u@h": "",
+		"h": "/admin h", "h:80": "/admin h:80", "[::1]:80": "/admin [::1]:80", "h:": "/admin h:",
+	} {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		got := ask(t, c, "GET /admin HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+		_ = c.Close()
+		if want == "" && !strings.HasPrefix(got.status, "400") || want != "" && got.body != want {
+			t.Errorf("%q: %s %q, want %q", host, got.status, got.body, want)
+		}
+	}
+	for target, method := range map[string]string{"*": "OPTIONS", "http://other.example/admin": "GET", "h:80": "CONNECT", "//admin": "GET"} {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		if got := ask(t, c, method+" "+target+" HTTP/1.1\r\nHost: h:80\r\n\r\n"); !strings.HasPrefix(got.status, "200") {
+			t.Errorf("%s %s: %s", method, target, got.status)
+		}
+		_ = c.Close()
 	}
 }
 

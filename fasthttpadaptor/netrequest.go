@@ -127,16 +127,19 @@ func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 	if r.ContentLength > 0 && !coded && len(r.Trailer) == 0 {
 		size = int(r.ContentLength)
 	}
-	b := &netBody{r: r, req: req}
-	b.copyTrailers()
-	req.SetBodyStream(b, size)
+	for name := range r.Trailer {
+		// what must not be a trailer is none
+		_ = req.Header.AnnounceTrailer(name)
+	}
+	req.SetBodyStream(&netBody{r: r, req: req}, size)
 	return size < 0
 }
 
 // netBody is the body of a request on its way from net/http to fasthttp.
 type netBody struct {
-	r   *http.Request
-	req *fasthttp.Request
+	r     *http.Request
+	req   *fasthttp.Request
+	ended bool
 }
 
 // Read implements io.Reader.
@@ -144,7 +147,7 @@ func (b *netBody) Read(p []byte) (int, error) {
 	n, err := b.r.Body.Read(p)
 	if err == io.EOF {
 		// the trailers of a request that is being received are there only now
-		b.copyTrailers()
+		b.addTrailers()
 	}
 	return n, err
 }
@@ -152,15 +155,16 @@ func (b *netBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *netBody) Close() error { return b.r.Body.Close() }
 
-func (b *netBody) copyTrailers() {
-	h := &b.req.Header
+// addTrailers adds the trailers of the request, once. Fields of the header section
+// are not touched, whatever they are called.
+func (b *netBody) addTrailers() {
+	if b.ended {
+		return
+	}
+	b.ended = true
 	for name, values := range b.r.Trailer {
-		if h.AddTrailer(name) != nil {
-			continue
-		}
-		h.Del(name)
 		for _, value := range values {
-			h.Add(name, value)
+			_ = b.req.Header.AddTrailerField(name, value)
 		}
 	}
 }

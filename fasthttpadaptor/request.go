@@ -109,15 +109,16 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 			header[key] = values[len(values)-1 : len(values) : len(values)]
 		}
 	}
-	for name := range h.Trailers() {
+	// values are there when the body has ended, also where they have come already;
+	// fields of those names in the header section are others
+	for name := range strings.SplitSeq(string(h.Peek("Trailer")), ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
 		if r.Trailer == nil {
 			r.Trailer = make(http.Header)
 		}
-		r.Trailer[http.CanonicalHeaderKey(string(name))] = nil
-	}
-	for name := range r.Trailer {
-		// a trailer that has come already is shown when the body has ended
-		delete(header, name)
+		r.Trailer[http.CanonicalHeaderKey(name)] = nil
 	}
 	if chunked {
 		r.TransferEncoding = []string{"chunked"}

@@ -64,11 +64,10 @@ func (w *responseWriter) sendHead() {
 	resp := &w.ctx.Response
 	resp.SetStatusCode(w.status)
 	h := &resp.Header
-	announced := announcedTrailers(w.head)
-	setFields(h, w.head, announced)
-	for name := range announced {
+	setFields(h, w.head)
+	for name := range announcedTrailers(w.head) {
 		// what must not be a trailer is none
-		_ = h.AddTrailer(name)
+		_ = h.AnnounceTrailer(name)
 	}
 	// a type that nobody has set is guessed or left out, as in net/http
 	h.SetNoDefaultContentType(true)
@@ -83,11 +82,13 @@ func (w *responseWriter) sendHead() {
 	}
 }
 
-// setFields sets the fields of a response, but for those that frame it.
-func setFields(h *fasthttp.ResponseHeader, fields http.Header, trailers map[string]bool) {
+// setFields sets the fields of a response, but for those that frame it. As with
+// net/http, what is set by now stands in the header section, whether or not it is
+// announced as a trailer.
+func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch {
-		case trailers[name] || strings.HasPrefix(name, http.TrailerPrefix):
+		case strings.HasPrefix(name, http.TrailerPrefix):
 			continue
 		case name == "Content-Length" || name == "Transfer-Encoding" || name == "Trailer":
 			continue
@@ -96,15 +97,5 @@ func setFields(h *fasthttp.ResponseHeader, fields http.Header, trailers map[stri
 		for _, value := range fields[name] {
 			h.Add(name, value)
 		}
-	}
-}
-
-func addTrailer(h *fasthttp.ResponseHeader, name string, values []string) {
-	if h.AddTrailer(name) != nil {
-		return
-	}
-	h.Del(name)
-	for _, value := range values {
-		h.Add(name, value)
 	}
 }

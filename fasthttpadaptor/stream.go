@@ -190,6 +190,8 @@ func (w *responseWriter) keepDeadline() {
 // endTrailers sets the trailers at the end of the body.
 func (w *responseWriter) endTrailers() {
 	for name, values := range w.trailers {
-		addTrailer(&w.ctx.Response.Header, name, values)
+		for _, value := range values {
+			_ = w.ctx.Response.Header.AddTrailerField(name, value)
+		}
 	}
 }

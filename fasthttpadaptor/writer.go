@@ -111,7 +111,7 @@ func (w *responseWriter) inform(status int) {
 	}
 	var h fasthttp.ResponseHeader
 	h.SetStatusCode(status)
-	setFields(&h, w.header, nil)
+	setFields(&h, w.header)
 	// what is wrong with the connection shows with the response
 	_ = w.ctx.Inform(&h)
 }

@@ -210,10 +210,9 @@ type trailingBody struct {
 
 // header is what the headers of requests and responses have in common.
 type header interface {
-	Trailers() iter.Seq[[]byte]
-	AddTrailerBytes(name []byte) error
+	TrailerFields() iter.Seq2[[]byte, []byte]
+	AddTrailerFieldBytes(name, value []byte) error
 	PeekAll(name string) [][]byte
-	AddBytesV(name string, value []byte)
 	Del(name string)
 }
 
@@ -221,17 +220,9 @@ type header interface {
 func (b *trailingBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err == io.EOF {
-		for key := range b.from.Trailers() {
-			name := string(key)
-			values := b.from.PeekAll(name)
-			if b.to.AddTrailerBytes(key) != nil || len(values) == 0 {
-				continue
-			}
-			// what the header section has of it was sent with that
-			b.to.Del(name)
-			for _, value := range values {
-				b.to.AddBytesV(name, value)
-			}
+		for name, value := range b.from.TrailerFields() {
+			// what was taken in may be sent on
+			_ = b.to.AddTrailerFieldBytes(name, value)
 		}
 	}
 	return n, err

@@ -26,10 +26,14 @@ const (
 	NoValue Flag = 1 << iota
 	// BadName marks a field whose name is no token: it is never written to the wire.
 	BadName
-	// Behind marks a field that came in the trailer section, behind the body.
+	// Behind marks a field of the trailer section, which is behind the body. The
+	// other entries of a list of trailers are names that were announced.
 	Behind
-	// Hint marks the name of a trailer field that a peer announced, which says
-	// nothing of fields that are set here.
+	// Apart marks a name that was announced here for fields that are in the
+	// trailer section only; fields of the header section stay where they are.
+	Apart
+	// Hint marks a name that a peer announced, which says nothing of fields that
+	// are set here. It is the weakest way to announce one, and Apart the next.
 	Hint
 )
 

@@ -1,0 +1,193 @@
+package fronts
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait in these tests: none of them takes that long unless
+// something is wrong.
+const patience = 30 * time.Second
+
+// front is a proxy that sends what it gets to a server.
+type front struct {
+	name, program string
+	// config is the file that the program reads, with the ports in the place of
+	// IN and OUT, and args what it is called with in the folder of that file.
+	config string
+	args   []string
+	// passesTrailers says that trailers of requests reach the server.
+	passesTrailers bool
+	// comparesTargets says that a rule for paths looks at the target as it came.
+	comparesTargets bool
+}
+
+// Both fronts set X-Real-Ip and X-Team, delete X-Auth-User and X-Role, and deny what
+// begins with /admin. They wait for a client for a second, and log the status and the target of every request
+// that they have sent to the server.
+const haproxyConf = `
+global
+	log stdout format raw local0
+	log-tag front
+defaults
+	mode http
+	log global
+	log-format "%s %ST %HU"
+	timeout connect 10s
+	timeout client 1s
+	timeout http-request 1s
+	timeout http-keep-alive 1s
+	timeout server 2s
+	timeout tunnel 1s
+	http-reuse always
+	OPTION
+frontend in
+	bind 127.0.0.1:IN
+	http-request set-header X-Real-Ip 192.0.2.1
+	http-request set-header X-Team front
+	http-request del-header X-Auth-User
+	http-request del-header X-Role
+	http-request deny if { path_beg /admin }
+	default_backend out
+backend out
+	server sent 127.0.0.1:OUT
+`
+
+const nginxConf = `
+daemon off;
+master_process off;
+pid nginx.pid;
+error_log stderr crit;
+events {}
+http {
+	log_format front "$sent $status $request_uri";
+	map $upstream_addr $sent { default sent; "" none; }
+	access_log /dev/stdout front;
+	client_body_temp_path temp;
+	proxy_temp_path temp;
+	fastcgi_temp_path temp;
+	uwsgi_temp_path temp;
+	scgi_temp_path temp;
+	client_header_timeout 1s;
+	client_body_timeout 1s;
+	keepalive_timeout 1s;
+	lingering_timeout 1s;
+	client_max_body_size 16m;
+	upstream out {
+		server 127.0.0.1:OUT;
+		keepalive 16;
+	}
+	server {
+		listen 127.0.0.1:IN;
+		OPTION
+		location /admin { return 403; }
+		location / {
+			proxy_pass http://out;
+			proxy_http_version 1.1;
+			proxy_set_header Host $http_host;
+			proxy_set_header Connection "";
+			proxy_set_header X-Real-Ip 192.0.2.1;
+			proxy_set_header X-Team front;
+			proxy_set_header X-Auth-User "";
+			proxy_set_header X-Role "";
+		}
+	}
+}
+`
+
+func haproxy(name, option string) front {
+	return front{name, "haproxy", strings.Replace(haproxyConf, "OPTION", option, 1), []string{"-db", "-f", "conf"}, true, true}
+}
+
+func nginx(name, option string) front {
+	return front{name, "nginx", strings.Replace(nginxConf, "OPTION", option, 1), []string{"-e", "stderr", "-p", ".", "-c", "conf"}, false, false}
+}
+
+var fronts = []front{
+	haproxy("haproxy", ""),
+	haproxy("haproxy that takes more", "option accept-invalid-http-request"),
+	nginx("nginx", ""),
+	nginx("nginx that takes more", "ignore_invalid_headers off; underscores_in_headers on; proxy_request_buffering off;"),
+}
+
+// start runs the front between two addresses. stop ends it and returns its log.
+func (f *front) start(t *testing.T, out string) (in string, stop func() (log string)) {
+	t.Helper()
+	path, err := exec.LookPath(f.program)
+	if err != nil {
+		t.Skipf("%s is not installed, so nothing is known about it as a front end", f.program)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "temp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	inPort, outPort := freePort(t), out[strings.LastIndexByte(out, ':')+1:]
+	config := strings.NewReplacer(":IN", ":"+inPort, ":OUT", ":"+outPort).Replace(f.config)
+	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	cmd := exec.CommandContext(ctx, path, f.args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &stdout, &stderr, patience
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	stop = func() string {
+		if !ended {
+			ended = true
+			// both end at once, having written their logs
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			_ = cmd.Wait()
+			cancel()
+		}
+		return stdout.String()
+	}
+	t.Cleanup(func() {
+		stop()
+		if t.Failed() {
+			t.Logf("%s says:\n%s", f.program, stderr.Bytes())
+		}
+	})
+	in = "127.0.0.1:" + inPort
+	awaitListener(t, in)
+	return in, stop
+}
+
+// freePort returns a port that nothing listened on a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// awaitListener returns when a server takes connections.
+func awaitListener(t *testing.T, addr string) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		c, err := net.DialTimeout("tcp4", addr, time.Second)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing listens on %s: %v", addr, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
