@@ -174,7 +174,7 @@ type Server struct {
 	// the last second. Where there are none, the request that needs the room is
 	// refused. Either gets 503 with Retry-After, and ErrorHandler
 	// ErrRequestBodyMemory. A body that would take more than the limit alone is
-	// refused with 413.
+	// refused with 413: set a higher one if HeaderReceived allows such bodies.
 	MaxRequestBodyMemory int
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
