@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -48,7 +49,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 			}
 			return n, false, nil
 		}
-		if r.decoder.Kind() == http1.Length {
+		if r.got > bufpool.MaxSize/2 && r.decoder.Kind() == http1.Length {
 			dst.makeRoom(len(content), r.decoder.Left())
 		}
 		dst.write(content)

@@ -494,7 +494,8 @@ func (x *exchange) advanceBody() (step, bool) {
 	if n > 0 {
 		x.consume(n)
 	}
-	if err == nil {
+	// a small body that is there has no more room than is not counted
+	if err == nil && (!done || x.recv.got > ownBuffer) {
 		if room := x.bodyRoom(); room > uncountedBody {
 			err = x.holdBody(room, n, done)
 		}

@@ -50,6 +50,12 @@ func (c *testConn) expectBusy() {
 	c.expectEnd()
 }
 
+// emptyPools takes buffers of odd sizes, which other tests have left, out of the pools.
+func emptyPools() {
+	runtime.GC()
+	runtime.GC()
+}
+
 func sayLength(ctx *RequestCtx) { fmt.Fprint(ctx, len(ctx.PostBody())) }
 
 // heldRoom is what the body of a client takes that holds a byte of it back.
@@ -65,6 +71,7 @@ const holdersMemory = 1280 << 10
 
 // holders are such clients, as many as there is room for.
 func holders(t *testing.T, ts *testServer) (clients []*testConn) {
+	emptyPools()
 	for used := ts.heldRoom(); used <= holdersMemory; used += ts.heldRoom() {
 		c := ts.dial()
 		c.send(part("/", 200_000, 199_999))
@@ -146,6 +153,7 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 
 // Bytes that come now and then do not keep a body from stalling.
 func TestBodiesStallWithTime(t *testing.T) {
+	emptyPools()
 	s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
 	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
 		var clients []*testConn
