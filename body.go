@@ -102,6 +102,21 @@ func (b *body) extend(p []byte) {
 	b.buf.B = append(b.buf.B, p...)
 }
 
+// makeRoom makes room for n bytes that are there, and for left more that were
+// announced, if the buffer is too small for the former, and twice its size would be
+// more than all of them need.
+func (b *body) makeRoom(n int, left int64) {
+	if b.buf == nil || cap(b.buf.B)-len(b.buf.B) >= n {
+		return
+	}
+	old := b.buf
+	if all := int64(len(old.B)+n) + left; cap(old.B) > bufpool.MaxSize/2 && all < 2*int64(cap(old.B)) {
+		b.buf = bufpool.Get(int(all))
+		b.buf.B = append(b.buf.B, old.B...)
+		bufpool.Put(old)
+	}
+}
+
 func (b *body) set(p []byte) {
 	_ = b.closeStream()
 	b.raw, b.broken = nil, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -48,6 +49,9 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 				break
 			}
 			return n, false, nil
+		}
+		if r.got > bufpool.MaxSize/2 && r.decoder.Kind() == http1.Length {
+			dst.makeRoom(len(content), r.decoder.Left())
 		}
 		dst.write(content)
 	}
@@ -127,6 +131,8 @@ type bodyStream struct {
 	accept  trailerFilter // of a server
 	err     error         // what Read returns from now on
 	done    bool          // the message was read to its end
+	limited bool          // no more than left bytes may still come
+	left    int64
 	// onClose is called once, when the stream is closed
 	onClose func(err error) error
 }
@@ -171,6 +177,9 @@ func (s *bodyStream) Read(p []byte) (int, error) {
 		if err != nil {
 			s.err = err
 		}
+		if s.limited {
+			n = s.spend(n)
+		}
 		if n > 0 {
 			if s.decoder.Done() && s.decoder.Kind() == http1.Length {
 				s.finish()
@@ -179,6 +188,32 @@ func (s *bodyStream) Read(p []byte) (int, error) {
 		}
 	}
 	return 0, s.err
+}
+
+// limit bounds what can still be read. Of a body that is known to be larger nothing
+// is.
+func (s *bodyStream) limit(n int64) error {
+	if s.err != nil {
+		return nil
+	}
+	if s.decoder.Kind() == http1.Length && s.decoder.Left() > n {
+		s.err = ErrBodyTooLarge
+		return s.err
+	}
+	if !s.limited || n < s.left {
+		s.limited, s.left = true, n
+	}
+	return nil
+}
+
+// spend takes n bytes from what may be read, and returns how many of them may.
+func (s *bodyStream) spend(n int) int {
+	if int64(n) > s.left {
+		n = int(s.left)
+		s.err = ErrBodyTooLarge
+	}
+	s.left -= int64(n)
+	return n
 }
 
 // take moves content from b, the bytes at hand, to p.

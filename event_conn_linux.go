@@ -193,6 +193,13 @@ func (c *eventConn) unwatch() {
 	c.extras().watch.Store(nil)
 }
 
+// interrupt implements link.
+func (c *eventConn) interrupt() {
+	if d := c.detached(); d != nil {
+		_ = d.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
 // PeerGone implements netloop.Handler.
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {

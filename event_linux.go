@@ -124,7 +124,7 @@ func (c *eventConn) driveWithCare(x *exchange, cache *loopCache) (alive bool) {
 	ended := false
 	defer func() {
 		if !ended {
-			c.drop(recover())
+			c.drop(x, recover())
 		}
 	}()
 	alive = c.drive(x, cache)
@@ -134,8 +134,9 @@ func (c *eventConn) driveWithCare(x *exchange, cache *loopCache) (alive bool) {
 
 // drop ends a connection whose exchange has stopped in the middle. Whatever
 // was in use stays with whoever may still have it.
-func (c *eventConn) drop(panicked any) {
+func (c *eventConn) drop(x *exchange, panicked any) {
 	s := c.s
+	x.dropBodyCount()
 	c.x = nil
 	c.pinned.Store(true)
 	c.finish(true)
@@ -275,6 +276,7 @@ func (c *eventConn) rest(x *exchange, cache *loopCache) bool {
 	s := c.s
 	if !x.idle() {
 		c.x = x
+		x.giveSpace()
 		x.limitRequest()
 		c.limit(waitRead, x.readUntil)
 		return true
@@ -320,7 +322,7 @@ func (c *eventConn) Expire() bool {
 	if c.phase == eventServing && c.hasInput() {
 		// it may have come in time, and the loop was busy
 		if x != nil {
-			x.overdue = true
+			x.expired()
 		} else if c.requests == 0 {
 			// empty lines do not begin a new wait
 			c.net.SetDeadline(1)
@@ -484,6 +486,24 @@ func (c *eventConn) claimIdle() (closeIt func()) {
 		return nil
 	}
 	return func() { c.finish(false) }
+}
+
+// claimStalled implements link.
+func (c *eventConn) claimStalled(x *exchange) (end func()) {
+	if !c.net.TryAcquire() {
+		return nil
+	}
+	if c.x != x || c.hasInput() {
+		c.net.Release()
+		return nil
+	}
+	return func() {
+		c.working()
+		x.ended(ErrRequestBodyMemory)
+		if c.driveWithCare(x, nil) {
+			c.net.Release()
+		}
+	}
 }
 
 // hasInput reports whether something has come that nobody has read: it will be

@@ -35,6 +35,7 @@ type exchange struct {
 	file filePart        // to be sent behind out, by an engine that does so
 
 	recv   receiver
+	held   *heldBody     // the body of the current request, if it counts for MaxRequestBodyMemory
 	config RequestConfig // of the current request
 	phase  phase
 	begun  bool // the current request has begun to arrive
@@ -64,6 +65,13 @@ type exchange struct {
 	// readUntil has passed, and that only what is there is still read.
 	readUntil, writeUntil time.Time
 	timed, fresh, overdue bool
+	// wholeUntil is the deadline of the current request where readUntil is an earlier
+	// one. headTimed says that readUntil is that of the head.
+	wholeUntil time.Time
+	headTimed  bool
+	pace       pace
+	// keepsSpace says that the engine waits with the buffer of what it receives in hand
+	keepsSpace bool
 
 	turn  int   // requests served since the last flush
 	fault error // what made the connection end before its time
@@ -86,6 +94,11 @@ type link interface {
 	// watch ends w when the peer goes away, until unwatch is called.
 	watch(w *watch)
 	unwatch()
+	// interrupt ends the Read of a goroutine that waits in it. Anybody may call it.
+	interrupt()
+	// claimStalled makes a connection the caller's that waits for more of the body of
+	// x without a goroutine. end ends it. It is nil if there is somebody at work.
+	claimStalled(x *exchange) (end func())
 }
 
 type phase uint8
@@ -137,7 +150,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.turn = 0
 	x.fault = nil
 	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
-	x.timed, x.fresh, x.overdue = false, false, false
+	x.timed, x.fresh, x.overdue, x.headTimed = false, false, false, false
 	x.now = time.Time{}
 }
 
@@ -167,12 +180,17 @@ func (x *exchange) consume(n int) {
 // space returns where the engine is to put what it receives: at least a
 // minimum of free bytes behind those that are there.
 func (x *exchange) space() []byte {
-	if x.in == nil {
-		x.in = bufpool.Get(x.s.readSize())
-	}
-	if x.read == len(x.in.B) && x.recv.decoder.Left() > bodySpace && x.phase == phaseBody && cap(x.in.B) < bodySpace {
+	large := x.phase == phaseBody && x.recv.decoder.Left() > bodySpace
+	if large && x.in != nil && x.read == len(x.in.B) && cap(x.in.B) < bodySpace {
 		bufpool.Put(x.in)
-		x.in, x.read = bufpool.Get(bodySpace), 0
+		x.in, x.read = nil, 0
+	}
+	if x.in == nil {
+		size := x.s.readSize()
+		if large {
+			size = max(size, bodySpace)
+		}
+		x.in = bufpool.Get(size)
 	}
 	b := x.in
 	if x.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
@@ -190,6 +208,14 @@ const (
 	// bodySpace is how much is read at a time of a body that is larger
 	bodySpace = 64 << 10
 )
+
+// giveSpace gives the room for a large body back while nothing comes.
+func (x *exchange) giveSpace() {
+	if x.in != nil && cap(x.in.B) >= bodySpace && len(x.in.B) == 0 {
+		bufpool.Put(x.in)
+		x.in = nil
+	}
+}
 
 // received says that the engine has put n bytes into space.
 func (x *exchange) received(n int) {
@@ -217,6 +243,7 @@ func (x *exchange) contain(next *step) {
 	}
 	x.logPanic(p)
 	x.c.aborted = true
+	x.dropBodyCount()
 	if x.ctx != nil {
 		x.ctx.discard()
 	}
@@ -348,6 +375,9 @@ func (x *exchange) headReceived() (step, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
 	h.learn()
+	if x.headTimed {
+		x.endHead()
+	}
 	x.minor, x.closes = h.head.Minor, h.ConnectionClose()
 	framing, err := h.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -463,6 +493,12 @@ func (x *exchange) advanceBody() (step, bool) {
 	if n > 0 {
 		x.consume(n)
 	}
+	// a small body that is there has no more room than is not counted
+	if err == nil && (!done || x.recv.got > ownBuffer) {
+		if room := x.bodyRoom(); room > uncountedBody {
+			err = x.holdBody(room, n, done)
+		}
+	}
 	if err != nil {
 		return x.refuse(err)
 	}
@@ -555,8 +591,11 @@ func (x *exchange) fill() error {
 	if err := x.goOn(); err != nil {
 		return err
 	}
-	n, err := readSome(x.blocking(), x.space())
+	n, err := x.awaitPaced(x.blocking())
 	if n > 0 {
+		if x.held != nil {
+			x.held.progress(n)
+		}
 		x.received(n)
 		return nil
 	}
@@ -629,6 +668,7 @@ func (x *exchange) wantsClose() bool {
 
 // release gives everything back that an idle connection does not need.
 func (x *exchange) release() {
+	x.dropBodyCount()
 	if x.ctx != nil {
 		x.s.releaseCtx(x.ctx)
 		x.ctx = nil

@@ -22,11 +22,19 @@ func (c *serverConn) openedAt() time.Time {
 	return now.Add(c.opened - now.Sub(processBegan))
 }
 
+// headTimeout returns how long the head of a request may take, or 0.
+func (s *Server) headTimeout() time.Duration {
+	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout > 0 && s.ReadTimeout < s.ReadHeaderTimeout {
+		return max(s.ReadTimeout, 0)
+	}
+	return s.ReadHeaderTimeout
+}
+
 // firstTimeout returns how long a new connection may wait for its first request,
 // or 0.
 func (s *Server) firstTimeout() time.Duration {
-	if s.ReadTimeout > 0 {
-		return s.ReadTimeout
+	if timeout := s.headTimeout(); timeout > 0 {
+		return timeout
 	}
 	return max(s.IdleTimeout, 0)
 }
@@ -48,6 +56,14 @@ func afterTimeout(timeout time.Duration) time.Time {
 	return time.Now().Add(timeout)
 }
 
+// sooner returns the earlier one of two times, of which the zero time is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // woken says that the first bytes of a request have come to an idle connection.
 func (x *exchange) woken() {
 	x.forgetDeadlines()
@@ -63,34 +79,65 @@ func (x *exchange) forgetDeadlines() {
 }
 
 // limitRequest sets how long the rest of the current request may take to arrive,
-// the first time that somebody waits for it.
+// the first time that somebody waits for it, and each time that somebody waits for
+// more of a body that must come at a minimum rate.
 func (x *exchange) limitRequest() {
-	if x.timed {
+	if x.timed && (x.phase != phaseBody || x.s.MinRequestBodyRate <= 0) {
 		return
 	}
-	x.timed = true
-	until := x.requestEnd()
-	if until.IsZero() && x.readUntil.IsZero() {
-		return
+	if !x.timed {
+		x.timed = true
+		x.wholeUntil = x.requestEnd()
 	}
-	x.readUntil = until
-	x.link.limitReads(until)
+	until := x.wholeUntil
+	switch {
+	case x.phase == phaseBody:
+		until = x.paceUntil(until)
+	case x.s.ReadHeaderTimeout > 0 && !x.headRead():
+		x.headTimed = true
+		until = x.requestTimeout(x.s.headTimeout())
+	}
+	x.setReadUntil(until)
 }
 
+// headRead reports whether all of the head of the current request is there.
+func (x *exchange) headRead() bool { return x.ctx != nil && x.ctx.Request.Header.is(wasRead) }
+
 func (x *exchange) requestEnd() time.Time {
-	switch timeout := x.s.ReadTimeout; {
-	case x.config.ReadTimeout > 0:
+	if x.config.ReadTimeout > 0 {
 		return time.Now().Add(x.config.ReadTimeout)
-	case timeout > 0 && x.c.requests == 0:
+	}
+	return x.requestTimeout(x.s.ReadTimeout)
+}
+
+// requestTimeout returns when a time is over that begins with the current request.
+func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
+	if timeout > 0 && x.c.requests == 0 {
 		return x.c.openedAt().Add(timeout)
-	default:
-		return afterTimeout(timeout)
+	}
+	return afterTimeout(timeout)
+}
+
+// endHead ends the time of a head that has arrived.
+func (x *exchange) endHead() {
+	x.headTimed = false
+	x.setReadUntil(x.wholeUntil)
+}
+
+// limitFirst sets how long a new connection may take for its first request.
+func (x *exchange) limitFirst() {
+	s := x.s
+	x.limitIdle(s.firstTimeout())
+	if x.timed = s.headTimeout() > 0; x.timed {
+		x.headTimed = s.ReadHeaderTimeout > 0
+		x.wholeUntil = afterTimeout(s.ReadTimeout)
 	}
 }
 
 // limitIdle sets how long the connection may wait for a request.
-func (x *exchange) limitIdle(timeout time.Duration) {
-	until := afterTimeout(timeout)
+func (x *exchange) limitIdle(timeout time.Duration) { x.setReadUntil(afterTimeout(timeout)) }
+
+func (x *exchange) setReadUntil(until time.Time) {
 	if until.IsZero() && x.readUntil.IsZero() {
 		return
 	}

@@ -57,10 +57,18 @@ func (x *exchange) spoolRest() (step, bool) {
 // spoolForm parses the form of the current request, whose body is a stream until
 // then and may have limit bytes. What lies behind the form is dropped.
 func (x *exchange) spoolForm(limit int) error {
+	room := formMemory
+	if x.held != nil {
+		room += int(x.held.bytes.Load())
+	}
+	if err := x.holdBody(room, 0, false); err != nil {
+		return err
+	}
 	if err := x.ctx.Request.parseForm(int64(max(limit, 0)), (*formDecoder).startPlain); err != nil {
 		return err
 	}
 	x.dropBody(true)
+	x.unlistBody()
 	// the handler gets a form, so it cannot be reading from the connection
 	x.streaming = false
 	return nil

@@ -113,6 +113,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 func (x *exchange) leaveCtx(response *Response) {
 	s, requestNum := x.s, x.ctx.requestNum
 	x.c.pin()
+	x.leaveBodyCount(x.ctx)
 	x.ctx = s.acquireCtx(x.c)
 	x.ctx.requestNum = requestNum
 	resp := &x.ctx.Response
@@ -393,6 +394,12 @@ func (x *exchange) endRequest() {
 		x.dropRest()
 	}
 	x.begun, x.timed, x.overdue = false, false, false
+	if x.held != nil {
+		x.dropBodyCount()
+	}
+	if x.pace.begun {
+		x.endPace()
+	}
 	switch {
 	case ctx.hijack != nil && !ctx.hijackDropped:
 		x.phase = phaseHijack

@@ -32,12 +32,13 @@ func (s *Server) servePortable(c *serverConn) error {
 	p := portables.Get().(*portable)
 	p.attach(s, c, p)
 	p.nc = c.nc
-	p.awake = false
+	p.awake, p.keepsSpace = false, true
 	p.now = c.openedAt()
 
 	ended := false
 	defer func() {
 		if !ended {
+			p.dropBodyCount()
 			s.dropConn(p.c, recover())
 		}
 	}()
@@ -94,9 +95,7 @@ func (p *portable) run() (hijacked bool, err error) {
 			return false, err
 		}
 	}
-	p.limitIdle(p.s.firstTimeout())
-	// that holds for all of the first request
-	p.timed = p.s.ReadTimeout > 0
+	p.limitFirst()
 	for {
 		switch p.step() {
 		case stepRead:
@@ -133,7 +132,7 @@ func (p *portable) receive() error {
 	if first {
 		n, err = p.receiveFirst()
 	} else {
-		n, err = readSome(p.nc, p.space())
+		n, err = p.awaitBody(p.nc)
 	}
 	if p.c.claimed() || first && (n > 0 || isTimeout(err) && p.c.neverBegan()) && !p.wake() {
 		p.phase = phaseEnd
@@ -185,6 +184,7 @@ func (p *portable) rest() {
 	}
 	bufpool.Put(p.out)
 	p.out = nil
+	p.giveSpace()
 	p.limitIdle(s.idleTimeout())
 	p.awake = false
 	s.setState(p.c, StateIdle)
@@ -237,6 +237,16 @@ func (p *portable) limitReads(until time.Time) { _ = p.nc.SetReadDeadline(until)
 
 // limitWrites implements link.
 func (p *portable) limitWrites(until time.Time) { _ = p.nc.SetWriteDeadline(until) }
+
+// interrupt implements link.
+func (p *portable) interrupt() {
+	if err := p.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		_ = p.nc.Close()
+	}
+}
+
+// claimStalled implements link: who waits is a goroutine.
+func (p *portable) claimStalled(*exchange) (end func()) { return nil }
 
 // forgetDeadlines implements link.
 func (p *portable) forgetDeadlines() {

@@ -40,10 +40,10 @@ type Server struct {
 
 	// ErrorHandler makes the response to a request that could not be read. By
 	// default it is a short text with the status that fits: 400, 408, 413,
-	// 414, 417, 431, 501 or 505. The connection is closed after it. Among the
-	// errors are ErrGetOnly, ErrBodyTooLarge, *ErrSmallBuffer, ErrBrokenChunk
-	// and those that wrap io.ErrUnexpectedEOF. Of the request only that is
-	// there which had been read.
+	// 414, 417, 431, 501, 503 or 505. The connection is closed after it. Among
+	// the errors are ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory,
+	// *ErrSmallBuffer, ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. Of
+	// the request only that is there which had been read.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
 	// HeaderReceived is called when the header of a request is there. What it
@@ -123,8 +123,27 @@ type Server struct {
 	// long a connection may wait for its first one.
 	IdleTimeout time.Duration
 
-	// MaxConnsPerIP limits the connections from one IP address. More are
-	// answered with 429 and closed. 0 stands for no limit.
+	// ReadHeaderTimeout is how long the head of a request may take to arrive, from
+	// the same moment on as ReadTimeout, which ends it too if it is shorter. 0 stands
+	// for ReadTimeout alone.
+	ReadHeaderTimeout time.Duration
+
+	// MinRequestBodyRate is how many bytes of a request body a client has to send
+	// in a second. One that is slower is answered with 408, and closed, once it has
+	// used up MinRequestBodyRateGrace: waiting takes from that time, and bytes that
+	// come add to it what they may take at this rate, though never more than there
+	// was at first. So a client that sends nothing ends after that time in any case.
+	// The time that a handler takes to read a stream does not count. 0 stands for no
+	// limit.
+	MinRequestBodyRate int
+
+	// MinRequestBodyRateGrace is how much time a client may lose with sending a body
+	// at less than MinRequestBodyRate; 5 seconds where it is 0.
+	MinRequestBodyRateGrace time.Duration
+
+	// MaxConnsPerIP limits the connections from one IP address, of IPv6 from one
+	// network of 64 bits, except for link-local addresses. More are answered with
+	// 429 and closed. 0 stands for no limit.
 	MaxConnsPerIP int
 
 	// MaxRequestsPerConn limits the requests of one connection: the response
@@ -149,6 +168,26 @@ type Server struct {
 	// refused with 413. It limits what a body with content codings decodes to as
 	// well: see Request.BodyUncompressed and Request.MultipartForm.
 	MaxRequestBodySize int
+
+	// MaxRequestBodyMemory limits what the bodies of all requests together take of
+	// the memory, in bytes, from when they arrive until the response was made; 0
+	// stands for half of the runtime's memory limit (GOMEMLIMIT), or 1 GiB where
+	// there is none, but not for less than twice MaxRequestBodySize; less than 0 for
+	// no limit.
+	//
+	// What is counted is the capacity of buffers over 16 KiB, which may be twice the
+	// size of their bodies; of a multipart form that is parsed while it arrives 4
+	// MiB. Streams are not counted, nor is what a handler makes of a body. The
+	// process may have more memory, up to twice as much by the rules of the garbage
+	// collector.
+	//
+	// Where there is no room for more, requests are ended whose bodies have stalled,
+	// those first that have done so for the longest time: that had less than 4 KiB in
+	// the last second. Where there are none, the request that needs the room is
+	// refused. Either gets 503 with Retry-After, and ErrorHandler
+	// ErrRequestBodyMemory. A body that would take more than the limit alone is
+	// refused with 413: set a higher one if HeaderReceived allows such bodies.
+	MaxRequestBodyMemory int
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
 	// it accepts the next connection when it serves Concurrency of them.
@@ -213,7 +252,7 @@ type Server struct {
 
 	// StreamRequestBody calls the handler as soon as the header of a request
 	// is there; RequestCtx.RequestBodyStream is the body as it arrives.
-	// MaxRequestBodySize does not limit it.
+	// MaxRequestBodySize does not limit it; see RequestCtx.LimitRequestBody.
 	StreamRequestBody bool
 
 	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err tell when the
@@ -237,7 +276,7 @@ type Server struct {
 	rejected atomic.Uint32
 	timed    atomic.Int64 // handlers that run with a timeout, late ones included
 	// refusedAt is the second in which it was last logged that a connection
-	// was refused
+	// was refused, or a body for which there was no memory
 	refusedAt atomic.Int64
 	refusals  atomic.Int32 // connections that are being told so
 	// badNameLogged says that it was logged that a field of a response is not sent
@@ -245,6 +284,7 @@ type Server struct {
 
 	nextProtos map[string]ServeHandler
 
+	bodies  bodyMemory
 	conns   [connShards]connShard
 	watches watchSet
 	done    atomic.Pointer[chan struct{}] // of what RequestCtx.Done returns
@@ -287,6 +327,7 @@ func (s *Server) prepare() {
 		if s.log == nil {
 			s.log = defaultLogger
 		}
+		s.bodies.begin(s.bodyMemoryLimit())
 		s.ctxs.New = func() any {
 			ctx := new(RequestCtx)
 			ctx.Request.Header.memo = new(memo)

@@ -114,10 +114,10 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 }
 
 // neverBegan tells whether a connection has not sent a single byte, where the time
-// for that was ReadTimeout: then the end of that time is answered. The end of
-// IdleTimeout is not, nor is that of a wait for another request.
+// for that was ReadTimeout or ReadHeaderTimeout: then the end of that time is
+// answered. The end of IdleTimeout is not, nor is that of a wait for another request.
 func (c *serverConn) neverBegan() bool {
-	return c.requests == 0 && c.empty == 0 && c.s.ReadTimeout > 0
+	return c.requests == 0 && c.empty == 0 && c.s.headTimeout() > 0
 }
 
 // pin keeps the connection from becoming another one, since somebody may ask for
@@ -135,9 +135,10 @@ const connShards = 16
 
 // connShard is one list of connections, on cache lines of its own.
 type connShard struct {
-	mu    sync.Mutex
-	first *serverConn
-	_     [112]byte
+	mu     sync.Mutex
+	first  *serverConn
+	bodies *heldBody // that are arriving
+	_      [104]byte
 }
 
 func (s *Server) shardOf(c *serverConn) *connShard { return &s.conns[c.id%connShards] }
@@ -336,12 +337,13 @@ func (p perIPCounter) release(ip netip.Addr) {
 	}
 }
 
-// connIP returns the IP address of the peer, which is not valid where it has none.
+// connIP returns the address that stands for the peer in MaxConnsPerIP, which is not
+// valid where it has none.
 func connIP(nc net.Conn) netip.Addr {
 	switch a := nc.RemoteAddr().(type) {
 	case *net.TCPAddr:
 		ip, _ := netip.AddrFromSlice(a.IP)
-		return ip.Unmap()
+		return hostOf(ip)
 	case nil:
 		return netip.Addr{}
 	default:
@@ -349,6 +351,6 @@ func connIP(nc net.Conn) netip.Addr {
 		if err != nil {
 			return netip.Addr{}
 		}
-		return ap.Addr().Unmap()
+		return hostOf(ap.Addr())
 	}
 }

@@ -67,9 +67,17 @@ func (starvedLog) Printf(format string, args ...any) {
 // starve starts the process, and returns where it serves and what it logs.
 func starve(t *testing.T, e engine) (addr string, log *testLog) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestStarvedServer$", "-test.v")
-	cmd.Env = append(os.Environ(), starvedVariable+"="+e.name)
+	addr, log, _ = serveApart(t, 2*patience, "TestStarvedServer", starvedVariable+"="+e.name)
+	return addr, log
+}
+
+// serveApart runs a test with a server in a process of its own, until this test ends.
+// It returns where that serves, what it logs, and the number of the process.
+func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (addr string, log *testLog, pid int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +109,7 @@ func starve(t *testing.T, e engine) (addr string, log *testLog) {
 		}
 		cancel()
 	})
-	return receive(t, "the address of the server", addrs), log
+	return receive(t, "the address of the server", addrs), log, cmd.Process.Pid
 }
 
 // A server that has no descriptors left serves the connections that it has, says

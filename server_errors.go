@@ -34,6 +34,9 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 		return
 	}
 	switch code := http1.StatusOf(err); code {
+	case StatusServiceUnavailable:
+		ctx.Error(StatusMessage(code), code)
+		ctx.Response.Header.Set(HeaderRetryAfter, bodyRetryAfter)
 	case StatusBadRequest:
 		ctx.Error("Error when parsing request", code)
 	case StatusRequestHeaderFieldsTooLarge:
@@ -76,7 +79,7 @@ func isAbort(err error) bool {
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
-	if isCommon(err) && !s.LogAllErrors {
+	if isCommon(err) && !s.LogAllErrors || errors.Is(err, ErrRequestBodyMemory) && !s.mayLogRefusal() {
 		return
 	}
 	s.logger().Printf("fasthttp: cannot read the request from %v: %v", ctx.RemoteAddr(), err)

@@ -143,8 +143,10 @@ func TestServerLimitsConnectionsPerIP(t *testing.T) {
 	refused(tcp("::ffff:10.0.0.1"))
 	serve(tcp("10.0.0.2"))
 	serve(tcp("2001:db8::1"))
-	serve(tcp("2001:db8::1"))
+	serve(tcp("2001:db8::2:0:0:1"))
 	refused(tcp("2001:db8::1"))
+	refused(tcp("2001:db8::ffff:ffff:ffff:ffff"))
+	serve(tcp("2001:db8:0:1::1"))
 	for range 5 {
 		serve(&net.UnixAddr{Name: "/x", Net: "unix"})
 	}

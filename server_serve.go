@@ -290,10 +290,16 @@ func sendRefusal(nc net.Conn, resp *Response) {
 	}
 }
 
-// logRefusal logs that a connection was refused. A server that has too much to
-// do must not be busy with saying so.
+// mayLogRefusal reports whether a refusal may be logged. A server that has too much
+// to do must not be busy with saying so.
+func (s *Server) mayLogRefusal() bool {
+	now := time.Now().Unix()
+	return s.refusedAt.Swap(now) != now
+}
+
+// logRefusal logs that a connection was refused.
 func (s *Server) logRefusal(nc net.Conn, why error) {
-	if now := time.Now().Unix(); s.refusedAt.Swap(now) != now {
+	if s.mayLogRefusal() {
 		s.logger().Printf("fasthttp: refused the connection from %v: %v", nc.RemoteAddr(), why)
 	}
 }

@@ -1,0 +1,83 @@
+package fasthttp
+
+import (
+	"net"
+	"time"
+)
+
+// defaultBodyRateGrace is Server.MinRequestBodyRateGrace where it is not set.
+const defaultBodyRateGrace = 5 * time.Second
+
+// pace is how much of its time a body that must come at a minimum rate has left. It
+// begins with the grace; what comes adds to that, and waiting takes from it. There is
+// never more of it than the grace, so a client that has sent much cannot hold the rest
+// back for long.
+type pace struct {
+	begun bool
+	left  time.Duration
+	since time.Time // when the wait began that is under way, for a body that is buffered
+	got   int64     // bytes by then
+}
+
+func (s *Server) bodyRateGrace() time.Duration {
+	if s.MinRequestBodyRateGrace > 0 {
+		return s.MinRequestBodyRateGrace
+	}
+	return defaultBodyRateGrace
+}
+
+// spend takes in that n bytes have come while the peer was waited for.
+func (p *pace) spend(s *Server, waited time.Duration, n int64) {
+	grace := s.bodyRateGrace()
+	if !p.begun {
+		p.begun, p.left = true, grace
+		return
+	}
+	earned := time.Duration(float64(n) / float64(s.MinRequestBodyRate) * float64(time.Second))
+	p.left = min(p.left-waited+min(earned, grace), grace)
+}
+
+// paceUntil returns when the wait ends that is about to begin for more of a buffered
+// body: at the time until, if not before.
+func (x *exchange) paceUntil(until time.Time) time.Time {
+	if x.s.MinRequestBodyRate <= 0 {
+		return until
+	}
+	p, now := &x.pace, time.Now()
+	p.spend(x.s, now.Sub(p.since), x.recv.got-p.got)
+	p.since, p.got = now, x.recv.got
+	return sooner(until, now.Add(p.left))
+}
+
+// awaitPaced is awaitBody for the body that a handler reads, whose own time does not
+// count.
+func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
+	if x.s.MinRequestBodyRate <= 0 {
+		return x.awaitBody(conn)
+	}
+	p, now := &x.pace, time.Now()
+	if !p.begun {
+		p.spend(x.s, 0, 0)
+	}
+	x.link.limitReads(sooner(x.readUntil, now.Add(p.left)))
+	if x.cut.Load() {
+		// its end stands in that deadline's place
+		return 0, errReadingCut
+	}
+	n, err := x.awaitBody(conn)
+	p.spend(x.s, time.Since(now), int64(n))
+	return n, err
+}
+
+// endPace does away with the deadline of the last wait.
+func (x *exchange) endPace() {
+	x.pace = pace{}
+	x.link.limitReads(x.readUntil)
+}
+
+// expired says that the deadline has passed, while there is something to be read: it
+// may have come in time. What comes earns a body more time that has some left.
+func (x *exchange) expired() { x.overdue = !x.pace.begun || x.pace.left <= 0 || passed(x.wholeUntil) }
+
+// passed reports whether a time has come that is not the zero time.
+func passed(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }

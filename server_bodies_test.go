@@ -1,0 +1,407 @@
+package fasthttp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// ageBodies makes the bodies that are arriving ones that have moved so long ago, the
+// first one that was listed before the others; a negative age is in the future.
+func ageBodies(s *Server, age time.Duration) {
+	then := int64(time.Since(processBegan) - age)
+	for i := range s.conns {
+		shard := &s.conns[i]
+		shard.mu.Lock()
+		for h := shard.bodies; h != nil; h = h.next {
+			h.moved.Store(then + int64(h.x.c.id))
+		}
+		shard.mu.Unlock()
+	}
+	s.bodies.quietUntil.Store(math.MinInt64)
+}
+
+// takes waits until the bodies of the server take so many bytes.
+func takes(t *testing.T, s *Server, want int64) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.used.Load() == want })
+}
+
+// part is the head of a request and the beginning of its body.
+func part(target string, size, sent int) string {
+	return head("POST "+target+" HTTP/1.1", "Host: a", fmt.Sprintf("Content-Length: %d", size)) + strings.Repeat("x", sent)
+}
+
+// expectBusy reads the refusal of a request, behind which the connection ends.
+func (c *testConn) expectBusy() {
+	c.t.Helper()
+	resp := c.next("POST")
+	if resp.StatusCode != StatusServiceUnavailable || !resp.Close || resp.Header.Get("Retry-After") == "" {
+		c.t.Errorf("got %d, close %v, Retry-After %q, want 503", resp.StatusCode, resp.Close, resp.Header.Get("Retry-After"))
+	}
+	c.expectEnd()
+}
+
+// emptyPools takes buffers of odd sizes, which other tests have left, out of the pools.
+func emptyPools() {
+	runtime.GC()
+	runtime.GC()
+}
+
+func sayLength(ctx *RequestCtx) { fmt.Fprint(ctx, len(ctx.PostBody())) }
+
+// heldRoom is what the body of a client takes that holds a byte of it back.
+func (ts *testServer) heldRoom() int64 {
+	if ts.engine.name == "event/tcp" && runtime.GOOS == "linux" {
+		return 256 << 10
+	}
+	return 256<<10 + bodySpace
+}
+
+// holdersMemory is the limit that holders use up: it is for 4 or 5 of them.
+const holdersMemory = 1280 << 10
+
+// holders are such clients, as many as there is room for.
+func holders(t *testing.T, ts *testServer) (clients []*testConn) {
+	emptyPools()
+	for used := ts.heldRoom(); used <= holdersMemory; used += ts.heldRoom() {
+		c := ts.dial()
+		c.send(part("/", 200_000, 199_999))
+		clients = append(clients, c)
+		takes(t, ts.s, used)
+	}
+	return clients
+}
+
+func TestRequestBodyMemoryIsLimited(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
+		ts := start(s)
+		clients := holders(t, ts)
+		ageBodies(s, -time.Hour)
+
+		c := ts.dial()
+		_, _ = io.WriteString(c.Conn, part("/", 100_000, 100_000))
+		c.expectBusy()
+		ts.log.waitFor(t, ErrRequestBodyMemory.Error())
+		// what needs no memory to speak of is served all the same
+		c = ts.dial()
+		c.get("/")
+		c.expect(200, "0")
+		c.send(post("/", strings.Repeat("x", 10_000)))
+		c.expect(200, "10000")
+		takes(t, s, holdersMemory)
+
+		clients[0].send("x")
+		clients[0].expect(200, "200000")
+		takes(t, s, holdersMemory-ts.heldRoom())
+		c.send(part("/", 100_000, 100_000))
+		c.expect(200, "100000")
+		takes(t, s, holdersMemory-ts.heldRoom())
+		_ = clients[1].Close()
+		takes(t, s, holdersMemory-2*ts.heldRoom())
+		for _, c := range clients[2:] {
+			c.send("x")
+			c.expect(200, "200000")
+		}
+		takes(t, s, 0)
+	})
+}
+
+// Who has held a body back for longest loses it, and nobody else.
+func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var failed atomic.Int32
+		s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength, ErrorHandler: func(ctx *RequestCtx, err error) {
+			if errors.Is(err, ErrRequestBodyMemory) {
+				failed.Add(1)
+			}
+			defaultErrorResponse(ctx, err)
+		}}
+		ts := start(s)
+		clients := holders(t, ts)
+		ageBodies(s, time.Minute)
+		c := ts.dial()
+		for i := range 2 {
+			c.send(part("/", 200_000, 200_000))
+			c.expect(200, "200000")
+			clients[i].expectBusy()
+			takes(t, s, holdersMemory-ts.heldRoom())
+			more := ts.dial()
+			more.send(part("/", 200_000, 199_999))
+			clients = append(clients, more)
+			takes(t, s, holdersMemory)
+		}
+		for _, c := range clients[2:] {
+			c.send("x")
+			c.expect(200, "200000")
+		}
+		takes(t, s, 0)
+		if n := failed.Load(); n != 2 {
+			t.Errorf("ErrorHandler has heard of %d", n)
+		}
+	})
+}
+
+// Bytes that come now and then do not keep a body from stalling.
+func TestBodiesStallWithTime(t *testing.T) {
+	emptyPools()
+	s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
+	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+		var clients []*testConn
+		for range 4 {
+			c := dial()
+			c.send(part("/", 200_000, 150_000))
+			clients = append(clients, c)
+		}
+		for range 6 {
+			time.Sleep(stallTime / 5)
+			for i, c := range clients {
+				// each has come to 3 KiB, and 6 KiB, and so on in a second
+				c.send(strings.Repeat("x", 600*(i+1)))
+			}
+		}
+		c := dial()
+		c.send(part("/", 200_000, 200_000))
+		c.expect(200, "200000")
+		clients[0].expectBusy()
+		clients = clients[1:]
+		for range 3 {
+			time.Sleep(stallTime / 5)
+			for _, c := range clients {
+				c.send(strings.Repeat("x", 1000))
+			}
+		}
+		more := dial()
+		more.send(part("/", 300_000, 250_000))
+		time.Sleep(1)
+		c.send(part("/", 200_000, 200_000))
+		c.expectBusy()
+		// nobody has lost anything by that
+		for i, c := range clients {
+			c.send(strings.Repeat("x", 50_000-6*600*(i+2)-3000))
+			c.expect(200, "200000")
+		}
+		more.send(strings.Repeat("x", 50_000))
+		more.expect(200, "300000")
+	})
+	if used := s.bodies.used.Load(); used != 0 {
+		t.Errorf("%d bytes are left", used)
+	}
+}
+
+func TestFormsThatAreSpooledCount(t *testing.T) {
+	const boundary = "Content-Type: multipart/form-data; boundary=b"
+	form := "--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n"
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{MaxRequestBodyMemory: 9 << 20, MaxRequestBodySize: 8 << 20, Handler: func(ctx *RequestCtx) {
+			if fh, err := ctx.FormFile("f"); err == nil {
+				fmt.Fprint(ctx, fh.Size, ctx.s.bodies.used.Load())
+				return
+			}
+			sayLength(ctx)
+		}}
+		ts := start(s)
+		var forms []*testConn
+		for i := range 2 {
+			c := ts.dial()
+			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 5000000", boundary) + form + "begin")
+			forms = append(forms, c)
+			takes(t, s, int64(i+1)*formMemory)
+		}
+		ageBodies(s, -time.Hour)
+		c := ts.dial()
+		_, _ = io.WriteString(c.Conn, part("/", 2_000_000, 2_000_000))
+		c.expectBusy()
+
+		ageBodies(s, time.Minute)
+		c = ts.dial()
+		c.send(part("/", 2_000_000, 2_000_000))
+		c.expect(200, "2000000")
+		forms[0].expectBusy()
+		takes(t, s, formMemory)
+		end := "\r\n--b--\r\n"
+		size := 5_000_000 - len(form) - len(end)
+		forms[1].send(strings.Repeat("x", size-len("begin")) + end)
+		forms[1].expect(200, fmt.Sprint(size, formMemory))
+
+		// one in chunks is a body like others at first
+		s = &Server{MaxRequestBodySize: 8 << 20, Handler: sayLength}
+		c = start(s).dial()
+		c.send(chunked("/", fmt.Sprintf("%x\r\n", len(form)+(4<<20))+form+strings.Repeat("x", 4<<20)+"\r\n1\r\n", boundary))
+		eventually(t, "both", func() bool { return s.bodies.used.Load() >= 8<<20+formMemory })
+		_ = c.Close()
+		takes(t, s, 0)
+	})
+}
+
+// However a request ends, its body counts no longer.
+func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
+	const size = 100_000
+	whole := part("/", size, size)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var late chan struct{}
+		var inside atomic.Int64
+		ts := start(&Server{MaxRequestBodySize: 2 * size, ReadTimeout: time.Minute, Handler: func(ctx *RequestCtx) {
+			inside.Store(ctx.s.bodies.used.Load())
+			switch string(ctx.Request.Header.Peek("Do")) {
+			case "panic":
+				panic("this one ends")
+			case "leave":
+				runtime.Goexit()
+			case "hijack":
+				ctx.Hijack(handleNothing)
+			case "echo":
+				ctx.Response.SetBodyRaw(ctx.PostBody())
+			case "stream":
+				ctx.SetBodyStream(strings.NewReader("stream"), -1)
+			case "swap":
+				ctx.Request.SwapBody(nil)
+			case "late":
+				ctx.TimeoutErrorWithCode("late", StatusServiceUnavailable)
+				go func() {
+					<-late
+					_ = ctx.PostBody()
+				}()
+			}
+		}})
+		do := func(what string) string {
+			return strings.Replace(whole, "Host: a\r\n", "Host: a\r\nDo: "+what+"\r\n", 1)
+		}
+		for _, what := range []string{"nothing", "panic", "leave", "hijack", "echo", "stream", "swap"} {
+			c := ts.dial()
+			c.send(do(what))
+			_, _ = readResponse(c.r, "POST")
+			takes(t, ts.s, 0)
+			if inside.Swap(0) == 0 {
+				t.Errorf("%s: the body does not count", what)
+			}
+			_ = c.Close()
+		}
+		for name, request := range map[string]string{
+			"cut off":   whole[:size/2],
+			"too large": chunked("/", fmt.Sprintf("%x\r\n%s\r\n%x\r\n", size, whole[:size], 3*size)),
+			"broken":    chunked("/", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, whole[:size])),
+		} {
+			c := ts.dial()
+			c.send(request)
+			if name == "cut off" {
+				eventually(t, "a body", func() bool { return ts.s.bodies.used.Load() > 0 })
+				_ = c.Close()
+			} else if resp := c.next("POST"); resp.StatusCode/100 != 4 {
+				t.Errorf("%s: status %d", name, resp.StatusCode)
+			}
+			takes(t, ts.s, 0)
+		}
+
+		// a handler that has timed out has its body for as long as it likes
+		late = make(chan struct{})
+		c := ts.dial()
+		c.send(do("late"))
+		c.expect(503, "late")
+		runtime.GC()
+		if ts.s.bodies.used.Load() == 0 {
+			t.Error("the body of a late handler does not count")
+		}
+		close(late)
+		eventually(t, "the end of the handler", func() bool {
+			runtime.GC()
+			return ts.s.bodies.used.Load() == 0
+		})
+	})
+}
+
+func handleNothing(net.Conn) {}
+
+func TestBodiesThatAreStreamsDoNotCount(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{StreamRequestBody: true, MaxRequestBodyMemory: 1 << 20, Handler: func(ctx *RequestCtx) {
+			n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+			fmt.Fprint(ctx, n, err, ctx.s.bodies.used.Load())
+		}})
+		c := ts.dial()
+		c.send(part("/", 10_000_000, 10_000_000))
+		c.expect(200, "10000000 <nil> 0")
+	})
+}
+
+func TestBodyThatNeverFitsIsTooLarge(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{MaxRequestBodyMemory: 100_000, Handler: sayLength})
+		c := ts.dial()
+		_, _ = io.WriteString(c.Conn, part("/", 200_000, 200_000))
+		if resp := c.next("POST"); resp.StatusCode != StatusRequestEntityTooLarge {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		takes(t, ts.s, 0)
+	})
+}
+
+func TestRequestBodyMemoryByDefault(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	for _, test := range []struct {
+		runtime, set int64
+		size         int
+		want         int64
+	}{
+		{math.MaxInt64, 0, 0, 1 << 30},
+		{math.MaxInt64, 5000, 0, 5000},
+		{math.MaxInt64, -1, 0, math.MaxInt64},
+		{math.MaxInt64, 0, 1 << 30, 2 << 30},
+		{100 << 30, 0, 0, 50 << 30},
+		{100 << 20, 0, 0, 50 << 20},
+		{1 << 20, 0, 0, 8 << 20},
+	} {
+		debug.SetMemoryLimit(test.runtime)
+		s := Server{MaxRequestBodyMemory: int(test.set), MaxRequestBodySize: test.size}
+		if got := s.bodyMemoryLimit(); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+	}
+}
+
+// The buffer of a body of a known length is not much larger than that in the end.
+func TestLargeBodiesHaveNoMoreRoomThanTheyNeed(t *testing.T) {
+	const size = 5 << 20
+	var room atomic.Int64
+	s := &Server{MaxRequestBodySize: size, Handler: func(ctx *RequestCtx) { room.Store(int64(cap(ctx.PostBody()))) }}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{MaxRequestBodySize: s.MaxRequestBodySize, Handler: s.Handler}
+		c := start(s).dial()
+		c.send(part("/", size, size))
+		c.expect(200, "")
+		if n := room.Load(); n > size+size/8 {
+			t.Errorf("%d bytes for a body of %d", n, size)
+		}
+	})
+}
+
+// A connection that waits for the rest of a body holds no more than what has come.
+func TestStalledUploadsHoldNoRoomForMore(t *testing.T) {
+	const crowd, sent = 100, 10_000
+	for _, e := range engines {
+		if e.name != "event/tcp" || runtime.GOOS != "linux" {
+			continue
+		}
+		ts := startServer(t, e, &Server{Handler: sayLength})
+		before := measure(t)
+		for range crowd {
+			ts.dial().send(part("/", 4<<20, sent))
+		}
+		eventually(t, "all connections", func() bool { return ts.s.GetOpenConnectionsCount() == crowd })
+		var each int64
+		eventually(t, "little memory", func() bool {
+			each = (measure(t).heap - before.heap) / crowd
+			return each < 40<<10
+		})
+		t.Logf("%d bytes for a body of which %d have come, the client's side included", each, sent)
+	}
+}

@@ -1,0 +1,223 @@
+package fasthttp
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// holdersVariable names the engine of a server whose clients hold bodies back, and how
+// many bytes all bodies may take. It is a process of its own, whose memory is that of
+// the server.
+const holdersVariable = "FASTHTTP_TEST_HOLDERS"
+
+// TestServerOfHolders is that process. It does nothing in a usual run.
+func TestServerOfHolders(t *testing.T) {
+	name, limit, _ := strings.Cut(os.Getenv(holdersVariable), " ")
+	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	if i < 0 {
+		t.Skip("is run by TestHeldBodiesLeaveOthersAlone")
+	}
+	s := &Server{Logger: noLog{}, Handler: sayLength}
+	s.MaxRequestBodyMemory, _ = strconv.Atoi(limit)
+	ts := startServer(t, engines[i], s)
+	fmt.Printf("serving %s\n", ts.ln.Addr())
+	// the end of the input is the end of the test
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// holdersCrowd is a crowd whose members send all of a body but its last byte.
+type holdersCrowd struct {
+	clients, size int
+	memory        int    // that all bodies may take; 0 for the default
+	all           string // that the runtime may take, as GOMEMLIMIT says it
+	measured      time.Duration
+	most          int64 // bytes that the process may have then
+}
+
+// resident returns how much memory a process has, in bytes.
+func resident(t *testing.T, pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(text), "VmRSS:")
+	size, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	kib, err := strconv.ParseInt(size, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// TestHeldBodiesLeaveOthersAlone has a crowd of clients hold the last byte of a body
+// back, which all together would take much more memory than there is for bodies, while
+// others send ordinary requests. With FASTHTTP_SOAK set it is 5,000 clients with 4 MiB
+// each, and the times of the others count.
+func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
+	crowd := holdersCrowd{clients: 400, size: 512 << 10, memory: 16 << 20, all: "off", measured: time.Second / 4, most: 128 << 20}
+	long := os.Getenv(soakVariable) != ""
+	if long {
+		crowd = holdersCrowd{clients: 5000, size: DefaultMaxRequestBodySize, all: "2GiB", measured: 15 * time.Second, most: 2<<30 + 128<<20}
+	}
+	for _, e := range engines {
+		if !strings.HasSuffix(e.name, "/tcp") {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			addr, _, pid := serveApart(t, 10*time.Minute, "TestServerOfHolders", fmt.Sprintf("%s=%s %d", holdersVariable, e.name, crowd.memory), "GOMEMLIMIT="+crowd.all)
+			others := startOthers(t, addr, pid)
+			time.Sleep(crowd.measured)
+			usual := others.report("alone")
+			refused := crowd.hold(t, addr)
+			others.report("while the bodies are sent")
+			time.Sleep(crowd.measured)
+			held := others.report("while they are held back")
+			others.end()
+			t.Logf("%d of %d clients were refused", refused.Load(), crowd.clients)
+			if others.most > crowd.most {
+				t.Errorf("the server has taken %d MiB, want %d at most", others.most>>20, crowd.most>>20)
+			}
+			if others.failed > 0 {
+				t.Errorf("%d of the requests of others failed", others.failed)
+			}
+			if long && held > 2*usual {
+				t.Errorf("a request of others in a hundred takes %v, usually %v", held, usual)
+			}
+		})
+	}
+}
+
+// hold opens the connections, and returns when all bodies but their last bytes were
+// sent or refused.
+func (h holdersCrowd) hold(t *testing.T, addr string) (refused *atomic.Int64) {
+	body := make([]byte, h.size-1)
+	head := []byte(part("/", h.size, 0))
+	refused = new(atomic.Int64)
+	var sending sync.WaitGroup
+	for range h.clients {
+		nc, err := net.Dial("tcp4", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = nc.Close() })
+		sending.Go(func() {
+			_ = nc.SetDeadline(time.Now().Add(10 * time.Minute))
+			_, _ = nc.Write(head)
+			_, _ = nc.Write(body)
+		})
+		go func() {
+			answer := make([]byte, 100)
+			if n, _ := nc.Read(answer); strings.Contains(string(answer[:n]), " 503 ") {
+				refused.Add(1)
+			}
+			_ = nc.Close()
+		}()
+	}
+	sending.Wait()
+	return refused
+}
+
+// others are clients that send ordinary requests all the time.
+type others struct {
+	t    *testing.T
+	pid  int
+	stop chan struct{}
+	wg   sync.WaitGroup
+
+	mu     sync.Mutex
+	took   []time.Duration
+	busy   int   // requests for whose body there was no memory
+	failed int   // requests that got something else
+	most   int64 // bytes of memory
+}
+
+func startOthers(t *testing.T, addr string, pid int) *others {
+	o := &others{t: t, pid: pid, stop: make(chan struct{})}
+	for _, request := range []string{get("/"), post("/", strings.Repeat("x", 1000)), post("/", strings.Repeat("x", 100_000))} {
+		o.wg.Go(func() { o.ask(addr, request) })
+	}
+	o.wg.Go(func() {
+		for o.wait(time.Millisecond) {
+			now := resident(t, pid)
+			o.mu.Lock()
+			o.most = max(o.most, now)
+			o.mu.Unlock()
+		}
+	})
+	return o
+}
+
+// wait waits for a while, and is false if that is the end.
+func (o *others) wait(d time.Duration) bool {
+	select {
+	case <-o.stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// ask sends a request now and then.
+func (o *others) ask(addr, request string) {
+	var c *testConn
+	for o.wait(3 * time.Millisecond) {
+		if c == nil {
+			nc, err := net.Dial("tcp4", addr)
+			if err != nil {
+				o.t.Error(err)
+				return
+			}
+			c = &testConn{Conn: nc, r: bufio.NewReader(nc)}
+			defer nc.Close()
+		}
+		begun := time.Now()
+		_, _ = io.WriteString(c.Conn, request)
+		resp, err := readResponse(c.r, "GET")
+		took := time.Since(begun)
+		o.mu.Lock()
+		switch {
+		case err == nil && resp.StatusCode == StatusServiceUnavailable:
+			o.busy++
+			_ = c.Close()
+			c = nil
+		case err != nil || resp.StatusCode != StatusOK:
+			o.failed++
+			_ = c.Close()
+			c = nil
+		default:
+			o.took = append(o.took, took)
+		}
+		o.mu.Unlock()
+	}
+}
+
+// report logs what was measured since the last report, and returns the time that all
+// but a hundredth of the requests have taken.
+func (o *others) report(when string) (p99 time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.took) == 0 {
+		o.t.Fatalf("%s: no answers", when)
+	}
+	slices.Sort(o.took)
+	p99 = o.took[len(o.took)*99/100]
+	o.t.Logf("%s: %d answers, half of them in %v, 99 of 100 in %v, %d without memory; %d MiB at most", when, len(o.took),
+		o.took[len(o.took)/2], p99, o.busy, o.most>>20)
+	o.took, o.busy = nil, 0
+	return p99
+}
+
+func (o *others) end() {
+	close(o.stop)
+	o.wg.Wait()
+}
