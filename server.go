@@ -208,6 +208,14 @@ type Server struct {
 	// costs nothing where a handler calls neither.
 	CancelOnDisconnect bool
 
+	// TrustedProxies says which proxies in front of the server are believed when
+	// they say for whom they ask. By default none is.
+	TrustedProxies TrustedProxies
+
+	// ProxyProtocol, if it is set, has the server read the header that proxies such
+	// as HAProxy put in front of connections, and says which proxies those are.
+	ProxyProtocol *ProxyProtocol
+
 	// Engine says how connections are served; EngineAuto by default. The
 	// environment variable FASTHTTP_ENGINE goes before it.
 	Engine Engine
@@ -229,6 +237,9 @@ type Server struct {
 	refusals  atomic.Int32 // connections that are being told so
 
 	nextProtos map[string]ServeHandler
+
+	trust       *proxyTrust // of TrustedProxies
+	headerPeers peerSet     // of ProxyProtocol
 
 	conns   [connShards]connShard
 	watches watchSet
@@ -267,6 +278,10 @@ func (s *Server) prepare() {
 		}
 		if s.ReadBufferSize > 0 {
 			s.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
+		}
+		s.trust = newProxyTrust(&s.TrustedProxies)
+		if p := s.ProxyProtocol; p != nil {
+			s.headerPeers = newPeerSet(p.From, p.FromUnix)
 		}
 		s.log = s.Logger
 		if s.log == nil {
