@@ -20,7 +20,14 @@ import (
 // expectHeader finds out whether a new connection begins with a header. It is false
 // if the connection is not to be served, and was closed.
 func (c *eventConn) expectHeader(s *Server) bool {
-	header, err := s.announces(c.RemoteAddr())
+	peer := c.RemoteAddr()
+	if peer == zeroTCPAddr {
+		// it was reset before anybody could ask, as by a proxy that only wanted to
+		// know whether the server is there
+		_ = rawsys.CloseSocket(c.net.FD())
+		return false
+	}
+	header, err := s.announces(peer)
 	if err != nil {
 		s.logRefusal(c, err)
 		_ = rawsys.CloseSocket(c.net.FD())
