@@ -113,7 +113,8 @@ type Server struct {
 	IdleTimeout time.Duration
 
 	// MaxConnsPerIP limits the connections from one IP address. More are
-	// answered with 429 and closed. 0 stands for no limit.
+	// answered with 429 and closed. 0 stands for no limit. With ProxyProtocol
+	// the address is that of the client.
 	MaxConnsPerIP int
 
 	// MaxRequestsPerConn limits the requests of one connection: the response

@@ -54,7 +54,9 @@ func opening(b []byte) int {
 // Element is what one proxy says in the field Forwarded (RFC 7239 section 4). A
 // parameter that it does not have is nil. Those in quotes are without them.
 type Element struct {
-	For, Proto, Host []byte
+	For   []byte // the peer of the proxy, see ParseNode
+	Proto []byte // the scheme with which the peer has connected
+	Host  []byte // the host that the peer has asked for
 }
 
 // ParseElement reads an element of the field Forwarded. It fails if that is
