@@ -169,6 +169,7 @@ func TestProxyProtocolRefusesWhatHasNoHeader(t *testing.T) {
 func TestProxyProtocolPassesOverConnectionsWithoutABeginning(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
+		s.ProxyProtocol.Timeout = time.Minute // more than the test waits
 		ts := start(s)
 		for _, in := range []string{"", "P", header1[:30], header2(1, 20)[:14], header2(1, 20)[:30]} {
 			c := ts.dialPlain()
@@ -286,6 +287,29 @@ func TestProxyProtocolShutdown(t *testing.T) {
 			return true
 		})
 	})
+}
+
+// A shutdown that ended the wait for a header would lose the request behind it, which
+// may have come already.
+func TestProxyProtocolShutdownDoesNotEndTheWaitAtOnce(t *testing.T) {
+	s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
+	ts := startServer(t, engines[0], s)
+	waiting := func() int32 {
+		for i := range s.conns {
+			shard := &s.conns[i]
+			shard.mu.Lock()
+			c := shard.first
+			shard.mu.Unlock()
+			if c != nil {
+				return c.waiting.Load()
+			}
+		}
+		return connBusy
+	}
+	c := ts.dialPlain()
+	eventually(t, "a wait for the header", func() bool { return waiting() == connShaking })
+	c.send(header1)
+	eventually(t, "a wait for a request", func() bool { return waiting() == connWaiting })
 }
 
 func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
