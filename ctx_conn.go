@@ -37,7 +37,8 @@ func (ctx *RequestCtx) conn() net.Conn {
 	return ctx.c.nc
 }
 
-// RemoteAddr returns the address of the client; it is never nil.
+// RemoteAddr returns the address of the client; it is never nil. If a proxy passes
+// requests on to the server, it is that of the proxy: see ClientIP.
 func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.remoteAddr != nil {
 		return ctx.remoteAddr

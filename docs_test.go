@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/proxyproto"
 )
 
 // size is a number of bytes, which is written in the largest unit that fits.
@@ -59,6 +60,8 @@ func documentedLimits() map[string]any {
 		"time for a response":                                         nil,
 		"time between requests":                                       nil,
 		"time for a TLS handshake":                                    s.handshakeTimeout(),
+		"time for a header of the PROXY protocol":                     (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout(),
+		"header of the PROXY protocol":                                size(proxyproto.MaxSize),
 		"connections that are refused at a time":                      maxRefusals,
 		"TLS connections that are refused at a time":                  maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                             s.concurrency(),

@@ -23,6 +23,7 @@ type eventExtra struct {
 
 	mu            sync.Mutex
 	local, remote net.Addr
+	proxied       *proxyEnds     // what they are because of a header, or nil
 	own           [2]ownDeadline // of reading, and of writing
 	waits         waitKind       // what the connection waits for while nobody owns it
 }

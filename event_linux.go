@@ -34,6 +34,15 @@ func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	c := eventConns.Get().(*eventConn)
 	c.group, c.isTCP = g, isTCP
 	c.net.Init(fd, c)
+	timeout := s.firstTimeout()
+	if s.ProxyProtocol != nil {
+		if !c.expectHeader(s) {
+			return
+		}
+		if c.awaitsHeader() {
+			timeout = s.proxyTimeout()
+		}
+	}
 	ip, err := s.admit(c)
 	if err != nil {
 		s.refuseEvent(fd, err)
@@ -45,7 +54,7 @@ func (s *Server) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 		c.extra.Store(new(eventExtra))
 	}
 	s.register(&c.serverConn, c, ip)
-	if err := g.Add(&c.net, c.waitFor(waitRead, s.firstTimeout())); err != nil {
+	if err := g.Add(&c.net, c.waitFor(waitRead, timeout)); err != nil {
 		s.logger().Printf("fasthttp: cannot watch a connection: %v", err)
 		c.finish(false)
 	}
@@ -88,6 +97,7 @@ const (
 	eventUnsent                      // go on with a flush for which there was no room
 	eventTurn                        // go on with the exchange, which has let others go first
 	eventLingering                   // read away what comes, until the peer is done
+	eventHeader                      // take the header of the PROXY protocol, when it is there
 	eventEnded                       // nothing: the descriptor is closed or somebody else's
 )
 
@@ -110,6 +120,11 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 	c.working()
 	if c.phase == eventLingering {
 		return c.linger()
+	}
+	if c.phase == eventHeader {
+		if taken, alive := c.takeHeader(); !taken {
+			return alive
+		}
 	}
 	x := c.x
 	if x == nil {
@@ -316,6 +331,9 @@ func (c *eventConn) restUnsent(x *exchange) {
 func (c *eventConn) Expire() bool {
 	c.working()
 	x := c.x
+	if c.phase == eventHeader {
+		return c.expireHeader()
+	}
 	if c.phase == eventTurn && c.has(unix.POLLIN|unix.POLLOUT) {
 		return c.Serve(&netloop.Poller{})
 	}
@@ -463,15 +481,11 @@ func (c *eventConn) handOver(x *exchange) bool {
 	ahead := append([]byte(nil), x.pending()...)
 	c.lay(x, nil)
 	s.setState(&c.serverConn, StateHijacked)
-	fd := c.net.Forget()
-	c.phase = eventEnded
-	nc, err := spare.fileConn(fd)
+	nc, err := c.leave()
 	if err != nil {
 		s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
-		c.forget()
 		return false
 	}
-	c.forget()
 	go s.runHijacked(handler, &hijackedConn{Conn: nc, ahead: ahead})
 	return false
 }
@@ -481,7 +495,7 @@ func (c *eventConn) claimIdle() (closeIt func()) {
 	if !c.net.TryAcquire() {
 		return nil
 	}
-	if c.x != nil || c.phase != eventServing || c.hasInput() {
+	if !c.lacksHeader() && (c.x != nil || c.phase != eventServing || c.hasInput()) {
 		c.net.Release()
 		return nil
 	}

@@ -42,7 +42,7 @@ func (c *eventConn) flushFile(x *exchange) error {
 // way. It returns how many bytes of the file were sent.
 func fileSender(nc net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
 	var send func(f *netloop.FilePart) error
-	switch c := nc.(type) {
+	switch c := unproxied(nc).(type) {
 	case *eventConn:
 		send = func(f *netloop.FilePart) error { return c.detach(time.Time{}, time.Time{}).SendFile(f) }
 	case *net.TCPConn:

@@ -142,6 +142,13 @@ var hostile = []struct {
 		readLongHead(&h.header, http1.Response, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+in+"identity\r\n\r\n")
 	}},
 	{"a byte range", behind("bytes=", repeated("0-1,")), func(in string) { _, _, _ = ParseByteRange([]byte(in), 100) }},
+	{"addresses of proxies", repeated("10.0.0.2, "), clientBehind(plainTrust, "X-Forwarded-For")},
+	{"lines of addresses", counted("10.0.0.2\r\nX-%x: y\r\nX-Forwarded-For: "), clientBehind(plainTrust, "X-Forwarded-For")},
+	{"no addresses", repeated(" ,"), clientBehind(plainTrust, "X-Forwarded-For")},
+	{"elements of Forwarded", repeated(`for="10.0.0.2";x="\\\",", `), clientBehind(standardTrust, "Forwarded")},
+	{"quotes in Forwarded", repeated(`\"`), clientBehind(standardTrust, "Forwarded")},
+	{"backslashes in Forwarded", behind(`"`, func(size int) string { return strings.Repeat(`\`, size) + `"` }), clientBehind(standardTrust, "Forwarded")},
+	{"parameters of Forwarded", repeated(`;x="a"`), clientBehind(standardTrust, "Forwarded")},
 	{"a date", behind("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
 	{"a number", repeated("9"), func(in string) { _, _ = ParseUint([]byte(in)) }},
 	{"a fraction", behind("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
@@ -230,6 +237,19 @@ var hostile = []struct {
 			panic(err)
 		}
 	}},
+}
+
+// clientBehind returns what finds a client behind proxies that have set a field.
+func clientBehind(trusted TrustedProxies, name string) func(in string) {
+	return func(in string) {
+		var ctx RequestCtx
+		ctx.Init(nil, proxyPeer, nil)
+		ctx.s.trust = newProxyTrust(&trusted)
+		readField(&ctx.Request.Header, name+": "+in)
+		ctx.ClientIP()
+		ctx.ClientScheme()
+		ctx.ClientHost()
+	}
 }
 
 func boundaryOf(in string) {

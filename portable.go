@@ -31,7 +31,7 @@ var portables = sync.Pool{New: func() any { return new(portable) }}
 func (s *Server) servePortable(c *serverConn) error {
 	p := portables.Get().(*portable)
 	p.attach(s, c, p)
-	p.nc = c.nc
+	p.nc = unproxied(c.nc)
 	p.awake, p.keepsSpace = false, true
 	p.now = c.openedAt()
 
@@ -90,6 +90,11 @@ func (s *Server) dropConn(c *serverConn, panicked any) {
 // run does what the exchange asks for until the connection ends or belongs to
 // somebody else.
 func (p *portable) run() (hijacked bool, err error) {
+	if p.s.ProxyProtocol != nil {
+		if err := p.s.awaitHeader(p.c); err != nil {
+			return false, err
+		}
+	}
 	if p.c.isTLS {
 		if over, err := p.beginTLS(); over {
 			return false, err

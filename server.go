@@ -143,7 +143,8 @@ type Server struct {
 
 	// MaxConnsPerIP limits the connections from one IP address, of IPv6 from one
 	// network of 64 bits, except for link-local addresses. More are answered with
-	// 429 and closed. 0 stands for no limit.
+	// 429 and closed. 0 stands for no limit. With ProxyProtocol the address is that
+	// of the client.
 	MaxConnsPerIP int
 
 	// MaxRequestsPerConn limits the requests of one connection: the response
@@ -260,6 +261,14 @@ type Server struct {
 	// costs nothing where a handler calls neither.
 	CancelOnDisconnect bool
 
+	// TrustedProxies says which proxies in front of the server are believed when
+	// they say for whom they ask. By default none is.
+	TrustedProxies TrustedProxies
+
+	// ProxyProtocol, if it is set, has the server read the header that proxies such
+	// as HAProxy put in front of connections, and says which proxies those are.
+	ProxyProtocol *ProxyProtocol
+
 	// Engine says how connections are served; EngineAuto by default. The
 	// environment variable FASTHTTP_ENGINE goes before it.
 	Engine Engine
@@ -283,6 +292,9 @@ type Server struct {
 	badNameLogged atomic.Bool
 
 	nextProtos map[string]ServeHandler
+
+	trust       *proxyTrust // of TrustedProxies
+	headerPeers peerSet     // of ProxyProtocol
 
 	bodies  bodyMemory
 	conns   [connShards]connShard
@@ -322,6 +334,10 @@ func (s *Server) prepare() {
 		}
 		if s.ReadBufferSize > 0 {
 			s.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
+		}
+		s.trust = newProxyTrust(&s.TrustedProxies)
+		if p := s.ProxyProtocol; p != nil {
+			s.headerPeers = newPeerSet(p.From, p.FromUnix)
 		}
 		s.log = s.Logger
 		if s.log == nil {

@@ -78,7 +78,7 @@ type serverConn struct {
 // The values of serverConn.waiting.
 const (
 	connBusy    int32 = iota
-	connShaking       // for the end of a TLS handshake
+	connShaking       // for the end of a TLS handshake, or of what stands before
 	connWaiting       // for a request
 	connAsking        // the same, and a shutdown is about to end the wait
 	connAsked         // the same: a shutdown wants to know whether there is a request
@@ -104,7 +104,7 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	c.pinned.Store(s.ConnState != nil)
 	c.looks = 0
 	c.waiting.Store(connWaiting)
-	if c.isTLS {
+	if c.isTLS || s.awaitsHeader(nc) {
 		c.waiting.Store(connShaking)
 	}
 	c.done = *s.done.Load()
@@ -339,11 +339,15 @@ func (p perIPCounter) release(ip netip.Addr) {
 
 // connIP returns the address that stands for the peer in MaxConnsPerIP, which is not
 // valid where it has none.
-func connIP(nc net.Conn) netip.Addr {
-	switch a := nc.RemoteAddr().(type) {
+func connIP(nc net.Conn) netip.Addr { return hostOf(addrOf(nc.RemoteAddr())) }
+
+// addrOf returns the IP address of a network address, which is not valid where it
+// has none.
+func addrOf(addr net.Addr) netip.Addr {
+	switch a := addr.(type) {
 	case *net.TCPAddr:
 		ip, _ := netip.AddrFromSlice(a.IP)
-		return hostOf(ip)
+		return ip.Unmap()
 	case nil:
 		return netip.Addr{}
 	default:
@@ -351,6 +355,6 @@ func connIP(nc net.Conn) netip.Addr {
 		if err != nil {
 			return netip.Addr{}
 		}
-		return hostOf(ap.Addr())
+		return ap.Addr().Unmap()
 	}
 }

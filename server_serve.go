@@ -108,6 +108,7 @@ func (s *Server) Serve(ln net.Listener) error {
 			return err
 		}
 	}
+	ln = s.behindProxies(ln)
 	accepting := s.addListener(ln)
 	if accepting == nil {
 		_ = ln.Close()
@@ -211,14 +212,9 @@ func (s *Server) accepted(nc net.Conn) *serverConn {
 
 // admit counts a connection as being served, unless a limit forbids it.
 func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
-	if s.MaxConnsPerIP > 0 {
-		if ip = connIP(nc); ip.IsValid() {
-			s.mu.Lock()
-			ok := s.perIP.acquire(ip, s.MaxConnsPerIP)
-			s.mu.Unlock()
-			if !ok {
-				return ip, ErrPerIPConnLimit
-			}
+	if !s.awaitsHeader(nc) {
+		if ip, err = s.admitAddress(nc); err != nil {
+			return ip, err
 		}
 	}
 	if n := s.serving.Add(1); int(n) > s.concurrency() {
@@ -230,6 +226,23 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 			s.mu.Unlock()
 		}
 		return ip, ErrConcurrencyLimit
+	}
+	return ip, nil
+}
+
+// admitAddress counts a connection as one of its address, unless MaxConnsPerIP
+// forbids it.
+func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
+	if s.MaxConnsPerIP <= 0 {
+		return ip, nil
+	}
+	if ip = connIP(nc); !ip.IsValid() {
+		return ip, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.perIP.acquire(ip, s.MaxConnsPerIP) {
+		return netip.Addr{}, ErrPerIPConnLimit
 	}
 	return ip, nil
 }
@@ -323,6 +336,13 @@ func (s *Server) setKeepalive(nc net.Conn) {
 // What is written to c must reach the peer without waiting for more.
 func (s *Server) ServeConn(c net.Conn) error {
 	s.prepare()
+	nc, err := s.throughProxy(c)
+	if err != nil {
+		s.logRefusal(c, err)
+		_ = c.Close()
+		return err
+	}
+	c = nc
 	ip, err := s.admit(c)
 	if err != nil {
 		s.turnAway(c, err)

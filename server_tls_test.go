@@ -38,7 +38,7 @@ func (ts *testServer) dialTLS(config *tls.Config) (*testConn, error) {
 // dialPlain opens a connection below TLS.
 func (ts *testServer) dialPlain() *testConn {
 	ts.t.Helper()
-	nc, err := net.Dial("tcp4", ts.ln.Addr().String())
+	nc, err := net.Dial(ts.ln.Addr().Network(), ts.ln.Addr().String())
 	if err != nil {
 		ts.t.Fatal(err)
 	}

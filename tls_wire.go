@@ -309,11 +309,14 @@ func (v *tlsView) send(err error) error {
 // transportOf returns what lies under the TLS connection nc, or nc itself where
 // it is none.
 func transportOf(nc net.Conn) net.Conn {
-	if c, ok := nc.(*tls.Conn); ok {
+	switch c := nc.(type) {
+	case *tls.Conn:
+		nc = c.NetConn()
+	case *proxiedTLS:
 		nc = c.NetConn()
 	}
 	if w, ok := nc.(*tlsWire); ok {
 		nc = w.Conn
 	}
-	return nc
+	return unproxied(nc)
 }

@@ -15,7 +15,7 @@ import (
 // a wrapper does in its Read must not be passed by.
 func (w *tlsWire) findFD() {
 	var err error
-	switch c := w.Conn.(type) {
+	switch c := unproxied(w.Conn).(type) {
 	case *net.TCPConn:
 		w.raw, err = c.SyscallConn()
 	case *net.UnixConn:

@@ -26,7 +26,7 @@ const (
 var layers = [][]string{
 	{"internal/bytesconv", "internal/rawsys"},
 	{"internal/ascii"},
-	{"internal/percent", "internal/httpdate", "internal/bufpool"},
+	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto"},
 	{"internal/clock"},
 	{"internal/field"},
 	{"internal/http1"},
@@ -46,7 +46,9 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // withoutIO are the folders that know nothing of sockets and files, and what
 // they must not import for that reason.
 var (
-	withoutIO = []string{"internal/ascii", "internal/percent", "internal/field", "internal/http1"}
+	withoutIO = []string{
+		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/forwarded", "internal/proxyproto",
+	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}
 )
 

@@ -132,6 +132,23 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
+// Peek is Read that leaves what it has read to be read again.
+func (c *Conn) Peek(p []byte) (int, error) {
+	for {
+		n, errno := rawsys.Peek(int(c.fd), p)
+		switch {
+		case n > 0:
+			return n, nil
+		case errno == 0:
+			return 0, io.EOF
+		case errno == syscall.EAGAIN:
+			return 0, ErrAgain
+		case errno != syscall.EINTR:
+			return 0, os.NewSyscallError("recv", errno)
+		}
+	}
+}
+
 // Urgent reports whether urgent data has come. A Read ends before such data and
 // leaves what lies behind it: that it fills only a part of its buffer does not
 // mean any more that it has taken all there was.

@@ -3,6 +3,7 @@
 package netloop
 
 import (
+	"io"
 	"net"
 	"runtime"
 	"sync"
@@ -249,5 +250,34 @@ func TestNoEventIsLostBetweenOwners(t *testing.T) {
 		if posted, seen := c.posted.Load(), c.seen.Load(); posted != seen {
 			t.Fatalf("%d events, and the last time that the connection was served there were %d", posted, seen)
 		}
+	}
+}
+
+func TestPeekLeavesWhatItSees(t *testing.T) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(pair[0])
+	var c Conn
+	c.Init(pair[0], nil)
+	buf := make([]byte, 10)
+	if n, err := c.Peek(buf); n != 0 || err != ErrAgain {
+		t.Errorf("nothing is there: %d, %v", n, err)
+	}
+	if _, err := syscall.Write(pair[1], []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Close(pair[1])
+	for range 2 {
+		if n, err := c.Peek(buf); string(buf[:n]) != "hello" || err != nil {
+			t.Errorf("Peek: %q, %v", buf[:n], err)
+		}
+	}
+	if n, err := c.Read(buf); string(buf[:n]) != "hello" || err != nil {
+		t.Errorf("Read: %q, %v", buf[:n], err)
+	}
+	if n, err := c.Peek(buf); n != 0 || err != io.EOF {
+		t.Errorf("at the end: %d, %v", n, err)
 	}
 }

@@ -1,0 +1,146 @@
+package fasthttp
+
+import (
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/rawsys"
+)
+
+// What follows is Server.ProxyProtocol on the event engine. A header that has not
+// come as a whole is left to the system, which keeps it: so a connection that waits
+// for one needs no memory for it.
+
+// expectHeader finds out whether a new connection begins with a header. It is false
+// if the connection is not to be served, and was closed.
+func (c *eventConn) expectHeader(s *Server) bool {
+	peer := c.RemoteAddr()
+	if peer == zeroTCPAddr {
+		// it was reset before anybody could ask, as by a proxy that only wanted to
+		// know whether the server is there
+		_ = rawsys.CloseSocket(c.net.FD())
+		return false
+	}
+	header, err := s.announces(peer)
+	if err != nil {
+		s.logRefusal(c, err)
+		_ = rawsys.CloseSocket(c.net.FD())
+		return false
+	}
+	if header {
+		c.phase = eventHeader
+	}
+	return true
+}
+
+// awaitsHeader reports whether the header has not come yet.
+func (c *eventConn) awaitsHeader() bool { return c.phase == eventHeader }
+
+// takeHeader takes the header off the connection. taken is false if that was not to
+// be: it has not come as a whole, or the connection was closed or given away, in
+// which case alive is false, too.
+func (c *eventConn) takeHeader() (taken, alive bool) {
+	b := bufpool.Get(proxyproto.MaxSize)
+	defer bufpool.Put(b)
+	h, size, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	if err == netloop.ErrAgain {
+		return false, true
+	}
+	if err == nil {
+		// all of it is there, and nobody else reads
+		_, err = c.net.Read(b.B[:size])
+	}
+	if err != nil {
+		_ = c.s.headerFailed(&c.serverConn, err)
+		c.finish(false)
+		return false, false
+	}
+	c.phase = eventServing
+	if ends := endsOf(h); ends != nil {
+		e := c.extras()
+		e.mu.Lock()
+		e.remote, e.local, e.proxied = ends.remote, ends.local, ends
+		e.mu.Unlock()
+	}
+	if err := c.s.admitClient(&c.serverConn); err != nil {
+		c.turnAway(err)
+		return false, false
+	}
+	c.net.SetDeadline(c.s.firstTimeout())
+	return true, true
+}
+
+// peekHeader looks at the header without taking it. The error is netloop.ErrAgain
+// while more of it may come.
+func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
+	n, err := c.net.Peek(b)
+	if err != nil {
+		return h, 0, err
+	}
+	if size, err = proxyproto.Size(b[:n]); err != nil {
+		return h, 0, err
+	}
+	if size > n {
+		if c.net.Gone() && c.has(unix.POLLRDHUP) {
+			return h, 0, io.ErrUnexpectedEOF
+		}
+		return h, 0, netloop.ErrAgain
+	}
+	h, err = proxyproto.Parse(b[:size])
+	return h, size, err
+}
+
+// expireHeader is Expire for a connection whose header was waited for. It may have
+// come in time, and the loop was busy.
+func (c *eventConn) expireHeader() (alive bool) {
+	taken, alive := c.takeHeader()
+	switch {
+	case taken:
+		return c.Serve(&netloop.Poller{})
+	case alive:
+		_ = c.s.headerFailed(&c.serverConn, os.ErrDeadlineExceeded)
+		c.finish(false)
+	}
+	return false
+}
+
+// lacksHeader reports whether the connection waits for a header, or for the rest of
+// one. The caller owns the connection.
+func (c *eventConn) lacksHeader() bool {
+	if c.phase != eventHeader {
+		return false
+	}
+	b := bufpool.Get(proxyproto.MaxSize)
+	defer bufpool.Put(b)
+	_, _, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	return err == netloop.ErrAgain
+}
+
+// turnAway answers a connection of a client who has too many of them.
+func (c *eventConn) turnAway(why error) {
+	s := c.s
+	s.setState(&c.serverConn, StateClosed)
+	if nc, err := c.leave(); err == nil {
+		go s.turnAway(nc, why)
+	}
+}
+
+// leave gives the connection up, and returns it as one of package net.
+func (c *eventConn) leave() (net.Conn, error) {
+	fd := c.net.Forget()
+	c.phase = eventEnded
+	nc, err := spare.fileConn(fd)
+	if e := c.extra.Load(); err == nil && e != nil && e.proxied != nil {
+		own := &proxiedConn{Conn: nc}
+		own.ends.Store(e.proxied)
+		nc = own
+	}
+	c.forget()
+	return nc, err
+}

@@ -1,0 +1,148 @@
+package fasthttp
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// haproxyFronts are how an HAProxy passes on connections to a server, or requests.
+var haproxyFronts = []struct{ name, mode, server string }{
+	{"version 1", "tcp", "send-proxy check inter 50ms"},
+	{"version 2", "tcp", "send-proxy-v2 check inter 50ms"},
+	{"version 2 with a checksum", "tcp", "send-proxy-v2 proxy-v2-options crc32c,unique-id"},
+}
+
+// startHAProxy starts an HAProxy in front of the server, and returns the addresses
+// of its fronts: those for connections, and one for requests.
+func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests string) {
+	t.Helper()
+	path, err := exec.LookPath("haproxy")
+	if err != nil {
+		t.Skip("haproxy is not installed, so nothing is known about it as a peer")
+	}
+	config := new(strings.Builder)
+	config.WriteString("defaults\n timeout connect 10s\n timeout client 30s\n timeout server 30s\n")
+	cmd := exec.Command(path, "-db", "-f", "haproxy.cfg")
+	// HAProxy gets listeners that are open already: no port can be lost meanwhile
+	listen := func(name, mode, server string, more ...string) string {
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := ln.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = ln.Close()
+		t.Cleanup(func() { _ = file.Close() })
+		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+		fmt.Fprintf(config, "listen %s\n mode %s\n bind fd@%d\n", strings.ReplaceAll(name, " ", "-"), mode, 2+len(cmd.ExtraFiles))
+		for _, line := range more {
+			config.WriteString(" " + line + "\n")
+		}
+		config.WriteString(" server s " + server + "\n")
+		return ln.Addr().String()
+	}
+	for _, front := range haproxyFronts {
+		fronts = append(fronts, listen(front.name, front.mode, server.String()+" "+front.server, "unique-id-format %[uuid()]"))
+	}
+	requests = listen("requests", "http", server.String(),
+		"option forwardfor", "http-request set-header X-Forwarded-Proto https", "http-request set-header X-Forwarded-Host %[req.hdr(host)]",
+		"http-request set-header Host inside.example")
+
+	cmd.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "haproxy.cfg"), []byte(config.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("haproxy says:\n%s", output.Bytes())
+		}
+	})
+	return fronts, requests
+}
+
+// dialFrom2 opens a connection of a client that does not have the address of the
+// proxy.
+func dialFrom2(t *testing.T, ts *testServer, addr string) *testConn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	nc, err := d.Dial("tcp4", addr)
+	if err != nil {
+		t.Skipf("this system has one local address only: %v", err)
+	}
+	return ts.wrap(nc)
+}
+
+func TestHAProxyNamesTheClient(t *testing.T) {
+	forEachSocketEngine(t, func(t *testing.T, start starter) {
+		s := &Server{Handler: ends, ProxyProtocol: &ProxyProtocol{From: ranges("127.0.0.1/32")}}
+		ts := start(s)
+		fronts, _ := startHAProxy(t, ts.ln.Addr())
+		for i, front := range haproxyFronts {
+			var conns []*testConn
+			for range 10 {
+				c := dialFrom2(t, ts, fronts[i])
+				if ts.engine.tls {
+					c = ts.encrypted(c)
+				}
+				conns = append(conns, c)
+			}
+			var clients sync.WaitGroup
+			for _, c := range conns {
+				clients.Go(func() {
+					want := fmt.Sprintf("%v %s 127.0.0.2", c.LocalAddr(), fronts[i])
+					for range 20 {
+						if _, err := c.Write([]byte(get("/"))); err != nil {
+							t.Errorf("%s: %v", front.name, err)
+							return
+						}
+						resp, err := readResponse(c.r, "GET")
+						if err != nil || resp.body != want {
+							t.Errorf("%s: %q, %v, want %q", front.name, resp.body, err, want)
+							return
+						}
+					}
+				})
+			}
+			clients.Wait()
+		}
+		// nor did its looks at whether the server is there go wrong
+		ts.log.checkEmpty(t)
+	})
+}
+
+// What HAProxy says of the client in fields is what counts, and not what the client
+// has sent of them.
+func TestHAProxySaysWhoAsks(t *testing.T) {
+	for _, e := range engines[:2] {
+		t.Run(e.name, func(t *testing.T) {
+			ts := startServer(t, e, &Server{
+				TrustedProxies: TrustedProxies{Ranges: ranges("127.0.0.1/32"), HostField: HeaderXForwardedHost},
+				Handler: func(ctx *RequestCtx) {
+					fmt.Fprintf(ctx, "%v %s %s, by %s as %s", ctx.ClientIP(), ctx.ClientScheme(), ctx.ClientHost(), ctx.RemoteIP(), ctx.Host())
+				},
+			})
+			_, front := startHAProxy(t, ts.ln.Addr())
+			c := dialFrom2(t, ts, front)
+			for _, sent := range []string{"A: b", "X-Forwarded-For: 127.0.0.1, 192.0.2.1", "X-Forwarded-Host: b.example", "X-Forwarded-Proto: http"} {
+				c.send(head("GET / HTTP/1.1", "Host: a.example", sent))
+				c.expect(200, "127.0.0.2 https a.example, by 127.0.0.1 as inside.example")
+			}
+		})
+	}
+}

@@ -1,0 +1,253 @@
+package fasthttp
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/forwarded"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// TrustedProxies says which proxies in front of a Server are believed when they
+// say for whom they ask, and in which fields they do so. RequestCtx.ClientIP,
+// RequestCtx.ClientScheme and RequestCtx.ClientHost return what follows from it.
+// The zero value trusts nobody.
+//
+// Anybody can send these fields. So name only what your proxies set, or append to,
+// in each request: what they pass on as it came is the word of the client. The
+// fields of a trailer section do not count.
+type TrustedProxies struct {
+	// Ranges are the addresses of the proxies. A request of another peer is
+	// answered as if it had none of the fields. A range of all addresses, such as
+	// 0.0.0.0/0, lets each client say that it is another one.
+	Ranges []netip.Prefix
+
+	// Unix trusts whoever connects through a Unix socket. Only those can who may
+	// write to the file of the socket.
+	Unix bool
+
+	// AddressField is the name of the field that the proxies append the address of
+	// their peer to, "X-Forwarded-For" if it is empty. It may be one that they set
+	// anew, such as "X-Real-IP".
+	//
+	// With "Forwarded", which is that of RFC 7239, each of its elements has the
+	// address, the scheme and the host of one hop, so SchemeField and HostField
+	// have no effect.
+	AddressField string
+
+	// SchemeField is the name of the field in which the proxies say whether the
+	// client has connected with http or https, "X-Forwarded-Proto" if it is empty.
+	// If it has several values, the last one counts.
+	SchemeField string
+
+	// HostField is the name of the field in which the proxies say which host the
+	// client has asked for, such as "X-Forwarded-Host". It is for proxies that send
+	// a Host of their own, and set this field in each request: many pass on what
+	// the client sends of it. If it is empty, RequestCtx.Host counts. If it has
+	// several values, the last one does.
+	HostField string
+}
+
+// proxyTrust is TrustedProxies as it is used.
+type proxyTrust struct {
+	peers                 peerSet
+	address, scheme, host key  // host has no name if there is none
+	standard              bool // address is that of the field Forwarded
+}
+
+// newProxyTrust returns nil if nobody is trusted.
+func newProxyTrust(t *TrustedProxies) *proxyTrust {
+	if len(t.Ranges) == 0 && !t.Unix {
+		return nil
+	}
+	trust := &proxyTrust{
+		peers:   newPeerSet(t.Ranges, t.Unix),
+		address: namedKey(t.AddressField, HeaderXForwardedFor),
+		scheme:  namedKey(t.SchemeField, HeaderXForwardedProto),
+		host:    namedKey(t.HostField, ""),
+	}
+	trust.standard = trust.address.id == field.Forwarded
+	return trust
+}
+
+func namedKey(name, usual string) key {
+	if name == "" {
+		name = usual
+	}
+	return keyOf([]byte(name))
+}
+
+// peerSet is a set of peers.
+type peerSet struct {
+	ranges []netip.Prefix
+	unix   bool // those on Unix sockets are in it
+}
+
+// newPeerSet returns the set of the ranges, IPv4 addresses being what they are in
+// whatever form they are written.
+func newPeerSet(ranges []netip.Prefix, unix bool) peerSet {
+	ranges = slices.Clone(ranges)
+	for i, r := range ranges {
+		if addr := r.Addr(); addr.Is4In6() && r.Bits() >= 96 {
+			ranges[i] = netip.PrefixFrom(addr.Unmap(), r.Bits()-96)
+		}
+	}
+	return peerSet{ranges, unix}
+}
+
+// has reports whether a peer with the address is in the set.
+func (p *peerSet) has(addr net.Addr) bool {
+	if _, ok := addr.(*net.UnixAddr); ok {
+		return p.unix
+	}
+	return p.hasIP(addrOf(addr))
+}
+
+func (p *peerSet) hasIP(ip netip.Addr) bool {
+	for _, r := range p.ranges {
+		if r.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// ClientIP returns the IP address of the client for whom the request was sent, as
+// far as Server.TrustedProxies says whom to believe. If the peer is none of the
+// trusted proxies, that is the address of the peer.
+//
+// Otherwise the field that they append to is read from its end, all lines of it
+// being one list: each address that a trusted proxy has noted is that of its own
+// peer. The first one that is not that of a trusted proxy is the client's. What
+// stands in front of it was sent by the client, and is not looked at. If a trusted
+// proxy has noted something else than an address, such as "unknown", or nothing at
+// all, the result is the address of that proxy: nobody knows more.
+//
+// IPv4 addresses are returned as such, whatever form they came in, and addresses
+// have no zone. The result is the zero Addr if the peer has no IP address, as on a
+// Unix socket, and no trusted proxy has noted one.
+//
+// RemoteAddr and RemoteIP return the address of the peer in any case.
+func (ctx *RequestCtx) ClientIP() netip.Addr {
+	ip, _ := ctx.clientHop()
+	return ip
+}
+
+// ClientScheme returns "https" or "http": how the client has connected to the first
+// of the trusted proxies, if the peer is one and says so, and how the peer has
+// connected otherwise. See Server.TrustedProxies.
+func (ctx *RequestCtx) ClientScheme() string {
+	var said []byte
+	if trust := ctx.proxyTrust(); trust != nil {
+		if trust.standard {
+			_, hop := ctx.clientHop()
+			said = hop.Proto
+		} else {
+			said = lastElement(&ctx.Request.Header.header, trust.scheme)
+		}
+	}
+	switch {
+	case ascii.EqualFoldString(said, "https"):
+		return "https"
+	case ascii.EqualFoldString(said, "http"):
+		return "http"
+	case ctx.IsTLS():
+		return "https"
+	}
+	return "http"
+}
+
+// ClientHost returns the host, with its port if there is one, that the client has
+// asked for, if the peer is a trusted proxy and says so, and what Host returns
+// otherwise. See Server.TrustedProxies. It is valid until the handler returns.
+//
+// The client chooses it as it chooses the field Host: compare it with the hosts that
+// you serve before you use it in links.
+func (ctx *RequestCtx) ClientHost() []byte {
+	var said []byte
+	if trust := ctx.proxyTrust(); trust != nil {
+		if trust.standard {
+			_, hop := ctx.clientHop()
+			said = hop.Host
+		} else if len(trust.host.name) > 0 {
+			said = lastElement(&ctx.Request.Header.header, trust.host)
+		}
+	}
+	if len(said) > 0 && http1.ValidHost(said) {
+		return said
+	}
+	return ctx.Host()
+}
+
+// proxyTrust returns whom to believe, or nil if that is not the peer.
+func (ctx *RequestCtx) proxyTrust() *proxyTrust {
+	if ctx.s == nil || ctx.s.trust == nil || !ctx.s.trust.peers.has(ctx.RemoteAddr()) {
+		return nil
+	}
+	return ctx.s.trust
+}
+
+// clientHop goes from the peer to the client, from one trusted proxy to the one in
+// front of it. It returns the address of the client, and what the field Forwarded,
+// if that is used, says of its connection.
+func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
+	ip = addrOf(ctx.RemoteAddr())
+	trust := ctx.proxyTrust()
+	if trust == nil {
+		return ip, hop
+	}
+	h := &ctx.Request.Header.header
+	for i := h.lastField(trust.address, h.list.Len()); i >= 0; i = h.lastField(trust.address, i) {
+		for rest := h.list.Value(i); rest != nil; {
+			var node []byte
+			if node, rest = forwarded.Last(rest); len(node) == 0 {
+				continue
+			}
+			if trust.standard {
+				next, ok := forwarded.ParseElement(node)
+				if !ok {
+					return ip, hop
+				}
+				hop, node = next, next.For
+			}
+			next, ok := forwarded.ParseNode(node)
+			if !ok {
+				return ip, hop
+			}
+			if ip = next; !trust.peers.hasIP(ip) {
+				return ip, hop
+			}
+		}
+	}
+	return ip, hop
+}
+
+// lastElement returns the last element of a list that may have several lines, or
+// nil. Empty ones do not count.
+func lastElement(h *header, k key) []byte {
+	for i := h.lastField(k, h.list.Len()); i >= 0; i = h.lastField(k, i) {
+		for rest := h.list.Value(i); rest != nil; {
+			var last []byte
+			if last, rest = forwarded.Last(rest); len(last) > 0 {
+				return last
+			}
+		}
+	}
+	return nil
+}
+
+// lastField returns the position of the last field of the header section with the
+// name k that stands before a position, or -1. Fields of a trailer section are left
+// out, since front ends do not look at those.
+func (h *header) lastField(k key, before int) int {
+	for i := before - 1; i >= 0; i-- {
+		e := &h.list.Entries[i]
+		if e.ID == k.id && e.Flags&field.Behind == 0 && (k.id != field.Unknown || ascii.EqualFold(h.list.Bytes(e.Name), k.name)) {
+			return i
+		}
+	}
+	return -1
+}

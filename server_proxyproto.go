@@ -1,0 +1,339 @@
+package fasthttp
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/proxyproto"
+)
+
+// ProxyProtocol makes a Server read the header of the PROXY protocol, version 1 or
+// 2, that proxies such as HAProxy put in front of the connections that they pass
+// on. It stands before a TLS handshake.
+//
+// A connection from one of the proxies must begin with the header, or is closed. Its
+// RemoteAddr is the address of the client then, and its LocalAddr the one that the
+// client has connected to, for RequestCtx, hooks, handlers that take the connection
+// over and logs; MaxConnsPerIP counts the connections of the client. Where the
+// header names no addresses, because the proxy connects for itself to see whether
+// the server is there, or does not know them, the addresses of the connection stay
+// what they are. Server.ConnState is called with StateNew before the header has
+// come.
+//
+// The header is read by the event engine as it is by the portable one: a connection
+// that waits for it has no goroutine there.
+type ProxyProtocol struct {
+	// From are the addresses of the proxies. They are never found out by looking
+	// whether there is a header: anybody can send one.
+	From []netip.Prefix
+
+	// FromUnix takes whoever connects through a Unix socket for one of the proxies.
+	FromUnix bool
+
+	// ServeOthers serves connections from elsewhere as they are, by the address
+	// that they come from; a header in front of them is a malformed request. By
+	// default they are closed: there should be no way to the server that leads past
+	// the proxies.
+	ServeOthers bool
+
+	// Timeout is how long a connection may take for its header. If it is 0, that is
+	// Server.ReadTimeout, or 10 seconds without one. The time for the first request
+	// begins after it.
+	Timeout time.Duration
+}
+
+// Errors of ServeConn with Server.ProxyProtocol, which are logged where Serve meets
+// them.
+var (
+	// ErrProxyHeader says that a connection from one of the proxies does not begin
+	// with a header of the PROXY protocol, or not in time. It wraps what was wrong.
+	ErrProxyHeader = errors.New("fasthttp: no header of the proxy protocol")
+
+	// ErrUntrustedPeer says that a connection comes from none of the proxies.
+	ErrUntrustedPeer = errors.New("fasthttp: the connection is not from a trusted proxy")
+
+	errUnknownTLS = errors.New("fasthttp: cannot read what stands before a tls handshake")
+)
+
+// proxyTimeout is how long a connection may take for the header.
+func (s *Server) proxyTimeout() time.Duration {
+	if s.ProxyProtocol.Timeout > 0 {
+		return s.ProxyProtocol.Timeout
+	}
+	return s.handshakeTimeout()
+}
+
+// announces reports whether a connection from an address begins with a header. It
+// is an error if the connection is not to be served.
+func (s *Server) announces(from net.Addr) (header bool, err error) {
+	switch {
+	case s.headerPeers.has(from):
+		return true, nil
+	case s.ProxyProtocol.ServeOthers:
+		return false, nil
+	}
+	return false, ErrUntrustedPeer
+}
+
+// proxyEnds are the addresses of a connection as a header names them.
+type proxyEnds struct{ remote, local net.Addr }
+
+// endsOf returns the addresses that a header names, or nil.
+func endsOf(h proxyproto.Header) *proxyEnds {
+	if !h.Source.IsValid() {
+		return nil
+	}
+	return &proxyEnds{tcpAddr(h.Source), tcpAddr(h.Destination)}
+}
+
+func tcpAddr(a netip.AddrPort) net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
+}
+
+// proxied is a connection that begins with a header, or has begun with one.
+type proxied struct {
+	ends atomic.Pointer[proxyEnds] // nil while there are none
+}
+
+func (p *proxied) remote(socket net.Conn) net.Addr {
+	if ends := p.ends.Load(); ends != nil {
+		return ends.remote
+	}
+	return socket.RemoteAddr()
+}
+
+func (p *proxied) local(socket net.Conn) net.Addr {
+	if ends := p.ends.Load(); ends != nil {
+		return ends.local
+	}
+	return socket.LocalAddr()
+}
+
+// proxiedConn is a connection without TLS, or what lies under one with it.
+type proxiedConn struct {
+	net.Conn
+	proxied
+}
+
+// RemoteAddr implements net.Conn.
+func (c *proxiedConn) RemoteAddr() net.Addr { return c.remote(c.Conn) }
+
+// LocalAddr implements net.Conn.
+func (c *proxiedConn) LocalAddr() net.Addr { return c.local(c.Conn) }
+
+// CloseWrite ends the sending side if the connection has two.
+func (c *proxiedConn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return syscall.EINVAL
+	}
+	return half.CloseWrite()
+}
+
+// SyscallConn implements syscall.Conn, for setting options of a socket.
+func (c *proxiedConn) SyscallConn() (syscall.RawConn, error) {
+	own, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, syscall.EINVAL
+	}
+	return own.SyscallConn()
+}
+
+// UnsafeConn returns the connection itself.
+func (c *proxiedConn) UnsafeConn() net.Conn { return c.Conn }
+
+// overTLS is a TLS connection that somebody else has made.
+type overTLS interface {
+	net.Conn
+	connTLSer
+	NetConn() net.Conn
+	CloseWrite() error
+}
+
+var _ overTLS = (*tls.Conn)(nil)
+
+// proxiedTLS is such a connection over one that begins with a header.
+type proxiedTLS struct {
+	overTLS
+	proxied
+}
+
+// RemoteAddr implements net.Conn.
+func (c *proxiedTLS) RemoteAddr() net.Addr { return c.remote(c.overTLS) }
+
+// LocalAddr implements net.Conn.
+func (c *proxiedTLS) LocalAddr() net.Addr { return c.local(c.overTLS) }
+
+// unproxied returns the connection that nc is but for its addresses.
+func unproxied(nc net.Conn) net.Conn {
+	if c, ok := nc.(*proxiedConn); ok {
+		return c.Conn
+	}
+	return nc
+}
+
+// proxiedOf returns what is known of the header of a connection, and the connection
+// that it is read from. It is nil if there is none.
+func proxiedOf(nc net.Conn) (p *proxied, from net.Conn) {
+	switch c := nc.(type) {
+	case *proxiedTLS:
+		return &c.proxied, c.NetConn()
+	case *tls.Conn:
+		if w, ok := c.NetConn().(*tlsWire); ok {
+			nc = w.Conn
+		}
+	}
+	if c, ok := nc.(*proxiedConn); ok {
+		return &c.proxied, c.Conn
+	}
+	return nil, nil
+}
+
+// awaitsHeader reports whether a connection that is about to be served begins with
+// a header.
+func (s *Server) awaitsHeader(nc net.Conn) bool {
+	if s.ProxyProtocol == nil {
+		return false
+	}
+	if c, ok := nc.(interface{ awaitsHeader() bool }); ok {
+		return c.awaitsHeader()
+	}
+	p, _ := proxiedOf(nc)
+	return p != nil
+}
+
+// throughProxy returns a connection that was accepted as one that begins with a
+// header, if it does.
+func (s *Server) throughProxy(nc net.Conn) (net.Conn, error) {
+	if s.ProxyProtocol == nil {
+		return nc, nil
+	}
+	header, err := s.announces(nc.RemoteAddr())
+	if err != nil || !header {
+		return nc, err
+	}
+	if c, ok := nc.(overTLS); ok {
+		return &proxiedTLS{overTLS: c}, nil
+	}
+	if _, ok := nc.(connTLSer); ok {
+		return nc, errUnknownTLS
+	}
+	return &proxiedConn{Conn: nc}, nil
+}
+
+// proxiedListener makes the connections of another listener, where they come from
+// the proxies, ones that begin with a header.
+type proxiedListener struct {
+	net.Listener
+	s *Server
+}
+
+// behindProxies returns ln as the server is to accept from it.
+func (s *Server) behindProxies(ln net.Listener) net.Listener {
+	if s.ProxyProtocol == nil {
+		return ln
+	}
+	if over, ok := ln.(*tlsListener); ok {
+		return &tlsListener{&proxiedListener{over.Listener, s}, over.config}
+	}
+	return &proxiedListener{ln, s}
+}
+
+// Accept implements net.Listener.
+func (ln *proxiedListener) Accept() (net.Conn, error) {
+	for {
+		nc, err := ln.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		served, err := ln.s.throughProxy(nc)
+		if err == nil {
+			return served, nil
+		}
+		ln.s.logRefusal(nc, err)
+		_ = nc.Close()
+	}
+}
+
+// SetDeadline sets the deadline of Accept if the listener has one.
+func (ln *proxiedListener) SetDeadline(t time.Time) error {
+	own, ok := ln.Listener.(interface{ SetDeadline(t time.Time) error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return own.SetDeadline(t)
+}
+
+// awaitHeader reads the header of a connection, if it begins with one. It is an
+// error if the connection is not to be served, which the client was told then if
+// there is something to tell.
+func (s *Server) awaitHeader(c *serverConn) error {
+	p, from := proxiedOf(c.nc)
+	if p == nil {
+		return nil
+	}
+	_ = from.SetReadDeadline(time.Now().Add(s.proxyTimeout()))
+	h, err := readProxyHeader(from)
+	if err != nil {
+		return s.headerFailed(c, err)
+	}
+	_ = from.SetReadDeadline(time.Time{})
+	p.ends.Store(endsOf(h))
+	if err = s.admitClient(c); err != nil {
+		s.turnAway(c.nc, err)
+		return err
+	}
+	if !c.isTLS {
+		c.waiting.CompareAndSwap(connShaking, connWaiting)
+	}
+	return nil
+}
+
+// admitClient counts a connection as one of its client, whose address has come with
+// the header.
+func (s *Server) admitClient(c *serverConn) (err error) {
+	c.ip, err = s.admitAddress(c.nc)
+	return err
+}
+
+// headerFailed says what was wrong with a header.
+func (s *Server) headerFailed(c *serverConn, err error) error {
+	if !isCommon(err) || s.LogAllErrors {
+		s.logger().Printf("fasthttp: cannot read the proxy protocol from %v: %v", c.nc.RemoteAddr(), err)
+	}
+	return fmt.Errorf("%w: %w", ErrProxyHeader, err)
+}
+
+// readProxyHeader reads a header, and nothing behind it.
+func readProxyHeader(r io.Reader) (proxyproto.Header, error) {
+	var small [256]byte // a header without extensions, of whatever kind, fits in
+	b := small[:0]
+	for {
+		size, err := proxyproto.Size(b)
+		if err != nil {
+			return proxyproto.Header{}, err
+		}
+		had := len(b)
+		if size <= had {
+			return proxyproto.Parse(b)
+		}
+		if size > cap(b) {
+			b = append(make([]byte, 0, size), b...)
+		}
+		n, err := readSome(r, b[had:size])
+		if n == 0 {
+			if err == io.EOF && had > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return proxyproto.Header{}, err
+		}
+		b = b[:had+n]
+	}
+}
