@@ -9,7 +9,8 @@ package fasthttp
 // The error is ErrBodyTooLarge if the body is known to be larger. Otherwise reading
 // it, or a form in it, fails with an error that wraps ErrBodyTooLarge once there are
 // more than limit bytes. Of a stream that is too large no more is read, and the
-// connection is closed behind the response, for which 413 is the status.
+// connection is closed behind the response, for which 413 is the status. A stream that
+// the application has set in its place has no limit but that of what it reads from it.
 func (ctx *RequestCtx) LimitRequestBody(limit int64) error {
 	req := &ctx.Request
 	limit = max(limit, 0)

@@ -151,6 +151,49 @@ func ExampleResponseHeader_SetCookie() {
 	// 200 welcome back, 4711
 }
 
+// A body that is read as it arrives may be larger than what one wants to read.
+func ExampleRequestCtx_LimitRequestBody() {
+	handler := func(ctx *fasthttp.RequestCtx) {
+		if err := ctx.LimitRequestBody(25); err != nil {
+			ctx.Error("no more than 25 bytes", fasthttp.StatusRequestEntityTooLarge)
+			return
+		}
+		n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+		if errors.Is(err, fasthttp.ErrBodyTooLarge) {
+			ctx.Error("no more than 25 bytes, in chunks neither", fasthttp.StatusRequestEntityTooLarge)
+			return
+		}
+		fmt.Fprintf(ctx, "%d bytes", n)
+	}
+	client, stop := serve(&fasthttp.Server{Handler: handler, StreamRequestBody: true})
+	defer stop()
+
+	const short, long = "as long as is allowed", "much longer than what is taken"
+	for _, body := range []struct {
+		text string
+		size int
+	}{
+		{short, len(short)},
+		{long, len(long)},
+		{long, -1}, // in chunks
+	} {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		req.SetRequestURI("http://any.host/")
+		req.Header.SetMethod(fasthttp.MethodPost)
+		req.SetBodyStream(strings.NewReader(body.text), body.size)
+		if err := client.Do(req, resp); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d %s\n", resp.StatusCode(), resp.Body())
+		fasthttp.ReleaseRequest(req)
+		fasthttp.ReleaseResponse(resp)
+	}
+	// Output:
+	// 200 21 bytes
+	// 413 no more than 25 bytes
+	// 413 no more than 25 bytes, in chunks neither
+}
+
 // A body that is produced while it is sent. The function runs when the handler
 // has returned, so it must not use ctx.
 func ExampleRequestCtx_SetBodyStreamWriter() {
