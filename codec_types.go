@@ -2,69 +2,97 @@ package fasthttp
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// Media types of content that becomes smaller when it is encoded. Types of
-// text do, and most of application; images, sound and films are encoded well
-// enough by themselves, with a few exceptions.
-var (
-	encodableImages = []string{"bmp", "svg+xml", "vnd.microsoft.icon", "x-icon", "x-ms-bmp"}
-	encodableFonts  = []string{"collection", "otf", "sfnt", "ttf"}
+// compressTypes are the media types of content that becomes smaller when it is
+// encoded. What is not known to gain is left alone: encoding costs the length
+// and the ranges of content, and most formats are compressed by themselves.
+var compressTypes = []string{
+	"text/*", "*/*+json", "*/*+text", "*/*+xml", "*/*+yaml",
+	"application/json", "application/jsonl", "application/json-seq", "application/x-ndjson", "application/ndjson",
+	"application/javascript", "application/x-javascript", "application/ecmascript",
+	"application/xml", "application/xml-dtd", "application/yaml", "application/x-yaml", "application/toml",
+	"application/wasm", "application/cbor", "application/msgpack", "application/x-msgpack", "application/vnd.msgpack",
+	"application/protobuf", "application/x-protobuf", "application/vnd.google.protobuf",
+	"application/graphql", "application/sql", "application/x-sh", "application/x-www-form-urlencoded",
+	"application/rtf", "application/postscript", "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
+	"application/vnd.apple.mpegurl", "application/x-mpegurl", "application/x-tar",
+	"application/vnd.ms-fontobject", "application/x-font-ttf", "application/x-font-otf", "application/x-font-opentype",
+	"font/collection", "font/otf", "font/sfnt", "font/ttf",
+	"multipart/form-data", "multipart/mixed", "multipart/related",
+	"image/bmp", "image/x-ms-bmp", "image/vnd.microsoft.icon", "image/x-icon",
+}
 
-	// containers of application types that are encoded by themselves
-	encodedApplications = []string{
-		"epub+zip", "font-woff", "gzip", "java-archive", "pdf", "vnd.android.package-archive", "vnd.rar", "x-7z-compressed",
-		"x-bzip", "x-bzip2", "x-compress", "x-gzip", "x-lzma", "x-rar-compressed", "x-xz", "zip", "zlib", "zstd",
-	}
-	encodedOffice   = []string{"vnd.oasis.opendocument.", "vnd.openxmlformats-officedocument."}
-	encodedSuffixes = []string{"+gzip", "+zip", "+zstd"}
-	plainSuffixes   = []string{"+json", "+text", "+xml", "+yaml"}
-)
+// DefaultCompressTypes returns the media types that are compressed where
+// Compressor.Types and FS.CompressTypes say nothing else: text, JSON, XML, YAML,
+// JavaScript, WebAssembly, SVG and the like. The slice is the caller's, to add to.
+func DefaultCompressTypes() []string { return slices.Clone(compressTypes) }
 
-// encodesWell tells whether content of the type is likely to become smaller when
-// it is encoded.
-func encodesWell(contentType []byte) bool {
-	if bytes.HasPrefix(contentType, []byte("text/")) {
-		return true
+// typeSet is a set of media types, all in lower case.
+type typeSet struct {
+	exact    map[string]bool
+	kinds    map[string]bool // with the slash: "text/"
+	suffixes map[string]bool // with the plus sign: "+json"
+}
+
+// defaultTypes is the set of compressTypes.
+var defaultTypes = newTypeSet(compressTypes)
+
+// typesFor returns the set of a setting, and the default one for none.
+func typesFor(types []string) *typeSet {
+	if len(types) == 0 {
+		return defaultTypes
 	}
+	return newTypeSet(types)
+}
+
+// newTypeSet returns the set of "text/html", "text/*", "*/*+json" and the like.
+func newTypeSet(types []string) *typeSet {
+	s := &typeSet{exact: map[string]bool{}, kinds: map[string]bool{}, suffixes: map[string]bool{}}
+	for _, t := range types {
+		t = strings.ToLower(strings.TrimSpace(t))
+		if suffix, ok := strings.CutPrefix(t, "*/*"); ok {
+			s.suffixes[suffix] = true
+		} else if kind, ok := strings.CutSuffix(t, "*"); ok {
+			s.kinds[kind] = true
+		} else {
+			s.exact[t] = true
+		}
+	}
+	return s
+}
+
+// longestType is as long as a registered media type may be (RFC 6838 section
+// 4.2). A longer one is in no set.
+const longestType = 127 + len("/") + 127
+
+// has reports whether a Content-Type, whatever its parameters are, is one of the
+// set.
+func (s *typeSet) has(contentType []byte) bool {
 	if semicolon := bytes.IndexByte(contentType, ';'); semicolon >= 0 {
 		contentType = contentType[:semicolon]
 	}
 	slash := bytes.IndexByte(contentType, '/')
-	if slash < 0 {
+	if slash < 0 || len(contentType) > longestType {
 		return false
 	}
-	kind, subtype := ascii.Trim(contentType[:slash]), ascii.Trim(contentType[slash+1:])
-	switch {
-	case ascii.EqualFoldString(kind, "text"), ascii.EqualFoldString(kind, "multipart"), anyOf(plainSuffixes, subtype, hasSuffixFold):
-		return true
-	case ascii.EqualFoldString(kind, "application"):
-		return !anyOf(encodedApplications, subtype, ascii.EqualFoldString) &&
-			!anyOf(encodedOffice, subtype, hasPrefixFold) && !anyOf(encodedSuffixes, subtype, hasSuffixFold)
-	case ascii.EqualFoldString(kind, "font"):
-		return anyOf(encodableFonts, subtype, ascii.EqualFoldString)
-	case ascii.EqualFoldString(kind, "image"):
-		return anyOf(encodableImages, subtype, ascii.EqualFoldString)
+	var text [longestType]byte
+	kind := append(append(text[:0], ascii.Trim(contentType[:slash])...), '/')
+	name := append(kind, ascii.Trim(contentType[slash+1:])...)
+	ascii.ToLower(name)
+	// the empty suffix is that of "*/*", which stands for all types
+	return len(kind) > len("/") && (s.kinds[string(kind)] || s.exact[string(name)] || s.suffixes[""] || s.suffixes[string(suffixOf(name))])
+}
+
+// suffixOf returns the structured syntax suffix of a type, "+json" of
+// "application/problem+json".
+func suffixOf(name []byte) []byte {
+	if plus := bytes.LastIndexByte(name, '+'); plus >= 0 {
+		return name[plus:]
 	}
-	return false
-}
-
-// anyOf tells whether b is, in the sense of matches, one of the texts.
-func anyOf(texts []string, b []byte, matches func(b []byte, text string) bool) bool {
-	for _, text := range texts {
-		if matches(b, text) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasPrefixFold(b []byte, prefix string) bool {
-	return len(b) >= len(prefix) && ascii.EqualFoldString(b[:len(prefix)], prefix)
-}
-
-func hasSuffixFold(b []byte, suffix string) bool {
-	return len(b) >= len(suffix) && ascii.EqualFoldString(b[len(b)-len(suffix):], suffix)
+	return name[len(name):]
 }

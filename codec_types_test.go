@@ -1,6 +1,9 @@
 package fasthttp
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTypesThatAreWorthEncoding(t *testing.T) {
 	for contentType, want := range map[string]bool{
@@ -8,17 +11,21 @@ func TestTypesThatAreWorthEncoding(t *testing.T) {
 		"TEXT/Plain":                       true,
 		" text / css ":                     true,
 		"text/event-stream":                true,
-		"multipart/byteranges; boundary=x": true,
 		"application/json":                 true,
 		"application/javascript;x=image/a": true,
 		"application/wasm":                 true,
-		"application/octet-stream":         true,
+		"application/vnd.api+json":         true,
+		"multipart/mixed; boundary=x":      true,
+		"application/x-ndjson":             true,
 		"application/problem+json":         true,
 		"image/svg+xml":                    true,
 		"image/x-icon":                     true,
 		"image/bmp":                        true,
 		"font/ttf":                         true,
 		"model/gltf+json":                  true,
+		"multipart/x-mixed-replace":        false,
+		"application/octet-stream":         false,
+		"application/x-unknown":            false,
 		"image/png":                        false,
 		"image/webp; text/html":            false,
 		"IMAGE/JPEG":                       false,
@@ -32,12 +39,46 @@ func TestTypesThatAreWorthEncoding(t *testing.T) {
 		"application/pdf":                  false,
 		"application/vnd.rar":              false,
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": false,
-		"":     false,
-		"text": false,
-		"/":    false,
+		"":      false,
+		"text":  false,
+		"/":     false,
+		"/*":    false,
+		"+json": false,
+		strings.Repeat("x", 200) + "/" + strings.Repeat("y", 200) + "+json": false,
 	} {
-		if got := encodesWell([]byte(contentType)); got != want {
+		if got := defaultTypes.has([]byte(contentType)); got != want {
 			t.Errorf("%q: %v, want %v", contentType, got, want)
 		}
+	}
+}
+
+func TestTypesAreNamedByPattern(t *testing.T) {
+	types := typesFor([]string{"Application/X-Mine", "image/*", "*/*+cbor", " text/plain "})
+	for contentType, want := range map[string]bool{
+		"application/x-mine; a=b": true,
+		"application/x-mine2":     false,
+		"image/png":               true,
+		"IMAGE/x":                 true,
+		"imagex/png":              false,
+		"a/b+cbor":                true,
+		"a/b+c+cbor":              true,
+		"a/bcbor":                 false,
+		"text/plain":              true,
+		"text/html":               false,
+	} {
+		if got := types.has([]byte(contentType)); got != want {
+			t.Errorf("%q: %v, want %v", contentType, got, want)
+		}
+	}
+	if !typesFor([]string{"*/*"}).has([]byte("a/b")) || typesFor(nil) != defaultTypes {
+		t.Error("all types, or none")
+	}
+	if n := testing.AllocsPerRun(100, func() { types.has([]byte("application/problem+json; charset=utf-8")) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	list := DefaultCompressTypes()
+	list[0] = "x/y"
+	if DefaultCompressTypes()[0] == "x/y" {
+		t.Error("the list is not the caller's own")
 	}
 }

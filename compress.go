@@ -17,10 +17,11 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // CompressBestCompression, or CompressHuffmanOnly; zstd works about as hard.
 //
 // These bodies are left as they are: those that have a Content-Encoding, that
-// are a part of something (206), that have less than 200 bytes, and whose type
-// is known for content that is compressed already, such as pictures and
-// archives; and those of responses with "Cache-Control: no-transform",
-// Content-Digest or Content-MD5.
+// are a part of something (206, Content-Range), that have less than 200 bytes, and
+// whose type is none of DefaultCompressTypes, since pictures, archives and
+// downloads of no known type gain nothing; and those of responses with
+// "Cache-Control: no-transform", Content-Digest or Content-MD5. Compressor has
+// settings for types and sizes.
 //
 // A body stream is encoded while it is sent. What it has given is sent when the
 // next read would have to wait, so a StreamWriter that flushes is seen by the
@@ -31,7 +32,7 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // that says so. A strong entity tag becomes a weak one where the body is encoded,
 // and in a 304 to a client that would have got an encoded body.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
-	return compressor{codingsOf(codingZstd, codingGzip, codingDeflate), levelsFor(level)}.handler(h)
+	return bodyCompressor{codingsOf(codingZstd, codingGzip, codingDeflate), levelsFor(level), defaultTypes, minEncodedSize}.handler(h)
 }
 
 // CompressHandlerBrotliLevel is CompressHandlerLevel with brotli as one more
@@ -42,13 +43,57 @@ func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
 	levels := levelsFor(otherLevel)
 	levels[codingBrotli] = brotliLevel
-	return compressor{codingsOf(codingBrotli, codingZstd, codingGzip, codingDeflate), levels}.handler(h)
+	return bodyCompressor{codingsOf(codingBrotli, codingZstd, codingGzip, codingDeflate), levels, defaultTypes, minEncodedSize}.handler(h)
 }
 
-// compressor encodes responses.
-type compressor struct {
+// Compressor makes handlers that encode the responses of others as those of
+// CompressHandlerBrotliLevel do, with settings of its own. The zero value uses
+// brotli, zstd, gzip and deflate at their default levels. It must not be changed
+// while Handler is called; handlers that were made do not see changes.
+type Compressor struct {
+	// Types are the media types of bodies that are encoded: "application/json"
+	// for one type, "image/*" for all of a kind, "*/*+json" for all with a suffix,
+	// "*/*" for all types. Case and parameters do not matter. Those of
+	// DefaultCompressTypes by default.
+	Types []string
+
+	// Level is that of gzip and deflate, from CompressBestSpeed to
+	// CompressBestCompression, or CompressHuffmanOnly; zstd works about as hard.
+	// 0 stands for CompressDefaultCompression.
+	Level int
+
+	// BrotliLevel is one from 1 to CompressBrotliBestCompression. 0 stands for
+	// CompressBrotliDefaultCompression.
+	BrotliLevel int
+
+	// MinSize is the size in bytes from which on bodies are encoded; 200 by
+	// default. Streams of unknown size are encoded in any case.
+	MinSize int
+}
+
+// Handler returns a handler that calls h and encodes the body of its response.
+func (c *Compressor) Handler(h RequestHandler) RequestHandler {
+	level, least := c.Level, c.MinSize
+	if level == 0 {
+		level = CompressDefaultCompression
+	}
+	if least <= 0 {
+		least = minEncodedSize
+	}
+	levels := levelsFor(level)
+	levels[codingBrotli] = c.BrotliLevel
+	if c.BrotliLevel == 0 {
+		levels[codingBrotli] = CompressBrotliDefaultCompression
+	}
+	return bodyCompressor{codingsOf(codingBrotli, codingZstd, codingGzip, codingDeflate), levels, typesFor(c.Types), least}.handler(h)
+}
+
+// bodyCompressor is how responses are encoded.
+type bodyCompressor struct {
 	offered codingSet
 	levels  [numCodings]int
+	types   *typeSet
+	least   int // size of a body
 }
 
 // levelsFor returns the levels of the codings that a level of gzip stands for.
@@ -68,7 +113,7 @@ func levelsFor(level int) (levels [numCodings]int) {
 	return levels
 }
 
-func (c compressor) handler(h RequestHandler) RequestHandler {
+func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
 	return func(ctx *RequestCtx) {
 		h(ctx)
 		// ctx.Response is not what is sent for a handler that is late
@@ -79,9 +124,9 @@ func (c compressor) handler(h RequestHandler) RequestHandler {
 }
 
 // encode encodes the response to a request.
-func (c compressor) encode(request *RequestHeader, resp *Response) {
+func (c bodyCompressor) encode(request *RequestHeader, resp *Response) {
 	unchanged := resp.StatusCode() == StatusNotModified
-	if !unchanged && !resp.isEncodable() {
+	if !unchanged && !resp.isEncodable(c.types, c.least) {
 		return
 	}
 	resp.Header.varyBy(HeaderAcceptEncoding)

@@ -82,6 +82,8 @@ func documentedLimits() map[string]any {
 		"cached open files":                                           maxCachedOpen,
 		"size of a file that is compressed":                           size(maxCompressed),
 		"size of one that is compressed in memory":                    size(maxCompressedAlone),
+		"what was compressed in memory with `FS.SkipCache`":           size(maxEncodedKept),
+		"size of a file that has a strong entity tag":                 size(maxHashed),
 		"head of a response":                                          size(http1.DefaultMaxHead),
 		"informational responses before the final one":                maxInformational,
 		"body of a response":                                          nil,

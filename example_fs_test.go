@@ -58,6 +58,52 @@ func ExampleFS_FS() {
 	// 206 text
 }
 
+// Files for strangers: browsers do not guess types and may keep the files for an
+// hour, and what was compressed when the program was built is sent as it is.
+func ExampleFS_Precompressed() {
+	files := &fasthttp.FS{
+		FS: fstest.MapFS{
+			"app.js":    {Data: []byte("alert(1)")},
+			"app.js.gz": {Data: fasthttp.AppendGzipBytes(nil, []byte("alert(1)"))},
+			"model.glb": {Data: []byte("glTF")},
+			".env":      {Data: []byte("SECRET=1")},
+		},
+		Precompressed: true,
+		StrongETag:    true,
+		NoSniff:       true,
+		CacheControl:  "public, max-age=3600",
+		ContentTypes:  map[string]string{".glb": "model/gltf-binary"},
+	}
+	handler := files.NewRequestHandler()
+	for _, path := range []string{"/app.js", "/model.glb", "/.env"} {
+		var ctx fasthttp.RequestCtx
+		ctx.Request.SetRequestURI(path)
+		ctx.Request.Header.Set("Accept-Encoding", "gzip")
+		handler(&ctx)
+		h := &ctx.Response.Header
+		fmt.Printf("%d %s %q\n", h.StatusCode(), h.ContentType(), h.ContentEncoding())
+	}
+	// Output:
+	// 200 text/javascript; charset=utf-8 "gzip"
+	// 200 model/gltf-binary ""
+	// 404 text/plain; charset=utf-8 ""
+}
+
+// A type that is compressed beside the usual ones.
+func ExampleCompressor() {
+	c := fasthttp.Compressor{Types: append(fasthttp.DefaultCompressTypes(), "application/x-points")}
+	handler := c.Handler(func(ctx *fasthttp.RequestCtx) {
+		ctx.SetContentType("application/x-points")
+		ctx.SetBodyString(strings.Repeat("0 0\n", 1000))
+	})
+	var ctx fasthttp.RequestCtx
+	ctx.Request.Header.Set("Accept-Encoding", "gzip")
+	handler(&ctx)
+	fmt.Println(string(ctx.Response.Header.ContentEncoding()), len(ctx.Response.Body()) < 100)
+	// Output:
+	// gzip true
+}
+
 // One file for a path.
 func ExampleServeFile() {
 	handler := func(ctx *fasthttp.RequestCtx) {

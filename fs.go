@@ -28,7 +28,10 @@ var FSCompressedFileSuffixes = map[string]string{
 // GET and HEAD are answered, with the conditions of RFC 9110 section 13 and,
 // with AcceptByteRange, the ranges of section 14; other methods get 405 for a
 // file that exists. A directory without a slash at the end of its path is
-// redirected to the path with one.
+// redirected to the path with one; the path of a file with a slash at its end is
+// not found. Neither is what is no regular file, such as a pipe or a device: it is
+// not even opened. The first path that is not found in a Root that is not there
+// has that logged, once for each handler.
 //
 // An FS must not be copied, nor be changed once a handler was made of it.
 type FS struct {
@@ -81,6 +84,20 @@ type FS struct {
 	// first that is there is taken. None by default.
 	IndexNames []string
 
+	// ContentTypes are the media types of files by the extension of their names,
+	// such as ".glb", in any case; that of names without one is "". They come before
+	// those that are known otherwise.
+	ContentTypes map[string]string
+
+	// CompressTypes are the media types of files that Compress is for, in the
+	// form of Compressor.Types; those of DefaultCompressTypes by default.
+	CompressTypes []string
+
+	// CacheControl is the Cache-Control field of responses with a file or a page,
+	// 304 among them, such as "public, max-age=3600"; none by default. One that is
+	// set already stays.
+	CacheControl string
+
 	// CacheDuration is how long a file is served as it was found before it is
 	// looked at again, and how long it is kept without being asked for;
 	// FSHandlerCacheDuration by default.
@@ -101,6 +118,13 @@ type FS struct {
 	// such as "/", confines nothing, and neither does this package confine an FS.
 	AllowSymlinksOutsideRoot bool
 
+	// AllowHiddenFiles makes files be served and listed as any others of which a
+	// segment of the path begins with a dot, such as .git and .env.
+	//
+	// Otherwise they are not found, and not listed either. Below a segment that is
+	// ".well-known" (RFC 8615) files are found in any case.
+	AllowHiddenFiles bool
+
 	// CompressBrotli makes Compress use brotli, too.
 	CompressBrotli bool
 
@@ -118,13 +142,24 @@ type FS struct {
 	// Compress makes files be sent compressed to clients that accept it, in the
 	// coding that they like best; Vary says so in each response.
 	//
-	// A file beside the original that is named as it is with .gz, .br or .zst
-	// behind, and not older, is taken as it is. Otherwise a copy is made when
-	// the first client asks, of files of 128 bytes to 64 MiB whose type gains
-	// from it. It is kept in CompressRoot, with a suffix, until the original
-	// changes; where it cannot be written there, and for files of FS, it is kept
-	// in memory if the original has no more than 8 MiB.
+	// A copy is made when the first client asks by GET, of files of 128 bytes to
+	// 64 MiB whose type is one of CompressTypes. It is kept in CompressRoot, with
+	// a suffix, until the size or the time of the original changes. It ends in a few
+	// bytes that tell which those were; they are not sent. Copies are neither found
+	// by their own names nor listed, and are removed when it is noticed that the
+	// original is gone. Names that end in .fasthttp.gz, .fasthttp.br or
+	// .fasthttp.zst, with .tmp behind that or without, stand for copies in any tree.
+	//
+	// Where copies cannot be written, and for files of FS, they are kept in memory
+	// if the original has no more than 8 MiB.
 	Compress bool
+
+	// Precompressed makes a file be sent in the place of another one that is named
+	// as it is with .gz, .br or .zst behind and is not older, to clients that accept
+	// that coding. So whoever can put files into the tree decides what the other
+	// path is answered with. It does not need Compress, which has such a file come
+	// before a copy.
+	Precompressed bool
 
 	// AcceptByteRange makes Range fields be answered with the parts that they
 	// ask for, up to 10 of them; parts are never compressed.
@@ -135,7 +170,21 @@ type FS struct {
 	// known, as those of embed.FS, get none.
 	GenerateETag bool
 
-	// SkipCache makes every request open its file anew.
+	// StrongETag makes responses carry a strong entity tag, derived from the
+	// content, so that If-Range can go by it, and servers with the same files have
+	// the same tags. A file is read for that when it is looked up, so it is best
+	// not to be used with SkipCache; files must be replaced rather than written to.
+	// Those of more than 64 MiB get the tag of GenerateETag.
+	StrongETag bool
+
+	// NoSniff makes responses with a file carry "X-Content-Type-Options: nosniff":
+	// browsers take the file for what Content-Type says. Pages that list a
+	// directory have it in any case, and a Content-Security-Policy that forbids
+	// everything but their style.
+	NoSniff bool
+
+	// SkipCache makes every request open its file anew. What was compressed in
+	// memory is kept nonetheless, by its content, and up to 32 MiB of it.
 	SkipCache bool
 }
 
@@ -174,11 +223,16 @@ func newFileHandler(s *FS) *fileHandler {
 		indexNames:  s.IndexNames,
 		pages:       s.GenerateIndexPages,
 		ranges:      s.AcceptByteRange,
-		tags:        s.GenerateETag,
+		tags:        tagsFor(s),
 		rewrite:     s.PathRewrite,
 		notFound:    s.PathNotFound,
 		readMethods: true,
+		hidden:      s.AllowHiddenFiles,
+		listsHidden: s.AllowHiddenFiles,
+		types:       extensionTypes(s.ContentTypes),
 	}
+	h.fields.control = []byte(s.CacheControl)
+	h.fields.noSniff = s.NoSniff
 	ttl := s.CacheDuration
 	if ttl <= 0 {
 		ttl = FSHandlerCacheDuration
@@ -200,7 +254,7 @@ func newFileHandler(s *FS) *fileHandler {
 			h.tree = subTree{s.FS, dir}
 		}
 	}
-	if s.Compress {
+	if s.Compress || s.Precompressed {
 		h.codings = newFileCodings(s, root)
 	}
 	return h

@@ -2,6 +2,8 @@ package fasthttp
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,9 @@ const (
 // fileCodings makes the compressed representations of files.
 type fileCodings struct {
 	offered  codingSet
+	made     codingSet // the others are found only
+	siblings bool
+	types    *typeSet
 	suffixes [numCodings]string // of copies
 	copies   *copyFolder        // nil where none are written
 }
@@ -41,15 +46,22 @@ var fileLevels = [numCodings]int{
 // newFileCodings makes what the settings say. root is that of the files, where
 // they are those of the operating system.
 func newFileCodings(s *FS, root string) *fileCodings {
-	k := &fileCodings{offered: codingsOf(codingGzip)}
-	if s.CompressBrotli {
-		k.offered |= codingsOf(codingBrotli)
+	k := &fileCodings{siblings: s.Precompressed, types: typesFor(s.CompressTypes)}
+	if s.Compress {
+		k.made = codingsOf(codingGzip)
+		if s.CompressBrotli {
+			k.made |= codingsOf(codingBrotli)
+		}
+		if s.CompressZstd {
+			k.made |= codingsOf(codingZstd)
+		}
 	}
-	if s.CompressZstd {
-		k.offered |= codingsOf(codingZstd)
+	k.offered = k.made
+	if s.Precompressed {
+		k.offered |= codingsOf(codingGzip, codingZstd, codingBrotli)
 	}
 	for c := range numCodings {
-		if !k.offered.has(c) {
+		if !k.made.has(c) {
 			continue
 		}
 		k.suffixes[c] = FSCompressedFileSuffixes[c.String()]
@@ -60,12 +72,15 @@ func newFileCodings(s *FS, root string) *fileCodings {
 			k.suffixes[c] = own
 		}
 	}
-	if s.FS == nil {
+	if s.FS == nil && s.Compress {
 		dir := root
 		if s.CompressRoot != "" {
 			dir = rootDir(s.CompressRoot, false)
 		}
-		k.copies = &copyFolder{dir: dir, confined: !isWholeVolume(dir) && !s.AllowSymlinksOutsideRoot, made: s.CompressRoot != ""}
+		k.copies = &copyFolder{dir: dir, confined: !isWholeVolume(dir) && !s.AllowSymlinksOutsideRoot}
+		if s.CompressRoot != "" {
+			k.copies.apart, k.copies.mark = true, markOf(root)
+		}
 	}
 	return k
 }
@@ -81,17 +96,43 @@ func (k *fileCodings) original(name string) (string, bool) {
 	return "", false
 }
 
+// isCopy reports whether an open file is a copy that only its end tells from
+// other files: that with a suffix of the application's.
+func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
+	if k.copies == nil || isReservedName(name) {
+		return false
+	}
+	if _, ok := k.original(name); !ok {
+		return false
+	}
+	_, ok := readStamp(f, info.Size())
+	return ok || strings.HasSuffix(name, tempSuffix)
+}
+
 // choose returns the representation of a node that a client likes best. A
-// client that comes while it is being made gets the plain one.
-func (k *fileCodings) choose(h *fileHandler, n *node, header *RequestHeader) *fileContent {
+// client that comes while it is being made gets the plain one, and so does one
+// that asks by HEAD before it was made.
+func (k *fileCodings) choose(h *fileHandler, n *node, ctx *RequestCtx) *fileContent {
 	var accepted acceptedCodings
-	for value := range fieldValues(header, field.AcceptEncoding) {
+	for value := range fieldValues(&ctx.Request.Header, field.AcceptEncoding) {
 		accepted.add(value)
 	}
-	coding := accepted.choose(k.offered)
-	if coding == codingIdentity {
-		return n.plain
+	making := !ctx.IsHead()
+	for offered := k.offered; ; {
+		coding := accepted.choose(offered)
+		if coding == codingIdentity {
+			return n.plain
+		}
+		if c := k.variant(h, n, coding, making); c != n.plain || !k.siblings || k.isMade(n, coding) {
+			return c
+		}
+		// nobody has put it there: the next one will do
+		offered &^= codingsOf(coding)
 	}
+}
+
+// variant returns a node's content in a coding, or the plain one.
+func (k *fileCodings) variant(h *fileHandler, n *node, coding contentCoding, making bool) *fileContent {
 	if c := n.variants[coding].Load(); c != nil {
 		return c
 	}
@@ -102,56 +143,94 @@ func (k *fileCodings) choose(h *fileHandler, n *node, header *RequestHeader) *fi
 	if c := n.variants[coding].Load(); c != nil {
 		return c
 	}
-	c := k.make(h, n, coding)
-	if !n.setVariant(coding, c) {
-		if c != n.plain {
-			c.release()
-		}
-		return n.plain
-	}
-	return c
-}
-
-// make returns a node's content in a coding, or the plain one where that is not
-// worthwhile, or fails.
-func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding) *fileContent {
 	plain := n.plain
-	if !encodesWell(plain.typ) || plain.size < minCompressed || !plain.acquire() {
+	if !plain.acquire() {
 		return plain
 	}
 	defer plain.release()
 	c := k.find(h, n, coding)
 	if c == nil {
+		var known bool
+		if c, known = k.make(h, n, coding, making); !known {
+			return plain
+		}
+		if c == nil {
+			c = plain
+		}
+	}
+	if c != plain && h.tags.tag(c) != nil {
+		c.release()
 		return plain
 	}
-	if h.tags {
-		c.setTag()
+	if !n.setVariant(coding, c) {
+		if c != plain {
+			c.release()
+		}
+		return plain
 	}
 	return c
 }
 
-// find looks for the encoded content in the order of what it costs.
+// isMade reports whether content is encoded in a coding, if it gains by it.
+func (k *fileCodings) isMade(n *node, coding contentCoding) bool {
+	return k.made.has(coding) && n.plain.size >= minCompressed && n.plain.size <= maxCompressed && k.types.has(n.plain.typ)
+}
+
+// find looks for encoded content that is there, in the order of what that costs.
+// It returns nil where there is none.
 func (k *fileCodings) find(h *fileHandler, n *node, coding contentCoding) *fileContent {
-	if n.isPage() {
-		return encodeInMemory(n.plain, coding)
+	if k.siblings && !n.isPage() {
+		if c := k.sibling(h.tree, n, coding); c != nil {
+			return c
+		}
 	}
-	if c := k.sibling(h.tree, n, coding); c != nil {
-		return c
-	}
-	if n.plain.size > maxCompressed {
+	if !k.isMade(n, coding) {
 		return nil
 	}
-	if k.copies != nil && k.suffixes[coding] != "" {
-		f, info, err := k.copies.get(n.name, k.suffixes[coding], n.plain, coding)
-		switch {
-		case err == nil:
-			return encodedContent(n.plain, coding, f, info, nil)
-		case errors.Is(err, errGainsNothing):
-			return nil
+	if k.copies != nil && !n.isPage() && k.suffixes[coding] != "" {
+		k.copies.tidyUp(h.tree, path.Dir(n.name), k.original)
+		f, size, err := k.copies.get(k.copies.of(n.name, k.suffixes[coding], n.info, coding))
+		if err == nil {
+			return encodedContent(n.plain, coding, f, size, nil)
 		}
-		// such as in a directory that cannot be written to
 	}
-	return encodeInMemory(n.plain, coding)
+	return nil
+}
+
+// make encodes the content of a node, unless it is only to be looked for. It
+// returns nil where that gains nothing or fails, which is known then, and where it
+// was not tried.
+func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding, making bool) (c *fileContent, known bool) {
+	if !k.isMade(n, coding) {
+		return nil, true
+	}
+	e := memoryEncoding{n.plain, coding, h.cache == nil, making}
+	if k.copies == nil || n.isPage() || k.suffixes[coding] == "" {
+		return e.content()
+	}
+	wanted := k.copies.of(n.name, k.suffixes[coding], n.info, coding)
+	var key encodedKey
+	if e.keep {
+		// there is no node that will know of it
+		key = encodedKey{sha256.Sum256(bytes.Join([][]byte{[]byte(k.copies.dir), []byte(n.name), wanted.stamp[:]}, []byte{0})), coding}
+		if _, known := encodings.get(key); known {
+			return nil, true
+		}
+	}
+	if !making {
+		return e.content()
+	}
+	f, size, err := k.copies.make(wanted, n.plain)
+	switch {
+	case err == nil:
+		return encodedContent(n.plain, coding, f, size, nil), true
+	case !errors.Is(err, errGainsNothing):
+		// such as in a directory that cannot be written to
+		return e.content()
+	case e.keep:
+		encodings.make(key, func() ([]byte, error) { return nil, nil })
+	}
+	return nil, true
 }
 
 // sibling returns the content of a file beside the original that has it in a
@@ -162,18 +241,17 @@ func (k *fileCodings) sibling(tree fs.FS, n *node, coding contentCoding) *fileCo
 	if err != nil {
 		return nil
 	}
-	if info.IsDir() || info.ModTime().Before(n.info.ModTime()) {
+	if info.IsDir() || info.ModTime().Before(n.info.ModTime()) || k.isCopy(name, f, info) {
 		_ = f.Close()
 		return nil
 	}
-	return encodedContent(n.plain, coding, f, info, func() (fs.File, error) { return tree.Open(name) })
+	return encodedContent(n.plain, coding, f, info.Size(), func() (fs.File, error) { return tree.Open(name) })
 }
 
-// encodedContent makes the representation that is in an open file, which it
-// takes over. The result is nil where that cannot be read.
-func encodedContent(plain *fileContent, coding contentCoding, f fs.File, info fs.FileInfo, open func() (fs.File, error)) *fileContent {
-	// any name with a known type does: that of the plain content counts
-	raw, err := loadContent(f, info, "a.gz", open)
+// encodedContent makes the representation that the first size bytes of an open
+// file are, which it takes over. The result is nil where that cannot be read.
+func encodedContent(plain *fileContent, coding contentCoding, f fs.File, size int64, open func() (fs.File, error)) *fileContent {
+	raw, err := loadContent(f, size, string(plain.typ), open)
 	if err != nil {
 		return nil
 	}
@@ -181,20 +259,51 @@ func encodedContent(plain *fileContent, coding contentCoding, f fs.File, info fs
 	return raw
 }
 
-// encodeInMemory returns plain in a coding, kept in memory, or nil where it is
-// too large for that or does not get smaller.
-func encodeInMemory(plain *fileContent, coding contentCoding) *fileContent {
-	if plain.size > maxCompressedAlone {
-		return nil
+// memoryEncoding encodes content in memory.
+type memoryEncoding struct {
+	plain  *fileContent
+	coding contentCoding
+	keep   bool // what comes of it, beyond the node
+	making bool // otherwise it is only looked for
+}
+
+// content returns the representation. It is nil where the content is too large or
+// does not get smaller, which is known then, and where there is none yet.
+func (e memoryEncoding) content() (c *fileContent, known bool) {
+	if e.plain.size > maxCompressedAlone {
+		return nil, true
 	}
-	var out appendWriter
-	if encodeTo(&out, plain, coding) != nil || int64(len(out.b)) >= plain.size {
-		return nil
+	var data []byte
+	switch {
+	case e.keep:
+		key, err := encodedKeyOf(e.plain, e.coding)
+		if err != nil {
+			return nil, true
+		}
+		if data, known = encodings.get(key); !known && e.making {
+			data, known = encodings.make(key, e.encode), true
+		}
+	case e.making:
+		// whatever it fails with, the plain content is as good
+		data, _ = e.encode()
+		known = true
+	}
+	if data == nil {
+		return nil, known
 	}
 	return &fileContent{
-		size: int64(len(out.b)), data: out.b, coding: coding.String(),
-		typ: plain.typ, modified: plain.modified, date: plain.date,
+		size: int64(len(data)), data: data, coding: e.coding.String(),
+		typ: e.plain.typ, modified: e.plain.modified, date: e.plain.date,
+	}, true
+}
+
+// encode returns the encoded content, or nil where it is not smaller.
+func (e memoryEncoding) encode() ([]byte, error) {
+	var out appendWriter
+	if err := encodeTo(&out, e.plain, e.coding); err != nil || int64(len(out.b)) >= e.plain.size {
+		return nil, err
 	}
+	return out.b, nil
 }
 
 // encodeTo writes plain to w in a coding. It fails where the file has no longer
@@ -219,13 +328,13 @@ func encodeTo(w io.Writer, plain *fileContent, coding contentCoding) error {
 }
 
 // forget removes the copies of a file that is no longer there.
-func (k *fileCodings) forget(n *node) {
-	if k.copies == nil || n.isPage() {
+func (k *fileCodings) forget(name string) {
+	if folder, _ := splitName(name); k.copies == nil || !k.copies.knows(folder) {
 		return
 	}
-	for c, suffix := range k.suffixes {
-		if suffix != "" && n.variants[c].Load() != nil {
-			k.copies.remove(n.name, suffix, n.plain)
+	for _, suffix := range k.suffixes {
+		if suffix != "" {
+			k.copies.remove(name, suffix)
 		}
 	}
 }

@@ -3,10 +3,8 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -36,11 +34,11 @@ type fileContent struct {
 // errChanged says that a file was not what it had been a moment before.
 var errChanged = errors.New("fasthttp: file changed while it was read")
 
-// loadContent makes the representation of an open file that its bytes are. It
-// takes f over: either into the result, or it is closed.
-func loadContent(f fs.File, info fs.FileInfo, name string, open func() (fs.File, error)) (*fileContent, error) {
-	c := &fileContent{size: info.Size(), typ: []byte(contentTypeByName(name))}
-	c.setModified(info.ModTime())
+// loadContent makes the representation that the first size bytes of an open file
+// are. It takes f over: either into the result, or it is closed. Without a type
+// the content is looked at for one. The result has no time.
+func loadContent(f fs.File, size int64, typ string, open func() (fs.File, error)) (*fileContent, error) {
+	c := &fileContent{size: size, typ: []byte(typ)}
 	at, isAt := f.(io.ReaderAt)
 	if c.size > smallContent && isAt {
 		if len(c.typ) == 0 {
@@ -58,7 +56,7 @@ func loadContent(f fs.File, info fs.FileInfo, name string, open func() (fs.File,
 	_, err := io.ReadFull(f, start)
 	if err := errors.Join(err, f.Close()); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%w: %s", errChanged, name)
+			err = errChanged
 		}
 		return nil, err
 	}
@@ -88,23 +86,6 @@ func (c *fileContent) setModified(t time.Time) {
 	}
 	c.modified = t
 	c.date = AppendHTTPDate(nil, t)
-}
-
-// setTag derives an entity tag from the time of the change and the size. That
-// is a guess at whether the content is the same, so the tag is weak. Content
-// whose time is not known gets none: the size alone says too little.
-func (c *fileContent) setTag() {
-	if c.modified.IsZero() {
-		return
-	}
-	b := append(make([]byte, 0, 48), `W/"`...)
-	b = strconv.AppendInt(b, c.modified.UnixNano(), 16)
-	b = append(b, '-')
-	b = strconv.AppendInt(b, c.size, 16)
-	if c.coding != "" {
-		b = append(append(b, '-'), c.coding...)
-	}
-	c.etag = append(b, '"')
 }
 
 func (c *fileContent) validator() validator { return validator{c.etag, c.modified} }

@@ -4,21 +4,28 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 )
 
 // copyFolder is where compressed copies of files are kept: a tree like that of
-// the originals, or the same one. A copy has the time of the last change of its
-// original, which is how one that is out of date is told.
+// the originals, or the same one. A copy ends in a stamp, which is how one that is
+// out of date is told.
 //
 // Copies are written to a file of another name, which is then renamed, so that
 // nobody ever sees half of one. Neither step follows a symbolic link: a link in
 // the place of a copy is replaced.
 type copyFolder struct {
 	dir      string
-	confined bool // folders below dir are not left through links
-	made     bool // dir may have to be made
+	confined bool     // folders below dir are not left through links
+	apart    bool     // dir is not the root of the files, and may have to be made
+	mark     rootMark // of the root of the files, if it is apart
+
+	mu   sync.Mutex
+	tidy map[string]bool // folders that were looked through for copies nobody needs
 }
 
 const (
@@ -30,34 +37,53 @@ const (
 
 	copyMode   = 0o600
 	folderMode = 0o750
+
+	// maxTidyFolders is how many folders are remembered as tidy.
+	maxTidyFolders = 1024
 )
 
 // errGainsNothing says that a file does not get smaller in a coding.
 var errGainsNothing = errors.New("fasthttp: compression gains nothing")
 
-// get opens the copy of a file, and makes it where it is missing or out of date.
-func (k *copyFolder) get(name, suffix string, plain *fileContent, coding contentCoding) (fs.File, fs.FileInfo, error) {
-	dirName, base := splitName(name)
-	base += suffix
-	if dir, err := k.open(dirName); err == nil {
-		f, info, err := openCopy(dir, base, plain.modified)
-		_ = dir.Close()
-		if err == nil {
-			return f, info, nil
-		}
-	}
-	if err := k.makeFolder(dirName); err != nil {
-		return nil, nil, err
-	}
-	dir, err := k.open(dirName)
+// fileCopy is the copy that there should be of a file in a coding.
+type fileCopy struct {
+	dir, base string
+	stamp     copyStamp
+	modified  time.Time
+	coding    contentCoding
+}
+
+// of returns the copy of a file. Its name is that of the original with the suffix.
+func (k *copyFolder) of(name, suffix string, original fs.FileInfo, coding contentCoding) *fileCopy {
+	dir, base := splitName(name)
+	return &fileCopy{dir, base + suffix, stampFor(k.mark, original, coding), copyTime(original.ModTime()), coding}
+}
+
+// get opens a copy that is there, and returns the size of its content. The stamp
+// is behind that.
+func (k *copyFolder) get(c *fileCopy) (fs.File, int64, error) {
+	dir, err := k.open(c.dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = dir.Close() }()
-	if err := writeCopy(dir, base, plain, coding); err != nil {
-		return nil, nil, err
+	return c.open(dir)
+}
+
+// make makes a copy of plain, and returns what get does.
+func (k *copyFolder) make(c *fileCopy, plain *fileContent) (fs.File, int64, error) {
+	if err := k.makeFolder(c.dir); err != nil {
+		return nil, 0, err
 	}
-	return openCopy(dir, base, plain.modified)
+	dir, err := k.open(c.dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = dir.Close() }()
+	if err := c.write(dir, plain); err != nil {
+		return nil, 0, err
+	}
+	return c.open(dir)
 }
 
 // open opens the folder for the copies of the files in a folder.
@@ -75,7 +101,7 @@ func (k *copyFolder) open(name string) (*os.Root, error) {
 
 // makeFolder makes a folder for copies, where those are apart from the files.
 func (k *copyFolder) makeFolder(name string) error {
-	if !k.made {
+	if !k.apart {
 		return nil
 	}
 	if err := os.MkdirAll(k.dir, folderMode); err != nil || name == "." {
@@ -92,32 +118,47 @@ func (k *copyFolder) makeFolder(name string) error {
 	return root.MkdirAll(filepath.FromSlash(name), folderMode)
 }
 
-// openCopy opens a copy that is a regular file, no link to one, and of the time.
-func openCopy(dir *os.Root, base string, modified time.Time) (fs.File, fs.FileInfo, error) {
-	seen, err := dir.Lstat(base)
+// open opens the copy, if it is a regular file, no link to one, and has the stamp.
+func (c *fileCopy) open(dir *os.Root) (fs.File, int64, error) {
+	f, size, stamp, err := openStamped(dir, c.base)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	if !seen.Mode().IsRegular() || !seen.ModTime().Equal(modified) {
-		return nil, nil, errChanged
+	if stamp != c.stamp {
+		return nil, 0, errors.Join(errChanged, f.Close())
 	}
-	f, err := dir.OpenFile(base, openFlags, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !os.SameFile(seen, info) {
-		err = errChanged
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return f, size, nil
 }
 
-// writeCopy makes a copy. Whatever fails, no temporary file is left.
-func writeCopy(dir *os.Root, base string, plain *fileContent, coding contentCoding) (err error) {
-	temp := base + tempSuffix
+// openStamped opens a copy of whatever it may be, which has to be a regular file,
+// and returns the size of its content.
+func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyStamp, err error) {
+	seen, err := dir.Lstat(base)
+	if err != nil {
+		return nil, 0, stamp, err
+	}
+	if !seen.Mode().IsRegular() {
+		return nil, 0, stamp, errNotRegular
+	}
+	if f, err = dir.OpenFile(base, openFlags, 0); err != nil {
+		return nil, 0, stamp, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		var ok bool
+		if stamp, ok = readStamp(f, info.Size()); !ok || !os.SameFile(seen, info) {
+			err = errChanged
+		}
+	}
+	if err != nil {
+		return nil, 0, stamp, errors.Join(err, f.Close())
+	}
+	return f, info.Size() - int64(stampSize), stamp, nil
+}
+
+// write makes the copy. Whatever fails, no temporary file is left.
+func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
+	temp := c.base + tempSuffix
 	f, err := createTemp(dir, temp)
 	if err != nil {
 		return err
@@ -129,20 +170,24 @@ func writeCopy(dir *os.Root, base string, plain *fileContent, coding contentCodi
 			err = errors.Join(err, dir.Remove(temp))
 		}
 	}()
-	if err := errors.Join(encodeTo(f, plain, coding), f.Close()); err != nil {
+	err = encodeTo(f, plain, c.coding)
+	if err == nil {
+		_, err = f.Write(c.stamp[:])
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	info, err := dir.Lstat(temp)
 	if err != nil {
 		return err
 	}
-	if info.Size() >= plain.size {
+	if info.Size()-int64(stampSize) >= plain.size {
 		return errGainsNothing
 	}
-	if err := dir.Chtimes(temp, plain.modified, plain.modified); err != nil {
+	if err := dir.Chtimes(temp, c.modified, c.modified); err != nil {
 		return err
 	}
-	if err := dir.Rename(temp, base); err != nil {
+	if err := dir.Rename(temp, c.base); err != nil {
 		return err
 	}
 	renamed = true
@@ -167,16 +212,82 @@ func createTemp(dir *os.Root, name string) (*os.File, error) {
 	return dir.OpenFile(name, flags, copyMode)
 }
 
-// remove removes a copy of the file as it was.
-func (k *copyFolder) remove(name, suffix string, plain *fileContent) {
-	dirName, base := splitName(name)
-	dir, err := k.open(dirName)
+// remove removes the copy of a file, whichever version of it that is of.
+func (k *copyFolder) remove(name, suffix string) {
+	folder, base := splitName(name)
+	dir, err := k.open(folder)
 	if err != nil {
 		return
 	}
 	defer func() { _ = dir.Close() }()
-	base += suffix
-	if info, err := dir.Lstat(base); err == nil && info.Mode().IsRegular() && info.ModTime().Equal(plain.modified) {
+	k.removeFrom(dir, base+suffix)
+}
+
+// removeFrom removes what is a copy of a file in the root.
+func (k *copyFolder) removeFrom(dir *os.Root, base string) {
+	f, _, stamp, err := openStamped(dir, base)
+	if err != nil {
+		return
+	}
+	_ = f.Close()
+	if stamp.root() == k.mark {
 		_ = dir.Remove(base)
 	}
+}
+
+// tidyUp removes from a folder the copies whose originals are not in the tree,
+// which other processes have left, and what they have left half-written. It looks
+// at each folder once. original returns the name of the file that another one can
+// be a copy of.
+func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string) (string, bool)) {
+	if !k.isFirst(folder) {
+		return
+	}
+	dir, err := k.open(folder)
+	if err != nil {
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	f, err := dir.Open(".")
+	if err != nil {
+		return
+	}
+	entries, _ := f.ReadDir(-1) // those that could be read will do
+	_ = f.Close()
+	for _, entry := range entries {
+		name := entry.Name()
+		base, ok := original(name)
+		switch {
+		case !ok:
+		case strings.HasSuffix(name, tempSuffix):
+			if info, err := entry.Info(); err == nil && isReservedName(name) && info.Mode().IsRegular() && time.Since(info.ModTime()) >= tempAge {
+				_ = dir.Remove(name)
+			}
+		default:
+			if _, err := fs.Stat(tree, path.Join(folder, base)); errors.Is(err, fs.ErrNotExist) {
+				k.removeFrom(dir, name)
+			}
+		}
+	}
+}
+
+// isFirst reports whether a folder was not looked at yet.
+func (k *copyFolder) isFirst(folder string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.tidy[folder] {
+		return false
+	}
+	if k.tidy == nil || len(k.tidy) >= maxTidyFolders {
+		k.tidy = map[string]bool{}
+	}
+	k.tidy[folder] = true
+	return true
+}
+
+// knows reports whether there may be copies in a folder.
+func (k *copyFolder) knows(folder string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tidy[folder]
 }

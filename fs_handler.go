@@ -3,9 +3,11 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
@@ -28,10 +30,15 @@ type fileHandler struct {
 	indexNames  []string
 	pages       bool
 	ranges      bool
-	tags        bool
+	tags        tagKind
+	types       typesByExtension
+	fields      fileFields
 	readMethods bool // only GET and HEAD are answered
+	hidden      bool // names that begin with a dot are found
+	listsHidden bool // and are on pages
 	rewrite     PathRewriteFunc
 	notFound    RequestHandler
+	rootState   atomic.Uint32 // of rootUnknown and so on
 }
 
 // What find can fail with, beside the errors of opening a file.
@@ -39,28 +46,54 @@ var (
 	errNoSlash    = errors.New("fasthttp: path of a directory does not end in a slash")
 	errNoIndex    = errors.New("fasthttp: directory has no index")
 	errDeniedName = errors.New("fasthttp: index file cannot be opened")
+
+	errNoDirectory = errors.New("fasthttp: not a directory")
 )
+
+// pathEnd says what the end of a path means.
+type pathEnd uint8
+
+const (
+	endsInName  pathEnd = iota // a directory needs a slash there: it is what relative links in its content refer to
+	endsInSlash                // a directory, or a file to which the application has given such a path
+	endsAsDir                  // the client's own path, with a slash: no file has it
+)
+
+// endOf returns how a path of a client ends.
+func endOf(p []byte) pathEnd {
+	if n := len(p); n > 0 && p[n-1] == '/' || n > 1 && p[n-1] == '.' && p[n-2] == '/' {
+		return endsAsDir
+	}
+	return endsInName
+}
 
 // handle is the RequestHandler.
 func (h *fileHandler) handle(ctx *RequestCtx) {
 	p := ctx.Path()
-	atSlash := len(p) > 0 && p[len(p)-1] == '/'
+	end := endOf(p)
 	if h.rewrite != nil {
 		p = h.rewrite(ctx)
-		// a rewriter that puts a slash there wants no redirect to one
-		atSlash = atSlash || len(p) > 0 && p[len(p)-1] == '/'
+		// a rewriter that puts a slash there wants no redirect to one, and one
+		// that takes it off wants a file
+		if rewritten := endOf(p); rewritten != end {
+			end = endsInSlash
+		}
 	}
-	h.serve(ctx, p, atSlash)
+	if h.only != "" && end == endsAsDir {
+		end = endsInSlash
+	}
+	h.serve(ctx, p, end)
 }
 
-// serve answers with what the path p stands for. With atSlash the client's own
-// path ends in a slash, as that of a directory has to: it is what relative
-// links in the content refer to. Or the application has put the slash there,
-// and answers for the links.
-func (h *fileHandler) serve(ctx *RequestCtx, p []byte, atSlash bool) {
+// serve answers with what the path p stands for.
+func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end pathEnd) {
 	// the cache may let go of a node between find and acquire
 	for {
-		n, err := h.find(ctx, p, atSlash)
+		n, err := h.find(ctx, p, end)
+		if err == nil && end == endsAsDir && !n.dir {
+			h.done(n)
+			err = fs.ErrNotExist
+		}
 		if err == errNoSlash || err == nil {
 			if h.readMethods && !ctx.IsGet() && !ctx.IsHead() {
 				h.done(n)
@@ -92,10 +125,22 @@ func (h *fileHandler) done(n *node) {
 	}
 }
 
-// redirectToSlash redirects to the path of the request with a slash behind it.
+// redirectToSlash redirects to the path of the request with a slash behind it. A
+// reference that begins with a dot leads to no other host, whatever the path is,
+// and holds as well behind a proxy that takes something off paths.
 func redirectToSlash(ctx *RequestCtx) {
-	location := percent.AppendPath(nil, ctx.Path())
-	ctx.RedirectBytes(append(location, '/'), StatusFound)
+	u := ctx.URI()
+	segment := u.PathOriginal()
+	segment = segment[bytes.LastIndexByte(segment, '/')+1:]
+	if len(segment) == 0 {
+		segment = percent.AppendPath(nil, u.LastPathSegment())
+	}
+	// an escaped slash is one more, which needs no redirect
+	segment = bytes.TrimLeft(percent.AppendRecodedPath(nil, segment), "/")
+	location := append(append(make([]byte, 0, 64), "./"...), segment...)
+	location = append(location, '/')
+	ctx.Response.Header.setID(field.Location, u.appendQuery(location))
+	ctx.Response.SetStatusCode(StatusFound)
 }
 
 // refuse answers with an error.
@@ -115,6 +160,7 @@ func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
 		if errors.Is(err, fs.ErrPermission) {
 			ctx.Logger().Printf("cannot open file: %v", err)
 		}
+		h.noteRoot(ctx)
 		if h.notFound != nil {
 			h.notFound(ctx)
 			return
@@ -133,9 +179,33 @@ func isServersFault(err error) bool {
 	return false
 }
 
-// find returns what a path stands for. A directory is only looked into with
-// atSlash: relative links in what is found there would not fit otherwise.
-func (h *fileHandler) find(ctx *RequestCtx, p []byte, atSlash bool) (*node, error) {
+// What is known of the root of a handler.
+const (
+	rootUnknown = iota
+	rootSeen
+	rootMissed // which was logged
+)
+
+// noteRoot logs that there is no root, so that it need not be guessed why nothing
+// is found.
+func (h *fileHandler) noteRoot(ctx *RequestCtx) {
+	if h.rootState.Load() != rootUnknown {
+		return
+	}
+	info, err := fs.Stat(h.tree, ".")
+	if err == nil && !info.IsDir() {
+		err = errNoDirectory
+	}
+	if err == nil {
+		h.rootState.Store(rootSeen)
+	} else if h.rootState.CompareAndSwap(rootUnknown, rootMissed) {
+		ctx.Logger().Printf("FS.Root cannot be served, so nothing is found in it: %v", err)
+	}
+}
+
+// find returns what a path stands for. A directory is not looked into where the
+// path ends in its name: relative links in what is found there would not fit.
+func (h *fileHandler) find(ctx *RequestCtx, p []byte, end pathEnd) (*node, error) {
 	if h.cache != nil {
 		// a path that stands for itself is found right away; all others are not
 		// in the cache
@@ -144,7 +214,7 @@ func (h *fileHandler) find(ctx *RequestCtx, p []byte, atSlash bool) (*node, erro
 		case n == nil:
 		case !h.isCurrent(n, stale, ctx):
 			h.cache.forget(n)
-		case n.dir && !atSlash:
+		case n.dir && end == endsInName:
 			return nil, errNoSlash
 		default:
 			return n, nil
@@ -154,8 +224,11 @@ func (h *fileHandler) find(ctx *RequestCtx, p []byte, atSlash bool) (*node, erro
 	if err != nil {
 		return nil, err
 	}
+	if isReservedName(name) || !h.hidden && isHiddenPath(name) {
+		return nil, fs.ErrNotExist
+	}
 	if h.cache == nil {
-		return h.lookUp(name, ctx, atSlash)
+		return h.lookUp(name, ctx, end)
 	}
 	key := name
 	if key == "." {
@@ -163,7 +236,7 @@ func (h *fileHandler) find(ctx *RequestCtx, p []byte, atSlash bool) (*node, erro
 	}
 	for {
 		n, err := h.cache.load(key, func() (*node, error) {
-			n, err := h.lookUp(name, ctx, atSlash)
+			n, err := h.lookUp(name, ctx, end)
 			if err == nil {
 				n.key = key
 			}
@@ -171,8 +244,8 @@ func (h *fileHandler) find(ctx *RequestCtx, p []byte, atSlash bool) (*node, erro
 		})
 		// somebody else may have looked it up, with the slash or without
 		switch {
-		case err == errNoSlash && atSlash:
-		case err == nil && n.dir && !atSlash:
+		case err == errNoSlash && end != endsInName:
+		case err == nil && n.dir && end == endsInName:
 			return nil, errNoSlash
 		default:
 			return n, err
@@ -195,13 +268,13 @@ func (h *fileHandler) isCurrent(n *node, stale bool, ctx *RequestCtx) bool {
 	}
 	info, err := fs.Stat(h.tree, n.name)
 	if h.codings != nil && errors.Is(err, fs.ErrNotExist) {
-		h.codings.forget(n)
+		h.codings.forget(n.name)
 	}
 	return err == nil && n.isOf(info)
 }
 
 // lookUp opens what a name stands for.
-func (h *fileHandler) lookUp(name string, ctx *RequestCtx, atSlash bool) (*node, error) {
+func (h *fileHandler) lookUp(name string, ctx *RequestCtx, end pathEnd) (*node, error) {
 	if h.only != "" {
 		if name != "." {
 			return nil, fs.ErrNotExist
@@ -210,41 +283,34 @@ func (h *fileHandler) lookUp(name string, ctx *RequestCtx, atSlash bool) (*node,
 	}
 	f, info, err := openWithInfo(h.tree, name)
 	if err != nil {
+		if h.codings != nil && errors.Is(err, fs.ErrNotExist) {
+			h.codings.forget(name)
+		}
 		return nil, err
 	}
 	if info.IsDir() {
 		defer func() { _ = f.Close() }()
-		if !atSlash {
+		if end == endsInName {
 			return nil, errNoSlash
 		}
 		return h.lookUpDirectory(f, info, name, string(ctx.Path()))
 	}
+	if h.codings != nil && h.codings.isCopy(name, f, info) {
+		return nil, errors.Join(fs.ErrNotExist, f.Close())
+	}
 	return h.newNode(f, info, name)
-}
-
-func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
-	f, err := tree.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
 }
 
 // newNode makes the node of an open file, which it takes over.
 func (h *fileHandler) newNode(f fs.File, info fs.FileInfo, name string) (*node, error) {
-	c, err := loadContent(f, info, name, func() (fs.File, error) { return h.tree.Open(name) })
+	c, err := loadContent(f, info.Size(), h.types.of(name), func() (fs.File, error) { return h.tree.Open(name) })
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, name)
 	}
-	if h.tags {
-		c.setTag()
+	c.setModified(info.ModTime())
+	if err := h.tags.tag(c); err != nil {
+		c.release()
+		return nil, fmt.Errorf("%w: %s", err, name)
 	}
 	return &node{name: name, info: info, plain: c}, nil
 }
@@ -272,15 +338,14 @@ func (h *fileHandler) lookUpDirectory(dir fs.File, info fs.FileInfo, name, title
 	if !h.pages {
 		return nil, errNoIndex
 	}
-	list, modified, err := listDirectory(h.tree, name, dir, info, h.codings)
+	list, modified, err := h.listDirectory(name, dir, info)
 	if err != nil {
 		return nil, err
 	}
 	page := dataContent(appendPage(nil, title, name == ".", list), "text/html; charset=utf-8", modified)
 	listing := dataContent(appendListing(nil, list), "application/json", modified)
-	if h.tags {
-		page.setTag()
-		listing.setTag()
+	if err := errors.Join(h.tags.tag(page), h.tags.tag(listing)); err != nil {
+		return nil, err
 	}
 	return &node{
 		name: name, dir: true, title: title, info: info, plain: page,
@@ -297,7 +362,7 @@ func (h *fileHandler) choose(ctx *RequestCtx, n *node) *fileContent {
 	if h.codings == nil || hasField(header, field.Range) {
 		return n.plain
 	}
-	return h.codings.choose(h, n, header)
+	return h.codings.choose(h, n, ctx)
 }
 
 // send answers with a representation, whose share it takes over.
@@ -354,6 +419,7 @@ func (h *fileHandler) setFields(resp *Response, n *node, c *fileContent) {
 	if h.ranges {
 		resp.Header.setID(field.AcceptRanges, []byte("bytes"))
 	}
+	h.fields.set(&resp.Header, n)
 	h.setValidators(resp, n, c)
 	if alike {
 		c.fields.Store(linesOf(&resp.Header.list))
@@ -368,6 +434,9 @@ func (h *fileHandler) setValidators(resp *Response, n *node, c *fileContent) {
 	// the tag says it better to who has the content already
 	if len(c.date) > 0 && (len(c.etag) == 0 || resp.StatusCode() != StatusNotModified) {
 		resp.Header.setID(field.LastModified, c.date)
+	}
+	if len(h.fields.control) > 0 {
+		setDefault(&resp.Header, field.CacheControl, h.fields.control)
 	}
 	if h.codings != nil {
 		resp.Header.varyBy(HeaderAcceptEncoding)

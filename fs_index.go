@@ -22,25 +22,32 @@ type dirEntry struct {
 }
 
 // listDirectory returns the entries of a directory, and when one of them or the
-// directory itself was last changed. The copies that codings makes are left out.
-func listDirectory(fsys fs.FS, name string, f fs.File, info fs.FileInfo, codings *fileCodings) ([]dirEntry, time.Time, error) {
+// directory itself was last changed. What would not be found by its name is left
+// out.
+func (h *fileHandler) listDirectory(name string, f fs.File, info fs.FileInfo) ([]dirEntry, time.Time, error) {
 	entries, err := readDir(f)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	isCopy := copiesAmong(entries, codings)
+	isCopy := h.copiesAmong(name, entries)
 	list, newest := make([]dirEntry, 0, len(entries)), info.ModTime()
 	for _, entry := range entries {
+		if entry.Name()[0] == '.' && !h.listsHidden || isCopy(entry.Name()) {
+			continue
+		}
 		info, err := entry.Info()
-		if err != nil || isCopy(entry.Name()) {
-			// with an error it was removed while the directory was read
+		if err != nil {
+			// it was removed while the directory was read
 			continue
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			// a link is shown as what it leads to, if it does
-			if target, err := fs.Stat(fsys, path.Join(name, entry.Name())); err == nil {
+			if target, err := fs.Stat(h.tree, path.Join(name, entry.Name())); err == nil {
 				info = target
 			}
+		}
+		if !isServed(info) && info.Mode()&fs.ModeSymlink == 0 {
+			continue
 		}
 		list = append(list, dirEntry{entry.Name(), info.IsDir(), info.Size(), info.ModTime()})
 		if info.ModTime().After(newest) {
@@ -50,19 +57,28 @@ func listDirectory(fsys fs.FS, name string, f fs.File, info fs.FileInfo, codings
 	return list, newest, nil
 }
 
-// copiesAmong returns a function that tells whether an entry is a compressed copy
-// of another one.
-func copiesAmong(entries []fs.DirEntry, codings *fileCodings) func(name string) bool {
-	if codings == nil {
-		return func(string) bool { return false }
+// copiesAmong returns a function that tells whether an entry of a directory is a
+// compressed copy. One with a suffix of the application's is opened to see, unless
+// its original is there.
+func (h *fileHandler) copiesAmong(dir string, entries []fs.DirEntry) func(name string) bool {
+	if h.codings == nil {
+		return isReservedName
 	}
 	there := make(map[string]bool, len(entries))
 	for _, entry := range entries {
 		there[entry.Name()] = true
 	}
 	return func(name string) bool {
-		original, ok := codings.original(name)
-		return ok && there[original]
+		original, ok := h.codings.original(name)
+		if !ok || isReservedName(name) || there[original] {
+			return ok || isReservedName(name)
+		}
+		f, info, err := openWithInfo(h.tree, path.Join(dir, name))
+		if err != nil {
+			return false
+		}
+		defer func() { _ = f.Close() }()
+		return h.codings.isCopy(name, f, info)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestPagesListWhatIsThere(t *testing.T) {
 	}
 	root := plant(t, files)
 	for name, s := range map[string]*FS{"root": {Root: root}, "fs.FS": {FS: os.DirFS(root)}, "compressed": {Root: root, Compress: true}} {
-		s.GenerateIndexPages = true
+		s.GenerateIndexPages, s.AllowHiddenFiles = true, true
 		h := s.NewRequestHandler()
 		a := askFor(t, h, "GET", "/dir/")
 		if got := string(a.header.ContentType()); a.status != 200 || got != "text/html; charset=utf-8" {
@@ -104,22 +104,6 @@ func TestAPageIsNamedAsItWasAskedFor(t *testing.T) {
 		if a := askFor(t, h, "GET", target); !strings.Contains(a.body, "<h1>Index of "+strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(path)+"</h1>") {
 			t.Errorf("%s is\n%s", target, a.body)
 		}
-	}
-}
-
-func TestCopiesAreNotListed(t *testing.T) {
-	root := plant(t, map[string]string{"a.txt": long, "alone.fasthttp.gz": "x", "b.gz": "x"})
-	h := (&FS{Root: root, GenerateIndexPages: true, Compress: true}).NewRequestHandler()
-	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "file", "gzip", long)
-	a := askFor(t, h, "GET", "/", "Accept-Encoding", "gzip")
-	if got := pageLinks(t, "/", a.decode(t)); len(got) != 3 || strings.Contains(strings.Join(got, " "), "a.txt.fasthttp") {
-		t.Errorf("the page leads to %q", got)
-	}
-	if got := a.get("Content-Encoding") + a.get("Vary"); got != "gzipAccept-Encoding, Accept" {
-		t.Errorf("the page has %q", got)
-	}
-	if entries, err := filepath.Glob(filepath.Join(root, "*")); err != nil || len(entries) != 4 {
-		t.Errorf("a copy of the page was written: %q, %v", entries, err)
 	}
 }
 

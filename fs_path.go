@@ -118,6 +118,24 @@ func hasDotDot(p string) bool {
 	return false
 }
 
+// wellKnown is the folder that is for everybody although its name begins with a
+// dot (RFC 8615).
+const wellKnown = ".well-known"
+
+// isHiddenPath reports whether a segment of the name of a file begins with a dot.
+// What is below a well-known folder is not hidden by that, but by its own name.
+func isHiddenPath(name string) bool {
+	if name[0] != '.' && !strings.Contains(name, "/.") || name == "." {
+		return false
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		if segment[0] == '.' && segment != wellKnown {
+			return true
+		}
+	}
+	return false
+}
+
 // servesWindows tells whether the rules of Windows for names apply.
 const servesWindows = runtime.GOOS == "windows"
 

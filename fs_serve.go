@@ -81,6 +81,10 @@ func servingHandler(s *FS) *fileHandler {
 	s.GenerateIndexPages, s.AcceptByteRange = true, true
 	h := newFileHandler(s)
 	h.readMethods = false
+	// a name that the application gives is meant
+	h.hidden = true
+	// and there is no Root that could be missing
+	h.rootState.Store(rootSeen)
 	return h
 }
 
@@ -95,10 +99,13 @@ func pathOfURI(path string) string {
 	return string(percent.AppendDecodedPath(nil, bytesconv.Bytes(path)))
 }
 
-// endsInSlash tells whether relative links fit, should path be a directory.
-func endsInSlash(ctx *RequestCtx, path string) bool {
-	p := ctx.Path()
-	return p[len(p)-1] == '/' || path != "" && os.IsPathSeparator(path[len(path)-1])
+// endOfNamed returns whether relative links fit, should path be a directory. A
+// file is meant however the client's own path ends.
+func endOfNamed(ctx *RequestCtx, path string) pathEnd {
+	if endOf(ctx.Path()) == endsAsDir || path != "" && os.IsPathSeparator(path[len(path)-1]) {
+		return endsInSlash
+	}
+	return endsInName
 }
 
 func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
@@ -107,12 +114,15 @@ func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
 		h.refuse(ctx, err)
 		return
 	}
-	h.serve(ctx, bytesconv.Bytes(filepath.ToSlash(full)), endsInSlash(ctx, path))
+	h.serve(ctx, bytesconv.Bytes(filepath.ToSlash(full)), endOfNamed(ctx, path))
 }
 
 func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
-	atSlash := path == "" || endsInSlash(ctx, path)
-	handlerFor(filesystem).serve(ctx, bytesconv.Bytes(cleanPath(path)), atSlash)
+	end := endsInSlash
+	if path != "" {
+		end = endOfNamed(ctx, path)
+	}
+	handlerFor(filesystem).serve(ctx, bytesconv.Bytes(cleanPath(path)), end)
 }
 
 // cleanPath resolves dot segments, which the application may well use.

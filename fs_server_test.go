@@ -149,7 +149,7 @@ func TestSendFileServesAnyMethod(t *testing.T) {
 func TestServeFileOfADirectory(t *testing.T) {
 	root := plant(t, map[string]string{"sub/a.txt": "text"})
 	serve := func(path string) RequestHandler { return func(ctx *RequestCtx) { ServeFile(ctx, path) } }
-	if a := askFor(t, serve(root+"/sub"), "GET", "/docs"); a.status != 302 || a.get("Location") != "http://example.com/docs/" {
+	if a := askFor(t, serve(root+"/sub"), "GET", "/docs"); a.status != 302 || a.get("Location") != "./docs/" {
 		t.Errorf("got %d %q", a.status, a.get("Location"))
 	}
 	for target, path := range map[string]string{"/docs/": root + "/sub", "/docs": root + "/sub/"} {

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -16,9 +17,9 @@ import (
 // those below. Names are as fileName makes them; unlike fs.ValidPath, those of
 // the operating system need not be UTF-8.
 
-// openFlags are those for files of the operating system. A pipe would make
-// opening it wait for its other end: what is no regular file is refused after
-// it was opened, so that must not take long.
+// openFlags are those for files of the operating system. A pipe that takes the
+// place of a file just before that is opened would make opening it wait for its
+// other end.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
 // confinedTree is a directory out of which no name and no symbolic link leads.
@@ -136,6 +137,48 @@ func (t subTree) Open(name string) (fs.File, error) { return t.fsys.Open(path.Jo
 // Stat implements fs.StatFS.
 func (t subTree) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(t.fsys, path.Join(t.dir, name))
+}
+
+// openWithInfo opens a file or a directory of a tree. What is neither is not
+// opened where the tree can tell before: that alone would release who waits at the
+// other end of a pipe, or do something to a device.
+func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	if s := statOf(tree); s != nil {
+		info, err := s.Stat(name)
+		if err == nil && !isServed(info) {
+			err = errNotRegular
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !isServed(info) {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// isServed reports whether something is a file or a directory.
+func isServed(info fs.FileInfo) bool { return info.IsDir() || info.Mode().IsRegular() }
+
+// statOf returns what looks at files without opening them, or nil.
+func statOf(tree fs.FS) fs.StatFS {
+	s, ok := tree.(fs.StatFS)
+	if sub, isSub := tree.(subTree); isSub {
+		_, ok = sub.fsys.(fs.StatFS)
+	}
+	if !ok {
+		return nil
+	}
+	return s
 }
 
 // readDir returns the entries of an open directory by name, directories first.

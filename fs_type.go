@@ -98,6 +98,29 @@ func contentTypeByName(name string) string {
 	return mime.TypeByExtension(ext)
 }
 
+// typesByExtension are the types that an application gives to extensions, which
+// are in lower case.
+type typesByExtension map[string]string
+
+func extensionTypes(types map[string]string) typesByExtension {
+	if len(types) == 0 {
+		return nil
+	}
+	lower := make(typesByExtension, len(types))
+	for ext, typ := range types {
+		lower[strings.ToLower(ext)] = typ
+	}
+	return lower
+}
+
+// of returns the type that the name of a file stands for, or "".
+func (t typesByExtension) of(name string) string {
+	if typ := t[strings.ToLower(path.Ext(name))]; typ != "" {
+		return typ
+	}
+	return contentTypeByName(name)
+}
+
 // signatures are how some files begin.
 var signatures = []struct{ start, contentType string }{
 	{"\x89PNG\r\n\x1a\n", "image/png"},

@@ -149,6 +149,16 @@ var hostile = []struct {
 	{"quotes in Forwarded", repeated(`\"`), clientBehind(standardTrust, "Forwarded")},
 	{"backslashes in Forwarded", behind(`"`, func(size int) string { return strings.Repeat(`\`, size) + `"` }), clientBehind(standardTrust, "Forwarded")},
 	{"parameters of Forwarded", repeated(`;x="a"`), clientBehind(standardTrust, "Forwarded")},
+	{"ranges of a file", behind("bytes=", repeated("0-1,")), rangesOfFile},
+	{"a range of a file", behind("bytes=0-", repeated("9")), rangesOfFile},
+	{"blanks around the ranges of a file", behind("bytes=0-1,", repeated(" \t")), rangesOfFile},
+	{"entity tags", repeated(`W/"a", `), matchedTags},
+	{"entity tags that are never closed", repeated(`,W/"`), matchedTags},
+	{"types that are accepted", repeated("text/html;q=0.1;a=b, "), func(in string) { prefersJSON([]byte(in)) }},
+	{"a path of files", behind("/", repeated("a/./b//")), nameOfFile},
+	{"a path of hidden files", behind("/", repeated(".well-known/")), nameOfFile},
+	{"a path of suffixes", behind("/", repeated(".fasthttp.gz.tmp")), nameOfFile},
+	{"a media type", behind("application/", repeated("x+")), func(in string) { defaultTypes.has([]byte(in)) }},
 	{"a date", behind("Mon, ", repeated(" 0")), func(in string) { _, _ = ParseHTTPDate([]byte(in)) }},
 	{"a number", repeated("9"), func(in string) { _, _ = ParseUint([]byte(in)) }},
 	{"a fraction", behind("0.", repeated("9")), func(in string) { _, _ = ParseUfloat([]byte(in)) }},
@@ -256,6 +266,18 @@ func boundaryOf(in string) {
 	var h RequestHeader
 	h.SetContentType(in)
 	h.MultipartFormBoundary()
+}
+
+func rangesOfFile(in string) { _, _ = parseRanges(nil, []byte(in), 1000) }
+
+// nameOfFile does what is done with a path before anything is opened.
+func nameOfFile(in string) {
+	for _, windows := range []bool{false, true} {
+		if name, err := fileName(in, windows); err == nil {
+			isHiddenPath(name)
+			isReservedName(name)
+		}
+	}
 }
 
 // parsedURI reads a URI as the target of a request, and as a reference to another.

@@ -115,7 +115,7 @@ func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
 }
 
 func (resp *Response) writeEncoded(w *bufio.Writer, coding contentCoding, level int) error {
-	if resp.isEncodable() {
+	if resp.isEncodable(defaultTypes, minEncodedSize) {
 		resp.Header.varyBy(HeaderAcceptEncoding)
 		resp.encode(coding, level)
 	}
@@ -126,9 +126,9 @@ func (resp *Response) writeEncoded(w *bufio.Writer, coding contentCoding, level 
 // ones fit into one packet either way.
 const minEncodedSize = 200
 
-// isEncodable tells whether the response has content that is worth encoding, and
-// may be encoded.
-func (resp *Response) isEncodable() bool {
+// isEncodable tells whether the response has content that is worth encoding, being
+// of one of the types and having at least so many bytes, and may be encoded.
+func (resp *Response) isEncodable(types *typeSet, least int) bool {
 	h := &resp.Header
 	if bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
 		return false
@@ -141,7 +141,7 @@ func (resp *Response) isEncodable() bool {
 		// only the length is known of what GET would have got
 		size = h.contentLength
 	}
-	if size >= 0 && size < minEncodedSize || !encodesWell(h.ContentType()) {
+	if size >= 0 && size < least || !types.has(h.ContentType()) {
 		return false
 	}
 	for i := range h.list.Entries {

@@ -1,0 +1,432 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+func zipped(text string) string { return string(AppendGzipBytes(nil, []byte(text))) }
+
+// The time of a file says little of it: tools that make the same archive twice
+// give all files the same one.
+func TestCopiesAreOfTheSameSizeAndTime(t *testing.T) {
+	for _, at := range []time.Time{modelTime, time.Unix(0, 0), time.Unix(1, 5)} {
+		root := plant(t, map[string]string{"a.txt": long})
+		path := filepath.Join(root, "a.txt")
+		for name, text := range map[string]string{"first": long, "another size": long + "more", "shorter": long[:5000]} {
+			if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Chtimes(path, at, at)); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []*FS{{Root: root, SkipCache: true}, {Root: root}} {
+				s.Compress = true
+				h := s.NewRequestHandler()
+				for range 2 {
+					if a := askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip"); a.get("Content-Encoding") != "gzip" || a.decode(t) != text {
+						t.Errorf("%s of %v: %.50q", name, at, a.decode(t))
+					}
+				}
+			}
+		}
+	}
+}
+
+// Copies of another version of this package, and such as were not written to
+// their end, are made again.
+func TestCopiesWithoutAWholeStampAreMadeAgain(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long})
+	path := filepath.Join(root, "a.txt.fasthttp.gz")
+	ask := func() fileAnswer {
+		return askFor(t, (&FS{Root: root, Compress: true}).NewRequestHandler(), "GET", "/a.txt", "Accept-Encoding", "gzip")
+	}
+	ask().checkCoding(t, "first", "gzip", long)
+	whole, _ := stateOf(t, path)
+	if !strings.HasPrefix(whole, "\x1f\x8b") || len(ask().body) != len(whole)-stampSize {
+		t.Fatalf("a copy has %d bytes, of which %d are sent", len(whole), len(ask().body))
+	}
+	br := whole[:len(whole)-stampSize+len(stampMagic)] + string(rune(codingBrotli)) + whole[len(whole)-stampSize+len(stampMagic)+1:]
+	for name, text := range map[string]string{
+		"of v1.77.0": zipped("an old text"), "empty": "", "short": whole[:len(whole)-1], "cut": whole[:100], "stamp": whole[len(whole)-stampSize+1:],
+		"longer": whole + "\x00", "of another coding": br, "zeros": strings.Repeat("\x00", len(whole)),
+	} {
+		for _, at := range []time.Time{modelTime, copyTime(modelTime), modelTime.Add(time.Hour)} {
+			if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
+				t.Fatal(err)
+			}
+			ask().checkCoding(t, name, "gzip", long)
+			if got, _ := stateOf(t, path); got != whole {
+				t.Errorf("%s: the copy has %d bytes", name, len(got))
+			}
+		}
+	}
+}
+
+func TestRootsWithTheSameFolderForCopiesDoNotShareThem(t *testing.T) {
+	one, two := plant(t, map[string]string{"a.txt": "one" + long}), plant(t, map[string]string{"a.txt": "two" + long})
+	copies := t.TempDir()
+	for range 2 {
+		for root, text := range map[string]string{one: "one" + long, two: "two" + long} {
+			h := (&FS{Root: root, CompressRoot: copies, Compress: true}).NewRequestHandler()
+			askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, root, "gzip", text)
+		}
+	}
+}
+
+func TestCopiesAreNotServedByTheirNames(t *testing.T) {
+	names := []string{"a.txt.fasthttp.gz", "a.txt.fasthttp.br", "a.txt.fasthttp.zst", "alone.fasthttp.gz", "a.txt.fasthttp.gz.tmp", "A.TXT.FASTHTTP.GZ", "sub/x.fasthttp.br"}
+	files := map[string]string{"a.txt": long, "sub/b": "b", "b.gz": "x", "c.fasthttp.gzip": "x"}
+	for _, name := range names {
+		files[name] = "a copy"
+	}
+	root := plant(t, files)
+	for name, s := range map[string]*FS{
+		"plain": {Root: root}, "compressed": {Root: root, Compress: true}, "fs.FS": {FS: os.DirFS(root)}, "uncached": {Root: root, SkipCache: true, Compress: true},
+		"other suffixes": {Root: root, Compress: true, CompressedFileSuffix: ".z", CompressRoot: t.TempDir()},
+	} {
+		s.GenerateIndexPages, s.AllowHiddenFiles = true, true
+		h := s.NewRequestHandler()
+		askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip")
+		for _, target := range names {
+			for range 2 {
+				askFor(t, h, "GET", "/"+target).check(t, name+" "+target, 404, "")
+				askFor(t, h, "GET", "/"+target, "Accept-Encoding", "gzip").check(t, name+" "+target, 404, "")
+			}
+		}
+		askFor(t, h, "GET", "/b.gz").check(t, name, 200, "x")
+		if got := strings.Join(pageLinks(t, "/", askFor(t, h, "GET", "/").body), " "); strings.ReplaceAll(got, "example.com", "") != "/sub/ /a.txt /b.gz /c.fasthttp.gzip" {
+			t.Errorf("%s: the page leads to %q", name, got)
+		}
+	}
+	askFor(t, func(ctx *RequestCtx) { ServeFile(ctx, root+"/a.txt.fasthttp.gz") }, "GET", "/").check(t, "named", 404, "")
+}
+
+// A suffix of the application's may be one that other files have as well.
+func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long, "archive.gz": zipped(random(200)), "b.txt": long})
+	s := func() *FS {
+		return &FS{Root: root, Compress: true, CompressedFileSuffix: ".gz", GenerateIndexPages: true, Precompressed: true}
+	}
+	h := s().NewRequestHandler()
+	for range 2 {
+		askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "file", "gzip", long)
+	}
+	for _, h := range []RequestHandler{h, s().NewRequestHandler()} {
+		askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "file", "gzip", long)
+		askFor(t, h, "GET", "/a.txt.gz").check(t, "copy", 404, "")
+		askFor(t, h, "GET", "/archive.gz").check(t, "archive", 200, zipped(random(200)))
+	}
+	// an orphan, in a folder of which the handler knows nothing yet
+	if err := os.Remove(filepath.Join(root, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	askFor(t, s().NewRequestHandler(), "GET", "/a.txt.gz").check(t, "orphan", 404, "")
+	if page := askFor(t, s().NewRequestHandler(), "GET", "/").body; strings.Contains(page, "a.txt.gz") || !strings.Contains(page, "archive.gz") {
+		t.Errorf("the page is %s", page)
+	}
+}
+
+// What is left of copies whose originals went while nobody looked.
+func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
+	apart := filepath.Join(t.TempDir(), "copies")
+	for name, copies := range map[string]string{"beside": "", "apart": apart} {
+		root := plant(t, map[string]string{
+			"sub/a.txt": long, "sub/b.txt": long, "sub/c.txt": long, "sub/other.fasthttp.gz": "by somebody else",
+			"sub/old.txt.fasthttp.gz.tmp": "x", "sub/young.txt.fasthttp.gz.tmp": "x",
+		})
+		if err := os.Chtimes(filepath.Join(root, "sub/young.txt.fasthttp.gz.tmp"), time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		where := root
+		if copies != "" {
+			where = copies
+		}
+		h := newFileHandler(&FS{Root: root, CompressRoot: copies, Compress: true})
+		there := func() (names []string) {
+			entries, err := os.ReadDir(filepath.Join(where, "sub"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, entry := range entries {
+				if strings.Contains(entry.Name(), ".fasthttp") {
+					names = append(names, entry.Name())
+				}
+			}
+			return names
+		}
+		for _, file := range []string{"a", "b", "c"} {
+			askFor(t, h.handle, "GET", "/sub/"+file+".txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
+		}
+		// the cache has forgotten it
+		h.cache.clear()
+		if err := os.Remove(filepath.Join(root, "sub/a.txt")); err != nil {
+			t.Fatal(err)
+		}
+		askFor(t, h.handle, "GET", "/sub/a.txt").check(t, name, 404, "")
+		if got := fmt.Sprint(there()); strings.Contains(got, "a.txt") || !strings.Contains(got, "b.txt") {
+			t.Errorf("%s: there is %s", name, got)
+		}
+		// another process removes it
+		if err := os.Remove(filepath.Join(root, "sub/b.txt")); err != nil {
+			t.Fatal(err)
+		}
+		next := (&FS{Root: root, CompressRoot: copies, Compress: true}).NewRequestHandler()
+		askFor(t, next, "GET", "/sub/c.txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
+		want := "[c.txt.fasthttp.gz]"
+		if copies == "" {
+			want = "[c.txt.fasthttp.gz other.fasthttp.gz young.txt.fasthttp.gz.tmp]"
+		}
+		if got := fmt.Sprint(there()); got != want {
+			t.Errorf("%s: there is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestCompressedSiblingsAreTaken(t *testing.T) {
+	// the siblings have another text, to be told from what would be made
+	sibling := "the sibling's " + long
+	root := plant(t, map[string]string{
+		"a.txt": long, "a.txt.gz": zipped(sibling), "old.txt": long, "old.txt.gz": zipped(sibling), "linked.txt": long, "linked.txt.gz@": "../outside.gz",
+		"../outside.gz": zipped("secret"),
+	})
+	if err := os.Chtimes(filepath.Join(root, "old.txt.gz"), modelTime.Add(-time.Hour), modelTime.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*FS{"root": {Root: root}, "fs.FS": {FS: mapOf(root, "a.txt", "a.txt.gz", "old.txt", "old.txt.gz", "linked.txt")}} {
+		s.Compress = true
+		askFor(t, s.NewRequestHandler(), "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, name+" unasked", "gzip", long)
+		s.Precompressed = true
+		h := s.NewRequestHandler()
+		askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", sibling)
+		askFor(t, h, "GET", "/a.txt").checkCoding(t, name, "", long)
+		askFor(t, h, "GET", "/old.txt", "Accept-Encoding", "gzip").checkCoding(t, name+" old", "gzip", long)
+		askFor(t, h, "GET", "/linked.txt", "Accept-Encoding", "gzip").checkCoding(t, name+" linked", "gzip", long)
+		a := askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip")
+		if got := string(a.header.ContentType()); got != "text/plain; charset=utf-8" {
+			t.Errorf("%s: the type is %q", name, got)
+		}
+	}
+}
+
+// Whoever has put files into a tree that nobody compresses may want them sent.
+func TestCompressedSiblingsNeedNoCompress(t *testing.T) {
+	root := plant(t, map[string]string{
+		"a.txt": long, "a.txt.gz": zipped(long), "b.css": long, "b.css.br": string(AppendBrotliBytes(nil, []byte(long))), "b.css.gz": zipped(long),
+		"pic.png": long, "pic.png.zst": string(AppendZstdBytes(nil, []byte(long))), "none.txt": long,
+	})
+	for name, s := range map[string]*FS{"cached": {Root: root}, "uncached": {Root: root, SkipCache: true}, "compressed": {Root: root, Compress: true, CompressRoot: t.TempDir()}} {
+		h := s.NewRequestHandler()
+		a := askFor(t, h, "GET", "/b.css", "Accept-Encoding", "br")
+		if a.get("Content-Encoding") != "" || a.body != long {
+			t.Errorf("%s: unasked for: %s", name, a.header)
+		}
+		s.Precompressed = true
+		h = s.NewRequestHandler()
+		for range 2 {
+			for _, c := range []struct{ target, accept, coding string }{
+				{"/a.txt", "gzip", "gzip"}, {"/a.txt", "br, zstd, gzip", "gzip"}, {"/a.txt", "br, gzip;q=0", ""}, {"/a.txt", "", ""},
+				{"/b.css", "gzip, br", "br"}, {"/b.css", "zstd, gzip", "gzip"}, {"/b.css", "br;q=0.1, gzip", "gzip"}, {"/b.css", "identity, br;q=0.5", ""},
+				{"/pic.png", "gzip, zstd", "zstd"}, {"/pic.png", "gzip", ""},
+			} {
+				for _, method := range []string{"HEAD", "GET"} {
+					a := askFor(t, h, method, c.target, "Accept-Encoding", c.accept)
+					if got := a.get("Content-Encoding"); a.status != 200 || got != c.coding || a.get("Vary") != "Accept-Encoding" {
+						t.Errorf("%s: %s %s for %q: %d %q", name, method, c.target, c.accept, a.status, got)
+					} else if method == "GET" && a.decode(t) != long {
+						t.Errorf("%s: %s for %q has another content", name, c.target, c.accept)
+					}
+				}
+			}
+			if got := askFor(t, h, "GET", "/none.txt", "Accept-Encoding", "gzip, br").get("Content-Encoding"); got != "" && name != "compressed" {
+				t.Errorf("%s: a coding nobody has made: %q", name, got)
+			}
+		}
+		if made, err := filepath.Glob(filepath.Join(root, "*.fasthttp*")); err != nil || len(made) > 0 {
+			t.Errorf("%s: made: %q, %v", name, made, err)
+		}
+	}
+}
+
+// sentContent returns the bytes that a response would send, not a copy of them.
+func sentContent(h RequestHandler, method, target, accept string) ([]byte, string) {
+	var ctx RequestCtx
+	ctx.Request.Header.SetMethod(method)
+	ctx.Request.SetRequestURI(target)
+	ctx.Request.Header.Set(HeaderAcceptEncoding, accept)
+	h(&ctx)
+	return ctx.Response.Body(), string(ctx.Response.Header.ContentEncoding())
+}
+
+// Nobody remembers what is encoded of a file system that cannot be told from
+// another one, or that is not to be remembered.
+func TestContentIsEncodedOnce(t *testing.T) {
+	text := "once " + long
+	maps := fstest.MapFS{"a.txt": {Data: []byte(text)}, "noise.txt": {Data: []byte(random(1000))}}
+	root := plant(t, map[string]string{"a.txt": text, "file": ""})
+	for name, h := range map[string]RequestHandler{
+		"ServeFS of a map":     func(ctx *RequestCtx) { ServeFS(ctx, maps, string(ctx.Path())) },
+		"uncached":             (&FS{FS: maps, Compress: true, SkipCache: true}).NewRequestHandler(),
+		"uncached page":        (&FS{FS: maps, Compress: true, SkipCache: true, GenerateIndexPages: true, PathRewrite: func(*RequestCtx) []byte { return []byte("/") }}).NewRequestHandler(),
+		"uncached, not stored": (&FS{Root: root, CompressRoot: root + "/file", Compress: true, SkipCache: true}).NewRequestHandler(),
+	} {
+		first, coding := sentContent(h, "GET", "/a.txt", "gzip")
+		if coding != "gzip" {
+			t.Errorf("%s: %q", name, coding)
+		}
+		for range 3 {
+			again, coding := sentContent(h, "GET", "/a.txt", "gzip")
+			if coding != "gzip" || &again[0] != &first[0] {
+				t.Errorf("%s: encoded again", name)
+			}
+		}
+		if _, coding := sentContent(h, "HEAD", "/a.txt", "gzip"); coding != "gzip" {
+			t.Errorf("%s: HEAD gets %q", name, coding)
+		}
+	}
+	h := (&FS{FS: maps, Compress: true, SkipCache: true}).NewRequestHandler()
+	if _, coding := sentContent(h, "GET", "/noise.txt", "gzip"); coding != "" {
+		t.Errorf("noise has become smaller")
+	}
+	maps["a.txt"] = &fstest.MapFile{Data: []byte(strings.Replace(text, "once", "then", 1))}
+	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "other content", "gzip", "then "+long)
+}
+
+// Files of the operating system have copies, whatever their time is.
+func TestFilesWithoutATimeAreEncodedOnce(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long, "noise.txt": random(1000)})
+	for _, name := range []string{"a.txt", "noise.txt"} {
+		if err := os.Chtimes(filepath.Join(root, name), time.Unix(0, 0), time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := (&FS{Root: root, Compress: true, SkipCache: true}).NewRequestHandler()
+	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "first", "gzip", long)
+	_, first := stateOf(t, filepath.Join(root, "a.txt.fasthttp.gz"))
+	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "again", "gzip", long)
+	if _, again := stateOf(t, filepath.Join(root, "a.txt.fasthttp.gz")); !os.SameFile(first, again) {
+		t.Error("the copy was made again")
+	}
+	askFor(t, h, "GET", "/noise.txt", "Accept-Encoding", "gzip").check(t, "noise", 200, random(1000))
+	// who tries again fails now
+	if err := os.Mkdir(filepath.Join(root, "noise.txt.fasthttp.gz.tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := encodings.uses
+	askFor(t, h, "GET", "/noise.txt", "Accept-Encoding", "gzip").check(t, "noise", 200, random(1000))
+	if n := encodings.uses - before; n != 1 {
+		t.Errorf("what gains nothing was encoded again: %d", n)
+	}
+}
+
+func TestHEADEncodesNothing(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long})
+	for name, s := range map[string]*FS{
+		"beside": {Root: root}, "apart": {Root: root, CompressRoot: t.TempDir()}, "memory": {FS: mapOf(root, "a.txt")}, "uncached": {FS: mapOf(root, "a.txt"), SkipCache: true},
+		"pages": {FS: mapOf(root, "a.txt"), GenerateIndexPages: true, PathRewrite: func(*RequestCtx) []byte { return []byte("/") }},
+	} {
+		s.Compress = true
+		encodings = encodedCache{}
+		h := newFileHandler(s)
+		plain := askFor(t, h.handle, "GET", "/a.txt")
+		for range 2 {
+			a := askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
+			if a.get("Content-Encoding") != "" || a.header.ContentLength() != len(plain.body) || a.get("Vary") != plain.get("Vary") {
+				t.Errorf("%s: HEAD is answered with %s", name, a.header)
+			}
+		}
+		if made, err := filepath.Glob(filepath.Join(root, "*.fasthttp*")); err != nil || len(made) > 0 || len(encodings.kept) > 0 {
+			t.Errorf("%s: made: %q, %v, %d", name, made, err, len(encodings.kept))
+		}
+		coded := askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip")
+		a := askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
+		if coded.get("Content-Encoding") != "gzip" || a.get("Content-Encoding") != "gzip" || a.header.ContentLength() != len(coded.body) {
+			t.Errorf("%s: HEAD is answered with %s", name, a.header)
+		}
+		if err := os.Remove(filepath.Join(root, "a.txt.fasthttp.gz")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEncodedContentIsBounded(t *testing.T) {
+	var c encodedCache
+	key := func(i int) (k encodedKey) {
+		k.sum[0], k.sum[1] = byte(i), byte(i>>8)
+		return k
+	}
+	const size = maxEncodedKept / 16
+	for i := range 100 {
+		c.make(key(i), func() ([]byte, error) { return make([]byte, size), nil })
+		if c.bytes > maxEncodedKept || c.bytes != len(c.kept)*(size+encodedOverhead) {
+			t.Fatalf("%d bytes in %d entries", c.bytes, len(c.kept))
+		}
+		if _, known := c.get(key(i)); !known {
+			t.Fatal("the last one is gone")
+		}
+	}
+	c.make(key(1000), func() ([]byte, error) { return nil, errChanged })
+	if _, known := c.get(key(1000)); known || c.kept[key(1000)] != nil {
+		t.Error("what has failed is kept")
+	}
+	func() {
+		defer func() { _ = recover() }()
+		c.make(key(1001), func() ([]byte, error) { panic("the encoder") })
+	}()
+	if c.kept[key(1001)] != nil {
+		t.Error("what has panicked is kept")
+	}
+	// one at a time
+	begun, end := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		c.make(key(1002), func() ([]byte, error) {
+			close(begun)
+			<-end
+			return []byte("x"), nil
+		})
+	})
+	<-begun
+	if got := c.make(key(1002), func() ([]byte, error) { panic("twice") }); got != nil {
+		t.Errorf("got %q", got)
+	}
+	if _, known := c.get(key(1002)); known {
+		t.Error("it is known too early")
+	}
+	close(end)
+	wg.Wait()
+	if got, known := c.get(key(1002)); !known || !bytes.Equal(got, []byte("x")) {
+		t.Errorf("got %q, %v", got, known)
+	}
+}
+
+// Known failure 47: a link in the place of a copy is none, even where it leads to
+// one that would do.
+func TestLinksToCopiesAreNoCopies(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long, "a.txt.fasthttp.gz@": "other"})
+	name := filepath.Join(root, "a.txt")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := stampFor(rootMark{}, info, codingGzip)
+	plantFile(t, filepath.Join(root, "other"), zipped("not what was asked for")+string(stamp[:]))
+	ask := func() fileAnswer {
+		return askFor(t, (&FS{Root: root, Compress: true}).NewRequestHandler(), "GET", "/a.txt", "Accept-Encoding", "gzip")
+	}
+	ask().checkCoding(t, "link", "gzip", long)
+	if info, err := os.Lstat(name + FSCompressedFileSuffix); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("the link is still there: %v", err)
+	}
+	// so the link was not refused for the stamp
+	if err := os.Rename(filepath.Join(root, "other"), name+FSCompressedFileSuffix); err != nil {
+		t.Fatal(err)
+	}
+	ask().checkCoding(t, "copy", "gzip", "not what was asked for")
+}
