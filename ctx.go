@@ -53,7 +53,8 @@ type RequestCtx struct {
 	watch           atomic.Pointer[watch]
 	timeoutResponse atomic.Pointer[Response]
 	late            sync.Mutex // held while the context times out or uses the connection
-	timed           int        // handlers that run with a timeout
+	run             *timedRun  // that was given the context last, and is not late
+	timedOut        bool       // a run was late: Response is the answer to that
 	kept            bool       // it was left to others with a TimeoutError method
 	used            bool       // since the last reset
 
@@ -86,6 +87,10 @@ func (ctx *RequestCtx) reset() {
 	if ctx.watch.Load() != nil {
 		ctx.watch.Store(nil)
 	}
+	if ctx.run != nil {
+		ctx.releaseRuns()
+	}
+	ctx.timedOut = false
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)

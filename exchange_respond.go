@@ -29,9 +29,13 @@ func (x *exchange) serve() (step, bool) {
 	ctx.x = x
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
-	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.Response.body.stream == nil) {
+	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// who produces a body stream wants to know of the client, too
 		x.endWatch(w)
+	}
+	if response == nil && ctx.timedOut && x.streaming {
+		// the late handler has the stream, and with it the context
+		response = &ctx.Response
 	}
 	if response != nil {
 		return x.answerLate(response, isHead)
