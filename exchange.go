@@ -299,7 +299,7 @@ func (x *exchange) advanceHead() (step, bool) {
 		err = h.check()
 	}
 	if err != nil {
-		return x.refuse(headerError("request", err))
+		return x.refuse(requestError(b, err))
 	}
 	return x.headReceived()
 }
