@@ -38,6 +38,7 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	to.time, to.remoteAddr = ctx.time, ctx.remoteAddr
 	to.hijack, to.hijackNoResponse = ctx.hijack, ctx.hijackNoResponse
 	to.watch.Store(ctx.watch.Load())
+	to.content = ctx.content
 }
 
 // takeBack takes in what a handler has done that has returned in time. What it was
@@ -66,7 +67,7 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 	}
 	ctx.Request.giveUp()
 	ctx.Response.answer(run.ctx.timeoutResponse.Load())
-	ctx.hijack, ctx.timedOut = nil, true
+	ctx.hijack, ctx.content, ctx.timedOut = nil, nil, true
 	ctx.watch.Store(run.ctx.watch.Load())
 }
 
