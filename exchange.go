@@ -357,13 +357,16 @@ func (x *exchange) headReceived() (step, bool) {
 	}
 	if s.HeaderReceived != nil {
 		x.configure(s.HeaderReceived(h))
+		if x.config.RefuseStatus != 0 {
+			return x.refuseUnread(framing)
+		}
 	}
 	limit := s.maxBodySize()
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
 	}
 	spools := x.spoolsForm(framing)
-	x.streaming = (s.StreamRequestBody || spools) && framing.Kind != http1.NoBody
+	x.streaming = (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
 	if !x.streaming || spools {
 		if err := x.recv.start(framing, limit); err != nil {
 			return x.refuse(err)

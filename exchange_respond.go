@@ -15,16 +15,8 @@ import (
 
 // serve runs the handler for the request that was read, and answers it.
 func (x *exchange) serve() (step, bool) {
-	s, ctx := x.s, x.ctx
-	x.turn++
-	x.c.requests++
-	ctx.requestNum = x.c.requests
-	if !s.LazyRequestTime {
-		if x.now.IsZero() {
-			x.now = time.Now()
-		}
-		ctx.time = x.now
-	}
+	ctx := x.ctx
+	x.count()
 	isHead := ctx.Request.Header.IsHead()
 	ctx.x = x
 	ok := x.callHandler()
@@ -45,6 +37,21 @@ func (x *exchange) serve() (step, bool) {
 		return x.endAfterPanic(isHead)
 	}
 	return x.respond(isHead)
+}
+
+// count makes the current request one that is answered.
+func (x *exchange) count() {
+	ctx := x.ctx
+	x.turn++
+	x.c.requests++
+	ctx.requestNum = x.c.requests
+	if x.s.LazyRequestTime {
+		return
+	}
+	if x.now.IsZero() {
+		x.now = time.Now()
+	}
+	ctx.time = x.now
 }
 
 // callHandler runs the handler and tells whether it came back without a panic.

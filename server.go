@@ -48,7 +48,7 @@ type Server struct {
 
 	// HeaderReceived is called when the header of a request is there. What it
 	// returns, where it is not zero, goes before the settings of the server
-	// for this request.
+	// for this request. It may refuse the request before its body is read.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
 	// ContinueHandler decides whether a client that sent "Expect:
@@ -200,7 +200,8 @@ type Server struct {
 
 	// StreamRequestBody calls the handler as soon as the header of a request
 	// is there; RequestCtx.RequestBodyStream is the body as it arrives.
-	// MaxRequestBodySize does not limit it.
+	// MaxRequestBodySize does not limit it. RequestConfig.BodyMode chooses for
+	// one request.
 	StreamRequestBody bool
 
 	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err tell when the
@@ -250,7 +251,31 @@ type RequestConfig struct {
 	WriteTimeout time.Duration
 	// MaxRequestBodySize limits the body in bytes.
 	MaxRequestBodySize int
+	// BodyMode says whether the handler gets the body as it arrives.
+	BodyMode BodyMode
+	// RefuseStatus has the request answered with this status, 200 to 599, and not
+	// passed to the handler; anything else but 0 counts as 400. The body is not
+	// asked for, nor waited for: the connection is closed unless there is none, or
+	// it has a length of 256 KiB at most, or has arrived already.
+	//
+	// The content is the text of the status. Server.ErrorHandler, if there is one,
+	// is called with ErrRequestRefused and may set other content and fields, such as
+	// WWW-Authenticate; the status stays.
+	RefuseStatus int
 }
+
+// BodyMode says how a handler gets the body of a request.
+type BodyMode uint8
+
+const (
+	// BodyModeServer leaves it to Server.StreamRequestBody. It is the default.
+	BodyModeServer BodyMode = iota
+	// BodyModeStream calls the handler as soon as the header is there, as
+	// Server.StreamRequestBody does.
+	BodyModeStream
+	// BodyModeBuffer calls the handler when the body is there.
+	BodyModeBuffer
+)
 
 // ServeHandler serves a connection for which another protocol was negotiated.
 type ServeHandler func(c net.Conn) error

@@ -16,6 +16,10 @@ import (
 // nor HEAD.
 var ErrGetOnly = errors.New("fasthttp: non-get request received")
 
+// ErrRequestRefused is what Server.ErrorHandler gets of a request that was refused
+// with RequestConfig.RefuseStatus.
+var ErrRequestRefused = errors.New("fasthttp: the request was refused by its header")
+
 var defaultLogger Logger = log.New(os.Stderr, "", log.LstdFlags)
 
 // requestError returns the error of a head that cannot be read, of which text is the
