@@ -65,6 +65,8 @@ type exchange struct {
 	readUntil, writeUntil time.Time
 	timed, fresh, overdue bool
 
+	delivery delivery // of the response, for Server.ResponseSent
+
 	turn  int   // requests served since the last flush
 	fault error // what made the connection end before its time
 	now   time.Time
@@ -93,6 +95,7 @@ type phase uint8
 const (
 	phaseHead   phase = iota // waiting for a request, or for the rest of its head
 	phaseBody                // waiting for the rest of its body
+	phaseSend                // its response is in out, tail and file, and the next request waits for that
 	phaseEnd                 // nothing is read any more
 	phaseHijack              // the connection is the application's
 )
@@ -216,6 +219,7 @@ func (x *exchange) contain(next *step) {
 	}
 	x.logPanic(p)
 	x.c.aborted = true
+	x.nothingSent(errNoAnswer)
 	if x.ctx != nil {
 		x.ctx.discard()
 	}
@@ -237,6 +241,8 @@ func (x *exchange) advance() step {
 			next, wait = x.advanceHead()
 		case phaseBody:
 			next, wait = x.advanceBody()
+		case phaseSend:
+			return stepFlush
 		case phaseHijack:
 			return x.flushThen(stepHijack)
 		default:
@@ -261,9 +267,18 @@ func (x *exchange) flushThen(next step) step {
 func (x *exchange) flushed() {
 	x.turn = 0
 	x.out.B = x.out.B[:0]
-	if x.tail != nil || x.file.file != nil {
+	if x.phase == phaseSend {
 		x.tail, x.file = nil, filePart{}
 		x.endRequest()
+	}
+}
+
+// taken says that only n bytes of out and tail were written.
+func (x *exchange) taken(n int) {
+	if over := n - len(x.out.B); over >= 0 {
+		x.out.B, x.tail = x.out.B[:0], x.tail[over:]
+	} else {
+		x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
 	}
 }
 
@@ -420,6 +435,15 @@ func (x *exchange) configure(c RequestConfig) {
 	}
 }
 
+// streamsBodies reports whether the handler of the current request gets the body as
+// it arrives.
+func (x *exchange) streamsBodies() bool {
+	if mode := x.config.BodyMode; mode != BodyModeServer {
+		return mode == BodyModeStream
+	}
+	return x.s.StreamRequestBody
+}
+
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
 // StatusContinue or the status to refuse the request with. A client whose body
 // is a stream is told to go on when that is read.
@@ -508,40 +532,6 @@ func (x *exchange) ended(err error) {
 	x.linger = x.linger && !silent
 }
 
-// refuse answers a request that could not be read, and ends the connection.
-func (x *exchange) refuse(err error) (step, bool) {
-	x.fault = err
-	ctx := x.ctx
-	if h := &ctx.Request.Header; !h.is(wasRead) {
-		h.reset(configured)
-	}
-	ctx.Response.Reset()
-	x.s.configureResponse(&ctx.Response)
-	isHead := ctx.Request.Header.IsHead()
-	x.s.errorResponse(ctx, err)
-	if response := ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
-	}
-	return x.answerAndEnd(isHead)
-}
-
-// reject answers a request whose body is not wanted.
-func (x *exchange) reject(code int) (step, bool) {
-	isHead := x.ctx.Request.Header.IsHead()
-	if response := x.ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
-	} else {
-		x.ctx.Response.SetStatusCode(code)
-	}
-	return x.answerAndEnd(isHead)
-}
-
-func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
-	x.ctx.Response.SetConnectionClose()
-	x.ending, x.linger = true, true
-	return x.respond(isHead)
-}
-
 // peek, discard and fill make an exchange the source of a request body that is
 // a stream.
 func (x *exchange) peek() []byte { return x.pending() }
@@ -601,14 +591,14 @@ func readSome(r io.Reader, p []byte) (n int, err error) {
 var _ source = (*exchange)(nil)
 
 // flushTo writes what waits in out to conn.
-func (x *exchange) flushTo(conn net.Conn) error {
+func (x *exchange) flushTo(conn net.Conn) (n int, err error) {
 	if x.out == nil || len(x.out.B) == 0 {
-		return nil
+		return 0, nil
 	}
-	_, err := conn.Write(x.out.B)
+	n, err = conn.Write(x.out.B)
 	x.out.B = x.out.B[:0]
 	x.turn = 0
-	return err
+	return n, err
 }
 
 // flushNow writes what waits in out, before the response to the current request
@@ -620,7 +610,8 @@ func (x *exchange) flushNow() error {
 	if !x.writing {
 		x.limitResponse()
 	}
-	return x.flushTo(x.blocking())
+	_, err := x.flushTo(x.blocking())
+	return err
 }
 
 // wantsClose tells whether the connection ends with the current request.

@@ -2,19 +2,47 @@ package fasthttp
 
 import "github.com/valyala/fasthttp/internal/http1"
 
-// streamsBodies reports whether the handler of the current request gets the body as
-// it arrives.
-func (x *exchange) streamsBodies() bool {
-	if mode := x.config.BodyMode; mode != BodyModeServer {
-		return mode == BodyModeStream
+// refuse answers a request that could not be read, and ends the connection.
+func (x *exchange) refuse(err error) (step, bool) {
+	x.fault = err
+	x.refused(err)
+	ctx := x.ctx
+	if h := &ctx.Request.Header; !h.is(wasRead) {
+		h.reset(configured)
 	}
-	return x.s.StreamRequestBody
+	ctx.Response.Reset()
+	x.s.configureResponse(&ctx.Response)
+	isHead := ctx.Request.Header.IsHead()
+	x.s.errorResponse(ctx, err)
+	if response := ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	}
+	return x.answerAndEnd(isHead)
+}
+
+// reject answers a request whose body is not wanted.
+func (x *exchange) reject(code int) (step, bool) {
+	isHead := x.ctx.Request.Header.IsHead()
+	x.refused(ErrRequestRefused)
+	if response := x.ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	} else {
+		x.ctx.Response.SetStatusCode(code)
+	}
+	return x.answerAndEnd(isHead)
+}
+
+func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
+	x.ctx.Response.SetConnectionClose()
+	x.ending, x.linger = true, true
+	return x.respond(isHead)
 }
 
 // refuseUnread answers a request that Server.HeaderReceived has refused. What of
 // the body is worth it is read away, as that which a handler leaves unread.
 func (x *exchange) refuseUnread(framing http1.Framing) (step, bool) {
 	req := &x.ctx.Request
+	x.refused(ErrRequestRefused)
 	x.count()
 	isHead := req.Header.IsHead()
 	x.makeRefusal(x.config.RefuseStatus)

@@ -61,6 +61,22 @@ type Server struct {
 	// ctx.Response. It goes before ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
+	// ResponseSent is called behind each response, with what has become of it: for
+	// access logs and metrics. It is called for those that a handler made, streams
+	// and hijacked connections included (before the HijackHandler), for those to
+	// requests that were refused, and for those to connections that were, over
+	// Concurrency and the like; and with the status 0 if there was no response,
+	// since a handler has panicked with http.ErrAbortHandler or a hook did, or since
+	// HijackSetNoResponse was called.
+	//
+	// It runs where the request was handled, before the next one of the connection:
+	// pipelined responses are written one by one. Several connections may call it at
+	// a time. ctx is valid until it returns, and
+	// changing it has no effect. Of a request that was refused only that is there
+	// which had been read; of one that was left to others with a TimeoutError method
+	// only the response is. A panic is logged.
+	ResponseSent func(ctx *RequestCtx, sent SentResponse)
+
 	// ConnState is called when a connection changes its state; see the states.
 	ConnState func(net.Conn, ConnState)
 

@@ -296,16 +296,18 @@ func (s *Server) turnAway(nc net.Conn, why error) {
 		resp.SetStatusCode(StatusTooManyRequests)
 		resp.SetBodyString("The number of connections from your ip exceeds MaxConnsPerIP")
 	}
-	sendRefusal(nc, resp)
+	s.sendRefusal(nc, resp, why)
 	_ = nc.Close()
 }
 
 // sendRefusal sends a response that ends the connection, which remains to be
 // closed.
-func sendRefusal(nc net.Conn, resp *Response) {
+func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	resp.SetConnectionClose()
 	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
-	if _, err := resp.WriteTo(nc); err == nil {
+	n, err := resp.WriteTo(nc)
+	s.tellRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
+	if err == nil {
 		lingerOn(nc)
 	}
 }
