@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
@@ -52,10 +53,12 @@ type RequestCtx struct {
 
 	watch           atomic.Pointer[watch]
 	timeoutResponse atomic.Pointer[Response]
-	late            sync.Mutex // held while the context times out or uses the connection
-	timed           int        // handlers that run with a timeout
-	kept            bool       // it was left to others with a TimeoutError method
-	used            bool       // since the last reset
+	late            sync.Mutex    // held while the context times out or uses the connection
+	content         *bytes.Reader // of a body that is no stream, once it was asked for
+	run             *timedRun     // that was given the context last, and is not late
+	timedOut        bool          // a run was late: Response is the answer to that
+	kept            bool          // it was left to others with a TimeoutError method
+	used            bool          // since the last reset
 
 	hijack           HijackHandler
 	hijackNoResponse bool
@@ -86,6 +89,13 @@ func (ctx *RequestCtx) reset() {
 	if ctx.watch.Load() != nil {
 		ctx.watch.Store(nil)
 	}
+	if ctx.content != nil {
+		ctx.content = nil
+	}
+	if ctx.run != nil {
+		ctx.releaseRuns()
+	}
+	ctx.timedOut = false
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)
@@ -195,11 +205,23 @@ func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
 // reads the whole body into memory first; see RequestBodyStream.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
-// RequestBodyStream returns the body of the request as it arrives, or nil
-// where Server.StreamRequestBody is not set or there is no body. What is left
-// unread of it when the handler returns is dropped; where that is more than
-// 256 KiB the connection is closed.
-func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.body.stream }
+// RequestBodyStream returns a reader of the body of the request, or nil if there is
+// no content. With Server.StreamRequestBody, or RequestConfig.BodyMode, it is the
+// body as it arrives: what is left unread of it when the handler returns is dropped;
+// where that is more than 256 KiB the connection is closed. Otherwise it is the body
+// that was received before the handler was called, the same reader each time; a
+// multipart form that was parsed while it arrived has none.
+func (ctx *RequestCtx) RequestBodyStream() io.Reader {
+	switch {
+	case ctx.Request.body.stream != nil:
+		return ctx.Request.body.stream
+	case ctx.content == nil && len(ctx.Request.bodyBytes()) > 0:
+		ctx.content = bytes.NewReader(ctx.Request.bodyBytes())
+	case ctx.content == nil:
+		return nil
+	}
+	return ctx.content
+}
 
 // ConnID returns a number that no other connection of the process has.
 func (ctx *RequestCtx) ConnID() uint64 {

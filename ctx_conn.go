@@ -21,7 +21,8 @@ var (
 )
 
 // Conn returns the connection of the request, or nil. Reading from it or
-// writing to it gets in the way of the server: use Hijack for that.
+// writing to it gets in the way of the server: use Hijack for that. When the
+// server has closed the connection, its methods fail with a net.ErrClosed.
 func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {

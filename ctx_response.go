@@ -194,11 +194,20 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 // timeOut makes resp the response. What uses the connection is let finish first.
 func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Lock()
+	if run := ctx.run; run != nil {
+		run.leave(resp)
+	}
 	ctx.timeoutResponse.Store(resp)
 	ctx.kept = true
 	ctx.late.Unlock()
 }
 
 // LastTimeoutErrorResponse returns the response that the last TimeoutError
-// method has set, or nil.
-func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeoutResponse.Load() }
+// method has set, or nil. Behind a TimeoutHandler whose handler was late it is
+// Response itself.
+func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
+	if resp := ctx.timeoutResponse.Load(); resp != nil || !ctx.timedOut {
+		return resp
+	}
+	return &ctx.Response
+}

@@ -105,6 +105,9 @@ func (c *eventConn) working() {
 // applies it when it leaves the connection to its loop; if there is none, it holds
 // at once.
 func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
+	if c.net.Closed() {
+		return netloop.ErrClosed
+	}
 	e := c.extras()
 	e.mu.Lock()
 	e.own[kind-waitRead] = ownDeadline{t, true}

@@ -370,11 +370,7 @@ func (c *eventConn) flush(x *exchange) error {
 	}
 	n, err := c.net.Write(x.out.B, x.tail)
 	if err != nil {
-		if over := n - len(x.out.B); over >= 0 {
-			x.out.B, x.tail = x.out.B[:0], x.tail[over:]
-		} else {
-			x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
-		}
+		x.taken(n)
 		return err
 	}
 	x.flushed()

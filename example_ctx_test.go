@@ -321,6 +321,30 @@ func ExampleTimeoutHandler() {
 	// Output: 408 too slow
 }
 
+// A handler around one with a timeout sees what is answered, and adds to it.
+func ExampleTimeoutHandler_middleware() {
+	late := make(chan struct{})
+	limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set("X-Late", "this is not sent")
+		<-late
+	}, 10*time.Millisecond, "too slow")
+	handler := func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.Set("X-Request-Id", "42")
+		limited(ctx)
+		ctx.Response.Header.Set("X-Answer", fmt.Sprint(ctx.Response.StatusCode()))
+	}
+	defer close(late)
+
+	var ctx fasthttp.RequestCtx
+	ctx.Init(get("/"), nil, nil)
+	handler(&ctx)
+	fmt.Printf("%d %s\n", ctx.Response.StatusCode(), ctx.Response.Body())
+	fmt.Printf("%s %s %q\n", ctx.Response.Header.Peek("X-Request-Id"), ctx.Response.Header.Peek("X-Answer"), ctx.Response.Header.Peek("X-Late"))
+	// Output:
+	// 408 too slow
+	// 42 408 ""
+}
+
 // Responses are compressed for clients that say they accept it.
 func ExampleCompressHandler() {
 	handler := fasthttp.CompressHandler(func(ctx *fasthttp.RequestCtx) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -215,6 +216,76 @@ func ExampleServer_headerReceived() {
 	// Output:
 	// /other: 413 Request Entity Too Large
 	// /upload: 200 1000 bytes
+}
+
+// Requests may be refused by their header, before anybody waits for their bodies.
+// ErrorHandler adds what clients want to know.
+func ExampleServer_refuse() {
+	server := &fasthttp.Server{
+		HeaderReceived: func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+			if len(h.Peek("Authorization")) == 0 {
+				return fasthttp.RequestConfig{RefuseStatus: fasthttp.StatusUnauthorized}
+			}
+			return fasthttp.RequestConfig{BodyMode: fasthttp.BodyModeStream}
+		},
+		ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
+			if errors.Is(err, fasthttp.ErrRequestRefused) {
+				ctx.Response.Header.Set("WWW-Authenticate", "Bearer")
+				return
+			}
+			ctx.Error("bad request", fasthttp.StatusBadRequest)
+		},
+		Handler: func(ctx *fasthttp.RequestCtx) { _, _ = io.Copy(ctx, ctx.RequestBodyStream()) },
+	}
+	client, stop := serve(server)
+	defer stop()
+
+	for _, authorization := range []string{"", "Bearer 42"} {
+		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		req.SetRequestURI("http://any.host/")
+		req.Header.SetMethod(fasthttp.MethodPost)
+		req.Header.Set("Authorization", authorization)
+		req.SetBodyString("hello")
+		if err := client.Do(req, resp); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%d %s %q\n", resp.StatusCode(), resp.Body(), resp.Header.Peek("WWW-Authenticate"))
+		fasthttp.ReleaseRequest(req)
+		fasthttp.ReleaseResponse(resp)
+	}
+	// Output:
+	// 401 Unauthorized "Bearer"
+	// 200 hello ""
+}
+
+// An access log, which has requests that were refused as well.
+func ExampleServer_responseSent() {
+	server := &fasthttp.Server{
+		GetOnly: true,
+		Logger:  log.New(io.Discard, "", 0),
+		Handler: func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") },
+		ResponseSent: func(ctx *fasthttp.RequestCtx, sent fasthttp.SentResponse) {
+			fmt.Printf("%s %q %d", ctx.Method(), ctx.RequestURI(), sent.StatusCode)
+			if sent.Refused != nil {
+				fmt.Printf(" refused: %v", sent.Refused)
+			}
+			if sent.Err != nil {
+				fmt.Printf(" cut off after %d bytes: %v", sent.Bytes, sent.Err)
+			}
+			fmt.Println()
+		},
+	}
+	client, stop := serve(server)
+	if _, _, err := client.Get(nil, "http://any.host/a?b=c"); err != nil {
+		log.Fatal(err)
+	}
+	if _, _, err := client.Post(nil, "http://any.host/", nil); err != nil {
+		log.Fatal(err)
+	}
+	stop()
+	// Output:
+	// GET "/a?b=c" 200
+	// POST "/" 400 refused: fasthttp: non-get request received
 }
 
 // A body that is read as it arrives, so that it may have any size.

@@ -73,6 +73,8 @@ type exchange struct {
 	// keepsSpace says that the engine waits with the buffer of what it receives in hand
 	keepsSpace bool
 
+	delivery delivery // of the response, for Server.ResponseSent
+
 	turn  int   // requests served since the last flush
 	fault error // what made the connection end before its time
 	now   time.Time
@@ -106,6 +108,7 @@ type phase uint8
 const (
 	phaseHead   phase = iota // waiting for a request, or for the rest of its head
 	phaseBody                // waiting for the rest of its body
+	phaseSend                // its response is in out, tail and file, and the next request waits for that
 	phaseEnd                 // nothing is read any more
 	phaseHijack              // the connection is the application's
 )
@@ -244,6 +247,7 @@ func (x *exchange) contain(next *step) {
 	x.logPanic(p)
 	x.c.aborted = true
 	x.dropBodyCount()
+	x.nothingSent(errNoAnswer)
 	if x.ctx != nil {
 		x.ctx.discard()
 	}
@@ -265,6 +269,8 @@ func (x *exchange) advance() step {
 			next, wait = x.advanceHead()
 		case phaseBody:
 			next, wait = x.advanceBody()
+		case phaseSend:
+			return stepFlush
 		case phaseHijack:
 			return x.flushThen(stepHijack)
 		default:
@@ -289,9 +295,18 @@ func (x *exchange) flushThen(next step) step {
 func (x *exchange) flushed() {
 	x.turn = 0
 	x.out.B = x.out.B[:0]
-	if x.tail != nil || x.file.file != nil {
+	if x.phase == phaseSend {
 		x.tail, x.file = nil, filePart{}
 		x.endRequest()
+	}
+}
+
+// taken says that only n bytes of out and tail were written.
+func (x *exchange) taken(n int) {
+	if over := n - len(x.out.B); over >= 0 {
+		x.out.B, x.tail = x.out.B[:0], x.tail[over:]
+	} else {
+		x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
 	}
 }
 
@@ -327,7 +342,7 @@ func (x *exchange) advanceHead() (step, bool) {
 		err = h.check()
 	}
 	if err != nil {
-		return x.refuse(headerError("request", err))
+		return x.refuse(requestError(b, err))
 	}
 	return x.headReceived()
 }
@@ -388,13 +403,16 @@ func (x *exchange) headReceived() (step, bool) {
 	}
 	if s.HeaderReceived != nil {
 		x.configure(s.HeaderReceived(h))
+		if x.config.RefuseStatus != 0 {
+			return x.refuseUnread(framing)
+		}
 	}
 	limit := s.maxBodySize()
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
 	}
 	spools := x.spoolsForm(framing)
-	x.streaming = (s.StreamRequestBody || spools) && framing.Kind != http1.NoBody
+	x.streaming = (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
 	if !x.streaming || spools {
 		if err := x.recv.start(framing, limit); err != nil {
 			return x.refuse(err)
@@ -444,6 +462,15 @@ func (x *exchange) configure(c RequestConfig) {
 	if c.ReadTimeout > 0 {
 		x.timed = false
 	}
+}
+
+// streamsBodies reports whether the handler of the current request gets the body as
+// it arrives.
+func (x *exchange) streamsBodies() bool {
+	if mode := x.config.BodyMode; mode != BodyModeServer {
+		return mode == BodyModeStream
+	}
+	return x.s.StreamRequestBody
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
@@ -540,40 +567,6 @@ func (x *exchange) ended(err error) {
 	x.linger = x.linger && !silent
 }
 
-// refuse answers a request that could not be read, and ends the connection.
-func (x *exchange) refuse(err error) (step, bool) {
-	x.fault = err
-	ctx := x.ctx
-	if h := &ctx.Request.Header; !h.is(wasRead) {
-		h.reset(configured)
-	}
-	ctx.Response.Reset()
-	x.s.configureResponse(&ctx.Response)
-	isHead := ctx.Request.Header.IsHead()
-	x.s.errorResponse(ctx, err)
-	if response := ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
-	}
-	return x.answerAndEnd(isHead)
-}
-
-// reject answers a request whose body is not wanted.
-func (x *exchange) reject(code int) (step, bool) {
-	isHead := x.ctx.Request.Header.IsHead()
-	if response := x.ctx.timeoutResponse.Load(); response != nil {
-		x.leaveCtx(response)
-	} else {
-		x.ctx.Response.SetStatusCode(code)
-	}
-	return x.answerAndEnd(isHead)
-}
-
-func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
-	x.ctx.Response.SetConnectionClose()
-	x.ending, x.linger = true, true
-	return x.respond(isHead)
-}
-
 // peek, discard and fill make an exchange the source of a request body that is
 // a stream.
 func (x *exchange) peek() []byte { return x.pending() }
@@ -636,14 +629,14 @@ func readSome(r io.Reader, p []byte) (n int, err error) {
 var _ source = (*exchange)(nil)
 
 // flushTo writes what waits in out to conn.
-func (x *exchange) flushTo(conn net.Conn) error {
+func (x *exchange) flushTo(conn net.Conn) (n int, err error) {
 	if x.out == nil || len(x.out.B) == 0 {
-		return nil
+		return 0, nil
 	}
-	_, err := conn.Write(x.out.B)
+	n, err = conn.Write(x.out.B)
 	x.out.B = x.out.B[:0]
 	x.turn = 0
-	return err
+	return n, err
 }
 
 // flushNow writes what waits in out, before the response to the current request
@@ -655,7 +648,8 @@ func (x *exchange) flushNow() error {
 	if !x.writing {
 		x.limitResponse()
 	}
-	return x.flushTo(x.blocking())
+	_, err := x.flushTo(x.blocking())
+	return err
 }
 
 // wantsClose tells whether the connection ends with the current request.

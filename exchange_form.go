@@ -27,7 +27,7 @@ func (x *exchange) outgrown() bool {
 }
 
 func (x *exchange) maySpool() bool {
-	return !x.s.StreamRequestBody && !x.s.DisablePreParseMultipartForm &&
+	return !x.streamsBodies() && !x.s.DisablePreParseMultipartForm &&
 		len(x.ctx.Request.Header.MultipartFormBoundary()) > 0 &&
 		x.ctx.Request.Header.list.FindID(field.ContentEncoding, 0) < 0
 }

@@ -15,23 +15,19 @@ import (
 
 // serve runs the handler for the request that was read, and answers it.
 func (x *exchange) serve() (step, bool) {
-	s, ctx := x.s, x.ctx
-	x.turn++
-	x.c.requests++
-	ctx.requestNum = x.c.requests
-	if !s.LazyRequestTime {
-		if x.now.IsZero() {
-			x.now = time.Now()
-		}
-		ctx.time = x.now
-	}
+	ctx := x.ctx
+	x.count()
 	isHead := ctx.Request.Header.IsHead()
 	ctx.x = x
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
-	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.Response.body.stream == nil) {
+	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// who produces a body stream wants to know of the client, too
 		x.endWatch(w)
+	}
+	if response == nil && ctx.timedOut && x.streaming {
+		// the late handler has the stream, and with it the context
+		response = &ctx.Response
 	}
 	if response != nil {
 		return x.answerLate(response, isHead)
@@ -41,6 +37,21 @@ func (x *exchange) serve() (step, bool) {
 		return x.endAfterPanic(isHead)
 	}
 	return x.respond(isHead)
+}
+
+// count makes the current request one that is answered.
+func (x *exchange) count() {
+	ctx := x.ctx
+	x.turn++
+	x.c.requests++
+	ctx.requestNum = x.c.requests
+	if x.s.LazyRequestTime {
+		return
+	}
+	if x.now.IsZero() {
+		x.now = time.Now()
+	}
+	ctx.time = x.now
 }
 
 // callHandler runs the handler and tells whether it came back without a panic.
@@ -70,12 +81,19 @@ func (x *exchange) logPanic(p any) {
 // asked for that.
 func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
 	if x.c.aborted {
+		x.nothingSent(errNoAnswer)
 		x.phase = phaseEnd
 		return stepClose, false
 	}
 	// what the handler left half-done is not used again
-	x.ctx.discard()
+	left := x.ctx
+	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
+	x.ctx.requestNum, x.ctx.time = left.requestNum, left.time
+	if x.s.ResponseSent != nil {
+		left.Request.copyTextTo(&x.ctx.Request)
+		x.ctx.remoteAddr = left.remoteAddr
+	}
 	x.ctx.Response.SetStatusCode(StatusInternalServerError)
 	x.ctx.Response.SetBodyString(StatusMessage(StatusInternalServerError))
 	return x.answerAndEnd(isHead)
@@ -84,6 +102,7 @@ func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
 // answerLate answers with the response that was set in the place of the
 // context's, which is left to a handler that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
+	ctx := x.ctx
 	x.leaveCtx(response)
 	if !x.streaming {
 		return x.respond(isHead)
@@ -102,20 +121,34 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 		text = append(text, resp.body.bytes()...)
 	}
 	x.limitResponse()
-	if _, err := x.c.nc.Write(text); err != nil {
-		x.cutOff(err)
+	x.beginSending(len(text))
+	n, err := x.c.nc.Write(text)
+	x.delivery.missing = int64(len(text) - n)
+	own := x.ctx
+	if ctx.timedOut {
+		// it has the request, too
+		x.ctx = ctx
 	}
+	if err != nil {
+		x.cutOff(err)
+	} else {
+		x.sent()
+	}
+	x.ctx = own
 	return stepClose, true
 }
 
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on
 // with another one that has the response.
 func (x *exchange) leaveCtx(response *Response) {
-	s, requestNum := x.s, x.ctx.requestNum
+	s, requestNum, began := x.s, x.ctx.requestNum, time.Time{}
+	if !s.LazyRequestTime {
+		began = x.ctx.time
+	}
 	x.c.pin()
 	x.leaveBodyCount(x.ctx)
 	x.ctx = s.acquireCtx(x.c)
-	x.ctx.requestNum = requestNum
+	x.ctx.requestNum, x.ctx.time = requestNum, began
 	resp := &x.ctx.Response
 	response.CopyTo(resp)
 	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || s.NoDefaultContentType)
@@ -164,13 +197,16 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		dropFraming(&resp.Header)
 	}
 	out := x.output()
+	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start)
 	if hasBody {
 		x.respondBody(out)
 	} else {
 		_ = resp.body.closeStream()
 	}
-	if x.tail != nil {
+	if x.tail != nil || x.s.ResponseSent != nil {
+		x.beginSending(len(out.B) - from + len(x.tail))
+		x.phase = phaseSend
 		return stepFlush, true
 	}
 	x.endRequest()
@@ -279,7 +315,8 @@ func (x *exchange) respondStream() {
 	x.limitResponse()
 	x.writing = true
 	defer func() { x.writing = false }()
-	w := streamOutput{x: x, conn: x.blocking(), from: from}
+	x.beginSending(0)
+	w := streamOutput{x: x, conn: x.blocking(), from: from, sent: -int64(from)}
 	err := error(nil)
 	if resp.ImmediateHeaderFlush {
 		err = w.Flush()
@@ -297,10 +334,12 @@ func (x *exchange) respondStream() {
 		// where the end of the connection would end it well, it takes a reset
 		x.s.logWriteError(x.c, err)
 		x.fault = err
+		x.cutShort(err)
 		x.ending = true
 		x.out.B = x.out.B[:w.from]
 		x.c.aborted = w.broken || w.flushed && resp.Header.contentLength == -2
 	}
+	x.delivery.size = w.sent
 	x.endRequest()
 }
 
@@ -333,6 +372,9 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	out := x.output()
 	w.from, w.flushed = 0, true
 	sent, err := send(out.B, file, offset, length)
+	if err == nil || sent > 0 {
+		w.sent += int64(len(out.B)) + sent
+	}
 	out.B = out.B[:0]
 	x.turn = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
@@ -347,9 +389,10 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 type streamOutput struct {
 	x       *exchange
 	conn    net.Conn
-	from    int  // where the message begins in out
-	flushed bool // part of it was written
-	broken  bool // the connection takes no more
+	from    int   // where the message begins in out
+	sent    int64 // bytes of it that were written, less those that stood before it
+	flushed bool  // part of it was written
+	broken  bool  // the connection takes no more
 }
 
 func (w *streamOutput) Write(p []byte) (int, error) {
@@ -360,6 +403,7 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 		}
 		if len(p) >= copyLimit {
 			n, err := w.conn.Write(p)
+			w.sent += int64(n)
 			w.broken = err != nil
 			return n, err
 		}
@@ -370,7 +414,8 @@ func (w *streamOutput) Write(p []byte) (int, error) {
 
 func (w *streamOutput) Flush() error {
 	w.from, w.flushed = 0, true
-	err := w.x.flushTo(w.conn)
+	n, err := w.x.flushTo(w.conn)
+	w.sent += int64(n)
 	w.broken = err != nil
 	return err
 }
@@ -381,6 +426,10 @@ func (w *streamOutput) Flush() error {
 func (x *exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.aborted = true
+	if x.delivery.on {
+		x.cutShort(err)
+		x.sent()
+	}
 }
 
 // endRequest makes the exchange ready for the next request, once the response
@@ -389,6 +438,9 @@ func (x *exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
 		x.endWatch(w)
+	}
+	if x.s.ResponseSent != nil {
+		x.sent()
 	}
 	if ctx.Request.stream.in != nil {
 		x.dropRest()

@@ -31,8 +31,11 @@ func (x *exchange) queueFile() bool {
 	}
 	resp.Header.SetContentLength(resp.body.size)
 	out := x.output()
+	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start)
 	x.file = filePart{file, offset, length}
+	x.beginSending(len(out.B) - from + int(length))
+	x.phase = phaseSend
 	return true
 }
 
@@ -43,6 +46,8 @@ func (x *exchange) fileEnded() {
 	err := shortFile(size-x.file.length, size)
 	x.s.logWriteError(x.c, err)
 	x.fault = err
+	x.cutShort(err)
+	x.delivery.missing = x.file.length
 	x.ending = true
 }
 

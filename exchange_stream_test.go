@@ -79,6 +79,39 @@ func TestRequestsWithoutBodyHaveNoStream(t *testing.T) {
 	}
 }
 
+func TestBufferedBodyHasAStream(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		limited := TimeoutHandler(func(ctx *RequestCtx) {
+			_, _ = io.CopyN(ctx, ctx.RequestBodyStream(), 2)
+			_, _ = ctx.WriteString("|")
+		}, never, "too slow")
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			body := ctx.RequestBodyStream()
+			if body == nil {
+				ctx.SetBodyString("none")
+				return
+			}
+			_, _ = io.CopyN(ctx, body, 2)
+			_, _ = ctx.WriteString("|")
+			limited(ctx)
+			// it goes on where it was
+			_, _ = io.Copy(ctx, ctx.RequestBodyStream())
+			fmt.Fprintf(ctx, "|%s %v", ctx.PostBody(), ctx.Request.IsBodyStream())
+		}})
+		c := ts.dial()
+		for range 2 {
+			c.send(post("/", "abcdefg"))
+			c.expect(200, "ab|cd|efg|abcdefg false")
+			c.send(chunked("/", "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"))
+			c.expect(200, "ab|cd|efg|abcdefg false")
+			c.send(post("/", ""))
+			c.expect(200, "none")
+			c.get("/")
+			c.expect(200, "none")
+		}
+	})
+}
+
 func TestPostBodyOfAStream(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{StreamRequestBody: true, MaxRequestBodySize: 10, Handler: func(ctx *RequestCtx) {

@@ -216,18 +216,25 @@ func (p *portable) wake() bool {
 // flush writes what the exchange has put together.
 func (p *portable) flush() error {
 	p.limitResponse()
+	var n int64
 	var err error
 	if len(p.tail) == 0 {
-		_, err = p.nc.Write(p.out.B)
+		var wrote int
+		wrote, err = p.nc.Write(p.out.B)
+		n = int64(wrote)
 	} else if p.tls != nil {
 		err = p.tls.writeBoth(p.out.B, p.tail)
 	} else {
 		p.buffers = [2][]byte{p.out.B, p.tail}
 		p.both = p.buffers[:]
-		_, err = p.both.WriteTo(p.nc)
+		n, err = p.both.WriteTo(p.nc)
 		p.buffers = [2][]byte{}
 	}
 	if err != nil {
+		if p.tls == nil {
+			// what is encrypted is sent as a whole
+			p.taken(int(n))
+		}
 		return err
 	}
 	p.flushed()

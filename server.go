@@ -48,7 +48,7 @@ type Server struct {
 
 	// HeaderReceived is called when the header of a request is there. What it
 	// returns, where it is not zero, goes before the settings of the server
-	// for this request.
+	// for this request. It may refuse the request before its body is read.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
 	// ContinueHandler decides whether a client that sent "Expect:
@@ -71,6 +71,22 @@ type Server struct {
 	// A service behind a front end should take only those that it makes use of:
 	// front ends pass trailers on without looking at them.
 	AcceptTrailer func(name []byte) bool
+
+	// ResponseSent is called behind each response, with what has become of it: for
+	// access logs and metrics. It is called for those that a handler made, streams
+	// and hijacked connections included (before the HijackHandler), for those to
+	// requests that were refused, and for those to connections that were, over
+	// Concurrency and the like; and with the status 0 if there was no response,
+	// since a handler has panicked with http.ErrAbortHandler or a hook did, or since
+	// HijackSetNoResponse was called.
+	//
+	// It runs where the request was handled, before the next one of the connection:
+	// pipelined responses are written one by one. Several connections may call it at
+	// a time. ctx is valid until it returns, and
+	// changing it has no effect. Of a request that was refused only that is there
+	// which had been read; of one that was left to others with a TimeoutError method
+	// only the response is. A panic is logged.
+	ResponseSent func(ctx *RequestCtx, sent SentResponse)
 
 	// ConnState is called when a connection changes its state; see the states.
 	ConnState func(net.Conn, ConnState)
@@ -254,6 +270,7 @@ type Server struct {
 	// StreamRequestBody calls the handler as soon as the header of a request
 	// is there; RequestCtx.RequestBodyStream is the body as it arrives.
 	// MaxRequestBodySize does not limit it; see RequestCtx.LimitRequestBody.
+	// RequestConfig.BodyMode chooses for one request.
 	StreamRequestBody bool
 
 	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err tell when the
@@ -317,7 +334,31 @@ type RequestConfig struct {
 	WriteTimeout time.Duration
 	// MaxRequestBodySize limits the body in bytes.
 	MaxRequestBodySize int
+	// BodyMode says whether the handler gets the body as it arrives.
+	BodyMode BodyMode
+	// RefuseStatus has the request answered with this status, 200 to 599, and not
+	// passed to the handler; anything else but 0 counts as 400. The body is not
+	// asked for, nor waited for: the connection is closed unless there is none, or
+	// it has a length of 256 KiB at most, or has arrived already.
+	//
+	// The content is the text of the status. Server.ErrorHandler, if there is one,
+	// is called with ErrRequestRefused and may set other content and fields, such as
+	// WWW-Authenticate; the status stays.
+	RefuseStatus int
 }
+
+// BodyMode says how a handler gets the body of a request.
+type BodyMode uint8
+
+const (
+	// BodyModeServer leaves it to Server.StreamRequestBody. It is the default.
+	BodyModeServer BodyMode = iota
+	// BodyModeStream calls the handler as soon as the header is there, as
+	// Server.StreamRequestBody does.
+	BodyModeStream
+	// BodyModeBuffer calls the handler when the body is there.
+	BodyModeBuffer
+)
 
 // ServeHandler serves a connection for which another protocol was negotiated.
 type ServeHandler func(c net.Conn) error

@@ -57,7 +57,8 @@ func TestServerAllocatesNothing(t *testing.T) {
 		"timeouts": func() *Server {
 			return &Server{ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute}
 		},
-		"limits": func() *Server { return &Server{MaxConnsPerIP: 10, Concurrency: 10, MaxRequestBodySize: 1 << 20} },
+		"limits":     func() *Server { return &Server{MaxConnsPerIP: 10, Concurrency: 10, MaxRequestBodySize: 1 << 20} },
+		"access log": func() *Server { return &Server{ResponseSent: func(*RequestCtx, SentResponse) {}} },
 	}
 	for name, request := range map[string]struct {
 		text string

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -16,7 +17,27 @@ import (
 // nor HEAD.
 var ErrGetOnly = errors.New("fasthttp: non-get request received")
 
+// ErrRequestRefused is what Server.ErrorHandler gets of a request that was refused
+// with RequestConfig.RefuseStatus.
+var ErrRequestRefused = errors.New("fasthttp: the request was refused by its header")
+
 var defaultLogger Logger = log.New(os.Stderr, "", log.LstdFlags)
+
+// requestError returns the error of a head that cannot be read, of which text is the
+// beginning.
+func requestError(text []byte, err error) error {
+	err = headerError("request", err)
+	if startsLikeTLS(text) {
+		err = fmt.Errorf("the client speaks tls to a server of plain http: %w", err)
+	}
+	return err
+}
+
+// startsLikeTLS reports whether text is the beginning of a TLS handshake: a record
+// of that type, with a version that begins with 3 (RFC 8446 section 5.1).
+func startsLikeTLS(text []byte) bool {
+	return len(text) > 0 && text[0] == 22 && (len(text) == 1 || text[1] == 3)
+}
 
 // errorResponse makes the response to a request that could not be read.
 func (s *Server) errorResponse(ctx *RequestCtx, err error) {

@@ -98,8 +98,13 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 // Serve serves HTTP on the connections that ln accepts, until ln fails for
 // good, which it returns. It returns nil when Shutdown is called, and when ln is
 // closed by others. It closes ln. It may be called for more than one listener.
+// Without a Handler, and without a protocol of NextProto, it fails at once.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
+	if err := s.checkHandler(); err != nil {
+		_ = ln.Close()
+		return err
+	}
 	if s.wantsEvents(ln) {
 		if served, err := s.serveEvents(ln); served {
 			if isClosing(err) {
@@ -137,6 +142,21 @@ func (s *Server) Serve(ln net.Listener) error {
 			pool.serve(c)
 		}
 	}
+}
+
+var errNoHandler = errors.New("fasthttp: cannot serve: Server.Handler is nil")
+
+// checkHandler returns an error if nobody is there to answer requests.
+func (s *Server) checkHandler() error {
+	if s.Handler != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.nextProtos) > 0 {
+		return nil
+	}
+	return errNoHandler
 }
 
 // isClosing tells whether err says that a listener was closed, or that one which
@@ -289,16 +309,18 @@ func (s *Server) turnAway(nc net.Conn, why error) {
 		resp.SetStatusCode(StatusTooManyRequests)
 		resp.SetBodyString("The number of connections from your ip exceeds MaxConnsPerIP")
 	}
-	sendRefusal(nc, resp)
+	s.sendRefusal(nc, resp, why)
 	_ = nc.Close()
 }
 
 // sendRefusal sends a response that ends the connection, which remains to be
 // closed.
-func sendRefusal(nc net.Conn, resp *Response) {
+func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	resp.SetConnectionClose()
 	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
-	if _, err := resp.WriteTo(nc); err == nil {
+	n, err := resp.WriteTo(nc)
+	s.tellRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
+	if err == nil {
 		lingerOn(nc)
 	}
 }
@@ -336,6 +358,10 @@ func (s *Server) setKeepalive(nc net.Conn) {
 // What is written to c must reach the peer without waiting for more.
 func (s *Server) ServeConn(c net.Conn) error {
 	s.prepare()
+	if err := s.checkHandler(); err != nil {
+		_ = c.Close()
+		return err
+	}
 	nc, err := s.throughProxy(c)
 	if err != nil {
 		s.logRefusal(c, err)

@@ -386,7 +386,7 @@ func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 	}
 	// the listeners of other packages have errors of their own
 	for _, err := range []error{io.EOF, errors.New("pipe: use of closed network connection")} {
-		if err := (&Server{Logger: &testLog{}}).Serve(brokenListener{listen(), err}); err != nil {
+		if err := (&Server{Handler: echo, Logger: &testLog{}}).Serve(brokenListener{listen(), err}); err != nil {
 			t.Error(err)
 		}
 	}

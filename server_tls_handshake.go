@@ -109,7 +109,7 @@ func (s *Server) answerPlainHTTP(nc net.Conn) {
 	s.configureResponse(resp)
 	resp.SetStatusCode(StatusBadRequest)
 	resp.SetBodyString("Client sent an HTTP request to an HTTPS server.\n")
-	sendRefusal(nc, resp)
+	s.sendRefusal(nc, resp, errPlainHTTP)
 }
 
 // maxTLSRefusals is how many TLS connections are told at a time that they are

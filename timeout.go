@@ -11,11 +11,17 @@ import (
 // TimeoutHandler returns a handler that gives h the timeout for its answer.
 // Where h takes longer the client gets a 408 with msg at that moment.
 //
-// h is not stopped by that. It may use its context until it returns: the server
-// leaves it that context and never uses it for another request. What the late
-// h sets of the response is dropped; when it returns, values set with
-// SetUserValue and the response's body stream are closed and the files of its
-// multipart form removed.
+// h runs in a goroutine of its own, and with a context of its own, which begins as
+// the one that the handler was called with. Where h returns in time, everything
+// that it has set goes back to that one. Where it is late, nothing does: the
+// response has the status and msg, and beside them the fields that were set before
+// the handler was called, but for those that describe the content. Who has called
+// it sees that response, and may go on changing it.
+//
+// h is not stopped. It may use its context until it returns: what it sets is
+// dropped; when it returns, values set with SetUserValue and its response's body
+// stream are closed and the files of its multipart form removed. A body that is
+// still arriving as a stream is left to h as well, and the connection ends.
 //
 // Of one Server no more than Server.Concurrency handlers run this way at a
 // time, those that are late included: where there are more the client gets a
@@ -31,44 +37,49 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 			ctx.Error(msg, StatusTooManyRequests)
 			return
 		}
-		run := timedRuns.Get().(*timedRun)
-		run.ctx, run.handler = ctx, h
-		ctx.beginTimed()
+		run := ctx.lend(h)
 		go run.start()
 		timer := AcquireTimer(timeout)
 		defer ReleaseTimer(timer)
 		select {
 		case <-run.done:
 		case <-timer.C:
-			if ctx.runLate(run, msg, statusCode) {
+			if run.expire(msg, statusCode) {
+				ctx.giveUp(run)
 				return
 			}
 			// it has ended in the same moment
 			<-run.done
 		}
+		if run.ctx.timeoutResponse.Load() != nil {
+			ctx.giveUp(run)
+			run.logFault()
+			return
+		}
 		fault := run.fault
-		*run = timedRun{start: run.start, done: run.done}
-		timedRuns.Put(run)
+		ctx.takeBack(run)
 		if fault != nil {
 			panic(fault)
 		}
 	}
 }
 
-// timedRun is a handler that runs in a goroutine of its own.
+// timedRun is a handler that runs in a goroutine of its own, with a context of its
+// own.
 type timedRun struct {
 	ctx     *RequestCtx
 	handler RequestHandler
 	late    bool // it has timed out; guarded by ctx.late
 	ended   bool // it has returned; guarded by ctx.late
 	fault   any  // what it panicked with
+	before  *timedRun
 
 	start func()        // serve, as a value that is made once
 	done  chan struct{} // gets a value when it has ended
 }
 
 var timedRuns = sync.Pool{New: func() any {
-	r := &timedRun{done: make(chan struct{}, 1)}
+	r := &timedRun{ctx: new(RequestCtx), done: make(chan struct{}, 1)}
 	r.start = r.serve
 	return r
 }}
@@ -84,7 +95,7 @@ func (r *timedRun) serve() {
 		if p := recover(); p != nil {
 			r.fault = passPanic(p)
 		}
-		r.ctx.endTimed(r)
+		r.end()
 		r.done <- struct{}{}
 	}()
 	r.handler(r.ctx)
@@ -133,18 +144,11 @@ func (s *Server) admitTimed() bool {
 	return true
 }
 
-// beginTimed says that a handler is about to run with ctx in a goroutine of its
-// own. There may be several, one within the other.
-func (ctx *RequestCtx) beginTimed() {
-	ctx.late.Lock()
-	ctx.timed++
-	ctx.late.Unlock()
-}
-
-// runLate makes the response that of a timeout, and is false where the handler
-// has returned in the meantime.
-func (ctx *RequestCtx) runLate(r *timedRun, msg string, statusCode int) bool {
+// expire makes the handler one that is late, and is false where it has returned in
+// the meantime.
+func (r *timedRun) expire(msg string, statusCode int) bool {
 	resp := timeoutErrorResponse(msg, statusCode)
+	ctx := r.ctx
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if r.ended {
@@ -158,31 +162,42 @@ func (ctx *RequestCtx) runLate(r *timedRun, msg string, statusCode int) bool {
 	return true
 }
 
-// endTimed says that a handler has returned. The last one that is late puts the
-// lights out, unless ctx was left to others with a TimeoutError method.
-func (ctx *RequestCtx) endTimed(r *timedRun) {
+// leave makes the response of a handler that still runs resp: those around it have
+// left its request.
+func (r *timedRun) leave(resp *Response) {
+	r.ctx.late.Lock()
+	running := !r.ended
+	r.ctx.late.Unlock()
+	if running {
+		r.ctx.timeOut(resp)
+	}
+}
+
+// end says that the handler has returned. One that is late puts the lights out,
+// unless its context was left to others with a TimeoutError method.
+func (r *timedRun) end() {
+	ctx := r.ctx
 	if ctx.s != nil {
 		ctx.s.timed.Add(-1)
 	}
 	ctx.late.Lock()
 	r.ended = true
-	ctx.timed--
-	timedOut, last := ctx.timeoutResponse.Load() != nil, ctx.timed == 0 && !ctx.kept
-	late := r.late
+	late, kept := r.late, ctx.kept
 	ctx.late.Unlock()
-	if late && r.fault != nil {
-		ctx.logLatePanic(r.fault)
+	if !late {
+		return
 	}
-	if late && timedOut && last {
+	r.logFault()
+	if !kept {
 		ctx.discard()
 	}
 }
 
-// logLatePanic logs a panic that nobody waits for any more. Of the request it
-// says no more than what a context keeps in any state.
-func (ctx *RequestCtx) logLatePanic(fault any) {
-	if err, ok := fault.(error); ok && isAbort(err) {
+// logFault logs a panic that nobody waits for any more. Of the request it says no
+// more than what a context keeps in any state.
+func (r *timedRun) logFault() {
+	if err, ok := r.fault.(error); r.fault == nil || ok && isAbort(err) {
 		return
 	}
-	ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", ctx.RemoteAddr(), fault)
+	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
 }

@@ -221,8 +221,8 @@ func TestLateHandlersProducerIsEnded(t *testing.T) {
 }
 
 // TestTimeoutHandlersInOneAnother has the inner one, the outer one, or both time
-// out. The user values are closed when the last of the handlers has returned,
-// and only once.
+// out. What all handlers have is closed when the last of them has returned, and
+// only once.
 func TestTimeoutHandlersInOneAnother(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -240,10 +240,6 @@ func TestTimeoutHandlersInOneAnother(t *testing.T) {
 				var running, closedEarly, closes atomic.Int32
 				inner := TimeoutHandler(func(ctx *RequestCtx) {
 					running.Add(1)
-					ctx.SetUserValue("x", closerFunc(func() {
-						closedEarly.Store(running.Load())
-						closes.Add(1)
-					}))
 					<-goOn
 					_ = ctx.Path()
 					ctx.SetBodyString("late")
@@ -257,7 +253,13 @@ func TestTimeoutHandlersInOneAnother(t *testing.T) {
 					}
 					running.Add(-1)
 				}, tt.outer, "outer")
-				ts := start(&Server{Handler: outer})
+				ts := start(&Server{Handler: func(ctx *RequestCtx) {
+					ctx.SetUserValue("x", closerFunc(func() {
+						closedEarly.Store(running.Load())
+						closes.Add(1)
+					}))
+					outer(ctx)
+				}})
 				c := ts.dial()
 				c.get("/")
 				if resp := c.next("GET"); resp.StatusCode != 408 || resp.body != "inner" && resp.body != "outer" {
@@ -339,9 +341,12 @@ func TestTimeoutHandlerInTimeAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
-	var ctx RequestCtx
+	ctx := RequestCtx{x: new(exchange)}
 	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, never, "too slow")
-	if n := testing.AllocsPerRun(1000, func() { h(&ctx) }); n >= 1 {
+	if n := testing.AllocsPerRun(1000, func() {
+		h(&ctx)
+		ctx.reset()
+	}); n >= 1 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"io"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
@@ -12,17 +13,24 @@ type userData []userValue
 
 type userValue struct {
 	key, value any
+	// holders counts the lists that the value, an io.Closer, is in, of which the
+	// last closes it. It is nil for one.
+	holders *atomic.Int32
 }
+
+// let says that a list has the value no more, and reports whether none has.
+func (v *userValue) let() bool { return v.holders == nil || v.holders.Add(-1) == 0 }
 
 func (d *userData) set(key, value any) {
 	for i := range *d {
 		if (*d)[i].key == key {
-			(*d)[i].value = value
+			(*d)[i].let()
+			(*d)[i].value, (*d)[i].holders = value, nil
 			return
 		}
 	}
 	if value != nil {
-		*d = append(*d, userValue{key, value})
+		*d = append(*d, userValue{key: key, value: value})
 	}
 }
 
@@ -47,6 +55,7 @@ func (d userData) getString(key []byte) any {
 func (d *userData) remove(key any) {
 	for i := range *d {
 		if (*d)[i].key == key {
+			(*d)[i].let()
 			last := len(*d) - 1
 			copy((*d)[i:], (*d)[i+1:])
 			(*d)[last] = userValue{}
@@ -78,10 +87,40 @@ func (d userData) has(key any) bool {
 	return false
 }
 
+// lendTo makes the values of dst these, for a time in which both are in use.
+func (d userData) lendTo(dst *userData) {
+	for i := range d {
+		v := &d[i]
+		if _, ok := v.value.(io.Closer); !ok {
+			continue
+		}
+		if v.holders == nil {
+			v.holders = new(atomic.Int32)
+			v.holders.Store(1)
+		}
+		v.holders.Add(1)
+	}
+	*dst = append((*dst)[:0], d...)
+}
+
+// takeBack ends that time: the values are those of from, which has none then.
+func (d *userData) takeBack(from *userData) {
+	for i := range *d {
+		(*d)[i].let()
+	}
+	old := len(*d)
+	*d = append((*d)[:0], *from...)
+	if n := len(*d); n < old {
+		clear((*d)[n:old])
+	}
+	clear(*from)
+	*from = (*from)[:0]
+}
+
 // reset removes all values and closes those that are io.Closers.
 func (d *userData) reset() {
 	for i := range *d {
-		if c, ok := (*d)[i].value.(io.Closer); ok {
+		if c, ok := (*d)[i].value.(io.Closer); ok && (*d)[i].let() {
 			_ = c.Close()
 		}
 		(*d)[i] = userValue{}

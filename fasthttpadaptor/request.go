@@ -138,7 +138,11 @@ func hasLine(lines []byte, name string) bool {
 
 // convertBody sets the body of r and what is known of it.
 func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
-	stream := ctx.RequestBodyStream()
+	stream := ctx.Request.BodyStream()
+	if stream == http.NoBody {
+		// it was a stream until it was read as a form
+		stream = nil
+	}
 	length := ctx.Request.Header.ContentLength()
 	switch {
 	case r.TransferEncoding != nil:

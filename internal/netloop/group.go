@@ -3,8 +3,8 @@
 package netloop
 
 import (
-	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -71,5 +71,6 @@ func (g *Group) Add(c *Conn, patience time.Duration) error {
 	return loops[g.turn.Add(1)%uint32(len(loops))].add(c, patience)
 }
 
-// ErrClosed is what operations on a closed connection or loop return.
-var ErrClosed = errors.New("netloop: closed")
+// ErrClosed is what operations on a closed connection or loop return. It is a
+// net.ErrClosed.
+var ErrClosed = fmt.Errorf("netloop: %w", net.ErrClosed)

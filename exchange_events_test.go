@@ -1,0 +1,61 @@
+package fasthttp
+
+import (
+	"bufio"
+	"testing"
+	"time"
+)
+
+// TestEventsGoOnBeyondReadTimeout has streams of events go on for longer than
+// ReadTimeout, on each request of a connection, while somebody waits for the end of
+// their client: the time for a request is not for what comes behind it.
+func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
+	const readTimeout = 100 * time.Millisecond
+	for _, forAll := range []bool{false, true} {
+		forEachEngine(t, func(t *testing.T, start starter) {
+			gone := make(chan struct{}, 1)
+			proceed := make(chan struct{})
+			s := &Server{ReadTimeout: readTimeout, StreamRequestBody: forAll, CancelOnDisconnect: forAll}
+			s.Handler = func(ctx *RequestCtx) {
+				if !forAll {
+					ctx.WatchDisconnect()
+				}
+				done := ctx.Done()
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					for range 2 {
+						_, _ = w.WriteString("event\n")
+						if w.Flush() != nil {
+							return
+						}
+						select {
+						case <-done:
+							gone <- struct{}{}
+							return
+						case <-proceed:
+						}
+					}
+				})
+			}
+			c := start(s).dial()
+			for i, request := range []string{get("/"), post("/", "abc"), get("/")} {
+				c.send(request)
+				events := newTestEcho(t, c.r)
+				events.expect("event\n")
+				select {
+				case <-gone:
+					t.Fatalf("the stream of request %d has ended though its client is there", i)
+				case <-time.After(readTimeout * 3 / 2):
+				}
+				proceed <- struct{}{}
+				events.expect("event\n")
+				if i < 2 {
+					proceed <- struct{}{}
+					events.expectEnd()
+				}
+			}
+			// its end is told all the same
+			_ = c.Close()
+			receive(t, "the end of the client", gone)
+		})
+	}
+}

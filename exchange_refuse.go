@@ -1,0 +1,79 @@
+package fasthttp
+
+import "github.com/valyala/fasthttp/internal/http1"
+
+// refuse answers a request that could not be read, and ends the connection.
+func (x *exchange) refuse(err error) (step, bool) {
+	x.fault = err
+	x.refused(err)
+	ctx := x.ctx
+	if h := &ctx.Request.Header; !h.is(wasRead) {
+		h.reset(configured)
+	}
+	ctx.Response.Reset()
+	x.s.configureResponse(&ctx.Response)
+	isHead := ctx.Request.Header.IsHead()
+	x.s.errorResponse(ctx, err)
+	if response := ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	}
+	return x.answerAndEnd(isHead)
+}
+
+// reject answers a request whose body is not wanted.
+func (x *exchange) reject(code int) (step, bool) {
+	isHead := x.ctx.Request.Header.IsHead()
+	x.refused(ErrRequestRefused)
+	if response := x.ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	} else {
+		x.ctx.Response.SetStatusCode(code)
+	}
+	return x.answerAndEnd(isHead)
+}
+
+func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
+	x.ctx.Response.SetConnectionClose()
+	x.ending, x.linger = true, true
+	return x.respond(isHead)
+}
+
+// refuseUnread answers a request that Server.HeaderReceived has refused. What of
+// the body is worth it is read away, as that which a handler leaves unread.
+func (x *exchange) refuseUnread(framing http1.Framing) (step, bool) {
+	req := &x.ctx.Request
+	x.refused(ErrRequestRefused)
+	x.count()
+	isHead := req.Header.IsHead()
+	x.makeRefusal(x.config.RefuseStatus)
+	if response := x.ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+		return x.answerAndEnd(isHead)
+	}
+	if framing.Kind == http1.NoBody {
+		req.settleEmpty()
+		return x.respond(isHead)
+	}
+	x.streaming = true
+	x.expects = req.Header.head.Has(http1.Expect100 | http1.ExpectOther)
+	x.limitRequest()
+	req.stream.start(x, framing, &req.Header.header)
+	if x.drain(false) == drainedLater && framing.Kind == http1.Chunks {
+		// how much is still to come is not known
+		x.ending, x.linger = true, true
+	}
+	return x.respond(isHead)
+}
+
+// makeRefusal makes the response to a request that was refused with the status.
+func (x *exchange) makeRefusal(status int) {
+	s, ctx := x.s, x.ctx
+	if status < StatusOK || status > 599 {
+		status = StatusBadRequest
+	}
+	ctx.Error(StatusMessage(status), status)
+	if s.ErrorHandler != nil {
+		s.ErrorHandler(ctx, ErrRequestRefused)
+		ctx.SetStatusCode(status)
+	}
+}

@@ -1,0 +1,130 @@
+package fasthttp
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestHeaderReceivedRefusesRequests has requests refused by their header. Their
+// bodies are not asked for; small ones are read away, so that the connection is kept.
+func TestHeaderReceivedRefusesRequests(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		forEachEngine(t, func(t *testing.T, start starter) {
+			var handled atomic.Int32
+			ts := start(&Server{StreamRequestBody: streams,
+				HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
+					_, _ = fmt.Sscanf(string(h.Peek("Refuse")), "%d", &c.RefuseStatus)
+					return c
+				},
+				Handler: func(ctx *RequestCtx) {
+					handled.Add(1)
+					fmt.Fprint(ctx, ctx.ConnRequestNum())
+				}})
+			for _, tc := range []struct {
+				name, request string
+				status        int
+				keeps         bool
+			}{
+				{"no body", get("/", "Refuse: 401"), 401, true},
+				{"a body", post("/", "abc", "Refuse: 403"), 403, true},
+				{"a body that has not arrived", head("POST / HTTP/1.1", "Host: a", "Refuse: 429", "Content-Length: 5"), 429, true},
+				{"a large one", head("POST / HTTP/1.1", "Host: a", "Refuse: 413", fmt.Sprint("Content-Length: ", drainLimit+1)), 413, false},
+				{"one without end", head("POST / HTTP/1.1", "Host: a", "Refuse: 403", "Transfer-Encoding: chunked") + "3\r\nabc\r\n", 403, false},
+				{"chunks", head("POST / HTTP/1.1", "Host: a", "Refuse: 403", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\n\r\n", 403, true},
+				{"a client that waits", head("POST / HTTP/1.1", "Host: a", "Refuse: 417", "Expect: 100-continue", "Content-Length: 5"), 417, false},
+				{"a client that closes", get("/", "Refuse: 401", "Connection: close"), 401, false},
+				{"a status that is none", get("/", "Refuse: 1000"), 400, true},
+				{"an informational status", get("/", "Refuse: 100"), 400, true},
+				{"not an error", get("/", "Refuse: 204"), 204, true},
+			} {
+				handled.Store(0)
+				c := ts.dial()
+				c.send(get("/"))
+				c.expect(200, "1")
+				c.send(tc.request)
+				resp := c.next("GET")
+				if want := StatusMessage(tc.status); resp.StatusCode != tc.status || resp.body != want && tc.status != 204 || resp.Close == tc.keeps {
+					t.Errorf("%s: got %d %q, close %v", tc.name, resp.StatusCode, resp.body, resp.Close)
+				}
+				if tc.keeps {
+					if strings.HasSuffix(tc.name, "arrived") {
+						c.send("abcde")
+					}
+					c.send(get("/"))
+					c.expect(200, "3")
+				} else {
+					c.expectCut()
+				}
+				if n := handled.Load(); n > 2 {
+					t.Errorf("%s: the handler was called", tc.name)
+				}
+			}
+			c := ts.dial()
+			c.send(head("HEAD / HTTP/1.1", "Host: a", "Refuse: 404"))
+			if resp := c.next("HEAD"); resp.StatusCode != 404 || resp.ContentLength != int64(len("Not Found")) {
+				t.Errorf("HEAD got %d, length %d", resp.StatusCode, resp.ContentLength)
+			}
+			ts.log.checkEmpty(t)
+		})
+	}
+}
+
+func TestErrorHandlerDressesRefusals(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: echo,
+			HeaderReceived: func(h *RequestHeader) RequestConfig { return RequestConfig{RefuseStatus: 401} },
+			ErrorHandler: func(ctx *RequestCtx, err error) {
+				if string(ctx.Path()) == "/late" {
+					ctx.TimeoutErrorWithCode("late", 503)
+					return
+				}
+				if err != ErrRequestRefused || ctx.Response.StatusCode() != 401 {
+					t.Errorf("got %v and %d", err, ctx.Response.StatusCode())
+				}
+				ctx.Error("who are you?", 400)
+				ctx.Response.Header.Set("WWW-Authenticate", "Basic")
+			}})
+		c := ts.dial()
+		for range 2 {
+			c.send(post("/", "abc"))
+			if resp := c.expect(401, "who are you?"); resp.Header.Get("WWW-Authenticate") != "Basic" {
+				t.Errorf("the fields are %v", resp.Header)
+			}
+		}
+		c.get("/late")
+		c.expect(503, "late")
+	})
+}
+
+// TestHeaderReceivedChoosesStreams has one request get its body as it arrives, and
+// another one whole.
+func TestHeaderReceivedChoosesStreams(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		forEachEngine(t, func(t *testing.T, start starter) {
+			modes := map[string]BodyMode{"/server": BodyModeServer, "/stream": BodyModeStream, "/buffer": BodyModeBuffer}
+			ts := start(&Server{StreamRequestBody: streams, MaxRequestBodySize: 5,
+				HeaderReceived: func(h *RequestHeader) RequestConfig { return RequestConfig{BodyMode: modes[string(h.RequestURI())]} },
+				Handler: func(ctx *RequestCtx) {
+					streamed := ctx.Request.IsBodyStream()
+					body, err := io.ReadAll(ctx.RequestBodyStream())
+					fmt.Fprint(ctx, streamed, string(body), err)
+				}})
+			c := ts.dial()
+			for range 2 {
+				for path, streamed := range map[string]bool{"/server": streams, "/stream": true, "/buffer": false} {
+					c.send(post(path, "abc"))
+					c.expect(200, fmt.Sprint(streamed, "abc", nil))
+					c.send(chunked(path, "3\r\nabc\r\n0\r\n\r\n"))
+					c.expect(200, fmt.Sprint(streamed, "abc", nil))
+				}
+			}
+			c.send(post("/stream", "abcdef"))
+			c.expect(200, fmt.Sprint(true, "abcdef", nil))
+			c.send(post("/buffer", "abcdef"))
+			c.expect(413, "Request Entity Too Large")
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package fasthttp
+
+import (
+	"errors"
+	"net"
+	"runtime/debug"
+	"time"
+)
+
+// SentResponse is what Server.ResponseSent is told of a response.
+type SentResponse struct {
+	// StatusCode is the status of the response, or 0 if there was none.
+	StatusCode int
+	// Bytes is how many bytes of it the connection has taken, its head included and
+	// before they are encrypted. Whether they have arrived is not known.
+	Bytes int64
+	// Refused is why the request was refused: what Server.ErrorHandler got,
+	// ErrRequestRefused also for an Expect field, ErrConcurrencyLimit or
+	// ErrPerIPConnLimit. It is nil if a handler answered.
+	Refused error
+	// Err is why the response was cut off; nil if all of it was taken.
+	Err error
+}
+
+// delivery is what is known of the response that is being written.
+type delivery struct {
+	on      bool  // Server.ResponseSent is to be told of it
+	size    int64 // in bytes
+	missing int64 // of them, which are in no buffer
+	refused error // why the request was refused
+	err     error // why the response was cut off
+}
+
+// errNoAnswer is why there is no response.
+var errNoAnswer = errors.New("fasthttp: the connection was cut off without a response")
+
+// refused says that the current request is refused.
+func (x *exchange) refused(err error) {
+	if x.s.ResponseSent == nil {
+		return
+	}
+	x.delivery.refused = err
+	x.stamp()
+}
+
+// stamp says which request it is that the handler does not get, and when it came.
+func (x *exchange) stamp() {
+	ctx := x.ctx
+	if ctx.time.IsZero() && !x.s.LazyRequestTime {
+		ctx.requestNum, ctx.time = x.c.requests+1, time.Now()
+	}
+}
+
+// beginSending says that a response of the size is about to be written.
+func (x *exchange) beginSending(size int) {
+	x.delivery.on, x.delivery.size = x.s.ResponseSent != nil, int64(size)
+}
+
+// cutShort says why no more of the response is written.
+func (x *exchange) cutShort(err error) {
+	if x.delivery.on {
+		x.delivery.err = err
+	}
+}
+
+// sent tells of the response that was written, or of which no more will be.
+func (x *exchange) sent() {
+	d := &x.delivery
+	if x.s.ResponseSent != nil {
+		told := SentResponse{Refused: d.refused, Err: d.err}
+		if d.on {
+			told.StatusCode = x.ctx.Response.StatusCode()
+			told.Bytes = max(d.size-d.missing-x.unsent(), 0)
+		}
+		x.s.tellSent(x.ctx, told)
+	}
+	*d = delivery{}
+}
+
+// nothingSent tells that there is no response to the request that has begun.
+func (x *exchange) nothingSent(err error) {
+	if x.s.ResponseSent == nil || x.ctx == nil || !x.begun {
+		return
+	}
+	x.stamp()
+	x.delivery.on, x.delivery.err = false, err
+	x.sent()
+}
+
+// unsent returns how many bytes of the response are still to be written.
+func (x *exchange) unsent() int64 {
+	n := int64(len(x.tail)) + x.file.length
+	if x.out != nil {
+		n += int64(len(x.out.B))
+	}
+	return n
+}
+
+// tellSent calls Server.ResponseSent.
+func (s *Server) tellSent(ctx *RequestCtx, sent SentResponse) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logger().Printf("fasthttp: panic in ResponseSent: %v\n%s", p, debug.Stack())
+		}
+	}()
+	s.ResponseSent(ctx, sent)
+}
+
+// tellRefusal tells of the response to a connection that was refused.
+func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
+	if s.ResponseSent == nil {
+		return
+	}
+	now := time.Now()
+	c := &serverConn{s: s, nc: nc, id: connIDs.Add(1), opened: now.Sub(processBegan), done: *s.done.Load()}
+	ctx := &RequestCtx{s: s, c: c, time: now}
+	resp.CopyTo(&ctx.Response)
+	sent.StatusCode = resp.StatusCode()
+	s.tellSent(ctx, sent)
+}

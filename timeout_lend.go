@@ -1,0 +1,188 @@
+package fasthttp
+
+import (
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// A handler with a timeout may go on when its request was answered long ago, while
+// those around it go on, too: they log the answer, and set fields of it. So it gets
+// a context of its own. Text is copied, as whoever was called before may hold
+// pieces of it; what is large or open is handed over.
+
+// lend returns a run of h with a context that begins as ctx.
+func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
+	run := timedRuns.Get().(*timedRun)
+	run.handler = h
+	to := run.ctx
+	to.s, to.c, to.used = ctx.s, ctx.c, true
+	to.requestNum, to.initAddr = ctx.requestNum, ctx.initAddr
+	ctx.Request.lendTo(&to.Request)
+	ctx.exchangeWith(to)
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if resp := ctx.timeoutResponse.Load(); resp != nil {
+		// it is in the hands of others already
+		to.timeoutResponse.Store(resp)
+		to.kept = true
+	} else {
+		to.x = ctx.x
+	}
+	run.before, ctx.run = ctx.run, run
+	return run
+}
+
+// exchangeWith gives to what a handler sets beside the request.
+func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
+	ctx.Response.moveTo(&to.Response)
+	to.time, to.remoteAddr = ctx.time, ctx.remoteAddr
+	to.hijack, to.hijackNoResponse = ctx.hijack, ctx.hijackNoResponse
+	to.watch.Store(ctx.watch.Load())
+	to.content = ctx.content
+}
+
+// takeBack takes in what a handler has done that has returned in time. What it was
+// given of its context may be kept until the request was handled, so that is
+// released with ctx.
+func (ctx *RequestCtx) takeBack(run *timedRun) {
+	from := run.ctx
+	from.exchangeWith(ctx)
+	ctx.Request.takeBack(&from.Request)
+	ctx.late.Lock()
+	defer ctx.late.Unlock()
+	if ctx.x == nil {
+		// nobody tells when that is
+		ctx.run = run.before
+	}
+}
+
+// giveUp answers with the response that was set in the place of that of the run,
+// whose context is left to its handler, or to those that it was given to.
+func (ctx *RequestCtx) giveUp(run *timedRun) {
+	ctx.late.Lock()
+	ctx.run = run.before
+	ctx.late.Unlock()
+	if ctx.c != nil && ctx.c.nc != nil {
+		ctx.c.pin()
+	}
+	ctx.Request.giveUp()
+	ctx.Response.answer(run.ctx.timeoutResponse.Load())
+	ctx.hijack, ctx.content, ctx.timedOut = nil, nil, true
+	ctx.watch.Store(run.ctx.watch.Load())
+}
+
+// releaseRuns gives back what handlers were lent that have returned in time.
+func (ctx *RequestCtx) releaseRuns() {
+	for run := ctx.run; run != nil; {
+		before := run.before
+		lent := run.ctx
+		lent.releaseRuns()
+		lent.watch.Store(nil)
+		lent.s, lent.c, lent.x = nil, nil, nil
+		lent.reset()
+		lent.Request.Header.shrink()
+		lent.Response.Header.shrink()
+		*run = timedRun{ctx: lent, start: run.start, done: run.done}
+		timedRuns.Put(run)
+		run = before
+	}
+	ctx.run = nil
+}
+
+// lendTo makes dst the request as a handler gets it. Bytes of the body are shared:
+// dst copies them before it changes anything.
+func (req *Request) lendTo(dst *Request) {
+	req.copyTextTo(dst)
+	dst.body = req.body
+	if p := req.body.bytes(); p != nil {
+		dst.body.buf, dst.body.raw = nil, p
+	}
+	req.values.lendTo(&dst.values)
+	dst.form, req.form = req.form, nil
+}
+
+// copyTextTo copies everything but the body, and what was made of it.
+func (req *Request) copyTextTo(dst *Request) {
+	req.Header.CopyTo(&dst.Header)
+	if req.uriParsed {
+		req.uri.CopyTo(&dst.uri)
+	}
+	if req.argsParsed {
+		req.args.CopyTo(&dst.args)
+	}
+	dst.uriParsed, dst.argsParsed = req.uriParsed, req.argsParsed
+	dst.known = dst.known[:0]
+	dst.KeepBodyBuffer, dst.UseHostHeader = req.KeepBodyBuffer, req.UseHostHeader
+	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
+	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS
+}
+
+// takeBack takes in what lendTo gave away.
+func (req *Request) takeBack(from *Request) {
+	from.copyTextTo(req)
+	own := req.body
+	req.body = from.body
+	if lent := from.body.raw; lent != nil && sameBytes(lent, own.bytes()) {
+		req.body.raw, req.body.buf = own.raw, own.buf
+	}
+	from.body = body{}
+	req.values.takeBack(&from.values)
+	req.form, from.form = from.form, nil
+}
+
+// sameBytes reports whether a and b are the same piece of memory.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// giveUp leaves to a late handler what it was lent.
+func (req *Request) giveUp() {
+	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
+}
+
+// moveTo makes dst the response, which loses its body.
+func (resp *Response) moveTo(dst *Response) {
+	resp.Header.CopyTo(&dst.Header)
+	dst.ImmediateHeaderFlush, dst.StreamBody = resp.ImmediateHeaderFlush, resp.StreamBody
+	dst.SkipBody, dst.skipsHead, dst.KeepBodyBuffer = resp.SkipBody, resp.skipsHead, resp.KeepBodyBuffer
+	dst.remoteAddr, dst.localAddr = resp.remoteAddr, resp.localAddr
+	dst.body, resp.body = resp.body, body{}
+}
+
+// answer gives the response status, content and fields of another one. Its own
+// fields stay where the other has not the same, unless they describe the content.
+func (resp *Response) answer(other *Response) {
+	h, from := &resp.Header, &other.Header
+	resp.ResetBody()
+	resp.SkipBody, resp.ImmediateHeaderFlush = other.SkipBody, false
+	h.SetStatusCode(other.StatusCode())
+	h.SetStatusMessage(from.StatusMessage())
+	for _, id := range contentFields {
+		h.del(http1.Response, key{id.Bytes(), id})
+	}
+	for name := range from.All() {
+		if k := keyOf(name); k.id != field.SetCookie {
+			h.del(http1.Response, k)
+		}
+	}
+	for name, value := range from.All() {
+		switch k := keyOf(name); k.id {
+		case field.ContentLength, field.TransferEncoding, field.ContentType:
+		default:
+			h.add(http1.Response, k, value)
+		}
+	}
+	h.SetContentTypeBytes(from.text(from.slots[slotContentType]))
+	h.setState(noDefaultType, h.is(noDefaultType) || from.is(noDefaultType))
+	if other.ConnectionClose() {
+		h.SetConnectionClose()
+	}
+	if p := other.body.bytes(); len(p) > 0 {
+		resp.body.set(p)
+	}
+}
+
+// contentFields describe the content of a response, and not the response itself.
+var contentFields = []field.ID{
+	field.ContentType, field.ContentEncoding, field.ContentLength, field.ContentRange, field.Etag, field.LastModified,
+}

@@ -1,0 +1,247 @@
+package fasthttp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMiddlewareAroundATimeoutHandler has handlers around one that is late look at
+// everything, and set fields before and behind it. Under the race detector this
+// shows that the late one is by itself.
+func TestMiddlewareAroundATimeoutHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		goOn, ended := make(chan struct{}), make(chan struct{}, 100)
+		busy := func(ctx *RequestCtx) {
+			for range 200 {
+				ctx.SetStatusCode(200)
+				ctx.SetBodyString("late")
+				ctx.Response.Header.Set("X-Late", "yes")
+				ctx.Response.Header.Set("X-Before", "late")
+				ctx.SetUserValue("late", "yes")
+				ctx.SetUserValue("outer", "late")
+				ctx.Request.Header.Set("X-Asked", "late")
+				ctx.Request.SetBodyString("late")
+				ctx.URI().SetPath("/late")
+				ctx.QueryArgs().Set("n", "late")
+				ctx.SetRemoteAddr(zeroTCPAddr)
+				ctx.Hijack(nil)
+				ctx.Request.ResetUserValues()
+			}
+		}
+		limited := TimeoutWithCodeHandler(func(ctx *RequestCtx) {
+			defer func() { ended <- struct{}{} }()
+			go func() { goOn <- struct{}{} }()
+			busy(ctx)
+			<-goOn
+			busy(ctx)
+			<-goOn
+			busy(ctx)
+		}, time.Millisecond, "too slow", 503)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			path, uri := ctx.Path(), ctx.URI()
+			ctx.SetUserValue("outer", "mine")
+			ctx.SetContentType("application/json")
+			ctx.Response.Header.Set("X-Before", "before")
+			ctx.Response.Header.SetContentEncoding("gzip")
+			ctx.SetBodyString("before")
+			remote := ctx.RemoteAddr()
+			limited(ctx)
+			ctx.Response.Header.Set("X-After", "after")
+			got := fmt.Sprint(ctx.Response.StatusCode(), string(ctx.Response.Body()), string(path), string(uri.Path()), string(ctx.QueryArgs().Peek("n")),
+				string(ctx.Request.Header.Peek("X-Asked")), string(ctx.PostBody()), ctx.UserValue("outer"), ctx.UserValue("late"), ctx.RemoteAddr() == remote,
+				ctx.Hijacked(), ctx.LastTimeoutErrorResponse().StatusCode())
+			if want := fmt.Sprint(503, "too slow", "/slow", "/slow", "1", "yes", "content", "mine", nil, true, false, 503); got != want {
+				t.Errorf("the handler around sees %s, want %s", got, want)
+			}
+			goOn <- struct{}{}
+		}})
+		c := ts.dial()
+		for range 3 {
+			c.send(post("/slow?n=1", "content", "X-Asked: yes"))
+			resp := c.expect(503, "too slow")
+			for name, want := range map[string]string{"X-Before": "before", "X-After": "after", "X-Late": "", "Content-Type": "text/plain; charset=utf-8", "Content-Encoding": ""} {
+				if got := resp.Header.Get(name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			if resp.Close {
+				t.Error("the connection ends")
+			}
+			receive(t, "the end of the late handler", ended)
+		}
+	})
+}
+
+// TestTimeoutHandlerInTimeChangesItsRequest has handlers return in time: all that
+// they did is there for those around them.
+func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		closed := make(chan string, 10)
+		limited := TimeoutHandler(func(ctx *RequestCtx) {
+			if string(ctx.Response.Header.Peek("X-Before")) != "before" || string(ctx.Response.Body()) != "before " || ctx.UserValue("a") != 1 {
+				t.Error("what was set before is not there")
+			}
+			ctx.SetUserValue("path", ctx.Path())
+			ctx.SetUserValue("body", ctx.PostBody())
+			ctx.SetUserValue("a", nil)
+			ctx.SetUserValue("c", closerFunc(func() { closed <- "c" }))
+			_, _ = ctx.WriteString("inner")
+			ctx.SetStatusCode(201)
+			ctx.URI().SetPath("/changed")
+			ctx.Request.Header.Set("X-Asked", "changed")
+			ctx.Response.Header.Del("X-Before")
+			ctx.SetRemoteAddr(zeroTCPAddr)
+			if string(ctx.QueryArgs().Peek("n")) == "2" {
+				ctx.Request.SetBodyString("changed")
+			}
+		}, never, "too slow")
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetUserValue("a", 1)
+			ctx.SetUserValue("b", closerFunc(func() { closed <- "b" }))
+			ctx.Response.Header.Set("X-Before", "before")
+			_, _ = ctx.WriteString("before ")
+			limited(ctx)
+			limitedAgain := TimeoutHandler(func(ctx *RequestCtx) { ctx.Response.Header.Set("X-Twice", "yes") }, never, "")
+			limitedAgain(ctx)
+			got := fmt.Sprintf("%d %s %s %s %s %s %s %v %v", ctx.Response.StatusCode(), ctx.Response.Body(), ctx.UserValue("path"), ctx.UserValue("body"), ctx.Path(),
+				ctx.Request.Header.Peek("X-Asked"), ctx.PostBody(), ctx.RemoteAddr(), ctx.UserValue("a"))
+			body := "content"
+			if string(ctx.QueryArgs().Peek("n")) == "2" {
+				body = "changed"
+			}
+			if want := "201 before inner /slow content /changed changed " + body + " 0.0.0.0:0 <nil>"; got != want {
+				t.Errorf("the handler around sees %q, want %q", got, want)
+			}
+		}})
+		c := ts.dial()
+		for i := range 3 {
+			c.send(post(fmt.Sprint("/slow?n=", i), "content"))
+			resp := c.next("POST")
+			if resp.StatusCode != 201 || resp.body != "before inner" || resp.Header.Get("X-Before") != "" || resp.Header.Get("X-Twice") != "yes" {
+				t.Errorf("got %d %q %v", resp.StatusCode, resp.body, resp.Header)
+			}
+			if a, b := receive(t, "a close", closed), receive(t, "a close", closed); a == b {
+				t.Errorf("%s was closed twice", a)
+			}
+		}
+		if len(closed) > 0 {
+			t.Errorf("%s was closed again", <-closed)
+		}
+	})
+}
+
+// TestTimeoutHandlerThatHasTheConnection has handlers with a timeout use what
+// belongs to the connection.
+func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ended := make(chan error, 1)
+		ts := start(&Server{Handler: TimeoutHandler(func(ctx *RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/hints":
+				ctx.Response.Header.Set("Link", "</a>; rel=preload")
+				if err := ctx.EarlyHints(); err != nil {
+					t.Error(err)
+				}
+				ctx.SetBodyString("hinted")
+			case "/gone":
+				ctx.WatchDisconnect()
+				inner, cancel := context.WithCancel(ctx)
+				defer cancel()
+				<-inner.Done()
+				ended <- ctx.Err()
+			case "/stream":
+				ctx.WatchDisconnect()
+				ctx.SetBodyStream(strings.NewReader("streamed"), -1)
+			}
+		}, never, "too slow")})
+		c := ts.dial()
+		for range 3 {
+			c.get("/hints")
+			if resp := c.next("GET"); resp.StatusCode != 103 {
+				t.Errorf("got %d", resp.StatusCode)
+			}
+			c.expect(200, "hinted")
+			c.get("/stream")
+			c.expect(200, "streamed")
+		}
+		c.get("/gone")
+		_ = c.Close()
+		if err := receive(t, "the end of the client", ended); err != context.Canceled {
+			t.Errorf("Err is %v", err)
+		}
+	})
+}
+
+// TestTimeoutErrorUnderATimeoutHandler has the handler itself give up in time, with
+// a response of its own.
+func TestTimeoutErrorUnderATimeoutHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		limited := TimeoutHandler(func(ctx *RequestCtx) {
+			var resp Response
+			resp.SetStatusCode(504)
+			resp.SetBodyString("own")
+			resp.Header.SetContentType("text/own")
+			resp.Header.Set("X-Own", "yes")
+			resp.Header.Set("X-Both", "own")
+			resp.Header.Add("X-Twice", "1")
+			resp.Header.Add("X-Twice", "2")
+			ctx.TimeoutErrorWithResponse(&resp)
+		}, never, "too slow")
+		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
+			ctx.Response.Header.Set("X-Both", "outer")
+			ctx.Response.Header.Set("X-Before", "yes")
+			limited(ctx)
+			ctx.Response.Header.Set("X-After", "yes")
+		})})
+		c := ts.dial()
+		for range 3 {
+			c.get("/")
+			h := c.expect(504, "own").Header
+			if got := fmt.Sprint(h.Get("X-Own"), h.Values("X-Both"), h.Values("X-Twice"), h.Get("X-Before"), h.Get("X-After"), h.Get("Content-Type")); got != "yes[own] [1 2]yesyestext/own" {
+				t.Errorf("the fields are %s", got)
+			}
+		}
+	})
+}
+
+// TestContextGivenAwayAroundATimeoutHandler has the handler around one with a
+// timeout leave the request to it: it must leave the connection to the next one.
+func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		running, left, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		limited := TimeoutHandler(func(ctx *RequestCtx) {
+			close(running)
+			<-left
+			ctx.Response.Header.Set("Link", "</a>; rel=preload")
+			if err := ctx.EarlyHints(); err != nil {
+				t.Error(err)
+			}
+			if err := ctx.SetReadDeadline(time.Unix(1, 0)); err != ErrDeadlineUpdatesDisabled {
+				t.Errorf("SetReadDeadline: %v", err)
+			}
+			ctx.WatchDisconnect()
+		}, never, "too slow")
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/next" {
+				ctx.SetBodyString("next")
+				return
+			}
+			go func() {
+				defer close(ended)
+				limited(ctx)
+			}()
+			<-running
+			ctx.TimeoutError("given away")
+		}})
+		c := ts.dial()
+		c.get("/")
+		c.expect(408, "given away")
+		close(left)
+		<-ended
+		c.get("/next")
+		c.expect(200, "next")
+	})
+}
