@@ -436,3 +436,22 @@ func checkTrailerFields(t *testing.T, h anyHeader) {
 		t.Fatalf("%s becomes %s", want, got)
 	}
 }
+
+func TestTrailersAllocateNothing(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		readMessage(t, h, "Trailer: X-A\r\n", "X-A: 1\r\nX-B: 2\r\n")
+		head, dst := h.AppendBytes(nil), make([]byte, 0, 1000)
+		n := 0
+		if allocs := testing.AllocsPerRun(100, func() {
+			dst = append(h.AppendBytes(dst[:0]), h.TrailerHeader()...)
+			n += len(h.PeekTrailer("x-b")) + len(h.Peek("X-A")) + len(h.PeekTrailerAll("X-A"))
+			_ = h.AddTrailerField("X-C", "3")
+			h.Del("X-C")
+		}); allocs > 0 {
+			t.Errorf("%v allocations", allocs)
+		}
+		if !bytes.HasPrefix(dst, head[:20]) || n == 0 {
+			t.Errorf("%q, %d", dst, n)
+		}
+	})
+}

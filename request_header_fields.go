@@ -9,6 +9,9 @@ import (
 
 // Peek returns the value of the first field with the name, or nil. The name is
 // found whatever its case.
+//
+// It finds a field of the trailer section, too, if the Trailer field announces it
+// and the header section has none of the name; PeekTrailer finds any.
 func (h *RequestHeader) Peek(key string) []byte {
 	return h.peek(http1.Request, keyOf(bytesconv.Bytes(key)))
 }
@@ -80,7 +83,7 @@ func (h *RequestHeader) AddBytesV(key string, value []byte) {
 // AddBytesKV is Add with key and value as byte slices.
 func (h *RequestHeader) AddBytesKV(key, value []byte) { h.add(http1.Request, keyOf(key), value) }
 
-// Del removes all fields with the name.
+// Del removes all fields with the name, those of the trailer section included.
 func (h *RequestHeader) Del(key string) { h.del(http1.Request, keyOf(bytesconv.Bytes(key))) }
 
 // DelBytes is Del for a byte slice.

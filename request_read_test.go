@@ -254,8 +254,8 @@ func TestRequestContinueReadBodyStream(t *testing.T) {
 			if err != nil || string(body) != tc.body {
 				t.Errorf("%s %s: %v, %s", clipped(tc.message), name, err, clipped(string(body)))
 			}
-			if strings.Contains(tc.message, "Sum") && string(req.Header.Peek("Sum")) != "1" {
-				t.Errorf("%s %s: trailer %q", clipped(tc.message), name, req.Header.Peek("Sum"))
+			if strings.Contains(tc.message, "Sum") && string(req.Header.PeekTrailer("Sum")) != "1" {
+				t.Errorf("%s %s: trailer %q", clipped(tc.message), name, req.Header.PeekTrailer("Sum"))
 			}
 			if n, err := req.BodyStream().Read(make([]byte, 1)); n > 0 || err != io.EOF {
 				t.Errorf("%s %s: behind the end %d, %v", clipped(tc.message), name, n, err)
@@ -356,11 +356,11 @@ func TestRequestReadBodyLeavesTrailersToReadTrailer(t *testing.T) {
 		if err := req.ReadBody(r, req.Header.ContentLength(), 10); err != nil || string(req.Body()) != "ab" {
 			t.Errorf("%s: %v, %q", name, err, req.Body())
 		}
-		if req.Header.Peek("Sum") != nil {
+		if req.Header.PeekTrailer("Sum") != nil {
 			t.Errorf("%s: the trailer was read", name)
 		}
 		if err := req.Header.ReadTrailer(r); err != nil || string(req.Header.PeekTrailer("Sum")) != "1" || req.Header.Peek("Sum") != nil {
-			t.Errorf("%s: %v, %q", name, err, req.Header.Peek("Sum"))
+			t.Errorf("%s: %v, %q", name, err, req.Header.PeekTrailer("Sum"))
 		}
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 			t.Errorf("%s: %q is left", name, rest)
@@ -398,7 +398,7 @@ func TestRequestReadOneAfterTheOther(t *testing.T) {
 			if got := fmt.Sprintf("%s %s %s %s", req.Header.Method(), req.RequestURI(), req.Header.Host(), req.Body()); got != want {
 				t.Errorf("%s %d: %q, want %q", name, i, got, want)
 			}
-			if i > 0 && req.Header.Cookie("a") != nil || i != 2 && req.Header.Peek("Sum") != nil {
+			if i > 0 && req.Header.Cookie("a") != nil || i != 2 && req.Header.PeekTrailer("Sum") != nil {
 				t.Errorf("%s %d: something is left of the request before: %q", name, i, req.Header.String())
 			}
 		}

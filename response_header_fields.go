@@ -9,6 +9,9 @@ import (
 
 // Peek returns the value of the first field with the name, or nil. The name is
 // found whatever its case.
+//
+// It finds a field of the trailer section, too, if the Trailer field announces it
+// and the header section has none of the name; PeekTrailer finds any.
 func (h *ResponseHeader) Peek(key string) []byte {
 	return h.peek(http1.Response, keyOf(bytesconv.Bytes(key)))
 }
@@ -82,7 +85,7 @@ func (h *ResponseHeader) AddBytesV(key string, value []byte) {
 // AddBytesKV is Add with key and value as byte slices.
 func (h *ResponseHeader) AddBytesKV(key, value []byte) { h.add(http1.Response, keyOf(key), value) }
 
-// Del removes all fields with the name.
+// Del removes all fields with the name, those of the trailer section included.
 func (h *ResponseHeader) Del(key string) { h.del(http1.Response, keyOf(bytesconv.Bytes(key))) }
 
 // DelBytes is Del for a byte slice.

@@ -159,11 +159,11 @@ func TestResponseReadBodyLeavesTrailersToReadTrailer(t *testing.T) {
 		if err := resp.Header.Read(r); err != nil {
 			t.Fatal(err)
 		}
-		if err := resp.ReadBody(r, 10); err != nil || string(resp.Body()) != "ab" || resp.Header.Peek("Sum") != nil {
-			t.Errorf("%s: %v, %q, %q", name, err, resp.Body(), resp.Header.Peek("Sum"))
+		if err := resp.ReadBody(r, 10); err != nil || string(resp.Body()) != "ab" || resp.Header.PeekTrailer("Sum") != nil {
+			t.Errorf("%s: %v, %q, %q", name, err, resp.Body(), resp.Header.PeekTrailer("Sum"))
 		}
 		if err := resp.Header.ReadTrailer(r); err != nil || string(resp.Header.PeekTrailer("Sum")) != "1" || resp.Header.Peek("Sum") != nil {
-			t.Errorf("%s: %v, %q", name, err, resp.Header.Peek("Sum"))
+			t.Errorf("%s: %v, %q", name, err, resp.Header.PeekTrailer("Sum"))
 		}
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 			t.Errorf("%s: %q is left", name, rest)
@@ -211,8 +211,8 @@ func TestResponseStreamBody(t *testing.T) {
 			if err != nil || string(body) != tc.body {
 				t.Errorf("%s %s: %v, %s", clipped(tc.message), name, err, clipped(string(body)))
 			}
-			if strings.Contains(tc.message, "Sum") && string(resp.Header.Peek("Sum")) != "1" {
-				t.Errorf("%s %s: trailer %q", clipped(tc.message), name, resp.Header.Peek("Sum"))
+			if strings.Contains(tc.message, "Sum") && string(resp.Header.PeekTrailer("Sum")) != "1" {
+				t.Errorf("%s %s: trailer %q", clipped(tc.message), name, resp.Header.PeekTrailer("Sum"))
 			}
 			if rest, _ := io.ReadAll(r); string(rest) != tc.rest {
 				t.Errorf("%s %s: %s is left", clipped(tc.message), name, clipped(string(rest)))
@@ -282,7 +282,7 @@ func TestResponseReadOneAfterTheOther(t *testing.T) {
 			if got := fmt.Sprintf("%d %s %s", resp.StatusCode(), resp.Header.StatusMessage(), resp.Body()); got != want {
 				t.Errorf("%s %d: %q, want %q", name, i, got, want)
 			}
-			if i > 0 && resp.Header.PeekCookie("a") != nil || i != 2 && resp.Header.Peek("Sum") != nil {
+			if i > 0 && resp.Header.PeekCookie("a") != nil || i != 2 && resp.Header.PeekTrailer("Sum") != nil {
 				t.Errorf("%s %d: something is left of the response before: %q", name, i, resp.Header.String())
 			}
 		}

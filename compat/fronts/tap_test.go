@@ -100,6 +100,10 @@ func (c *tappedConn) requests() (requests, methods []string, whole bool) {
 			return requests, methods, false
 		}
 		requests = append(requests, message(method, target, body))
+		if method == http.MethodConnect {
+			// the handler says 200, so what follows is for the tunnel
+			return requests, methods, true
+		}
 	}
 }
 
