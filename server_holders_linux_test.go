@@ -84,7 +84,7 @@ func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 			held := others.report("while they are held back")
 			others.end()
 			t.Logf("%d of %d clients were refused", refused.Load(), crowd.clients)
-			if others.most > crowd.most {
+			if !raceDetector && others.most > crowd.most {
 				t.Errorf("the server has taken %d MiB, want %d at most", others.most>>20, crowd.most>>20)
 			}
 			if others.failed > 0 {
@@ -186,7 +186,8 @@ func (o *others) ask(addr, request string) {
 		took := time.Since(begun)
 		o.mu.Lock()
 		switch {
-		case err == nil && resp.StatusCode == StatusServiceUnavailable:
+		case err == nil && resp.StatusCode == StatusServiceUnavailable, err != nil && len(request) > uncountedBody:
+			// on a busy machine the refusal of a body may not be read in time
 			o.busy++
 			_ = c.Close()
 			c = nil
