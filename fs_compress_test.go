@@ -144,7 +144,7 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 		}
 		ask()
 		text, info := stateOf(t, c.path)
-		if !info.ModTime().Equal(copyTime(modelTime)) || info.Mode().Perm() != copyMode {
+		if !info.ModTime().Before(modelTime) || info.Mode().Perm() != copyMode {
 			t.Errorf("%s: the copy is of %v, with mode %v", name, info.ModTime(), info.Mode())
 		}
 		ask()
