@@ -439,7 +439,7 @@ func TestProxyProtocolOnUnixSockets(t *testing.T) {
 			c.get("/")
 			c.expect(200, endsOfClient)
 			other := startServer(t, e, &Server{Handler: ends, ProxyProtocol: fromLocalhost()})
-			c = other.dialThrough("")
+			c = other.dialThrough()
 			c.expectCut()
 		})
 	}
