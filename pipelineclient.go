@@ -124,6 +124,7 @@ type PipelineClient struct {
 	once    sync.Once
 	lanes   []pipeline // one for each connection
 	tls     *tls.Config
+	broken  error // what is wrong with the fields
 	pending atomic.Int64
 }
 
@@ -169,6 +170,9 @@ func (c *PipelineClient) PendingRequests() int { return int(c.pending.Load()) }
 
 func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	c.once.Do(c.init)
+	if c.broken != nil {
+		return req.refused(c.broken)
+	}
 	if req.timeout > 0 {
 		limit := time.Now().Add(req.timeout)
 		if deadline.IsZero() || limit.Before(deadline) {
@@ -195,9 +199,7 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 	switch {
 	case resp == nil:
 	case err != nil:
-		c.clear(resp)
-		resp.Header.reset(configured)
-		resp.Header.status = 0
+		resp.startOver()
 	case resp.StreamBody:
 		resp.streamBuffered()
 	}
@@ -217,7 +219,7 @@ func (c *PipelineClient) init() {
 		c.lanes[i].init(c)
 	}
 	if c.IsTLS {
-		c.tls = clientTLSConfig(c.TLSConfig, c.Addr)
+		c.tls, c.broken = clientTLSConfig(c.TLSConfig, c.Addr)
 	}
 }
 

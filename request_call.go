@@ -94,7 +94,7 @@ func (req *Request) isKnown() bool {
 // in the request.
 func (req *Request) parseTarget() error {
 	if req.uriParsed {
-		return nil
+		return req.uri.invalid()
 	}
 	target := req.Header.RequestURI()
 	if req.isKnown() && bytes.Equal(req.known, target) {
