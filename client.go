@@ -54,9 +54,10 @@ type Client struct {
 	// the roots of the system.
 	TLSConfig *tls.Config
 
-	// RetryIf tells whether a request whose connection failed before the first
-	// byte of a response may be sent again. By default that goes for GET, HEAD,
-	// PUT, OPTIONS, TRACE and QUERY, where the time is not up.
+	// RetryIf tells whether a request that failed may be sent again, whatever it
+	// failed with, but where no connection was to be had. Without it that goes for
+	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
+	// first byte of a response, where the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc

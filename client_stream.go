@@ -45,13 +45,17 @@ func (x *clientExchange) streams() bool {
 	if x.switched {
 		return x.resp.StreamBody || x.hc.StreamResponseBody
 	}
-	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.call.discard)
+	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
+
+// discards reports whether nobody will look at the body, nor wants to know whether
+// it is too large.
+func (x *clientExchange) discards() bool { return x.call.discard && x.hc.MaxResponseBodySize <= 0 }
 
 // mayStream reports whether the body may be left on the connection, as far as that
 // is known before the response came.
 func (x *clientExchange) mayStream() bool {
-	return !x.call.buffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.call.discard)
+	return !x.call.buffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
 // startStream leaves the body on the connection. What is still being sent goes on
@@ -82,6 +86,11 @@ func (x *clientExchange) startStream() error {
 	}
 	resp.body.setStream(s, size)
 	resp.body.limit = x.hc.MaxResponseBodySize
+	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
+		// who knows that there is nothing to be read may not close it either
+		s.err = io.EOF
+		_ = s.end(closeTime)
+	}
 	return nil
 }
 
@@ -220,8 +229,15 @@ func (s *clientStream) drain(within time.Duration) {
 	s.body.drain(maxDrained)
 }
 
-// drainSmall closes the stream of a response that nobody wants.
-func (s *clientStream) drainSmall() { _ = s.end(drainTime) }
+// drainSmall closes the stream of a response that nobody wants. Of one that is over
+// the limit only what is at hand is read.
+func (s *clientStream) drainSmall() {
+	within := drainTime
+	if limit := s.x.hc.MaxResponseBodySize; limit > 0 && s.x.frame.Kind == http1.Length && s.x.frame.Length > int64(limit) {
+		within = 0
+	}
+	_ = s.end(within)
+}
 
 var errNotSwitched = errors.New("fasthttp: only a connection that has switched protocols can be written to")
 

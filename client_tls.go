@@ -14,13 +14,24 @@ import (
 // clientTLSConfig returns the configuration for the connections to addr: base,
 // which may be nil, with what it leaves open. Nothing about an address, however
 // strange, makes it less strict.
-func clientTLSConfig(base *tls.Config, addr string) *tls.Config {
+//
+// The error says that no certificate could be for such a host. Its text is an old one
+// that programs compare.
+func clientTLSConfig(base *tls.Config, addr string) (*tls.Config, error) {
 	config := &tls.Config{}
 	if base != nil {
 		config = base.Clone()
 	}
 	if config.ServerName == "" {
-		config.ServerName = serverName(AddMissingPort(addr, true))
+		host, _, err := net.SplitHostPort(AddMissingPort(addr, true))
+		switch {
+		case err == nil:
+			config.ServerName = host
+		case config.InsecureSkipVerify:
+			config.ServerName = addr
+		default:
+			return nil, fmt.Errorf("cannot determine tls server name from addr %q: %w", addr, err)
+		}
 	}
 	if config.ClientSessionCache == nil {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
@@ -28,17 +39,7 @@ func clientTLSConfig(base *tls.Config, addr string) *tls.Config {
 	if config.NextProtos == nil {
 		config.NextProtos = []string{"http/1.1"}
 	}
-	return config
-}
-
-// serverName returns the name that the certificate of an address must be for.
-func serverName(addr string) string {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		// no certificate is for such a name
-		return addr
-	}
-	return host
+	return config, nil
 }
 
 // handshakeTimeout limits a TLS handshake for which the application has not set

@@ -98,7 +98,7 @@ func TestClientTLSIsVerified(t *testing.T) {
 		if err := hc.Do(req, nil); err == nil {
 			t.Errorf("%q was taken for example.test", host)
 		}
-		if hc.tlsConfig(host).InsecureSkipVerify {
+		if config, err := hc.tlsConfig(host); err == nil && config.InsecureSkipVerify {
 			t.Errorf("%q: verification is off", host)
 		}
 	}

@@ -275,7 +275,7 @@ func (x *clientExchange) finishTraced(put func(error)) {
 func (x *clientExchange) give(keep bool) {
 	x.given = true
 	if keep {
-		x.hc.ReleaseConn(x.cc)
+		x.hc.keepConn(x.cc)
 	} else {
 		x.hc.CloseConn(x.cc)
 	}

@@ -21,9 +21,6 @@ const (
 	DefaultMaxIdemponentCallAttempts = 5
 )
 
-// shortestField is the size of the shortest field line.
-const shortestField = len("a:\r\n")
-
 // responseLimits returns the limits for the heads of responses, given the
 // ReadBufferSize of a client. Where that is set, it alone is the limit: there may
 // be as many fields as it has room for.
@@ -31,7 +28,7 @@ func responseLimits(readBufferSize int) http1.Limits {
 	if readBufferSize <= 0 {
 		return http1.Limits{}
 	}
-	return http1.Limits{Head: readBufferSize, Fields: max(readBufferSize/shortestField, http1.DefaultMaxFields)}
+	return headLimits(readBufferSize)
 }
 
 // RetryIfFunc tells whether a request that failed may be sent again.

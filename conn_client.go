@@ -49,7 +49,7 @@ type bufferPair struct {
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 	cc := &clientConn{conn: conn, upstream: addr, created: time.Now(), memo: new(memo)}
 	cc.size = size
-	cc.guard.conn = conn
+	cc.guard.attach(conn)
 	if remote := conn.RemoteAddr(); remote != nil {
 		cc.upstream = remote.String()
 	}

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ type connGuard struct {
 	mu       sync.Mutex
 	phase    answerPhase
 	apart    bool  // writeBy counts; otherwise readBy is the deadline of writing, too
+	plain    bool  // conn is one of package net, for which SetDeadline sets both deadlines
 	canceled error // why nothing works any more, nil as long as it does
 	readBy   time.Time
 	writeBy  time.Time
@@ -35,6 +37,36 @@ const (
 
 // past is a deadline that makes everything on a connection fail at once.
 var past = time.Unix(1, 0)
+
+// attach makes conn the connection. One that is wrapped has its deadlines set one by
+// one: a wrapper that does something about them may know nothing of SetDeadline.
+func (g *connGuard) attach(conn net.Conn) {
+	g.conn = conn
+	switch conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		g.plain = true
+	}
+}
+
+// setBoth sets both deadlines of the connection.
+func (g *connGuard) setBoth(by time.Time) error {
+	if g.plain {
+		return g.conn.SetDeadline(by)
+	}
+	return errors.Join(g.conn.SetReadDeadline(by), g.conn.SetWriteDeadline(by))
+}
+
+// renew takes the deadlines off that somebody else may have set. It returns why the
+// connection is of no more use, if it is.
+func (g *connGuard) renew() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled != nil {
+		return g.canceled
+	}
+	g.readBy, g.apart = time.Time{}, false
+	return g.setBoth(time.Time{})
+}
 
 // limit sets the deadlines of reading and of writing; a zero one is none. It
 // returns why the connection was canceled, if it was, and changes nothing then.
@@ -68,7 +100,7 @@ func (g *connGuard) set(readBy, writeBy time.Time) error {
 	}
 	switch reads, writes := readBy != g.readBy, writeBy != g.writeLimit(); {
 	case reads && writes && readBy == writeBy:
-		_ = g.conn.SetDeadline(readBy)
+		_ = g.setBoth(readBy)
 	case reads && writes:
 		_ = g.conn.SetReadDeadline(readBy)
 		_ = g.conn.SetWriteDeadline(writeBy)
@@ -148,7 +180,7 @@ func (g *connGuard) cancel(err error) {
 	defer g.mu.Unlock()
 	if g.canceled == nil {
 		g.canceled = err
-		_ = g.conn.SetDeadline(past)
+		_ = g.setBoth(past)
 	}
 }
 

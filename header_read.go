@@ -144,6 +144,9 @@ func (h *header) read(role http1.Role, r *bufio.Reader) error {
 	h.begin()
 	// those of a client or server that had the header before are not for this one
 	h.head.Limits = http1.Limits{}
+	if size := r.Size(); size > http1.DefaultMaxHead {
+		h.head.Limits = headLimits(size)
+	}
 	err := h.readFrom(role, bufferedSource{r})
 	if err == nil {
 		return nil
@@ -160,6 +163,17 @@ func (h *header) read(role http1.Role, r *bufio.Reader) error {
 		what = "response"
 	}
 	return headerError(what, err)
+}
+
+// shortestField is the size of the shortest field line.
+const shortestField = len("a:\r\n")
+
+// headLimits returns the limits for a head that may fill a buffer of a size: with as
+// many fields as that has room for.
+func headLimits(size int) http1.Limits {
+	return http1.Limits{
+		Line: max(size, http1.DefaultMaxLine), Head: size, Fields: max(size/shortestField, http1.DefaultMaxFields),
+	}
 }
 
 func isTooLarge(err error) bool {
@@ -246,7 +260,7 @@ func (h *header) rawHeaders() []byte { return h.text(h.raw) }
 func (h *header) eachInOrder(yield func(name, value []byte) bool) {
 	raw := append([]byte(nil), h.rawHeaders()...)
 	var fields field.List
-	head := http1.Head{KeepNames: h.is(namesKept), Limits: http1.Limits{Head: len(raw), Fields: len(raw)}}
+	head := http1.Head{KeepNames: h.is(namesKept), Spaces: true, Limits: http1.Limits{Head: len(raw), Fields: len(raw)}}
 	if n, err := head.ParseTrailers(raw, &fields); n == 0 || err != nil {
 		return
 	}

@@ -185,7 +185,7 @@ func TestHeaderReadLimits(t *testing.T) {
 			{"501 fields", startLineOf(h) + "\r\nHost: h\r\n" + fields(500) + "\r\n", false},
 			{"no end", startLineOf(h) + "\r\n" + strings.Repeat("F", 1<<20), false},
 		} {
-			for _, buffer := range []int{16, 4096, 2 << 20} {
+			for _, buffer := range []int{16, 4096, 64 << 10} {
 				err := h.Read(bufio.NewReaderSize(strings.NewReader(tc.head), buffer))
 				if _, small := errors.AsType[*ErrSmallBuffer](err); (err == nil) != tc.ok || small == tc.ok {
 					t.Errorf("%s, buffer of %d: %v", tc.name, buffer, err)
@@ -195,7 +195,7 @@ func TestHeaderReadLimits(t *testing.T) {
 	})
 	for n, ok := range map[int]bool{16 << 10: true, 16<<10 + 1: false, 60_000: false} {
 		line := "GET /" + strings.Repeat("x", n-len("GET / HTTP/1.1")) + " HTTP/1.1"
-		for _, buffer := range []int{16, 4096, 2 << 20} {
+		for _, buffer := range []int{16, 4096, 64 << 10} {
 			var h RequestHeader
 			err := h.Read(bufio.NewReaderSize(strings.NewReader(line+"\r\nHost: h\r\n\r\n"), buffer))
 			if _, small := errors.AsType[*ErrSmallBuffer](err); (err == nil) != ok || small == ok {

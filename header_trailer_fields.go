@@ -273,6 +273,7 @@ func (h *header) feedTrailers(b []byte, accept trailerFilter) (n int, err error)
 	}
 	head := http1.Head{
 		KeepNames: h.is(namesKept),
+		Spaces:    h.isReceivedResponse(),
 		Limits:    http1.Limits{Head: http1.MaxTrailers, Fields: http1.MaxTrailerFields},
 	}
 	var fields field.List

@@ -58,9 +58,10 @@ type HostClient struct {
 	// the HostClient's own.
 	TLSConfig *tls.Config
 
-	// RetryIf tells whether a request whose connection failed before the first
-	// byte of a response may be sent again. By default that goes for GET, HEAD,
-	// PUT, OPTIONS, TRACE and QUERY, where the time is not up.
+	// RetryIf tells whether a request that failed may be sent again, whatever it
+	// failed with, but where no connection was to be had. Without it that goes for
+	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
+	// first byte of a response, where the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -406,8 +407,18 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	return cc, nil
 }
 
-// ReleaseConn makes a connection available to other calls.
+// ReleaseConn makes a connection available to other calls. Deadlines that were set
+// on it are taken off.
 func (c *HostClient) ReleaseConn(cc *clientConn) {
+	if cc.guard.renew() != nil {
+		c.CloseConn(cc)
+		return
+	}
+	c.keepConn(cc)
+}
+
+// keepConn is ReleaseConn for a connection whose deadlines are the guard's.
+func (c *HostClient) keepConn(cc *clientConn) {
 	if c.MaxConnDuration > 0 && time.Since(cc.created) >= c.MaxConnDuration {
 		c.CloseConn(cc)
 		return

@@ -158,6 +158,7 @@ func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err erro
 	if own, ok := t.(*transport); ok {
 		return own.RoundTrip(c, req, resp)
 	}
+	resp.startOver()
 	// unless it is found to be otherwise below
 	req.call.broken = true
 	if req.call.deadline.IsZero() {
@@ -178,10 +179,12 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 		return c.RetryIfErrUpstream(req, attempt, err, req.call.upstream)
 	case c.RetryIfErr != nil:
 		return c.RetryIfErr(req, attempt, err)
-	case req.call.reply, req.call.unreached, !req.call.broken, isTimeout(err):
+	case req.call.unreached:
 		return false, false
 	case c.RetryIf != nil:
 		return false, c.RetryIf(req)
+	case req.call.reply, !req.call.broken, isTimeout(err):
+		return false, false
 	}
 	return false, isIdempotent(req)
 }

@@ -131,19 +131,23 @@ func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err er
 var errNoAddr = errors.New("fasthttp: HostClient.Addr is empty")
 
 func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool, error) {
+	config, err := c.tlsConfig(addr)
+	if err != nil {
+		return nil, false, err
+	}
 	conn, late, err := c.dial(call, addr)
 	if err != nil {
 		return nil, late, err
 	}
 	cc := adoptConn(conn, addr, c.readSize())
-	if c.IsTLS {
-		err = c.secure(call, cc, addr)
+	if config != nil {
+		err = c.secure(call, cc, config)
 	}
 	return cc, false, err
 }
 
 // secure makes cc a connection with TLS, or closes it.
-func (c *HostClient) secure(call *callState, cc *clientConn, addr string) (err error) {
+func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config) (err error) {
 	done := false
 	defer func() {
 		if !done || err != nil {
@@ -155,7 +159,7 @@ func (c *HostClient) secure(call *callState, cc *clientConn, addr string) (err e
 	}
 	stop := cc.guard.watch(call.ctx)
 	by := earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
-	state, err := cc.handshake(call.ctx, c.tlsConfig(addr), by)
+	state, err := cc.handshake(call.ctx, config, by)
 	if stop != nil && !stop() && err == nil {
 		err = call.canceled()
 	}
@@ -291,17 +295,23 @@ type clientTLS struct {
 	configs map[string]*tls.Config
 }
 
-// tlsConfig returns the configuration for an address.
-func (c *HostClient) tlsConfig(addr string) *tls.Config {
+// tlsConfig returns the configuration for an address, which is nil without TLS.
+func (c *HostClient) tlsConfig(addr string) (*tls.Config, error) {
+	if !c.IsTLS {
+		return nil, nil
+	}
 	c.tls.mu.Lock()
 	defer c.tls.mu.Unlock()
 	if config := c.tls.configs[addr]; config != nil {
-		return config
+		return config, nil
 	}
-	config := clientTLSConfig(c.TLSConfig, addr)
+	config, err := clientTLSConfig(c.TLSConfig, addr)
+	if err != nil {
+		return nil, err
+	}
 	if c.tls.configs == nil {
 		c.tls.configs = make(map[string]*tls.Config)
 	}
 	c.tls.configs[addr] = config
-	return config
+	return config, nil
 }

@@ -71,8 +71,9 @@ type PipelineClient struct {
 
 	// MaxPendingRequests is how many requests may wait to be sent on each
 	// connection, and how many may wait for their response there:
-	// DefaultMaxPendingRequests by default. Calls that find no room fail with
-	// ErrPipelineOverflow.
+	// DefaultMaxPendingRequests by default. Where there is no room, Do and
+	// DoContext fail with ErrPipelineOverflow at once; DoTimeout and DoDeadline
+	// wait for some as long as they have time.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request may wait for others to be sent with
@@ -121,9 +122,13 @@ type PipelineClient struct {
 	// IsTLS makes the client speak TLS.
 	IsTLS bool
 
+	waiting atomic.Int32  // calls that wait for room
+	room    chan struct{} // has one where there may be some
+
 	once    sync.Once
 	lanes   []pipeline // one for each connection
 	tls     *tls.Config
+	broken  error // what is wrong with the fields
 	pending atomic.Int64
 }
 
@@ -169,6 +174,10 @@ func (c *PipelineClient) PendingRequests() int { return int(c.pending.Load()) }
 
 func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	c.once.Do(c.init)
+	if c.broken != nil {
+		return req.refused(c.broken)
+	}
+	waits := !deadline.IsZero()
 	if req.timeout > 0 {
 		limit := time.Now().Add(req.timeout)
 		if deadline.IsZero() || limit.Before(deadline) {
@@ -184,20 +193,22 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 		c.clear(resp)
 		call.resp = resp
 	}
-	if err := c.enqueue(call); err != nil {
+	c.pending.Add(1)
+	defer c.pending.Add(-1)
+	err := c.enqueue(call)
+	if err != nil && waits {
+		err = c.awaitRoom(call, deadline)
+	}
+	if err != nil {
 		call.drop(2)
 		return err
 	}
-	c.pending.Add(1)
-	defer c.pending.Add(-1)
-	err := call.wait(ctx, deadline)
+	err = call.wait(ctx, deadline)
 	call.drop(1)
 	switch {
 	case resp == nil:
 	case err != nil:
-		c.clear(resp)
-		resp.Header.reset(configured)
-		resp.Header.status = 0
+		resp.startOver()
 	case resp.StreamBody:
 		resp.streamBuffered()
 	}
@@ -212,12 +223,13 @@ func (c *PipelineClient) clear(resp *Response) {
 }
 
 func (c *PipelineClient) init() {
+	c.room = make(chan struct{}, 1)
 	c.lanes = make([]pipeline, max(c.MaxConns, 1))
 	for i := range c.lanes {
 		c.lanes[i].init(c)
 	}
 	if c.IsTLS {
-		c.tls = clientTLSConfig(c.TLSConfig, c.Addr)
+		c.tls, c.broken = clientTLSConfig(c.TLSConfig, c.Addr)
 	}
 }
 
@@ -240,6 +252,34 @@ func (c *PipelineClient) enqueue(call *pipelineCall) error {
 		lane.load.Add(-1)
 	}
 	return ErrPipelineOverflow
+}
+
+// awaitRoom is enqueue that waits for room.
+func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	timer := AcquireTimer(time.Until(deadline))
+	defer ReleaseTimer(timer)
+	for c.enqueue(call) != nil {
+		select {
+		case <-c.room:
+		case <-timer.C:
+			return ErrTimeout
+		}
+	}
+	// there may be room for one more
+	c.tellRoom()
+	return nil
+}
+
+// tellRoom tells one of those who wait for room that there may be some.
+func (c *PipelineClient) tellRoom() {
+	if c.waiting.Load() > 0 {
+		select {
+		case c.room <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (c *PipelineClient) maxPending() int {

@@ -116,10 +116,12 @@ func (p *pipeline) end(call *pipelineCall, err error) {
 }
 
 func (p *pipeline) unlink(call *pipelineCall) {
-	if call.links.list == &p.queue {
-		p.queued -= len(call.out)
-	}
+	queued := call.links.list == &p.queue
 	call.links.list.remove(call)
+	if queued {
+		p.queued -= len(call.out)
+		p.c.tellRoom()
+	}
 }
 
 // forsake says that nobody waits for the call any more. One that was sent keeps

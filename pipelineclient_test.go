@@ -498,30 +498,6 @@ func TestPipelineBacksOff(t *testing.T) {
 	}
 }
 
-func TestPipelineIsBounded(t *testing.T) {
-	proceed := make(chan struct{})
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
-	c := peer.client()
-	c.MaxPendingRequests = 5
-	c.Dial = held(proceed)
-	var calls sync.WaitGroup
-	for i := range 5 {
-		calls.Go(func() { expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i)) })
-	}
-	for c.PendingRequests() < 5 {
-		runtime.Gosched()
-	}
-	if _, err := pipelineGet(c, MethodGet, "/"); err != ErrPipelineOverflow {
-		t.Error(err)
-	}
-	close(proceed)
-	calls.Wait()
-	if n := c.PendingRequests(); n != 0 {
-		t.Errorf("%d requests are pending at the end", n)
-	}
-	expectPipelined(t, c, MethodGet, "/after")
-}
-
 func TestPipelineBadRequestsConcernNobodyElse(t *testing.T) {
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	c := peer.client()

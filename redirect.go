@@ -146,6 +146,9 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	if len(location) == 0 {
 		return ErrMissingLocation
 	}
+	if content.streamed && req.GetBody == nil && !becomesGet(req, resp.StatusCode()) {
+		return ErrRedirectBodyStream
+	}
 	uri := req.URI()
 	before, user := originOf(uri), userOf(uri)
 	if err := checkLocation(location); err != nil {
@@ -170,10 +173,6 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	if becomesGet(req, resp.StatusCode()) {
 		dropContent(req)
 		*content = redirectContent{}
-		return nil
-	}
-	if content.streamed && req.GetBody == nil {
-		return ErrRedirectBodyStream
 	}
 	return nil
 }
@@ -188,13 +187,8 @@ func checkLocation(location []byte) error {
 		return nil
 	}
 	scheme := location[:colon]
-	for i, c := range scheme {
-		if !ascii.Is(c, ascii.Alpha) && (i == 0 || !ascii.Is(c, ascii.Digit) && c != '+' && c != '-' && c != '.') {
-			return errURIScheme
-		}
-	}
 	switch {
-	case colon == 0:
+	case colon == 0 || !isScheme(scheme):
 		return errURIScheme
 	case !ascii.EqualFold(scheme, schemeHTTP) && !ascii.EqualFold(scheme, schemeHTTPS):
 		return errUnsupportedScheme(scheme)

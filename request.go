@@ -6,9 +6,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -127,7 +129,7 @@ func (req *Request) URI() *URI {
 
 func (req *Request) parseURI() error {
 	if req.uriParsed {
-		return nil
+		return req.uri.invalid()
 	}
 	req.uriParsed = true
 	h := &req.Header
@@ -194,24 +196,34 @@ func (req *Request) appendHead(dst []byte) []byte {
 		return req.Header.AppendBytes(dst)
 	}
 	kept := req.keepsTarget()
-	if req.Header.IsConnect() || kept && req.call.proxy == nil {
+	settles := req.Header.IsConnect() || kept && req.call.proxy == nil
+	if settles {
 		req.settleTarget()
-		return req.sentHeader().AppendBytes(dst)
 	}
 	h := req.sentHeader()
-	dst = append(append(dst, h.method()...), ' ')
+	if settles {
+		dst = h.AppendBytes(dst)
+	} else {
+		dst = h.appendBehindTarget(req.appendTarget(append(append(dst, h.method()...), ' '), kept))
+	}
+	req.sent(h)
+	return dst
+}
+
+// appendTarget appends the target that is sent. With kept it is no path.
+func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())
 		dst = append(append(dst, "http://"...), host...)
 		if kept {
 			// RFC 9112 section 3.2.4: there is no path where the server itself is meant
-			return h.appendBehindTarget(dst)
+			return dst
 		}
 	}
 	if req.again {
-		return h.appendBehindTarget(append(dst, req.uri.encodedTarget()...))
+		return append(dst, req.uri.encodedTarget()...)
 	}
-	return h.appendBehindTarget(req.uri.appendRequestURI(dst))
+	return req.uri.appendRequestURI(dst)
 }
 
 // SetRequestURI sets the target of the request: a path with a query, or an
@@ -544,23 +556,47 @@ func (req *Request) settleHost() error {
 // sentHeader returns the header that is sent: with user name and password of the
 // URI as a basic Authorization (RFC 7617), which goes before one that was set, and
 // with what a proxy wants. They stay out of the request itself, that may have
-// another URI next.
+// another URI next. The caller gives the header back by sent.
 func (req *Request) sentHeader() *RequestHeader {
 	user := req.uriParsed && req.uri.hasUser()
 	proxy := req.call.proxy
 	if !user && proxy == nil {
 		return &req.Header
 	}
-	h := new(RequestHeader)
+	h := sentHeaders.Get().(*RequestHeader)
 	req.Header.CopyTo(h)
 	if user {
 		h.removeID(field.Authorization)
-		h.setID(field.Authorization, base64.StdEncoding.AppendEncode([]byte("Basic "), req.uri.appendUser(nil)))
+		text := bufpool.Get(basicRoom)
+		text.B = req.uri.appendUser(text.B)
+		n := len(text.B)
+		text.B = base64.StdEncoding.AppendEncode(append(text.B, "Basic "...), text.B[:n])
+		h.setID(field.Authorization, text.B[n:])
+		bufpool.Put(text)
 	}
 	if proxy != nil && proxy.authorization != "" && h.peekID(field.ProxyAuthorization) == nil {
 		h.setID(field.ProxyAuthorization, bytesconv.Bytes(proxy.authorization))
 	}
 	return h
+}
+
+// sentHeaders are headers that were sent in the place of those of requests.
+var sentHeaders = sync.Pool{New: func() any { return new(RequestHeader) }}
+
+// basicRoom is room for user name and password, plain and as base64.
+const basicRoom = 256
+
+// sent takes a header from sentHeader back.
+func (req *Request) sent(h *RequestHeader) {
+	if h != &req.Header {
+		releaseSent(h)
+	}
+}
+
+func releaseSent(h *RequestHeader) {
+	h.Reset()
+	h.shrink()
+	sentHeaders.Put(h)
 }
 
 // Write writes the request to w, without flushing it. A body stream is read to
@@ -573,7 +609,10 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
-	if err := req.sentHeader().Write(w); err != nil {
+	h := req.sentHeader()
+	err := h.Write(w)
+	req.sent(h)
+	if err != nil {
 		_ = req.body.closeStream()
 		return err
 	}

@@ -95,7 +95,7 @@ func (req *Request) isKnown() bool {
 // in the request.
 func (req *Request) parseTarget() error {
 	if req.uriParsed {
-		return nil
+		return req.uri.invalid()
 	}
 	target := req.Header.target()
 	if req.isKnown() && bytes.Equal(req.known, target) {

@@ -388,6 +388,7 @@ func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 //
 // The request line must be shorter than 16 KiB, the head than 64 KiB, and it
 // must not have more than 500 fields: Read returns an ErrSmallBuffer otherwise.
+// Where the buffer of r is larger than that, a head is limited by it alone.
 // It returns io.EOF where r ends before the first byte, and an error that wraps
 // io.ErrUnexpectedEOF where it ends later. After an error the header is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {

@@ -77,6 +77,13 @@ func (resp *Response) reuse() {
 	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
 }
 
+// startOver is reuse for all of the response.
+func (resp *Response) startOver() {
+	resp.reuse()
+	resp.Header.reset(configured)
+	resp.Header.status = 0
+}
+
 // skipHead makes the response one to a HEAD request.
 func (resp *Response) skipHead() {
 	resp.skipsHead = resp.skipsHead || !resp.SkipBody

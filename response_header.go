@@ -139,7 +139,8 @@ func (h *ResponseHeader) CopyTo(dst *ResponseHeader) {
 // Read reads a head from r, up to and with its empty line.
 //
 // The head must be shorter than 64 KiB, and it must not have more than 500
-// fields: Read returns an ErrSmallBuffer otherwise. It returns io.EOF where r
+// fields: Read returns an ErrSmallBuffer otherwise. Where the buffer of r is larger
+// than that, a head is limited by it alone. It returns io.EOF where r
 // ends before the first byte, and an error that wraps io.ErrUnexpectedEOF
 // where it ends later. After an error the header is empty.
 func (h *ResponseHeader) Read(r *bufio.Reader) error {

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"strings"
@@ -277,11 +278,46 @@ func TestResponseHeaderSaysHowTheBodyIsFramed(t *testing.T) {
 	}
 }
 
+// Servers that are not exact are understood, as far as nobody can be misled.
+func TestResponseHeaderReadTakesSpaces(t *testing.T) {
+	for text, want := range map[string]string{
+		"HTTP/1.1   200 OK\r\nContent-Length : 2\r\nfoo-bar  : a\r\n\r\n":           `200 "OK" 2 false "a" ""`,
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nfoo bar: a\r\n\r\n":                `200 "OK" 2 true "" "a"`,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\n\r\n":                    `200 "OK" -1 false "" ""`,
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection : close\r\n\r\n":        `200 "OK" 2 true "" ""`,
+		"HTTP/1.1  404  Not\r\nContent-Length:0\r\nFoo-Bar :a\r\nfoo bar:b\r\n\r\n": `404 " Not" 0 true "a" "b"`,
+	} {
+		h := readResponseHeader(t, text)
+		got := fmt.Sprintf("%d %q %d %v %q %q", h.StatusCode(), h.StatusMessage(), h.ContentLength(), h.ConnectionClose(), h.Peek("Foo-Bar"), h.Peek("foo bar"))
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The buffer of the reader limits a head where that is larger than the limit.
+func TestHeadsMayBeAsLargeAsTheReader(t *testing.T) {
+	long := "X: " + strings.Repeat("v", 100<<10) + "\r\n"
+	many := strings.Repeat("X-Many: 0123456789012345678901234567890123456789012345678901234567890123456789\r\n", 1000)
+	for _, fields := range []string{long, many} {
+		for size, want := range map[int]bool{4 << 10: false, 64 << 10: false, 128 << 10: true} {
+			var resp ResponseHeader
+			if err := resp.Read(bufio.NewReaderSize(strings.NewReader("HTTP/1.1 200 OK\r\n"+fields+"\r\n"), size)); (err == nil) != want {
+				t.Errorf("%d bytes of a response through %d: %v", len(fields), size, err)
+			}
+			var req RequestHeader
+			if err := req.Read(bufio.NewReaderSize(strings.NewReader("GET / HTTP/1.1\r\nHost: a\r\n"+fields+"\r\n"), size)); (err == nil) != want {
+				t.Errorf("%d bytes of a request through %d: %v", len(fields), size, err)
+			}
+		}
+	}
+}
+
 func TestResponseHeaderReadRefuses(t *testing.T) {
 	for _, text := range []string{
-		"HTTP/1.1 000 X\r\n\r\n", "HTTP/1.1 099 X\r\n\r\n", "HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 +20 X\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1\t200 OK\r\n\r\n",
+		"HTTP/1.1 000 X\r\n\r\n", "HTTP/1.1 099 X\r\n\r\n", "HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 +20 X\r\n\r\n", "HTTP/1.1\t200 OK\r\n\r\n",
 		"HTTP/2.0 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "200 OK\r\n\r\n", "\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 a\x00b\r\n\r\n", "HTTP/1.1 200 a\rb\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nFoo : a\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo\r\n\r\n", "HTTP/1.1 200 OK\r\n: a\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo: a\x00\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo: a\rb\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nFoo\t: a\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo\r\n\r\n", "HTTP/1.1 200 OK\r\n: a\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo: a\x00\r\n\r\n", "HTTP/1.1 200 OK\r\nFoo: a\rb\r\n\r\n",
 		"HTTP/1.1 200 OK\r\n Foo: a\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
 	} {
 		var h ResponseHeader

@@ -157,7 +157,9 @@ func (s *Server) ownTLSConfig() {
 	}
 }
 
-var errNoCertificate = errors.New("fasthttp: cannot serve tls: there is no certificate")
+// errNoCertificate says that there is no certificate to serve with, or no key of it.
+// Its text is an old one that programs compare.
+var errNoCertificate = errors.New("cert or key has not provided")
 
 // servingConfig returns a copy of TLSConfig that is fit for serving, with the
 // certificate of the source where that has one.
@@ -205,6 +207,9 @@ type certificateSource struct {
 }
 
 func (c certificateSource) load() (tls.Certificate, error) {
+	if c.cert == "" || c.key == "" {
+		return tls.Certificate{}, errNoCertificate
+	}
 	if c.file {
 		cert, err := tls.LoadX509KeyPair(c.cert, c.key)
 		if err != nil {

@@ -35,6 +35,8 @@ type URI struct {
 
 	// the scheme, where its text is empty
 	https bool
+	// the host was parsed and is none
+	badHost bool
 	// the path was received with a percent sign that begins no escape
 	badEscape bool
 	// args holds the query
@@ -138,7 +140,7 @@ func (u *URI) Reset() {
 // clear empties all parts.
 func (u *URI) clear() {
 	u.changes++
-	u.https, u.badEscape, u.visible = false, false, false
+	u.https, u.badHost, u.badEscape, u.visible = false, false, false, false
 	u.block = u.block[:0]
 	u.parts = [numURIParts]uriSpan{}
 	u.plainUser = [2]bool{}
@@ -149,7 +151,7 @@ func (u *URI) clear() {
 func (u *URI) CopyTo(dst *URI) {
 	dst.changes++
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
-	dst.https, dst.badEscape, dst.visible = u.https, u.badEscape, u.visible
+	dst.https, dst.badHost, dst.badEscape, dst.visible = u.https, u.badHost, u.badEscape, u.visible
 	dst.block = append(dst.block[:0], u.block...)
 	dst.parts, dst.plainUser = u.parts, u.plainUser
 	if !u.argsParsed {
@@ -289,6 +291,16 @@ func (u *URI) appendUserPart(dst []byte, p uriPart) []byte {
 // zone of an IPv6 address is kept as it is, without escapes.
 func (u *URI) Host() []byte { return u.bytes(uriHost) }
 
+// invalid returns the error of Parse or Update for the host that u has had since
+// then: there is nowhere to send a request to. Any other error has left no host.
+func (u *URI) invalid() error {
+	if !u.badHost {
+		return nil
+	}
+	_, err := normalizeHost(bytes.Clone(u.Host()))
+	return err
+}
+
 // SetHost sets host and port. They are not checked. A name that is not ASCII is
 // sent with A-labels, as it stands in DNS.
 func (u *URI) SetHost(host string) { u.SetHostBytes(bytesconv.Bytes(host)) }
@@ -299,7 +311,7 @@ func (u *URI) SetHostBytes(host []byte) {
 	s := u.store(host)
 	s.end = s.start + lowerHost(u.block[s.start:s.end])
 	u.parts[uriHost] = s
-	u.visible = false
+	u.visible, u.badHost = false, false
 	u.tidy()
 }
 

@@ -12,8 +12,9 @@ import (
 // Where it has, host does not count. With an empty host, uri may also begin with
 // the two slashes of its authority.
 //
-// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After one u
-// is empty.
+// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After one that is
+// about the host or its port u has all parts as they came, and a client that is to
+// send a request there returns the same error; after any other one u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	return u.parseWith(host, uri, uriOptions{slashes: len(host) == 0})
 }
@@ -41,7 +42,7 @@ func (u *URI) parseWith(host, uri []byte, o uriOptions) error {
 	u.https = o.https
 	u.block = append(append(u.block, host...), uri...)
 	err := u.parseBlock(len(host), o.slashes)
-	if err != nil {
+	if err != nil && !u.badHost {
 		u.clear()
 	}
 	return err
@@ -53,20 +54,21 @@ func (u *URI) parseBlock(start int, slashes bool) error {
 	text := u.block[start:]
 	if colon, found := findScheme(text); found {
 		if colon > 0 {
-			if err := u.parseScheme(uriSpan{start, start + colon}); err != nil {
-				return err
+			if !isScheme(text[:colon]) {
+				return errURIScheme
 			}
+			u.takeScheme(uriSpan{start, start + colon})
 		}
 		return u.parseHierarchy(start + colon + len("://"))
 	}
 	if slashes && bytes.HasPrefix(text, []byte("//")) {
 		return u.parseHierarchy(len("//"))
 	}
-	if err := u.parseAuthority(uriSpan{0, start}); err != nil {
-		return err
+	err := u.parseAuthority(uriSpan{0, start})
+	if err == nil || u.badHost {
+		u.parseTarget(start, start)
 	}
-	u.parseTarget(start, start)
-	return nil
+	return err
 }
 
 // findScheme returns the position of the colon behind the scheme of text, which
@@ -87,19 +89,14 @@ func findScheme(text []byte) (colon int, found bool) {
 	return 0, false
 }
 
-// parseScheme reads a scheme: RFC 3986 section 3.1.
-func (u *URI) parseScheme(s uriSpan) error {
-	scheme := u.block[s.start:s.end]
-	if !ascii.Is(scheme[0], ascii.Alpha) {
-		return errURIScheme
-	}
-	for _, c := range scheme {
-		if !ascii.Is(c, ascii.Alpha|ascii.Digit) && c != '+' && c != '-' && c != '.' {
-			return errURIScheme
+// isScheme reports whether text is a scheme (RFC 3986 section 3.1), or nothing.
+func isScheme(text []byte) bool {
+	for i, c := range text {
+		if !ascii.Is(c, ascii.Alpha) && (i == 0 || !ascii.Is(c, ascii.Digit) && c != '+' && c != '-' && c != '.') {
+			return false
 		}
 	}
-	u.takeScheme(s)
-	return nil
+	return true
 }
 
 // takeScheme makes a text in the block the scheme.
@@ -119,20 +116,24 @@ func (u *URI) parseHierarchy(start int) error {
 	for end < len(u.block) && u.block[end] != '/' && u.block[end] != '?' && u.block[end] != '#' {
 		end++
 	}
-	if err := u.parseAuthority(uriSpan{start, end}); err != nil {
+	err := u.parseAuthority(uriSpan{start, end})
+	if err != nil && !u.badHost {
 		return err
 	}
 	if end == len(u.block) {
 		u.block = append(u.block, '/')
 	}
 	u.parseTarget(end, end)
-	return nil
+	return err
 }
 
-// parseAuthority reads user information and host: RFC 3986 section 3.2.
+// parseAuthority reads user information and host: RFC 3986 section 3.2. A host that
+// is none is taken as it stands, and badHost says so: what follows it is the path
+// all the same.
 func (u *URI) parseAuthority(s uriSpan) error {
 	u.parts[uriUsername], u.parts[uriPassword] = uriSpan{}, uriSpan{}
 	u.plainUser = [2]bool{}
+	u.badHost = false
 	if bytes.IndexByte(u.block[s.start:s.end], '@') >= 0 {
 		at := bytes.LastIndexByte(u.block[s.start:s.end], '@')
 		user := uriSpan{s.start, s.start + at}
@@ -148,6 +149,9 @@ func (u *URI) parseAuthority(s uriSpan) error {
 	}
 	n, err := normalizeHost(u.block[s.start:s.end])
 	u.parts[uriHost] = uriSpan{s.start, s.start + n}
+	if u.badHost = err != nil; u.badHost {
+		u.visible = false
+	}
 	return err
 }
 

@@ -117,8 +117,19 @@ func TestURIErrors(t *testing.T) {
 		if err := u.Parse(nil, []byte("http://u@"+in+"/x")); err != want {
 			t.Errorf("authority %q: %v, want %v", in, err, want)
 		}
-		if got, empty := factsOf(&u), (uriFacts{scheme: "http", path: "/"}); got != empty {
+		raw := uriFacts{scheme: "http", user: "u", host: in, path: "/x", original: "/x"}
+		if got := factsOf(&u); got != raw {
 			t.Errorf("%q leaves %+v", in, got)
+		}
+		var copied URI
+		if u.CopyTo(&copied); copied.invalid() != want {
+			t.Errorf("%q: the copy is refused with %v, want %v", in, copied.invalid(), want)
+		}
+		if u.SetHost("h"); u.invalid() != nil {
+			t.Errorf("%q: another host is refused with %v", in, u.invalid())
+		}
+		if copied.Reset(); copied.invalid() != nil {
+			t.Errorf("%q: the empty URI is refused with %v", in, copied.invalid())
 		}
 	}
 	for in, want := range map[string]error{

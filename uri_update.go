@@ -21,23 +21,26 @@ func (u *URI) Update(newURI string) { u.UpdateBytes(bytesconv.Bytes(newURI)) }
 //   - ?query keeps the path too.
 //   - #hash changes the fragment alone.
 //
-// An empty reference, or one that is no URI, leaves u as it is. So does no form
-// but the first accept a scheme: "mailto:a@b" is a path.
+// An empty reference leaves u as it is. One whose host or port is none makes u what
+// Parse would, and any other one that is no URI leaves u empty: a client does not
+// send a request to either. No form but the first accepts a scheme: "mailto:a@b" is a
+// path.
 func (u *URI) UpdateBytes(newURI []byte) { _ = u.update(newURI) }
 
-// update is UpdateBytes. With an error u is what it was.
+// update is UpdateBytes that returns what is wrong with ref.
 func (u *URI) update(ref []byte) error {
 	if len(ref) == 0 {
 		return nil
 	}
 	u.changes++
 	if ascii.HasControl(ref) {
+		u.clear()
 		return ErrorInvalidURI
 	}
 	u.visible = u.visible && ascii.IsVisible(ref)
 	colon, found := findScheme(ref)
 	switch {
-	case found:
+	case found && isScheme(ref[:colon]):
 		return u.replaceFrom(ref, colon)
 	case bytes.HasPrefix(ref, []byte("//")):
 		return u.replaceFrom(ref, -1)
@@ -68,19 +71,17 @@ func (u *URI) update(ref []byte) error {
 // replaceFrom takes over a reference with an authority, which begins behind the
 // colon and two slashes. There is no scheme where the colon is not behind one.
 func (u *URI) replaceFrom(ref []byte, colon int) error {
-	parts, plainUser, https, start := u.parts, u.plainUser, u.https, len(u.block)
+	start := len(u.block)
 	u.block = append(u.block, ref...)
-	var err error
 	if colon > 0 {
-		err = u.parseScheme(uriSpan{start, start + colon})
+		u.takeScheme(uriSpan{start, start + colon})
 	}
-	if err == nil {
-		err = u.parseHierarchy(start + colon + len("://"))
+	err := u.parseHierarchy(start + colon + len("://"))
+	switch {
+	case err == nil:
+		u.tidy()
+	case !u.badHost:
+		u.clear()
 	}
-	if err != nil {
-		u.parts, u.plainUser, u.https, u.block = parts, plainUser, https, u.block[:start]
-		return err
-	}
-	u.tidy()
-	return nil
+	return err
 }

@@ -1,7 +1,10 @@
 package fasthttp
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -82,17 +85,51 @@ func TestURIUpdateKeepsTheUserWithTheHost(t *testing.T) {
 	}
 }
 
-func TestURIUpdateByWhatIsNoURIChangesNothing(t *testing.T) {
-	u := mustParseURI(t, "https://u:p@h:1/a%zz/b?q=1#f")
-	u.QueryArgs().Set("r", "2")
-	before, text := factsOf(u), u.String()
-	for _, ref := range []string{"/a\r\nb", "x\x00", "//a b/", "//x:99999/", "http://[::1/", "1ttp://x/", " http://x/", "ftp://u@a%41/p?q#f", "//[::1%25]/"} {
+func TestURIUpdateByWhatIsNoURILeadsNowhere(t *testing.T) {
+	for ref, c := range map[string]struct {
+		want string
+		err  error // what a client returns that is to send a request there
+	}{
+		"//x:99999/":        {"https://x:99999/", errURIPort},
+		"//x:y/p?q#f":       {"https://x:y/p?q#f", errURIPort},
+		"http://[::1/":      {"http://[::1/", errURIAddress},
+		"//a b/":            {"https://a%20b/", InvalidHostError(" ")},
+		"ftp://u@a%41/p?q#": {"ftp://a%41/p?q", EscapeError("%41")},
+		"/a\r\nb":           {"http:///", errNoHost},
+		"x\x00":             {"http:///", errNoHost},
+		"http://a\\@b/":     {"http:///", errNoHost},
+	} {
+		u := mustParseURI(t, "https://u:p@h:1/a%zz/b?q=1#f")
+		u.QueryArgs().Set("r", "2")
 		if err := u.update([]byte(ref)); err == nil {
 			t.Errorf("%q is taken", ref)
 		}
-		u.Update(ref)
-		if factsOf(u) != before || u.String() != text {
-			t.Errorf("%q leads to %q", ref, u.String())
+		if got := u.String(); got != c.want {
+			t.Errorf("%q leads to %q, want %q", ref, got, c.want)
+		}
+		req := requestTo(t, MethodGet, "http://h/")
+		req.URI().Update(ref)
+		client := &Client{Dial: func(addr string) (net.Conn, error) {
+			t.Errorf("%q: %q is dialed", ref, addr)
+			return nil, errNoConn
+		}}
+		switch err := client.Do(req, nil); {
+		case strings.HasPrefix(ref, "ftp:"):
+		case err != c.err:
+			t.Errorf("%q: the error of a client is %v, want %v", ref, err, c.err)
+		}
+		if err := req.Write(bufio.NewWriter(io.Discard)); err != c.err {
+			t.Errorf("%q: the error of Write is %v, want %v", ref, err, c.err)
+		}
+		u.Update("http://i/j")
+		if got := u.String(); got != "http://i/j" || u.invalid() != nil {
+			t.Errorf("%q: then another leads to %q, %v", ref, got, u.invalid())
+		}
+	}
+	for ref, want := range map[string]string{"1ttp://x/": "http://h/a/1ttp:/x/", " http://x/": "http://h/a/%20http:/x/"} {
+		u := mustParseURI(t, "http://h/a/b")
+		if u.Update(ref); u.String() != want {
+			t.Errorf("%q, which is no scheme, leads to %q, want %q", ref, u.String(), want)
 		}
 	}
 }

@@ -37,7 +37,11 @@ type Dialer struct {
 
 	// Config says which proxy is for whom: HTTPProxy for plain HTTP, HTTPSProxy
 	// for TLS, and NoProxy for hosts that are to be reached without one.
-	// Nothing that is "localhost" or a loopback address goes through a proxy.
+	//
+	// Where NoProxy is empty and both proxies are named by the same text, everything
+	// goes through that one, and all that a function of GetDialFuncForTLS dials goes
+	// through the one for it. Otherwise nothing that is "localhost" or a loopback
+	// address goes through a proxy, and with CGI nothing of plain HTTP.
 	httpproxy.Config
 
 	// DialDualStack makes connections to proxies, and those that need no proxy,
@@ -67,10 +71,11 @@ type Dialer struct {
 // difference it takes port 443 for TLS and all others for plain HTTP; a function
 // of GetDialFuncForTLS knows better.
 func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
-	pick, err := d.picker(useEnv)
+	config, err := d.config(useEnv)
 	if err != nil {
 		return nil, err
 	}
+	pick := pickerForAll(config)
 	return func(addr string) (net.Conn, error) {
 		_, port, err := net.SplitHostPort(addr)
 		if err != nil {
@@ -83,10 +88,15 @@ func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
 // GetDialFuncForTLS is GetDialFunc for a client of which it is known whether it
 // speaks TLS: isTLS is to be what HostClient.IsTLS is.
 func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error) {
-	pick, err := d.picker(useEnv)
+	config, err := d.config(useEnv)
 	if err != nil {
 		return nil, err
 	}
+	one := config.HTTPProxy
+	if isTLS {
+		one = config.HTTPSProxy
+	}
+	pick := picker(config, true, one)
 	return func(addr string) (net.Conn, error) { return d.dialPicked(pick, addr, isTLS) }, nil
 }
 
@@ -98,10 +108,11 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 //
 // Which proxy is used, if any, is decided by the host in HostClient.Addr, once.
 func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
-	pick, err := d.picker(useEnv)
+	config, err := d.config(useEnv)
 	if err != nil {
 		return nil, err
 	}
+	pick := pickerForAll(config)
 	return func(hc *fasthttp.HostClient) error {
 		target := &url.URL{Scheme: "http", Host: hc.Addr}
 		if hc.IsTLS {
@@ -130,26 +141,48 @@ func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) err
 	}, nil
 }
 
-// picker returns the function that knows the proxy for a URL. A proxy that is
-// not understood is an error: what was to go through it must not go without.
-func (d *Dialer) picker(useEnv bool) (func(*url.URL) (*url.URL, error), error) {
+// config returns which proxy is for whom. A proxy that is not understood is an
+// error: what was to go through it must not go without.
+func (d *Dialer) config(useEnv bool) (*httpproxy.Config, error) {
 	config := d.Config
 	if useEnv {
 		config = *httpproxy.FromEnvironment()
 	}
-	for _, text := range []*string{&config.HTTPProxy, &config.HTTPSProxy} {
-		if *text == "" {
+	for _, text := range []string{config.HTTPProxy, config.HTTPSProxy} {
+		if text == "" {
 			continue
 		}
-		*text = withScheme(*text, "http")
-		if _, err := parseProxy(*text); err != nil {
+		if _, err := parseProxy(withScheme(text, "http")); err != nil {
 			return nil, err
 		}
 	}
-	return config.ProxyFunc(), nil
+	return &config, nil
 }
 
-func (d *Dialer) dialPicked(pick func(*url.URL) (*url.URL, error), addr string, isTLS bool) (net.Conn, error) {
+// pickFunc knows the proxy for a URL, which is nil where there is none.
+type pickFunc func(*url.URL) (*url.URL, error)
+
+// picker returns the pickFunc of config. With one, the proxy is the same for all.
+// Then nothing is excluded, not even this host, unless NoProxy says that something
+// is.
+func picker(config *httpproxy.Config, one bool, proxy string) pickFunc {
+	if !one || config.NoProxy != "" || config.CGI {
+		return config.ProxyFunc()
+	}
+	var found *url.URL
+	var err error
+	if proxy != "" {
+		found, err = url.Parse(withScheme(proxy, "http"))
+	}
+	return func(*url.URL) (*url.URL, error) { return found, err }
+}
+
+// pickerForAll is picker for connections with and without TLS.
+func pickerForAll(config *httpproxy.Config) pickFunc {
+	return picker(config, config.HTTPProxy == config.HTTPSProxy, config.HTTPProxy)
+}
+
+func (d *Dialer) dialPicked(pick pickFunc, addr string, isTLS bool) (net.Conn, error) {
 	target := &url.URL{Scheme: "http", Host: addr}
 	if isTLS {
 		target.Scheme = "https"

@@ -68,7 +68,7 @@ func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
 	default:
-		return nil, fmt.Errorf("tcplisten: the network must be tcp, tcp4 or tcp6: %w", net.UnknownNetworkError(network))
+		return nil, net.UnknownNetworkError(network)
 	}
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return controlFD(c, cfg.setOptions)
@@ -80,6 +80,10 @@ func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
 		// package net hides in its own text which option it was
 		if option, ok := errors.AsType[*OptionError](err); ok {
 			return nil, option
+		}
+		// programs compare the texts of errors about the address
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr == nil {
+			return nil, op.Err
 		}
 		return nil, fmt.Errorf("tcplisten: %w", err)
 	}

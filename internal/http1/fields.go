@@ -25,17 +25,16 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 			return sectionEnd(role, b, i)
 		}
 		at := len(fields.Entries)
-		colon, id := h.guess(b[i:], at)
-		if colon == 0 {
-			colon, id, err = h.fieldName(b, i)
+		size, id := h.guess(b[i:], at)
+		colon := i + size
+		if size == 0 {
+			size, colon, id, err = h.fieldName(b, i, role == Response || h.Spaces)
 			if colon == 0 || err != nil {
 				return 0, err
 			}
 			if at < maxGuesses {
 				h.guesses[at] = id
 			}
-		} else {
-			colon += i
 		}
 		// nearly every value has one space before it and CRLF behind it; all
 		// others go the plain way
@@ -61,7 +60,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 			}
 		}
 		fields.Entries = append(fields.Entries, field.Entry{
-			Name:  field.Span{Off: uint32(i), Len: uint32(colon - i)},
+			Name:  field.Span{Off: uint32(i), Len: uint32(size)},
 			Value: field.Span{Off: uint32(from), Len: uint32(stop - from)},
 			ID:    id,
 		})
@@ -92,22 +91,31 @@ func sectionEnd(role Role, b []byte, i int) (n int, err error) {
 }
 
 // fieldName reads the name that begins at b[start] (RFC 9112 section 5),
-// normalises it, and returns the position of the colon behind it, or 0 for
-// need more.
-func (h *Head) fieldName(b []byte, start int) (colon int, id field.ID, err error) {
+// normalises it, and returns its size and the position of the colon behind it, or 0
+// for need more.
+//
+// With spaces, it may have some behind it, which are no part of it (RFC 9112 section
+// 5.1 has proxies take them out of responses). One with spaces in it stays as it is;
+// the connection closes then, since nobody knows what else such a sender gets wrong.
+func (h *Head) fieldName(b []byte, start int, spaces bool) (size, colon int, id field.ID, err error) {
 	name := b[start:]
 	known := max(h.seen-start, 0)
-	size := known + ascii.IndexByte(name[known:], ':')
+	size = known + ascii.IndexByte(name[known:], ':')
 	if size == len(name) {
 		// the name may still be growing, but what is there must be one
-		if !ascii.All(name[known:], ascii.Token) {
-			return 0, 0, nameError(name)
+		if !ascii.All(name[known:], ascii.Token) && !(spaces && isSpaced(name, known)) {
+			return 0, 0, 0, nameError(name)
 		}
 		h.seen = len(b)
-		return 0, 0, nil
+		return 0, 0, 0, nil
 	}
 	h.seen = 0
+	colon = start + size
 	name = name[:size]
+	for spaces && size > 1 && name[size-1] == ' ' {
+		size--
+		name = name[:size]
+	}
 	id, normal := field.LookupForm(name)
 	switch {
 	case normal:
@@ -115,10 +123,23 @@ func (h *Head) fieldName(b []byte, start int) (colon int, id field.ID, err error
 		if !h.KeepNames {
 			copy(name, id.String())
 		}
+	case spaces && ascii.IndexByte(name, ' ') < size && isSpaced(name, 0):
+		h.Flags |= Close
 	case !h.validName(name):
-		return 0, 0, nameError(name)
+		return 0, 0, 0, nameError(name)
 	}
-	return start + size, id, nil
+	return size, colon, id, nil
+}
+
+// isSpaced reports whether name, which is known to be so up to from, is a token
+// but for spaces behind its first byte.
+func isSpaced(name []byte, from int) bool {
+	for _, c := range name[from:] {
+		if c != ' ' && !ascii.Is(c, ascii.Token) {
+			return false
+		}
+	}
+	return len(name) > 0 && name[0] != ' '
 }
 
 // validName tells whether name is a token, and normalises it on the way.

@@ -54,6 +54,7 @@ type Head struct {
 	Facts
 	StartLine
 	KeepNames bool   // leave names as they came
+	Spaces    bool   // take names with spaces, as in responses, also in trailers
 	Limits    Limits // of this head
 
 	next int // where the first line begins that was not yet taken in
@@ -317,6 +318,9 @@ func (h *Head) version(b []byte) (n int, err error) {
 	return 8, nil
 }
 
+// maxStatusSpaces is how many spaces there may be before a status.
+const maxStatusSpaces = 255
+
 // statusLine reads "version SP status [SP reason] CRLF" (RFC 9112 section 4).
 // The space before an empty reason may be missing: many servers leave it out.
 func (h *Head) statusLine(b []byte) (n int, err error) {
@@ -333,11 +337,16 @@ func (h *Head) statusLine(b []byte) (n int, err error) {
 	}
 	i := n + 1
 	code := 0
-	for ; i < n+4; i++ {
+	for end := n + 4; i < end; i++ {
 		if i == len(b) {
 			return 0, nil
 		}
 		if !ascii.Is(b[i], ascii.Digit) {
+			if b[i] == ' ' && i == end-3 && i <= n+maxStatusSpaces {
+				// RFC 9112 section 4 lets a recipient take more than one
+				end++
+				continue
+			}
 			return 0, ErrNonNumeric
 		}
 		code = code*10 + int(b[i]-'0')

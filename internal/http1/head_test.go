@@ -164,6 +164,18 @@ func TestResponseHeads(t *testing.T) {
 		// known failure 13: folds become spaces
 		{raw: ok + "A: b\r\n\t c\r\n  d\r\nE: f\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n0 A=b    c    d\n0 E=f"},
 		{raw: ok + "A:\r\n b\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n0 A=b"},
+		// what servers write that are not exact
+		{raw: "HTTP/1.1   200 OK\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0"},
+		{raw: ok + "SERVER : x\r\nX-own  : y\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n65 Server=x\n0 X-Own=y"},
+		{raw: ok + "content-length : 5\r\n\r\n", said: "||HTTP/1.1|200|OK|1|5|1\n23 Content-Length=5"},
+		{raw: ok + "x own-name: y\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|20\n0 x own-name=y"},
+		{raw: ok + "x\t: y\r\n\r\n", err: ErrFieldName},
+		{raw: ok + " x: y\r\n\r\n", err: ErrFold},
+		{raw: ok + " : y\r\n\r\n", err: ErrFold},
+		{raw: ok + "x y\r\n\r\n", err: ErrFieldName},
+		{raw: "HTTP/1.1  2 0 OK\r\n\r\n", err: ErrNonNumeric},
+		{raw: "HTTP/1.1 \t200 OK\r\n\r\n", err: ErrNonNumeric},
+		{raw: "HTTP/1.1" + strings.Repeat(" ", 1000) + "200 OK\r\n\r\n", err: ErrNonNumeric},
 		{raw: "HTTP/2.0 200 OK\r\n\r\n", err: ErrMajorVersion},
 		{raw: "HTTP/1.1200 OK\r\n\r\n", err: ErrStatusLineSpace},
 		{raw: "HTTP/1.1 20x OK\r\n\r\n", err: ErrNonNumeric},

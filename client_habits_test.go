@@ -1,0 +1,304 @@
+package fasthttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A RoundTripper gets a response as DefaultTransport leaves it for the head.
+func TestTransportGetsAnEmptyResponse(t *testing.T) {
+	attempts := 0
+	hc := &HostClient{
+		Addr: "name.test",
+		Transport: roundTripFunc(func(_ *HostClient, _ *Request, resp *Response) (bool, error) {
+			attempts++
+			if resp.StatusCode() != StatusOK || len(resp.Header.Peek("X-Left")) > 0 {
+				t.Errorf("attempt %d gets %q", attempts, resp.Header.String())
+			}
+			resp.AppendBodyString("x")
+			resp.Header.Set("X-Left", "1")
+			resp.SetStatusCode(StatusTeapot)
+			if attempts%2 == 1 {
+				return true, errors.New("failed")
+			}
+			return false, nil
+		}),
+		RetryIfErr: func(*Request, int, error) (bool, bool) { return false, true },
+	}
+	resp := responseFor(t)
+	resp.SetBodyString("left")
+	resp.Header.Set("X-Left", "1")
+	resp.SetStatusCode(StatusTeapot)
+	resp.StreamBody = true
+	for range 3 {
+		mustDo(t, hc.Do(requestTo(t, MethodGet, "http://name.test/"), resp))
+		if got := string(resp.Body()); got != "x" || resp.StatusCode() != StatusTeapot || !resp.StreamBody {
+			t.Errorf("the body is %q, the status %d, StreamBody %v", got, resp.StatusCode(), resp.StreamBody)
+		}
+	}
+}
+
+// splitConn is a connection whose deadlines are set one by one. SetDeadline, which
+// its wrapper does not know of, has no effect.
+type splitConn struct{ net.Conn }
+
+func (c splitConn) SetDeadline(time.Time) error { return nil }
+
+func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
+	p := answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+	for name, do := range map[string]func(hc *HostClient, req *Request, resp *Response) error{
+		"DoTimeout": func(hc *HostClient, req *Request, resp *Response) error {
+			return hc.DoTimeout(req, resp, 30*time.Millisecond)
+		},
+		"SetTimeout": func(hc *HostClient, req *Request, resp *Response) error {
+			req.SetTimeout(30 * time.Millisecond)
+			return hc.Do(req, resp)
+		},
+		"WriteTimeout": func(hc *HostClient, req *Request, resp *Response) error {
+			hc.ReadTimeout, hc.WriteTimeout = 30*time.Millisecond, time.Minute
+			return hc.Do(req, resp)
+		},
+	} {
+		hc := p.host()
+		hc.Dial = func(addr string) (net.Conn, error) {
+			conn, err := net.Dial("tcp4", addr)
+			return splitConn{conn}, err
+		}
+		soon(t, name, func() {
+			if err := do(hc, requestTo(t, MethodGet, p.url("/")), responseFor(t)); err != error(ErrTimeout) {
+				t.Errorf("%s: %v, want a timeout", name, err)
+			}
+		})
+	}
+}
+
+func TestReleasedConnHasNoDeadlines(t *testing.T) {
+	p := answering(t, respOK)
+	for name, set := range map[string]func(net.Conn) error{
+		"both":  func(c net.Conn) error { return c.SetDeadline(past) },
+		"read":  func(c net.Conn) error { return c.SetReadDeadline(past) },
+		"write": func(c net.Conn) error { return c.SetWriteDeadline(past) },
+	} {
+		for _, timeout := range []time.Duration{0, time.Minute} {
+			p.conns.Store(0)
+			hc := p.host()
+			cc, err := hc.AcquireConn(timeout, false)
+			mustDo(t, err)
+			mustDo(t, set(cc.Conn()))
+			hc.ReleaseConn(cc)
+			req := requestTo(t, MethodPost, p.url("/"))
+			req.SetTimeout(timeout)
+			if err := hc.Do(req, nil); err != nil || p.conns.Load() != 1 {
+				t.Errorf("%s, %v: %v, with %d connections", name, timeout, err, p.conns.Load())
+			}
+		}
+	}
+}
+
+func TestReleaseConnClosesOneThatWasCanceled(t *testing.T) {
+	hc := answering(t, respOK).host()
+	cc, err := hc.AcquireConn(0, false)
+	mustDo(t, err)
+	cc.guard.cancel(ErrTimeout)
+	hc.ReleaseConn(cc)
+	if n := hc.ConnsCount(); n != 0 {
+		t.Errorf("there are %d connections", n)
+	}
+}
+
+// RetryIf decides on every failure of a connection that was there.
+func TestRetryIfIsAskedWhateverHasFailed(t *testing.T) {
+	for name, answer := range map[string]string{
+		"garbage":   "garbage\r\n\r\n",
+		"half-head": "HTTP/1.1 200 OK\r\nContent-Le",
+		"half-body": "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+		"chunks":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+		"nothing":   "",
+		"silence":   "-",
+	} {
+		for _, again := range []bool{true, false} {
+			p := newPeer(t, func(c *peerConn) {
+				if c.request() == nil {
+					return
+				}
+				if answer == "-" {
+					c.untilClosed()
+					return
+				}
+				c.write(answer)
+			})
+			hc := p.host()
+			hc.MaxIdemponentCallAttempts = 3
+			hc.ReadTimeout = 30 * time.Millisecond
+			if answer != "-" {
+				hc.ReadTimeout = patience
+			}
+			asked := 0
+			hc.RetryIf = func(*Request) bool { asked++; return again }
+			if hc.Do(requestTo(t, MethodPost, p.url("/")), responseFor(t)) == nil {
+				t.Errorf("%s: the call succeeds", name)
+			}
+			want, attempts := 1, int32(1)
+			if again {
+				want, attempts = 2, 3
+			}
+			if asked != want || p.conns.Load() != attempts {
+				t.Errorf("%s, %v: asked %d times, %d attempts, want %d and %d", name, again, asked, p.conns.Load(), want, attempts)
+			}
+		}
+	}
+	hc := &HostClient{
+		Addr: "name.test", Dial: func(string) (net.Conn, error) { return nil, errNoConn },
+		RetryIf: func(*Request) bool { t.Error("RetryIf is asked though there was no connection"); return false },
+	}
+	if err := hc.Do(requestTo(t, MethodGet, "http://name.test/"), nil); err != errNoConn {
+		t.Error(err)
+	}
+}
+
+// An empty body is at its end at once: who has seen its length need not look at the
+// stream.
+func TestClientStreamWithoutContentHoldsNoConnection(t *testing.T) {
+	p := answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	hc := p.host()
+	hc.StreamResponseBody = true
+	for range 3 {
+		resp := responseFor(t)
+		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		if !resp.IsBodyStream() || hc.IdleConnsCount() != 1 {
+			t.Errorf("a stream: %v, %d idle connections", resp.IsBodyStream(), hc.IdleConnsCount())
+		}
+		var b bytes.Buffer
+		if n, err := b.ReadFrom(resp.BodyStream()); n != 0 || err != nil {
+			t.Errorf("read %d bytes, %v", n, err)
+		}
+		mustDo(t, resp.CloseBodyStream())
+	}
+	p.counts(1, 3)
+}
+
+// Without a response a limit counts as with one, and streams are not waited for.
+func TestClientLimitsBodiesThatNobodyWants(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n"
+	for _, c := range []struct {
+		name, answer string
+		streams      bool
+		want         error
+		idle         int
+	}{
+		{"head alone", head, false, ErrBodyTooLarge, 0},
+		{"all of it", head + strings.Repeat("x", 200), false, ErrBodyTooLarge, 0},
+		{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc8\r\n", false, ErrBodyTooLarge, 0},
+		{"small", respOK, false, nil, 1},
+		{"head alone, streamed", head, true, nil, 0},
+		{"small, streamed", respOK, true, nil, 1},
+	} {
+		p := answering(t, c.answer)
+		hc := p.host()
+		hc.MaxResponseBodySize, hc.StreamResponseBody = 100, c.streams
+		start := time.Now()
+		soon(t, c.name, func() {
+			if err := hc.Do(requestTo(t, MethodPost, p.url("/")), nil); err != c.want {
+				t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			}
+		})
+		if took := time.Since(start); took >= drainTime {
+			t.Errorf("%s: took %v", c.name, took)
+		}
+		if n := hc.IdleConnsCount(); n != c.idle {
+			t.Errorf("%s: %d idle connections, want %d", c.name, n, c.idle)
+		}
+	}
+}
+
+func TestRequestURIOfAMalformedTargetSaysWhatItIs(t *testing.T) {
+	for _, c := range []struct{ host, target, want string }{
+		{"", "http://h:99999/p?q", "http://h:99999/p?q"},
+		{"", "http://a b/p", "http://a%20b/p"},
+		{"", "http://[::1/p", "http://[::1/p"},
+		{"a\"b", "/p?q#f", "http://a\"b/p?q#f"},
+		{"h:80:80", "/admin", "http://h:80:80/admin"},
+		{"h", "/\x01", "http:///"},
+	} {
+		var req Request
+		req.Header.SetHost(c.host)
+		req.SetRequestURI(c.target)
+		if got := req.URI().String(); got != c.want {
+			t.Errorf("%q at %q: %q, want %q", c.target, c.host, got, c.want)
+		}
+		for _, name := range []string{"first", "second"} {
+			if err := (&Client{Dial: failDial}).Do(&req, nil); err == nil || errors.Is(err, errNoConn) {
+				t.Errorf("%q at %q: the %s call fails with %v", c.target, c.host, name, err)
+			}
+		}
+	}
+}
+
+func failDial(string) (net.Conn, error) { return nil, errNoConn }
+
+// The URI of a request is that of the last one that was to be sent.
+func TestRedirectToWhatIsNoHost(t *testing.T) {
+	for location, want := range map[string]struct {
+		uri string
+		err error
+	}{
+		"http://h:99999/b": {"http://h:99999/b", errURIPort},
+		"//a|b/c":          {"http://a|b/c", InvalidHostError("|")},
+		"http://a\\@b/":    {"http:///", errURIUser},
+	} {
+		p := answering(t, fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", location))
+		req := requestTo(t, MethodGet, "http://name.test/a")
+		client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) }}
+		defer client.CloseIdleConnections()
+		if err := client.DoRedirects(req, nil, 3); err != want.err || req.URI().String() != want.uri {
+			t.Errorf("%s: %v at %q, want %v at %q", location, err, req.URI(), want.err, want.uri)
+		}
+		p.counts(1, 1)
+	}
+	p := answering(t, "HTTP/1.1 307 Again\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+	req := requestTo(t, MethodPost, p.url("/a"))
+	req.SetBodyStream(strings.NewReader("body"), 4)
+	if err := p.host().DoRedirects(req, nil, 3); err != ErrRedirectBodyStream || string(req.URI().Path()) != "/a" {
+		t.Errorf("a stream: %v at %q", err, req.URI())
+	}
+}
+
+func TestUserInformationCostsNoMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	hc := &HostClient{Addr: "name.test"}
+	req := requestTo(t, MethodGet, "http://user:p%40ss@name.test/")
+	mustDo(t, hc.prepare(req))
+	buf := make([]byte, 0, 1024)
+	if n := testing.AllocsPerRun(100, func() { buf = req.appendHead(buf[:0]) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if want := "Authorization: Basic dXNlcjpwQHNz\r\n"; !strings.Contains(string(buf), want) || len(req.Header.Peek(HeaderAuthorization)) > 0 {
+		t.Errorf("sent is %q", buf)
+	}
+}
+
+// What cannot be verified is not dialed.
+func TestClientTLSNeedsANameToVerify(t *testing.T) {
+	dialed := 0
+	dial := func(string) (net.Conn, error) { dialed++; return nil, errNoConn }
+	for _, addr := range []string{"::1", "::1:443", "a:b:c"} {
+		want := fmt.Sprintf("cannot determine tls server name from addr %q: address %s: too many colons in address", addr, addr)
+		req := requestTo(t, MethodGet, "https://name.test/")
+		if err := (&HostClient{Addr: addr, IsTLS: true, Dial: dial}).Do(req, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", addr, err, want)
+		}
+		if err := (&PipelineClient{Addr: addr, IsTLS: true, Dial: dial}).Do(req, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: a PipelineClient: %v, want %s", addr, err, want)
+		}
+	}
+	if dialed != 0 {
+		t.Errorf("dialed %d times", dialed)
+	}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/compat/internal/report"
+)
+
+func runConns() {
+	// a body stream of each kind, and whether its connection is used again
+	for name, answer := range report.Sorted(map[string]string{
+		"empty":         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+		"length":        ok,
+		"chunked":       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+		"empty-chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"no-content":    "HTTP/1.1 204 No Content\r\n\r\n",
+	}) {
+		for _, how := range []string{"read", "close", "body", "leave"} {
+			report.Run("stream/"+name+"/"+how, func(c *report.Case) {
+				s := &server{answer: always(answer)}
+				hc := s.client()
+				hc.StreamResponseBody = true
+				hc.MaxConns = 10
+				for i := range 3 {
+					var req fasthttp.Request
+					resp := fasthttp.AcquireResponse()
+					req.SetRequestURI("http://name.test/")
+					err := hc.DoTimeout(&req, resp, 5*time.Second)
+					n := fmt.Sprint(i)
+					c.Err("err"+n, err)
+					c.Val("stream"+n, resp.BodyStream() != nil)
+					c.Val("is-stream"+n, resp.IsBodyStream())
+					switch how {
+					case "read":
+						var body strings.Builder
+						c.Val("written"+n, resp.BodyWriteTo(&body) == nil)
+						c.Str("body"+n, body.String())
+						_ = resp.CloseBodyStream()
+					case "close":
+						_ = resp.CloseBodyStream()
+					case "body":
+						c.Str("body"+n, string(resp.Body()))
+						_ = resp.CloseBodyStream()
+					}
+					if how != "leave" {
+						fasthttp.ReleaseResponse(resp)
+					}
+				}
+				if how == "read" || how == "body" {
+					c.Val("connections", s.dialed())
+					c.Val("idle", fmt.Sprint(hc.IdleConnsCount(), " of ", hc.ConnsCount()))
+				}
+				hc.CloseIdleConnections()
+			})
+		}
+	}
+	runUnwanted()
+	report.Run("conn/deadline-left", func(c *report.Case) {
+		for name, set := range report.Sorted(map[string]func(net.Conn){
+			"both":  func(conn net.Conn) { _ = conn.SetDeadline(time.Unix(1, 0)) },
+			"read":  func(conn net.Conn) { _ = conn.SetReadDeadline(time.Unix(1, 0)) },
+			"write": func(conn net.Conn) { _ = conn.SetWriteDeadline(time.Unix(1, 0)) },
+		}) {
+			for _, timeout := range []time.Duration{0, 5 * time.Second} {
+				s := &server{answer: always(ok)}
+				hc := s.client()
+				cc, err := hc.AcquireConn(0, false)
+				c.Val("acquired", err == nil)
+				set(cc.Conn())
+				hc.ReleaseConn(cc)
+				var req fasthttp.Request
+				req.Header.SetMethod("POST")
+				req.SetRequestURI("http://name.test/")
+				if timeout > 0 {
+					err = hc.DoTimeout(&req, nil, timeout)
+				} else {
+					err = hc.Do(&req, nil)
+				}
+				c.Val(fmt.Sprint(name, " ", timeout, " ok"), err == nil)
+				if err != nil {
+					c.Str("~err", err.Error())
+				}
+				c.Val(fmt.Sprint(name, " ", timeout, " connections"), s.dialed())
+			}
+		}
+	})
+}
+
+// runUnwanted does calls without a response, with a limit for bodies.
+func runUnwanted() {
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n"
+	for name, answer := range report.Sorted(map[string]string{
+		"head alone": head, "too large": head + strings.Repeat("x", 200), "small": ok,
+	}) {
+		for _, stream := range []bool{false, true} {
+			report.Run(fmt.Sprint("unwanted/", name, "/", stream), func(c *report.Case) {
+				s := &server{answer: always(answer)}
+				hc := s.client()
+				hc.StreamResponseBody, hc.MaxResponseBodySize = stream, 100
+				var req fasthttp.Request
+				req.SetRequestURI("http://name.test/")
+				start := time.Now()
+				err := hc.DoTimeout(&req, nil, 5*time.Second)
+				c.Err("err", err)
+				c.Val("waits", time.Since(start) > 150*time.Millisecond)
+			})
+		}
+	}
+}
+
+// watched is a connection that has deadlines of its own for reading and writing,
+// as those of a program that overrides these two methods alone. Calls are counted.
+type watched struct {
+	net.Conn
+	mu    sync.Mutex
+	calls map[string]bool
+}
+
+func (w *watched) note(call string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.calls == nil {
+		w.calls = map[string]bool{}
+	}
+	w.calls[call] = true
+}
+
+func (w *watched) list() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for call := range w.calls {
+		all = append(all, call)
+	}
+	sort.Strings(all)
+	return strings.Join(all, " ")
+}
+
+func (w *watched) SetDeadline(time.Time) error { w.note("both"); return nil }
+
+func (w *watched) SetReadDeadline(t time.Time) error {
+	w.note("read")
+	return w.Conn.SetReadDeadline(t)
+}
+
+func (w *watched) SetWriteDeadline(t time.Time) error {
+	w.note("write")
+	return w.Conn.SetWriteDeadline(t)
+}
+
+// runDeadlines calls through connections for which SetDeadline has no effect.
+func runDeadlines() {
+	const none = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+	for name, set := range report.Sorted(map[string]func(hc *fasthttp.HostClient, req *fasthttp.Request) func(*fasthttp.Response) error{
+		"call": func(hc *fasthttp.HostClient, req *fasthttp.Request) func(*fasthttp.Response) error {
+			return func(resp *fasthttp.Response) error { return hc.DoTimeout(req, resp, 50*time.Millisecond) }
+		},
+		"client": func(hc *fasthttp.HostClient, req *fasthttp.Request) func(*fasthttp.Response) error {
+			hc.ReadTimeout, hc.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+			return func(resp *fasthttp.Response) error { return hc.Do(req, resp) }
+		},
+		"read": func(hc *fasthttp.HostClient, req *fasthttp.Request) func(*fasthttp.Response) error {
+			hc.ReadTimeout = 50 * time.Millisecond
+			return func(resp *fasthttp.Response) error { return hc.Do(req, resp) }
+		},
+		"request": func(hc *fasthttp.HostClient, req *fasthttp.Request) func(*fasthttp.Response) error {
+			req.SetTimeout(50 * time.Millisecond)
+			return func(resp *fasthttp.Response) error { return hc.Do(req, resp) }
+		},
+	}) {
+		report.Run("deadline/"+name, func(c *report.Case) {
+			var last *watched
+			s := &server{answer: always(none), wrap: func(conn net.Conn) net.Conn {
+				last = &watched{Conn: conn}
+				return last
+			}}
+			hc := s.client()
+			hc.MaxIdemponentCallAttempts = 1
+			var req fasthttp.Request
+			var resp fasthttp.Response
+			req.Header.SetMethod("POST")
+			req.SetRequestURI("http://name.test/")
+			do := set(hc, &req)
+			done := make(chan error, 1)
+			go func() { done <- do(&resp) }()
+			select {
+			case err := <-done:
+				var timeout net.Error
+				c.Val("timeout", errors.As(err, &timeout) && timeout.Timeout())
+			case <-time.After(3 * time.Second):
+				c.Str("timeout", "hangs")
+			}
+			c.Str("~calls", last.list())
+		})
+	}
+}

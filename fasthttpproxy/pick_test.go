@@ -1,0 +1,74 @@
+package fasthttpproxy
+
+import (
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/http/httpproxy"
+)
+
+func TestOneProxyIsForThisHostToo(t *testing.T) {
+	const proxy = "127.0.0.1:1"
+	for name, c := range map[string]struct {
+		config httpproxy.Config
+		// whether this host is reached through the proxy: where it is not known
+		// whether TLS is spoken, without TLS, and with TLS
+		guess, plain, secure bool
+	}{
+		"both":      {httpproxy.Config{HTTPProxy: proxy, HTTPSProxy: proxy}, true, true, true},
+		"urls":      {httpproxy.Config{HTTPProxy: "http://" + proxy, HTTPSProxy: "http://" + proxy}, true, true, true},
+		"different": {httpproxy.Config{HTTPProxy: proxy, HTTPSProxy: "http://" + proxy}, false, true, true},
+		"plain":     {httpproxy.Config{HTTPProxy: proxy}, false, true, false},
+		"secure":    {httpproxy.Config{HTTPSProxy: proxy}, false, false, true},
+		"none":      {httpproxy.Config{}, false, false, false},
+		"excluded":  {httpproxy.Config{HTTPProxy: proxy, HTTPSProxy: proxy, NoProxy: "name.test"}, false, false, false},
+		"cgi":       {httpproxy.Config{HTTPProxy: proxy, HTTPSProxy: proxy, CGI: true}, false, false, false},
+	} {
+		d := &Dialer{Config: c.config}
+		configure, err := d.ConfigureClient(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range []string{"localhost:80", "localhost:443", "127.0.0.1:8080", "[::1]:443"} {
+			guess, err := d.GetDialFunc(false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := goesThrough(t, guess, target); got != c.guess {
+				t.Errorf("%s: %s goes through the proxy: %v", name, target, got)
+			}
+			for isTLS, want := range map[bool]bool{false: c.plain, true: c.secure} {
+				dial, err := d.GetDialFuncForTLS(false, isTLS)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := goesThrough(t, dial, target); got != want {
+					t.Errorf("%s: %s with TLS=%v goes through the proxy: %v", name, target, isTLS, got)
+				}
+				hc := &fasthttp.HostClient{Addr: target, IsTLS: isTLS}
+				if err := configure(hc); err != nil {
+					if !c.config.CGI {
+						t.Fatal(err)
+					}
+					continue
+				}
+				if got := goesThrough(t, hc.Dial, target); got != c.guess {
+					t.Errorf("%s: a client of %s with TLS=%v goes through the proxy: %v", name, target, isTLS, got)
+				}
+			}
+		}
+	}
+}
+
+// goesThrough tells whether a function dials through the proxy, which nobody
+// listens as.
+func goesThrough(t *testing.T, dial fasthttp.DialFunc, target string) bool {
+	t.Helper()
+	conn, err := dial(target)
+	if err == nil {
+		_ = conn.Close()
+		return false
+	}
+	_, through := err.(*Error)
+	return through
+}

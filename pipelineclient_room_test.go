@@ -1,0 +1,86 @@
+package fasthttp
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestPipelineIsBounded(t *testing.T) {
+	proceed := make(chan struct{})
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	c := peer.client()
+	c.MaxPendingRequests = 5
+	c.Dial = held(proceed)
+	var calls sync.WaitGroup
+	for i := range 5 {
+		calls.Go(func() { expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i)) })
+	}
+	eventually(t, "a full queue", func() bool { return c.queued() == 5 })
+	req := requestTo(t, MethodGet, "http://host.test/")
+	for name, do := range map[string]func() error{
+		"Do":           func() error { return c.Do(req, nil) },
+		"DoContext":    func() error { return c.DoContext(t.Context(), req, nil) },
+		"no deadline":  func() error { return c.DoDeadline(req, nil, time.Time{}) },
+		"with timeout": func() error { req.SetTimeout(patience); return c.Do(req, nil) },
+	} {
+		if err := do(); err != ErrPipelineOverflow {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// who has a time for the call waits for room
+	for name, do := range map[string]func() error{
+		"DoTimeout":  func() error { return c.DoTimeout(req, nil, 20*time.Millisecond) },
+		"DoDeadline": func() error { return c.DoDeadline(req, nil, time.Now().Add(20*time.Millisecond)) },
+		"SetTimeout": func() error {
+			req.SetTimeout(20 * time.Millisecond)
+			return c.DoTimeout(req, nil, patience)
+		},
+	} {
+		if err := do(); err != error(ErrTimeout) {
+			t.Errorf("%s: %v, want a timeout", name, err)
+		}
+		req.SetTimeout(0)
+	}
+	for i := range 50 {
+		calls.Go(func() { expectPipelined(t, c, MethodGet, "/late"+strconv.Itoa(i)) })
+	}
+	eventually(t, "calls that wait", func() bool { return c.waiting.Load() == 50 })
+	close(proceed)
+	calls.Wait()
+	if n, waiting := c.PendingRequests(), c.waiting.Load(); n != 0 || waiting != 0 {
+		t.Errorf("%d requests are pending at the end, %d wait for room", n, waiting)
+	}
+	expectPipelined(t, c, MethodGet, "/after")
+}
+
+// queued returns how many calls wait to be sent on the first connection.
+func (c *PipelineClient) queued() int {
+	if c.PendingRequests() == 0 {
+		return 0
+	}
+	p := &c.lanes[0]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queue.n
+}
+
+// Calls of all kinds share the room that there is, and none is forgotten.
+func TestPipelineRoomIsForAll(t *testing.T) {
+	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
+	c := peer.client()
+	c.MaxPendingRequests, c.MaxConns = 2, 2
+	var calls sync.WaitGroup
+	for i := range 100 {
+		calls.Go(func() {
+			for range 20 {
+				expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i))
+			}
+		})
+	}
+	soon(t, "the room of a pipeline", calls.Wait)
+	if waiting := c.waiting.Load(); waiting != 0 {
+		t.Errorf("%d calls wait for room", waiting)
+	}
+}
