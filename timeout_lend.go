@@ -97,8 +97,20 @@ func (req *Request) lendTo(dst *Request) {
 	if p := req.body.bytes(); p != nil {
 		dst.body.buf, dst.body.raw = nil, p
 	}
+	dst.pointStream(dst)
 	req.values.lendTo(&dst.values)
 	dst.form, req.form = req.form, nil
+}
+
+// pointStream has the trailer section behind a body that is a stream become one of
+// to. The stream itself stays where the exchange has it.
+func (req *Request) pointStream(to *Request) {
+	if stream, ok := req.body.stream.(*bodyStream); ok && stream.in != nil {
+		stream.h = &to.Header.header
+	}
+	if req.stream.in != nil {
+		req.stream.h = &to.Header.header
+	}
 }
 
 // copyTextTo copies everything but the body, and what was made of it.
@@ -126,6 +138,7 @@ func (req *Request) takeBack(from *Request) {
 		req.body.raw, req.body.buf = own.raw, own.buf
 	}
 	from.body = body{}
+	req.pointStream(req)
 	req.values.takeBack(&from.values)
 	req.form, from.form = from.form, nil
 }

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,38 @@ func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
 		_ = c.Close()
 		if err := receive(t, "the end of the client", ended); err != context.Canceled {
 			t.Errorf("Err is %v", err)
+		}
+	})
+}
+
+// TestTimeoutHandlerReadsTrailers has handlers with a timeout, one within the other,
+// read bodies that are streams to their end, and send them back.
+func TestTimeoutHandlerReadsTrailers(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		inner := TimeoutHandler(func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/echo" {
+				ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+				return
+			}
+			body, err := io.ReadAll(ctx.RequestBodyStream())
+			fmt.Fprintf(ctx, "%s %v %s", body, err, ctx.Request.Header.Peek("X-Sum"))
+		}, never, "too slow")
+		middle := TimeoutHandler(func(ctx *RequestCtx) {
+			_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 1))
+			inner(ctx)
+		}, never, "too slow")
+		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			middle(ctx)
+			ctx.Response.Header.Set("X-Seen", string(ctx.Request.Header.Peek("X-Sum")))
+		}})
+		c := ts.dial()
+		for range 3 {
+			for path, want := range map[string][2]string{"/read": {"bc <nil> 3", "3"}, "/echo": {"bc", ""}} {
+				c.send(head("POST "+path+" HTTP/1.1", "Host: a", "Trailer: X-Sum", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
+				if resp := c.expect(200, want[0]); resp.Header.Get("X-Seen") != want[1] {
+					t.Errorf("%s: seen %q, want %q", path, resp.Header.Get("X-Seen"), want[1])
+				}
+			}
 		}
 	})
 }
