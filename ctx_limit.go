@@ -14,9 +14,11 @@ package fasthttp
 func (ctx *RequestCtx) LimitRequestBody(limit int64) error {
 	req := &ctx.Request
 	limit = max(limit, 0)
+	// the stream of a handler with a timeout is in the context around it
+	if stream, ok := req.body.stream.(*bodyStream); ok && stream.in != nil {
+		return stream.limit(limit)
+	}
 	switch {
-	case req.body.stream != nil && req.stream.in != nil:
-		return req.stream.limit(limit)
 	case req.onlyForm() && req.form.read > limit, int64(len(req.body.bytes())) > limit:
 		return ErrBodyTooLarge
 	}

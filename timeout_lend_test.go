@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -204,6 +205,23 @@ func TestTimeoutHandlerReadsTrailers(t *testing.T) {
 					t.Errorf("%s: seen %q, want %q", path, resp.Header.Get("X-Seen"), want[1])
 				}
 			}
+		}
+	})
+}
+
+func TestTimeoutHandlerLimitsItsBody(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{StreamRequestBody: true, Handler: TimeoutHandler(func(ctx *RequestCtx) {
+			known := ctx.LimitRequestBody(2)
+			_, err := io.ReadAll(ctx.RequestBodyStream())
+			fmt.Fprint(ctx, errors.Is(known, ErrBodyTooLarge), errors.Is(err, ErrBodyTooLarge))
+		}, never, "too slow")})
+		for request, want := range map[string]string{
+			post("/", "abc"): "true true", chunked("/", "3\r\nabc\r\n0\r\n\r\n"): "false true", post("/", "ab"): "false false",
+		} {
+			c := ts.dial()
+			c.send(request)
+			c.expect(200, want)
 		}
 	})
 }
