@@ -23,6 +23,24 @@ func TestListenerTakesConnections(t *testing.T) {
 	}
 }
 
+// The texts are compared by programs.
+func TestListenerErrorTexts(t *testing.T) {
+	for _, c := range []struct{ network, addr, want string }{
+		{"tcp4", "127.0.0.1", "address 127.0.0.1: missing port in address"},
+		{"tcp4", "127.0.0.1:99999", "address 99999: invalid port"},
+		{"tcp6", "[::1", "address [::1: missing ']' in address"},
+		{"udp", "127.0.0.1:0", "unknown network udp"},
+	} {
+		ln, err := new(Config).NewListener(c.network, c.addr)
+		if err == nil {
+			_ = ln.Close()
+		}
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s %s: %v, want %s", c.network, c.addr, err, c.want)
+		}
+	}
+}
+
 func TestListenerRefusesOtherNetworks(t *testing.T) {
 	for _, network := range []string{"", "udp", "unix", "tcp5", "TCP"} {
 		ln, err := new(Config).NewListener(network, "127.0.0.1:0")
