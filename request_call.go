@@ -116,7 +116,7 @@ func (req *Request) parseTarget() error {
 
 // noHost returns the error of a client that was not told where to send the request:
 // it says what the URL lacks. The query and user name and password are left out, as
-// errors end up in logs.
+// errors end up in logs. A URL that has a host is not what was to be followed last.
 func (req *Request) noHost() error {
 	target := req.Header.RequestURI()
 	if end := bytes.IndexAny(target, "?#"); end >= 0 {
@@ -131,6 +131,9 @@ func (req *Request) noHost() error {
 	authority, _, _ := bytes.Cut(rest, strSlash)
 	if at := bytes.LastIndexByte(authority, '@'); at >= 0 {
 		rest = rest[at+1:]
+	}
+	if absolute && len(rest) > 0 && rest[0] != '/' {
+		return errNoHost
 	}
 	url := string(scheme) + string(rest)
 	if len(url) > maxToldURL {
