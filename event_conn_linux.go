@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
@@ -262,14 +263,26 @@ func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 }
 
 // Read implements net.Conn.
-func (c *eventConn) Read(p []byte) (int, error) { return c.detach(time.Time{}, time.Time{}).Read(p) }
+func (c *eventConn) Read(p []byte) (int, error) {
+	n, err := c.detach(time.Time{}, time.Time{}).Read(p)
+	if err != nil {
+		err = neterr.Op(c, "read", err)
+	}
+	return n, err
+}
 
 // Write implements net.Conn.
-func (c *eventConn) Write(p []byte) (int, error) { return c.detach(time.Time{}, time.Time{}).Write(p) }
+func (c *eventConn) Write(p []byte) (int, error) {
+	n, err := c.detach(time.Time{}, time.Time{}).Write(p)
+	if err != nil {
+		err = neterr.Op(c, "write", err)
+	}
+	return n, err
+}
 
 // Close implements net.Conn: it ends the connection for both sides. The
 // descriptor is closed by its owner.
-func (c *eventConn) Close() error { return c.net.Shutdown() }
+func (c *eventConn) Close() error { return neterr.Op(c, "close", c.net.Shutdown()) }
 
 // SetDeadline implements net.Conn.
 func (c *eventConn) SetDeadline(t time.Time) error {
@@ -277,10 +290,14 @@ func (c *eventConn) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *eventConn) SetReadDeadline(t time.Time) error { return c.setOwn(waitRead, t) }
+func (c *eventConn) SetReadDeadline(t time.Time) error {
+	return neterr.Op(c, "set", c.setOwn(waitRead, t))
+}
 
 // SetWriteDeadline implements net.Conn.
-func (c *eventConn) SetWriteDeadline(t time.Time) error { return c.setOwn(waitWrite, t) }
+func (c *eventConn) SetWriteDeadline(t time.Time) error {
+	return neterr.Op(c, "set", c.setOwn(waitWrite, t))
+}
 
 // RemoteAddr implements net.Conn.
 func (c *eventConn) RemoteAddr() net.Addr {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
@@ -213,7 +214,7 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 				if !x.overdue {
 					return c.rest(x, cache)
 				}
-				x.ended(os.ErrDeadlineExceeded)
+				x.ended(c.readTooLate())
 			}
 		case stepFlush:
 			err := c.flush(x)
@@ -223,7 +224,7 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 			}
 			c.phase = eventServing
 			if err != nil {
-				x.cutOff(err)
+				x.cutOff(neterr.Op(c, "write", err))
 				return c.end(x, cache)
 			}
 		case stepHijack:
@@ -274,10 +275,13 @@ func (c *eventConn) receive(x *exchange) bool {
 		c.drained = true
 		return false
 	default:
-		x.ended(err)
+		x.ended(neterr.Op(c, "read", err))
 	}
 	return true
 }
+
+// readTooLate is the error of a read that nothing came for in time.
+func (c *eventConn) readTooLate() error { return neterr.Op(c, "read", os.ErrDeadlineExceeded) }
 
 // wake says that the first bytes of a request are there.
 func (c *eventConn) wake(x *exchange) {
@@ -352,13 +356,13 @@ func (c *eventConn) Expire() bool {
 		c.finish(false)
 		return false
 	case c.phase == eventUnsent, c.phase == eventTurn:
-		x.cutOff(os.ErrDeadlineExceeded)
+		x.cutOff(neterr.Op(c, "write", os.ErrDeadlineExceeded))
 		return c.end(x, nil)
 	case x == nil:
 		x = c.begin(new(loopCache))
 		c.wake(x)
 	}
-	x.ended(os.ErrDeadlineExceeded)
+	x.ended(c.readTooLate())
 	return c.driveWithCare(x, nil)
 }
 

@@ -194,9 +194,9 @@ type Server struct {
 	//
 	// What is counted is the capacity of buffers over 16 KiB, which may be twice the
 	// size of their bodies; of a multipart form that is parsed while it arrives 4
-	// MiB. Streams are not counted, nor is what a handler makes of a body. The
-	// process may have more memory, up to twice as much by the rules of the garbage
-	// collector.
+	// MiB. Streams are not counted, nor is what a handler makes of a body. Nor is
+	// what the garbage collector has not taken back yet: while many requests are
+	// refused that is several times as much, unless GOMEMLIMIT bounds it.
 	//
 	// Where there is no room for more, requests are ended whose bodies have stalled,
 	// those first that have done so for the longest time: that had less than 4 KiB in

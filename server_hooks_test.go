@@ -624,3 +624,33 @@ func TestLazyRequestTime(t *testing.T) {
 		}
 	}
 }
+
+// Programs tell timeouts and the like by the types that package net gives errors.
+func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		errs := make(chan error, 10)
+		ts := start(&Server{
+			ReadTimeout: 50 * time.Millisecond,
+			Handler:     func(*RequestCtx) {},
+			ErrorHandler: func(_ *RequestCtx, err error) {
+				errs <- err
+			},
+		})
+		if !ts.engine.sockets {
+			t.Skip("it is no socket")
+		}
+		for _, begun := range []string{"GET / HT", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nabc"} {
+			c := ts.dial()
+			c.send(begun)
+			err := <-errs
+			told, ok := errors.AsType[*net.OpError](err)
+			if !ok || !told.Timeout() || !strings.HasSuffix(told.Op, "read") || !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%q: the error is a %T: %v", begun, err, err)
+				continue
+			}
+			if told.Addr == nil || told.Source == nil || !strings.HasPrefix(told.Net, "tcp") {
+				t.Errorf("%q: the error says %+v", begun, told)
+			}
+		}
+	})
+}

@@ -2,8 +2,9 @@ package connpool
 
 import (
 	"net"
-	"os"
 	"syscall"
+
+	"github.com/valyala/fasthttp/internal/neterr"
 )
 
 // Asker speaks on a TCP connection for one that has a question and waits for the
@@ -64,17 +65,6 @@ func (a *Asker) Ask(c net.Conn, b, room []byte) Asked {
 	_ = a.raw.Read(a.step)
 	a.b, a.room = nil, nil
 	asked := &a.asked
-	if asked.SendErr != nil {
-		asked.SendErr = opError(c, "write", asked.SendErr)
-	}
-	if _, ok := asked.RecvErr.(syscall.Errno); ok {
-		asked.RecvErr = opError(c, "read", asked.RecvErr)
-	}
+	asked.SendErr, asked.RecvErr = neterr.Op(c, "write", asked.SendErr), neterr.Op(c, "read", asked.RecvErr)
 	return *asked
-}
-
-// opError is err as package net would report it.
-func opError(c net.Conn, op string, err error) error {
-	addr := c.RemoteAddr()
-	return &net.OpError{Op: op, Net: addr.Network(), Source: c.LocalAddr(), Addr: addr, Err: os.NewSyscallError(op, err)}
 }
