@@ -56,6 +56,7 @@ type RequestCtx struct {
 	late            sync.Mutex    // held while the context times out or uses the connection
 	content         *bytes.Reader // of a body that is no stream, once it was asked for
 	run             *timedRun     // that was given the context last, and is not late
+	lent            *RequestCtx   // of a handler that is late, which still has the body
 	timedOut        bool          // a run was late: Response is the answer to that
 	kept            bool          // it was left to others with a TimeoutError method
 	used            bool          // since the last reset
@@ -94,6 +95,9 @@ func (ctx *RequestCtx) reset() {
 	}
 	if ctx.run != nil {
 		ctx.releaseRuns()
+	}
+	if ctx.lent != nil {
+		ctx.lent = nil
 	}
 	ctx.timedOut = false
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false

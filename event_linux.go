@@ -246,10 +246,15 @@ func (c *eventConn) drive(x *exchange, cache *loopCache) bool {
 // read has as long as it would for a response that there is no room for.
 func (c *eventConn) giveTurn(x *exchange) {
 	c.x = x
-	if !x.begun || !x.timed {
+	switch {
+	case !x.begun || !x.timed:
 		c.phase = eventTurn
 		x.limitResponse()
 		c.limit(waitWrite, x.writeUntil)
+	case x.phase == phaseBody && x.pace.begun:
+		// what has come since the last wait counts
+		x.limitRequest()
+		c.limit(waitRead, x.readUntil)
 	}
 	c.net.Again()
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -72,6 +73,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		c.turnAway(err)
 		return false, false
 	}
+	c.opened = time.Since(processBegan)
 	c.net.SetDeadline(c.s.firstTimeout())
 	return true, true
 }

@@ -155,6 +155,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
 	x.timed, x.fresh, x.overdue, x.headTimed = false, false, false, false
 	x.now = time.Time{}
+	x.pace = pace{}
 }
 
 // light tells whether the exchange is ready for another connection of the same

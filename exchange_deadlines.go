@@ -121,6 +121,8 @@ func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
 // endHead ends the time of a head that has arrived.
 func (x *exchange) endHead() {
 	x.headTimed = false
+	// it may have come at the last moment; what follows has its own time
+	x.overdue = x.overdue && passed(x.wholeUntil)
 	x.setReadUntil(x.wholeUntil)
 }
 

@@ -37,7 +37,7 @@ func (x *exchange) maySpool() bool {
 func (x *exchange) spoolRest() (step, bool) {
 	req := &x.ctx.Request
 	x.phase = phaseHead
-	x.limitRequest()
+	x.setReadUntil(x.wholeUntil)
 	x.blocking()
 	if err := x.flushNow(); err != nil {
 		return x.flushFailed(err)

@@ -5,6 +5,7 @@ import "github.com/valyala/fasthttp/internal/http1"
 // refuse answers a request that could not be read, and ends the connection.
 func (x *exchange) refuse(err error) (step, bool) {
 	x.fault = err
+	x.unlistBody()
 	x.refused(err)
 	ctx := x.ctx
 	if h := &ctx.Request.Header; !h.is(wasRead) {

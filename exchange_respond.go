@@ -447,7 +447,11 @@ func (x *exchange) endRequest() {
 	}
 	x.begun, x.timed, x.overdue = false, false, false
 	if x.held != nil {
-		x.dropBodyCount()
+		if ctx.lent != nil {
+			x.leaveBodyCount(ctx.lent)
+		} else {
+			x.dropBodyCount()
+		}
 	}
 	if x.pace.begun {
 		x.endPace()

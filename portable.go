@@ -190,7 +190,11 @@ func (p *portable) rest() {
 	bufpool.Put(p.out)
 	p.out = nil
 	p.giveSpace()
-	p.limitIdle(s.idleTimeout())
+	if p.c.requests > 0 {
+		// empty lines do not begin a new wait
+		p.timed, p.headTimed = false, false
+		p.limitIdle(s.idleTimeout())
+	}
 	p.awake = false
 	s.setState(p.c, StateIdle)
 	p.c.setWaiting()

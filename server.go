@@ -194,7 +194,7 @@ type Server struct {
 	//
 	// What is counted is the capacity of buffers over 16 KiB, which may be twice the
 	// size of their bodies; of a multipart form that is parsed while it arrives 4
-	// MiB. Streams are not counted, nor is what a handler makes of a body. Nor is
+	// MiB, though its values may take 10 MiB more. Streams are not counted, nor is what a handler makes of a body. Nor is
 	// what the garbage collector has not taken back yet: while many requests are
 	// refused that is several times as much, unless GOMEMLIMIT bounds it.
 	//

@@ -74,7 +74,8 @@ func (s *Server) bodyMemoryLimit() int64 {
 	if all := debug.SetMemoryLimit(-1); all < math.MaxInt64 {
 		limit = all / 2
 	}
-	return max(limit, 2*int64(s.maxBodySize()))
+	largest := int64(s.maxBodySize())
+	return max(limit, min(largest, math.MaxInt64/2)*2)
 }
 
 // heldBody is a body that is counted.

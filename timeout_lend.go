@@ -48,6 +48,7 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
 	from.exchangeWith(ctx)
 	ctx.Request.takeBack(&from.Request)
+	ctx.lent = from.lent
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if ctx.x == nil {
@@ -65,6 +66,7 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 	if ctx.c != nil && ctx.c.nc != nil {
 		ctx.c.pin()
 	}
+	ctx.lent = run.ctx
 	ctx.Request.giveUp()
 	ctx.Response.answer(run.ctx.timeoutResponse.Load())
 	ctx.hijack, ctx.content, ctx.timedOut = nil, nil, true

@@ -1,0 +1,90 @@
+package fasthttp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A handler that is late under TimeoutHandler has its body for as long as it likes.
+func TestBodiesOfLateHandlersCount(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		late := make(chan struct{})
+		t.Cleanup(func() { close(late) })
+		wait := func(*RequestCtx) { <-late }
+		inner := TimeoutHandler(wait, time.Millisecond, "late")
+		for name, h := range map[string]RequestHandler{
+			"one":    inner,
+			"nested": TimeoutHandler(inner, never, "never"),
+		} {
+			ts := start(&Server{Handler: h, MaxRequestBodyMemory: 10 << 20})
+			c := ts.dial()
+			c.send(part("/", 4<<20, 4<<20))
+			if resp := c.next("POST"); resp.StatusCode != StatusRequestTimeout {
+				t.Fatalf("%s: status %d", name, resp.StatusCode)
+			}
+			if used := ts.s.bodies.used.Load(); used < 4<<20 {
+				t.Errorf("%s: %d bytes are counted", name, used)
+			}
+		}
+	})
+}
+
+// An empty line is no way to get more time for a head.
+func TestHeadsHaveNoMoreTimeBehindEmptyLines(t *testing.T) {
+	const headTime = time.Second
+	for _, s := range []*Server{
+		{ReadHeaderTimeout: headTime}, {ReadHeaderTimeout: headTime, IdleTimeout: time.Hour}, {ReadTimeout: headTime, IdleTimeout: time.Hour},
+	} {
+		inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+			c := dial()
+			c.send("\r\n")
+			time.Sleep(headTime / 4)
+			c.send("GET / HT")
+			c.timesOutAfter(headTime * 3 / 4)
+
+			c = dial()
+			c.get("/")
+			c.next("GET")
+			c.send("\r")
+			time.Sleep(headTime / 4)
+			c.send("\n")
+			time.Sleep(headTime / 4)
+			begin := time.Now()
+			c.send("GET / HT")
+			if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout || time.Since(begin) > headTime {
+				t.Errorf("status %d after %v", resp.StatusCode, time.Since(begin))
+			}
+		})
+	}
+}
+
+// A form that is parsed while it arrives at a good rate is as good as any body.
+func TestFormsThatKeepTheRateAreTaken(t *testing.T) {
+	s := &Server{MaxRequestBodySize: 64 << 20, MinRequestBodyRate: 1000, MinRequestBodyRateGrace: time.Second}
+	s.Handler = func(ctx *RequestCtx) {
+		file, err := ctx.FormFile("f")
+		if err != nil {
+			ctx.Error(err.Error(), StatusBadRequest)
+			return
+		}
+		fmt.Fprint(ctx, file.Size)
+	}
+	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+		c := dial()
+		chunk := func(text string) { c.send(fmt.Sprintf("%x\r\n%s\r\n", len(text), text)) }
+		c.send(head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Content-Type: multipart/form-data; boundary=b"))
+		chunk("--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n")
+		for range 50 {
+			chunk(strings.Repeat("x", 100_000))
+		}
+		for range 10 {
+			time.Sleep(s.MinRequestBodyRateGrace / 3)
+			chunk(strings.Repeat("x", 100_000))
+		}
+		chunk("\r\n--b--\r\n")
+		c.send("0\r\n\r\n")
+		c.expect(200, "6000000")
+	})
+}
