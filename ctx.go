@@ -58,6 +58,7 @@ type RequestCtx struct {
 	run             *timedRun     // that was given the context last, and is not late
 	lent            *RequestCtx   // of a handler that is late, which still has the body
 	timedOut        bool          // a run was late: Response is the answer to that
+	lost            bool          // it is of a run that is late, or within one: the connection is not its own; guarded by late
 	kept            bool          // it was left to others with a TimeoutError method
 	used            bool          // since the last reset
 
@@ -99,7 +100,7 @@ func (ctx *RequestCtx) reset() {
 	if ctx.lent != nil {
 		ctx.lent = nil
 	}
-	ctx.timedOut = false
+	ctx.timedOut, ctx.lost = false, false
 	ctx.hijackNoResponse, ctx.hijackDropped = false, false
 	if ctx.s != nil {
 		ctx.s.configureRequest(&ctx.Request)

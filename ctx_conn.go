@@ -112,7 +112,7 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 
 // deadlineConn returns the connection for setting a deadline. late is held.
 func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
-	if ctx.timeoutResponse.Load() != nil {
+	if ctx.lost || ctx.timeoutResponse.Load() != nil {
 		return nil, ErrDeadlineUpdatesDisabled
 	}
 	c := ctx.conn()

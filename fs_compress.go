@@ -271,7 +271,8 @@ type memoryEncoding struct {
 // does not get smaller, which is known then, and where there is none yet.
 func (e memoryEncoding) content() (c *fileContent, known bool) {
 	if e.plain.size > maxCompressedAlone {
-		return nil, true
+		// it may still be made on the disk
+		return nil, e.making
 	}
 	var data []byte
 	switch {

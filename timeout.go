@@ -155,6 +155,7 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 		return false
 	}
 	r.late = true
+	ctx.loseConn()
 	// where somebody else has made it time out, that stands
 	if ctx.timeoutResponse.Load() == nil {
 		ctx.timeoutResponse.Store(resp)
@@ -200,4 +201,15 @@ func (r *timedRun) logFault() {
 		return
 	}
 	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
+}
+
+// loseConn takes the connection from a context, whose late is held, and from those
+// that were made of it.
+func (ctx *RequestCtx) loseConn() {
+	ctx.x, ctx.lost = nil, true
+	for run := ctx.run; run != nil; run = run.before {
+		run.ctx.late.Lock()
+		run.ctx.loseConn()
+		run.ctx.late.Unlock()
+	}
 }

@@ -21,7 +21,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 	ctx.exchangeWith(to)
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if resp := ctx.timeoutResponse.Load(); resp != nil {
+	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.kept {
 		// it is in the hands of others already
 		to.timeoutResponse.Store(resp)
 		to.kept = true
@@ -47,8 +47,10 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
 	from.exchangeWith(ctx)
-	ctx.Request.takeBack(&from.Request)
-	ctx.lent = from.lent
+	if from.timedOut {
+		ctx.timedOut, ctx.lent = true, from.lent
+	}
+	ctx.Request.takeBack(&from.Request, ctx.timedOut)
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if ctx.x == nil {
@@ -131,16 +133,19 @@ func (req *Request) copyTextTo(dst *Request) {
 	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS
 }
 
-// takeBack takes in what lendTo gave away.
-func (req *Request) takeBack(from *Request) {
+// takeBack takes in what lendTo gave away. If a handler in it is late, that still
+// has the body.
+func (req *Request) takeBack(from *Request, late bool) {
 	from.copyTextTo(req)
 	own := req.body
 	req.body = from.body
-	if lent := from.body.raw; lent != nil && sameBytes(lent, own.bytes()) {
+	if lent := from.body.raw; lent != nil && !late && sameBytes(lent, own.bytes()) {
 		req.body.raw, req.body.buf = own.raw, own.buf
 	}
 	from.body = body{}
-	req.pointStream(req)
+	if !late {
+		req.pointStream(req)
+	}
 	req.values.takeBack(&from.values)
 	req.form, from.form = from.form, nil
 }

@@ -1,0 +1,74 @@
+package fasthttp
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A handler that is late within another TimeoutHandler keeps the body that it has,
+// and nothing of the requests that follow.
+func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		release, body := make(chan struct{}), make(chan string, 1)
+		inner := TimeoutHandler(func(ctx *RequestCtx) {
+			<-release
+			body <- string(ctx.PostBody())
+		}, 10*time.Millisecond, "late")
+		outer := TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, never, "outer")
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/next" {
+				ctx.SetBodyString("next")
+				return
+			}
+			outer(ctx)
+		}})
+		first := strings.Repeat("A", 50)
+		c := ts.dial()
+		c.send(post("/", first))
+		c.expect(StatusRequestTimeout, "late")
+		for range 3 {
+			c.send(post("/next", strings.Repeat("B", 50)))
+			c.expect(StatusOK, "next")
+		}
+		close(release)
+		if got := receive(t, "the late handler", body); got != first {
+			t.Errorf("the late handler has the body %q", got)
+		}
+	})
+}
+
+// A handler within one that is late does nothing to the connection any more.
+func TestHandlerWithinALateOneHasNoConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		release, in, did := make(chan struct{}), make(chan struct{}), make(chan error, 2)
+		inner := TimeoutHandler(func(ctx *RequestCtx) {
+			<-release
+			ctx.Response.Header.Set(HeaderLink, "</of-the-first>; rel=preload")
+			did <- ctx.EarlyHints()
+			did <- ctx.SetReadDeadline(time.Now().Add(time.Hour))
+		}, never, "late")
+		outer := TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, 10*time.Millisecond, "outer")
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) != "/next" {
+				outer(ctx)
+				return
+			}
+			close(in)
+			_ = receive(t, "the hints", did)
+			if err := receive(t, "the deadline", did); err != ErrDeadlineUpdatesDisabled {
+				t.Errorf("setting a deadline: %v", err)
+			}
+			ctx.SetBodyString("next")
+		}})
+		c := ts.dial()
+		c.get("/")
+		c.expect(StatusRequestTimeout, "outer")
+		c.get("/next")
+		<-in
+		close(release)
+		if resp := c.next("GET"); resp.StatusCode != StatusOK || resp.body != "next" {
+			t.Errorf("got %d %q", resp.StatusCode, resp.body)
+		}
+	})
+}
