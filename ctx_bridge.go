@@ -57,3 +57,16 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 		ctx.x.duplex = true
 	}
 }
+
+// EndedSending reports whether the channel of Done was closed because the client
+// has ended its sending side. It may have left, or still read the response: only
+// writing shows that. It is false for a reset and for a shutdown of the server.
+func (ctx *RequestCtx) EndedSending() bool {
+	w := ctx.watch.Load()
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.half
+}

@@ -14,18 +14,22 @@ type watch struct {
 	mu     sync.Mutex
 	linked bool // the client is watched
 	ended  bool // done is closed
+	half   bool // that is because the client has ended its sending side
 	over   bool // the request was handled: done will not be closed any more
 	after  map[*func()]struct{}
 }
 
 // end closes done, unless the request was handled.
-func (w *watch) end() {
+func (w *watch) end() { w.endAs(false) }
+
+// endAs is end, where half says that the client may still read the response.
+func (w *watch) endAs(half bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended || w.over {
 		return
 	}
-	w.ended = true
+	w.ended, w.half = true, half
 	close(w.done)
 	for f := range w.after {
 		go (*f)()
@@ -89,7 +93,7 @@ func (s *watchSet) endAll() {
 // returns.
 //
 // A client that only ends its sending side counts as gone, as it does for
-// net/http. On the event engine watching costs next to nothing. On the portable
+// net/http; EndedSending tells which it is. On the event engine watching costs next to nothing. On the portable
 // one it costs a goroutine, which reads from the connection: a client that has
 // sent its next request already is not watched any more, and neither is one
 // whose body is still arriving as a stream.

@@ -188,7 +188,7 @@ func (c *eventConn) blocking(readUntil, writeUntil time.Time) net.Conn {
 func (c *eventConn) watch(w *watch) {
 	c.extras().watch.Store(w)
 	if c.net.Watch() {
-		w.end()
+		w.endAs(!c.net.Cut())
 	}
 }
 
@@ -209,7 +209,7 @@ func (c *eventConn) interrupt() {
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {
 		if w := e.watch.Load(); w != nil {
-			w.end()
+			w.endAs(!c.net.Cut())
 		}
 	}
 }

@@ -289,7 +289,7 @@ func (r *watcher) run(nc net.Conn, w *watch) {
 	n, err := readSome(nc, r.first[:])
 	r.read = n > 0
 	if err != nil && !r.stopped.Load() {
-		w.end()
+		w.endAs(err == io.EOF)
 	}
 }
 

@@ -19,6 +19,7 @@ type requestBody struct {
 	src      io.Reader // where it is streamed
 	rest     []byte    // where it is not
 	streamed bool
+	shared   bool // the context keeps what is read of its stream
 
 	mu     sync.Mutex // held while the body is read
 	begun  bool       // something of it was read
@@ -44,6 +45,12 @@ func (b *requestBody) read(p []byte) (n int, err error) {
 		return 0, b.err
 	}
 	b.begun = true
+	if b.shared {
+		if err := b.load(); err != nil {
+			b.err = err
+			return 0, err
+		}
+	}
 	if b.streamed {
 		n, err = b.src.Read(p)
 	} else {
@@ -58,6 +65,22 @@ func (b *requestBody) read(p []byte) (n int, err error) {
 	}
 	b.err = err
 	return n, err
+}
+
+// load has the context read its stream into memory.
+func (b *requestBody) load() error {
+	b.shared, b.streamed = false, false
+	req := &b.ctx.Request
+	if stream := req.BodyStream(); stream != nil {
+		content, err := io.ReadAll(stream)
+		if err != nil {
+			// who reads the stream next is to find that, too
+			return err
+		}
+		req.SetBodyRaw(content)
+	}
+	b.rest = req.Body()
+	return nil
 }
 
 // end says that all of the body was read, with the trailers behind it.

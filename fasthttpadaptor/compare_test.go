@@ -288,6 +288,13 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 			w.Header().Set("X-Sum", "early")
 			io.WriteString(w, "hello")
 		}},
+		{"trailers like fields after a flush", get, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Trailer", "X-Sum")
+			w.Header().Set("X-Sum", "early")
+			w.(http.Flusher).Flush()
+			io.WriteString(w, "hello")
+			w.Header().Set("X-Sum", "late")
+		}},
 		{"panic after a flush", get, func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "hello")
 			w.(http.Flusher).Flush()

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -13,6 +14,10 @@ import (
 // bridge of fiber v2 does, follow fields with the name Context, and panic at the
 // end of the chain.
 type parent = context.Context
+
+// leaveWait is how long a client that has ended its sending side is taken for one
+// that waits for its response: a client that has left looks just the same.
+var leaveWait = 5 * time.Second
 
 // requestContext is the context of an http.Request that came from fasthttp. It
 // ends when the client goes away, when the server shuts down, and when the
@@ -29,6 +34,7 @@ type requestContext struct {
 	ctx     *fasthttp.RequestCtx // nil once it is no longer ours
 	body    *requestBody         // nil where there is none, or it is in memory
 	watched bool                 // the client is, or somebody has asked for it
+	leaving *time.Timer          // ends the context of a client that has ended its side
 }
 
 type userValue struct{ key, value any }
@@ -97,12 +103,26 @@ func (c *requestContext) bodyEnded() {
 
 func (c *requestContext) startWatch() {
 	c.ctx.WatchDisconnect()
-	c.ctx.AfterFunc(c.cancel)
+	c.ctx.AfterFunc(c.clientLeft)
+}
+
+// clientLeft ends the context, at once unless the client may still read.
+func (c *requestContext) clientLeft() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx == nil || !c.ctx.EndedSending() {
+		c.cancel()
+		return
+	}
+	c.leaving = time.AfterFunc(leaveWait, c.cancel)
 }
 
 // detach says that the RequestCtx must not be used any more.
 func (c *requestContext) detach() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ctx = nil
-	c.mu.Unlock()
+	if c.leaving != nil {
+		c.leaving.Stop()
+	}
 }

@@ -2,7 +2,6 @@ package fasthttpadaptor
 
 import (
 	"fmt"
-	"log"
 	"net/http"
 	"runtime/debug"
 
@@ -22,9 +21,10 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //     is set; else the server has read it before.
 //   - The response goes out when h has returned, or, in pieces, once h flushes it
 //     or has written more than 32 KiB. Where h then panics or writes less than it
-//     has announced, the connection is cut off, so that the client knows.
-//     http.ErrAbortHandler as the value of a panic does that at any time. A panic with another value is
-//     answered with 500 where nothing was sent.
+//     has announced, the connection is cut off, so that the client knows. A panic is
+//     logged, and answered with 500 where nothing was sent or flushed.
+//     http.ErrAbortHandler as the value of one cuts the connection off at any time,
+//     and is not logged.
 //   - The ResponseWriter is an http.Flusher, an http.Hijacker, and takes all that
 //     http.ResponseController does. An informational status is sent at once.
 //     Trailers are announced in the Trailer field or set with http.TrailerPrefix.
@@ -32,12 +32,14 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 //     up to 256 KiB, unless h has called EnableFullDuplex or the body is in
 //     memory.
 //   - The context of the request ends when h returns, when the client goes away,
-//     and when the server shuts down. Its values are the user values of the
+//     and when the server shuts down. A client that has ended its sending side may
+//     have left, or still read the response: for that one the context ends after 5
+//     seconds, and at once when writing fails. Its values are the user values of the
 //     RequestCtx, and the address under http.LocalAddrContextKey; there is no
 //     http.ServerContextKey.
 //
-// Fields that a handler around this one has set in ctx.Response are kept unless
-// h sets them too. A request whose target is no URL is answered with 400.
+// Fields and the status that a handler around this one has set in ctx.Response are
+// kept unless h sets them too. A request whose target is no URL is answered with 400.
 //
 // h runs in a goroutine of its own. The RequestHandler returns when h has, or
 // when the response begins: the response has a body stream then, whose Close
@@ -45,7 +47,7 @@ func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		r := new(http.Request)
-		if err := ConvertRequest(ctx, r, true); err != nil {
+		if err := convertRequest(ctx, r, true); err != nil {
 			ctx.Error("Bad Request", fasthttp.StatusBadRequest)
 			return
 		}
@@ -69,10 +71,7 @@ func (w *responseWriter) run(h http.Handler, r *http.Request) {
 		if !returned {
 			w.fault = faultOf(recover())
 		}
-		if w.finish() && w.fault != nil && w.fault != any(http.ErrAbortHandler) {
-			// nobody waits for the handler of a hijacked connection
-			log.Print(w.fault)
-		}
+		w.finish()
 		if r.MultipartForm != nil {
 			_ = r.MultipartForm.RemoveAll()
 		}
@@ -102,7 +101,7 @@ func (w *responseWriter) await() {
 		default:
 		}
 		w.context.detach()
-		if w.fault != nil {
+		if w.fault != nil && !w.flushed {
 			panic(w.fault)
 		}
 		w.sendBuffered()
@@ -136,3 +135,10 @@ func (p *handlerPanic) Unwrap() error {
 	err, _ := p.value.(error)
 	return err
 }
+
+// toldPanic is a handlerPanic that was logged. For the server it is an abort, which it
+// does not log.
+type toldPanic struct{ *handlerPanic }
+
+// Unwrap returns http.ErrAbortHandler.
+func (toldPanic) Unwrap() error { return http.ErrAbortHandler }

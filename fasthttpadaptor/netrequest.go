@@ -66,7 +66,8 @@ func ConvertNetHTTPRequestToFastHTTPRequest(r *http.Request, req *fasthttp.Reque
 		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
 	}
 	chunked := attachBody(r, req)
-	if r.ProtoMajor == 1 && r.ProtoMinor == 0 && !chunked {
+	old := r.ProtoMajor == 1 && r.ProtoMinor == 0 || r.Proto == noVersion
+	if old && !chunked {
 		h.SetProtocol("HTTP/1.0")
 	} else {
 		h.SetProtocol("HTTP/1.1")

@@ -17,12 +17,25 @@ import (
 // With forServer r is as an http.Handler gets it, with RequestURI set; without,
 // it is as an http.Client takes it.
 //
-// The body of r is the stream of ctx where it has one (see
-// Server.StreamRequestBody), else the bytes that ctx holds: r.Body must not be
-// read any more once the handler of ctx has returned. All else is a copy.
+// The body of r is that of ctx, which keeps it for others. Where it is a stream (see
+// Server.StreamRequestBody) the first Read of r.Body reads all of it into memory, as
+// ctx.PostBody does. r.Body must not be read any more once the handler of ctx has
+// returned. All else is a copy.
 //
 // The error says that the target of the request is no URL.
 func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) error {
+	if err := convertRequest(ctx, r, forServer); err != nil {
+		return err
+	}
+	if body, ok := r.Body.(*requestBody); ok && body.streamed {
+		body.src, body.shared = nil, true
+	}
+	return nil
+}
+
+// convertRequest is ConvertRequest for those to whom the body belongs alone: a stream
+// is read as r.Body is.
+func convertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) error {
 	h := &ctx.Request.Header
 	target := string(h.RequestURI())
 	method := string(h.Method())
@@ -35,8 +48,7 @@ func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) e
 	if forServer {
 		r.RequestURI = target
 	}
-	r.Proto = string(h.Protocol())
-	r.ProtoMajor, r.ProtoMinor, _ = http.ParseHTTPVersion(r.Proto)
+	r.Proto, r.ProtoMajor, r.ProtoMinor = versionOf(string(h.Protocol()))
 	r.RemoteAddr = ctx.RemoteAddr().String()
 	r.TLS = ctx.TLSConnectionState()
 	r.Close = ctx.Request.ConnectionClose()
@@ -49,6 +61,26 @@ func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) e
 	convertBody(ctx, r)
 	return nil
 }
+
+// versionOf returns a protocol as net/http writes it, and the version that it names,
+// which is 1.1 where it is none. HTTP/2 and HTTP/3 have no minor version elsewhere.
+// What was dumped of an http.Request without a version has HTTP/0.0, and is no newer
+// than 1.0.
+func versionOf(protocol string) (proto string, major, minor int) {
+	switch protocol {
+	case "HTTP/2", "HTTP/3":
+		protocol += ".0"
+	case noVersion:
+		return protocol, 1, 0
+	}
+	major, minor, ok := http.ParseHTTPVersion(protocol)
+	if !ok {
+		return protocol, 1, 1
+	}
+	return protocol, major, minor
+}
+
+const noVersion = "HTTP/0.0"
 
 // parseTarget parses the target of a request. That of CONNECT is an authority.
 func parseTarget(method, target string) (*url.URL, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // What is here runs in the server's goroutine.
@@ -16,6 +17,7 @@ import (
 // sendBuffered makes the response of a handler that has returned.
 func (w *responseWriter) sendBuffered() {
 	resp := &w.ctx.Response
+	w.moveBarredTrailers()
 	w.sendHead()
 	if w.isHead {
 		w.sendLengthOfHead()
@@ -29,6 +31,17 @@ func (w *responseWriter) sendBuffered() {
 		// only a connection that ends too early tells the client
 		body := bytes.Clone(resp.Body())
 		resp.SetBodyStream(incomplete{bytes.NewReader(body)}, int(w.length))
+	}
+}
+
+// moveBarredTrailers makes fields of the head what must not be trailers, such as
+// Content-Type, though the handler has announced them and set them behind the body:
+// there is still time for that.
+func (w *responseWriter) moveBarredTrailers() {
+	for name := range announcedTrailers(w.head) {
+		if values, ok := w.header[name]; ok && http1.IsBarredTrailer([]byte(name)) {
+			w.head[name] = values
+		}
 	}
 }
 
@@ -77,7 +90,7 @@ func (w *responseWriter) sendHead() {
 	case len(w.sniff) > 0 && len(h.ContentType()) == 0:
 		h.SetContentType(http.DetectContentType(w.sniff))
 	}
-	if w.closes {
+	if w.closes || w.flushed && w.fault != nil {
 		resp.SetConnectionClose()
 	}
 }

@@ -74,7 +74,7 @@ func (s *stream) pass(p []byte) error {
 func (s *stream) next() error {
 	if !s.began {
 		s.began = true
-		s.w.keepDeadline()
+		s.w.deadline.keep(s.w.ctx)
 	}
 	if s.owed {
 		s.owed = false
@@ -102,6 +102,8 @@ func (s *stream) end() error {
 	switch fault := s.w.fault.(type) {
 	case nil:
 		s.w.endTrailers()
+	case *handlerPanic:
+		s.ended = toldPanic{fault}
 	case error:
 		s.ended = fault
 	}
@@ -178,14 +180,6 @@ var (
 	_ fasthttp.BodyWriterTo    = (*stream)(nil)
 	_ fasthttp.PiecewiseStream = (*stream)(nil)
 )
-
-// keepDeadline sets the deadline again that the handler has set before the
-// server has set its own.
-func (w *responseWriter) keepDeadline() {
-	if w.deadline != nil {
-		_ = w.ctx.SetWriteDeadline(*w.deadline)
-	}
-}
 
 // endTrailers sets the trailers at the end of the body.
 func (w *responseWriter) endTrailers() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type responseWriter struct {
 	body    *requestBody // nil where the request has none
 	context *requestContext
 	isHead  bool
-	http11  bool
+	preset  int // the status that was set before the handler was called
 
 	header http.Header // of the handler
 
@@ -48,7 +49,8 @@ type responseWriter struct {
 	state    state
 	duplex   bool
 	closes   bool // the connection is not used again
-	deadline *time.Time
+	flushed  bool // a response without a body was: it stays the answer
+	deadline writeDeadline
 
 	begun     chan struct{} // closed when the response begins before the handler returns
 	hijacking chan struct{} // closed when the handler wants the connection
@@ -72,7 +74,7 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 	return &responseWriter{
 		ctx: ctx, body: body, context: c,
 		isHead:    r.Method == http.MethodHead,
-		http11:    r.ProtoAtLeast(1, 1),
+		preset:    presetStatus(&ctx.Response),
 		header:    make(http.Header),
 		length:    -1,
 		begun:     make(chan struct{}),
@@ -80,6 +82,15 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 		hijacked:  make(chan hijack, 1),
 		done:      make(chan struct{}),
 	}
+}
+
+// presetStatus returns the status of a response whose handler sets none: what a
+// handler around it has set.
+func presetStatus(resp *fasthttp.Response) int {
+	if status := resp.StatusCode(); status >= 200 && status <= 999 {
+		return status
+	}
+	return http.StatusOK
 }
 
 // Header implements http.ResponseWriter.
@@ -191,8 +202,8 @@ func (w *responseWriter) mayWrite(n int) error {
 	return nil
 }
 
-// settleStatus makes the status 200 where the handler has set none. It fails
-// where nothing may be written any more.
+// settleStatus settles the status where the handler has set none. It fails where
+// nothing may be written any more.
 func (w *responseWriter) settleStatus() error {
 	switch w.state {
 	case stateHijacked:
@@ -201,7 +212,7 @@ func (w *responseWriter) settleStatus() error {
 		return errOver
 	}
 	if w.status == 0 {
-		w.writeHeader(http.StatusOK)
+		w.writeHeader(w.preset)
 	}
 	return nil
 }
@@ -240,6 +251,7 @@ func (w *responseWriter) FlushError() error {
 		return err
 	}
 	if w.isHead || !bodyAllowed(w.status) {
+		w.flushed = true
 		return nil
 	}
 	if w.state == stateBuffering {
@@ -265,11 +277,7 @@ func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
 	if w.state > stateSending {
 		return errOver
 	}
-	if w.state == stateBuffering {
-		// the server sets its own when it begins to write
-		w.deadline = &deadline
-	}
-	return w.ctx.SetWriteDeadline(deadline)
+	return w.deadline.set(w.ctx, deadline)
 }
 
 // EnableFullDuplex lets the handler go on reading the body of the request when
@@ -297,25 +305,40 @@ func (w *responseWriter) begin() {
 	close(w.begun)
 }
 
-// finish ends the response when the handler has returned, and tells whether the
-// connection was hijacked.
-func (w *responseWriter) finish() (hijacked bool) {
+// finish ends the response when the handler has returned.
+func (w *responseWriter) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.context.cancel()
 	if w.state == stateHijacked {
-		return true
+		if w.panicked() {
+			// the context is the server's again
+			log.Print(w.fault)
+		}
+		return
+	}
+	if w.panicked() && w.answered() {
+		// nobody else is told: the response has its status
+		w.ctx.Logger().Printf("fasthttpadaptor: %v", w.fault)
 	}
 	if w.status == 0 && w.fault == nil {
-		w.writeHeader(http.StatusOK)
+		w.writeHeader(w.preset)
 	}
 	// where the response has begun, what it says of the connection was said
 	if w.body != nil && !w.body.leave() && w.state == stateBuffering {
 		w.closes = true
 	}
 	w.state = stateOver
-	return false
 }
+
+// panicked reports whether the handler has ended with a panic that is to be known.
+func (w *responseWriter) panicked() bool {
+	return w.fault != nil && w.fault != any(http.ErrAbortHandler)
+}
+
+// answered reports whether the response has begun for the handler, so that no other
+// can take its place.
+func (w *responseWriter) answered() bool { return w.state == stateSending || w.flushed }
 
 // trailers are the fields that the handler has set to be sent behind the body.
 func (w *responseWriter) trailers(yield func(name string, values []string) bool) {

@@ -220,13 +220,21 @@ func (c *Conn) Watch() (gone bool) {
 
 // hungUp asks the system whether the peer has ended its side. An event may have
 // been for a connection that had the descriptor before.
-func (c *Conn) hungUp() (gone bool) {
+func (c *Conn) hungUp() (gone bool) { return c.ends() != 0 }
+
+// Cut reports whether nothing reaches the peer any more: it has reset the
+// connection. One that has only ended its side may still read.
+func (c *Conn) Cut() bool { return c.ends()&(unix.POLLHUP|unix.POLLERR) != 0 }
+
+// ends returns what the system says of the ends of the connection.
+func (c *Conn) ends() (events int16) {
 	c.Use(func(fd int) {
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
-		n, err := unix.Poll(poll, 0)
-		gone = n > 0 && err == nil
+		if n, err := unix.Poll(poll, 0); n > 0 && err == nil {
+			events = poll[0].Revents
+		}
 	})
-	return gone
+	return events
 }
 
 // Use calls f with the descriptor unless that is closed, which it will not be

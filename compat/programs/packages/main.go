@@ -30,6 +30,7 @@ func main() {
 	defer report.Flush()
 	runMemory()
 	runBridge()
+	runBridgeHabits()
 	runProxies()
 	runHandlers()
 	runListeners()

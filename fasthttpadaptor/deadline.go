@@ -1,0 +1,35 @@
+package fasthttpadaptor
+
+import (
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// writeDeadline is the write deadline that a handler has set. The server sets its
+// own when it begins to write, which may be after a Flush has returned: that of the
+// handler is set again behind it.
+type writeDeadline struct {
+	mu    sync.Mutex // responseWriter.mu is held while the server reads
+	own   bool       // the handler has set one
+	until time.Time
+	began bool // the server has set its own
+}
+
+func (d *writeDeadline) set(ctx *fasthttp.RequestCtx, until time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.own, d.until = !d.began, until
+	return ctx.SetWriteDeadline(until)
+}
+
+// keep is called when the server has set its deadline.
+func (d *writeDeadline) keep(ctx *fasthttp.RequestCtx) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.began = true
+	if d.own {
+		_ = ctx.SetWriteDeadline(d.until)
+	}
+}
