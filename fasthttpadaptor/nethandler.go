@@ -37,7 +37,10 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		ctx.SetUserValue(requestKey{}, r)
 		h(ctx)
 		if late := ctx.LastTimeoutErrorResponse(); late != nil {
-			// ctx is left to whoever still uses it
+			if late == &ctx.Response {
+				// it was not given away: the handler that is late has its own
+				defer ctx.ResetUserValues()
+			}
 			writeResponse(w, r, late)
 			return
 		}
