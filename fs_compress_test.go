@@ -233,6 +233,26 @@ func TestACopyGoesWithItsFile(t *testing.T) {
 	}
 }
 
+func TestCopiesReplaceNoFiles(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long, "a.txt.gz": "a file of its own"})
+	h := newFileHandler(&FS{Root: root, Compress: true, CompressedFileSuffix: ".gz"})
+	for range 2 {
+		askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "in memory", "gzip", long)
+	}
+	if text, _ := stateOf(t, filepath.Join(root, "a.txt.gz")); text != "a file of its own" {
+		t.Errorf("the file became %.50q", text)
+	}
+}
+
+// HEAD encodes nothing, and leaves it to GET to do so.
+func TestLargeFilesAreEncodedBehindAHead(t *testing.T) {
+	large := strings.Repeat("0123456789abcde\n", maxCompressedAlone/16+1)
+	root := plant(t, map[string]string{"a.txt": large})
+	h := newFileHandler(&FS{Root: root, Compress: true})
+	askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
+	askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "behind a HEAD", "gzip", large)
+}
+
 func TestCopiesThatCannotBeWrittenAreKeptInMemory(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long, "file": "no directory"})
 	h := newFileHandler(&FS{Root: root, Compress: true, CompressRoot: filepath.Join(root, "file")})

@@ -45,6 +45,9 @@ const (
 // errGainsNothing says that a file does not get smaller in a coding.
 var errGainsNothing = errors.New("fasthttp: compression gains nothing")
 
+// errNotACopy says that a file is where a copy would be.
+var errNotACopy = errors.New("fasthttp: a file has the name of a compressed copy")
+
 // fileCopy is the copy that there should be of a file in a coding.
 type fileCopy struct {
 	dir, base string
@@ -158,6 +161,9 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 
 // write makes the copy. Whatever fails, no temporary file is left.
 func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
+	if !c.mayReplace(dir) {
+		return errNotACopy
+	}
 	temp := c.base + tempSuffix
 	f, err := createTemp(dir, temp)
 	if err != nil {
@@ -192,6 +198,20 @@ func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
 	}
 	renamed = true
 	return nil
+}
+
+// mayReplace reports whether what has the name of the copy, if anything has, is a copy:
+// suffixes that the application has chosen may be those of files of its own.
+func (c *fileCopy) mayReplace(dir *os.Root) bool {
+	if isReservedName(c.base) {
+		return true
+	}
+	f, _, _, err := openStamped(dir, c.base)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	_ = f.Close()
+	return true
 }
 
 // createTemp creates a file that must not be there. One that a process has left

@@ -41,7 +41,7 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 	var lines field.Span // received, and not yet appended
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
-		if !h.listed(role, e) {
+		if e.Flags&field.BadName != 0 || !h.listed(role, e) {
 			continue
 		}
 		line := h.receivedLine(e)
@@ -50,7 +50,7 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 			continue
 		}
 		dst = append(dst, h.list.Bytes(lines)...)
-		if lines = line; line.Len == 0 && e.Flags&field.BadName == 0 {
+		if lines = line; line.Len == 0 {
 			dst = http1.AppendLine(dst, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
 		}
 	}

@@ -414,3 +414,18 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be sent is not passed on either.
+func TestReceivedNamesWithSpacesAreNotWritten(t *testing.T) {
+	var h ResponseHeader
+	text := "HTTP/1.1 200 OK\r\nX Bad: 1\r\nContent-Length foo: 5\r\nX-Good: 2\r\nContent-Length: 0\r\n\r\n"
+	if err := h.Read(bufio.NewReader(strings.NewReader(text))); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(h.Peek("X Bad")); got != "1" {
+		t.Errorf("the field is %q", got)
+	}
+	if got := h.String(); strings.Contains(got, "Bad") || strings.Contains(got, "foo") || !strings.Contains(got, "\r\nX-Good: 2\r\n") {
+		t.Errorf("it is written as %q", got)
+	}
+}

@@ -27,6 +27,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		at := len(fields.Entries)
 		size, id := h.guess(b[i:], at)
 		colon := i + size
+		var flags field.Flag
 		if size == 0 {
 			size, colon, id, err = h.fieldName(b, i, role == Response || h.Spaces)
 			if colon == 0 || err != nil {
@@ -34,6 +35,10 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 			}
 			if at < maxGuesses {
 				h.guesses[at] = id
+			}
+			if id == field.Unknown && h.Has(Close) && isSpaced(b[i:i+size], 0) && ascii.IndexByte(b[i:i+size], ' ') < size {
+				// it is not passed on
+				flags = field.BadName
 			}
 		}
 		// nearly every value has one space before it and CRLF behind it; all
@@ -63,6 +68,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 			Name:  field.Span{Off: uint32(i), Len: uint32(size)},
 			Value: field.Span{Off: uint32(from), Len: uint32(stop - from)},
 			ID:    id,
+			Flags: flags,
 		})
 		i = end
 	}
