@@ -11,7 +11,9 @@ import (
 
 // Conn is what an error tells of a connection.
 type Conn interface {
+	// LocalAddr is that of net.Conn.
 	LocalAddr() net.Addr
+	// RemoteAddr is that of net.Conn.
 	RemoteAddr() net.Addr
 }
 
