@@ -190,8 +190,8 @@ func FuzzURIUpdate(f *testing.F) {
 		}
 		from := u.String()
 		if err := u.update([]byte(ref)); err != nil {
-			if u.String() != from {
-				t.Fatalf("%q + %q: %v leaves %q", from, ref, err, u.String())
+			if left := u.String(); leadsSomewhere(left) {
+				t.Fatalf("%q + %q: %v leaves %q", from, ref, err, left)
 			}
 			return
 		}

@@ -1,0 +1,21 @@
+//go:build !race
+
+package connpool
+
+import (
+	"io"
+	"testing"
+)
+
+func TestAskingAllocatesNothing(t *testing.T) {
+	client, server := tcpPair(t)
+	a := newAsker(t, client)
+	go echo(server, 5)
+	b := []byte("hello")
+	if n := testing.AllocsPerRun(100, func() {
+		asked := a.Ask(client, b, b)
+		_, _ = io.ReadFull(client, b[asked.Got:])
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
