@@ -40,8 +40,8 @@ func startPipelinePeer(t *testing.T, serve func(n int, c *pipelinePeerConn)) *pi
 			}
 			n := int(p.conns.Add(1))
 			serving.Go(func() {
-				defer func() { _ = conn.Close() }()
 				serve(n, &pipelinePeerConn{t: t, Conn: conn, r: bufio.NewReader(conn)})
+				closeInOrder(conn)
 			})
 		}
 	})
@@ -50,6 +50,15 @@ func startPipelinePeer(t *testing.T, serve func(n int, c *pipelinePeerConn)) *pi
 		serving.Wait()
 	})
 	return p
+}
+
+// closeInOrder ends a connection as a server does that wants its last response
+// read: a close with requests unread would reset the connection.
+func closeInOrder(conn net.Conn) {
+	_ = conn.(*net.TCPConn).CloseWrite()
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, _ = io.Copy(io.Discard, conn)
+	_ = conn.Close()
 }
 
 // client returns a client of the peer whose connections go soon after the last
