@@ -355,6 +355,6 @@ func addrOf(addr net.Addr) netip.Addr {
 		if err != nil {
 			return netip.Addr{}
 		}
-		return ap.Addr().Unmap()
+		return ap.Addr().Unmap().WithZone("")
 	}
 }
