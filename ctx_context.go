@@ -58,7 +58,8 @@ func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key
 // UserValueBytes is UserValue for the string that key holds.
 func (ctx *RequestCtx) UserValueBytes(key []byte) any { return ctx.Request.UserValueBytes(key) }
 
-// VisitUserValues calls f for all values whose key is a string.
+// VisitUserValues calls f for all values whose key is a string. The keys that f
+// gets are copies, which it may keep and change.
 func (ctx *RequestCtx) VisitUserValues(f func([]byte, any)) {
 	ctx.Request.VisitUserValues(f)
 }

@@ -301,11 +301,15 @@ func (req *Request) UserValue(key any) any { return req.values.get(key) }
 // UserValueBytes is UserValue for the string that key holds.
 func (req *Request) UserValueBytes(key []byte) any { return req.values.getString(key) }
 
-// VisitUserValues calls f for all values whose key is a string.
+// VisitUserValues calls f for all values whose key is a string. The keys that f
+// gets are copies, which it may keep and change.
 func (req *Request) VisitUserValues(f func([]byte, any)) {
+	var keys []byte
 	for _, v := range req.values {
 		if k, ok := v.key.(string); ok {
-			f(bytesconv.Bytes(k), v.value)
+			from := len(keys)
+			keys = append(keys, k...)
+			f(keys[from:len(keys):len(keys)], v.value)
 		}
 	}
 }

@@ -128,14 +128,11 @@ func (req *Request) noHost() error {
 		scheme = target[:colon+len("://")]
 	}
 	rest := target[len(scheme):]
-	authority, _, _ := bytes.Cut(rest, strSlash)
-	if at := bytes.LastIndexByte(authority, '@'); at >= 0 {
-		rest = rest[at+1:]
-	}
-	if absolute && len(rest) > 0 && rest[0] != '/' {
+	before, behind := cutUser(rest, isPath(target))
+	url := string(scheme) + string(before) + string(behind)
+	if absolute && len(before)+len(behind) > 0 && url[len(scheme)] != '/' {
 		return errNoHost
 	}
-	url := string(scheme) + string(rest)
 	if len(url) > maxToldURL {
 		url = url[:maxToldURL] + "..."
 	}
@@ -143,10 +140,34 @@ func (req *Request) noHost() error {
 	switch {
 	case absolute:
 		lacks = "no host"
-	case bytes.HasPrefix(target, strSlash) && !bytes.HasPrefix(target, []byte("//")):
+	case isPath(target):
 		lacks = "neither scheme nor host"
 	}
 	return namedError{fmt.Errorf("fasthttp: the URL %q has %s", url, lacks), errNoHost}
+}
+
+// isPath reports whether a target is a path, and not one with an authority.
+func isPath(target []byte) bool {
+	return bytes.HasPrefix(target, strSlash) && !bytes.HasPrefix(target, []byte("//"))
+}
+
+// cutUser returns what stands before and behind the user information of a URL, which
+// need not be where it ought to be, as in "http:/user:pass@host". In a path only what
+// has a colon is taken for that.
+func cutUser(url []byte, path bool) (before, behind []byte) {
+	at := bytes.IndexByte(url, '@')
+	if at < 0 {
+		return nil, url
+	}
+	segment, _, _ := bytes.Cut(url[at:], strSlash)
+	at += bytes.LastIndexByte(segment, '@')
+	user := url[:at]
+	if colon := bytes.LastIndexByte(user, ':'); colon >= 0 {
+		user = user[:colon]
+	} else if path {
+		return nil, url
+	}
+	return url[:bytes.LastIndexByte(user, '/')+1], url[at+1:]
 }
 
 // maxToldURL is how much of a URL an error holds.

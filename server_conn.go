@@ -341,8 +341,8 @@ func (p perIPCounter) release(ip netip.Addr) {
 // valid where it has none.
 func connIP(nc net.Conn) netip.Addr { return hostOf(addrOf(nc.RemoteAddr())) }
 
-// addrOf returns the IP address of a network address, which is not valid where it
-// has none.
+// addrOf returns the IP address of a network address, without a zone. It is not
+// valid if there is none.
 func addrOf(addr net.Addr) netip.Addr {
 	switch a := addr.(type) {
 	case *net.TCPAddr:
@@ -355,6 +355,6 @@ func addrOf(addr net.Addr) netip.Addr {
 		if err != nil {
 			return netip.Addr{}
 		}
-		return ap.Addr().Unmap()
+		return ap.Addr().Unmap().WithZone("")
 	}
 }

@@ -237,3 +237,24 @@ func FuzzClientIP(f *testing.F) {
 		ctx.ClientHost()
 	})
 }
+
+// textAddr is an address of a kind that the server does not know.
+type textAddr string
+
+func (textAddr) Network() string  { return "other" }
+func (a textAddr) String() string { return string(a) }
+
+func TestClientIPHasNoZoneWhateverTheKindOfAddress(t *testing.T) {
+	for _, addr := range []net.Addr{
+		textAddr("[fe80::1%eth0]:80"), &net.UDPAddr{IP: net.ParseIP("fe80::1"), Port: 80, Zone: "eth0"}, &net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 80, Zone: "eth0"},
+	} {
+		var ctx RequestCtx
+		ctx.Init(new(Request), addr, nil)
+		if ip := ctx.ClientIP(); ip != netip.MustParseAddr("fe80::1") {
+			t.Errorf("%T: %v", addr, ip)
+		}
+		if peers := newPeerSet(ranges("fe80::/10"), false); !peers.has(addr) {
+			t.Errorf("%T: %v is not in its range", addr, addr)
+		}
+	}
+}

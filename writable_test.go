@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"net"
@@ -82,94 +81,6 @@ func handedOut(v any) string {
 		}
 	}
 	return all.String()
-}
-
-const scribbledRequest = "GET /path?query=1 HTTP/1.1\r\nHost: host\r\nUser-Agent: agent\r\nContent-Type: text/html\r\nContent-Length: 4\r\n" +
-	"Cookie: a=b; c=d\r\nTrailer: X-Sum\r\nReferer: r\r\nX-Other: x\r\nConnection: close\r\n\r\nbody"
-
-const scribbledResponse = "HTTP/1.1 200 Fine\r\nServer: s\r\nContent-Type: text/html\r\nContent-Encoding: x\r\nContent-Length: 4\r\n" +
-	"Set-Cookie: a=b; path=/\r\nSet-Cookie: c=d\r\nTrailer: X-Sum\r\nX-Other: x\r\nConnection: close\r\n\r\nbody"
-
-func messageReader(text string) *bufio.Reader { return bufio.NewReader(strings.NewReader(text)) }
-
-// Programs write to what they get: some lower the case of names in place. That must
-// not end the process, nor change what anybody else gets.
-func TestWhatIsHandedOutMayBeWrittenTo(t *testing.T) {
-	makers := map[string]func() any{
-		"RequestHeader":  func() any { return new(RequestHeader) },
-		"ResponseHeader": func() any { return new(ResponseHeader) },
-		"Request":        func() any { return new(Request) },
-		"Response":       func() any { return new(Response) },
-		"URI":            func() any { return new(URI) },
-		"Args":           func() any { return new(Args) },
-		"Cookie":         func() any { return new(Cookie) },
-		"RequestCtx":     func() any { return new(RequestCtx) },
-		"closing RequestHeader": func() any {
-			h := new(RequestHeader)
-			h.SetConnectionClose()
-			h.SetHost("h")
-			h.SetContentLength(4)
-			return h
-		},
-		"closing ResponseHeader": func() any {
-			h := new(ResponseHeader)
-			h.SetConnectionClose()
-			h.SetServer("s")
-			h.SetCookie(&Cookie{key: []byte("k"), value: []byte("v")})
-			return h
-		},
-		"received Request": func() any {
-			req := new(Request)
-			if err := req.Read(messageReader(scribbledRequest)); err != nil {
-				t.Fatal(err)
-			}
-			return req
-		},
-		"received RequestHeader": func() any {
-			h := new(RequestHeader)
-			if err := h.Read(messageReader(scribbledRequest)); err != nil {
-				t.Fatal(err)
-			}
-			return h
-		},
-		"received Response": func() any {
-			resp := new(Response)
-			if err := resp.Read(messageReader(scribbledResponse)); err != nil {
-				t.Fatal(err)
-			}
-			return resp
-		},
-		"received ResponseHeader": func() any {
-			h := new(ResponseHeader)
-			if err := h.Read(messageReader(scribbledResponse)); err != nil {
-				t.Fatal(err)
-			}
-			return h
-		},
-		"parsed URI": func() any {
-			u := new(URI)
-			if err := u.Parse(nil, []byte("https://user:pass@host/path?query#hash")); err != nil {
-				t.Fatal(err)
-			}
-			return u
-		},
-	}
-	before := make(map[string]string)
-	for name, make := range makers {
-		before[name] = handedOut(make())
-	}
-	total := 0
-	for _, make := range makers {
-		total += scribble(make())
-	}
-	if total < 60 {
-		t.Errorf("only %d methods have handed out something", total)
-	}
-	for name, make := range makers {
-		if after := handedOut(make()); after != before[name] {
-			t.Errorf("another %s says\n%s\nbefore\n%s", name, after, before[name])
-		}
-	}
 }
 
 // What a handler, or the caller of a client, writes to is not remembered for the

@@ -58,19 +58,25 @@ func fasthttpServer(streams bool, engine fasthttp.Engine, listen listenFunc) fun
 			Engine:            engine,
 			Logger:            testLogger{t},
 		}
-		ln, dial := listen(t)
-		served := make(chan error, 1)
-		go func() { served <- s.Serve(ln) }()
-		t.Cleanup(func() {
-			if err := s.Shutdown(); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-			if err := <-served; err != nil {
-				t.Errorf("Serve: %v", err)
-			}
-		})
-		return dialer(t, dial)
+		return serveAll(t, s, listen)
 	}
+}
+
+// serveAll serves until the test ends; dial returns a connection to the server.
+func serveAll(t *testing.T, s *fasthttp.Server, listen listenFunc) (dial func() net.Conn) {
+	t.Helper()
+	ln, connect := listen(t)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return dialer(t, connect)
 }
 
 func startNetHTTP(t *testing.T, h http.Handler) func() net.Conn {

@@ -20,21 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve serves h until the test ends, and returns a connection to it.
+// serve serves until the test ends, and returns a connection to the server.
 func serve(t *testing.T, s *fasthttp.Server, listen listenFunc) net.Conn {
 	t.Helper()
-	ln, dial := listen(t)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return dialer(t, dial)()
+	return serveAll(t, s, listen)()
 }
 
 // A client that sends nothing more may still read: what answers for handlers whose

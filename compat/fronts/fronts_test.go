@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // wrapped keeps the server from finding a TCP listener, so that it serves with a
@@ -246,7 +247,7 @@ func dial(t *testing.T, addr string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(process.Patience))
 	t.Cleanup(func() { _ = c.Close() })
 	return &client{c, t, bufio.NewReader(c)}
 }

@@ -3,19 +3,15 @@ package fronts
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-)
 
-// patience bounds every wait in these tests: none of them takes that long unless
-// something is wrong.
-const patience = 30 * time.Second
+	"github.com/valyala/fasthttp/compat/internal/process"
+)
 
 // front is a proxy that sends what it gets to a server.
 type front struct {
@@ -121,23 +117,20 @@ var fronts = []front{
 // start runs the front between two addresses. stop ends it and returns its log.
 func (f *front) start(t *testing.T, out string) (in string, stop func() (log string)) {
 	t.Helper()
-	path, err := exec.LookPath(f.program)
-	if err != nil {
-		t.Skipf("%s is not installed, so nothing is known about it as a front end", f.program)
-	}
+	path := process.Find(t, f.program, "a front end")
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "temp"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	inPort, outPort := freePort(t), out[strings.LastIndexByte(out, ':')+1:]
+	inPort, outPort := process.FreePort(t), out[strings.LastIndexByte(out, ':')+1:]
 	config := strings.NewReplacer(":IN", ":"+inPort, ":OUT", ":"+outPort).Replace(f.config)
 	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*process.Patience)
 	cmd := exec.CommandContext(ctx, path, f.args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &stdout, &stderr, patience
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &stdout, &stderr, process.Patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,35 +152,6 @@ func (f *front) start(t *testing.T, out string) (in string, stop func() (log str
 		}
 	})
 	in = "127.0.0.1:" + inPort
-	awaitListener(t, in)
+	process.AwaitListener(t, in)
 	return in, stop
-}
-
-// freePort returns a port that nothing listened on a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
-}
-
-// awaitListener returns when a server takes connections.
-func awaitListener(t *testing.T, addr string) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		c, err := net.DialTimeout("tcp4", addr, time.Second)
-		if err == nil {
-			_ = c.Close()
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing listens on %s: %v", addr, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 const caddyfile = `
@@ -47,7 +48,7 @@ https://localhost:SECURE {
 func caddy(t *testing.T) (plain, secure, data string) {
 	cmd := program(t, "caddy", "run", "--config", "Caddyfile", "--adapter", "caddyfile")
 	cmd.Dir = t.TempDir()
-	plain, secure = freePort(t), freePort(t)
+	plain, secure = process.FreePort(t), process.FreePort(t)
 	for name, content := range map[string]string{
 		"Caddyfile":   strings.NewReplacer("PLAIN", plain, "SECURE", secure).Replace(caddyfile),
 		"files/text":  strings.Repeat("a line of text\n", 100),
@@ -64,8 +65,8 @@ func caddy(t *testing.T) (plain, secure, data string) {
 	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "XDG_DATA_HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir)
 	launch(t, cmd)
 	plain, secure = "127.0.0.1:"+plain, "localhost:"+secure
-	awaitListener(t, plain)
-	awaitListener(t, secure)
+	process.AwaitListener(t, plain)
+	process.AwaitListener(t, secure)
 	return plain, secure, filepath.Join(cmd.Dir, "caddy")
 }
 
@@ -196,7 +197,7 @@ func TestCaddyAnswersOverTLS(t *testing.T) {
 func caddyRoots(t *testing.T, data string) *x509.CertPool {
 	t.Helper()
 	name := filepath.Join(data, "pki", "authorities", "local", "root.crt")
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(process.Patience); ; time.Sleep(5 * time.Millisecond) {
 		pem, err := os.ReadFile(name)
 		roots := x509.NewCertPool()
 		if err == nil && roots.AppendCertsFromPEM(pem) {
@@ -211,7 +212,7 @@ func caddyRoots(t *testing.T, data string) *x509.CertPool {
 // awaitCertificate returns when a server has its certificate.
 func awaitCertificate(t *testing.T, addr string, config *tls.Config) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(process.Patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := tls.Dial("tcp4", addr, config)
 		if err == nil {
 			_ = c.Close()
@@ -225,7 +226,7 @@ func awaitCertificate(t *testing.T, addr string, config *tls.Config) {
 
 func TestCaddyAnswersPipelines(t *testing.T) {
 	addr, _, _ := caddy(t)
-	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: patience, WriteTimeout: patience}
+	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 	pipeline(t, addr, client, 300, func(i int, req *fasthttp.Request) {
 		req.Header.SetMethod("PUT")
 		req.SetRequestURI("http://" + addr + "/echo")

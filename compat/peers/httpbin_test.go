@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // httpbin starts httpbin with gunicorn in front, and returns its address. Beside
@@ -26,12 +27,12 @@ func httpbin(t *testing.T) string {
 	if python == "" {
 		t.Skip("httpbin and gunicorn are not installed, so nothing is known about them as peers")
 	}
-	addr := "127.0.0.1:" + freePort(t)
+	addr := "127.0.0.1:" + process.FreePort(t)
 	cmd := program(t, python, "-m", "gunicorn", "--bind", addr, "--worker-class", "gthread", "--threads", "8",
 		"--keep-alive", "60", "--log-level", "error", "httpbin:app")
 	cmd.Dir = t.TempDir()
 	launch(t, cmd)
-	awaitListener(t, addr)
+	process.AwaitListener(t, addr)
 	return addr
 }
 

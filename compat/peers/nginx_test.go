@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 const nginxConf = `
@@ -48,7 +49,7 @@ http {
 // 3 MiB, and returns its address.
 func nginx(t *testing.T) string {
 	dir := t.TempDir()
-	port := freePort(t)
+	port := process.FreePort(t)
 	for name, content := range map[string]string{
 		"nginx.conf":    strings.Replace(nginxConf, "PORT", port, 1),
 		"files/text":    strings.Repeat("a line of text\n", 100),
@@ -69,7 +70,7 @@ func nginx(t *testing.T) string {
 	}
 	launch(t, program(t, "nginx", "-e", "stderr", "-p", dir, "-c", "nginx.conf"))
 	addr := "127.0.0.1:" + port
-	awaitListener(t, addr)
+	process.AwaitListener(t, addr)
 	return addr
 }
 
@@ -153,7 +154,7 @@ func TestNginxTakesUploads(t *testing.T) {
 
 func TestNginxAnswersPipelines(t *testing.T) {
 	addr := nginx(t)
-	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: patience, WriteTimeout: patience}
+	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 	connections := make([]string, 300)
 	pipeline(t, addr, client, len(connections), func(i int, req *fasthttp.Request) {
 		req.SetRequestURI(fmt.Sprintf("http://%s/number/%d", addr, i))
@@ -176,7 +177,7 @@ func TestNginxAnswersPipelines(t *testing.T) {
 func TestNginxMayEndPipelines(t *testing.T) {
 	onlyHere(t, "v1.77.0 fails the calls that are behind the end")
 	addr := nginx(t)
-	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: patience, WriteTimeout: patience}
+	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 	pipeline(t, addr, client, 100, func(i int, req *fasthttp.Request) {
 		req.SetRequestURI(fmt.Sprintf("http://%s/limited/%d", addr, i))
 	}, func(i int, resp *fasthttp.Response) string {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
 // An origin is a server with the same resources in several languages. Each of
@@ -169,7 +170,7 @@ type caller struct {
 func newCaller(t *testing.T, addr string) *caller {
 	c := &caller{
 		t: t, scheme: "http", addr: addr,
-		client: &fasthttp.Client{ReadTimeout: patience, WriteTimeout: patience, MaxConnWaitTimeout: patience},
+		client: &fasthttp.Client{ReadTimeout: process.Patience, WriteTimeout: process.Patience, MaxConnWaitTimeout: process.Patience},
 		req:    fasthttp.AcquireRequest(), resp: fasthttp.AcquireResponse(),
 	}
 	t.Cleanup(func() {
@@ -233,7 +234,7 @@ func TestOriginsAnswerOnOneConnection(t *testing.T) {
 		fmt.Fprintf(&pieces, "piece %d\n", i)
 	}
 	eachOrigin(t, func(t *testing.T, c *caller) {
-		host := &fasthttp.HostClient{Addr: c.addr, ReadTimeout: patience, WriteTimeout: patience}
+		host := &fasthttp.HostClient{Addr: c.addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 		defer host.CloseIdleConnections()
 		// each is followed by one more, which finds what the one before has
 		// left on the connection
@@ -478,7 +479,7 @@ func TestOriginsServeManyCallsAtOnce(t *testing.T) {
 				req.Header.SetMethod("POST")
 				req.SetRequestURI(c.url("/echo"))
 				req.SetBodyString(fmt.Sprint("body ", i))
-				if err := client.DoTimeout(req, resp, patience); err != nil {
+				if err := client.DoTimeout(req, resp, process.Patience); err != nil {
 					t.Error(err)
 				} else if got := string(resp.Body()); got != fmt.Sprint("body ", i) {
 					t.Errorf("call %d got %q", i, got)
@@ -491,7 +492,7 @@ func TestOriginsServeManyCallsAtOnce(t *testing.T) {
 
 func TestOriginsAnswerPipelines(t *testing.T) {
 	eachOrigin(t, func(t *testing.T, c *caller) {
-		client := &fasthttp.PipelineClient{Addr: c.addr, ReadTimeout: patience, WriteTimeout: patience}
+		client := &fasthttp.PipelineClient{Addr: c.addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 		pipeline(t, c.addr, client, 200, func(i int, req *fasthttp.Request) {
 			if req.SetRequestURI(c.url("/hello")); i%3 > 0 {
 				req.SetRequestURI(c.url("/echo"))
@@ -526,7 +527,7 @@ func pipeline(t *testing.T, addr string, client *fasthttp.PipelineClient, n int,
 			defer fasthttp.ReleaseRequest(req)
 			defer fasthttp.ReleaseResponse(resp)
 			prepare(i, req)
-			if err := client.DoTimeout(req, resp, patience); err != nil {
+			if err := client.DoTimeout(req, resp, process.Patience); err != nil {
 				t.Errorf("call %d to %s: %v", i, addr, err)
 			} else if wrong := check(i, resp); wrong != "" {
 				t.Errorf("call %d to %s: %s", i, addr, wrong)

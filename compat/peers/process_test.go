@@ -8,22 +8,16 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
-)
 
-// patience bounds every wait in these tests: none of them takes that long unless
-// something is wrong.
-const patience = 30 * time.Second
+	"github.com/valyala/fasthttp/compat/internal/process"
+)
 
 // program returns a command that runs a program until the test is over, or skips
 // the test where there is no such program.
 func program(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed, so nothing is known about it as a peer", name)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	path := process.Find(t, name, "a peer")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*process.Patience)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, path, args...)
 }
@@ -33,7 +27,7 @@ func launch(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = process.Patience
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%s: %v", cmd.Path, err)
 	}
@@ -60,33 +54,4 @@ func launchOnAnyPort(t *testing.T, cmd *exec.Cmd) string {
 		t.Fatalf("%s has not said on which port it is: %v", cmd.Path, err)
 	}
 	return net.JoinHostPort("127.0.0.1", strings.TrimSpace(line))
-}
-
-// freePort returns a port that nothing listened on a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
-}
-
-// awaitListener returns when a server takes connections.
-func awaitListener(t *testing.T, addr string) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		c, err := net.DialTimeout("tcp4", addr, time.Second)
-		if err == nil {
-			_ = c.Close()
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing listens on %s: %v", addr, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }

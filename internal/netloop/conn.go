@@ -116,9 +116,21 @@ func (c *Conn) FD() int { return int(c.fd) }
 var ErrAgain error = syscall.EAGAIN
 
 // Read reads what is there. It returns io.EOF at the end of the stream.
-func (c *Conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) { return c.receive(p, false) }
+
+// Peek is Read that leaves what it has read to be read again.
+func (c *Conn) Peek(p []byte) (int, error) { return c.receive(p, true) }
+
+// receive chooses the system call by a flag: a function value could not be
+// inlined, and every Read would pay for one more call.
+func (c *Conn) receive(p []byte, peek bool) (n int, err error) {
 	for {
-		n, errno := rawsys.Recv(int(c.fd), p)
+		var errno syscall.Errno
+		if peek {
+			n, errno = rawsys.Peek(int(c.fd), p)
+		} else {
+			n, errno = rawsys.Recv(int(c.fd), p)
+		}
 		switch {
 		case n > 0:
 			return n, nil
@@ -128,23 +140,6 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return 0, ErrAgain
 		case errno != syscall.EINTR:
 			return 0, os.NewSyscallError("read", errno)
-		}
-	}
-}
-
-// Peek is Read that leaves what it has read to be read again.
-func (c *Conn) Peek(p []byte) (int, error) {
-	for {
-		n, errno := rawsys.Peek(int(c.fd), p)
-		switch {
-		case n > 0:
-			return n, nil
-		case errno == 0:
-			return 0, io.EOF
-		case errno == syscall.EAGAIN:
-			return 0, ErrAgain
-		case errno != syscall.EINTR:
-			return 0, os.NewSyscallError("recv", errno)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package netloop
 
 import (
-	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -98,17 +97,11 @@ func (d *Detached) Read(p []byte) (int, error) {
 		if err := d.check(reading); err != nil {
 			return 0, err
 		}
-		n, errno := rawsys.Recv(int(d.c.fd), p)
-		switch {
-		case n > 0:
-			return n, nil
-		case errno == 0:
-			return 0, io.EOF
-		case errno == syscall.EAGAIN:
-			d.wait(reading)
-		case errno != syscall.EINTR:
-			return 0, os.NewSyscallError("read", errno)
+		n, err := d.c.receive(p, false)
+		if err != ErrAgain {
+			return n, err
 		}
+		d.wait(reading)
 	}
 }
 

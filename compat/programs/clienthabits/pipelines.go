@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/valyala/fasthttp/compat/internal/fake"
 	"github.com/valyala/fasthttp/compat/internal/report"
 	"github.com/valyala/fasthttp/fasthttpproxy"
 	"github.com/valyala/fasthttp/tcplisten"
@@ -125,7 +126,7 @@ func runProxies() {
 				"secure": func(d *fasthttpproxy.Dialer) (fasthttp.DialFunc, error) { return d.GetDialFuncForTLS(false, true) },
 			}) {
 				report.Run("proxy/"+name+"/"+how+"/"+target, func(c *report.Case) {
-					proxied, answer := fakeProxy()
+					proxied, got := fake.Proxy("HTTP/1.1 200 OK\r\n\r\n")
 					d := &fasthttpproxy.Dialer{Config: config, Timeout: 300 * time.Millisecond, ConnectTimeout: 300 * time.Millisecond}
 					d.HTTPProxy = strings.ReplaceAll(config.HTTPProxy, "127.0.0.1:1", proxied)
 					d.HTTPSProxy = strings.ReplaceAll(config.HTTPSProxy, "127.0.0.1:1", proxied)
@@ -138,36 +139,10 @@ func runProxies() {
 						}
 						c.Str("~err", fmt.Sprint(err))
 					}
-					c.Str("asked", answer())
+					c.Str("asked", fmt.Sprintf("%.40q", got()))
 				})
 			}
 		}
-	}
-}
-
-// fakeProxy takes one connection; answer returns what came first on it.
-func fakeProxy() (addr string, answer func() string) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	first := make(chan string, 1)
-	go func() {
-		c, err := ln.Accept()
-		if err != nil {
-			first <- ""
-			return
-		}
-		defer func() { _ = c.Close() }()
-		_ = c.SetDeadline(time.Now().Add(time.Second))
-		b := make([]byte, 4096)
-		n, _ := c.Read(b)
-		first <- fmt.Sprintf("%.40q", b[:n])
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
-	}()
-	return ln.Addr().String(), func() string {
-		_ = ln.Close()
-		return <-first
 	}
 }
 

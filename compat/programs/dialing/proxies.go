@@ -1,41 +1,14 @@
 package main
 
 import (
-	"io"
-	"net"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/compat/internal/fake"
 	"github.com/valyala/fasthttp/compat/internal/report"
 	"github.com/valyala/fasthttp/fasthttpproxy"
 	"golang.org/x/net/http/httpproxy"
 )
-
-// fakeProxy takes one connection, remembers what came first, and answers.
-func fakeProxy(answer string) (addr string, got func() string) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	first := make(chan string, 1)
-	go func() {
-		c, err := ln.Accept()
-		if err != nil {
-			first <- ""
-			return
-		}
-		defer func() { _ = c.Close() }()
-		b := make([]byte, 4096)
-		n, _ := c.Read(b)
-		first <- string(b[:n])
-		_, _ = io.WriteString(c, answer)
-		_, _ = io.Copy(io.Discard, c)
-	}()
-	return ln.Addr().String(), func() string {
-		_ = ln.Close()
-		return <-first
-	}
-}
 
 func runProxies() {
 	const yes = "HTTP/1.1 200 OK\r\n\r\n"
@@ -61,7 +34,7 @@ func runProxies() {
 		{"unknown-scheme", "ftp://PROXY", "name.test:80", yes},
 	} {
 		report.Run("proxy/"+in.name, func(c *report.Case) {
-			addr, got := fakeProxy(in.answer)
+			addr, got := fake.Proxy(in.answer)
 			proxy := replace(in.proxy, addr)
 			conn, err := fasthttpproxy.FasthttpHTTPDialerTimeout(proxy, 2*time.Second)(in.target)
 			c.Val("ok", err == nil)
@@ -94,7 +67,7 @@ func runProxyChoice() {
 				"secure": func() (fasthttp.DialFunc, error) { return d.GetDialFuncForTLS(false, true) },
 			}) {
 				report.Run("choice/"+name+"/"+how+"/"+target, func(c *report.Case) {
-					addr, got := fakeProxy("HTTP/1.1 200 OK\r\n\r\n")
+					addr, got := fake.Proxy("HTTP/1.1 200 OK\r\n\r\n")
 					before := d.Config
 					d.HTTPProxy, d.HTTPSProxy = replace(before.HTTPProxy, addr), replace(before.HTTPSProxy, addr)
 					d.Resolver = &resolver{addresses: []string{"127.0.0.1"}}

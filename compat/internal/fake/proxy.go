@@ -1,0 +1,34 @@
+// Package fake has peers that the programs of compat talk to.
+package fake
+
+import (
+	"io"
+	"net"
+)
+
+// Proxy takes one connection, remembers what came first on it, and answers. got
+// stops it and returns what came first.
+func Proxy(answer string) (addr string, got func() string) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	first := make(chan string, 1)
+	go func() {
+		c, err := ln.Accept()
+		if err != nil {
+			first <- ""
+			return
+		}
+		defer func() { _ = c.Close() }()
+		b := make([]byte, 4096)
+		n, _ := c.Read(b)
+		first <- string(b[:n])
+		_, _ = io.WriteString(c, answer)
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	return ln.Addr().String(), func() string {
+		_ = ln.Close()
+		return <-first
+	}
+}

@@ -1,0 +1,54 @@
+// Package process has what the tests with programs of others share: finding a
+// program, a port for it, and the moment from which it can be talked to.
+package process
+
+import (
+	"net"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait in these tests: none of them takes that long unless
+// something is wrong.
+const Patience = 30 * time.Second
+
+// Find returns the path of a program, or skips the test if it is not installed.
+// The role is what the program was to be, as in "a peer".
+func Find(t *testing.T, name, role string) (path string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed, so nothing is known about it as %s", name, role)
+	}
+	return path
+}
+
+// FreePort returns a port that nothing listened on a moment ago.
+func FreePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// AwaitListener returns when a server takes connections.
+func AwaitListener(t *testing.T, addr string) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	for {
+		c, err := net.DialTimeout("tcp4", addr, time.Second)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing listens on %s: %v", addr, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
