@@ -57,7 +57,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		call.upstream = cc.upstream
 		cc.sent = 0
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-		x.unseen = !since.IsZero() && cc.isSeenLater(call)
+		x.unseen = since != 0 && cc.isSeenLater(call)
 		err = x.run(since)
 		if err == nil {
 			return false, nil
@@ -147,9 +147,9 @@ type clientExchange struct {
 }
 
 // run sends the request and reads the response. since is when the connection
-// became idle, zero for a new one. The connection has gone its way when run
+// became idle, on the clock, and zero for a new one. The connection has gone its way when run
 // returns, whatever happened.
-func (x *clientExchange) run(since time.Time) (err error) {
+func (x *clientExchange) run(since time.Duration) (err error) {
 	over := false
 	defer func() {
 		if !over {
