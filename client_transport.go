@@ -353,18 +353,14 @@ func (x *clientExchange) nextHead() error {
 // feedHead is nextHead up to what is in the head.
 func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
-	// the memo stays with the connection
-	h.memo = cc.memo
-	defer func() { h.memo = nil }()
 	for {
 		if b := cc.peek(); len(b) > 0 {
-			n, final, err := x.heads.feed(h, x.hc.ReadBufferSize, b)
+			n, final, err := x.heads.feed(h, cc.memo, x.hc.ReadBufferSize, b)
 			if err != nil {
 				return false, err
 			}
 			if n > 0 {
 				cc.discard(n)
-				h.learn()
 				return final, nil
 			}
 		}

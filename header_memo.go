@@ -131,11 +131,10 @@ func (m *memo) rests() bool {
 	return true
 }
 
-// learn remembers the field lines that were just read and are found to be right,
-// where they are as long as the last ones. Announced trailers and the transfer
+// learn makes m remember the field lines that were just read and are found to be
+// right, where they are as long as the last ones. Announced trailers and the transfer
 // coding have further effects, and are left alone.
-func (h *header) learn() {
-	m := h.memo
+func (h *header) learn(m *memo) {
 	if m == nil || m.recalled {
 		return
 	}

@@ -124,13 +124,7 @@ func (r *pipelineReader) wasted() *Response {
 
 // feedHead reads a head, and decides how the content behind it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
-	// the memo stays with the connection
-	h.memo = r.conn.memo
-	n, final, err := r.heads.feed(h, r.p.c.ReadBufferSize, b)
-	if n > 0 && err == nil {
-		h.learn()
-	}
-	h.memo = nil
+	n, final, err := r.heads.feed(h, r.conn.memo, r.p.c.ReadBufferSize, b)
 	if err != nil || !final {
 		return n, err
 	}

@@ -197,10 +197,9 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
 	}
-	if req.again && req.call.proxy == nil && req.Header.hasDefaultLine() && !req.uri.hasUser() {
+	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.hasUser() {
 		// what nearly all requests are that are sent again and again
-		dst = append(append(dst, "GET "...), req.uri.encodedTarget()...)
-		return req.Header.appendFields(append(dst, " HTTP/1.1"...))
+		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
 	}
 	kept := req.keepsTarget()
 	settles := req.Header.IsConnect() || kept && req.call.proxy == nil
@@ -211,7 +210,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if settles {
 		dst = h.AppendBytes(dst)
 	} else {
-		dst = h.appendBehindTarget(req.appendTarget(append(append(dst, h.method()...), ' '), kept))
+		dst = h.appendBehindTarget(req.appendTarget(h.appendMethod(dst), kept))
 	}
 	req.sent(h)
 	return dst
