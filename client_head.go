@@ -10,19 +10,23 @@ type headReader struct {
 }
 
 // feed reads a head into h from the beginning of b, which holds all of it that
-// was received so far, and returns its length, or 0 for need more. bufferSize is the
-// ReadBufferSize of the client. final is false for the head of an informational
-// response.
-func (r *headReader) feed(h *ResponseHeader, bufferSize int, b []byte) (n int, final bool, err error) {
+// was received so far, and returns its length, or 0 for need more. m is the memo of
+// the connection, and bufferSize the ReadBufferSize of the client. final is false for
+// the head of an informational response.
+func (r *headReader) feed(h *ResponseHeader, m *memo, bufferSize int, b []byte) (n int, final bool, err error) {
 	if r.h != h {
 		r.begin(h, bufferSize)
 	}
-	if n, err = h.feed(http1.Response, b); err != nil {
+	h.memo = m
+	n, err = h.feed(http1.Response, b)
+	h.memo = nil
+	if err != nil {
 		return n, false, headerError("response", err)
 	}
 	if n == 0 {
 		return 0, false, nil
 	}
+	h.learn(m)
 	r.h = nil
 	h.status = h.head.Status
 	switch {

@@ -5,7 +5,8 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // Each host has its own client, also where many share a place among the known
@@ -68,7 +69,7 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 				if hc.dropped() {
 					t.Errorf("a call has got a host that was dropped: %d", hc.pending.Load())
 				}
-				hc.lastUse.Store(time.Now().Add(-2 * hostSweep).UnixNano())
+				hc.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
 				hc.pending.Add(-1)
 			}
 		})
@@ -127,7 +128,7 @@ func TestDroppedHostServesItsHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.CloseIdleConnections()
-	held.lastUse.Store(time.Now().Add(-2 * hostSweep).UnixNano())
+	held.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
 	client.dropUnused()
 	if !held.dropped() {
 		t.Fatal("the host is still there")

@@ -57,7 +57,8 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 		}
 	}
 	recalled := 0
-	for range 10 {
+	// so many different ones have made it wait before it learns
+	for range maxPenalty + 3 {
 		ask(hc, heads[0], false)
 		cc, err := hc.AcquireConn(0, false)
 		mustDo(t, err)

@@ -5,6 +5,8 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // A call reports what it does to the httptrace.ClientTrace in the Trace field
@@ -28,16 +30,16 @@ func traceGetConn(call *callState, addr string) {
 	}
 }
 
-// traceGotConn reports a connection, which has been idle since a time unless
-// that is zero.
-func traceGotConn(call *callState, conn net.Conn, since time.Time) {
+// traceGotConn reports a connection, which has been idle since a time on the
+// clock unless that is zero.
+func traceGotConn(call *callState, conn net.Conn, since time.Duration) {
 	t := call.trace
 	if t == nil || t.GotConn == nil {
 		return
 	}
-	info := httptrace.GotConnInfo{Conn: conn, Reused: !since.IsZero(), WasIdle: !since.IsZero()}
+	info := httptrace.GotConnInfo{Conn: conn, Reused: since != 0, WasIdle: since != 0}
 	if info.WasIdle {
-		info.IdleTime = max(time.Since(since), 0)
+		info.IdleTime = max(time.Since(clock.At(since)), 0)
 	}
 	t.GotConn(info)
 }

@@ -57,7 +57,7 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 		call.upstream = cc.upstream
 		cc.sent = 0
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-		x.unseen = !since.IsZero() && cc.isSeenLater(call)
+		x.unseen = since != 0 && cc.isSeenLater(call)
 		err = x.run(since)
 		if err == nil {
 			return false, nil
@@ -147,9 +147,9 @@ type clientExchange struct {
 }
 
 // run sends the request and reads the response. since is when the connection
-// became idle, zero for a new one. The connection has gone its way when run
+// became idle, on the clock, and zero for a new one. The connection has gone its way when run
 // returns, whatever happened.
-func (x *clientExchange) run(since time.Time) (err error) {
+func (x *clientExchange) run(since time.Duration) (err error) {
 	over := false
 	defer func() {
 		if !over {
@@ -353,18 +353,14 @@ func (x *clientExchange) nextHead() error {
 // feedHead is nextHead up to what is in the head.
 func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
-	// the memo stays with the connection
-	h.memo = cc.memo
-	defer func() { h.memo = nil }()
 	for {
 		if b := cc.peek(); len(b) > 0 {
-			n, final, err := x.heads.feed(h, x.hc.ReadBufferSize, b)
+			n, final, err := x.heads.feed(h, cc.memo, x.hc.ReadBufferSize, b)
 			if err != nil {
 				return false, err
 			}
 			if n > 0 {
 				cc.discard(n)
-				h.learn()
 				return final, nil
 			}
 		}

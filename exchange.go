@@ -390,7 +390,7 @@ func (x *exchange) begin() {
 func (x *exchange) headReceived() (step, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
-	h.learn()
+	h.learn(h.memo)
 	if x.headTimed {
 		x.endHead()
 	}

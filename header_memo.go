@@ -37,7 +37,12 @@ type memo struct {
 	// of no use, it is waited for longer and longer before more is learned.
 	useful        bool
 	penalty, wait uint8
+	misses        uint8 // heads in a row that were not what is remembered
 }
+
+// maxMisses is after how many of them it is forgotten, so that it need not be
+// compared with others.
+const maxMisses = 4
 
 // maxPenalty is how many heads are let pass at most before one is learned.
 const maxPenalty = 63
@@ -73,7 +78,7 @@ func (h *header) recall(role http1.Role, b []byte) (n int, err error) {
 		m.watch(b, from)
 		return 0, err
 	}
-	m.useful = true
+	m.useful, m.misses = true, 0
 	h.list.Block = append(append(h.list.Block[:0], b[:from]...), m.text...)
 	h.list.Entries = append(h.list.Entries[:0], m.entries...)
 	h.list.KeepsPlace = true
@@ -116,19 +121,32 @@ func (m *memo) watch(b []byte, from int) {
 	}
 }
 
-// learn remembers the field lines that were just read and are found to be right,
-// where they are as long as the last ones. Announced trailers and the transfer
+// rests reports whether nothing is remembered, and nothing to be learned for a while.
+func (m *memo) rests() bool {
+	if len(m.text) > 0 || m.wait == 0 {
+		return false
+	}
+	m.wait--
+	m.learning = false
+	return true
+}
+
+// learn makes m remember the field lines that were just read and are found to be
+// right, where they are as long as the last ones. Announced trailers and the transfer
 // coding have further effects, and are left alone.
-func (h *header) learn() {
-	m := h.memo
+func (h *header) learn(m *memo) {
 	if m == nil || m.recalled {
 		return
 	}
 	size := len(h.list.Block) - h.head.Fields
 	if m.size != size || !m.learning || h.raw.Len == 0 || h.head.Has(http1.HasCoding|http1.HasTrailer) {
 		m.size = size
+		if m.misses++; m.misses >= maxMisses {
+			m.text, m.misses = m.text[:0], 0
+		}
 		return
 	}
+	m.misses = 0
 	if m.penalty = 2*m.penalty + 1; m.useful {
 		m.penalty = 0
 	}

@@ -22,7 +22,7 @@ func feedHead(h *RequestHeader, raw []byte) string {
 	if err := h.check(); err != nil {
 		return err.Error()
 	}
-	h.learn()
+	h.learn(h.memo)
 	known := fmt.Sprint(n, h.head.Facts, h.head.Minor, h.contentLength, h.state, h.slots, h.raw, h.list.Entries)
 	return fmt.Sprintf("%s\n%q\n%q\n%q\n%q", known, h.list.Block, h.String(), h.RawHeaders(), h.trailerNames())
 }
@@ -127,7 +127,7 @@ func TestRecallingAllocatesNothing(t *testing.T) {
 		if n, err := h.feed(http1.Request, head); n == 0 || err != nil {
 			t.Fatal(n, err)
 		}
-		h.learn()
+		h.learn(h.memo)
 	})
 	if !h.memo.recalled {
 		t.Error("not recalled")

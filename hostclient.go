@@ -204,7 +204,7 @@ type HostClient struct {
 
 	pool    connpool.Pool[*clientConn]
 	pending atomic.Int64
-	lastUse atomic.Int64     // in nanoseconds since 1970
+	lastUse atomic.Int64     // when the last call began, on the clock; 0 before the first one
 	_       cpu.CacheLinePad // every call writes what comes before, and reads what follows
 
 	setup    sync.Once
@@ -364,7 +364,7 @@ func (c *HostClient) LastUseTime() time.Time {
 	if last == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, last)
+	return clock.At(time.Duration(last))
 }
 
 // CloseIdleConnections closes all connections that no call uses.
@@ -397,7 +397,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 		}
 	}()
 	if cc.answered {
-		cc.lastUse = since.Sub(cc.created)
+		cc.lastUse = clock.At(since).Sub(cc.created)
 	}
 	traceGotConn(&call, cc.conn, since)
 	if err = cc.guard.limit(time.Time{}, time.Time{}); err != nil {
@@ -425,7 +425,7 @@ func (c *HostClient) keepConn(cc *clientConn) {
 	}
 	cc.answered = true
 	cc.release()
-	c.pool.Put(cc, clock.Now())
+	c.pool.Put(cc, clock.Elapsed())
 }
 
 // CloseConn closes a connection that came from AcquireConn.

@@ -53,26 +53,47 @@ func (req *Request) refused(err error) error {
 
 // callCounted is call for who has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	before := req.call
-	defer func() {
-		req.call = before
-		if req.body.stream != nil && !before.active {
-			// nobody will send it any more
-			_ = req.body.closeStream()
-		}
-	}()
+	call := &req.call
+	if call.active {
+		return c.callWithin(ctx, req, resp, deadline)
+	}
+	defer req.endCall()
 	if err := c.ready(); err != nil {
 		return err
 	}
-	call := &req.call
-	*call = callState{active: true, ctx: ctx, deadline: deadline, buffered: before.buffered}
-	if before.active {
-		// a RoundTripper sends the request by another client
-		if call.ctx == nil {
-			call.ctx = before.ctx
-		}
-		call.deadline = earliest(call.deadline, before.deadline)
+	// nothing else of it was set so far but buffered
+	call.active, call.ctx, call.deadline = true, ctx, deadline
+	return c.callLimited(req, resp)
+}
+
+// endCall makes the request one that nobody is sending any more.
+func (req *Request) endCall() {
+	req.call = callState{buffered: req.call.buffered}
+	if req.body.stream != nil {
+		_ = req.body.closeStream()
 	}
+}
+
+// callWithin is callCounted for a request that a RoundTripper sends by another
+// client than that it is called by.
+func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+	before := req.call
+	defer func() { req.call = before }()
+	if err := c.ready(); err != nil {
+		return err
+	}
+	if ctx == nil {
+		ctx = before.ctx
+	}
+	req.call = callState{
+		active: true, ctx: ctx, deadline: earliest(deadline, before.deadline), buffered: before.buffered,
+	}
+	return c.callLimited(req, resp)
+}
+
+// callLimited is what is left of callCounted once the request knows of the call.
+func (c *HostClient) callLimited(req *Request, resp *Response) error {
+	call := &req.call
 	if req.timeout > 0 {
 		call.deadline = earliest(call.deadline, time.Now().Add(req.timeout))
 	}

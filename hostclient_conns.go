@@ -34,19 +34,19 @@ func (c *HostClient) splitAddrs() (addrs []string) {
 }
 
 // acquire returns a connection for the caller alone, and since when it has been
-// idle, which is zero for a new one.
-func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Time, err error) {
+// idle, on the clock, which is zero for a new one.
+func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Duration, err error) {
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
 	}
-	now := clock.Now()
-	c.lastUse.Store(now.UnixNano())
+	now := clock.Elapsed()
+	c.lastUse.Store(int64(now))
 	g, ok := c.pool.TryGet()
 	if !ok {
 		if g, err = c.await(call); err != nil {
 			return nil, since, err
 		}
-		now = clock.Now()
+		now = clock.Elapsed()
 	}
 	for g.Found {
 		if cc = g.Conn; c.usable(call, cc, now, g.Since) {
@@ -82,8 +82,8 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 // usable reports whether an idle connection may be used. Every one is looked at,
 // here or before something is written (see isSeenLater): a server that has closed
 // it, or has sent what nobody asked for, may have done so a moment ago.
-func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Time) bool {
-	if now.Sub(since) >= c.maxIdle() || c.MaxConnDuration > 0 && now.Sub(cc.created) >= c.MaxConnDuration {
+func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
+	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.created) >= c.MaxConnDuration {
 		return false
 	}
 	return cc.isSeenLater(call) || cc.quiet()
@@ -285,7 +285,7 @@ func (c *HostClient) keepLate(r dialed, addr string) {
 		_ = r.conn.Close()
 		c.pool.Drop()
 	default:
-		c.pool.Put(adoptConn(r.conn, addr, c.readSize()), clock.Now())
+		c.pool.Put(adoptConn(r.conn, addr, c.readSize()), clock.Elapsed())
 	}
 }
 

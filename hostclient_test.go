@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 func TestHostClientCallAllocatesNothing(t *testing.T) {
@@ -400,7 +402,7 @@ func TestClientDropsHostsThatAreNotUsed(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 	for _, hc := range client.all() {
-		hc.lastUse.Store(time.Now().Add(-2 * hostSweep).UnixNano())
+		hc.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
 	}
 	client.dropUnused()
 	if n := len(client.all()); n != 0 || client.sweep != nil {

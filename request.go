@@ -62,6 +62,8 @@ type Request struct {
 	// that who sends the same again spares the parsing
 	known   []byte
 	knownAs uriVersion
+	// plainHost is the version of uri whose host is found to be sent as it is
+	plainHost uriVersion
 
 	// uriParsed says that uri counts, and not the target in the header
 	uriParsed  bool
@@ -195,6 +197,10 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
 	}
+	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.hasUser() {
+		// what nearly all requests are that are sent again and again
+		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
+	}
 	kept := req.keepsTarget()
 	settles := req.Header.IsConnect() || kept && req.call.proxy == nil
 	if settles {
@@ -204,7 +210,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if settles {
 		dst = h.AppendBytes(dst)
 	} else {
-		dst = h.appendBehindTarget(req.appendTarget(append(append(dst, h.method()...), ' '), kept))
+		dst = h.appendBehindTarget(req.appendTarget(h.appendMethod(dst), kept))
 	}
 	req.sent(h)
 	return dst
@@ -444,8 +450,8 @@ func (req *Request) settle() error {
 // settleForServer is settle for a client that sends the request to a server, whose
 // requests have no absolute targets: appendHead writes what is sent.
 func (req *Request) settleForServer() error {
-	if len(req.Header.Host()) == 0 || !req.Header.targetIsPath() {
-		if err := req.parseTarget(); err != nil {
+	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
+		if err := req.parseNewTarget(); err != nil {
 			return err
 		}
 	}
@@ -544,12 +550,19 @@ func (req *Request) settleHost() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
-	host, err := hostField(req.uri.Host())
-	if err != nil {
-		return err
-	}
-	if len(host) == 0 {
-		return errNoHost
+	host := req.uri.Host()
+	if v := req.uri.version(); v == 0 || v != req.plainHost {
+		field, err := hostField(host)
+		if err != nil {
+			return err
+		}
+		if len(field) == 0 {
+			return errNoHost
+		}
+		if len(field) == len(host) && &field[0] == &host[0] {
+			req.plainHost = v
+		}
+		host = field
 	}
 	if had := req.Header.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)

@@ -94,18 +94,31 @@ func (req *Request) isKnown() bool {
 // as the last one need not be parsed again: it means the same, whatever else is
 // in the request.
 func (req *Request) parseTarget() error {
-	if req.uriParsed {
+	switch {
+	case req.uriParsed:
 		return req.uri.invalid()
-	}
-	target := req.Header.target()
-	if req.isKnown() && bytes.Equal(req.known, target) {
-		req.uriParsed, req.again = true, true
+	case req.recallTarget():
 		return nil
 	}
+	return req.parseNewTarget()
+}
+
+// recallTarget makes the URI that of the target if it was parsed from the same one.
+func (req *Request) recallTarget() bool {
+	if !req.isKnown() || !bytes.Equal(req.known, req.Header.target()) {
+		return false
+	}
+	req.uriParsed, req.again = true, true
+	return true
+}
+
+// parseNewTarget is parseTarget for a target that is not the last one.
+func (req *Request) parseNewTarget() error {
 	req.again = false
 	if err := req.parseURI(); err != nil {
 		return err
 	}
+	target := req.Header.target()
 	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
 		if _, absolute := findScheme(target); absolute {
 			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()

@@ -436,8 +436,22 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	if line := h.receivedStart(); line != nil {
 		return h.appendFields(append(dst, line...))
 	}
-	dst = append(append(dst, h.method()...), ' ')
-	return h.appendBehindTarget(append(dst, h.target()...))
+	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...))
+}
+
+// appendMethod appends the method with the space behind it.
+func (h *RequestHeader) appendMethod(dst []byte) []byte {
+	if h.line[lineMethod].Len == 0 {
+		return append(dst, "GET "...)
+	}
+	return append(append(dst, h.method()...), ' ')
+}
+
+// hasPathMethod reports whether the method is one whose target is a path in any
+// case. That it is not does not say that there are others.
+func (h *RequestHeader) hasPathMethod() bool {
+	first := h.method()[0]
+	return first != MethodConnect[0] && first != MethodOptions[0]
 }
 
 // receivedStart returns the request line that was received, if it is still the
@@ -490,6 +504,9 @@ func (h *RequestHeader) checkLine() error {
 
 // appendBehindTarget appends what follows the target of the request line.
 func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
+	if h.line[lineVersion].Len == 0 {
+		return h.appendFields(append(dst, " HTTP/1.1"...))
+	}
 	return h.appendFields(append(append(dst, ' '), h.version()...))
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -47,25 +48,48 @@ func requestEnd(b []byte) bool {
 	return len(b) == size
 }
 
+// variedAnswers are answers of which none has the head of the one before, whether
+// or not that has the same size.
+var variedAnswers = func() (all [][]byte) {
+	for i := range 64 {
+		id := fmt.Sprintf("%016x", uint64(i+1)*0x9e3779b97f4a7c15)
+		if i%8 > 4 {
+			id = id[:8+i%8]
+		}
+		all = append(all, bytes.Replace(clientAnswerBytes, []byte("Content-Type"), []byte("X-Request-Id: "+id+"\r\nContent-Type"), 1))
+	}
+	return all
+}()
+
 // answeringConn is a connection with a server in it, which costs next to
 // nothing: what is written is a request, and what is read the answer.
 type answeringConn struct {
+	all     [][]byte // the answers, which take turns
+	turn    int
 	got     []byte
 	answers chan []byte
 	rest    []byte // of the last answer
 	closing sync.Once
 }
 
-func dialAnswering(string) (net.Conn, error) {
-	return &answeringConn{got: make([]byte, 0, 1024), answers: make(chan []byte, 1)}, nil
+func dialAnswering(string) (net.Conn, error) { return dialWith([][]byte{clientAnswerBytes}) }
+
+func dialVaried(string) (net.Conn, error) { return dialWith(variedAnswers) }
+
+func dialWith(all [][]byte) (net.Conn, error) {
+	return &answeringConn{all: all, got: make([]byte, 0, 1024), answers: make(chan []byte, 1)}, nil
 }
 
 func (c *answeringConn) Write(p []byte) (int, error) {
 	c.got = append(c.got, p...)
 	if requestEnd(c.got) {
 		c.got = c.got[:0]
+		answer := c.all[c.turn]
+		if c.turn++; c.turn == len(c.all) {
+			c.turn = 0
+		}
 		select {
-		case c.answers <- clientAnswerBytes:
+		case c.answers <- answer:
 		default:
 			return 0, errTwoRequests
 		}
@@ -305,6 +329,8 @@ func BenchmarkClientGet1KCallersMemory(b *testing.B) { benchClient(b, getCall, d
 func BenchmarkClientGet10KCallersMemory(b *testing.B) {
 	benchClient(b, getCall, dialAnswering, 10_000)
 }
+
+func BenchmarkClientGetVaried1CallersMemory(b *testing.B) { benchClient(b, getCall, dialVaried, 1) }
 
 func BenchmarkClientGet1CallersTCP(b *testing.B) { benchClient(b, getCall, answerTCP(b), 1) }
 

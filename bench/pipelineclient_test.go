@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,19 +16,31 @@ import (
 // at once.
 var pipelinedAnswers = bytes.Repeat(clientAnswerBytes, 256)
 
+// variedPipelined is as many answers of one size of which none has the head of the
+// one before.
+var variedPipelined = bytes.Repeat(slices.Concat(variedAnswers[:5]...), 51)
+
 // pipelineConn is a connection with a server in it that takes pipelined GET
 // requests: for each one that is written there is an answer to be read.
 type pipelineConn struct {
 	mu     sync.Mutex
 	come   sync.Cond
-	owed   int // bytes of answers
-	read   int // of the current answer
+	size   int    // of an answer
+	all    []byte // the answers, which take turns
+	owed   int    // bytes of answers
+	read   int    // bytes of all
 	closed bool
 	tail   []byte // of the last request, where it is not complete
 }
 
-func dialPipeline(string) (net.Conn, error) {
-	c := new(pipelineConn)
+func dialPipeline(string) (net.Conn, error) { return pipelineWith(pipelinedAnswers, len(clientAnswer)) }
+
+func dialVariedPipeline(string) (net.Conn, error) {
+	return pipelineWith(variedPipelined, len(variedAnswers[0]))
+}
+
+func pipelineWith(all []byte, size int) (net.Conn, error) {
+	c := &pipelineConn{all: all, size: size}
 	c.come.L = &c.mu
 	return c, nil
 }
@@ -56,7 +69,7 @@ func (c *pipelineConn) Write(p []byte) (int, error) {
 	if c.closed {
 		return 0, io.ErrClosedPipe
 	}
-	c.owed += n * len(clientAnswer)
+	c.owed += n * c.size
 	c.come.Signal()
 	return len(p), nil
 }
@@ -70,10 +83,12 @@ func (c *pipelineConn) Read(p []byte) (int, error) {
 		}
 		c.come.Wait()
 	}
-	from := pipelinedAnswers[c.read:]
+	from := c.all[c.read:]
 	n := copy(p, from[:min(len(from), c.owed)])
 	c.owed -= n
-	c.read = (c.read + n) % len(clientAnswer)
+	if c.read += n; c.read == len(c.all) {
+		c.read = 0
+	}
 	return n, nil
 }
 
@@ -174,6 +189,12 @@ func BenchmarkPipelineClientDo10K(b *testing.B)  { benchPipeline(b, getCall, dia
 
 func BenchmarkPipelineClientDoTimeout100(b *testing.B) {
 	benchPipeline(b, getTimeoutCall, dialPipeline, 100)
+}
+
+func BenchmarkPipelineClientVaried1(b *testing.B) { benchPipeline(b, getCall, dialVariedPipeline, 1) }
+
+func BenchmarkPipelineClientVaried100(b *testing.B) {
+	benchPipeline(b, getCall, dialVariedPipeline, 100)
 }
 
 func BenchmarkPipelineClientTCP1(b *testing.B) { benchPipeline(b, getCall, answerPipelined(b), 1) }

@@ -53,13 +53,14 @@ func HasControl(b []byte) bool {
 		return IndexControl(b) < len(b)
 	}
 	// the last word may overlap with the one before
-	last := b[len(b)-8:]
-	var hit uint64
-	for len(b) > 8 {
-		hit |= upTo(binary.LittleEndian.Uint64(b), 0x20*ones)
-		b = b[8:]
+	hit := upTo(binary.LittleEndian.Uint64(b[len(b)-8:]), 0x20*ones)
+	for ; len(b) > 16; b = b[16:] {
+		hit |= upTo(binary.LittleEndian.Uint64(b), 0x20*ones) | upTo(binary.LittleEndian.Uint64(b[8:]), 0x20*ones)
 	}
-	return hit|upTo(binary.LittleEndian.Uint64(last), 0x20*ones) != 0
+	if len(b) > 8 {
+		hit |= upTo(binary.LittleEndian.Uint64(b), 0x20*ones)
+	}
+	return hit != 0
 }
 
 // HasSpaceOrControl is HasControl for spaces and control characters.

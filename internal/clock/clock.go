@@ -33,6 +33,12 @@ var system Clock
 // reading, as time.Now does.
 func Now() time.Time { return system.Now() }
 
+// Elapsed returns the time of the last tick, as Clock.Elapsed does.
+func Elapsed() time.Duration { return system.Elapsed() }
+
+// At returns the time that Elapsed has returned as elapsed.
+func At(elapsed time.Duration) time.Time { return system.At(elapsed) }
+
 // Date returns the text of the current second for a Date field.
 func Date() string { return system.Date() }
 
@@ -74,6 +80,13 @@ func (c *Clock) Now() time.Time {
 	return c.second.Load().base.Add(elapsed)
 }
 
+// Elapsed returns the monotonic time of the last tick, counted from shortly before
+// the clock was used first: it is never 0. It takes less than Now.
+func (c *Clock) Elapsed() time.Duration { return c.use() }
+
+// At returns what Now would have returned when Elapsed returned elapsed.
+func (c *Clock) At(elapsed time.Duration) time.Time { return c.second.Load().base.Add(elapsed) }
+
 // Date returns the text of the last tick's second for a Date field.
 func (c *Clock) Date() string {
 	c.use()
@@ -114,7 +127,7 @@ func (c *Clock) start() {
 	}
 	now := time.Now()
 	if c.origin.IsZero() {
-		c.origin = now
+		c.origin = now.Add(-1)
 	}
 	c.word.Store(c.read(now) | running | used)
 	go c.run()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"golang.org/x/sys/cpu"
 )
 
@@ -48,9 +49,9 @@ type Pool[C io.Closer] struct {
 
 // Grant is what Get returns: a place with an idle connection, or with none.
 type Grant[C io.Closer] struct {
-	Conn  C         // valid where Found is set
-	Found bool      // there is a connection; otherwise one may be opened
-	Since time.Time // when it became idle, within a few milliseconds
+	Conn  C             // valid where Found is set
+	Found bool          // there is a connection; otherwise one may be opened
+	Since time.Duration // when it became idle: what clock.Elapsed returned
 }
 
 // TryGet is Get that does not wait: it is false where Get would.
@@ -128,9 +129,8 @@ func (p *Pool[C]) takeIdle() (g Grant[C], ok bool) {
 }
 
 // Put gives a place back with its connection, which somebody else may use. The
-// connection is closed where there are too many. now is the time, within a few
-// milliseconds.
-func (p *Pool[C]) Put(c C, now time.Time) {
+// connection is closed where there are too many. now is what clock.Elapsed returns.
+func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
 	if p.open > p.Max {
 		p.free()
@@ -197,14 +197,14 @@ func (p *Pool[C]) CloseIdle() {
 		p.sweeper.Stop()
 		p.armed = false
 	}
-	closing := p.dropIdle(func(time.Time) bool { return true })
+	closing := p.dropIdle(func(time.Duration) bool { return true })
 	p.mu.Unlock()
 	closeAll(closing)
 }
 
 // dropIdle takes idle connections out, the oldest first, as long as condition
 // holds for the time when they became idle.
-func (p *Pool[C]) dropIdle(condition func(since time.Time) bool) (dropped []C) {
+func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) (dropped []C) {
 	for p.idle.n > 0 && condition(p.idle.first().since) {
 		dropped = append(dropped, p.idle.takeFirst().conn)
 		p.free()
@@ -216,10 +216,10 @@ func (p *Pool[C]) dropIdle(condition func(since time.Time) bool) (dropped []C) {
 func (p *Pool[C]) sweep() {
 	now := time.Now()
 	p.mu.Lock()
-	closing := p.dropIdle(func(since time.Time) bool { return now.Sub(since) >= p.MaxIdle })
+	closing := p.dropIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
 	p.armed = false
 	if p.idle.n > 0 {
-		p.arm(p.idle.first().since.Add(p.MaxIdle).Sub(now))
+		p.arm(p.MaxIdle - now.Sub(clock.At(p.idle.first().since)))
 	}
 	p.mu.Unlock()
 	closeAll(closing)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // conn is a connection that knows whether it was closed.
@@ -43,7 +45,7 @@ func TestIdleConnectionsAreTakenByStrategy(t *testing.T) {
 			p.mustGet(t)
 		}
 		for i := range 20 {
-			p.Put(&conn{id: i}, time.Now())
+			p.Put(&conn{id: i}, clock.Elapsed())
 		}
 		for i := range 20 {
 			want := i
@@ -100,7 +102,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 		}
 		for i := range 10 {
 			if i%2 == 0 {
-				p.Put(&conn{id: i}, time.Now())
+				p.Put(&conn{id: i}, clock.Elapsed())
 			} else {
 				p.Drop()
 			}
@@ -154,7 +156,7 @@ func TestSetMaxAdmitsAndCloses(t *testing.T) {
 		}
 		p.SetMax(2)
 		c := &conn{}
-		p.Put(c, time.Now())
+		p.Put(c, clock.Elapsed())
 		if !c.closed.Load() || p.Open() != 3 {
 			t.Errorf("a connection too many: closed %v, %d open", c.closed.Load(), p.Open())
 		}
@@ -164,7 +166,7 @@ func TestSetMaxAdmitsAndCloses(t *testing.T) {
 			t.Errorf("%d were admitted, %d are open", got.Load(), p.Open())
 		}
 		idle := &conn{}
-		p.Put(idle, time.Now())
+		p.Put(idle, clock.Elapsed())
 		p.SetMax(1)
 		if !idle.closed.Load() {
 			t.Error("an idle connection was not closed")
@@ -180,7 +182,7 @@ func TestIdleConnectionsAreClosedInTime(t *testing.T) {
 		p.mustGet(t)
 	}
 	for _, c := range conns {
-		p.Put(c, time.Now())
+		p.Put(c, clock.Elapsed())
 	}
 	for end := time.Now().Add(20 * time.Second); p.Open() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -205,7 +207,7 @@ func TestCloseIdle(t *testing.T) {
 	c := &conn{}
 	p.mustGet(t)
 	p.mustGet(t)
-	p.Put(c, time.Now())
+	p.Put(c, clock.Elapsed())
 	p.CloseIdle()
 	if !c.closed.Load() || p.Open() != 1 || p.armed {
 		t.Errorf("closed %v, %d open, timer %v", c.closed.Load(), p.Open(), p.armed)
@@ -219,7 +221,7 @@ func TestTakeIdleGivesThePlaceBack(t *testing.T) {
 	if _, ok := p.TakeIdle(); ok {
 		t.Error("there was something to take")
 	}
-	p.Put(&conn{id: 7}, time.Now())
+	p.Put(&conn{id: 7}, clock.Elapsed())
 	if g, ok := p.TakeIdle(); !ok || g.Conn.id != 7 || p.Open() != 1 {
 		t.Errorf("got %+v, %v, %d open", g, ok, p.Open())
 	}
@@ -263,7 +265,7 @@ func TestNoPlaceGetsLost(t *testing.T) {
 				p.Drop()
 				return
 			}
-			p.Put(g.Conn, time.Now())
+			p.Put(g.Conn, clock.Elapsed())
 		})
 	}
 	wg.Wait()
@@ -280,10 +282,10 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	p := newPool(2)
 	p.MaxIdle = time.Hour
 	p.mustGet(t)
-	p.Put(&conn{}, time.Now())
+	p.Put(&conn{}, clock.Elapsed())
 	n := testing.AllocsPerRun(1000, func() {
 		g, _ := p.TryGet()
-		p.Put(g.Conn, time.Now())
+		p.Put(g.Conn, clock.Elapsed())
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)

@@ -5,7 +5,7 @@ import "time"
 // idleConn is a connection that waits for its next use.
 type idleConn[C any] struct {
 	conn  C
-	since time.Time
+	since time.Duration // on the clock
 }
 
 // queue is the idle connections of a pool in the order in which they became
