@@ -47,7 +47,7 @@ func (c *comparer) compare(ctx context.Context, s suite) (row, error) {
 		if c.keep == "" {
 			defer os.RemoveAll(places[i])
 		}
-		err := side.prepare(ctx, s.module, source, places[i])
+		err := side.prepare(ctx, s, source, places[i])
 		if err == nil {
 			outcomes[i], err = runTests(ctx, places[i], c.timeout, c.pattern, s.args)
 		}

@@ -23,7 +23,9 @@ type suite struct {
 	quick bool
 	// args are the packages to test, and flags of go test that come before them.
 	args []string
-	note string
+	// needs are modules that its go.mod has to name.
+	needs []string
+	note  string
 }
 
 func (s suite) String() string { return s.module + "@" + s.version }
@@ -48,7 +50,14 @@ func readSuites(table string) ([]suite, error) {
 		default:
 			return fmt.Errorf("%q is neither ci nor all", columns[1])
 		}
-		s.args, s.note = strings.Fields(columns[2]), columns[3]
+		s.args, s.note = nil, columns[3]
+		for _, arg := range strings.Fields(columns[2]) {
+			if module, ok := strings.CutPrefix(arg, "+"); ok {
+				s.needs = append(s.needs, module)
+			} else {
+				s.args = append(s.args, arg)
+			}
+		}
 		if len(s.args) == 0 {
 			return errors.New("no packages")
 		}

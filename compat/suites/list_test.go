@@ -47,6 +47,7 @@ func TestReadmeHoldsTheReasonsOfAllDifferences(t *testing.T) {
 func TestReadSuites(t *testing.T) {
 	for _, c := range []struct{ name, table, want, err string }{
 		{"a line", "m/x@v1.0.0\tci\t./a ./b\tthe rest needs redis\n", "m/x@v1.0.0 true [./a ./b] the rest needs redis", ""},
+		{"flags and a module that it needs", "m@v1\tall\t-skip=TestA +n@v2 ./...\t\n", "m@v1 false [-skip=TestA ./...] +n@v2", ""},
 		{"comments and empty lines", "# words\n\nm@v1\tall\t./...\t\n", "m@v1 false [./...] ", ""},
 		{"too few columns", "m@v1\tall\t./...\n", "", "line 1: 3 columns, want module, when, arguments and note"},
 		{"no version", "#\nm\tall\t./...\t\n", "", `line 2: "m" is no MODULE@VERSION`},
@@ -68,7 +69,11 @@ func TestReadSuites(t *testing.T) {
 
 func describe(s suite) string {
 	quick := map[bool]string{true: "true", false: "false"}[s.quick]
-	return s.String() + " " + quick + " [" + strings.Join(s.args, " ") + "] " + s.note
+	needs := ""
+	for _, module := range s.needs {
+		needs += "+" + module
+	}
+	return s.String() + " " + quick + " [" + strings.Join(s.args, " ") + "] " + needs + s.note
 }
 
 func text(err error) string {

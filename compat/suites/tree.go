@@ -44,16 +44,20 @@ func download(ctx context.Context, module string) (string, error) {
 }
 
 // prepare makes a copy of a module that is built with this side.
-func (s side) prepare(ctx context.Context, module, source, place string) error {
+func (s side) prepare(ctx context.Context, tests suite, source, place string) error {
 	if err := copyTree(source, place); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(place, "go.mod")); errors.Is(err, fs.ErrNotExist) {
-		if err := goTool(ctx, place, "mod", "init", module); err != nil {
+		if err := goTool(ctx, place, "mod", "init", tests.module); err != nil {
 			return err
 		}
 	}
-	if err := goTool(ctx, place, append([]string{"mod", "edit"}, s.edits...)...); err != nil {
+	edits := append([]string{"mod", "edit"}, s.edits...)
+	for _, module := range tests.needs {
+		edits = append(edits, "-require="+module)
+	}
+	if err := goTool(ctx, place, edits...); err != nil {
 		return err
 	}
 	return goTool(ctx, place, "mod", "tidy", "-e")
