@@ -1,18 +1,24 @@
 // Command suites runs the test suites of other projects that are built on
 // fasthttp: once with the published v1.77.0 and once with this tree in its
 // place. A test that passes with the former and not with the latter makes it
-// fail.
+// fail, unless differences.tsv says which rule wants that. So does a line there
+// that speaks of a difference that is gone.
 //
-//	suites [-v] [-run REGEXP] [MODULE@VERSION ...]
+//	suites [-v] [-run REGEXP] [-update] [all | MODULE | MODULE@VERSION ...]
 //
-// Without arguments it runs those that CI holds this tree to. The modules come
-// from the Go module proxy; they are copied to a folder that is removed in the
-// end, and nothing of them is changed but their go.mod.
+// Without arguments it runs those that CI holds this tree to, with "all" the
+// whole of suites.tsv. The modules come from the Go module proxy; they are
+// copied to a folder that is removed in the end, and nothing of them is changed
+// but their go.mod. A suite that cannot be fetched, or of which nothing passes
+// with v1.77.0, is skipped, and said to be.
+//
+// Tests that differ are run again, each alone and several times with both, as
+// many suites have tests that fail now and then.
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -21,107 +27,108 @@ import (
 	"time"
 )
 
-// held are the suites that CI runs.
-var held = []string{
-	"github.com/fasthttp/router@v1.5.4",
-	"github.com/fasthttp/websocket@v1.5.12",
+type options struct {
+	verbose, update bool
+	pattern, keep   string
+	timeout         time.Duration
+	again           int
 }
 
 func main() {
-	verbose := flag.Bool("v", false, "name every test that fails on either side, and print what it said")
-	pattern := flag.String("run", "", "run only tests that match this `regexp`")
-	keep := flag.String("keep", "", "leave the copies in this `folder`")
-	timeout := flag.Duration("timeout", 10*time.Minute, "give each suite this long")
+	var o options
+	flag.BoolVar(&o.verbose, "v", false, "name every test that fails on either side, and print what it said")
+	flag.BoolVar(&o.update, "update", false, "write the results into README.md")
+	flag.StringVar(&o.pattern, "run", "", "run only tests that match this `regexp`")
+	flag.StringVar(&o.keep, "keep", "", "leave the copies in this `folder`")
+	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "give each package this long")
+	flag.IntVar(&o.again, "again", 3, "run tests that differ this many `times` more")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	list := flag.Args()
-	if len(list) == 0 {
-		list = held
-	}
-	ok, err := run(ctx, list, options{verbose: *verbose, pattern: *pattern, keep: *keep, timeout: *timeout})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "suites:", err)
-	}
-	if err != nil || !ok {
+	if err := run(ctx, flag.Args(), o); err != nil {
 		stop()
+		fmt.Fprintln(os.Stderr, "suites:", err)
 		os.Exit(1)
 	}
 }
 
-type options struct {
-	verbose       bool
-	pattern, keep string
-	timeout       time.Duration
-}
-
-// run tells whether every test that passes with v1.77.0 passes with this tree.
-func run(ctx context.Context, modules []string, o options) (bool, error) {
-	root, err := filepath.Abs(filepath.Join("..", "go.mod"))
+// run fails if a test that passes with v1.77.0 does not pass with this tree,
+// and differences.tsv does not have it.
+func run(ctx context.Context, args []string, o options) error {
+	list, err := readSuites(suitesTable)
 	if err != nil {
-		return false, err
+		return fmt.Errorf("suites.tsv: %w", err)
 	}
-	sides := bothSides(filepath.Dir(root))
+	listed, err := readDifferences(differencesTable)
+	if err != nil {
+		return fmt.Errorf("differences.tsv: %w", err)
+	}
+	chosen, err := choose(list, args)
+	if err != nil {
+		return err
+	}
+	tree, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
 	dir := o.keep
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "suites"); err != nil {
-			return false, err
+			return err
 		}
 		defer os.RemoveAll(dir)
 	}
-	var all counts
-	for _, module := range modules {
-		c, err := compareModule(ctx, module, sides, dir, o)
+	c := &comparer{sides: bothSides(tree), dir: dir, options: o}
+	var rows []row
+	var faults int
+	var failed error
+	for _, s := range chosen {
+		r, err := c.compare(ctx, s)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return false, fmt.Errorf("%s: %w", module, err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", s, err))
+			continue
 		}
-		all.add(c)
+		faults += report(r, listed, o)
+		rows = append(rows, r)
+		if o.update {
+			if err := updateReadme("README.md", rows, list, listed); err != nil {
+				return err
+			}
+		}
 	}
-	fmt.Printf("%d suites: with v1.77.0 %d passed, %d failed; with this tree %d passed, %d failed; %d passed with v1.77.0 only\n",
-		len(modules), all.passed[0], all.failed[0], all.passed[1], all.failed[1], all.lost)
-	return all.lost == 0, nil
+	fmt.Println()
+	printRows(os.Stdout, rows)
+	return errors.Join(failed, conclude(rows, faults))
 }
 
-// counts has the figures of v1.77.0 first and of this tree second.
-type counts struct {
-	passed, failed [2]int
-	lost           int
+// report prints what the list of differences does not have of a row, and what
+// it has and the row does not. It returns how many there are of both.
+func report(r row, listed []*difference, o options) int {
+	unlisted, gone := settle(listed, r.suite, r.lost)
+	for _, test := range unlisted {
+		fmt.Printf("  a difference that differences.tsv does not have: %s\n%s", test, r.said[test])
+	}
+	// A part of a suite tells nothing of the rest.
+	if r.skipped != "" || o.pattern != "" {
+		return len(unlisted)
+	}
+	for _, d := range gone {
+		fmt.Printf("  a difference of differences.tsv that is gone: %s\n", d.test)
+	}
+	return len(unlisted) + len(gone)
 }
 
-func (c *counts) add(o counts) {
-	for i := range c.passed {
-		c.passed[i] += o.passed[i]
-		c.failed[i] += o.failed[i]
+func conclude(rows []row, faults int) error {
+	if faults > 0 {
+		return fmt.Errorf("%d differences from v1.77.0 are not as differences.tsv has them", faults)
 	}
-	c.lost += o.lost
-}
-
-func compareModule(ctx context.Context, module string, sides [2]side, dir string, o options) (counts, error) {
-	var c counts
-	source, err := download(ctx, module)
-	if err != nil {
-		return c, err
-	}
-	var outcomes [2]*outcome
-	for i, s := range sides {
-		place := filepath.Join(dir, s.folder, filepath.FromSlash(module))
-		if err := s.prepare(ctx, source, place); err != nil {
-			return c, fmt.Errorf("with %s: %w", s.name, err)
-		}
-		if outcomes[i], err = runTests(ctx, place, o); err != nil {
-			return c, fmt.Errorf("with %s: %w", s.name, err)
-		}
-		c.passed[i], c.failed[i] = outcomes[i].count()
-		fmt.Printf("%s with %s: %d passed, %d failed\n", module, s.name, c.passed[i], c.failed[i])
-	}
-	for _, name := range outcomes[0].names() {
-		theirs, here := outcomes[0].of(name), outcomes[1].of(name)
-		if theirs == pass && here != pass && here != skip {
-			c.lost++
-			fmt.Printf("  passes with v1.77.0 only (%s here): %s\n%s", cmp.Or(here, "not run"), name, outcomes[1].said(name))
-		} else if o.verbose && theirs == fail {
-			fmt.Printf("  fails with v1.77.0 (%s here): %s\n%s", cmp.Or(here, "not run"), name, outcomes[0].said(name))
+	for _, r := range rows {
+		if r.skipped == "" {
+			return nil
 		}
 	}
-	return c, nil
+	return errors.New("no suite ran")
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 )
 
 // What go test says of a test, or of a package that has no name in it.
@@ -26,19 +26,16 @@ type outcome struct {
 	output  map[string]*strings.Builder
 }
 
-// runTests runs all tests below dir. A test that fails is no error.
-func runTests(ctx context.Context, dir string, opts options) (*outcome, error) {
-	args := []string{"test", "-json", "-count=1", "-timeout=" + opts.timeout.String()}
-	if opts.pattern != "" {
-		args = append(args, "-run="+opts.pattern)
+// runTests runs the tests of the packages in args. A test that fails is no
+// error. What vet says of code that is older than its checks is not looked at.
+func runTests(ctx context.Context, dir string, timeout time.Duration, pattern string, args []string) (*outcome, error) {
+	flags := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=" + timeout.String()}
+	if pattern != "" {
+		flags = append(flags, "-run="+pattern)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./...")...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+	cmd := goCommand(ctx, dir, append(flags, args...)...)
+	out, stderr, err := output(cmd)
+	if err != nil {
 		return nil, err
 	}
 	o, err := readOutcome(bytes.NewReader(out))
@@ -46,9 +43,20 @@ func runTests(ctx context.Context, dir string, opts options) (*outcome, error) {
 		return nil, err
 	}
 	if len(o.results) == 0 {
-		return nil, errors.New("no test ran\n" + tail(stderr.String()))
+		return nil, errors.New("no test ran: " + firstLine(stderr))
 	}
 	return o, nil
+}
+
+// output returns what a command prints. It is no error if the command fails.
+func output(cmd *exec.Cmd) (stdout []byte, stderr string, err error) {
+	var b bytes.Buffer
+	cmd.Stderr = &b
+	stdout, err = cmd.Output()
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+		err = nil
+	}
+	return stdout, b.String(), err
 }
 
 // readOutcome reads what go test -json prints.
@@ -84,6 +92,30 @@ func readOutcome(r io.Reader) (*outcome, error) {
 
 func (o *outcome) names() []string { return slices.Sorted(maps.Keys(o.results)) }
 
+// passing returns the tests that pass.
+func (o *outcome) passing() map[string]bool {
+	passing := map[string]bool{}
+	for name, result := range o.results {
+		if isTest(name) && result == pass {
+			passing[name] = true
+		}
+	}
+	return passing
+}
+
+// buildError returns the first error of the compiler, behind a colon, if there
+// is one.
+func (o *outcome) buildError() string {
+	for _, name := range slices.Sorted(maps.Keys(o.output)) {
+		for line := range strings.Lines(o.output[name].String()) {
+			if !isTest(name) && !strings.HasPrefix(line, "#") && strings.Contains(line, ".go:") {
+				return ": " + strings.TrimSpace(line)
+			}
+		}
+	}
+	return ""
+}
+
 func (o *outcome) of(name string) string { return o.results[name] }
 
 // count leaves out packages: they fail if one of their tests does.
@@ -92,7 +124,7 @@ func (o *outcome) count() (passed, failed int) {
 		switch {
 		case result == pass:
 			passed++
-		case result == fail && strings.Contains(name, " "):
+		case result == fail && isTest(name):
 			failed++
 		}
 	}

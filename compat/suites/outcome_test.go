@@ -41,3 +41,32 @@ func TestOutcomeRefusesWhatIsNoReport(t *testing.T) {
 		t.Error("text was taken for a report")
 	}
 }
+
+func TestOutcomeNamesWhatPasses(t *testing.T) {
+	o := &outcome{results: map[string]string{"p": fail, "q": pass, "p TestA": pass, "p TestB": fail, "p TestC": skip, "p TestA/part": pass}}
+	passing := o.passing()
+	for name, want := range map[string]bool{"p": false, "q": false, "p TestA": true, "p TestB": false, "p TestC": false, "p TestA/part": true} {
+		if passing[name] != want {
+			t.Errorf("%s passes: %t, want %t", name, passing[name], want)
+		}
+	}
+}
+
+func TestBuildErrorIsTheFirstOfTheCompiler(t *testing.T) {
+	for _, c := range []struct{ name, report, want string }{
+		{"a compiler's", `{"Action":"build-output","ImportPath":"s","Output":"# s\n"}
+{"Action":"build-output","ImportPath":"s","Output":"./a.go:3:2: undefined: x\n"}
+{"Action":"build-output","ImportPath":"s","Output":"./b.go:1:2: undefined: y\n"}`, ": ./a.go:3:2: undefined: x"},
+		{"a package that is not there", `{"Action":"build-output","ImportPath":"s","Output":"s.go:7:2: no required module provides package z\n"}`,
+			": s.go:7:2: no required module provides package z"},
+		{"what a test says is none", `{"Action":"output","Package":"p","Test":"TestA","Output":"a.go:7: wrong\n"}`, ""},
+	} {
+		o, err := readOutcome(strings.NewReader(c.report))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.buildError(); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -44,30 +44,37 @@ func download(ctx context.Context, module string) (string, error) {
 }
 
 // prepare makes a copy of a module that is built with this side.
-func (s side) prepare(ctx context.Context, source, place string) error {
+func (s side) prepare(ctx context.Context, tests suite, source, place string) error {
 	if err := copyTree(source, place); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(place, "go.mod")); errors.Is(err, fs.ErrNotExist) {
-		module, _, _ := strings.Cut(filepath.ToSlash(source[strings.Index(source, "github.com"):]), "@")
-		if err := goTool(ctx, place, "mod", "init", module); err != nil {
+		if err := goTool(ctx, place, "mod", "init", tests.module); err != nil {
 			return err
 		}
 	}
-	if err := goTool(ctx, place, append([]string{"mod", "edit"}, s.edits...)...); err != nil {
+	edits := append([]string{"mod", "edit"}, s.edits...)
+	for _, module := range tests.needs {
+		edits = append(edits, "-require="+module)
+	}
+	if err := goTool(ctx, place, edits...); err != nil {
 		return err
 	}
 	return goTool(ctx, place, "mod", "tidy", "-e")
 }
 
 func goTool(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := goCommand(ctx, dir, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
 	return nil
+}
+
+func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	return cmd
 }
 
 // copyTree copies files and folders, and makes all of them writable: those of

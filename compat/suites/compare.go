@@ -1,0 +1,147 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A comparer runs suites with both sides: v1.77.0 first, this tree second.
+type comparer struct {
+	sides [2]side
+	dir   string
+	options
+}
+
+// A row has what became of a suite.
+type row struct {
+	suite
+	// skipped says why nothing was compared, if nothing was.
+	skipped string
+	// passed has how many tests pass with v1.77.0, and with this tree.
+	passed [2]int
+	// neither is how many tests pass with neither.
+	neither int
+	// lost are the tests that pass with v1.77.0 only, and said what they say.
+	lost []string
+	said map[string]string
+	// gained and unsteady are how many tests pass with this tree only, or now
+	// and then.
+	gained, unsteady int
+}
+
+func (c *comparer) compare(ctx context.Context, s suite) (row, error) {
+	r := row{suite: s, said: map[string]string{}}
+	source, err := download(ctx, s.String())
+	if err != nil {
+		return c.skip(ctx, r, "cannot be fetched: "+firstLine(err.Error()))
+	}
+	var places [2]string
+	var outcomes [2]*outcome
+	for i, side := range c.sides {
+		places[i] = filepath.Join(c.dir, side.folder, filepath.FromSlash(s.String()))
+		if c.keep == "" {
+			defer os.RemoveAll(places[i])
+		}
+		err := side.prepare(ctx, s, source, places[i])
+		if err == nil {
+			outcomes[i], err = runTests(ctx, places[i], c.timeout, c.pattern, s.args)
+		}
+		if err != nil && i == 0 {
+			return c.skip(ctx, r, "does not run with v1.77.0: "+firstLine(err.Error()))
+		} else if err != nil {
+			return r, fmt.Errorf("with %s: %w", side.name, err)
+		}
+		passed, failed := outcomes[i].count()
+		fmt.Printf("%s with %s: %d passed, %d failed\n", s, side.name, passed, failed)
+		if i == 0 && passed == 0 {
+			return c.skip(ctx, r, "no test passes with v1.77.0"+outcomes[0].buildError())
+		}
+	}
+	final := settled{outcomes[0].passing(), outcomes[1].passing()}
+	if err := c.judgeAll(ctx, &r, places, outcomes, final); err != nil {
+		return r, err
+	}
+	for _, name := range union(outcomes[0], outcomes[1]) {
+		if !isTest(name) {
+			continue
+		}
+		theirs, here := final[0][name], final[1][name]
+		if theirs {
+			r.passed[0]++
+		}
+		if here {
+			r.passed[1]++
+		}
+		if !theirs && !here && (outcomes[0].of(name) == fail || outcomes[1].of(name) == fail) {
+			r.neither++
+			if c.verbose {
+				fmt.Printf("  fails with v1.77.0 (%s here): %s\n%s", cmp.Or(outcomes[1].of(name), "not run"), name, outcomes[0].said(name))
+			}
+		}
+	}
+	return r, nil
+}
+
+func (c *comparer) skip(ctx context.Context, r row, reason string) (row, error) {
+	r.skipped = reason
+	fmt.Printf("%s is skipped: %s\n", r.suite, reason)
+	return r, ctx.Err()
+}
+
+// settled has, for both sides, the tests that pass.
+type settled [2]map[string]bool
+
+// judgeAll runs tests that differ again, and puts what comes of it into the row
+// and into final.
+func (c *comparer) judgeAll(ctx context.Context, r *row, places [2]string, outcomes [2]*outcome, final settled) error {
+	runs := newReruns(places, c.again, c.timeout)
+	defer runs.remove()
+	for _, name := range differing(outcomes[0], outcomes[1]) {
+		results, said, err := runs.alone(ctx, name)
+		if err != nil {
+			return err
+		}
+		if outcomes[0].of(name) == pass && !slices.Contains(results[0], pass) {
+			// It needs what the tests before it leave behind.
+			if results, said, err = runs.whole(ctx, name); err != nil {
+				return err
+			}
+		}
+		for i := range final {
+			final[i][name] = all(results[i], pass)
+		}
+		fmt.Printf("  %s: %s with v1.77.0, %s here; again: %s, %s\n", name,
+			cmp.Or(outcomes[0].of(name), "not run"), cmp.Or(outcomes[1].of(name), "not run"), tally(results[0]), tally(results[1]))
+		switch judge(results[0], results[1]) {
+		case lost:
+			r.lost = append(r.lost, name)
+			r.said[name] = said
+		case gained:
+			r.gained++
+		case unsteady:
+			r.unsteady++
+		}
+	}
+	r.lost = leaves(r.lost)
+	return nil
+}
+
+func tally(results []string) string {
+	n := 0
+	for _, r := range results {
+		if r == pass {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %d pass", n, len(results))
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
