@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -89,31 +90,67 @@ func (b *body) extend(p []byte) {
 	if b.buf == nil {
 		b.buf = bufpool.Get(len(p))
 	}
-	old := b.buf
-	if cap(old.B)-len(old.B) < len(p) {
-		grown := 2 * cap(old.B)
-		if grown < fastGrowth {
-			grown *= 2
-		}
-		b.buf = bufpool.Get(max(len(old.B)+len(p), grown))
-		b.buf.B = append(b.buf.B, old.B...)
+	if old := b.buf; cap(old.B)-len(old.B) < len(p) {
+		b.move(b.grown(len(p), math.MaxInt64))
 		defer bufpool.Put(old)
 	}
 	b.buf.B = append(b.buf.B, p...)
 }
 
-// makeRoom makes room for n bytes that are there, and for left more that were
-// announced, if the buffer is too small for the former, and twice its size would be
-// more than all of them need.
+// move gives the body another buffer, of size bytes. What was its buffer is left to
+// the caller.
+func (b *body) move(size int) {
+	old := b.buf
+	b.buf = bufpool.Get(size)
+	if old != nil {
+		b.buf.B = append(b.buf.B, old.B...)
+	}
+}
+
+// room returns the size of the buffer.
+func (b *body) room() int {
+	if b.buf == nil {
+		return 0
+	}
+	return cap(b.buf.B)
+}
+
+// grown returns which size the buffer must get for n bytes more, or 0 if it is large
+// enough. All that is still to come is left bytes at most: the buffer gets no more room
+// than for that once it is large.
+func (b *body) grown(n int, left int64) int {
+	if b.buf == nil {
+		return n
+	}
+	size := cap(b.buf.B)
+	if size-len(b.buf.B) >= n {
+		return 0
+	}
+	if all := int64(len(b.buf.B)) + left; size > bufpool.MaxSize/2 && left < math.MaxInt64/2 && all < 2*int64(size) {
+		return max(int(all), len(b.buf.B)+n)
+	}
+	grown := 2 * size
+	if grown < fastGrowth {
+		grown *= 2
+	}
+	return max(len(b.buf.B)+n, grown)
+}
+
+// grow gives the body a buffer of size bytes, and the one it has back.
+func (b *body) grow(size int) {
+	old := b.buf
+	b.move(size)
+	bufpool.Put(old)
+}
+
+// makeRoom makes room for n bytes that are there, which are a part of left bytes that
+// were announced.
 func (b *body) makeRoom(n int, left int64) {
-	if b.buf == nil || cap(b.buf.B)-len(b.buf.B) >= n {
+	if b.buf == nil {
 		return
 	}
-	old := b.buf
-	if all := int64(len(old.B)+n) + left; cap(old.B) > bufpool.MaxSize/2 && all < 2*int64(cap(old.B)) {
-		b.buf = bufpool.Get(int(all))
-		b.buf.B = append(b.buf.B, old.B...)
-		bufpool.Put(old)
+	if size := b.grown(n, left); size > 0 {
+		b.grow(size)
 	}
 }
 
@@ -195,6 +232,12 @@ func (b *body) release(size int) {
 		_ = b.closeStream()
 		b.buf = nil
 	}
+}
+
+// drop gives the buffer back.
+func (b *body) drop() {
+	bufpool.Put(b.buf)
+	b.buf = nil
 }
 
 // swap exchanges the buffered bytes for p.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -51,7 +52,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 			return n, false, nil
 		}
 		if r.got > bufpool.MaxSize/2 && r.decoder.Kind() == http1.Length {
-			dst.makeRoom(len(content), r.decoder.Left())
+			dst.makeRoom(len(content), int64(len(content))+r.decoder.Left())
 		}
 		dst.write(content)
 	}
@@ -63,6 +64,16 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 		return n, false, err
 	}
 	return n + used, used > 0, nil
+}
+
+// grown returns which size the buffer of dst gets if n bytes are fed, at most; 0 if it
+// is large enough.
+func (r *receiver) grown(dst *body, n int) int {
+	if r.decoder.Kind() != http1.Length {
+		return dst.grown(n, math.MaxInt64)
+	}
+	left := r.decoder.Left()
+	return dst.grown(int(min(int64(n), left)), left)
 }
 
 // brokenChunk marks an error of the chunked coding as such.

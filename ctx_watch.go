@@ -93,10 +93,13 @@ func (s *watchSet) endAll() {
 // returns.
 //
 // A client that only ends its sending side counts as gone, as it does for
-// net/http; EndedSending tells which it is. On the event engine watching costs next to nothing. On the portable
-// one it costs a goroutine, which reads from the connection: a client that has
-// sent its next request already is not watched any more, and neither is one
-// whose body is still arriving as a stream.
+// net/http; EndedSending tells which it is. For a handler that has timed out Done is
+// closed when its client gets another answer.
+//
+// On the event engine watching costs next to nothing. On the portable one it costs a
+// goroutine, which reads from the connection: a client that has sent its next request
+// already is not watched any more, and neither is one whose body is still arriving as a
+// stream.
 //
 // It does nothing for a context that is not in the hands of a server's handler.
 // Server.CancelOnDisconnect does the same for all requests.
@@ -186,10 +189,14 @@ func (o onlyDone) Err() error {
 	}
 }
 
-// endWatch ends the watch of the request that was handled.
-func (x *exchange) endWatch(w *watch) {
+// endWatch ends the watch of the request that was handled. If a handler is late that
+// wants to know of the client it learns now that nobody waits for it any more.
+func (x *exchange) endWatch(w *watch, late bool) {
 	if !w.link() {
 		x.link.unwatch()
+		if late {
+			w.end()
+		}
 	}
 	x.s.watches.remove(w)
 	w.finish()

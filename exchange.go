@@ -517,13 +517,18 @@ func (x *exchange) advanceBody() (step, bool) {
 	if len(b) == 0 && !x.recv.decoder.Done() {
 		return x.flushThen(stepRead), true
 	}
+	if more := x.recv.grown(&req.body, len(b)); more > aheadRoom {
+		if err := x.growBody(more); err != nil {
+			return x.refuse(err)
+		}
+	}
 	n, done, err := x.recv.feed(b, &req.body, &req.Header.header)
 	if n > 0 {
 		x.consume(n)
 	}
 	// a small body that is there has no more room than is not counted
 	if err == nil && (!done || x.recv.got > ownBuffer) {
-		if room := x.bodyRoom(); room > uncountedBody {
+		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
 			err = x.holdBody(room, n, done)
 		}
 	}

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +24,10 @@ func (x *exchange) serve() (step, bool) {
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// who produces a body stream wants to know of the client, too
-		x.endWatch(w)
+		x.endWatch(w, ok && (response != nil || ctx.timedOut))
 	}
 	if response == nil && ctx.timedOut && x.streaming {
-		// the late handler has the stream, and with it the context
-		response = &ctx.Response
+		return x.answerBeside(isHead, ok)
 	}
 	if response != nil {
 		return x.answerLate(response, isHead)
@@ -102,7 +102,6 @@ func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
 // answerLate answers with the response that was set in the place of the
 // context's, which is left to a handler that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
-	ctx := x.ctx
 	x.leaveCtx(response)
 	if !x.streaming {
 		return x.respond(isHead)
@@ -113,29 +112,88 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 	x.given = true
 	x.cut.Store(true)
 	resp := &x.ctx.Response
-	resp.SetConnectionClose()
 	resp.SkipBody = isHead
+	x.sendBeside(resp)
+	return stepClose, true
+}
+
+// answerBeside answers where a handler under TimeoutHandler is late that may be reading
+// the body at this moment. The context is that of those around it, which have set the
+// response, or have panicked unless ok. The stream in it stays where it is.
+func (x *exchange) answerBeside(isHead, ok bool) (step, bool) {
+	ctx := x.ctx
+	x.leaveBodyCount(ctx.lent)
+	x.given = true
+	x.cut.Store(true)
+	resp := &ctx.Response
+	if !ok && !x.c.aborted {
+		_ = resp.body.closeStream()
+		resp.Reset()
+		x.s.configureResponse(resp)
+		resp.SetStatusCode(StatusInternalServerError)
+		resp.SetBodyString(StatusMessage(StatusInternalServerError))
+	}
+	if x.c.aborted {
+		x.nothingSent(errNoAnswer)
+	} else {
+		resp.SkipBody = resp.SkipBody || isHead
+		x.sendBeside(resp)
+	}
+	ctx.discard()
+	x.ctx = x.s.acquireCtx(x.c)
+	return stepClose, true
+}
+
+// sendBeside sends the response that is the last of a connection from which a late
+// handler may be reading.
+func (x *exchange) sendBeside(resp *Response) {
+	sayClose(&resp.Header)
+	if x.minor == 0 {
+		resp.Header.dropTrailers()
+	}
 	hasBody := resp.settle()
-	text := resp.Header.appendHead(nil, &x.s.start)
-	if hasBody {
-		text = append(text, resp.body.bytes()...)
+	plain := x.minor == 0 && resp.Header.contentLength < 0
+	switch {
+	case plain && hasBody:
+		resp.Header.SetContentLength(-2)
+	case plain:
+		dropFraming(&resp.Header)
 	}
 	x.limitResponse()
-	x.beginSending(len(text))
-	n, err := x.c.nc.Write(text)
-	x.delivery.missing = int64(len(text) - n)
-	own := x.ctx
-	if ctx.timedOut {
-		// it has the request, too
-		x.ctx = ctx
+	x.beginSending(0)
+	out := countingWriter{w: x.c.nc}
+	w := bufio.NewWriter(&out)
+	_, err := w.Write(resp.Header.appendHead(nil, &x.s.start))
+	switch {
+	case err != nil || !hasBody:
+		_ = resp.body.closeStream()
+	case plain:
+		err = resp.body.writePlain(w)
+	default:
+		err = writeBody(w, &resp.body, &resp.Header.header)
 	}
+	if err == nil {
+		err = w.Flush()
+	}
+	x.delivery.size = out.n
 	if err != nil {
 		x.cutOff(err)
-	} else {
-		x.sent()
+		return
 	}
-	x.ctx = own
-	return stepClose, true
+	x.sent()
+}
+
+// countingWriter counts what is written.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+// Write implements io.Writer.
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on
@@ -437,7 +495,7 @@ func (x *exchange) cutOff(err error) {
 func (x *exchange) endRequest() {
 	ctx := x.ctx
 	if w := ctx.watch.Load(); w != nil {
-		x.endWatch(w)
+		x.endWatch(w, false)
 	}
 	if x.s.ResponseSent != nil {
 		x.sent()

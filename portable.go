@@ -54,10 +54,11 @@ func (s *Server) servePortable(c *serverConn) error {
 		if err == nil {
 			err = p.fault
 		}
+		// what lingers holds no memory
+		p.exchange.release()
 		if p.linger && !c.aborted {
 			lingerOn(p.nc)
 		}
-		p.exchange.release()
 		closed := s.closeConn(c)
 		if err == nil && !errors.Is(closed, net.ErrClosed) {
 			err = closed

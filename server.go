@@ -194,9 +194,10 @@ type Server struct {
 	//
 	// What is counted is the capacity of buffers over 16 KiB, which may be twice the
 	// size of their bodies; of a multipart form that is parsed while it arrives 4
-	// MiB, though its values may take 10 MiB more. Streams are not counted, nor is what a handler makes of a body. Nor is
-	// what the garbage collector has not taken back yet: while many requests are
-	// refused that is several times as much, unless GOMEMLIMIT bounds it.
+	// MiB, though its values may take 10 MiB more. Streams are not counted, nor is
+	// what a handler makes of a body. What the garbage collector has not taken back
+	// yet is not counted either; where that and the bodies come to more than the
+	// limit, it is collected before more is taken.
 	//
 	// Where there is no room for more, requests are ended whose bodies have stalled,
 	// those first that have done so for the longest time: that had less than 4 KiB in

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -34,12 +35,18 @@ const (
 	defaultBodyMemory = 1 << 30
 	// uncountedBody is the size up to which a buffer is not counted.
 	uncountedBody = 16 << 10
+	// aheadRoom is the size over which a buffer is counted before it is there.
+	aheadRoom = 64 << 10
 	// A body stalls that has received less than stallSize bytes in stallTime.
 	stallTime = time.Second
 	stallSize = 4 << 10
 	// roomShare is which part of the limit is made free at least if stalled bodies
 	// are looked for: looking has its price.
 	roomShare = 16
+	// collectShare is which part of the limit is allocated at least between two
+	// collections of garbage, and collectLeast how many bytes.
+	collectShare = 16
+	collectLeast = 8 << 20
 	// busyLook is for how long nobody looks again if the stalled bodies that there
 	// are were just being served.
 	busyLook = 10 * time.Millisecond
@@ -54,6 +61,10 @@ type bodyMemory struct {
 	// quietUntil is until when no body can have stalled, from processBegan
 	quietUntil atomic.Int64
 	looking    sync.Mutex // held while stalled bodies are looked for
+	// collected is what bufpool.Large was when the garbage was last collected, which
+	// is done with collecting held
+	collected  atomic.Int64
+	collecting sync.Mutex
 }
 
 func (m *bodyMemory) begin(limit int64) {
@@ -102,17 +113,13 @@ const (
 
 var heldBodies = sync.Pool{New: func() any { return new(heldBody) }}
 
-// bodyRoom returns how much the body of the current request takes, with the space for
-// a large one if the engine waits with that in hand.
-func (x *exchange) bodyRoom() int {
-	room := 0
-	if b := x.ctx.Request.body.buf; b != nil {
-		room = cap(b.B)
-	}
+// bodyRoom returns how much the body of the current request takes whose buffer has
+// this size, with the space for a large one if the engine waits with that in hand.
+func (x *exchange) bodyRoom(size int) int {
 	if x.keepsSpace && (x.in != nil && cap(x.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
-		room += bodySpace
+		size += bodySpace
 	}
-	return room
+	return size
 }
 
 // holdBody counts room for the body of the current request, of which got bytes have
@@ -255,6 +262,8 @@ func (h *heldBody) claim() (end func()) {
 	if h.wait.CompareAndSwap(bodyBlocked, bodyClaiming) {
 		return func() {
 			h.x.link.interrupt()
+			// it may take its time until the goroutine gets a processor
+			h.x.ctx.Request.body.drop()
 			h.wait.Store(bodyClaimed)
 		}
 	}
@@ -275,6 +284,41 @@ func (s *Server) takeBodyMemory(n int64) bool {
 			return true
 		}
 	}
+}
+
+// growBody gives the body of the current request a buffer of the size, which counts
+// before it is there, and is not there if it does not fit.
+//
+// If bodies and their garbage may come to more than the limit that is collected before:
+// the runtime would wait until it is as much as what is in use. Whoever needs more room
+// meanwhile waits, or they would take more than is got back.
+func (x *exchange) growBody(size int) error {
+	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
+		return err
+	}
+	if m := &x.s.bodies; m.littered() {
+		m.collecting.Lock()
+		defer m.collecting.Unlock()
+		if m.littered() {
+			m.collect()
+		}
+	}
+	x.ctx.Request.body.grow(size)
+	return nil
+}
+
+func (m *bodyMemory) collect() {
+	begin := bufpool.Large()
+	// what pools hold is let go at the second time
+	runtime.GC()
+	debug.FreeOSMemory()
+	m.collected.Store(begin)
+}
+
+// littered reports whether it is worth while to collect garbage.
+func (m *bodyMemory) littered() bool {
+	fresh := bufpool.Large() - m.collected.Load()
+	return fresh > max(m.limit/collectShare, collectLeast) && m.used.Load() > m.limit-fresh
 }
 
 // endStalledBodies makes room for n bytes, as far as there are bodies that have

@@ -20,8 +20,10 @@ import (
 //
 // h is not stopped. It may use its context until it returns: what it sets is
 // dropped; when it returns, values set with SetUserValue and its response's body
-// stream are closed and the files of its multipart form removed. A body that is
-// still arriving as a stream is left to h as well, and the connection ends.
+// stream are closed and the files of its multipart form removed. If it watches the
+// client (see WatchDisconnect) its context ends when the client gets the other answer.
+// A body that is still arriving as a stream is left to h as well, and the connection
+// ends.
 //
 // Of one Server no more than Server.Concurrency handlers run this way at a
 // time, those that are late included: where there are more the client gets a

@@ -7,6 +7,7 @@ package bufpool
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -36,15 +37,28 @@ type Buffer struct {
 // What B holds beyond its length is not defined. For n over MaxSize the room
 // is made anew, and is exactly n.
 func Get(n int) *Buffer {
-	if n > MaxSize {
-		return &Buffer{B: make([]byte, 0, n)}
+	if n <= MaxSize {
+		class := classFor(n)
+		if b, ok := pools[class].Get().(*Buffer); ok {
+			return b
+		}
+		n = MinSize << class
 	}
-	class := classFor(n)
-	if b, ok := pools[class].Get().(*Buffer); ok {
-		return b
+	if n >= largeSize {
+		large.Add(int64(n))
 	}
-	return &Buffer{B: make([]byte, 0, MinSize<<class)}
+	return &Buffer{B: make([]byte, 0, n)}
 }
+
+// largeSize is the size from which buffers count for Large.
+const largeSize = 64 << 10
+
+var large atomic.Int64
+
+// Large returns how many bytes of large buffers were ever made anew. The difference
+// of two calls bounds the garbage that such buffers have become meanwhile, where
+// what the pools hold in reserve counts as garbage.
+func Large() int64 { return large.Load() }
 
 // Put gives b back. Neither b nor its B may be used after that. A nil b is
 // ignored, as is one that is smaller than the smallest class or larger than
