@@ -285,16 +285,16 @@ func (s *bodyStream) CloseWithError(err error) error {
 	return f(err)
 }
 
-// drain reads the rest of the message away, up to limit bytes, and tells whether
-// that was all of it.
-func (s *bodyStream) drain(limit int) bool {
+// drain reads the rest of the message away, up to limit bytes, which it counts, and
+// tells whether that was all of it.
+func (s *bodyStream) drain(limit *int) bool {
 	if s.err == errStreamClosed {
 		s.err = nil
 	}
 	var waste [512]byte
-	for limit > 0 && !s.done {
-		n, err := s.Read(waste[:min(limit, len(waste))])
-		limit -= n
+	for *limit > 0 && !s.done {
+		n, err := s.Read(waste[:min(*limit, len(waste))])
+		*limit -= n
 		if err != nil {
 			break
 		}

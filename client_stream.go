@@ -226,7 +226,8 @@ func (s *clientStream) drain(within time.Duration) {
 			return
 		}
 	}
-	s.body.drain(maxDrained)
+	limit := maxDrained
+	s.body.drain(&limit)
 }
 
 // drainSmall closes the stream of a response that nobody wants. Of one that is over

@@ -69,6 +69,7 @@ type RequestCtx struct {
 
 // reset makes the context ready for the next request of its connection.
 func (ctx *RequestCtx) reset() {
+	ctx.Request.closeValues()
 	poisonRequest(&ctx.Request)
 	poisonResponse(&ctx.Response)
 	ctx.used = false

@@ -153,8 +153,11 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 //
 // The handler is not called where the request or the response asks to close
 // the connection, where the server shuts down with CloseOnShutdown, or where
-// sending the response failed; HijackSetNoResponse lifts that. It must not use
-// the context.
+// sending the response failed; HijackSetNoResponse lifts that.
+//
+// The handler runs in a goroutine of its own, and ServeConn does not wait for it.
+// It may use the context, but for what is left of a body that is a stream: the
+// request ends when the handler returns, and user values are closed then.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 
 // HijackSetNoResponse says whether the handler given to Hijack gets the

@@ -482,16 +482,18 @@ func (c *eventConn) forget() {
 // handOver gives the connection to the handler that Hijack was called with.
 func (c *eventConn) handOver(x *exchange) bool {
 	s := c.s
-	handler := x.ctx.hijack
 	ahead := append([]byte(nil), x.pending()...)
+	ctx := x.letGo()
 	c.lay(x, nil)
 	s.setState(&c.serverConn, StateHijacked)
 	nc, err := c.leave()
 	if err != nil {
 		s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
+		s.endHijacked(ctx, true)
 		return false
 	}
-	go s.runHijacked(handler, &hijackedConn{Conn: nc, ahead: ahead})
+	ctx.c.nc = nc
+	go s.runHijacked(ctx, &hijackedConn{Conn: nc, ahead: ahead})
 	return false
 }
 

@@ -56,6 +56,7 @@ type exchange struct {
 	// streaming says that the handler may read the body from the exchange,
 	// given that the exchange was left to a handler that timed out doing so
 	streaming, given bool
+	toDrain          int // how much may still be read away of the body, see drain
 	// cut says that such a handler reads no more
 	cut atomic.Bool
 
@@ -436,6 +437,7 @@ func (x *exchange) headReceived() (step, bool) {
 			return x.flushFailed(err)
 		}
 		req.stream.start(x, framing, &h.header)
+		x.toDrain = drainLimit
 		req.stream.accept = s.AcceptTrailer
 		req.body.setStream(&req.stream, h.contentLength)
 		if spools {

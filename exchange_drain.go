@@ -1,10 +1,6 @@
 package fasthttp
 
-import (
-	"errors"
-
-	"github.com/valyala/fasthttp/internal/http1"
-)
+import "errors"
 
 // drainLimit is how much of a body that the handler left unread is read away to
 // keep the connection.
@@ -27,7 +23,7 @@ func (x *exchange) drain(mayWait bool) drained {
 	if stream.done {
 		return drainedAll
 	}
-	if x.expects || stream.decoder.Left() > drainLimit {
+	if x.expects || stream.decoder.Left() > int64(x.toDrain) {
 		return drainedNever
 	}
 	if !mayWait {
@@ -35,7 +31,7 @@ func (x *exchange) drain(mayWait bool) drained {
 		stream.in = arrivedSource{x}
 		defer func() { stream.in = in }()
 	}
-	if stream.drain(drainLimit) {
+	if stream.drain(&x.toDrain) {
 		return drainedAll
 	}
 	if stream.err == errNotArrived {
@@ -62,17 +58,13 @@ func (x *exchange) dropBody(mayWait bool) {
 	}
 }
 
-// dropUnread drains the body before the response, which the peer may be waiting
-// for before it sends more. So the rest is left to dropRest.
-//
-// Where a body ends that comes in chunks is not known: it has to be read to tell
-// whether the connection can be kept, and the response is to say so.
-func (x *exchange) dropUnread() {
-	x.dropBody(x.ctx.Request.stream.decoder.Kind() == http1.Chunks && !x.duplex && !x.wantsClose())
-}
+// dropUnread drains what has arrived of the body before the response, which says
+// then if the connection closes because of what is left. The peer may be waiting
+// for the response before it sends more, so that is left to dropRest.
+func (x *exchange) dropUnread() { x.dropBody(false) }
 
 // dropRest drains what comes behind the response, which has to be on its way by
-// then.
+// then. A connection that closes anyway only lingers.
 func (x *exchange) dropRest() {
 	if x.ctx.Request.stream.done || x.linger || x.fault != nil {
 		return
@@ -80,6 +72,10 @@ func (x *exchange) dropRest() {
 	if err := x.flushNow(); err != nil {
 		x.cutOff(err)
 		x.ending = true
+		return
+	}
+	if x.ending {
+		x.linger = true
 		return
 	}
 	x.dropBody(true)

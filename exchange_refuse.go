@@ -59,6 +59,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (step, bool) {
 	x.expects = req.Header.head.Has(http1.Expect100 | http1.ExpectOther)
 	x.limitRequest()
 	req.stream.start(x, framing, &req.Header.header)
+	x.toDrain = drainLimit
 	if x.drain(false) == drainedLater && framing.Kind == http1.Chunks {
 		// how much is still to come is not known
 		x.ending, x.linger = true, true

@@ -157,7 +157,10 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 		} {
 			c := ts.dial()
 			go func() { _, _ = io.WriteString(c.Conn, tc.request) }()
-			if resp := c.expect(200, "ignored"); resp.Close == tc.keeps {
+			resp := c.expect(200, "ignored")
+			// how much comes in chunks is not known when the response is sent
+			sure := tc.keeps || !strings.Contains(tc.name, "chunks")
+			if sure && resp.Close == tc.keeps {
 				t.Errorf("%s: closes %v", tc.name, resp.Close)
 			}
 			if tc.keeps {
@@ -202,7 +205,11 @@ func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 			{"a stream", head("POST /stream HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "stream", false},
 			{"the client closes", head("POST / HTTP/1.1", "Host: a", "Connection: close", "Content-Length: 6") + "abc", "def", "refused", true},
 			{"too much", head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", drainLimit+4)) + "abc", "def", "refused", true},
-			{"chunks", chunked("/duplex", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
+			{"chunks", chunked("/", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
+			{"chunks that are read in part", chunked("/part", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "part", false},
+			{"chunks, and a large answer", chunked("/large", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", large, false},
+			{"chunks, and a stream", chunked("/stream", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "stream", false},
+			{"chunks both ways", chunked("/duplex", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
 			{"chunks of one who closes", head("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked") + "3\r\nab",
 				"c\r\n0\r\n\r\n", "refused", true},
 		} {

@@ -352,7 +352,6 @@ func lingerOn(nc net.Conn) {
 // handOver gives the connection to the handler that Hijack was called with.
 func (p *portable) handOver() bool {
 	s, c := p.s, p.c
-	handler := p.ctx.hijack
 	hc := &hijackedConn{Conn: c.nc}
 	if rest := p.pending(); len(rest) > 0 {
 		hc.ahead = append([]byte(nil), rest...)
@@ -360,27 +359,58 @@ func (p *portable) handOver() bool {
 	if !p.readUntil.IsZero() || !p.writeUntil.IsZero() {
 		_ = c.nc.SetDeadline(time.Time{})
 	}
+	ctx := p.letGo()
 	p.exchange.release()
 	s.setState(c, StateHijacked)
 	s.forgetConn(c)
 	p.c = nil
-	s.runHijacked(handler, hc)
+	go s.runHijacked(ctx, hc)
 	return true
 }
 
-// runHijacked runs a HijackHandler.
-func (s *Server) runHijacked(handler HijackHandler, hc *hijackedConn) {
-	kept := false
+// letGo takes the context of a request whose connection was hijacked out of the
+// exchange. The HijackHandler may use it, and user values end with that.
+func (x *exchange) letGo() *RequestCtx {
+	ctx := x.ctx
+	x.ctx = nil
+	// what was not read of the body is read by nobody
+	if ctx.Request.stream.in != nil {
+		_ = ctx.Request.stream.Close()
+	}
+	ctx.c = &serverConn{s: x.s, nc: x.c.nc, id: x.c.id, opened: x.c.opened, done: x.c.done, isTLS: x.c.isTLS, requests: x.c.requests}
+	return ctx
+}
+
+// runHijacked runs the HijackHandler of a request, and ends that.
+func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
+	handler, returned := ctx.hijack, false
+	ctx.hijack = nil
 	defer func() {
 		if r := recover(); r != nil {
 			s.logger().Printf("fasthttp: panic in a HijackHandler: %v\n%s", r, debug.Stack())
 		}
-		if !kept {
+		if !returned || !s.KeepHijackedConns {
 			_ = hc.Close()
 		}
+		s.endHijacked(ctx, returned)
 	}()
 	handler(hc)
-	kept = s.KeepHijackedConns
+	returned = true
+}
+
+// endHijacked gives back the context of a request whose connection was hijacked,
+// unless its handler has left it half-done.
+func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.logger().Printf("fasthttp: panic in a user value: %v\n%s", r, debug.Stack())
+		}
+	}()
+	if w := ctx.watch.Load(); !returned || w != nil && !w.finish() {
+		ctx.discard()
+		return
+	}
+	s.releaseCtx(ctx)
 }
 
 // hijackedConn is a connection with what had been read ahead of it in front.

@@ -73,22 +73,29 @@ type Request struct {
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
-// are closed, as is a body stream; the files of a multipart form are removed.
+// are closed first, while the request is as it was; so is a body stream; the files of a multipart form are removed.
 func (req *Request) Reset() {
+	req.closeValues()
 	req.Header.Reset()
 	req.resetExceptHeader()
 }
 
+// closeValues removes the user values. Those that are closers may look at the
+// request, so it comes before everything else.
+func (req *Request) closeValues() {
+	if len(req.values) > 0 {
+		req.values.reset()
+	}
+}
+
 func (req *Request) resetExceptHeader() {
+	req.closeValues()
 	req.ResetBody()
 	if req.uriParsed {
 		req.uri.Reset()
 		req.uriParsed = false
 	}
 	req.known = req.known[:0]
-	if len(req.values) > 0 {
-		req.values.reset()
-	}
 	req.UseHostHeader = false
 	req.DisableRedirectPathNormalizing = false
 	req.GetBody = nil

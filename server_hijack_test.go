@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 // upgrade is a handler that switches to a protocol of lines which are answered.
@@ -246,9 +248,98 @@ func TestKeepHijackedConns(t *testing.T) {
 	})
 }
 
+// seenOf is what a test compares of a request and the response to it.
+func seenOf(ctx *RequestCtx) string {
+	return fmt.Sprintf("%s %s %s %s %q %q -> %d %q", ctx.Method(), ctx.Path(), ctx.Host(), ctx.QueryArgs(),
+		ctx.Request.Header.Peek("X"), ctx.PostBody(), ctx.Response.StatusCode(), ctx.Response.Body())
+}
+
+const seenBefore = `POST /p a q=1 "y" "abc" -> 202 "taken"`
+
+// User values are closed when the HijackHandler has returned, which has the request
+// as it was.
+func TestHijackHandlerHasTheRequest(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, without := range []bool{false, true} {
+			hijacked, closed := make(chan string, 1), make(chan string, 1)
+			goOn := make(chan struct{})
+			ts := start(&Server{Handler: func(ctx *RequestCtx) {
+				if ctx.IsGet() {
+					return
+				}
+				ctx.SetUserValue("key", closerFunc(func() { closed <- seenOf(ctx) }))
+				ctx.SetStatusCode(202)
+				ctx.SetBodyString("taken")
+				ctx.HijackSetNoResponse(without)
+				remote, id := ctx.RemoteAddr().String(), ctx.ID()
+				ctx.Hijack(func(c net.Conn) {
+					<-goOn
+					if ctx.UserValue("key") == nil || ctx.RemoteAddr().String() != remote || ctx.ID() != id || ctx.Conn().RemoteAddr().String() != remote {
+						t.Errorf("hijacked: %v %v %v %v", ctx.UserValue("key"), ctx.RemoteAddr(), ctx.ID(), ctx.Conn().RemoteAddr())
+					}
+					_, _ = io.WriteString(c, "hijacked\n")
+					hijacked <- seenOf(ctx)
+				})
+			}})
+			c := ts.dial()
+			c.send(head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
+			if !without {
+				c.expect(202, "taken")
+			}
+			// others get contexts and connections of their own
+			other := ts.dial()
+			eventually(t, "hijack", func() bool { return ts.s.GetOpenConnectionsCount() <= 1 })
+			other.send(head("GET /other HTTP/1.1", "Host: b"))
+			other.expect(200, "")
+			select {
+			case seen := <-closed:
+				t.Errorf("closed while the HijackHandler runs: %s", seen)
+			default:
+			}
+			close(goOn)
+			if seen := receive(t, "the HijackHandler", hijacked); seen != seenBefore {
+				t.Errorf("the HijackHandler has %s", seen)
+			}
+			if seen := receive(t, "the end of user values", closed); seen != seenBefore {
+				t.Errorf("a user value has %s", seen)
+			}
+			c.expectLine("hijacked\n")
+			c.expectEnd()
+		}
+	})
+}
+
+// Whoever hands the server connections goes on with others while one is hijacked.
+func TestServeConnDoesNotWaitForAHijackHandler(t *testing.T) {
+	goOn := make(chan struct{})
+	s := &Server{Logger: &testLog{}, Handler: func(ctx *RequestCtx) {
+		ctx.Hijack(func(c net.Conn) {
+			<-goOn
+			_, _ = io.WriteString(c, "hijacked\n")
+		})
+	}}
+	pipe := fasthttputil.NewPipeConns()
+	served := make(chan error, 1)
+	go func() { served <- s.ServeConn(pipe.Conn1()) }()
+	c := &testConn{Conn: pipe.Conn2(), t: t, r: bufio.NewReader(pipe.Conn2())}
+	c.get("/")
+	c.expect(200, "")
+	if err := receive(t, "return of ServeConn", served); err != nil {
+		t.Errorf("ServeConn: %v", err)
+	}
+	if n := s.GetCurrentConcurrency(); n != 0 {
+		t.Errorf("%d connections are being served", n)
+	}
+	close(goOn)
+	c.expectLine("hijacked\n")
+	c.expectEnd()
+}
+
 func TestHijackReadsAheadPieceByPiece(t *testing.T) {
 	var got []string
+	ended := make(chan struct{})
 	s := &Server{Handler: func(ctx *RequestCtx) {
+		ctx.SetUserValue("end", closerFunc(func() { close(ended) }))
 		ctx.Hijack(func(c net.Conn) {
 			b := make([]byte, 3)
 			for {
@@ -264,6 +355,7 @@ func TestHijackReadsAheadPieceByPiece(t *testing.T) {
 	if err := s.ServeConn(c); err != nil {
 		t.Fatal(err)
 	}
+	receive(t, "end of the HijackHandler", ended)
 	if strings.Join(got, " ") != "abc def g hi" {
 		t.Errorf("got %q", got)
 	}

@@ -353,7 +353,9 @@ func (s *Server) setKeepalive(nc net.Conn) {
 
 // ServeConn serves HTTP on the connection c, and closes it. It returns nil
 // when the connection has ended in order, ErrPerIPConnLimit or
-// ErrConcurrencyLimit where it was refused, else what went wrong.
+// ErrConcurrencyLimit where it was refused, else what went wrong. A connection
+// that a handler has hijacked has ended in order: ServeConn returns when the
+// response was sent, and leaves the connection to the HijackHandler.
 //
 // What is written to c must reach the peer without waiting for more.
 func (s *Server) ServeConn(c net.Conn) error {

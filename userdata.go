@@ -120,10 +120,12 @@ func (d *userData) takeBack(from *userData) {
 // reset removes all values and closes those that are io.Closers.
 func (d *userData) reset() {
 	for i := range *d {
-		if c, ok := (*d)[i].value.(io.Closer); ok && (*d)[i].let() {
+		v := (*d)[i]
+		// one whose Close panics is not closed again
+		(*d)[i] = userValue{}
+		if c, ok := v.value.(io.Closer); ok && v.let() {
 			_ = c.Close()
 		}
-		(*d)[i] = userValue{}
 	}
 	*d = (*d)[:0]
 }

@@ -100,3 +100,49 @@ func TestUserValuesDoNotAllocate(t *testing.T) {
 		req.ResetUserValues()
 	})
 }
+
+// Those that are closers see the request and the response as they were, and what
+// they ask for does not stay with the context.
+func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		closed := make(chan string, 1)
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			ctx.SetUserValue("key", closerFunc(func() { closed <- seenOf(ctx) }))
+			if path := string(ctx.Path()); path != "/p" {
+				ctx.SetBodyString(path)
+				return
+			}
+			ctx.SetStatusCode(202)
+			ctx.SetBodyString("taken")
+		}})
+		c := ts.dial()
+		c.send(head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
+		c.expect(202, "taken")
+		if seen := receive(t, "the end of user values", closed); seen != seenBefore {
+			t.Errorf("a user value has %s", seen)
+		}
+		c.get("/next")
+		c.expect(200, "/next")
+		receive(t, "the end of user values", closed)
+	})
+	var req Request
+	req.SetRequestURI("http://a/p")
+	path := ""
+	req.SetUserValue("key", closerFunc(func() { path = string(req.URI().Path()) }))
+	req.Reset()
+	if path != "/p" || string(req.URI().FullURI()) != "http:///" {
+		t.Errorf("the path was %q, the URI is %s", path, req.URI())
+	}
+}
+
+func TestUserValueThatPanicsIsClosedOnce(t *testing.T) {
+	ts := startServer(t, memoryEngine, &Server{Handler: func(ctx *RequestCtx) {
+		ctx.SetUserValue("key", closerFunc(func() { panic("closed") }))
+	}})
+	c := ts.dial()
+	c.get("/")
+	c.expectCut()
+	if n := len(ts.log.all()); n != 1 {
+		t.Errorf("%d lines: %q", n, ts.log.all())
+	}
+}
