@@ -29,6 +29,7 @@ type header struct {
 	memo          *memo      // of the requests that a server reads
 	contentLength int
 	state         headerState
+	self          uintptr // the address of the header whose memory the lists have, see own
 
 	peeked  [][]byte // what PeekAll and PeekKeys returned last
 	scratch [numScratch][]byte
@@ -176,6 +177,7 @@ func isLarge(l *field.List) bool {
 }
 
 func (h *header) copyTo(dst *header) {
+	dst.own()
 	dst.list.CopyFrom(&h.list)
 	dst.cookies.CopyFrom(&h.cookies)
 	dst.trailers.CopyFrom(&h.trailers)
@@ -204,13 +206,38 @@ func (h *header) store(s *field.Span, text []byte) {
 	}
 }
 
+// storeAt is store for the value of the field at i in list.
+func (h *header) storeAt(i int, text []byte) {
+	h.own()
+	h.store(&h.list.Entries[i].Value, text)
+}
+
 // makeRoom is called before up to n bytes are stored. Where they would make the
 // block grow although most of it is waste, it is tidied.
 func (h *header) makeRoom(n int) {
+	h.own()
 	h.list.KeepsPlace = true
 	if len(h.list.Block)+n >= cap(h.list.Block) && h.list.Wasteful() {
 		h.tidy()
 	}
+}
+
+// own is called before the lists are changed. A message must not be copied as a
+// value, but tests do so to make the request of a context; so a header that finds
+// itself to be a copy takes memory of its own first.
+func (h *header) own() {
+	if at := bytesconv.Address(h); h.self != at {
+		h.separate(at)
+	}
+}
+
+// separate is own for a header that is new, or that was copied.
+func (h *header) separate(at uintptr) {
+	h.self = at
+	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers} {
+		l.Separate()
+	}
+	h.peeked, h.scratch = nil, [numScratch][]byte{}
 }
 
 func (h *header) tidy() {
@@ -318,7 +345,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 
 // setOnly gives the field k, whose first line is at i, the one value.
 func (h *header) setOnly(i int, k key, value []byte) {
-	h.store(&h.list.Entries[i].Value, value)
+	h.storeAt(i, value)
 	if i = h.findExact(k, i+1); i >= 0 {
 		h.removeFrom(i, k)
 	}
@@ -326,6 +353,7 @@ func (h *header) setOnly(i int, k key, value []byte) {
 
 // removeFrom removes the line at i, and those of the field k behind it.
 func (h *header) removeFrom(i int, k key) {
+	h.own()
 	h.list.RemoveEach(i, func(from int) int { return h.findExact(k, from) })
 }
 
@@ -412,7 +440,10 @@ func (h *header) setLengthText(value []byte) {
 	}
 }
 
-func (h *header) removeID(id field.ID) { h.list.RemoveID(id, 0) }
+func (h *header) removeID(id field.ID) {
+	h.own()
+	h.list.RemoveID(id, 0)
+}
 
 // del removes the field k.
 func (h *header) del(role http1.Role, k key) {

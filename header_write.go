@@ -259,7 +259,7 @@ func (h *header) count(role http1.Role) (n int) {
 func (h *header) peekAll(role http1.Role, k key) [][]byte {
 	h.peeked = h.peeked[:0]
 	switch place := places[role][k.id].place; {
-	case place == inList || h.is(noSpecial):
+	case place == inList || h.is(noSpecial) && place != inTrailers:
 	case place == inSlot || place == inTrailers || place == isLength:
 		if v := h.peek(role, k); len(v) > 0 {
 			h.peeked = append(h.peeked, v)

@@ -443,7 +443,7 @@ func (s *Server) concurrency() int {
 func (s *Server) acquireCtx(c *serverConn) *RequestCtx {
 	ctx := s.ctxs.Get().(*RequestCtx)
 	if ctx.s != s {
-		ctx.s = s
+		ctx.s, ctx.initLogger = s, nil
 		s.configureRequest(&ctx.Request)
 		s.configureResponse(&ctx.Response)
 	}
