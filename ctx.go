@@ -152,7 +152,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 
 // noServer returns the server of the contexts that are made without one.
 var noServer = sync.OnceValue(func() *Server {
-	s := new(Server)
+	s := &Server{NoDefaultServerHeader: true}
 	s.prepare()
 	return s
 })

@@ -31,6 +31,9 @@ type header struct {
 	state         headerState
 	self          uintptr // the address of the header whose memory the lists have, see own
 
+	// serverName is what a server sends in the field Server of its responses
+	serverName string
+
 	peeked  [][]byte // what PeekAll and PeekKeys returned last
 	scratch [numScratch][]byte
 }
@@ -60,6 +63,7 @@ const (
 	wasRead                               // the head was read from a peer
 	hasBadName                            // a field was set that is not written: see field.BadName
 	trailing                              // trailers has fields, and not names alone
+	namesServer                           // of a response: Server is serverName, see nameServer
 
 	// what reading a head leaves as it is
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -184,6 +188,9 @@ func (h *header) copyTo(dst *header) {
 	dst.slots, dst.line, dst.raw = h.slots, h.line, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
 	dst.head = h.head
+	if h.is(namesServer) {
+		dst.serverName = h.serverName
+	}
 }
 
 // text returns the text of a span; nil where it is empty.
@@ -289,6 +296,7 @@ func (h *header) peek(role http1.Role, k key) []byte {
 	w := places[role][k.id]
 	switch w.place {
 	case inSlot:
+		h.nameServer()
 		if role == http1.Response && k.id == field.ContentType {
 			return h.peekType()
 		}
@@ -310,6 +318,16 @@ func (h *header) peek(role http1.Role, k key) []byte {
 		return h.peekAnnounced(k)
 	}
 	return nil
+}
+
+// nameServer makes the name of the server the value of the field Server, which it is
+// by default, for somebody who asks for it or sets another one. Most responses are
+// sent without that.
+func (h *header) nameServer() {
+	if h.is(namesServer) {
+		h.state &^= namesServer
+		h.store(&h.slots[slotServer], bytesconv.Bytes(h.serverName))
+	}
 }
 
 // lengthText returns the value of Content-Length, or nil.
@@ -394,6 +412,9 @@ func (h *header) append(k key, value []byte) {
 // does not belong there too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
+	if w.place == inSlot {
+		h.nameServer()
+	}
 	if h.is(noSpecial) {
 		// the application writes these fields itself; they are known, but
 		// stand in list too, which is all that will be written
@@ -450,6 +471,7 @@ func (h *header) del(role http1.Role, k key) {
 	w := places[role][k.id]
 	switch w.place {
 	case inSlot:
+		h.nameServer()
 		h.store(&h.slots[w.slot], nil)
 	case inCookies:
 		h.delAllCookies(role)

@@ -194,6 +194,7 @@ func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value
 			(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames())) &&
 			h.yieldCookies(role, cookie, yield)
 	}
+	h.nameServer()
 	contentType := h.peekType()
 	return (!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
 		(len(contentType) == 0 || yield(h.lend(lentContentType), contentType)) &&

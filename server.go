@@ -292,6 +292,7 @@ type Server struct {
 
 	once     sync.Once
 	start    usualStart
+	name     string // what responses have in Server, or nothing
 	ctxs     sync.Pool
 	log      Logger
 	limits   http1.Limits
@@ -371,6 +372,7 @@ func (s *Server) prepare() {
 			name = defaultServerName
 		}
 		if !s.NoDefaultServerHeader {
+			s.name = name
 			s.start.server = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
 		}
 		if s.ReadBufferSize > 0 {
@@ -478,6 +480,12 @@ func (s *Server) configureResponse(resp *Response) {
 	h.setState(namesKept, s.DisableHeaderNamesNormalizing)
 	h.setState(noDefaultType, s.NoDefaultContentType)
 	h.setState(noDefaultDate, s.NoDefaultDate)
+	if len(s.name) > 0 {
+		h.state |= namesServer
+		if h.serverName != s.name {
+			h.serverName = s.name
+		}
+	}
 }
 
 // GetCurrentConcurrency returns the number of connections that are being served.
