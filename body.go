@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -315,9 +316,34 @@ func copyStream(w io.Writer, r io.Reader) (int64, error) {
 	if c, ok := r.(BodyWriterTo); ok && !c.SupportsBodyWriteTo() {
 		r = onlyReader{r}
 	}
+	c := copiers.Get().(*copier)
+	n, err := c.copy(w, r)
+	c.release()
+	return n, err
+}
+
+// copier is what copying needs in memory, since it is in the hands of others.
+type copier struct {
+	dst    onlyWriter
+	src    io.LimitedReader
+	chunks chunkWriter
+	more   [1]byte
+}
+
+var copiers = sync.Pool{New: func() any { return new(copier) }}
+
+// copy copies all of r to w.
+func (c *copier) copy(w io.Writer, r io.Reader) (int64, error) {
 	buf := bufpool.Get(copyBufferSize)
 	defer bufpool.Put(buf)
-	return io.CopyBuffer(onlyWriter{w}, r, buf.B[:cap(buf.B)])
+	c.dst.Writer = w
+	return io.CopyBuffer(&c.dst, r, buf.B[:cap(buf.B)])
+}
+
+// release gives the copier back, unless there was a panic.
+func (c *copier) release() {
+	c.dst.Writer, c.src.R, c.chunks.w = nil, nil, nil
+	copiers.Put(c)
 }
 
 type onlyReader struct{ io.Reader }
@@ -364,18 +390,21 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 	if p, ok := b.stream.(PiecewiseStream); ok && p.SendsPieces() {
 		dst = &pieceWriter{w}
 	}
-	n, err := copyStream(dst, io.LimitReader(b.stream, int64(b.size)))
-	if err != nil {
-		return err
+	c := copiers.Get().(*copier)
+	c.src = io.LimitedReader{R: b.stream, N: int64(b.size)}
+	n, err := c.copy(dst, &c.src)
+	switch {
+	case err != nil:
+	case n < int64(b.size):
+		err = shortStream(int(n), b.size)
+	default:
+		// the peer need not wait for that
+		if err = w.Flush(); err == nil {
+			err = expectEnd(b.stream, c.more[:])
+		}
 	}
-	if n < int64(b.size) {
-		return shortStream(int(n), b.size)
-	}
-	// the peer need not wait for that
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return expectEnd(b.stream)
+	c.release()
+	return err
 }
 
 // unsize makes a stream of a known size one that is sent in chunks, since fields
@@ -418,11 +447,10 @@ func (s *exactStream) Close() error {
 // maxEmptyReads is how often a stream may return neither bytes nor an error.
 const maxEmptyReads = 100
 
-// expectEnd reads the io.EOF that must come next.
-func expectEnd(r io.Reader) error {
-	var more [1]byte
+// expectEnd reads the io.EOF that must come next. more is where it reads to.
+func expectEnd(r io.Reader, more []byte) error {
 	for range maxEmptyReads {
-		switch n, err := r.Read(more[:]); {
+		switch n, err := r.Read(more); {
 		case n > 0:
 			return errLongStream
 		case err == io.EOF:
@@ -453,7 +481,11 @@ func (b *body) endStream(err *error) {
 // last chunk, and closes it. The trailer section is left to the caller.
 func (b *body) writeChunked(w flushWriter) (err error) {
 	defer b.endStream(&err)
-	return b.writePieces(&chunkWriter{w: w})
+	c := copiers.Get().(*copier)
+	c.chunks.w = w
+	err = b.writePieces(&c.chunks)
+	c.release()
+	return err
 }
 
 // writePlain writes the stream as it is, each piece at once, and closes it. The

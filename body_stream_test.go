@@ -485,3 +485,31 @@ func TestBodyStreamWriter(t *testing.T) {
 		<-ended
 	})
 }
+
+func TestStreamsAreWrittenWithoutAllocating(t *testing.T) {
+	content := strings.NewReader("")
+	stream := onlyReader{content}
+	var r io.Reader = &stream
+	out := bufio.NewWriter(io.Discard)
+	var resp Response
+	var req Request
+	for _, size := range []int{10, -1} {
+		checkAllocs(t, fmt.Sprint("response of size ", size), func() {
+			content.Reset("0123456789")
+			resp.SetBodyStream(r, size)
+			if err := resp.Write(out); err != nil {
+				t.Fatal(err)
+			}
+			resp.Reset()
+		})
+		checkAllocs(t, fmt.Sprint("request of size ", size), func() {
+			content.Reset("0123456789")
+			req.SetRequestURI("http://a.test/")
+			req.SetBodyStream(r, size)
+			if err := req.Write(out); err != nil {
+				t.Fatal(err)
+			}
+			req.Reset()
+		})
+	}
+}

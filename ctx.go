@@ -49,6 +49,8 @@ type RequestCtx struct {
 	time       time.Time
 	remoteAddr net.Addr // set with SetRemoteAddr
 	initAddr   net.Addr // given to Init, where there is no connection
+	initLogger Logger   // given to Init or Init2, or nil
+	initConn   serverConn
 	log        ctxLogger
 
 	watch           atomic.Pointer[watch]
@@ -136,16 +138,24 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, reduceMemoryUsage boo
 }
 
 func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
-	ctx.initAddr = nil
+	ctx.initAddr, ctx.initLogger = nil, logger
 	now := time.Now()
-	ctx.s = &Server{Logger: logger}
-	ctx.s.prepare()
-	ctx.c = &serverConn{s: ctx.s, nc: conn, id: connIDs.Add(1), opened: now.Sub(processBegan), done: *ctx.s.done.Load(), requests: 1}
+	ctx.s = noServer()
+	c := &ctx.initConn
+	c.s, c.nc, c.id, c.opened, c.done, c.requests = ctx.s, conn, connIDs.Add(1), now.Sub(processBegan), *ctx.s.done.Load(), 1
+	ctx.c = c
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1
 	ctx.time = now
 }
+
+// noServer returns the server of the contexts that are made without one.
+var noServer = sync.OnceValue(func() *Server {
+	s := &Server{NoDefaultServerHeader: true}
+	s.prepare()
+	return s
+})
 
 // Method returns the method of the request.
 func (ctx *RequestCtx) Method() []byte { return ctx.Request.Header.Method() }

@@ -195,6 +195,9 @@ func (ctx *RequestCtx) serverLogger() Logger {
 	if ctx.s == nil {
 		return defaultLogger
 	}
+	if ctx.initLogger != nil {
+		return ctx.initLogger
+	}
 	return ctx.s.logger()
 }
 

@@ -481,3 +481,90 @@ func TestPackageLevelServeAnswers(t *testing.T) {
 		t.Error("no error for a socket that cannot be made")
 	}
 }
+
+func TestInitDoesNotAllocate(t *testing.T) {
+	var ctx RequestCtx
+	conn := net.Conn(&fakeConn{})
+	log := &testLog{}
+	checkAllocs(t, "Init2", func() { ctx.Init2(conn, nil, true) })
+	var req Request
+	req.SetRequestURI("http://a.test/b?c=d")
+	checkAllocs(t, "Init", func() { ctx.Init(&req, nil, log) })
+	if ctx.Logger().Printf("said"); len(log.all()) != 1 || !strings.HasSuffix(log.all()[0], "said") {
+		t.Errorf("logged %q", log.all())
+	}
+	first := ctx.ID()
+	ctx.Init(&req, nil, nil)
+	if ctx.ID() == first || ctx.UserValue("key") != nil || string(ctx.Path()) != "/b" {
+		t.Errorf("%v %v %s", ctx.ID(), ctx.UserValue("key"), ctx.Path())
+	}
+}
+
+// valueOf copies what must not be copied.
+func valueOf[T any](p *T) T { return *p }
+
+// A request that is copied as a value, as tests do, and the original can both be
+// changed after that.
+func TestContextOfACopiedRequest(t *testing.T) {
+	read := func() *Request {
+		var req Request
+		const raw = "POST /path HTTP/1.1\r\nHost: h.test\r\nA: b\r\nTe: x\r\nCookie: c=d\r\nContent-Length: 3\r\n\r\nabc"
+		if err := req.Read(bufio.NewReader(strings.NewReader(raw))); err != nil {
+			t.Fatal(err)
+		}
+		return &req
+	}
+	set := func() *Request {
+		req := new(Request)
+		req.SetRequestURI("/path")
+		req.SetHost("h.test")
+		req.Header.SetMethod("POST")
+		req.Header.Set("A", "b")
+		req.Header.Set("Te", "x")
+		req.Header.SetCookie("c", "d")
+		req.SetBodyString("abc")
+		return req
+	}
+	long := strings.Repeat("long", 100)
+	for name, change := range map[string]func(req *Request){
+		"Set":          func(req *Request) { req.Header.Set("A", long) },
+		"Set, new":     func(req *Request) { req.Header.Set("N", long) },
+		"Add":          func(req *Request) { req.Header.Add("A", long) },
+		"Del":          func(req *Request) { req.Header.Del("A") },
+		"SetMethod":    func(req *Request) { req.Header.SetMethod("DELETE") },
+		"SetURI":       func(req *Request) { req.SetRequestURI("/" + long) },
+		"SetHost":      func(req *Request) { req.Header.SetHost(long) },
+		"SetCookie":    func(req *Request) { req.Header.SetCookie("c", long) },
+		"DelCookie":    func(req *Request) { req.Header.DelCookie("c") },
+		"AddTrailer":   func(req *Request) { _ = req.Header.AddTrailer("T") },
+		"Content-Type": func(req *Request) { req.Header.SetContentType(long) },
+		"Connection":   func(req *Request) { req.Header.Set("Connection", "close") },
+		"ResetHeader":  func(req *Request) { req.Header.Reset(); req.Header.Set("X", long) },
+		"CopyTo": func(req *Request) {
+			var other Request
+			other.Header.Set("Other", long)
+			other.CopyTo(req)
+		},
+	} {
+		for kind, make := range map[string]func() *Request{"read": read, "set": set} {
+			req := make()
+			was := req.Header.String()
+			ctx := &RequestCtx{Request: valueOf(req)}
+			change(&ctx.Request)
+			alone := make()
+			change(alone)
+			if got, want := ctx.Request.Header.String(), alone.Header.String(); got != want {
+				t.Errorf("%s, %s: got %q, want %q", name, kind, got, want)
+			}
+			if name != "CopyTo" && req.Header.String() != was {
+				t.Errorf("%s, %s: the original has become %q", name, kind, req.Header.String())
+			}
+		}
+	}
+	ctx := &RequestCtx{Request: valueOf(set())}
+	ctx.Request.SetBodyString("another body")
+	ctx.Request.AppendBodyString(", and more")
+	if got := string(ctx.PostBody()); got != "another body, and more" {
+		t.Errorf("the body is %q", got)
+	}
+}

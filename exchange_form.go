@@ -46,6 +46,7 @@ func (x *exchange) spoolRest() (step, bool) {
 	req.body.buf = nil
 	req.stream.resume(x, x.recv.decoder, &req.Header.header)
 	req.stream.accept = x.s.AcceptTrailer
+	x.toDrain = drainLimit
 	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), &req.stream), -1)
 	if err := x.spoolForm(int(x.recv.limit)); err != nil {
 		return x.refuse(err)

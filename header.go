@@ -29,6 +29,10 @@ type header struct {
 	memo          *memo      // of the requests that a server reads
 	contentLength int
 	state         headerState
+	self          uintptr // the address of the header whose memory the lists have, see own
+
+	// serverName is what a server sends in the field Server of its responses
+	serverName string
 
 	peeked  [][]byte // what PeekAll and PeekKeys returned last
 	scratch [numScratch][]byte
@@ -59,6 +63,7 @@ const (
 	wasRead                               // the head was read from a peer
 	hasBadName                            // a field was set that is not written: see field.BadName
 	trailing                              // trailers has fields, and not names alone
+	namesServer                           // of a response: Server is serverName, see nameServer
 
 	// what reading a head leaves as it is
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -176,12 +181,16 @@ func isLarge(l *field.List) bool {
 }
 
 func (h *header) copyTo(dst *header) {
+	dst.own()
 	dst.list.CopyFrom(&h.list)
 	dst.cookies.CopyFrom(&h.cookies)
 	dst.trailers.CopyFrom(&h.trailers)
 	dst.slots, dst.line, dst.raw = h.slots, h.line, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
 	dst.head = h.head
+	if h.is(namesServer) {
+		dst.serverName = h.serverName
+	}
 }
 
 // text returns the text of a span; nil where it is empty.
@@ -204,13 +213,38 @@ func (h *header) store(s *field.Span, text []byte) {
 	}
 }
 
+// storeAt is store for the value of the field at i in list.
+func (h *header) storeAt(i int, text []byte) {
+	h.own()
+	h.store(&h.list.Entries[i].Value, text)
+}
+
 // makeRoom is called before up to n bytes are stored. Where they would make the
 // block grow although most of it is waste, it is tidied.
 func (h *header) makeRoom(n int) {
+	h.own()
 	h.list.KeepsPlace = true
 	if len(h.list.Block)+n >= cap(h.list.Block) && h.list.Wasteful() {
 		h.tidy()
 	}
+}
+
+// own is called before the lists are changed. A message must not be copied as a
+// value, but tests do so to make the request of a context; so a header that finds
+// itself to be a copy takes memory of its own first.
+func (h *header) own() {
+	if at := bytesconv.Address(h); h.self != at {
+		h.separate(at)
+	}
+}
+
+// separate is own for a header that is new, or that was copied.
+func (h *header) separate(at uintptr) {
+	h.self = at
+	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers} {
+		l.Separate()
+	}
+	h.peeked, h.scratch = nil, [numScratch][]byte{}
 }
 
 func (h *header) tidy() {
@@ -262,6 +296,7 @@ func (h *header) peek(role http1.Role, k key) []byte {
 	w := places[role][k.id]
 	switch w.place {
 	case inSlot:
+		h.nameServer()
 		if role == http1.Response && k.id == field.ContentType {
 			return h.peekType()
 		}
@@ -283,6 +318,16 @@ func (h *header) peek(role http1.Role, k key) []byte {
 		return h.peekAnnounced(k)
 	}
 	return nil
+}
+
+// nameServer makes the name of the server the value of the field Server, which it is
+// by default, for somebody who asks for it or sets another one. Most responses are
+// sent without that.
+func (h *header) nameServer() {
+	if h.is(namesServer) {
+		h.state &^= namesServer
+		h.store(&h.slots[slotServer], bytesconv.Bytes(h.serverName))
+	}
 }
 
 // lengthText returns the value of Content-Length, or nil.
@@ -318,7 +363,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 
 // setOnly gives the field k, whose first line is at i, the one value.
 func (h *header) setOnly(i int, k key, value []byte) {
-	h.store(&h.list.Entries[i].Value, value)
+	h.storeAt(i, value)
 	if i = h.findExact(k, i+1); i >= 0 {
 		h.removeFrom(i, k)
 	}
@@ -326,6 +371,7 @@ func (h *header) setOnly(i int, k key, value []byte) {
 
 // removeFrom removes the line at i, and those of the field k behind it.
 func (h *header) removeFrom(i int, k key) {
+	h.own()
 	h.list.RemoveEach(i, func(from int) int { return h.findExact(k, from) })
 }
 
@@ -366,6 +412,9 @@ func (h *header) append(k key, value []byte) {
 // does not belong there too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
+	if w.place == inSlot {
+		h.nameServer()
+	}
 	if h.is(noSpecial) {
 		// the application writes these fields itself; they are known, but
 		// stand in list too, which is all that will be written
@@ -412,13 +461,17 @@ func (h *header) setLengthText(value []byte) {
 	}
 }
 
-func (h *header) removeID(id field.ID) { h.list.RemoveID(id, 0) }
+func (h *header) removeID(id field.ID) {
+	h.own()
+	h.list.RemoveID(id, 0)
+}
 
 // del removes the field k.
 func (h *header) del(role http1.Role, k key) {
 	w := places[role][k.id]
 	switch w.place {
 	case inSlot:
+		h.nameServer()
 		h.store(&h.slots[w.slot], nil)
 	case inCookies:
 		h.delAllCookies(role)

@@ -23,7 +23,7 @@ func (h *header) ResetConnectionClose() {
 	h.state &^= closing
 	for i := h.findClose(0); i >= 0; i = h.findClose(i + 1) {
 		if others := withoutClose(h.list.Value(i)); len(others) > 0 {
-			h.store(&h.list.Entries[i].Value, others)
+			h.storeAt(i, others)
 		}
 	}
 	// those that are left say nothing else
@@ -67,8 +67,12 @@ func (h *header) closesUnsaid() bool {
 }
 
 // ConnectionUpgrade tells whether the Connection field lists "upgrade", in any
-// case (RFC 9110 section 7.8).
+// case (RFC 9110 section 7.8). It is false for a message after which the connection
+// is to be closed, as it is after one of HTTP/1.0 that does not ask to keep it.
 func (h *header) ConnectionUpgrade() bool {
+	if h.is(closing) {
+		return false
+	}
 	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
 		if http1.ConnectionFlags(h.list.Value(i))&http1.Upgrade != 0 {
 			return true

@@ -10,7 +10,7 @@ func TestHeaderConnectionCloseIsAToken(t *testing.T) {
 	for value, want := range map[string]string{
 		"close": "true false", "Close": "true false", "CLOSE": "true false", "close, TE": "true false", "TE,close": "true false",
 		"keep-alive , CLOSE": "true false", ",close,": "true false", "keep-alive": "false false", "closed": "false false", "enclose": "false false",
-		"Upgrade": "false true", "keep-alive, upgrade": "false true", "upgrade, close": "true true", "upgraded": "false false", "": "false false",
+		"Upgrade": "false true", "keep-alive, upgrade": "false true", "upgrade, close": "true false", "upgraded": "false false", "": "false false",
 		"\tclose ": "true false", "close;q=1": "false false", "\"close\"": "false false",
 	} {
 		forBothHeaders(t, func(t *testing.T, h anyHeader) {
@@ -58,6 +58,10 @@ func TestHeaderConnectionOfHTTP10(t *testing.T) {
 		if h.ConnectionClose() != want {
 			t.Errorf("%q: close is %v", lines, h.ConnectionClose())
 		}
+		h = readRequestHeader(t, "GET / HTTP/1.0\r\nConnection: Upgrade\r\n"+lines+"\r\n")
+		if h.ConnectionUpgrade() == want {
+			t.Errorf("%q: upgrade is %v", lines, h.ConnectionUpgrade())
+		}
 	}
 }
 
@@ -75,10 +79,13 @@ func TestHeaderSetConnectionCloseStandsBesideOtherOptions(t *testing.T) {
 		if got := texts(h.PeekAll("Connection")); got != "Upgrade|close" {
 			t.Errorf("PeekAll gives %s", got)
 		}
-		if !h.ConnectionClose() || !h.ConnectionUpgrade() {
-			t.Error("one of the options is not known")
+		if !h.ConnectionClose() || h.ConnectionUpgrade() {
+			t.Error("the connection closes, and so nothing comes of the upgrade")
 		}
 		h.ResetConnectionClose()
+		if !h.ConnectionUpgrade() {
+			t.Error("the other option is not known")
+		}
 		if got, want := written(h), "Connection: Upgrade"; got != want || h.ConnectionClose() {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -35,6 +35,7 @@ func cookieField(role http1.Role) field.ID {
 // addCookies takes in the value of a Cookie or Set-Cookie field. Cookies that
 // are there stay.
 func (h *header) addCookies(role http1.Role, value []byte) {
+	h.own()
 	h.collectCookies(role)
 	value = cleaned(value)
 	if role == http1.Request {
@@ -46,6 +47,7 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 
 // setCookie gives the cookie name the value, in the place of an older one.
 func (h *header) setCookie(role http1.Role, name, value []byte) {
+	h.own()
 	h.collectCookies(role)
 	if role == http1.Request {
 		name, value = cleanedCookie(name), cleanedCookie(value)
@@ -80,6 +82,7 @@ func (h *header) cookie(role http1.Role, name []byte) []byte {
 }
 
 func (h *header) delCookie(role http1.Role, name []byte) {
+	h.own()
 	h.collectCookies(role)
 	h.cookies.RemoveAll(name)
 }

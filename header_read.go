@@ -86,7 +86,9 @@ func (h *header) place(role http1.Role, w where, e *field.Entry) (stays bool) {
 		h.state |= rawCookies
 		return true
 	case inTrailers:
-		h.hintTrailers(h.list.Bytes(e.Value))
+		if !h.is(noSpecial) {
+			h.hintTrailers(h.list.Bytes(e.Value))
+		}
 	case isConnection:
 		return h.is(noSpecial) || !ascii.EqualFold(h.list.Bytes(e.Value), strClose)
 	case isDate:

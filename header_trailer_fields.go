@@ -172,6 +172,7 @@ func (h *header) peekAllAnnounced(k key) [][]byte {
 // removeTrailing takes the fields with the name k out of the trailer section, or
 // only those with exactly that name.
 func (h *header) removeTrailing(k key, exact bool) {
+	h.own()
 	next := func(from int) int {
 		i := h.trailingAt(k, from)
 		for i >= 0 && exact && string(h.trailers.Name(i)) != string(k.name) {

@@ -122,6 +122,7 @@ func (h *header) announce(k key, flags field.Flag) bool {
 
 // addTrailer adds a name or a field to the list of trailers.
 func (h *header) addTrailer(k key, value []byte, flags field.Flag) {
+	h.own()
 	i := h.trailers.Add(k.name, value, k.id, flags)
 	if !h.is(namesKept) {
 		field.Normalize(h.trailers.Name(i))

@@ -233,3 +233,21 @@ func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
 		}
 	})
 }
+
+// With DisableSpecialHeader, Trailer is a field like others, but for Peek.
+func TestPeekOfTrailerThatIsNotSpecial(t *testing.T) {
+	var h RequestHeader
+	h.DisableSpecialHeader()
+	if err := h.Read(bufio.NewReader(strings.NewReader("GET / HTTP/1.1\r\nHost: h\r\nTrailer: Foo\r\n\r\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Peek("trailer"); len(got) > 0 {
+		t.Errorf("Peek gives %q", got)
+	}
+	if got := h.PeekAll("Trailer"); len(got) > 0 {
+		t.Errorf("PeekAll gives %q", got)
+	}
+	if got, want := h.String(), "GET / HTTP/1.1\r\nHost: h\r\nTrailer: Foo\r\n\r\n"; got != want {
+		t.Errorf("written as %q", got)
+	}
+}

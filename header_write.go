@@ -194,6 +194,7 @@ func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value
 			(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames())) &&
 			h.yieldCookies(role, cookie, yield)
 	}
+	h.nameServer()
 	contentType := h.peekType()
 	return (!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
 		(len(contentType) == 0 || yield(h.lend(lentContentType), contentType)) &&
@@ -259,7 +260,7 @@ func (h *header) count(role http1.Role) (n int) {
 func (h *header) peekAll(role http1.Role, k key) [][]byte {
 	h.peeked = h.peeked[:0]
 	switch place := places[role][k.id].place; {
-	case place == inList || h.is(noSpecial):
+	case place == inList || h.is(noSpecial) && place != inTrailers:
 	case place == inSlot || place == inTrailers || place == isLength:
 		if v := h.peek(role, k); len(v) > 0 {
 			h.peeked = append(h.peeked, v)

@@ -229,7 +229,7 @@ func (h *RequestHeader) setOwnLength() {
 		return
 	}
 	if !bytes.Equal(h.list.Value(at), length) {
-		h.store(&h.list.Entries[at].Value, length)
+		h.storeAt(at, length)
 	}
 	h.list.RemoveID(field.ContentLength, at+1)
 }

@@ -219,7 +219,7 @@ func (h *ResponseHeader) varyBy(request string) {
 	var text [128]byte
 	value := append(text[:0], h.list.Value(first)...)
 	value = append(append(value, strCommaSpace...), request...)
-	h.store(&h.list.Entries[first].Value, value)
+	h.storeAt(first, value)
 }
 
 // varyByCoding is what most responses say of what they depend on.
@@ -237,5 +237,5 @@ func (h *ResponseHeader) weakenTag() {
 		return
 	}
 	var text [128]byte
-	h.store(&h.list.Entries[i].Value, append(append(text[:0], "W/"...), h.list.Value(i)...))
+	h.storeAt(i, append(append(text[:0], "W/"...), h.list.Value(i)...))
 }

@@ -52,14 +52,19 @@ func (h *ResponseHeader) Protocol() []byte { return h.peekVersion() }
 // SetProtocol sets the protocol of the status line.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setVersion(protocol) }
 
-// Server returns the value of the Server field.
-func (h *ResponseHeader) Server() []byte { return h.text(h.slots[slotServer]) }
+// Server returns the value of the Server field. In a response of a Server that is its
+// Name until another one is set.
+func (h *ResponseHeader) Server() []byte {
+	h.nameServer()
+	return h.text(h.slots[slotServer])
+}
 
 // SetServer sets the Server field.
 func (h *ResponseHeader) SetServer(server string) { h.SetServerBytes(bytesconv.Bytes(server)) }
 
 // SetServerBytes sets the Server field.
 func (h *ResponseHeader) SetServerBytes(server []byte) {
+	h.state &^= namesServer
 	h.store(&h.slots[slotServer], server)
 }
 
@@ -158,7 +163,10 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 }
 
 // AppendBytes appends the head as it goes on the wire. Date is the current time.
-func (h *ResponseHeader) AppendBytes(dst []byte) []byte { return h.appendHead(dst, &plainStart) }
+func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
+	h.nameServer()
+	return h.appendHead(dst, &plainStart)
+}
 
 // plainStart is the start of responses that no server sends.
 var plainStart usualStart

@@ -293,6 +293,7 @@ type Server struct {
 
 	once     sync.Once
 	start    usualStart
+	name     string // what responses have in Server, or nothing
 	ctxs     sync.Pool
 	log      Logger
 	limits   http1.Limits
@@ -372,6 +373,7 @@ func (s *Server) prepare() {
 			name = defaultServerName
 		}
 		if !s.NoDefaultServerHeader {
+			s.name = name
 			s.start.server = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
 		}
 		if s.ReadBufferSize > 0 {
@@ -444,7 +446,7 @@ func (s *Server) concurrency() int {
 func (s *Server) acquireCtx(c *serverConn) *RequestCtx {
 	ctx := s.ctxs.Get().(*RequestCtx)
 	if ctx.s != s {
-		ctx.s = s
+		ctx.s, ctx.initLogger = s, nil
 		s.configureRequest(&ctx.Request)
 		s.configureResponse(&ctx.Response)
 	}
@@ -479,6 +481,12 @@ func (s *Server) configureResponse(resp *Response) {
 	h.setState(namesKept, s.DisableHeaderNamesNormalizing)
 	h.setState(noDefaultType, s.NoDefaultContentType)
 	h.setState(noDefaultDate, s.NoDefaultDate)
+	if len(s.name) > 0 {
+		h.state |= namesServer
+		if h.serverName != s.name {
+			h.serverName = s.name
+		}
+	}
 }
 
 // GetCurrentConcurrency returns the number of connections that are being served.

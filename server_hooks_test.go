@@ -654,3 +654,62 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 		}
 	})
 }
+
+// What responses have in Server is there for handlers, and for those who see the
+// response after them.
+func TestHandlersSeeTheNameOfTheServer(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, s := range []*Server{{}, {Name: "mine"}, {NoDefaultServerHeader: true}} {
+			want := s.Name
+			if want == "" && !s.NoDefaultServerHeader {
+				want = "fasthttp"
+			}
+			seen := make(chan string, 1)
+			s.Handler = func(ctx *RequestCtx) {
+				h := &ctx.Response.Header
+				switch string(ctx.Path()) {
+				case "/seen":
+					var copied ResponseHeader
+					h.CopyTo(&copied)
+					if got := fmt.Sprintf("%s %s %s", h.Server(), h.Peek("server"), copied.Server()); got != fmt.Sprintf("%s %s %s", want, want, want) {
+						t.Errorf("the handler sees %q, want %q", got, want)
+					}
+					if strings.Contains(h.String(), "Server: "+want) != (want != "") {
+						t.Errorf("the head is %q", h.String())
+					}
+				case "/own":
+					h.SetServer("own")
+				case "/deleted":
+					h.Del("Server")
+				case "/reset":
+					h.Reset()
+				case "/listed":
+					n := 0
+					for name := range h.All() {
+						if string(name) == "Server" {
+							n++
+						}
+					}
+					if n != min(len(want), 1) {
+						t.Errorf("%d Server fields are listed", n)
+					}
+				}
+				ctx.SetUserValue("key", closerFunc(func() { seen <- string(h.Server()) }))
+			}
+			c := start(s).dial()
+			for _, target := range []string{"/", "/seen", "/own", "/deleted", "/reset", "/listed", "/"} {
+				want := want
+				if target == "/own" {
+					want = "own"
+				}
+				c.get(target)
+				if got := c.expect(200, "").Header["Server"]; strings.Join(got, "|") != want {
+					t.Errorf("%s: sent %q, want %q", target, got, want)
+				}
+				if got := receive(t, "the end of user values", seen); got != want && target != "/deleted" && target != "/reset" {
+					t.Errorf("%s: a user value sees %q, want %q", target, got, want)
+				}
+			}
+		}
+	})
+}

@@ -28,7 +28,7 @@ func contextBehind(t testing.TB, trusted TrustedProxies, peer net.Addr, lines ..
 	}
 	ctx := new(RequestCtx)
 	ctx.Init(&req, peer, nil)
-	ctx.s.trust = newProxyTrust(&trusted)
+	ctx.s = &Server{trust: newProxyTrust(&trusted)}
 	return ctx
 }
 

@@ -16,7 +16,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 	run.handler = h
 	to := run.ctx
 	to.s, to.c, to.used = ctx.s, ctx.c, true
-	to.requestNum, to.initAddr = ctx.requestNum, ctx.initAddr
+	to.requestNum, to.initAddr, to.initLogger = ctx.requestNum, ctx.initAddr, ctx.initLogger
 	ctx.Request.lendTo(&to.Request)
 	ctx.exchangeWith(to)
 	ctx.late.Lock()

@@ -281,6 +281,12 @@ func (l *List) CopyFrom(src *List) {
 	l.Changed = true
 }
 
+// Separate gives the list memory of its own, if it was copied as a value.
+func (l *List) Separate() {
+	l.Block = append([]byte(nil), l.Block...)
+	l.Entries = append([]Entry(nil), l.Entries...)
+}
+
 // tidyFrom is the size under which a block is never worth tidying.
 const tidyFrom = 4 << 10
 
