@@ -42,7 +42,52 @@ type node struct {
 	mu       sync.Mutex
 	dropped  bool
 	bytes    int64 // in memory
+	open     int64 // files
+	beside   [numCodings]besideFile
 	variants [numCodings]atomic.Pointer[fileContent]
+}
+
+// besideFile is what was found beside a file with its content in a coding.
+type besideFile struct {
+	looked bool
+	info   fs.FileInfo // nil for nothing
+}
+
+// lookBeside remembers what lies beside the file.
+func (n *node) lookBeside(tree fs.FS, coding contentCoding) {
+	info := statBeside(tree, n.name, coding)
+	n.mu.Lock()
+	n.beside[coding] = besideFile{true, info}
+	n.mu.Unlock()
+}
+
+func statBeside(tree fs.FS, name string, coding contentCoding) fs.FileInfo {
+	info, err := fs.Stat(tree, name+siblingSuffixes[coding])
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// besideIsCurrent tells whether there lies beside the file what did.
+func (n *node) besideIsCurrent(tree fs.FS) bool {
+	n.mu.Lock()
+	beside := n.beside
+	n.mu.Unlock()
+	for coding, was := range beside {
+		if !was.looked {
+			continue
+		}
+		is := statBeside(tree, n.name, contentCoding(coding))
+		if is == nil || was.info == nil {
+			if is != was.info {
+				return false
+			}
+		} else if !sameInfo(is, was.info) {
+			return false
+		}
+	}
+	return true
 }
 
 // isPage tells whether the node is a page that was made of a directory.
@@ -50,17 +95,32 @@ func (n *node) isPage() bool { return n.title != "" }
 
 // isOf tells whether the node is that of the file as it is now.
 func (n *node) isOf(info fs.FileInfo) bool {
-	if info.Size() != n.info.Size() || !info.ModTime().Equal(n.info.ModTime()) {
+	return sameInfo(info, n.info)
+}
+
+// sameInfo tells whether a file is what it was.
+func sameInfo(is, was fs.FileInfo) bool {
+	if is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
 		return false
 	}
 	// what is not from the operating system cannot tell
-	return os.SameFile(info, n.info) || info.Sys() == nil
+	return os.SameFile(is, was) || is.Sys() == nil
 }
 
 // setVariant keeps what the content is in a coding, which may be the plain
 // content where the coding gains nothing. It reports whether the node took over
 // the share of its file.
 func (n *node) setVariant(coding contentCoding, c *fileContent) bool {
+	if !n.storeVariant(coding, c) {
+		return false
+	}
+	if n.cache != nil {
+		n.cache.makeRoom(n)
+	}
+	return true
+}
+
+func (n *node) storeVariant(coding contentCoding, c *fileContent) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.dropped {
@@ -68,10 +128,19 @@ func (n *node) setVariant(coding contentCoding, c *fileContent) bool {
 	}
 	n.variants[coding].Store(c)
 	if c != n.plain && n.cache != nil {
-		n.bytes += int64(len(c.data))
-		n.cache.bytes.Add(int64(len(c.data)))
+		n.count(c)
 	}
 	return true
+}
+
+// count counts content that the node has in the cache.
+func (n *node) count(c *fileContent) {
+	n.bytes += int64(len(c.data))
+	n.cache.bytes.Add(int64(len(c.data)))
+	if c.shared != nil {
+		n.open++
+		n.cache.open.Add(1)
+	}
 }
 
 // drop lets go of the files. Responses that are being sent keep theirs open.
@@ -103,11 +172,11 @@ func (n *node) parts() []*node {
 type nodeCache struct {
 	ttl   time.Duration
 	bytes atomic.Int64
+	open  atomic.Int64 // files that are kept open
 
 	mu     sync.RWMutex
 	nodes  map[string]*node
 	loads  map[string]*load
-	open   int  // nodes that keep a file open
 	sweeps bool // a timer is set
 }
 
@@ -180,18 +249,29 @@ func (c *nodeCache) add(n *node) {
 	c.nodes[n.key] = n
 	for _, part := range n.parts() {
 		part.cache = c
-		part.bytes = int64(len(part.plain.data))
-		c.bytes.Add(part.bytes)
+		part.count(part.plain)
 	}
-	if n.plain.shared != nil {
-		c.open++
-	}
-	for len(c.nodes) > 1 && (len(c.nodes) > maxCachedFiles || c.open > maxCachedOpen || c.bytes.Load() > maxCachedBytes) {
-		c.remove(c.oldest(n))
-	}
+	c.evict(n)
 	if !c.sweeps {
 		c.sweeps = true
 		time.AfterFunc(max(c.ttl, sweepPause), c.sweep)
+	}
+}
+
+// makeRoom takes nodes out of the cache where there is too much in it. It keeps one.
+func (c *nodeCache) makeRoom(keep *node) {
+	if c.open.Load() <= maxCachedOpen && c.bytes.Load() <= maxCachedBytes {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.evict(keep)
+}
+
+// evict is makeRoom for who holds mu.
+func (c *nodeCache) evict(keep *node) {
+	for len(c.nodes) > 1 && (len(c.nodes) > maxCachedFiles || c.open.Load() > maxCachedOpen || c.bytes.Load() > maxCachedBytes) {
+		c.remove(c.oldest(keep))
 	}
 }
 
@@ -223,9 +303,7 @@ func (c *nodeCache) remove(n *node) {
 		// nothing is added to it any more then
 		part.drop()
 		c.bytes.Add(-part.bytes)
-	}
-	if n.plain.shared != nil {
-		c.open--
+		c.open.Add(-part.open)
 	}
 }
 

@@ -237,6 +237,7 @@ func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding, making
 // coding already, or nil.
 func (k *fileCodings) sibling(tree fs.FS, n *node, coding contentCoding) *fileContent {
 	name := n.name + siblingSuffixes[coding]
+	n.lookBeside(tree, coding)
 	f, info, err := openWithInfo(tree, name)
 	if err != nil {
 		return nil

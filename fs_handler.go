@@ -270,7 +270,7 @@ func (h *fileHandler) isCurrent(n *node, stale bool, ctx *RequestCtx) bool {
 	if h.codings != nil && errors.Is(err, fs.ErrNotExist) {
 		h.codings.forget(n.name)
 	}
-	return err == nil && n.isOf(info)
+	return err == nil && n.isOf(info) && n.besideIsCurrent(h.tree)
 }
 
 // lookUp opens what a name stands for.

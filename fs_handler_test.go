@@ -513,8 +513,8 @@ func TestTheCacheIsBounded(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 	c.clear()
-	if c.bytes.Load() != 0 || len(c.nodes) != 0 || c.open != 0 {
-		t.Errorf("%d bytes, %d nodes, %d open", c.bytes.Load(), len(c.nodes), c.open)
+	if c.bytes.Load() != 0 || len(c.nodes) != 0 || c.open.Load() != 0 {
+		t.Errorf("%d bytes, %d nodes, %d open", c.bytes.Load(), len(c.nodes), c.open.Load())
 	}
 }
 
@@ -537,8 +537,31 @@ func TestTheCacheKeepsABoundedNumberOfFilesOpen(t *testing.T) {
 			open++
 		}
 	}
-	if open != maxCachedOpen || h.cache.open != open {
-		t.Errorf("%d files are open, %d are counted", open, h.cache.open)
+	if open != maxCachedOpen || int(h.cache.open.Load()) != open {
+		t.Errorf("%d files are open, %d are counted", open, h.cache.open.Load())
+	}
+}
+
+// Files that are sent in the place of others count as they do.
+func TestTheCacheCountsOpenSiblings(t *testing.T) {
+	large := &fstest.MapFile{Data: []byte(long[:smallContent+1]), ModTime: modelTime}
+	tree := fstest.MapFS{}
+	const files = maxCachedOpen/2 + 50
+	for i := range files {
+		tree[fmt.Sprint("f", i)], tree[fmt.Sprint("f", i, ".gz")] = large, large
+	}
+	h := newFileHandler(&FS{FS: tree, Precompressed: true})
+	for i := range files {
+		if a := askFor(t, h.handle, "HEAD", fmt.Sprint("/f", i), "Accept-Encoding", "gzip"); a.get("Content-Encoding") != "gzip" {
+			t.Fatalf("%d: got %d %s", i, a.status, a.header)
+		}
+	}
+	if open := h.cache.open.Load(); open != int64(2*len(h.cache.nodes)) || open > maxCachedOpen {
+		t.Errorf("%d files are open of %d nodes", open, len(h.cache.nodes))
+	}
+	h.cache.clear()
+	if open := h.cache.open.Load(); open != 0 {
+		t.Errorf("%d files are open in an empty cache", open)
 	}
 }
 

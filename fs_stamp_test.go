@@ -430,3 +430,36 @@ func TestLinksToCopiesAreNoCopies(t *testing.T) {
 	}
 	ask().checkCoding(t, "copy", "gzip", "not what was asked for")
 }
+
+// What lies beside a file is looked at as often as the file itself.
+func TestCompressedSiblingsAreLookedAtAnew(t *testing.T) {
+	root := plant(t, map[string]string{"a.txt": long})
+	name := filepath.Join(root, "a.txt.gz")
+	h := (&FS{Root: root, Precompressed: true, CacheDuration: time.Nanosecond}).NewRequestHandler()
+	ask := func(what, coding, content string) {
+		t.Helper()
+		// the clock of the cache is a coarse one
+		eventually(t, what, func() bool {
+			a := askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip")
+			return a.get("Content-Encoding") == coding && a.decode(t) == content
+		})
+	}
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(name+".new", []byte(zipped(content)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Chtimes(name+".new", modelTime, modelTime), os.Rename(name+".new", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("none", "", long)
+	write(long + "added")
+	ask("added", "gzip", long+"added")
+	write(long + "other")
+	ask("replaced", "gzip", long+"other")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	ask("removed", "", long)
+}

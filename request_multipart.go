@@ -30,10 +30,42 @@ type requestForm struct {
 	read int64 // bytes of the body, decoded, that it was made of
 	// spooled is nil where all files are in memory
 	spooled *spooledFiles
-	// err says why there is no form where parsing the body again is of no use
-	err error
+	// err says why there is no form where parsing the body again is of no use: as
+	// long as fields are what they were, and where over is not 0 with no higher limit
+	// than that
+	err     error
+	fields  formFields
+	over    int64
+	encoded bool
 	// only tells that the body was a stream: the form is all there is of it
 	only bool
+}
+
+// formFields are the fields on which it depends how a body is parsed.
+type formFields struct{ boundary, coding string }
+
+func (h *RequestHeader) formFields() formFields {
+	return formFields{string(h.MultipartFormBoundary()), string(h.ContentEncoding())}
+}
+
+// stale reports whether a form that could not be parsed may be now, with a limit for
+// the body; 0 for none.
+func (f *requestForm) stale(req *Request, limit int64) bool {
+	if f.err == nil || f.only || f.err == errFormRemoved {
+		return false
+	}
+	if f.over > 0 {
+		switch {
+		case limit == 0 && f.encoded:
+			limit = contentBound(req.body.limit).size
+		case limit == 0:
+			return true
+		}
+		if limit > f.over {
+			return true
+		}
+	}
+	return f.fields != (formFields{}) && f.fields != req.Header.formFields()
 }
 
 // MultipartForm returns the form in a body of type multipart/form-data. It is
@@ -62,8 +94,10 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // ReadLimitBody; 256 MiB for a body without one. The error wraps
 // ErrContentEncodingUnsupported for other codings, and for more than one.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
-	if req.form == nil {
-		if err := req.parseForm(int64(max(maxBodySize, 0)), (*formDecoder).start); err != nil {
+	limit := int64(max(maxBodySize, 0))
+	if req.form == nil || req.form.stale(req, limit) {
+		req.form = nil
+		if err := req.parseForm(limit, (*formDecoder).start); err != nil {
 			return nil, err
 		}
 	}
@@ -117,9 +151,13 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	form, err := multipart.NewReader(&limited, string(boundary)).ReadForm(memory)
 	if err != nil {
 		err = formError(err)
-		if streamed || !errors.Is(err, ErrBodyTooLarge) {
-			// asking for one value after the other must not parse it each time
-			req.form = &requestForm{err: err}
+		// asking for one value after the other must not parse it each time
+		req.form = &requestForm{err: err}
+		if !streamed {
+			req.form.fields, req.form.encoded = req.Header.formFields(), encoded
+			if errors.Is(err, ErrBodyTooLarge) {
+				req.form.over = limit
+			}
 		}
 		return err
 	}

@@ -572,3 +572,45 @@ func TestEncodedFormHasTheLimitOfItsBody(t *testing.T) {
 		}
 	}
 }
+
+// A form that cannot be read is not decoded again for each value that is asked for, but
+// it is if a higher limit or other fields may make a difference.
+func TestOutcomeOfAFormIsRemembered(t *testing.T) {
+	form := "--b\r\nContent-Disposition: form-data; name=f\r\n\r\n" + strings.Repeat("x", 100_000) + "\r\n--b--\r\n"
+	var req Request
+	req.Header.SetMethod(MethodPost)
+	req.Header.SetContentType("multipart/form-data; boundary=b")
+	req.Header.SetContentEncoding("gzip")
+	req.SetBody(AppendGzipBytes(nil, []byte(form)))
+	_, first := req.MultipartFormWithLimit(1000)
+	_, again := req.MultipartFormWithLimit(900)
+	if !errors.Is(first, ErrBodyTooLarge) || again != first {
+		t.Errorf("got %v, and then %v", first, again)
+	}
+	if f, err := req.MultipartFormWithLimit(200_000); err != nil || len(f.Value["f"][0]) != 100_000 {
+		t.Errorf("with a higher limit: %v", err)
+	}
+
+	req.SetBody(AppendGzipBytes(nil, []byte(form)))
+	req.body.limit = 1000
+	_, first = req.MultipartForm()
+	if _, again := req.MultipartForm(); !errors.Is(first, ErrBodyTooLarge) || again != first {
+		t.Errorf("got %v, and then %v", first, again)
+	}
+	req.body.limit = 0
+	if _, err := req.MultipartForm(); err != nil {
+		t.Error(err)
+	}
+
+	req.Header.SetContentEncoding("")
+	req.SetBodyString(form)
+	req.Header.SetContentType("multipart/form-data; boundary=c")
+	_, first = req.MultipartForm()
+	if _, again := req.MultipartForm(); first == nil || again != first {
+		t.Errorf("got %v, and then %v", first, again)
+	}
+	req.Header.SetContentType("multipart/form-data; boundary=b")
+	if _, err := req.MultipartForm(); err != nil {
+		t.Error(err)
+	}
+}

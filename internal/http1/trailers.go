@@ -24,7 +24,8 @@ var barredTrailers = setOf(
 	"content-encoding", "content-type", "content-range",
 
 	"forwarded", "via", "from", "origin", "referer", "user-agent",
-	"remote-addr", "remote-user", "client-ip", "true-client-ip", "fastly-client-ip", "x-real-ip", "x-cluster-client-ip",
+	"remote-addr", "remote-user", "client-ip", "true-client-ip", "fastly-client-ip", "x-real-ip", "x-true-client-ip", "x-cluster-client-ip",
+	"x-originating-ip", "x-proxyuser-ip", "fly-client-ip", "do-connecting-ip",
 	"x-host", "x-scheme", "x-url-scheme", "front-end-https", "x-rewrite-url",
 	"x-http-method", "x-http-method-override", "x-method-override",
 	"x-auth", "x-api-key", "x-access-token", "x-id-token", "x-csrf-token", "x-csrftoken", "x-xsrf-token",
@@ -32,7 +33,7 @@ var barredTrailers = setOf(
 
 // barredPrefixes are what the names of further such fields begin with.
 var barredPrefixes = []string{
-	"if-", "proxy", "sec-",
+	"if-", "proxy", "wl-proxy-", "sec-",
 	"x-forwarded", "x-original-", "x-envoy-",
 	"x-auth-", "x-authe", "x-authori", "x-authz", "x-webauth-",
 	"x-user", "x-remote-", "x-client-", "x-ssl-", "ssl-",

@@ -124,3 +124,16 @@ func FuzzTrailers(f *testing.F) {
 		}
 	})
 }
+
+// Names that proxies are known to give the address of a client.
+func TestAddressesOfClientsAreBarredAsTrailers(t *testing.T) {
+	for _, name := range []string{
+		"X-Originating-IP", "WL-Proxy-Client-IP", "WL-Proxy-SSL", "X-ProxyUser-Ip", "X-True-Client-IP", "Fly-Client-IP", "DO-Connecting-IP",
+		"X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "Fastly-Client-IP", "X-Client-IP", "X-Remote-Addr", "X-Remote-User",
+		"Remote-User", "X-SSL-Client-Cert", "X-Original-URL", "X-Rewrite-URL", "x_originating_ip",
+	} {
+		if !IsBarredTrailer([]byte(name)) {
+			t.Errorf("%s is taken as a trailer", name)
+		}
+	}
+}
