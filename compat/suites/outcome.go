@@ -43,7 +43,7 @@ func runTests(ctx context.Context, dir string, timeout time.Duration, pattern st
 		return nil, err
 	}
 	if len(o.results) == 0 {
-		return nil, errors.New("no test ran: " + firstLine(stderr))
+		return nil, errors.New(strings.TrimSuffix("no test ran: "+firstLine(stderr), ": "))
 	}
 	return o, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -53,7 +54,15 @@ func (s side) prepare(ctx context.Context, tests suite, source, place string) er
 			return err
 		}
 	}
-	edits := append([]string{"mod", "edit"}, s.edits...)
+	mod, err := goCommand(ctx, place, "mod", "edit", "-json").Output()
+	if err != nil {
+		return err
+	}
+	drops, err := localReplaces(mod)
+	if err != nil {
+		return err
+	}
+	edits := slices.Concat([]string{"mod", "edit"}, drops, s.edits)
 	for _, module := range tests.needs {
 		edits = append(edits, "-require="+module)
 	}
@@ -61,6 +70,28 @@ func (s side) prepare(ctx context.Context, tests suite, source, place string) er
 		return err
 	}
 	return goTool(ctx, place, "mod", "tidy", "-e")
+}
+
+// localReplaces returns the edits that drop what a go.mod, as go mod edit -json
+// prints it, replaces with folders beside it: these are not in the module.
+func localReplaces(mod []byte) ([]string, error) {
+	type module struct{ Path, Version string }
+	var file struct{ Replace []struct{ Old, New module } }
+	if err := json.Unmarshal(mod, &file); err != nil {
+		return nil, err
+	}
+	var drops []string
+	for _, r := range file.Replace {
+		if r.New.Version != "" {
+			continue
+		}
+		drop := "-dropreplace=" + r.Old.Path
+		if r.Old.Version != "" {
+			drop += "@" + r.Old.Version
+		}
+		drops = append(drops, drop)
+	}
+	return drops, nil
 }
 
 func goTool(ctx context.Context, dir string, args ...string) error {
