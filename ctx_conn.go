@@ -156,8 +156,9 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 // sending the response failed; HijackSetNoResponse lifts that.
 //
 // The handler runs in a goroutine of its own, and ServeConn does not wait for it.
-// It may use the context, but for what is left of a body that is a stream: the
-// request ends when the handler returns, and user values are closed then.
+// It may use the context, but for the files of a multipart form, which are removed,
+// and for what is left of a body that is a stream: the request ends when the handler
+// returns, and user values are closed then.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 
 // HijackSetNoResponse says whether the handler given to Hijack gets the

@@ -373,7 +373,9 @@ func (p *portable) handOver() bool {
 func (x *exchange) letGo() *RequestCtx {
 	ctx := x.ctx
 	x.ctx = nil
-	// what was not read of the body is read by nobody
+	// what was not read of the body is read by nobody, and connections that are the
+	// application's can live for days
+	ctx.Request.RemoveMultipartFormFiles()
 	if ctx.Request.stream.in != nil {
 		_ = ctx.Request.stream.Close()
 	}
