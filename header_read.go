@@ -50,10 +50,10 @@ func (h *header) adopt(role http1.Role) error {
 		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
 	kept := 0
-	entries := h.list.Entries
+	entries, places := h.list.Entries, &places[role]
 	for i := range entries {
 		e := &entries[i]
-		if w := places[role][e.ID]; w.place != inList && !h.place(role, w, e) {
+		if w := places[e.ID]; w.place != inList && !h.place(role, w, e) {
 			continue
 		}
 		if kept != i {

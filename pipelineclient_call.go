@@ -89,11 +89,17 @@ func (call *pipelineCall) encode(c *PipelineClient, req *Request) error {
 	if !c.IsTLS && req.uriParsed && req.uri.https {
 		return req.refused(ErrHostClientRedirectToDifferentScheme)
 	}
-	call.isHead, call.isConnect = h.IsHead(), h.IsConnect()
-	call.idempotent = isIdempotent(req)
+	call.isHead, call.isConnect, call.idempotent = false, false, true
+	if !h.hasDefaultMethod() {
+		call.isHead, call.isConnect, call.idempotent = h.IsHead(), h.IsConnect(), isIdempotent(req)
+	}
 	call.closes = h.ConnectionClose()
 	call.out = req.appendHead(call.out[:0])
-	if req.body.stream == nil {
+	switch {
+	case req.body.stream == nil && h.contentLength >= 0:
+		call.out = append(call.out, req.content()...)
+		return nil
+	case req.body.stream == nil:
 		return writeContent((*pipelineEncoder)(call), req.content(), &h.header)
 	}
 	return writeStream((*pipelineEncoder)(call), &req.body, &h.header)
@@ -216,6 +222,18 @@ func (l *pipelineList) insert(call, after *pipelineCall) {
 }
 
 func (l *pipelineList) push(call *pipelineCall) { l.insert(call, l.last) }
+
+// shift takes the first call away, for who puts it into another list.
+func (l *pipelineList) shift() *pipelineCall {
+	call := l.first
+	if l.first = call.links.next; l.first != nil {
+		l.first.links.prev = nil
+	} else {
+		l.last = nil
+	}
+	l.n--
+	return call
+}
 
 func (l *pipelineList) remove(call *pipelineCall) {
 	prev, next := call.links.prev, call.links.next

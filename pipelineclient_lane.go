@@ -40,6 +40,7 @@ type pipeline struct {
 	lastWords bool        // the reader may only take what is there already
 	stuck     bool        // a request could not be written in time
 	early     bool        // a response came for a request that was still being written
+	hurried   bool        // the deadline of writing is not that of WriteTimeout
 	wrote     uint64      // bytes that were given to be sent
 	written   uint64      // bytes that were sent
 	answered  int         // responses that it has brought
@@ -62,8 +63,8 @@ func (p *pipeline) init(c *PipelineClient) {
 // writer. It reports whether there was room.
 func (p *pipeline) enqueue(call *pipelineCall) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.queue.n >= p.c.maxPending() {
+		p.mu.Unlock()
 		return false
 	}
 	call.lane = p
@@ -73,9 +74,10 @@ func (p *pipeline) enqueue(call *pipelineCall) bool {
 	if !p.running {
 		p.running = true
 		go p.run()
-		return true
+	} else {
+		p.tell()
 	}
-	p.tell()
+	p.mu.Unlock()
 	return true
 }
 
@@ -152,7 +154,7 @@ func (p *pipeline) run() {
 			return
 		}
 		p.mu.Lock()
-		p.conn, p.ended, p.final, p.lastWords, p.stuck, p.early = conn, false, false, false, false, false
+		p.conn, p.ended, p.final, p.lastWords, p.stuck, p.early, p.hurried = conn, false, false, false, false, false, false
 		p.wrote, p.written, p.answered = 0, 0, 0
 		p.idleSince = time.Now()
 		p.mu.Unlock()
@@ -332,23 +334,25 @@ func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 	if p.sent.n == 0 {
 		p.expect(conn)
 	}
-	var by time.Time
 	if timeout := p.c.WriteTimeout; timeout > 0 {
-		by = time.Now().Add(timeout)
+		_ = conn.guard.limitWrite(time.Now().Add(timeout))
+	} else if p.hurried {
+		_ = conn.guard.limitWrite(time.Time{})
 	}
-	_ = conn.guard.limitWrite(by)
+	p.hurried = false
 	for size := p.c.writeSize(); p.queue.n > 0 && p.sent.n < p.window && !p.ended; {
-		call := p.queue.first
-		if len(out.B) > 0 && len(out.B)+len(call.out) > size {
+		if next := len(p.queue.first.out); len(out.B) > 0 && len(out.B)+next > size {
 			break
 		}
-		p.unlink(call)
+		call := p.queue.shift()
 		p.sent.push(call)
+		p.queued -= len(call.out)
 		out.B = append(out.B, call.out...)
 		p.wrote += uint64(len(call.out))
 		call.end = p.wrote
 		p.ended = call.closes
 	}
+	p.c.tellRoom()
 }
 
 // expect sets the deadline for the next response. The mutex is held.
@@ -359,13 +363,13 @@ func (p *pipeline) expect(conn *clientConn) {
 }
 
 // respond ends the first call, whose response is complete. closes says that it
-// is the last one of the connection.
-func (p *pipeline) respond(conn *clientConn, closes bool) {
+// is the last one of the connection. It returns the call that the next response is
+// for, or nil if none was sent so far.
+func (p *pipeline) respond(conn *clientConn, closes bool) (next *pipelineCall) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if !p.early && p.sent.first.end > p.written {
 		// the server may not want the rest of what is being written
-		p.early = true
+		p.early, p.hurried = true, true
 		_ = conn.guard.shortenWrite(time.Now().Add(sendPatience))
 	}
 	p.end(p.sent.first, nil)
@@ -390,6 +394,9 @@ func (p *pipeline) respond(conn *clientConn, closes bool) {
 	if full || closes {
 		p.tell()
 	}
+	next = p.sent.first
+	p.mu.Unlock()
+	return next
 }
 
 // fail ends the first call with err, since its response cannot be read.

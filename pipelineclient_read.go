@@ -14,7 +14,7 @@ type pipelineReader struct {
 	conn *clientConn
 
 	// of the current response
-	call    *pipelineCall
+	call    *pipelineCall // nil if no call was known when the last response ended
 	heads   headReader
 	inBody  bool
 	recv    receiver
@@ -55,11 +55,15 @@ func (p *pipeline) read(conn *clientConn) (err error) {
 // consume goes as far as the received bytes reach. over says that the last
 // response of the connection was read.
 func (r *pipelineReader) consume() (over bool, err error) {
-	for len(r.conn.peek()) > 0 {
+	for {
+		b := r.conn.peek()
+		if len(b) == 0 {
+			return false, nil
+		}
 		if r.call == nil && !r.next() {
 			return false, errUnasked
 		}
-		n, done, err := r.feed(r.conn.peek())
+		n, done, err := r.feed(b)
 		r.conn.discard(n)
 		if err != nil {
 			return false, err
@@ -71,17 +75,16 @@ func (r *pipelineReader) consume() (over bool, err error) {
 				return true, nil
 			}
 		} else if n == 0 {
-			break
+			return false, nil
 		}
 	}
-	return false, nil
 }
 
 // next finds the call that the next response is for.
 func (r *pipelineReader) next() bool {
 	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
 	r.call = r.p.sent.first
+	r.p.mu.Unlock()
 	return r.call != nil
 }
 
@@ -140,8 +143,8 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 
 // done ends the current call.
 func (r *pipelineReader) done() {
-	r.p.respond(r.conn, r.closes)
-	r.call, r.inBody, r.heads = nil, false, headReader{}
+	r.call = r.p.respond(r.conn, r.closes)
+	r.inBody, r.heads = false, headReader{}
 }
 
 // begun tells whether the server has begun to answer the current call.

@@ -554,8 +554,10 @@ func (req *Request) content() []byte {
 // settleHost is the part of settle that is about where the request goes, and as
 // whom.
 func (req *Request) settleHost() error {
-	if err := req.parseURI(); err != nil {
-		return err
+	if !req.uriParsed || req.uri.badHost {
+		if err := req.parseURI(); err != nil {
+			return err
+		}
 	}
 	host := req.uri.Host()
 	if v := req.uri.version(); v == 0 || v != req.plainHost {

@@ -441,7 +441,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 
 // appendMethod appends the method with the space behind it.
 func (h *RequestHeader) appendMethod(dst []byte) []byte {
-	if h.line[lineMethod].Len == 0 {
+	if h.hasDefaultMethod() {
 		return append(dst, "GET "...)
 	}
 	return append(append(dst, h.method()...), ' ')
@@ -470,6 +470,9 @@ var (
 	errTarget   = fmt.Errorf("%w: there is a space or control character in the target of the request", ErrorInvalidURI)
 	errProtocol = errors.New("fasthttp: there is a space or control character in the protocol of the request")
 )
+
+// hasDefaultMethod reports whether the method was not set: it is GET.
+func (h *RequestHeader) hasDefaultMethod() bool { return h.line[lineMethod].Len == 0 }
 
 // hasDefaultLine reports whether neither the method nor the protocol of the request
 // line was set.
