@@ -122,7 +122,8 @@ type FS struct {
 	// segment of the path begins with a dot, such as .git and .env.
 	//
 	// Otherwise they are not found, and not listed either. Below a segment that is
-	// ".well-known" (RFC 8615) files are found in any case.
+	// ".well-known" (RFC 8615) files are found in any case, and so are all files
+	// if AllowEmptyRoot makes the application name them with their whole paths.
 	AllowHiddenFiles bool
 
 	// CompressBrotli makes Compress use brotli, too.
@@ -227,7 +228,7 @@ func newFileHandler(s *FS) *fileHandler {
 		rewrite:     s.PathRewrite,
 		notFound:    s.PathNotFound,
 		readMethods: true,
-		hidden:      s.AllowHiddenFiles,
+		hidden:      s.AllowHiddenFiles || s.FS == nil && s.Root == "" && s.AllowEmptyRoot,
 		listsHidden: s.AllowHiddenFiles,
 		types:       extensionTypes(s.ContentTypes),
 	}

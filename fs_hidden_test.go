@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,11 @@ func TestNamedFilesMayBeHidden(t *testing.T) {
 	askFor(t, (&FS{Root: root + "/.config"}).NewRequestHandler(), "GET", "/a.txt").check(t, "below a hidden root", 200, "text")
 	askFor(t, (&FS{Root: root + "/.config/a.txt"}).NewRequestHandler(), "GET", "/").check(t, "a hidden root", 200, "text")
 	askFor(t, (&FS{FS: os.DirFS(root), Root: ".config"}).NewRequestHandler(), "GET", "/a.txt").check(t, "below a hidden root of FS", 200, "text")
+	// as frameworks send a file of the application's choice
+	whole := &FS{AllowEmptyRoot: true, PathRewrite: func(*RequestCtx) []byte { return []byte(filepath.ToSlash(root) + "/.config/a.txt") }}
+	askFor(t, whole.NewRequestHandler(), "GET", "/").check(t, "whole path", 200, "text")
+	inFS := &FS{FS: os.DirFS(root), AllowEmptyRoot: true}
+	askFor(t, inFS.NewRequestHandler(), "GET", "/.config/a.txt").check(t, "path in an FS", 404, "")
 }
 
 func TestHiddenPaths(t *testing.T) {
