@@ -143,5 +143,6 @@ func tally(results []string) string {
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
+	// Errors of the go command are long, and say what matters first.
+	return s[:min(len(s), 200)]
 }

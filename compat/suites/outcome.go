@@ -109,7 +109,7 @@ func (o *outcome) buildError() string {
 	for _, name := range slices.Sorted(maps.Keys(o.output)) {
 		for line := range strings.Lines(o.output[name].String()) {
 			if !isTest(name) && !strings.HasPrefix(line, "#") && strings.Contains(line, ".go:") {
-				return ": " + strings.TrimSpace(line)
+				return ": " + firstLine(line)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func printRows(w io.Writer, rows []row) {
 	fmt.Fprintln(t, "suite\tv1.77.0\tthis tree\tneither\tdifferences\t")
 	for _, r := range rows {
 		if r.skipped != "" {
-			fmt.Fprintf(t, "%s\tskipped: %s\t\t\t\t\n", r.suite, r.skipped)
+			fmt.Fprintf(t, "%s\t-\t-\t-\t-\tskipped: %s\n", r.suite, r.skipped)
 			continue
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\n", r.suite, r.passed[0], r.passed[1], r.neither, len(r.lost), strings.Join(r.remarks(), "; "))

@@ -56,7 +56,7 @@ func TestPrintedRowsSayWhatIsSkipped(t *testing.T) {
 	var b strings.Builder
 	s := suite{module: "m", version: "v1"}
 	printRows(&b, []row{{suite: s, passed: [2]int{2, 1}, lost: []string{"p TestA"}}, {suite: s, skipped: "it cannot be fetched"}})
-	for _, want := range []string{"m@v1   2 ", "m@v1   skipped: it cannot be fetched"} {
+	for _, want := range []string{"m@v1   2 ", "skipped: it cannot be fetched"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
