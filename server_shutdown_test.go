@@ -192,6 +192,30 @@ func TestShutdownWithContextGivesUp(t *testing.T) {
 	})
 }
 
+func TestShutdownWithoutTimeClosesIdleConnections(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		s := &Server{Handler: echo}
+		ts := start(s)
+		idle, busy := ts.dial(), ts.dial()
+		idle.get("/")
+		idle.expect(200, echoed("GET", "/", ""))
+		busy.get("/")
+		busy.expect(200, echoed("GET", "/", ""))
+		busy.send("GET /half")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		// the server may not know yet that it waits for the next request
+		eventually(t, "the end of the idle connection", func() bool {
+			if err := s.ShutdownWithContext(ctx); err != context.Canceled {
+				t.Errorf("ShutdownWithContext: %v", err)
+			}
+			return s.GetOpenConnectionsCount() == 1
+		})
+		idle.expectCut()
+		_ = busy.Close()
+	})
+}
+
 func TestServeAgainAfterShutdown(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var done <-chan struct{}
