@@ -118,6 +118,22 @@ func TestHeadsThatAllDifferAreNotLearnedForLong(t *testing.T) {
 	}
 }
 
+func TestHeadsThatAreOfNoUseAreForgottenUntilTheNextAttempt(t *testing.T) {
+	h := newMemoHeader()
+	for i := range 100 {
+		checkMemo(t, h, fmt.Appendf(nil, "GET / HTTP/1.1\r\nHost: h\r\nX-Request-Id: %05d\r\n\r\n", i))
+	}
+	if !h.memo.rests() {
+		t.Error("what came last is compared with all that comes")
+	}
+	for range maxPenalty + 3 {
+		checkMemo(t, h, []byte("GET / HTTP/1.1\r\nHost: h\r\nX-Request-Id: same\r\n\r\n"))
+	}
+	if !h.memo.recalled {
+		t.Error("equal heads were not learned")
+	}
+}
+
 func TestRecallingAllocatesNothing(t *testing.T) {
 	h := newMemoHeader()
 	head := []byte(typicalRequestHead)

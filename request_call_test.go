@@ -183,3 +183,50 @@ func TestChangesOfAURIThatWasHandedOutAreSent(t *testing.T) {
 		}
 	}
 }
+
+// What is sent of a request that was sent before is what a new one would send.
+func TestRequestsSentAgainAreSentAsNewOnes(t *testing.T) {
+	head := func(req *Request) string {
+		if err := req.settleForServer(); err != nil {
+			return err.Error()
+		}
+		return string(req.appendHead(nil))
+	}
+	uris := []string{
+		"http://a.test/x?y=z", "http://b\u00fccher.test/", "http://b%C3%BCcher.test/", "http://[fe80::1%25eth0]:81/x",
+		"http://\uff45xample.test/", "http://u:p@a.test/x", "http://a.test", "http://a.test:80/", "http://a..b.test/%zz",
+	}
+	kinds := map[string]func(req *Request){
+		"plain":    func(*Request) {},
+		"POST":     func(req *Request) { req.Header.SetMethod(MethodPost); req.SetBodyString("x") },
+		"GET":      func(req *Request) { req.Header.SetMethod(MethodGet) },
+		"OPTIONS":  func(req *Request) { req.Header.SetMethod(MethodOptions) },
+		"CONNECT":  func(req *Request) { req.Header.SetMethod(MethodConnect) },
+		"HTTP/1.0": func(req *Request) { req.Header.SetProtocol("HTTP/1.0") },
+		"special":  func(req *Request) { req.Header.DisableSpecialHeader(); req.Header.Set("x", "y") },
+		"own host": func(req *Request) { req.UseHostHeader = true; req.Header.SetHost("own.test") },
+		"by proxy": func(req *Request) { req.call.proxy = new(proxyForm) },
+	}
+	for name, kind := range kinds {
+		again := new(Request)
+		kind(again)
+		for i := range 4 * len(uris) {
+			uri := uris[i/2%len(uris)]
+			fresh := new(Request)
+			kind(fresh)
+			fresh.SetRequestURI(uri)
+			again.SetRequestURI(uri)
+			if want, got := head(fresh), head(again); got != want {
+				t.Errorf("%s %s: %q, want %q", name, uri, got, want)
+			}
+			if i%3 == 0 && name != "CONNECT" {
+				// what was made of the URI does not count for the next one
+				again.URI().SetHost("\u00e4.test")
+				fresh.URI().SetHost("\u00e4.test")
+				if want, got := head(fresh), head(again); got != want {
+					t.Errorf("%s %s, for another host: %q, want %q", name, uri, got, want)
+				}
+			}
+		}
+	}
+}

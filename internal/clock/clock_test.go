@@ -176,3 +176,22 @@ func BenchmarkDate(b *testing.B) {
 		}
 	})
 }
+
+func TestElapsedIsNowInAnotherForm(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		for range 300 {
+			elapsed, now := c.Elapsed(), c.Now()
+			if at := c.At(elapsed); elapsed <= 0 || !at.Equal(now) || now.Sub(at) != 0 {
+				t.Fatalf("%v elapsed, which is %v, at %v", elapsed, at, now)
+			}
+			time.Sleep(7 * time.Millisecond)
+			synctest.Wait()
+		}
+		before := c.Elapsed()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := c.Elapsed() - before; got != time.Hour {
+			t.Errorf("%v elapsed in an hour without use", got)
+		}
+	})
+}
