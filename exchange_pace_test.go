@@ -207,10 +207,10 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // What is left of a request whose ErrorHandler has panicked says nothing of the time
 // that another connection has.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
-	const grace = time.Second
+	const grace = 500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{
-			MinRequestBodyRate: 1, MinRequestBodyRateGrace: grace, Handler: echo,
+			MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
 			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
 		})
 		for range 5 {
