@@ -164,3 +164,38 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 	}
 	eventually(t, "the connection is closed", closed.Load)
 }
+
+// A head that has come at the last moment, while the loop was busy, leaves its body
+// the time that it has.
+func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
+	ts := startServer(t, eventEngine, &Server{Handler: echo, ReadHeaderTimeout: time.Hour})
+	c := ts.dial()
+	c.send("POST / HTTP/1.1\r\n")
+	// the test is its loop from here on
+	var conn *eventConn
+	eventually(t, "a connection that waits for the rest", func() bool {
+		for i := range ts.s.conns {
+			shard := &ts.s.conns[i]
+			shard.mu.Lock()
+			if shard.first != nil {
+				conn = shard.first.nc.(*eventConn)
+			}
+			shard.mu.Unlock()
+		}
+		if conn == nil || !conn.net.TryAcquire() {
+			return false
+		}
+		if conn.x == nil {
+			conn.net.Release()
+			return false
+		}
+		return true
+	})
+	c.send("Host: a\r\nContent-Length: 2\r\n\r\na")
+	eventually(t, "the rest of the head", conn.hasInput)
+	if conn.Expire() {
+		conn.net.Release()
+	}
+	c.send("b")
+	c.expect(200, echoed("POST", "/", "ab"))
+}

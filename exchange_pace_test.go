@@ -204,6 +204,44 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 	})
 }
 
+// What is left of a request whose ErrorHandler has panicked says nothing of the time
+// that another connection has.
+func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
+	const grace = 500 * time.Millisecond
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{
+			MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
+			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
+		})
+		for range 5 {
+			c := ts.dial()
+			c.send(head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Expect: 100-continue"))
+			if resp := c.next("POST"); resp.StatusCode != StatusContinue {
+				t.Fatalf("status %d", resp.StatusCode)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+			if b, err := c.r.Peek(1); !isTimeout(err) {
+				t.Fatalf("got %q, %v", b, err)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(patience))
+			c.send("xyz\r\n")
+			c.expectCut()
+		}
+		<-time.After(grace + grace/10)
+		for range 5 {
+			c := ts.dial()
+			c.send(part("/", 2, 1))
+			_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			if b, err := c.r.Peek(1); !isTimeout(err) {
+				t.Errorf("got %q, %v before the body was there", b, err)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(patience))
+			c.send("x")
+			c.expect(200, echoed("POST", "/", "xx"))
+		}
+	})
+}
+
 func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streamed := range []bool{false, true} {

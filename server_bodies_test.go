@@ -243,6 +243,43 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 	})
 }
 
+// A request is refused once, though its body is there for as long as its answer waits
+// for the client.
+func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
+	const size = 600_000
+	answer := make([]byte, 32<<20)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		refused := make(chan error, 10)
+		ts := start(&Server{MaxRequestBodyMemory: 1 << 20, Handler: sayLength, ErrorHandler: func(ctx *RequestCtx, err error) {
+			if string(ctx.Path()) != "/broken" {
+				defaultErrorResponse(ctx, err)
+				return
+			}
+			ctx.Response.SetBodyRaw(answer)
+			refused <- err
+		}})
+		broken := ts.dial()
+		broken.send(chunked("/broken", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, strings.Repeat("x", size))))
+		_ = receive(t, "the refusal", refused)
+		for range 5 {
+			ageBodies(ts.s, time.Minute)
+			c := ts.dial()
+			_, _ = io.WriteString(c.Conn, part("/", size, size))
+			_, _ = readResponse(c.r, "POST")
+			_ = c.Close()
+		}
+		select {
+		case err := <-refused:
+			t.Errorf("refused again: %v", err)
+		default:
+		}
+		if resp := broken.next("POST"); len(resp.body) != len(answer) {
+			t.Errorf("an answer of %d bytes", len(resp.body))
+		}
+		takes(t, ts.s, 0)
+	})
+}
+
 // However a request ends, its body counts no longer.
 func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 	const size = 100_000
@@ -359,6 +396,7 @@ func TestRequestBodyMemoryByDefault(t *testing.T) {
 		{100 << 30, 0, 0, 50 << 30},
 		{100 << 20, 0, 0, 50 << 20},
 		{1 << 20, 0, 0, 8 << 20},
+		{math.MaxInt64, 0, math.MaxInt, min(math.MaxInt, math.MaxInt64/2) * 2},
 	} {
 		debug.SetMemoryLimit(test.runtime)
 		s := Server{MaxRequestBodyMemory: int(test.set), MaxRequestBodySize: test.size}

@@ -14,9 +14,14 @@ func TestBodiesOfLateHandlersCount(t *testing.T) {
 		t.Cleanup(func() { close(late) })
 		wait := func(*RequestCtx) { <-late }
 		inner := TimeoutHandler(wait, time.Millisecond, "late")
+		quick := TimeoutHandler(func(*RequestCtx) {}, never, "never")
 		for name, h := range map[string]RequestHandler{
 			"one":    inner,
 			"nested": TimeoutHandler(inner, never, "never"),
+			"in a row": func(ctx *RequestCtx) {
+				inner(ctx)
+				quick(ctx)
+			},
 		} {
 			ts := start(&Server{Handler: h, MaxRequestBodyMemory: 10 << 20})
 			c := ts.dial()

@@ -252,6 +252,37 @@ func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 	})
 }
 
+// The time for the first request begins with the end of the header, however late that
+// has come.
+func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
+	const headTime = time.Second
+	forEachSocketEngine(t, func(t *testing.T, start starter) {
+		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), ReadTimeout: headTime}
+		s.ProxyProtocol.Timeout = time.Minute
+		ts := start(s)
+		if ts.engine.tls {
+			t.Skip("a handshake stands before the request")
+		}
+		c := ts.dialPlain()
+		c.send(header1[:20])
+		<-time.After(headTime + headTime/10)
+		c.send(header1[20:] + "GET / HT")
+		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if b, err := c.r.Peek(1); !isTimeout(err) {
+			t.Fatalf("got %q, %v before the request was there", b, err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(patience))
+		c.send("TP/1.1\r\nHost: a\r\n\r\n")
+		c.expect(200, endsOfClient)
+
+		c = ts.dialThrough(header1 + "GET / HT")
+		if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		c.expectEnd()
+	})
+}
+
 // A server that waits for headers, and for requests behind them, is shut down at
 // once; what has come by then is answered.
 func TestProxyProtocolShutdown(t *testing.T) {

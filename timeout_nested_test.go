@@ -9,13 +9,30 @@ import (
 // A handler that is late within another TimeoutHandler keeps the body that it has,
 // and nothing of the requests that follow.
 func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
+	lateHandlerKeepsItsBody(t, func(inner RequestHandler) RequestHandler {
+		return TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, never, "outer")
+	})
+}
+
+// So does one that another TimeoutHandler is called after, for the same request.
+func TestLateHandlerBeforeAnotherKeepsItsBody(t *testing.T) {
+	lateHandlerKeepsItsBody(t, func(inner RequestHandler) RequestHandler {
+		next := TimeoutHandler(func(*RequestCtx) {}, never, "next")
+		return func(ctx *RequestCtx) {
+			inner(ctx)
+			next(ctx)
+		}
+	})
+}
+
+func lateHandlerKeepsItsBody(t *testing.T, around func(RequestHandler) RequestHandler) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		release, body := make(chan struct{}), make(chan string, 1)
 		inner := TimeoutHandler(func(ctx *RequestCtx) {
 			<-release
 			body <- string(ctx.PostBody())
 		}, 10*time.Millisecond, "late")
-		outer := TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, never, "outer")
+		outer := around(inner)
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/next" {
 				ctx.SetBodyString("next")

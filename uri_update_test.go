@@ -190,6 +190,7 @@ func FuzzURIUpdate(f *testing.F) {
 		}
 		from := u.String()
 		if err := u.update([]byte(ref)); err != nil {
+			checkLeft(t, &u, err)
 			if left := u.String(); leadsSomewhere(left) {
 				t.Fatalf("%q + %q: %v leaves %q", from, ref, err, left)
 			}

@@ -180,6 +180,7 @@ func runParse() {
 					c.Str("read", "refused")
 					return
 				}
+				defer req.RemoveMultipartFormFiles()
 				form, err := req.MultipartForm()
 				show(c, form, err)
 				again, err := req.MultipartForm()

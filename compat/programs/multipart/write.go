@@ -44,7 +44,9 @@ func runWrite() {
 	}
 	for _, b := range bodies {
 		report.Run("write/parsed/"+b.id, func(c *report.Case) {
-			form, err := ways[1].make(formType, "", b.body).MultipartForm()
+			req := ways[1].make(formType, "", b.body)
+			defer req.RemoveMultipartFormFiles()
+			form, err := req.MultipartForm()
 			if err != nil {
 				c.Str("err", "no form")
 				return
