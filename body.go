@@ -118,7 +118,7 @@ func (b *body) room() int {
 
 // grown returns which size the buffer must get for n bytes more, or 0 if it is large
 // enough. All that is still to come is left bytes at most: the buffer gets no more room
-// than for that once it is large.
+// than for that.
 func (b *body) grown(n int, left int64) int {
 	if b.buf == nil {
 		return n
@@ -127,12 +127,12 @@ func (b *body) grown(n int, left int64) int {
 	if size-len(b.buf.B) >= n {
 		return 0
 	}
-	if all := int64(len(b.buf.B)) + left; size > bufpool.MaxSize/2 && left < math.MaxInt64/2 && all < 2*int64(size) {
-		return max(int(all), len(b.buf.B)+n)
-	}
 	grown := 2 * size
 	if grown < fastGrowth {
 		grown *= 2
+	}
+	if left < int64(grown) {
+		grown = min(grown, len(b.buf.B)+int(left))
 	}
 	return max(len(b.buf.B)+n, grown)
 }

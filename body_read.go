@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -51,7 +50,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 			}
 			return n, false, nil
 		}
-		if r.got > bufpool.MaxSize/2 && r.decoder.Kind() == http1.Length {
+		if r.got > int64(len(content)) && r.decoder.Kind() == http1.Length {
 			dst.makeRoom(len(content), int64(len(content))+r.decoder.Left())
 		}
 		dst.write(content)

@@ -35,9 +35,9 @@ type node struct {
 	plain    *fileContent
 	json     *node // what a page says, for programs
 	cache    *nodeCache
-	checked  atomic.Int64 // when it was found to be up to date
-	used     atomic.Int64 // when it was asked for
-	encoding sync.Mutex   // held while a variant is made
+	checked  atomic.Int64           // when it was found to be up to date
+	used     atomic.Int64           // when it was asked for
+	encoding [numCodings]sync.Mutex // held while the variant is made
 
 	mu       sync.Mutex
 	dropped  bool

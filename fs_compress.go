@@ -136,10 +136,10 @@ func (k *fileCodings) variant(h *fileHandler, n *node, coding contentCoding, mak
 	if c := n.variants[coding].Load(); c != nil {
 		return c
 	}
-	if !n.encoding.TryLock() {
+	if !n.encoding[coding].TryLock() {
 		return n.plain
 	}
-	defer n.encoding.Unlock()
+	defer n.encoding[coding].Unlock()
 	if c := n.variants[coding].Load(); c != nil {
 		return c
 	}

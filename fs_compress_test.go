@@ -321,3 +321,30 @@ func TestFilesThatEndEarlyAreFaults(t *testing.T) {
 	h := (&FS{FS: brokenFS{fstest.MapFS{"a": {Data: []byte("some text")}}}}).NewRequestHandler()
 	askFor(t, h, "GET", "/a").check(t, "short", 500, "")
 }
+
+// Each coding is made for itself: a client that asks for one does not get the plain
+// file because another one is being made.
+func TestFilesAreCompressedInSeveralCodingsAtOnce(t *testing.T) {
+	text := strings.Repeat("some text that is encoded well, ", 3000)
+	root := plant(t, map[string]string{"a.txt": text})
+	for name, s := range map[string]*FS{
+		"copies": {Root: root, Compress: true, CompressBrotli: true, CompressZstd: true, CompressRoot: t.TempDir()},
+		"memory": {FS: os.DirFS(root), Compress: true, CompressBrotli: true, CompressZstd: true},
+	} {
+		h := s.NewRequestHandler()
+		var clients sync.WaitGroup
+		for _, coding := range []string{"gzip", "br", "zstd"} {
+			clients.Go(func() {
+				var ctx RequestCtx
+				ctx.Request.Header.Set(HeaderAcceptEncoding, coding)
+				ctx.Request.SetRequestURI("/a.txt")
+				h(&ctx)
+				got, err := ctx.Response.BodyUncompressed()
+				if string(ctx.Response.Header.ContentEncoding()) != coding || err != nil || string(got) != text {
+					t.Errorf("%s, %s: the coding is %q; %d bytes, %v", name, coding, ctx.Response.Header.ContentEncoding(), len(got), err)
+				}
+			})
+		}
+		clients.Wait()
+	}
+}
