@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/httpdate"
@@ -25,8 +26,16 @@ func AppendHTTPDate(dst []byte, date time.Time) []byte {
 // years ahead. The day of the week has to be one, but need not fit the date.
 // Zones other than GMT are refused, save UTC in the second format.
 //
-// The time returned is in UTC; where err is not nil it is the zero Time.
-// ParseHTTPDate allocates nothing.
+// The location of the time returned is UTC, called GMT if the date says so; where err
+// is not nil it is the zero Time. ParseHTTPDate allocates nothing.
 func ParseHTTPDate(date []byte) (time.Time, error) {
-	return httpdate.Parse(date)
+	t, err := httpdate.Parse(date)
+	if err == nil && bytes.HasSuffix(date, gmtName) {
+		t = t.In(gmt)
+	}
+	return t, err
 }
+
+var gmtName = []byte("GMT")
+
+var gmt = time.FixedZone("GMT", 0)

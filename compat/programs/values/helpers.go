@@ -49,6 +49,7 @@ func runHelpers() {
 			c.Err("err", err)
 			if err == nil {
 				c.Str("time", t.UTC().Format(time.RFC3339Nano))
+				c.Str("zone", t.Location().String())
 			}
 		})
 	}
