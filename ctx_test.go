@@ -527,7 +527,13 @@ func TestContextOfACopiedRequest(t *testing.T) {
 	}
 	long := strings.Repeat("long", 100)
 	for name, change := range map[string]func(req *Request){
-		"Set":          func(req *Request) { req.Header.Set("A", long) },
+		"Set": func(req *Request) { req.Header.Set("A", long) },
+		"Read": func(req *Request) {
+			head := "GET /" + long + " HTTP/1.1\r\nHost: other.test\r\nA: " + long + "\r\n\r\n"
+			if err := req.Header.Read(bufio.NewReader(strings.NewReader(head))); err != nil {
+				t.Error(err)
+			}
+		},
 		"Set, new":     func(req *Request) { req.Header.Set("N", long) },
 		"Add":          func(req *Request) { req.Header.Add("A", long) },
 		"Del":          func(req *Request) { req.Header.Del("A") },

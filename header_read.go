@@ -22,6 +22,7 @@ func (h *header) begin() {
 // received so far, and returns its length, or 0 for need more. A head that is
 // complete was copied when feed returns.
 func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
+	h.own()
 	if h.memo != nil && !h.memo.rests() {
 		if n, err = h.recall(role, b); n > 0 || err != nil || h.head.Fields == 0 {
 			return n, err
