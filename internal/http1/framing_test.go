@@ -270,6 +270,9 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.Trim(value, " \t")
+		if role == Response {
+			name = strings.TrimRight(name, " \t") // RFC 9112 section 5.1
+		}
 		switch strings.ToLower(name) {
 		case "content-length":
 			lengths = append(lengths, value)
@@ -332,6 +335,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add(uint8(0), uint16(399), "Content-Length:5\r\nContent-Length:5\r\n")
 	f.Add(uint8(2), uint16(200), "Content-Length:5\r\nContent-Length:6\r\n")
 	f.Add(uint8(5), uint16(101), "Transfer-Encoding: gzip;q=\",\", chunked\r\nConnection: close, x")
+	f.Add(uint8(0x85), uint16(227), "Content-Length :")
 	f.Add(uint8(8), uint16(299), "Content-Length: 5\r\nContent-Length: 5")
 	f.Fuzz(func(t *testing.T, how uint8, code uint16, text string) {
 		role, minor := Role(how&1), int(how>>1&1)
