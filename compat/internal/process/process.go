@@ -3,8 +3,11 @@
 package process
 
 import (
+	"math/rand/v2"
 	"net"
 	"os/exec"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -24,17 +27,29 @@ func Find(t *testing.T, name, role string) (path string) {
 	return path
 }
 
-// FreePort returns a port that nothing listened on a moment ago.
+// FreePort returns a port that nothing listened on a moment ago. It is below those
+// that systems give to whoever wants any port, or one of those that run beside could
+// get it before the program that it is for.
 func FreePort(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := strconv.Itoa(firstPort + rand.IntN(numPorts))
+		ln, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			continue
+		}
+		_ = ln.Close()
+		if _, given := givenPorts.LoadOrStore(port, true); !given {
+			return port
+		}
 	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
+
+const firstPort, numPorts = 10_000, 20_000
+
+var givenPorts sync.Map // by FreePort
 
 // AwaitListener returns when a server takes connections.
 func AwaitListener(t *testing.T, addr string) {
