@@ -184,8 +184,8 @@ func (h *header) removeTrailing(k key, exact bool) {
 }
 
 // TrailerHeader returns the trailer section as it goes behind a chunked body:
-// a line for each of TrailerFields, and an empty line. The result is valid until
-// the message is changed or released.
+// a line for each of TrailerFields, and an empty line. A field whose name is no
+// token is left out. The result is valid until the message is changed or released.
 func (h *header) TrailerHeader() []byte {
 	h.scratch[scratchTrailers] = h.appendTrailers(h.scratch[scratchTrailers][:0])
 	return h.scratch[scratchTrailers]

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/ascii"
 )
 
 // readMessage reads the head and the trailer section of a message.
@@ -393,6 +395,7 @@ func FuzzTrailersStayApart(f *testing.F) {
 	f.Add([]byte("Trailer: X_Real_Ip\r\nx-a:\r\n"), []byte("X_Real_Ip: 2\r\n\r\n"), true)
 	f.Add([]byte("Connection: close\r\nCookie: a=b\r\n"), []byte("Connection: x\r\n\r\n"), false)
 	f.Add([]byte(""), []byte("Content-Length: 2\r\n\r\n"), true)
+	f.Add([]byte(""), []byte("X A: 2\r\n\r\n"), false)
 	f.Fuzz(func(t *testing.T, fields, trailers []byte, keep bool) {
 		for _, h := range []anyHeader{new(RequestHeader), new(ResponseHeader)} {
 			if keep {
@@ -432,7 +435,15 @@ func checkTrailerFields(t *testing.T, h anyHeader) {
 		}
 		return
 	}
-	if got, want := listed(again.TrailerFields()), listed(h.TrailerFields()); got != want {
+	sendable := func(yield func(name, value []byte) bool) {
+		for name, value := range h.TrailerFields() {
+			// those of responses may have spaces in them
+			if ascii.IsToken(name) && !yield(name, value) {
+				return
+			}
+		}
+	}
+	if got, want := listed(again.TrailerFields()), listed(sendable); got != want {
 		t.Fatalf("%s becomes %s", want, got)
 	}
 }
