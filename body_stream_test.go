@@ -170,8 +170,12 @@ func TestBodyStreamThatPanics(t *testing.T) {
 			m.SetBodyStream(stream, size)
 			var out bytes.Buffer
 			_, err := m.WriteTo(&out)
-			if p, ok := errors.AsType[*ErrBodyStreamWritePanic](err); !ok || !strings.Contains(p.Error(), "the stream panics") || stream.n != 1 {
+			p, ok := errors.AsType[*ErrBodyStreamWritePanic](err)
+			if !ok || p.Error() != "panic while writing body stream: the stream panics" || stream.n != 1 {
 				t.Errorf("size %d: %v, closed %d times", size, err, stream.n)
+			}
+			if ok && !bytes.Contains(p.Stack(), []byte("body_stream_test.go")) {
+				t.Errorf("size %d: the stack does not have the stream: %s", size, p.Stack())
 			}
 			if strings.HasSuffix(out.String(), "\r\n0\r\n\r\n") {
 				t.Errorf("size %d: the message was ended: %q", size, out.String())

@@ -61,7 +61,12 @@ func (e ErrBrokenChunk) Unwrap() error { return e.error }
 // written. The message was cut off there.
 type ErrBodyStreamWritePanic struct {
 	error
+	stack []byte
 }
 
 // Unwrap returns the cause.
 func (e *ErrBodyStreamWritePanic) Unwrap() error { return e.error }
+
+// Stack returns the stack of the goroutine that panicked, as [debug.Stack] formats
+// it. The caller must not change it.
+func (e *ErrBodyStreamWritePanic) Stack() []byte { return e.stack }

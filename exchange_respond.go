@@ -226,7 +226,10 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	tunnel := x.opensTunnel()
 	if tunnel {
 		resp.SkipBody = true
-		x.ending = x.ending || ctx.hijack == nil
+		// what came behind the request is for the tunnel, which nobody serves here
+		facts := &ctx.Request.Header.head
+		hadContent := facts.Has(http1.HasCoding) || facts.Has(http1.HasLength) && facts.ContentLength > 0
+		x.ending = x.ending || ctx.hijack == nil && (hadContent || len(x.pending()) > 0)
 	}
 	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
 		// the peer goes on waiting for a response, and would take the next for it
@@ -272,8 +275,9 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 }
 
 // opensTunnel tells whether the response makes the connection a tunnel: it has
-// neither content nor framing then, and what the peer sends behind its request
-// is none (RFC 9110 section 9.3.6).
+// neither content nor framing then, and what the peer has sent behind its request
+// is none (RFC 9110 section 9.3.6). A handler that does not take the connection
+// over is itself what the tunnel leads to: it gets the requests that come later.
 func (x *exchange) opensTunnel() bool {
 	return x.ctx.Request.Header.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
 }

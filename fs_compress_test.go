@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,6 +157,34 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("%s: left behind: %q, %v", name, left, err)
 		}
+	}
+}
+
+// The name of a copy may be as long as a name can be, which leaves no room for the
+// suffix of one that is being written.
+func TestCopiesOfFilesWithLongNames(t *testing.T) {
+	files := make(map[string]string)
+	for _, n := range []int{238, 239, 240, 241, 242} {
+		files[strings.Repeat("x", n)] = long
+		files["y"+strings.Repeat("x", n-1)] = long + "y"
+		files["y"+strings.Repeat("x", (n-1)%2)+strings.Repeat("ü", (n-1)/2)] = long + "ü"
+	}
+	root := plant(t, files)
+	h := (&FS{Root: root, Compress: true, CompressBrotli: true, CompressZstd: true}).NewRequestHandler()
+	for name, text := range files {
+		for coding, suffix := range FSCompressedFileSuffixes {
+			askFor(t, h, "GET", "/"+url.PathEscape(name), "Accept-Encoding", coding).checkCoding(t, name, coding, text)
+			if len(name+suffix) > 255 {
+				continue
+			}
+			if _, info := stateOf(t, filepath.Join(root, name+suffix)); info.Size() == 0 {
+				t.Errorf("%d bytes, %s: the copy is empty", len(name), coding)
+			}
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(root, "*"+tempSuffix))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package fasthttp
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -164,7 +166,7 @@ func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
 	if !c.mayReplace(dir) {
 		return errNotACopy
 	}
-	temp := c.base + tempSuffix
+	temp := tempName(c.base)
 	f, err := createTemp(dir, temp)
 	if err != nil {
 		return err
@@ -212,6 +214,18 @@ func (c *fileCopy) mayReplace(dir *os.Root) bool {
 	}
 	_ = f.Close()
 	return true
+}
+
+// tempName returns the name of a copy that is being written. If the whole name of
+// the copy and the suffix are more than a name may be, its end has to do.
+func tempName(base string) string {
+	const longest = 255 // in bytes, on most systems
+	if len(base)+len(tempSuffix) <= longest {
+		return base + tempSuffix
+	}
+	sum := sha256.Sum256([]byte(base))
+	end := strings.ToValidUTF8(base[len(base)-32:], "")
+	return hex.EncodeToString(sum[:]) + end + tempSuffix
 }
 
 // createTemp creates a file that must not be there. One that a process has left

@@ -266,7 +266,7 @@ func TestRequestHeaderReadErrorsHaveNames(t *testing.T) {
 		"GET  HTTP/1.1\r\n\r\n":                                            ErrEmptyRequestURI,
 		"GET a HTTP/1.1\r\nHost: h\r\n\r\n":                                ErrorInvalidURI,
 		"GET * HTTP/1.1\r\nHost: h\r\n\r\n":                                ErrorInvalidURI,
-		"CONNECT / HTTP/1.1\r\nHost: h\r\n\r\n":                            ErrorInvalidURI,
+		"CONNECT h HTTP/1.1\r\nHost: h\r\n\r\n":                            ErrorInvalidURI,
 		get + "Content-Length: 1\r\nContent-Length: 1\r\n\r\n":             ErrDuplicateContentLength,
 		get + "Content-Length: 0x1\r\n\r\n":                                ErrNonNumericChars,
 		get + "Content-Length: -1\r\n\r\n":                                 ErrNonNumericChars,

@@ -12,7 +12,9 @@ const maxTrailerNames = 64
 
 // SetTrailer announces the names in a comma-separated list as trailer fields,
 // in the place of those announced before. Their values, set with Set or Add
-// before or after, are sent behind a chunked body instead of in the header.
+// before or after, are sent behind a chunked body instead of in the header. Fields
+// that were received in the header section stay there if the Trailer field that
+// came with them has their name.
 //
 // Fields that say how to frame, route, authenticate or read a message must
 // not come in a trailer (RFC 9110 section 6.5.1), nor must those by which a front
@@ -42,6 +44,11 @@ func (h *header) AnnounceTrailer(trailer string) error {
 }
 
 func (h *header) setTrailers(list []byte) error {
+	for rest := list; rest != nil && h.trailers.Len() > 0; {
+		var name []byte
+		name, rest = ascii.NextElement(rest)
+		h.keepUpfront(keyOf(name))
+	}
 	h.dropTrailerNames()
 	return h.addTrailers(list)
 }
@@ -59,11 +66,25 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 		if h.isFullFor(k) {
 			return ErrBadTrailer
 		}
+		if flags == 0 {
+			h.keepUpfront(k)
+		}
 		if !h.announce(k, flags) {
 			err = ErrBadTrailer
 		}
 	}
 	return err
+}
+
+// keepUpfront has fields stay in the header section that came there with a name
+// which the peer announced. Who passes a message on announces what it announced.
+func (h *header) keepUpfront(k key) {
+	if i := h.announced(k); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
+		return
+	}
+	for i := h.list.FindFold(k.id, k.name, 0); i >= 0; i = h.list.FindFold(k.id, k.name, i+1) {
+		h.list.Entries[i].Flags |= field.Upfront
+	}
 }
 
 // announced returns the position of the name k among those that were announced,
@@ -158,7 +179,7 @@ func (h *header) dropTrailers() {
 // isTrailer tells whether the field e of list is sent behind the body, since its
 // name was announced here.
 func (h *header) isTrailer(e *field.Entry) bool {
-	if h.trailers.Len() == 0 {
+	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
 		return false
 	}
 	i := h.announced(key{h.list.Bytes(e.Name), e.ID})

@@ -142,7 +142,7 @@ func (req *Request) parseURI() error {
 	}
 	req.uriParsed = true
 	h := &req.Header
-	if target := h.target(); h.IsConnect() && http1.CheckTarget(h.method(), target) == nil {
+	if target := h.target(); h.IsConnect() && http1.IsAuthority(target) {
 		// the target is the authority, and nothing else (RFC 9112 section 3.2.3)
 		return req.uri.parse(target, strSlash, req.isTLS)
 	}
@@ -175,7 +175,7 @@ func (req *Request) settleTarget() {
 	h := &req.Header
 	switch {
 	case req.keepsTarget():
-	case h.IsConnect():
+	case req.sendsAuthority():
 		// what is no host is refused where it is to be the Host
 		host, _ := hostField(req.uri.Host())
 		h.SetRequestURIBytes(host)
@@ -186,6 +186,13 @@ func (req *Request) settleTarget() {
 	}
 }
 
+// sendsAuthority reports whether the request is CONNECT to a host. One that was
+// received with a path keeps it.
+func (req *Request) sendsAuthority() bool {
+	h := &req.Header
+	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
+}
+
 // keepsTarget tells whether the target is no path, and what the URI was parsed
 // from, which was not changed since.
 func (req *Request) keepsTarget() bool {
@@ -193,7 +200,7 @@ func (req *Request) keepsTarget() bool {
 	if h.hasDefaultLine() {
 		return false
 	}
-	noPath := h.IsConnect() && http1.CheckTarget(h.method(), h.target()) == nil || h.IsOptions() && string(h.target()) == "*"
+	noPath := h.IsConnect() && http1.IsAuthority(h.target()) || h.IsOptions() && string(h.target()) == "*"
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
@@ -209,7 +216,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
 	}
 	kept := req.keepsTarget()
-	settles := req.Header.IsConnect() || kept && req.call.proxy == nil
+	settles := req.sendsAuthority() || kept && req.call.proxy == nil
 	if settles {
 		req.settleTarget()
 	}
@@ -487,7 +494,7 @@ func (req *Request) checkLine() error {
 		return h.checkLine()
 	case h.hasDefaultLine():
 		return nil
-	case h.IsConnect():
+	case req.sendsAuthority():
 		req.settleTarget()
 		return h.checkLine()
 	}

@@ -118,6 +118,10 @@ func (s *Server) logWriteError(c *serverConn, err error) {
 	if isAbort(err) || isCommon(err) && !s.LogAllErrors && !errors.Is(err, errShortStream) {
 		return
 	}
+	if panicked, ok := errors.AsType[*ErrBodyStreamWritePanic](err); ok {
+		s.logger().Printf("fasthttp: cannot write the response to %v: %v\n%s", c.nc.RemoteAddr(), err, panicked.Stack())
+		return
+	}
 	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.nc.RemoteAddr(), err)
 }
 

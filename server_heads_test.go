@@ -87,7 +87,7 @@ func TestServerReadsHeads(t *testing.T) {
 		{name: "15 asterisk of GET", in: get("*"), want: refused(400)},
 		{name: "15 asterisk and more", in: head("OPTIONS */x HTTP/1.1", "Host: a"), want: refused(400)},
 		{name: "15 asterisk of OPTIONS", in: head("OPTIONS * HTTP/1.1", "Host: a"), want: answered([3]string{"OPTIONS", "*", ""}), keeps: true},
-		{name: "15 CONNECT with a path", in: head("CONNECT / HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "CONNECT with a path and a fragment", in: head("CONNECT /x#y HTTP/1.1", "Host: a"), want: refused(400)},
 		{name: "15 CONNECT with a URI", in: head("CONNECT http://a/ HTTP/1.1", "Host: a"), want: refused(400)},
 		{name: "15 CONNECT without a port", in: head("CONNECT a HTTP/1.1", "Host: a"), want: refused(400)},
 		{name: "15 CONNECT with a bad port", in: head("CONNECT a:65536 HTTP/1.1", "Host: a"), want: refused(400)},
@@ -143,7 +143,7 @@ func TestServerChecksHost(t *testing.T) {
 	var cases []rawCase
 	for _, host := range []string{
 		"a", "a.b", "A-b_c~d", "a:80", "a:", "a:65535", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "[2001:db8::1%25eth0]",
-		"a!$&'()*+,;=b", "%c3%a9.test",
+		"a!$&'()*+,;=b", "%c3%a9.test", "%252e", "a%25b:80",
 	} {
 		cases = append(cases, rawCase{name: fmt.Sprintf("08 good %q", host), in: head("GET / HTTP/1.1", "Host: "+host), want: got("/"), keeps: true})
 	}

@@ -67,6 +67,22 @@ func (c *testConn) expectLine(want string) {
 	}
 }
 
+// nextHead reads a head with the given status line, and returns its fields.
+func (c *testConn) nextHead(statusLine string) (fields string) {
+	c.t.Helper()
+	c.expectLine(statusLine + "\r\n")
+	for {
+		line, err := c.r.ReadString('\n')
+		if err != nil {
+			c.t.Fatalf("a head is cut off: %v, after %q", err, fields)
+		}
+		if line == "\r\n" {
+			return fields
+		}
+		fields += line
+	}
+}
+
 func TestHijackGivesARealConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		addrs := make(chan string, 1)

@@ -254,6 +254,37 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 	}
 }
 
+// A handler that answers CONNECT and does not take the connection over is what
+// the tunnel leads to, if nothing came before its answer that may be the tunnel's.
+func TestServerGoesOnBehindConnect(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
+			fmt.Fprintf(ctx, "%s %s %s %s", ctx.Method(), ctx.Host(), ctx.Path(), ctx.RequestURI())
+		}})
+		for _, target := range []string{"b:443", "/x?y"} {
+			c := ts.dial()
+			for range 2 {
+				c.send(head("CONNECT "+target+" HTTP/1.1", "Host: a", "Content-Length: 0"))
+				if fields := c.nextHead("HTTP/1.1 200 OK"); strings.Contains(fields, "Connection:") || strings.Contains(fields, "Content-Length:") {
+					t.Fatalf("%s: %q", target, fields)
+				}
+				c.send(get("/inner"))
+				if resp := c.next("GET"); resp.StatusCode != 200 || resp.Close {
+					t.Fatalf("%s: %+v", target, resp)
+				}
+			}
+			for _, behind := range []string{"Content-Length: 1\r\n\r\nx", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "\r\n" + smuggled} {
+				c := ts.dial()
+				c.send("CONNECT " + target + " HTTP/1.1\r\nHost: a\r\n" + behind)
+				if fields := c.nextHead("HTTP/1.1 200 OK"); !strings.Contains(fields, "Connection: close\r\n") {
+					t.Errorf("%s with %q behind it: %q", target, behind, fields)
+				}
+				c.expectEnd()
+			}
+		}
+	})
+}
+
 // TestServerFieldsOfTheConnection holds what responses say of framing and
 // connection where the handler or the request makes that difficult.
 func TestServerFieldsOfTheConnection(t *testing.T) {

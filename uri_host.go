@@ -28,7 +28,7 @@ var hostNameBytes = func() (t [256]byte) {
 }()
 
 // normalizeHost checks a host with its port, and brings it into lower case and
-// takes off its escapes, in place. It returns how long it is then.
+// takes off its escapes (see decodeHost), in place. It returns how long it is then.
 func normalizeHost(host []byte) (n int, err error) {
 	i := 0
 	for i < len(host) && hostNameBytes[host[i]] != 0 {
@@ -50,8 +50,8 @@ func normalizeHost(host []byte) (n int, err error) {
 			i++
 		case c == '%':
 			escape := host[i:min(i+len("%XX"), len(host))]
-			// only bytes outside of ASCII need escapes
-			if percent.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 {
+			// only the percent sign and bytes outside of ASCII need escapes
+			if percent.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 && string(escape) != "%25" {
 				return len(host), EscapeError(escape)
 			}
 			i += len(escape)
@@ -66,9 +66,24 @@ func normalizeHost(host []byte) (n int, err error) {
 		}
 	}
 	if escaped {
-		return len(percent.AppendDecodedPath(host[:0], host)), nil
+		return decodeHost(host), nil
 	}
 	return len(host), nil
+}
+
+// decodeHost takes off the escapes of a name, in place, and returns how long it is
+// then. That of a percent sign stays: without it the sign would begin an escape.
+func decodeHost(host []byte) (n int) {
+	for i := 0; i < len(host); n++ {
+		if host[i] == '%' && ascii.HexValue(host[i+1]) >= 8 {
+			host[n] = ascii.HexValue(host[i+1])<<4 | ascii.HexValue(host[i+2])
+			i += len("%XX")
+			continue
+		}
+		host[n] = host[i]
+		i++
+	}
+	return n
 }
 
 // normalizeAddress is normalizeHost for an address in brackets.

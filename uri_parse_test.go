@@ -83,7 +83,7 @@ func TestURIIsParsedIntoParts(t *testing.T) {
 func TestURIHosts(t *testing.T) {
 	for in, want := range map[string]string{
 		"A.B": "a.b", "a_b~c": "a_b~c", "a:": "a:", ":80": ":80", "a:0": "a:0", "a:65535": "a:65535", "1.2.3.4:5": "1.2.3.4:5",
-		"a!$&'()*+,;=b": "a!$&'()*+,;=b", "ä": "ä", "a%C3%A4B": "aäb", "a%ff": "a\xff",
+		"a!$&'()*+,;=b": "a!$&'()*+,;=b", "ä": "ä", "a%C3%A4B": "aäb", "a%ff": "a\xff", "%252E%c3%a4%25A": "%252eä%25a", "%25": "%25", "a%2525b:80": "a%2525b:80",
 		"[::1]": "[::1]", "[A::B]:80": "[a::b]:80", "[::ffff:1.2.3.4]": "[::ffff:1.2.3.4]", "[FE80::1%25En0]": "[fe80::1%En0]", "[fe80::1%25%31]": "[fe80::1%1]",
 	} {
 		var u URI
@@ -104,7 +104,7 @@ func TestURIErrors(t *testing.T) {
 	for in, want := range map[string]error{
 		"a b": InvalidHostError(" "), "a\\b": InvalidHostError(`\`), "a^b": InvalidHostError("^"), "a|b": InvalidHostError("|"),
 		"a<b": InvalidHostError("<"), "a\"b": InvalidHostError(`"`), "a[b": InvalidHostError("["), "::1]": errURIPort, "a]": InvalidHostError("]"),
-		"a%20b": EscapeError("%20"), "a%zz": EscapeError("%zz"), "a%": EscapeError("%"), "a%4": EscapeError("%4"), "a%41": EscapeError("%41"),
+		"a%20b": EscapeError("%20"), "a%zz": EscapeError("%zz"), "a%": EscapeError("%"), "a%4": EscapeError("%4"), "a%41": EscapeError("%41"), "a%2": EscapeError("%2"), "%24": EscapeError("%24"), "%25%2e": EscapeError("%2e"),
 		"a%00": EscapeError("%00"), "a%2f": EscapeError("%2f"), "[::1%eth0]": EscapeError("%et"), "[::1%]": EscapeError("%]"),
 		"a:65536": errURIPort, "a:99999999999999999999": errURIPort, "a:-1": errURIPort, "a:8x": errURIPort, "a:b:c": errURIPort, "a:80:90": errURIPort, "::1": errURIPort,
 		"[]": errURIAddress, "[::1": errURIAddress, "[::1]x": errURIAddress, "[::1]:x": errURIAddress, "[::1]:65536": errURIAddress, "[1.2.3.4]": errURIAddress,

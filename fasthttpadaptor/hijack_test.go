@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/rpc"
 	"testing"
 )
 
@@ -109,4 +110,31 @@ func TestHijackIsTooLateWhenTheResponseHasBegun(t *testing.T) {
 			}
 		})
 	}
+}
+
+type arithmetic struct{}
+
+func (arithmetic) Double(n int, twice *int) error { *twice = 2 * n; return nil }
+
+// net/rpc asks for its protocol with CONNECT and a path.
+func TestServerOfPackageRPC(t *testing.T) {
+	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
+		s := rpc.NewServer()
+		if err := s.RegisterName("Arithmetic", arithmetic{}); err != nil {
+			t.Fatal(err)
+		}
+		c := start(s.ServeHTTP)
+		send(t, c, "CONNECT "+rpc.DefaultRPCPath+" HTTP/1.0\r\n\r\n")
+		expect(t, c, "HTTP/1.0 200 Connected to Go RPC\n\n")
+		client := rpc.NewClient(c)
+		for n := range 10 {
+			var twice int
+			if err := client.Call("Arithmetic.Double", n, &twice); err != nil || twice != 2*n {
+				t.Fatalf("twice %d is %d, %v", n, twice, err)
+			}
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -35,6 +35,9 @@ const (
 	// Hint marks a name that a peer announced, which says nothing of fields that
 	// are set here. It is the weakest way to announce one, and Apart the next.
 	Hint
+	// Upfront marks a field that stays in the header section although its name is
+	// announced.
+	Upfront
 )
 
 // Entry is one name/value pair: 20 bytes.

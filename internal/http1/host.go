@@ -13,8 +13,8 @@ import (
 // information.
 //
 // Of the escapes that RFC 3986 section 3.2.2 lets stand in a name only those of
-// bytes outside of ASCII are taken: any other one would hide a character that
-// is either no part of a name or needs no escape.
+// the percent sign and of bytes outside of ASCII are taken: any other one would
+// hide a character that is either no part of a name or needs no escape.
 func ValidHost(host []byte) bool {
 	i := 0
 	for i < len(host) && plainHost[host[i]] {
@@ -27,7 +27,7 @@ func ValidHost(host []byte) bool {
 		case c == ':':
 			return i > 0 && ValidPort(host[i+1:])
 		case c == '%':
-			if c, ok := escapedByte(host[i:]); !ok || c < 0x80 {
+			if c, ok := escapedByte(host[i:]); !ok || c < 0x80 && c != '%' {
 				return false
 			}
 			i += len("%XX")

@@ -7,19 +7,20 @@ import (
 )
 
 // CheckTarget tells whether a request target has one of the four forms of RFC
-// 9112 section 3.2, and the one that its method asks for. None of them has a
-// fragment. One who drops it and one who takes it for a part of the path would not
-// agree on which resource "/a#/../b" is.
+// 9112 section 3.2, and the one that its method asks for. CONNECT may have a path
+// as well: package net/rpc asks so for its protocol, and net/http takes it.
+//
+// None of the forms has a fragment. One who drops it and one who takes it for a
+// part of the path would not agree on which resource "/a#/../b" is.
 func CheckTarget(method, target []byte) error {
-	if string(method) == "CONNECT" {
-		if colon := bytes.LastIndexByte(target, ':'); colon <= 0 || colon == len(target)-1 || !ValidHost(target) {
-			return ErrTarget
-		}
-		return nil
-	}
 	switch {
 	case len(target) == 0:
 		return ErrEmptyTarget
+	case string(method) == "CONNECT" && target[0] != '/':
+		if !IsAuthority(target) {
+			return ErrTarget
+		}
+		return nil
 	case ascii.IndexByte(target, '#') < len(target):
 		return ErrTarget
 	case target[0] == '/':
@@ -31,6 +32,13 @@ func CheckTarget(method, target []byte) error {
 		return nil
 	}
 	return checkAbsolute(target)
+}
+
+// IsAuthority reports whether target is a host and a port, which is what CONNECT
+// asks for (RFC 9112 section 3.2.3).
+func IsAuthority(target []byte) bool {
+	colon := bytes.LastIndexByte(target, ':')
+	return colon > 0 && colon < len(target)-1 && ValidHost(target)
 }
 
 // checkAbsolute checks the scheme and the authority of an absolute URI.
