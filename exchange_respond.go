@@ -226,10 +226,7 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	tunnel := x.opensTunnel()
 	if tunnel {
 		resp.SkipBody = true
-		// what came behind the request is for the tunnel, which nobody serves here
-		facts := &ctx.Request.Header.head
-		hadContent := facts.Has(http1.HasCoding) || facts.Has(http1.HasLength) && facts.ContentLength > 0
-		x.ending = x.ending || ctx.hijack == nil && (hadContent || len(x.pending()) > 0)
+		x.ending = x.ending || ctx.hijack == nil
 	}
 	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
 		// the peer goes on waiting for a response, and would take the next for it
@@ -275,9 +272,10 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 }
 
 // opensTunnel tells whether the response makes the connection a tunnel: it has
-// neither content nor framing then, and what the peer has sent behind its request
-// is none (RFC 9110 section 9.3.6). A handler that does not take the connection
-// over is itself what the tunnel leads to: it gets the requests that come later.
+// neither content nor framing then, and what the peer sends behind its request
+// is none (RFC 9110 section 9.3.6). If the handler does not take the connection
+// over, it ends: a front end passes on whatever comes through a tunnel, so requests
+// that were served from there would be ones that it has not looked at.
 func (x *exchange) opensTunnel() bool {
 	return x.ctx.Request.Header.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
 }

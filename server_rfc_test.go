@@ -254,32 +254,29 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 	}
 }
 
-// A handler that answers CONNECT and does not take the connection over is what
-// the tunnel leads to, if nothing came before its answer that may be the tunnel's.
-func TestServerGoesOnBehindConnect(t *testing.T) {
+// CONNECT may have a path, as that of package net/rpc. A handler that answers it and
+// does not take the connection over has opened a tunnel to nowhere.
+func TestServerTakesConnectWithAPath(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			fmt.Fprintf(ctx, "%s %s %s %s", ctx.Method(), ctx.Host(), ctx.Path(), ctx.RequestURI())
-		}})
-		for _, target := range []string{"b:443", "/x?y"} {
-			c := ts.dial()
-			for range 2 {
-				c.send(head("CONNECT "+target+" HTTP/1.1", "Host: a", "Content-Length: 0"))
-				if fields := c.nextHead("HTTP/1.1 200 OK"); strings.Contains(fields, "Connection:") || strings.Contains(fields, "Content-Length:") {
-					t.Fatalf("%s: %q", target, fields)
-				}
-				c.send(get("/inner"))
-				if resp := c.next("GET"); resp.StatusCode != 200 || resp.Close {
-					t.Fatalf("%s: %+v", target, resp)
-				}
+			ctx.Response.Header.Set("Asked", fmt.Sprintf("%s %s %s %s", ctx.Method(), ctx.Host(), ctx.Path(), ctx.RequestURI()))
+			if ctx.QueryArgs().Has("refuse") {
+				ctx.SetStatusCode(StatusForbidden)
 			}
-			for _, behind := range []string{"Content-Length: 1\r\n\r\nx", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "\r\n" + smuggled} {
-				c := ts.dial()
-				c.send("CONNECT " + target + " HTTP/1.1\r\nHost: a\r\n" + behind)
-				if fields := c.nextHead("HTTP/1.1 200 OK"); !strings.Contains(fields, "Connection: close\r\n") {
-					t.Errorf("%s with %q behind it: %q", target, behind, fields)
-				}
-				c.expectEnd()
+		}})
+		for target, asked := range map[string]string{"b:443": "CONNECT b:443 / b:443", "/x?y": "CONNECT a /x /x?y"} {
+			c := ts.dial()
+			c.send(head("CONNECT "+target+" HTTP/1.1", "Host: a"))
+			if fields := c.nextHead("HTTP/1.1 200 OK"); !strings.Contains(fields, "Asked: "+asked+"\r\n") || !strings.Contains(fields, "Connection: close\r\n") {
+				t.Errorf("%s: %q", target, fields)
+			}
+			c.expectEnd()
+		}
+		c := ts.dial()
+		for range 2 {
+			c.send(head("CONNECT /x?refuse HTTP/1.1", "Host: a"))
+			if resp := c.next("CONNECT"); resp.StatusCode != 403 || resp.Close {
+				t.Fatalf("%+v", resp)
 			}
 		}
 	})
