@@ -534,7 +534,7 @@ func (p *pieceWriter) Write(b []byte) (int, error) {
 // streamPanic returns the error that a panic of a stream ends as.
 func streamPanic(what string, value any) error {
 	if err, ok := value.(error); ok {
-		return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %w", what, err), debug.Stack()}
+		return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %w", what, err), string(debug.Stack())}
 	}
-	return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %v", what, value), debug.Stack()}
+	return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %v", what, value), string(debug.Stack())}
 }

@@ -61,12 +61,12 @@ func (e ErrBrokenChunk) Unwrap() error { return e.error }
 // written. The message was cut off there.
 type ErrBodyStreamWritePanic struct {
 	error
-	stack []byte
+	stack string
 }
 
 // Unwrap returns the cause.
 func (e *ErrBodyStreamWritePanic) Unwrap() error { return e.error }
 
-// Stack returns the stack of the goroutine that panicked, as [debug.Stack] formats
-// it. The caller must not change it.
-func (e *ErrBodyStreamWritePanic) Stack() []byte { return e.stack }
+// Stack returns the stack of the goroutine that panicked, as debug.Stack of package
+// runtime/debug formats it.
+func (e *ErrBodyStreamWritePanic) Stack() string { return e.stack }
