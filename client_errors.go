@@ -15,8 +15,9 @@ var (
 
 	// ErrConnectionClosed says that the server closed the connection where the
 	// response was due, before its first byte, and that the request could not
-	// be sent again: nobody knows whether the server has worked on it. A server that announces it with "Connection: close" keeps
-	// its clients from sending requests that it will not read.
+	// be sent again: nobody knows whether the server has worked on it. A server
+	// that announces it with "Connection: close" keeps its clients from sending
+	// requests that it will not read.
 	ErrConnectionClosed = errors.New("fasthttp: the server closed connection before returning the first response byte. " +
 		"make sure the server returns 'connection: close' response header before closing the connection")
 

@@ -73,7 +73,8 @@ type Request struct {
 }
 
 // Reset empties the request. Values set with SetUserValue that are io.Closers
-// are closed first, while the request is as it was; so is a body stream; the files of a multipart form are removed.
+// are closed first, while the request is as it was. Then a body stream is closed, and
+// the files of a multipart form are removed.
 func (req *Request) Reset() {
 	req.closeValues()
 	req.Header.Reset()

@@ -36,9 +36,10 @@ func (h *RequestHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Request) }
 
 // Set gives the field the one value, in the place of those it had.
 //
-// Set("Cookie", …) adds cookies to those that are there. The value of a field that was announced with SetTrailer is
-// sent behind a chunked body. CR, LF and NUL become spaces; a field whose name
-// is no token of RFC 9110 is kept here, but never sent.
+// Set("Cookie", …) adds cookies to those that are there. The value of a field that
+// was announced with SetTrailer is sent behind a chunked body. CR, LF and NUL
+// become spaces; a field whose name is no token of RFC 9110 is kept here, but never
+// sent.
 func (h *RequestHeader) Set(key, value string) {
 	h.set(http1.Request, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }
@@ -65,7 +66,8 @@ func (h *RequestHeader) SetCanonical(key, value []byte) {
 // Add gives the field one more value.
 //
 // Host, Content-Type, User-Agent, Content-Length, Connection and
-// Transfer-Encoding have one value at most: Add replaces it. It treats names, values and trailers as Set does.
+// Transfer-Encoding have one value at most: Add replaces it. It treats names,
+// values and trailers as Set does.
 func (h *RequestHeader) Add(key, value string) {
 	h.add(http1.Request, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }

@@ -67,7 +67,8 @@ func (h *ResponseHeader) SetCanonical(key, value []byte) {
 // Add gives the field one more value.
 //
 // Content-Type, Content-Encoding, Content-Length, Connection, Server and
-// Transfer-Encoding have one value at most: Add replaces it. It treats names, values and trailers as Set does.
+// Transfer-Encoding have one value at most: Add replaces it. It treats names,
+// values and trailers as Set does.
 func (h *ResponseHeader) Add(key, value string) {
 	h.add(http1.Response, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }
