@@ -112,8 +112,8 @@ func (a *Args) AppendBytes(dst []byte) []byte {
 	return dst
 }
 
-// WriteTo writes the arguments in encoded form to w. It implements
-// io.WriterTo.
+// WriteTo writes the arguments in encoded form to w, with one call of Write, whose
+// error it returns. It implements io.WriterTo.
 func (a *Args) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(a.QueryString())
 	return int64(n), err

@@ -50,8 +50,8 @@ func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, 
 }
 
 // Get returns the status and the body of what is at url. The body is in dst,
-// whose content it replaces, or in a larger slice. Up to 16 redirects are
-// followed.
+// whose content it replaces, or in a larger slice; it belongs to the caller. Up to
+// 16 redirects are followed. The error is one of DoRedirects; any status is none.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
@@ -75,8 +75,8 @@ func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, b
 }
 
 // Get returns the status and the body of what is at url. The body is in dst,
-// whose content it replaces, or in a larger slice. Up to 16 redirects are
-// followed.
+// whose content it replaces, or in a larger slice; it belongs to the caller. Up to
+// 16 redirects are followed. The error is one of DoRedirects; any status is none.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }

@@ -37,7 +37,7 @@ func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 }
 
 // WriteGunzip writes to w what the gzip stream p decodes to, piece by piece, and
-// returns how many bytes that were.
+// returns how many bytes that were. What was decoded before an error is written.
 func WriteGunzip(w io.Writer, p []byte) (int, error) {
 	return writeDecoded(w, p, codingGzip)
 }
@@ -79,8 +79,8 @@ func AppendInflateBytes(dst, src []byte) ([]byte, error) {
 }
 
 // WriteInflate writes to w what the deflate stream p decodes to, piece by piece, and
-// returns how many bytes that were. The stream may have the
-// header of zlib or not.
+// returns how many bytes that were. The stream may have the header of zlib or not.
+// What was decoded before an error is written.
 func WriteInflate(w io.Writer, p []byte) (int, error) {
 	return writeDecoded(w, p, codingDeflate)
 }
@@ -118,7 +118,7 @@ func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 }
 
 // WriteUnbrotli writes to w what the brotli stream p decodes to, piece by piece, and
-// returns how many bytes that were.
+// returns how many bytes that were. What was decoded before an error is written.
 func WriteUnbrotli(w io.Writer, p []byte) (int, error) {
 	return writeDecoded(w, p, codingBrotli)
 }

@@ -249,8 +249,8 @@ func (c *Cookie) Cookie() []byte {
 // String returns the cookie as the value of a Set-Cookie field.
 func (c *Cookie) String() string { return string(c.Cookie()) }
 
-// WriteTo writes the cookie as the value of a Set-Cookie field to w. It
-// implements io.WriterTo.
+// WriteTo writes the cookie as the value of a Set-Cookie field to w, with one call of
+// Write, whose error it returns. It implements io.WriterTo.
 func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(c.Cookie())
 	return int64(n), err

@@ -11,8 +11,9 @@ import (
 
 // Inform sends an informational response at once: the status code of h, which
 // must be 102 to 199, and its fields, as they were set. The final response
-// follows it. Nothing is sent to an HTTP/1.0 client, nor where the context does
-// not belong to the handler of a server. See EarlyHints for the usual case.
+// follows it. Nothing is sent to an HTTP/1.0 client, nor if the context does not
+// belong to the handler of a server. The error is that of another status code, or of
+// the connection. See EarlyHints for the usual case.
 func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	code := h.StatusCode()
 	if code <= StatusSwitchingProtocols || code > 199 {

@@ -86,7 +86,9 @@ func addrIP(addr net.Addr) net.IP {
 
 // SetReadDeadline sets the read deadline of the connection. It holds until the
 // server sets its own: if IdleTimeout or ReadTimeout is set, when the connection
-// begins to wait for the next request, else when that begins.
+// begins to wait for the next request, else when that begins. The error is
+// ErrDeadlineUpdatesDisabled once the context is no longer the handler's, else what
+// the connection returns.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -99,7 +101,7 @@ func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 
 // SetWriteDeadline sets the write deadline of the connection. It holds until the
 // server sets its own: if WriteTimeout is set, when the response is written, else
-// when the next request begins.
+// when the next request begins. The errors are those of SetReadDeadline.
 func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()

@@ -229,7 +229,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return ctx.c.done
 }
 
-// Err returns context.Canceled once the channel of Done is closed, and nil
+// Err returns the error context.Canceled once the channel of Done is closed, and nil
 // before.
 func (ctx *RequestCtx) Err() error {
 	done := ctx.Done()

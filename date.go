@@ -26,8 +26,9 @@ func AppendHTTPDate(dst []byte, date time.Time) []byte {
 // years ahead. The day of the week has to be one, but need not fit the date.
 // Zones other than GMT are refused, save UTC in the second format.
 //
-// The location of the time returned is UTC, called GMT if the date says so; where err
-// is not nil it is the zero Time. ParseHTTPDate allocates nothing.
+// The location of the time returned is UTC, called GMT if the date says so. If the
+// text is no such date there is an error, and the time is the zero Time.
+// ParseHTTPDate allocates nothing.
 func ParseHTTPDate(date []byte) (time.Time, error) {
 	t, err := httpdate.Parse(date)
 	if err == nil && bytes.HasSuffix(date, gmtName) {

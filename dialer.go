@@ -133,7 +133,7 @@ var defaultDialer TCPDialer
 // Dial connects to addr, "host:port", over IPv4 within DefaultDialTimeout. It
 // uses a TCPDialer that all functions and clients share. Wrap it where
 // connections are to be counted or limited, and give that to a client as its
-// Dial.
+// Dial. The error is an ErrDialWithUpstream.
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout is Dial with a timeout of its own: one that is not positive has
@@ -158,7 +158,7 @@ func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 // Dial connects to addr, "host:port", over IPv4 within DefaultDialTimeout. The
 // addresses of the host are tried one after the other, each for its share of
-// the time.
+// the time. The error is an ErrDialWithUpstream.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
 	return d.DialTimeout(addr, DefaultDialTimeout)
 }

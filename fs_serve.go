@@ -58,7 +58,7 @@ func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 }
 
 // FileLastModified returns when the file that path names was last changed, cut
-// off to the second as the Last-Modified field has it.
+// off to the second as the Last-Modified field has it. The error is that of os.Stat.
 func FileLastModified(path string) (time.Time, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -373,7 +373,8 @@ func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 // AcquireConn returns a connection for the caller alone: an idle one, or a new
 // one. It waits for one no longer than reqTimeout, where that is not 0, for all
 // of waiting, dialing and TLS. connectionClose says that it will not be used
-// again, which has no effect here.
+// again, which has no effect here. The error is ErrTimeout if the time is over,
+// ErrNoFreeConns if there is no place and none to wait for, else that of dialing.
 //
 // The caller returns it with ReleaseConn, once the response was read and if it
 // may be used again, or with CloseConn.

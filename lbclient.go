@@ -57,7 +57,8 @@ type LBClient struct {
 	members atomic.Pointer[[]*lbMember]
 }
 
-// Do gives the request to the least loaded client, which has until Timeout.
+// Do gives the request to the least loaded client, which has until Timeout. It
+// returns what DoDeadline does.
 func (cc *LBClient) Do(req *Request, resp *Response) error {
 	return cc.DoTimeout(req, resp, cc.timeout())
 }
@@ -70,7 +71,7 @@ func (cc *LBClient) timeout() time.Duration {
 }
 
 // DoTimeout gives the request to the least loaded client, which has as long as
-// timeout.
+// timeout. It returns what DoDeadline does.
 func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return cc.DoDeadline(req, resp, time.Now().Add(timeout))
 }
@@ -87,7 +88,8 @@ func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 // than those of this package is told of ctx if it has a method DoContext as
 // they have; otherwise it gets the deadline alone.
 //
-// Where ctx is canceled the client is not to blame: it is not held for failing.
+// It returns what DoDeadline does, and the error of ctx if that has ended. If ctx is
+// canceled the client is not to blame: it is not held for failing.
 func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx == nil {
 		return cc.Do(req, resp)

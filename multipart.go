@@ -27,7 +27,8 @@ var errNoBoundary = errors.New("fasthttp: the boundary of a multipart form is em
 // written as those of messages are: CR, LF and NUL become spaces, and a field whose
 // name is no token is left out. CR and LF in the name of a value become %0D and %0A.
 //
-// boundary must have 1 to 70 characters that RFC 2046 section 5.1.1 allows.
+// boundary must have 1 to 70 characters that RFC 2046 section 5.1.1 allows, else
+// there is an error, as there is if a file cannot be read, or w fails.
 // What is sent needs it in its Content-Type; see
 // RequestHeader.SetMultipartFormBoundary.
 func WriteMultipartForm(w io.Writer, f *multipart.Form, boundary string) error {

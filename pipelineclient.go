@@ -136,6 +136,10 @@ type PipelineClient struct {
 // Request.SetTimeout allows. The URI, or the Host field, must name a
 // host; the request goes to Addr all the same. Redirects are not followed.
 //
+// The error is ErrTimeout if the time is over, ErrPipelineOverflow if too many
+// requests wait, ErrConnectionClosed or another one if the connection fails and the
+// request may not be sent again.
+//
 // resp may be nil where only the success counts.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(noContext, req, resp, time.Time{})

@@ -375,7 +375,8 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 
 // ContinueReadBody reads the body of a request whose header was read from r
 // and for which MayContinue was answered. preParseMultipartForm is ignored:
-// forms are parsed when they are asked for.
+// forms are parsed when they are asked for. maxBodySize and the errors are those of
+// ReadBody; after one the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -409,7 +410,8 @@ func (req *Request) settleEmpty() {
 
 // ContinueReadBodyStream is ContinueReadBody that leaves the body on r, to be
 // read through BodyStream. maxBodySize is ignored, as preParseMultipartForm
-// is: who reads the stream says how much that is.
+// is: who reads the stream says how much that is. It fails only if the header does
+// not say how long the body is; what goes wrong later is an error of the stream.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -638,6 +640,10 @@ func releaseSent(h *RequestHeader) {
 //
 // Host and target are taken from the URI unless only Header was used to set
 // them; user name and password of the URI are sent as a basic Authorization.
+//
+// It returns ErrorInvalidURI, or another error, before anything is written if the
+// request cannot be sent as it is; later that of w or of the stream, or
+// ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.settle(); err != nil {
 		_ = req.body.closeStream()
@@ -689,7 +695,8 @@ func writeBody(w flushWriter, b *body, h *header) error {
 	return writeContent(w, b.bytes(), h)
 }
 
-// WriteTo writes the request to w.
+// WriteTo writes the request to w, with the errors of Write. It implements
+// io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, req) }
 
 // String returns the request as it goes on the wire, or the text of the error

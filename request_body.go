@@ -89,7 +89,8 @@ func (req *Request) BodyStream() io.Reader {
 // as a multipart form.
 func (req *Request) IsBodyStream() bool { return req.body.stream != nil || req.onlyForm() }
 
-// CloseBodyStream closes the body stream.
+// CloseBodyStream closes the body stream, if there is one, and returns the error of
+// its Close method, if it has one.
 func (req *Request) CloseBodyStream() error { return req.body.closeStream() }
 
 // BodyWriter returns a writer that appends to the body.
@@ -98,7 +99,8 @@ func (req *Request) BodyWriter() io.Writer {
 	return (*bodyWriter)(&req.body)
 }
 
-// BodyWriteTo writes the body to w. A body stream is read to its end and closed.
+// BodyWriteTo writes the body to w. A body stream is read to its end and closed. The
+// error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics.
 func (req *Request) BodyWriteTo(w io.Writer) error {
 	if req.onlyForm() {
 		return req.writeForm(w)

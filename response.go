@@ -256,7 +256,9 @@ func (resp *Response) settle() (hasBody bool) {
 }
 
 // Write writes the response to w, without flushing it. A body stream is read
-// to its end and closed; each piece of one whose size is not known is flushed.
+// to its end and closed; each piece of one whose size is not known is flushed. The
+// error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics:
+// the response is cut off then.
 func (resp *Response) Write(w *bufio.Writer) error {
 	hasBody := resp.settle()
 	if err := resp.Header.Write(w); err != nil {
@@ -278,7 +280,8 @@ func (resp *Response) Write(w *bufio.Writer) error {
 	return writeStream(w, &resp.body, &resp.Header.header)
 }
 
-// WriteTo writes the response to w.
+// WriteTo writes the response to w, with the errors of Write. It implements
+// io.WriterTo.
 func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, resp) }
 
 // String returns the response as it goes on the wire, or the text of the error

@@ -65,14 +65,16 @@ func (resp *Response) BodyStream() io.Reader { return resp.body.stream }
 // IsBodyStream tells whether the body is a stream.
 func (resp *Response) IsBodyStream() bool { return resp.body.stream != nil }
 
-// CloseBodyStream closes the body stream.
+// CloseBodyStream closes the body stream, if there is one, and returns the error of
+// its Close method, if it has one.
 func (resp *Response) CloseBodyStream() error { return resp.body.closeStream() }
 
 // BodyWriter returns a writer that appends to the body. It must not be used
 // after the handler has returned.
 func (resp *Response) BodyWriter() io.Writer { return (*bodyWriter)(&resp.body) }
 
-// BodyWriteTo writes the body to w. A body stream is read to its end and closed.
+// BodyWriteTo writes the body to w. A body stream is read to its end and closed. The
+// error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics.
 func (resp *Response) BodyWriteTo(w io.Writer) error { return resp.body.writeTo(w) }
 
 // ResetBody empties the body.

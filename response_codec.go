@@ -99,7 +99,8 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 
 // WriteGzipLevel writes the response to w, without flushing it, and with its
 // body encoded with gzip at the level. The response itself changes to that. A
-// body that CompressHandler would not encode is written as it is.
+// body that CompressHandler would not encode is written as it is. The errors are
+// those of Write.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	return resp.writeEncoded(w, codingGzip, level)
 }

@@ -302,7 +302,7 @@ func (h *ResponseHeader) Header() []byte {
 // String returns the head as it goes on the wire.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing it.
+// Write writes the head to w, without flushing it. The error is that of w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	var head []byte
 	if h.writtenSize() <= w.Available() {
@@ -315,7 +315,8 @@ func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	return err
 }
 
-// WriteTo writes the head to w.
+// WriteTo writes the head to w, with one call of Write, whose error it returns. It
+// implements io.WriterTo.
 func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err

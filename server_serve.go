@@ -32,7 +32,8 @@ var (
 	ErrAlreadyServing = errors.New("fasthttp: server is already serving connections")
 )
 
-// ListenAndServe serves HTTP on the TCP address addr with handler.
+// ListenAndServe serves HTTP on the TCP address addr with handler; see
+// Server.ListenAndServe.
 func ListenAndServe(addr string, handler RequestHandler) error {
 	s := &Server{Handler: handler}
 	return s.ListenAndServe(addr)
@@ -45,7 +46,8 @@ func ListenAndServeUNIX(addr string, mode os.FileMode, handler RequestHandler) e
 	return s.ListenAndServeUNIX(addr, mode)
 }
 
-// Serve serves HTTP on the connections that ln accepts with handler.
+// Serve serves HTTP on the connections that ln accepts with handler; see
+// Server.Serve.
 func Serve(ln net.Listener, handler RequestHandler) error {
 	s := &Server{Handler: handler}
 	return s.Serve(ln)
@@ -79,7 +81,8 @@ func (s *Server) listen(network, addr string) (net.Listener, error) {
 }
 
 // ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the
-// mode. A file that is there already is removed.
+// mode. A file that is there already is removed. It returns nil after Shutdown, else
+// an error: that the file could not be removed, or made, or that of Serve.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := os.Remove(addr); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("fasthttp: cannot remove the old socket %q: %w", addr, err)

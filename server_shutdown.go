@@ -13,7 +13,8 @@ import (
 // begun to arrive are answered, with "Connection: close". It returns when all
 // connections have gone and all calls of Serve are about to return, however
 // long that takes. It may be called more than once. Serve may be called again
-// afterwards.
+// afterwards. The error is that of a listener that could not be closed; the rest is
+// done all the same.
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
 // ShutdownWithContext is Shutdown with an end: when ctx ends before the last

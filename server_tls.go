@@ -105,7 +105,8 @@ func (s *Server) serveTLS(ln net.Listener, source certificateSource) error {
 // AppendCert adds the certificate of the PEM files certFile and keyFile to
 // those of TLSConfig, which is made where it is nil. A client gets the first
 // one that is valid for the host it asks for, or else the very first. It has
-// to be called before the server is started.
+// to be called before the server is started. It fails if a file cannot be read, or
+// if the two do not belong together.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	return s.appendCert(certificateSource{file: true, cert: certFile, key: keyFile})
 }

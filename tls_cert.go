@@ -28,7 +28,8 @@ const (
 // IP address; a port behind it is left out. A client that is to accept it must
 // have it among its root certificates.
 //
-// It is meant for tests: the world has no reason to trust it.
+// It is meant for tests: the world has no reason to trust it. It fails only if the
+// packages of crypto do, as for a name that cannot stand in a certificate.
 func GenerateTestCertificate(host string) ([]byte, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

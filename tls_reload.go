@@ -52,7 +52,7 @@ type TLSReloader struct {
 }
 
 // NewTLSReloader returns a TLSReloader with the certificate of the PEM files
-// certFile and keyFile.
+// certFile and keyFile. It fails as Add does.
 func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	r := &TLSReloader{begun: time.Now()}
 	r.pairs.Store(new([]*certPair))
@@ -63,7 +63,8 @@ func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 }
 
 // Add adds the certificate of two more files, for other hosts or with another
-// kind of key.
+// kind of key. It may be called while servers use the reloader. It fails, and changes
+// nothing, if a file cannot be read or the two do not belong together.
 func (r *TLSReloader) Add(certFile, keyFile string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -50,7 +50,8 @@ func (u *URI) appendScheme(dst []byte) []byte {
 // String returns what FullURI does, as a string.
 func (u *URI) String() string { return string(u.FullURI()) }
 
-// WriteTo writes what FullURI returns to w. It implements io.WriterTo.
+// WriteTo writes what FullURI returns to w, with one call of Write, whose error it
+// returns. It implements io.WriterTo.
 func (u *URI) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(u.FullURI())
 	return int64(n), err

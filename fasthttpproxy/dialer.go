@@ -106,7 +106,9 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 // which the proxy understands and may answer from its cache; TLS, and all that
 // goes through a SOCKS proxy, is tunneled.
 //
-// Which proxy is used, if any, is decided by the host in HostClient.Addr, once.
+// Which proxy is used, if any, is decided by the host in HostClient.Addr, once. The
+// errors are those of GetDialFunc; the function returns one for a host whose proxy
+// cannot be used.
 func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -262,7 +264,8 @@ func (d *Dialer) network(network string) string {
 
 // Dial connects to addr without a proxy, within Timeout. It makes the Dialer a
 // dialer for packages that want one, such as golang.org/x/net/proxy. network is
-// "tcp", which leaves the IP version to DialDualStack, "tcp4" or "tcp6".
+// "tcp", which leaves the IP version to DialDualStack, "tcp4" or "tcp6". The errors
+// are those of fasthttp.TCPDialer.DialContext.
 func (d *Dialer) Dial(network, addr string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, addr)
 }
@@ -277,5 +280,5 @@ func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 // DialerFunc makes a function a dialer as golang.org/x/net/proxy has them.
 type DialerFunc func(network, addr string) (net.Conn, error)
 
-// Dial calls the function.
+// Dial calls the function, and returns its connection and its error.
 func (d DialerFunc) Dial(network, addr string) (net.Conn, error) { return d(network, addr) }

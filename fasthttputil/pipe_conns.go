@@ -69,7 +69,7 @@ func (pc *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAdd
 	pc.conn2.local, pc.conn2.remote = localAddr2, remoteAddr2
 }
 
-// Close closes both connections. It always returns nil, may be called more than
+// Close closes both connections. The error is always nil. It may be called more than
 // once, and from any goroutine.
 func (pc *PipeConns) Close() error {
 	pc.stream1.close()

@@ -63,7 +63,8 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // net.Listen. The network is "tcp4", "tcp6", or "tcp" for both; others are
 // refused. It may be called any number of times.
 //
-// The result is a *net.TCPListener.
+// The result is a *net.TCPListener. The error is an *OptionError if an option cannot
+// be set, net.UnknownNetworkError, or that of package net.
 func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
