@@ -223,11 +223,11 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	if ctx.Request.stream.in != nil && resp.body.stream == nil {
 		x.dropUnread()
 	}
-	tunnel := x.opensTunnel()
+	tunnel, connected := x.opensTunnel()
 	if tunnel {
 		resp.SkipBody = true
-		x.ending = x.ending || ctx.hijack == nil
 	}
+	x.ending = x.ending || connected && ctx.hijack == nil
 	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
 		// the peer goes on waiting for a response, and would take the next for it
 		x.ending = true
@@ -273,11 +273,17 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 
 // opensTunnel tells whether the response makes the connection a tunnel: it has
 // neither content nor framing then, and what the peer sends behind its request
-// is none (RFC 9110 section 9.3.6). If the handler does not take the connection
-// over, it ends: a front end passes on whatever comes through a tunnel, so requests
-// that were served from there would be ones that it has not looked at.
-func (x *exchange) opensTunnel() bool {
-	return x.ctx.Request.Header.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
+// is none (RFC 9110 section 9.3.6). If the target is a path, which RFC 9110 does not
+// know, only a handler that takes the connection over makes one.
+//
+// The second result reports whether a front end may take it for a tunnel. Unless the
+// handler takes the connection over, it ends then: a front end passes on whatever
+// comes through a tunnel, so requests that were served from there would be ones that
+// it has not looked at.
+func (x *exchange) opensTunnel() (tunnel, connected bool) {
+	h := &x.ctx.Request.Header
+	connected = h.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
+	return connected && (x.ctx.hijack != nil || h.target()[0] != '/'), connected
 }
 
 // dropFraming takes the fields that frame content out of h.

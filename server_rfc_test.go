@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -254,12 +255,14 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 	}
 }
 
-// CONNECT may have a path, as that of package net/rpc. A handler that answers it and
-// does not take the connection over has opened a tunnel to nowhere.
+// CONNECT may have a path, as that of package net/rpc: an answer has content then as
+// any other. A front end may take it for a tunnel all the same, so the connection ends.
 func TestServerTakesConnectWithAPath(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			ctx.Response.Header.Set("Asked", fmt.Sprintf("%s %s %s %s", ctx.Method(), ctx.Host(), ctx.Path(), ctx.RequestURI()))
+			asked := fmt.Sprintf("%s %s %s %s", ctx.Method(), ctx.Host(), ctx.Path(), ctx.RequestURI())
+			ctx.Response.Header.Set("Asked", asked)
+			ctx.SetBodyString(asked)
 			if ctx.QueryArgs().Has("refuse") {
 				ctx.SetStatusCode(StatusForbidden)
 			}
@@ -269,8 +272,16 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 			c.send(head("CONNECT "+target+" HTTP/1.1", "Host: a"))
 			if fields := c.nextHead("HTTP/1.1 200 OK"); !strings.Contains(fields, "Asked: "+asked+"\r\n") || !strings.Contains(fields, "Connection: close\r\n") {
 				t.Errorf("%s: %q", target, fields)
+			} else if strings.Contains(fields, "Content-Length:") != (target[0] == '/') {
+				t.Errorf("%s: %q", target, fields)
 			}
-			c.expectEnd()
+			want := ""
+			if target[0] == '/' {
+				want = asked
+			}
+			if rest, err := io.ReadAll(c.r); string(rest) != want || err != nil {
+				t.Errorf("%s: %q, %v behind the head", target, rest, err)
+			}
 		}
 		c := ts.dial()
 		for range 2 {
