@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 func TestBodyUncompressedUndoesCodingsInTurn(t *testing.T) {
@@ -257,12 +259,12 @@ func TestStreamsOfUnknownSizeAreFlushed(t *testing.T) {
 			_, _ = io.WriteString(pw, "first")
 		}()
 		s := &encodedStream{src: pr, size: -1, coding: h.coding, level: h.levels[0]}
-		d := newDecoder(h.coding, s, streamBound)
+		d := coding.NewDecoder(h.coding, s, coding.HelperBound())
 		first := make([]byte, 5)
 		if _, err := io.ReadFull(d, first); err != nil || string(first) != "first" {
 			t.Errorf("%s: %q, %v", h.coding, first, err)
 		}
-		d.release()
+		d.Release()
 		_ = s.Close()
 	}
 }
@@ -276,7 +278,7 @@ func TestFastProducersAreNotFlushedForEveryPiece(t *testing.T) {
 		s.mu.Unlock()
 	}
 	s.mu.Unlock()
-	encoded, err := io.ReadAll(&encodedStream{src: s, size: -1, coding: codingGzip, level: CompressDefaultCompression})
+	encoded, err := io.ReadAll(&encodedStream{src: s, size: -1, coding: coding.Gzip, level: CompressDefaultCompression})
 	if err != nil {
 		t.Fatal(err)
 	}

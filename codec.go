@@ -1,9 +1,9 @@
 package fasthttp
 
 import (
-	"errors"
+	"io"
 
-	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // Levels of compression for gzip and deflate. A level that is none of -2 to 9
@@ -39,58 +39,162 @@ const (
 // ErrContentEncodingUnsupported is returned where a body is to be decoded whose
 // Content-Encoding names something else than gzip, deflate, br, zstd and
 // identity, or more than four of them.
-var ErrContentEncodingUnsupported = errors.New("fasthttp: unsupported content-encoding")
+var ErrContentEncodingUnsupported = coding.ErrUnsupported
 
-// contentCoding is a way to encode content (RFC 9110 section 8.4.1). Of two
-// codings that a client likes equally well the larger one is taken.
-type contentCoding uint8
-
-const (
-	codingIdentity contentCoding = iota
-	codingDeflate                // of RFC 1950: with the header of zlib
-	codingGzip
-	codingZstd
-	codingBrotli
-	numCodings
-)
-
-// codingNames are the names of the codings in fields.
-var codingNames = [numCodings]string{
-	codingIdentity: "identity",
-	codingDeflate:  "deflate",
-	codingGzip:     "gzip",
-	codingZstd:     "zstd",
-	codingBrotli:   "br",
+// AppendGzipBytes appends src to dst, encoded with gzip at CompressDefaultCompression, and
+// returns the extended slice.
+func AppendGzipBytes(dst, src []byte) []byte {
+	return AppendGzipBytesLevel(dst, src, CompressDefaultCompression)
 }
 
-// String returns the name that the coding has in fields.
-func (c contentCoding) String() string { return codingNames[c] }
-
-// codingNamed returns the coding with the name, which is compared without case.
-func codingNamed(name []byte) (c contentCoding, ok bool) {
-	for c, known := range codingNames {
-		// nearly all write them like this
-		if string(name) == known || ascii.EqualFoldString(name, known) {
-			return contentCoding(c), true
-		}
-	}
-	// an old name that is still to be understood (RFC 9110 section 8.4.1.3)
-	if ascii.EqualFoldString(name, "x-gzip") {
-		return codingGzip, true
-	}
-	return codingIdentity, false
+// AppendGzipBytesLevel is AppendGzipBytes at a level of the caller's choice:
+// one of those from CompressNoCompression to CompressBestCompression, or
+// CompressHuffmanOnly.
+func AppendGzipBytesLevel(dst, src []byte, level int) []byte {
+	return coding.AppendEncoded(dst, src, coding.Gzip, level)
 }
 
-// codingSet is a set of codings.
-type codingSet uint8
-
-// codingsOf returns the set of the codings.
-func codingsOf(codings ...contentCoding) (s codingSet) {
-	for _, c := range codings {
-		s |= 1 << c
-	}
-	return s
+// WriteGzip is WriteGzipLevel at CompressDefaultCompression.
+func WriteGzip(w io.Writer, p []byte) (int, error) {
+	return WriteGzipLevel(w, p, CompressDefaultCompression)
 }
 
-// has tells whether the coding is in the set.
-func (s codingSet) has(c contentCoding) bool { return s>>c&1 != 0 }
+// WriteGzipLevel writes p to w as a whole gzip stream. It returns how many
+// bytes of p were taken, which is all of them unless w fails. The level is
+// one of those from CompressNoCompression to CompressBestCompression, or
+// CompressHuffmanOnly.
+func WriteGzipLevel(w io.Writer, p []byte, level int) (int, error) {
+	return coding.WriteEncoded(w, p, coding.Gzip, level)
+}
+
+// AppendGunzipBytes appends to dst what the gzip stream src decodes to, and
+// returns the extended slice. Where src is malformed, what could be decoded is
+// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
+// and nothing is appended then: WriteGunzip has no such limit.
+func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
+	return coding.AppendDecoded(dst, src, coding.Gzip, coding.HelperBound())
+}
+
+// WriteGunzip writes to w what the gzip stream p decodes to, piece by piece, and
+// returns how many bytes that were. What was decoded before an error is written.
+func WriteGunzip(w io.Writer, p []byte) (int, error) {
+	return coding.WriteDecoded(w, p, coding.Gzip)
+}
+
+// AppendDeflateBytes appends src to dst, encoded with deflate at CompressDefaultCompression, and
+// returns the extended slice.
+func AppendDeflateBytes(dst, src []byte) []byte {
+	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
+}
+
+// AppendDeflateBytesLevel is AppendDeflateBytes at a level of the caller's choice:
+// one of those from CompressNoCompression to CompressBestCompression, or
+// CompressHuffmanOnly.
+func AppendDeflateBytesLevel(dst, src []byte, level int) []byte {
+	return coding.AppendEncoded(dst, src, coding.Deflate, level)
+}
+
+// WriteDeflate is WriteDeflateLevel at CompressDefaultCompression.
+func WriteDeflate(w io.Writer, p []byte) (int, error) {
+	return WriteDeflateLevel(w, p, CompressDefaultCompression)
+}
+
+// WriteDeflateLevel writes p to w as a whole deflate stream. It returns how many
+// bytes of p were taken, which is all of them unless w fails. The level is
+// one of those from CompressNoCompression to CompressBestCompression, or
+// CompressHuffmanOnly.
+func WriteDeflateLevel(w io.Writer, p []byte, level int) (int, error) {
+	return coding.WriteEncoded(w, p, coding.Deflate, level)
+}
+
+// AppendInflateBytes appends to dst what the deflate stream src decodes to, and
+// returns the extended slice. Where src is malformed, what could be decoded is
+// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
+// and nothing is appended then: WriteInflate has no such limit.
+//
+// The stream may have the header of zlib, as RFC 9110 wants it, or not.
+func AppendInflateBytes(dst, src []byte) ([]byte, error) {
+	return coding.AppendDecoded(dst, src, coding.Deflate, coding.HelperBound())
+}
+
+// WriteInflate writes to w what the deflate stream p decodes to, piece by piece, and
+// returns how many bytes that were. The stream may have the header of zlib or not.
+// What was decoded before an error is written.
+func WriteInflate(w io.Writer, p []byte) (int, error) {
+	return coding.WriteDecoded(w, p, coding.Deflate)
+}
+
+// AppendBrotliBytes appends src to dst, encoded with brotli at CompressBrotliDefaultCompression, and
+// returns the extended slice.
+func AppendBrotliBytes(dst, src []byte) []byte {
+	return AppendBrotliBytesLevel(dst, src, CompressBrotliDefaultCompression)
+}
+
+// AppendBrotliBytesLevel is AppendBrotliBytes at a level of the caller's choice:
+// one of those from CompressBrotliBestSpeed to CompressBrotliBestCompression.
+func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
+	return coding.AppendEncoded(dst, src, coding.Brotli, level)
+}
+
+// WriteBrotli is WriteBrotliLevel at CompressBrotliDefaultCompression.
+func WriteBrotli(w io.Writer, p []byte) (int, error) {
+	return WriteBrotliLevel(w, p, CompressBrotliDefaultCompression)
+}
+
+// WriteBrotliLevel writes p to w as a whole brotli stream. It returns how many
+// bytes of p were taken, which is all of them unless w fails. The level is
+// one of those from CompressBrotliBestSpeed to CompressBrotliBestCompression.
+func WriteBrotliLevel(w io.Writer, p []byte, level int) (int, error) {
+	return coding.WriteEncoded(w, p, coding.Brotli, level)
+}
+
+// AppendUnbrotliBytes appends to dst what the brotli stream src decodes to, and
+// returns the extended slice. Where src is malformed, what could be decoded is
+// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
+// and nothing is appended then: WriteUnbrotli has no such limit.
+func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
+	return coding.AppendDecoded(dst, src, coding.Brotli, coding.HelperBound())
+}
+
+// WriteUnbrotli writes to w what the brotli stream p decodes to, piece by piece, and
+// returns how many bytes that were. What was decoded before an error is written.
+func WriteUnbrotli(w io.Writer, p []byte) (int, error) {
+	return coding.WriteDecoded(w, p, coding.Brotli)
+}
+
+// AppendZstdBytes appends src to dst, encoded with zstd at CompressZstdDefault, and
+// returns the extended slice.
+func AppendZstdBytes(dst, src []byte) []byte {
+	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
+}
+
+// AppendZstdBytesLevel is AppendZstdBytes at a level of the caller's choice:
+// one of those from CompressZstdBestSpeed to CompressZstdBestCompression.
+func AppendZstdBytesLevel(dst, src []byte, level int) []byte {
+	return coding.AppendEncoded(dst, src, coding.Zstd, level)
+}
+
+// WriteZstdLevel writes p to w as a whole zstd stream. It returns how many
+// bytes of p were taken, which is all of them unless w fails. The level is
+// one of those from CompressZstdBestSpeed to CompressZstdBestCompression.
+func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
+	return coding.WriteEncoded(w, p, coding.Zstd, level)
+}
+
+// AppendUnzstdBytes appends to dst what the zstd stream src decodes to, and
+// returns the extended slice. Where src is malformed, what could be decoded is
+// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
+// and nothing is appended then: WriteUnzstd has no such limit.
+//
+// A stream that asks for a window of more than 128 MiB is refused in the same
+// way.
+func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
+	return coding.AppendDecoded(dst, src, coding.Zstd, coding.HelperBound())
+}
+
+// WriteUnzstd writes to w what the zstd stream p decodes to, piece by piece, and
+// returns how many bytes that were. A stream that asks for a window of more than
+// 128 MiB is refused with ErrBodyTooLarge.
+func WriteUnzstd(w io.Writer, p []byte) (int, error) {
+	return coding.WriteDecoded(w, p, coding.Zstd)
+}

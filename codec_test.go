@@ -2,24 +2,22 @@ package fasthttp
 
 import (
 	"bytes"
-	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // helpers are the exported functions of a coding.
 type helpers struct {
-	coding       contentCoding
+	coding       coding.Coding
 	levels       []int
 	append       func(dst, src []byte) []byte
 	appendLevel  func(dst, src []byte, level int) []byte
@@ -38,20 +36,20 @@ var (
 	}
 	allHelpers = []helpers{
 		{
-			codingDeflate, gzipLevels, AppendDeflateBytes, AppendDeflateBytesLevel, WriteDeflateLevel, AppendInflateBytes, WriteInflate,
+			coding.Deflate, gzipLevels, AppendDeflateBytes, AppendDeflateBytesLevel, WriteDeflateLevel, AppendInflateBytes, WriteInflate,
 			(*Request).BodyInflate, (*Request).BodyInflateWithLimit, (*Response).BodyInflate, (*Response).BodyInflateWithLimit,
 		},
 		{
-			codingGzip, gzipLevels, AppendGzipBytes, AppendGzipBytesLevel, WriteGzipLevel, AppendGunzipBytes, WriteGunzip,
+			coding.Gzip, gzipLevels, AppendGzipBytes, AppendGzipBytesLevel, WriteGzipLevel, AppendGunzipBytes, WriteGunzip,
 			(*Request).BodyGunzip, (*Request).BodyGunzipWithLimit, (*Response).BodyGunzip, (*Response).BodyGunzipWithLimit,
 		},
 		{
-			codingZstd, []int{CompressZstdBestSpeed, CompressZstdDefault, CompressZstdSpeedBetter, CompressZstdBestCompression},
+			coding.Zstd, []int{CompressZstdBestSpeed, CompressZstdDefault, CompressZstdSpeedBetter, CompressZstdBestCompression},
 			AppendZstdBytes, AppendZstdBytesLevel, WriteZstdLevel, AppendUnzstdBytes, WriteUnzstd,
 			(*Request).BodyUnzstd, (*Request).BodyUnzstdWithLimit, (*Response).BodyUnzstd, (*Response).BodyUnzstdWithLimit,
 		},
 		{
-			codingBrotli, []int{CompressBrotliBestSpeed, 1, 2, 3, CompressBrotliDefaultCompression, 5, 6, 7, 8, 9, 10, CompressBrotliBestCompression},
+			coding.Brotli, []int{CompressBrotliBestSpeed, 1, 2, 3, CompressBrotliDefaultCompression, 5, 6, 7, 8, 9, 10, CompressBrotliBestCompression},
 			AppendBrotliBytes, AppendBrotliBytesLevel, WriteBrotliLevel, AppendUnbrotliBytes, WriteUnbrotli,
 			(*Request).BodyUnbrotli, (*Request).BodyUnbrotliWithLimit, (*Response).BodyUnbrotli, (*Response).BodyUnbrotliWithLimit,
 		},
@@ -104,7 +102,7 @@ func TestCodingLevelsThatDoNotExistAreTheDefault(t *testing.T) {
 	for _, h := range allHelpers {
 		want := h.append(nil, content)
 		levels := []int{-1000, -3, -1, 12, 13, 1000}
-		if h.coding == codingZstd {
+		if h.coding == coding.Zstd {
 			levels = append(levels, CompressZstdSpeedNotSet, 5, 22)
 		}
 		for _, level := range levels {
@@ -133,91 +131,15 @@ func TestCodingsAreThoseOfTheStandardLibrary(t *testing.T) {
 	}
 }
 
-func TestDeflateIsReadWithAndWithoutZlibHeader(t *testing.T) {
-	content := sampleText(20_000)
-	for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
-		var raw, wrapped bytes.Buffer
-		f, _ := flate.NewWriter(&raw, level)
-		_, _ = f.Write(content)
-		_ = f.Close()
-		z, _ := zlib.NewWriterLevel(&wrapped, level)
-		_, _ = z.Write(content)
-		_ = z.Close()
-		// one decoder after the other serves both forms
-		for _, encoded := range [][]byte{raw.Bytes(), wrapped.Bytes(), raw.Bytes()} {
-			if got, err := AppendInflateBytes(nil, encoded); err != nil || !bytes.Equal(got, content) {
-				t.Errorf("level %d: %d bytes, %v", level, len(got), err)
-			}
-		}
-	}
-}
-
-func TestDecodingTellsWhatIsWrong(t *testing.T) {
-	content := sampleText(50_000)
-	for _, h := range allHelpers {
-		encoded := h.append(nil, content)
-		for _, n := range []int{1, len(encoded) / 2, len(encoded) - 1} {
-			got, err := h.appendPlain([]byte("before"), encoded[:n])
-			if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), h.coding.String()) {
-				t.Errorf("%s cut after %d bytes: %v", h.coding, n, err)
-			}
-			if !strings.HasPrefix("before"+string(content), string(got)) {
-				t.Errorf("%s cut after %d bytes: decoded to something else", h.coding, n)
-			}
-		}
-		if _, err := h.appendPlain(nil, []byte("this is no encoded text at all")); err == nil {
-			t.Errorf("%s: plain text was decoded", h.coding)
-		}
-		// a decoder that failed decodes the next stream
-		if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, content) {
-			t.Errorf("%s after failures: %d bytes, %v", h.coding, len(got), err)
-		}
-	}
-}
-
-// Programs compare these errors, and tests their texts.
-func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
-	for _, text := range []string{"this is no encoded text at all", "\x1f\x8c is not the start", "\x78\x00 neither"} {
-		if _, err := AppendGunzipBytes(nil, []byte(text)); err != gzip.ErrHeader {
-			t.Errorf("gzip, %q: %v", text, err)
-		}
-		if _, err := AppendInflateBytes(nil, []byte(text)); err != zlib.ErrHeader {
-			t.Errorf("deflate, %q: %v", text, err)
-		}
-	}
-	// what has begun well is broken in another way
-	broken := append(AppendDeflateBytes(nil, sampleText(50_000))[2:500], "\xff\xff\xff\xff\xff\xff\xff\xff"...)
-	if _, err := AppendInflateBytes(nil, broken); err == nil || err == zlib.ErrHeader {
-		t.Errorf("a broken stream: %v", err)
-	}
-}
-
-func TestWritingToABrokenWriterFails(t *testing.T) {
-	content := noise(300_000)
-	for _, h := range allHelpers {
-		encoded := h.append(nil, content)
-		if _, err := h.writeLevel(closedWriter{}, content, h.levels[0]); err != io.ErrClosedPipe {
-			t.Errorf("%s: encoding: %v", h.coding, err)
-		}
-		if n, err := h.writePlain(closedWriter{}, encoded); n != 0 || err != io.ErrClosedPipe {
-			t.Errorf("%s: decoding: %d, %v", h.coding, n, err)
-		}
-		// the encoder that failed is as good as new
-		if got, err := h.appendPlain(nil, h.appendLevel(nil, content, h.levels[0])); err != nil || !bytes.Equal(got, content) {
-			t.Errorf("%s after a failure: %d bytes, %v", h.coding, len(got), err)
-		}
-	}
-}
-
 type closedWriter struct{}
 
 func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // zeros returns n zeros in a coding.
-func zeros(coding contentCoding, n int) []byte {
+func zeros(c coding.Coding, n int) []byte {
 	var b bytes.Buffer
-	e := newEncoder(coding, CompressBestSpeed, &b)
-	defer e.release()
+	e := coding.NewEncoder(c, CompressBestSpeed, &b)
+	defer e.Release()
 	piece := make([]byte, 1<<20)
 	for ; n > 0; n -= len(piece) {
 		_, _ = e.Write(piece[:min(n, len(piece))])
@@ -276,25 +198,6 @@ func requestWith(encoding string, body []byte) *Request {
 	return req
 }
 
-func TestLargeContentIsDecodedWhole(t *testing.T) {
-	if raceDetector {
-		t.Skip("16 MiB in each coding, several times, take too long under the race detector")
-	}
-	content := bytes.Repeat([]byte("0123456789abcdef"), (eagerSize+100)/16)
-	for _, h := range allHelpers {
-		encoded := h.appendLevel(nil, content, CompressBestSpeed)
-		got, err := h.appendPlain([]byte("before"), encoded)
-		if err != nil || len(got) != len("before")+len(content) || !bytes.HasSuffix(got, content) {
-			t.Errorf("%s: %d bytes, %v", h.coding, len(got), err)
-		}
-		for limit, want := range map[int]error{len(content) - 1: ErrBodyTooLarge, len(content): nil, len(content) + 1: nil} {
-			if _, err := h.bodyLimit(responseWith("", encoded), limit); err != want {
-				t.Errorf("%s, limit %d of %d: %v", h.coding, limit, len(content), err)
-			}
-		}
-	}
-}
-
 func TestZstdWindowIsLimited(t *testing.T) {
 	var b bytes.Buffer
 	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(32<<20), zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(false))
@@ -324,48 +227,6 @@ func TestZstdWindowIsLimited(t *testing.T) {
 	}
 }
 
-func TestDecodersReadStreamsInPieces(t *testing.T) {
-	content := sampleText(30_000)
-	for _, h := range allHelpers {
-		for range 3 {
-			d := newDecoder(h.coding, iotest.OneByteReader(bytes.NewReader(h.append(nil, content))), streamBound)
-			if got, err := io.ReadAll(iotest.HalfReader(d)); err != nil || !bytes.Equal(got, content) {
-				t.Errorf("%s: %d bytes, %v", h.coding, len(got), err)
-			}
-			if n, err := d.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-				t.Errorf("%s behind the end: %d, %v", h.coding, n, err)
-			}
-			d.release()
-		}
-	}
-}
-
-func TestFlushedEncodersHoldNothingBack(t *testing.T) {
-	for _, h := range allHelpers {
-		pr, pw := io.Pipe()
-		written := make(chan struct{})
-		go func() {
-			e := newEncoder(h.coding, h.levels[0], pw)
-			defer e.release()
-			_, _ = e.Write([]byte("first"))
-			_ = e.Flush()
-			<-written
-			_, _ = e.Write([]byte("second"))
-			_ = pw.CloseWithError(e.Close())
-		}()
-		d := newDecoder(h.coding, pr, streamBound)
-		first := make([]byte, 5)
-		if _, err := io.ReadFull(d, first); err != nil || string(first) != "first" {
-			t.Errorf("%s: %q, %v", h.coding, first, err)
-		}
-		close(written)
-		if rest, err := io.ReadAll(d); err != nil || string(rest) != "second" {
-			t.Errorf("%s: %q, %v", h.coding, rest, err)
-		}
-		d.release()
-	}
-}
-
 func TestCodingDoesNotAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
@@ -378,54 +239,9 @@ func TestCodingDoesNotAllocate(t *testing.T) {
 			t.Errorf("%s: encoding: %v allocations", h.coding, n)
 		}
 		// the library makes tables for each stream
-		allowed := map[contentCoding]float64{codingBrotli: 5}[h.coding]
+		allowed := map[coding.Coding]float64{coding.Brotli: 5}[h.coding]
 		if n := testing.AllocsPerRun(100, func() { _, _ = h.appendPlain(dst, encoded) }); n > allowed {
 			t.Errorf("%s: decoding: %v allocations, want %v", h.coding, n, allowed)
 		}
 	}
-}
-
-func FuzzCodingsRoundTrip(f *testing.F) {
-	f.Add([]byte("some text, some text"), 6, uint8(1))
-	f.Add([]byte{}, -2, uint8(2))
-	f.Add(noise(1000), 11, uint8(4))
-	f.Fuzz(func(t *testing.T, content []byte, level int, which uint8) {
-		h := allHelpers[int(which)%len(allHelpers)]
-		encoded := h.appendLevel(nil, content, level)
-		got, err := h.appendPlain(nil, encoded)
-		if err != nil || !bytes.Equal(got, content) {
-			t.Fatalf("%s %d: %q, %v, want %q", h.coding, level, got, err, content)
-		}
-		limited, err := h.bodyLimit(responseWith("", encoded), max(len(content), 1))
-		if err != nil || !bytes.Equal(limited, content) {
-			t.Fatalf("%s %d within the limit: %q, %v", h.coding, level, limited, err)
-		}
-		if len(content) > 1 {
-			if _, err := h.bodyLimit(responseWith("", encoded), len(content)-1); err != ErrBodyTooLarge {
-				t.Fatalf("%s %d over the limit: %v", h.coding, level, err)
-			}
-		}
-	})
-}
-
-func FuzzDecoding(f *testing.F) {
-	for i, h := range allHelpers {
-		f.Add(h.append(nil, sampleText(500)), uint8(i))
-		f.Add(h.append(nil, nil), uint8(i))
-		f.Add([]byte{0x78, 0x9c}, uint8(i))
-	}
-	const limit = 100_000
-	f.Fuzz(func(t *testing.T, encoded []byte, which uint8) {
-		h := allHelpers[int(which)%len(allHelpers)]
-		got, err := h.bodyLimit(responseWith("", encoded), limit)
-		if len(got) > limit || err != nil && got != nil {
-			t.Fatalf("%s: %d bytes, %v", h.coding, len(got), err)
-		}
-		var w bytes.Buffer
-		if err == nil {
-			if n, err := h.writePlain(&w, encoded); err != nil || n != len(got) || !bytes.Equal(w.Bytes(), got) {
-				t.Fatalf("%s: written %d bytes, %v; appended %d", h.coding, n, err, len(got))
-			}
-		}
-	})
 }

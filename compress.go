@@ -1,6 +1,9 @@
 package fasthttp
 
-import "github.com/valyala/fasthttp/internal/field"
+import (
+	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/field"
+)
 
 // CompressHandler is CompressHandlerLevel at CompressDefaultCompression.
 func CompressHandler(h RequestHandler) RequestHandler {
@@ -32,7 +35,7 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // that says so. A strong entity tag becomes a weak one where the body is encoded,
 // and in a 304 to a client that would have got an encoded body.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
-	return bodyCompressor{codingsOf(codingZstd, codingGzip, codingDeflate), levelsFor(level), defaultTypes, minEncodedSize}.handler(h)
+	return bodyCompressor{coding.SetOf(coding.Zstd, coding.Gzip, coding.Deflate), coding.LevelsFor(level), coding.DefaultTypes, minEncodedSize}.handler(h)
 }
 
 // CompressHandlerBrotliLevel is CompressHandlerLevel with brotli as one more
@@ -41,10 +44,15 @@ func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 // brotliLevel is one from CompressBrotliBestSpeed to
 // CompressBrotliBestCompression, otherLevel is that of CompressHandlerLevel.
 func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
-	levels := levelsFor(otherLevel)
-	levels[codingBrotli] = brotliLevel
-	return bodyCompressor{codingsOf(codingBrotli, codingZstd, codingGzip, codingDeflate), levels, defaultTypes, minEncodedSize}.handler(h)
+	levels := coding.LevelsFor(otherLevel)
+	levels[coding.Brotli] = brotliLevel
+	return bodyCompressor{coding.SetOf(coding.Brotli, coding.Zstd, coding.Gzip, coding.Deflate), levels, coding.DefaultTypes, minEncodedSize}.handler(h)
 }
+
+// DefaultCompressTypes returns the media types that are compressed where
+// Compressor.Types and FS.CompressTypes say nothing else: text, JSON, XML, YAML,
+// JavaScript, WebAssembly, SVG and the like. The slice is the caller's, to add to.
+func DefaultCompressTypes() []string { return coding.CompressTypes() }
 
 // Compressor makes handlers that encode the responses of others as those of
 // CompressHandlerBrotliLevel do, with settings of its own. The zero value uses
@@ -80,37 +88,20 @@ func (c *Compressor) Handler(h RequestHandler) RequestHandler {
 	if least <= 0 {
 		least = minEncodedSize
 	}
-	levels := levelsFor(level)
-	levels[codingBrotli] = c.BrotliLevel
+	levels := coding.LevelsFor(level)
+	levels[coding.Brotli] = c.BrotliLevel
 	if c.BrotliLevel == 0 {
-		levels[codingBrotli] = CompressBrotliDefaultCompression
+		levels[coding.Brotli] = CompressBrotliDefaultCompression
 	}
-	return bodyCompressor{codingsOf(codingBrotli, codingZstd, codingGzip, codingDeflate), levels, typesFor(c.Types), least}.handler(h)
+	return bodyCompressor{coding.SetOf(coding.Brotli, coding.Zstd, coding.Gzip, coding.Deflate), levels, coding.TypesFor(c.Types), least}.handler(h)
 }
 
 // bodyCompressor is how responses are encoded.
 type bodyCompressor struct {
-	offered codingSet
-	levels  [numCodings]int
-	types   *typeSet
+	offered coding.Set
+	levels  [coding.Count]int
+	types   *coding.TypeSet
 	least   int // size of a body
-}
-
-// levelsFor returns the levels of the codings that a level of gzip stands for.
-func levelsFor(level int) (levels [numCodings]int) {
-	level = knownLevel(codingGzip, level)
-	levels[codingGzip], levels[codingDeflate] = level, level
-	switch {
-	case level < 3:
-		levels[codingZstd] = CompressZstdBestSpeed
-	case level < 7:
-		levels[codingZstd] = CompressZstdDefault
-	case level < 9:
-		levels[codingZstd] = CompressZstdSpeedBetter
-	default:
-		levels[codingZstd] = CompressZstdBestCompression
-	}
-	return levels
 }
 
 func (c bodyCompressor) handler(h RequestHandler) RequestHandler {
@@ -130,17 +121,17 @@ func (c bodyCompressor) encode(request *RequestHeader, resp *Response) {
 		return
 	}
 	resp.Header.varyBy(HeaderAcceptEncoding)
-	var accepted acceptedCodings
+	var accepted coding.Accepted
 	list := &request.list
 	for i := list.FindID(field.AcceptEncoding, 0); i >= 0; i = list.FindID(field.AcceptEncoding, i+1) {
-		accepted.add(list.Value(i))
+		accepted.Add(list.Value(i))
 	}
-	coding := accepted.choose(c.offered)
+	chosen := accepted.Choose(c.offered)
 	switch {
-	case coding == codingIdentity:
+	case chosen == coding.Identity:
 	case unchanged:
 		resp.Header.weakenTag()
 	default:
-		resp.encode(coding, c.levels[coding])
+		resp.encode(chosen, c.levels[chosen])
 	}
 }

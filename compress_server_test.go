@@ -10,14 +10,16 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
-var wireCodings = []contentCoding{codingDeflate, codingGzip, codingZstd, codingBrotli}
+var wireCodings = []coding.Coding{coding.Deflate, coding.Gzip, coding.Zstd, coding.Brotli}
 
 // getEncoded sends a GET that accepts one coding alone.
-func (c *testConn) getEncoded(target string, coding contentCoding) {
+func (c *testConn) getEncoded(target string, kind coding.Coding) {
 	c.t.Helper()
-	c.send("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: " + coding.String() + "\r\n\r\n")
+	c.send("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: " + kind.String() + "\r\n\r\n")
 }
 
 func TestServerSendsEncodedBodies(t *testing.T) {
@@ -36,16 +38,16 @@ func TestServerSendsEncodedBodies(t *testing.T) {
 			}
 		})})
 		c := ts.dial()
-		for _, coding := range wireCodings {
+		for _, kind := range wireCodings {
 			for _, target := range []string{"/", "/stream", "/sized", "/written"} {
-				c.getEncoded(target, coding)
+				c.getEncoded(target, kind)
 				resp := c.next("GET")
-				if got := resp.Header.Get(HeaderContentEncoding); got != coding.String() {
-					t.Errorf("%s %s: Content-Encoding is %q", coding, target, got)
+				if got := resp.Header.Get(HeaderContentEncoding); got != kind.String() {
+					t.Errorf("%s %s: Content-Encoding is %q", kind, target, got)
 				}
-				got, err := appendDecoded(nil, []byte(resp.body), coding, helperBound)
+				got, err := coding.AppendDecoded(nil, []byte(resp.body), kind, coding.HelperBound())
 				if err != nil || !bytes.Equal(got, content) {
-					t.Errorf("%s %s: %d bytes, %v", coding, target, len(got), err)
+					t.Errorf("%s %s: %d bytes, %v", kind, target, len(got), err)
 				}
 			}
 		}
@@ -70,24 +72,24 @@ func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 			})
 		})})
 		c := ts.dial()
-		for _, coding := range wireCodings {
-			c.getEncoded("/", coding)
+		for _, kind := range wireCodings {
+			c.getEncoded("/", kind)
 			resp, err := http.ReadResponse(c.r, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := newDecoder(coding, resp.Body, streamBound)
+			d := coding.NewDecoder(kind, resp.Body, coding.HelperBound())
 			for _, event := range []string{"data: first\n\n", "data: second\n\n", "data: third\n\n"} {
 				got := make([]byte, len(event))
 				if _, err := io.ReadFull(d, got); err != nil || string(got) != event {
-					t.Fatalf("%s: %q, %v", coding, got, err)
+					t.Fatalf("%s: %q, %v", kind, got, err)
 				}
 				seen <- struct{}{}
 			}
 			if rest, err := io.ReadAll(d); len(rest) > 0 || err != nil {
-				t.Errorf("%s behind the last event: %q, %v", coding, rest, err)
+				t.Errorf("%s behind the last event: %q, %v", kind, rest, err)
 			}
-			d.release()
+			d.Release()
 			// the decoder need not have read the last chunk
 			_, _ = io.Copy(io.Discard, resp.Body)
 		}
@@ -122,9 +124,9 @@ func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 			compress(ctx)
 			streams <- ctx.Response.BodyStream().(*encodedStream)
 		}})
-		for _, coding := range wireCodings {
+		for _, kind := range wireCodings {
 			c := ts.dial()
-			c.getEncoded("/", coding)
+			c.getEncoded("/", kind)
 			if _, err := io.ReadFull(c.r, make([]byte, 100)); err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +134,7 @@ func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 			s, src := receive(t, "the stream", streams), receive(t, "the source", sources)
 			receive(t, "the end of the source", src.closed)
 			if s.encoder != nil || s.plain != nil || s.encoded != nil {
-				t.Errorf("%s: the stream holds its encoder", coding)
+				t.Errorf("%s: the stream holds its encoder", kind)
 			}
 		}
 	})
@@ -144,7 +146,7 @@ func TestPanicOfAnEncodedStreamCutsTheResponse(t *testing.T) {
 			ctx.SetBodyStream(panickingReader{}, -1)
 		})})
 		c := ts.dial()
-		c.getEncoded("/", codingGzip)
+		c.getEncoded("/", coding.Gzip)
 		if _, err := readResponse(c.r, "GET"); err == nil {
 			t.Error("the response looks whole")
 		}
@@ -180,13 +182,13 @@ func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 				}
 			}
 			conn := start(c.s).dial()
-			for _, coding := range wireCodings {
+			for _, kind := range wireCodings {
 				for size, want := range map[int]int{c.limit: StatusOK, c.limit + 1: StatusRequestEntityTooLarge} {
-					body := zeros(coding, size)
-					conn.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + coding.String() +
+					body := zeros(kind, size)
+					conn.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + kind.String() +
 						"\r\nContent-Length: " + string(AppendUint(nil, len(body))) + "\r\n\r\n" + string(body))
 					if resp := conn.next("POST"); resp.StatusCode != want {
-						t.Errorf("%s, %s, %d bytes: %d", c.name, coding, size, resp.StatusCode)
+						t.Errorf("%s, %s, %d bytes: %d", c.name, kind, size, resp.StatusCode)
 					}
 				}
 			}
@@ -200,7 +202,7 @@ func TestClientsLimitWhatBodiesDecodeTo(t *testing.T) {
 	ts := startServer(t, memoryEngine, &Server{Handler: func(ctx *RequestCtx) {
 		size, _ := ParseUint(ctx.Request.URI().LastPathSegment())
 		ctx.Response.Header.SetContentEncoding("gzip")
-		ctx.SetBody(zeros(codingGzip, size))
+		ctx.SetBody(zeros(coding.Gzip, size))
 	}})
 	dial := func(string) (net.Conn, error) { return ts.dialer() }
 	buffered := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
@@ -251,7 +253,7 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 	if err != nil {
 		t.Skipf("curl does not run: %v", err)
 	}
-	features := map[contentCoding]string{codingDeflate: "libz", codingGzip: "libz", codingZstd: "zstd", codingBrotli: "brotli"}
+	features := map[coding.Coding]string{coding.Deflate: "libz", coding.Gzip: "libz", coding.Zstd: "zstd", coding.Brotli: "brotli"}
 	content := sampleText(100_000)
 	for _, e := range engines {
 		if !e.sockets {
@@ -269,21 +271,21 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 			if e.tls {
 				origin = "https://" + ts.ln.Addr().String()
 			}
-			for _, coding := range wireCodings {
-				t.Run(coding.String(), func(t *testing.T) {
-					if !bytes.Contains(version, []byte(" "+features[coding])) {
-						t.Skipf("this curl was built without %s", features[coding])
+			for _, kind := range wireCodings {
+				t.Run(kind.String(), func(t *testing.T) {
+					if !bytes.Contains(version, []byte(" "+features[kind])) {
+						t.Skipf("this curl was built without %s", features[kind])
 					}
 					for _, path := range []string{"/", "/stream"} {
 						cmd := exec.CommandContext(t.Context(), curl, "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "20",
-							"--insecure", "--http1.1", "--compressed", "--header", "Accept-Encoding: "+coding.String(), "--dump-header", "/dev/stderr", origin+path)
+							"--insecure", "--http1.1", "--compressed", "--header", "Accept-Encoding: "+kind.String(), "--dump-header", "/dev/stderr", origin+path)
 						var head strings.Builder
 						cmd.Stderr = &head
 						got, err := cmd.Output()
 						if err != nil || !bytes.Equal(got, content) {
 							t.Errorf("%s: %d bytes, %v\n%s", path, len(got), err, head.String())
 						}
-						if !strings.Contains(head.String(), "Content-Encoding: "+coding.String()+"\r\n") {
+						if !strings.Contains(head.String(), "Content-Encoding: "+kind.String()+"\r\n") {
 							t.Errorf("%s: not encoded\n%s", path, head.String())
 						}
 					}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // sendForm is a request with a form.
@@ -535,10 +537,10 @@ func TestUploadWithCurl(t *testing.T) {
 // become files of any size.
 func TestEncodedFormsMakeNoLargeFiles(t *testing.T) {
 	files := tempFiles(t)
-	pack := func(form string, codings ...contentCoding) string {
+	pack := func(form string, codings ...coding.Coding) string {
 		body, names := []byte(form), []string{}
 		for _, c := range codings {
-			body, names = appendEncoded(nil, body, c, CompressBestSpeed), append(names, c.String())
+			body, names = coding.AppendEncoded(nil, body, c, CompressBestSpeed), append(names, c.String())
 		}
 		return post("/", string(body), "Content-Type: "+formType, "Content-Encoding: "+strings.Join(names, ", "))
 	}

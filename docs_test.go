@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
@@ -69,11 +70,11 @@ func documentedLimits() map[string]any {
 		"names in `Trailer` fields":                                   maxTrailerNames,
 		"bytes of responses before they are written":                  size(flushSize),
 		"body that a handler left unread, and that is read away":      size(drainLimit),
-		"content codings of one body":                                 maxCodings,
+		"content codings of one body":                                 coding.MaxApplied,
 		"content codings of a form":                                   1, // TestEncodedForms
 		"what the body of a request decodes to":                       size(s.maxBodySize()),
-		"what the body of a response decodes to":                      size(defaultDecodedSize),
-		"window of a zstd body":                                       size(zstdContentWindow),
+		"what the body of a response decodes to":                      size(coding.DefaultDecodedSize),
+		"window of a zstd body":                                       size(coding.ZstdContentWindow),
 		"files of a form that are in memory":                          size(formMemory),
 		"parts of a form":                                             1000, // of mime/multipart: TestMultipartPartsAreLimited
 		"ranges of a request":                                         maxRanges,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // What a cache holds at most. Where there is more, that goes which was not
@@ -35,16 +36,16 @@ type node struct {
 	plain    *fileContent
 	json     *node // what a page says, for programs
 	cache    *nodeCache
-	checked  atomic.Int64           // when it was found to be up to date
-	used     atomic.Int64           // when it was asked for
-	encoding [numCodings]sync.Mutex // held while the variant is made
+	checked  atomic.Int64             // when it was found to be up to date
+	used     atomic.Int64             // when it was asked for
+	encoding [coding.Count]sync.Mutex // held while the variant is made
 
 	mu       sync.Mutex
 	dropped  bool
 	bytes    int64 // in memory
 	open     int64 // files
-	beside   [numCodings]besideFile
-	variants [numCodings]atomic.Pointer[fileContent]
+	beside   [coding.Count]besideFile
+	variants [coding.Count]atomic.Pointer[fileContent]
 }
 
 // besideFile is what was found beside a file with its content in a coding.
@@ -54,15 +55,15 @@ type besideFile struct {
 }
 
 // lookBeside remembers what lies beside the file.
-func (n *node) lookBeside(tree fs.FS, coding contentCoding) {
-	info := statBeside(tree, n.name, coding)
+func (n *node) lookBeside(tree fs.FS, kind coding.Coding) {
+	info := statBeside(tree, n.name, kind)
 	n.mu.Lock()
-	n.beside[coding] = besideFile{true, info}
+	n.beside[kind] = besideFile{true, info}
 	n.mu.Unlock()
 }
 
-func statBeside(tree fs.FS, name string, coding contentCoding) fs.FileInfo {
-	info, err := fs.Stat(tree, name+siblingSuffixes[coding])
+func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
+	info, err := fs.Stat(tree, name+siblingSuffixes[kind])
 	if err != nil {
 		return nil
 	}
@@ -74,11 +75,11 @@ func (n *node) besideIsCurrent(tree fs.FS) bool {
 	n.mu.Lock()
 	beside := n.beside
 	n.mu.Unlock()
-	for coding, was := range beside {
+	for kind, was := range beside {
 		if !was.looked {
 			continue
 		}
-		is := statBeside(tree, n.name, contentCoding(coding))
+		is := statBeside(tree, n.name, coding.Coding(kind))
 		if is == nil || was.info == nil {
 			if is != was.info {
 				return false
@@ -110,8 +111,8 @@ func sameInfo(is, was fs.FileInfo) bool {
 // setVariant keeps what the content is in a coding, which may be the plain
 // content where the coding gains nothing. It reports whether the node took over
 // the share of its file.
-func (n *node) setVariant(coding contentCoding, c *fileContent) bool {
-	if !n.storeVariant(coding, c) {
+func (n *node) setVariant(kind coding.Coding, c *fileContent) bool {
+	if !n.storeVariant(kind, c) {
 		return false
 	}
 	if n.cache != nil {
@@ -120,13 +121,13 @@ func (n *node) setVariant(coding contentCoding, c *fileContent) bool {
 	return true
 }
 
-func (n *node) storeVariant(coding contentCoding, c *fileContent) bool {
+func (n *node) storeVariant(kind coding.Coding, c *fileContent) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.dropped {
 		return false
 	}
-	n.variants[coding].Store(c)
+	n.variants[kind].Store(c)
 	if c != n.plain && n.cache != nil {
 		n.count(c)
 	}

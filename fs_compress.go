@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
@@ -24,48 +26,48 @@ const (
 
 // fileCodings makes the compressed representations of files.
 type fileCodings struct {
-	offered  codingSet
-	made     codingSet // the others are found only
+	offered  coding.Set
+	made     coding.Set // the others are found only
 	siblings bool
-	types    *typeSet
-	suffixes [numCodings]string // of copies
-	copies   *copyFolder        // nil where none are written
+	types    *coding.TypeSet
+	suffixes [coding.Count]string // of copies
+	copies   *copyFolder          // nil where none are written
 }
 
 // siblingSuffixes are what the names of files end in that were compressed by
 // whoever made the tree.
-var siblingSuffixes = [numCodings]string{codingGzip: ".gz", codingZstd: ".zst", codingBrotli: ".br"}
+var siblingSuffixes = [coding.Count]string{coding.Gzip: ".gz", coding.Zstd: ".zst", coding.Brotli: ".br"}
 
 // fileLevels are the levels for files.
-var fileLevels = [numCodings]int{
-	codingGzip:   CompressDefaultCompression,
-	codingZstd:   CompressZstdDefault,
-	codingBrotli: CompressBrotliDefaultCompression,
+var fileLevels = [coding.Count]int{
+	coding.Gzip:   CompressDefaultCompression,
+	coding.Zstd:   CompressZstdDefault,
+	coding.Brotli: CompressBrotliDefaultCompression,
 }
 
 // newFileCodings makes what the settings say. root is that of the files, where
 // they are those of the operating system.
 func newFileCodings(s *FS, root string) *fileCodings {
-	k := &fileCodings{siblings: s.Precompressed, types: typesFor(s.CompressTypes)}
+	k := &fileCodings{siblings: s.Precompressed, types: coding.TypesFor(s.CompressTypes)}
 	if s.Compress {
-		k.made = codingsOf(codingGzip)
+		k.made = coding.SetOf(coding.Gzip)
 		if s.CompressBrotli {
-			k.made |= codingsOf(codingBrotli)
+			k.made |= coding.SetOf(coding.Brotli)
 		}
 		if s.CompressZstd {
-			k.made |= codingsOf(codingZstd)
+			k.made |= coding.SetOf(coding.Zstd)
 		}
 	}
 	k.offered = k.made
 	if s.Precompressed {
-		k.offered |= codingsOf(codingGzip, codingZstd, codingBrotli)
+		k.offered |= coding.SetOf(coding.Gzip, coding.Zstd, coding.Brotli)
 	}
-	for c := range numCodings {
-		if !k.made.has(c) {
+	for c := range coding.Count {
+		if !k.made.Has(c) {
 			continue
 		}
 		k.suffixes[c] = FSCompressedFileSuffixes[c.String()]
-		if c == codingGzip && s.CompressedFileSuffix != "" {
+		if c == coding.Gzip && s.CompressedFileSuffix != "" {
 			k.suffixes[c] = s.CompressedFileSuffix
 		}
 		if own := s.CompressedFileSuffixes[c.String()]; own != "" {
@@ -113,34 +115,34 @@ func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 // client that comes while it is being made gets the plain one, and so does one
 // that asks by HEAD before it was made.
 func (k *fileCodings) choose(h *fileHandler, n *node, ctx *RequestCtx) *fileContent {
-	var accepted acceptedCodings
+	var accepted coding.Accepted
 	for value := range fieldValues(&ctx.Request.Header, field.AcceptEncoding) {
-		accepted.add(value)
+		accepted.Add(value)
 	}
 	making := !ctx.IsHead()
 	for offered := k.offered; ; {
-		coding := accepted.choose(offered)
-		if coding == codingIdentity {
+		kind := accepted.Choose(offered)
+		if kind == coding.Identity {
 			return n.plain
 		}
-		if c := k.variant(h, n, coding, making); c != n.plain || !k.siblings || k.isMade(n, coding) {
+		if c := k.variant(h, n, kind, making); c != n.plain || !k.siblings || k.isMade(n, kind) {
 			return c
 		}
 		// nobody has put it there: the next one will do
-		offered &^= codingsOf(coding)
+		offered &^= coding.SetOf(kind)
 	}
 }
 
 // variant returns a node's content in a coding, or the plain one.
-func (k *fileCodings) variant(h *fileHandler, n *node, coding contentCoding, making bool) *fileContent {
-	if c := n.variants[coding].Load(); c != nil {
+func (k *fileCodings) variant(h *fileHandler, n *node, kind coding.Coding, making bool) *fileContent {
+	if c := n.variants[kind].Load(); c != nil {
 		return c
 	}
-	if !n.encoding[coding].TryLock() {
+	if !n.encoding[kind].TryLock() {
 		return n.plain
 	}
-	defer n.encoding[coding].Unlock()
-	if c := n.variants[coding].Load(); c != nil {
+	defer n.encoding[kind].Unlock()
+	if c := n.variants[kind].Load(); c != nil {
 		return c
 	}
 	plain := n.plain
@@ -148,10 +150,10 @@ func (k *fileCodings) variant(h *fileHandler, n *node, coding contentCoding, mak
 		return plain
 	}
 	defer plain.release()
-	c := k.find(h, n, coding)
+	c := k.find(h, n, kind)
 	if c == nil {
 		var known bool
-		if c, known = k.make(h, n, coding, making); !known {
+		if c, known = k.make(h, n, kind, making); !known {
 			return plain
 		}
 		if c == nil {
@@ -162,7 +164,7 @@ func (k *fileCodings) variant(h *fileHandler, n *node, coding contentCoding, mak
 		c.release()
 		return plain
 	}
-	if !n.setVariant(coding, c) {
+	if !n.setVariant(kind, c) {
 		if c != plain {
 			c.release()
 		}
@@ -172,26 +174,26 @@ func (k *fileCodings) variant(h *fileHandler, n *node, coding contentCoding, mak
 }
 
 // isMade reports whether content is encoded in a coding, if it gains by it.
-func (k *fileCodings) isMade(n *node, coding contentCoding) bool {
-	return k.made.has(coding) && n.plain.size >= minCompressed && n.plain.size <= maxCompressed && k.types.has(n.plain.typ)
+func (k *fileCodings) isMade(n *node, kind coding.Coding) bool {
+	return k.made.Has(kind) && n.plain.size >= minCompressed && n.plain.size <= maxCompressed && k.types.Has(n.plain.typ)
 }
 
 // find looks for encoded content that is there, in the order of what that costs.
 // It returns nil where there is none.
-func (k *fileCodings) find(h *fileHandler, n *node, coding contentCoding) *fileContent {
+func (k *fileCodings) find(h *fileHandler, n *node, kind coding.Coding) *fileContent {
 	if k.siblings && !n.isPage() {
-		if c := k.sibling(h.tree, n, coding); c != nil {
+		if c := k.sibling(h.tree, n, kind); c != nil {
 			return c
 		}
 	}
-	if !k.isMade(n, coding) {
+	if !k.isMade(n, kind) {
 		return nil
 	}
-	if k.copies != nil && !n.isPage() && k.suffixes[coding] != "" {
+	if k.copies != nil && !n.isPage() && k.suffixes[kind] != "" {
 		k.copies.tidyUp(h.tree, path.Dir(n.name), k.original)
-		f, size, err := k.copies.get(k.copies.of(n.name, k.suffixes[coding], n.info, coding))
+		f, size, err := k.copies.get(k.copies.of(n.name, k.suffixes[kind], n.info, kind))
 		if err == nil {
-			return encodedContent(n.plain, coding, f, size, nil)
+			return encodedContent(n.plain, kind, f, size, nil)
 		}
 	}
 	return nil
@@ -200,19 +202,19 @@ func (k *fileCodings) find(h *fileHandler, n *node, coding contentCoding) *fileC
 // make encodes the content of a node, unless it is only to be looked for. It
 // returns nil where that gains nothing or fails, which is known then, and where it
 // was not tried.
-func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding, making bool) (c *fileContent, known bool) {
-	if !k.isMade(n, coding) {
+func (k *fileCodings) make(h *fileHandler, n *node, kind coding.Coding, making bool) (c *fileContent, known bool) {
+	if !k.isMade(n, kind) {
 		return nil, true
 	}
-	e := memoryEncoding{n.plain, coding, h.cache == nil, making}
-	if k.copies == nil || n.isPage() || k.suffixes[coding] == "" {
+	e := memoryEncoding{n.plain, kind, h.cache == nil, making}
+	if k.copies == nil || n.isPage() || k.suffixes[kind] == "" {
 		return e.content()
 	}
-	wanted := k.copies.of(n.name, k.suffixes[coding], n.info, coding)
+	wanted := k.copies.of(n.name, k.suffixes[kind], n.info, kind)
 	var key encodedKey
 	if e.keep {
 		// there is no node that will know of it
-		key = encodedKey{sha256.Sum256(bytes.Join([][]byte{[]byte(k.copies.dir), []byte(n.name), wanted.stamp[:]}, []byte{0})), coding}
+		key = encodedKey{sha256.Sum256(bytes.Join([][]byte{[]byte(k.copies.dir), []byte(n.name), wanted.stamp[:]}, []byte{0})), kind}
 		if _, known := encodings.get(key); known {
 			return nil, true
 		}
@@ -223,7 +225,7 @@ func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding, making
 	f, size, err := k.copies.make(wanted, n.plain)
 	switch {
 	case err == nil:
-		return encodedContent(n.plain, coding, f, size, nil), true
+		return encodedContent(n.plain, kind, f, size, nil), true
 	case !errors.Is(err, errGainsNothing):
 		// such as in a directory that cannot be written to
 		return e.content()
@@ -235,9 +237,9 @@ func (k *fileCodings) make(h *fileHandler, n *node, coding contentCoding, making
 
 // sibling returns the content of a file beside the original that has it in a
 // coding already, or nil.
-func (k *fileCodings) sibling(tree fs.FS, n *node, coding contentCoding) *fileContent {
-	name := n.name + siblingSuffixes[coding]
-	n.lookBeside(tree, coding)
+func (k *fileCodings) sibling(tree fs.FS, n *node, kind coding.Coding) *fileContent {
+	name := n.name + siblingSuffixes[kind]
+	n.lookBeside(tree, kind)
 	f, info, err := openWithInfo(tree, name)
 	if err != nil {
 		return nil
@@ -246,24 +248,24 @@ func (k *fileCodings) sibling(tree fs.FS, n *node, coding contentCoding) *fileCo
 		_ = f.Close()
 		return nil
 	}
-	return encodedContent(n.plain, coding, f, info.Size(), func() (fs.File, error) { return tree.Open(name) })
+	return encodedContent(n.plain, kind, f, info.Size(), func() (fs.File, error) { return tree.Open(name) })
 }
 
 // encodedContent makes the representation that the first size bytes of an open
 // file are, which it takes over. The result is nil where that cannot be read.
-func encodedContent(plain *fileContent, coding contentCoding, f fs.File, size int64, open func() (fs.File, error)) *fileContent {
+func encodedContent(plain *fileContent, kind coding.Coding, f fs.File, size int64, open func() (fs.File, error)) *fileContent {
 	raw, err := loadContent(f, size, string(plain.typ), open)
 	if err != nil {
 		return nil
 	}
-	raw.coding, raw.typ, raw.modified, raw.date = coding.String(), plain.typ, plain.modified, plain.date
+	raw.coding, raw.typ, raw.modified, raw.date = kind.String(), plain.typ, plain.modified, plain.date
 	return raw
 }
 
 // memoryEncoding encodes content in memory.
 type memoryEncoding struct {
 	plain  *fileContent
-	coding contentCoding
+	coding coding.Coding
 	keep   bool // what comes of it, beyond the node
 	making bool // otherwise it is only looked for
 }
@@ -301,24 +303,24 @@ func (e memoryEncoding) content() (c *fileContent, known bool) {
 
 // encode returns the encoded content, or nil where it is not smaller.
 func (e memoryEncoding) encode() ([]byte, error) {
-	var out appendWriter
-	if err := encodeTo(&out, e.plain, e.coding); err != nil || int64(len(out.b)) >= e.plain.size {
+	var out bufpool.Buffer
+	if err := encodeTo(&out, e.plain, e.coding); err != nil || int64(len(out.B)) >= e.plain.size {
 		return nil, err
 	}
-	return out.b, nil
+	return out.B, nil
 }
 
 // encodeTo writes plain to w in a coding. It fails where the file has no longer
 // the size that it had.
-func encodeTo(w io.Writer, plain *fileContent, coding contentCoding) error {
+func encodeTo(w io.Writer, plain *fileContent, kind coding.Coding) error {
 	src, err := plain.reader()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = src.Close() }()
 	buffered := bufio.NewWriterSize(w, copyBufferSize)
-	e := newEncoder(coding, fileLevels[coding], buffered)
-	defer e.release()
+	e := coding.NewEncoder(kind, fileLevels[kind], buffered)
+	defer e.Release()
 	n, err := copyStream(e, src)
 	if err == nil && n != plain.size {
 		err = fmt.Errorf("%w: it has %d bytes, not %d", errChanged, n, plain.size)

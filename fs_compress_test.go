@@ -17,6 +17,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // decode returns what the body is without its coding.
@@ -288,7 +290,7 @@ func TestCopiesThatCannotBeWrittenAreKeptInMemory(t *testing.T) {
 	for range 2 {
 		askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "in memory", "gzip", long)
 	}
-	if c := h.cache.nodes["a.txt"].variants[codingGzip].Load(); c == nil || c.data == nil {
+	if c := h.cache.nodes["a.txt"].variants[coding.Gzip].Load(); c == nil || c.data == nil {
 		t.Error("the variant is not in memory")
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // copyFolder is where compressed copies of files are kept: a tree like that of
@@ -55,13 +57,13 @@ type fileCopy struct {
 	dir, base string
 	stamp     copyStamp
 	modified  time.Time
-	coding    contentCoding
+	coding    coding.Coding
 }
 
 // of returns the copy of a file. Its name is that of the original with the suffix.
-func (k *copyFolder) of(name, suffix string, original fs.FileInfo, coding contentCoding) *fileCopy {
+func (k *copyFolder) of(name, suffix string, original fs.FileInfo, kind coding.Coding) *fileCopy {
 	dir, base := splitName(name)
-	return &fileCopy{dir, base + suffix, stampFor(k.mark, original, coding), copyTime(original.ModTime()), coding}
+	return &fileCopy{dir, base + suffix, stampFor(k.mark, original, kind), copyTime(original.ModTime()), kind}
 }
 
 // get opens a copy that is there, and returns the size of its content. The stamp

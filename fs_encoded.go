@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"crypto/sha256"
 	"sync"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // maxEncodedKept is how many bytes of encoded content are kept for handlers that
@@ -21,7 +23,7 @@ type encodedCache struct {
 // encodedKey is a hash of the content, or of what else stands for it.
 type encodedKey struct {
 	sum    [sha256.Size]byte
-	coding contentCoding
+	coding coding.Coding
 }
 
 type encodedEntry struct {
@@ -37,7 +39,7 @@ const encodedOverhead = 200
 var encodings encodedCache
 
 // encodedKeyOf returns the key of content that is read from the start to the end.
-func encodedKeyOf(plain *fileContent, coding contentCoding) (key encodedKey, err error) {
+func encodedKeyOf(plain *fileContent, kind coding.Coding) (key encodedKey, err error) {
 	src, err := plain.reader()
 	if err != nil {
 		return key, err
@@ -46,7 +48,7 @@ func encodedKeyOf(plain *fileContent, coding contentCoding) (key encodedKey, err
 	sum := sha256.New()
 	_, err = copyStream(sum, src)
 	sum.Sum(key.sum[:0])
-	key.coding = coding
+	key.coding = kind
 	return key, err
 }
 

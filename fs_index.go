@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
@@ -196,8 +197,8 @@ func prefersJSON(accept []byte) bool {
 
 // quality returns the weight that an Accept field gives to a type: that of the
 // most specific element it falls under, and none at all where there is none.
-func quality(accept []byte, typ, subtype string) codingWeight {
-	precision, q := 0, weightNever
+func quality(accept []byte, typ, subtype string) coding.Weight {
+	precision, q := 0, coding.WeightNever
 	for element := range bytes.SplitSeq(accept, []byte(",")) {
 		essence, params, _ := bytes.Cut(element, []byte(";"))
 		major, minor, _ := bytes.Cut(ascii.Trim(essence), []byte("/"))
@@ -210,7 +211,7 @@ func quality(accept []byte, typ, subtype string) codingWeight {
 		case string(major) == "*" && string(minor) == "*":
 			level = 1
 		}
-		if w, ok := weightIn(params); ok && level > precision {
+		if w, ok := coding.WeightIn(params); ok && level > precision {
 			precision, q = level, w
 		}
 	}

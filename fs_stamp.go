@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 // copyStamp says of what a compressed copy is one: of a file with this size and
@@ -30,9 +32,9 @@ func markOf(root string) (m rootMark) {
 }
 
 // stampFor returns the stamp of a copy.
-func stampFor(root rootMark, original fs.FileInfo, coding contentCoding) (s copyStamp) {
+func stampFor(root rootMark, original fs.FileInfo, kind coding.Coding) (s copyStamp) {
 	b := append(s[:0], stampMagic...)
-	b = append(b, byte(coding))
+	b = append(b, byte(kind))
 	b = append(b, root[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(original.Size()))
 	b = binary.BigEndian.AppendUint64(b, uint64(original.ModTime().Unix()))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 func zipped(text string) string { return string(AppendGzipBytes(nil, []byte(text))) }
@@ -52,7 +54,7 @@ func TestCopiesWithoutAWholeStampAreMadeAgain(t *testing.T) {
 	if !strings.HasPrefix(whole, "\x1f\x8b") || len(ask().body) != len(whole)-stampSize {
 		t.Fatalf("a copy has %d bytes, of which %d are sent", len(whole), len(ask().body))
 	}
-	br := whole[:len(whole)-stampSize+len(stampMagic)] + string(rune(codingBrotli)) + whole[len(whole)-stampSize+len(stampMagic)+1:]
+	br := whole[:len(whole)-stampSize+len(stampMagic)] + string(rune(coding.Brotli)) + whole[len(whole)-stampSize+len(stampMagic)+1:]
 	for name, text := range map[string]string{
 		"of v1.77.0": zipped("an old text"), "empty": "", "short": whole[:len(whole)-1], "cut": whole[:100], "stamp": whole[len(whole)-stampSize+1:],
 		"longer": whole + "\x00", "of another coding": br, "zeros": strings.Repeat("\x00", len(whole)),
@@ -415,7 +417,7 @@ func TestLinksToCopiesAreNoCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stamp := stampFor(rootMark{}, info, codingGzip)
+	stamp := stampFor(rootMark{}, info, coding.Gzip)
 	plantFile(t, filepath.Join(root, "other"), zipped("not what was asked for")+string(stamp[:]))
 	ask := func() fileAnswer {
 		return askFor(t, (&FS{Root: root, Compress: true}).NewRequestHandler(), "GET", "/a.txt", "Accept-Encoding", "gzip")

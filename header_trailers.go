@@ -83,7 +83,9 @@ func (h *header) keepUpfront(k key) {
 		return
 	}
 	for i := h.list.FindFold(k.id, k.name, 0); i >= 0; i = h.list.FindFold(k.id, k.name, i+1) {
-		h.list.Entries[i].Flags |= field.Upfront
+		if e := &h.list.Entries[i]; h.list.IsFrozen(e.Value) {
+			e.Flags |= field.Upfront
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"io"
 
+	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
@@ -11,36 +12,36 @@ import (
 // and nobody counts what is between the two.
 type formDecoder struct {
 	io.Reader
-	decoder *decoder // nil where there is no coding
+	decoder *coding.Decoder // nil where there is no coding
 }
 
 // startForm makes the decoder read from in, and tells whether that has a content
 // coding. It is start or startPlain: what the server itself calls must not name
 // start, or all decoders were part of every program with a server in it, which
 // is a seventh of a small one.
-type startForm func(d *formDecoder, in io.Reader, h *header, bound decodeBound) (encoded bool, err error)
+type startForm func(d *formDecoder, in io.Reader, h *header, bound coding.Bound) (encoded bool, err error)
 
 // startPlain is for a form that has no coding.
-func (d *formDecoder) startPlain(in io.Reader, _ *header, _ decodeBound) (encoded bool, err error) {
+func (d *formDecoder) startPlain(in io.Reader, _ *header, _ coding.Bound) (encoded bool, err error) {
 	d.Reader = in
 	return false, nil
 }
 
 // start makes the decoder read from in, which has the coding that h says, and
 // tells whether there is one.
-func (d *formDecoder) start(in io.Reader, h *header, bound decodeBound) (encoded bool, err error) {
-	var applied appliedCodings
+func (d *formDecoder) start(in io.Reader, h *header, bound coding.Bound) (encoded bool, err error) {
+	var applied coding.Applied
 	for i := h.list.FindID(field.ContentEncoding, 0); i >= 0; i = h.list.FindID(field.ContentEncoding, i+1) {
-		if err := applied.add(h.list.Value(i)); err != nil {
+		if err := applied.Add(h.list.Value(i)); err != nil {
 			return false, err
 		}
 	}
 	d.Reader = in
-	switch applied.n {
+	switch codings := applied.All(); len(codings) {
 	case 0:
 		return false, nil
 	case 1:
-		d.decoder = newDecoder(applied.codings[0], in, bound)
+		d.decoder = coding.NewDecoder(codings[0], in, bound)
 		d.Reader = d.decoder
 		return true, nil
 	}
@@ -50,6 +51,6 @@ func (d *formDecoder) start(in io.Reader, h *header, bound decodeBound) (encoded
 // release gives the decoder back.
 func (d *formDecoder) release() {
 	if d.decoder != nil {
-		d.decoder.release()
+		d.decoder.Release()
 	}
 }

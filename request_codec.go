@@ -1,6 +1,9 @@
 package fasthttp
 
-import "github.com/valyala/fasthttp/internal/field"
+import (
+	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/field"
+)
 
 // The methods that decode a body return a new slice, which is the caller's.
 // They leave the body as it is, except that a body stream is read to its end.
@@ -18,49 +21,49 @@ import "github.com/valyala/fasthttp/internal/field"
 // gave for the request. For a body that was not read under a limit that is
 // 256 MiB. Use BodyGunzipWithLimit for more. The result is a new slice.
 func (req *Request) BodyGunzip() ([]byte, error) {
-	return req.decoded(codingGzip, contentBound(req.body.limit))
+	return req.decoded(coding.Gzip, coding.ContentBound(req.body.limit))
 }
 
 // BodyGunzipWithLimit is BodyGunzip that fails with ErrBodyTooLarge where the
 // result would be larger than maxBodySize bytes; 0 or less stands for no limit.
 func (req *Request) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
-	return req.decoded(codingGzip, explicitBound(maxBodySize))
+	return req.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyInflate returns what the body decodes to from deflate, with the header of
 // zlib or without it. Its limit is that of BodyGunzip.
 func (req *Request) BodyInflate() ([]byte, error) {
-	return req.decoded(codingDeflate, contentBound(req.body.limit))
+	return req.decoded(coding.Deflate, coding.ContentBound(req.body.limit))
 }
 
 // BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
 func (req *Request) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
-	return req.decoded(codingDeflate, explicitBound(maxBodySize))
+	return req.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUnbrotli returns what the body decodes to from brotli. Its limit is that
 // of BodyGunzip.
 func (req *Request) BodyUnbrotli() ([]byte, error) {
-	return req.decoded(codingBrotli, contentBound(req.body.limit))
+	return req.decoded(coding.Brotli, coding.ContentBound(req.body.limit))
 }
 
 // BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
 func (req *Request) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
-	return req.decoded(codingBrotli, explicitBound(maxBodySize))
+	return req.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUnzstd returns what the body decodes to from zstd. Its limit is that of
 // BodyGunzip; a body that asks for a window of more than 8 MiB, which RFC 9659
 // forbids, is too large as well.
 func (req *Request) BodyUnzstd() ([]byte, error) {
-	return req.decoded(codingZstd, contentBound(req.body.limit))
+	return req.decoded(coding.Zstd, coding.ContentBound(req.body.limit))
 }
 
 // BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The
 // window may be as large as the limit, rounded up to a multiple of 8 MiB, and
 // 512 MiB where there is none.
 func (req *Request) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
-	return req.decoded(codingZstd, explicitBound(maxBodySize))
+	return req.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUncompressed returns the body without the codings that the
@@ -69,37 +72,37 @@ func (req *Request) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 // of each step is that of BodyGunzip. Where there is nothing to decode it
 // returns what Body returns.
 func (req *Request) BodyUncompressed() ([]byte, error) {
-	return req.uncompressed(contentBound(req.body.limit))
+	return req.uncompressed(coding.ContentBound(req.body.limit))
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of
 // BodyUnzstdWithLimit, which holds for a body without codings as well.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	content, err := req.uncompressed(explicitBound(maxBodySize))
+	content, err := req.uncompressed(coding.ExplicitBound(maxBodySize))
 	return within(maxBodySize, content, err)
 }
 
-func (req *Request) decoded(coding contentCoding, bound decodeBound) ([]byte, error) {
+func (req *Request) decoded(c coding.Coding, bound coding.Bound) ([]byte, error) {
 	content, err := req.loaded()
 	if err != nil {
 		return nil, err
 	}
-	return decoded(content, coding, bound)
+	return coding.Decode(content, c, bound)
 }
 
-func (req *Request) uncompressed(bound decodeBound) ([]byte, error) {
+func (req *Request) uncompressed(bound coding.Bound) ([]byte, error) {
 	content, err := req.loaded()
 	if err != nil {
 		return nil, err
 	}
-	var applied appliedCodings
+	var applied coding.Applied
 	list := &req.Header.list
 	for i := list.FindID(field.ContentEncoding, 0); i >= 0; i = list.FindID(field.ContentEncoding, i+1) {
-		if err := applied.add(list.Value(i)); err != nil {
+		if err := applied.Add(list.Value(i)); err != nil {
 			return nil, err
 		}
 	}
-	return applied.undo(content, bound)
+	return applied.Undo(content, bound)
 }
 
 // loaded is Body with its error.

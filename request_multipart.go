@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
@@ -57,7 +58,7 @@ func (f *requestForm) stale(req *Request, limit int64) bool {
 	if f.over > 0 {
 		switch {
 		case limit == 0 && f.encoded:
-			limit = contentBound(req.body.limit).size
+			limit = coding.ContentBound(req.body.limit).Size
 		case limit == 0:
 			return true
 		}
@@ -134,9 +135,9 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 			return formError(ErrBodyTooLarge)
 		}
 	}
-	bound := contentBound(req.body.limit)
+	bound := coding.ContentBound(req.body.limit)
 	if limit > 0 {
-		bound = contentBound(int(limit))
+		bound = coding.ContentBound(int(limit))
 	}
 	var decoded formDecoder
 	encoded, err := start(&decoded, in, &req.Header.header, bound)
@@ -145,7 +146,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	}
 	defer decoded.release()
 	if encoded {
-		memory, limit = formMemory, bound.size
+		memory, limit = formMemory, bound.Size
 	}
 	limited := formReader{r: &decoded, limit: limit}
 	form, err := multipart.NewReader(&limited, string(boundary)).ReadForm(memory)

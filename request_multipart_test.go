@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/coding"
 )
 
 const formType = "multipart/form-data; boundary=xx"
@@ -403,15 +405,15 @@ func TestFormThatWasAStreamIsStillABody(t *testing.T) {
 
 func TestEncodedForms(t *testing.T) {
 	for _, tt := range []struct {
-		coding contentCoding
+		coding coding.Coding
 		names  []string
 	}{
-		{codingGzip, []string{"gzip", "GZIP", "x-gzip", " gzip "}},
-		{codingDeflate, []string{"deflate"}},
-		{codingBrotli, []string{"br"}},
-		{codingZstd, []string{"zstd"}},
+		{coding.Gzip, []string{"gzip", "GZIP", "x-gzip", " gzip "}},
+		{coding.Deflate, []string{"deflate"}},
+		{coding.Brotli, []string{"br"}},
+		{coding.Zstd, []string{"zstd"}},
 	} {
-		packed := string(appendEncoded(nil, []byte(formText), tt.coding, 1))
+		packed := string(coding.AppendEncoded(nil, []byte(formText), tt.coding, 1))
 		for _, name := range tt.names {
 			for _, streamed := range []bool{false, true} {
 				req := formRequest(formType, packed)
@@ -474,7 +476,7 @@ func TestEncodedFormThatIsABomb(t *testing.T) {
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	_, _ = io.WriteString(w, "--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"bomb\"\r\n\r\n")
 	zeros := make([]byte, 1<<20)
-	for range defaultDecodedSize>>20 + 1 {
+	for range coding.DefaultDecodedSize>>20 + 1 {
 		_, _ = w.Write(zeros)
 	}
 	_ = w.Close()
@@ -556,7 +558,7 @@ func TestFormBodyIsDroppedBehindItsEnd(t *testing.T) {
 // TestEncodedFormHasTheLimitOfItsBody holds known failure 41 for forms that were
 // read under a limit.
 func TestEncodedFormHasTheLimitOfItsBody(t *testing.T) {
-	packed := string(appendEncoded(nil, []byte(largeForm(100_000)), codingGzip, 9))
+	packed := string(coding.AppendEncoded(nil, []byte(largeForm(100_000)), coding.Gzip, 9))
 	raw := fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
 		formType, len(packed), packed)
 	for limit, ok := range map[int]bool{0: true, 10_000: false, 200_000: true} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
@@ -13,49 +14,49 @@ import (
 // ErrBodyTooLarge where that is more than the MaxResponseBodySize of the client,
 // or more than 256 MiB if that is not set. The result is a new slice.
 func (resp *Response) BodyGunzip() ([]byte, error) {
-	return resp.decoded(codingGzip, contentBound(resp.body.limit))
+	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.limit))
 }
 
 // BodyGunzipWithLimit is BodyGunzip that fails with ErrBodyTooLarge where the
 // result would be larger than maxBodySize bytes; 0 or less stands for no limit.
 func (resp *Response) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
-	return resp.decoded(codingGzip, explicitBound(maxBodySize))
+	return resp.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyInflate returns what the body decodes to from deflate, with the header of
 // zlib or without it. Its limit is that of BodyGunzip.
 func (resp *Response) BodyInflate() ([]byte, error) {
-	return resp.decoded(codingDeflate, contentBound(resp.body.limit))
+	return resp.decoded(coding.Deflate, coding.ContentBound(resp.body.limit))
 }
 
 // BodyInflateWithLimit is BodyInflate with the limit of BodyGunzipWithLimit.
 func (resp *Response) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
-	return resp.decoded(codingDeflate, explicitBound(maxBodySize))
+	return resp.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUnbrotli returns what the body decodes to from brotli. Its limit is that
 // of BodyGunzip.
 func (resp *Response) BodyUnbrotli() ([]byte, error) {
-	return resp.decoded(codingBrotli, contentBound(resp.body.limit))
+	return resp.decoded(coding.Brotli, coding.ContentBound(resp.body.limit))
 }
 
 // BodyUnbrotliWithLimit is BodyUnbrotli with the limit of BodyGunzipWithLimit.
 func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
-	return resp.decoded(codingBrotli, explicitBound(maxBodySize))
+	return resp.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUnzstd returns what the body decodes to from zstd. Its limit is that of
 // BodyGunzip; a body that asks for a window of more than 8 MiB, which RFC 9659
 // forbids, is too large as well.
 func (resp *Response) BodyUnzstd() ([]byte, error) {
-	return resp.decoded(codingZstd, contentBound(resp.body.limit))
+	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.limit))
 }
 
 // BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The
 // window may be as large as the limit, rounded up to a multiple of 8 MiB, and
 // 512 MiB where there is none.
 func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
-	return resp.decoded(codingZstd, explicitBound(maxBodySize))
+	return resp.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUncompressed returns the body without the codings that the
@@ -64,32 +65,32 @@ func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 // of each step is that of BodyGunzip. Where there is nothing to decode it
 // returns what Body returns.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
-	return resp.uncompressed(contentBound(resp.body.limit))
+	return resp.uncompressed(coding.ContentBound(resp.body.limit))
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of
 // BodyUnzstdWithLimit, which holds for a body without codings as well.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	content, err := resp.uncompressed(explicitBound(maxBodySize))
+	content, err := resp.uncompressed(coding.ExplicitBound(maxBodySize))
 	return within(maxBodySize, content, err)
 }
 
-func (resp *Response) decoded(coding contentCoding, bound decodeBound) ([]byte, error) {
+func (resp *Response) decoded(c coding.Coding, bound coding.Bound) ([]byte, error) {
 	if err := resp.body.load(); err != nil {
 		return nil, err
 	}
-	return decoded(resp.body.bytes(), coding, bound)
+	return coding.Decode(resp.body.bytes(), c, bound)
 }
 
-func (resp *Response) uncompressed(bound decodeBound) ([]byte, error) {
+func (resp *Response) uncompressed(bound coding.Bound) ([]byte, error) {
 	if err := resp.body.load(); err != nil {
 		return nil, err
 	}
-	var applied appliedCodings
-	if err := applied.add(resp.Header.ContentEncoding()); err != nil {
+	var applied coding.Applied
+	if err := applied.Add(resp.Header.ContentEncoding()); err != nil {
 		return nil, err
 	}
-	return applied.undo(resp.body.bytes(), bound)
+	return applied.Undo(resp.body.bytes(), bound)
 }
 
 // WriteGzip is WriteGzipLevel at CompressDefaultCompression.
@@ -102,7 +103,7 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 // body that CompressHandler would not encode is written as it is. The errors are
 // those of Write.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
-	return resp.writeEncoded(w, codingGzip, level)
+	return resp.writeEncoded(w, coding.Gzip, level)
 }
 
 // WriteDeflate is WriteDeflateLevel at CompressDefaultCompression.
@@ -112,13 +113,13 @@ func (resp *Response) WriteDeflate(w *bufio.Writer) error {
 
 // WriteDeflateLevel is WriteGzipLevel for deflate, with the header of zlib.
 func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
-	return resp.writeEncoded(w, codingDeflate, level)
+	return resp.writeEncoded(w, coding.Deflate, level)
 }
 
-func (resp *Response) writeEncoded(w *bufio.Writer, coding contentCoding, level int) error {
-	if resp.isEncodable(defaultTypes, minEncodedSize) {
+func (resp *Response) writeEncoded(w *bufio.Writer, c coding.Coding, level int) error {
+	if resp.isEncodable(coding.DefaultTypes, minEncodedSize) {
 		resp.Header.varyBy(HeaderAcceptEncoding)
-		resp.encode(coding, level)
+		resp.encode(c, level)
 	}
 	return resp.Write(w)
 }
@@ -127,9 +128,9 @@ func (resp *Response) writeEncoded(w *bufio.Writer, coding contentCoding, level 
 // ones fit into one packet either way.
 const minEncodedSize = 200
 
-// isEncodable tells whether the response has content that is worth encoding, being
+// isEncodable reports whether the response has content that is worth encoding, being
 // of one of the types and having at least so many bytes, and may be encoded.
-func (resp *Response) isEncodable(types *typeSet, least int) bool {
+func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	h := &resp.Header
 	if bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
 		return false
@@ -142,7 +143,7 @@ func (resp *Response) isEncodable(types *typeSet, least int) bool {
 		// only the length is known of what GET would have got
 		size = h.contentLength
 	}
-	if size >= 0 && size < least || !types.has(h.ContentType()) {
+	if size >= 0 && size < least || !types.Has(h.ContentType()) {
 		return false
 	}
 	for i := range h.list.Entries {
@@ -174,19 +175,19 @@ func forbidsEncoding(id field.ID, name, value []byte) bool {
 
 // encode encodes the body of a response that isEncodable, and makes its header
 // say so.
-func (resp *Response) encode(coding contentCoding, level int) {
+func (resp *Response) encode(c coding.Coding, level int) {
 	h := &resp.Header
 	switch {
 	case resp.body.stream != nil:
-		resp.body.encodeStream(coding, level)
+		resp.body.encodeStream(c, level)
 		h.SetContentLength(-1)
 	case len(resp.body.bytes()) == 0:
 		// the length that GET would have got is not known
 		h.SetContentLength(-1)
 	default:
-		resp.body.encode(coding, level)
+		resp.body.encode(c, level)
 	}
-	h.SetContentEncoding(coding.String())
+	h.SetContentEncoding(c.String())
 	h.weakenTag()
 	// ranges would be of the encoded content, which is made anew each time
 	h.removeID(field.AcceptRanges)

@@ -75,6 +75,13 @@ func Put(b *Buffer) {
 	pools[classOf(cap(b.B))].Put(b)
 }
 
+// Write appends p to B, where the garbage collector finds room if there is too
+// little. It takes everything.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.B = append(b.B, p...)
+	return len(p), nil
+}
+
 // Grow makes room for n more bytes behind the length of B. Where there is too
 // little, B moves to a larger class and its old room goes back to the pool:
 // slices of the old B must not be used any more.

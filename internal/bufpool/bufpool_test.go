@@ -142,3 +142,24 @@ func BenchmarkGetPut(b *testing.B) {
 		}
 	})
 }
+
+func TestWriteTakesEverything(t *testing.T) {
+	b := Get(MinSize)
+	defer Put(b)
+	var want []byte
+	for range 3 {
+		piece := bytes.Repeat([]byte("piece "), MinSize/8)
+		want = append(want, piece...)
+		if n, err := b.Write(piece); n != len(piece) || err != nil {
+			t.Errorf("took %d of %d bytes, %v", n, len(piece), err)
+		}
+	}
+	if !bytes.Equal(b.B, want) {
+		t.Errorf("B has %d bytes, want %d", len(b.B), len(want))
+	}
+	// a Buffer that is of no pool is written to as well
+	var own Buffer
+	if n, err := own.Write([]byte("own")); n != 3 || err != nil || string(own.B) != "own" {
+		t.Errorf("%d, %v, %q", n, err, own.B)
+	}
+}

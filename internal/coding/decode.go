@@ -1,4 +1,4 @@
-package fasthttp
+package coding
 
 import (
 	"bufio"
@@ -18,65 +18,69 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // The sizes of windows that a zstd stream may ask its decoder for. It takes a
 // few bytes to ask for half a gigabyte.
 const (
-	// zstdContentWindow is what a content coding may ask for (RFC 9659 section 3).
-	zstdContentWindow = 8 << 20
+	// ZstdContentWindow is what the body of a message may ask for, in bytes (RFC
+	// 9659 section 3).
+	ZstdContentWindow = 8 << 20
 	// zstdHelperWindow is what the zstd command decodes unless it is told more.
 	zstdHelperWindow = 128 << 20
 	// zstdLargestWindow is what no limit stands for.
 	zstdLargestWindow = 512 << 20
 )
 
-// defaultDecodedSize is how many bytes are decoded at most where nothing else
-// says how many.
-const defaultDecodedSize = 256 << 20
+// DefaultDecodedSize is how many bytes are decoded at most if nothing else says
+// how many.
+const DefaultDecodedSize = 256 << 20
 
 // unlimitedSize is more than there will ever be, and can be added to.
 const unlimitedSize = math.MaxInt / 2
 
-// decodeBound says what decoding may take.
-type decodeBound struct {
-	size   int64 // of the result in bytes
-	window int   // of a zstd decoder in bytes
+// Bound says what decoding may take.
+type Bound struct {
+	Size   int64 // of the result in bytes
+	Window int   // of a zstd decoder in bytes
 }
 
-// helperBound is for content that need not have come over the network.
-var helperBound = decodeBound{size: defaultDecodedSize, window: zstdHelperWindow}
+// HelperBound returns the bound for content that need not have come over the
+// network.
+func HelperBound() Bound { return Bound{Size: DefaultDecodedSize, Window: zstdHelperWindow} }
 
-// streamBound is for content that is not kept.
-var streamBound = decodeBound{size: unlimitedSize, window: zstdHelperWindow}
+// streamBound returns the bound for content that is not kept.
+func streamBound() Bound { return Bound{Size: unlimitedSize, Window: zstdHelperWindow} }
 
-// contentBound is for the body of a message that was read under a limit; 0 or
-// less stands for none.
-func contentBound(limit int) decodeBound {
+// ContentBound returns the bound for the body of a message that was read under a
+// limit in bytes; 0 or less stands for none.
+func ContentBound(limit int) Bound {
 	if limit <= 0 {
-		limit = defaultDecodedSize
+		limit = DefaultDecodedSize
 	}
-	return decodeBound{size: int64(limit), window: zstdContentWindow}
+	return Bound{Size: int64(limit), Window: ZstdContentWindow}
 }
 
-// explicitBound is for a limit that the application gives; 0 or less stands for
-// none. Where it allows more, zstd may have larger windows, too.
-func explicitBound(limit int) decodeBound {
+// ExplicitBound returns the bound for a limit in bytes that the application gives;
+// 0 or less stands for none. A limit that allows more allows zstd larger windows,
+// too.
+func ExplicitBound(limit int) Bound {
 	if limit <= 0 {
-		return decodeBound{size: unlimitedSize, window: zstdLargestWindow}
+		return Bound{Size: unlimitedSize, Window: zstdLargestWindow}
 	}
-	windows := (int64(limit)-1)/zstdContentWindow + 1
-	return decodeBound{size: int64(limit), window: int(min(windows*zstdContentWindow, zstdLargestWindow))}
+	windows := (int64(limit)-1)/ZstdContentWindow + 1
+	return Bound{Size: int64(limit), Window: int(min(windows*ZstdContentWindow, zstdLargestWindow))}
 }
 
-// decoder decodes what it reads. Read returns io.EOF at the end of a stream that
-// is whole, and an error that wraps io.ErrUnexpectedEOF where it is cut off. It
-// must be released on every path.
-type decoder struct {
+// Decoder decodes what it reads. Read returns io.EOF at the end of a stream that
+// is whole, and an error that wraps io.ErrUnexpectedEOF if the stream is cut off.
+// A Decoder comes from NewDecoder, and must be released on every path.
+type Decoder struct {
 	decoderState
-	coding contentCoding
+	coding Coding
 	home   *sync.Pool
-	window int // see decodeBound
+	window int // see Bound
 	begun  bool
 	err    error         // what Read returns from now on
 	bytes  bytes.Reader  // the source, where that is bytes
@@ -101,13 +105,14 @@ type decoderSource interface {
 // decoders are the decoders that are not in use. Those of zstd that may hold
 // large windows are kept apart, so that content is decoded without them.
 var (
-	decoders          [numCodings]sync.Pool
+	decoders          [Count]sync.Pool
 	largeZstdDecoders sync.Pool
 )
 
-// newDecoder returns a decoder of the stream r, of which it may read more than
-// it decodes. coding must not be codingIdentity.
-func newDecoder(coding contentCoding, r io.Reader, bound decodeBound) *decoder {
+// NewDecoder returns a Decoder of the stream r, of which it may read more than
+// it decodes. Only the window of the bound counts: what the reader takes is its own
+// affair. The coding must not be Identity.
+func NewDecoder(coding Coding, r io.Reader, bound Bound) *Decoder {
 	d := acquireDecoder(coding, bound)
 	if d.stream == nil {
 		d.stream = bufio.NewReader(r)
@@ -118,34 +123,34 @@ func newDecoder(coding contentCoding, r io.Reader, bound decodeBound) *decoder {
 	return d
 }
 
-// newBytesDecoder is newDecoder for bytes.
-func newBytesDecoder(coding contentCoding, p []byte, bound decodeBound) *decoder {
+// newBytesDecoder is NewDecoder for bytes.
+func newBytesDecoder(coding Coding, p []byte, bound Bound) *Decoder {
 	d := acquireDecoder(coding, bound)
 	d.rewind(p)
 	return d
 }
 
-func acquireDecoder(coding contentCoding, bound decodeBound) *decoder {
+func acquireDecoder(coding Coding, bound Bound) *Decoder {
 	home := &decoders[coding]
-	if coding == codingZstd && bound.window > zstdContentWindow {
+	if coding == Zstd && bound.Window > ZstdContentWindow {
 		home = &largeZstdDecoders
 	}
-	d, ok := home.Get().(*decoder)
+	d, ok := home.Get().(*Decoder)
 	if !ok {
-		d = &decoder{decoderState: newDecoderState(coding), coding: coding, home: home}
+		d = &Decoder{decoderState: newDecoderState(coding), coding: coding, home: home}
 	}
-	d.window = bound.window
+	d.window = bound.Window
 	return d
 }
 
 // rewind makes the decoder decode p from its start.
-func (d *decoder) rewind(p []byte) {
+func (d *Decoder) rewind(p []byte) {
 	d.bytes.Reset(p)
 	d.source, d.begun, d.err = &d.bytes, false, nil
 }
 
-// release gives the decoder back.
-func (d *decoder) release() {
+// Release gives the Decoder back, which must not be used any more.
+func (d *Decoder) Release() {
 	d.rewind(nil)
 	if d.stream != nil {
 		d.stream.Reset(nil)
@@ -154,12 +159,15 @@ func (d *decoder) release() {
 }
 
 // Read implements io.Reader.
-func (d *decoder) Read(p []byte) (int, error) {
+func (d *Decoder) Read(p []byte) (int, error) {
 	if !d.begun {
 		d.begun = true
 		if err := d.start(d.source, d.window); err != nil {
-			// the stream is not even a header
-			d.err = d.failure(atEnd(err))
+			if err == io.EOF {
+				// the stream is not even a header
+				err = io.ErrUnexpectedEOF
+			}
+			d.err = d.failure(err)
 		}
 	}
 	if d.err != nil {
@@ -173,12 +181,12 @@ func (d *decoder) Read(p []byte) (int, error) {
 }
 
 // failure returns what an error of a library is for those who read.
-func (d *decoder) failure(err error) error {
+func (d *Decoder) failure(err error) error {
 	if err == io.EOF {
 		return err
 	}
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return ErrBodyTooLarge
+		return http1.ErrBodyTooLarge
 	}
 	if err == gzip.ErrHeader || err == zlib.ErrHeader {
 		// what is no such stream at all is known by these, and by their texts
@@ -187,15 +195,15 @@ func (d *decoder) failure(err error) error {
 	return fmt.Errorf("fasthttp: cannot decode %s: %w", d.coding, err)
 }
 
-func newDecoderState(coding contentCoding) decoderState {
+func newDecoderState(coding Coding) decoderState {
 	switch coding {
-	case codingDeflate:
+	case Deflate:
 		return &deflateDecoder{}
-	case codingGzip:
+	case Gzip:
 		return &gzipDecoder{}
-	case codingZstd:
+	case Zstd:
 		return &zstdDecoder{}
-	case codingBrotli:
+	case Brotli:
 		return &brotliDecoder{}
 	}
 	panic("BUG: there is no decoder for " + coding.String())
@@ -248,7 +256,7 @@ func (d *deflateDecoder) start(src decoderSource, _ int) error {
 	return nil
 }
 
-// hasZlibMethod tells whether a stream of zlib can begin with the byte: its low
+// hasZlibMethod reports whether a stream of zlib can begin with the byte: its low
 // half names the method, which is 8. Read as the start of a stream without the
 // header of zlib that would be a stored block with a bit set where there is
 // padding, and no encoder makes one.
@@ -294,38 +302,49 @@ func (d *zstdDecoder) start(src decoderSource, window int) (err error) {
 // many there will be.
 const eagerSize = 16 << 20
 
-// appendDecoded appends to dst what src decodes to. Where that fails, it appends
-// what could be decoded; where that is more than the bound allows, nothing.
+// AppendDecoded appends to dst what src decodes to, and returns the extended slice.
+// If that fails, it appends what could be decoded; if it is more than the bound
+// allows, it appends nothing and fails with http1.ErrBodyTooLarge.
 //
 // What is large is decoded twice, and only counted at first: a few kilobytes
 // that would decode to gigabytes get no memory, and what is within the bound is
 // not copied from one buffer to the next while it grows.
-func appendDecoded(dst, src []byte, coding contentCoding, bound decodeBound) ([]byte, error) {
+func AppendDecoded(dst, src []byte, coding Coding, bound Bound) ([]byte, error) {
 	d := newBytesDecoder(coding, src, bound)
-	defer d.release()
+	defer d.Release()
 	from := len(dst)
-	eager := min(bound.size, eagerSize)
+	eager := min(bound.Size, eagerSize)
 	guess := min(eager, int64(max(4*len(src), 512)))
 	dst, err := d.appendUpTo(slices.Grow(dst, int(guess)+1), eager)
-	if err == ErrBodyTooLarge && eager < bound.size {
+	if err == http1.ErrBodyTooLarge && eager < bound.Size {
 		total := int64(len(dst) - from)
 		var rest int64
-		if rest, err = d.count(bound.size - total); err == nil {
+		if rest, err = d.count(bound.Size - total); err == nil {
 			total += rest
 			dst = slices.Grow(dst[:from], int(total)+1)
 			d.rewind(src)
 			dst, err = d.appendUpTo(dst, total)
 		}
 	}
-	if err == ErrBodyTooLarge {
+	if err == http1.ErrBodyTooLarge {
 		dst = dst[:from]
 	}
 	return dst, err
 }
 
-// appendUpTo appends what is decoded to dst. It fails with ErrBodyTooLarge where
+// Decode returns what content decodes to in a new slice, or nothing if that fails.
+// It fails with http1.ErrBodyTooLarge if that is more than the bound allows.
+func Decode(content []byte, coding Coding, bound Bound) ([]byte, error) {
+	result, err := AppendDecoded(nil, content, coding, bound)
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// appendUpTo appends what is decoded to dst. It fails with http1.ErrBodyTooLarge where
 // that is more than limit bytes, of which it has appended one too many then.
-func (d *decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
+func (d *Decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
 	from := len(dst)
 	for {
 		got := len(dst) - from
@@ -338,7 +357,7 @@ func (d *decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
 		dst = dst[:len(dst)+n]
 		switch {
 		case int64(len(dst)-from) > limit:
-			return dst, ErrBodyTooLarge
+			return dst, http1.ErrBodyTooLarge
 		case err == io.EOF:
 			return dst, nil
 		case err != nil:
@@ -352,8 +371,8 @@ func (d *decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
 const decodePiece = 32 << 10
 
 // count reads the stream to its end and returns how many bytes that were. It
-// fails with ErrBodyTooLarge as soon as they are more than limit.
-func (d *decoder) count(limit int64) (n int64, err error) {
+// fails with http1.ErrBodyTooLarge as soon as they are more than limit.
+func (d *Decoder) count(limit int64) (n int64, err error) {
 	buf := bufpool.Get(decodePiece)
 	defer bufpool.Put(buf)
 	for {
@@ -361,7 +380,7 @@ func (d *decoder) count(limit int64) (n int64, err error) {
 		n += int64(k)
 		switch {
 		case n > limit:
-			return n, ErrBodyTooLarge
+			return n, http1.ErrBodyTooLarge
 		case err == io.EOF:
 			return n, nil
 		case err != nil:
@@ -370,11 +389,11 @@ func (d *decoder) count(limit int64) (n int64, err error) {
 	}
 }
 
-// writeDecoded writes to w what src decodes to, and returns how many bytes of
-// that were written.
-func writeDecoded(w io.Writer, src []byte, coding contentCoding) (n int, err error) {
-	d := newBytesDecoder(coding, src, streamBound)
-	defer d.release()
+// WriteDecoded writes to w what src decodes to, piece by piece and without a bound
+// for its size, and returns how many bytes of that were written.
+func WriteDecoded(w io.Writer, src []byte, coding Coding) (n int, err error) {
+	d := newBytesDecoder(coding, src, streamBound())
+	defer d.Release()
 	buf := bufpool.Get(decodePiece)
 	defer bufpool.Put(buf)
 	for {

@@ -1,4 +1,4 @@
-package fasthttp
+package coding
 
 import (
 	"bytes"
@@ -27,32 +27,33 @@ var compressTypes = []string{
 	"image/bmp", "image/x-ms-bmp", "image/vnd.microsoft.icon", "image/x-icon",
 }
 
-// DefaultCompressTypes returns the media types that are compressed where
-// Compressor.Types and FS.CompressTypes say nothing else: text, JSON, XML, YAML,
-// JavaScript, WebAssembly, SVG and the like. The slice is the caller's, to add to.
-func DefaultCompressTypes() []string { return slices.Clone(compressTypes) }
+// CompressTypes returns the media types of content that becomes smaller when it is
+// encoded, as TypesFor takes them. The slice is the caller's, to add to.
+func CompressTypes() []string { return slices.Clone(compressTypes) }
 
-// typeSet is a set of media types, all in lower case.
-type typeSet struct {
+// TypeSet is a set of media types, all in lower case.
+type TypeSet struct {
 	exact    map[string]bool
 	kinds    map[string]bool // with the slash: "text/"
 	suffixes map[string]bool // with the plus sign: "+json"
 }
 
-// defaultTypes is the set of compressTypes.
-var defaultTypes = newTypeSet(compressTypes)
+// DefaultTypes is the set of CompressTypes. It must not be changed.
+var DefaultTypes = newTypeSet(compressTypes)
 
-// typesFor returns the set of a setting, and the default one for none.
-func typesFor(types []string) *typeSet {
+// TypesFor returns the set of the types that a setting names, and DefaultTypes if
+// it names none. "image/*" stands for all types of a kind, "*/*+json" for all with a
+// suffix, "*/*" for all types; case does not matter.
+func TypesFor(types []string) *TypeSet {
 	if len(types) == 0 {
-		return defaultTypes
+		return DefaultTypes
 	}
 	return newTypeSet(types)
 }
 
-// newTypeSet returns the set of "text/html", "text/*", "*/*+json" and the like.
-func newTypeSet(types []string) *typeSet {
-	s := &typeSet{exact: map[string]bool{}, kinds: map[string]bool{}, suffixes: map[string]bool{}}
+// newTypeSet is TypesFor without a default.
+func newTypeSet(types []string) *TypeSet {
+	s := &TypeSet{exact: map[string]bool{}, kinds: map[string]bool{}, suffixes: map[string]bool{}}
 	for _, t := range types {
 		t = strings.ToLower(strings.TrimSpace(t))
 		if suffix, ok := strings.CutPrefix(t, "*/*"); ok {
@@ -70,9 +71,9 @@ func newTypeSet(types []string) *typeSet {
 // 4.2). A longer one is in no set.
 const longestType = 127 + len("/") + 127
 
-// has reports whether a Content-Type, whatever its parameters are, is one of the
+// Has reports whether a Content-Type, whatever its parameters are, is one of the
 // set.
-func (s *typeSet) has(contentType []byte) bool {
+func (s *TypeSet) Has(contentType []byte) bool {
 	if semicolon := bytes.IndexByte(contentType, ';'); semicolon >= 0 {
 		contentType = contentType[:semicolon]
 	}

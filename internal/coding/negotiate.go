@@ -1,4 +1,4 @@
-package fasthttp
+package coding
 
 import (
 	"bytes"
@@ -6,39 +6,28 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// acceptedCodings is what the Accept-Encoding fields of a request say (RFC 9110
-// section 12.5.3). The zero value is that of a request without the field.
-type acceptedCodings struct {
-	weights [numCodings]codingWeight
-	others  codingWeight // of "*"
+// Accepted is what the Accept-Encoding fields of a request say (RFC 9110
+// section 12.5.3). The zero value is that of a request without the field; each
+// field is added, and then Choose called.
+type Accepted struct {
+	weights [Count]Weight
+	others  Weight // of "*"
 }
 
-// codingWeight is a quality value in thousandths, plus one; 0 where none was
-// given.
-type codingWeight uint16
+// Weight is a quality value in thousandths, plus one; 0 if none was given. Of two
+// weights the larger one is that of what is preferred.
+type Weight uint16
 
 const (
-	weightUnset codingWeight = 0
-	weightNever codingWeight = 1
-	weightFull  codingWeight = 1001
+	weightUnset Weight = 0
+	// WeightNever is that of what the client does not accept.
+	WeightNever Weight = 1
+	weightFull  Weight = 1001
 )
 
-// chooseCoding returns the one of the offered codings that a client likes best
-// whose Accept-Encoding fields have the values. It is codingIdentity where the
-// client likes that better, where it asks for nothing that is offered, and also
-// where it accepts nothing at all: an answer in a form that it does not expect
-// is of more use than none.
-func chooseCoding(offered codingSet, values ...[]byte) contentCoding {
-	var accepted acceptedCodings
-	for _, value := range values {
-		accepted.add(value)
-	}
-	return accepted.choose(offered)
-}
-
-// add takes over the value of one Accept-Encoding field. Elements that are
+// Add takes over the value of one Accept-Encoding field. Elements that are
 // malformed are passed over.
-func (a *acceptedCodings) add(value []byte) {
+func (a *Accepted) Add(value []byte) {
 	for rest := value; rest != nil; {
 		var element []byte
 		element, rest = ascii.NextElement(rest)
@@ -46,13 +35,13 @@ func (a *acceptedCodings) add(value []byte) {
 		if semicolon := bytes.IndexByte(element, ';'); semicolon >= 0 {
 			name, params = ascii.Trim(element[:semicolon]), element[semicolon+1:]
 		}
-		weight, ok := weightIn(params)
+		weight, ok := WeightIn(params)
 		if !ok {
 			continue
 		}
 		if len(name) == 1 && name[0] == '*' {
 			a.others.lower(weight)
-		} else if c, ok := codingNamed(name); ok {
+		} else if c, ok := named(name); ok {
 			a.weights[c].lower(weight)
 		}
 	}
@@ -60,33 +49,39 @@ func (a *acceptedCodings) add(value []byte) {
 
 // lower sets the weight. Of several for one coding the lowest counts, so that
 // what is ruled out anywhere stays out.
-func (w *codingWeight) lower(weight codingWeight) {
+func (w *Weight) lower(weight Weight) {
 	if *w == weightUnset || weight < *w {
 		*w = weight
 	}
 }
 
-// choose is chooseCoding for the values that were added.
-func (a *acceptedCodings) choose(offered codingSet) contentCoding {
-	best, weight := codingIdentity, a.weights[codingIdentity]
+// Choose returns the one of the offered codings that the client likes best. It is
+// Identity if the client likes that better, if it asks for nothing that is offered,
+// and also if it accepts nothing at all: an answer in a form that it does not expect
+// is of more use than none. Of two codings that it likes equally well the larger one
+// is taken.
+func (a *Accepted) Choose(offered Set) Coding {
+	best, weight := Identity, a.weights[Identity]
 	if weight == weightUnset {
 		// it is acceptable then, but nothing says that the client wants it
-		weight = weightNever
+		weight = WeightNever
 	}
-	for c := codingIdentity + 1; c < numCodings; c++ {
+	for c := Identity + 1; c < Count; c++ {
 		w := a.weights[c]
 		if w == weightUnset {
 			w = a.others
 		}
-		if offered.has(c) && w > weightNever && w >= weight {
+		if offered.Has(c) && w > WeightNever && w >= weight {
 			best, weight = c, w
 		}
 	}
 	return best
 }
 
-// weightIn returns the weight that the parameters of an element give.
-func weightIn(params []byte) (w codingWeight, ok bool) {
+// WeightIn returns the weight that the parameters of an element give, such as ";q=0.5"
+// without its first semicolon: the full one if there is no q among them. ok is false
+// if it is malformed.
+func WeightIn(params []byte) (w Weight, ok bool) {
 	w = weightFull
 	for len(params) > 0 {
 		param := params
@@ -108,7 +103,7 @@ func weightIn(params []byte) (w codingWeight, ok bool) {
 
 // parseWeight parses a qvalue (RFC 9110 section 12.4.2): 0 to 1 with up to three
 // digits behind the point.
-func parseWeight(b []byte) (w codingWeight, ok bool) {
+func parseWeight(b []byte) (w Weight, ok bool) {
 	const longest = len("0.000")
 	if len(b) == 0 || len(b) > longest || len(b) > 1 && b[1] != '.' {
 		return weightUnset, false
@@ -127,5 +122,5 @@ func parseWeight(b []byte) (w codingWeight, ok bool) {
 	if thousandths > 1000 {
 		return weightUnset, false
 	}
-	return codingWeight(thousandths + 1), true
+	return Weight(thousandths + 1), true
 }

@@ -1,4 +1,4 @@
-package fasthttp
+package coding
 
 import (
 	"strings"
@@ -46,14 +46,14 @@ func TestTypesThatAreWorthEncoding(t *testing.T) {
 		"+json": false,
 		strings.Repeat("x", 200) + "/" + strings.Repeat("y", 200) + "+json": false,
 	} {
-		if got := defaultTypes.has([]byte(contentType)); got != want {
+		if got := DefaultTypes.Has([]byte(contentType)); got != want {
 			t.Errorf("%q: %v, want %v", contentType, got, want)
 		}
 	}
 }
 
 func TestTypesAreNamedByPattern(t *testing.T) {
-	types := typesFor([]string{"Application/X-Mine", "image/*", "*/*+cbor", " text/plain "})
+	types := TypesFor([]string{"Application/X-Mine", "image/*", "*/*+cbor", " text/plain "})
 	for contentType, want := range map[string]bool{
 		"application/x-mine; a=b": true,
 		"application/x-mine2":     false,
@@ -66,19 +66,19 @@ func TestTypesAreNamedByPattern(t *testing.T) {
 		"text/plain":              true,
 		"text/html":               false,
 	} {
-		if got := types.has([]byte(contentType)); got != want {
+		if got := types.Has([]byte(contentType)); got != want {
 			t.Errorf("%q: %v, want %v", contentType, got, want)
 		}
 	}
-	if !typesFor([]string{"*/*"}).has([]byte("a/b")) || typesFor(nil) != defaultTypes {
+	if !TypesFor([]string{"*/*"}).Has([]byte("a/b")) || TypesFor(nil) != DefaultTypes {
 		t.Error("all types, or none")
 	}
-	if n := testing.AllocsPerRun(100, func() { types.has([]byte("application/problem+json; charset=utf-8")) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { types.Has([]byte("application/problem+json; charset=utf-8")) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	list := DefaultCompressTypes()
+	list := CompressTypes()
 	list[0] = "x/y"
-	if DefaultCompressTypes()[0] == "x/y" {
+	if CompressTypes()[0] == "x/y" {
 		t.Error("the list is not the caller's own")
 	}
 }

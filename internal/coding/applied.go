@@ -1,0 +1,66 @@
+package coding
+
+import (
+	"errors"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// ErrUnsupported says that a body has a coding that is none of those here, or more
+// than MaxApplied of them. It is fasthttp.ErrContentEncodingUnsupported.
+var ErrUnsupported = errors.New("fasthttp: unsupported content-encoding")
+
+// MaxApplied is how many codings of one body are undone. Nobody has a reason to
+// apply more than one; each of them can make the content a thousand times larger.
+const MaxApplied = 4
+
+// Applied are the codings of a body in the order in which they were applied (RFC
+// 9110 section 8.4). The zero value is none.
+type Applied struct {
+	codings [MaxApplied]Coding
+	n       int
+}
+
+// Add takes over the value of one Content-Encoding field. It fails with
+// ErrUnsupported.
+func (a *Applied) Add(value []byte) error {
+	for rest := value; rest != nil; {
+		var name []byte
+		name, rest = ascii.NextElement(rest)
+		if len(name) == 0 {
+			continue
+		}
+		c, ok := named(name)
+		if !ok {
+			return ErrUnsupported
+		}
+		if c == Identity {
+			continue
+		}
+		if a.n == MaxApplied {
+			return ErrUnsupported
+		}
+		a.codings[a.n] = c
+		a.n++
+	}
+	return nil
+}
+
+// All returns the codings, without Identity. The slice is valid until the next call
+// of Add.
+func (a *Applied) All() []Coding { return a.codings[:a.n] }
+
+// Undo returns what content decodes to, or content itself if no coding was applied
+// to it. Content that is empty has none: that is what the answer to a HEAD request is
+// like. Each step is under the bound; the errors are those of Decode.
+func (a *Applied) Undo(content []byte, bound Bound) (_ []byte, err error) {
+	if len(content) == 0 {
+		return content, nil
+	}
+	for i := a.n - 1; i >= 0; i-- {
+		if content, err = Decode(content, a.codings[i], bound); err != nil {
+			return nil, err
+		}
+	}
+	return content, nil
+}

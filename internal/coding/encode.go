@@ -1,0 +1,194 @@
+package coding
+
+import (
+	"io"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// Encoder encodes what is written to it. Flush makes all of that decodable for
+// the peer, Close ends the encoded stream. An Encoder comes from NewEncoder, and must
+// be released on every path, whether it was closed or not.
+type Encoder struct {
+	encoderState
+	home *sync.Pool
+	out  bufpool.Buffer // where encoders write that append to a slice; of no pool
+}
+
+// encoderState is what the encoders of all libraries have.
+type encoderState interface {
+	io.WriteCloser
+	Flush() error
+	Reset(w io.Writer)
+}
+
+// maxLevels is how many levels of compression a coding has at most.
+const maxLevels = 12
+
+// encoders are the encoders that are not in use, by coding and level: changing
+// the level of an encoder would cost its tables.
+var encoders [Count][maxLevels]sync.Pool
+
+// NewEncoder returns an Encoder that writes to w. The coding must not be
+// Identity; a level that the coding does not have stands for its default.
+func NewEncoder(coding Coding, level int, w io.Writer) *Encoder {
+	e := acquireEncoder(coding, level)
+	e.Reset(w)
+	return e
+}
+
+func acquireEncoder(coding Coding, level int) *Encoder {
+	level = knownLevel(coding, level)
+	home := &encoders[coding][level-lowestLevel(coding)]
+	if e, ok := home.Get().(*Encoder); ok {
+		return e
+	}
+	return &Encoder{encoderState: newEncoderState(coding, level), home: home}
+}
+
+// Release gives the Encoder back, which must not be used any more. What was not
+// flushed is lost.
+func (e *Encoder) Release() {
+	e.Reset(io.Discard)
+	e.out.B = nil
+	e.home.Put(e)
+}
+
+// appendTo encodes src as a whole stream that is appended to dst.
+func (e *Encoder) appendTo(dst, src []byte) []byte {
+	e.out.B = dst
+	e.Reset(&e.out)
+	// a Buffer takes everything
+	_, _ = e.Write(src)
+	_ = e.Close()
+	return e.out.B
+}
+
+// AppendEncoded appends src to dst as a whole encoded stream, and returns the
+// extended slice. It is NewEncoder that says what coding and level may be.
+func AppendEncoded(dst, src []byte, coding Coding, level int) []byte {
+	e := acquireEncoder(coding, level)
+	defer e.Release()
+	return e.appendTo(dst, src)
+}
+
+// WriteEncoded writes src to w as a whole encoded stream, and returns how many
+// bytes of src were taken, which is all of them unless w fails.
+func WriteEncoded(w io.Writer, src []byte, coding Coding, level int) (int, error) {
+	e := NewEncoder(coding, level, w)
+	defer e.Release()
+	n, err := e.Write(src)
+	if closed := e.Close(); err == nil {
+		err = closed
+	}
+	return n, err
+}
+
+// What an unknown level stands for. That of zstd is zstd.SpeedDefault.
+const (
+	usualLevel       = 6 // of gzip and deflate
+	usualBrotliLevel = 4 // takes about as long as usualLevel does with gzip
+)
+
+// lowestLevel returns the lowest level of the coding.
+func lowestLevel(coding Coding) int {
+	switch coding {
+	case Brotli:
+		return brotli.BestSpeed
+	case Zstd:
+		return int(zstd.SpeedFastest)
+	}
+	return gzip.HuffmanOnly
+}
+
+// knownLevel returns the level, or the default where the coding has no such
+// level.
+func knownLevel(coding Coding, level int) int {
+	highest, usual := gzip.BestCompression, usualLevel
+	switch coding {
+	case Brotli:
+		highest, usual = brotli.BestCompression, usualBrotliLevel
+	case Zstd:
+		highest, usual = int(zstd.SpeedBestCompression), int(zstd.SpeedDefault)
+	}
+	// -1 is the default of the library, which is ours
+	if level < lowestLevel(coding) || level > highest || level == -1 {
+		return usual
+	}
+	return level
+}
+
+// LevelsFor returns the levels of the codings that a level of gzip stands for. That
+// of brotli is not one of them.
+func LevelsFor(level int) (levels [Count]int) {
+	level = knownLevel(Gzip, level)
+	levels[Gzip], levels[Deflate] = level, level
+	switch {
+	case level < 3:
+		levels[Zstd] = int(zstd.SpeedFastest)
+	case level < 7:
+		levels[Zstd] = int(zstd.SpeedDefault)
+	case level < 9:
+		levels[Zstd] = int(zstd.SpeedBetterCompression)
+	default:
+		levels[Zstd] = int(zstd.SpeedBestCompression)
+	}
+	return levels
+}
+
+// Encoders find repetitions within a window, and hold at least that much
+// memory. A server has as many of them as it has responses on their way, so
+// windows are as large as it takes to encode pages and API answers well; only
+// the levels that are for files, made once and sent often, have larger ones.
+const (
+	brotliWindowBits     = 19
+	brotliFileWindowBits = 22
+	brotliFileLevel      = 10
+	zstdWindow           = 1 << 20
+	zstdFileWindow       = ZstdContentWindow
+)
+
+// newEncoderState makes a new encoder of a level that knownLevel has returned.
+func newEncoderState(coding Coding, level int) encoderState {
+	switch coding {
+	case Deflate:
+		return mustEncode(zlib.NewWriterLevel(io.Discard, level))
+	case Gzip:
+		return mustEncode(gzip.NewWriterLevel(io.Discard, level))
+	case Zstd:
+		window := zstdWindow
+		if level == int(zstd.SpeedBestCompression) {
+			window = zstdFileWindow
+		}
+		return mustEncode(zstd.NewWriter(io.Discard,
+			zstd.WithEncoderLevel(zstd.EncoderLevel(level)),
+			zstd.WithWindowSize(window),
+			zstd.WithLowerEncoderMem(true),
+			// more would start goroutines
+			zstd.WithEncoderConcurrency(1),
+			// an empty body is encoded as an empty frame, as with other codings
+			zstd.WithZeroFrames(true)))
+	case Brotli:
+		window := brotliWindowBits
+		if level >= brotliFileLevel {
+			window = brotliFileWindowBits
+		}
+		return brotli.NewWriterOptions(io.Discard, brotli.WriterOptions{Quality: level, LGWin: window})
+	}
+	panic("BUG: there is no encoder for " + coding.String())
+}
+
+// mustEncode returns e. The libraries refuse only levels and windows that they
+// do not know.
+func mustEncode[E encoderState](e E, err error) encoderState {
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return e
+}
