@@ -47,6 +47,9 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
 	from.exchangeWith(ctx)
+	if ctx.Response.body.stream != nil {
+		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
+	}
 	if from.timedOut {
 		ctx.timedOut, ctx.lent = true, from.lent
 	}
@@ -81,6 +84,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		before := run.before
 		lent := run.ctx
 		lent.releaseRuns()
+		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
 		lent.watch.Store(nil)
 		lent.s, lent.c, lent.x = nil, nil, nil
 		lent.reset()
@@ -106,11 +110,23 @@ func (req *Request) lendTo(dst *Request) {
 	dst.form, req.form = req.form, nil
 }
 
+// trailingStream is a body stream of somebody else that adds the trailers behind it to
+// the request that has it.
+type trailingStream interface {
+	// TrailersTo gives it the function to add them with.
+	TrailersTo(add func(name, value string) error)
+}
+
 // pointStream has the trailer section behind a body that is a stream become one of
 // to. The stream itself stays where the exchange has it.
 func (req *Request) pointStream(to *Request) {
-	if stream, ok := req.body.stream.(*bodyStream); ok && stream.in != nil {
-		stream.h = &to.Header.header
+	switch stream := req.body.stream.(type) {
+	case *bodyStream:
+		if stream.in != nil {
+			stream.h = &to.Header.header
+		}
+	case trailingStream:
+		stream.TrailersTo(to.Header.AddTrailerField)
 	}
 	if req.stream.in != nil {
 		req.stream.h = &to.Header.header
@@ -145,6 +161,9 @@ func (req *Request) takeBack(from *Request, late bool) {
 	from.body = body{}
 	if !late {
 		req.pointStream(req)
+		if req.body.stream != nil {
+			from.Header.moveTrailers(&req.Header.header)
+		}
 	}
 	req.values.takeBack(&from.values)
 	req.form, from.form = from.form, nil
