@@ -53,13 +53,19 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 	if from.timedOut {
 		ctx.timedOut, ctx.lent = true, from.lent
 	}
-	ctx.Request.takeBack(&from.Request, ctx.timedOut)
+	ctx.Request.takeBack(&from.Request, ctx.timedOut, ctx.readsOn())
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if ctx.x == nil {
 		// nobody tells when that is
 		ctx.run = run.before
 	}
+}
+
+// readsOn reports whether the body of the request may be read at this moment, although
+// the handler has returned: see EnableFullDuplex.
+func (ctx *RequestCtx) readsOn() bool {
+	return ctx.x != nil && ctx.x.duplex && ctx.Response.body.stream != nil
 }
 
 // giveUp answers with the response that was set in the place of that of the run,
@@ -136,6 +142,11 @@ func (req *Request) pointStream(to *Request) {
 // copyTextTo copies everything but the body, and what was made of it.
 func (req *Request) copyTextTo(dst *Request) {
 	req.Header.CopyTo(&dst.Header)
+	req.copyTargetTo(dst)
+}
+
+// copyTargetTo is copyTextTo without the header.
+func (req *Request) copyTargetTo(dst *Request) {
 	if req.uriParsed {
 		req.uri.CopyTo(&dst.uri)
 	}
@@ -150,16 +161,20 @@ func (req *Request) copyTextTo(dst *Request) {
 }
 
 // takeBack takes in what lendTo gave away. If a handler in it is late, that still
-// has the body.
-func (req *Request) takeBack(from *Request, late bool) {
-	from.copyTextTo(req)
+// has the body. If somebody is reading that, the header is left to them, since trailers
+// may come at any moment.
+func (req *Request) takeBack(from *Request, late, reading bool) {
+	if !reading {
+		from.Header.CopyTo(&req.Header)
+	}
+	from.copyTargetTo(req)
 	own := req.body
 	req.body = from.body
 	if lent := from.body.raw; lent != nil && !late && sameBytes(lent, own.bytes()) {
 		req.body.raw, req.body.buf = own.raw, own.buf
 	}
 	from.body = body{}
-	if !late {
+	if !late && !reading {
 		req.pointStream(req)
 		if req.body.stream != nil {
 			from.Header.moveTrailers(&req.Header.header)

@@ -22,7 +22,10 @@ var timeouts = []struct {
 		return fasthttp.TimeoutHandler(h, d, "late")
 	}},
 	{"two", func(h fasthttp.RequestHandler, d time.Duration) fasthttp.RequestHandler {
-		return fasthttp.TimeoutHandler(fasthttp.TimeoutHandler(h, 2*d, "later"), d, "late")
+		return fasthttp.TimeoutHandler(fasthttp.TimeoutHandler(h, time.Hour, "later"), d, "late")
+	}},
+	{"two, the inner one late", func(h fasthttp.RequestHandler, d time.Duration) fasthttp.RequestHandler {
+		return fasthttp.TimeoutHandler(fasthttp.TimeoutHandler(h, d, "late"), time.Hour, "later")
 	}},
 	{"compressed within", func(h fasthttp.RequestHandler, d time.Duration) fasthttp.RequestHandler {
 		return fasthttp.TimeoutHandler(fasthttp.CompressHandler(h), d, "late")
@@ -186,4 +189,29 @@ func TestRequestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A handler reads the body in another goroutine while its response begins: under the race
+// detector this shows that a timeout around it leaves the trailers to it.
+func TestRequestTrailersArriveWhileTheResponseBegins(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		_ = rc.EnableFullDuplex()
+		read := make(chan string)
+		go func() {
+			body, err := io.ReadAll(r.Body)
+			read <- fmt.Sprint(string(body), " ", err, " ", r.Trailer)
+		}()
+		_ = rc.Flush()
+		_, _ = io.WriteString(w, <-read)
+	})
+	eachTimeout(t, func(t *testing.T, start func(http.Handler) (net.Conn, *bufio.Reader)) {
+		c, r := start(h)
+		for i := range 5 {
+			send(t, c, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n")
+			if got := readReply(t, r, "POST"); got.body != "abc <nil> map[X-Sum:[1]]" {
+				t.Errorf("request %d: got %s", i, got)
+			}
+		}
+	})
 }
