@@ -51,6 +51,10 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 //
 // Otherwise whoever reads the one while the other is written must be the body
 // stream of the response itself.
+//
+// Of such a request a TimeoutHandler leaves the header to its handler if the response has
+// a body stream: those around it see that of before, without what the handler has set and
+// without the trailers.
 func (ctx *RequestCtx) EnableFullDuplex() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()

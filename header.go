@@ -23,6 +23,7 @@ type header struct {
 	line     [3]field.Span // the start line, see lineMethod and so on
 	cookies  field.List
 	trailers field.List // announced names, without values, and fields that are Behind
+	onward   *header    // where the trailer section is, if not here: see moveTrailers
 	head     http1.Head // what the head said that was read last
 
 	raw           field.Span // the field lines as they were received
@@ -351,6 +352,10 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 		}
 	}
 	if h.is(trailing) {
+		if to := h.section(); to != h && to.sendsBehind(k) {
+			to.set(role, k, value)
+			return
+		}
 		h.removeTrailing(k, h.is(namesKept))
 	}
 	i := h.findExact(k, 0)
@@ -386,6 +391,12 @@ func (h *header) add(role http1.Role, k key, value []byte) {
 		// the first of several values is the one that is known
 	case h.setSpecial(role, k, value):
 		return
+	}
+	if h.is(trailing) {
+		if to := h.section(); to != h && to.sendsBehind(k) {
+			to.add(role, k, value)
+			return
+		}
 	}
 	h.append(k, value)
 }

@@ -19,6 +19,7 @@ import (
 // were announced, then those that have come without. A name is valid until the
 // next step of the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
+	h = h.section()
 	return func(yield func([]byte) bool) {
 		for i := range h.announcedNames {
 			if !yield(h.trailers.Name(i)) {
@@ -69,6 +70,7 @@ func (h *header) TrailerFields() iter.Seq2[[]byte, []byte] {
 }
 
 func (h *header) eachTrailer(yield func(name, value []byte) bool) {
+	h = h.section()
 	if h.trailers.Len() == 0 {
 		return
 	}
@@ -131,8 +133,26 @@ func (h *header) AddTrailerFieldBytes(key, value []byte) error {
 }
 
 func (h *header) addTrailing(k key, value []byte) {
+	h = h.section()
 	h.addTrailer(k, value, field.Behind)
 	h.state |= trailing
+}
+
+// moveTrailers makes the trailer section of h that of to, which has its fields already.
+// The stream of a body knows the header of the message that it was set in; when that has
+// gone back to where it was copied from, trailers that the stream sets, or looks for,
+// are there.
+func (h *header) moveTrailers(to *header) {
+	h.onward = to
+	h.state |= trailing
+}
+
+// section returns the header that has the trailer section.
+func (h *header) section() *header {
+	for h.onward != nil {
+		h = h.onward
+	}
+	return h
 }
 
 // trailingAt returns the position in trailers of the first field with the name k
@@ -149,6 +169,7 @@ func (h *header) trailingAt(k key, from int) int {
 // trailer section, or nil where there is none or where it was not announced. It
 // is what Peek returns of a field that the header section does not have.
 func (h *header) peekAnnounced(k key) []byte {
+	h = h.section()
 	if h.announced(k) < 0 {
 		return nil
 	}
@@ -160,11 +181,12 @@ func (h *header) peekAnnounced(k key) []byte {
 
 // peekAllAnnounced is peekAnnounced for PeekAll.
 func (h *header) peekAllAnnounced(k key) [][]byte {
-	if h.announced(k) < 0 {
+	at := h.section()
+	if at.announced(k) < 0 {
 		return h.peeked
 	}
-	for i := h.trailingAt(k, 0); i >= 0; i = h.trailingAt(k, i+1) {
-		h.peeked = append(h.peeked, h.trailers.Value(i))
+	for i := at.trailingAt(k, 0); i >= 0; i = at.trailingAt(k, i+1) {
+		h.peeked = append(h.peeked, at.trailers.Value(i))
 	}
 	return h.peeked
 }

@@ -184,7 +184,13 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
 		return false
 	}
-	i := h.announced(key{h.list.Bytes(e.Name), e.ID})
+	return h.sendsBehind(key{h.list.Bytes(e.Name), e.ID})
+}
+
+// sendsBehind reports whether fields that are set under the name k are sent behind the
+// body, since the name was announced here.
+func (h *header) sendsBehind(k key) bool {
+	i := h.announced(k)
 	return i >= 0 && h.trailers.Entries[i].Flags == 0
 }
 

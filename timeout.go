@@ -13,7 +13,8 @@ import (
 //
 // h runs in a goroutine of its own, and with a context of its own, which begins as
 // the one that the handler was called with. Where h returns in time, everything
-// that it has set goes back to that one. Where it is late, nothing does: the
+// that it has set goes back to that one, and so do trailers that its body stream sets
+// in the context of h when it is read. Where it is late, nothing does: the
 // response has the status and msg, and beside them the fields that were set before
 // the handler was called, but for those that describe the content. Who has called
 // it sees that response, and may go on changing it.

@@ -47,16 +47,25 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
 	from.exchangeWith(ctx)
+	if ctx.Response.body.stream != nil {
+		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
+	}
 	if from.timedOut {
 		ctx.timedOut, ctx.lent = true, from.lent
 	}
-	ctx.Request.takeBack(&from.Request, ctx.timedOut)
+	ctx.Request.takeBack(&from.Request, ctx.timedOut, ctx.readsOn())
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if ctx.x == nil {
 		// nobody tells when that is
 		ctx.run = run.before
 	}
+}
+
+// readsOn reports whether the body of the request may be read at this moment, although
+// the handler has returned: see EnableFullDuplex.
+func (ctx *RequestCtx) readsOn() bool {
+	return ctx.x != nil && ctx.x.duplex && ctx.Response.body.stream != nil
 }
 
 // giveUp answers with the response that was set in the place of that of the run,
@@ -81,6 +90,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		before := run.before
 		lent := run.ctx
 		lent.releaseRuns()
+		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
 		lent.watch.Store(nil)
 		lent.s, lent.c, lent.x = nil, nil, nil
 		lent.reset()
@@ -106,11 +116,23 @@ func (req *Request) lendTo(dst *Request) {
 	dst.form, req.form = req.form, nil
 }
 
+// trailingStream is a body stream of somebody else that adds the trailers behind it to
+// the request that has it.
+type trailingStream interface {
+	// TrailersTo gives it the function to add them with.
+	TrailersTo(add func(name, value string) error)
+}
+
 // pointStream has the trailer section behind a body that is a stream become one of
 // to. The stream itself stays where the exchange has it.
 func (req *Request) pointStream(to *Request) {
-	if stream, ok := req.body.stream.(*bodyStream); ok && stream.in != nil {
-		stream.h = &to.Header.header
+	switch stream := req.body.stream.(type) {
+	case *bodyStream:
+		if stream.in != nil {
+			stream.h = &to.Header.header
+		}
+	case trailingStream:
+		stream.TrailersTo(to.Header.AddTrailerField)
 	}
 	if req.stream.in != nil {
 		req.stream.h = &to.Header.header
@@ -120,6 +142,11 @@ func (req *Request) pointStream(to *Request) {
 // copyTextTo copies everything but the body, and what was made of it.
 func (req *Request) copyTextTo(dst *Request) {
 	req.Header.CopyTo(&dst.Header)
+	req.copyTargetTo(dst)
+}
+
+// copyTargetTo is copyTextTo without the header.
+func (req *Request) copyTargetTo(dst *Request) {
 	if req.uriParsed {
 		req.uri.CopyTo(&dst.uri)
 	}
@@ -134,17 +161,24 @@ func (req *Request) copyTextTo(dst *Request) {
 }
 
 // takeBack takes in what lendTo gave away. If a handler in it is late, that still
-// has the body.
-func (req *Request) takeBack(from *Request, late bool) {
-	from.copyTextTo(req)
+// has the body. If somebody is reading that, the header is left to them, since trailers
+// may come at any moment.
+func (req *Request) takeBack(from *Request, late, reading bool) {
+	if !reading {
+		from.Header.CopyTo(&req.Header)
+	}
+	from.copyTargetTo(req)
 	own := req.body
 	req.body = from.body
 	if lent := from.body.raw; lent != nil && !late && sameBytes(lent, own.bytes()) {
 		req.body.raw, req.body.buf = own.raw, own.buf
 	}
 	from.body = body{}
-	if !late {
+	if !late && !reading {
 		req.pointStream(req)
+		if req.body.stream != nil {
+			from.Header.moveTrailers(&req.Header.header)
+		}
 	}
 	req.values.takeBack(&from.values)
 	req.form, from.form = from.form, nil

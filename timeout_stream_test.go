@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,61 @@ func TestLateHandlerThatWatchesIsTold(t *testing.T) {
 			}
 			c.get("/next")
 			c.expect(200, "<nil>")
+		}
+	})
+}
+
+// A body stream sets trailers, and looks for those of the request, in the context that its
+// handler had, which has gone back to the one around it by then.
+func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
+	h := func(ctx *RequestCtx) {
+		in, out := &ctx.Request.Header, &ctx.Response.Header
+		if err := out.SetTrailer("Sum, Sums, Canonical"); err != nil {
+			t.Error(err)
+		}
+		_ = out.AnnounceTrailer("Seen")
+		out.Set("Seen", "head")
+		_ = out.AddTrailerField("Early", "0")
+		content := ctx.RequestBodyStream()
+		ctx.SetBodyStream(readFunc(func(p []byte) (int, error) {
+			n, err := content.Read(p)
+			if err == io.EOF {
+				out.Set("Sum", "1")
+				out.Add("Sums", "1")
+				out.Add("Sums", "2")
+				out.SetCanonical([]byte("Canonical"), []byte("1"))
+				out.Set("Plain", "too late")
+				_ = out.AddTrailerField("Seen", fmt.Sprintf("%s %s", in.PeekTrailer("X-Sum"), in.Peek("X-Sum")))
+				for name := range in.TrailerFields() {
+					_ = out.AddTrailerField("Names", string(name))
+				}
+				_ = out.AddTrailerField("Own", fmt.Sprintf("%s", out.PeekTrailerKeys()))
+			}
+			return n, err
+		}), -1)
+	}
+	around := map[string]RequestHandler{
+		"no timeout":         h,
+		"a timeout":          TimeoutHandler(h, never, "late"),
+		"two timeouts":       TimeoutHandler(TimeoutHandler(h, never, "late"), never, "late"),
+		"a timeout, twice":   TimeoutHandler(func(ctx *RequestCtx) { TimeoutHandler(func(*RequestCtx) {}, never, "late")(ctx); h(ctx) }, never, "late"),
+		"two, one behind it": TimeoutHandler(func(ctx *RequestCtx) { h(ctx); TimeoutHandler(func(*RequestCtx) {}, never, "late")(ctx) }, never, "late"),
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for name, handler := range around {
+			c := start(&Server{StreamRequestBody: true, Handler: handler}).dial()
+			for i := range 3 {
+				c.send(head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Trailer: X-Sum") +
+					fmt.Sprintf("3\r\nabc\r\n0\r\nX-Sum: %d\r\nX-Other: y\r\n\r\n", i))
+				resp := c.expect(200, "abc")
+				want := http.Header{
+					"Sum": {"1"}, "Sums": {"1", "2"}, "Canonical": {"1"}, "Early": {"0"}, "Seen": {fmt.Sprintf("%d %d", i, i)},
+					"Names": {"X-Sum", "X-Other"}, "Own": {"[Sum Sums Canonical Seen Early Names]"},
+				}
+				if resp.Header.Get("Seen") != "head" || resp.Header.Get("Plain") != "" || !reflect.DeepEqual(resp.Trailer, want) {
+					t.Errorf("%s, request %d: header %v, trailers %v", name, i, resp.Header, resp.Trailer)
+				}
+			}
 		}
 	})
 }

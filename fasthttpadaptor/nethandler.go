@@ -18,7 +18,10 @@ import (
 // NewHTTPHandler returns an http.Handler that answers with h, so that h can be
 // served by an http.Server, also with HTTP/2, or be a part of a mux of net/http.
 //
-// The body of the request is a stream for h, which ctx.PostBody reads to its end.
+// The body of the request is a stream for h, which ctx.PostBody reads to its end. Its
+// trailers are in ctx.Request.Header then, but for those that must not be ones (see
+// RequestHeader.SetTrailer). If an http.Handler around this one has copied the request,
+// as Request.WithContext does, net/http shows only those that a Trailer field announces.
 // Of a body stream of the response each piece is sent at once; where it fails
 // the connection is aborted. Panics are those of the http.Handler. Hijack works
 // where the http.Server allows it, and deadlines, TLS state and addresses are

@@ -132,16 +132,20 @@ func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 		// what must not be a trailer is none
 		_ = req.Header.AnnounceTrailer(name)
 	}
-	req.SetBodyStream(&netBody{r: r, req: req}, size)
+	req.SetBodyStream(&netBody{r: r, add: req.Header.AddTrailerField}, size)
 	return size < 0
 }
 
 // netBody is the body of a request on its way from net/http to fasthttp.
 type netBody struct {
 	r     *http.Request
-	req   *fasthttp.Request
+	add   func(name, value string) error // adds a trailer of the request that has the body
 	ended bool
 }
+
+// TrailersTo has the trailers become those of another request: a TimeoutHandler gives
+// its handler one of its own.
+func (b *netBody) TrailersTo(add func(name, value string) error) { b.add = add }
 
 // Read implements io.Reader.
 func (b *netBody) Read(p []byte) (int, error) {
@@ -165,7 +169,8 @@ func (b *netBody) addTrailers() {
 	b.ended = true
 	for name, values := range b.r.Trailer {
 		for _, value := range values {
-			_ = b.req.Header.AddTrailerField(name, value)
+			// what must not be a trailer is none
+			_ = b.add(name, value)
 		}
 	}
 }

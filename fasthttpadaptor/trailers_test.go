@@ -1,12 +1,15 @@
 package fasthttpadaptor
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -76,5 +79,137 @@ func TestTrailersOverHTTP2(t *testing.T) {
 	body, err := io.ReadAll(resp.Body)
 	if resp.ProtoMajor != 2 || string(body) != "hello" || err != nil || fmt.Sprint(resp.Header["X-A"], resp.Trailer) != "[head] map[X-A:[1] X-B:[2 3]]" {
 		t.Errorf("got %s %q, %v, X-A %q, trailers %v", resp.Proto, body, err, resp.Header["X-A"], resp.Trailer)
+	}
+}
+
+// A fasthttp handler behind net/http finds the trailers of the request once it has
+// read the body, however it does that.
+func TestTrailersOfWhatNetHTTPHasReceived(t *testing.T) {
+	reads := map[string]func(ctx *fasthttp.RequestCtx) string{
+		"all": func(ctx *fasthttp.RequestCtx) string { return string(ctx.PostBody()) },
+		"stream": func(ctx *fasthttp.RequestCtx) string {
+			if h := &ctx.Request.Header; h.PeekTrailer("X-Sum") != nil || h.Peek("X-Sum") != nil {
+				t.Error("there are trailers before the body was read")
+			}
+			body, err := io.ReadAll(ctx.RequestBodyStream())
+			if err != nil {
+				t.Error(err)
+			}
+			return string(body)
+		},
+		"copied": func(ctx *fasthttp.RequestCtx) string {
+			var b strings.Builder
+			if err := ctx.Request.BodyWriteTo(&b); err != nil {
+				t.Error(err)
+			}
+			return b.String()
+		},
+		"decoded": func(ctx *fasthttp.RequestCtx) string {
+			body, err := ctx.Request.BodyUncompressed()
+			if err != nil {
+				t.Error(err)
+			}
+			return string(body)
+		},
+		"form": func(ctx *fasthttp.RequestCtx) string {
+			return "abc=" + string(ctx.FormValue("abc"))
+		},
+		"multipart": func(ctx *fasthttp.RequestCtx) string {
+			form, err := ctx.MultipartForm()
+			if err != nil {
+				t.Error(err)
+				return ""
+			}
+			return "abc=" + form.Value["abc"][0]
+		},
+	}
+	around := map[string]func(h fasthttp.RequestHandler) fasthttp.RequestHandler{
+		"":              func(h fasthttp.RequestHandler) fasthttp.RequestHandler { return h },
+		" with a limit": func(h fasthttp.RequestHandler) fasthttp.RequestHandler { return timeouts[0].around(h, time.Hour) },
+		" with limits":  func(h fasthttp.RequestHandler) fasthttp.RequestHandler { return timeouts[1].around(h, time.Hour) },
+		" with a limit, seen from without": func(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+			limited := timeouts[0].around(func(*fasthttp.RequestCtx) {}, time.Hour)
+			return func(ctx *fasthttp.RequestCtx) {
+				limited(ctx)
+				h(ctx)
+			}
+		},
+		" with a limit, read within": func(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+			limited := timeouts[0].around(func(ctx *fasthttp.RequestCtx) { ctx.PostBody() }, time.Hour)
+			return func(ctx *fasthttp.RequestCtx) {
+				if string(ctx.Path()) != "/stream" {
+					limited(ctx)
+				}
+				h(ctx)
+			}
+		},
+	}
+	for name, read := range reads {
+		for with, handler := range around {
+			t.Run(name+with, func(t *testing.T) {
+				h := handler(func(ctx *fasthttp.RequestCtx) {
+					body := read(ctx)
+					h := &ctx.Request.Header
+					fmt.Fprintf(ctx, "%s %q %q", body, h.PeekTrailer("X-Sum"), h.PeekTrailerAll("X-Real-Ip"))
+					for _, name := range []string{"X-Sum", "X-Head", "X-Real-Ip", "X-Other"} {
+						fmt.Fprintf(ctx, " %q", h.PeekAll(name))
+					}
+					fields := 0
+					for range h.TrailerFields() {
+						fields++
+					}
+					fmt.Fprintf(ctx, " %d", fields)
+				})
+				addr, _ := serveNet(t, h)
+				c := dialer(t, func() (net.Conn, error) { return net.Dial("tcp", addr) })()
+				br := bufio.NewReader(c)
+				contentType, content := "application/x-www-form-urlencoded", "abc=def"
+				if name == "multipart" {
+					contentType = "multipart/form-data; boundary=b"
+					content = "--b\r\nContent-Disposition: form-data; name=abc\r\n\r\ndef\r\n--b--\r\n"
+				}
+				for range 2 {
+					send(t, c, fmt.Sprintf("POST /%s HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-Head\r\n"+
+						"X-Head: right\r\nX-Real-IP: right\r\n\r\n%x\r\n%s\r\n0\r\n"+
+						"X-Sum: 1\r\nX-Sum: 2\r\nX-Head: evil\r\nX-Real-IP: evil\r\nX-Other: 3\r\n\r\n", name, contentType, len(content), content))
+					got := readReply(t, br, "POST")
+					if want := `abc=def "1" [] ["1" "2"] ["right"] ["right"] [] 4`; got.body != want {
+						t.Errorf("got %s %s, want %s", got.status, got.body, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A handler that is late has the trailers of its request, and nobody else.
+func TestRequestTrailersOfALateHandlerBehindNetHTTP(t *testing.T) {
+	goOn, ended := make(chan struct{}), make(chan string, 1)
+	late := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+		<-goOn
+		body, _ := io.ReadAll(ctx.RequestBodyStream())
+		ended <- fmt.Sprintf("%s %s", body, ctx.Request.Header.PeekTrailer("X-Sum"))
+	}, time.Millisecond, "late")
+	var around string
+	h := NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
+		late(ctx)
+		goOn <- struct{}{}
+		around = string(ctx.Request.Header.PeekTrailer("X-Sum"))
+	})
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Trailer = http.Header{"X-Sum": nil}
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("hello"), trailerSetter{r}))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != 408 || w.Body.String() != "late" || around != "" {
+		t.Errorf("got %d %q, trailer %q", w.Code, w.Body, around)
+	}
+	select {
+	case got := <-ended:
+		if got != "hello 5" {
+			t.Errorf("the late handler has %q", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the handler does not end")
 	}
 }
