@@ -369,6 +369,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 // setOnly gives the field k, whose first line is at i, the one value.
 func (h *header) setOnly(i int, k key, value []byte) {
 	h.storeAt(i, value)
+	h.list.Entries[i].Flags &^= field.Upfront
 	if i = h.findExact(k, i+1); i >= 0 {
 		h.removeFrom(i, k)
 	}

@@ -234,6 +234,42 @@ func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
 	})
 }
 
+// Who passes a message on announces what its peer has announced. That leaves what came
+// in the header section where it came.
+func TestAnnouncingWhatAPeerHasAnnounced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do       func(h anyHeader)
+		upfront  string
+		trailers string
+	}{
+		"nothing":             {func(anyHeader) {}, "X-A: 1|X-A: 2|X-B: 3", "X-C: 4\r\n"},
+		"the same set":        {func(h anyHeader) { _ = h.SetTrailer(string(h.Peek("Trailer"))) }, "X-A: 1|X-A: 2|X-B: 3", "X-C: 4\r\n"},
+		"in other case":       {func(h anyHeader) { _ = h.SetTrailerBytes([]byte("x-c,, x-a")) }, "X-A: 1|X-A: 2|X-B: 3", "X-C: 4\r\n"},
+		"one more":            {func(h anyHeader) { _ = h.AddTrailer("X-A") }, "X-A: 1|X-A: 2|X-B: 3", "X-C: 4\r\n"},
+		"as a field":          {func(h anyHeader) { h.Set("Trailer", "X-A") }, "X-A: 1|X-A: 2|X-B: 3", "X-C: 4\r\n"},
+		"what it has not":     {func(h anyHeader) { _ = h.SetTrailer("X-B") }, "X-A: 1|X-A: 2", "X-B: 3\r\nX-C: 4\r\n"},
+		"twice":               {func(h anyHeader) { _ = h.SetTrailer("X-A"); _ = h.SetTrailer("X-A") }, "X-A: 1|X-A: 2|X-B: 3", "X-C: 4\r\n"},
+		"and set after that":  {func(h anyHeader) { _ = h.SetTrailer("X-A"); h.Set("X-A", "5") }, "X-B: 3", "X-A: 5\r\nX-C: 4\r\n"},
+		"and added":           {func(h anyHeader) { _ = h.SetTrailer("X-A"); h.Add("X-A", "5") }, "X-A: 1|X-A: 2|X-B: 3", "X-A: 5\r\nX-C: 4\r\n"},
+		"and set before that": {func(h anyHeader) { h.Del("X-A"); h.Set("X-A", "5"); _ = h.SetTrailer("X-A") }, "X-B: 3", "X-A: 5\r\nX-C: 4\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forBothHeaders(t, func(t *testing.T, h anyHeader) {
+				readMessage(t, h, "Trailer: X-A, X-C\r\nX-A: 1\r\nX-A: 2\r\nX-B: 3\r\n", "X-C: 4\r\n")
+				tt.do(h)
+				for what, h := range map[string]anyHeader{"it": h, "a copy": copyHeader(h)} {
+					if got := written(h); !strings.Contains(got, "|"+tt.upfront+"|Trailer: ") {
+						t.Errorf("%s: %s, want %s", what, got, tt.upfront)
+					}
+					if got := string(h.TrailerHeader()); got != tt.trailers+"\r\n" {
+						t.Errorf("%s: trailers %q, want %q", what, got, tt.trailers)
+					}
+				}
+			})
+		})
+	}
+}
+
 // With DisableSpecialHeader, Trailer is a field like others, but for Peek.
 func TestPeekOfTrailerThatIsNotSpecial(t *testing.T) {
 	var h RequestHeader
