@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/ioread"
 )
 
 // clientConn is a connection of a client. One of a HostClient belongs to one
@@ -112,7 +113,7 @@ func (cc *clientConn) receive(p []byte) (int, error) {
 		return 0, err
 	}
 	for {
-		n, err := readSome(cc.conn, p)
+		n, err := ioread.Some(cc.conn, p)
 		if n > 0 {
 			return n, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
 func (c *Cookie) parse(src []byte) error {
@@ -41,7 +42,7 @@ func (c *Cookie) parseAttribute(piece []byte) error {
 	name = ascii.Trim(name)
 	switch {
 	case ascii.EqualFoldString(name, "expires"):
-		if expire, ok := parseCookieDate(text); ok {
+		if expire, ok := httpdate.ParseCookie(text); ok {
 			c.expire = expire
 		}
 	case ascii.EqualFoldString(name, "max-age"):

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
 // AppendBytes appends the cookie as the value of a Set-Cookie field to dst and
@@ -57,7 +58,7 @@ func (c *Cookie) appendLifetime(dst []byte) []byte {
 // would live on or die too early.
 func cookieTime(t time.Time) time.Time {
 	switch year := t.UTC().Year(); {
-	case year < firstCookieYear:
+	case year < httpdate.FirstCookieYear:
 		return CookieExpireDelete
 	case year > 9999:
 		return time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)

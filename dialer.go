@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/dial"
 )
 
 const (
@@ -120,7 +122,7 @@ type TCPDialer struct {
 	// does: Resolver is not used and nothing is remembered.
 	DisableDNSResolution bool
 
-	names dnsCache
+	names dial.Names
 
 	once  sync.Once
 	seats chan struct{} // taken by dials; nil for no limit
@@ -221,15 +223,16 @@ func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.
 	if err != nil {
 		return nil, dialError(ctx, addr, err)
 	}
+	attempts := dial.Attempts{Connect: d.attempt, Report: reportAttempt}
 	if network == "tcp" {
-		return dialRace(ctx, targets, d.attempt)
+		return attempts.Race(ctx, targets)
 	}
-	return dialInTurn(ctx, network, targets, d.attempt)
+	return attempts.InTurn(ctx, network, targets)
 }
 
 // FlushDNSCache makes the dialer forget all addresses. Dials that begin after
 // that wait for no look-up that began before it.
-func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
+func (d *TCPDialer) FlushDNSCache() { d.names.Flush() }
 
 func (d *TCPDialer) takeSeat(ctx context.Context) error {
 	d.once.Do(func() {
@@ -270,14 +273,14 @@ func (d *TCPDialer) targets(ctx context.Context, network, addr string) ([]string
 	if host == "" || d.DisableDNSResolution {
 		return []string{net.JoinHostPort(host, port)}, nil
 	}
-	var hosts *dnsEntry
+	var hosts *dial.Addresses
 	if ip, err := netip.ParseAddr(host); err == nil {
-		hosts = newDNSEntry([]netip.Addr{ip})
+		hosts = dial.NewAddresses([]netip.Addr{ip})
 	} else if hosts, err = d.lookup(ctx, host); err != nil {
 		return nil, err
 	}
 	var targets []string
-	for _, ip := range hosts.order() {
+	for _, ip := range hosts.InTurn() {
 		if d.mayDial(network, ip) {
 			targets = append(targets, net.JoinHostPort(ip.String(), port))
 		}
@@ -288,12 +291,12 @@ func (d *TCPDialer) targets(ctx context.Context, network, addr string) ([]string
 	return targets, nil
 }
 
-func (d *TCPDialer) lookup(ctx context.Context, host string) (*dnsEntry, error) {
+func (d *TCPDialer) lookup(ctx context.Context, host string) (*dial.Addresses, error) {
 	resolver := d.Resolver
 	if resolver == nil {
 		resolver = net.DefaultResolver
 	}
-	return d.names.get(ctx, host, resolver, cmp.Or(d.DNSCacheDuration, DefaultDNSCacheDuration))
+	return d.names.Lookup(ctx, host, resolver, cmp.Or(d.DNSCacheDuration, DefaultDNSCacheDuration))
 }
 
 // mayDial tells whether ip is of the right version.
@@ -307,7 +310,7 @@ func (d *TCPDialer) mayDial(network string, ip netip.Addr) bool {
 
 // attempt connects to one target.
 func (d *TCPDialer) attempt(ctx context.Context, network, target string) (net.Conn, error) {
-	dialer := net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: attemptDelay}
+	dialer := net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: dial.AttemptDelay}
 	if d.LocalAddr != nil {
 		dialer.LocalAddr = d.LocalAddr
 	}
@@ -317,7 +320,7 @@ func (d *TCPDialer) attempt(ctx context.Context, network, target string) (net.Co
 // dialError makes err, which dialing upstream has ended with, an
 // ErrDialWithUpstream. Whether the time was up, or the caller did not want to
 // wait any longer, is for ctx to say.
-func dialError(ctx context.Context, upstream string, err error) error {
+func dialError(ctx context.Context, upstream string, err error) *ErrDialWithUpstream {
 	deadline, ok := ctx.Deadline()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.DeadlineExceeded):
@@ -329,4 +332,10 @@ func dialError(ctx context.Context, upstream string, err error) error {
 		err = ErrDialTimeout
 	}
 	return &ErrDialWithUpstream{upstream, err}
+}
+
+// reportAttempt is the Report of dial.Attempts.
+func reportAttempt(ctx context.Context, target string, err error) (timedOut bool, reported error) {
+	e := dialError(ctx, target, err)
+	return e.cause == ErrDialTimeout, e
 }

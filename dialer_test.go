@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -294,3 +296,56 @@ func TestDialerNeverHasMoreDialsThanSeats(t *testing.T) {
 		t.Errorf("%d dials at the same time", n)
 	}
 }
+
+func TestTheTimeIsUpOnlyForTheWholeDial(t *testing.T) {
+	wentAway, refused := errors.New("went away"), errors.New("refused")
+	timeout := &net.OpError{Op: "dial", Net: "tcp4", Err: os.ErrDeadlineExceeded}
+	for _, c := range []struct {
+		name     string
+		after    time.Duration // with a second for the dial
+		cancel   bool
+		err      error
+		cause    error
+		timedOut bool
+	}{
+		{"refused", 0, false, refused, refused, false},
+		{"an attempt had no more time", 500 * time.Millisecond, false, timeout, timeout, false},
+		{"the dial has no more time", time.Second, false, timeout, ErrDialTimeout, true},
+		{"refused when the time was up", time.Second, false, refused, ErrDialTimeout, true},
+		{"canceled", 0, true, context.Canceled, wentAway, false},
+		{"refused and canceled", 0, true, refused, wentAway, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			ctx, stop := context.WithTimeout(ctx, time.Second)
+			defer stop()
+			if c.cancel {
+				cancel(wentAway)
+			}
+			time.Sleep(c.after)
+			synctest.Wait()
+			timedOut, err := reportAttempt(ctx, "127.0.0.1:80", c.err)
+			if upstreamOf(t, err) != "127.0.0.1:80" || errors.Unwrap(err) != c.cause || timedOut != c.timedOut {
+				t.Errorf("%s: %v, timed out %v, want %v, %v", c.name, err, timedOut, c.cause, c.timedOut)
+			}
+		})
+	}
+}
+
+// The network may notice that the time is up before the context does.
+func TestATimeoutOfTheNetworkIsTheOneOfTheDial(t *testing.T) {
+	late := lateContext{t.Context(), time.Now()}
+	timedOut, err := reportAttempt(late, "127.0.0.1:80", os.ErrDeadlineExceeded)
+	if !timedOut || !errors.Is(err, ErrDialTimeout) {
+		t.Errorf("%v, timed out %v", err, timedOut)
+	}
+}
+
+// lateContext has a deadline that it has not noticed yet.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }

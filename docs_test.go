@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/dial"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
@@ -95,8 +96,8 @@ func documentedLimits() map[string]any {
 		"redirects of `Get`":                       maxGetRedirects,
 		"time for a call":                          nil,
 		"time for a dial":                          DefaultDialTimeout,
-		"names that a dialer remembers":            maxDNSEntries,
-		"addresses of a name":                      maxDNSAddresses,
+		"names that a dialer remembers":            dial.MaxNames,
+		"addresses of a name":                      dial.MaxAddresses,
 		"requests of a `PipelineClient` that wait": DefaultMaxPendingRequests,
 	}
 }

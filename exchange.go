@@ -624,16 +624,6 @@ func (x *exchange) goOn() error {
 	return x.flushNow()
 }
 
-// readSome reads at least one byte, or returns an error.
-func readSome(r io.Reader, p []byte) (n int, err error) {
-	for range maxEmptyReads {
-		if n, err = r.Read(p); n > 0 || err != nil {
-			return n, err
-		}
-	}
-	return 0, io.ErrNoProgress
-}
-
 var _ source = (*exchange)(nil)
 
 // flushTo writes what waits in out to conn.

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
 // counted returns format for 0, 1, 2 and so on, of about size bytes together.
@@ -361,7 +362,7 @@ func parsedRanges(in string) {
 // datedBy reads a date in all places where there may be one.
 func datedBy(in string) {
 	_, _ = ParseHTTPDate([]byte(in))
-	parseCookieDate([]byte(in))
+	httpdate.ParseCookie([]byte(in))
 	var h RequestHeader
 	for _, name := range []string{HeaderIfModifiedSince, HeaderIfUnmodifiedSince, HeaderIfRange} {
 		h.Set(name, in)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // portable is the engine that runs anywhere and on any net.Conn: a goroutine
@@ -17,7 +19,7 @@ import (
 type portable struct {
 	exchange
 	nc  net.Conn
-	tls *tlsView // nc, where that is a connection of crypto/tls
+	tls *tlswire.View // nc, where that is a connection of crypto/tls
 
 	awake   bool // something has come since the connection was last idle
 	watcher *watcher
@@ -178,7 +180,7 @@ func (p *portable) readFirst() (int, error) {
 			return 0, err
 		}
 	}
-	return readSome(p.nc, p.space())
+	return ioread.Some(p.nc, p.space())
 }
 
 // rest prepares the connection for waiting for its next request.
@@ -228,7 +230,7 @@ func (p *portable) flush() error {
 		wrote, err = p.nc.Write(p.out.B)
 		n = int64(wrote)
 	} else if p.tls != nil {
-		err = p.tls.writeBoth(p.out.B, p.tail)
+		err = p.tls.WriteBoth(p.out.B, p.tail)
 	} else {
 		p.buffers = [2][]byte{p.out.B, p.tail}
 		p.both = p.buffers[:]
@@ -287,7 +289,7 @@ type watcher struct {
 
 func (r *watcher) run(nc net.Conn, w *watch) {
 	defer close(r.ended)
-	n, err := readSome(nc, r.first[:])
+	n, err := ioread.Some(nc, r.first[:])
 	r.read = n > 0
 	if err != nil && !r.stopped.Load() {
 		w.endAs(err == io.EOF)

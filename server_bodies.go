@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/ioread"
 )
 
 // ErrRequestBodyMemory says that a request was refused since the bodies that a
@@ -234,10 +235,10 @@ func (l leftBody) drop() { l.of.used.Add(-l.bytes) }
 func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {
-		return readSome(conn, x.space())
+		return ioread.Some(conn, x.space())
 	}
 	h.wait.Store(bodyBlocked)
-	n, err := readSome(conn, x.space())
+	n, err := ioread.Some(conn, x.space())
 	if !h.resume() {
 		return 0, ErrRequestBodyMemory
 	}

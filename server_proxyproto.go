@@ -11,7 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/ioread"
 	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // ProxyProtocol makes a Server read the header of the PROXY protocol, version 1 or
@@ -186,8 +188,8 @@ func proxiedOf(nc net.Conn) (p *proxied, from net.Conn) {
 	case *proxiedTLS:
 		return &c.proxied, c.NetConn()
 	case *tls.Conn:
-		if w, ok := c.NetConn().(*tlsWire); ok {
-			nc = w.Conn
+		if transport, ok := tlswire.Transport(c.NetConn()); ok {
+			nc = transport
 		}
 	}
 	if c, ok := nc.(*proxiedConn); ok {
@@ -327,7 +329,7 @@ func readProxyHeader(r io.Reader) (proxyproto.Header, error) {
 		if size > cap(b) {
 			b = append(make([]byte, 0, size), b...)
 		}
-		n, err := readSome(r, b[had:size])
+		n, err := ioread.Some(r, b[had:size])
 		if n == 0 {
 			if err == io.EOF && had > 0 {
 				err = io.ErrUnexpectedEOF

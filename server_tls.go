@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // The protocols of application-layer negotiation that the server knows of.
@@ -238,7 +240,7 @@ func (ln *tlsListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return serverTLS(nc, ln.config), nil
+	return tlswire.Server(nc, unproxied(nc), ln.config), nil
 }
 
 // SetDeadline sets the deadline of Accept if the listener has one.
@@ -248,4 +250,17 @@ func (ln *tlsListener) SetDeadline(t time.Time) error {
 		return errors.ErrUnsupported
 	}
 	return own.SetDeadline(t)
+}
+
+// transportOf returns what lies under the TLS connection nc, or nc itself where
+// it is none.
+func transportOf(nc net.Conn) net.Conn {
+	switch c := nc.(type) {
+	case *tls.Conn:
+		nc = c.NetConn()
+	case *proxiedTLS:
+		nc = c.NetConn()
+	}
+	nc, _ = tlswire.Transport(nc)
+	return unproxied(nc)
 }

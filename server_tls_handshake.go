@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // defaultHandshakeTimeout is how long a TLS handshake may take where
@@ -41,7 +42,7 @@ func (p *portable) beginTLS() (over bool, err error) {
 		}
 	}
 	if tc, ok := conn.(*tls.Conn); ok {
-		p.tls = viewTLS(tc)
+		p.tls = tlswire.ViewOf(tc)
 		p.nc = p.tls
 	}
 	return false, nil
@@ -51,7 +52,7 @@ func (p *portable) beginTLS() (over bool, err error) {
 func (p *portable) awaitTLS() error {
 	bufpool.Put(p.in)
 	p.in, p.read = nil, 0
-	return p.tls.await()
+	return p.tls.Await()
 }
 
 // serveProto has a connection served by the handler of its protocol.
@@ -93,7 +94,7 @@ var errPlainHTTP = errors.New("the client sent an http request to an https serve
 // startsLikeHTTP tells whether what stands in the place of a record's header is
 // the start of an HTTP request. The letters that are the first of a method are
 // no types of records.
-func startsLikeHTTP(header [recordHeader]byte) bool {
+func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	switch string(header[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO", "CONNE", "TRACE", "PRI *",
 		"GET h", "PUT h":

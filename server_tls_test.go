@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // dialTLS opens a connection with a configuration of the client's own.
@@ -499,7 +500,7 @@ func TestTLSResponsesTakeFewWrites(t *testing.T) {
 	for _, tc := range []struct {
 		path, body string
 		writes     int64
-	}{{"/small", small, 1}, {"/large", large, 1<<20/gatherSize*3/2 + 1}, {"/stream", large, 1<<20/gatherSize*2 + 3}} {
+	}{{"/small", small, 1}, {"/large", large, 1<<20/tlswire.GatherSize*3/2 + 1}, {"/stream", large, 1<<20/tlswire.GatherSize*2 + 3}} {
 		before := counter.n.Load()
 		c.get(tc.path)
 		c.expect(200, tc.body)
@@ -553,4 +554,52 @@ func TestTLSWithClientsOfNetHTTP(t *testing.T) {
 			t.Errorf("got %q, %v over %q", body, err, resp.TLS.NegotiatedProtocol)
 		}
 	}
+}
+
+// sizedReads tells the size of each Read before it waits.
+type sizedReads struct {
+	net.Conn
+	sizes chan int
+}
+
+func (c *sizedReads) Read(p []byte) (int, error) {
+	c.sizes <- len(p)
+	return c.Conn.Read(p)
+}
+
+// Whatever a TLS connection lies on, while it is idle there is no buffer that
+// waits for its next request.
+func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
+	cert, key := testCert()
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	sized := &sizedReads{far, make(chan int, 1000)}
+	s := &Server{Handler: echo}
+	done := make(chan error, 1)
+	go func() {
+		done <- s.ServeConn(tlswire.Server(sized, sized, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}))
+	}()
+	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+	for range 3 {
+		if _, err := io.WriteString(client, get("/")); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 4096)
+		if _, err := client.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		// nothing comes any more, so the last read is the one that waits
+		last := 0
+		eventually(t, "a small read", func() bool {
+			for len(sized.sizes) > 0 {
+				last = <-sized.sizes
+			}
+			return last == tlswire.HeaderSize
+		})
+	}
+	_ = client.Close()
+	receive(t, "return of ServeConn", done)
 }

@@ -1,9 +1,9 @@
 // Package httpdate writes and reads the dates of HTTP (RFC 9110 section
 // 5.6.7). It writes one format and reads the three that recipients have to
-// know.
+// know, and the many that cookies have.
 //
 // It imports nothing of this module but ascii. Writing is in this file,
-// reading in parse.go.
+// reading in parse.go, and of cookies in cookie.go.
 package httpdate
 
 import "time"

@@ -175,6 +175,7 @@ func TestDatesAllocateNothing(t *testing.T) {
 		buf = Append(buf[:0], sample)
 		for _, text := range texts {
 			Parse(text)
+			ParseCookie(text)
 		}
 	})
 	if n != 0 {

@@ -24,13 +24,13 @@ const (
 // only from rows above its own. "." is the root package; a name that ends in
 // "/..." stands for all folders below.
 var layers = [][]string{
-	{"internal/bytesconv", "internal/rawsys", "internal/neterr"},
+	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto"},
 	{"internal/clock"},
 	{"internal/field"},
 	{"internal/http1"},
-	{"internal/netloop", "internal/connpool", "internal/coding"},
+	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

@@ -1,9 +1,10 @@
-package fasthttp
+package dial
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"runtime/debug"
 	"strings"
@@ -13,14 +14,22 @@ import (
 )
 
 const (
-	// maxDNSEntries is how many names a dialer remembers.
-	maxDNSEntries = 4096
-	// maxDNSAddresses is how many addresses of a name it uses.
-	maxDNSAddresses = 64
+	// MaxNames is how many names Names remembers.
+	MaxNames = 4096
+	// MaxAddresses is how many addresses of a name are used.
+	MaxAddresses = 64
 )
 
-// dnsEntry is the addresses of a name.
-type dnsEntry struct {
+// Resolver finds the addresses of a host. A *net.Resolver is one.
+type Resolver interface {
+	// LookupIPAddr returns the addresses of a host. It has to return soon after
+	// the context has ended.
+	LookupIPAddr(context.Context, string) (names []net.IPAddr, err error)
+}
+
+// Addresses is the addresses of a name. All its methods may be called at the same
+// time.
+type Addresses struct {
 	// first and second are the addresses of the IP version that the resolver
 	// has put first, and of the other one.
 	first, second []netip.Addr
@@ -28,9 +37,10 @@ type dnsEntry struct {
 	uses          atomic.Uint32
 }
 
-func newDNSEntry(addresses []netip.Addr) *dnsEntry {
-	e := new(dnsEntry)
-	for _, ip := range addresses[:min(len(addresses), maxDNSAddresses)] {
+// NewAddresses returns the first MaxAddresses of addresses, which it does not keep.
+func NewAddresses(addresses []netip.Addr) *Addresses {
+	e := new(Addresses)
+	for _, ip := range addresses[:min(len(addresses), MaxAddresses)] {
 		ip = ip.Unmap()
 		if len(e.first) == 0 || e.first[0].Is4() == ip.Is4() {
 			e.first = append(e.first, ip)
@@ -41,10 +51,10 @@ func newDNSEntry(addresses []netip.Addr) *dnsEntry {
 	return e
 }
 
-// order returns the addresses in the order in which they are to be tried this
+// InTurn returns the addresses in the order in which they are to be tried this
 // time: the IP versions in turn (RFC 8305 section 4), each beginning one
 // address further than the last time.
-func (e *dnsEntry) order() []netip.Addr {
+func (e *Addresses) InTurn() []netip.Addr {
 	uses := int(e.uses.Add(1) - 1)
 	addresses := make([]netip.Addr, 0, len(e.first)+len(e.second))
 	for i := range max(len(e.first), len(e.second)) {
@@ -58,27 +68,31 @@ func (e *dnsEntry) order() []netip.Addr {
 	return addresses
 }
 
-// dnsCache remembers the addresses of names. Its zero value is empty.
-type dnsCache struct {
+// Names remembers the addresses of names, up to MaxNames of them. Its zero value is
+// empty. All methods may be called at the same time.
+type Names struct {
 	mu      sync.Mutex
-	entries map[string]*dnsEntry
-	lookups map[string]*dnsLookup // that are on their way
-	swept   time.Time             // when entries was last searched for old ones
+	entries map[string]*Addresses
+	lookups map[string]*lookup // that are on their way
+	swept   time.Time          // when entries was last searched for old ones
 }
 
-// dnsLookup is a look-up that any number of dials wait for.
-type dnsLookup struct {
+// lookup is a look-up that any number of dials wait for.
+type lookup struct {
 	waiting int // guarded by the mutex of the cache
 	cancel  context.CancelFunc
 
 	done  chan struct{} // closed when the rest is there
-	entry *dnsEntry
+	entry *Addresses
 	err   error
 }
 
-// get returns the addresses of host, which it remembers for keep. It returns
-// the error of ctx where that ends before they are there.
-func (c *dnsCache) get(ctx context.Context, host string, resolver Resolver, keep time.Duration) (*dnsEntry, error) {
+// Lookup returns the addresses of host, in any case of letters: those that it
+// remembers, or else those that resolver finds, which it remembers for keep, or not
+// at all if keep is not positive. However many ask for a name at a time, it is looked
+// up once. It returns the error of ctx if that ends before they are there. Errors are
+// not remembered.
+func (c *Names) Lookup(ctx context.Context, host string, resolver Resolver, keep time.Duration) (*Addresses, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -106,16 +120,16 @@ func (c *dnsCache) get(ctx context.Context, host string, resolver Resolver, keep
 
 // begin starts a look-up. It runs on while anybody waits for it, even if that
 // is not who asked first: of ctx it has only the values.
-func (c *dnsCache) begin(ctx context.Context, host string, resolver Resolver, keep time.Duration) *dnsLookup {
+func (c *Names) begin(ctx context.Context, host string, resolver Resolver, keep time.Duration) *lookup {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	l := &dnsLookup{cancel: cancel, done: make(chan struct{})}
+	l := &lookup{cancel: cancel, done: make(chan struct{})}
 	if c.lookups == nil {
-		c.lookups = make(map[string]*dnsLookup)
+		c.lookups = make(map[string]*lookup)
 	}
 	c.lookups[host] = l
 	go func() {
 		defer cancel()
-		entry, err := (*dnsEntry)(nil), errResolverLeft
+		entry, err := (*Addresses)(nil), errResolverLeft
 		defer func() { c.end(l, host, entry, err, keep) }()
 		entry, err = resolve(ctx, host, resolver)
 	}()
@@ -123,7 +137,7 @@ func (c *dnsCache) begin(ctx context.Context, host string, resolver Resolver, ke
 }
 
 // end tells those who wait what the look-up has brought.
-func (c *dnsCache) end(l *dnsLookup, host string, entry *dnsEntry, err error, keep time.Duration) {
+func (c *Names) end(l *lookup, host string, entry *Addresses, err error, keep time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(l.done)
@@ -138,14 +152,14 @@ func (c *dnsCache) end(l *dnsLookup, host string, entry *dnsEntry, err error, ke
 		entry.expires = now.Add(keep)
 		c.sweep(now, keep)
 		if c.entries == nil {
-			c.entries = make(map[string]*dnsEntry)
+			c.entries = make(map[string]*Addresses)
 		}
 		c.entries[host] = entry
 	}
 }
 
 // leave says that somebody does not wait for the look-up any more.
-func (c *dnsCache) leave(l *dnsLookup, host string) {
+func (c *Names) leave(l *lookup, host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.waiting--
@@ -160,8 +174,8 @@ func (c *dnsCache) leave(l *dnsLookup, host string) {
 
 // sweep makes room for an entry. What is too old goes once in a while, so that
 // names which are not asked for again do not stay for ever.
-func (c *dnsCache) sweep(now time.Time, keep time.Duration) {
-	if now.Sub(c.swept) >= keep || len(c.entries) >= maxDNSEntries {
+func (c *Names) sweep(now time.Time, keep time.Duration) {
+	if now.Sub(c.swept) >= keep || len(c.entries) >= MaxNames {
 		c.swept = now
 		for host, e := range c.entries {
 			if !now.Before(e.expires) {
@@ -170,14 +184,16 @@ func (c *dnsCache) sweep(now time.Time, keep time.Duration) {
 		}
 	}
 	for host := range c.entries {
-		if len(c.entries) < maxDNSEntries {
+		if len(c.entries) < MaxNames {
 			break
 		}
 		delete(c.entries, host)
 	}
 }
 
-func (c *dnsCache) flush() {
+// Flush forgets all addresses. A Lookup that begins after it waits for no look-up
+// that began before it.
+func (c *Names) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.entries)
@@ -188,7 +204,7 @@ func (c *dnsCache) flush() {
 var errResolverLeft = errors.New("fasthttp: the resolver has ended its goroutine")
 
 // resolve asks the resolver, whose panics end this look-up alone.
-func resolve(ctx context.Context, host string, resolver Resolver) (entry *dnsEntry, err error) {
+func resolve(ctx context.Context, host string, resolver Resolver) (entry *Addresses, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("fasthttp: panic in the resolver: %v\n%s", p, debug.Stack())
@@ -204,5 +220,5 @@ func resolve(ctx context.Context, host string, resolver Resolver) (entry *dnsEnt
 			addresses = append(addresses, ip.WithZone(a.Zone))
 		}
 	}
-	return newDNSEntry(addresses), nil
+	return NewAddresses(addresses), nil
 }

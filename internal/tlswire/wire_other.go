@@ -1,9 +1,11 @@
 //go:build !unix
 
-package fasthttp
+package tlswire
+
+import "net"
 
 // findFD leaves raw unset: where the system has no reads that do not wait, the
 // wire reads from the transport like anybody else.
-func (w *tlsWire) findFD() {}
+func (w *wire) findFD(net.Conn) {}
 
-func (w *tlsWire) fillRaw() error { panic("fasthttp: there is no descriptor") }
+func (w *wire) fillRaw() error { panic("fasthttp: there is no descriptor") }

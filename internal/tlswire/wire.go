@@ -1,4 +1,10 @@
-package fasthttp
+// Package tlswire lies between crypto/tls and the transport of a server's
+// connection: it knows where TLS records end, so that a connection that waits for
+// its next request holds no buffer, and sends the records of a message together.
+//
+// It imports bufpool and ioread. Server makes a connection, over a wire (wire.go);
+// ViewOf returns what an engine reads from and writes to (view.go).
+package tlswire
 
 import (
 	"crypto/tls"
@@ -9,18 +15,31 @@ import (
 	"syscall"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// serverTLS returns the TLS connection of a server over nc.
-func serverTLS(nc net.Conn, config *tls.Config) *tls.Conn {
-	w := &tlsWire{Conn: nc, missing: recordHeader}
-	w.findFD()
+// Server returns the TLS connection of a server over nc, whose handshake is still
+// to come. socket is the connection that nc reads from unchanged, which may be nc
+// itself: if it is one of a system's sockets, it is read from without a buffer that
+// waits.
+func Server(nc, socket net.Conn, config *tls.Config) *tls.Conn {
+	w := &wire{Conn: nc, missing: HeaderSize}
+	w.findFD(socket)
 	c := tls.Server(w, config)
-	w.view = tlsView{Conn: c, wire: w}
+	w.view = View{Conn: c, wire: w}
 	return c
 }
 
-// tlsWire is what lies between a tls.Conn of a server and its transport.
+// Transport returns the connection that c, which lies under a tls.Conn, was made
+// over by Server. ok reports whether it was: if not, it returns c itself.
+func Transport(c net.Conn) (transport net.Conn, ok bool) {
+	if w, ok := c.(*wire); ok {
+		return w.Conn, true
+	}
+	return c, false
+}
+
+// wire is what lies between a tls.Conn of a server and its transport.
 //
 // It reads ahead into a buffer that it gives back as soon as it is empty, and
 // passes on one record at a time. So a tls.Conn from which everything was read
@@ -31,9 +50,9 @@ func serverTLS(nc net.Conn, config *tls.Config) *tls.Conn {
 //
 // It also sends what it is told to gather in one go: a tls.Conn writes each
 // record by itself, and its first ones are small.
-type tlsWire struct {
+type wire struct {
 	net.Conn
-	view tlsView
+	view View
 
 	// raw reads from the descriptor of a socket, with read, whose error is
 	// readErr. It is nil where the transport is something else.
@@ -46,8 +65,8 @@ type tlsWire struct {
 	eager   bool            // the last read filled the buffer
 	missing int             // bytes up to the end of the current header or payload
 	payload bool            // the current one is a payload
-	header  [recordHeader]byte
-	waited  [recordHeader]byte // what ended a wait without a buffer
+	header  [HeaderSize]byte
+	waited  [HeaderSize]byte // what ended a wait without a buffer
 
 	mu       sync.Mutex
 	gathered *bufpool.Buffer // records that wait for being sent; nil where none do
@@ -55,24 +74,24 @@ type tlsWire struct {
 }
 
 const (
-	// recordHeader is the size of what is in front of each record (RFC 8446
+	// HeaderSize is the size of what is in front of each record (RFC 8446
 	// section 5.1): a type, a version and the size of the payload.
-	recordHeader = 5
+	HeaderSize = 5
 
 	// wireSize is how much is read ahead at first, and wireEagerSize how much
 	// where a peer sends more than that.
 	wireSize      = 4 << 10
 	wireEagerSize = 64 << 10
 
-	// gatherSize is how much is sent in one go at most.
-	gatherSize = 64 << 10
+	// GatherSize is how much is sent in one go at most.
+	GatherSize = 64 << 10
 )
 
 // NetConn returns the transport, as the method of tls.Conn does.
-func (w *tlsWire) NetConn() net.Conn { return w.Conn }
+func (w *wire) NetConn() net.Conn { return w.Conn }
 
 // SyscallConn implements syscall.Conn, for setting options of a socket.
-func (w *tlsWire) SyscallConn() (syscall.RawConn, error) {
+func (w *wire) SyscallConn() (syscall.RawConn, error) {
 	c, ok := w.Conn.(syscall.Conn)
 	if !ok {
 		return nil, syscall.EINVAL
@@ -81,7 +100,7 @@ func (w *tlsWire) SyscallConn() (syscall.RawConn, error) {
 }
 
 // CloseWrite ends the sending side where the transport has two.
-func (w *tlsWire) CloseWrite() error {
+func (w *wire) CloseWrite() error {
 	half, ok := w.Conn.(interface{ CloseWrite() error })
 	if !ok {
 		return syscall.EINVAL
@@ -90,7 +109,7 @@ func (w *tlsWire) CloseWrite() error {
 }
 
 // Read implements net.Conn. It never goes beyond the current record.
-func (w *tlsWire) Read(p []byte) (int, error) {
+func (w *wire) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -109,9 +128,9 @@ func (w *tlsWire) Read(p []byte) (int, error) {
 }
 
 // follow finds the ends of the records in what is passed on.
-func (w *tlsWire) follow(p []byte) {
+func (w *wire) follow(p []byte) {
 	if !w.payload {
-		copy(w.header[recordHeader-w.missing:], p)
+		copy(w.header[HeaderSize-w.missing:], p)
 	}
 	w.missing -= len(p)
 	if w.missing > 0 {
@@ -121,22 +140,22 @@ func (w *tlsWire) follow(p []byte) {
 	if w.payload = !w.payload && size > 0; w.payload {
 		w.missing = size
 	} else {
-		w.missing = recordHeader
+		w.missing = HeaderSize
 	}
 }
 
 // fill waits for bytes and reads them ahead.
-func (w *tlsWire) fill() error {
+func (w *wire) fill() error {
 	if w.raw != nil {
 		return w.fillRaw()
 	}
 	b := bufpool.Get(w.aheadSize())
-	n, err := readSome(w.Conn, b.B[:cap(b.B)])
+	n, err := ioread.Some(w.Conn, b.B[:cap(b.B)])
 	return w.filled(b, n, err)
 }
 
 // filled takes over what was read into b, or gives b back.
-func (w *tlsWire) filled(b *bufpool.Buffer, n int, err error) error {
+func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 	if n <= 0 {
 		bufpool.Put(b)
 		if err == nil {
@@ -149,7 +168,7 @@ func (w *tlsWire) filled(b *bufpool.Buffer, n int, err error) error {
 	return nil
 }
 
-func (w *tlsWire) aheadSize() int {
+func (w *wire) aheadSize() int {
 	if w.eager {
 		return wireEagerSize
 	}
@@ -157,14 +176,14 @@ func (w *tlsWire) aheadSize() int {
 }
 
 // await waits until there are bytes, without holding a buffer.
-func (w *tlsWire) await() error {
+func (w *wire) await() error {
 	if len(w.ahead) > 0 {
 		return nil
 	}
 	if w.raw != nil {
 		return w.fillRaw()
 	}
-	n, err := readSome(w.Conn, w.waited[:])
+	n, err := ioread.Some(w.Conn, w.waited[:])
 	if n > 0 {
 		w.ahead = w.waited[:n]
 		return nil
@@ -173,7 +192,7 @@ func (w *tlsWire) await() error {
 }
 
 // Write implements net.Conn.
-func (w *tlsWire) Write(p []byte) (int, error) {
+func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.sendErr != nil {
@@ -197,16 +216,16 @@ func (w *tlsWire) Write(p []byte) (int, error) {
 
 // gather makes Write collect records, up to a limit, until send is called. They
 // come to about n bytes.
-func (w *tlsWire) gather(n int) {
+func (w *wire) gather(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gathered == nil {
-		w.gathered = bufpool.Get(min(n, gatherSize))
+		w.gathered = bufpool.Get(min(n, GatherSize))
 	}
 }
 
 // send sends what was gathered.
-func (w *tlsWire) send() error {
+func (w *wire) send() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.sendGathered()
@@ -217,106 +236,10 @@ func (w *tlsWire) send() error {
 
 // sendGathered sends what was gathered so far. mu is held. An error is for
 // ever: the peer cannot make sense of a record behind one that is missing.
-func (w *tlsWire) sendGathered() error {
+func (w *wire) sendGathered() error {
 	if b := w.gathered; w.sendErr == nil && b != nil && len(b.B) > 0 {
 		_, w.sendErr = w.Conn.Write(b.B)
 		b.B = b.B[:0]
 	}
 	return w.sendErr
-}
-
-// tlsView is a tls.Conn as the portable engine uses it.
-type tlsView struct {
-	*tls.Conn
-	wire *tlsWire // nil where the connection is not one of serverTLS
-
-	rest  bool // Conn may hold data that it has decrypted
-	woken bool // first has come
-	first [1]byte
-}
-
-// viewTLS returns the view of a connection.
-func viewTLS(c *tls.Conn) *tlsView {
-	if w, ok := c.NetConn().(*tlsWire); ok {
-		return &w.view
-	}
-	return &tlsView{Conn: c}
-}
-
-// await waits until there is something to be read, be it data, the end, or
-// something of the TLS connection's own. It holds no buffer while it waits,
-// where that is possible, or else one of a single byte.
-func (v *tlsView) await() error {
-	if v.wire != nil && !v.rest {
-		return v.wire.await()
-	}
-	n, err := readSome(v.Conn, v.first[:])
-	if n > 0 {
-		v.woken = true
-		return nil
-	}
-	return err
-}
-
-// Read implements net.Conn.
-func (v *tlsView) Read(p []byte) (n int, err error) {
-	if v.woken && len(p) > 0 {
-		v.woken, v.rest = false, true
-		return copy(p, v.first[:]), nil
-	}
-	n, err = v.Conn.Read(p)
-	v.rest = n == len(p)
-	return n, err
-}
-
-// Write implements net.Conn.
-func (v *tlsView) Write(p []byte) (int, error) {
-	v.gather(len(p))
-	n, err := v.Conn.Write(p)
-	return n, v.send(err)
-}
-
-// writeBoth writes two parts, one behind the other.
-func (v *tlsView) writeBoth(a, b []byte) error {
-	v.gather(len(a) + len(b))
-	_, err := v.Conn.Write(a)
-	if err == nil {
-		_, err = v.Conn.Write(b)
-	}
-	return v.send(err)
-}
-
-// recordShare is the least number of bytes of data for which there is one of
-// records around them: their headers, and what encryption adds.
-const recordShare = 16
-
-func (v *tlsView) gather(n int) {
-	if v.wire != nil {
-		v.wire.gather(n + n/recordShare + 512)
-	}
-}
-
-func (v *tlsView) send(err error) error {
-	if v.wire == nil {
-		return err
-	}
-	if sent := v.wire.send(); err == nil {
-		err = sent
-	}
-	return err
-}
-
-// transportOf returns what lies under the TLS connection nc, or nc itself where
-// it is none.
-func transportOf(nc net.Conn) net.Conn {
-	switch c := nc.(type) {
-	case *tls.Conn:
-		nc = c.NetConn()
-	case *proxiedTLS:
-		nc = c.NetConn()
-	}
-	if w, ok := nc.(*tlsWire); ok {
-		nc = w.Conn
-	}
-	return unproxied(nc)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package fasthttp
+package tlswire
 
 import (
 	"io"
@@ -11,11 +11,11 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// findFD sets raw where the transport is a socket, and nothing but that: what
-// a wrapper does in its Read must not be passed by.
-func (w *tlsWire) findFD() {
+// findFD sets raw if socket is one of the system, and nothing but that: what a
+// wrapper does in its Read must not be passed by.
+func (w *wire) findFD(socket net.Conn) {
 	var err error
-	switch c := unproxied(w.Conn).(type) {
+	switch c := socket.(type) {
 	case *net.TCPConn:
 		w.raw, err = c.SyscallConn()
 	case *net.UnixConn:
@@ -31,7 +31,7 @@ func (w *tlsWire) findFD() {
 
 // fillRaw is fill for a socket. There is a buffer only for the moments of the
 // system calls, not while the goroutine waits.
-func (w *tlsWire) fillRaw() error {
+func (w *wire) fillRaw() error {
 	if err := w.raw.Read(w.read); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (w *tlsWire) fillRaw() error {
 }
 
 // readFD reads ahead from the descriptor. It is false where nothing has come.
-func (w *tlsWire) readFD(fd uintptr) bool {
+func (w *wire) readFD(fd uintptr) bool {
 	b := bufpool.Get(w.aheadSize())
 	n, err := syscall.Read(int(fd), b.B[:cap(b.B)])
 	for err == syscall.EINTR {

@@ -1,21 +1,23 @@
-package fasthttp
+package httpdate
 
 import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
-	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
-// firstCookieYear is the first year of dates that clients understand (RFC 6265
-// section 5.1.1).
-const firstCookieYear = 1601
+// FirstCookieYear is the first year of dates of cookies that clients understand (RFC
+// 6265 section 5.1.1).
+const FirstCookieYear = 1601
 
-// parseCookieDate reads a date by the rules of RFC 6265 section 5.1.1, which
-// clients apply to the Expires attribute. They take the words of the text in any
-// order and form, so that everything that was ever sent as a date is read.
-func parseCookieDate(text []byte) (t time.Time, ok bool) {
-	if t, ok := httpdate.ParseUsual(text); ok && t.Year() >= firstCookieYear {
+// ParseCookie reads a date by the rules of RFC 6265 section 5.1.1, which clients
+// apply to the Expires attribute. They take the words of the text in any order and
+// form, so that everything that was ever sent as a date is read. The result is in
+// UTC, and not before FirstCookieYear; ok reports whether there is a date.
+//
+// ParseCookie does not keep text, and allocates nothing.
+func ParseCookie(text []byte) (t time.Time, ok bool) {
+	if t, ok := ParseUsual(text); ok && t.Year() >= FirstCookieYear {
 		return t, true
 	}
 	var d cookieDate
@@ -34,7 +36,7 @@ func parseCookieDate(text []byte) (t time.Time, ok bool) {
 	return d.time()
 }
 
-// isCookieDateDelimiter tells whether c stands between the words of a date: all
+// isCookieDateDelimiter reports whether c stands between the words of a date: all
 // but digits, letters, colons and what is not visible ASCII.
 func isCookieDateDelimiter(c byte) bool {
 	return c == '\t' || c >= ' ' && c < 0x7f && c != ':' && !ascii.Is(c, ascii.Alpha|ascii.Digit)
@@ -99,7 +101,7 @@ func (d *cookieDate) takeTime(word []byte) bool {
 // time returns the date if it is complete and exists.
 func (d *cookieDate) time() (t time.Time, ok bool) {
 	if !d.hasTime || !d.hasDay || d.month == 0 || !d.hasYear ||
-		d.year < firstCookieYear || d.hour > 23 || d.minute > 59 || d.second > 59 {
+		d.year < FirstCookieYear || d.hour > 23 || d.minute > 59 || d.second > 59 {
 		return time.Time{}, false
 	}
 	t = time.Date(d.year, d.month, d.day, d.hour, d.minute, d.second, 0, time.UTC)

@@ -1,27 +1,57 @@
-package fasthttp
+package tlswire
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
+
+// fakeConn is a connection whose peer has sent everything beforehand: each Read
+// returns the next piece.
+type fakeConn struct {
+	net.Conn // nil
+	pieces   [][]byte
+	out      bytes.Buffer
+	closed   bool
+	onWrite  func(p []byte)
+}
+
+func (c *fakeConn) Read(p []byte) (int, error) {
+	if len(c.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.pieces[0])
+	if c.pieces[0] = c.pieces[0][n:]; len(c.pieces[0]) == 0 {
+		c.pieces = c.pieces[1:]
+	}
+	return n, nil
+}
+
+func (c *fakeConn) Write(p []byte) (int, error) {
+	if c.closed {
+		return 0, net.ErrClosed
+	}
+	if c.onWrite != nil {
+		c.onWrite(p)
+	}
+	return c.out.Write(p)
+}
 
 // record returns a TLS record with a payload of n bytes.
 func record(n int) []byte {
 	b := append([]byte{23, 3, 3, byte(n >> 8), byte(n)}, make([]byte, n)...)
 	for i := range n {
-		b[recordHeader+i] = byte(i)
+		b[HeaderSize+i] = byte(i)
 	}
 	return b
 }
 
-func newWire(nc net.Conn) *tlsWire { return &tlsWire{Conn: nc, missing: recordHeader} }
+func newWire(nc net.Conn) *wire { return &wire{Conn: nc, missing: HeaderSize} }
 
 // checkWire checks that a wire passes on what it gets, and no read goes beyond
 // the end of a header or payload. sizes are those of the reads, in turn.
@@ -35,10 +65,10 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	w := newWire(&fakeConn{pieces: pieces})
 	var got []byte
 	var ends []int // of headers and payloads, as they are in want
-	for at := 0; at+recordHeader <= len(want); {
+	for at := 0; at+HeaderSize <= len(want); {
 		size := int(want[at+3])<<8 | int(want[at+4])
-		ends = append(ends, at+recordHeader, at+recordHeader+size)
-		at += recordHeader + size
+		ends = append(ends, at+HeaderSize, at+HeaderSize+size)
+		at += HeaderSize + size
 	}
 	for i := 0; ; i++ {
 		if i%3 == 0 && len(w.ahead) == 0 {
@@ -69,7 +99,7 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	}
 }
 
-func TestTLSWireKeepsToRecords(t *testing.T) {
+func TestWireKeepsToRecords(t *testing.T) {
 	stream := bytes.Join([][]byte{record(1), record(0), record(300), record(5), record(16384), record(0), record(2)}, nil)
 	for _, size := range []int{1, 2, 3, 7, 100, 4096, len(stream)} {
 		var pieces [][]byte
@@ -84,7 +114,7 @@ func TestTLSWireKeepsToRecords(t *testing.T) {
 	}
 }
 
-func FuzzTLSWireKeepsToRecords(f *testing.F) {
+func FuzzWireKeepsToRecords(f *testing.F) {
 	f.Add(record(3), record(300), []byte{0, 255})
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte{}, []byte{4})
 	f.Add([]byte{23, 3, 3, 255}, []byte{255, 0, 0}, []byte{1, 2, 3})
@@ -101,7 +131,7 @@ func FuzzTLSWireKeepsToRecords(f *testing.F) {
 	})
 }
 
-func TestTLSWireSendsTogether(t *testing.T) {
+func TestWireSendsTogether(t *testing.T) {
 	var writes []int
 	nc := &fakeConn{onWrite: func(p []byte) { writes = append(writes, len(p)) }}
 	w := newWire(nc)
@@ -138,18 +168,18 @@ func TestTLSWireSendsTogether(t *testing.T) {
 }
 
 // A record that is lost must not be followed by another one.
-func TestTLSWireFailsForGood(t *testing.T) {
+func TestWireFailsForGood(t *testing.T) {
 	nc := &fakeConn{}
 	w := newWire(nc)
 	w.gather(100)
 	if _, err := w.Write([]byte("lost")); err != nil {
 		t.Fatal(err)
 	}
-	nc.closed = 1
+	nc.closed = true
 	if err := w.send(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("send: %v", err)
 	}
-	nc.closed = 0
+	nc.closed = false
 	if _, err := w.Write([]byte("next")); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Write: %v", err)
 	}
@@ -158,59 +188,14 @@ func TestTLSWireFailsForGood(t *testing.T) {
 	}
 }
 
-// sizedReads tells the size of each Read before it waits.
-type sizedReads struct {
-	net.Conn
-	sizes chan int
-}
-
-func (c *sizedReads) Read(p []byte) (int, error) {
-	c.sizes <- len(p)
-	return c.Conn.Read(p)
-}
-
-// Whatever a TLS connection lies on, while it is idle there is no buffer that
-// waits for its next request.
-func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
-	cert, key := testCert()
-	pair, err := tls.X509KeyPair(cert, key)
+// A socket is read from without a buffer that waits.
+func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	near, far := net.Pipe()
-	sized := &sizedReads{far, make(chan int, 1000)}
-	s := &Server{Handler: echo}
-	done := make(chan error, 1)
-	go func() {
-		done <- s.ServeConn(serverTLS(sized, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}))
-	}()
-	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
-	for range 3 {
-		if _, err := io.WriteString(client, get("/")); err != nil {
-			t.Fatal(err)
-		}
-		b := make([]byte, 4096)
-		if _, err := client.Read(b); err != nil {
-			t.Fatal(err)
-		}
-		// nothing comes any more, so the last read is the one that waits
-		last := 0
-		eventually(t, "a small read", func() bool {
-			for len(sized.sizes) > 0 {
-				last = <-sized.sizes
-			}
-			return last == recordHeader
-		})
-	}
-	_ = client.Close()
-	receive(t, "return of ServeConn", done)
-}
-
-// A socket is read from without a buffer that waits.
-func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
-	ln, dial := listenTCP(t)
 	defer ln.Close()
-	client, err := dial()
+	client, err := net.Dial("tcp4", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,13 +206,13 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	}
 	defer nc.Close()
 	w := newWire(nc)
-	w.findFD()
+	w.findFD(nc)
 	if w.raw == nil {
 		t.Skip("this system has no reads that do not wait")
 	}
 	// a deadline that has passed ends the wait
 	_ = w.SetReadDeadline(time.Unix(1, 0))
-	if err := w.await(); !isTimeout(err) || w.buffer != nil || len(w.ahead) > 0 {
+	if err := w.await(); !errors.Is(err, os.ErrDeadlineExceeded) || w.buffer != nil || len(w.ahead) > 0 {
 		t.Errorf("got %v, buffer %v", err, w.buffer)
 	}
 	_ = w.SetReadDeadline(time.Time{})
@@ -252,38 +237,6 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	}
 }
 
-// A TLS connection that somebody else has made may hold anything.
-func TestTLSConnectionsOfOthersLoseNothing(t *testing.T) {
-	cert, key := testCert()
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, far := net.Pipe()
-	v := viewTLS(tls.Server(far, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}))
-	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
-	text := strings.Repeat("0123456789", 10)
-	go func() {
-		_, _ = io.WriteString(client, text)
-		_ = client.Close()
-	}()
-	var got []byte
-	b := make([]byte, 7)
-	for {
-		if err := v.await(); err != nil {
-			break
-		}
-		n, err := v.Read(b)
-		got = append(got, b[:n]...)
-		if err != nil {
-			break
-		}
-	}
-	if string(got) != text {
-		t.Errorf("got %q", got)
-	}
-}
-
 // replayConn is a connection that gives the same data over and over.
 type replayConn struct {
 	fakeConn
@@ -297,8 +250,8 @@ func (c *replayConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestTLSWireAllocatesNothing(t *testing.T) {
-	if raceDetector {
+func TestWireAllocatesNothing(t *testing.T) {
+	if underRace {
 		t.Skip("the race detector makes pools forget")
 	}
 	rec := record(300)

@@ -1,4 +1,4 @@
-package fasthttp
+package dial
 
 import (
 	"context"
@@ -68,6 +68,29 @@ func (c *fakeDialed) Close() error {
 
 var errRefused = errors.New("refused")
 
+// attemptError is an error as the dials of these tests report it.
+type attemptError struct {
+	target string
+	cause  error
+}
+
+func (e *attemptError) Error() string { return e.target + ": " + e.cause.Error() }
+func (e *attemptError) Unwrap() error { return e.cause }
+
+// report says that the time is up only if it is for the whole dial.
+func report(ctx context.Context, target string, err error) (timedOut bool, reported error) {
+	deadline, ok := ctx.Deadline()
+	if timedOut = ok && !time.Now().Before(deadline); timedOut {
+		err = context.DeadlineExceeded
+	} else if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return timedOut, &attemptError{target, err}
+}
+
+// attempts are those at the addresses of the network.
+func (n *fakeNetwork) attempts() Attempts { return Attempts{Connect: n.attempt, Report: report} }
+
 func TestAddressesRace(t *testing.T) {
 	const ms = time.Millisecond
 	never := fakeAddress{after: time.Hour}
@@ -96,14 +119,14 @@ func TestAddressesRace(t *testing.T) {
 		{name: "all refuse", addresses: map[string]fakeAddress{"a": {err: errRefused}, "b": {err: errRefused}, "c": {after: 10 * ms, err: errRefused}},
 			after: 10 * ms, cause: errRefused, dials: []string{"0s a", "0s b", "0s c"}},
 		{name: "none answers", addresses: map[string]fakeAddress{"a": never, "b": {err: errRefused}, "c": never},
-			after: 3 * time.Second, cause: ErrDialTimeout, dials: []string{"0s a", "250ms b", "250ms c"}},
+			after: 3 * time.Second, cause: context.DeadlineExceeded, dials: []string{"0s a", "250ms b", "250ms c"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := &fakeNetwork{addresses: c.addresses, began: time.Now()}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
-				conn, err := dialRace(ctx, []string{"a", "b", "c"}[:max(2, len(c.addresses))], network.attempt)
+				conn, err := network.attempts().Race(ctx, []string{"a", "b", "c"}[:max(2, len(c.addresses))])
 				if after := time.Since(network.began); after != c.after {
 					t.Errorf("the race took %v, want %v", after, c.after)
 				}
@@ -111,8 +134,7 @@ func TestAddressesRace(t *testing.T) {
 					t.Errorf("dials %q, want %q", network.dials, c.dials)
 				}
 				if c.winner == "" {
-					upstreamOf(t, err)
-					if !errors.Is(err, c.cause) {
+					if _, ok := errors.AsType[*attemptError](err); !ok || !errors.Is(err, c.cause) {
 						t.Errorf("the race ended with %v, want %v", err, c.cause)
 					}
 					return
@@ -137,7 +159,7 @@ func TestARaceEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		wentAway := errors.New("went away")
 		time.AfterFunc(100*time.Millisecond, func() { cancel(wentAway) })
-		_, err := dialRace(ctx, []string{"a", "b"}, network.attempt)
+		_, err := network.attempts().Race(ctx, []string{"a", "b"})
 		if !errors.Is(err, wentAway) || len(network.dials) != 1 {
 			t.Errorf("the race ended with %v after the dials %q", err, network.dials)
 		}
@@ -162,7 +184,7 @@ func TestAddressesInTurnShareTheTime(t *testing.T) {
 		{name: "no share is too small", timeout: 900 * ms, addresses: map[string]fakeAddress{"a": never, "b": {after: 10 * ms}, "c": {}},
 			winner: "b", dials: []string{"0s a", "500ms b"}},
 		{name: "time is up", timeout: 900 * ms, addresses: map[string]fakeAddress{"a": never, "b": never, "c": {}},
-			cause: ErrDialTimeout, dials: []string{"0s a", "500ms b"}},
+			cause: context.DeadlineExceeded, dials: []string{"0s a", "500ms b"}},
 		{name: "all refuse", timeout: 900 * ms, addresses: map[string]fakeAddress{"a": {err: errRefused}, "b": {err: errRefused}, "c": {err: errRefused}},
 			cause: errRefused, dials: []string{"0s a", "0s b", "0s c"}},
 	} {
@@ -171,13 +193,12 @@ func TestAddressesInTurnShareTheTime(t *testing.T) {
 				network := &fakeNetwork{addresses: c.addresses, began: time.Now()}
 				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 				defer cancel()
-				conn, err := dialInTurn(ctx, "tcp4", []string{"a", "b", "c"}, network.attempt)
+				conn, err := network.attempts().InTurn(ctx, "tcp4", []string{"a", "b", "c"})
 				if !slices.Equal(network.dials, c.dials) {
 					t.Errorf("dials %q, want %q", network.dials, c.dials)
 				}
 				if c.winner == "" {
-					upstreamOf(t, err)
-					if !errors.Is(err, c.cause) {
+					if _, ok := errors.AsType[*attemptError](err); !ok || !errors.Is(err, c.cause) {
 						t.Errorf("it ended with %v, want %v", err, c.cause)
 					}
 				} else if err != nil {

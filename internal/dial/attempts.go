@@ -1,0 +1,165 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+const (
+	// AttemptDelay is how long an attempt has before the next address of a
+	// race is tried as well (RFC 8305 section 5).
+	AttemptDelay = 250 * time.Millisecond
+
+	// minAttempt is the least time that an address gets, where it is there:
+	// fewer attempts that can succeed are better than many that cannot.
+	minAttempt = 500 * time.Millisecond
+)
+
+// Attempts is how the addresses of a host are tried. Both fields have to be set.
+type Attempts struct {
+	// Connect connects to one target, an IP address with a port.
+	Connect func(ctx context.Context, network, target string) (net.Conn, error)
+
+	// Report returns the error that a dial reports if an attempt at target has
+	// ended with err, and whether it says that the time for the whole dial is up.
+	// ctx is the context of the dial, not of the attempt.
+	Report func(ctx context.Context, target string, err error) (timedOut bool, reported error)
+}
+
+// InTurn tries one target after the other, each of which has an equal share of the
+// time that is left, and returns the first connection. If there is none, the error
+// is what Report has made of those of all attempts, or of the last one if the time
+// for the whole dial is up or ctx has ended. There has to be at least one target.
+func (a Attempts) InTurn(ctx context.Context, network string, targets []string) (net.Conn, error) {
+	var failed faults
+	for i, target := range targets {
+		conn, err := a.share(ctx, network, target, len(targets)-i)
+		if err == nil {
+			return conn, nil
+		}
+		timedOut, err := a.Report(ctx, target, err)
+		if ctx.Err() != nil || timedOut {
+			// what went wrong before is not why the dial ends
+			return nil, err
+		}
+		failed.add(err)
+	}
+	return nil, failed.error()
+}
+
+// share tries a target that has to leave time for the others.
+func (a Attempts) share(ctx context.Context, network, target string, shares int) (net.Conn, error) {
+	deadline, ok := ctx.Deadline()
+	if !ok || shares == 1 {
+		return a.Connect(ctx, network, target)
+	}
+	share := max(time.Until(deadline)/time.Duration(shares), minAttempt)
+	ctx, cancel := context.WithTimeout(ctx, share)
+	defer cancel()
+	return a.Connect(ctx, network, target)
+}
+
+// Race tries the targets in their order, each while the attempts before it may
+// still be on their way, and returns the first connection. No attempt is left over
+// when it returns. The network is "tcp"; errors are those of InTurn.
+func (a Attempts) Race(ctx context.Context, targets []string) (net.Conn, error) {
+	attempts, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan result)
+	delay := time.NewTimer(AttemptDelay)
+	defer delay.Stop()
+	var failed faults
+	var last error
+	timedOut := false
+	started, running := 0, 0
+	for {
+		if started < len(targets) && (started == 0 || ctx.Err() == nil) {
+			go a.run(attempts, targets[started], results)
+			started++
+			running++
+			delay.Reset(AttemptDelay)
+		}
+		if running == 0 {
+			break
+		}
+		select {
+		case <-delay.C:
+		case r := <-results:
+			running--
+			if r.err == nil {
+				cancel()
+				closeLate(results, running)
+				return r.conn, nil
+			}
+			timedOut, last = a.Report(ctx, r.target, r.err)
+			failed.add(last)
+		}
+	}
+	if ctx.Err() != nil || timedOut {
+		return nil, last
+	}
+	return nil, failed.error()
+}
+
+// result is how an attempt of a race has ended.
+type result struct {
+	target string
+	conn   net.Conn
+	err    error
+}
+
+// errLeft is how an attempt ends that has ended its goroutine: a hook of
+// the application can do so.
+var errLeft = errors.New("fasthttp: the dial has ended its goroutine")
+
+// run sends the result of an attempt, whatever happens in it.
+func (a Attempts) run(ctx context.Context, target string, results chan<- result) {
+	r := result{target: target, err: errLeft}
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("fasthttp: panic while dialing: %v\n%s", p, debug.Stack())
+		}
+		results <- r
+	}()
+	r.conn, r.err = a.Connect(ctx, "tcp", target)
+}
+
+// closeLate waits for the attempts that were canceled, and closes what they
+// have established nevertheless.
+func closeLate(results <-chan result, running int) {
+	for range running {
+		if r := <-results; r.err == nil {
+			_ = r.conn.Close()
+		}
+	}
+}
+
+// faults is what went wrong with the addresses of a host.
+type faults struct{ all []error }
+
+// add keeps err, and error returns what was kept as one.
+func (e *faults) add(err error) { e.all = append(e.all, err) }
+
+func (e *faults) error() error {
+	if len(e.all) == 1 {
+		return e.all[0]
+	}
+	return e
+}
+
+// Error implements error.
+func (e *faults) Error() string {
+	texts := make([]string, len(e.all))
+	for i, err := range e.all {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (e *faults) Unwrap() []error { return e.all }

@@ -1,0 +1,180 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// resolverFunc is a Resolver that counts its look-ups.
+type resolverFunc struct {
+	lookups atomic.Int64
+	find    func(ctx context.Context, host string) ([]net.IPAddr, error)
+}
+
+func (r *resolverFunc) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
+	r.lookups.Add(1)
+	return r.find(ctx, host)
+}
+
+// resolvesTo returns a Resolver for which all names have the same addresses.
+func resolvesTo(addresses ...string) *resolverFunc {
+	var found []net.IPAddr
+	for _, a := range addresses {
+		found = append(found, net.IPAddr{IP: net.ParseIP(a)})
+	}
+	return &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { return found, nil }}
+}
+
+func TestFailedLookupsAreNotKept(t *testing.T) {
+	fault := errors.New("fault")
+	resolver := &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { return nil, fault }}
+	var names Names
+	for range 3 {
+		if _, err := names.Lookup(t.Context(), "name.test", resolver, time.Hour); !errors.Is(err, fault) {
+			t.Errorf("look-up ended with %v", err)
+		}
+	}
+	if n := resolver.lookups.Load(); n != 3 {
+		t.Errorf("%d look-ups", n)
+	}
+}
+
+func TestANameIsLookedUpOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resolver := &resolverFunc{find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
+			select {
+			case <-time.After(time.Second):
+				return []net.IPAddr{{IP: net.IPv4(127, 0, 0, 1)}}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}}
+		var names Names
+		var all sync.WaitGroup
+		for i := range 1000 {
+			all.Go(func() {
+				// the first to ask, among others, does not wait for the answer
+				wait := time.Minute
+				if i%2 == 0 {
+					wait = time.Second / 2
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), wait)
+				defer cancel()
+				time.Sleep(time.Duration(i) * time.Microsecond)
+				_, err := names.Lookup(ctx, "name.test", resolver, time.Hour)
+				if i%2 == 0 && !errors.Is(err, context.DeadlineExceeded) || i%2 == 1 && err != nil {
+					t.Errorf("look-up %d ended with %v", i, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := resolver.lookups.Load(); n != 1 {
+			t.Errorf("%d look-ups", n)
+		}
+	})
+}
+
+func TestFlushIsNotUndoneByAnEarlierLookup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan string)
+		resolver := &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) {
+			return []net.IPAddr{{IP: net.ParseIP(<-answer)}}, nil
+		}}
+		var names Names
+		found := make(chan *Addresses)
+		ask := func() {
+			addresses, _ := names.Lookup(t.Context(), "name.test", resolver, time.Hour)
+			found <- addresses
+		}
+		go ask()
+		synctest.Wait()
+		names.Flush()
+		go ask()
+		synctest.Wait()
+		answer <- "127.0.0.1"
+		answer <- "127.0.0.2"
+		<-found
+		<-found
+		go ask()
+		synctest.Wait()
+		if n := resolver.lookups.Load(); n != 2 {
+			t.Errorf("%d look-ups, want one before and one after the flush", n)
+		}
+		<-found
+	})
+}
+
+func TestTheNumberOfKeptNamesIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names Names
+		resolver := resolvesTo("127.0.0.1")
+		lookUp := func(name string) {
+			t.Helper()
+			if _, err := names.Lookup(t.Context(), name, resolver, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range MaxNames + 100 {
+			lookUp(fmt.Sprintf("n%d.test", i))
+		}
+		if n := len(names.entries); n != MaxNames {
+			t.Errorf("%d names are kept, want %d", n, MaxNames)
+		}
+		time.Sleep(time.Minute)
+		lookUp("last.test")
+		if n := len(names.entries); n != 1 {
+			t.Errorf("%d names are kept, want the last one", n)
+		}
+	})
+}
+
+func TestAddressesTakeTurns(t *testing.T) {
+	parse := func(texts ...string) (addresses []netip.Addr) {
+		for _, s := range texts {
+			addresses = append(addresses, netip.MustParseAddr(s))
+		}
+		return addresses
+	}
+	e := NewAddresses(parse("::1", "::2", "127.0.0.1", "::3", "::ffff:127.0.0.2"))
+	for _, want := range [][]netip.Addr{
+		parse("::1", "127.0.0.1", "::2", "127.0.0.2", "::3"),
+		parse("::2", "127.0.0.2", "::3", "127.0.0.1", "::1"),
+		parse("::3", "127.0.0.1", "::1", "127.0.0.2", "::2"),
+	} {
+		if got := e.InTurn(); !slices.Equal(got, want) {
+			t.Errorf("the order is %v, want %v", got, want)
+		}
+	}
+}
+
+func TestNamesUnderLoad(t *testing.T) {
+	resolver := resolvesTo("127.0.0.1", "127.0.0.2", "::1")
+	var names Names
+	var all sync.WaitGroup
+	for i := range 2000 {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if i%7 == 0 {
+				go cancel()
+			}
+			found, err := names.Lookup(ctx, fmt.Sprintf("n%d.test", i%5), resolver, time.Microsecond)
+			if err == nil && len(found.InTurn()) != 3 || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, %v", found, err)
+			}
+			if i%100 == 0 {
+				names.Flush()
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package tlswire
+
+const underRace = true

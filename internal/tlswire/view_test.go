@@ -1,0 +1,74 @@
+package tlswire
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+)
+
+// serverConfig returns the configuration of a server with a certificate that
+// nobody checks.
+func serverConfig(t *testing.T) *tls.Config {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{
+		Certificates:           []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: private}},
+		SessionTicketsDisabled: true,
+	}
+}
+
+// The connection is one and the same from whichever side it is asked for.
+func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
+	nc := &fakeConn{}
+	c := Server(nc, nc, new(tls.Config))
+	if v := ViewOf(c); v.Conn != c || ViewOf(c) != v {
+		t.Error("the view is another one each time, or of another connection")
+	}
+	if under, ok := Transport(c.NetConn()); under != net.Conn(nc) || !ok {
+		t.Errorf("the transport is %v, %v", under, ok)
+	}
+	if under, ok := Transport(nc); under != net.Conn(nc) || ok {
+		t.Errorf("what is under another connection is %v, %v", under, ok)
+	}
+}
+
+// A TLS connection that somebody else has made may hold anything.
+func TestTLSConnectionsOfOthersLoseNothing(t *testing.T) {
+	near, far := net.Pipe()
+	v := ViewOf(tls.Server(far, serverConfig(t)))
+	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+	text := strings.Repeat("0123456789", 10)
+	go func() {
+		_, _ = io.WriteString(client, text)
+		_ = client.Close()
+	}()
+	var got []byte
+	b := make([]byte, 7)
+	for {
+		if err := v.Await(); err != nil {
+			break
+		}
+		n, err := v.Read(b)
+		got = append(got, b[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	if string(got) != text {
+		t.Errorf("got %q", got)
+	}
+}
