@@ -258,7 +258,7 @@ func TestAnnouncingWhatAPeerHasAnnounced(t *testing.T) {
 				readMessage(t, h, "Trailer: X-A, X-C\r\nX-A: 1\r\nX-A: 2\r\nX-B: 3\r\n", "X-C: 4\r\n")
 				tt.do(h)
 				for what, h := range map[string]anyHeader{"it": h, "a copy": copyHeader(h)} {
-					if got := written(h); !strings.Contains(got, "|"+tt.upfront+"|Trailer: ") {
+					if got := written(h); !strings.Contains(got, "|"+tt.upfront+"|Transfer-Encoding: ") {
 						t.Errorf("%s: %s, want %s", what, got, tt.upfront)
 					}
 					if got := string(h.TrailerHeader()); got != tt.trailers+"\r\n" {
