@@ -123,13 +123,13 @@ func (s *Server) Serve(ln net.Listener) error {
 		return nil
 	}
 	defer s.removeListener(accepting)
-	pool := newWorkerPool(s, ln)
-	defer pool.stop()
+	workers := newConnWorkers(s, ln)
+	defer workers.stop()
 	var failing acceptFailures
 	for {
 		nc, err := ln.Accept()
 		if err != nil {
-			if failed := pool.failed.Load(); failed != nil {
+			if failed := workers.failed.Load(); failed != nil {
 				err = *failed
 			}
 			if s.stopping.Load() || isClosing(err) {
@@ -142,7 +142,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		}
 		failing.wait = 0
 		if c := s.accepted(nc); c != nil {
-			pool.serve(c)
+			workers.serve(c)
 		}
 	}
 }

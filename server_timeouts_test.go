@@ -495,7 +495,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 			for g := range strings.SplitSeq(string(stacks()), "\n\n") {
 				// workers of earlier tests may be about to end, outside of the bubble
 				header, _, _ := strings.Cut(g, "\n")
-				if strings.Contains(header, "bubble") && strings.Contains(g, "(*workerPool).run(") {
+				if strings.Contains(header, "bubble") && strings.Contains(g, "internal/workers.(*Pool[...]).work(") {
 					n++
 				}
 			}

@@ -121,7 +121,7 @@ type lateListener struct {
 
 func (l *lateListener) Accept() (net.Conn, error) {
 	nc, err := l.crowdedListener.Accept()
-	if err == nil && l.late.Load() && bytes.Contains(debug.Stack(), []byte("(*workerPool).accept(")) {
+	if err == nil && l.late.Load() && bytes.Contains(debug.Stack(), []byte("(*connWorkers).accept(")) {
 		l.taken <- struct{}{}
 		<-l.release
 	}

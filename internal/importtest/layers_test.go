@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"internal/clock"},
 	{"internal/field"},
 	{"internal/http1"},
-	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial"},
+	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

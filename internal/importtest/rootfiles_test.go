@@ -25,19 +25,19 @@ type group struct {
 var rootGroups = []group{
 	{"values", []string{
 		"doc.go", "errors.go", "strings.go", "status.go", "statusline.go", "method.go", "headernames.go",
-		"args*.go", "uri*.go", "cookie*.go", "date.go", "timer.go", "ip*.go", "number*.go", "escape*.go",
+		"args*.go", "uri*.go", "cookie*.go", "date.go", "timer.go", "ip*.go", "number*.go",
 		"userdata.go", "source.go", "codec.go", "byterange*.go", "hostport*.go", "text*.go",
 	}},
 	{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",
 	}},
 	{"messages", []string{
-		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "trailer*.go", "multipart*.go", "poison_o*.go",
+		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go", "poison_o*.go",
 	}},
 	{"server, client and files", []string{
-		"ctx*.go", "server*.go", "exchange*.go", "conn*.go", "worker*.go", "hijack*.go", "timeout*.go",
-		"tls*.go", "listen*.go", "compress*.go", "client*.go", "hostclient*.go", "pipelineclient*.go",
-		"lbclient*.go", "dialer*.go", "redirect*.go", "retry*.go", "fs*.go", "engine*.go", "event*.go", "portable*.go", "limits*.go",
+		"ctx*.go", "server*.go", "exchange*.go", "conn*.go", "timeout*.go",
+		"tls*.go", "compress*.go", "client*.go", "hostclient*.go", "pipelineclient*.go",
+		"lbclient*.go", "dialer*.go", "redirect*.go", "retry*.go", "fs*.go", "engine*.go", "event*.go", "portable*.go",
 	}},
 }
 

@@ -1,0 +1,119 @@
+// Package workers runs jobs on goroutines that are used again. It imports nothing of
+// this module, and does not know what the jobs are.
+package workers
+
+import (
+	"sync"
+	"time"
+)
+
+// Pool runs each job on a goroutine that has no other one meanwhile. A goroutine
+// whose job has ended waits for another one: its stack has grown to what jobs need.
+// The one that has waited least is taken first, so that those which are not needed
+// end.
+//
+// New makes a Pool. All its methods may be called at the same time.
+type Pool[Job any] struct {
+	run      func(Job)
+	patience time.Duration
+
+	mu      sync.Mutex
+	idle    []*worker[Job] // by how long they have been waiting
+	stopped bool
+	cleaner *time.Timer
+}
+
+type worker[Job any] struct {
+	jobs  chan Job
+	since time.Time
+}
+
+// New returns a Pool that calls run with each job. A goroutine ends when it has
+// waited for a job for patience, which has to be positive, or somewhat longer. If run
+// ends its goroutine, by runtime.Goexit, the Pool does without that one.
+func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
+	p := &Pool[Job]{run: run, patience: patience}
+	p.mu.Lock()
+	p.cleaner = time.AfterFunc(patience, p.clean)
+	p.mu.Unlock()
+	return p
+}
+
+// Do hands a job to a goroutine, and does not wait for it. It must not be called
+// after Stop.
+func (p *Pool[Job]) Do(job Job) {
+	p.mu.Lock()
+	n := len(p.idle)
+	if n == 0 {
+		p.mu.Unlock()
+		w := &worker[Job]{jobs: make(chan Job, 1)}
+		w.jobs <- job
+		go p.work(w)
+		return
+	}
+	w := p.idle[n-1]
+	p.idle[n-1] = nil
+	p.idle = p.idle[:n-1]
+	p.mu.Unlock()
+	w.jobs <- job
+}
+
+func (p *Pool[Job]) work(w *worker[Job]) {
+	for job := range w.jobs {
+		p.run(job)
+		if !p.rest(w) {
+			return
+		}
+	}
+}
+
+// rest puts w among the idle ones, unless the pool has stopped.
+func (p *Pool[Job]) rest(w *worker[Job]) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return false
+	}
+	w.since = time.Time{}
+	p.idle = append(p.idle, w)
+	return true
+}
+
+// clean ends the workers that have been idle for as long as is allowed. A
+// worker is stamped by the first clean that sees it idle, so that resting does
+// not cost a reading of the clock.
+func (p *Pool[Job]) clean() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	now := time.Now()
+	n := 0
+	for n < len(p.idle) && !p.idle[n].since.IsZero() && now.Sub(p.idle[n].since) >= p.patience {
+		close(p.idle[n].jobs)
+		n++
+	}
+	kept := copy(p.idle, p.idle[n:])
+	clear(p.idle[kept:])
+	p.idle = p.idle[:kept]
+	for _, w := range p.idle {
+		if w.since.IsZero() {
+			w.since = now
+		}
+	}
+	p.cleaner.Reset(max(p.patience/2, time.Millisecond))
+}
+
+// Stop ends the goroutines that wait, and the others as soon as their jobs have
+// ended. It does not wait for those.
+func (p *Pool[Job]) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+	p.cleaner.Stop()
+	for _, w := range p.idle {
+		close(w.jobs)
+	}
+	p.idle = nil
+}
