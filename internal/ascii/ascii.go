@@ -58,10 +58,10 @@ func buildClasses() (t [256]Class) {
 	return t
 }
 
-// Is tells whether c belongs to any of the classes in set.
+// Is reports whether c belongs to any of the classes in set.
 func Is(c byte, set Class) bool { return classes[c]&set != 0 }
 
-// All tells whether every byte of b belongs to one of the classes in set.
+// All reports whether every byte of b belongs to one of the classes in set.
 // It is true for an empty b.
 func All(b []byte, set Class) bool {
 	for _, c := range b {
@@ -72,7 +72,7 @@ func All(b []byte, set Class) bool {
 	return true
 }
 
-// IsToken tells whether b is a token of RFC 9110 section 5.6.2: at least one
+// IsToken reports whether b is a token of RFC 9110 section 5.6.2: at least one
 // byte, and all of them tchars.
 func IsToken(b []byte) bool { return len(b) > 0 && All(b, Token) }
 
@@ -105,7 +105,7 @@ func ToLower(b []byte) {
 	}
 }
 
-// EqualFold tells whether a and b are equal but for the case of ASCII letters.
+// EqualFold reports whether a and b are equal but for the case of ASCII letters.
 func EqualFold(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false
@@ -134,7 +134,7 @@ func Trim(b []byte) []byte {
 	return b[from:to]
 }
 
-// IsBlank tells whether c is a space or a tab.
+// IsBlank reports whether c is a space or a tab.
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // NextElement cuts the first element off a comma-separated list (RFC 9110

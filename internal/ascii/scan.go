@@ -46,7 +46,7 @@ func IndexControl(b []byte) int {
 	return len(b)
 }
 
-// HasControl tells whether there is a control character in b: it is IndexControl
+// HasControl reports whether there is a control character in b: it is IndexControl
 // for short texts that hardly ever have one.
 func HasControl(b []byte) bool {
 	if len(b) < 8 {

@@ -92,7 +92,7 @@ func (l *List) Value(i int) []byte { return l.Bytes(l.Entries[i].Value) }
 // and stays as it is: values set later are stored behind it.
 func (l *List) Freeze() { l.frozen = uint32(len(l.Block)) }
 
-// IsFrozen tells whether the text of s is of that which was received.
+// IsFrozen reports whether the text of s is of that which was received.
 func (l *List) IsFrozen(s Span) bool { return s.Off+s.Len <= l.frozen }
 
 // Append stores text at the end of the block. It panics where the block would
@@ -293,7 +293,7 @@ func (l *List) Separate() {
 // tidyFrom is the size under which a block is never worth tidying.
 const tidyFrom = 4 << 10
 
-// Wasteful tells whether most of the block is text that nothing points to any
+// Wasteful reports whether most of the block is text that nothing points to any
 // more.
 func (l *List) Wasteful() bool {
 	return l.garbage >= tidyFrom && l.garbage >= uint32(len(l.Block))/2

@@ -239,7 +239,7 @@ func Lookup(name []byte) ID {
 	return id
 }
 
-// LookupForm is Lookup which also tells whether a known name is in its
+// LookupForm is Lookup which also reports whether a known name is in its
 // normalised form.
 func LookupForm(name []byte) (id ID, normal bool) {
 	if len(name) == 0 {
@@ -254,7 +254,7 @@ func LookupForm(name []byte) (id ID, normal bool) {
 	return Unknown, false
 }
 
-// compare tells whether name is known but for the case of its letters, and
+// compare reports whether name is known but for the case of its letters, and
 // whether it is so to the byte. Both have one length, which is not 0, and known
 // consists of letters and hyphens: of these, letters have the bit 0x40, and
 // their case is the bit 0x20.

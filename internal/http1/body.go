@@ -33,7 +33,7 @@ func (d *Body) Next(src []byte) (content []byte, n int, err error) {
 	return nil, 0, nil
 }
 
-// Done tells whether all content was read. Behind a chunked body the trailer
+// Done reports whether all content was read. Behind a chunked body the trailer
 // section is still to come. An UntilClose body is never done; the end of the
 // connection ends it.
 func (d *Body) Done() bool {

@@ -50,7 +50,7 @@ type Chunked struct {
 	Loose bool
 }
 
-// Done tells whether the line of the last chunk was read. A trailer section
+// Done reports whether the line of the last chunk was read. A trailer section
 // follows, which may be empty.
 func (c *Chunked) Done() bool { return c.state == chunksDone }
 

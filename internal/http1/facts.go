@@ -33,7 +33,7 @@ const (
 	HasCookie                     // Cookie
 )
 
-// Has tells whether any of the flags in set is there.
+// Has reports whether any of the flags in set is there.
 func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
 
 // noted holds the fields that note has something to do with.

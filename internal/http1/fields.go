@@ -74,7 +74,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 	}
 }
 
-// guess tells whether b begins with the normalised name that the field in this
+// guess reports whether b begins with the normalised name that the field in this
 // place had in the last message: it returns the length of the name then, or 0.
 func (h *Head) guess(b []byte, at int) (colon int, id field.ID) {
 	if at >= maxGuesses {
@@ -148,7 +148,7 @@ func isSpaced(name []byte, from int) bool {
 	return len(name) > 0 && name[0] != ' '
 }
 
-// validName tells whether name is a token, and normalises it on the way.
+// validName reports whether name is a token, and normalises it on the way.
 func (h *Head) validName(name []byte) bool {
 	if h.KeepNames || len(name) == 0 {
 		return ascii.IsToken(name)

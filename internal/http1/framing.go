@@ -71,7 +71,7 @@ func (h *Head) frameCoding(role Role) (Framing, error) {
 	return Framing{Kind: Chunks, MustClose: h.Has(HasLength) || h.Minor == 0, LooseChunks: role == Response}, nil
 }
 
-// KeepsAlive tells whether the sender of this head lets the connection live
+// KeepsAlive reports whether the sender of this head lets the connection live
 // on after it (RFC 9112 section 9.3).
 func (h *Head) KeepsAlive() bool {
 	if h.Has(Close) {

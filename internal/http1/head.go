@@ -183,7 +183,7 @@ func lineSize(b []byte, n int) int {
 	return len(b)
 }
 
-// CheckStartLine tells whether the start line that was set may be as long as it is.
+// CheckStartLine reports whether the start line that was set may be as long as it is.
 func (h *Head) CheckStartLine(role Role) error {
 	if role == Request && h.Fields-len("\r\n") > h.Limits.line() {
 		return ErrLongRequestLine
@@ -191,7 +191,7 @@ func (h *Head) CheckStartLine(role Role) error {
 	return nil
 }
 
-// CheckSize tells whether a head may have n bytes.
+// CheckSize reports whether a head may have n bytes.
 func (h *Head) CheckSize(n int) error {
 	if n > h.Limits.head() {
 		return ErrLongHead

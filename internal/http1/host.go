@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ValidHost tells whether host may be the value of a Host field (RFC 9110
+// ValidHost reports whether host may be the value of a Host field (RFC 9110
 // section 7.2): a name, an IPv4 address or an IPv6 address in brackets, and
 // perhaps a port. It may be empty, as it is where the target has no authority;
 // but a port without a host is refused (RFC 9110 section 4.2.1), and so is user
@@ -49,7 +49,7 @@ var plainHost = func() (t [256]bool) {
 	return t
 }()
 
-// ValidPort tells whether port, without its colon, is one: decimal digits that
+// ValidPort reports whether port, without its colon, is one: decimal digits that
 // say no more than 65535, or nothing at all (RFC 3986 section 3.2.3).
 func ValidPort(port []byte) bool {
 	n := 0
@@ -107,7 +107,7 @@ func validZone(zone []byte) bool {
 	return true
 }
 
-// ValidIPv6 tells whether address is an IPv6 address (RFC 3986 section 3.2.2),
+// ValidIPv6 reports whether address is an IPv6 address (RFC 3986 section 3.2.2),
 // without brackets and zone.
 func ValidIPv6(address []byte) bool {
 	groups, elided := 0, false

@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// CheckTarget tells whether a request target has one of the four forms of RFC
+// CheckTarget reports whether a request target has one of the four forms of RFC
 // 9112 section 3.2, and the one that its method asks for. CONNECT may have a path
 // as well: package net/rpc asks so for its protocol, and net/http takes it.
 //

@@ -287,7 +287,7 @@ func (s *scanner) month() time.Month {
 	return 0
 }
 
-// isDayName tells whether b names a day of the week, in three letters or in
+// isDayName reports whether b names a day of the week, in three letters or in
 // full.
 func isDayName(b []byte) bool {
 	for day := time.Sunday; day <= time.Saturday; day++ {

@@ -200,14 +200,14 @@ func (c *Conn) unset(f uint32) {
 	}
 }
 
-// Gone tells whether the peer has ended its side of the connection.
+// Gone reports whether the peer has ended its side of the connection.
 func (c *Conn) Gone() bool { return c.has(flagGone) }
 
 // Closed reports whether the owner has closed the connection or given it away.
 func (c *Conn) Closed() bool { return c.has(flagClosed) }
 
 // Watch makes PeerGone of the Handler be called when the peer ends its side of the
-// connection, and tells whether it has done so already.
+// connection, and reports whether it has done so already.
 func (c *Conn) Watch() (gone bool) {
 	c.set(flagWatched)
 	return c.Gone() && c.hungUp()

@@ -203,7 +203,7 @@ func (d *Detached) Abandon(reset bool) {
 	}
 }
 
-// check tells whether reading or writing can go on.
+// check reports whether reading or writing can go on.
 func (d *Detached) check(way int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

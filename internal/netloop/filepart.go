@@ -27,11 +27,11 @@ type FilePart struct {
 	Length int64           // what is left to be sent
 }
 
-// Done tells whether all was sent.
+// Done reports whether all was sent.
 func (f *FilePart) Done() bool { return len(f.Head) == 0 && f.Length == 0 }
 
 // Send makes one attempt to send the head, or else a piece of the file, to the
-// socket with the descriptor fd, and tells whether there was room for all of it.
+// socket with the descriptor fd, and reports whether there was room for all of it.
 // The error is ErrAgain where there is no room, and io.ErrUnexpectedEOF where the
 // file ends before the part does.
 func (f *FilePart) Send(fd int) (whole bool, err error) {

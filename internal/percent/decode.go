@@ -49,7 +49,7 @@ func AppendDecodedPath(dst, src []byte) []byte {
 	}
 }
 
-// HasBadEscape tells whether src holds a percent sign that begins no escape.
+// HasBadEscape reports whether src holds a percent sign that begins no escape.
 func HasBadEscape(src []byte) bool {
 	for {
 		i := bytes.IndexByte(src, '%')
