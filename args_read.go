@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// Has tells whether there is an argument with that key.
+// Has reports whether there is an argument with that key.
 func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 
 // HasBytes is Has for a key in bytes.
@@ -79,7 +79,7 @@ func (a *Args) GetUfloatOrZero(key string) float64 {
 	return f
 }
 
-// GetBool tells whether the first argument with that key says yes: whether it
+// GetBool reports whether the first argument with that key says yes: whether it
 // is 1, t, T, true, TRUE, True, y, Y, yes, YES or Yes.
 func (a *Args) GetBool(key string) bool {
 	switch string(a.Peek(key)) {

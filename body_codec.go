@@ -99,7 +99,7 @@ func (s *encodedStream) fill() error {
 	return err
 }
 
-// waits tells whether the reader is to have everything that was read so far.
+// waits reports whether the reader is to have everything that was read so far.
 func (s *encodedStream) waits() bool {
 	if src, ok := s.src.(patientReader); ok {
 		return src.waits()

@@ -30,7 +30,7 @@ func (r *receiver) start(f http1.Framing, limit int) error {
 }
 
 // feed takes from b what belongs to the message and returns how much that is.
-// The trailer section, which is for h, counts; done tells whether it was the
+// The trailer section, which is for h, counts; done reports whether it was the
 // last of it.
 func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err error) {
 	for !r.decoder.Done() {
@@ -285,7 +285,7 @@ func (s *bodyStream) CloseWithError(err error) error {
 }
 
 // drain reads the rest of the message away, up to limit bytes, which it counts, and
-// tells whether that was all of it.
+// reports whether that was all of it.
 func (s *bodyStream) drain(limit *int) bool {
 	if s.err == errStreamClosed {
 		s.err = nil

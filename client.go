@@ -54,7 +54,7 @@ type Client struct {
 	// the roots of the system.
 	TLSConfig *tls.Config
 
-	// RetryIf tells whether a request that failed may be sent again, whatever it
+	// RetryIf reports whether a request that failed may be sent again, whatever it
 	// failed with, but where no connection was to be had. Without it that goes for
 	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
 	// first byte of a response, where the time is not up.

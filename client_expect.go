@@ -18,7 +18,7 @@ func (c *HostClient) expectTimeout() time.Duration {
 	return c.ExpectContinueTimeout
 }
 
-// expectsContinue tells whether the head of the request goes out alone, to find
+// expectsContinue reports whether the head of the request goes out alone, to find
 // out first whether the server wants the content (RFC 9110 section 10.1.1).
 func (x *clientExchange) expectsContinue(content []byte) bool {
 	return (len(content) > 0 || x.req.body.stream != nil) && x.req.MayContinue()

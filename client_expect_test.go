@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// head reads the head of a request, and tells whether there was one.
+// head reads the head of a request, and reports whether there was one.
 func (c *peerConn) head() bool {
 	for lines := 0; ; lines++ {
 		line, err := c.r.ReadString('\n')

@@ -22,7 +22,7 @@ import (
 // bring. The path of a request is /KIND/NUMBER; responses with content repeat the
 // number, so that one that was meant for somebody else shows.
 type loadKind struct {
-	// serve answers the request with the number, and tells whether the peer
+	// serve answers the request with the number, and reports whether the peer
 	// goes on with the connection
 	serve func(c *peerConn, r *http.Request, number string) bool
 	// status and body are what the call brings, where want is nil; a body of

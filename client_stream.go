@@ -37,7 +37,7 @@ const (
 	streamOver          // the connection is gone
 )
 
-// streams tells whether the body is left on the connection.
+// streams reports whether the body is left on the connection.
 func (x *clientExchange) streams() bool {
 	if x.call.buffered || x.resp.SkipBody {
 		return false

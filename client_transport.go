@@ -102,7 +102,7 @@ func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry b
 // errStreamUsedUp says that a request cannot be sent again.
 var errStreamUsedUp = errors.New("fasthttp: the body stream of the request was already read")
 
-// isIdempotent tells whether a request may be sent twice without doing more than
+// isIdempotent reports whether a request may be sent twice without doing more than
 // one would (RFC 9110 section 9.2.2), of the methods for which clients commonly
 // assume it.
 func isIdempotent(req *Request) bool {

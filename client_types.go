@@ -31,7 +31,7 @@ func responseLimits(readBufferSize int) http1.Limits {
 	return headLimits(readBufferSize)
 }
 
-// RetryIfFunc tells whether a request that failed may be sent again.
+// RetryIfFunc reports whether a request that failed may be sent again.
 type RetryIfFunc func(request *Request) bool
 
 // RetryIfErrFunc tells what is to be done after attempt number attempts to do

@@ -178,13 +178,13 @@ func (c *Cookie) MaxAge() int { return c.maxAge }
 // delete the cookie, and 0 leaves the attribute out: as in net/http.
 func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
 
-// HTTPOnly tells whether scripts of the client cannot see the cookie.
+// HTTPOnly reports whether scripts of the client cannot see the cookie.
 func (c *Cookie) HTTPOnly() bool { return c.httpOnly }
 
 // SetHTTPOnly sets whether scripts of the client cannot see the cookie.
 func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.httpOnly = httpOnly }
 
-// Secure tells whether the client sends the cookie over TLS only. A partitioned
+// Secure reports whether the client sends the cookie over TLS only. A partitioned
 // cookie is always secure: clients take no other ones.
 func (c *Cookie) Secure() bool { return c.secure || c.partitioned }
 
@@ -203,7 +203,7 @@ func (c *Cookie) SetSameSite(mode CookieSameSite) {
 	}
 }
 
-// Partitioned tells whether clients keep the cookie apart for each site that
+// Partitioned reports whether clients keep the cookie apart for each site that
 // embeds this one.
 func (c *Cookie) Partitioned() bool { return c.partitioned }
 

@@ -101,7 +101,7 @@ func (c *Cookie) parseSameSite(text []byte) {
 	}
 }
 
-// isCookiePath tells whether all of b is visible ASCII or space: what RFC 6265
+// isCookiePath reports whether all of b is visible ASCII or space: what RFC 6265
 // section 4.1.1 lets stand in a path. Line breaks, which nothing that was received
 // holds, become spaces as they do elsewhere.
 func isCookiePath(b []byte) bool {

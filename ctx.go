@@ -160,34 +160,34 @@ var noServer = sync.OnceValue(func() *Server {
 // Method returns the method of the request.
 func (ctx *RequestCtx) Method() []byte { return ctx.Request.Header.Method() }
 
-// IsGet tells whether the method is GET.
+// IsGet reports whether the method is GET.
 func (ctx *RequestCtx) IsGet() bool { return ctx.Request.Header.IsGet() }
 
-// IsPost tells whether the method is POST.
+// IsPost reports whether the method is POST.
 func (ctx *RequestCtx) IsPost() bool { return ctx.Request.Header.IsPost() }
 
-// IsPut tells whether the method is PUT.
+// IsPut reports whether the method is PUT.
 func (ctx *RequestCtx) IsPut() bool { return ctx.Request.Header.IsPut() }
 
-// IsDelete tells whether the method is DELETE.
+// IsDelete reports whether the method is DELETE.
 func (ctx *RequestCtx) IsDelete() bool { return ctx.Request.Header.IsDelete() }
 
-// IsHead tells whether the method is HEAD.
+// IsHead reports whether the method is HEAD.
 func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
 
-// IsConnect tells whether the method is CONNECT.
+// IsConnect reports whether the method is CONNECT.
 func (ctx *RequestCtx) IsConnect() bool { return ctx.Request.Header.IsConnect() }
 
-// IsOptions tells whether the method is OPTIONS.
+// IsOptions reports whether the method is OPTIONS.
 func (ctx *RequestCtx) IsOptions() bool { return ctx.Request.Header.IsOptions() }
 
-// IsTrace tells whether the method is TRACE.
+// IsTrace reports whether the method is TRACE.
 func (ctx *RequestCtx) IsTrace() bool { return ctx.Request.Header.IsTrace() }
 
-// IsPatch tells whether the method is PATCH.
+// IsPatch reports whether the method is PATCH.
 func (ctx *RequestCtx) IsPatch() bool { return ctx.Request.Header.IsPatch() }
 
-// IsQuery tells whether the method is QUERY.
+// IsQuery reports whether the method is QUERY.
 func (ctx *RequestCtx) IsQuery() bool { return ctx.Request.Header.IsQuery() }
 
 // RequestURI returns the request target as it was received.

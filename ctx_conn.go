@@ -131,7 +131,7 @@ type connTLSer interface {
 	ConnectionState() tls.ConnectionState
 }
 
-// IsTLS tells whether the connection is a TLS connection.
+// IsTLS reports whether the connection is a TLS connection.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.conn().(connTLSer)
 	return ok
@@ -167,7 +167,7 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 // connection without a response having been sent.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
-// Hijacked tells whether Hijack was called.
+// Hijacked reports whether Hijack was called.
 func (ctx *RequestCtx) Hijacked() bool { return ctx.hijack != nil }
 
 // Logger writes log lines.

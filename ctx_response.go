@@ -48,7 +48,7 @@ func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) {
 	ctx.Response.SetBodyStreamWriter(sw)
 }
 
-// IsBodyStream tells whether the body of the response is a stream.
+// IsBodyStream reports whether the body of the response is a stream.
 func (ctx *RequestCtx) IsBodyStream() bool { return ctx.Response.IsBodyStream() }
 
 // Write appends p to the body of the response. It never fails.
@@ -141,7 +141,7 @@ func withoutAuthority(uri []byte) []byte {
 	return uri
 }
 
-// IfModifiedSince tells whether the client is to get a representation that was
+// IfModifiedSince reports whether the client is to get a representation that was
 // last modified at lastModified: it asked without If-Modified-Since, or with
 // an earlier date (RFC 9110 section 13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {

@@ -49,7 +49,7 @@ func (w *watch) finish() bool {
 	return w.over
 }
 
-// link tells whether the caller is the one to have the client watched.
+// link reports whether the caller is the one to have the client watched.
 func (w *watch) link() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (ctx *RequestCtx) WatchDisconnect() {
 	}
 }
 
-// ownsConn tells whether the connection is at work for this request. One that
+// ownsConn reports whether the connection is at work for this request. One that
 // has timed out must leave it to the next. late is held.
 func (ctx *RequestCtx) ownsConn() bool { return ctx.x != nil && ctx.timeoutResponse.Load() == nil }
 
@@ -138,7 +138,7 @@ func (ctx *RequestCtx) watched() *watch {
 
 // AfterFunc arranges for f to be called in a goroutine of its own when the
 // channel of Done is closed. The function that it returns takes that back, and
-// tells whether it was in time. f is not called any more once the handler has
+// reports whether it was in time. f is not called any more once the handler has
 // returned.
 //
 // Package context uses it for contexts that are derived from ctx, which

@@ -299,7 +299,7 @@ func (d *TCPDialer) lookup(ctx context.Context, host string) (*dial.Addresses, e
 	return d.names.Lookup(ctx, host, resolver, cmp.Or(d.DNSCacheDuration, DefaultDNSCacheDuration))
 }
 
-// mayDial tells whether ip is of the right version.
+// mayDial reports whether ip is of the right version.
 func (d *TCPDialer) mayDial(network string, ip netip.Addr) bool {
 	is4 := ip.Is4() || ip.Is4In6()
 	if network == "tcp4" && !is4 || network == "tcp6" && is4 {

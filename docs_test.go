@@ -187,7 +187,7 @@ func TestDocumentedPlacesAreThere(t *testing.T) {
 	}
 }
 
-// declares tells whether a file has the function, or the method as "Type.Name".
+// declares reports whether a file has the function, or the method as "Type.Name".
 func declares(file *ast.File, name string) bool {
 	if dot := strings.IndexByte(name, '.'); dot >= 0 {
 		name = name[dot+1:]

@@ -27,7 +27,7 @@ const (
 // a fault or to compare: "portable" or "event".
 const engineVariable = "FASTHTTP_ENGINE"
 
-// wantsEvents tells whether connections of ln are to be served by the event
+// wantsEvents reports whether connections of ln are to be served by the event
 // engine if that is possible.
 func (s *Server) wantsEvents(ln net.Listener) bool {
 	engine := s.Engine

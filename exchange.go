@@ -159,7 +159,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	x.pace = pace{}
 }
 
-// light tells whether the exchange is ready for another connection of the same
+// light reports whether the exchange is ready for another connection of the same
 // server as it is: it holds no more than it began with.
 func (x *exchange) light() bool {
 	return !x.given && (x.ctx == nil || !x.ctx.used) &&
@@ -228,7 +228,7 @@ func (x *exchange) received(n int) {
 	x.now = time.Time{}
 }
 
-// idle tells whether no request has begun.
+// idle reports whether no request has begun.
 func (x *exchange) idle() bool {
 	return x.phase == phaseHead && !x.begun && len(x.pending()) == 0
 }
@@ -650,7 +650,7 @@ func (x *exchange) flushNow() error {
 	return err
 }
 
-// wantsClose tells whether the connection ends with the current request.
+// wantsClose reports whether the connection ends with the current request.
 func (x *exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
 	return x.ending || x.closes || s.DisableKeepalive || s.stopping.Load() ||

@@ -13,7 +13,7 @@ import (
 // it arrives: with the default limit for bodies that is never needed.
 const spoolFrom = DefaultMaxRequestBodySize
 
-// spoolsForm tells whether the body of the current request is a form that is
+// spoolsForm reports whether the body of the current request is a form that is
 // too large to be held in memory. One with content codings is held there as any
 // other body: it is decoded where the handler asks for it.
 func (x *exchange) spoolsForm(framing http1.Framing) bool {

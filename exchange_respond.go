@@ -54,7 +54,7 @@ func (x *exchange) count() {
 	ctx.time = x.now
 }
 
-// callHandler runs the handler and tells whether it came back without a panic.
+// callHandler runs the handler and reports whether it came back without a panic.
 func (x *exchange) callHandler() (ok bool) {
 	defer func() {
 		if ok {
@@ -271,7 +271,7 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	return stepRead, false
 }
 
-// opensTunnel tells whether the response makes the connection a tunnel: it has
+// opensTunnel reports whether the response makes the connection a tunnel: it has
 // neither content nor framing then, and what the peer sends behind its request
 // is none (RFC 9110 section 9.3.6). If the target is a path, which RFC 9110 does not
 // know, only a handler that takes the connection over makes one.

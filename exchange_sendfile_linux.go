@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
-// sendsFiles tells whether the engine takes files from queueFile.
+// sendsFiles reports whether the engine takes files from queueFile.
 func (x *exchange) sendsFiles() bool {
 	_, ok := x.link.(*eventConn)
 	return ok

@@ -13,5 +13,5 @@ func fileSender(net.Conn) func(head []byte, file *os.File, offset, length int64)
 	return nil
 }
 
-// sendsFiles tells whether the engine takes files from queueFile.
+// sendsFiles reports whether the engine takes files from queueFile.
 func (x *exchange) sendsFiles() bool { return false }

@@ -274,7 +274,7 @@ func rootDir(root string, allowEmpty bool) string {
 	return dir
 }
 
-// regularFile tells whether a root is a file, and returns its path without
+// regularFile reports whether a root is a file, and returns its path without
 // symbolic links: those may well lead out of the directory that it is in.
 func regularFile(root string) (string, bool) {
 	file, err := filepath.EvalSymlinks(root)

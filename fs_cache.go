@@ -70,7 +70,7 @@ func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
 	return info
 }
 
-// besideIsCurrent tells whether there lies beside the file what did.
+// besideIsCurrent reports whether there lies beside the file what did.
 func (n *node) besideIsCurrent(tree fs.FS) bool {
 	n.mu.Lock()
 	beside := n.beside
@@ -91,15 +91,15 @@ func (n *node) besideIsCurrent(tree fs.FS) bool {
 	return true
 }
 
-// isPage tells whether the node is a page that was made of a directory.
+// isPage reports whether the node is a page that was made of a directory.
 func (n *node) isPage() bool { return n.title != "" }
 
-// isOf tells whether the node is that of the file as it is now.
+// isOf reports whether the node is that of the file as it is now.
 func (n *node) isOf(info fs.FileInfo) bool {
 	return sameInfo(info, n.info)
 }
 
-// sameInfo tells whether a file is what it was.
+// sameInfo reports whether a file is what it was.
 func sameInfo(is, was fs.FileInfo) bool {
 	if is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
 		return false

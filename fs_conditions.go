@@ -85,7 +85,7 @@ func fieldDate(h *RequestHeader, id field.ID) (time.Time, bool) {
 	return date, err == nil
 }
 
-// matchesAny tells whether one of the entity tags in the list of a field is
+// matchesAny reports whether one of the entity tags in the list of a field is
 // etag. "*" stands for whatever there is. What follows a malformed tag is not
 // looked at.
 func matchesAny(h *RequestHeader, id field.ID, etag []byte, match func(a, b []byte) bool) bool {

@@ -169,7 +169,7 @@ func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
 	}
 }
 
-// isServersFault tells whether err says nothing of the file that was asked for.
+// isServersFault reports whether err says nothing of the file that was asked for.
 func isServersFault(err error) bool {
 	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errLookupFailed} {
 		if errors.Is(err, fault) {
@@ -253,7 +253,7 @@ func (h *fileHandler) find(ctx *RequestCtx, p []byte, end pathEnd) (*node, error
 	}
 }
 
-// isCurrent tells whether a node may be served as it is. A page names the path
+// isCurrent reports whether a node may be served as it is. A page names the path
 // that it was made for, and there may be several to one directory.
 func (h *fileHandler) isCurrent(n *node, stale bool, ctx *RequestCtx) bool {
 	if n.isPage() && n.title != bytesconv.String(ctx.Path()) {

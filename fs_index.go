@@ -58,7 +58,7 @@ func (h *fileHandler) listDirectory(name string, f fs.File, info fs.FileInfo) ([
 	return list, newest, nil
 }
 
-// copiesAmong returns a function that tells whether an entry of a directory is a
+// copiesAmong returns a function that reports whether an entry of a directory is a
 // compressed copy. One with a suffix of the application's is opened to see, unless
 // its original is there.
 func (h *fileHandler) copiesAmong(dir string, entries []fs.DirEntry) func(name string) bool {
@@ -189,7 +189,7 @@ func appendListing(dst []byte, list []dirEntry) []byte {
 	return append(append(dst, text...), '\n')
 }
 
-// prefersJSON tells whether an Accept field asks for JSON rather than for a page
+// prefersJSON reports whether an Accept field asks for JSON rather than for a page
 // (RFC 9110 section 12.5.1). A client that takes everything gets the page.
 func prefersJSON(accept []byte) bool {
 	return len(accept) > 0 && quality(accept, "application", "json") > quality(accept, "text", "html")

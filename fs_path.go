@@ -108,7 +108,7 @@ func fileName(p string, windows bool) (string, error) {
 	return name, nil
 }
 
-// hasDotDot tells whether a segment of p is "..".
+// hasDotDot reports whether a segment of p is "..".
 func hasDotDot(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if segment == ".." {
@@ -136,10 +136,10 @@ func isHiddenPath(name string) bool {
 	return false
 }
 
-// servesWindows tells whether the rules of Windows for names apply.
+// servesWindows reports whether the rules of Windows for names apply.
 const servesWindows = runtime.GOOS == "windows"
 
-// isWindowsPath tells whether Windows takes each segment of p for the name of a
+// isWindowsPath reports whether Windows takes each segment of p for the name of a
 // file, and for no other one than it says.
 func isWindowsPath(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
@@ -163,7 +163,7 @@ func isWindowsName(name string) bool {
 	return !strings.ContainsAny(name, `\:*?"<>|`) && last != '.' && last != ' ' && !isDeviceName(name)
 }
 
-// isDeviceName tells whether name stands for a device, as "nul" does and, in
+// isDeviceName reports whether name stands for a device, as "nul" does and, in
 // many versions of Windows, "NUL.txt" and "nul ".
 func isDeviceName(name string) bool {
 	base, _, _ := strings.Cut(name, ".")

@@ -119,7 +119,7 @@ func treeOf(dir string, allowLinksOutside bool, refresh time.Duration) fs.FS {
 	return &confinedTree{dir: dir, refresh: refresh}
 }
 
-// isWholeVolume tells whether there is nothing to confine names to in dir.
+// isWholeVolume reports whether there is nothing to confine names to in dir.
 func isWholeVolume(dir string) bool {
 	return dir == "" || dir == filepath.VolumeName(dir) || filepath.Dir(dir) == dir
 }

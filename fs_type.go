@@ -165,7 +165,7 @@ func contentTypeByStart(b []byte) string {
 	return "text/plain; charset=utf-8"
 }
 
-// looksLikeText tells whether b, which may end within a character, is text in UTF-8.
+// looksLikeText reports whether b, which may end within a character, is text in UTF-8.
 func looksLikeText(b []byte) bool {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)

@@ -420,7 +420,7 @@ func (h *header) append(k key, value []byte) {
 	http1.Clean(h.list.Value(i))
 }
 
-// setSpecial sets a field that is not simply in list, and tells whether it
+// setSpecial sets a field that is not simply in list, and reports whether it
 // does not belong there too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
@@ -547,7 +547,7 @@ func (h *header) EnableNormalizing() bool {
 	return before
 }
 
-// IsHTTP11 tells whether the protocol of the message is HTTP/1.1.
+// IsHTTP11 reports whether the protocol of the message is HTTP/1.1.
 func (h *header) IsHTTP11() bool { return !h.is(oldProtocol) }
 
 func (h *header) setVersion(version []byte) {

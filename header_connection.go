@@ -6,7 +6,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ConnectionClose tells whether the connection is to be closed after this
+// ConnectionClose reports whether the connection is to be closed after this
 // message: "Connection: close" was set or received, alone or in a list, or
 // the message came as HTTP/1.0 without keep-alive.
 func (h *header) ConnectionClose() bool { return h.is(closing) }
@@ -57,7 +57,7 @@ func withoutClose(list []byte) (others []byte) {
 	return others
 }
 
-// closesUnsaid tells whether "Connection: close" is to be written beside the
+// closesUnsaid reports whether "Connection: close" is to be written beside the
 // Connection fields in list, none of which says so.
 func (h *header) closesUnsaid() bool {
 	if !h.is(closing) {
@@ -66,7 +66,7 @@ func (h *header) closesUnsaid() bool {
 	return h.findClose(0) < 0
 }
 
-// ConnectionUpgrade tells whether the Connection field lists "upgrade", in any
+// ConnectionUpgrade reports whether the Connection field lists "upgrade", in any
 // case (RFC 9110 section 7.8). It is false for a message after which the connection
 // is to be closed, as it is after one of HTTP/1.0 that does not ask to keep it.
 func (h *header) ConnectionUpgrade() bool {

@@ -75,7 +75,7 @@ func (h *header) adoptStartLine(role http1.Role) {
 	}
 }
 
-// place takes a received field to its place, which is w, and tells whether it
+// place takes a received field to its place, which is w, and reports whether it
 // stays in list.
 func (h *header) place(role http1.Role, w where, e *field.Entry) (stays bool) {
 	switch w.place {
@@ -136,7 +136,7 @@ func (h *header) adoptFacts(role http1.Role) error {
 	return nil
 }
 
-// bodiless tells whether responses with this status never have content (RFC
+// bodiless reports whether responses with this status never have content (RFC
 // 9110 sections 15.2, 15.3.5 and 15.4.5).
 func bodiless(status int) bool {
 	return status < StatusOK || status == StatusNoContent || status == StatusNotModified

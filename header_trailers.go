@@ -178,7 +178,7 @@ func (h *header) dropTrailers() {
 	h.state &^= trailing
 }
 
-// isTrailer tells whether the field e of list is sent behind the body, since its
+// isTrailer reports whether the field e of list is sent behind the body, since its
 // name was announced here.
 func (h *header) isTrailer(e *field.Entry) bool {
 	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
@@ -194,7 +194,7 @@ func (h *header) sendsBehind(k key) bool {
 	return i >= 0 && h.trailers.Entries[i].Flags == 0
 }
 
-// sendsTrailers tells whether a trailer section can follow. HTTP/1.0 has none:
+// sendsTrailers reports whether a trailer section can follow. HTTP/1.0 has none:
 // fields of the header that were announced stay in the header section there, and
 // those of a trailer section are dropped.
 func (h *header) sendsTrailers() bool {
@@ -204,7 +204,7 @@ func (h *header) sendsTrailers() bool {
 	return h.trailers.Len() > 0
 }
 
-// announces tells whether there are trailers that were announced here, or that
+// announces reports whether there are trailers that were announced here, or that
 // have come: what a peer has announced may never come.
 func (h *header) announces() bool {
 	for i := range h.trailers.Entries {
@@ -215,7 +215,7 @@ func (h *header) announces() bool {
 	return false
 }
 
-// hasTrailerNames tells whether there is a Trailer field. It is asked of every
+// hasTrailerNames reports whether there is a Trailer field. It is asked of every
 // message.
 func (h *header) hasTrailerNames() bool {
 	return len(h.trailers.Entries) > 0 && h.firstTrailerName() >= 0

@@ -99,7 +99,7 @@ func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 	return line
 }
 
-// listed tells whether the field e of list is written among the others:
+// listed reports whether the field e of list is written among the others:
 // trailers have their own place, and so have special fields, which are in list
 // since the time when they were not special.
 func (h *header) listed(role http1.Role, e *field.Entry) bool {

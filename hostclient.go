@@ -58,7 +58,7 @@ type HostClient struct {
 	// the HostClient's own.
 	TLSConfig *tls.Config
 
-	// RetryIf tells whether a request that failed may be sent again, whatever it
+	// RetryIf reports whether a request that failed may be sent again, whatever it
 	// failed with, but where no connection was to be had. Without it that goes for
 	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
 	// first byte of a response, where the time is not up.

@@ -17,7 +17,7 @@ func AddMissingPort(addr string, isTLS bool) string {
 	return strings.TrimSuffix(addr, ":") + port
 }
 
-// hasPort tells whether addr has a port, or cannot be given one.
+// hasPort reports whether addr has a port, or cannot be given one.
 func hasPort(addr string) bool {
 	rest := addr
 	if addr[0] == '[' {

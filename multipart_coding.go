@@ -15,7 +15,7 @@ type formDecoder struct {
 	decoder *coding.Decoder // nil where there is no coding
 }
 
-// startForm makes the decoder read from in, and tells whether that has a content
+// startForm makes the decoder read from in, and reports whether that has a content
 // coding. It is start or startPlain: what the server itself calls must not name
 // start, or all decoders were part of every program with a server in it, which
 // is a seventh of a small one.
@@ -28,7 +28,7 @@ func (d *formDecoder) startPlain(in io.Reader, _ *header, _ coding.Bound) (encod
 }
 
 // start makes the decoder read from in, which has the coding that h says, and
-// tells whether there is one.
+// reports whether there is one.
 func (d *formDecoder) start(in io.Reader, h *header, bound coding.Bound) (encoded bool, err error) {
 	var applied coding.Applied
 	for i := h.list.FindID(field.ContentEncoding, 0); i >= 0; i = h.list.FindID(field.ContentEncoding, i+1) {

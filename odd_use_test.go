@@ -170,7 +170,7 @@ func TestCopiesShareNothing(t *testing.T) {
 }
 
 // TestPeekingTogetherIsSafe has goroutines look at one request at the same
-// time; the race detector tells whether looking changes anything. What is parsed
+// time; the race detector reports whether looking changes anything. What is parsed
 // on first use is asked for before.
 func TestPeekingTogetherIsSafe(t *testing.T) {
 	var ctx RequestCtx

@@ -156,7 +156,7 @@ func (call *pipelineCall) leave(err error) error {
 	return err
 }
 
-// finish gives the call its result and drops it. It tells whether anybody has
+// finish gives the call its result and drops it. It reports whether anybody has
 // waited for it.
 func (call *pipelineCall) finish(err error) bool {
 	call.mu.Lock()
@@ -170,7 +170,7 @@ func (call *pipelineCall) finish(err error) bool {
 	return waited
 }
 
-// isLeft tells whether nobody waits for the call.
+// isLeft reports whether nobody waits for the call.
 func (call *pipelineCall) isLeft() bool {
 	call.mu.Lock()
 	defer call.mu.Unlock()

@@ -89,7 +89,7 @@ func (p *pipeline) tell() {
 	}
 }
 
-// await lets the writer wait for changes, or for the timer, and tells whether
+// await lets the writer wait for changes, or for the timer, and reports whether
 // the timer was first. The mutex is held before and after that.
 func (p *pipeline) await(timer *time.Timer) (expired bool) {
 	p.waiting = true
@@ -190,7 +190,7 @@ func (p *pipeline) connect() *clientConn {
 	}
 }
 
-// mayConnect waits until it is time to connect, and tells whether somebody wants
+// mayConnect waits until it is time to connect, and reports whether somebody wants
 // it.
 func (p *pipeline) mayConnect() bool {
 	p.mu.Lock()

@@ -147,7 +147,7 @@ func (r *pipelineReader) done() {
 	r.inBody, r.heads = false, headReader{}
 }
 
-// begun tells whether the server has begun to answer the current call.
+// begun reports whether the server has begun to answer the current call.
 func (r *pipelineReader) begun() bool {
 	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
 }

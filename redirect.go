@@ -236,7 +236,7 @@ func leaveOrigin(req *Request) {
 	req.UseHostHeader = false
 }
 
-// becomesGet tells whether the request that follows a redirect is a GET or HEAD
+// becomesGet reports whether the request that follows a redirect is a GET or HEAD
 // without content (RFC 9110 sections 15.4.2 to 15.4.4).
 func becomesGet(req *Request, status int) bool {
 	switch status {

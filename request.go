@@ -194,7 +194,7 @@ func (req *Request) sendsAuthority() bool {
 	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
 }
 
-// keepsTarget tells whether the target is no path, and what the URI was parsed
+// keepsTarget reports whether the target is no path, and what the URI was parsed
 // from, which was not changed since.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
@@ -270,7 +270,7 @@ func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
 // SetHostBytes sets the host of the URI.
 func (req *Request) SetHostBytes(host []byte) { req.URI().SetHostBytes(host) }
 
-// ConnectionClose tells whether the connection is to be closed after the
+// ConnectionClose reports whether the connection is to be closed after the
 // response.
 func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose() }
 
@@ -298,7 +298,7 @@ func (req *Request) PostArgs() *Args {
 	return &req.args
 }
 
-// MayContinue tells whether the peer waits for a "100 Continue" before it
+// MayContinue reports whether the peer waits for a "100 Continue" before it
 // sends the body: "Expect: 100-continue" in a request that is not HTTP/1.0
 // (RFC 9110 section 10.1.1). Answer with it and call ContinueReadBody, or
 // answer with a final status, or close the connection.

@@ -85,7 +85,7 @@ func (req *Request) BodyStream() io.Reader {
 	return req.body.stream
 }
 
-// IsBodyStream tells whether the body is a stream, or was one before it was read
+// IsBodyStream reports whether the body is a stream, or was one before it was read
 // as a multipart form.
 func (req *Request) IsBodyStream() bool { return req.body.stream != nil || req.onlyForm() }
 

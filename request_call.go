@@ -52,7 +52,7 @@ func (c *callState) canceled() error {
 	return contextError(c.ctx)
 }
 
-// expired tells whether the time is up.
+// expired reports whether the time is up.
 func (c *callState) expired() bool {
 	return !c.deadline.IsZero() && !time.Now().Before(c.deadline)
 }

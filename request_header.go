@@ -51,34 +51,34 @@ func (h *RequestHeader) SetMethodBytes(method []byte) {
 	h.store(&h.line[lineMethod], method)
 }
 
-// IsGet tells whether the method is GET.
+// IsGet reports whether the method is GET.
 func (h *RequestHeader) IsGet() bool { return string(h.method()) == MethodGet }
 
-// IsPost tells whether the method is POST.
+// IsPost reports whether the method is POST.
 func (h *RequestHeader) IsPost() bool { return string(h.method()) == MethodPost }
 
-// IsPut tells whether the method is PUT.
+// IsPut reports whether the method is PUT.
 func (h *RequestHeader) IsPut() bool { return string(h.method()) == MethodPut }
 
-// IsHead tells whether the method is HEAD.
+// IsHead reports whether the method is HEAD.
 func (h *RequestHeader) IsHead() bool { return string(h.method()) == MethodHead }
 
-// IsDelete tells whether the method is DELETE.
+// IsDelete reports whether the method is DELETE.
 func (h *RequestHeader) IsDelete() bool { return string(h.method()) == MethodDelete }
 
-// IsConnect tells whether the method is CONNECT.
+// IsConnect reports whether the method is CONNECT.
 func (h *RequestHeader) IsConnect() bool { return string(h.method()) == MethodConnect }
 
-// IsOptions tells whether the method is OPTIONS.
+// IsOptions reports whether the method is OPTIONS.
 func (h *RequestHeader) IsOptions() bool { return string(h.method()) == MethodOptions }
 
-// IsTrace tells whether the method is TRACE.
+// IsTrace reports whether the method is TRACE.
 func (h *RequestHeader) IsTrace() bool { return string(h.method()) == MethodTrace }
 
-// IsPatch tells whether the method is PATCH.
+// IsPatch reports whether the method is PATCH.
 func (h *RequestHeader) IsPatch() bool { return string(h.method()) == MethodPatch }
 
-// IsQuery tells whether the method is QUERY.
+// IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.method()) == MethodQuery }
 
 // RequestURI returns the request target as it stands in the request line, "/"
@@ -312,7 +312,7 @@ func cutParam(b []byte, quotes *bool) (param, rest []byte) {
 	return b, nil
 }
 
-// HasAcceptEncoding tells whether the client accepts the coding: it stands in
+// HasAcceptEncoding reports whether the client accepts the coding: it stands in
 // Accept-Encoding without a quality of 0 (RFC 9110 section 12.5.3).
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(bytesconv.Bytes(acceptEncoding))
@@ -336,7 +336,7 @@ func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	return false
 }
 
-// zeroQuality tells whether the parameters of a list element say q=0.
+// zeroQuality reports whether the parameters of a list element say q=0.
 func zeroQuality(params []byte) bool {
 	for len(params) > 0 {
 		var p []byte
@@ -536,7 +536,7 @@ func (h *RequestHeader) appendFields(dst []byte) []byte {
 	return h.appendEnd(dst, http1.Request)
 }
 
-// ignoresBody tells whether a request with this method says nothing of a body
+// ignoresBody reports whether a request with this method says nothing of a body
 // unless it has one.
 func (h *RequestHeader) ignoresBody() bool { return h.IsGet() || h.IsHead() }
 

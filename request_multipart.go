@@ -185,7 +185,7 @@ type formReader struct {
 
 func (f *formReader) Read(p []byte) (int, error) {
 	if f.limit > 0 {
-		// one byte more tells whether there is more
+		// one byte more reports whether there is more
 		p = p[:min(int64(len(p)), f.limit+1-f.read)]
 	}
 	n, err := f.r.Read(p)
@@ -224,7 +224,7 @@ func (req *Request) dropForm() {
 	req.form = nil
 }
 
-// onlyForm tells whether the body was a stream of which the form is all that is
+// onlyForm reports whether the body was a stream of which the form is all that is
 // left.
 func (req *Request) onlyForm() bool { return req.form != nil && req.form.only }
 

@@ -108,7 +108,7 @@ func (resp *Response) StatusCode() int { return resp.Header.StatusCode() }
 // SetStatusCode sets the status code.
 func (resp *Response) SetStatusCode(statusCode int) { resp.Header.SetStatusCode(statusCode) }
 
-// ConnectionClose tells whether the connection is closed after the response.
+// ConnectionClose reports whether the connection is closed after the response.
 func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClose() }
 
 // SetConnectionClose sets "Connection: close".

@@ -62,7 +62,7 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 // closed, with CloseBodyStream or by itself.
 func (resp *Response) BodyStream() io.Reader { return resp.body.stream }
 
-// IsBodyStream tells whether the body is a stream.
+// IsBodyStream reports whether the body is a stream.
 func (resp *Response) IsBodyStream() bool { return resp.body.stream != nil }
 
 // CloseBodyStream closes the body stream, if there is one, and returns the error of

@@ -154,7 +154,7 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	return true
 }
 
-// forbidsEncoding tells whether a field of a response says that the content is to
+// forbidsEncoding reports whether a field of a response says that the content is to
 // stay what it is, or describes the bytes of it.
 func forbidsEncoding(id field.ID, name, value []byte) bool {
 	switch id {

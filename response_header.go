@@ -213,7 +213,7 @@ func (u *usualStart) make(h *ResponseHeader, date string) *datedStart {
 	return d
 }
 
-// isPlain tells whether the head has no fields but Content-Type and
+// isPlain reports whether the head has no fields but Content-Type and
 // Content-Length beside those of the start.
 func (h *ResponseHeader) isPlain() bool {
 	return h.state&(hasLength|closing|rawCookies) == hasLength && h.slots[slotContentType].Len > 0 && h.slots[slotContentEncoding].Len == 0 &&
@@ -283,7 +283,7 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *usualStart) 
 	return dst
 }
 
-// isReceivedStart tells whether the status line that was received, with which the
+// isReceivedStart reports whether the status line that was received, with which the
 // block begins, is still the one of the response.
 func (h *ResponseHeader) isReceivedStart(status int) bool {
 	version, reason := h.line[lineVersion], h.line[lineReason]

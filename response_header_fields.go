@@ -122,7 +122,7 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 	return h.cookie(http1.Response, bytesconv.Bytes(key))
 }
 
-// Cookie fills cookie with the one that has its key, and tells whether there
+// Cookie fills cookie with the one that has its key, and reports whether there
 // is one that can be parsed.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	value := h.cookie(http1.Response, cookie.Key())

@@ -46,7 +46,7 @@ func backoff(base, limit time.Duration, attempts int) time.Duration {
 	return rand.N(most) + 1
 }
 
-// sleep waits, and tells whether the call was not canceled meanwhile.
+// sleep waits, and reports whether the call was not canceled meanwhile.
 func (c *callState) sleep(d time.Duration) bool {
 	timer := AcquireTimer(d)
 	defer ReleaseTimer(timer)

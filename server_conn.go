@@ -64,7 +64,7 @@ type serverConn struct {
 	empty    uint8 // bytes of empty lines since the last request
 	isTLS    bool
 
-	// waiting tells whether the connection waits for a request, so that a
+	// waiting reports whether the connection waits for a request, so that a
 	// shutdown may close it: see claim
 	waiting atomic.Int32
 	looks   uint8       // how often shutdowns have found it asked
@@ -113,7 +113,7 @@ func (s *Server) register(c *serverConn, nc net.Conn, ip netip.Addr) {
 	s.setState(c, StateNew)
 }
 
-// neverBegan tells whether a connection has not sent a single byte, where the time
+// neverBegan reports whether a connection has not sent a single byte, where the time
 // for that was ReadTimeout or ReadHeaderTimeout: then the end of that time is
 // answered. The end of IdleTimeout is not, nor is that of a wait for another request.
 func (c *serverConn) neverBegan() bool {

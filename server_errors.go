@@ -76,7 +76,7 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// isCommon tells whether err is what a public server meets all the time.
+// isCommon reports whether err is what a public server meets all the time.
 func isCommon(err error) bool {
 	return isTimeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
@@ -89,7 +89,7 @@ func isCommon(err error) bool {
 // would link all of net/http into every server.
 const abortHandler = "net/http: abort Handler"
 
-// isAbort tells whether err is http.ErrAbortHandler or wraps it.
+// isAbort reports whether err is http.ErrAbortHandler or wraps it.
 func isAbort(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if err.Error() == abortHandler {

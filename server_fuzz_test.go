@@ -66,7 +66,7 @@ func FuzzServerConn(f *testing.F) {
 	})
 }
 
-// sameAnswers tells whether two lists of answers are the same, a line each. A
+// sameAnswers reports whether two lists of answers are the same, a line each. A
 // head that is too long may be refused for that, or for what is wrong with it:
 // it depends on how much of it comes at a time.
 func sameAnswers(a, b string) bool {

@@ -162,7 +162,7 @@ func (s *Server) checkHandler() error {
 	return errNoHandler
 }
 
-// isClosing tells whether err says that a listener was closed, or that one which
+// isClosing reports whether err says that a listener was closed, or that one which
 // was made for some connections has no more of them. Listeners of other packages
 // say the former by the text alone.
 func isClosing(err error) bool {
@@ -206,7 +206,7 @@ func (s *Server) waitToAccept(f *acceptFailures, err error) bool {
 	return true
 }
 
-// passes tells whether accepting may succeed after err.
+// passes reports whether accepting may succeed after err.
 func passes(err error) bool {
 	return isTemporary(err) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 }
@@ -279,7 +279,7 @@ const turnAwayTimeout = time.Second
 // more than they may must not take those of the others.
 const maxRefusals = 1024
 
-// mayRefuse tells whether a connection is told that it is refused. Where it is,
+// mayRefuse reports whether a connection is told that it is refused. Where it is,
 // refused must be called afterwards.
 func (s *Server) mayRefuse(limit int64) bool {
 	if int64(s.refusals.Add(1)) <= limit {

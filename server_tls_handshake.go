@@ -91,7 +91,7 @@ func (s *Server) handshakeFailed(c *serverConn, err error) {
 
 var errPlainHTTP = errors.New("the client sent an http request to an https server")
 
-// startsLikeHTTP tells whether what stands in the place of a record's header is
+// startsLikeHTTP reports whether what stands in the place of a record's header is
 // the start of an HTTP request. The letters that are the first of a method are
 // no types of records.
 func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {

@@ -169,7 +169,7 @@ func StatusMessage(statusCode int) string {
 	return statusTexts[statusCode]
 }
 
-// StatusCodeIsRedirect tells whether a client that follows redirects goes to
+// StatusCodeIsRedirect reports whether a client that follows redirects goes to
 // the Location of a response with this code. That is so for 301, 302, 303,
 // 307 and 308, and for no other code of the class.
 func StatusCodeIsRedirect(statusCode int) bool {

@@ -140,7 +140,7 @@ func (p *streamPipe) take() error {
 	return nil
 }
 
-// waits tells whether the next read would have to wait for the producer.
+// waits reports whether the next read would have to wait for the producer.
 func (p *streamPipe) waits() bool {
 	if len(p.rest) > 0 {
 		return false

@@ -169,7 +169,7 @@ func readPair(certFile, keyFile string) (*certPair, error) {
 	return pair, nil
 }
 
-// unchanged tells whether the files are those that were read. A file that is
+// unchanged reports whether the files are those that were read. A file that is
 // replaced by renaming, or by moving a symbolic link, is another one even where
 // size and time are the same.
 func (c *certPair) unchanged() bool {

@@ -155,7 +155,7 @@ func (u *URI) parseAuthority(s uriSpan) error {
 	return err
 }
 
-// isUserinfo tells whether text can be user information: RFC 3986 section
+// isUserinfo reports whether text can be user information: RFC 3986 section
 // 3.2.1. A raw at sign is let pass, since everybody agrees that the last one ends
 // the user information. Anything else in front of that, such as a backslash, makes
 // programs disagree about which part is the host.

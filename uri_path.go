@@ -18,7 +18,7 @@ func appendNormalPath(dst, src []byte) []byte {
 	return dst[:n+normalizePath(dst[n:])]
 }
 
-// isNormalPath tells whether src stands for itself and is in normal form. It
+// isNormalPath reports whether src stands for itself and is in normal form. It
 // may be false for a path of which that is true as well.
 func isNormalPath(src []byte) bool {
 	if len(src) == 0 || src[0] != '/' || bytes.IndexByte(src, '%') >= 0 {

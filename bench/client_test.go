@@ -35,7 +35,7 @@ var (
 	errTwoRequests = errors.New("a client sent a request before it had the last response")
 )
 
-// requestEnd tells whether b is one whole request of these benchmarks.
+// requestEnd reports whether b is one whole request of these benchmarks.
 func requestEnd(b []byte) bool {
 	end := bytes.Index(b, headEnd)
 	if end < 0 {

@@ -145,7 +145,7 @@ func (d *documented) spec(decl *ast.GenDecl, spec ast.Spec) {
 	}
 }
 
-// names tells whether a comment inside of a declaration, or in front of it,
+// names reports whether a comment inside of a declaration, or in front of it,
 // names what it is about: one may be about several names.
 func names(decl *ast.GenDecl, ident *ast.Ident) (found bool) {
 	word := regexp.MustCompile(`\b` + ident.Name + `\b`)

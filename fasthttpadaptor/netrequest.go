@@ -117,7 +117,7 @@ func targetOf(r *http.Request, u *url.URL, method, host string) (target string, 
 	return absolute.RequestURI(), true
 }
 
-// attachBody gives the body and the trailers of r to req, and tells whether they
+// attachBody gives the body and the trailers of r to req, and reports whether they
 // need chunks.
 func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 	if r.Body == nil || r.Body == http.NoBody {

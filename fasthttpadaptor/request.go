@@ -158,7 +158,7 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	r.Header = header
 }
 
-// hasLine tells whether the lines of a header have one that begins with name.
+// hasLine reports whether the lines of a header have one that begins with name.
 func hasLine(lines []byte, name string) bool {
 	for line := range bytes.Lines(lines) {
 		if len(line) >= len(name) && strings.EqualFold(string(line[:len(name)]), name) {

@@ -228,7 +228,7 @@ func (w *responseWriter) startSniff(p []byte) {
 	}
 }
 
-// knowsType tells whether the handler has said, or has forbidden to say, what
+// knowsType reports whether the handler has said, or has forbidden to say, what
 // the body is.
 func (w *responseWriter) knowsType() bool {
 	_, typed := w.head["Content-Type"]

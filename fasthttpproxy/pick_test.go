@@ -60,7 +60,7 @@ func TestOneProxyIsForThisHostToo(t *testing.T) {
 	}
 }
 
-// goesThrough tells whether a function dials through the proxy, which nobody
+// goesThrough reports whether a function dials through the proxy, which nobody
 // listens as.
 func goesThrough(t *testing.T, dial fasthttp.DialFunc, target string) bool {
 	t.Helper()

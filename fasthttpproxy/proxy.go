@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause: nil where the proxy has answered.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Timeout tells whether the time was up.
+// Timeout reports whether the time was up.
 func (e *Error) Timeout() bool {
 	timeout, ok := errors.AsType[net.Error](e.cause)
 	return ok && timeout.Timeout()

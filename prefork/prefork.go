@@ -143,7 +143,7 @@ func New(s *fasthttp.Server) *Prefork {
 	return p
 }
 
-// IsChild tells whether this process is a child.
+// IsChild reports whether this process is a child.
 func IsChild() bool { return os.Getenv(childEnv) == "1" }
 
 // ListenAndServe serves HTTP on addr, of the form "host:port".

@@ -257,7 +257,7 @@ func awaitEnd(t *testing.T, pid int) {
 	}
 }
 
-// alive tells whether a process is there, and not merely unburied.
+// alive reports whether a process is there, and not merely unburied.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -119,7 +119,7 @@ func upgrade(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// sameOrigin tells whether a page of this host asks, or what is no browser.
+// sameOrigin reports whether a page of this host asks, or what is no browser.
 func sameOrigin(origin, host string) bool {
 	if origin == "" {
 		return true

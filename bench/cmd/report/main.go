@@ -128,7 +128,7 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	return nil
 }
 
-// isTerminal tells whether a bar can be drawn in place.
+// isTerminal reports whether a bar can be drawn in place.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

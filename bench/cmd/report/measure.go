@@ -38,7 +38,7 @@ type results struct {
 	Size     *binsize.Report `json:"size"`
 }
 
-// empty tells whether nothing was measured.
+// empty reports whether nothing was measured.
 func (r *results) empty() bool {
 	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
 }

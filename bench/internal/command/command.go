@@ -104,7 +104,7 @@ func (f *Flags) Matching(p **regexp.Regexp, name, usage, example string) {
 	})
 }
 
-// Parse understands the arguments, and tells whether -short was among them.
+// Parse understands the arguments, and reports whether -short was among them.
 func (f *Flags) Parse(args []string) (short bool, err error) {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(f.short)) {

@@ -175,7 +175,7 @@ func text(c *report.Case, field string, req *fasthttp.Request) {
 	c.Str(field, brief(req.String()))
 }
 
-// dumpRequest tells whether the body could be read.
+// dumpRequest reports whether the body could be read.
 func dumpRequest(c *report.Case, req *fasthttp.Request) bool {
 	c.Str("head", req.Header.String())
 	c.Val("length", req.Header.ContentLength())

@@ -141,7 +141,7 @@ func maskDate(s string) string {
 	return s[:i] + "DATE\r\n" + rest
 }
 
-// dumpResponse tells whether the body could be read.
+// dumpResponse reports whether the body could be read.
 func dumpResponse(c *report.Case, resp *fasthttp.Response) bool {
 	c.Val("status", resp.StatusCode())
 	c.Bytes("message", resp.Header.StatusMessage())

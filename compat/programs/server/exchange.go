@@ -200,7 +200,7 @@ func record(ctx *fasthttp.RequestCtx) string {
 }
 
 // readBody reads a streamed body as a stream, because what Body holds after a
-// broken stream is the text of an error. It tells whether there is more to say
+// broken stream is the text of an error. It reports whether there is more to say
 // of the body.
 func readBody(b *strings.Builder, ctx *fasthttp.RequestCtx) bool {
 	if ctx.Request.IsBodyStream() {
