@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/ioread"
 )
 
 // body is the content of a message: bytes in a buffer of the message, bytes of
@@ -444,22 +445,16 @@ func (s *exactStream) Close() error {
 	return nil
 }
 
-// maxEmptyReads is how often a stream may return neither bytes nor an error.
-const maxEmptyReads = 100
-
 // expectEnd reads the io.EOF that must come next. more is where it reads to.
 func expectEnd(r io.Reader, more []byte) error {
-	for range maxEmptyReads {
-		switch n, err := r.Read(more); {
-		case n > 0:
-			return errLongStream
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
+	switch n, err := ioread.Some(r, more); {
+	case n > 0:
+		return errLongStream
+	case err == io.EOF:
+		return nil
+	default:
+		return err
 	}
-	return io.ErrNoProgress
 }
 
 // endStream closes the stream, and turns a panic of it into an error.
