@@ -156,7 +156,7 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 // EarlyHints sends the Link fields that are set by now to the client in a 103
 // response, so that it can load what it will need while the handler works. It
 // does nothing without a Link field and for HTTP/1.0. The error is one of the
-// connection, of which the final response is not sent either.
+// connection: the final response cannot be sent then either.
 func (ctx *RequestCtx) EarlyHints() error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()

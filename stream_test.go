@@ -212,3 +212,15 @@ func TestStreamReadersLeaveNoGoroutine(t *testing.T) {
 	}
 	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
 }
+
+// The error of a stream that panics has no stack in its text, so the log has it.
+func TestServerLogsWhereAStreamPanics(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		log := &testLog{}
+		ts := start(&Server{Logger: log, Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStream(readFunc(func([]byte) (int, error) { panic("a mistake") }), -1)
+		}})
+		ts.dial().send(get("/"))
+		log.waitFor(t, "cannot write the response", "panic while writing body stream: a mistake\n", "stream_test.go")
+	})
+}
