@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // chunksIn decodes a chunked body and returns its content, its chunk sizes and
@@ -105,7 +107,7 @@ func TestResponseHeadIsFlushedFirstWhereThatIsWanted(t *testing.T) {
 			m := new(Response)
 			m.ImmediateHeaderFlush = early
 			flushed := false
-			m.SetBodyStream(readFunc(func(p []byte) (int, error) {
+			m.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
 				flushed = flushed || strings.HasSuffix(out.String(), "\r\n\r\n")
 				return copy(p, "abc"), io.EOF
 			}), size)
@@ -118,10 +120,6 @@ func TestResponseHeadIsFlushedFirstWhereThatIsWanted(t *testing.T) {
 		}
 	}
 }
-
-type readFunc func(p []byte) (int, error)
-
-func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 	boom := errors.New("boom")
@@ -142,7 +140,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 			{"failing in chunks", broken(), -1, boom},
 			{"failing at once", iotest.ErrReader(boom), 0, boom},
 			{"failing at once in chunks", iotest.ErrReader(boom), -1, boom},
-			{"without end", readFunc(func([]byte) (int, error) { return 0, nil }), 0, io.ErrNoProgress},
+			{"without end", servertest.ReadFunc(func([]byte) (int, error) { return 0, nil }), 0, io.ErrNoProgress},
 		} {
 			stream := &closeCounter{Reader: tc.r}
 			m.SetBodyStream(stream, tc.size)
@@ -166,7 +164,7 @@ func TestBodyStreamThatPanics(t *testing.T) {
 	boom := errors.New("boom")
 	forBothMessages(t, func(t *testing.T, m anyMessage) {
 		for _, size := range []int{5, 0, -1} {
-			stream := &closeCounter{Reader: readFunc(func([]byte) (int, error) { panic("the stream panics") })}
+			stream := &closeCounter{Reader: servertest.ReadFunc(func([]byte) (int, error) { panic("the stream panics") })}
 			m.SetBodyStream(stream, size)
 			var out bytes.Buffer
 			_, err := m.WriteTo(&out)

@@ -8,26 +8,15 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http/httptrace"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// scale returns how often something is done at random: n times where
-// FASTHTTP_SOAK is set, and fewer otherwise.
-func scale(n int) int {
-	switch {
-	case os.Getenv("FASTHTTP_SOAK") != "":
-		return n
-	case testing.Short():
-		return n / 40
-	}
-	return n / 10
-}
+	"github.com/valyala/fasthttp/internal/servertest"
+)
 
 // A guard that was canceled gives no time any more, whatever is asked of it.
 func TestConnGuardStaysCanceled(t *testing.T) {
@@ -80,12 +69,12 @@ func TestClientCancelBetweenStages(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPeer(t, func(c *peerConn) {
-				c.head()
-				c.write(tt.answer)
-				c.untilClosed()
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				c.Head()
+				c.Send(tt.answer)
+				c.UntilClosed()
 			})
-			hc := p.host()
+			hc := hostFor(p)
 			hc.MaxConns = 1
 			hc.ReadTimeout, hc.WriteTimeout = time.Hour, time.Hour
 			hc.ExpectContinueTimeout = time.Hour
@@ -93,13 +82,13 @@ func TestClientCancelBetweenStages(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				hc.Trace = &httptrace.ClientTrace{}
 				tt.hook(hc.Trace, cancel)
-				req := requestTo(t, MethodPost, p.url("/"))
+				req := requestTo(t, MethodPost, p.URL("/"))
 				req.SetBodyString("body")
 				if tt.expect {
 					req.Header.Set(HeaderExpect, "100-continue")
 				}
 				var err error
-				soon(t, "the call", func() { err = hc.DoContext(ctx, req, responseFor(t)) })
+				servertest.Soon(t, "the call", func() { err = hc.DoContext(ctx, req, responseFor(t)) })
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("got %v, want context.Canceled", err)
 				}
@@ -110,19 +99,19 @@ func TestClientCancelBetweenStages(t *testing.T) {
 
 // Contexts that end at any moment leave no call and no place behind.
 func TestClientCancelAtRandomMoments(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for n := 0; c.head(); n++ {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for n := 0; c.Head(); n++ {
 			if n%3 == 0 {
-				c.write("HTTP/1.1 100 Con")
-				c.write("tinue\r\n\r\n")
+				c.Send("HTTP/1.1 100 Con")
+				c.Send("tinue\r\n\r\n")
 			}
-			c.content("body")
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n")
-			c.write("\r\nok")
+			c.Content("body")
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n")
+			c.Send("\r\nok")
 		}
 	})
-	p.t = quietly{t}
-	hc := p.host()
+	p.T = quietly{t}
+	hc := hostFor(p)
 	hc.ReadTimeout, hc.WriteTimeout = time.Hour, time.Hour
 	hc.ExpectContinueTimeout = time.Millisecond
 	hc.MaxConns = 4
@@ -134,9 +123,9 @@ func TestClientCancelAtRandomMoments(t *testing.T) {
 			req, resp := AcquireRequest(), AcquireResponse()
 			defer ReleaseRequest(req)
 			defer ReleaseResponse(resp)
-			for i := range scale(16_000) / callers {
+			for i := range servertest.Times(16_000) / callers {
 				req.Header.SetMethod(MethodPost)
-				req.SetRequestURI(p.url("/"))
+				req.SetRequestURI(p.URL("/"))
 				req.SetBodyString("body")
 				req.Header.Del(HeaderExpect)
 				if i%2 == 0 {
@@ -154,7 +143,7 @@ func TestClientCancelAtRandomMoments(t *testing.T) {
 			}
 		})
 	}
-	soon(t, "the calls", calls.Wait)
+	servertest.Soon(t, "the calls", calls.Wait)
 	if canceled.Load() == 0 {
 		t.Error("no call was canceled")
 	}
@@ -170,17 +159,17 @@ func (quietly) Errorf(string, ...any) {}
 
 // A nil context is none, for every client, and so is a zero deadline.
 func TestClientsTakeNoContextAndNoDeadline(t *testing.T) {
-	p := answering(t, respOK)
-	pc := &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 10 * time.Millisecond}
-	lb := &LBClient{Clients: []BalancingClient{p.host()}}
+	p := servertest.Answering(t, servertest.OK)
+	pc := &PipelineClient{Addr: p.Addr(), MaxIdleConnDuration: 10 * time.Millisecond}
+	lb := &LBClient{Clients: []BalancingClient{hostFor(p)}}
 	c := &Client{}
 	defer c.CloseIdleConnections()
-	req := requestTo(t, MethodGet, p.url("/"))
+	req := requestTo(t, MethodGet, p.URL("/"))
 	var none context.Context
 	for name, client := range map[string]interface {
 		DoContext(ctx context.Context, req *Request, resp *Response) error
 		DoDeadline(req *Request, resp *Response, deadline time.Time) error
-	}{"Client": c, "HostClient": p.host(), "PipelineClient": pc, "LBClient": lb} {
+	}{"Client": c, "HostClient": hostFor(p), "PipelineClient": pc, "LBClient": lb} {
 		if err := client.DoContext(none, req, nil); err != nil {
 			t.Errorf("%s, no context: %v", name, err)
 		}
@@ -196,9 +185,9 @@ func TestClientsTakeNoContextAndNoDeadline(t *testing.T) {
 // A panic of the application in the middle of a call is its caller's, and leaves
 // no place taken.
 func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
-	cert, _ := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
-	secure, _ := secureServer(t, cert)
-	p := answering(t, "HTTP/1.1 103 Early Hints\r\n\r\n"+respOK)
+	cert, _ := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	secure, _ := servertest.SecureServer(t, cert)
+	p := servertest.Answering(t, "HTTP/1.1 103 Early Hints\r\n\r\n"+servertest.OK)
 	boom := func() { panic("boom") }
 	for name, prepare := range map[string]func(hc *HostClient){
 		"Dial": func(hc *HostClient) { hc.Dial = func(string) (net.Conn, error) { boom(); return nil, nil } },
@@ -219,9 +208,9 @@ func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
 	} {
 		for _, within := range []time.Duration{0, time.Minute} {
 			t.Run(name+"/"+within.String(), func(t *testing.T) {
-				hc := p.host()
+				hc := hostFor(p)
 				prepare(hc)
-				uri := p.url("/")
+				uri := p.URL("/")
 				if hc.IsTLS {
 					uri = "https://" + secure + "/"
 				}
@@ -248,16 +237,16 @@ func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
 // A connection that is another protocol's from now on is not limited by what was
 // for the request.
 func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
-		_, _ = io.Copy(c.Conn, c.r)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = io.Copy(c.Conn, c.R)
 	})
-	hc := p.host()
-	hc.WriteTimeout, hc.ReadTimeout = short, short
-	_, body := stream(t, hc, p.url("/"))
+	hc := hostFor(p)
+	hc.WriteTimeout, hc.ReadTimeout = servertest.Short, servertest.Short
+	_, body := stream(t, hc, p.URL("/"))
 	defer body.Close()
-	time.Sleep(2 * short)
+	time.Sleep(2 * servertest.Short)
 	if _, err := io.WriteString(body.(io.Writer), "ping"); err != nil {
 		t.Fatal(err)
 	}
@@ -270,30 +259,30 @@ func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
 // A stream that is closed while it is read has nothing to do with the response any
 // more when Close returns.
 func TestClientStreamClosedWhileReadLeavesTheResponse(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.Path == "/slow" {
-				c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n2\r\nab\r\n")
-				if c.number%2 == 0 {
-					c.write("0\r\nX-End: yes\r\n\r\n")
+				c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n2\r\nab\r\n")
+				if c.Number%2 == 0 {
+					c.Send("0\r\nX-End: yes\r\n\r\n")
 				}
 				continue
 			}
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	resp := responseFor(t)
-	slow, fast := requestTo(t, MethodGet, p.url("/slow")), requestTo(t, MethodGet, p.url("/fast"))
+	slow, fast := requestTo(t, MethodGet, p.URL("/slow")), requestTo(t, MethodGet, p.URL("/fast"))
 	for range 200 {
 		resp.StreamBody = true
-		mustDo(t, hc.Do(slow, resp))
+		servertest.Must(t, hc.Do(slow, resp))
 		body := resp.BodyStream()
 		var reading sync.WaitGroup
 		reading.Go(func() { _, _ = io.Copy(io.Discard, body) })
 		runtime.Gosched()
 		_ = resp.CloseBodyStream()
-		mustDo(t, hc.Do(fast, resp))
+		servertest.Must(t, hc.Do(fast, resp))
 		if got, err := io.ReadAll(resp.BodyStream()); err != nil || string(got) != "ok" {
 			t.Fatalf("got %q, %v", got, err)
 		}
@@ -316,31 +305,31 @@ func (c *closer) Close() error {
 // A body stream is closed once, however the call ends.
 func TestClientClosesBodyStreamsOnEveryWay(t *testing.T) {
 	refuse := func(string) (net.Conn, error) { return nil, errors.New("refused") }
-	p := newPeer(t, func(c *peerConn) {
-		c.head()
-		c.write("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
-		c.untilClosed()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Head()
+		c.Send("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
+		c.UntilClosed()
 	})
-	good := answering(t, respOK)
+	good := servertest.Answering(t, servertest.OK)
 	pipelined := func(c *PipelineClient) *PipelineClient {
 		c.MaxIdleConnDuration = 10 * time.Millisecond
 		return c
 	}
 	for name, do := range map[string]func(req *Request) error{
-		"sent": func(req *Request) error { req.SetRequestURI(good.url("/")); return good.host().Do(req, nil) },
+		"sent": func(req *Request) error { req.SetRequestURI(good.URL("/")); return hostFor(good).Do(req, nil) },
 		"refused dial": func(req *Request) error {
-			return (&HostClient{Addr: p.addr(), Dial: refuse}).Do(req, nil)
+			return (&HostClient{Addr: p.Addr(), Dial: refuse}).Do(req, nil)
 		},
 		"417": func(req *Request) error {
 			req.Header.Set(HeaderExpect, "100-continue")
-			return p.host().Do(req, nil)
+			return hostFor(p).Do(req, nil)
 		},
-		"deadline over":     func(req *Request) error { return p.host().DoDeadline(req, nil, time.Now().Add(-time.Hour)) },
-		"no time":           func(req *Request) error { return p.host().DoTimeout(req, nil, 0) },
+		"deadline over":     func(req *Request) error { return hostFor(p).DoDeadline(req, nil, time.Now().Add(-time.Hour)) },
+		"no time":           func(req *Request) error { return hostFor(p).DoTimeout(req, nil, 0) },
 		"no host":           func(req *Request) error { req.SetRequestURI("/"); return (&Client{}).Do(req, nil) },
-		"wrong scheme":      func(req *Request) error { req.SetRequestURI("https://x.test/"); return p.host().Do(req, nil) },
+		"wrong scheme":      func(req *Request) error { req.SetRequestURI("https://x.test/"); return hostFor(p).Do(req, nil) },
 		"no client":         func(req *Request) error { return (&LBClient{}).Do(req, nil) },
-		"pipeline":          func(req *Request) error { return pipelined(&PipelineClient{Addr: good.addr()}).Do(req, nil) },
+		"pipeline":          func(req *Request) error { return pipelined(&PipelineClient{Addr: good.Addr()}).Do(req, nil) },
 		"pipeline, refused": func(req *Request) error { return pipelined(&PipelineClient{Addr: "x.test", Dial: refuse}).Do(req, nil) },
 		"pipeline, no time": func(req *Request) error { return (&PipelineClient{}).DoTimeout(req, nil, 0) },
 		"pipeline, TLS": func(req *Request) error {
@@ -350,7 +339,7 @@ func TestClientClosesBodyStreamsOnEveryWay(t *testing.T) {
 		"pipeline, deadline": func(req *Request) error { return (&PipelineClient{}).DoDeadline(req, nil, time.Unix(1, 0)) },
 	} {
 		for _, size := range []int{4, -1} {
-			req := requestTo(t, MethodPost, p.url("/"))
+			req := requestTo(t, MethodPost, p.URL("/"))
 			body := &closer{Reader: strings.NewReader("body")}
 			req.SetBodyStream(body, size)
 			_ = do(req)
@@ -363,8 +352,8 @@ func TestClientClosesBodyStreamsOnEveryWay(t *testing.T) {
 
 // A request for https is not sent in the clear.
 func TestPipelineRefusesTLSWithoutTLS(t *testing.T) {
-	p := answering(t, respOK)
-	c := &PipelineClient{Addr: p.addr()}
+	p := servertest.Answering(t, servertest.OK)
+	c := &PipelineClient{Addr: p.Addr()}
 	for _, prepare := range []func(req *Request){
 		func(*Request) {},
 		func(req *Request) { req.URI() },
@@ -376,5 +365,5 @@ func TestPipelineRefusesTLSWithoutTLS(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	p.counts(0, 0)
+	p.Counts(0, 0)
 }

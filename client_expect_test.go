@@ -11,36 +11,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// head reads the head of a request, and reports whether there was one.
-func (c *peerConn) head() bool {
-	for lines := 0; ; lines++ {
-		line, err := c.r.ReadString('\n')
-		if err != nil {
-			return false
-		}
-		if line == "\r\n" {
-			c.peer.reqs.Add(1)
-			return true
-		}
-	}
-}
-
-// content reads what is known to come.
-func (c *peerConn) content(want string) {
-	got := make([]byte, len(want))
-	if _, err := io.ReadFull(c.r, got); err != nil || string(got) != want {
-		c.peer.t.Errorf("the content is %q, %v, want %q", got, err, want)
-	}
-}
 
 // expecting returns a request that asks first, and a client that waits as long as
 // it takes for the answer.
-func expecting(t testing.TB, p *peer, method string) (*HostClient, *Request) {
-	hc := p.host()
+func expecting(t testing.TB, p *servertest.Peer, method string) (*HostClient, *Request) {
+	hc := hostFor(p)
 	hc.ExpectContinueTimeout = time.Hour
-	req := requestTo(t, method, p.url("/"))
+	req := requestTo(t, method, p.URL("/"))
 	req.Header.Set(HeaderExpect, "100-Continue")
 	return hc, req
 }
@@ -65,27 +45,27 @@ var manyBytes = strings.Repeat("0123456789", 20_000)
 func TestClientSendsContentWhenTheServerAsksForIt(t *testing.T) {
 	for name, content := range contents {
 		t.Run(name, func(t *testing.T) {
-			p := newPeer(t, func(c *peerConn) {
-				for c.head() {
-					if c.r.Buffered() > 0 {
-						t.Errorf("%d bytes came with the head", c.r.Buffered())
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				for c.Head() {
+					if c.R.Buffered() > 0 {
+						t.Errorf("%d bytes came with the head", c.R.Buffered())
 					}
-					c.write("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
-					c.write("HTTP/1.1 100 Continue\r\n\r\n")
-					c.content(content.wire)
-					c.write(respOK)
+					c.Send("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+					c.Send("HTTP/1.1 100 Continue\r\n\r\n")
+					c.Content(content.wire)
+					c.Send(servertest.OK)
 				}
 			})
 			hc, req := expecting(t, p, MethodPost)
 			resp := responseFor(t)
 			for range 3 {
 				content.set(req)
-				mustDo(t, hc.Do(req, resp))
+				servertest.Must(t, hc.Do(req, resp))
 				if resp.StatusCode() != 200 || string(resp.Body()) != "ok" {
 					t.Errorf("got %d %q", resp.StatusCode(), resp.Body())
 				}
 			}
-			p.counts(1, 3)
+			p.Counts(1, 3)
 		})
 	}
 }
@@ -99,12 +79,12 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 			"HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n",
 			"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno",
 		} {
-			p := newPeer(t, func(c *peerConn) {
-				if !c.head() {
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				if !c.Head() {
 					return
 				}
-				c.write(response)
-				if rest, _ := io.ReadAll(c.r); len(rest) > 0 {
+				c.Send(response)
+				if rest, _ := io.ReadAll(c.R); len(rest) > 0 {
 					t.Errorf("%s: %d bytes of content came", name, len(rest))
 				}
 			})
@@ -112,7 +92,7 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 			resp := responseFor(t)
 			for range 2 {
 				content.set(req)
-				mustDo(t, hc.Do(req, resp))
+				servertest.Must(t, hc.Do(req, resp))
 				if string(resp.Body()) != "no" {
 					t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
 				}
@@ -125,12 +105,12 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 			}
 			resp.StreamBody = true
 			content.set(req)
-			mustDo(t, hc.Do(req, resp))
+			servertest.Must(t, hc.Do(req, resp))
 			if body, err := io.ReadAll(resp.BodyStream()); err != nil || string(body) != "no" {
 				t.Errorf("%s: the stream has %q, %v", name, body, err)
 			}
-			mustDo(t, resp.CloseBodyStream())
-			p.counts(3, 3)
+			servertest.Must(t, resp.CloseBodyStream())
+			p.Counts(3, 3)
 		}
 	}
 }
@@ -138,62 +118,62 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 // A server that knows nothing of expectations gets the content after a while.
 // What it says of them later concerns nobody any more.
 func TestClientDoesNotWaitForeverToSendContent(t *testing.T) {
-	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	for _, secure := range []bool{false, true} {
 		for name, content := range contents {
-			p := newPeer(t, func(c *peerConn) {
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 				if secure {
 					c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}})
-					c.r.Reset(c.Conn)
+					c.R.Reset(c.Conn)
 				}
-				for c.head() {
-					c.content(content.wire)
-					c.write("HTTP/1.1 100 Continue\r\n\r\n" + respOK)
+				for c.Head() {
+					c.Content(content.wire)
+					c.Send("HTTP/1.1 100 Continue\r\n\r\n" + servertest.OK)
 				}
 			})
 			hc, req := expecting(t, p, MethodPost)
 			hc.ExpectContinueTimeout = time.Millisecond
 			hc.IsTLS, hc.TLSConfig = secure, &tls.Config{RootCAs: roots}
 			if secure {
-				req.SetRequestURI("https://" + p.addr() + "/")
+				req.SetRequestURI("https://" + p.Addr() + "/")
 			}
 			for range 2 {
 				content.set(req)
 				resp := responseFor(t)
-				mustDo(t, hc.Do(req, resp))
+				servertest.Must(t, hc.Do(req, resp))
 				if string(resp.Body()) != "ok" {
 					t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
 				}
 			}
-			p.counts(1, 2)
+			p.Counts(1, 2)
 		}
 	}
 }
 
 // Where there is nothing to ask for, nobody waits.
 func TestClientDoesNotWaitWithoutContent(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + (c.body + "....")[:4])
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + (c.Body + "....")[:4])
 		}
 	})
 	hc, req := expecting(t, p, MethodPost)
 	resp := responseFor(t)
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	req.Header.SetProtocol("HTTP/1.0")
 	req.SetBodyString("body")
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	if string(resp.Body()) != "body" {
 		t.Errorf("got %q", resp.Body())
 	}
-	p.counts(1, 2)
+	p.Counts(1, 2)
 }
 
 // What ends a call ends this wait as well.
 func TestClientWaitForContinueEnds(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.head()
-		c.untilClosed()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Head()
+		c.UntilClosed()
 	})
 	hc, req := expecting(t, p, MethodPut)
 	req.SetBodyString("body")
@@ -201,9 +181,9 @@ func TestClientWaitForContinueEnds(t *testing.T) {
 		t.Errorf("got %v, want ErrTimeout", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	before := p.reqs.Load()
+	before := p.Requests.Load()
 	go func() {
-		eventually(t, "a head", func() bool { return p.reqs.Load() > before })
+		servertest.Eventually(t, "a head", func() bool { return p.Requests.Load() > before })
 		cancel()
 	}()
 	if err := hc.DoContext(ctx, req, responseFor(t)); !errors.Is(err, context.Canceled) {
@@ -224,11 +204,11 @@ func TestClientWhoseExpectationIsNotAnswered(t *testing.T) {
 		{MethodPut, "HTTP/1.1 1", io.ErrUnexpectedEOF, 1},
 		{MethodPut, "HTTP/1.1 100 Continue\r\n\r\n", io.ErrUnexpectedEOF, 1},
 	} {
-		p := newPeer(t, func(c *peerConn) {
-			c.head()
-			c.write(tt.answer)
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			c.Head()
+			c.Send(tt.answer)
 			if strings.HasSuffix(tt.answer, "\r\n\r\n") {
-				c.content("body")
+				c.Content("body")
 			}
 		})
 		hc, req := expecting(t, p, tt.method)
@@ -236,17 +216,17 @@ func TestClientWhoseExpectationIsNotAnswered(t *testing.T) {
 		if err := hc.Do(req, responseFor(t)); !errors.Is(err, tt.want) {
 			t.Errorf("%s after %q: got %v, want %v", tt.method, tt.answer, err, tt.want)
 		}
-		p.counts(tt.requests, tt.requests)
+		p.Counts(tt.requests, tt.requests)
 	}
 }
 
 // Nonsense instead of an answer is an error at once, not a reason to send the
 // content.
 func TestClientWhoseExpectationMeetsNonsense(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.head()
-		c.write("HTTP/1.1 nonsense\r\n\r\n")
-		if rest, _ := io.ReadAll(c.r); len(rest) > 0 {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Head()
+		c.Send("HTTP/1.1 nonsense\r\n\r\n")
+		if rest, _ := io.ReadAll(c.R); len(rest) > 0 {
 			t.Errorf("%d bytes of content came", len(rest))
 		}
 	})
@@ -259,15 +239,15 @@ func TestClientWhoseExpectationMeetsNonsense(t *testing.T) {
 }
 
 func TestClientTraceOfAnExpectation(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for n := 0; c.head(); n++ {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for n := 0; c.Head(); n++ {
 			if n > 0 {
-				c.write(respOK)
+				c.Send(servertest.OK)
 				return
 			}
-			c.write("HTTP/1.1 100 Continue\r\n\r\n")
-			c.content("body")
-			c.write(respOK)
+			c.Send("HTTP/1.1 100 Continue\r\n\r\n")
+			c.Content("body")
+			c.Send(servertest.OK)
 		}
 	})
 	hc, req := expecting(t, p, MethodPost)
@@ -281,7 +261,7 @@ func TestClientTraceOfAnExpectation(t *testing.T) {
 		{"get conn", "got old conn", "wrote headers", "wait", "first byte", "wrote request"},
 	} {
 		events = nil
-		mustDo(t, hc.Do(req, nil))
+		servertest.Must(t, hc.Do(req, nil))
 		if !slices.Equal(events, want) {
 			t.Errorf("got %q, want %q", events, want)
 		}

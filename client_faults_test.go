@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // unreliable is a server that does everything that a server must not do, at
@@ -95,7 +97,7 @@ func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 		return false
 	}
 	if fault == 1 {
-		reset(c)
+		servertest.Reset(c)
 		return false
 	}
 	if _, err := io.Copy(io.Discard, req.Body); err != nil {
@@ -106,14 +108,14 @@ func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 		return false
 	case 3:
 		time.Sleep(rand.N(3 * time.Millisecond))
-		reset(c)
+		servertest.Reset(c)
 		return false
 	case 4:
 		say(good[:rand.N(len(good))])
 		return false
 	case 5:
 		say(chunked[:rand.N(len(chunked))])
-		reset(c)
+		servertest.Reset(c)
 		return false
 	case 6:
 		say("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n")
@@ -250,7 +252,7 @@ func (f *faultyCalls) fill(req *Request) {
 func TestClientsWithFaultsOfAllKinds(t *testing.T) {
 	hc := &HostClient{MaxConns: 16, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond}
 	pc := &PipelineClient{MaxConns: 8, MaxIdleConnDuration: 50 * time.Millisecond, ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond}
-	pc.Logger = loggerFunc(func(string, ...any) {})
+	pc.Logger = servertest.LoggerFunc(func(string, ...any) {})
 	for name, tt := range map[string]struct {
 		do   func(ctx context.Context, req *Request, resp *Response) error
 		addr *string
@@ -275,13 +277,13 @@ func TestClientsWithFaultsOfAllKinds(t *testing.T) {
 					req, resp := AcquireRequest(), AcquireResponse()
 					defer ReleaseRequest(req)
 					defer ReleaseResponse(resp)
-					for calls.next.Load() < int64(scale(20_000)) {
+					for calls.next.Load() < int64(servertest.Times(20_000)) {
 						calls.call(req, resp)
 					}
 				})
 			}
 			running.Wait()
-			eventually(t, "the end of all connections", func() bool { return tt.rest() == 0 })
+			servertest.Eventually(t, "the end of all connections", func() bool { return tt.rest() == 0 })
 			u.stop()
 			for id, n := range u.seen {
 				if n > 1 && strings.HasPrefix(id, "/post") {
@@ -291,7 +293,7 @@ func TestClientsWithFaultsOfAllKinds(t *testing.T) {
 			if calls.good.Load() == 0 {
 				t.Error("no call succeeded")
 			}
-			eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+			servertest.Eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A RoundTripper gets a response as DefaultTransport leaves it for the head.
@@ -36,7 +38,7 @@ func TestTransportGetsAnEmptyResponse(t *testing.T) {
 	resp.SetStatusCode(StatusTeapot)
 	resp.StreamBody = true
 	for range 3 {
-		mustDo(t, hc.Do(requestTo(t, MethodGet, "http://name.test/"), resp))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, "http://name.test/"), resp))
 		if got := string(resp.Body()); got != "x" || resp.StatusCode() != StatusTeapot || !resp.StreamBody {
 			t.Errorf("the body is %q, the status %d, StreamBody %v", got, resp.StatusCode(), resp.StreamBody)
 		}
@@ -50,7 +52,7 @@ type splitConn struct{ net.Conn }
 func (c splitConn) SetDeadline(time.Time) error { return nil }
 
 func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
-	p := answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
 	for name, do := range map[string]func(hc *HostClient, req *Request, resp *Response) error{
 		"DoTimeout": func(hc *HostClient, req *Request, resp *Response) error {
 			return hc.DoTimeout(req, resp, 30*time.Millisecond)
@@ -64,13 +66,13 @@ func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
 			return hc.Do(req, resp)
 		},
 	} {
-		hc := p.host()
+		hc := hostFor(p)
 		hc.Dial = func(addr string) (net.Conn, error) {
 			conn, err := net.Dial("tcp4", addr)
 			return splitConn{conn}, err
 		}
-		soon(t, name, func() {
-			if err := do(hc, requestTo(t, MethodGet, p.url("/")), responseFor(t)); err != error(ErrTimeout) {
+		servertest.Soon(t, name, func() {
+			if err := do(hc, requestTo(t, MethodGet, p.URL("/")), responseFor(t)); err != error(ErrTimeout) {
 				t.Errorf("%s: %v, want a timeout", name, err)
 			}
 		})
@@ -78,32 +80,32 @@ func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
 }
 
 func TestReleasedConnHasNoDeadlines(t *testing.T) {
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	for name, set := range map[string]func(net.Conn) error{
 		"both":  func(c net.Conn) error { return c.SetDeadline(past) },
 		"read":  func(c net.Conn) error { return c.SetReadDeadline(past) },
 		"write": func(c net.Conn) error { return c.SetWriteDeadline(past) },
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute} {
-			p.conns.Store(0)
-			hc := p.host()
+			p.Conns.Store(0)
+			hc := hostFor(p)
 			cc, err := hc.AcquireConn(timeout, false)
-			mustDo(t, err)
-			mustDo(t, set(cc.Conn()))
+			servertest.Must(t, err)
+			servertest.Must(t, set(cc.Conn()))
 			hc.ReleaseConn(cc)
-			req := requestTo(t, MethodPost, p.url("/"))
+			req := requestTo(t, MethodPost, p.URL("/"))
 			req.SetTimeout(timeout)
-			if err := hc.Do(req, nil); err != nil || p.conns.Load() != 1 {
-				t.Errorf("%s, %v: %v, with %d connections", name, timeout, err, p.conns.Load())
+			if err := hc.Do(req, nil); err != nil || p.Conns.Load() != 1 {
+				t.Errorf("%s, %v: %v, with %d connections", name, timeout, err, p.Conns.Load())
 			}
 		}
 	}
 }
 
 func TestReleaseConnClosesOneThatWasCanceled(t *testing.T) {
-	hc := answering(t, respOK).host()
+	hc := hostFor(servertest.Answering(t, servertest.OK))
 	cc, err := hc.AcquireConn(0, false)
-	mustDo(t, err)
+	servertest.Must(t, err)
 	cc.guard.cancel(ErrTimeout)
 	hc.ReleaseConn(cc)
 	if n := hc.ConnsCount(); n != 0 {
@@ -122,33 +124,33 @@ func TestRetryIfIsAskedWhateverHasFailed(t *testing.T) {
 		"silence":   "-",
 	} {
 		for _, again := range []bool{true, false} {
-			p := newPeer(t, func(c *peerConn) {
-				if c.request() == nil {
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				if c.Request() == nil {
 					return
 				}
 				if answer == "-" {
-					c.untilClosed()
+					c.UntilClosed()
 					return
 				}
-				c.write(answer)
+				c.Send(answer)
 			})
-			hc := p.host()
+			hc := hostFor(p)
 			hc.MaxIdemponentCallAttempts = 3
 			hc.ReadTimeout = 30 * time.Millisecond
 			if answer != "-" {
-				hc.ReadTimeout = patience
+				hc.ReadTimeout = servertest.Patience
 			}
 			asked := 0
 			hc.RetryIf = func(*Request) bool { asked++; return again }
-			if hc.Do(requestTo(t, MethodPost, p.url("/")), responseFor(t)) == nil {
+			if hc.Do(requestTo(t, MethodPost, p.URL("/")), responseFor(t)) == nil {
 				t.Errorf("%s: the call succeeds", name)
 			}
 			want, attempts := 1, int32(1)
 			if again {
 				want, attempts = 2, 3
 			}
-			if asked != want || p.conns.Load() != attempts {
-				t.Errorf("%s, %v: asked %d times, %d attempts, want %d and %d", name, again, asked, p.conns.Load(), want, attempts)
+			if asked != want || p.Conns.Load() != attempts {
+				t.Errorf("%s, %v: asked %d times, %d attempts, want %d and %d", name, again, asked, p.Conns.Load(), want, attempts)
 			}
 		}
 	}
@@ -164,12 +166,12 @@ func TestRetryIfIsAskedWhateverHasFailed(t *testing.T) {
 // An empty body is at its end at once: who has seen its length need not look at the
 // stream.
 func TestClientStreamWithoutContentHoldsNoConnection(t *testing.T) {
-	p := answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-	hc := p.host()
+	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	hc := hostFor(p)
 	hc.StreamResponseBody = true
 	for range 3 {
 		resp := responseFor(t)
-		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 		if !resp.IsBodyStream() || hc.IdleConnsCount() != 1 {
 			t.Errorf("a stream: %v, %d idle connections", resp.IsBodyStream(), hc.IdleConnsCount())
 		}
@@ -177,9 +179,9 @@ func TestClientStreamWithoutContentHoldsNoConnection(t *testing.T) {
 		if n, err := b.ReadFrom(resp.BodyStream()); n != 0 || err != nil {
 			t.Errorf("read %d bytes, %v", n, err)
 		}
-		mustDo(t, resp.CloseBodyStream())
+		servertest.Must(t, resp.CloseBodyStream())
 	}
-	p.counts(1, 3)
+	p.Counts(1, 3)
 }
 
 // Without a response a limit counts as with one, and streams are not waited for.
@@ -194,16 +196,16 @@ func TestClientLimitsBodiesThatNobodyWants(t *testing.T) {
 		{"head alone", head, false, ErrBodyTooLarge, 0},
 		{"all of it", head + strings.Repeat("x", 200), false, ErrBodyTooLarge, 0},
 		{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nc8\r\n", false, ErrBodyTooLarge, 0},
-		{"small", respOK, false, nil, 1},
+		{"small", servertest.OK, false, nil, 1},
 		{"head alone, streamed", head, true, nil, 0},
-		{"small, streamed", respOK, true, nil, 1},
+		{"small, streamed", servertest.OK, true, nil, 1},
 	} {
-		p := answering(t, c.answer)
-		hc := p.host()
+		p := servertest.Answering(t, c.answer)
+		hc := hostFor(p)
 		hc.MaxResponseBodySize, hc.StreamResponseBody = 100, c.streams
 		start := time.Now()
-		soon(t, c.name, func() {
-			if err := hc.Do(requestTo(t, MethodPost, p.url("/")), nil); err != c.want {
+		servertest.Soon(t, c.name, func() {
+			if err := hc.Do(requestTo(t, MethodPost, p.URL("/")), nil); err != c.want {
 				t.Errorf("%s: %v, want %v", c.name, err, c.want)
 			}
 		})
@@ -251,30 +253,30 @@ func TestRedirectToWhatIsNoHost(t *testing.T) {
 		"//a|b/c":          {"http://a|b/c", InvalidHostError("|")},
 		"http://a\\@b/":    {"http:///", errURIUser},
 	} {
-		p := answering(t, fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", location))
+		p := servertest.Answering(t, fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", location))
 		req := requestTo(t, MethodGet, "http://name.test/a")
-		client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) }}
+		client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}
 		defer client.CloseIdleConnections()
 		if err := client.DoRedirects(req, nil, 3); err != want.err || req.URI().String() != want.uri {
 			t.Errorf("%s: %v at %q, want %v at %q", location, err, req.URI(), want.err, want.uri)
 		}
-		p.counts(1, 1)
+		p.Counts(1, 1)
 	}
-	p := answering(t, "HTTP/1.1 307 Again\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
-	req := requestTo(t, MethodPost, p.url("/a"))
+	p := servertest.Answering(t, "HTTP/1.1 307 Again\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+	req := requestTo(t, MethodPost, p.URL("/a"))
 	req.SetBodyStream(strings.NewReader("body"), 4)
-	if err := p.host().DoRedirects(req, nil, 3); err != ErrRedirectBodyStream || string(req.URI().Path()) != "/a" {
+	if err := hostFor(p).DoRedirects(req, nil, 3); err != ErrRedirectBodyStream || string(req.URI().Path()) != "/a" {
 		t.Errorf("a stream: %v at %q", err, req.URI())
 	}
 }
 
 func TestUserInformationCostsNoMemory(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	hc := &HostClient{Addr: "name.test"}
 	req := requestTo(t, MethodGet, "http://user:p%40ss@name.test/")
-	mustDo(t, hc.prepare(req))
+	servertest.Must(t, hc.prepare(req))
 	buf := make([]byte, 0, 1024)
 	if n := testing.AllocsPerRun(100, func() { buf = req.appendHead(buf[:0]) }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The field Host, the target of CONNECT, and what is dialed know a host by the name
@@ -29,7 +31,7 @@ func TestHostsAreSentInTheFormOfTheWire(t *testing.T) {
 			return w.dial(addr)
 		}}
 		req := requestTo(t, MethodGet, tt.uri)
-		mustDo(t, client.Do(req, nil))
+		servertest.Must(t, client.Do(req, nil))
 		_, rest, _ := strings.Cut(w.String(), "\r\nHost: ")
 		host, _, _ := strings.Cut(rest, "\r\n")
 		if host != tt.host || dialed != tt.dialed {

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // listJar gives the same cookies to everybody, and remembers what is set.
@@ -26,19 +28,19 @@ func (j *listJar) SetCookies(_ *URI, values []string) { j.set = append(j.set, va
 
 func TestClientJar(t *testing.T) {
 	var got string
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			got = req.Header.Get("Cookie")
-			c.write("HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Path=/\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n")
+			c.Send("HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Path=/\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n")
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	jar := &listJar{cookies: [][2]string{{"session", "from the jar"}, {"own", "from the jar"}}}
 	hc.Jar = jar
-	req := requestTo(t, MethodGet, p.url("/"))
+	req := requestTo(t, MethodGet, p.URL("/"))
 	req.Header.SetCookie("own", "mine")
 	for range 2 {
-		mustDo(t, hc.Do(req, responseFor(t)))
+		servertest.Must(t, hc.Do(req, responseFor(t)))
 		if got != "own=mine; session=from the jar" {
 			t.Errorf("the server got %q", got)
 		}
@@ -55,18 +57,18 @@ func TestClientJar(t *testing.T) {
 // and are gone from the request afterwards.
 func TestClientJarMayHaveANameTwice(t *testing.T) {
 	got := make(chan string, 1)
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			got <- req.Header.Get("Cookie")
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.Jar = &listJar{cookies: [][2]string{{"a", "/x/y"}, {"own", "jar"}, {"q", `"v w"`}, {"a", "/x"}, {"own", "jar"}, {"b;d", "x;y\r\nz"}}}
-	req := requestTo(t, MethodGet, p.url("/x/y"))
+	req := requestTo(t, MethodGet, p.URL("/x/y"))
 	req.Header.Set("Cookie", "own=1; other=2")
 	for range 2 {
-		mustDo(t, hc.Do(req, responseFor(t)))
+		servertest.Must(t, hc.Do(req, responseFor(t)))
 		if cookies, want := <-got, `own=1; other=2; a=/x/y; q="v w"; a=/x; b d=x y  z`; cookies != want {
 			t.Errorf("sent %s, want %s", cookies, want)
 		}

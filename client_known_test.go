@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // Each host has its own client, also where many share a place among the known
@@ -52,8 +53,8 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 // A host is dropped between two calls, never during one, and comes back with the
 // next one, while other calls go on.
 func TestHostsAreDroppedBetweenCalls(t *testing.T) {
-	p := answering(t, respOK)
-	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) }}
+	p := servertest.Answering(t, servertest.OK)
+	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}
 	defer client.CloseIdleConnections()
 	over := make(chan struct{})
 	var callers, sweeper sync.WaitGroup
@@ -118,10 +119,10 @@ func TestHostThatWasUsedMeanwhileStays(t *testing.T) {
 
 // A HostClient that its Client has dropped serves whoever has got hold of it.
 func TestDroppedHostServesItsHolder(t *testing.T) {
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	var held *HostClient
 	client := &Client{
-		Dial:            func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) },
+		Dial:            func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) },
 		ConfigureClient: func(hc *HostClient) error { held = hc; return nil },
 	}
 	if _, _, err := client.Get(nil, "http://host.test/"); err != nil {

@@ -8,66 +8,68 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The head of a response has a time of its own, which means nothing to the body.
 func TestResponseHeaderTimeout(t *testing.T) {
 	late := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			switch req.URL.Path {
 			case "/silent":
-				c.untilClosed()
+				c.UntilClosed()
 			case "/half":
-				c.write("HTTP/1.1 200 OK\r\nContent-Le")
-				c.untilClosed()
+				c.Send("HTTP/1.1 200 OK\r\nContent-Le")
+				c.UntilClosed()
 			case "/hints":
-				c.write("HTTP/1.1 103 Early Hints\r\n\r\n")
-				c.untilClosed()
+				c.Send("HTTP/1.1 103 Early Hints\r\n\r\n")
+				c.UntilClosed()
 			case "/body":
-				c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
 				<-late
-				c.write("ok")
+				c.Send("ok")
 			default:
-				c.write(respOK)
+				c.Send(servertest.OK)
 			}
 		}
 	})
 	for _, streamed := range []bool{false, true} {
-		hc := p.host()
-		hc.ResponseHeaderTimeout = short
+		hc := hostFor(p)
+		hc.ResponseHeaderTimeout = servertest.Short
 		hc.StreamResponseBody = streamed
 		hc.MaxIdemponentCallAttempts = 1
 		for _, path := range []string{"/silent", "/half", "/hints"} {
 			resp := responseFor(t)
-			soon(t, path, func() {
-				if err := hc.Do(requestTo(t, MethodGet, p.url(path)), resp); err != error(ErrTimeout) {
+			servertest.Soon(t, path, func() {
+				if err := hc.Do(requestTo(t, MethodGet, p.URL(path)), resp); err != error(ErrTimeout) {
 					t.Errorf("%s: got %v", path, err)
 				}
 			})
 			_ = resp.CloseBodyStream()
 		}
 		// a body that takes longer than the head may, and one that takes too long
-		hc = p.host()
-		hc.ResponseHeaderTimeout = 5 * short
+		hc = hostFor(p)
+		hc.ResponseHeaderTimeout = 5 * servertest.Short
 		hc.StreamResponseBody = streamed
 		resp := responseFor(t)
-		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 		_ = resp.Body()
 		go func() {
 			time.Sleep(2 * hc.ResponseHeaderTimeout)
 			late <- struct{}{}
 		}()
-		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/body")), resp))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp))
 		if string(resp.Body()) != "ok" {
 			t.Errorf("got %q", resp.Body())
 		}
 		hc.ReadTimeout = 3 * hc.ResponseHeaderTimeout
 		resp = responseFor(t)
-		soon(t, "/body", func() {
-			err := hc.Do(requestTo(t, MethodGet, p.url("/body")), resp)
+		servertest.Soon(t, "/body", func() {
+			err := hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp)
 			if streamed {
-				mustDo(t, err)
+				servertest.Must(t, err)
 				_, err = io.ReadAll(resp.BodyStream())
 			}
 			if err != error(ErrTimeout) {
@@ -82,27 +84,27 @@ func TestResponseHeaderTimeout(t *testing.T) {
 // The time of the head begins when the request is written, and means nothing when
 // the head was there before that.
 func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
-	const timeout = 5 * short
-	p := newPeer(t, func(c *peerConn) {
-		for req, err := http.ReadRequest(c.r); err == nil; req, err = http.ReadRequest(c.r) {
+	const timeout = 5 * servertest.Short
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req, err := http.ReadRequest(c.R); err == nil; req, err = http.ReadRequest(c.R) {
 			early := req.URL.Path == "/early"
 			if early {
-				c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
 			}
 			_, _ = io.Copy(io.Discard, req.Body)
 			if !early {
-				c.untilClosed()
+				c.UntilClosed()
 				return
 			}
 			time.Sleep(2 * timeout)
-			c.write("ok")
+			c.Send("ok")
 		}
 	})
 	for _, streamed := range []bool{false, true} {
-		hc := p.host()
+		hc := hostFor(p)
 		hc.ResponseHeaderTimeout, hc.StreamResponseBody = timeout, streamed
 		for path, want := range map[string]error{"/early": nil, "/silent": ErrTimeout} {
-			req, resp := requestTo(t, MethodPost, p.url(path)), responseFor(t)
+			req, resp := requestTo(t, MethodPost, p.URL(path)), responseFor(t)
 			pr, pw := io.Pipe()
 			req.SetBodyStream(pr, -1)
 			go func() {
@@ -110,7 +112,7 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 				time.Sleep(2 * timeout)
 				_ = pw.Close()
 			}()
-			soon(t, path, func() {
+			servertest.Soon(t, path, func() {
 				if err := hc.Do(req, resp); err != want {
 					t.Errorf("streamed %v: %s: got %v, want %v", streamed, path, err, want)
 				}
@@ -159,10 +161,10 @@ func TestConnGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
 }
 
 func TestTLSHandshakeTimeout(t *testing.T) {
-	p := newPeer(t, (*peerConn).untilClosed)
-	for _, client := range []*Client{{TLSHandshakeTimeout: short}, {ConfigureClient: func(hc *HostClient) error { hc.TLSHandshakeTimeout = short; return nil }}} {
-		soon(t, "the handshake", func() {
-			err := client.Do(requestTo(t, MethodGet, "https://"+p.addr()+"/"), nil)
+	p := servertest.NewPeer(t, (*servertest.PeerConn).UntilClosed)
+	for _, client := range []*Client{{TLSHandshakeTimeout: servertest.Short}, {ConfigureClient: func(hc *HostClient) error { hc.TLSHandshakeTimeout = servertest.Short; return nil }}} {
+		servertest.Soon(t, "the handshake", func() {
+			err := client.Do(requestTo(t, MethodGet, "https://"+p.Addr()+"/"), nil)
 			if err != error(ErrTLSHandshakeTimeout) {
 				t.Errorf("got %v, want ErrTLSHandshakeTimeout", err)
 			}
@@ -174,28 +176,28 @@ func TestTLSHandshakeTimeout(t *testing.T) {
 }
 
 func TestDialContext(t *testing.T) {
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	type key struct{}
 	dials := 0
 	client := &Client{
 		DialTimeout: func(string, time.Duration) (net.Conn, error) { return nil, errors.New("the wrong one") },
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			dials++
-			if _, limited := ctx.Deadline(); ctx.Value(key{}) != "value" || network != "tcp" || addr != p.addr() || !limited {
+			if _, limited := ctx.Deadline(); ctx.Value(key{}) != "value" || network != "tcp" || addr != p.Addr() || !limited {
 				t.Errorf("dialed %s %s with %v", network, addr, ctx)
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, addr)
 		},
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), key{}, "value"), patience)
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), key{}, "value"), servertest.Patience)
 	defer cancel()
 	resp := responseFor(t)
 	for range 2 {
-		mustDo(t, client.DoContext(ctx, requestTo(t, MethodGet, p.url("/")), resp))
+		servertest.Must(t, client.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), resp))
 	}
 	// the connection outlives the context that it was dialed with
 	cancel()
-	mustDo(t, client.Do(requestTo(t, MethodGet, p.url("/")), resp))
+	servertest.Must(t, client.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 	if string(resp.Body()) != "ok" || dials != 1 {
 		t.Errorf("got %q with %d dials", resp.Body(), dials)
 	}
@@ -216,10 +218,10 @@ func TestDialContext(t *testing.T) {
 		req := requestTo(t, MethodGet, "http://h/")
 		want := context.Canceled
 		if !canceled {
-			req.SetTimeout(short)
+			req.SetTimeout(servertest.Short)
 			want = context.DeadlineExceeded
 		}
-		soon(t, "the dial", func() {
+		servertest.Soon(t, "the dial", func() {
 			go func() {
 				<-started
 				if canceled {

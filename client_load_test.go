@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A loadKind is what the scripted peer does with a request, and what the call may
@@ -24,7 +26,7 @@ import (
 type loadKind struct {
 	// serve answers the request with the number, and reports whether the peer
 	// goes on with the connection
-	serve func(c *peerConn, r *http.Request, number string) bool
+	serve func(c *servertest.PeerConn, r *http.Request, number string) bool
 	// status and body are what the call brings, where want is nil; a body of
 	// "#" stands for the number
 	status int
@@ -36,20 +38,20 @@ type loadKind struct {
 var errAny = errors.New("any error")
 
 // loadAnswer answers with a head and a body, in which # stands for the number.
-func loadAnswer(head, body string) func(c *peerConn, r *http.Request, number string) bool {
-	return func(c *peerConn, r *http.Request, number string) bool {
+func loadAnswer(head, body string) func(c *servertest.PeerConn, r *http.Request, number string) bool {
+	return func(c *servertest.PeerConn, r *http.Request, number string) bool {
 		body := strings.ReplaceAll(body, "#", number)
-		c.write(strings.NewReplacer("LENGTH", strconv.Itoa(len(body)), "#", number).Replace(head))
+		c.Send(strings.NewReplacer("LENGTH", strconv.Itoa(len(body)), "#", number).Replace(head))
 		if r.Method != MethodHead {
-			c.write(body)
+			c.Send(body)
 		}
 		return !strings.Contains(head, "close")
 	}
 }
 
 // thenClose makes the peer close the connection after the answer.
-func thenClose(serve func(c *peerConn, r *http.Request, number string) bool) func(c *peerConn, r *http.Request, number string) bool {
-	return func(c *peerConn, r *http.Request, number string) bool {
+func thenClose(serve func(c *servertest.PeerConn, r *http.Request, number string) bool) func(c *servertest.PeerConn, r *http.Request, number string) bool {
+	return func(c *servertest.PeerConn, r *http.Request, number string) bool {
 		serve(c, r, number)
 		return false
 	}
@@ -72,24 +74,24 @@ var loadKinds = map[string]loadKind{
 	"end":      {thenClose(loadAnswer("HTTP/1.1 200 OK\r\n\r\n", "#")), 200, "#", nil},
 	"old":      {thenClose(loadAnswer("HTTP/1.0 200 OK\r\nContent-Length: LENGTH\r\n\r\n", "#")), 200, "#", nil},
 	"redirect": {loadAnswer("HTTP/1.1 302 Found\r\nLocation: /length/#\r\nContent-Length: 0\r\n\r\n", ""), 302, "", nil},
-	"echo": {func(c *peerConn, r *http.Request, number string) bool {
-		return loadAnswer(loadHead, c.body)(c, r, number)
+	"echo": {func(c *servertest.PeerConn, r *http.Request, number string) bool {
+		return loadAnswer(loadHead, c.Body)(c, r, number)
 	}, 200, "#", nil},
 	"truncated":      {thenClose(loadAnswer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", "#")), 0, "", io.ErrUnexpectedEOF},
 	"truncated head": {thenClose(loadAnswer("HTTP/1.1 200 OK\r\nContent-", "")), 0, "", io.ErrUnexpectedEOF},
 	"no last chunk":  {thenClose(loadAnswer(loadChunked, "6\r\n#\r\n")), 0, "", io.ErrUnexpectedEOF},
 	"nonsense":       {thenClose(loadAnswer("HTTP/1.1 maybe\r\n\r\n", "")), 0, "", errAny},
-	"silence": {func(c *peerConn, _ *http.Request, _ string) bool {
-		c.untilClosed()
+	"silence": {func(c *servertest.PeerConn, _ *http.Request, _ string) bool {
+		c.UntilClosed()
 		return false
 	}, 0, "", context.DeadlineExceeded},
-	"canceled": {func(c *peerConn, _ *http.Request, _ string) bool {
-		c.untilClosed()
+	"canceled": {func(c *servertest.PeerConn, _ *http.Request, _ string) bool {
+		c.UntilClosed()
 		return false
 	}, 0, "", context.Canceled},
-	"slow": {func(c *peerConn, _ *http.Request, number string) bool {
+	"slow": {func(c *servertest.PeerConn, _ *http.Request, number string) bool {
 		for _, b := range strings.Replace(loadHead, "LENGTH", strconv.Itoa(len(number)), 1) + number {
-			c.write(string(b))
+			c.Send(string(b))
 			runtime.Gosched()
 		}
 		return true
@@ -108,8 +110,8 @@ func TestClientUnderLoad(t *testing.T) {
 	const calls = 2000
 	for _, few := range []bool{false, true} {
 		before := runtime.NumGoroutine()
-		p := newPeer(t, func(c *peerConn) {
-			for r := c.request(); r != nil; r = c.request() {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			for r := c.Request(); r != nil; r = c.Request() {
 				kind, number, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
 				if !loadKinds[kind].serve(c, r, number) {
 					return
@@ -119,7 +121,7 @@ func TestClientUnderLoad(t *testing.T) {
 		// the package's own dialer has no more than three seconds, which a busy
 		// machine may need for so many connections
 		client := &Client{DialTimeout: func(addr string, timeout time.Duration) (net.Conn, error) {
-			return net.DialTimeout("tcp4", addr, cmp.Or(timeout, patience))
+			return net.DialTimeout("tcp4", addr, cmp.Or(timeout, servertest.Patience))
 		}}
 		if few {
 			client = &Client{MaxConnsPerHost: 16, Dial: func(addr string) (net.Conn, error) { return net.Dial("tcp4", addr) }}
@@ -133,8 +135,8 @@ func TestClientUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		soon(t, "one of many calls", wg.Wait)
-		eventually(t, "the end of all connections", func() bool {
+		servertest.Soon(t, "one of many calls", wg.Wait)
+		servertest.Eventually(t, "the end of all connections", func() bool {
 			// one that was dialed for a call which did not wait may come now
 			client.CloseIdleConnections()
 			return client.ConnsCount() == 0
@@ -143,24 +145,20 @@ func TestClientUnderLoad(t *testing.T) {
 		if n, waiting := hc.PendingRequests(), hc.pool.Waiting(); n != 0 || waiting != 0 {
 			t.Errorf("%d calls are left, and %d wait", n, waiting)
 		}
-		eventually(t, "the end of all connections at the peer", func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return len(p.open) == 0
-		})
-		p.stop()
-		eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+		servertest.Eventually(t, "the end of all connections at the peer", func() bool { return p.OpenConns() == 0 })
+		p.Stop()
+		servertest.Eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 	}
 }
 
 // loadCall does a call of a kind in one of the forms that suit it, and tells what
 // is wrong with what it brings.
-func loadCall(ctx context.Context, client *Client, p *peer, name, number string) error {
+func loadCall(ctx context.Context, client *Client, p *servertest.Peer, name, number string) error {
 	kind := loadKinds[name]
 	req, resp := AcquireRequest(), AcquireResponse()
 	defer ReleaseRequest(req)
 	defer ReleaseResponse(resp)
-	req.SetRequestURI(p.url("/" + url.PathEscape(name) + "/" + number))
+	req.SetRequestURI(p.URL("/" + url.PathEscape(name) + "/" + number))
 	status, body := kind.status, strings.ReplaceAll(kind.body, "#", number)
 	var err error
 	switch form := rand.N(6); {
@@ -185,7 +183,7 @@ func loadCall(ctx context.Context, client *Client, p *peer, name, number string)
 		}
 		err = client.Do(req, resp)
 	case form == 0:
-		err = client.DoTimeout(req, resp, patience)
+		err = client.DoTimeout(req, resp, servertest.Patience)
 	case form == 1:
 		err = client.DoContext(ctx, req, resp)
 	case form == 2 && kind.want == nil:

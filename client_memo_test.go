@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"fmt"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A connection remembers the last head. What is read with that is what would be
@@ -21,9 +23,9 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 		"HTTP/1.1 103 Hints\r\nServer: x\r\n\r\nHTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 0\r\n\r\n",
 	}
 	next := make(chan string, 1)
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
-			c.write(<-next)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
+			c.Send(<-next)
 		}
 	})
 	ask := func(hc *HostClient, head string, namesKept bool) string {
@@ -32,7 +34,7 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 		if namesKept {
 			resp.Header.DisableNormalizing()
 		}
-		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 		resp.Header.setState(noDefaultDate, true)
 		return fmt.Sprintf("%q %q %d %v %q %q", resp.String(), resp.Header.rawHeaders(), resp.Header.ContentLength(),
 			resp.ConnectionClose(), resp.Header.Peek("x-own"), resp.Header.PeekCookie("a"))
@@ -45,10 +47,10 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 			order = append(order, j, i)
 		}
 	}
-	hc := p.host()
+	hc := hostFor(p)
 	for _, i := range order {
 		for _, namesKept := range []bool{false, true} {
-			fresh := p.host()
+			fresh := hostFor(p)
 			want := ask(fresh, heads[i], namesKept)
 			fresh.CloseIdleConnections()
 			if got := ask(hc, heads[i], namesKept); got != want {
@@ -61,7 +63,7 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 	for range maxPenalty + 3 {
 		ask(hc, heads[0], false)
 		cc, err := hc.AcquireConn(0, false)
-		mustDo(t, err)
+		servertest.Must(t, err)
 		if cc.memo.recalled {
 			recalled++
 		}

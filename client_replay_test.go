@@ -17,15 +17,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// reset ends the connection without order.
-func reset(c net.Conn) {
-	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = c.Close()
-}
+	"github.com/valyala/fasthttp/internal/servertest"
+)
 
 // looksAtConns says that idle connections can be looked at on this system.
 const looksAtConns = runtime.GOOS != "windows" && runtime.GOOS != "plan9" && runtime.GOOS != "js" && runtime.GOOS != "wasip1"
@@ -35,13 +29,13 @@ const looksAtConns = runtime.GOOS != "windows" && runtime.GOOS != "plan9" && run
 func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 	const warm = 5
 	for name, tt := range map[string]struct {
-		end    func(c *peerConn)
+		end    func(c *servertest.PeerConn)
 		unread bool // the body is left unread, which makes the system reset the connection
 	}{
-		"reset":        {func(c *peerConn) { reset(c.Conn) }, false},
-		"late reset":   {func(c *peerConn) { time.Sleep(10 * time.Millisecond); reset(c.Conn) }, false},
-		"end":          {func(c *peerConn) { _ = c.Close() }, false},
-		"unread bytes": {func(c *peerConn) { _ = c.Close() }, true},
+		"reset":        {func(c *servertest.PeerConn) { servertest.Reset(c.Conn) }, false},
+		"late reset":   {func(c *servertest.PeerConn) { time.Sleep(10 * time.Millisecond); servertest.Reset(c.Conn) }, false},
+		"end":          {func(c *servertest.PeerConn) { _ = c.Close() }, false},
+		"unread bytes": {func(c *servertest.PeerConn) { _ = c.Close() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "end" && !looksAtConns {
@@ -49,30 +43,30 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 			}
 			var posts atomic.Int32
 			ready := make(chan struct{})
-			p := newPeer(t, func(c *peerConn) {
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 				for {
-					start, _ := c.r.Peek(4)
+					start, _ := c.R.Peek(4)
 					if string(start) != "POST" {
-						if c.request() == nil {
+						if c.Request() == nil {
 							return
 						}
 						<-ready
-						c.write(respOK)
+						c.Send(servertest.OK)
 						continue
 					}
 					if !tt.unread {
-						c.request()
+						c.Request()
 					} else {
-						c.head()
+						c.Head()
 					}
 					posts.Add(1)
 					tt.end(c)
 					return
 				}
 			})
-			hc := p.host()
+			hc := hostFor(p)
 			warmUp(t, hc, p, warm, ready)
-			req := requestTo(t, MethodPost, p.url("/"))
+			req := requestTo(t, MethodPost, p.URL("/"))
 			req.SetBodyRaw(make([]byte, 60<<10))
 			if err := hc.Do(req, responseFor(t)); err == nil {
 				t.Error("the call succeeded")
@@ -85,16 +79,16 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 }
 
 // warmUp leaves n idle connections in hc.
-func warmUp(t *testing.T, hc *HostClient, p *peer, n int, ready chan struct{}) {
+func warmUp(t *testing.T, hc *HostClient, p *servertest.Peer, n int, ready chan struct{}) {
 	var calls sync.WaitGroup
 	for range n {
 		calls.Go(func() {
-			if _, _, err := hc.Get(nil, p.url("/warm")); err != nil {
+			if _, _, err := hc.Get(nil, p.URL("/warm")); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	eventually(t, "all requests", func() bool { return p.conns.Load() == int32(n) })
+	servertest.Eventually(t, "all requests", func() bool { return p.Conns.Load() == int32(n) })
 	close(ready)
 	calls.Wait()
 	if got := hc.IdleConnsCount(); got != n {
@@ -117,7 +111,7 @@ func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
 					c.request()
 				}
 				posts.Add(1)
-				reset(c.Conn)
+				servertest.Reset(c.Conn)
 			})
 			client := peer.client()
 			client.MaxIdleConnDuration = time.Minute
@@ -129,7 +123,7 @@ func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
 			if part > 0 {
 				req.SetBodyRaw(make([]byte, 32<<20))
 			}
-			if err := client.DoTimeout(&req, nil, patience); !errors.Is(err, ErrConnectionClosed) {
+			if err := client.DoTimeout(&req, nil, servertest.Patience); !errors.Is(err, ErrConnectionClosed) {
 				t.Errorf("got %v, want ErrConnectionClosed", err)
 			}
 			if n := posts.Load(); n != 1 {
@@ -146,25 +140,25 @@ type wrapped struct{ net.Conn }
 // is sent on it then.
 func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 	closed := make(chan struct{}, 1)
-	p := newPeer(t, func(c *peerConn) {
-		if c.request() != nil {
-			c.write(respOK)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		if c.Request() != nil {
+			c.Send(servertest.OK)
 		}
 		_ = c.Close()
 		closed <- struct{}{}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.Dial = func(addr string) (net.Conn, error) {
 		conn, err := net.Dial("tcp4", addr)
 		return wrapped{conn}, err
 	}
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	for i := range 30 {
 		req.SetBodyString(fmt.Sprint("body ", i))
-		mustDo(t, hc.Do(req, resp))
+		servertest.Must(t, hc.Do(req, resp))
 		<-closed
 	}
-	p.counts(30, 30)
+	p.Counts(30, 30)
 }
 
 // What the server sends without being asked is never the response to the next
@@ -174,7 +168,7 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 	if !looksAtConns {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	rounds := 300
 	if testing.Short() {
 		rounds = 50
@@ -183,32 +177,32 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 		for _, wait := range []time.Duration{0, 500 * time.Microsecond} {
 			t.Run(fmt.Sprint(secure, wait), func(t *testing.T) {
 				sent := make(chan struct{}, 1)
-				p := newPeer(t, func(c *peerConn) {
+				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 					if secure {
 						c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}})
-						c.r.Reset(c.Conn)
+						c.R.Reset(c.Conn)
 					}
-					for req := c.request(); req != nil; req = c.request() {
+					for req := c.Request(); req != nil; req = c.Request() {
 						if req.Method == MethodGet {
-							c.write(respOK)
+							c.Send(servertest.OK)
 							continue
 						}
-						c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+						c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
 						time.Sleep(wait)
-						c.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad")
+						c.Send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad")
 						sent <- struct{}{}
 					}
 				})
-				hc := p.host()
+				hc := hostFor(p)
 				hc.IsTLS, hc.TLSConfig = secure, &tls.Config{RootCAs: roots}
-				url := p.url("/")
+				url := p.URL("/")
 				if secure {
-					url = "https://" + p.addr() + "/"
+					url = "https://" + p.Addr() + "/"
 				}
 				head, get, resp := requestTo(t, MethodHead, url), requestTo(t, MethodGet, url), responseFor(t)
 				wrong := 0
 				for range rounds {
-					mustDo(t, hc.Do(head, resp))
+					servertest.Must(t, hc.Do(head, resp))
 					<-sent
 					if err := hc.Do(get, resp); err == nil && string(resp.Body()) != "ok" {
 						wrong++
@@ -224,22 +218,22 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 
 // TLS that talks to itself does not cost a connection.
 func TestClientTLSKeepsConnectionsInSpiteOfTickets(t *testing.T) {
-	cert, roots := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		p := newPeer(t, func(c *peerConn) {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 			c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: version})
-			c.r.Reset(c.Conn)
-			for c.request() != nil {
-				c.write(respOK)
+			c.R.Reset(c.Conn)
+			for c.Request() != nil {
+				c.Send(servertest.OK)
 			}
 		})
-		hc := p.host()
+		hc := hostFor(p)
 		hc.IsTLS, hc.TLSConfig = true, &tls.Config{RootCAs: roots}
-		req, resp := requestTo(t, MethodPost, "https://"+p.addr()+"/"), responseFor(t)
+		req, resp := requestTo(t, MethodPost, "https://"+p.Addr()+"/"), responseFor(t)
 		for range 20 {
-			mustDo(t, hc.Do(req, resp))
+			servertest.Must(t, hc.Do(req, resp))
 		}
-		p.counts(1, 20)
+		p.Counts(1, 20)
 	}
 }
 
@@ -266,17 +260,17 @@ func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
 	for _, size := range []int{10, 200_000} {
 		req := requestTo(t, MethodGet, fmt.Sprint(s.URL, "/?size=", size))
 		for range calls {
-			mustDo(t, hc.Do(req, nil))
+			servertest.Must(t, hc.Do(req, nil))
 		}
 		resp := responseFor(t)
 		resp.StreamBody = true
 		for range calls {
-			mustDo(t, hc.Do(req, resp))
+			servertest.Must(t, hc.Do(req, resp))
 			var v map[string]string
 			if err := json.NewDecoder(resp.BodyStream()).Decode(&v); err != nil || len(v["a"]) != size {
 				t.Fatalf("got %d bytes, %v", len(v["a"]), err)
 			}
-			mustDo(t, resp.CloseBodyStream())
+			servertest.Must(t, resp.CloseBodyStream())
 		}
 	}
 	// a server that is kept from running for long enough costs one
@@ -284,7 +278,7 @@ func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
 		t.Errorf("%d connections for %d calls", n, 4*calls)
 	}
 	// more than is worth it
-	mustDo(t, hc.Do(requestTo(t, MethodGet, s.URL+"/?size=10000000"), nil))
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, s.URL+"/?size=10000000"), nil))
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("%d connections behind a body that is too large to be read away", n)
 	}
@@ -294,12 +288,12 @@ func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
 // them.
 func TestInformationalResponsesAreLimitedForAll(t *testing.T) {
 	for n, good := range map[int]bool{maxInformational: true, maxInformational + 1: false} {
-		response := strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", n) + respOK
-		p := answering(t, response)
-		pc := &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 10 * time.Millisecond}
-		req := requestTo(t, MethodGet, p.url("/"))
+		response := strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", n) + servertest.OK
+		p := servertest.Answering(t, response)
+		pc := &PipelineClient{Addr: p.Addr(), MaxIdleConnDuration: 10 * time.Millisecond}
+		req := requestTo(t, MethodGet, p.URL("/"))
 		for name, err := range map[string]error{
-			"HostClient":     p.host().Do(req, responseFor(t)),
+			"HostClient":     hostFor(p).Do(req, responseFor(t)),
 			"PipelineClient": pc.Do(req, responseFor(t)),
 			"Response.Read":  responseFor(t).Read(bufio.NewReader(strings.NewReader(response))),
 		} {
@@ -316,26 +310,26 @@ func TestClientLooksBelowWrappers(t *testing.T) {
 	if !looksAtConns {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	cert, _ := certificateFor(t, nil, net.IPv4(127, 0, 0, 1))
+	cert, _ := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	end, ended := make(chan struct{}), make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Conn = tls.Server(c.Conn, &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: tls.VersionTLS12})
-		c.r.Reset(c.Conn)
-		c.request()
-		c.write(respOK)
+		c.R.Reset(c.Conn)
+		c.Request()
+		c.Send(servertest.OK)
 		<-end
 		_ = c.Close()
 		ended <- struct{}{}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.Dial = func(addr string) (net.Conn, error) {
 		return tls.Dial("tcp4", addr, &tls.Config{InsecureSkipVerify: true})
 	}
-	req := requestTo(t, MethodPost, p.url("/"))
+	req := requestTo(t, MethodPost, p.URL("/"))
 	for range 10 {
-		mustDo(t, hc.Do(req, responseFor(t)))
+		servertest.Must(t, hc.Do(req, responseFor(t)))
 		end <- struct{}{}
 		<-ended
 	}
-	p.counts(10, 10)
+	p.Counts(10, 10)
 }

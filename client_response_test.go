@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // Known failures 35, 36 and 39, and what else may come as a response. keeps says
@@ -22,8 +24,8 @@ func TestClientResponses(t *testing.T) {
 		body     string
 		keeps    bool
 	}{
-		{"plain", "GET", respOK, 200, "ok", true},
-		{"closing", "GET", respClose, 200, "ok", false},
+		{"plain", "GET", servertest.OK, 200, "ok", true},
+		{"closing", "GET", servertest.OKClose, 200, "ok", false},
 		{"chunked", "GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 200, "abcde", true},
 		{"empty", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, "", true},
 		{"HTTP/1.0", "GET", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
@@ -35,9 +37,9 @@ func TestClientResponses(t *testing.T) {
 		{"36: 204", "GET", "HTTP/1.1 204 No Content\r\n\r\n", 204, "", true},
 		{"36: 204 chunked", "GET", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 204, "", true},
 		{"36: 304", "GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", 304, "", true},
-		{"39: 1xx", "GET", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + respOK, 200, "ok", true},
-		{"39: 100 to a POST", "POST", "HTTP/1.1 100 Continue\r\n\r\n" + respOK, 200, "ok", true},
-		{"more than announced", "GET", respOK + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", 200, "ok", false},
+		{"39: 1xx", "GET", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + servertest.OK, 200, "ok", true},
+		{"39: 100 to a POST", "POST", "HTTP/1.1 100 Continue\r\n\r\n" + servertest.OK, 200, "ok", true},
+		{"more than announced", "GET", servertest.OK + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", 200, "ok", false},
 		{"obs-fold", "GET", "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
 		{"length and chunked", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok", false},
 		{"101", "GET", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101, "", false},
@@ -50,29 +52,29 @@ func TestClientResponses(t *testing.T) {
 				continue
 			}
 			t.Run(tt.name, func(t *testing.T) {
-				p := newPeer(t, func(c *peerConn) {
-					for c.request() != nil {
+				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+					for c.Request() != nil {
 						rest := tt.response
 						for piece > 0 && len(rest) > piece && len(rest) < 1000 {
-							c.write(rest[:piece])
+							c.Send(rest[:piece])
 							rest = rest[piece:]
 						}
-						c.write(rest)
+						c.Send(rest)
 					}
 				})
-				hc := p.host()
-				req, resp := requestTo(t, tt.method, p.url("/")), responseFor(t)
+				hc := hostFor(p)
+				req, resp := requestTo(t, tt.method, p.URL("/")), responseFor(t)
 				for range 2 {
 					resp.Reset()
-					mustDo(t, hc.Do(req, resp))
+					servertest.Must(t, hc.Do(req, resp))
 					if resp.StatusCode() != tt.status || string(resp.Body()) != tt.body {
 						t.Errorf("got %d %q, want %d %q", resp.StatusCode(), resp.Body(), tt.status, tt.body)
 					}
 				}
 				if tt.keeps {
-					p.counts(1, 2)
+					p.Counts(1, 2)
 				} else {
-					p.counts(2, 2)
+					p.Counts(2, 2)
 				}
 			})
 		}
@@ -80,12 +82,12 @@ func TestClientResponses(t *testing.T) {
 }
 
 func TestClientBodyUntilClose(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 200 OK\r\n\r\nall of it")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 200 OK\r\n\r\nall of it")
 	})
 	resp := responseFor(t)
-	mustDo(t, p.host().Do(requestTo(t, MethodGet, p.url("/")), resp))
+	servertest.Must(t, hostFor(p).Do(requestTo(t, MethodGet, p.URL("/")), resp))
 	if string(resp.Body()) != "all of it" || resp.Header.ContentLength() != 9 {
 		t.Errorf("got %q, length %d", resp.Body(), resp.Header.ContentLength())
 	}
@@ -106,14 +108,14 @@ func TestClientRefusesMalformedResponses(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + secret + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + secret + "\r\n",
 		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat(secret, 20000) + "\r\n\r\n",
-		strings.Repeat("HTTP/1.1 102 Processing\r\nX: "+secret+"\r\n\r\n", 1000) + respOK,
+		strings.Repeat("HTTP/1.1 102 Processing\r\nX: "+secret+"\r\n\r\n", 1000) + servertest.OK,
 	} {
-		p := newPeer(t, func(c *peerConn) {
-			c.request()
-			c.write(response)
-			c.untilClosed()
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			c.Request()
+			c.Send(response)
+			c.UntilClosed()
 		})
-		err := p.host().Do(requestTo(t, MethodGet, p.url("/")), responseFor(t))
+		err := hostFor(p).Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t))
 		if err == nil {
 			t.Errorf("%.60q was taken", response)
 			continue
@@ -121,15 +123,15 @@ func TestClientRefusesMalformedResponses(t *testing.T) {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("the text of the error tells what came: %v", err)
 		}
-		p.counts(1, 1)
+		p.Counts(1, 1)
 	}
 }
 
 func TestClientHeadLimit(t *testing.T) {
-	p := answering(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("v", 3000)+"\r\nContent-Length: 2\r\n\r\nok")
-	hc := p.host()
+	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("v", 3000)+"\r\nContent-Length: 2\r\n\r\nok")
+	hc := hostFor(p)
 	hc.ReadBufferSize = 2000
-	err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t))
+	err := hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t))
 	if _, ok := errors.AsType[*ErrSmallBuffer](err); !ok {
 		t.Errorf("got %v, want an ErrSmallBuffer", err)
 	}
@@ -156,13 +158,13 @@ func TestClientHeadLimitsFollowReadBufferSize(t *testing.T) {
 		{"100 KiB", long, 0, false},
 		{"100 KiB in 128 KiB", long, 128 << 10, true},
 	} {
-		p := answering(t, tt.response)
-		hc := p.host()
+		p := servertest.Answering(t, tt.response)
+		hc := hostFor(p)
 		hc.ReadBufferSize = tt.size
-		pc := &PipelineClient{Addr: p.addr(), ReadBufferSize: tt.size}
+		pc := &PipelineClient{Addr: p.Addr(), ReadBufferSize: tt.size}
 		for name, do := range map[string]func(*Request, *Response) error{"HostClient": hc.Do, "PipelineClient": pc.Do} {
 			resp := responseFor(t)
-			err := do(requestTo(t, MethodGet, p.url("/")), resp)
+			err := do(requestTo(t, MethodGet, p.URL("/")), resp)
 			if (err == nil) != tt.taken {
 				t.Errorf("%s: %s: %v", tt.name, name, err)
 			}
@@ -184,43 +186,43 @@ func TestClientMaxResponseBodySize(t *testing.T) {
 		"HTTP/1.1 200 OK\r\n\r\nhello world",
 	} {
 		for limit, want := range map[int]error{10: ErrBodyTooLarge, 11: nil, 0: nil} {
-			p := newPeer(t, func(c *peerConn) {
-				c.request()
-				c.write(response)
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				c.Request()
+				c.Send(response)
 			})
-			hc := p.host()
+			hc := hostFor(p)
 			hc.MaxResponseBodySize = limit
-			if err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)); err != want {
+			if err := hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)); err != want {
 				t.Errorf("limit %d: got %v, want %v", limit, err, want)
 			}
-			p.counts(1, 1)
+			p.Counts(1, 1)
 		}
 	}
 }
 
 // Large bodies go both ways, whatever their framing.
 func TestClientLargeBodies(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.Path == "/chunked" {
-				c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-				for rest := c.body; rest != ""; {
+				c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+				for rest := c.Body; rest != ""; {
 					n := min(len(rest), 5000)
-					c.write(strconv.FormatInt(int64(n), 16) + "\r\n" + rest[:n] + "\r\n")
+					c.Send(strconv.FormatInt(int64(n), 16) + "\r\n" + rest[:n] + "\r\n")
 					rest = rest[n:]
 				}
-				c.write("0\r\n\r\n")
+				c.Send("0\r\n\r\n")
 				continue
 			}
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(len(c.body)) + "\r\n\r\n" + c.body)
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(len(c.Body)) + "\r\n\r\n" + c.Body)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	for _, path := range []string{"/", "/chunked"} {
 		for _, size := range []int{1, 4000, 4096, 16 << 10, 16<<10 + 1, 100_000, 3 << 20} {
 			body := bytes.Repeat([]byte("0123456789abcdef"), size/16+1)[:size]
 			for _, kind := range []string{"bytes", "stream", "chunked stream"} {
-				req, resp := requestTo(t, MethodPost, p.url(path)), responseFor(t)
+				req, resp := requestTo(t, MethodPost, p.URL(path)), responseFor(t)
 				switch kind {
 				case "bytes":
 					req.SetBody(body)
@@ -229,33 +231,33 @@ func TestClientLargeBodies(t *testing.T) {
 				default:
 					req.SetBodyStream(bytes.NewReader(body), -1)
 				}
-				mustDo(t, hc.Do(req, resp))
+				servertest.Must(t, hc.Do(req, resp))
 				if !bytes.Equal(resp.Body(), body) {
 					t.Errorf("%s of %d bytes to %s: %d bytes came back", kind, size, path, len(resp.Body()))
 				}
 			}
 		}
 	}
-	if n := p.conns.Load(); n != 1 {
+	if n := p.Conns.Load(); n != 1 {
 		t.Errorf("%d connections, want 1", n)
 	}
 }
 
 // A server that refuses a large body in the middle of it is heard.
 func TestClientHearsRefusalOfLargeBody(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.write("HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Send("HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
 		var some [1 << 10]byte
 		_, _ = c.Read(some[:])
 		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
-		c.untilClosed()
+		c.UntilClosed()
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	req.SetBodyRaw(make([]byte, 1<<20))
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	if resp.StatusCode() != 413 || string(resp.Body()) != "long" {
 		t.Errorf("got %d %q", resp.StatusCode(), resp.Body())
 	}
@@ -263,48 +265,48 @@ func TestClientHearsRefusalOfLargeBody(t *testing.T) {
 
 // The connection is not used again whose response nobody reads.
 func TestClientSkipBody(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 	resp.SkipBody = true
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	if len(resp.Body()) != 0 || !resp.SkipBody {
 		t.Errorf("got %q", resp.Body())
 	}
 	resp.SkipBody = false
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	if string(resp.Body()) != "ok" {
 		t.Errorf("got %q", resp.Body())
 	}
-	p.counts(2, 2)
+	p.Counts(2, 2)
 }
 
 func TestClientNilResponse(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			size := 100
 			if req.URL.Path == "/big" {
 				size = 1 << 20
 			}
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(size) + "\r\n\r\n" + strings.Repeat("x", size))
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(size) + "\r\n\r\n" + strings.Repeat("x", size))
 		}
 	})
-	hc := p.host()
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/small")), nil))
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/small")), nil))
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/big")), nil))
+	hc := hostFor(p)
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/small")), nil))
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/small")), nil))
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/big")), nil))
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("%d connections after a large body that nobody read", n)
 	}
-	p.counts(1, 3)
+	p.Counts(1, 3)
 }
 
 func TestClientFillsInTheRequest(t *testing.T) {
 	heads := make(chan string, 1)
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			heads <- req.Method + " " + req.RequestURI + " " + req.Host + " " + req.UserAgent() + " " + req.Header.Get("Authorization")
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
 	tests := []struct {
@@ -335,10 +337,10 @@ func TestClientFillsInTheRequest(t *testing.T) {
 		{func(_ *HostClient, req *Request) { req.SetRequestURI("http://me:pw@example.com/") }, "GET / example.com fasthttp Basic bWU6cHc="},
 	}
 	for _, tt := range tests {
-		hc := p.host()
+		hc := hostFor(p)
 		req := requestTo(t, MethodGet, "http://example.com/a/b?c=d")
 		tt.change(hc, req)
-		mustDo(t, hc.Do(req, responseFor(t)))
+		servertest.Must(t, hc.Do(req, responseFor(t)))
 		if got := <-heads; got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
@@ -387,7 +389,7 @@ func TestClientRefusesRequests(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.uri, err, tt.want)
 		}
 	}
-	if err := (&HostClient{}).Do(requestTo(t, MethodGet, "http://a/"), nil); err != errNoAddr {
+	if err := (&HostClient{}).Do(requestTo(t, MethodGet, "http://a/"), nil); err == nil || !strings.Contains(err.Error(), "HostClient.Addr is empty") {
 		t.Errorf("without Addr: got %v", err)
 	}
 	if err := (&HostClient{Addr: "a", ConnPoolStrategy: 7}).Do(requestTo(t, MethodGet, "http://a/"), nil); err != ErrConnPoolStrategyNotImpl {
@@ -398,34 +400,34 @@ func TestClientRefusesRequests(t *testing.T) {
 // A call for HEAD says for the time until the next call that the response has no
 // body, not for ever.
 func TestClientReusesResponseOfHead(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			if req.Method == MethodHead {
-				c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
 			} else {
-				c.write(respOK)
+				c.Send(servertest.OK)
 			}
 		}
 	})
 	type doer interface {
 		Do(req *Request, resp *Response) error
 	}
-	for _, client := range []doer{p.host(), &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 50 * time.Millisecond}} {
+	for _, client := range []doer{hostFor(p), &PipelineClient{Addr: p.Addr(), MaxIdleConnDuration: 50 * time.Millisecond}} {
 		resp := responseFor(t)
 		for range 2 {
-			mustDo(t, client.Do(requestTo(t, MethodHead, p.url("/")), resp))
+			servertest.Must(t, client.Do(requestTo(t, MethodHead, p.URL("/")), resp))
 			if len(resp.Body()) != 0 || !resp.SkipBody || resp.Header.ContentLength() != 2 {
 				t.Errorf("%T: HEAD: %q, SkipBody %v, Content-Length %d", client, resp.Body(), resp.SkipBody, resp.Header.ContentLength())
 			}
 		}
-		mustDo(t, client.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		servertest.Must(t, client.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 		if string(resp.Body()) != "ok" || resp.SkipBody {
 			t.Errorf("%T: GET after HEAD: %q, SkipBody %v", client, resp.Body(), resp.SkipBody)
 		}
 		// what the application has set stays
 		resp.SkipBody = true
-		mustDo(t, client.Do(requestTo(t, MethodHead, p.url("/")), resp))
-		mustDo(t, client.Do(requestTo(t, MethodGet, p.url("/")), resp))
+		servertest.Must(t, client.Do(requestTo(t, MethodHead, p.URL("/")), resp))
+		servertest.Must(t, client.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 		if len(resp.Body()) != 0 || !resp.SkipBody {
 			t.Errorf("%T: GET with SkipBody: %q, SkipBody %v", client, resp.Body(), resp.SkipBody)
 		}

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A body stream that fails makes the call fail with its error, at once, however it
@@ -35,25 +37,25 @@ func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
 	} {
 		for _, answers := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				p := newPeer(t, func(c *peerConn) {
-					c.head()
+				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+					c.Head()
 					if answers {
-						c.write(respOK)
+						c.Send(servertest.OK)
 					}
-					c.untilClosed()
+					c.UntilClosed()
 				})
-				hc := p.host()
-				req := requestTo(t, MethodPut, p.url("/"))
+				hc := hostFor(p)
+				req := requestTo(t, MethodPut, p.URL("/"))
 				req.SetBodyStream(tt.stream(), tt.size)
 				var err error
-				soon(t, "the call", func() { err = hc.Do(req, responseFor(t)) })
+				servertest.Soon(t, "the call", func() { err = hc.Do(req, responseFor(t)) })
 				if !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
 				if n := hc.ConnsCount(); n != 0 {
 					t.Errorf("%d connections are left", n)
 				}
-				if n := p.conns.Load(); n > 1 {
+				if n := p.Conns.Load(); n > 1 {
 					t.Errorf("%d connections were made", n)
 				}
 			})
@@ -72,9 +74,9 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("boom") }
 
 func TestClientSurvivesPanicsOfBodyStreams(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) { c.untilClosed() })
-	hc := p.host()
-	req := requestTo(t, MethodPost, p.url("/"))
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.UntilClosed() })
+	hc := hostFor(p)
+	req := requestTo(t, MethodPost, p.URL("/"))
 	req.SetBodyStream(panicking{}, -1)
 	err := hc.Do(req, nil)
 	if _, ok := errors.AsType[*ErrBodyStreamWritePanic](err); !ok {
@@ -102,31 +104,31 @@ func largeBodies(size int) map[string]func(req *Request) {
 func TestClientHearsEarlyRefusal(t *testing.T) {
 	for name, set := range largeBodies(64 << 20) {
 		for _, streamed := range []bool{false, true} {
-			p := newPeer(t, func(c *peerConn) {
-				c.head()
-				c.write("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
-				<-c.gone()
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				c.Head()
+				c.Send("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
+				<-gone(c)
 			})
-			hc := p.host()
-			req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+			hc := hostFor(p)
+			req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 			resp.StreamBody = streamed
 			set(req)
-			soon(t, name, func() { mustDo(t, hc.Do(req, resp)) })
+			servertest.Soon(t, name, func() { servertest.Must(t, hc.Do(req, resp)) })
 			if resp.StatusCode() != 413 || string(resp.Body()) != "long" {
 				t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
 			}
-			eventually(t, "the end of the connection", func() bool { return hc.ConnsCount() == 0 })
-			p.stop()
+			servertest.Eventually(t, "the end of the connection", func() bool { return hc.ConnsCount() == 0 })
+			p.Stop()
 		}
 	}
 }
 
 // gone is closed when the peer ends the test. Nothing is read until then.
-func (c *peerConn) gone() <-chan struct{} {
+func gone(c *servertest.PeerConn) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		for !c.peer.ending.Load() {
+		for !c.Peer.Ending.Load() {
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -136,13 +138,13 @@ func (c *peerConn) gone() <-chan struct{} {
 // A server that answers while it reads gets all of it, and so does the client.
 func TestClientEchoesInFullDuplex(t *testing.T) {
 	const size = 20 << 20
-	p := newPeer(t, func(c *peerConn) {
-		for c.head() {
-			c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Head() {
+			c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 			// the content comes in chunks as well: what came goes back
 			var b [32 << 10]byte
 			for sent := ""; !strings.HasSuffix(sent, "\r\n0\r\n\r\n"); {
-				n, err := c.r.Read(b[:])
+				n, err := c.R.Read(b[:])
 				if err != nil {
 					return
 				}
@@ -151,22 +153,22 @@ func TestClientEchoesInFullDuplex(t *testing.T) {
 			}
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	content := bytes.Repeat([]byte("0123456789abcdef"), size/16)
 	for _, streamed := range []bool{false, true} {
 		for range 2 {
-			req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+			req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 			req.SetBodyStream(io.MultiReader(bytes.NewReader(content)), -1)
 			resp.StreamBody = streamed
-			soon(t, "the echo", func() {
-				mustDo(t, hc.Do(req, resp))
+			servertest.Soon(t, "the echo", func() {
+				servertest.Must(t, hc.Do(req, resp))
 				if !bytes.Equal(resp.Body(), content) {
 					t.Errorf("%d bytes came back of %d", len(resp.Body()), size)
 				}
 			})
 		}
 	}
-	if n := p.conns.Load(); n != 1 {
+	if n := p.Conns.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 }
@@ -176,23 +178,23 @@ func TestClientEchoesInFullDuplex(t *testing.T) {
 func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
 	const size = 8 << 20
 	begin := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		c.head()
-		c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Head()
+		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
 		<-begin
-		b, _ := io.ReadAll(io.LimitReader(c.r, size))
+		b, _ := io.ReadAll(io.LimitReader(c.R, size))
 		if n := bytes.Count(b, []byte("a")); n != size {
 			t.Errorf("%d bytes of %d are what they were", n, size)
 		}
-		c.write("ok")
-		c.untilClosed()
+		c.Send("ok")
+		c.UntilClosed()
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	content := bytes.Repeat([]byte("a"), size)
 	req.SetBodyRaw(content)
 	resp.StreamBody = true
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	req.Reset()
 	for i := range content {
 		content[i] = 'b'
@@ -201,7 +203,7 @@ func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
 	if got, err := io.ReadAll(resp.BodyStream()); err != nil || string(got) != "ok" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	eventually(t, "the connection idle", func() bool { return hc.IdleConnsCount() == 1 })
+	servertest.Eventually(t, "the connection idle", func() bool { return hc.IdleConnsCount() == 1 })
 }
 
 // hanging is a body stream whose Read waits until the test is over, and which does
@@ -219,33 +221,33 @@ func (h *hanging) Read([]byte) (int, error) {
 // What ends a call also ends one whose body stream does not come on. The stream is
 // closed, and request and response are the caller's.
 func TestClientLeavesBodyStreamThatHangs(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) { c.untilClosed() })
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.UntilClosed() })
 	for name, tt := range map[string]struct {
 		do   func(hc *HostClient, req *Request, resp *Response) error
 		want error
 	}{
 		"DoTimeout": {func(hc *HostClient, req *Request, resp *Response) error {
-			return hc.DoTimeout(req, resp, short)
+			return hc.DoTimeout(req, resp, servertest.Short)
 		}, ErrTimeout},
 		"WriteTimeout": {func(hc *HostClient, req *Request, resp *Response) error {
-			hc.WriteTimeout = short
+			hc.WriteTimeout = servertest.Short
 			return hc.Do(req, resp)
 		}, ErrTimeout},
 		"DoContext": {func(hc *HostClient, req *Request, resp *Response) error {
 			ctx, cancel := context.WithCancel(context.Background())
-			time.AfterFunc(short, cancel)
+			time.AfterFunc(servertest.Short, cancel)
 			return hc.DoContext(ctx, req, resp)
 		}, context.Canceled},
 	} {
 		for _, size := range []int{-1, 1000} {
-			hc := p.host()
+			hc := hostFor(p)
 			release := make(chan struct{})
 			body := &hanging{release: release}
-			req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+			req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 			_ = req.Header.SetTrailer("X-End")
 			req.SetBodyStream(body, size)
 			var err error
-			soon(t, name, func() { err = tt.do(hc, req, resp) })
+			servertest.Soon(t, name, func() { err = tt.do(hc, req, resp) })
 			if !errors.Is(err, tt.want) {
 				t.Errorf("%s: got %v, want %v", name, err, tt.want)
 			}
@@ -263,18 +265,18 @@ func TestClientLeavesBodyStreamThatHangs(t *testing.T) {
 
 // A stream that hangs does not keep an answer back that ends the connection.
 func TestClientHearsRefusalWhileBodyStreamHangs(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.head()
-		c.write(respClose)
-		c.untilClosed()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Head()
+		c.Send(servertest.OKClose)
+		c.UntilClosed()
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	release := make(chan struct{})
 	defer close(release)
 	body := &hanging{release: release}
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	req.SetBodyStream(io.MultiReader(strings.NewReader("some"), body), -1)
-	soon(t, "the call", func() { mustDo(t, hc.Do(req, resp)) })
+	servertest.Soon(t, "the call", func() { servertest.Must(t, hc.Do(req, resp)) })
 	if string(resp.Body()) != "ok" {
 		t.Errorf("got %q", resp.Body())
 	}
@@ -283,9 +285,9 @@ func TestClientHearsRefusalWhileBodyStreamHangs(t *testing.T) {
 // Hooks of a trace are called on the goroutine of the call, in order, also for a
 // body that is sent beside it.
 func TestClientTraceOfALargeBody(t *testing.T) {
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	var events []string
-	hc := p.host()
+	hc := hostFor(p)
 	hc.Trace = &httptrace.ClientTrace{
 		WroteHeaders:         func() { events = append(events, "headers") },
 		WroteRequest:         func(info httptrace.WroteRequestInfo) { events = append(events, "request") },
@@ -293,9 +295,9 @@ func TestClientTraceOfALargeBody(t *testing.T) {
 	}
 	for name, set := range largeBodies(4 << 20) {
 		events = nil
-		req := requestTo(t, MethodPost, p.url("/"))
+		req := requestTo(t, MethodPost, p.URL("/"))
 		set(req)
-		mustDo(t, hc.Do(req, responseFor(t)))
+		servertest.Must(t, hc.Do(req, responseFor(t)))
 		if got := strings.Join(events, " "); got != "headers request answer" && got != "headers answer request" {
 			t.Errorf("%s: got %q", name, got)
 		}
@@ -324,12 +326,12 @@ func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 			defer close(release)
 			client := peer.client()
 			client.ReadTimeout = 100 * time.Millisecond
-			client.Logger = loggerFunc(func(string, ...any) {})
+			client.Logger = servertest.LoggerFunc(func(string, ...any) {})
 			var req Request
 			req.Header.SetMethod(MethodPost)
 			req.SetRequestURI("http://host.test/")
 			req.SetBodyRaw(make([]byte, 64<<20))
-			soon(t, "the first call", func() { _ = client.Do(&req, nil) })
+			servertest.Soon(t, "the first call", func() { _ = client.Do(&req, nil) })
 			for range 3 {
 				expectPipelined(t, client, MethodGet, "/next")
 			}
@@ -350,7 +352,7 @@ func TestClientSendsLargeBodiesThroughPipes(t *testing.T) {
 			var req Request
 			for req.Read(bufio.NewReader(b)) == nil {
 				seen.Add(int64(len(req.Body())))
-				if _, err := io.WriteString(b, respOK); err != nil {
+				if _, err := io.WriteString(b, servertest.OK); err != nil {
 					return
 				}
 			}
@@ -360,7 +362,7 @@ func TestClientSendsLargeBodiesThroughPipes(t *testing.T) {
 	for range 10 {
 		req := requestTo(t, MethodPost, "http://pipe/")
 		req.SetBodyRaw(content)
-		soon(t, "the call", func() { mustDo(t, hc.Do(req, nil)) })
+		servertest.Soon(t, "the call", func() { servertest.Must(t, hc.Do(req, nil)) })
 	}
 	hc.CloseIdleConnections()
 	serving.Wait()

@@ -15,27 +15,28 @@ import (
 
 	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // Known failure 29: the server closes each connection while it is idle. Every
 // request goes out on another one, and no server sees any of them twice.
 func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 	closed := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		if c.request() != nil {
-			c.write(respOK)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		if c.Request() != nil {
+			c.Send(servertest.OK)
 		}
 		_ = c.Close()
 		closed <- struct{}{}
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	for i := range 60 {
 		req.SetBodyString(fmt.Sprint("body ", i))
-		mustDo(t, hc.Do(req, resp))
+		servertest.Must(t, hc.Do(req, resp))
 		<-closed
 	}
-	p.counts(60, 60)
+	p.Counts(60, 60)
 }
 
 // Every connection is looked at before it is used again, whatever the request and
@@ -57,33 +58,35 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 		"traced": func(hc *HostClient, _ *Request) {
 			hc.Trace = &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {}}
 		},
-		"timeouts": func(hc *HostClient, _ *Request) { hc.ReadTimeout, hc.WriteTimeout = patience, patience },
-		"wrapped":  func(hc *HostClient, _ *Request) { hc.Dial = dialWrapped },
+		"timeouts": func(hc *HostClient, _ *Request) {
+			hc.ReadTimeout, hc.WriteTimeout = servertest.Patience, servertest.Patience
+		},
+		"wrapped": func(hc *HostClient, _ *Request) { hc.Dial = dialWrapped },
 	}
 	for name, prepare := range requests {
-		for _, text := range []string{"", respOK, "x"} {
+		for _, text := range []string{"", servertest.OK, "x"} {
 			t.Run(fmt.Sprintf("%s behind %q", name, text), func(t *testing.T) {
 				spoil, rest := make(chan struct{}), make(chan int64, 1)
-				p := newPeer(t, func(c *peerConn) {
-					if c.request() == nil {
+				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+					if c.Request() == nil {
 						return
 					}
-					c.write(respOK)
-					if c.number > 1 {
+					c.Send(servertest.OK)
+					if c.Number > 1 {
 						return
 					}
 					<-spoil
-					c.write(text)
+					c.Send(text)
 					if text == "" {
 						_ = c.Conn.(*net.TCPConn).CloseWrite()
 					}
-					n, _ := io.Copy(io.Discard, c.r)
+					n, _ := io.Copy(io.Discard, c.R)
 					rest <- n
 				})
-				hc := p.host()
-				req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+				hc := hostFor(p)
+				req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 				prepare(hc, req)
-				mustDo(t, hc.Do(req, resp))
+				servertest.Must(t, hc.Do(req, resp))
 				g, ok := hc.pool.TryGet()
 				if !ok || !g.Found {
 					t.Fatal("the connection was not kept")
@@ -92,14 +95,14 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 					t.Skip("connections cannot be looked at on this system")
 				}
 				close(spoil)
-				eventually(t, "something on the connection", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
 				hc.ReleaseConn(g.Conn)
 				prepare(hc, req)
-				mustDo(t, hc.Do(req, resp))
+				servertest.Must(t, hc.Do(req, resp))
 				if n := <-rest; n != 0 {
 					t.Errorf("%d bytes were written to a connection that was of no use", n)
 				}
-				p.counts(2, 2)
+				p.Counts(2, 2)
 			})
 		}
 	}
@@ -116,21 +119,21 @@ type wrappedConn struct{ net.Conn }
 func (c wrappedConn) NetConn() net.Conn { return c.Conn }
 
 func TestAcquireConnLooksAtConnections(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		if c.request() != nil {
-			c.write(respOK)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		if c.Request() != nil {
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+	hc := hostFor(p)
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)))
 	g, _ := hc.pool.TryGet()
 	if !g.Found || !g.Conn.probe.Sees() {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	eventually(t, "the end", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+	servertest.Eventually(t, "the end", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
 	hc.ReleaseConn(g.Conn)
 	cc, err := hc.AcquireConn(0, false)
-	mustDo(t, err)
+	servertest.Must(t, err)
 	if cc == g.Conn {
 		t.Error("AcquireConn returns a connection that the peer has closed")
 	}
@@ -149,9 +152,9 @@ func TestClientPostsOnClosedPipeSucceed(t *testing.T) {
 			if err != nil {
 				return
 			}
-			c := &peerConn{Conn: nc, peer: &peer{}, r: bufio.NewReader(nc)}
-			if c.request() != nil {
-				c.write(respOK)
+			c := &servertest.PeerConn{Conn: nc, Peer: &servertest.Peer{}, R: bufio.NewReader(nc)}
+			if c.Request() != nil {
+				c.Send(servertest.OK)
 			}
 			_ = nc.Close()
 			closed.Add(1)
@@ -162,26 +165,26 @@ func TestClientPostsOnClosedPipeSucceed(t *testing.T) {
 	req, resp := requestTo(t, MethodPost, "http://memory/"), responseFor(t)
 	req.SetBodyString("body")
 	for i := range int32(60) {
-		mustDo(t, hc.Do(req, resp))
-		eventually(t, "the connection closed", func() bool { return closed.Load() > i })
+		servertest.Must(t, hc.Do(req, resp))
+		servertest.Eventually(t, "the connection closed", func() bool { return closed.Load() > i })
 	}
 }
 
 // A POST whose bytes the server has taken in is not sent again.
 func TestClientDoesNotRepeatPostThatWasTaken(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write(respOK)
-		c.request()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send(servertest.OK)
+		c.Request()
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	req.SetBodyString("body")
-	mustDo(t, hc.Do(req, resp))
+	servertest.Must(t, hc.Do(req, resp))
 	if err := hc.Do(req, resp); err != error(ErrConnectionClosed) && !errors.Is(err, io.EOF) && !isReset(err) {
 		t.Errorf("got %v, want ErrConnectionClosed", err)
 	}
-	p.counts(1, 2)
+	p.Counts(1, 2)
 }
 
 func isReset(err error) bool {
@@ -199,14 +202,14 @@ func TestClientRepeatsIdempotentRequests(t *testing.T) {
 		{MethodGet, 0, 5}, {MethodHead, 0, 5}, {MethodPut, 3, 3}, {MethodOptions, 2, 2},
 		{MethodGet, 1, 1}, {MethodPost, 0, 1}, {MethodPatch, 0, 1}, {MethodDelete, 0, 1},
 	} {
-		p := newPeer(t, func(c *peerConn) { c.request() })
-		hc := p.host()
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })
+		hc := hostFor(p)
 		hc.MaxIdemponentCallAttempts = tt.attempts
-		err := hc.Do(requestTo(t, tt.method, p.url("/")), responseFor(t))
+		err := hc.Do(requestTo(t, tt.method, p.URL("/")), responseFor(t))
 		if err != error(ErrConnectionClosed) {
 			t.Errorf("%s: got %v, want ErrConnectionClosed", tt.method, err)
 		}
-		if n := p.reqs.Load(); n != tt.want {
+		if n := p.Requests.Load(); n != tt.want {
 			t.Errorf("%s was sent %d times, want %d", tt.method, n, tt.want)
 		}
 	}
@@ -224,24 +227,24 @@ func TestClientTruncatedResponseIsUnexpectedEOF(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\n",
 		"HTTP/1.1 100 Continue\r\n\r\n",
 	} {
-		p := newPeer(t, func(c *peerConn) {
-			c.request()
-			c.write(response)
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			c.Request()
+			c.Send(response)
 		})
-		err := p.host().Do(requestTo(t, MethodGet, p.url("/")), responseFor(t))
+		err := hostFor(p).Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t))
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: got %v, want io.ErrUnexpectedEOF", response, err)
 		}
-		p.counts(1, 1)
+		p.Counts(1, 1)
 	}
 }
 
 // Known failure 31.
 func TestClientCallsQueueForConnections(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
 			time.Sleep(time.Millisecond)
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
 	client := &Client{}
@@ -250,7 +253,7 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 	var failed atomic.Int32
 	for range 700 {
 		wg.Go(func() {
-			if _, _, err := client.Get(nil, p.url("/")); err != nil {
+			if _, _, err := client.Get(nil, p.URL("/")); err != nil {
 				failed.Add(1)
 				t.Error(err)
 			}
@@ -260,7 +263,7 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 	if n := failed.Load(); n > 0 {
 		t.Errorf("%d of 700 calls failed", n)
 	}
-	if n := p.conns.Load(); n > DefaultMaxConnsPerHost {
+	if n := p.Conns.Load(); n > DefaultMaxConnsPerHost {
 		t.Errorf("%d connections, more than %d", n, DefaultMaxConnsPerHost)
 	}
 }
@@ -268,19 +271,19 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 // Known failure 31: where a limit for the wait is set, it counts.
 func TestClientWaitTimeout(t *testing.T) {
 	release := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
 			<-release
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.MaxConns = 1
 	hc.MaxConnWaitTimeout = 20 * time.Millisecond
 	first := make(chan error)
-	go func() { first <- hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)) }()
-	eventually(t, "a request", func() bool { return p.reqs.Load() == 1 })
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	go func() { first <- hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)) }()
+	servertest.Eventually(t, "a request", func() bool { return p.Requests.Load() == 1 })
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 	if err := hc.Do(req, resp); err != ErrNoFreeConns {
 		t.Errorf("got %v, want ErrNoFreeConns", err)
 	}
@@ -288,21 +291,21 @@ func TestClientWaitTimeout(t *testing.T) {
 		t.Errorf("got %v, want ErrTimeout", err)
 	}
 	close(release)
-	mustDo(t, <-first)
-	mustDo(t, hc.Do(req, resp))
-	p.counts(1, 2)
+	servertest.Must(t, <-first)
+	servertest.Must(t, hc.Do(req, resp))
+	p.Counts(1, 2)
 }
 
 // Known failure 32: raising the limit lets those go on who wait.
 func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 	release := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
 			<-release
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.MaxConns = 1
 	var wg sync.WaitGroup
 	for range 4 {
@@ -310,15 +313,15 @@ func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 			req, resp := AcquireRequest(), AcquireResponse()
 			defer ReleaseRequest(req)
 			defer ReleaseResponse(resp)
-			req.SetRequestURI(p.url("/"))
+			req.SetRequestURI(p.URL("/"))
 			if err := hc.Do(req, resp); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	eventually(t, "calls that wait", func() bool { return hc.pool.Waiting() == 3 && p.reqs.Load() == 1 })
+	servertest.Eventually(t, "calls that wait", func() bool { return hc.pool.Waiting() == 3 && p.Requests.Load() == 1 })
 	hc.SetMaxConns(4)
-	eventually(t, "all calls at the server", func() bool { return p.reqs.Load() == 4 })
+	servertest.Eventually(t, "all calls at the server", func() bool { return p.Requests.Load() == 4 })
 	close(release)
 	wg.Wait()
 	hc.SetMaxConns(2)
@@ -330,22 +333,22 @@ func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 // Known failure 32: thousands of calls with failing connections, timeouts and
 // few connections lose nothing.
 func TestClientUnderStressLosesNoPlace(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for n := 0; c.request() != nil; n++ {
-			switch (c.number + n) % 7 {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for n := 0; c.Request() != nil; n++ {
+			switch (c.Number + n) % 7 {
 			case 0:
 				return
 			case 1:
-				c.write(respClose)
+				c.Send(servertest.OKClose)
 				return
 			case 2:
-				c.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok")
+				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok")
 				return
 			}
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.MaxConns = 8
 	var wg sync.WaitGroup
 	for i := range 2000 {
@@ -353,7 +356,7 @@ func TestClientUnderStressLosesNoPlace(t *testing.T) {
 			req, resp := AcquireRequest(), AcquireResponse()
 			defer ReleaseRequest(req)
 			defer ReleaseResponse(resp)
-			req.SetRequestURI(p.url("/"))
+			req.SetRequestURI(p.URL("/"))
 			if i%3 == 0 {
 				_ = hc.DoTimeout(req, resp, time.Duration(i)*10*time.Microsecond+1)
 			} else {
@@ -361,7 +364,7 @@ func TestClientUnderStressLosesNoPlace(t *testing.T) {
 			}
 		})
 	}
-	soon(t, "2000 calls", wg.Wait)
+	servertest.Soon(t, "2000 calls", wg.Wait)
 	if waiting := hc.pool.Waiting(); waiting != 0 {
 		t.Errorf("%d calls wait", waiting)
 	}

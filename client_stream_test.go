@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // stream does a call whose body is left on the connection.
@@ -16,7 +18,7 @@ func stream(t testing.TB, hc *HostClient, url string) (*Response, io.ReadCloser)
 	t.Helper()
 	resp := responseFor(t)
 	resp.StreamBody = true
-	mustDo(t, hc.Do(requestTo(t, MethodGet, url), resp))
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, url), resp))
 	body, ok := resp.BodyStream().(io.ReadCloser)
 	if !ok {
 		t.Fatalf("the body is %T, no stream", resp.BodyStream())
@@ -31,11 +33,11 @@ func TestClientStreamsBodies(t *testing.T) {
 		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n30d40\r\n" + content + "\r\n0\r\nX-End: yes\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := answering(t, response)
-			hc := p.host()
+			p := servertest.Answering(t, response)
+			hc := hostFor(p)
 			hc.MaxResponseBodySize = 10 // does not count for streams
 			for range 3 {
-				resp, body := stream(t, hc, p.url("/"))
+				resp, body := stream(t, hc, p.URL("/"))
 				got, err := io.ReadAll(body)
 				if err != nil || string(got) != content {
 					t.Fatalf("read %d bytes, %v", len(got), err)
@@ -50,9 +52,9 @@ func TestClientStreamsBodies(t *testing.T) {
 				if name == "chunked" && string(resp.Header.Peek("X-End")) != "yes" {
 					t.Error("the trailer is missing")
 				}
-				mustDo(t, body.Close())
+				servertest.Must(t, body.Close())
 			}
-			p.counts(1, 3)
+			p.Counts(1, 3)
 		})
 	}
 }
@@ -60,17 +62,17 @@ func TestClientStreamsBodies(t *testing.T) {
 // The head of the response is enough for Do to return.
 func TestClientStreamBeginsBeforeItsEnd(t *testing.T) {
 	gate := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
 		<-gate
-		c.write("67890")
-		c.untilClosed()
+		c.Send("67890")
+		c.UntilClosed()
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.StreamResponseBody = true
 	resp := responseFor(t)
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 	var b [5]byte
 	if _, err := io.ReadFull(resp.BodyStream(), b[:]); err != nil || string(b[:]) != "12345" {
 		t.Fatalf("got %q, %v", b, err)
@@ -97,10 +99,10 @@ func TestClientStreamClosedEarly(t *testing.T) {
 		"closed by the server": {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nsome", false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := answering(t, tt.response)
-			hc := p.host()
-			_, body := stream(t, hc, p.url("/"))
-			soon(t, "closing", func() { mustDo(t, body.(ReadCloserWithError).CloseWithError(tt.err)) })
+			p := servertest.Answering(t, tt.response)
+			hc := hostFor(p)
+			_, body := stream(t, hc, p.URL("/"))
+			servertest.Soon(t, "closing", func() { servertest.Must(t, body.(ReadCloserWithError).CloseWithError(tt.err)) })
 			if kept := hc.IdleConnsCount() == 1; kept != tt.kept {
 				t.Errorf("the connection was kept: %v, want %v", kept, tt.kept)
 			}
@@ -110,7 +112,7 @@ func TestClientStreamClosedEarly(t *testing.T) {
 			if _, err := body.Read(make([]byte, 1)); err == nil || err == io.EOF {
 				t.Errorf("reading after Close: %v", err)
 			}
-			mustDo(t, body.Close())
+			servertest.Must(t, body.Close())
 		})
 	}
 }
@@ -122,12 +124,12 @@ func TestClientStreamCutOff(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n12345",
 	} {
-		p := newPeer(t, func(c *peerConn) {
-			c.request()
-			c.write(response)
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			c.Request()
+			c.Send(response)
 		})
-		hc := p.host()
-		_, body := stream(t, hc, p.url("/"))
+		hc := hostFor(p)
+		_, body := stream(t, hc, p.URL("/"))
 		if got, err := io.ReadAll(body); err != io.ErrUnexpectedEOF || string(got) != "12345" {
 			t.Errorf("%q: read %q, %v", response, got, err)
 		}
@@ -139,21 +141,21 @@ func TestClientStreamCutOff(t *testing.T) {
 
 // Known failure 42: a proxy passes the cut on, as one.
 func TestProxyPassesTruncatedBodyOn(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n")
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			req := requestTo(t, MethodGet, p.url("/"))
+			req := requestTo(t, MethodGet, p.URL("/"))
 			ctx.Response.StreamBody = true
 			if err := hc.Do(req, &ctx.Response); err != nil {
 				ctx.Error(err.Error(), StatusBadGateway)
 			}
 		}})
-		c := ts.dial()
-		c.send("GET / HTTP/1.1\r\nHost: proxy\r\n\r\n")
+		c := ts.Dial()
+		c.Send("GET / HTTP/1.1\r\nHost: proxy\r\n\r\n")
 		got, _ := io.ReadAll(c)
 		if !bytes.Contains(got, []byte("12345")) || bytes.Contains(got, []byte("0\r\n\r\n")) {
 			t.Errorf("the client of the proxy got %q", got)
@@ -162,20 +164,20 @@ func TestProxyPassesTruncatedBodyOn(t *testing.T) {
 }
 
 func TestClientStreamDeadline(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
-		c.untilClosed()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+		c.UntilClosed()
 	})
 	for name, prepare := range map[string]func(hc *HostClient, req *Request){
-		"ReadTimeout": func(hc *HostClient, _ *Request) { hc.ReadTimeout = short },
-		"SetTimeout":  func(_ *HostClient, req *Request) { req.SetTimeout(short) },
+		"ReadTimeout": func(hc *HostClient, _ *Request) { hc.ReadTimeout = servertest.Short },
+		"SetTimeout":  func(_ *HostClient, req *Request) { req.SetTimeout(servertest.Short) },
 	} {
-		hc := p.host()
+		hc := hostFor(p)
 		hc.StreamResponseBody = true
-		req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+		req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 		prepare(hc, req)
-		mustDo(t, hc.Do(req, resp))
+		servertest.Must(t, hc.Do(req, resp))
 		if got, err := io.ReadAll(resp.BodyStream()); err != error(ErrTimeout) {
 			t.Errorf("%s: read %q, %v, want ErrTimeout", name, got, err)
 		}
@@ -184,22 +186,22 @@ func TestClientStreamDeadline(t *testing.T) {
 
 // A stream may be closed while somebody reads from it.
 func TestClientStreamClosedWhileRead(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12345")
-			if c.number%2 == 0 {
-				c.write(strings.Repeat("x", 95))
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12345")
+			if c.Number%2 == 0 {
+				c.Send(strings.Repeat("x", 95))
 			}
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	for range 200 {
-		_, body := stream(t, hc, p.url("/"))
+		_, body := stream(t, hc, p.URL("/"))
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _ = io.Copy(io.Discard, body) })
 		wg.Go(func() { _ = body.Close() })
 		wg.Go(func() { _ = body.Close() })
-		soon(t, "reading", wg.Wait)
+		servertest.Soon(t, "reading", wg.Wait)
 	}
 	if n := hc.ConnsCount() - hc.IdleConnsCount(); n != 0 {
 		t.Errorf("%d connections are still in use", n)
@@ -209,30 +211,30 @@ func TestClientStreamClosedWhileRead(t *testing.T) {
 // A stream that is forgotten in a response does not keep the next call with it
 // from its connection.
 func TestClientClosesStreamOfLastResponse(t *testing.T) {
-	p := answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100000))
-	hc := p.host()
+	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100000))
+	hc := hostFor(p)
 	hc.MaxConns = 1
 	hc.StreamResponseBody = true
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 	for range 3 {
-		soon(t, "the call", func() { mustDo(t, hc.Do(req, resp)) })
+		servertest.Soon(t, "the call", func() { servertest.Must(t, hc.Do(req, resp)) })
 	}
 }
 
 // Get reads the body whatever StreamResponseBody says, and keeps to the limit.
 func TestClientGetDoesNotStream(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	hc.StreamResponseBody = true
 	hc.MaxResponseBodySize = 2
-	if _, body, err := hc.Get(nil, p.url("/")); err != nil || string(body) != "ok" {
+	if _, body, err := hc.Get(nil, p.URL("/")); err != nil || string(body) != "ok" {
 		t.Errorf("got %q, %v", body, err)
 	}
 	hc.CloseIdleConnections()
-	hc = p.host()
+	hc = hostFor(p)
 	hc.StreamResponseBody = true
 	hc.MaxResponseBodySize = 1
-	if _, _, err := hc.Get(nil, p.url("/")); err != ErrBodyTooLarge {
+	if _, _, err := hc.Get(nil, p.URL("/")); err != ErrBodyTooLarge {
 		t.Errorf("got %v, want ErrBodyTooLarge", err)
 	}
 }
@@ -240,25 +242,25 @@ func TestClientGetDoesNotStream(t *testing.T) {
 // What Get asks of its requests is forgotten before other callers get them from
 // the pool, also where it has followed a redirect.
 func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.Path == "/from" {
-				c.write("HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 0\r\n\r\n")
+				c.Send("HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 0\r\n\r\n")
 				continue
 			}
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	hc.StreamResponseBody = true
 	// the pool forgets some of what it gets under the race detector
 	for range 20 {
-		if _, body, err := hc.Get(nil, p.url("/from")); err != nil || string(body) != "ok" {
+		if _, body, err := hc.Get(nil, p.URL("/from")); err != nil || string(body) != "ok" {
 			t.Fatalf("got %q, %v", body, err)
 		}
 		for range 2 {
-			req, resp := requestTo(t, MethodGet, p.url("/to")), responseFor(t)
-			mustDo(t, hc.Do(req, resp))
+			req, resp := requestTo(t, MethodGet, p.URL("/to")), responseFor(t)
+			servertest.Must(t, hc.Do(req, resp))
 			if !resp.IsBodyStream() {
 				t.Fatal("the body is no stream")
 			}
@@ -268,14 +270,14 @@ func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
 
 // After 101 the stream is the connection.
 func TestClientUpgrade(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nhello ")
-		line, _ := c.r.ReadString('\n')
-		c.write(line)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nhello ")
+		line, _ := c.R.ReadString('\n')
+		c.Send(line)
 	})
-	hc := p.host()
-	resp, body := stream(t, hc, p.url("/"))
+	hc := hostFor(p)
+	resp, body := stream(t, hc, p.URL("/"))
 	if resp.StatusCode() != StatusSwitchingProtocols {
 		t.Fatalf("status %d", resp.StatusCode())
 	}
@@ -285,11 +287,11 @@ func TestClientUpgrade(t *testing.T) {
 	if line, err := bufio.NewReader(body).ReadString('\n'); err != nil || line != "hello world\n" {
 		t.Errorf("got %q, %v", line, err)
 	}
-	mustDo(t, body.Close())
+	servertest.Must(t, body.Close())
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("%d connections left", n)
 	}
-	_, plain := stream(t, answering(t, respOK).host(), p.url("/"))
+	_, plain := stream(t, hostFor(servertest.Answering(t, servertest.OK)), p.URL("/"))
 	if _, err := plain.(io.Writer).Write([]byte("x")); err == nil {
 		t.Error("a body could be written to")
 	}
@@ -297,17 +299,17 @@ func TestClientUpgrade(t *testing.T) {
 
 // A body of the server's that comes slowly is there piece by piece.
 func TestClientStreamOfSlowServer(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for range 5 {
-			c.write("3\r\nabc\r\n")
+			c.Send("3\r\nabc\r\n")
 			time.Sleep(time.Millisecond)
 		}
-		c.write("0\r\n\r\n")
-		c.untilClosed()
+		c.Send("0\r\n\r\n")
+		c.UntilClosed()
 	})
-	_, body := stream(t, p.host(), p.url("/"))
+	_, body := stream(t, hostFor(p), p.URL("/"))
 	if got, err := io.ReadAll(body); err != nil || string(got) != "abcabcabcabcabc" {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -7,27 +7,21 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// short is a timeout that is meant to pass.
-const short = 30 * time.Millisecond
-
-// silent is a peer that takes requests and never answers.
-func silent(t testing.TB) *peer {
-	return newPeer(t, func(c *peerConn) { c.untilClosed() })
-}
 
 // Known failure 33: when the call returns, nobody writes to the response or reads
 // the request any more. The race detector would tell.
 func TestClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
 			time.Sleep(3 * time.Millisecond)
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Late: yes\r\n\r\nlate!")
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Late: yes\r\n\r\nlate!")
 		}
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	body := []byte("the body of the caller")
 	for range 50 {
 		req.SetBodyRaw(body)
@@ -57,28 +51,30 @@ func TestClientDeadlineCoversEveryStage(t *testing.T) {
 		<-never
 		return nil, errors.New("too late")
 	}
-	stages := map[string]func(p *peer, hc *HostClient){
-		"waiting for a connection": func(p *peer, hc *HostClient) {
+	stages := map[string]func(p *servertest.Peer, hc *HostClient){
+		"waiting for a connection": func(p *servertest.Peer, hc *HostClient) {
 			hc.MaxConns = 1
 			cc, err := hc.AcquireConn(0, false)
-			mustDo(t, err)
+			servertest.Must(t, err)
 			t.Cleanup(func() { hc.CloseConn(cc) })
 		},
-		"dialing":                func(_ *peer, hc *HostClient) { hc.Dial = hanging },
-		"TLS":                    func(_ *peer, hc *HostClient) { hc.IsTLS = true },
-		"waiting for the answer": func(*peer, *HostClient) {},
+		"dialing":                func(_ *servertest.Peer, hc *HostClient) { hc.Dial = hanging },
+		"TLS":                    func(_ *servertest.Peer, hc *HostClient) { hc.IsTLS = true },
+		"waiting for the answer": func(*servertest.Peer, *HostClient) {},
 	}
 	calls := map[string]func(hc *HostClient, req *Request, resp *Response) error{
-		"DoTimeout": func(hc *HostClient, req *Request, resp *Response) error { return hc.DoTimeout(req, resp, short) },
+		"DoTimeout": func(hc *HostClient, req *Request, resp *Response) error {
+			return hc.DoTimeout(req, resp, servertest.Short)
+		},
 		"DoDeadline": func(hc *HostClient, req *Request, resp *Response) error {
-			return hc.DoDeadline(req, resp, time.Now().Add(short))
+			return hc.DoDeadline(req, resp, time.Now().Add(servertest.Short))
 		},
 		"SetTimeout": func(hc *HostClient, req *Request, resp *Response) error {
-			req.SetTimeout(short)
+			req.SetTimeout(servertest.Short)
 			return hc.Do(req, resp)
 		},
 		"context": func(hc *HostClient, req *Request, resp *Response) error {
-			ctx, cancel := context.WithTimeout(context.Background(), short)
+			ctx, cancel := context.WithTimeout(context.Background(), servertest.Short)
 			defer cancel()
 			return hc.DoContext(ctx, req, resp)
 		},
@@ -86,13 +82,13 @@ func TestClientDeadlineCoversEveryStage(t *testing.T) {
 	for stage, prepare := range stages {
 		for name, call := range calls {
 			t.Run(stage+"/"+name, func(t *testing.T) {
-				p := silent(t)
-				hc := &HostClient{Addr: p.addr()}
+				p := servertest.Silent(t)
+				hc := &HostClient{Addr: p.Addr()}
 				prepare(p, hc)
 				req := requestTo(t, MethodGet, "/")
 				req.Header.SetHost("example.com")
 				var err error
-				soon(t, "the call", func() { err = call(hc, req, responseFor(t)) })
+				servertest.Soon(t, "the call", func() { err = call(hc, req, responseFor(t)) })
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v, want a timeout", err)
 				}
@@ -103,43 +99,43 @@ func TestClientDeadlineCoversEveryStage(t *testing.T) {
 
 // A connection that is there too late is used by the next call.
 func TestClientKeepsConnectionThatCameTooLate(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	gate := make(chan struct{})
 	hc.Dial = func(addr string) (net.Conn, error) {
 		<-gate
 		return net.Dial("tcp4", addr)
 	}
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
-	if err := hc.DoTimeout(req, resp, short); err != error(ErrTimeout) {
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
+	if err := hc.DoTimeout(req, resp, servertest.Short); err != error(ErrTimeout) {
 		t.Fatalf("got %v, want ErrTimeout", err)
 	}
 	close(gate)
-	eventually(t, "the late connection idle", func() bool { return hc.IdleConnsCount() == 1 })
-	mustDo(t, hc.Do(req, resp))
-	p.counts(1, 1)
+	servertest.Eventually(t, "the late connection idle", func() bool { return hc.IdleConnsCount() == 1 })
+	servertest.Must(t, hc.Do(req, resp))
+	p.Counts(1, 1)
 }
 
 func TestClientReadTimeout(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.untilClosed()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.UntilClosed()
 	})
-	hc := p.host()
-	hc.ReadTimeout = short
-	if err := hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)); err != error(ErrTimeout) {
+	hc := hostFor(p)
+	hc.ReadTimeout = servertest.Short
+	if err := hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)); err != error(ErrTimeout) {
 		t.Errorf("got %v, want ErrTimeout", err)
 	}
-	p.counts(1, 1)
+	p.Counts(1, 1)
 }
 
 func TestClientWriteTimeout(t *testing.T) {
 	hold := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) { <-hold })
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { <-hold })
 	defer close(hold)
-	hc := p.host()
-	hc.WriteTimeout = short
-	req := requestTo(t, MethodPost, p.url("/"))
+	hc := hostFor(p)
+	hc.WriteTimeout = servertest.Short
+	req := requestTo(t, MethodPost, p.URL("/"))
 	req.SetBodyRaw(make([]byte, 64<<20))
 	if err := hc.Do(req, responseFor(t)); err != error(ErrTimeout) {
 		t.Errorf("got %v, want ErrTimeout", err)
@@ -148,31 +144,31 @@ func TestClientWriteTimeout(t *testing.T) {
 
 // A deadline does not outlast its call.
 func TestClientDeadlineIsTakenAway(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
-			if c.body == "slow" {
-				time.Sleep(2 * short)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
+			if c.Body == "slow" {
+				time.Sleep(2 * servertest.Short)
 			}
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
-	req, resp := requestTo(t, MethodPost, p.url("/")), responseFor(t)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
 	for range 3 {
 		req.SetBodyString("fast")
-		mustDo(t, hc.DoTimeout(req, resp, short))
+		servertest.Must(t, hc.DoTimeout(req, resp, servertest.Short))
 		req.SetBodyString("slow")
-		mustDo(t, hc.Do(req, resp))
+		servertest.Must(t, hc.Do(req, resp))
 	}
-	p.counts(1, 6)
+	p.Counts(1, 6)
 }
 
 func TestClientTimeoutThatIsOver(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	client := &Client{}
 	defer client.CloseIdleConnections()
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 	past := time.Now().Add(-time.Second)
 	for name, err := range map[string]error{
 		"HostClient.DoTimeout(0)":  hc.DoTimeout(req, resp, 0),
@@ -185,13 +181,13 @@ func TestClientTimeoutThatIsOver(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrTimeout", name, err)
 		}
 	}
-	if _, _, err := client.GetTimeout(nil, p.url("/"), 0); err != error(ErrTimeout) {
+	if _, _, err := client.GetTimeout(nil, p.URL("/"), 0); err != error(ErrTimeout) {
 		t.Errorf("GetTimeout: got %v, want ErrTimeout", err)
 	}
-	if _, _, err := client.GetDeadline(nil, p.url("/"), past); err != error(ErrTimeout) {
+	if _, _, err := client.GetDeadline(nil, p.URL("/"), past); err != error(ErrTimeout) {
 		t.Errorf("GetDeadline: got %v, want ErrTimeout", err)
 	}
-	p.counts(0, 0)
+	p.Counts(0, 0)
 }
 
 func TestClientTimeoutIsKnownByItsKinds(t *testing.T) {
@@ -213,7 +209,7 @@ func TestClientContextEndsTheCall(t *testing.T) {
 		"waiting for a connection": func(hc *HostClient) {
 			hc.MaxConns = 1
 			cc, err := hc.AcquireConn(0, false)
-			mustDo(t, err)
+			servertest.Must(t, err)
 			t.Cleanup(func() { hc.CloseConn(cc) })
 		},
 		"dialing": func(hc *HostClient) {
@@ -231,15 +227,15 @@ func TestClientContextEndsTheCall(t *testing.T) {
 	}
 	for stage, prepare := range stages {
 		t.Run(stage, func(t *testing.T) {
-			p := silent(t)
-			hc := &HostClient{Addr: p.addr()}
+			p := servertest.Silent(t)
+			hc := &HostClient{Addr: p.Addr()}
 			prepare(hc)
 			ctx, cancel := context.WithCancelCause(context.Background())
-			time.AfterFunc(short, func() { cancel(cause) })
+			time.AfterFunc(servertest.Short, func() { cancel(cause) })
 			req := requestTo(t, MethodGet, "/")
 			req.Header.SetHost("example.com")
 			var err error
-			soon(t, "the call", func() { err = hc.DoContext(ctx, req, responseFor(t)) })
+			servertest.Soon(t, "the call", func() { err = hc.DoContext(ctx, req, responseFor(t)) })
 			if stage == "retry" {
 				if err == nil {
 					t.Error("the call succeeded")
@@ -254,29 +250,29 @@ func TestClientContextEndsTheCall(t *testing.T) {
 }
 
 func TestClientContextThatHasEnded(t *testing.T) {
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	client := &Client{}
-	if err := client.DoContext(ctx, requestTo(t, MethodGet, p.url("/")), nil); err != context.Canceled {
+	if err := client.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), nil); err != context.Canceled {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	if _, _, err := client.GetContext(ctx, nil, p.url("/")); err != context.Canceled {
+	if _, _, err := client.GetContext(ctx, nil, p.URL("/")); err != context.Canceled {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	p.counts(0, 0)
+	p.Counts(0, 0)
 }
 
 // A context that is not needed any more leaves the connection alone.
 func TestClientContextLeavesIdleConnectionAlone(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 	for range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
-		mustDo(t, hc.DoContext(ctx, req, resp))
+		servertest.Must(t, hc.DoContext(ctx, req, resp))
 		cancel()
-		mustDo(t, hc.Do(req, resp))
+		servertest.Must(t, hc.Do(req, resp))
 	}
-	p.counts(1, 40)
+	p.Counts(1, 40)
 }

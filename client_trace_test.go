@@ -7,6 +7,8 @@ import (
 	"net/textproto"
 	"slices"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // tracing returns a trace that writes down what it is told.
@@ -35,44 +37,44 @@ func tracing(events *[]string) *httptrace.ClientTrace {
 }
 
 func TestClientTrace(t *testing.T) {
-	p := answering(t, "HTTP/1.1 100 Continue\r\nX: one\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: two\r\n\r\n"+respOK)
+	p := servertest.Answering(t, "HTTP/1.1 100 Continue\r\nX: one\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: two\r\n\r\n"+servertest.OK)
 	exchange := []string{"wrote headers", "wrote request", "first byte", "100", "1xx one", "1xx two", "put conn"}
 	first := append([]string{"get conn", "connect", "connected", "got new conn"}, exchange...)
 	second := append([]string{"get conn", "got old conn"}, exchange...)
 
 	var events []string
-	hc := p.host()
+	hc := hostFor(p)
 	hc.Trace = tracing(&events)
 	ctx := httptrace.WithClientTrace(t.Context(), tracing(&events))
-	req := requestTo(t, MethodGet, p.url("/"))
-	mustDo(t, hc.DoContext(ctx, req, responseFor(t)))
+	req := requestTo(t, MethodGet, p.URL("/"))
+	servertest.Must(t, hc.DoContext(ctx, req, responseFor(t)))
 	if !slices.Equal(events, first) {
 		t.Errorf("first call: %q, want %q", events, first)
 	}
 	events = nil
-	mustDo(t, hc.Do(req, responseFor(t)))
+	servertest.Must(t, hc.Do(req, responseFor(t)))
 	if !slices.Equal(events, second) {
 		t.Errorf("second call: %q, want %q", events, second)
 	}
 	// the dialer tells the trace of the client as well
 	hc.CloseIdleConnections()
 	events = nil
-	mustDo(t, hc.Do(req, responseFor(t)))
+	servertest.Must(t, hc.Do(req, responseFor(t)))
 	if !slices.Equal(events, first) {
 		t.Errorf("third call: %q, want %q", events, first)
 	}
 }
 
 func TestClientTraceOfTLS(t *testing.T) {
-	cert, _ := certificateFor(t, []string{"example.test"})
-	addr, _ := secureServer(t, cert)
+	cert, _ := servertest.CertificateFor(t, []string{"example.test"})
+	addr, _ := servertest.SecureServer(t, cert)
 	var events []string
 	hc := &HostClient{
 		Addr: "example.test", IsTLS: true, TLSConfig: &tls.Config{InsecureSkipVerify: true}, Trace: tracing(&events),
 		Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", addr) },
 	}
 	defer hc.CloseIdleConnections()
-	mustDo(t, hc.Do(requestTo(t, MethodGet, "https://example.test/"), nil))
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, "https://example.test/"), nil))
 	if len(events) < 4 || events[1] != "TLS" || events[2] != "TLS done" || events[3] != "got new conn" {
 		t.Errorf("got %q", events)
 	}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // responseWithTrailers has in its trailer section what does not belong there.
@@ -33,25 +35,25 @@ func checkTrailersOf(t *testing.T, resp *Response) {
 // Fields that must not come in a trailer section do not make the response an
 // error: they are dropped (RFC 9110 section 6.5.1).
 func TestForbiddenTrailersOfResponsesAreDropped(t *testing.T) {
-	p := answering(t, responseWithTrailers)
+	p := servertest.Answering(t, responseWithTrailers)
 	for _, streamed := range []bool{false, true} {
-		hc := p.host()
+		hc := hostFor(p)
 		hc.StreamResponseBody = streamed
 		for range 2 {
 			resp := responseFor(t)
-			mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+			servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 			_ = resp.Body()
 			checkTrailersOf(t, resp)
 		}
 	}
-	p.counts(2, 4)
+	p.Counts(2, 4)
 
-	pc := &PipelineClient{Addr: p.addr()}
+	pc := &PipelineClient{Addr: p.Addr()}
 	resp := responseFor(t)
-	mustDo(t, pc.Do(requestTo(t, MethodGet, p.url("/")), resp))
+	servertest.Must(t, pc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 	checkTrailersOf(t, resp)
 
 	resp = responseFor(t)
-	mustDo(t, resp.Read(bufio.NewReaderSize(strings.NewReader(responseWithTrailers), 16)))
+	servertest.Must(t, resp.Read(bufio.NewReaderSize(strings.NewReader(responseWithTrailers), 16)))
 	checkTrailersOf(t, resp)
 }

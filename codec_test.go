@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // helpers are the exported functions of a coding.
@@ -151,7 +152,7 @@ func zeros(c coding.Coding, n int) []byte {
 // TestDecompressionBombsAreRefused is about known failure 41.
 func TestDecompressionBombsAreRefused(t *testing.T) {
 	size := 300 << 20
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("300 MB take minutes under the race detector, and its memory is counted, too")
 	}
 	const allowed = 64 << 20
@@ -228,7 +229,7 @@ func TestZstdWindowIsLimited(t *testing.T) {
 }
 
 func TestCodingDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
 	content := sampleText(2_000)

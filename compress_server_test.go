@@ -12,14 +12,15 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 var wireCodings = []coding.Coding{coding.Deflate, coding.Gzip, coding.Zstd, coding.Brotli}
 
 // getEncoded sends a GET that accepts one coding alone.
-func (c *testConn) getEncoded(target string, kind coding.Coding) {
-	c.t.Helper()
-	c.send("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: " + kind.String() + "\r\n\r\n")
+func getEncoded(c *servertest.Conn, target string, kind coding.Coding) {
+	c.T.Helper()
+	c.Send("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: " + kind.String() + "\r\n\r\n")
 }
 
 func TestServerSendsEncodedBodies(t *testing.T) {
@@ -37,15 +38,15 @@ func TestServerSendsEncodedBodies(t *testing.T) {
 				ctx.SetBody(content)
 			}
 		})})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, kind := range wireCodings {
 			for _, target := range []string{"/", "/stream", "/sized", "/written"} {
-				c.getEncoded(target, kind)
-				resp := c.next("GET")
+				getEncoded(c, target, kind)
+				resp := c.Next("GET")
 				if got := resp.Header.Get(HeaderContentEncoding); got != kind.String() {
 					t.Errorf("%s %s: Content-Encoding is %q", kind, target, got)
 				}
-				got, err := coding.AppendDecoded(nil, []byte(resp.body), kind, coding.HelperBound())
+				got, err := coding.AppendDecoded(nil, []byte(resp.Content), kind, coding.HelperBound())
 				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("%s %s: %d bytes, %v", kind, target, len(got), err)
 				}
@@ -71,10 +72,10 @@ func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 				}
 			})
 		})})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, kind := range wireCodings {
-			c.getEncoded("/", kind)
-			resp, err := http.ReadResponse(c.r, nil)
+			getEncoded(c, "/", kind)
+			resp, err := http.ReadResponse(c.R, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,14 +126,14 @@ func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 			streams <- ctx.Response.BodyStream().(*encodedStream)
 		}})
 		for _, kind := range wireCodings {
-			c := ts.dial()
-			c.getEncoded("/", kind)
-			if _, err := io.ReadFull(c.r, make([]byte, 100)); err != nil {
+			c := ts.Dial()
+			getEncoded(c, "/", kind)
+			if _, err := io.ReadFull(c.R, make([]byte, 100)); err != nil {
 				t.Fatal(err)
 			}
 			_ = c.Close()
-			s, src := receive(t, "the stream", streams), receive(t, "the source", sources)
-			receive(t, "the end of the source", src.closed)
+			s, src := servertest.Receive(t, "the stream", streams), servertest.Receive(t, "the source", sources)
+			servertest.Receive(t, "the end of the source", src.closed)
 			if s.encoder != nil || s.plain != nil || s.encoded != nil {
 				t.Errorf("%s: the stream holds its encoder", kind)
 			}
@@ -145,12 +146,12 @@ func TestPanicOfAnEncodedStreamCutsTheResponse(t *testing.T) {
 		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
 			ctx.SetBodyStream(panickingReader{}, -1)
 		})})
-		c := ts.dial()
-		c.getEncoded("/", coding.Gzip)
-		if _, err := readResponse(c.r, "GET"); err == nil {
+		c := ts.Dial()
+		getEncoded(c, "/", coding.Gzip)
+		if _, err := servertest.ReadResponse(c.R, "GET"); err == nil {
 			t.Error("the response looks whole")
 		}
-		ts.log.waitFor(t, "panic while writing body stream")
+		ts.Log.WaitFor(t, "panic while writing body stream")
 	})
 }
 
@@ -181,13 +182,13 @@ func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 					ctx.SetStatusCode(StatusRequestEntityTooLarge)
 				}
 			}
-			conn := start(c.s).dial()
+			conn := start(c.s).Dial()
 			for _, kind := range wireCodings {
 				for size, want := range map[int]int{c.limit: StatusOK, c.limit + 1: StatusRequestEntityTooLarge} {
 					body := zeros(kind, size)
-					conn.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + kind.String() +
+					conn.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + kind.String() +
 						"\r\nContent-Length: " + string(AppendUint(nil, len(body))) + "\r\n\r\n" + string(body))
-					if resp := conn.next("POST"); resp.StatusCode != want {
+					if resp := conn.Next("POST"); resp.StatusCode != want {
 						t.Errorf("%s, %s, %d bytes: %d", c.name, kind, size, resp.StatusCode)
 					}
 				}
@@ -199,12 +200,12 @@ func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 // TestClientsLimitWhatBodiesDecodeTo is about known failure 41.
 func TestClientsLimitWhatBodiesDecodeTo(t *testing.T) {
 	const limit = 50_000
-	ts := startServer(t, memoryEngine, &Server{Handler: func(ctx *RequestCtx) {
+	ts := startServer(t, servertest.MemoryEngine, &Server{Handler: func(ctx *RequestCtx) {
 		size, _ := ParseUint(ctx.Request.URI().LastPathSegment())
 		ctx.Response.Header.SetContentEncoding("gzip")
 		ctx.SetBody(zeros(coding.Gzip, size))
 	}})
-	dial := func(string) (net.Conn, error) { return ts.dialer() }
+	dial := func(string) (net.Conn, error) { return ts.Dialer() }
 	buffered := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
 	streaming := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit, StreamResponseBody: true}
 	pipelined := &PipelineClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
@@ -233,14 +234,14 @@ func TestHTTP10GetsEncodedStreamsWithoutChunks(t *testing.T) {
 		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
 			ctx.SetBodyStream(bytes.NewReader(content), len(content))
 		})})
-		c := ts.dial()
-		c.send("GET / HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
-		resp := c.next("GET")
-		got, err := AppendGunzipBytes(nil, []byte(resp.body))
+		c := ts.Dial()
+		c.Send("GET / HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
+		resp := c.Next("GET")
+		got, err := AppendGunzipBytes(nil, []byte(resp.Content))
 		if err != nil || !bytes.Equal(got, content) || len(resp.TransferEncoding) > 0 {
 			t.Errorf("%d bytes, %v, Transfer-Encoding %q", len(got), err, resp.TransferEncoding)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -255,11 +256,11 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 	}
 	features := map[coding.Coding]string{coding.Deflate: "libz", coding.Gzip: "libz", coding.Zstd: "zstd", coding.Brotli: "brotli"}
 	content := sampleText(100_000)
-	for _, e := range engines {
-		if !e.sockets {
+	for _, e := range servertest.Engines {
+		if !e.Sockets {
 			continue
 		}
-		t.Run(e.name, func(t *testing.T) {
+		t.Run(e.Name, func(t *testing.T) {
 			ts := startServer(t, e, &Server{Handler: withBrotli(func(ctx *RequestCtx) {
 				if string(ctx.Path()) == "/stream" {
 					ctx.SetBodyStream(bytes.NewReader(content), -1)
@@ -267,9 +268,9 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 				}
 				ctx.SetBody(content)
 			})})
-			origin := "http://" + ts.ln.Addr().String()
-			if e.tls {
-				origin = "https://" + ts.ln.Addr().String()
+			origin := "http://" + ts.Listener.Addr().String()
+			if e.TLS {
+				origin = "https://" + ts.Listener.Addr().String()
 			}
 			for _, kind := range wireCodings {
 				t.Run(kind.String(), func(t *testing.T) {

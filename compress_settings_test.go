@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A download of no known type keeps what its client goes by: the length and the
@@ -20,22 +22,22 @@ func TestCompressHandlerLeavesDownloadsAlone(t *testing.T) {
 			ctx.SetContentType("application/octet-stream")
 			ctx.Response.Header.Set(HeaderAcceptRanges, "bytes")
 			ctx.SetBodyStream(bytes.NewReader(text), len(text))
-		})}).dial()
+		})}).Dial()
 		for target, want := range map[string]int{"/stream": len(text), "/a.bin": len(long), "/c": len(long) + 3} {
-			c.send(get(target, "Accept-Encoding: gzip, br"))
-			resp := c.next("GET")
+			c.Send(servertest.Get(target, "Accept-Encoding: gzip, br"))
+			resp := c.Next("GET")
 			if h := resp.Header; resp.ContentLength != int64(want) || h.Get("Accept-Ranges") != "bytes" || h.Get("Content-Encoding") != "" || h.Get("Vary") != "" {
 				t.Errorf("%s: %v", target, resp.Header)
 			}
 		}
-		c.send(get("/b.txt", "Accept-Encoding: gzip, br"))
-		if resp := c.next("GET"); resp.Header.Get("Content-Encoding") != "br" {
+		c.Send(servertest.Get("/b.txt", "Accept-Encoding: gzip, br"))
+		if resp := c.Next("GET"); resp.Header.Get("Content-Encoding") != "br" {
 			t.Errorf("text: %v", resp.Header)
 		}
 		// parts, one and several, whatever their type is
 		for _, ranges := range []string{"bytes=0-999", "bytes=0-999,2000-2999"} {
-			c.send(get("/b.txt", "Accept-Encoding: gzip, br", "Range: "+ranges))
-			if resp := c.next("GET"); resp.StatusCode != 206 || resp.Header.Get("Content-Encoding") != "" || !strings.Contains(resp.body, long[:1000]) {
+			c.Send(servertest.Get("/b.txt", "Accept-Encoding: gzip, br", "Range: "+ranges))
+			if resp := c.Next("GET"); resp.StatusCode != 206 || resp.Header.Get("Content-Encoding") != "" || !strings.Contains(resp.Content, long[:1000]) {
 				t.Errorf("%s: %d %v", ranges, resp.StatusCode, resp.Header)
 			}
 		}

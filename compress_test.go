@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // compressed calls a compressing handler and returns the response.
@@ -295,7 +297,7 @@ func TestWriteGzipAndDeflate(t *testing.T) {
 }
 
 func TestCompressHandlerDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
 	content := sampleText(3_000)

@@ -17,11 +17,12 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // sendForm is a request with a form.
 func sendForm(target, form string, fields ...string) string {
-	return post(target, form, append(fields, "Content-Type: "+formType)...)
+	return servertest.Post(target, form, append(fields, "Content-Type: "+formType)...)
 }
 
 func TestFormValueLooksInQueryThenBodyThenForm(t *testing.T) {
@@ -43,31 +44,31 @@ func TestFormValueLooksInQueryThenBodyThenForm(t *testing.T) {
 				sendForm("/?a=", formText):  `"1"`,
 				sendForm("/", formText):     `"1"`,
 				sendForm("/", "junk"):       `none`,
-				post("/?a=q", "a=b", "Content-Type: application/x-www-form-urlencoded"): `"q"`,
-				post("/", "a=b", "Content-Type: application/x-www-form-urlencoded"):     `"b"`,
-				post("/", "a=b"): `none`,
-				get("/?a=q"):     `"q"`,
-				get("/?b=q"):     `none`,
+				servertest.Post("/?a=q", "a=b", "Content-Type: application/x-www-form-urlencoded"): `"q"`,
+				servertest.Post("/", "a=b", "Content-Type: application/x-www-form-urlencoded"):     `"b"`,
+				servertest.Post("/", "a=b"): `none`,
+				servertest.Get("/?a=q"):     `"q"`,
+				servertest.Get("/?b=q"):     `none`,
 			}},
 			{"as in net/http", NetHttpFormValueFunc, map[string]string{
 				sendForm("/?a=q", formText): `"1"`,
 				sendForm("/?a=q", "junk"):   `"q"`,
-				post("/?a=q", "a=b", "Content-Type: application/x-www-form-urlencoded"): `"b"`,
-				post("/?a=q", "a=", "Content-Type: application/x-www-form-urlencoded"):  `"q"`,
-				get("/?a=q"): `"q"`,
-				get("/?a="):  `none`,
+				servertest.Post("/?a=q", "a=b", "Content-Type: application/x-www-form-urlencoded"): `"b"`,
+				servertest.Post("/?a=q", "a=", "Content-Type: application/x-www-form-urlencoded"):  `"q"`,
+				servertest.Get("/?a=q"): `"q"`,
+				servertest.Get("/?a="):  `none`,
 			}},
 			{"own", func(_ *RequestCtx, key string) []byte { return []byte("own " + key) }, map[string]string{
-				get("/?a=q"): `"own a"`,
+				servertest.Get("/?a=q"): `"own a"`,
 			}},
 		} {
 			for _, streamed := range []bool{false, true} {
 				ts := start(&Server{Handler: value, FormValueFunc: tt.from, StreamRequestBody: streamed})
-				c := ts.dial()
+				c := ts.Dial()
 				for request, want := range tt.requests {
-					c.send(request)
-					if resp := c.next("POST"); resp.body != want {
-						t.Errorf("%s: streamed %t: %q: got %q, want %q", tt.name, streamed, request, resp.body, want)
+					c.Send(request)
+					if resp := c.Next("POST"); resp.Content != want {
+						t.Errorf("%s: streamed %t: %q: got %q, want %q", tt.name, streamed, request, resp.Content, want)
 					}
 				}
 			}
@@ -92,20 +93,20 @@ func TestFormFile(t *testing.T) {
 				ctx.SetBodyString("error")
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for request, want := range map[string]string{
 			sendForm("/?key=f", formText): "n.txt file text",
 			// known failure 26: no file without an error
-			sendForm("/?key=a", formText): "missing",
-			sendForm("/?key=x", formText): "missing",
-			sendForm("/?key=", formText):  "missing",
-			sendForm("/?key=f", "junk"):   "error",
-			get("/?key=f"):                "no form",
-			post("/?key=f", "a=b"):        "no form",
+			sendForm("/?key=a", formText):     "missing",
+			sendForm("/?key=x", formText):     "missing",
+			sendForm("/?key=", formText):      "missing",
+			sendForm("/?key=f", "junk"):       "error",
+			servertest.Get("/?key=f"):         "no form",
+			servertest.Post("/?key=f", "a=b"): "no form",
 		} {
-			c.send(request)
-			if resp := c.next("POST"); resp.body != want {
-				t.Errorf("%q: got %q, want %q", request, resp.body, want)
+			c.Send(request)
+			if resp := c.Next("POST"); resp.Content != want {
+				t.Errorf("%q: got %q, want %q", request, resp.Content, want)
 			}
 		}
 	})
@@ -133,23 +134,23 @@ func TestFormOnAConnection(t *testing.T) {
 					ctx.SetBodyString(formSaid(t, form))
 				}
 			}})
-			for _, behind := range []string{"", smuggled, strings.Repeat(smuggled, 1000)} {
-				c := ts.dial()
-				c.send(sendForm("/", formText+behind) + get("/next"))
-				c.expect(200, formTextSaid)
-				c.expect(200, "next")
+			for _, behind := range []string{"", servertest.Smuggled, strings.Repeat(servertest.Smuggled, 1000)} {
+				c := ts.Dial()
+				c.Send(sendForm("/", formText+behind) + servertest.Get("/next"))
+				c.Expect(200, formTextSaid)
+				c.Expect(200, "next")
 				chunk := formText + behind
-				c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") +
-					fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(chunk), chunk) + get("/next"))
-				c.expect(200, formTextSaid)
-				c.expect(200, "next")
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") +
+					fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(chunk), chunk) + servertest.Get("/next"))
+				c.Expect(200, formTextSaid)
+				c.Expect(200, "next")
 			}
-			c := ts.dial()
-			c.send(sendForm("/?limit=10", formText) + get("/next"))
-			if resp := c.next("POST"); resp.StatusCode != 413 {
+			c := ts.Dial()
+			c.Send(sendForm("/?limit=10", formText) + servertest.Get("/next"))
+			if resp := c.Next("POST"); resp.StatusCode != 413 {
 				t.Errorf("got %d", resp.StatusCode)
 			}
-			c.expect(200, "next")
+			c.Expect(200, "next")
 		}
 	})
 }
@@ -203,53 +204,53 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 		}})
 		text := largeForm(formMemory + 1)
 		for path, status := range map[string]int{"/ok": 200, "/panic": 500, "/late": 408} {
-			c := ts.dial()
-			c.send(sendForm(path, text))
-			if resp := c.next("POST"); resp.StatusCode != status {
+			c := ts.Dial()
+			c.Send(sendForm(path, text))
+			if resp := c.Next("POST"); resp.StatusCode != status {
 				t.Errorf("%s: got %d", path, resp.StatusCode)
 			}
 			if path == "/late" {
 				goOn <- struct{}{}
 			}
-			eventually(t, path+": no temporary files", func() bool { return len(files()) == 0 })
+			servertest.Eventually(t, path+": no temporary files", func() bool { return len(files()) == 0 })
 		}
 		for path, status := range map[string]int{"/abort": 0, "/exit": 0, "/left": 408} {
-			c := ts.dial()
-			c.send(sendForm(path, text))
+			c := ts.Dial()
+			c.Send(sendForm(path, text))
 			if status == 0 {
-				c.expectCut()
-			} else if resp := c.next("POST"); resp.StatusCode != status {
+				c.ExpectCut()
+			} else if resp := c.Next("POST"); resp.StatusCode != status {
 				t.Errorf("%s: got %d", path, resp.StatusCode)
 			}
 			_ = c.Close()
-			eventually(t, path+": no temporary files", func() bool {
+			servertest.Eventually(t, path+": no temporary files", func() bool {
 				// the collector removes what nobody can reach
 				runtime.GC()
 				return len(files()) == 0
 			})
 		}
-		c := ts.dial()
-		c.send(sendForm("/hijack", text))
-		c.expect(200, "")
-		eventually(t, "no temporary files while the connection is somebody else's", func() bool { return len(files()) == 0 })
+		c := ts.Dial()
+		c.Send(sendForm("/hijack", text))
+		c.Expect(200, "")
+		servertest.Eventually(t, "no temporary files while the connection is somebody else's", func() bool { return len(files()) == 0 })
 		goOn <- struct{}{}
-		if b, err := io.ReadAll(c.r); string(b) != "hijacked" || err != nil {
+		if b, err := io.ReadAll(c.R); string(b) != "hijacked" || err != nil {
 			t.Errorf("got %q, %v", b, err)
 		}
-		c = ts.dial()
-		c.send(sendForm("/cut", text)[:formMemory])
+		c = ts.Dial()
+		c.Send(sendForm("/cut", text)[:formMemory])
 		_ = c.Close()
-		eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
+		servertest.Eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
 
 		// the server itself parses what is too large for its memory
 		ts = start(&Server{MaxRequestBodySize: 4 * formMemory, Handler: func(ctx *RequestCtx) {
 			t.Errorf("the handler was called for a form that was cut off")
 		}})
 		for _, size := range []int{100, formMemory / 2, formMemory + 1<<20} {
-			c = ts.dial()
-			c.send(sendForm("/", largeForm(formMemory+2<<20))[:size])
+			c = ts.Dial()
+			c.Send(sendForm("/", largeForm(formMemory+2<<20))[:size])
 			_ = c.Close()
-			eventually(t, "no connection", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+			servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 			if left := files(); len(left) > 0 {
 				t.Errorf("after %d bytes there are the files %q", size, left)
 			}
@@ -275,9 +276,9 @@ func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
 					t.Errorf("FormFile: %v", err)
 				}
 			},
-		}).dial()
-		c.send(sendForm("/", coded, "Content-Encoding: gzip"))
-		c.expect(200, "")
+		}).Dial()
+		c.Send(sendForm("/", coded, "Content-Encoding: gzip"))
+		c.Expect(200, "")
 	})
 }
 
@@ -313,43 +314,43 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 					}
 				},
 			})
-			c := ts.dial()
-			c.send(sendForm("/", text) + get("/next"))
-			c.expect(200, "")
-			c.expect(200, "next")
+			c := ts.Dial()
+			c.Send(sendForm("/", text) + servertest.Get("/next"))
+			c.Expect(200, "")
+			c.Expect(200, "next")
 			// a body with an epilogue that is too long to be read away
-			c.send(sendForm("/", text) + get("/next"))
-			c.expect(200, "")
-			c.expect(200, "next")
+			c.Send(sendForm("/", text) + servertest.Get("/next"))
+			c.Expect(200, "")
+			c.Expect(200, "next")
 			if called != 4 {
 				t.Errorf("the handler was called %d times", called)
 			}
-			c = ts.dial()
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", size+2<<20)))
-			if resp := c.next("POST"); resp.StatusCode != 413 {
+			c = ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", size+2<<20)))
+			if resp := c.Next("POST"); resp.StatusCode != 413 {
 				t.Errorf("a form over the limit got %d", resp.StatusCode)
 			}
 			if inMemory {
 				continue
 			}
-			c = ts.dial()
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Expect: 100-continue", fmt.Sprint("Content-Length: ", len(text))))
-			if resp := c.next("POST"); resp.StatusCode != 100 {
+			c = ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Expect: 100-continue", fmt.Sprint("Content-Length: ", len(text))))
+			if resp := c.Next("POST"); resp.StatusCode != 100 {
 				t.Errorf("got %d, want 100", resp.StatusCode)
 			}
-			c.send(text)
-			c.expect(200, "")
-			c = ts.dial()
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", size)) + "--xx\r\nno colon\r\n\r\n")
-			if resp := c.next("POST"); resp.StatusCode != 400 || !resp.Close {
+			c.Send(text)
+			c.Expect(200, "")
+			c = ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", size)) + "--xx\r\nno colon\r\n\r\n")
+			if resp := c.Next("POST"); resp.StatusCode != 400 || !resp.Close {
 				t.Errorf("a form that is none got %d", resp.StatusCode)
 			}
-			c.expectCut()
+			c.ExpectCut()
 			if called != 5 {
 				t.Errorf("the handler was called %d times", called)
 			}
 		}
-		eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
+		servertest.Eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
 	})
 }
 
@@ -365,7 +366,7 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 			fmt.Fprintf(&b, "%x\r\n%s\r\n", n, form[:n])
 			form = form[n:]
 		}
-		return head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") + b.String() + "0\r\n" + trailers + "\r\n"
+		return servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") + b.String() + "0\r\n" + trailers + "\r\n"
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, inMemory := range []bool{false, true} {
@@ -394,10 +395,10 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 				if size > spoolFrom && !inMemory {
 					spooled = 1
 				}
-				c := ts.dial()
-				c.send(chunks(largeForm(size), "X-Sum: 1\r\n") + get("/next"))
-				c.expect(200, fmt.Sprintf("%d true %d value 1", size, spooled))
-				c.expect(200, "next")
+				c := ts.Dial()
+				c.Send(chunks(largeForm(size), "X-Sum: 1\r\n") + servertest.Get("/next"))
+				c.Expect(200, fmt.Sprintf("%d true %d value 1", size, spooled))
+				c.Expect(200, "next")
 				_ = c.Close()
 			}
 			for status, text := range map[int]string{
@@ -407,17 +408,17 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 				if status == 400 && inMemory {
 					continue
 				}
-				c := ts.dial()
+				c := ts.Dial()
 				go func() { _, _ = io.WriteString(c.Conn, text) }()
-				if resp := c.next("POST"); resp.StatusCode != status || !resp.Close {
+				if resp := c.Next("POST"); resp.StatusCode != status || !resp.Close {
 					t.Errorf("got %d, want %d", resp.StatusCode, status)
 				}
 				_ = c.Close()
 			}
-			c := ts.dial()
-			c.send(chunks(largeForm(spoolFrom+1<<20), "")[:spoolFrom+1<<19])
+			c := ts.Dial()
+			c.Send(chunks(largeForm(spoolFrom+1<<20), "")[:spoolFrom+1<<19])
 			_ = c.Close()
-			eventually(t, "the end of the connections", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+			servertest.Eventually(t, "the end of the connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 			if left := files(); len(left) > 0 {
 				t.Errorf("there are the files %q", left)
 			}
@@ -438,9 +439,9 @@ func TestFormBehindWhichTooMuchComes(t *testing.T) {
 			}
 			ctx.SetBodyString(formSaid(t, form))
 		}})
-		c := ts.dial()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", 8<<20)) + formText)
-		if resp := c.expect(200, formTextSaid); !resp.Close {
+		c := ts.Dial()
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", 8<<20)) + formText)
+		if resp := c.Expect(200, formTextSaid); !resp.Close {
 			t.Error("the connection is kept")
 		}
 	})
@@ -454,7 +455,7 @@ func TestUploadTakesBoundedMemory(t *testing.T) {
 	}
 	tempFiles(t)
 	size := 64 << 20
-	if raceDetector {
+	if servertest.RaceDetector {
 		size = 8 << 20
 	}
 	saved := filepath.Join(t.TempDir(), "saved")
@@ -472,9 +473,9 @@ func TestUploadTakesBoundedMemory(t *testing.T) {
 			fmt.Fprint(ctx, fh.Size)
 		}})
 		runtime.ReadMemStats(&before)
-		c := ts.dial()
+		c := ts.Dial()
 		form := largeForm(0)
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", len(form)+size)) +
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, fmt.Sprint("Content-Length: ", len(form)+size)) +
 			strings.TrimSuffix(form, formEnd))
 		piece := make([]byte, 1<<20)
 		source := rand.NewChaCha8([32]byte{})
@@ -484,9 +485,9 @@ func TestUploadTakesBoundedMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c.send(formEnd)
-		c.expect(200, fmt.Sprint(size))
-		if taken := during.TotalAlloc - before.TotalAlloc; !raceDetector && taken > uint64(size)/2 {
+		c.Send(formEnd)
+		c.Expect(200, fmt.Sprint(size))
+		if taken := during.TotalAlloc - before.TotalAlloc; !servertest.RaceDetector && taken > uint64(size)/2 {
 			t.Errorf("%d MiB were allocated", taken>>20)
 		}
 		got, err := os.ReadFile(saved)
@@ -524,9 +525,9 @@ func TestUploadWithCurl(t *testing.T) {
 			}
 			fmt.Fprintf(ctx, "%s %s %t", ctx.FormValue("field"), fh.Filename, fileText(t, fh) == string(content))
 		}
-		ts := startServer(t, engines[1], s)
+		ts := startServer(t, servertest.Engines[1], s)
 		out, err := exec.CommandContext(t.Context(), curl, "-s", "-S", "-F", "field=value", "-F", "file=@"+source,
-			"http://"+ts.ln.Addr().String()+"/").CombinedOutput()
+			"http://"+ts.Listener.Addr().String()+"/").CombinedOutput()
 		if string(out) != "value source true" || err != nil {
 			t.Errorf("curl got %q, %v", out, err)
 		}
@@ -542,7 +543,7 @@ func TestEncodedFormsMakeNoLargeFiles(t *testing.T) {
 		for _, c := range codings {
 			body, names = coding.AppendEncoded(nil, body, c, CompressBestSpeed), append(names, c.String())
 		}
-		return post("/", string(body), "Content-Type: "+formType, "Content-Encoding: "+strings.Join(names, ", "))
+		return servertest.Post("/", string(body), "Content-Type: "+formType, "Content-Encoding: "+strings.Join(names, ", "))
 	}
 	fits, large := largeForm(DefaultMaxRequestBodySize-1000), largeForm(DefaultMaxRequestBodySize)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -559,12 +560,12 @@ func TestEncodedFormsMakeNoLargeFiles(t *testing.T) {
 				default:
 					fmt.Fprint(ctx, err)
 				}
-			}}).dial()
+			}}).Dial()
 			for _, c := range wireCodings {
-				conn.send(pack(fits, c) + pack(large, c) + pack(large, c, c))
-				conn.expect(200, "<nil>")
-				conn.expect(200, "too large")
-				conn.expect(200, "unsupported")
+				conn.Send(pack(fits, c) + pack(large, c) + pack(large, c, c))
+				conn.Expect(200, "<nil>")
+				conn.Expect(200, "too large")
+				conn.Expect(200, "unsupported")
 			}
 		}
 	})

@@ -6,36 +6,38 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestLimitRequestBody(t *testing.T) {
 	const form = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nvalue\r\n--b--\r\n"
 	const formType = "Content-Type: multipart/form-data; boundary=b"
 	body := strings.Repeat("x", 1000)
-	inChunks := chunked("/read", "1f4\r\n"+body[:500]+"\r\n1f4\r\n"+body[500:]+"\r\n0\r\n\r\n")
+	inChunks := servertest.Chunked("/read", "1f4\r\n"+body[:500]+"\r\n1f4\r\n"+body[500:]+"\r\n0\r\n\r\n")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, tc := range []struct {
 			request  string
 			limit    int64
 			at, read bool // the error comes at once, or with reading
 		}{
-			{post("/read", body), 1000, false, false},
-			{post("/read", body), 999, true, true},
-			{post("/read", body), 0, true, true},
-			{post("/read", body), -1, true, true},
-			{post("/read", ""), 0, false, false},
-			{post("/ignored", body), 999, true, true},
+			{servertest.Post("/read", body), 1000, false, false},
+			{servertest.Post("/read", body), 999, true, true},
+			{servertest.Post("/read", body), 0, true, true},
+			{servertest.Post("/read", body), -1, true, true},
+			{servertest.Post("/read", ""), 0, false, false},
+			{servertest.Post("/ignored", body), 999, true, true},
 			{inChunks, 1000, false, false},
 			{inChunks, 999, false, true},
 			{inChunks, 500, false, true},
 			{inChunks, 499, false, true},
 			{inChunks, 0, false, true},
-			{post("/twice", body), 1000, true, true},
+			{servertest.Post("/twice", body), 1000, true, true},
 			{strings.Replace(inChunks, "/read", "/twice", 1), 1000, false, true},
 			{strings.Replace(inChunks, "/read", "/body", 1), 999, false, true},
 			{strings.Replace(inChunks, "/read", "/body", 1), 1000, false, false},
-			{chunked("/form", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(form), form), formType), int64(len(form)), false, false},
-			{chunked("/form", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(form), form), formType), int64(len(form)) - 10, false, true},
+			{servertest.Chunked("/form", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(form), form), formType), int64(len(form)), false, false},
+			{servertest.Chunked("/form", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(form), form), formType), int64(len(form)) - 10, false, true},
 		} {
 			var at, read error
 			var got int64
@@ -58,9 +60,9 @@ func TestLimitRequestBody(t *testing.T) {
 					}
 				}
 			}})
-			c := ts.dial()
-			c.send(tc.request)
-			resp := c.expect(200, "")
+			c := ts.Dial()
+			c.Send(tc.request)
+			resp := c.Expect(200, "")
 			what := fmt.Sprintf("%.20q..., %d", tc.request, tc.limit)
 			for _, e := range []struct {
 				err  error
@@ -77,11 +79,11 @@ func TestLimitRequestBody(t *testing.T) {
 				t.Errorf("%s: %d bytes were read", what, got)
 			}
 			if tc.read {
-				c.expectEnd()
+				c.ExpectEnd()
 				continue
 			}
-			c.send(post("/ignored", ""))
-			c.expect(200, "")
+			c.Send(servertest.Post("/ignored", ""))
+			c.Expect(200, "")
 		}
 	})
 }

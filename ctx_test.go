@@ -12,21 +12,23 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // serveOne serves a request with h and returns what was written.
 func serveOne(t testing.TB, request string, h RequestHandler) string {
 	t.Helper()
-	c := &fakeConn{pieces: [][]byte{[]byte(request)}}
-	s := &Server{Handler: h, NoDefaultDate: true, Logger: &testLog{}}
+	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(request)}}
+	s := &Server{Handler: h, NoDefaultDate: true, Logger: &servertest.Log{}}
 	if err := s.ServeConn(c); err != nil {
 		t.Errorf("ServeConn: %v", err)
 	}
-	return c.out.String()
+	return c.Out.String()
 }
 
 func TestCtxTellsOfTheRequest(t *testing.T) {
-	request := post("/a%20b/../c?x=1&y=%41", "k=v&l=", "User-Agent: ua", "Referer: http://r/", "Content-Type: application/x-www-form-urlencoded")
+	request := servertest.Post("/a%20b/../c?x=1&y=%41", "k=v&l=", "User-Agent: ua", "Referer: http://r/", "Content-Type: application/x-www-form-urlencoded")
 	called := false
 	serveOne(t, request, func(ctx *RequestCtx) {
 		called = true
@@ -75,7 +77,7 @@ func TestCtxKnowsTheMethods(t *testing.T) {
 		if method == "CONNECT" {
 			target = "a:1"
 		}
-		serveOne(t, head(method+" "+target+" HTTP/1.1", "Host: a"), func(ctx *RequestCtx) {
+		serveOne(t, servertest.Head(method+" "+target+" HTTP/1.1", "Host: a"), func(ctx *RequestCtx) {
 			for name, test := range is {
 				if test(ctx) != (name == method) {
 					t.Errorf("%s is %s: %v", method, name, test(ctx))
@@ -88,7 +90,7 @@ func TestCtxKnowsTheMethods(t *testing.T) {
 func TestConnIDsDiffer(t *testing.T) {
 	seen := make(map[uint64]bool)
 	for range 10 {
-		serveOne(t, get("/")+get("/"), func(ctx *RequestCtx) {
+		serveOne(t, servertest.Get("/")+servertest.Get("/"), func(ctx *RequestCtx) {
 			if seen[ctx.ID()] {
 				t.Errorf("two requests have the id %x", ctx.ID())
 			}
@@ -105,11 +107,11 @@ func TestCtxAddresses(t *testing.T) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			fmt.Fprintf(ctx, "%s %s %s %s", ctx.LocalAddr(), ctx.RemoteAddr(), ctx.LocalIP(), ctx.RemoteIP())
 		}})
-		c := ts.dial()
-		c.get("/")
-		got := c.next("GET").body
+		c := ts.Dial()
+		c.Get("/")
+		got := c.Next("GET").Content
 		ips := "0.0.0.0 0.0.0.0"
-		if ts.engine.sockets {
+		if ts.Engine.Sockets {
 			ips = "127.0.0.1 127.0.0.1"
 		}
 		if want := fmt.Sprintf("%s %s %s", c.RemoteAddr(), c.LocalAddr(), ips); got != want {
@@ -138,9 +140,9 @@ func TestSetRemoteAddrGoesBackToWhatWasThere(t *testing.T) {
 func TestSetRemoteAddrIsForOneRequest(t *testing.T) {
 	own := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 9}
 	n := 0
-	serveOne(t, get("/")+get("/"), func(ctx *RequestCtx) {
+	serveOne(t, servertest.Get("/")+servertest.Get("/"), func(ctx *RequestCtx) {
 		if n++; n == 2 {
-			if got := ctx.RemoteAddr(); got != zeroTCPAddr {
+			if got := ctx.RemoteAddr(); got != servertest.ZeroAddr {
 				t.Errorf("the next request has the address %v", got)
 			}
 			return
@@ -150,7 +152,7 @@ func TestSetRemoteAddrIsForOneRequest(t *testing.T) {
 			t.Errorf("the address is %v", ctx.RemoteAddr())
 		}
 		ctx.SetRemoteAddr(nil)
-		if ctx.RemoteAddr() != zeroTCPAddr {
+		if ctx.RemoteAddr() != servertest.ZeroAddr {
 			t.Errorf("the address is %v, want that of the connection", ctx.RemoteAddr())
 		}
 		ctx.SetRemoteAddr(own)
@@ -158,14 +160,14 @@ func TestSetRemoteAddrIsForOneRequest(t *testing.T) {
 }
 
 // tlsConn is a connection that says it is one of TLS.
-type tlsConn struct{ *fakeConn }
+type tlsConn struct{ *servertest.FakeConn }
 
 func (tlsConn) Handshake() error { return nil }
 
 func (tlsConn) ConnectionState() tls.ConnectionState { return tls.ConnectionState{ServerName: "sn"} }
 
 func TestCtxOfATLSConnection(t *testing.T) {
-	c := tlsConn{&fakeConn{pieces: [][]byte{[]byte(get("/"))}}}
+	c := tlsConn{&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/"))}}}
 	s := &Server{Handler: func(ctx *RequestCtx) {
 		if state := ctx.TLSConnectionState(); !ctx.IsTLS() || state == nil || state.ServerName != "sn" {
 			t.Errorf("TLS %v, state %+v", ctx.IsTLS(), state)
@@ -175,8 +177,8 @@ func TestCtxOfATLSConnection(t *testing.T) {
 		}
 		ctx.SetBodyString("seen")
 	}}
-	if err := s.ServeConn(c); err != nil || !strings.HasSuffix(c.out.String(), "seen") {
-		t.Errorf("ServeConn: %v, %q", err, c.out.String())
+	if err := s.ServeConn(c); err != nil || !strings.HasSuffix(c.Out.String(), "seen") {
+		t.Errorf("ServeConn: %v, %q", err, c.Out.String())
 	}
 }
 
@@ -210,7 +212,7 @@ func TestCtxMakesResponses(t *testing.T) {
 			ctx.SetConnectionClose()
 		}, "HTTP/1.1 201 Created\r\nServer: fasthttp\r\nX: y\r\nContent-Type: text/z\r\nContent-Length: 1\r\nConnection: close\r\n\r\nz"},
 	} {
-		got := serveOne(t, get("/"), func(ctx *RequestCtx) {
+		got := serveOne(t, servertest.Get("/"), func(ctx *RequestCtx) {
 			ctx.Response.Header.Set("X", "y")
 			ctx.SetBodyString("before")
 			tc.h(ctx)
@@ -253,7 +255,7 @@ func TestCtxRedirects(t *testing.T) {
 		{"/no-host", "////d.test", 302, "/d.test", 302},
 	} {
 		for _, bytes := range []bool{false, true} {
-			request := get(tc.target)
+			request := servertest.Get(tc.target)
 			if tc.target == "/no-host" {
 				request = "GET / HTTP/1.0\r\n\r\n"
 			}
@@ -291,9 +293,9 @@ func TestIfModifiedSince(t *testing.T) {
 		"no date":                        true,
 		"1580702706":                     true,
 	} {
-		request := get("/")
+		request := servertest.Get("/")
 		if value != "" {
-			request = get("/", "If-Modified-Since: "+value)
+			request = servertest.Get("/", "If-Modified-Since: "+value)
 		}
 		serveOne(t, request, func(ctx *RequestCtx) {
 			if got := ctx.IfModifiedSince(at); got != want {
@@ -304,20 +306,20 @@ func TestIfModifiedSince(t *testing.T) {
 }
 
 func TestCtxLogger(t *testing.T) {
-	log := &testLog{}
+	log := &servertest.Log{}
 	var text string
 	s := &Server{Logger: log, Handler: func(ctx *RequestCtx) {
 		text = ctx.String()
 		ctx.Logger().Printf("first %d", 1)
 		ctx.Logger().Printf("second %s", "%d")
 	}}
-	if err := s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(get("/x?y"))}}); err != nil {
+	if err := s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/x?y"))}}); err != nil {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`^#[0-9A-F]{16} - 0\.0\.0\.0:0<->0\.0\.0\.0:0 - GET http://a/x\?y$`).MatchString(text) {
 		t.Errorf("String is %q", text)
 	}
-	lines := log.all()
+	lines := log.All()
 	if len(lines) != 2 {
 		t.Fatalf("logged %q", lines)
 	}
@@ -331,9 +333,9 @@ func TestCtxLogger(t *testing.T) {
 func TestCtxUserValues(t *testing.T) {
 	type key struct{ n int }
 	var closed []string
-	closer := func(name string) io.Closer { return closerFunc(func() { closed = append(closed, name) }) }
+	closer := func(name string) io.Closer { return servertest.CloserFunc(func() { closed = append(closed, name) }) }
 	n := 0
-	serveOne(t, get("/")+get("/"), func(ctx *RequestCtx) {
+	serveOne(t, servertest.Get("/")+servertest.Get("/"), func(ctx *RequestCtx) {
 		if n++; n == 2 {
 			if ctx.UserValue("a") != nil || ctx.Value(key{1}) != nil {
 				t.Error("values of one request are there for the next one")
@@ -377,7 +379,7 @@ func TestCtxUserValues(t *testing.T) {
 
 func TestCtxIsAContext(t *testing.T) {
 	type key struct{}
-	serveOne(t, get("/"), func(ctx *RequestCtx) {
+	serveOne(t, servertest.Get("/"), func(ctx *RequestCtx) {
 		ctx.SetUserValue(key{}, "value")
 		if deadline, ok := ctx.Deadline(); ok || !deadline.IsZero() {
 			t.Errorf("the deadline is %v", deadline)
@@ -419,19 +421,19 @@ func TestCtxWithoutAServer(t *testing.T) {
 	req.Header.SetMethod("POST")
 	req.SetBodyString("body")
 	from := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 4}
-	log := &testLog{}
+	log := &servertest.Log{}
 	var ctx RequestCtx
 	ctx.Init(&req, from, log)
 	req.SetBodyString("changed")
 	echo(&ctx)
-	if got := string(ctx.Response.Body()); got != echoed("POST", "http://a.test/b?c=d", "body") {
+	if got := string(ctx.Response.Body()); got != servertest.Echoed("POST", "http://a.test/b?c=d", "body") {
 		t.Errorf("the handler answered %q", got)
 	}
 	if ctx.RemoteAddr() != from || string(ctx.Host()) != "a.test" || string(ctx.QueryArgs().Peek("c")) != "d" || ctx.ConnID() == 0 {
 		t.Errorf("the request is %v of %v", &ctx, ctx.RemoteAddr())
 	}
 	ctx.Logger().Printf("said")
-	if line := log.waitFor(t, "said"); !strings.Contains(line, "10.1.2.3:4") {
+	if line := log.WaitFor(t, "said"); !strings.Contains(line, "10.1.2.3:4") {
 		t.Errorf("logged %q", line)
 	}
 	if ctx.Err() != nil || ctx.Time().IsZero() || ctx.ConnTime().IsZero() {
@@ -446,9 +448,9 @@ func TestCtxWithoutAServer(t *testing.T) {
 	ctx.Init(nil, nil, nil)
 
 	var ctx2 RequestCtx
-	c := ipConn{&fakeConn{}, from}
+	c := ipConn{&servertest.FakeConn{}, from}
 	ctx2.Init2(c, nil, true)
-	if ctx2.RemoteAddr() != from || ctx2.LocalAddr() != zeroTCPAddr || ctx2.Conn() != c {
+	if ctx2.RemoteAddr() != from || ctx2.LocalAddr() != servertest.ZeroAddr || ctx2.Conn() != c {
 		t.Errorf("the connection is %v", ctx2.Conn())
 	}
 	ctx2.SetUserValue("x", "y")
@@ -459,19 +461,19 @@ func TestCtxWithoutAServer(t *testing.T) {
 }
 
 func TestPackageLevelServeAnswers(t *testing.T) {
-	ln, dial := listenMemory(t)
+	ln, dial := servertest.ListenMemory(t)
 	served := make(chan error, 1)
 	go func() { served <- Serve(ln, echo) }()
 	nc, err := dial()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
+	c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
 	_ = nc.Close()
 	_ = ln.Close()
-	if err := receive(t, "return of Serve", served); err != nil {
+	if err := servertest.Receive(t, "return of Serve", served); err != nil {
 		t.Errorf("Serve of a listener that was closed: %v", err)
 	}
 	if err := ListenAndServe("no address", echo); err == nil {
@@ -484,14 +486,14 @@ func TestPackageLevelServeAnswers(t *testing.T) {
 
 func TestInitDoesNotAllocate(t *testing.T) {
 	var ctx RequestCtx
-	conn := net.Conn(&fakeConn{})
-	log := &testLog{}
+	conn := net.Conn(&servertest.FakeConn{})
+	log := &servertest.Log{}
 	checkAllocs(t, "Init2", func() { ctx.Init2(conn, nil, true) })
 	var req Request
 	req.SetRequestURI("http://a.test/b?c=d")
 	checkAllocs(t, "Init", func() { ctx.Init(&req, nil, log) })
-	if ctx.Logger().Printf("said"); len(log.all()) != 1 || !strings.HasSuffix(log.all()[0], "said") {
-		t.Errorf("logged %q", log.all())
+	if ctx.Logger().Printf("said"); len(log.All()) != 1 || !strings.HasSuffix(log.All()[0], "said") {
+		t.Errorf("logged %q", log.All())
 	}
 	first := ctx.ID()
 	ctx.Init(&req, nil, nil)
@@ -572,5 +574,19 @@ func TestContextOfACopiedRequest(t *testing.T) {
 	ctx.Request.AppendBodyString(", and more")
 	if got := string(ctx.PostBody()); got != "another body, and more" {
 		t.Errorf("the body is %q", got)
+	}
+}
+
+func TestContextIsNotAskedForTheKeysOfItsPackage(t *testing.T) {
+	if ownKey == nil {
+		t.Fatal("package context asks for no key any more")
+	}
+	ctx := new(RequestCtx)
+	ctx.SetUserValue("k", 1)
+	ctx.SetUserValue(new(int), 2)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if ctx.Value(ownKey) != nil || inner.Value("k") != 1 {
+		t.Errorf("%v, %v", ctx.Value(ownKey), inner.Value("k"))
 	}
 }

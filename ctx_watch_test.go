@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // hang is a handler that waits for the end of its context.
@@ -35,9 +37,9 @@ func (h *hang) handle(ctx *RequestCtx) {
 }
 
 func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
-	goodbyes := map[string]func(c *testConn){
-		"close": func(c *testConn) { _ = c.Close() },
-		"end of sending": func(c *testConn) {
+	goodbyes := map[string]func(c *servertest.Conn){
+		"close": func(c *servertest.Conn) { _ = c.Close() },
+		"end of sending": func(c *servertest.Conn) {
 			if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 				_ = half.CloseWrite()
 			} else {
@@ -50,13 +52,13 @@ func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				h := newHang(!forAll)
 				ts := start(&Server{Handler: h.handle, CancelOnDisconnect: forAll})
-				c := ts.dial()
-				c.get("/")
-				c.expect(200, "at once")
-				c.get("/hang")
-				receive(t, "the request", h.entered)
+				c := ts.Dial()
+				c.Get("/")
+				c.Expect(200, "at once")
+				c.Get("/hang")
+				servertest.Receive(t, "the request", h.entered)
 				leave(c)
-				if err := receive(t, "the end of the context after "+how, h.left); err != context.Canceled {
+				if err := servertest.Receive(t, "the end of the context after "+how, h.left); err != context.Canceled {
 					t.Errorf("Err is %v", err)
 				}
 			})
@@ -69,15 +71,15 @@ func TestHandlerLearnsOfAResetAndOfAClientThatLeftBefore(t *testing.T) {
 		h := newHang(true)
 		ready := make(chan struct{})
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			receive(t, "the end of the client", ready)
+			servertest.Receive(t, "the end of the client", ready)
 			h.handle(ctx)
 		}})
-		c := ts.dial()
-		c.get("/hang")
+		c := ts.Dial()
+		c.Get("/hang")
 		_ = c.Close()
 		close(ready)
-		receive(t, "the request", h.entered)
-		receive(t, "the end of the context", h.left)
+		servertest.Receive(t, "the request", h.entered)
+		servertest.Receive(t, "the end of the context", h.left)
 	})
 }
 
@@ -85,14 +87,14 @@ func TestWatchedContextEndsWithShutdown(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		h := newHang(true)
 		ts := start(&Server{Handler: h.handle})
-		c := ts.dial()
-		c.get("/hang")
-		receive(t, "the request", h.entered)
+		c := ts.Dial()
+		c.Get("/hang")
+		servertest.Receive(t, "the request", h.entered)
 		stopped := make(chan error, 1)
-		go func() { stopped <- ts.s.Shutdown() }()
-		receive(t, "the end of the context", h.left)
-		c.expect(200, "")
-		receive(t, "the end of Shutdown", stopped)
+		go func() { stopped <- ts.S.Shutdown() }()
+		servertest.Receive(t, "the end of the context", h.left)
+		c.Expect(200, "")
+		servertest.Receive(t, "the end of Shutdown", stopped)
 	})
 }
 
@@ -114,62 +116,48 @@ func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 		}})
 		before := runtime.NumGoroutine()
 		for range 20 {
-			c := ts.dial()
+			c := ts.Dial()
 			for range 3 {
-				c.get("/")
-				c.expect(200, "")
-				receive(t, "the end of the derived context", receive(t, "the derived context", derived).Done())
+				c.Get("/")
+				c.Expect(200, "")
+				servertest.Receive(t, "the end of the derived context", servertest.Receive(t, "the derived context", derived).Done())
 			}
-			c.get("/hang")
-			inner := receive(t, "the derived context", derived)
+			c.Get("/hang")
+			inner := servertest.Receive(t, "the derived context", derived)
 			_ = c.Close()
-			receive(t, "the end of the derived context", inner.Done())
+			servertest.Receive(t, "the end of the derived context", inner.Done())
 			if inner.Err() != context.Canceled {
 				t.Errorf("Err is %v", inner.Err())
 			}
 		}
-		eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= before+8 })
+		servertest.Eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= before+8 })
 	})
 }
 
 // A request that comes while its predecessor is watched is not lost.
 func TestWatchingLosesNoBytes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		g := newGate()
+		g := servertest.NewGate()
 		ts := start(&Server{CancelOnDisconnect: true, IdleTimeout: time.Minute, Handler: func(ctx *RequestCtx) {
 			if ctx.Err() != nil {
 				t.Error("ended at once")
 			}
-			g.handle(ctx)
+			passing(g)(ctx)
 		}})
-		c := ts.dial()
-		c.get("/1")
-		receive(t, "the request", g.entered)
-		c.get("/2")
-		c.get("/3")
-		close(g.open)
+		c := ts.Dial()
+		c.Get("/1")
+		servertest.Receive(t, "the request", g.Entered)
+		c.Get("/2")
+		c.Get("/3")
+		close(g.Open)
 		for range 3 {
-			resp := c.next(http.MethodGet)
+			resp := c.Next(http.MethodGet)
 			_, _ = io.Copy(io.Discard, resp.Body)
 			if resp.StatusCode != 200 {
 				t.Errorf("got %d", resp.StatusCode)
 			}
 		}
 	})
-}
-
-func TestContextIsNotAskedForTheKeysOfItsPackage(t *testing.T) {
-	if ownKey == nil {
-		t.Fatal("package context asks for no key any more")
-	}
-	ctx := new(RequestCtx)
-	ctx.SetUserValue("k", 1)
-	ctx.SetUserValue(new(int), 2)
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if ctx.Value(ownKey) != nil || inner.Value("k") != 1 {
-		t.Errorf("%v, %v", ctx.Value(ownKey), inner.Value("k"))
-	}
 }
 
 func TestWithoutWatchingNobodyLearnsOfTheClient(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // blockedVariable makes TestServerOfABlockingListener the process that is tested:
@@ -24,15 +26,15 @@ func TestServerOfABlockingListener(t *testing.T) {
 	}
 	ts := startServer(t, eventEngine, &Server{Handler: echo})
 	ask := func(target string) {
-		c := ts.dial()
-		c.get(target)
-		c.expect(200, echoed("GET", target, ""))
+		c := ts.Dial()
+		c.Get(target)
+		c.Expect(200, servertest.Echoed("GET", target, ""))
 		_ = c.Close()
 	}
 	ask("/before")
 	for range 3 {
 		// the flag belongs to the socket, not to the descriptor
-		f, err := ts.ln.(*net.TCPListener).File()
+		f, err := ts.Listener.(*net.TCPListener).File()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,18 +49,18 @@ func TestServerOfABlockingListener(t *testing.T) {
 		_ = f.Close()
 	}
 	runtime.GC()
-	ts.stop()
-	if err := receive(t, "return of Serve", ts.served); err != nil {
+	ts.Stop()
+	if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
 	fmt.Println("the server has ended")
 }
 
 // eventEngine is the engine for tests of event loops.
-var eventEngine = engines[1]
+var eventEngine = servertest.Engines[1]
 
 func TestListenerInBlockingMode(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestServerOfABlockingListener$", "-test.v")
 	cmd.Env = append(os.Environ(), blockedVariable+"=1")
@@ -70,15 +72,15 @@ func TestListenerInBlockingMode(t *testing.T) {
 func TestClosedListenerFreesItsPort(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: echo})
-		if !ts.engine.sockets {
+		if !ts.Engine.Sockets {
 			t.Skip("only sockets have ports")
 		}
-		addr := ts.ln.Addr().String()
-		ln, served := ts.ln, ts.served
+		addr := ts.Listener.Addr().String()
+		ln, served := ts.Listener, ts.Served
 		for i := range 20 {
-			c := ts.dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c := ts.Dial()
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 			if err := ln.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -86,21 +88,21 @@ func TestClosedListenerFreesItsPort(t *testing.T) {
 			if err != nil {
 				t.Fatalf("attempt %d: %v", i, err)
 			}
-			if err := receive(t, "return of Serve", served); err != nil {
+			if err := servertest.Receive(t, "return of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 			ln, served = next, make(chan error, 1)
 			go func() {
-				if ts.engine.tls {
-					cert, key := testCert()
-					served <- ts.s.ServeTLSEmbed(next, cert, key)
+				if ts.Engine.TLS {
+					cert, key := servertest.Certificate()
+					served <- ts.S.ServeTLSEmbed(next, cert, key)
 				} else {
-					served <- ts.s.Serve(next)
+					served <- ts.S.Serve(next)
 				}
 			}()
 		}
 		_ = ln.Close()
-		receive(t, "return of Serve", served)
+		servertest.Receive(t, "return of Serve", served)
 	})
 }
 
@@ -121,7 +123,7 @@ func TestShutdownUnderAFlood(t *testing.T) {
 		var clients sync.WaitGroup
 		defer clients.Wait()
 		defer stop.Store(true)
-		dialer := ts.dialer
+		dialer := ts.Dialer
 		for range 16 {
 			clients.Go(func() {
 				for !stop.Load() {
@@ -138,15 +140,15 @@ func TestShutdownUnderAFlood(t *testing.T) {
 				}
 			})
 		}
-		eventually(t, "the flood", func() bool { return accepted.Load() > 10 })
+		servertest.Eventually(t, "the flood", func() bool { return accepted.Load() > 10 })
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
-		_ = ts.s.ShutdownWithContext(ctx)
+		_ = ts.S.ShutdownWithContext(ctx)
 		if took := time.Since(begun); took > 500*time.Millisecond {
 			t.Errorf("ShutdownWithContext took %v", took)
 		}
-		if err := receive(t, "return of Serve", ts.served); err != nil {
+		if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})
@@ -162,18 +164,18 @@ func TestLoopsFollowTheNumberOfProcessors(t *testing.T) {
 			groups <- nc.(*eventConn).group
 		}
 	}})
-	first := ts.dial()
+	first := ts.Dial()
 	g := <-groups
 	if n := g.Len(); n != 1 {
 		t.Fatalf("%d loops for one processor", n)
 	}
 	runtime.GOMAXPROCS(3)
 	for range growEvery {
-		_ = ts.dial().Close()
+		_ = ts.Dial().Close()
 	}
-	eventually(t, "a loop for each processor", func() bool { return g.Len() == 3 })
-	for _, c := range []*testConn{first, ts.dial(), ts.dial(), ts.dial()} {
-		c.get("/")
-		c.expect(200, echoed("GET", "/", ""))
+	servertest.Eventually(t, "a loop for each processor", func() bool { return g.Len() == 3 })
+	for _, c := range []*servertest.Conn{first, ts.Dial(), ts.Dial(), ts.Dial()} {
+		c.Get("/")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
 	}
 }

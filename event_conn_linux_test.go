@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A connection that lets others go first waits for room. A peer that never makes
@@ -30,11 +32,11 @@ func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 				}
 			},
 		})
-		c := ts.dial()
+		c := ts.Dial()
 		if _, err := io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 128)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the connection is closed", closed.Load)
+		servertest.Eventually(t, "the connection is closed", closed.Load)
 	}
 }
 
@@ -59,9 +61,9 @@ func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
 			}
 		},
 	})
-	c := ts.dial()
-	c.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-	c.expect(200, "")
+	c := ts.Dial()
+	c.Send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	c.Expect(200, "")
 	<-reached
 	// others take the number
 	var others []net.Conn
@@ -77,7 +79,7 @@ func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
 		others = append(others, nc, accepted)
 	}
 	close(free)
-	eventually(t, "the connection is forgotten", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+	servertest.Eventually(t, "the connection is forgotten", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 	for i := 0; i < len(others); i += 2 {
 		if _, err := others[i].Write([]byte("x")); err != nil {
 			t.Errorf("the connection of somebody else: %v", err)
@@ -101,11 +103,11 @@ func TestReaderThatWasLeftIsToldOfTheEnd(t *testing.T) {
 		}()
 		<-begun
 	}})
-	c := ts.dial()
-	c.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-	c.expect(200, "")
+	c := ts.Dial()
+	c.Send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	c.Expect(200, "")
 	_ = c.Close()
-	if err := receive(t, "end of the read", ended); err == nil {
+	if err := servertest.Receive(t, "end of the read", ended); err == nil {
 		t.Error("read without an error")
 	}
 }
@@ -123,14 +125,14 @@ func TestDeadlineWakesAllReaders(t *testing.T) {
 		}
 		_ = nc.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		for range readers {
-			if err := receive(t, "end of a read", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
+			if err := servertest.Receive(t, "end of a read", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("read: %v", err)
 			}
 		}
 	}})
-	c := ts.dial()
-	c.get("/")
-	c.expect(200, "")
+	c := ts.Dial()
+	c.Get("/")
+	c.Expect(200, "")
 }
 
 // A deadline that passes while an empty line lies unread is no reason to wait for
@@ -150,32 +152,32 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 			}
 		},
 	})
-	peer := ts.dial()
-	c := receive(t, "connection", conns).(*eventConn)
-	eventually(t, "the connection is on its loop", c.net.TryAcquire)
+	peer := ts.Dial()
+	c := servertest.Receive(t, "connection", conns).(*eventConn)
+	servertest.Eventually(t, "the connection is on its loop", c.net.TryAcquire)
 	if _, err := io.WriteString(peer, "\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the empty line is there", c.hasInput)
+	servertest.Eventually(t, "the empty line is there", c.hasInput)
 	// what the wheel does
 	c.net.SetDeadline(0)
 	if c.Expire() {
 		c.net.Release()
 	}
-	eventually(t, "the connection is closed", closed.Load)
+	servertest.Eventually(t, "the connection is closed", closed.Load)
 }
 
 // A head that has come at the last moment, while the loop was busy, leaves its body
 // the time that it has.
 func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 	ts := startServer(t, eventEngine, &Server{Handler: echo, ReadHeaderTimeout: time.Hour})
-	c := ts.dial()
-	c.send("POST / HTTP/1.1\r\n")
+	c := ts.Dial()
+	c.Send("POST / HTTP/1.1\r\n")
 	// the test is its loop from here on
 	var conn *eventConn
-	eventually(t, "a connection that waits for the rest", func() bool {
-		for i := range ts.s.conns {
-			shard := &ts.s.conns[i]
+	servertest.Eventually(t, "a connection that waits for the rest", func() bool {
+		for i := range ts.S.conns {
+			shard := &ts.S.conns[i]
 			shard.mu.Lock()
 			if shard.first != nil {
 				conn = shard.first.nc.(*eventConn)
@@ -191,11 +193,11 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 		}
 		return true
 	})
-	c.send("Host: a\r\nContent-Length: 2\r\n\r\na")
-	eventually(t, "the rest of the head", conn.hasInput)
+	c.Send("Host: a\r\nContent-Length: 2\r\n\r\na")
+	servertest.Eventually(t, "the rest of the head", conn.hasInput)
 	if conn.Expire() {
 		conn.net.Release()
 	}
-	c.send("b")
-	c.expect(200, echoed("POST", "/", "ab"))
+	c.Send("b")
+	c.Expect(200, servertest.Echoed("POST", "/", "ab"))
 }

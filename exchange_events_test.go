@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestEventsGoOnBeyondReadTimeout has streams of events go on for longer than
@@ -36,10 +38,10 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 					}
 				})
 			}
-			c := start(s).dial()
-			for i, request := range []string{get("/"), post("/", "abc"), get("/")} {
-				c.send(request)
-				events := newTestEcho(t, c.r)
+			c := start(s).Dial()
+			for i, request := range []string{servertest.Get("/"), servertest.Post("/", "abc"), servertest.Get("/")} {
+				c.Send(request)
+				events := newTestEcho(t, c.R)
 				events.expect("event\n")
 				select {
 				case <-gone:
@@ -55,7 +57,7 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 			}
 			// its end is told all the same
 			_ = c.Close()
-			receive(t, "the end of the client", gone)
+			servertest.Receive(t, "the end of the client", gone)
 		})
 	}
 }

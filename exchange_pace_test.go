@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestReadHeaderTimeoutIsForTheHead(t *testing.T) {
@@ -21,29 +23,29 @@ func TestReadHeaderTimeoutIsForTheHead(t *testing.T) {
 		}},
 	} {
 		s.IdleTimeout, s.Handler = 100*time.Hour, echo
-		inBubble(t, s, func(t *testing.T, dial func() *testConn) {
-			dial().timesOutAfter(readTime)
+		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
+			timesOutAfter(dial(), readTime)
 			c := dial()
 			time.Sleep(readTime - 1)
-			c.send("GET / HT")
-			c.timesOutAfter(1)
+			c.Send("GET / HT")
+			timesOutAfter(c, 1)
 
 			c = dial()
 			for range 2 {
-				c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 6")[:20])
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6")[:20])
 				time.Sleep(readTime - 1)
-				c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 6")[20:] + "abc")
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6")[20:] + "abc")
 				time.Sleep(24 * time.Hour)
-				c.send("def")
-				c.expect(200, echoed("POST", "/", "abcdef"))
+				c.Send("def")
+				c.Expect(200, servertest.Echoed("POST", "/", "abcdef"))
 				time.Sleep(24 * time.Hour)
-				c.get("/")
-				c.expect(200, echoed("GET", "/", ""))
+				c.Get("/")
+				c.Expect(200, servertest.Echoed("GET", "/", ""))
 			}
-			c.send("GET / HT")
+			c.Send("GET / HT")
 			time.Sleep(readTime - 1)
-			c.send("TP")
-			c.timesOutAfter(1)
+			c.Send("TP")
+			timesOutAfter(c, 1)
 		})
 	}
 }
@@ -53,20 +55,20 @@ func TestReadTimeoutGoesOnBehindTheHead(t *testing.T) {
 		{ReadHeaderTimeout: readTime, ReadTimeout: 3 * readTime},
 		{ReadHeaderTimeout: readTime, ReadTimeout: 3 * readTime, MinRequestBodyRate: 1, MinRequestBodyRateGrace: time.Hour},
 	} {
-		inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 			c := dial()
 			for range 2 {
-				c.send("POST / HTTP/1.1\r\n")
+				c.Send("POST / HTTP/1.1\r\n")
 				time.Sleep(readTime - 1)
-				c.send("Host: a\r\nContent-Length: 2\r\n\r\n")
+				c.Send("Host: a\r\nContent-Length: 2\r\n\r\n")
 				time.Sleep(2 * readTime)
-				c.send("ab")
-				c.expect(200, echoed("POST", "/", "ab"))
+				c.Send("ab")
+				c.Expect(200, servertest.Echoed("POST", "/", "ab"))
 			}
-			c.send("POST / HTTP/1.1\r\n")
+			c.Send("POST / HTTP/1.1\r\n")
 			time.Sleep(readTime - 1)
-			c.send("Host: a\r\nContent-Length: 2\r\n\r\n")
-			c.timesOutAfter(2*readTime + 1)
+			c.Send("Host: a\r\nContent-Length: 2\r\n\r\n")
+			timesOutAfter(c, 2*readTime+1)
 		})
 	}
 }
@@ -74,25 +76,25 @@ func TestReadTimeoutGoesOnBehindTheHead(t *testing.T) {
 func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{ReadHeaderTimeout: 100 * time.Millisecond, Handler: echo})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc")
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc")
 			_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-			if b, err := c.r.Peek(1); !isTimeout(err) {
+			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Fatalf("got %q, %v before the body was there", b, err)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(patience))
-			c.send("def")
-			c.expect(200, echoed("POST", "/", "abcdef"))
+			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+			c.Send("def")
+			c.Expect(200, servertest.Echoed("POST", "/", "abcdef"))
 		}
-		c.send("GET / HT")
-		if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+		c.Send("GET / HT")
+		if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		c.expectEnd()
-		if !ts.engine.tls {
+		c.ExpectEnd()
+		if !ts.Engine.TLS {
 			// what is wrong with a handshake is not answered
-			ts.dial().expect(StatusRequestTimeout, "Request timeout")
+			ts.Dial().Expect(StatusRequestTimeout, "Request timeout")
 		}
 	})
 }
@@ -103,7 +105,7 @@ const (
 )
 
 // drip sends so many bytes a second for a while, and ignores the end.
-func (c *testConn) drip(bytes int, format string, seconds int) {
+func drip(c *servertest.Conn, bytes int, format string, seconds int) {
 	for range seconds {
 		time.Sleep(time.Second)
 		_, _ = fmt.Fprintf(c.Conn, format, strings.Repeat("x", bytes))
@@ -128,44 +130,44 @@ func TestMinRequestBodyRate(t *testing.T) {
 			}
 			fmt.Fprint(ctx, int(n)+len(ctx.PostBody()))
 		}
-		inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 			// whoever sends nothing, however much there was before
 			for _, sent := range []int{0, 1, 90_000} {
 				c := dial()
-				c.send(part("/", 100_000, sent))
-				c.timesOutAfter(bodyGrace)
+				c.Send(servertest.Part("/", 100_000, sent))
+				timesOutAfter(c, bodyGrace)
 			}
 			// whoever sends less than that
 			const slow = bodyRate * 5 / 8
-			for _, drip := range []struct{ first, format string }{
-				{part("/", 100_000, 0), "%s"},
-				{chunked("/", ""), fmt.Sprintf("%x\r\n%%s\r\n", slow)},
+			for _, body := range []struct{ first, format string }{
+				{servertest.Part("/", 100_000, 0), "%s"},
+				{servertest.Chunked("/", ""), fmt.Sprintf("%x\r\n%%s\r\n", slow)},
 			} {
 				after := 3*time.Second + bodyGrace - 3*time.Second*3/8
 				if s.StreamRequestBody {
 					// what frames the chunks counts as well
-					after += 3 * time.Duration(len(drip.format)-len("%s")) * time.Second / bodyRate
+					after += 3 * time.Duration(len(body.format)-len("%s")) * time.Second / bodyRate
 				}
 				c := dial()
-				c.send(drip.first)
+				c.Send(body.first)
 				var dripped sync.WaitGroup
-				dripped.Go(func() { c.drip(slow, drip.format, 10) })
-				c.timesOutAfter(after)
+				dripped.Go(func() { drip(c, slow, body.format, 10) })
+				timesOutAfter(c, after)
 				dripped.Wait()
 			}
 
 			c := dial()
 			for range 2 {
 				// nobody ends who sends as much
-				c.send(part("/", 60*bodyRate, 0))
-				c.drip(bodyRate, "%s", 60)
-				c.expect(200, fmt.Sprint(60*bodyRate))
+				c.Send(servertest.Part("/", 60*bodyRate, 0))
+				drip(c, bodyRate, "%s", 60)
+				c.Expect(200, fmt.Sprint(60*bodyRate))
 				// a request that has no body, and one that waits, have their time
 				time.Sleep(24 * time.Hour)
-				c.send("GET / HTTP/1.1\r\n")
+				c.Send("GET / HTTP/1.1\r\n")
 				time.Sleep(24 * time.Hour)
-				c.send("Host: a\r\n\r\n")
-				c.expect(200, "0")
+				c.Send("Host: a\r\n\r\n")
+				c.Expect(200, "0")
 			}
 		})
 		if s.StreamRequestBody && !os.IsTimeout(failed) {
@@ -187,18 +189,18 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 		}
 		ctx.SetBodyString("done")
 	}}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		c.send(part("/", 100, 5))
+		c.Send(servertest.Part("/", 100, 5))
 		for range 100 - 5 {
 			time.Sleep(time.Minute)
-			c.send("x")
+			c.Send("x")
 		}
-		c.expect(200, "done")
+		c.Expect(200, "done")
 		time.Sleep(24 * time.Hour)
-		c.send(part("/", 100, 95))
+		c.Send(servertest.Part("/", 100, 95))
 		start := time.Now()
-		if resp := c.next("POST"); resp.StatusCode != 500 || time.Since(start) != 10*time.Hour+defaultBodyRateGrace {
+		if resp := c.Next("POST"); resp.StatusCode != 500 || time.Since(start) != 10*time.Hour+defaultBodyRateGrace {
 			t.Errorf("status %d after %v", resp.StatusCode, time.Since(start))
 		}
 	})
@@ -214,30 +216,30 @@ func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
 		})
 		for range 5 {
-			c := ts.dial()
-			c.send(head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Expect: 100-continue"))
-			if resp := c.next("POST"); resp.StatusCode != StatusContinue {
+			c := ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Expect: 100-continue"))
+			if resp := c.Next("POST"); resp.StatusCode != StatusContinue {
 				t.Fatalf("status %d", resp.StatusCode)
 			}
 			_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-			if b, err := c.r.Peek(1); !isTimeout(err) {
+			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Fatalf("got %q, %v", b, err)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(patience))
-			c.send("xyz\r\n")
-			c.expectCut()
+			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+			c.Send("xyz\r\n")
+			c.ExpectCut()
 		}
 		<-time.After(grace + grace/10)
 		for range 5 {
-			c := ts.dial()
-			c.send(part("/", 2, 1))
+			c := ts.Dial()
+			c.Send(servertest.Part("/", 2, 1))
 			_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-			if b, err := c.r.Peek(1); !isTimeout(err) {
+			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Errorf("got %q, %v before the body was there", b, err)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(patience))
-			c.send("x")
-			c.expect(200, echoed("POST", "/", "xx"))
+			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+			c.Send("x")
+			c.Expect(200, servertest.Echoed("POST", "/", "xx"))
 		}
 	})
 }
@@ -258,35 +260,35 @@ func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 				},
 			})
 			for _, sent := range []int{0, 99_000} {
-				c := ts.dial()
-				c.send(part("/", 100_000, sent))
-				if resp := c.next("POST"); resp.StatusCode != StatusRequestTimeout {
+				c := ts.Dial()
+				c.Send(servertest.Part("/", 100_000, sent))
+				if resp := c.Next("POST"); resp.StatusCode != StatusRequestTimeout {
 					t.Errorf("status %d", resp.StatusCode)
 				}
-				c.expectCut()
+				c.ExpectCut()
 			}
 			// one byte now and then is not enough
-			c := ts.dial()
-			c.send(part("/", 100_000, 0))
+			c := ts.Dial()
+			c.Send(servertest.Part("/", 100_000, 0))
 			begun := time.Now()
-			for _, err := io.WriteString(c.Conn, "x"); err == nil && time.Since(begun) < patience; _, err = io.WriteString(c.Conn, "x") {
+			for _, err := io.WriteString(c.Conn, "x"); err == nil && time.Since(begun) < servertest.Patience; _, err = io.WriteString(c.Conn, "x") {
 				time.Sleep(5 * time.Millisecond)
 			}
-			if time.Since(begun) >= patience {
+			if time.Since(begun) >= servertest.Patience {
 				t.Error("a client that is too slow goes on for ever")
 			}
 			// the connection of a fast one may wait
-			c = ts.dial()
+			c = ts.Dial()
 			for range 2 {
-				c.send(part("/", 1_000_000, 1_000_000))
-				if resp := c.next("POST"); resp.StatusCode != 200 {
+				c.Send(servertest.Part("/", 1_000_000, 1_000_000))
+				if resp := c.Next("POST"); resp.StatusCode != 200 {
 					t.Errorf("status %d", resp.StatusCode)
 				}
 				_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-				if b, err := c.r.Peek(1); !isTimeout(err) {
+				if b, err := c.R.Peek(1); !isTimeout(err) {
 					t.Errorf("got %q, %v of a connection that waits", b, err)
 				}
-				_ = c.SetReadDeadline(time.Now().Add(patience))
+				_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
 			}
 		}
 	})

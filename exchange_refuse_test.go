@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestHeaderReceivedRefusesRequests has requests refused by their header. Their
@@ -28,46 +30,46 @@ func TestHeaderReceivedRefusesRequests(t *testing.T) {
 				status        int
 				keeps         bool
 			}{
-				{"no body", get("/", "Refuse: 401"), 401, true},
-				{"a body", post("/", "abc", "Refuse: 403"), 403, true},
-				{"a body that has not arrived", head("POST / HTTP/1.1", "Host: a", "Refuse: 429", "Content-Length: 5"), 429, true},
-				{"a large one", head("POST / HTTP/1.1", "Host: a", "Refuse: 413", fmt.Sprint("Content-Length: ", drainLimit+1)), 413, false},
-				{"one without end", head("POST / HTTP/1.1", "Host: a", "Refuse: 403", "Transfer-Encoding: chunked") + "3\r\nabc\r\n", 403, false},
-				{"chunks", head("POST / HTTP/1.1", "Host: a", "Refuse: 403", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\n\r\n", 403, true},
-				{"a client that waits", head("POST / HTTP/1.1", "Host: a", "Refuse: 417", "Expect: 100-continue", "Content-Length: 5"), 417, false},
-				{"a client that closes", get("/", "Refuse: 401", "Connection: close"), 401, false},
-				{"a status that is none", get("/", "Refuse: 1000"), 400, true},
-				{"an informational status", get("/", "Refuse: 100"), 400, true},
-				{"not an error", get("/", "Refuse: 204"), 204, true},
+				{"no body", servertest.Get("/", "Refuse: 401"), 401, true},
+				{"a body", servertest.Post("/", "abc", "Refuse: 403"), 403, true},
+				{"a body that has not arrived", servertest.Head("POST / HTTP/1.1", "Host: a", "Refuse: 429", "Content-Length: 5"), 429, true},
+				{"a large one", servertest.Head("POST / HTTP/1.1", "Host: a", "Refuse: 413", fmt.Sprint("Content-Length: ", servertest.DrainLimit+1)), 413, false},
+				{"one without end", servertest.Head("POST / HTTP/1.1", "Host: a", "Refuse: 403", "Transfer-Encoding: chunked") + "3\r\nabc\r\n", 403, false},
+				{"chunks", servertest.Head("POST / HTTP/1.1", "Host: a", "Refuse: 403", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\n\r\n", 403, true},
+				{"a client that waits", servertest.Head("POST / HTTP/1.1", "Host: a", "Refuse: 417", "Expect: 100-continue", "Content-Length: 5"), 417, false},
+				{"a client that closes", servertest.Get("/", "Refuse: 401", "Connection: close"), 401, false},
+				{"a status that is none", servertest.Get("/", "Refuse: 1000"), 400, true},
+				{"an informational status", servertest.Get("/", "Refuse: 100"), 400, true},
+				{"not an error", servertest.Get("/", "Refuse: 204"), 204, true},
 			} {
 				handled.Store(0)
-				c := ts.dial()
-				c.send(get("/"))
-				c.expect(200, "1")
-				c.send(tc.request)
-				resp := c.next("GET")
-				if want := StatusMessage(tc.status); resp.StatusCode != tc.status || resp.body != want && tc.status != 204 || resp.Close == tc.keeps {
-					t.Errorf("%s: got %d %q, close %v", tc.name, resp.StatusCode, resp.body, resp.Close)
+				c := ts.Dial()
+				c.Send(servertest.Get("/"))
+				c.Expect(200, "1")
+				c.Send(tc.request)
+				resp := c.Next("GET")
+				if want := StatusMessage(tc.status); resp.StatusCode != tc.status || resp.Content != want && tc.status != 204 || resp.Close == tc.keeps {
+					t.Errorf("%s: got %d %q, close %v", tc.name, resp.StatusCode, resp.Content, resp.Close)
 				}
 				if tc.keeps {
 					if strings.HasSuffix(tc.name, "arrived") {
-						c.send("abcde")
+						c.Send("abcde")
 					}
-					c.send(get("/"))
-					c.expect(200, "3")
+					c.Send(servertest.Get("/"))
+					c.Expect(200, "3")
 				} else {
-					c.expectCut()
+					c.ExpectCut()
 				}
 				if n := handled.Load(); n > 2 {
 					t.Errorf("%s: the handler was called", tc.name)
 				}
 			}
-			c := ts.dial()
-			c.send(head("HEAD / HTTP/1.1", "Host: a", "Refuse: 404"))
-			if resp := c.next("HEAD"); resp.StatusCode != 404 || resp.ContentLength != int64(len("Not Found")) {
+			c := ts.Dial()
+			c.Send(servertest.Head("HEAD / HTTP/1.1", "Host: a", "Refuse: 404"))
+			if resp := c.Next("HEAD"); resp.StatusCode != 404 || resp.ContentLength != int64(len("Not Found")) {
 				t.Errorf("HEAD got %d, length %d", resp.StatusCode, resp.ContentLength)
 			}
-			ts.log.checkEmpty(t)
+			ts.Log.CheckEmpty(t)
 		})
 	}
 }
@@ -87,15 +89,15 @@ func TestErrorHandlerDressesRefusals(t *testing.T) {
 				ctx.Error("who are you?", 400)
 				ctx.Response.Header.Set("WWW-Authenticate", "Basic")
 			}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.send(post("/", "abc"))
-			if resp := c.expect(401, "who are you?"); resp.Header.Get("WWW-Authenticate") != "Basic" {
+			c.Send(servertest.Post("/", "abc"))
+			if resp := c.Expect(401, "who are you?"); resp.Header.Get("WWW-Authenticate") != "Basic" {
 				t.Errorf("the fields are %v", resp.Header)
 			}
 		}
-		c.get("/late")
-		c.expect(503, "late")
+		c.Get("/late")
+		c.Expect(503, "late")
 	})
 }
 
@@ -112,19 +114,19 @@ func TestHeaderReceivedChoosesStreams(t *testing.T) {
 					body, err := io.ReadAll(ctx.RequestBodyStream())
 					fmt.Fprint(ctx, streamed, string(body), err)
 				}})
-			c := ts.dial()
+			c := ts.Dial()
 			for range 2 {
 				for path, streamed := range map[string]bool{"/server": streams, "/stream": true, "/buffer": false} {
-					c.send(post(path, "abc"))
-					c.expect(200, fmt.Sprint(streamed, "abc", nil))
-					c.send(chunked(path, "3\r\nabc\r\n0\r\n\r\n"))
-					c.expect(200, fmt.Sprint(streamed, "abc", nil))
+					c.Send(servertest.Post(path, "abc"))
+					c.Expect(200, fmt.Sprint(streamed, "abc", nil))
+					c.Send(servertest.Chunked(path, "3\r\nabc\r\n0\r\n\r\n"))
+					c.Expect(200, fmt.Sprint(streamed, "abc", nil))
 				}
 			}
-			c.send(post("/stream", "abcdef"))
-			c.expect(200, fmt.Sprint(true, "abcdef", nil))
-			c.send(post("/buffer", "abcdef"))
-			c.expect(413, "Request Entity Too Large")
+			c.Send(servertest.Post("/stream", "abcdef"))
+			c.Expect(200, fmt.Sprint(true, "abcdef", nil))
+			c.Send(servertest.Post("/buffer", "abcdef"))
+			c.Expect(413, "Request Entity Too Large")
 		})
 	}
 }

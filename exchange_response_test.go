@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // numbered is text in which every place looks different.
@@ -25,7 +27,7 @@ var numbers = sync.OnceValue(func() string {
 })
 
 func TestServerSendsBodiesOfAnySize(t *testing.T) {
-	sizes := []int{0, 1, 1000, copyLimit - 1, copyLimit, copyLimit + 1, flushSize - 1, flushSize, flushSize + 1, 10 << 20}
+	sizes := []int{0, 1, 1000, servertest.CopyLimit - 1, servertest.CopyLimit, servertest.CopyLimit + 1, servertest.FlushSize - 1, servertest.FlushSize, servertest.FlushSize + 1, 10 << 20}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			size, _ := ParseUint(ctx.QueryArgs().Peek("size"))
@@ -50,27 +52,27 @@ func TestServerSendsBodiesOfAnySize(t *testing.T) {
 			}
 		}})
 		for _, path := range []string{"/buffered", "/raw", "/written", "/sized", "/chunked", "/producer"} {
-			c := ts.dial()
+			c := ts.Dial()
 			for _, size := range sizes {
-				c.get(fmt.Sprintf("%s?size=%d", path, size))
-				resp := c.next("GET")
-				if resp.StatusCode != 200 || resp.body != numbered(size) || resp.Close {
-					t.Errorf("%s %d: status %d, %d bytes, close %v", path, size, resp.StatusCode, len(resp.body), resp.Close)
+				c.Get(fmt.Sprintf("%s?size=%d", path, size))
+				resp := c.Next("GET")
+				if resp.StatusCode != 200 || resp.Content != numbered(size) || resp.Close {
+					t.Errorf("%s %d: status %d, %d bytes, close %v", path, size, resp.StatusCode, len(resp.Content), resp.Close)
 				}
 				if chunked := len(resp.TransferEncoding) > 0; chunked != (path == "/chunked" || path == "/producer") {
 					t.Errorf("%s %d: chunked %v", path, size, chunked)
 				}
 			}
 			// all of them in one pipeline, which the client reads slowly
-			c = ts.dial()
+			c = ts.Dial()
 			go func() {
 				for _, size := range sizes {
-					_, _ = io.WriteString(c.Conn, get(fmt.Sprintf("%s?size=%d", path, size)))
+					_, _ = io.WriteString(c.Conn, servertest.Get(fmt.Sprintf("%s?size=%d", path, size)))
 				}
 			}()
 			for _, size := range sizes {
-				if resp := c.next("GET"); resp.body != numbered(size) {
-					t.Errorf("%s %d in a pipeline: %d bytes", path, size, len(resp.body))
+				if resp := c.Next("GET"); resp.Content != numbered(size) {
+					t.Errorf("%s %d in a pipeline: %d bytes", path, size, len(resp.Content))
 				}
 			}
 		}
@@ -138,28 +140,28 @@ func TestStreamsThatFailCutTheConnection(t *testing.T) {
 						ctx.SetBodyStream(&badStream{strings.NewReader(numbered(tc.has)), tc.end, &closed}, tc.size)
 					}}
 					ts := start(s)
-					if !ts.engine.sockets && tc.size < 0 && proto == "HTTP/1.0" {
+					if !ts.Engine.Sockets && tc.size < 0 && proto == "HTTP/1.0" {
 						t.Skip("the end of such a connection can only be one in order")
 					}
-					c := ts.dial()
-					c.send(get("/before") + head("GET / "+proto, "Host: a", "Connection: keep-alive"))
-					c.expect(200, "before")
-					resp, err := readResponse(c.r, "GET")
+					c := ts.Dial()
+					c.Send(servertest.Get("/before") + servertest.Head("GET / "+proto, "Host: a", "Connection: keep-alive"))
+					c.Expect(200, "before")
+					resp, err := servertest.ReadResponse(c.R, "GET")
 					switch {
-					case tc.full && (err != nil || resp.body != numbered(promised)):
-						t.Errorf("got %d bytes, %v", len(resp.body), err)
+					case tc.full && (err != nil || resp.Content != numbered(promised)):
+						t.Errorf("got %d bytes, %v", len(resp.Content), err)
 					case !tc.full && err == nil:
-						t.Errorf("the client cannot tell that the body is not complete: %v %d bytes", resp.Header, len(resp.body))
-					case !tc.full && !strings.HasPrefix(numbered(promised), resp.body):
+						t.Errorf("the client cannot tell that the body is not complete: %v %d bytes", resp.Header, len(resp.Content))
+					case !tc.full && !strings.HasPrefix(numbered(promised), resp.Content):
 						t.Error("the body is another one")
 					}
-					c.expectCut()
-					eventually(t, "close of the stream", func() bool { return closed.Load() == 1 })
+					c.ExpectCut()
+					servertest.Eventually(t, "close of the stream", func() bool { return closed.Load() == 1 })
 					if tc.logged == "" {
-						ts.log.checkEmpty(t)
+						ts.Log.CheckEmpty(t)
 						return
 					}
-					line := ts.log.waitFor(t, tc.logged)
+					line := ts.Log.WaitFor(t, tc.logged)
 					if strings.Contains(tc.name, "panics") && !strings.Contains(line, "response_test.go") {
 						t.Errorf("the log says not where: %q", line)
 					}
@@ -190,12 +192,12 @@ func TestServerDoesNotHoldBackWhatASizedStreamGave(t *testing.T) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			ctx.SetBodyStream(&endless{strings.NewReader("all of it"), open}, len("all of it"))
 		}})
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, "all of it")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "all of it")
 		close(open)
-		c.get("/")
-		c.expect(200, "all of it")
+		c.Get("/")
+		c.Expect(200, "all of it")
 	})
 }
 
@@ -213,9 +215,9 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 				}
 			})
 		}})
-		c := ts.dial()
-		c.get("/")
-		resp, err := http.ReadResponse(c.r, nil)
+		c := ts.Dial()
+		c.Get("/")
+		resp, err := http.ReadResponse(c.R, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,8 +232,8 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 		if rest, err := io.ReadAll(events); len(rest) > 0 || err != nil {
 			t.Errorf("behind the events: %q, %v", rest, err)
 		}
-		c.get("/")
-		if _, err := http.ReadResponse(c.r, nil); err != nil {
+		c.Get("/")
+		if _, err := http.ReadResponse(c.R, nil); err != nil {
 			t.Error(err)
 		}
 		close(goOn)
@@ -242,10 +244,10 @@ func TestReadersOfUnknownSizeReachTheClientAtOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		r, w := io.Pipe()
 		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyStream(r, -1) }})
-		c := ts.dial()
-		c.get("/")
+		c := ts.Dial()
+		c.Get("/")
 		_, _ = io.WriteString(w, "one")
-		resp, err := http.ReadResponse(c.r, nil)
+		resp, err := http.ReadResponse(c.R, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,9 +273,9 @@ func TestImmediateHeaderFlush(t *testing.T) {
 			ctx.Response.ImmediateHeaderFlush = true
 			ctx.SetBodyStream(r, 4)
 		}})
-		c := ts.dial()
-		c.get("/")
-		resp, err := http.ReadResponse(c.r, nil)
+		c := ts.Dial()
+		c.Get("/")
+		resp, err := http.ReadResponse(c.R, nil)
 		if err != nil || resp.ContentLength != 4 {
 			t.Fatalf("got %+v, %v before the body", resp, err)
 		}
@@ -303,15 +305,15 @@ func TestProducerNoticesAClientThatLeaves(t *testing.T) {
 			})
 		}}
 		ts := start(s)
-		c := ts.dial()
-		c.get("/")
-		if _, err := io.ReadFull(c.r, make([]byte, 10_000)); err != nil {
+		c := ts.Dial()
+		c.Get("/")
+		if _, err := io.ReadFull(c.R, make([]byte, 10_000)); err != nil {
 			t.Fatal(err)
 		}
 		_ = c.Close()
-		receive(t, "the end of the producer", left)
-		eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
-		ts.log.checkEmpty(t)
+		servertest.Receive(t, "the end of the producer", left)
+		servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+		ts.Log.CheckEmpty(t)
 	})
 }
 
@@ -348,10 +350,10 @@ func TestStreamsAreClosed(t *testing.T) {
 		ts := start(s)
 		for _, target := range []string{"/", "/replaced", "/error", "/panic", "/late", "/204"} {
 			for _, method := range []string{"GET", "HEAD"} {
-				c := ts.dial()
-				c.send(head(method+" "+target+" HTTP/1.1", "Host: a"))
-				c.next(method)
-				eventually(t, method+" "+target+": all streams closed", func() bool { return closed.Load() == opened.Load() })
+				c := ts.Dial()
+				c.Send(servertest.Head(method+" "+target+" HTTP/1.1", "Host: a"))
+				c.Next(method)
+				servertest.Eventually(t, method+" "+target+": all streams closed", func() bool { return closed.Load() == opened.Load() })
 			}
 		}
 	})
@@ -373,22 +375,22 @@ func TestEarlyHints(t *testing.T) {
 			<-goOn
 			ctx.SetBodyString("done")
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.get("/")
-			hints := c.expect(103, "")
+			c.Get("/")
+			hints := c.Expect(103, "")
 			if links := hints.Header["Link"]; len(links) != 2 || links[0] != "</a>; rel=preload" || links[1] != "</b>  X: y" || len(hints.Header) != 1 {
 				t.Errorf("the hints are %v", hints.Header)
 			}
 			goOn <- struct{}{}
-			if resp := c.expect(200, "done"); len(resp.Header["Link"]) != 2 || resp.Header.Get("X-Other") != "not yet" {
+			if resp := c.Expect(200, "done"); len(resp.Header["Link"]) != 2 || resp.Header.Get("X-Other") != "not yet" {
 				t.Errorf("the fields are %v", resp.Header)
 			}
 		}
 		// a client of HTTP/1.0 does not know informational responses
-		c.send(head("GET / HTTP/1.0"))
+		c.Send(servertest.Head("GET / HTTP/1.0"))
 		close(goOn)
-		c.expect(200, "done")
+		c.Expect(200, "done")
 	})
 }
 
@@ -405,7 +407,7 @@ func TestEarlyHintsOfAContextWithoutAServer(t *testing.T) {
 }
 
 func TestTrailersOfTheRequest(t *testing.T) {
-	request := chunked("/", "3\r\nabc\r\n0\r\nx-sum: 1\r\nX-More: 2\r\n\r\n", "Trailer: X-Sum")
+	request := servertest.Chunked("/", "3\r\nabc\r\n0\r\nx-sum: 1\r\nX-More: 2\r\n\r\n", "Trailer: X-Sum")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streaming := range []bool{false, true} {
 			ts := start(&Server{StreamRequestBody: streaming, Handler: func(ctx *RequestCtx) {
@@ -414,14 +416,14 @@ func TestTrailersOfTheRequest(t *testing.T) {
 				}
 				fmt.Fprintf(ctx, "%s %s %s %q", ctx.PostBody(), ctx.Request.Header.Peek("X-Sum"), ctx.Request.Header.PeekTrailer("X-More"), ctx.Request.Header.PeekTrailerKeys())
 			}})
-			c := ts.dial()
+			c := ts.Dial()
 			for range 2 {
-				c.send(request)
-				c.expect(200, `abc 1 2 ["X-Sum" "X-More"]`)
+				c.Send(request)
+				c.Expect(200, `abc 1 2 ["X-Sum" "X-More"]`)
 			}
 			// they are of one request only
-			c.send(post("/", "x"))
-			c.expect(200, `x   []`)
+			c.Send(servertest.Post("/", "x"))
+			c.Expect(200, `x   []`)
 		}
 	})
 }
@@ -453,39 +455,39 @@ func TestTrailersOfTheResponse(t *testing.T) {
 			}
 			h.Set("X-Sum", "late\r\nX: y")
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for target, body := range map[string]string{
 			"/stream": "streamed", "/sized": "sized", "/none": "", "/": "buffered", "/empty": "",
 		} {
-			c.get(target)
-			resp := c.expect(200, body)
+			c.Get(target)
+			resp := c.Expect(200, body)
 			if got := resp.Trailer.Get("X-Sum"); got != "late  X: y" || len(resp.Trailer) != 1 || resp.Header.Get("X-Sum") != "" {
 				t.Errorf("%s: the trailers are %v, the header %v", target, resp.Trailer, resp.Header)
 			}
 		}
 		// HTTP/1.0 has none
-		c.send(head("GET / HTTP/1.0", "Connection: keep-alive"))
-		if resp := c.expect(200, "buffered"); len(resp.Trailer) > 0 || len(resp.TransferEncoding) > 0 {
+		c.Send(servertest.Head("GET / HTTP/1.0", "Connection: keep-alive"))
+		if resp := c.Expect(200, "buffered"); len(resp.Trailer) > 0 || len(resp.TransferEncoding) > 0 {
 			t.Errorf("HTTP/1.0 got %+v", resp)
 		}
-		c.send(head("GET /sized HTTP/1.0", "Connection: keep-alive"))
-		if resp := c.expect(200, "sized"); len(resp.Trailer) > 0 || resp.ContentLength != 5 {
+		c.Send(servertest.Head("GET /sized HTTP/1.0", "Connection: keep-alive"))
+		if resp := c.Expect(200, "sized"); len(resp.Trailer) > 0 || resp.ContentLength != 5 {
 			t.Errorf("HTTP/1.0 got %+v", resp)
 		}
-		c.send(head("HEAD /sized HTTP/1.1", "Host: a"))
-		if resp := c.next("HEAD"); resp.ContentLength != 5 {
+		c.Send(servertest.Head("HEAD /sized HTTP/1.1", "Host: a"))
+		if resp := c.Next("HEAD"); resp.ContentLength != 5 {
 			t.Errorf("HEAD got %+v", resp)
 		}
-		c.send(head("HEAD / HTTP/1.1", "Host: a"))
-		c.next("HEAD")
-		c.get("/")
-		c.expect(200, "buffered")
+		c.Send(servertest.Head("HEAD / HTTP/1.1", "Host: a"))
+		c.Next("HEAD")
+		c.Get("/")
+		c.Expect(200, "buffered")
 		// what has not its size is not ended as if it had
 		for _, target := range []string{"/short", "/long"} {
-			c = ts.dial()
-			c.get(target)
-			if resp, err := readResponse(c.r, "GET"); err == nil {
-				t.Errorf("%s: got %q in order", target, resp.body)
+			c = ts.Dial()
+			c.Get(target)
+			if resp, err := servertest.ReadResponse(c.R, "GET"); err == nil {
+				t.Errorf("%s: got %q in order", target, resp.Content)
 			}
 		}
 	})
@@ -501,9 +503,9 @@ func TestInformationalStatusEndsTheConnection(t *testing.T) {
 			ctx.SetBodyString("dropped")
 		}})
 		for _, code := range []int{100, 101, 102, 103, 199} {
-			c := ts.dial()
-			c.send(get(fmt.Sprintf("/?code=%d", code)) + get("/next"))
-			text, err := io.ReadAll(c.r)
+			c := ts.Dial()
+			c.Send(servertest.Get(fmt.Sprintf("/?code=%d", code)) + servertest.Get("/next"))
+			text, err := io.ReadAll(c.R)
 			if want := fmt.Sprintf("HTTP/1.1 %d ", code); !strings.HasPrefix(string(text), want) ||
 				strings.Count(string(text), "HTTP/1.1") != 1 || strings.Contains(string(text), "dropped") {
 				t.Errorf("%d: got %q, %v", code, text, err)
@@ -522,10 +524,10 @@ func TestResetContentHasNoContent(t *testing.T) {
 				ctx.SetBodyString("dropped")
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, target := range []string{"/", "/stream"} {
-			c.get(target)
-			if resp := c.expect(205, ""); resp.ContentLength != 0 {
+			c.Get(target)
+			if resp := c.Expect(205, ""); resp.ContentLength != 0 {
 				t.Errorf("the length is %d", resp.ContentLength)
 			}
 		}
@@ -546,13 +548,13 @@ func TestServerStreamsWhatAReaderWritesItself(t *testing.T) {
 		{"BodyWriterTo", &selfWriter{strings.NewReader("read"), true}, "written"},
 		{"BodyWriterTo that says no", &selfWriter{strings.NewReader("read"), false}, "read"},
 	} {
-		c := &fakeConn{pieces: [][]byte{[]byte(get("/"))}}
+		c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/"))}}
 		if err := ServeConn(c, func(ctx *RequestCtx) { ctx.SetBodyStream(tc.body, -1) }); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := readResponse(bufio.NewReader(&c.out), "GET")
-		if err != nil || resp.body != tc.want {
-			t.Errorf("%s: got %q, %v, want %q", tc.name, resp.body, err, tc.want)
+		resp, err := servertest.ReadResponse(bufio.NewReader(&c.Out), "GET")
+		if err != nil || resp.Content != tc.want {
+			t.Errorf("%s: got %q, %v, want %q", tc.name, resp.Content, err, tc.want)
 		}
 	}
 }

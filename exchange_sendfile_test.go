@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // spanStream is a body stream that lies in a file.
@@ -55,35 +57,35 @@ func TestFilesAreSentByTheSystem(t *testing.T) {
 		}})
 		var answered int32
 		for _, part := range [][2]int{{0, len(content)}, {1 << 20, 1<<20 + 1}, {5, 1}, {len(content) - 7, 7}} {
-			c := ts.dial()
+			c := ts.Dial()
 			// two in a row, since the second shows whether the first was framed right
 			for range 2 {
-				c.get(fmt.Sprintf("/%d/%d/%d", part[0], part[1], part[1]))
-				resp := c.next(http.MethodGet)
-				if resp.body != string(content[part[0]:part[0]+part[1]]) {
-					t.Errorf("%v: %d other bytes", part, len(resp.body))
+				c.Get(fmt.Sprintf("/%d/%d/%d", part[0], part[1], part[1]))
+				resp := c.Next(http.MethodGet)
+				if resp.Content != string(content[part[0]:part[0]+part[1]]) {
+					t.Errorf("%v: %d other bytes", part, len(resp.Content))
 				}
 				answered++
 			}
 		}
-		eventually(t, "all streams closed", func() bool { return closes.Load() == answered })
-		if n := reads.Load(); runtime.GOOS == "linux" && ts.engine.sockets && !ts.engine.tls && n != 0 {
+		servertest.Eventually(t, "all streams closed", func() bool { return closes.Load() == answered })
+		if n := reads.Load(); runtime.GOOS == "linux" && ts.Engine.Sockets && !ts.Engine.TLS && n != 0 {
 			t.Errorf("read %d times", n)
 		}
 		// a span that is not what was announced goes the plain way
-		c := ts.dial()
-		c.get("/0/3/5")
-		c.expect(200, string(content[:5]))
+		c := ts.Dial()
+		c.Get("/0/3/5")
+		c.Expect(200, string(content[:5]))
 		if reads.Load() == 0 {
 			t.Error("not read")
 		}
 		// a file that ends early cuts the answer off
-		c = ts.dial()
-		c.get(fmt.Sprintf("/%d/100/100", len(content)-10))
-		if resp, err := readResponse(c.r, http.MethodGet); err == nil || len(resp.body) > 10 {
-			t.Errorf("%d bytes, %v", len(resp.body), err)
+		c = ts.Dial()
+		c.Get(fmt.Sprintf("/%d/100/100", len(content)-10))
+		if resp, err := servertest.ReadResponse(c.R, http.MethodGet); err == nil || len(resp.Content) > 10 {
+			t.Errorf("%d bytes, %v", len(resp.Content), err)
 		}
-		ts.log.waitFor(t, errShortStream.Error())
+		ts.Log.WaitFor(t, "body stream is shorter than its size")
 	})
 }
 
@@ -103,10 +105,10 @@ func TestSendingAFileEndsAtTheWriteTimeout(t *testing.T) {
 		ts := start(&Server{WriteTimeout: 100 * time.Millisecond, Handler: func(ctx *RequestCtx) {
 			ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, 0, size), file, 0, size, &reads, &closes}, size)
 		}})
-		c := ts.dial()
-		c.get("/")
-		eventually(t, "the stream closed", func() bool { return closes.Load() == 1 })
-		if n, err := io.Copy(io.Discard, c.r); n >= size && err == nil {
+		c := ts.Dial()
+		c.Get("/")
+		servertest.Eventually(t, "the stream closed", func() bool { return closes.Load() == 1 })
+		if n, err := io.Copy(io.Discard, c.R); n >= size && err == nil {
 			t.Errorf("got all of it")
 		}
 	})
@@ -133,34 +135,34 @@ func TestSlowDownloadsOccupyNobody(t *testing.T) {
 			}
 		}})
 		before := runtime.NumGoroutine()
-		var slow []*testConn
+		var slow []*servertest.Conn
 		for range clients {
-			c := ts.dial()
-			c.get("/file")
-			if _, err := c.r.Peek(1); err != nil {
+			c := ts.Dial()
+			c.Get("/file")
+			if _, err := c.R.Peek(1); err != nil {
 				t.Fatal(err)
 			}
 			slow = append(slow, c)
 		}
-		if ts.engine.name == "event/tcp" && runtime.GOOS == "linux" {
-			eventually(t, "no goroutine for each client", func() bool { return runtime.NumGoroutine() < before+clients/2 })
+		if ts.Engine.Name == "event/tcp" && runtime.GOOS == "linux" {
+			servertest.Eventually(t, "no goroutine for each client", func() bool { return runtime.NumGoroutine() < before+clients/2 })
 		}
-		c := ts.dial()
+		c := ts.Dial()
 		for range 10 {
-			c.get("/")
-			c.expect(200, "")
+			c.Get("/")
+			c.Expect(200, "")
 		}
 		if n := closes.Load(); n != 0 {
 			t.Errorf("%d of %d downloads have ended", n, clients)
 		}
 		for _, c := range slow[:3] {
-			if resp := c.next(http.MethodGet); len(resp.body) != size {
-				t.Errorf("got %d bytes", len(resp.body))
+			if resp := c.Next(http.MethodGet); len(resp.Content) != size {
+				t.Errorf("got %d bytes", len(resp.Content))
 			}
 		}
 		for _, c := range slow[3:] {
 			_ = c.Close()
 		}
-		eventually(t, "all streams closed", func() bool { return closes.Load() == clients })
+		servertest.Eventually(t, "all streams closed", func() bool { return closes.Load() == clients })
 	})
 }

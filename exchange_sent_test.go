@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // accessLog is a Server.ResponseSent that writes a line for each response.
@@ -34,7 +36,7 @@ func (l accessLog) note(ctx *RequestCtx, sent SentResponse) {
 
 func (l accessLog) expect(t *testing.T, want string) {
 	t.Helper()
-	if got := receive(t, want, l); got != want {
+	if got := servertest.Receive(t, want, l); got != want {
 		t.Errorf("the log says %q, want %q", got, want)
 	}
 }
@@ -48,7 +50,7 @@ func TestEveryResponseIsLogged(t *testing.T) {
 	limited := TimeoutHandler(func(ctx *RequestCtx) { <-ctx.UserValue("wait").(chan struct{}) }, time.Millisecond, "late")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		log, wait := make(accessLog, 100), make(chan struct{})
-		ts := start(&Server{ResponseSent: log.note, MaxRequestBodySize: 100, ReadTimeout: patience,
+		ts := start(&Server{ResponseSent: log.note, MaxRequestBodySize: 100, ReadTimeout: servertest.Patience,
 			HeaderReceived: func(h *RequestHeader) (c RequestConfig) {
 				switch string(h.RequestURI()) {
 				case "/refused":
@@ -89,41 +91,41 @@ func TestEveryResponseIsLogged(t *testing.T) {
 			}})
 		defer close(wait)
 		for _, tc := range []struct{ request, log string }{
-			{get("/"), "GET / 200"},
-			{head("HEAD /a HTTP/1.1", "Host: a"), "HEAD /a 200"},
-			{post("/", "abc"), "POST / 200"},
-			{get("/large"), "GET /large 200"},
-			{get("/file"), "GET /file 200"},
-			{get("/stream"), "GET /stream 200"},
-			{get("/short"), "GET /short 200 cut"},
-			{get("/panic"), "GET /panic 500"},
-			{get("/abort"), "GET /abort 0 cut"},
-			{get("/late"), "GET /late 408"},
-			{get("/left"), "GET / 504"},
-			{get("/hijack"), "GET /hijack 200"},
-			{get("/silent"), "GET /silent 0"},
-			{get("/informational"), "GET /informational 100"},
-			{get("/hook"), "GET /hook 0 cut"},
-			{post("/refused", "abc"), "POST /refused 403 refused"},
-			{post("/x", "abc", "Expect: 100-continue"), "POST /x 417 refused"},
-			{post("/x", numbered(101)), "POST /x 413 refused"},
+			{servertest.Get("/"), "GET / 200"},
+			{servertest.Head("HEAD /a HTTP/1.1", "Host: a"), "HEAD /a 200"},
+			{servertest.Post("/", "abc"), "POST / 200"},
+			{servertest.Get("/large"), "GET /large 200"},
+			{servertest.Get("/file"), "GET /file 200"},
+			{servertest.Get("/stream"), "GET /stream 200"},
+			{servertest.Get("/short"), "GET /short 200 cut"},
+			{servertest.Get("/panic"), "GET /panic 500"},
+			{servertest.Get("/abort"), "GET /abort 0 cut"},
+			{servertest.Get("/late"), "GET /late 408"},
+			{servertest.Get("/left"), "GET / 504"},
+			{servertest.Get("/hijack"), "GET /hijack 200"},
+			{servertest.Get("/silent"), "GET /silent 0"},
+			{servertest.Get("/informational"), "GET /informational 100"},
+			{servertest.Get("/hook"), "GET /hook 0 cut"},
+			{servertest.Post("/refused", "abc"), "POST /refused 403 refused"},
+			{servertest.Post("/x", "abc", "Expect: 100-continue"), "POST /x 417 refused"},
+			{servertest.Post("/x", numbered(101)), "POST /x 413 refused"},
 			{"nothing\r\n\r\n", "GET / 400 refused"},
-			{get("/", "X: "+strings.Repeat("x", 70_000)), "GET / 431 refused"},
-			{get("/x", "Content-Length: x"), "GET / 400 refused"},
+			{servertest.Get("/", "X: "+strings.Repeat("x", 70_000)), "GET / 431 refused"},
+			{servertest.Get("/x", "Content-Length: x"), "GET / 400 refused"},
 		} {
-			c := ts.dial()
-			go func() { _, _ = io.WriteString(c.Conn, get("/first")+tc.request) }()
-			go func() { _, _ = io.Copy(io.Discard, c.r) }()
+			c := ts.Dial()
+			go func() { _, _ = io.WriteString(c.Conn, servertest.Get("/first")+tc.request) }()
+			go func() { _, _ = io.Copy(io.Discard, c.R) }()
 			log.expect(t, "GET /first 200")
 			log.expect(t, tc.log)
 			_ = c.Close()
 		}
-		c := ts.dial()
-		c.send("GET /cut HTT")
-		if ts.engine.sockets {
-			c.closeWrite()
+		c := ts.Dial()
+		c.Send("GET /cut HTT")
+		if ts.Engine.Sockets {
+			c.EndWrites()
 			log.expect(t, "GET / 400 refused")
-			c.expect(400, "Error when parsing request")
+			c.Expect(400, "Error when parsing request")
 		}
 		_ = c.Close()
 		if n := len(log); n > 0 {
@@ -175,14 +177,14 @@ func TestBytesOfResponsesAreCounted(t *testing.T) {
 		}})
 		var requests []string
 		for _, path := range []string{"/", "/stream", "/sized", "/producer", "/file"} {
-			for _, size := range []int{0, 1, copyLimit + 1, flushSize, 1 << 20} {
-				requests = append(requests, get(fmt.Sprintf("%s?size=%d", path, size)))
+			for _, size := range []int{0, 1, servertest.CopyLimit + 1, servertest.FlushSize, 1 << 20} {
+				requests = append(requests, servertest.Get(fmt.Sprintf("%s?size=%d", path, size)))
 			}
 		}
-		requests = append(requests, post("/unread", numbered(1000)), chunked("/unread", "3\r\nabc\r\n0\r\n\r\n"),
-			post("/read", "abc", "Expect: 100-continue"), head("HEAD /?size=100 HTTP/1.1", "Host: a"))
+		requests = append(requests, servertest.Post("/unread", numbered(1000)), servertest.Chunked("/unread", "3\r\nabc\r\n0\r\n\r\n"),
+			servertest.Post("/read", "abc", "Expect: 100-continue"), servertest.Head("HEAD /?size=100 HTTP/1.1", "Host: a"))
 		for _, pipelined := range []bool{false, true} {
-			c := ts.dial()
+			c := ts.Dial()
 			counted := &countingConn{Conn: c.Conn}
 			r := bufio.NewReader(counted)
 			if pipelined {
@@ -194,7 +196,7 @@ func TestBytesOfResponsesAreCounted(t *testing.T) {
 					go func() { _, _ = io.WriteString(c.Conn, request) }()
 				}
 				for {
-					resp, err := readResponse(r, request[:strings.IndexByte(request, ' ')])
+					resp, err := servertest.ReadResponse(r, request[:strings.IndexByte(request, ' ')])
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -203,7 +205,7 @@ func TestBytesOfResponsesAreCounted(t *testing.T) {
 					}
 					informed += int64(len("HTTP/1.1 100 Continue\r\n\r\n"))
 				}
-				sent := receive(t, "what is told", told)
+				sent := servertest.Receive(t, "what is told", told)
 				if sent.StatusCode != 200 || sent.Err != nil || sent.Refused != nil {
 					t.Errorf("told %+v", sent)
 				}
@@ -238,14 +240,14 @@ func TestResponseThatIsNotTakenIsLogged(t *testing.T) {
 			}
 		}})
 		for _, path := range []string{"/", "/stream", "/file"} {
-			c := ts.dial()
-			c.get(path)
-			if _, err := io.ReadFull(c.r, make([]byte, 100_000)); err != nil {
+			c := ts.Dial()
+			c.Get(path)
+			if _, err := io.ReadFull(c.R, make([]byte, 100_000)); err != nil {
 				t.Fatal(err)
 			}
 			_ = c.Close()
-			sent := receive(t, "the end", told)
-			if sent.StatusCode != 200 || sent.Err == nil || sent.Bytes >= size || sent.Bytes < 100_000 && !(ts.engine.tls && path == "/") {
+			sent := servertest.Receive(t, "the end", told)
+			if sent.StatusCode != 200 || sent.Err == nil || sent.Bytes >= size || sent.Bytes < 100_000 && !(ts.Engine.TLS && path == "/") {
 				t.Errorf("%s: told %+v", path, sent)
 			}
 		}
@@ -263,31 +265,31 @@ func TestRefusedConnectionsAreLogged(t *testing.T) {
 				told <- sent
 			}}
 			ts := start(s)
-			if s.MaxConnsPerIP > 0 && !ts.engine.sockets {
+			if s.MaxConnsPerIP > 0 && !ts.Engine.Sockets {
 				t.Skip("there are no addresses")
 			}
-			c := ts.dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
-			receive(t, "the first response", told)
-			nc, err := ts.dialer()
+			c := ts.Dial()
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
+			servertest.Receive(t, "the first response", told)
+			nc, err := ts.Dialer()
 			if err != nil {
 				t.Fatal(err)
 			}
-			other := ts.wrap(nc)
-			resp := other.next("GET")
-			sent := receive(t, "the refusal", told)
+			other := ts.Wrap(nc)
+			resp := other.Next("GET")
+			sent := servertest.Receive(t, "the refusal", told)
 			if sent.StatusCode != resp.StatusCode || sent.Bytes == 0 || sent.Refused != want || sent.Err != nil {
 				t.Errorf("told %+v for %d", sent, resp.StatusCode)
 			}
 		})
 	}
 	told := make(chan SentResponse, 1)
-	ts := startServer(t, tlsEngine, &Server{Handler: echo, ResponseSent: func(_ *RequestCtx, sent SentResponse) { told <- sent }})
-	c := ts.dialPlain()
-	c.get("/")
-	_ = c.next("GET")
-	if sent := receive(t, "plain http", told); sent.StatusCode != 400 || sent.Refused == nil {
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo, ResponseSent: func(_ *RequestCtx, sent SentResponse) { told <- sent }})
+	c := ts.DialPlain()
+	c.Get("/")
+	_ = c.Next("GET")
+	if sent := servertest.Receive(t, "plain http", told); sent.StatusCode != 400 || sent.Refused == nil {
 		t.Errorf("told %+v", sent)
 	}
 }
@@ -299,23 +301,23 @@ func TestTimeoutsAreLogged(t *testing.T) {
 		log := make(accessLog, 10)
 		ended := make(chan struct{}, 1)
 		ts := start(&Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: 30 * time.Millisecond,
-			HeaderReceived: func(*RequestHeader) RequestConfig { return RequestConfig{ReadTimeout: patience} },
+			HeaderReceived: func(*RequestHeader) RequestConfig { return RequestConfig{ReadTimeout: servertest.Patience} },
 			Handler: TimeoutHandler(func(ctx *RequestCtx) {
 				_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
 				ended <- struct{}{}
 			}, time.Millisecond, "late")})
-		c := ts.dial()
-		c.send(head("POST /reads HTTP/1.1", "Host: a", "Content-Length: 100"))
-		c.expect(408, "late")
+		c := ts.Dial()
+		c.Send(servertest.Head("POST /reads HTTP/1.1", "Host: a", "Content-Length: 100"))
+		c.Expect(408, "late")
 		log.expect(t, "POST /reads 408")
 		_ = c.Close()
-		receive(t, "the end of the late handler", ended)
-		c = ts.dial()
-		c.expect(408, "Request timeout")
+		servertest.Receive(t, "the end of the late handler", ended)
+		c = ts.Dial()
+		c.Expect(408, "Request timeout")
 		log.expect(t, "GET / 408 refused")
-		c = ts.dial()
-		c.send("GET /half")
-		c.expect(408, "Request timeout")
+		c = ts.Dial()
+		c.Send("GET /half")
+		c.Expect(408, "Request timeout")
 		log.expect(t, "GET / 408 refused")
 	})
 }
@@ -323,10 +325,10 @@ func TestTimeoutsAreLogged(t *testing.T) {
 func TestResponseSentThatPanics(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: echo, ResponseSent: func(*RequestCtx, SentResponse) { panic(errors.New("out of paper")) }})
-		c := ts.dial()
-		c.send(get("/1") + get("/2"))
-		c.expect(200, echoed("GET", "/1", ""))
-		c.expect(200, echoed("GET", "/2", ""))
-		ts.log.waitFor(t, "panic in ResponseSent", "out of paper")
+		c := ts.Dial()
+		c.Send(servertest.Get("/1") + servertest.Get("/2"))
+		c.Expect(200, servertest.Echoed("GET", "/1", ""))
+		c.Expect(200, servertest.Echoed("GET", "/2", ""))
+		ts.Log.WaitFor(t, "panic in ResponseSent", "out of paper")
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestRequestBodyArrivesAsAStream(t *testing.T) {
@@ -40,33 +42,33 @@ func TestRequestBodyArrivesAsAStream(t *testing.T) {
 			}
 			ctx.SetBodyString("read")
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 9"))
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 9"))
 			for _, piece := range []string{"abc", "def", "ghi"} {
-				c.send(piece)
-				if got := receive(t, "a piece", pieces); got != piece {
+				c.Send(piece)
+				if got := servertest.Receive(t, "a piece", pieces); got != piece {
 					t.Errorf("got %q, want %q", got, piece)
 				}
 			}
-			c.expect(200, "read")
-			c.send(chunked("/", ""))
+			c.Expect(200, "read")
+			c.Send(servertest.Chunked("/", ""))
 			for _, piece := range []string{"abc", "de", "f"} {
-				c.send(fmt.Sprintf("%x\r\n%s\r\n", len(piece), piece))
-				if got := receive(t, "a piece", pieces); got != piece {
+				c.Send(fmt.Sprintf("%x\r\n%s\r\n", len(piece), piece))
+				if got := servertest.Receive(t, "a piece", pieces); got != piece {
 					t.Errorf("got %q, want %q", got, piece)
 				}
 			}
-			c.send("0\r\n\r\n")
-			c.expect(200, "read")
+			c.Send("0\r\n\r\n")
+			c.Expect(200, "read")
 		}
 		// a request without a body has no stream
-		c.get("/")
+		c.Get("/")
 	})
 }
 
 func TestRequestsWithoutBodyHaveNoStream(t *testing.T) {
-	c := &fakeConn{pieces: [][]byte{[]byte(get("/") + post("/", "x") + get("/"))}}
+	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/") + servertest.Post("/", "x") + servertest.Get("/"))}}
 	var streams []bool
 	s := &Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 		streams = append(streams, ctx.RequestBodyStream() != nil, ctx.Request.IsBodyStream())
@@ -84,7 +86,7 @@ func TestBufferedBodyHasAStream(t *testing.T) {
 		limited := TimeoutHandler(func(ctx *RequestCtx) {
 			_, _ = io.CopyN(ctx, ctx.RequestBodyStream(), 2)
 			_, _ = ctx.WriteString("|")
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			body := ctx.RequestBodyStream()
 			if body == nil {
@@ -98,16 +100,16 @@ func TestBufferedBodyHasAStream(t *testing.T) {
 			_, _ = io.Copy(ctx, ctx.RequestBodyStream())
 			fmt.Fprintf(ctx, "|%s %v", ctx.PostBody(), ctx.Request.IsBodyStream())
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.send(post("/", "abcdefg"))
-			c.expect(200, "ab|cd|efg|abcdefg false")
-			c.send(chunked("/", "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"))
-			c.expect(200, "ab|cd|efg|abcdefg false")
-			c.send(post("/", ""))
-			c.expect(200, "none")
-			c.get("/")
-			c.expect(200, "none")
+			c.Send(servertest.Post("/", "abcdefg"))
+			c.Expect(200, "ab|cd|efg|abcdefg false")
+			c.Send(servertest.Chunked("/", "3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"))
+			c.Expect(200, "ab|cd|efg|abcdefg false")
+			c.Send(servertest.Post("/", ""))
+			c.Expect(200, "none")
+			c.Get("/")
+			c.Expect(200, "none")
 		}
 	})
 }
@@ -121,13 +123,13 @@ func TestPostBodyOfAStream(t *testing.T) {
 				t.Error("PostBody is empty the second time")
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, size := range []int{1, 1000, 100_000, 1 << 20} {
 			body := numbered(size)
-			c.send(post("/", body))
-			c.expect(200, fmt.Sprint(size))
-			c.send(chunked("/", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, body)))
-			c.expect(200, fmt.Sprint(size))
+			c.Send(servertest.Post("/", body))
+			c.Expect(200, fmt.Sprint(size))
+			c.Send(servertest.Chunked("/", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, body)))
+			c.Expect(200, fmt.Sprint(size))
 		}
 	})
 }
@@ -141,33 +143,33 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 				n := min(size, 1000)
 				fmt.Fprintf(&b, "%x\r\n%s\r\n", n, strings.Repeat("x", n))
 			}
-			return chunked("/", b.String()+"0\r\n\r\n")
+			return servertest.Chunked("/", b.String()+"0\r\n\r\n")
 		}
 		for _, tc := range []struct {
 			name, request string
 			keeps         bool
 		}{
-			{"a little", post("/", strings.Repeat("x", 1000)), true},
-			{"as much as is drained", post("/", strings.Repeat("x", drainLimit)), true},
-			{"more", post("/", strings.Repeat("x", drainLimit+1)), false},
-			{"much more", post("/", strings.Repeat("x", 4*drainLimit)), false},
-			{"chunks", chunks(drainLimit - 1), true},
-			{"more chunks", chunks(drainLimit + 1), false},
-			{"many more chunks", chunks(4 * drainLimit), false},
+			{"a little", servertest.Post("/", strings.Repeat("x", 1000)), true},
+			{"as much as is drained", servertest.Post("/", strings.Repeat("x", servertest.DrainLimit)), true},
+			{"more", servertest.Post("/", strings.Repeat("x", servertest.DrainLimit+1)), false},
+			{"much more", servertest.Post("/", strings.Repeat("x", 4*servertest.DrainLimit)), false},
+			{"chunks", chunks(servertest.DrainLimit - 1), true},
+			{"more chunks", chunks(servertest.DrainLimit + 1), false},
+			{"many more chunks", chunks(4 * servertest.DrainLimit), false},
 		} {
-			c := ts.dial()
+			c := ts.Dial()
 			go func() { _, _ = io.WriteString(c.Conn, tc.request) }()
-			resp := c.expect(200, "ignored")
+			resp := c.Expect(200, "ignored")
 			// how much comes in chunks is not known when the response is sent
 			sure := tc.keeps || !strings.Contains(tc.name, "chunks")
 			if sure && resp.Close == tc.keeps {
 				t.Errorf("%s: closes %v", tc.name, resp.Close)
 			}
 			if tc.keeps {
-				c.get("/")
-				c.expect(200, "ignored")
+				c.Get("/")
+				c.Expect(200, "ignored")
 			} else {
-				c.expectCut()
+				c.ExpectCut()
 			}
 		}
 	})
@@ -177,7 +179,7 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 // when they have got the response.
 func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		large := strings.Repeat("x", copyLimit+1)
+		large := strings.Repeat("x", servertest.CopyLimit+1)
 		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 			switch string(ctx.Path()) {
 			case "/large":
@@ -198,34 +200,34 @@ func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 			name, first, rest, body string
 			closes                  bool
 		}{
-			{"a length", head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "refused", false},
-			{"nothing has come", head("POST / HTTP/1.1", "Host: a", "Content-Length: 6"), "abcdef", "refused", false},
-			{"a large answer", head("POST /large HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", large, false},
-			{"read in part", head("POST /part HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "part", false},
-			{"a stream", head("POST /stream HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "stream", false},
-			{"the client closes", head("POST / HTTP/1.1", "Host: a", "Connection: close", "Content-Length: 6") + "abc", "def", "refused", true},
-			{"too much", head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", drainLimit+4)) + "abc", "def", "refused", true},
-			{"chunks", chunked("/", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
-			{"chunks that are read in part", chunked("/part", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "part", false},
-			{"chunks, and a large answer", chunked("/large", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", large, false},
-			{"chunks, and a stream", chunked("/stream", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "stream", false},
-			{"chunks both ways", chunked("/duplex", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
-			{"chunks of one who closes", head("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked") + "3\r\nab",
+			{"a length", servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "refused", false},
+			{"nothing has come", servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6"), "abcdef", "refused", false},
+			{"a large answer", servertest.Head("POST /large HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", large, false},
+			{"read in part", servertest.Head("POST /part HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "part", false},
+			{"a stream", servertest.Head("POST /stream HTTP/1.1", "Host: a", "Content-Length: 6") + "abc", "def", "stream", false},
+			{"the client closes", servertest.Head("POST / HTTP/1.1", "Host: a", "Connection: close", "Content-Length: 6") + "abc", "def", "refused", true},
+			{"too much", servertest.Head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", servertest.DrainLimit+4)) + "abc", "def", "refused", true},
+			{"chunks", servertest.Chunked("/", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
+			{"chunks that are read in part", servertest.Chunked("/part", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "part", false},
+			{"chunks, and a large answer", servertest.Chunked("/large", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", large, false},
+			{"chunks, and a stream", servertest.Chunked("/stream", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "stream", false},
+			{"chunks both ways", servertest.Chunked("/duplex", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
+			{"chunks of one who closes", servertest.Head("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked") + "3\r\nab",
 				"c\r\n0\r\n\r\n", "refused", true},
 		} {
-			c := ts.dial()
-			c.send(tc.first)
-			if resp := c.expect(200, tc.body); resp.Close != tc.closes {
+			c := ts.Dial()
+			c.Send(tc.first)
+			if resp := c.Expect(200, tc.body); resp.Close != tc.closes {
 				t.Errorf("%s: closes %v", tc.name, resp.Close)
 			}
 			if tc.closes {
 				// which may be before the rest is there
 				_, _ = io.WriteString(c.Conn, tc.rest)
-				c.expectCut()
+				c.ExpectCut()
 				continue
 			}
-			c.send(tc.rest + get("/next"))
-			c.expect(200, "refused")
+			c.Send(tc.rest + servertest.Get("/next"))
+			c.Expect(200, "refused")
 		}
 	})
 }
@@ -237,27 +239,27 @@ func TestRequestStreamAsResponseStream(t *testing.T) {
 				ctx.SetBodyStream(body, ctx.Request.Header.ContentLength())
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, size := range []int{1, 5000, 100_000, 1 << 20} {
 			body := numbered(size)
-			for _, request := range []string{post("/", body), chunked("/", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, body))} {
-				go func() { _, _ = io.WriteString(c.Conn, request+get("/")) }()
-				c.expect(200, body)
-				c.expect(200, "")
+			for _, request := range []string{servertest.Post("/", body), servertest.Chunked("/", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, body))} {
+				go func() { _, _ = io.WriteString(c.Conn, request+servertest.Get("/")) }()
+				c.Expect(200, body)
+				c.Expect(200, "")
 			}
 		}
 		// the two go on at the same time
-		c.send(chunked("/", ""))
-		r := bufio.NewReader(c.r)
+		c.Send(servertest.Chunked("/", ""))
+		r := bufio.NewReader(c.R)
 		var resp *testEcho
 		for i := range 10 {
-			c.send(fmt.Sprintf("7\r\nround %d\r\n", i))
+			c.Send(fmt.Sprintf("7\r\nround %d\r\n", i))
 			if resp == nil {
 				resp = newTestEcho(t, r)
 			}
 			resp.expect(fmt.Sprintf("round %d", i))
 		}
-		c.send("0\r\n\r\n")
+		c.Send("0\r\n\r\n")
 		resp.expectEnd()
 	})
 }
@@ -294,16 +296,16 @@ func (e *testEcho) expectEnd() {
 
 func TestRequestStreamThatIsCutOff(t *testing.T) {
 	for _, request := range []string{
-		head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc",
-		chunked("/", "5\r\nabc"),
-		chunked("/", "3\r\nabc\r\n"),
-		chunked("/", "3\r\nabc\r\n0\r\n"),
-		chunked("/", "3\r\nabc\r\n0\r\nX: y"),
+		servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc",
+		servertest.Chunked("/", "5\r\nabc"),
+		servertest.Chunked("/", "3\r\nabc\r\n"),
+		servertest.Chunked("/", "3\r\nabc\r\n0\r\n"),
+		servertest.Chunked("/", "3\r\nabc\r\n0\r\nX: y"),
 	} {
 		var body []byte
 		var err, again error
-		c := &fakeConn{pieces: [][]byte{[]byte(request)}}
-		s := &Server{StreamRequestBody: true, Logger: &testLog{}, Handler: func(ctx *RequestCtx) {
+		c := &servertest.FakeConn{Pieces: [][]byte{[]byte(request)}}
+		s := &Server{StreamRequestBody: true, Logger: &servertest.Log{}, Handler: func(ctx *RequestCtx) {
 			body, err = io.ReadAll(ctx.RequestBodyStream())
 			_, again = ctx.RequestBodyStream().Read(make([]byte, 1))
 		}}
@@ -311,8 +313,8 @@ func TestRequestStreamThatIsCutOff(t *testing.T) {
 		if string(body) != "abc" || !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(again, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: got %q, %v, then %v", request, body, err, again)
 		}
-		if !bytes.Contains(c.out.Bytes(), []byte("Connection: close")) {
-			t.Errorf("%q: got %q", request, c.out.String())
+		if !bytes.Contains(c.Out.Bytes(), []byte("Connection: close")) {
+			t.Errorf("%q: got %q", request, c.Out.String())
 		}
 	}
 }
@@ -321,14 +323,14 @@ func TestRequestStreamThatIsBroken(t *testing.T) {
 	var err error
 	s := &Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 		_, err = io.ReadAll(ctx.RequestBodyStream())
-	}, Logger: &testLog{}}
+	}, Logger: &servertest.Log{}}
 	for _, coding := range []string{"x\r\n", "1\r\nab\r\n", "1;\r\na\r\n"} {
-		_ = s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(chunked("/", coding))}})
+		_ = s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Chunked("/", coding))}})
 		if _, ok := errors.AsType[ErrBrokenChunk](err); !ok {
 			t.Errorf("%q: %v", coding, err)
 		}
 	}
-	_ = s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(chunked("/", "0\r\nHost: x\r\n\r\n"))}})
+	_ = s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Chunked("/", "0\r\nHost: x\r\n\r\n"))}})
 	if !errors.Is(err, ErrBadTrailer) {
 		t.Errorf("forbidden trailer: %v", err)
 	}
@@ -380,10 +382,10 @@ func TestRequestStreamDoesNotReadTheNextRequest(t *testing.T) {
 			}
 			bodies = append(bodies, string(b))
 		}}
-		in := post("/", "abc") + chunked("/", "3\r\nabc\r\n4\r\ndefg\r\n0\r\nX: y\r\n\r\n") + get("/") + post("/", "hi")
+		in := servertest.Post("/", "abc") + servertest.Chunked("/", "3\r\nabc\r\n4\r\ndefg\r\n0\r\nX: y\r\n\r\n") + servertest.Get("/") + servertest.Post("/", "hi")
 		for _, split := range splitPositions(len(in)) {
 			bodies = bodies[:0]
-			c := &fakeConn{pieces: [][]byte{[]byte(in[:split]), []byte(in[split:])}}
+			c := &servertest.FakeConn{Pieces: [][]byte{[]byte(in[:split]), []byte(in[split:])}}
 			if err := s.ServeConn(c); err != nil {
 				t.Errorf("%s: ServeConn: %v", name, err)
 			}
@@ -397,7 +399,7 @@ func TestRequestStreamDoesNotReadTheNextRequest(t *testing.T) {
 func TestRequestStreamAfterTheHandler(t *testing.T) {
 	// a handler that keeps the stream, which it must not, does no harm to others
 	var kept io.Reader
-	c := &fakeConn{pieces: [][]byte{[]byte(post("/", "abc") + post("/2", "def"))}}
+	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Post("/", "abc") + servertest.Post("/2", "def"))}}
 	s := &Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 		if kept == nil {
 			kept = ctx.RequestBodyStream()
@@ -408,7 +410,7 @@ func TestRequestStreamAfterTheHandler(t *testing.T) {
 	if err := s.ServeConn(c); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasSuffix(c.out.String(), "/2 def") {
-		t.Errorf("got %q", c.out.String())
+	if !strings.HasSuffix(c.Out.String(), "/2 def") {
+		t.Errorf("got %q", c.Out.String())
 	}
 }

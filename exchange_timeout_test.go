@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestHandlerThatTimedOutKeepsItsContext has handlers return with TimeoutError
@@ -61,20 +63,20 @@ func TestHandlerThatTimedOutKeepsItsContext(t *testing.T) {
 			ctx.SetBodyString("changed after the timeout")
 			close(timedOut)
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for i := range 5 {
-			c.send(post(fmt.Sprintf("/late?n=%d", i), strings.Repeat(fmt.Sprint(i), 100)))
-			if resp := c.expect(408, fmt.Sprintf("too slow %d", i)); resp.Close || resp.Header.Get("X-Late") != "" {
+			c.Send(servertest.Post(fmt.Sprintf("/late?n=%d", i), strings.Repeat(fmt.Sprint(i), 100)))
+			if resp := c.Expect(408, fmt.Sprintf("too slow %d", i)); resp.Close || resp.Header.Get("X-Late") != "" {
 				t.Errorf("the response is %v", resp.Header)
 			}
-			c.get("/quick")
-			c.expect(200, "quick")
+			c.Get("/quick")
+			c.Expect(200, "quick")
 		}
 		_ = c.Close()
-		eventually(t, "end of the connection", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
-		other := ts.dial()
-		other.get("/quick")
-		other.expect(200, "quick")
+		servertest.Eventually(t, "end of the connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+		other := ts.Dial()
+		other.Get("/quick")
+		other.Expect(200, "quick")
 		close(ended)
 		late.Wait()
 	})
@@ -115,26 +117,26 @@ func TestTimeoutErrorVariants(t *testing.T) {
 				t.Error("there is no timeout response")
 			}
 		}})
-		c := ts.dial()
-		c.get("/code")
-		c.expect(503, "later")
-		c.get("/response")
-		if resp := c.expect(504, "own"); resp.Header.Get("X-Own") != "yes" || resp.Header.Get("Content-Type") != "text/own" {
+		c := ts.Dial()
+		c.Get("/code")
+		c.Expect(503, "later")
+		c.Get("/response")
+		if resp := c.Expect(504, "own"); resp.Header.Get("X-Own") != "yes" || resp.Header.Get("Content-Type") != "text/own" {
 			t.Errorf("the fields are %v", resp.Header)
 		}
-		c.get("/twice")
-		c.expect(408, "second")
-		c.get("/panic")
-		c.expect(408, "before the panic")
-		c.send(head("HEAD /code HTTP/1.1", "Host: a"))
-		if resp := c.next("HEAD"); resp.StatusCode != 503 || resp.ContentLength != 5 {
+		c.Get("/twice")
+		c.Expect(408, "second")
+		c.Get("/panic")
+		c.Expect(408, "before the panic")
+		c.Send(servertest.Head("HEAD /code HTTP/1.1", "Host: a"))
+		if resp := c.Next("HEAD"); resp.StatusCode != 503 || resp.ContentLength != 5 {
 			t.Errorf("HEAD got %d with length %d", resp.StatusCode, resp.ContentLength)
 		}
-		c.get("/close")
-		if resp := c.expect(200, ""); !resp.Close {
+		c.Get("/close")
+		if resp := c.Expect(200, ""); !resp.Close {
 			t.Error("Connection: close was lost")
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -161,11 +163,11 @@ func TestHandlerThatTimedOutReadsItsBodyOn(t *testing.T) {
 			ctx.TimeoutError("too slow")
 		}})
 		for range 5 {
-			c := ts.dial()
+			c := ts.Dial()
 			// the answer to the first must not be lost with the connection
-			c.send(get("/before") + head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000") + "abcdef")
-			c.expect(200, "before")
-			if resp := c.expect(408, "too slow"); !resp.Close {
+			c.Send(servertest.Get("/before") + servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000") + "abcdef")
+			c.Expect(200, "before")
+			if resp := c.Expect(408, "too slow"); !resp.Close {
 				t.Error("the connection is kept though somebody reads from it")
 			}
 			_ = c.Close()
@@ -186,17 +188,17 @@ func TestTimeoutInAHook(t *testing.T) {
 		}
 		ts := start(s)
 		for range 10 {
-			c := ts.dial()
-			c.send(get("/", "Content-Length: x"))
-			if resp := c.expect(503, "busy"); !resp.Close {
+			c := ts.Dial()
+			c.Send(servertest.Get("/", "Content-Length: x"))
+			if resp := c.Expect(503, "busy"); !resp.Close {
 				t.Error("the connection is kept")
 			}
-			c = ts.dial()
-			c.send(post("/", "abc", "Expect: 100-continue"))
-			c.expect(503, "busy")
-			c = ts.dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c = ts.Dial()
+			c.Send(servertest.Post("/", "abc", "Expect: 100-continue"))
+			c.Expect(503, "busy")
+			c = ts.Dial()
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
 	})
 }
@@ -205,7 +207,7 @@ func TestHandlerThatPanics(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan struct{}, 10)
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			ctx.SetUserValue("x", closerFunc(func() { closed <- struct{}{} }))
+			ctx.SetUserValue("x", servertest.CloserFunc(func() { closed <- struct{}{} }))
 			switch string(ctx.Path()) {
 			case "/panic":
 				ctx.Response.Header.Set("X-Half", "done")
@@ -222,44 +224,37 @@ func TestHandlerThatPanics(t *testing.T) {
 			}
 		}})
 		for target, said := range map[string]string{"/panic": "a mistake", "/runtime": "index out of range"} {
-			c := ts.dial()
-			c.send(get("/before") + post(target, "unread") + smuggled)
-			c.expect(200, "ok")
-			receive(t, "close of a user value", closed)
-			if resp := c.expect(500, "Internal Server Error"); !resp.Close || resp.Header.Get("X-Half") != "" {
+			c := ts.Dial()
+			c.Send(servertest.Get("/before") + servertest.Post(target, "unread") + servertest.Smuggled)
+			c.Expect(200, "ok")
+			servertest.Receive(t, "close of a user value", closed)
+			if resp := c.Expect(500, "Internal Server Error"); !resp.Close || resp.Header.Get("X-Half") != "" {
 				t.Errorf("the response is %v", resp.Header)
 			}
-			c.expectCut()
-			receive(t, "close of a user value", closed)
-			line := ts.log.waitFor(t, said)
+			c.ExpectCut()
+			servertest.Receive(t, "close of a user value", closed)
+			line := ts.Log.WaitFor(t, said)
 			if !strings.Contains(line, "timeout_test.go") || !strings.Contains(line, c.Conn.LocalAddr().String()) {
 				t.Errorf("the log says not where or for whom: %q", line)
 			}
 		}
-		logged := len(ts.log.all())
-		c := ts.dial()
-		c.send(get("/before") + get("/abort") + smuggled)
-		c.expect(200, "ok")
-		c.expectCut()
-		receive(t, "close of a user value", closed)
-		receive(t, "close of a user value", closed)
-		if n := len(ts.log.all()); n != logged {
-			t.Errorf("an abort was logged: %q", ts.log.all()[logged:])
+		logged := len(ts.Log.All())
+		c := ts.Dial()
+		c.Send(servertest.Get("/before") + servertest.Get("/abort") + servertest.Smuggled)
+		c.Expect(200, "ok")
+		c.ExpectCut()
+		servertest.Receive(t, "close of a user value", closed)
+		servertest.Receive(t, "close of a user value", closed)
+		if n := len(ts.Log.All()); n != logged {
+			t.Errorf("an abort was logged: %q", ts.Log.All()[logged:])
 		}
-		c = ts.dial()
-		c.send(head("HEAD /panic HTTP/1.1", "Host: a"))
-		if resp := c.next("HEAD"); resp.StatusCode != 500 {
+		c = ts.Dial()
+		c.Send(servertest.Head("HEAD /panic HTTP/1.1", "Host: a"))
+		if resp := c.Next("HEAD"); resp.StatusCode != 500 {
 			t.Errorf("HEAD got %d", resp.StatusCode)
 		}
-		c.expectCut()
+		c.ExpectCut()
 	})
-}
-
-type closerFunc func()
-
-func (f closerFunc) Close() error {
-	f()
-	return nil
 }
 
 func TestHandlerThatPanicsInTheMiddleOfABody(t *testing.T) {
@@ -268,10 +263,10 @@ func TestHandlerThatPanicsInTheMiddleOfABody(t *testing.T) {
 			_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 3))
 			panic("enough")
 		}})
-		c := ts.dial()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 100000") + strings.Repeat("x", 50_000))
-		c.expect(500, "Internal Server Error")
-		c.expectEnd()
+		c := ts.Dial()
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 100000") + strings.Repeat("x", 50_000))
+		c.Expect(500, "Internal Server Error")
+		c.ExpectEnd()
 	})
 }
 
@@ -301,22 +296,22 @@ func TestContextThatTimedOutIsAskedForItsEnd(t *testing.T) {
 			})
 			ctx.TimeoutError("late")
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 3 {
-			c.get("/late")
-			c.expect(408, "late")
+			c.Get("/late")
+			c.Expect(408, "late")
 		}
 		close(answered)
 		for range 50 {
-			c.get("/")
-			c.expect(200, "")
+			c.Get("/")
+			c.Expect(200, "")
 		}
 		late.Wait()
-		ts.s.watches.mu.Lock()
-		if n := len(ts.s.watches.all); n > 0 {
+		ts.S.watches.mu.Lock()
+		if n := len(ts.S.watches.all); n > 0 {
 			t.Errorf("%d requests are still watched", n)
 		}
-		ts.s.watches.mu.Unlock()
+		ts.S.watches.mu.Unlock()
 	})
 }
 
@@ -335,31 +330,31 @@ func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
 				ctx.TimeoutError("late")
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		local, remote := c.LocalAddr().String(), c.RemoteAddr().String()
-		c.get("/late")
-		c.expect(408, "late")
-		ctx := receive(t, "the context", left)
+		c.Get("/late")
+		c.Expect(408, "late")
+		ctx := servertest.Receive(t, "the context", left)
 		_ = c.Close()
-		c = ts.dial()
-		c.get("/keep")
-		c.expect(200, "")
-		conn := receive(t, "the connection", kept)
-		if ts.engine.sockets {
+		c = ts.Dial()
+		c.Get("/keep")
+		c.Expect(200, "")
+		conn := servertest.Receive(t, "the connection", kept)
+		if ts.Engine.Sockets {
 			// it waits like any connection as long as it is one
-			_ = conn.SetWriteDeadline(time.Now().Add(patience))
+			_ = conn.SetWriteDeadline(time.Now().Add(servertest.Patience))
 			if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
 				t.Errorf("Write: %v", err)
 			}
-			c.expect(200, "")
+			c.Expect(200, "")
 		}
 		_ = c.Close()
-		eventually(t, "the end of both", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+		servertest.Eventually(t, "the end of both", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 
-		others := []*testConn{ts.dial(), ts.dial()}
+		others := []*servertest.Conn{ts.Dial(), ts.Dial()}
 		for _, other := range others {
-			other.get("/")
-			other.expect(200, "")
+			other.Get("/")
+			other.Expect(200, "")
 		}
 		if n, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"); n > 0 || err == nil {
 			t.Errorf("%d bytes were written, %v", n, err)
@@ -369,7 +364,7 @@ func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
 		}
 		_ = conn.SetDeadline(time.Unix(1, 0))
 		_ = conn.Close()
-		if ts.engine.sockets {
+		if ts.Engine.Sockets {
 			if got := ctx.RemoteAddr().String(); got != local {
 				t.Errorf("the address of the client is %s, want %s", got, local)
 			}
@@ -378,8 +373,8 @@ func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
 			}
 		}
 		for _, other := range others {
-			other.get("/")
-			other.expect(200, "")
+			other.Get("/")
+			other.Expect(200, "")
 		}
 	})
 }

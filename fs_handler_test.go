@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // plant makes a tree of files, all of the same age, and returns its root. A name
@@ -65,7 +67,7 @@ func askFor(t testing.TB, h RequestHandler, method, target string, fields ...str
 		req.Header.Add(fields[i], fields[i+1])
 	}
 	var ctx RequestCtx
-	ctx.Init(&req, nil, &testLog{})
+	ctx.Init(&req, nil, &servertest.Log{})
 	h(&ctx)
 	var body bytes.Buffer
 	if err := ctx.Response.BodyWriteTo(&body); err != nil {
@@ -200,7 +202,7 @@ func TestARootMayBeALinkThatIsTurned(t *testing.T) {
 	if err := errors.Join(os.Remove(link), os.Symlink("v2", link)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new tree", func() bool { return askFor(t, h, "GET", "/a.txt").body == "two" })
+	servertest.Eventually(t, "the new tree", func() bool { return askFor(t, h, "GET", "/a.txt").body == "two" })
 }
 
 // Known failure 49.
@@ -355,11 +357,11 @@ func TestChangedFilesAreServedAnewAfterAWhile(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, "gone")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the small file", func() bool { return ask("/small") == "newer" })
-	eventually(t, "the large file", func() bool { return ask("/large") == "newer"+long })
-	eventually(t, "the list", func() bool { return strings.Contains(ask("/list/"), "./b") })
-	eventually(t, "the index file", func() bool { return ask("/late/") == "index" })
-	eventually(t, "no file", func() bool { return askFor(t, h, "GET", "/gone").status == 404 })
+	servertest.Eventually(t, "the small file", func() bool { return ask("/small") == "newer" })
+	servertest.Eventually(t, "the large file", func() bool { return ask("/large") == "newer"+long })
+	servertest.Eventually(t, "the list", func() bool { return strings.Contains(ask("/list/"), "./b") })
+	servertest.Eventually(t, "the index file", func() bool { return ask("/late/") == "index" })
+	servertest.Eventually(t, "no file", func() bool { return askFor(t, h, "GET", "/gone").status == 404 })
 }
 
 func TestUnchangedFilesAreNotOpenedAgain(t *testing.T) {
@@ -473,7 +475,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 			close(s.CleanStop)
 		}
 		// the root itself is closed by the garbage collector
-		eventually(t, name+": files closed", func() bool { return open() <= 3 })
+		servertest.Eventually(t, name+": files closed", func() bool { return open() <= 3 })
 		runtime.KeepAlive(h)
 	}
 }
@@ -566,7 +568,7 @@ func TestTheCacheCountsOpenSiblings(t *testing.T) {
 }
 
 func TestServingCachedFilesAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("the pools forget things under the race detector")
 	}
 	h := (&FS{Root: plant(t, map[string]string{"a.txt": strings.Repeat("small ", 100)}), AcceptByteRange: true, GenerateETag: true, Compress: true}).NewRequestHandler()
@@ -576,7 +578,7 @@ func TestServingCachedFilesAllocatesNothing(t *testing.T) {
 		"206":   {"Range: bytes=1-20"},
 		"coded": {"Accept-Encoding: gzip, deflate, br"},
 	} {
-		c := &loopConn{request: []byte(get("/a.txt", fields...))}
+		c := &loopConn{request: []byte(servertest.Get("/a.txt", fields...))}
 		s := &Server{Handler: h}
 		serve := func() {
 			c.left = 50

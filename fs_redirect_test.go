@@ -53,14 +53,14 @@ func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 		"sub/deep/x": "x", "ümlaut/x": "x",
 	})
 	forEachEngine(t, func(t *testing.T, start starter) {
-		c := start(&Server{Handler: FSHandler(root, 0)}).dial()
+		c := start(&Server{Handler: FSHandler(root, 0)}).Dial()
 		for _, target := range []string{
 			"//evil.com", "///evil.com", "/%2Fevil.com", "/%2F%2Fevil.com", "/./evil.com", "/d//evil.com", "/d/../evil.com?a=//b",
 			`/\evil.com`, "/%5Cevil.com", "/%5cevil.com?//host/a", "/a:b", "/http:", "/%252e%252e", "/q%3F?q%3F", "/sub%2Fdeep", "/a%252fb",
 			"/%C3%BCmlaut?%0d%0aX:",
 		} {
-			c.get(target)
-			resp := c.next("GET")
+			c.Get(target)
+			resp := c.Next("GET")
 			location := resp.Header.Get("Location")
 			base, err := url.Parse("http://good.com" + target)
 			if err != nil {
@@ -76,8 +76,8 @@ func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 			if location[:2] != "./" || location[2] == '/' || location[2] == '\\' {
 				t.Errorf("%s: to %q", target, location)
 			}
-			c.get(to.RequestURI())
-			if resp := c.next("GET"); resp.StatusCode != 200 {
+			c.Get(to.RequestURI())
+			if resp := c.Next("GET"); resp.StatusCode != 200 {
 				t.Errorf("%s: %q leads to %s, which is %d", target, location, to.RequestURI(), resp.StatusCode)
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestServersSendFiles(t *testing.T) {
@@ -23,30 +25,30 @@ func TestServersSendFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				ts := start(&Server{Handler: h})
-				c := ts.dial()
+				c := ts.Dial()
 				for _, file := range []string{"small", "edge", "over", "long", "huge", "small"} {
 					text, _ := stateOf(t, filepath.Join(root, file))
-					c.get("/" + file)
-					if resp := c.next("GET"); resp.StatusCode != 200 || resp.body != text || resp.Header.Get("Content-Length") != strconv.Itoa(len(text)) {
-						t.Fatalf("%s: got %d, %d bytes", file, resp.StatusCode, len(resp.body))
+					c.Get("/" + file)
+					if resp := c.Next("GET"); resp.StatusCode != 200 || resp.Content != text || resp.Header.Get("Content-Length") != strconv.Itoa(len(text)) {
+						t.Fatalf("%s: got %d, %d bytes", file, resp.StatusCode, len(resp.Content))
 					}
-					c.send("HEAD /" + file + " HTTP/1.1\r\nHost: a\r\n\r\n")
-					if resp := c.next("HEAD"); resp.StatusCode != 200 || resp.ContentLength != int64(len(text)) {
+					c.Send("HEAD /" + file + " HTTP/1.1\r\nHost: a\r\n\r\n")
+					if resp := c.Next("HEAD"); resp.StatusCode != 200 || resp.ContentLength != int64(len(text)) {
 						t.Fatalf("HEAD %s: got %d, %d bytes", file, resp.StatusCode, resp.ContentLength)
 					}
 					from, to := len(text)/3, len(text)/3*2
-					c.send(fmt.Sprintf("GET /%s HTTP/1.1\r\nHost: a\r\nRange: bytes=%d-%d\r\n\r\n", file, from, to))
-					if resp := c.next("GET"); resp.StatusCode != 206 || resp.body != text[from:to+1] {
-						t.Fatalf("range of %s: got %d, %d bytes", file, resp.StatusCode, len(resp.body))
+					c.Send(fmt.Sprintf("GET /%s HTTP/1.1\r\nHost: a\r\nRange: bytes=%d-%d\r\n\r\n", file, from, to))
+					if resp := c.Next("GET"); resp.StatusCode != 206 || resp.Content != text[from:to+1] {
+						t.Fatalf("range of %s: got %d, %d bytes", file, resp.StatusCode, len(resp.Content))
 					}
 				}
 				// one behind the other on the wire
-				c.send(strings.Repeat("GET /long HTTP/1.1\r\nHost: a\r\n\r\nGET /small HTTP/1.1\r\nHost: a\r\n\r\n", 3))
+				c.Send(strings.Repeat("GET /long HTTP/1.1\r\nHost: a\r\n\r\nGET /small HTTP/1.1\r\nHost: a\r\n\r\n", 3))
 				for range 3 {
-					c.expect(200, long)
-					c.expect(200, "small")
+					c.Expect(200, long)
+					c.Expect(200, "small")
 				}
-				ts.log.checkEmpty(t)
+				ts.Log.CheckEmpty(t)
 			})
 		})
 	}
@@ -55,10 +57,10 @@ func TestServersSendFiles(t *testing.T) {
 func TestAConnectionSendsAnyNumberOfFiles(t *testing.T) {
 	h := FSHandler(plant(t, map[string]string{"over": long[:smallContent+1]}), 0)
 	forEachEngine(t, func(t *testing.T, start starter) {
-		c := start(&Server{Handler: h}).dial()
+		c := start(&Server{Handler: h}).Dial()
 		for range 3 * turnLimit {
-			c.get("/over")
-			c.expect(200, long[:smallContent+1])
+			c.Get("/over")
+			c.Expect(200, long[:smallContent+1])
 		}
 	})
 }
@@ -73,14 +75,14 @@ func TestFilesThatShrinkWhileTheyAreSentCutTheConnection(t *testing.T) {
 				t.Error(err)
 			}
 		}})
-		c := ts.dial()
-		c.get("/long")
+		c := ts.Dial()
+		c.Get("/long")
 		// where the system does not send the file, nothing was sent by then
-		resp, err := readResponse(c.r, "GET")
-		if !errors.Is(err, io.ErrUnexpectedEOF) && err != io.EOF || len(resp.body) > 1000 || !strings.HasPrefix(long, resp.body) {
-			t.Errorf("got %d bytes, %v", len(resp.body), err)
+		resp, err := servertest.ReadResponse(c.R, "GET")
+		if !errors.Is(err, io.ErrUnexpectedEOF) && err != io.EOF || len(resp.Content) > 1000 || !strings.HasPrefix(long, resp.Content) {
+			t.Errorf("got %d bytes, %v", len(resp.Content), err)
 		}
-		ts.log.waitFor(t, "shorter")
+		ts.Log.WaitFor(t, "shorter")
 	})
 }
 
@@ -89,9 +91,9 @@ func TestClientsThatLeaveDoNotKeepFilesOpen(t *testing.T) {
 		h := newFileHandler(&FS{Root: plant(t, map[string]string{"huge": strings.Repeat(long, 50)})})
 		ts := start(&Server{Handler: h.handle})
 		for range 3 {
-			c := ts.dial()
-			c.get("/huge")
-			if _, err := c.r.Peek(1); err != nil {
+			c := ts.Dial()
+			c.Get("/huge")
+			if _, err := c.R.Peek(1); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Close(); err != nil {
@@ -99,7 +101,7 @@ func TestClientsThatLeaveDoNotKeepFilesOpen(t *testing.T) {
 			}
 		}
 		shared := h.cache.nodes["huge"].plain.shared
-		eventually(t, "only the cache's share", func() bool { return shared.shares.Load() == 1 })
+		servertest.Eventually(t, "only the cache's share", func() bool { return shared.shares.Load() == 1 })
 	})
 }
 
@@ -126,20 +128,20 @@ func TestSendFileServesAnyMethod(t *testing.T) {
 				ServeFS(ctx, os.DirFS(root), "../../../etc/passwd")
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			for target, want := range map[string]string{
 				"/literal": "percent", "/decoded": "percent", "/bytes": "text", "/long": long, "/fs": "text", "/fsliteral": "percent",
 			} {
-				c.send(method + " " + target + " HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
-				if resp := c.next(method); resp.StatusCode != 200 || resp.body != want {
-					t.Errorf("%s %s: got %d %.50q", method, target, resp.StatusCode, resp.body)
+				c.Send(method + " " + target + " HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+				if resp := c.Next(method); resp.StatusCode != 200 || resp.Content != want {
+					t.Errorf("%s %s: got %d %.50q", method, target, resp.StatusCode, resp.Content)
 				}
 			}
 		}
 		for _, target := range []string{"/nothing", "/up"} {
-			c.get(target)
-			if resp := c.next("GET"); resp.StatusCode != 404 {
+			c.Get(target)
+			if resp := c.Next("GET"); resp.StatusCode != 404 {
 				t.Errorf("%s: got %d", target, resp.StatusCode)
 			}
 		}
@@ -221,7 +223,7 @@ func FuzzServedPathsLieInTheRoot(f *testing.F) {
 			req.SetRequestURI(target)
 			req.Header.SetHost(host)
 			var ctx RequestCtx
-			ctx.Init(&req, nil, &testLog{})
+			ctx.Init(&req, nil, &servertest.Log{})
 			h(&ctx)
 			switch status := ctx.Response.StatusCode(); status {
 			case 200:
@@ -260,7 +262,7 @@ func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 		}
 	}()
 	h := (&FS{Root: root, SkipCache: true, Compress: true}).NewRequestHandler()
-	eventually(t, "the link", func() bool { return askFor(t, h, "GET", "/turning/a.txt").status == 200 })
+	servertest.Eventually(t, "the link", func() bool { return askFor(t, h, "GET", "/turning/a.txt").status == 200 })
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

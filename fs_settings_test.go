@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestSettingsAddFieldsToFiles(t *testing.T) {
@@ -140,7 +142,7 @@ func TestLargeContentHasAWeakTag(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = f.Close()
-		if raceDetector && strong {
+		if servertest.RaceDetector && strong {
 			continue // it takes long
 		}
 		a := askFor(t, (&FS{Root: path, StrongETag: true}).NewRequestHandler(), "HEAD", "/")
@@ -206,7 +208,7 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 		"found":          {&FS{Root: filepath.Join(base, "there")}, "/a", ""},
 	} {
 		h := c.s.NewRequestHandler()
-		log := &testLog{}
+		log := &servertest.Log{}
 		for range 3 {
 			var req Request
 			req.SetRequestURI(c.target)
@@ -214,9 +216,9 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 			ctx.Init(&req, nil, log)
 			h(&ctx)
 		}
-		lines := log.all()
+		lines := log.All()
 		if c.want == "" {
-			log.checkEmpty(t)
+			log.CheckEmpty(t)
 			continue
 		}
 		if len(lines) != 1 || !strings.Contains(lines[0], "FS.Root") || !strings.Contains(lines[0], c.want) {
@@ -224,10 +226,10 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 		}
 	}
 	// nothing of that is true of names that the application gives
-	log := &testLog{}
+	log := &servertest.Log{}
 	var ctx RequestCtx
 	ctx.Init(&Request{}, nil, log)
 	ServeFile(&ctx, missing)
 	ServeFS(&ctx, fstest.MapFS{}, "none")
-	log.checkEmpty(t)
+	log.CheckEmpty(t)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const typicalRequestHead = "GET /path/to/resource?query=value HTTP/1.1\r\nHost: www.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n" +
@@ -20,7 +22,7 @@ const typicalResponseHead = "HTTP/1.1 200 OK\r\nServer: example\r\nDate: Mon, 02
 func checkAllocs(t *testing.T, what string, f func()) {
 	t.Helper()
 	f()
-	if n := testing.AllocsPerRun(100, f); n != 0 && !raceDetector {
+	if n := testing.AllocsPerRun(100, f); n != 0 && !servertest.RaceDetector {
 		t.Errorf("%s: %v allocations", what, n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // readMessage reads the head and the trailer section of a message.
@@ -286,13 +287,13 @@ func TestTrailersOfAnotherServerForHTTP10(t *testing.T) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			_ = ctx.Response.Read(readerOf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n5\r\nhello\r\n0\r\nX-A: t\r\n\r\n"))
 		}})
-		c := ts.dial()
-		c.get("/")
-		if resp := c.expect(200, "hello"); resp.Trailer.Get("X-A") != "t" {
+		c := ts.Dial()
+		c.Get("/")
+		if resp := c.Expect(200, "hello"); resp.Trailer.Get("X-A") != "t" {
 			t.Errorf("the trailers are %v", resp.Trailer)
 		}
-		c.send(head("GET / HTTP/1.0", "Connection: keep-alive"))
-		if resp := c.expect(200, "hello"); resp.Header.Get("X-A") != "" || resp.Header.Get("Trailer") != "" || resp.ContentLength != 5 {
+		c.Send(servertest.Head("GET / HTTP/1.0", "Connection: keep-alive"))
+		if resp := c.Expect(200, "hello"); resp.Header.Get("X-A") != "" || resp.Header.Get("Trailer") != "" || resp.ContentLength != 5 {
 			t.Errorf("HTTP/1.0 got %+v", resp.Response)
 		}
 	})
@@ -307,12 +308,12 @@ func TestServerRefusesTrailersThatAFrontEndSets(t *testing.T) {
 			ts := start(&Server{Handler: echo, DisableHeaderNamesNormalizing: keep})
 			for _, name := range spoofed {
 				for _, fields := range [][]string{nil, {"Trailer: " + name}, {name + ": right"}} {
-					c := ts.dial()
-					c.send(chunked("/", "1\r\nx\r\n0\r\nX-Sum: 1\r\n"+name+": evil\r\n\r\n", fields...) + get("/2"))
-					if resp := c.next("POST"); resp.StatusCode != 400 || !resp.Close {
+					c := ts.Dial()
+					c.Send(servertest.Chunked("/", "1\r\nx\r\n0\r\nX-Sum: 1\r\n"+name+": evil\r\n\r\n", fields...) + servertest.Get("/2"))
+					if resp := c.Next("POST"); resp.StatusCode != 400 || !resp.Close {
 						t.Errorf("%s with %q: got %d", name, fields, resp.StatusCode)
 					}
-					c.expectCut()
+					c.ExpectCut()
 				}
 			}
 		}
@@ -327,12 +328,12 @@ func TestServerRefusesTrailersOfStreams(t *testing.T) {
 			h := &ctx.Request.Header
 			fmt.Fprintf(ctx, "%s %v %q %q %q", body, err, h.Peek("X-Real-Ip"), h.PeekTrailer("X-Real-Ip"), h.Peek("Trailer"))
 		}})
-		c := ts.dial()
-		c.send(chunked("/", "1\r\nx\r\n0\r\nX-Real-IP: evil\r\n\r\n", "Trailer: X-Real-IP") + get("/2"))
-		if resp := c.next("POST"); resp.body != fmt.Sprintf("x %v %q %q %q", ErrBadTrailer, "", "", "") || !resp.Close {
-			t.Errorf("got %q", resp.body)
+		c := ts.Dial()
+		c.Send(servertest.Chunked("/", "1\r\nx\r\n0\r\nX-Real-IP: evil\r\n\r\n", "Trailer: X-Real-IP") + servertest.Get("/2"))
+		if resp := c.Next("POST"); resp.Content != fmt.Sprintf("x %v %q %q %q", ErrBadTrailer, "", "", "") || !resp.Close {
+			t.Errorf("got %q", resp.Content)
 		}
-		c.expectCut()
+		c.ExpectCut()
 	})
 }
 
@@ -346,13 +347,13 @@ func TestAcceptTrailerDropsOthers(t *testing.T) {
 					fmt.Fprintf(ctx, "%s %s", ctx.PostBody(), listed(ctx.Request.Header.TrailerFields()))
 				},
 			})
-			c := ts.dial()
+			c := ts.Dial()
 			for range 2 {
-				c.send(chunked("/", "3\r\nabc\r\n0\r\nX-Other: 1\r\nx-sum: 2\r\nX-More: 3\r\n\r\n", "Trailer: X-Other"))
-				c.expect(200, "abc X-Sum: 2")
+				c.Send(servertest.Chunked("/", "3\r\nabc\r\n0\r\nX-Other: 1\r\nx-sum: 2\r\nX-More: 3\r\n\r\n", "Trailer: X-Other"))
+				c.Expect(200, "abc X-Sum: 2")
 			}
-			c.send(post("/", "x"))
-			c.expect(200, "x ")
+			c.Send(servertest.Post("/", "x"))
+			c.Expect(200, "x ")
 		}
 		// large forms are read as streams of another kind
 		ts := start(&Server{
@@ -364,9 +365,9 @@ func TestAcceptTrailerDropsOthers(t *testing.T) {
 		})
 		const size = 5 << 20
 		form := "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n" + strings.Repeat("x", size) + "\r\n--b--\r\n"
-		c := ts.dial()
-		c.send(chunked("/", fmt.Sprintf("%x\r\n%s\r\n0\r\nX-Other: 1\r\nX-Sum: 2\r\n\r\n", len(form), form), "Content-Type: multipart/form-data; boundary=b"))
-		c.expect(200, fmt.Sprint(size, " X-Sum: 2"))
+		c := ts.Dial()
+		c.Send(servertest.Chunked("/", fmt.Sprintf("%x\r\n%s\r\n0\r\nX-Other: 1\r\nX-Sum: 2\r\n\r\n", len(form), form), "Content-Type: multipart/form-data; boundary=b"))
+		c.Expect(200, fmt.Sprint(size, " X-Sum: 2"))
 	})
 }
 

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,17 +14,18 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestHostClientCallAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool forgets some of what it is given, on purpose")
 	}
 	ln := fasthttputil.NewInmemoryListener()
 	defer ln.Close()
 	go func() {
 		nc, err := ln.Accept()
-		for buf, answer := make([]byte, 4096), []byte(respOK); err == nil; {
+		for buf, answer := make([]byte, 4096), []byte(servertest.OK); err == nil; {
 			if _, err = nc.Read(buf); err == nil {
 				_, err = nc.Write(answer)
 			}
@@ -56,8 +58,8 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 			return err
 		},
 	} {
-		mustDo(t, call())
-		if n := testing.AllocsPerRun(500, func() { mustDo(t, call()) }); n != 0 {
+		servertest.Must(t, call())
+		if n := testing.AllocsPerRun(500, func() { servertest.Must(t, call()) }); n != 0 {
 			t.Errorf("%s: %v allocations a call", name, n)
 		}
 	}
@@ -65,32 +67,32 @@ func TestHostClientCallAllocatesNothing(t *testing.T) {
 
 func TestHostClientCounts(t *testing.T) {
 	gate := make(chan struct{})
-	p := newPeer(t, func(c *peerConn) {
-		for c.request() != nil {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for c.Request() != nil {
 			<-gate
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	if !hc.LastUseTime().IsZero() {
 		t.Error("used before its first use")
 	}
 	done := make(chan error)
 	for range 3 {
-		go func() { done <- hc.Do(requestTo(t, MethodGet, p.url("/")), nil) }()
+		go func() { done <- hc.Do(requestTo(t, MethodGet, p.URL("/")), nil) }()
 	}
-	eventually(t, "three requests", func() bool { return p.reqs.Load() == 3 })
+	servertest.Eventually(t, "three requests", func() bool { return p.Requests.Load() == 3 })
 	if hc.PendingRequests() != 3 || hc.ConnsCount() != 3 || hc.IdleConnsCount() != 0 {
 		t.Errorf("%d calls, %d connections, %d idle", hc.PendingRequests(), hc.ConnsCount(), hc.IdleConnsCount())
 	}
 	close(gate)
 	for range 3 {
-		mustDo(t, <-done)
+		servertest.Must(t, <-done)
 	}
 	if hc.PendingRequests() != 0 || hc.ConnsCount() != 3 || hc.IdleConnsCount() != 3 {
 		t.Errorf("%d calls, %d connections, %d idle", hc.PendingRequests(), hc.ConnsCount(), hc.IdleConnsCount())
 	}
-	if since := time.Since(hc.LastUseTime()); since > patience || since < -time.Second {
+	if since := time.Since(hc.LastUseTime()); since > servertest.Patience || since < -time.Second {
 		t.Errorf("used %v ago", since)
 	}
 	hc.CloseIdleConnections()
@@ -101,51 +103,51 @@ func TestHostClientCounts(t *testing.T) {
 
 // Connections that nobody uses are closed by themselves.
 func TestHostClientMaxIdleConnDuration(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
-	hc.MaxIdleConnDuration = short
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), nil))
-	eventually(t, "the idle connection closed", func() bool { return hc.ConnsCount() == 0 })
-	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), nil))
-	p.counts(2, 2)
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
+	hc.MaxIdleConnDuration = servertest.Short
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), nil))
+	servertest.Eventually(t, "the idle connection closed", func() bool { return hc.ConnsCount() == 0 })
+	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), nil))
+	p.Counts(2, 2)
 }
 
 func TestHostClientMaxConnDuration(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	hc.MaxConnDuration = time.Nanosecond
 	for range 3 {
-		mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), nil))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), nil))
 	}
-	p.counts(3, 3)
+	p.Counts(3, 3)
 }
 
 func TestHostClientPoolStrategy(t *testing.T) {
 	for strategy, want := range map[ConnPoolStrategyType][]int{FIFO: {1, 2, 3, 1, 2, 3}, LIFO: {3, 3, 3, 3, 3, 3}} {
 		var mu sync.Mutex
 		var order []int
-		p := newPeer(t, func(c *peerConn) {
-			for c.request() != nil {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			for c.Request() != nil {
 				mu.Lock()
-				order = append(order, c.number)
+				order = append(order, c.Number)
 				mu.Unlock()
-				c.write(respOK)
+				c.Send(servertest.OK)
 			}
 		})
-		hc := p.host()
+		hc := hostFor(p)
 		hc.ConnPoolStrategy = strategy
 		var conns []*clientConn
 		for i := range 3 {
 			cc, err := hc.AcquireConn(0, false)
-			mustDo(t, err)
-			eventually(t, "the connection accepted", func() bool { return p.conns.Load() == int32(i+1) })
+			servertest.Must(t, err)
+			servertest.Eventually(t, "the connection accepted", func() bool { return p.Conns.Load() == int32(i+1) })
 			conns = append(conns, cc)
 		}
 		for _, cc := range conns {
 			hc.ReleaseConn(cc)
 		}
 		for range 6 {
-			mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+			servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)))
 		}
 		if fmt.Sprint(order) != fmt.Sprint(want) {
 			t.Errorf("strategy %d used connections %v, want %v", strategy, order, want)
@@ -155,17 +157,17 @@ func TestHostClientPoolStrategy(t *testing.T) {
 
 // Addresses are used in turn, and one that cannot be reached is passed over.
 func TestHostClientAddrList(t *testing.T) {
-	p := answering(t, respClose)
+	p := servertest.Answering(t, servertest.OKClose)
 	var dialed []string
 	hc := &HostClient{Addr: "a:1, b,c:3", Dial: func(addr string) (net.Conn, error) {
 		dialed = append(dialed, addr)
 		if addr == "b" {
 			return nil, errors.New("down")
 		}
-		return net.Dial("tcp4", p.addr())
+		return net.Dial("tcp4", p.Addr())
 	}}
 	for range 4 {
-		mustDo(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
+		servertest.Must(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
 	}
 	if got, want := fmt.Sprint(dialed), "[a:1 b c:3 c:3 a:1]"; got != want {
 		t.Errorf("dialed %v, want %v", got, want)
@@ -175,19 +177,19 @@ func TestHostClientAddrList(t *testing.T) {
 // A dial function may know where to connect to, or dial Unix sockets, as it may
 // with v1.77.0: it gets what Addr says.
 func TestDialFunctionsGetTheAddressAsItIs(t *testing.T) {
-	p := answering(t, respClose)
+	p := servertest.Answering(t, servertest.OKClose)
 	for _, addr := range []string{"", "/run/app.sock", "@abstract", "example.com", "[::1]", "::1", "example.com:8080"} {
 		for _, withTimeout := range []bool{false, true} {
 			got := "none"
 			dial := func(addr string) (net.Conn, error) {
 				got = addr
-				return net.Dial("tcp4", p.addr())
+				return net.Dial("tcp4", p.Addr())
 			}
 			hc := &HostClient{Addr: addr, Dial: dial}
 			if withTimeout {
 				hc = &HostClient{Addr: addr, DialTimeout: func(addr string, _ time.Duration) (net.Conn, error) { return dial(addr) }}
 			}
-			mustDo(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
+			servertest.Must(t, hc.Do(requestTo(t, MethodGet, "http://any/"), nil))
 			if got != addr {
 				t.Errorf("dialed %q, want %q", got, addr)
 			}
@@ -196,7 +198,7 @@ func TestDialFunctionsGetTheAddressAsItIs(t *testing.T) {
 		pc := &PipelineClient{Addr: addr, Dial: func(addr string) (net.Conn, error) {
 			got = addr
 			return nil, errors.New("down")
-		}, Logger: &testLog{}}
+		}, Logger: &servertest.Log{}}
 		if err := pc.DoTimeout(requestTo(t, MethodGet, "http://any/"), nil, 5*time.Second); err == nil || got != addr {
 			t.Errorf("a PipelineClient dialed %q, want %q; %v", got, addr, err)
 		}
@@ -232,11 +234,11 @@ func TestHostClientDialErrors(t *testing.T) {
 
 // A program may speak through the connections itself.
 func TestHostClientAcquireConn(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	for i := range 3 {
 		cc, err := hc.AcquireConn(time.Minute, false)
-		mustDo(t, err)
+		servertest.Must(t, err)
 		if cc.CreatedTime().IsZero() || cc.LastUseTime().Before(cc.CreatedTime().Add(-time.Second)) {
 			t.Errorf("created %v, used %v", cc.CreatedTime(), cc.LastUseTime())
 		}
@@ -244,10 +246,10 @@ func TestHostClientAcquireConn(t *testing.T) {
 			t.Error("it is not known when the connection was used")
 		}
 		w, r := hc.AcquireWriter(cc.Conn()), hc.AcquireReader(cc.Conn())
-		req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
-		mustDo(t, req.Write(w))
-		mustDo(t, w.Flush())
-		mustDo(t, resp.Read(r))
+		req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
+		servertest.Must(t, req.Write(w))
+		servertest.Must(t, w.Flush())
+		servertest.Must(t, resp.Read(r))
 		hc.ReleaseWriter(w)
 		hc.ReleaseReader(r)
 		if string(resp.Body()) != "ok" {
@@ -259,7 +261,7 @@ func TestHostClientAcquireConn(t *testing.T) {
 			hc.CloseConn(cc)
 		}
 	}
-	p.counts(1, 3)
+	p.Counts(1, 3)
 }
 
 // counting is a RoundTripper of an application.
@@ -275,18 +277,18 @@ func (c *counting) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool
 }
 
 func TestClientTransport(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		if c.number < 3 {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		if c.Number < 3 {
 			return
 		}
-		c.write(respOK)
+		c.Send(servertest.OK)
 	})
 	transport := &counting{}
 	client := &Client{Transport: transport}
 	defer client.CloseIdleConnections()
-	req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
-	mustDo(t, client.DoTimeout(req, resp, time.Minute))
+	req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
+	servertest.Must(t, client.DoTimeout(req, resp, time.Minute))
 	if n := transport.attempts.Load(); n != 3 || string(resp.Body()) != "ok" {
 		t.Errorf("%d attempts, %q", n, resp.Body())
 	}
@@ -300,21 +302,21 @@ func TestClientTransport(t *testing.T) {
 func TestDefaultTransportReplaced(t *testing.T) {
 	before := DefaultTransport
 	t.Cleanup(func() { DefaultTransport = before })
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	attempts := 0
 	// its type cannot be compared
 	DefaultTransport = roundTripFunc(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
 		attempts++
 		return before.RoundTrip(hc, req, resp)
 	})
-	plain, named, old := p.host(), p.host(), p.host()
+	plain, named, old := hostFor(p), hostFor(p), hostFor(p)
 	named.Transport, old.Transport = DefaultTransport, before
 	client, clientNamed := &Client{}, &Client{Transport: DefaultTransport}
 	defer client.CloseIdleConnections()
 	defer clientNamed.CloseIdleConnections()
 	for i, do := range []func(*Request, *Response) error{plain.Do, named.Do, client.Do, clientNamed.Do, Do, old.Do} {
 		attempts = 0
-		mustDo(t, do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
+		servertest.Must(t, do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)))
 		want := 1
 		if i == 5 {
 			want = 0
@@ -334,26 +336,26 @@ func (f roundTripFunc) RoundTrip(hc *HostClient, req *Request, resp *Response) (
 
 // DefaultTransport can be used without a call of a client around it.
 func TestDefaultTransportAlone(t *testing.T) {
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	resp := responseFor(t)
-	if retry, err := DefaultTransport.RoundTrip(hc, requestTo(t, MethodGet, p.url("/")), resp); retry || err != nil {
+	if retry, err := DefaultTransport.RoundTrip(hc, requestTo(t, MethodGet, p.URL("/")), resp); retry || err != nil {
 		t.Errorf("got %v, %v", retry, err)
 	}
-	req := requestTo(t, MethodGet, silent(t).url("/"))
-	req.SetTimeout(short)
-	other := silent(t).host()
+	req := requestTo(t, MethodGet, servertest.Silent(t).URL("/"))
+	req.SetTimeout(servertest.Short)
+	other := hostFor(servertest.Silent(t))
 	if _, err := DefaultTransport.RoundTrip(other, req, resp); err != error(ErrTimeout) {
 		t.Errorf("got %v, want ErrTimeout", err)
 	}
 }
 
 func TestClientSharesHosts(t *testing.T) {
-	p := answering(t, respOK)
+	p := servertest.Answering(t, servertest.OK)
 	var configured []string
 	client := &Client{
 		Name: "mine",
-		Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) },
+		Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) },
 		ConfigureClient: func(hc *HostClient) error {
 			configured = append(configured, hc.Addr)
 			if hc.Name != "mine" {
@@ -389,8 +391,8 @@ func TestClientSharesHosts(t *testing.T) {
 }
 
 func TestClientDropsHostsThatAreNotUsed(t *testing.T) {
-	p := answering(t, respOK)
-	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.addr()) }}
+	p := servertest.Answering(t, servertest.OK)
+	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}
 	for i := range 20 {
 		if _, _, err := client.Get(nil, fmt.Sprintf("http://host%d.test/", i)); err != nil {
 			t.Fatal(err)
@@ -415,26 +417,38 @@ func TestClientDropsHostsThatAreNotUsed(t *testing.T) {
 }
 
 func TestGetAndPostReuseTheirBuffer(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
-			answer := req.Method + " " + req.Header.Get("Content-Type") + " " + c.body
-			c.write("HTTP/1.1 200 OK\r\nContent-Length: " + string(AppendUint(nil, len(answer))) + "\r\n\r\n" + answer)
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
+			answer := req.Method + " " + req.Header.Get("Content-Type") + " " + c.Body
+			c.Send("HTTP/1.1 200 OK\r\nContent-Length: " + string(AppendUint(nil, len(answer))) + "\r\n\r\n" + answer)
 		}
 	})
-	hc := p.host()
+	hc := hostFor(p)
 	dst := append(make([]byte, 0, 200), "old content"...)
-	_, body, err := hc.Get(dst, p.url("/"))
+	_, body, err := hc.Get(dst, p.URL("/"))
 	if err != nil || string(body) != "GET  " || &body[0] != &dst[0] {
 		t.Errorf("Get: %q, %v", body, err)
 	}
 	var args Args
 	args.Set("a", "b c")
-	_, body, err = hc.Post(dst, p.url("/"), &args)
+	_, body, err = hc.Post(dst, p.URL("/"), &args)
 	if err != nil || string(body) != "POST application/x-www-form-urlencoded a=b+c" || &body[0] != &dst[0] {
 		t.Errorf("Post: %q, %v", body, err)
 	}
-	_, body, err = hc.Post(nil, p.url("/"), nil)
+	_, body, err = hc.Post(nil, p.URL("/"), nil)
 	if err != nil || string(body) != "POST application/x-www-form-urlencoded " {
 		t.Errorf("Post without arguments: %q, %v", body, err)
+	}
+}
+
+// Known failure 38: no form of an address turns verification off.
+func TestCertificatesAreVerifiedForEveryAddress(t *testing.T) {
+	for _, addr := range []string{
+		"other.test:443", "other.test", "127.0.0.1:443", "::1", "[::1", "a:b:c", ":443", "example.test:443:443", "*",
+	} {
+		hc := &HostClient{Addr: addr, IsTLS: true, TLSConfig: &tls.Config{}}
+		if config, err := hc.tlsConfig(addr); err == nil && config.InsecureSkipVerify {
+			t.Errorf("%q: verification is off", addr)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/httpdate"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // counted returns format for 0, 1, 2 and so on, of about size bytes together.
@@ -408,7 +409,7 @@ func readField(h *RequestHeader, line string) {
 // no more than a third beyond that. What is worse than proportional is so each
 // time; a machine with other work is so now and then.
 func TestHostileInputsTakeTimeInProportion(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || servertest.RaceDetector {
 		t.Skip("it measures times")
 	}
 	const small = 10 << 10

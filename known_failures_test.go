@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // knownFailures are what went wrong in HTTP libraries before, by number, and the
@@ -155,20 +157,20 @@ func TestAbortedUploadsHoldNoMemory(t *testing.T) {
 		}
 		part := strings.Repeat("x", size)
 		before := inUse()
-		var clients []*testConn
+		var clients []*servertest.Conn
 		for range uploads {
-			c := ts.dial()
-			c.send(head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", size+1)) + part)
+			c := ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", fmt.Sprint("Content-Length: ", size+1)) + part)
 			clients = append(clients, c)
 		}
-		eventually(t, "the bodies in memory", func() bool { return inUse()-before > uploads*size/2 })
+		servertest.Eventually(t, "the bodies in memory", func() bool { return inUse()-before > uploads*size/2 })
 		for _, c := range clients {
 			_ = c.Close()
 		}
-		eventually(t, "their memory to be free", func() bool { return inUse()-before < size })
+		servertest.Eventually(t, "their memory to be free", func() bool { return inUse()-before < size })
 		// the server goes on
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, "")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "")
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // fakeBalanced is a client that counts its requests and answers as it is told.
@@ -161,25 +163,25 @@ func TestLBClientPassesTheContext(t *testing.T) {
 // The end of a context ends the call of each kind of client, and is nobody's
 // fault but the caller's.
 func TestLBClientContextEndsTheCall(t *testing.T) {
-	p := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.untilClosed()
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.UntilClosed()
 	})
-	clients := []BalancingClient{p.host(), &PipelineClient{Addr: p.addr(), MaxIdleConnDuration: 50 * time.Millisecond}}
-	clients = append(clients, &LBClient{Clients: []BalancingClient{p.host()}})
+	clients := []BalancingClient{hostFor(p), &PipelineClient{Addr: p.Addr(), MaxIdleConnDuration: 50 * time.Millisecond}}
+	clients = append(clients, &LBClient{Clients: []BalancingClient{hostFor(p)}})
 	for _, c := range clients {
-		lb := &LBClient{Clients: []BalancingClient{c}, Timeout: patience, HealthCheck: func(*Request, *Response, error) bool {
+		lb := &LBClient{Clients: []BalancingClient{c}, Timeout: servertest.Patience, HealthCheck: func(*Request, *Response, error) bool {
 			t.Errorf("%T: the client was blamed", c)
 			return false
 		}}
 		gone := errors.New("nobody waits any more")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		before := p.reqs.Load()
+		before := p.Requests.Load()
 		go func() {
-			eventually(t, "a request", func() bool { return p.reqs.Load() > before })
+			servertest.Eventually(t, "a request", func() bool { return p.Requests.Load() > before })
 			cancel(gone)
 		}()
-		req, resp := requestTo(t, MethodGet, p.url("/")), responseFor(t)
+		req, resp := requestTo(t, MethodGet, p.URL("/")), responseFor(t)
 		if err := lb.DoContext(ctx, req, resp); !errors.Is(err, context.Canceled) || !errors.Is(err, gone) {
 			t.Errorf("%T: got %v, want context.Canceled and its cause", c, err)
 		}
@@ -194,15 +196,15 @@ func TestLBClientContextEndsTheCall(t *testing.T) {
 
 // A deadline that passes is a failure of the client, as with DoDeadline.
 func TestLBClientBlamesWhoIsLate(t *testing.T) {
-	p := silent(t)
+	p := servertest.Silent(t)
 	var blamed error
-	lb := &LBClient{Clients: []BalancingClient{p.host()}, HealthCheck: func(_ *Request, _ *Response, err error) bool {
+	lb := &LBClient{Clients: []BalancingClient{hostFor(p)}, HealthCheck: func(_ *Request, _ *Response, err error) bool {
 		blamed = err
 		return err == nil
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	err := lb.DoContext(ctx, requestTo(t, MethodGet, p.url("/")), responseFor(t))
+	err := lb.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), responseFor(t))
 	if !errors.Is(err, context.DeadlineExceeded) || blamed != err {
 		t.Errorf("got %v, and the client is blamed for %v", err, blamed)
 	}
@@ -390,7 +392,7 @@ func TestLBClientUnderLoad(t *testing.T) {
 }
 
 func TestLBClientAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	lb := &LBClient{Clients: balanced("a b c")}

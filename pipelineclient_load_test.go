@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // Known failure 33: what a call was given is the caller's again when it returns.
@@ -72,7 +74,7 @@ func expectNoPipelineLeft(t *testing.T, c *PipelineClient) {
 	t.Helper()
 	for i := range c.lanes {
 		p := &c.lanes[i]
-		eventually(t, "the end of a pipeline", func() bool {
+		servertest.Eventually(t, "the end of a pipeline", func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return !p.running
@@ -113,7 +115,7 @@ func TestPipelineSpreadsCallsThatWaitForTheLock(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range 6 {
 		calls.Go(func() { expectPipelined(t, c, MethodPost, "/"+strconv.Itoa(i)) })
-		eventually(t, "the choice of a connection", func() bool {
+		servertest.Eventually(t, "the choice of a connection", func() bool {
 			sum := int64(0)
 			for i := range c.lanes {
 				sum += c.lanes[i].load.Load()
@@ -248,7 +250,7 @@ func TestPipelineWriteTimeout(t *testing.T) {
 }
 
 func TestPipelineAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestPipelineIsBounded(t *testing.T) {
@@ -17,13 +19,13 @@ func TestPipelineIsBounded(t *testing.T) {
 	for i := range 5 {
 		calls.Go(func() { expectPipelined(t, c, MethodGet, "/"+strconv.Itoa(i)) })
 	}
-	eventually(t, "a full queue", func() bool { return c.queued() == 5 })
+	servertest.Eventually(t, "a full queue", func() bool { return c.queued() == 5 })
 	req := requestTo(t, MethodGet, "http://host.test/")
 	for name, do := range map[string]func() error{
 		"Do":           func() error { return c.Do(req, nil) },
 		"DoContext":    func() error { return c.DoContext(t.Context(), req, nil) },
 		"no deadline":  func() error { return c.DoDeadline(req, nil, time.Time{}) },
-		"with timeout": func() error { req.SetTimeout(patience); return c.Do(req, nil) },
+		"with timeout": func() error { req.SetTimeout(servertest.Patience); return c.Do(req, nil) },
 	} {
 		if err := do(); err != ErrPipelineOverflow {
 			t.Errorf("%s: %v", name, err)
@@ -35,7 +37,7 @@ func TestPipelineIsBounded(t *testing.T) {
 		"DoDeadline": func() error { return c.DoDeadline(req, nil, time.Now().Add(20*time.Millisecond)) },
 		"SetTimeout": func() error {
 			req.SetTimeout(20 * time.Millisecond)
-			return c.DoTimeout(req, nil, patience)
+			return c.DoTimeout(req, nil, servertest.Patience)
 		},
 	} {
 		if err := do(); err != error(ErrTimeout) {
@@ -46,7 +48,7 @@ func TestPipelineIsBounded(t *testing.T) {
 	for i := range 50 {
 		calls.Go(func() { expectPipelined(t, c, MethodGet, "/late"+strconv.Itoa(i)) })
 	}
-	eventually(t, "calls that wait", func() bool { return c.waiting.Load() == 50 })
+	servertest.Eventually(t, "calls that wait", func() bool { return c.waiting.Load() == 50 })
 	close(proceed)
 	calls.Wait()
 	if n, waiting := c.PendingRequests(), c.waiting.Load(); n != 0 || waiting != 0 {
@@ -79,7 +81,7 @@ func TestPipelineRoomIsForAll(t *testing.T) {
 			}
 		})
 	}
-	soon(t, "the room of a pipeline", calls.Wait)
+	servertest.Soon(t, "the room of a pipeline", calls.Wait)
 	if waiting := c.waiting.Load(); waiting != 0 {
 		t.Errorf("%d calls wait for room", waiting)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // pipelinePeer is a server of which each connection is served by a script.
@@ -441,17 +443,13 @@ func TestPipelineDropsBytesNobodyAskedFor(t *testing.T) {
 		c.echo()
 	})
 	c := peer.client()
-	c.Logger = loggerFunc(func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) })
+	c.Logger = servertest.LoggerFunc(func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) })
 	expectPipelined(t, c, MethodGet, "/0")
 	if line := <-lines; !strings.Contains(line, errUnasked.Error()) {
 		t.Errorf("logged %q", line)
 	}
 	expectPipelined(t, c, MethodGet, "/1")
 }
-
-type loggerFunc func(format string, args ...any)
-
-func (f loggerFunc) Printf(format string, args ...any) { f(format, args...) }
 
 func TestPipelineReportsDialErrors(t *testing.T) {
 	c := &PipelineClient{Addr: "127.0.0.1:" + freePort(t)}
@@ -489,7 +487,7 @@ func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
 	}
 	expectPipelined(t, c, MethodGet, "/back")
 	p := &c.lanes[0]
-	eventually(t, "the failures to be forgotten", func() bool {
+	servertest.Eventually(t, "the failures to be forgotten", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.failures == 0
@@ -628,7 +626,7 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 		t.Errorf("%d connections", got)
 	}
 	p := &c.lanes[0]
-	eventually(t, "the end of the writer", func() bool {
+	servertest.Eventually(t, "the end of the writer", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return !p.running

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // keptSlices are slices that a test keeps for too long, by what they are.
@@ -53,7 +54,7 @@ func TestSlicesOfAHandlerArePoisonedBehindIt(t *testing.T) {
 				}
 			}}
 			for _, path := range []string{"/path", "/raw"} {
-				c := &fakeConn{pieces: [][]byte{[]byte(post(path+"?a=query", "b="+strings.Repeat("x", size),
+				c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Post(path+"?a=query", "b="+strings.Repeat("x", size),
 					"Content-Type: application/x-www-form-urlencoded", "X-Field: value", "User-Agent: agent", "Cookie: c=cookie"))}}
 				if err := s.ServeConn(c); err != nil {
 					t.Fatal(err)
@@ -65,7 +66,7 @@ func TestSlicesOfAHandlerArePoisonedBehindIt(t *testing.T) {
 				if string(own) != "own" {
 					t.Errorf("what belongs to the application was overwritten: %q", own)
 				}
-				if want := strings.Repeat("r", size); path == "/path" && !strings.HasSuffix(c.out.String(), "\r\n\r\n"+want) {
+				if want := strings.Repeat("r", size); path == "/path" && !strings.HasSuffix(c.Out.String(), "\r\n\r\n"+want) {
 					t.Error("the response was destroyed")
 				}
 			}

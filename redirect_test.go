@@ -7,20 +7,22 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // redirecting is a peer that redirects what comes to /from, and tells of every
 // other request what it was.
-func redirecting(t testing.TB, status int, location string, seen chan<- *http.Request, bodies chan<- string) *peer {
-	return newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+func redirecting(t testing.TB, status int, location string, seen chan<- *http.Request, bodies chan<- string) *servertest.Peer {
+	return servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.Path == "/from" {
-				c.write("HTTP/1.1 " + string(AppendUint(nil, status)) + " Moved\r\nContent-Length: 5\r\nLocation: " + location + "\r\n\r\nmoved")
+				c.Send("HTTP/1.1 " + string(AppendUint(nil, status)) + " Moved\r\nContent-Length: 5\r\nLocation: " + location + "\r\n\r\nmoved")
 				continue
 			}
 			seen <- req
-			bodies <- c.body
-			c.write(respOK)
+			bodies <- c.Body
+			c.Send(servertest.OK)
 		}
 	})
 }
@@ -42,14 +44,14 @@ func TestRedirectMethodAndBody(t *testing.T) {
 	for _, tt := range tests {
 		seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
 		p := redirecting(t, tt.status, "/to?x=1", seen, bodies)
-		req, resp := requestTo(t, tt.method, p.url("/from")), responseFor(t)
+		req, resp := requestTo(t, tt.method, p.URL("/from")), responseFor(t)
 		req.Header.Set("X-Own", "kept")
 		if tt.method != "GET" && tt.method != "HEAD" {
 			req.SetBodyString("body")
 			req.Header.SetContentType("text/x")
 			req.Header.SetContentEncoding("own")
 		}
-		mustDo(t, p.host().DoRedirects(req, resp, 1))
+		servertest.Must(t, hostFor(p).DoRedirects(req, resp, 1))
 		got, body := <-seen, <-bodies
 		if got.Method != tt.want || body != tt.body || got.URL.RequestURI() != "/to?x=1" || got.Header.Get("X-Own") != "kept" {
 			t.Errorf("%d after %s: got %s %s with body %q", tt.status, tt.method, got.Method, got.URL, body)
@@ -57,7 +59,7 @@ func TestRedirectMethodAndBody(t *testing.T) {
 		if hasType := got.Header.Get("Content-Type") != "" || got.Header.Get("Content-Encoding") != ""; hasType != (tt.body != "") {
 			t.Errorf("%d after %s: fields of the content are %v", tt.status, tt.method, got.Header)
 		}
-		if string(req.Header.Method()) != tt.method || req.URI().String() != p.url("/to?x=1") {
+		if string(req.Header.Method()) != tt.method || req.URI().String() != p.URL("/to?x=1") {
 			t.Errorf("the request of the caller became %s %s", req.Header.Method(), req.URI())
 		}
 	}
@@ -85,7 +87,7 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 			req.Header.Set(name, "a=b")
 		}
 		req.Header.Set("X-Own", "kept")
-		mustDo(t, client.DoRedirects(req, responseFor(t), 5))
+		servertest.Must(t, client.DoRedirects(req, responseFor(t), 5))
 		for _, name := range credentials {
 			if len(req.Header.Peek(name)) == 0 {
 				t.Errorf("the request of the caller has lost %s", name)
@@ -94,23 +96,23 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 	}
 	seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
 	same := redirecting(t, 302, "/to", seen, bodies)
-	send(t, same.url("/from"))
+	send(t, same.URL("/from"))
 	check(t, <-seen, true)
 	<-bodies
 
-	other := redirecting(t, 302, same.url("/to"), nil, nil)
-	send(t, other.url("/from"))
+	other := redirecting(t, 302, same.URL("/to"), nil, nil)
+	send(t, other.URL("/from"))
 	check(t, <-seen, false)
 	<-bodies
 
 	// a -> b -> a
-	var back *peer
-	away := newPeer(t, func(c *peerConn) {
-		c.request()
-		c.write("HTTP/1.1 307 Back\r\nContent-Length: 0\r\nLocation: " + back.url("/to") + "\r\n\r\n")
+	var back *servertest.Peer
+	away := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		c.Request()
+		c.Send("HTTP/1.1 307 Back\r\nContent-Length: 0\r\nLocation: " + back.URL("/to") + "\r\n\r\n")
 	})
-	back = redirecting(t, 302, away.url("/"), seen, bodies)
-	send(t, back.url("/from"))
+	back = redirecting(t, 302, away.URL("/"), seen, bodies)
+	send(t, back.URL("/from"))
 	check(t, <-seen, false)
 	<-bodies
 }
@@ -152,7 +154,7 @@ func TestRedirectLocation(t *testing.T) {
 		seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
 		p := redirecting(t, 302, tt.location, seen, bodies)
 		client := &Client{}
-		err := client.DoRedirects(requestTo(t, MethodGet, p.url("/from")), responseFor(t), 3)
+		err := client.DoRedirects(requestTo(t, MethodGet, p.URL("/from")), responseFor(t), 3)
 		client.CloseIdleConnections()
 		if err != nil {
 			if !strings.Contains(err.Error(), tt.want) {
@@ -184,31 +186,31 @@ func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
 		"before keeping": func(h *RequestHeader, name string) { h.Set(name, "secret=1"); h.DisableNormalizing() },
 	}
 	heads := make(chan string, 1)
-	target := newPeer(t, func(c *peerConn) {
+	target := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		var b strings.Builder
-		for req := c.request(); req != nil; req = c.request() {
+		for req := c.Request(); req != nil; req = c.Request() {
 			_ = req.Header.Write(&b)
 			heads <- b.String()
-			c.write(respOK)
+			c.Send(servertest.OK)
 			b.Reset()
 		}
 	})
-	from := answering(t, "HTTP/1.1 307 Away\r\nContent-Length: 0\r\nLocation: "+target.url("/to")+"\r\n\r\n")
+	from := servertest.Answering(t, "HTTP/1.1 307 Away\r\nContent-Length: 0\r\nLocation: "+target.URL("/to")+"\r\n\r\n")
 	client := &Client{}
 	defer client.CloseIdleConnections()
 	for how, set := range setters {
 		for _, name := range names {
 			for mode := range 3 {
-				req := requestTo(t, MethodGet, from.url("/from"))
+				req := requestTo(t, MethodGet, from.URL("/from"))
 				switch mode {
 				case 1:
 					req.Header.DisableNormalizing()
 				case 2:
 					req.Header.DisableSpecialHeader()
-					req.Header.SetHost(target.addr())
+					req.Header.SetHost(target.Addr())
 				}
 				set(&req.Header, name)
-				mustDo(t, client.DoRedirects(req, responseFor(t), 1))
+				servertest.Must(t, client.DoRedirects(req, responseFor(t), 1))
 				if head := <-heads; strings.Contains(head, "secret") {
 					t.Errorf("%s %s in mode %d: sent %q", how, name, mode, head)
 				}
@@ -221,7 +223,7 @@ func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
 // follow it.
 func TestRedirectLeavesUserValuesAlone(t *testing.T) {
 	p := redirecting(t, 302, "/to", make(chan *http.Request, 1), make(chan string, 1))
-	hc := p.host()
+	hc := hostFor(p)
 	own, added := &countingCloser{}, &countingCloser{}
 	hc.CheckRedirect = func(next *Request, _ *Response, _ int) error {
 		if next.UserValue("own") != own {
@@ -230,9 +232,9 @@ func TestRedirectLeavesUserValuesAlone(t *testing.T) {
 		next.SetUserValue("added", added)
 		return nil
 	}
-	req := requestTo(t, MethodGet, p.url("/from"))
+	req := requestTo(t, MethodGet, p.URL("/from"))
 	req.SetUserValue("own", own)
-	mustDo(t, hc.DoRedirects(req, responseFor(t), 1))
+	servertest.Must(t, hc.DoRedirects(req, responseFor(t), 1))
 	if own.closed != 0 || req.UserValue("own") != own || added.closed != 1 {
 		t.Errorf("closed %d times, the request has %v; what the policy has set was closed %d times", own.closed, req.UserValue("own"), added.closed)
 	}
@@ -252,27 +254,27 @@ func (c *countingCloser) Close() error {
 // Two different Locations cannot both be meant.
 func TestRedirectWithTwoLocations(t *testing.T) {
 	p := redirecting(t, 302, "/a\r\nLocation: /b", make(chan *http.Request, 1), make(chan string, 1))
-	err := p.host().DoRedirects(requestTo(t, MethodGet, p.url("/from")), responseFor(t), 3)
+	err := hostFor(p).DoRedirects(requestTo(t, MethodGet, p.URL("/from")), responseFor(t), 3)
 	if err != ErrMissingLocation {
 		t.Errorf("got %v, want ErrMissingLocation", err)
 	}
 }
 
 func TestRedirectLimit(t *testing.T) {
-	p := answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /again\r\n\r\n")
-	hc := p.host()
+	p := servertest.Answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /again\r\n\r\n")
+	hc := hostFor(p)
 	resp := responseFor(t)
-	if err := hc.DoRedirects(requestTo(t, MethodGet, p.url("/")), resp, 3); err != ErrTooManyRedirects {
+	if err := hc.DoRedirects(requestTo(t, MethodGet, p.URL("/")), resp, 3); err != ErrTooManyRedirects {
 		t.Errorf("got %v, want ErrTooManyRedirects", err)
 	}
 	if resp.StatusCode() != 302 {
 		t.Errorf("the response is %d", resp.StatusCode())
 	}
-	p.counts(1, 4)
-	if _, _, err := hc.Get(nil, p.url("/")); err != ErrTooManyRedirects {
+	p.Counts(1, 4)
+	if _, _, err := hc.Get(nil, p.URL("/")); err != ErrTooManyRedirects {
 		t.Errorf("Get: got %v, want ErrTooManyRedirects", err)
 	}
-	p.counts(1, 4+17)
+	p.Counts(1, 4+17)
 }
 
 func TestRedirectOfBodyStream(t *testing.T) {
@@ -282,9 +284,9 @@ func TestRedirectOfBodyStream(t *testing.T) {
 	}{{307, ErrRedirectBodyStream}, {308, ErrRedirectBodyStream}, {303, nil}} {
 		seen, bodies := make(chan *http.Request, 1), make(chan string, 1)
 		p := redirecting(t, tt.status, "/to", seen, bodies)
-		req := requestTo(t, MethodPost, p.url("/from"))
+		req := requestTo(t, MethodPost, p.URL("/from"))
 		req.SetBodyStream(bytes.NewReader([]byte("stream")), -1)
-		if err := p.host().DoRedirects(req, responseFor(t), 3); err != tt.want {
+		if err := hostFor(p).DoRedirects(req, responseFor(t), 3); err != tt.want {
 			t.Errorf("%d: got %v, want %v", tt.status, err, tt.want)
 		}
 	}
@@ -310,20 +312,20 @@ func TestRedirectGetsTheBodyAnew(t *testing.T) {
 		{"failing", 6, "307", failed, 1, "", failed},
 	} {
 		seen, sizes := make(chan string, 1), make(chan int64, 8)
-		p := newPeer(t, func(c *peerConn) {
+		p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 			statuses := strings.Fields(tt.steps)
 			for i := 0; ; i++ {
-				req := c.request()
+				req := c.Request()
 				if req == nil {
 					return
 				}
 				if i < len(statuses) {
-					c.write("HTTP/1.1 " + statuses[i] + " Moved\r\nContent-Length: 0\r\nLocation: /to\r\n\r\n")
+					c.Send("HTTP/1.1 " + statuses[i] + " Moved\r\nContent-Length: 0\r\nLocation: /to\r\n\r\n")
 					continue
 				}
-				seen <- req.Method + " " + c.body
+				seen <- req.Method + " " + c.Body
 				sizes <- req.ContentLength
-				c.write(respOK)
+				c.Send(servertest.OK)
 			}
 		})
 		gets := 0
@@ -334,7 +336,7 @@ func TestRedirectGetsTheBodyAnew(t *testing.T) {
 				io.Closer
 			}{strings.NewReader("stream"), closer}
 		}
-		req := requestTo(t, MethodPut, p.url("/from"))
+		req := requestTo(t, MethodPut, p.URL("/from"))
 		req.SetBodyStream(stream(), tt.size)
 		req.GetBody = func() (io.Reader, error) {
 			gets++
@@ -343,7 +345,7 @@ func TestRedirectGetsTheBodyAnew(t *testing.T) {
 			}
 			return stream(), nil
 		}
-		err := p.host().DoRedirects(req, responseFor(t), 5)
+		err := hostFor(p).DoRedirects(req, responseFor(t), 5)
 		if err != tt.want || gets != tt.gets || closer.closed != gets+1 && tt.get == nil {
 			t.Errorf("%s: %v, %d streams were got, %d closed", tt.name, err, gets, closer.closed)
 		}
@@ -364,7 +366,7 @@ func TestRedirectGetsTheBodyAnew(t *testing.T) {
 
 func TestRedirectOfHostClientKeepsScheme(t *testing.T) {
 	p := redirecting(t, 302, "https://example.com/", nil, nil)
-	err := p.host().DoRedirects(requestTo(t, MethodGet, p.url("/from")), responseFor(t), 3)
+	err := hostFor(p).DoRedirects(requestTo(t, MethodGet, p.URL("/from")), responseFor(t), 3)
 	if err != ErrHostClientRedirectToDifferentScheme {
 		t.Errorf("got %v, want ErrHostClientRedirectToDifferentScheme", err)
 	}
@@ -372,9 +374,9 @@ func TestRedirectOfHostClientKeepsScheme(t *testing.T) {
 
 func TestRedirectPolicy(t *testing.T) {
 	refused := errors.New("not there")
-	p := answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 5\r\nLocation: /again\r\n\r\nmoved")
+	p := servertest.Answering(t, "HTTP/1.1 302 Found\r\nContent-Length: 5\r\nLocation: /again\r\n\r\nmoved")
 	for _, want := range []error{refused, nil} {
-		hc := p.host()
+		hc := hostFor(p)
 		counts := 0
 		hc.CheckRedirect = func(next *Request, resp *Response, count int) error {
 			counts++
@@ -390,7 +392,7 @@ func TestRedirectPolicy(t *testing.T) {
 			return want
 		}
 		resp := responseFor(t)
-		if err := hc.DoRedirects(requestTo(t, MethodGet, p.url("/")), resp, 10); err != want {
+		if err := hc.DoRedirects(requestTo(t, MethodGet, p.URL("/")), resp, 10); err != want {
 			t.Errorf("got %v, want %v", err, want)
 		}
 		if string(resp.Body()) != "moved" || counts != 3 {
@@ -402,13 +404,13 @@ func TestRedirectPolicy(t *testing.T) {
 // Streams of redirects do not hold the connection that the next request needs.
 func TestRedirectWithStreamsAndOneConnection(t *testing.T) {
 	p := redirecting(t, 302, "/to", make(chan *http.Request, 1), make(chan string, 1))
-	hc := p.host()
+	hc := hostFor(p)
 	hc.MaxConns = 1
 	hc.StreamResponseBody = true
 	resp := responseFor(t)
-	soon(t, "the call", func() { mustDo(t, hc.DoRedirects(requestTo(t, MethodGet, p.url("/from")), resp, 1)) })
+	servertest.Soon(t, "the call", func() { servertest.Must(t, hc.DoRedirects(requestTo(t, MethodGet, p.URL("/from")), resp, 1)) })
 	if string(resp.Body()) != "ok" {
 		t.Errorf("got %q", resp.Body())
 	}
-	p.counts(1, 2)
+	p.Counts(1, 2)
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A URI that is not parsed again is what it would be if it were.
@@ -58,10 +60,10 @@ func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 // was given counts all the same.
 func TestTargetIsThatOfTheLastSetter(t *testing.T) {
 	var targets []string
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			targets = append(targets, req.RequestURI)
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
 	changes := map[string]func(u *URI){
@@ -88,11 +90,11 @@ func TestTargetIsThatOfTheLastSetter(t *testing.T) {
 		req := requestTo(t, MethodGet, "")
 		u := req.URI()
 		for range 2 {
-			req.SetRequestURI(p.url("/one?a=b"))
-			mustDo(t, client.Do(req, responseFor(t)))
+			req.SetRequestURI(p.URL("/one?a=b"))
+			servertest.Must(t, client.Do(req, responseFor(t)))
 			change(u)
 		}
-		req.SetRequestURI(p.url("/one?a=b"))
+		req.SetRequestURI(p.URL("/one?a=b"))
 		if err := client.Do(req, responseFor(t)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

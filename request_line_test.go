@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // wiretap is a Dial function whose connections keep what is written to them.
@@ -21,7 +23,7 @@ func (w *wiretap) dial(string) (net.Conn, error) {
 		_, _ = io.Copy(&w.Buffer, theirs)
 	}()
 	go func() {
-		_, _ = io.WriteString(theirs, respClose)
+		_, _ = io.WriteString(theirs, servertest.OKClose)
 	}()
 	return tappedConn{ours, done}, nil
 }
@@ -138,7 +140,7 @@ func TestTraceHasNoContent(t *testing.T) {
 		req := requestTo(t, MethodTrace, "http://h/")
 		closer := set(req)
 		wire, err := wireOf(t, req)
-		mustDo(t, err)
+		servertest.Must(t, err)
 		head, body, _ := strings.Cut(wire, "\r\n\r\n")
 		if !strings.HasPrefix(head, "TRACE / HTTP/1.1\r\nHost: h\r\n") || body != "" || strings.Contains(head, "chunked") ||
 			strings.Contains(head, "Content-Length") && !strings.Contains(head, "Content-Length: 0") {
@@ -167,7 +169,7 @@ func TestHostIsTheFirstField(t *testing.T) {
 	req.Header.SetCookie("a", "b")
 	req.SetBodyString("x")
 	wire, err := wireOf(t, req)
-	mustDo(t, err)
+	servertest.Must(t, err)
 	if !strings.HasPrefix(wire, "POST / HTTP/1.1\r\nHost: h\r\n") {
 		t.Errorf("wrote %q", wire)
 	}
@@ -228,21 +230,21 @@ func TestOwnFieldsFrameTheBody(t *testing.T) {
 			t.Errorf("%s: ConnectionClose is %v", tt.name, req.ConnectionClose())
 		}
 		wire, err := wireOf(t, req)
-		mustDo(t, err)
+		servertest.Must(t, err)
 		_, got, _ := strings.Cut(strings.ReplaceAll(wire, "\r\n", "|"), "|")
 		if got != tt.want {
 			t.Errorf("%s: wrote %s, want %s", tt.name, got, tt.want)
 		}
 	}
 
-	p := answering(t, respOK)
-	hc := p.host()
+	p := servertest.Answering(t, servertest.OK)
+	hc := hostFor(p)
 	for range 2 {
-		req := requestTo(t, MethodGet, p.url("/"))
+		req := requestTo(t, MethodGet, p.URL("/"))
 		req.Header.DisableSpecialHeader()
 		req.Header.Set("Host", "h")
 		req.Header.Set("Connection", "close")
-		mustDo(t, hc.Do(req, responseFor(t)))
+		servertest.Must(t, hc.Do(req, responseFor(t)))
 	}
-	p.counts(2, 2)
+	p.Counts(2, 2)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const formType = "multipart/form-data; boundary=xx"
@@ -306,7 +307,7 @@ func TestFilesOfAForgottenFormAreRemoved(t *testing.T) {
 	}
 	runtime.KeepAlive(fh)
 	fh = nil
-	eventually(t, "no temporary files", func() bool {
+	servertest.Eventually(t, "no temporary files", func() bool {
 		runtime.GC()
 		return len(files()) == 0
 	})
@@ -468,7 +469,7 @@ func TestEncodedForms(t *testing.T) {
 
 // TestEncodedFormThatIsABomb holds known failure 41 for forms.
 func TestEncodedFormThatIsABomb(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || servertest.RaceDetector {
 		t.Skip("unpacks 256 MiB, which takes a minute under the race detector")
 	}
 	files := tempFiles(t)
@@ -541,7 +542,7 @@ func FuzzMultipartForm(f *testing.F) {
 // closing boundary is not taken for the next message.
 func TestFormBodyIsDroppedBehindItsEnd(t *testing.T) {
 	raw := fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s%s",
-		formType, len(formText)+len(smuggled), formText, smuggled)
+		formType, len(formText)+len(servertest.Smuggled), formText, servertest.Smuggled)
 	r := bufio.NewReader(strings.NewReader(raw + "rest"))
 	var req Request
 	if err := req.Read(r); err != nil {

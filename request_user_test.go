@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // basicOf returns what a request sends as user and password, or "-".
@@ -83,31 +85,31 @@ func TestUserThatWasSetIsSentAsItIs(t *testing.T) {
 // The credentials of one URI are those of no other, and no field of the request.
 func TestUserInformationStaysWithItsURI(t *testing.T) {
 	heads := make(chan string, 4)
-	p := newPeer(t, func(c *peerConn) {
-		for req := c.request(); req != nil; req = c.request() {
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+		for req := c.Request(); req != nil; req = c.Request() {
 			if req.URL.IsAbs() {
 				t.Errorf("the target is %s", req.RequestURI)
 			}
 			heads <- "\r\nAuthorization: " + req.Header.Get("Authorization") + "\r\n"
-			c.write(respOK)
+			c.Send(servertest.OK)
 		}
 	})
-	with := strings.Replace(p.url("/"), "http://", "http://us%40er:p@", 1)
-	client, hc, pc := &Client{}, p.host(), &PipelineClient{Addr: p.addr()}
+	with := strings.Replace(p.URL("/"), "http://", "http://us%40er:p@", 1)
+	client, hc, pc := &Client{}, hostFor(p), &PipelineClient{Addr: p.Addr()}
 	defer client.CloseIdleConnections()
 	for name, do := range map[string]func(*Request, *Response) error{"Client": client.Do, "HostClient": hc.Do, "PipelineClient": pc.Do} {
 		req := requestTo(t, MethodGet, with)
-		for _, uri := range []string{with, p.url("/")} {
+		for _, uri := range []string{with, p.URL("/")} {
 			req.SetRequestURI(uri)
-			mustDo(t, do(req, responseFor(t)))
+			servertest.Must(t, do(req, responseFor(t)))
 			if got := req.Header.Peek("Authorization"); got != nil {
 				t.Errorf("%s: the request has %q behind the call", name, got)
 			}
 		}
 		req.Header.Set("Authorization", "own")
-		mustDo(t, do(req, responseFor(t)))
+		servertest.Must(t, do(req, responseFor(t)))
 		req.SetRequestURI(with)
-		mustDo(t, do(req, responseFor(t)))
+		servertest.Must(t, do(req, responseFor(t)))
 		if got := string(req.Header.Peek("Authorization")); got != "own" {
 			t.Errorf("%s: Authorization became %q", name, got)
 		}
@@ -120,7 +122,7 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 	var b strings.Builder
 	w := bufio.NewWriter(&b)
 	req := requestTo(t, MethodGet, with)
-	mustDo(t, req.Write(w))
+	servertest.Must(t, req.Write(w))
 	_ = w.Flush()
 	if basicOf(t, b.String()) != "us@er:p" || req.Header.Peek("Authorization") != nil {
 		t.Errorf("written %q, the request has %q", b.String(), req.Header.Peek("Authorization"))
@@ -131,27 +133,27 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 // they do not.
 func TestUserInformationFollowsRedirectsWithinItsOrigin(t *testing.T) {
 	got := make(chan string, 1)
-	serve := func(location string) *peer {
-		return newPeer(t, func(c *peerConn) {
-			for req := c.request(); req != nil; req = c.request() {
+	serve := func(location string) *servertest.Peer {
+		return servertest.NewPeer(t, func(c *servertest.PeerConn) {
+			for req := c.Request(); req != nil; req = c.Request() {
 				if req.URL.Path == "/from" {
-					c.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + strings.ReplaceAll(location, "SELF", c.peer.addr()) + "\r\n\r\n")
+					c.Send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + strings.ReplaceAll(location, "SELF", c.Peer.Addr()) + "\r\n\r\n")
 					continue
 				}
 				got <- basicOf(t, "\r\nAuthorization: "+req.Header.Get("Authorization")+"\r\n")
-				c.write(respOK)
+				c.Send(servertest.OK)
 			}
 		})
 	}
 	target := serve("")
 	for location, want := range map[string]string{
 		"/to": "us@er:p", "http://SELF/to": "us@er:p", "//SELF/to": "us@er:p", "http://x%41:y@SELF/to": "xA:y",
-		target.url("/to"): "", strings.Replace(target.url("/to"), "//", "//v:w@", 1): "v:w",
+		target.URL("/to"): "", strings.Replace(target.URL("/to"), "//", "//v:w@", 1): "v:w",
 	} {
 		from := serve(location)
-		req := requestTo(t, MethodGet, strings.Replace(from.url("/from"), "//", "//us%40er:p@", 1))
+		req := requestTo(t, MethodGet, strings.Replace(from.URL("/from"), "//", "//us%40er:p@", 1))
 		client := &Client{}
-		mustDo(t, client.DoRedirects(req, responseFor(t), 1))
+		servertest.Must(t, client.DoRedirects(req, responseFor(t), 1))
 		if sent := <-got; sent != want {
 			t.Errorf("%s: sent %q, want %q", location, sent, want)
 		}

@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // withoutDate returns what is written without the Date field.
@@ -82,7 +84,7 @@ func TestResponseTrailersMayBeKnownLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	resp.SetBodyStream(readFunc(func(p []byte) (int, error) {
+	resp.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
 		if n++; n == 4 {
 			resp.Header.Set("Sum", fmt.Sprint(n-1))
 			return 0, io.EOF

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // loopConn is a connection whose peer sends the same request again and again, and
@@ -43,7 +45,7 @@ func (c *loopConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *loopConn) SetWriteDeadline(time.Time) error { return nil }
 
 func TestServerAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("the pools forget things under the race detector")
 	}
 	body := []byte("the body of the response")
@@ -64,21 +66,21 @@ func TestServerAllocatesNothing(t *testing.T) {
 		text string
 		h    RequestHandler
 	}{
-		"GET":      {get("/path?a=b&c=d", "User-Agent: a test", "Accept: */*", "Cookie: a=b; c=d", "X-Other: yes"), plain},
-		"POST":     {post("/", "a=b&c=d&and=so on", "Content-Type: application/x-www-form-urlencoded"), plain},
-		"chunked":  {chunked("/", "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"), plain},
-		"HEAD":     {head("HEAD / HTTP/1.1", "Host: a"), plain},
-		"pipeline": {get("/1") + get("/2") + get("/3"), plain},
-		"arguments": {post("/x?a=b", "c=d", "Content-Type: application/x-www-form-urlencoded", "Cookie: e=f"), func(ctx *RequestCtx) {
+		"GET":      {servertest.Get("/path?a=b&c=d", "User-Agent: a test", "Accept: */*", "Cookie: a=b; c=d", "X-Other: yes"), plain},
+		"POST":     {servertest.Post("/", "a=b&c=d&and=so on", "Content-Type: application/x-www-form-urlencoded"), plain},
+		"chunked":  {servertest.Chunked("/", "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"), plain},
+		"HEAD":     {servertest.Head("HEAD / HTTP/1.1", "Host: a"), plain},
+		"pipeline": {servertest.Get("/1") + servertest.Get("/2") + servertest.Get("/3"), plain},
+		"arguments": {servertest.Post("/x?a=b", "c=d", "Content-Type: application/x-www-form-urlencoded", "Cookie: e=f"), func(ctx *RequestCtx) {
 			ctx.SetBody(ctx.Path())
 			_, _ = ctx.Write(ctx.QueryArgs().Peek("a"))
 			_, _ = ctx.Write(ctx.PostArgs().Peek("c"))
 			_, _ = ctx.Write(ctx.Request.Header.Cookie("e"))
 			_, _ = ctx.Write(ctx.Host())
 		}},
-		"large response": {get("/"), func(ctx *RequestCtx) { ctx.Response.SetBodyRaw(large) }},
-		"large request":  {post("/", string(large)), func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()[:10]) }},
-		"fields": {get("/"), func(ctx *RequestCtx) {
+		"large response": {servertest.Get("/"), func(ctx *RequestCtx) { ctx.Response.SetBodyRaw(large) }},
+		"large request":  {servertest.Post("/", string(large)), func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()[:10]) }},
+		"fields": {servertest.Get("/"), func(ctx *RequestCtx) {
 			ctx.Response.Header.Set("X-One", "1")
 			ctx.Response.Header.Set("Cache-Control", "no-store")
 			ctx.Response.Header.SetCanonical([]byte("X-Two"), []byte("2"))
@@ -126,15 +128,15 @@ func least(f func()) float64 {
 // A request over a socket costs no memory on either engine, the waiting for it
 // included.
 func TestServingSocketsAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.Success("text/plain", ctx.Path()) }})
-		if !ts.engine.sockets || ts.engine.tls {
+		if !ts.Engine.Sockets || ts.Engine.TLS {
 			t.Skip("this is about plain sockets")
 		}
-		c := ts.dial()
+		c := ts.Dial()
 		request := []byte("GET /path HTTP/1.1\r\nHost: a\r\nUser-Agent: b\r\n\r\n")
 		buf := make([]byte, 1024)
 		ask := func(times int) {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // ageBodies makes the bodies that are arriving ones that have moved so long ago, the
@@ -32,22 +34,17 @@ func ageBodies(s *Server, age time.Duration) {
 // takes waits until the bodies of the server take so many bytes.
 func takes(t *testing.T, s *Server, want int64) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.used.Load() == want })
-}
-
-// part is the head of a request and the beginning of its body.
-func part(target string, size, sent int) string {
-	return head("POST "+target+" HTTP/1.1", "Host: a", fmt.Sprintf("Content-Length: %d", size)) + strings.Repeat("x", sent)
+	servertest.Eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.used.Load() == want })
 }
 
 // expectBusy reads the refusal of a request, behind which the connection ends.
-func (c *testConn) expectBusy() {
-	c.t.Helper()
-	resp := c.next("POST")
+func expectBusy(c *servertest.Conn) {
+	c.T.Helper()
+	resp := c.Next("POST")
 	if resp.StatusCode != StatusServiceUnavailable || !resp.Close || resp.Header.Get("Retry-After") == "" {
-		c.t.Errorf("got %d, close %v, Retry-After %q, want 503", resp.StatusCode, resp.Close, resp.Header.Get("Retry-After"))
+		c.T.Errorf("got %d, close %v, Retry-After %q, want 503", resp.StatusCode, resp.Close, resp.Header.Get("Retry-After"))
 	}
-	c.expectEnd()
+	c.ExpectEnd()
 }
 
 // emptyPools takes buffers of odd sizes, which other tests have left, out of the pools.
@@ -59,8 +56,8 @@ func emptyPools() {
 func sayLength(ctx *RequestCtx) { fmt.Fprint(ctx, len(ctx.PostBody())) }
 
 // heldRoom is what the body of a client takes that holds a byte of it back.
-func (ts *testServer) heldRoom() int64 {
-	if ts.engine.name == "event/tcp" && runtime.GOOS == "linux" {
+func heldRoom(ts *testServer) int64 {
+	if ts.Engine.Name == "event/tcp" && runtime.GOOS == "linux" {
 		return 256 << 10
 	}
 	return 256<<10 + bodySpace
@@ -70,13 +67,13 @@ func (ts *testServer) heldRoom() int64 {
 const holdersMemory = 1280 << 10
 
 // holders are such clients, as many as there is room for.
-func holders(t *testing.T, ts *testServer) (clients []*testConn) {
+func holders(t *testing.T, ts *testServer) (clients []*servertest.Conn) {
 	emptyPools()
-	for used := ts.heldRoom(); used <= holdersMemory; used += ts.heldRoom() {
-		c := ts.dial()
-		c.send(part("/", 200_000, 199_999))
+	for used := heldRoom(ts); used <= holdersMemory; used += heldRoom(ts) {
+		c := ts.Dial()
+		c.Send(servertest.Part("/", 200_000, 199_999))
 		clients = append(clients, c)
-		takes(t, ts.s, used)
+		takes(t, ts.S, used)
 	}
 	return clients
 }
@@ -88,29 +85,29 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 		clients := holders(t, ts)
 		ageBodies(s, -time.Hour)
 
-		c := ts.dial()
-		_, _ = io.WriteString(c.Conn, part("/", 100_000, 100_000))
-		c.expectBusy()
-		ts.log.waitFor(t, ErrRequestBodyMemory.Error())
+		c := ts.Dial()
+		_, _ = io.WriteString(c.Conn, servertest.Part("/", 100_000, 100_000))
+		expectBusy(c)
+		ts.Log.WaitFor(t, ErrRequestBodyMemory.Error())
 		// what needs no memory to speak of is served all the same
-		c = ts.dial()
-		c.get("/")
-		c.expect(200, "0")
-		c.send(post("/", strings.Repeat("x", 10_000)))
-		c.expect(200, "10000")
+		c = ts.Dial()
+		c.Get("/")
+		c.Expect(200, "0")
+		c.Send(servertest.Post("/", strings.Repeat("x", 10_000)))
+		c.Expect(200, "10000")
 		takes(t, s, holdersMemory)
 
-		clients[0].send("x")
-		clients[0].expect(200, "200000")
-		takes(t, s, holdersMemory-ts.heldRoom())
-		c.send(part("/", 100_000, 100_000))
-		c.expect(200, "100000")
-		takes(t, s, holdersMemory-ts.heldRoom())
+		clients[0].Send("x")
+		clients[0].Expect(200, "200000")
+		takes(t, s, holdersMemory-heldRoom(ts))
+		c.Send(servertest.Part("/", 100_000, 100_000))
+		c.Expect(200, "100000")
+		takes(t, s, holdersMemory-heldRoom(ts))
 		_ = clients[1].Close()
-		takes(t, s, holdersMemory-2*ts.heldRoom())
+		takes(t, s, holdersMemory-2*heldRoom(ts))
 		for _, c := range clients[2:] {
-			c.send("x")
-			c.expect(200, "200000")
+			c.Send("x")
+			c.Expect(200, "200000")
 		}
 		takes(t, s, 0)
 	})
@@ -129,20 +126,20 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 		ts := start(s)
 		clients := holders(t, ts)
 		ageBodies(s, time.Minute)
-		c := ts.dial()
+		c := ts.Dial()
 		for i := range 2 {
-			c.send(part("/", 200_000, 200_000))
-			c.expect(200, "200000")
-			clients[i].expectBusy()
-			takes(t, s, holdersMemory-ts.heldRoom())
-			more := ts.dial()
-			more.send(part("/", 200_000, 199_999))
+			c.Send(servertest.Part("/", 200_000, 200_000))
+			c.Expect(200, "200000")
+			expectBusy(clients[i])
+			takes(t, s, holdersMemory-heldRoom(ts))
+			more := ts.Dial()
+			more.Send(servertest.Part("/", 200_000, 199_999))
 			clients = append(clients, more)
 			takes(t, s, holdersMemory)
 		}
 		for _, c := range clients[2:] {
-			c.send("x")
-			c.expect(200, "200000")
+			c.Send("x")
+			c.Expect(200, "200000")
 		}
 		takes(t, s, 0)
 		if n := failed.Load(); n != 2 {
@@ -155,43 +152,43 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 func TestBodiesStallWithTime(t *testing.T) {
 	emptyPools()
 	s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
-		var clients []*testConn
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
+		var clients []*servertest.Conn
 		for range 4 {
 			c := dial()
-			c.send(part("/", 200_000, 150_000))
+			c.Send(servertest.Part("/", 200_000, 150_000))
 			clients = append(clients, c)
 		}
 		for range 6 {
 			time.Sleep(stallTime / 5)
 			for i, c := range clients {
 				// each has come to 3 KiB, and 6 KiB, and so on in a second
-				c.send(strings.Repeat("x", 600*(i+1)))
+				c.Send(strings.Repeat("x", 600*(i+1)))
 			}
 		}
 		c := dial()
-		c.send(part("/", 200_000, 200_000))
-		c.expect(200, "200000")
-		clients[0].expectBusy()
+		c.Send(servertest.Part("/", 200_000, 200_000))
+		c.Expect(200, "200000")
+		expectBusy(clients[0])
 		clients = clients[1:]
 		for range 3 {
 			time.Sleep(stallTime / 5)
 			for _, c := range clients {
-				c.send(strings.Repeat("x", 1000))
+				c.Send(strings.Repeat("x", 1000))
 			}
 		}
 		more := dial()
-		more.send(part("/", 300_000, 250_000))
+		more.Send(servertest.Part("/", 300_000, 250_000))
 		time.Sleep(time.Nanosecond)
-		c.send(part("/", 200_000, 200_000))
-		c.expectBusy()
+		c.Send(servertest.Part("/", 200_000, 200_000))
+		expectBusy(c)
 		// nobody has lost anything by that
 		for i, c := range clients {
-			c.send(strings.Repeat("x", 50_000-6*600*(i+2)-3000))
-			c.expect(200, "200000")
+			c.Send(strings.Repeat("x", 50_000-6*600*(i+2)-3000))
+			c.Expect(200, "200000")
 		}
-		more.send(strings.Repeat("x", 50_000))
-		more.expect(200, "300000")
+		more.Send(strings.Repeat("x", 50_000))
+		more.Expect(200, "300000")
 	})
 	if used := s.bodies.used.Load(); used != 0 {
 		t.Errorf("%d bytes are left", used)
@@ -210,34 +207,34 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 			sayLength(ctx)
 		}}
 		ts := start(s)
-		var forms []*testConn
+		var forms []*servertest.Conn
 		for i := range 2 {
-			c := ts.dial()
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 5000000", boundary) + form + "begin")
+			c := ts.Dial()
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 5000000", boundary) + form + "begin")
 			forms = append(forms, c)
 			takes(t, s, int64(i+1)*formMemory)
 		}
 		ageBodies(s, -time.Hour)
-		c := ts.dial()
-		_, _ = io.WriteString(c.Conn, part("/", 2_000_000, 2_000_000))
-		c.expectBusy()
+		c := ts.Dial()
+		_, _ = io.WriteString(c.Conn, servertest.Part("/", 2_000_000, 2_000_000))
+		expectBusy(c)
 
 		ageBodies(s, time.Minute)
-		c = ts.dial()
-		c.send(part("/", 2_000_000, 2_000_000))
-		c.expect(200, "2000000")
-		forms[0].expectBusy()
+		c = ts.Dial()
+		c.Send(servertest.Part("/", 2_000_000, 2_000_000))
+		c.Expect(200, "2000000")
+		expectBusy(forms[0])
 		takes(t, s, formMemory)
 		end := "\r\n--b--\r\n"
 		size := 5_000_000 - len(form) - len(end)
-		forms[1].send(strings.Repeat("x", size-len("begin")) + end)
-		forms[1].expect(200, fmt.Sprint(size, formMemory))
+		forms[1].Send(strings.Repeat("x", size-len("begin")) + end)
+		forms[1].Expect(200, fmt.Sprint(size, formMemory))
 
 		// one in chunks is a body like others at first
 		s = &Server{MaxRequestBodySize: 8 << 20, Handler: sayLength}
-		c = start(s).dial()
-		c.send(chunked("/", fmt.Sprintf("%x\r\n", len(form)+(4<<20))+form+strings.Repeat("x", 4<<20)+"\r\n1\r\n", boundary))
-		eventually(t, "both", func() bool { return s.bodies.used.Load() >= 8<<20+formMemory })
+		c = start(s).Dial()
+		c.Send(servertest.Chunked("/", fmt.Sprintf("%x\r\n", len(form)+(4<<20))+form+strings.Repeat("x", 4<<20)+"\r\n1\r\n", boundary))
+		servertest.Eventually(t, "both", func() bool { return s.bodies.used.Load() >= 8<<20+formMemory })
 		_ = c.Close()
 		takes(t, s, 0)
 	})
@@ -258,14 +255,14 @@ func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
 			ctx.Response.SetBodyRaw(answer)
 			refused <- err
 		}})
-		broken := ts.dial()
-		broken.send(chunked("/broken", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, strings.Repeat("x", size))))
-		_ = receive(t, "the refusal", refused)
+		broken := ts.Dial()
+		broken.Send(servertest.Chunked("/broken", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, strings.Repeat("x", size))))
+		_ = servertest.Receive(t, "the refusal", refused)
 		for range 5 {
-			ageBodies(ts.s, time.Minute)
-			c := ts.dial()
-			_, _ = io.WriteString(c.Conn, part("/", size, size))
-			_, _ = readResponse(c.r, "POST")
+			ageBodies(ts.S, time.Minute)
+			c := ts.Dial()
+			_, _ = io.WriteString(c.Conn, servertest.Part("/", size, size))
+			_, _ = servertest.ReadResponse(c.R, "POST")
 			_ = c.Close()
 		}
 		select {
@@ -273,17 +270,17 @@ func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
 			t.Errorf("refused again: %v", err)
 		default:
 		}
-		if resp := broken.next("POST"); len(resp.body) != len(answer) {
-			t.Errorf("an answer of %d bytes", len(resp.body))
+		if resp := broken.Next("POST"); len(resp.Content) != len(answer) {
+			t.Errorf("an answer of %d bytes", len(resp.Content))
 		}
-		takes(t, ts.s, 0)
+		takes(t, ts.S, 0)
 	})
 }
 
 // However a request ends, its body counts no longer.
 func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 	const size = 100_000
-	whole := part("/", size, size)
+	whole := servertest.Part("/", size, size)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var late chan struct{}
 		var inside atomic.Int64
@@ -314,10 +311,10 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 			return strings.Replace(whole, "Host: a\r\n", "Host: a\r\nDo: "+what+"\r\n", 1)
 		}
 		for _, what := range []string{"nothing", "panic", "leave", "hijack", "echo", "stream", "swap"} {
-			c := ts.dial()
-			c.send(do(what))
-			_, _ = readResponse(c.r, "POST")
-			takes(t, ts.s, 0)
+			c := ts.Dial()
+			c.Send(do(what))
+			_, _ = servertest.ReadResponse(c.R, "POST")
+			takes(t, ts.S, 0)
 			if inside.Swap(0) == 0 {
 				t.Errorf("%s: the body does not count", what)
 			}
@@ -325,33 +322,33 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 		}
 		for name, request := range map[string]string{
 			"cut off":   whole[:size/2],
-			"too large": chunked("/", fmt.Sprintf("%x\r\n%s\r\n%x\r\n", size, whole[:size], 3*size)),
-			"broken":    chunked("/", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, whole[:size])),
+			"too large": servertest.Chunked("/", fmt.Sprintf("%x\r\n%s\r\n%x\r\n", size, whole[:size], 3*size)),
+			"broken":    servertest.Chunked("/", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, whole[:size])),
 		} {
-			c := ts.dial()
-			c.send(request)
+			c := ts.Dial()
+			c.Send(request)
 			if name == "cut off" {
-				eventually(t, "a body", func() bool { return ts.s.bodies.used.Load() > 0 })
+				servertest.Eventually(t, "a body", func() bool { return ts.S.bodies.used.Load() > 0 })
 				_ = c.Close()
-			} else if resp := c.next("POST"); resp.StatusCode/100 != 4 {
+			} else if resp := c.Next("POST"); resp.StatusCode/100 != 4 {
 				t.Errorf("%s: status %d", name, resp.StatusCode)
 			}
-			takes(t, ts.s, 0)
+			takes(t, ts.S, 0)
 		}
 
 		// a handler that has timed out has its body for as long as it likes
 		late = make(chan struct{})
-		c := ts.dial()
-		c.send(do("late"))
-		c.expect(503, "late")
+		c := ts.Dial()
+		c.Send(do("late"))
+		c.Expect(503, "late")
 		runtime.GC()
-		if ts.s.bodies.used.Load() == 0 {
+		if ts.S.bodies.used.Load() == 0 {
 			t.Error("the body of a late handler does not count")
 		}
 		close(late)
-		eventually(t, "the end of the handler", func() bool {
+		servertest.Eventually(t, "the end of the handler", func() bool {
 			runtime.GC()
-			return ts.s.bodies.used.Load() == 0
+			return ts.S.bodies.used.Load() == 0
 		})
 	})
 }
@@ -364,21 +361,21 @@ func TestBodiesThatAreStreamsDoNotCount(t *testing.T) {
 			n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 			fmt.Fprint(ctx, n, err, ctx.s.bodies.used.Load())
 		}})
-		c := ts.dial()
-		c.send(part("/", 10_000_000, 10_000_000))
-		c.expect(200, "10000000 <nil> 0")
+		c := ts.Dial()
+		c.Send(servertest.Part("/", 10_000_000, 10_000_000))
+		c.Expect(200, "10000000 <nil> 0")
 	})
 }
 
 func TestBodyThatNeverFitsIsTooLarge(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{MaxRequestBodyMemory: 100_000, Handler: sayLength})
-		c := ts.dial()
-		_, _ = io.WriteString(c.Conn, part("/", 200_000, 200_000))
-		if resp := c.next("POST"); resp.StatusCode != StatusRequestEntityTooLarge {
+		c := ts.Dial()
+		_, _ = io.WriteString(c.Conn, servertest.Part("/", 200_000, 200_000))
+		if resp := c.Next("POST"); resp.StatusCode != StatusRequestEntityTooLarge {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		takes(t, ts.s, 0)
+		takes(t, ts.S, 0)
 	})
 }
 
@@ -413,9 +410,9 @@ func TestLargeBodiesHaveNoMoreRoomThanTheyNeed(t *testing.T) {
 	s := &Server{MaxRequestBodySize: size, Handler: func(ctx *RequestCtx) { room.Store(int64(cap(ctx.PostBody()))) }}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{MaxRequestBodySize: s.MaxRequestBodySize, Handler: s.Handler}
-		c := start(s).dial()
-		c.send(part("/", size, size))
-		c.expect(200, "")
+		c := start(s).Dial()
+		c.Send(servertest.Part("/", size, size))
+		c.Expect(200, "")
 		if n := room.Load(); n > size+size/8 {
 			t.Errorf("%d bytes for a body of %d", n, size)
 		}
@@ -425,19 +422,19 @@ func TestLargeBodiesHaveNoMoreRoomThanTheyNeed(t *testing.T) {
 // A connection that waits for the rest of a body holds no more than what has come.
 func TestStalledUploadsHoldNoRoomForMore(t *testing.T) {
 	const crowd, sent = 100, 10_000
-	for _, e := range engines {
-		if e.name != "event/tcp" || runtime.GOOS != "linux" {
+	for _, e := range servertest.Engines {
+		if e.Name != "event/tcp" || runtime.GOOS != "linux" {
 			continue
 		}
 		ts := startServer(t, e, &Server{Handler: sayLength})
-		before := measure(t)
+		before := servertest.Measure(t)
 		for range crowd {
-			ts.dial().send(part("/", 4<<20, sent))
+			ts.Dial().Send(servertest.Part("/", 4<<20, sent))
 		}
-		eventually(t, "all connections", func() bool { return ts.s.GetOpenConnectionsCount() == crowd })
+		servertest.Eventually(t, "all connections", func() bool { return ts.S.GetOpenConnectionsCount() == crowd })
 		var each int64
-		eventually(t, "little memory", func() bool {
-			each = (measure(t).heap - before.heap) / crowd
+		servertest.Eventually(t, "little memory", func() bool {
+			each = (servertest.Measure(t).Heap - before.Heap) / crowd
 			return each < 40<<10
 		})
 		t.Logf("%d bytes for a body of which %d have come, the client's side included", each, sent)

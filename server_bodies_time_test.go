@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A handler that is late under TimeoutHandler has its body for as long as it likes.
@@ -14,22 +16,22 @@ func TestBodiesOfLateHandlersCount(t *testing.T) {
 		t.Cleanup(func() { close(late) })
 		wait := func(*RequestCtx) { <-late }
 		inner := TimeoutHandler(wait, time.Millisecond, "late")
-		quick := TimeoutHandler(func(*RequestCtx) {}, never, "never")
+		quick := TimeoutHandler(func(*RequestCtx) {}, servertest.Never, "never")
 		for name, h := range map[string]RequestHandler{
 			"one":    inner,
-			"nested": TimeoutHandler(inner, never, "never"),
+			"nested": TimeoutHandler(inner, servertest.Never, "never"),
 			"in a row": func(ctx *RequestCtx) {
 				inner(ctx)
 				quick(ctx)
 			},
 		} {
 			ts := start(&Server{Handler: h, MaxRequestBodyMemory: 10 << 20})
-			c := ts.dial()
-			c.send(part("/", 4<<20, 4<<20))
-			if resp := c.next("POST"); resp.StatusCode != StatusRequestTimeout {
+			c := ts.Dial()
+			c.Send(servertest.Part("/", 4<<20, 4<<20))
+			if resp := c.Next("POST"); resp.StatusCode != StatusRequestTimeout {
 				t.Fatalf("%s: status %d", name, resp.StatusCode)
 			}
-			if used := ts.s.bodies.used.Load(); used < 4<<20 {
+			if used := ts.S.bodies.used.Load(); used < 4<<20 {
 				t.Errorf("%s: %d bytes are counted", name, used)
 			}
 		}
@@ -42,23 +44,23 @@ func TestHeadsHaveNoMoreTimeBehindEmptyLines(t *testing.T) {
 	for _, s := range []*Server{
 		{ReadHeaderTimeout: headTime}, {ReadHeaderTimeout: headTime, IdleTimeout: time.Hour}, {ReadTimeout: headTime, IdleTimeout: time.Hour},
 	} {
-		inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 			c := dial()
-			c.send("\r\n")
+			c.Send("\r\n")
 			time.Sleep(headTime / 4)
-			c.send("GET / HT")
-			c.timesOutAfter(headTime * 3 / 4)
+			c.Send("GET / HT")
+			timesOutAfter(c, headTime*3/4)
 
 			c = dial()
-			c.get("/")
-			c.next("GET")
-			c.send("\r")
+			c.Get("/")
+			c.Next("GET")
+			c.Send("\r")
 			time.Sleep(headTime / 4)
-			c.send("\n")
+			c.Send("\n")
 			time.Sleep(headTime / 4)
 			begin := time.Now()
-			c.send("GET / HT")
-			if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout || time.Since(begin) > headTime {
+			c.Send("GET / HT")
+			if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout || time.Since(begin) > headTime {
 				t.Errorf("status %d after %v", resp.StatusCode, time.Since(begin))
 			}
 		})
@@ -76,10 +78,10 @@ func TestFormsThatKeepTheRateAreTaken(t *testing.T) {
 		}
 		fmt.Fprint(ctx, file.Size)
 	}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		chunk := func(text string) { c.send(fmt.Sprintf("%x\r\n%s\r\n", len(text), text)) }
-		c.send(head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Content-Type: multipart/form-data; boundary=b"))
+		chunk := func(text string) { c.Send(fmt.Sprintf("%x\r\n%s\r\n", len(text), text)) }
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Content-Type: multipart/form-data; boundary=b"))
 		chunk("--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n")
 		for range 50 {
 			chunk(strings.Repeat("x", 100_000))
@@ -89,7 +91,7 @@ func TestFormsThatKeepTheRateAreTaken(t *testing.T) {
 			chunk(strings.Repeat("x", 100_000))
 		}
 		chunk("\r\n--b--\r\n")
-		c.send("0\r\n\r\n")
-		c.expect(200, "6000000")
+		c.Send("0\r\n\r\n")
+		c.Expect(200, "6000000")
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // crossOriginHead is the head of a request; "-" stands for no field, and a request
@@ -108,20 +110,20 @@ func TestCrossOriginProtectionHandler(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var p CrossOriginProtection
 		ts := start(&Server{Handler: p.Handler(echo)})
-		c := ts.dial()
+		c := ts.Dial()
 		send := func(path, site string) {
-			c.send(head("POST "+path+" HTTP/1.1", "Host: a", "Content-Length: 1", "Sec-Fetch-Site: "+site) + "x")
+			c.Send(servertest.Head("POST "+path+" HTTP/1.1", "Host: a", "Content-Length: 1", "Sec-Fetch-Site: "+site) + "x")
 		}
 		send("/", "same-origin")
-		c.expect(200, echoed("POST", "/", "x"))
+		c.Expect(200, servertest.Echoed("POST", "/", "x"))
 		send("/", "cross-site")
-		c.expect(403, "fasthttp: cross-origin request: Sec-Fetch-Site says so")
+		c.Expect(403, "fasthttp: cross-origin request: Sec-Fetch-Site says so")
 
 		p.SetInsecureBypass(func(ctx *RequestCtx) bool { return string(ctx.Path()) == "/hook" })
 		send("/hook", "cross-site")
-		c.expect(200, echoed("POST", "/hook", "x"))
+		c.Expect(200, servertest.Echoed("POST", "/hook", "x"))
 		send("/hooks", "cross-site")
-		c.expect(403, "fasthttp: cross-origin request: Sec-Fetch-Site says so")
+		c.Expect(403, "fasthttp: cross-origin request: Sec-Fetch-Site says so")
 		p.SetInsecureBypass(nil)
 
 		p.SetDenyHandler(func(ctx *RequestCtx) {
@@ -129,10 +131,10 @@ func TestCrossOriginProtectionHandler(t *testing.T) {
 			fmt.Fprint(ctx, "no")
 		})
 		send("/hook", "cross-site")
-		c.expect(StatusTeapot, "no")
+		c.Expect(StatusTeapot, "no")
 		p.SetDenyHandler(nil)
 		send("/hook", "same-site")
-		c.expect(403, "fasthttp: cross-origin request: Sec-Fetch-Site says so")
+		c.Expect(403, "fasthttp: cross-origin request: Sec-Fetch-Site says so")
 	})
 }
 

@@ -1,14 +1,18 @@
 package fasthttp
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const (
@@ -18,12 +22,12 @@ const (
 )
 
 // endedAfter checks that the connection ends, and that not before the time.
-func (c *testConn) endedAfter(after time.Duration, since time.Time) {
-	c.t.Helper()
-	_ = c.SetReadDeadline(time.Now().Add(patience))
-	c.expectCut()
+func endedAfter(c *servertest.Conn, after time.Duration, since time.Time) {
+	c.T.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+	c.ExpectCut()
 	if took := time.Since(since); took < after {
-		c.t.Errorf("the connection ended after %v, want %v", took, after)
+		c.T.Errorf("the connection ended after %v, want %v", took, after)
 	}
 }
 
@@ -51,37 +55,37 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 								idle <- struct{}{}
 							}
 						}})
-					if ts.engine.tls && in == StateNew {
+					if ts.Engine.TLS && in == StateNew {
 						t.Skip("the handshake has a deadline")
 					}
-					c := ts.dial()
+					c := ts.Dial()
 					switch in {
 					case StateNew:
-						c.endedAfter(nearTime, begun)
+						endedAfter(c, nearTime, begun)
 						return
 					case StateActive:
-						c.send("GET / HT")
+						c.Send("GET / HT")
 						if server.ReadTimeout > 0 {
 							// the server's own comes behind it, when it waits for the rest
-							eventually(t, "a request", set.Load)
-							c.send("TP/1.1\r\nHost: a\r\n\r\n")
-							c.expect(200, echoed("GET", "/", ""))
+							servertest.Eventually(t, "a request", set.Load)
+							c.Send("TP/1.1\r\nHost: a\r\n\r\n")
+							c.Expect(200, servertest.Echoed("GET", "/", ""))
 							return
 						}
-						if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+						if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout {
 							t.Errorf("status %d", resp.StatusCode)
 						}
-						c.endedAfter(nearTime, begun)
+						endedAfter(c, nearTime, begun)
 						return
 					}
-					c.get("/")
-					c.expect(200, echoed("GET", "/", ""))
-					receive(t, "an idle connection", idle)
+					c.Get("/")
+					c.Expect(200, servertest.Echoed("GET", "/", ""))
+					servertest.Receive(t, "an idle connection", idle)
 					if in == StateClosed {
 						// not from a hook, but at any time
 						_ = (*conn.Load().(*net.Conn)).SetReadDeadline(time.Now().Add(nearTime))
 					}
-					c.endedAfter(nearTime, begun)
+					endedAfter(c, nearTime, begun)
 				})
 			}
 		}
@@ -102,12 +106,12 @@ func TestDeadlineInThePast(t *testing.T) {
 			},
 			Handler: func(ctx *RequestCtx) { conns <- ctx.Conn() },
 		})
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, "")
-		receive(t, "an idle connection", idle)
-		_ = receive(t, "the connection", conns).SetDeadline(time.Unix(1, 0))
-		c.expectCut()
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "")
+		servertest.Receive(t, "an idle connection", idle)
+		_ = servertest.Receive(t, "the connection", conns).SetDeadline(time.Unix(1, 0))
+		c.ExpectCut()
 	})
 }
 
@@ -124,20 +128,20 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 				fmt.Fprint(ctx, body)
 			}
 			ts := start(server)
-			c := ts.dial()
+			c := ts.Dial()
 			for _, apart := range []bool{true, false} {
-				half := head("POST /half HTTP/1.1", "Host: a", "Content-Length: 6") + "abc"
-				c.send(get("/limit"))
+				half := servertest.Head("POST /half HTTP/1.1", "Host: a", "Content-Length: 6") + "abc"
+				c.Send(servertest.Get("/limit"))
 				if apart {
-					c.expect(200, "0")
+					c.Expect(200, "0")
 				}
-				c.send(half)
+				c.Send(half)
 				if !apart {
-					c.expect(200, "0")
+					c.Expect(200, "0")
 				}
 				time.Sleep(2 * nearTime)
-				c.send("def")
-				c.expect(200, "6")
+				c.Send("def")
+				c.Expect(200, "6")
 			}
 		}
 	})
@@ -158,8 +162,8 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 				}
 			},
 		})
-		ts.dial().get("/")
-		receive(t, "end of the connection", closed)
+		ts.Dial().Get("/")
+		servertest.Receive(t, "end of the connection", closed)
 	})
 }
 
@@ -172,17 +176,17 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 			_, err := io.ReadAll(ctx.RequestBodyStream())
 			failed <- err
 		}})
-		c := ts.dial()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
-		if err := receive(t, "the body", failed); err != nil {
+		c := ts.Dial()
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
+		if err := servertest.Receive(t, "the body", failed); err != nil {
 			t.Fatal(err)
 		}
-		c.expect(200, "")
+		c.Expect(200, "")
 		begun := time.Now()
-		c.send("POST / HTTP/1.1\r\n")
+		c.Send("POST / HTTP/1.1\r\n")
 		time.Sleep(timeout * 3 / 4)
-		c.send("Host: a\r\nContent-Length: 3\r\n\r\n")
-		if err := receive(t, "the end of the body", failed); !isTimeout(err) {
+		c.Send("Host: a\r\nContent-Length: 3\r\n\r\n")
+		if err := servertest.Receive(t, "the end of the body", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("the body ends with %v", err)
 		}
 		if took := time.Since(begun); took < timeout || took > timeout*3/2 {
@@ -204,25 +208,25 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 			}
 			ctx.SetBodyString("ok")
 		}})
-		pipeline := strings.Repeat(get("/"), requests)
+		pipeline := strings.Repeat(servertest.Get("/"), requests)
 		// there is a wait inside of the first request
 		const half, more = 10, 2000
-		var conns []*testConn
+		var conns []*servertest.Conn
 		for range clients {
-			c := ts.dial()
-			c.send(pipeline[:half])
+			c := ts.Dial()
+			c.Send(pipeline[:half])
 			conns = append(conns, c)
 		}
 		time.Sleep(timeout / 20)
 		for _, c := range conns {
-			c.send(pipeline[half:more])
+			c.Send(pipeline[half:more])
 		}
 		var all sync.WaitGroup
 		for _, c := range conns {
 			all.Go(func() { _, _ = io.WriteString(c.Conn, pipeline[more:]) })
 			all.Go(func() {
 				for i := range requests {
-					resp, err := readResponse(c.r, "GET")
+					resp, err := servertest.ReadResponse(c.R, "GET")
 					if err != nil || resp.StatusCode != 200 {
 						t.Errorf("behind %d answers: %v, %v", i, resp.Response, err)
 						return
@@ -238,21 +242,21 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 // connections by them.
 func TestConnStateOfStreamedExchanges(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		log := &stateLog{}
-		ts := start(&Server{StreamRequestBody: true, ConnState: log.note, Handler: func(ctx *RequestCtx) {
+		log := &servertest.States[ConnState]{}
+		ts := start(&Server{StreamRequestBody: true, ConnState: log.Note, Handler: func(ctx *RequestCtx) {
 			_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
 			ctx.SetBodyStream(strings.NewReader("streamed"), -1)
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 3 {
-			c.send(post("/", "abc"))
-			c.expect(200, "streamed")
-			eventually(t, "idle", func() bool { return strings.HasSuffix(log.of(0), "idle") })
+			c.Send(servertest.Post("/", "abc"))
+			c.Expect(200, "streamed")
+			servertest.Eventually(t, "idle", func() bool { return strings.HasSuffix(log.Of(0), "idle") })
 		}
 		_ = c.Close()
 		const want = "new active idle active idle active idle closed"
-		eventually(t, "closed", func() bool { return strings.HasSuffix(log.of(0), "closed") })
-		if got := log.of(0); got != want {
+		servertest.Eventually(t, "closed", func() bool { return strings.HasSuffix(log.Of(0), "closed") })
+		if got := log.Of(0); got != want {
 			t.Errorf("states are %q, want %q", got, want)
 		}
 	})

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const (
@@ -33,7 +35,7 @@ const (
 // in a usual run.
 func TestStarvedServer(t *testing.T) {
 	name := os.Getenv(starvedVariable)
-	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	i := slices.IndexFunc(servertest.Engines, func(e servertest.Engine) bool { return e.Name == name })
 	if i < 0 {
 		t.Skip("is run by TestServerOutOfDescriptors")
 	}
@@ -43,16 +45,16 @@ func TestStarvedServer(t *testing.T) {
 		}
 		echo(ctx)
 	}}
-	ts := startServer(t, engines[i], s)
+	ts := startServer(t, servertest.Engines[i], s)
 	// what the server needs for itself is open once it has answered
-	c := ts.dial()
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
-	limit := syscall.Rlimit{Cur: uint64(openFiles(t) + starvedRoom), Max: 1 << 12}
+	c := ts.Dial()
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	limit := syscall.Rlimit{Cur: uint64(servertest.OpenFiles(t) + starvedRoom), Max: 1 << 12}
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("serving %s\n", ts.ln.Addr())
+	fmt.Printf("serving %s\n", ts.Listener.Addr())
 	// the end of the input is the end of the test
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
@@ -65,15 +67,15 @@ func (starvedLog) Printf(format string, args ...any) {
 }
 
 // starve starts the process, and returns where it serves and what it logs.
-func starve(t *testing.T, e engine) (addr string, log *testLog) {
+func starve(t *testing.T, e servertest.Engine) (addr string, log *servertest.Log) {
 	t.Helper()
-	addr, log, _ = serveApart(t, 2*patience, "TestStarvedServer", starvedVariable+"="+e.name)
+	addr, log, _ = serveApart(t, 2*servertest.Patience, "TestStarvedServer", starvedVariable+"="+e.Name)
 	return addr, log
 }
 
 // serveApart runs a test with a server in a process of its own, until this test ends.
 // It returns where that serves, what it logs, and the number of the process.
-func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (addr string, log *testLog, pid int) {
+func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (addr string, log *servertest.Log, pid int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
@@ -89,7 +91,7 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	log = &testLog{}
+	log = &servertest.Log{}
 	addrs := make(chan string, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -109,53 +111,53 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 		}
 		cancel()
 	})
-	return receive(t, "the address of the server", addrs), log, cmd.Process.Pid
+	return servertest.Receive(t, "the address of the server", addrs), log, cmd.Process.Pid
 }
 
 // A server that has no descriptors left serves the connections that it has, says
 // once what is wrong, and goes on when there are some again.
 func TestServerOutOfDescriptors(t *testing.T) {
-	for _, e := range engines {
+	for _, e := range servertest.Engines {
 		// the limit is the same for whatever is above TCP
-		if !strings.HasSuffix(e.name, "/tcp") {
+		if !strings.HasSuffix(e.Name, "/tcp") {
 			continue
 		}
-		t.Run(e.name, func(t *testing.T) {
+		t.Run(e.Name, func(t *testing.T) {
 			addr, log := starve(t, e)
-			dial := func() *testConn {
+			dial := func() *servertest.Conn {
 				nc, err := net.Dial("tcp4", addr)
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = nc.Close() })
-				_ = nc.SetDeadline(time.Now().Add(patience))
-				return &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+				_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
+				return &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
 			}
-			var all []*testConn
+			var all []*servertest.Conn
 			for range starvedRoom + 20 {
 				c := dial()
 				all = append(all, c)
-				c.get("/1")
+				c.Get("/1")
 			}
-			log.waitFor(t, "too many open files")
+			log.WaitFor(t, "too many open files")
 			served := starvedRoom / 2
 			for range 3 {
 				for _, c := range all[:served] {
-					c.expect(200, echoed("GET", "/1", ""))
-					c.get("/1")
+					c.Expect(200, servertest.Echoed("GET", "/1", ""))
+					c.Get("/1")
 				}
 			}
 			// a descriptor more is needed to hand one over, and one was kept for that
-			all[0].expect(200, echoed("GET", "/1", ""))
-			all[0].get("/hijack")
-			if b, err := io.ReadAll(all[0].r); !strings.HasSuffix(string(b), "hijacked") {
+			all[0].Expect(200, servertest.Echoed("GET", "/1", ""))
+			all[0].Get("/hijack")
+			if b, err := io.ReadAll(all[0].R); !strings.HasSuffix(string(b), "hijacked") {
 				t.Errorf("the hijacked connection gave %q, %v", b, err)
 			}
 			for _, c := range all[:served] {
 				_ = c.Close()
 			}
 			for i, c := range all[served:] {
-				c.expect(200, echoed("GET", "/1", ""))
+				c.Expect(200, servertest.Echoed("GET", "/1", ""))
 				if i%2 == 0 {
 					// the others make room for the rest
 					_ = c.Close()
@@ -169,8 +171,8 @@ func TestServerOutOfDescriptors(t *testing.T) {
 				wg.Go(func() {
 					for range 5 {
 						c := dial()
-						c.get("/2")
-						if _, err := readResponse(c.r, "GET"); err != nil {
+						c.Get("/2")
+						if _, err := servertest.ReadResponse(c.R, "GET"); err != nil {
 							t.Errorf("no answer: %v", err)
 						}
 						_ = c.Close()
@@ -185,9 +187,9 @@ func TestServerOutOfDescriptors(t *testing.T) {
 
 // checkSaidOnce checks that there are few lines in a log that hold text. It may
 // be said again after a while.
-func checkSaidOnce(t *testing.T, log *testLog, text string) {
+func checkSaidOnce(t *testing.T, log *servertest.Log, text string) {
 	t.Helper()
-	lines := slices.DeleteFunc(log.all(), func(line string) bool { return !strings.Contains(line, text) })
+	lines := slices.DeleteFunc(log.All(), func(line string) bool { return !strings.Contains(line, text) })
 	const few = 4
 	if len(lines) > few {
 		t.Errorf("said %d times: %.300q", len(lines), lines[:few])
@@ -218,28 +220,28 @@ func TestServerOnListenersThatShareAPort(t *testing.T) {
 			addr = ln.Addr().String()
 			go func() { served <- s.Serve(ln) }()
 		}
-		var all []*testConn
+		var all []*servertest.Conn
 		for range 30 {
 			nc, err := net.Dial("tcp4", addr)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = nc.SetDeadline(time.Now().Add(patience))
-			c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+			_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
+			c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
 			all = append(all, c)
-			c.get("/")
+			c.Get("/")
 		}
 		for _, c := range all {
-			c.expect(200, echoed("GET", "/", ""))
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
-		shutDown(t, s)
+		servertest.ShutDown(t, s)
 		for range listeners {
-			if err := receive(t, "return of Serve", served); err != nil {
+			if err := servertest.Receive(t, "return of Serve", served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		}
 		for _, c := range all {
-			c.expectEnd()
+			c.ExpectEnd()
 			_ = c.Close()
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A client may go on sending requests while it does not take the answer to an
@@ -27,30 +29,30 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 			}
 			echo(ctx)
 		}})
-		c := ts.dial()
-		c.get("/big")
-		receive(t, "the first request", served)
+		c := ts.Dial()
+		c.Get("/big")
+		servertest.Receive(t, "the first request", served)
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)
-			for _, request := range []string{get("/1"), get("/2")[:10], get("/2")[10:] + get("/3"),
+			for _, request := range []string{servertest.Get("/1"), servertest.Get("/2")[:10], servertest.Get("/2")[10:] + servertest.Get("/3"),
 				"POST /4 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo", "dy"} {
 				_, _ = io.WriteString(c.Conn, request)
 				runtime.Gosched()
 			}
 		}()
-		if ts.engine.sockets {
+		if ts.Engine.Sockets {
 			// on a pipe they are taken one by one
 			<-sent
 		}
-		resp := c.next("GET")
-		if resp.StatusCode != 200 || resp.body != big {
-			t.Fatalf("got %d with %d bytes", resp.StatusCode, len(resp.body))
+		resp := c.Next("GET")
+		if resp.StatusCode != 200 || resp.Content != big {
+			t.Fatalf("got %d with %d bytes", resp.StatusCode, len(resp.Content))
 		}
 		for _, target := range []string{"/1", "/2", "/3"} {
-			c.expect(200, echoed("GET", target, ""))
+			c.Expect(200, servertest.Echoed("GET", target, ""))
 		}
-		c.expect(200, echoed("POST", "/4", "body"))
+		c.Expect(200, servertest.Echoed("POST", "/4", "body"))
 	})
 }
 
@@ -63,14 +65,14 @@ func TestLongPipelinesOfLargeAnswers(t *testing.T) {
 			// large enough to be written on its own
 			ctx.SetBody(bytes.Repeat(ctx.Path(), 5000))
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		var text strings.Builder
 		for i := range requests {
-			text.WriteString(get(fmt.Sprintf("/%03d", i)))
+			text.WriteString(servertest.Get(fmt.Sprintf("/%03d", i)))
 		}
 		go func() { _, _ = io.WriteString(c.Conn, text.String()) }()
 		for i := range requests {
-			c.expect(200, strings.Repeat(fmt.Sprintf("/%03d", i), 5000))
+			c.Expect(200, strings.Repeat(fmt.Sprintf("/%03d", i), 5000))
 		}
 	})
 }
@@ -110,13 +112,13 @@ func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
 			served.Add(1)
 			ctx.SetBody(answer)
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		n := flood(c.Conn, request, limit)
 		if n >= limit {
 			t.Fatalf("all %d requests were read, and %d served, though no answer was", n, served.Load())
 		}
 		for range n {
-			c.expect(200, string(answer))
+			c.Expect(200, string(answer))
 		}
 	})
 }
@@ -131,8 +133,8 @@ var blockers = map[string]struct {
 	request string
 	handle  func(ctx *RequestCtx, free <-chan struct{})
 }{
-	"the handler waits": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) { <-free }},
-	"the handler computes": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
+	"the handler waits": {servertest.Get("/block"), func(ctx *RequestCtx, free <-chan struct{}) { <-free }},
+	"the handler computes": {servertest.Get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
 		for {
 			select {
 			case <-free:
@@ -145,10 +147,10 @@ var blockers = map[string]struct {
 		"POST /block HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n",
 		func(ctx *RequestCtx, free <-chan struct{}) { _, _ = io.ReadAll(ctx.RequestBodyStream()) },
 	},
-	"the response is not read": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
+	"the response is not read": {servertest.Get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
 		ctx.SetBodyStream(plenty{}, -1)
 	}},
-	"the connection is hijacked": {get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
+	"the connection is hijacked": {servertest.Get("/block"), func(ctx *RequestCtx, free <-chan struct{}) {
 		ctx.Hijack(func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
 	}},
 }
@@ -176,19 +178,19 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 				}})
 				freeAll := sync.OnceFunc(func() { close(free) })
 				defer freeAll()
-				other := ts.dial()
+				other := ts.Dial()
 				for i := range crowd {
-					ts.dial().send(blocker.request)
-					other.get(fmt.Sprint("/", i))
-					other.expect(200, echoed("GET", fmt.Sprint("/", i), ""))
+					ts.Dial().Send(blocker.request)
+					other.Get(fmt.Sprint("/", i))
+					other.Expect(200, servertest.Echoed("GET", fmt.Sprint("/", i), ""))
 				}
-				eventually(t, "all that block have begun", func() bool { return begun.Load() == int64(crowd) })
+				servertest.Eventually(t, "all that block have begun", func() bool { return begun.Load() == int64(crowd) })
 				for range rounds {
-					c := ts.dial()
-					c.get("/")
-					c.expect(200, echoed("GET", "/", ""))
-					other.get("/")
-					other.expect(200, echoed("GET", "/", ""))
+					c := ts.Dial()
+					c.Get("/")
+					c.Expect(200, servertest.Echoed("GET", "/", ""))
+					other.Get("/")
+					other.Expect(200, servertest.Echoed("GET", "/", ""))
 				}
 				// where the clients are what is waited for, they leave now
 				freeAll()
@@ -212,11 +214,11 @@ func TestFloodsStarveNobody(t *testing.T) {
 					}
 					ctx.SetBodyString("ok")
 				}})
-				requests := []byte(strings.Repeat(get("/flood"), 500))
+				requests := []byte(strings.Repeat(servertest.Get("/flood"), 500))
 				var wg sync.WaitGroup
-				var all []*testConn
+				var all []*servertest.Conn
 				for range floods {
-					c := ts.dial()
+					c := ts.Dial()
 					all = append(all, c)
 					wg.Go(func() {
 						for {
@@ -227,13 +229,13 @@ func TestFloodsStarveNobody(t *testing.T) {
 					})
 					wg.Go(func() { _, _ = io.Copy(io.Discard, c.Conn) })
 				}
-				eventually(t, "the flood", func() bool { return answered.Load() > 1000 })
-				polite := ts.dial()
+				servertest.Eventually(t, "the flood", func() bool { return answered.Load() > 1000 })
+				polite := ts.Dial()
 				worst := int64(0)
 				for range rounds {
 					before := answered.Load()
-					polite.get("/")
-					polite.expect(200, "ok")
+					polite.Get("/")
+					polite.Expect(200, "ok")
 					worst = max(worst, answered.Load()-before)
 				}
 				t.Logf("%d requests of the flood were answered, at most %d of them while one other waited", answered.Load(), worst)
@@ -255,8 +257,8 @@ func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	for _, e := range engines {
-		if e.name == "event/tcp" {
+	for _, e := range servertest.Engines {
+		if e.Name == "event/tcp" {
 			test(t, func(s *Server) *testServer { return startServer(t, e, s) })
 		}
 	}
@@ -268,8 +270,8 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 	big := bytes.Repeat([]byte("x"), 64<<20)
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(big) }, WriteTimeout: slowTimeout})
-		c := ts.dial()
-		c.get("/")
+		c := ts.Dial()
+		c.Get("/")
 		got := 0
 		buf := make([]byte, 64<<10)
 		for {
@@ -299,24 +301,24 @@ func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 			}
 			echo(ctx)
 		}})
-		c := ts.dial()
-		request := get("/")
+		c := ts.Dial()
+		request := servertest.Get("/")
 		half := len(request) / 2
-		c.send(request[:half])
+		c.Send(request[:half])
 		for range 3 {
 			time.Sleep(slowTimeout / 2)
-			c.send(request[half:] + request[:half])
-			c.expect(200, echoed("GET", "/", ""))
+			c.Send(request[half:] + request[:half])
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
-		c.send(request[half:] + get("/big") + request[:half])
-		c.expect(200, echoed("GET", "/", ""))
-		if resp := c.next("GET"); len(resp.body) != 16<<20 {
-			t.Fatalf("got %d bytes", len(resp.body))
+		c.Send(request[half:] + servertest.Get("/big") + request[:half])
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
+		if resp := c.Next("GET"); len(resp.Content) != 16<<20 {
+			t.Fatalf("got %d bytes", len(resp.Content))
 		}
 		// nothing more is sent: the request that has begun times out
-		if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+		if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout {
 			t.Errorf("got %d", resp.StatusCode)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The settings that FuzzServerConn chooses from.
@@ -28,15 +30,15 @@ const (
 // no difference.
 func FuzzServerConn(f *testing.F) {
 	for _, in := range []string{
-		get("/"), get("/") + get("/2"), post("/", "abc"), post("/", "abc") + get("/2"),
-		chunked("/", "3\r\nabc\r\n0\r\n\r\n"), chunked("/", "3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\n") + smuggled,
-		head("HEAD / HTTP/1.1", "Host: a") + get("/2"), head("GET / HTTP/1.0"), head("GET / HTTP/1.0", "Connection: keep-alive") + get("/"),
-		head("CONNECT a:1 HTTP/1.1", "Host: a"), head("OPTIONS * HTTP/1.1", "Host: a"), get("http://b/c?d"),
-		post("/", "abc", "Expect: 100-continue") + get("/2"), post("/", "abc", "Expect: x"),
-		"\r\n" + get("/"), "\r\n\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01",
-		get("/", "Content-Length: 1", "Transfer-Encoding: chunked") + "0\r\n\r\n", chunked("/", "0\r\nHost: x\r\n\r\n"),
-		get("/", "X: y", " folded"), get("/", "Connection: close") + smuggled,
-		head("HEAD / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc" + get("/"),
+		servertest.Get("/"), servertest.Get("/") + servertest.Get("/2"), servertest.Post("/", "abc"), servertest.Post("/", "abc") + servertest.Get("/2"),
+		servertest.Chunked("/", "3\r\nabc\r\n0\r\n\r\n"), servertest.Chunked("/", "3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\n") + servertest.Smuggled,
+		servertest.Head("HEAD / HTTP/1.1", "Host: a") + servertest.Get("/2"), servertest.Head("GET / HTTP/1.0"), servertest.Head("GET / HTTP/1.0", "Connection: keep-alive") + servertest.Get("/"),
+		servertest.Head("CONNECT a:1 HTTP/1.1", "Host: a"), servertest.Head("OPTIONS * HTTP/1.1", "Host: a"), servertest.Get("http://b/c?d"),
+		servertest.Post("/", "abc", "Expect: 100-continue") + servertest.Get("/2"), servertest.Post("/", "abc", "Expect: x"),
+		"\r\n" + servertest.Get("/"), "\r\n\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01",
+		servertest.Get("/", "Content-Length: 1", "Transfer-Encoding: chunked") + "0\r\n\r\n", servertest.Chunked("/", "0\r\nHost: x\r\n\r\n"),
+		servertest.Get("/", "X: y", " folded"), servertest.Get("/", "Connection: close") + servertest.Smuggled,
+		servertest.Head("HEAD / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc" + servertest.Get("/"),
 		"GET /" + strings.Repeat("x", 100) + "\x00",
 	} {
 		for _, settings := range []byte{0, fuzzStream, fuzzStream | fuzzReadsSome, fuzzStream | fuzzIgnores, fuzzStream | fuzzStreamsBack, fuzzSmallBody | fuzzSmallHead, fuzzStreamsBack, fuzzRefuses, fuzzKeepsNames} {
@@ -82,12 +84,12 @@ func sameAnswers(a, b string) bool {
 
 // fuzzServe serves what comes in pieces and returns the answers.
 func fuzzServe(t *testing.T, settings byte, pieces ...[]byte) string {
-	watchdog := time.AfterFunc(patience, func() { panic(fmt.Sprintf("the server hangs with %q", pieces)) })
+	watchdog := time.AfterFunc(servertest.Patience, func() { panic(fmt.Sprintf("the server hangs with %q", pieces)) })
 	defer watchdog.Stop()
-	c := &fakeConn{}
+	c := &servertest.FakeConn{}
 	for _, p := range pieces {
 		if len(p) > 0 {
-			c.pieces = append(c.pieces, bytes.Clone(p))
+			c.Pieces = append(c.Pieces, bytes.Clone(p))
 		}
 	}
 	var methods []string // of the requests that are answered
@@ -102,17 +104,17 @@ func fuzzServe(t *testing.T, settings byte, pieces ...[]byte) string {
 		ctx.Error(err.Error(), 400)
 	}
 	_ = s.ServeConn(c)
-	if c.closed == 0 {
+	if c.Closed == 0 {
 		t.Error("the connection was not closed")
 	}
 	// what a handler leaves unread may be known to be too much or not
 	unread := settings&fuzzStream != 0 && settings&(fuzzReadsSome|fuzzIgnores) != 0
-	return fuzzAnswers(t, c.out.Bytes(), methods, !unread)
+	return fuzzAnswers(t, c.Out.Bytes(), methods, !unread)
 }
 
 func fuzzServer(settings byte) *Server {
 	has := func(bit byte) bool { return settings&bit != 0 }
-	s := &Server{Logger: &testLog{}, NoDefaultDate: true, StreamRequestBody: has(fuzzStream), DisableHeaderNamesNormalizing: has(fuzzKeepsNames)}
+	s := &Server{Logger: &servertest.Log{}, NoDefaultDate: true, StreamRequestBody: has(fuzzStream), DisableHeaderNamesNormalizing: has(fuzzKeepsNames)}
 	if has(fuzzSmallBody) {
 		s.MaxRequestBodySize = 10
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // haproxyFronts are how an HAProxy passes on connections to a server, or requests.
@@ -78,27 +80,27 @@ func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests stri
 
 // dialFrom2 opens a connection of a client that does not have the address of the
 // proxy.
-func dialFrom2(t *testing.T, ts *testServer, addr string) *testConn {
+func dialFrom2(t *testing.T, ts *testServer, addr string) *servertest.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	nc, err := d.Dial("tcp4", addr)
 	if err != nil {
 		t.Skipf("this system has one local address only: %v", err)
 	}
-	return ts.wrap(nc)
+	return ts.Wrap(nc)
 }
 
 func TestHAProxyNamesTheClient(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: &ProxyProtocol{From: ranges("127.0.0.1/32")}}
 		ts := start(s)
-		fronts, _ := startHAProxy(t, ts.ln.Addr())
+		fronts, _ := startHAProxy(t, ts.Listener.Addr())
 		for i, front := range haproxyFronts {
-			var conns []*testConn
+			var conns []*servertest.Conn
 			for range 10 {
 				c := dialFrom2(t, ts, fronts[i])
-				if ts.engine.tls {
-					c = ts.encrypted(c)
+				if ts.Engine.TLS {
+					c = encrypted(ts, c)
 				}
 				conns = append(conns, c)
 			}
@@ -107,13 +109,13 @@ func TestHAProxyNamesTheClient(t *testing.T) {
 				clients.Go(func() {
 					want := fmt.Sprintf("%v %s 127.0.0.2", c.LocalAddr(), fronts[i])
 					for range 20 {
-						if _, err := c.Write([]byte(get("/"))); err != nil {
+						if _, err := c.Write([]byte(servertest.Get("/"))); err != nil {
 							t.Errorf("%s: %v", front.name, err)
 							return
 						}
-						resp, err := readResponse(c.r, "GET")
-						if err != nil || resp.body != want {
-							t.Errorf("%s: %q, %v, want %q", front.name, resp.body, err, want)
+						resp, err := servertest.ReadResponse(c.R, "GET")
+						if err != nil || resp.Content != want {
+							t.Errorf("%s: %q, %v, want %q", front.name, resp.Content, err, want)
 							return
 						}
 					}
@@ -122,26 +124,26 @@ func TestHAProxyNamesTheClient(t *testing.T) {
 			clients.Wait()
 		}
 		// nor did its looks at whether the server is there go wrong
-		ts.log.checkEmpty(t)
+		ts.Log.CheckEmpty(t)
 	})
 }
 
 // What HAProxy says of the client in fields is what counts, and not what the client
 // has sent of them.
 func TestHAProxySaysWhoAsks(t *testing.T) {
-	for _, e := range engines[:2] {
-		t.Run(e.name, func(t *testing.T) {
+	for _, e := range servertest.Engines[:2] {
+		t.Run(e.Name, func(t *testing.T) {
 			ts := startServer(t, e, &Server{
 				TrustedProxies: TrustedProxies{Ranges: ranges("127.0.0.1/32"), HostField: HeaderXForwardedHost},
 				Handler: func(ctx *RequestCtx) {
 					fmt.Fprintf(ctx, "%v %s %s, by %s as %s", ctx.ClientIP(), ctx.ClientScheme(), ctx.ClientHost(), ctx.RemoteIP(), ctx.Host())
 				},
 			})
-			_, front := startHAProxy(t, ts.ln.Addr())
+			_, front := startHAProxy(t, ts.Listener.Addr())
 			c := dialFrom2(t, ts, front)
 			for _, sent := range []string{"A: b", "X-Forwarded-For: 127.0.0.1, 192.0.2.1", "X-Forwarded-Host: b.example", "X-Forwarded-Proto: http"} {
-				c.send(head("GET / HTTP/1.1", "Host: a.example", sent))
-				c.expect(200, "127.0.0.2 https a.example, by 127.0.0.1 as inside.example")
+				c.Send(servertest.Head("GET / HTTP/1.1", "Host: a.example", sent))
+				c.Expect(200, "127.0.0.2 https a.example, by 127.0.0.1 as inside.example")
 			}
 		})
 	}

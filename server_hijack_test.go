@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // upgrade is a handler that switches to a protocol of lines which are answered.
@@ -34,47 +35,40 @@ func upgrade(ctx *RequestCtx) {
 func TestHijackHandsTheConnectionOver(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: upgrade, ReadTimeout: 50 * time.Millisecond, WriteTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
-		c := ts.dial()
+		c := ts.Dial()
 		// what was sent ahead comes first
-		c.send(get("/", "Connection: Upgrade", "Upgrade: lines") + "first\nsec")
-		resp := c.next("GET")
+		c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: lines") + "first\nsec")
+		resp := c.Next("GET")
 		if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "lines" || resp.Header.Get("Connection") != "Upgrade" || resp.Close {
 			t.Errorf("got %d %v", resp.StatusCode, resp.Header)
 		}
-		c.expectLine("you said first\n")
+		c.ExpectLine("you said first\n")
 		// the timeouts of the server do not count any more
 		time.Sleep(60 * time.Millisecond)
-		c.send("ond\n")
-		c.expectLine("you said second\n")
+		c.Send("ond\n")
+		c.ExpectLine("you said second\n")
 		for i := range 100 {
-			c.send(fmt.Sprintf("%d\n", i))
-			c.expectLine(fmt.Sprintf("you said %d\n", i))
+			c.Send(fmt.Sprintf("%d\n", i))
+			c.ExpectLine(fmt.Sprintf("you said %d\n", i))
 		}
-		if ts.engine.sockets {
-			c.closeWrite()
-			c.expectEnd()
+		if ts.Engine.Sockets {
+			c.EndWrites()
+			c.ExpectEnd()
 		} else {
 			_ = c.Close()
 		}
-		eventually(t, "no connection", func() bool { return ts.s.GetCurrentConcurrency() == 0 })
+		servertest.Eventually(t, "no connection", func() bool { return ts.S.GetCurrentConcurrency() == 0 })
 	})
 }
 
-func (c *testConn) expectLine(want string) {
-	c.t.Helper()
-	if line, err := c.r.ReadString('\n'); line != want || err != nil {
-		c.t.Fatalf("got %q, %v, want %q", line, err, want)
-	}
-}
-
 // nextHead reads a head with the given status line, and returns its fields.
-func (c *testConn) nextHead(statusLine string) (fields string) {
-	c.t.Helper()
-	c.expectLine(statusLine + "\r\n")
+func nextHead(c *servertest.Conn, statusLine string) (fields string) {
+	c.T.Helper()
+	c.ExpectLine(statusLine + "\r\n")
 	for {
-		line, err := c.r.ReadString('\n')
+		line, err := c.R.ReadString('\n')
 		if err != nil {
-			c.t.Fatalf("a head is cut off: %v, after %q", err, fields)
+			c.T.Fatalf("a head is cut off: %v, after %q", err, fields)
 		}
 		if line == "\r\n" {
 			return fields
@@ -104,16 +98,16 @@ func TestHijackGivesARealConnection(t *testing.T) {
 				t.Error("not Hijacked after Hijack")
 			}
 		}})
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, "")
-		if got, want := receive(t, "addresses", addrs), c.RemoteAddr().String()+" "+c.LocalAddr().String(); got != want {
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "")
+		if got, want := servertest.Receive(t, "addresses", addrs), c.RemoteAddr().String()+" "+c.LocalAddr().String(); got != want {
 			t.Errorf("addresses %q, want %q", got, want)
 		}
-		if err, ok := errors.AsType[net.Error](receive(t, "deadline", deadline)); !ok || !err.Timeout() {
+		if err, ok := errors.AsType[net.Error](servertest.Receive(t, "deadline", deadline)); !ok || !err.Timeout() {
 			t.Errorf("a deadline ends with %v", err)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -128,17 +122,17 @@ func TestHijackWithoutResponse(t *testing.T) {
 			ctx.HijackSetNoResponse(true)
 			ctx.Hijack(func(c net.Conn) { _, _ = io.WriteString(c, "raw bytes\n") })
 		}})
-		c := ts.dial()
-		c.send(get("/before") + get("/hijack"))
+		c := ts.Dial()
+		c.Send(servertest.Get("/before") + servertest.Get("/hijack"))
 		// what was answered before is sent before
-		c.expect(200, echoed("GET", "/before", ""))
-		c.expectLine("raw bytes\n")
-		c.expectEnd()
+		c.Expect(200, servertest.Echoed("GET", "/before", ""))
+		c.ExpectLine("raw bytes\n")
+		c.ExpectEnd()
 		// also where the connection was to be closed
-		c = ts.dial()
-		c.send(get("/hijack", "Connection: close"))
-		c.expectLine("raw bytes\n")
-		c.expectEnd()
+		c = ts.Dial()
+		c.Send(servertest.Get("/hijack", "Connection: close"))
+		c.ExpectLine("raw bytes\n")
+		c.ExpectEnd()
 	})
 }
 
@@ -154,29 +148,29 @@ func TestHijackIsDroppedWhereTheConnectionEnds(t *testing.T) {
 			ctx.SetBodyString("ok")
 		}})
 		for _, request := range []string{
-			get("/", "Connection: close"),
-			get("/close"),
-			head("GET / HTTP/1.0"),
+			servertest.Get("/", "Connection: close"),
+			servertest.Get("/close"),
+			servertest.Head("GET / HTTP/1.0"),
 		} {
-			c := ts.dial()
-			c.send(request)
-			if resp := c.expect(200, "ok"); !resp.Close {
+			c := ts.Dial()
+			c.Send(request)
+			if resp := c.Expect(200, "ok"); !resp.Close {
 				t.Errorf("%q: the response does not say that the connection ends", request)
 			}
-			c.expectEnd()
+			c.ExpectEnd()
 		}
 		if len(hijacked) > 0 {
 			t.Errorf("the handler was called for %q", <-hijacked)
 		}
 		// MaxRequestsPerConn is no reason
-		for _, request := range []string{get("/max"), head("GET /old HTTP/1.0", "Connection: keep-alive")} {
-			c := ts.dial()
-			c.send(request)
-			if resp := c.expect(200, "ok"); resp.Close {
+		for _, request := range []string{servertest.Get("/max"), servertest.Head("GET /old HTTP/1.0", "Connection: keep-alive")} {
+			c := ts.Dial()
+			c.Send(request)
+			if resp := c.Expect(200, "ok"); resp.Close {
 				t.Errorf("%q: the response says that the connection ends", request)
 			}
-			receive(t, "the hijack", hijacked)
-			c.expectEnd()
+			servertest.Receive(t, "the hijack", hijacked)
+			c.ExpectEnd()
 		}
 	})
 }
@@ -185,32 +179,37 @@ func TestHijackAtShutdown(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CloseOnShutdown %v", closes), func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
-				g := newGate()
+				g := servertest.NewGate()
 				hijacked := make(chan struct{})
 				s := &Server{CloseOnShutdown: closes, Handler: func(ctx *RequestCtx) {
 					ctx.Hijack(func(net.Conn) { close(hijacked) })
-					g.handle(ctx)
+					passing(g)(ctx)
 				}}
 				ts := start(s)
-				c := ts.dial()
-				c.get("/")
-				receive(t, "the request", g.entered)
+				c := ts.Dial()
+				c.Get("/")
+				servertest.Receive(t, "the request", g.Entered)
 				done := make(chan error, 1)
 				go func() { done <- s.Shutdown() }()
-				receive(t, "return of Serve", ts.served)
-				close(g.open)
-				if resp := c.expect(200, "through"); resp.Close != closes {
+				servertest.Receive(t, "return of Serve", ts.Served)
+				close(g.Open)
+				if resp := c.Expect(200, "through"); resp.Close != closes {
 					t.Errorf("the response says close: %v", resp.Close)
 				}
 				if !closes {
-					receive(t, "the hijack", hijacked)
+					servertest.Receive(t, "the hijack", hijacked)
 				}
-				c.expectEnd()
-				if err := receive(t, "end of Shutdown", done); err != nil {
+				c.ExpectEnd()
+				if err := servertest.Receive(t, "end of Shutdown", done); err != nil {
 					t.Errorf("Shutdown: %v", err)
 				}
-				if closes && isClosed(hijacked) {
+				if !closes {
+					return
+				}
+				select {
+				case <-hijacked:
 					t.Error("the connection was hijacked")
+				default:
 				}
 			})
 		})
@@ -221,24 +220,24 @@ func TestShutdownDoesNotWaitForHijackedConnections(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: upgrade, Concurrency: 1}
 		ts := start(s)
-		c := ts.dial()
-		c.send(get("/") + "hello\n")
-		c.next("GET")
-		c.expectLine("you said hello\n")
+		c := ts.Dial()
+		c.Send(servertest.Get("/") + "hello\n")
+		c.Next("GET")
+		c.ExpectLine("you said hello\n")
 		// it is none of the server's connections any more
 		if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 0 || b != 0 {
 			t.Errorf("%d served connections, %d open ones", a, b)
 		}
-		second := ts.dial()
-		second.get("/")
-		if resp := second.next("GET"); resp.StatusCode != 101 {
+		second := ts.Dial()
+		second.Get("/")
+		if resp := second.Next("GET"); resp.StatusCode != 101 {
 			t.Errorf("status %d", resp.StatusCode)
 		}
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		c.send("still here\n")
-		c.expectLine("you said still here\n")
+		c.Send("still here\n")
+		c.ExpectLine("you said still here\n")
 	})
 }
 
@@ -248,19 +247,19 @@ func TestKeepHijackedConns(t *testing.T) {
 		ts := start(&Server{KeepHijackedConns: true, Handler: func(ctx *RequestCtx) {
 			ctx.Hijack(func(c net.Conn) { kept <- c })
 		}})
-		c := ts.dial()
-		c.send(get("/") + "ahead\n")
-		c.expect(200, "")
-		nc := receive(t, "the hijack", kept)
+		c := ts.Dial()
+		c.Send(servertest.Get("/") + "ahead\n")
+		c.Expect(200, "")
+		nc := servertest.Receive(t, "the hijack", kept)
 		// the handler has returned, and the connection still works
-		eventually(t, "no served connection", func() bool { return ts.s.GetCurrentConcurrency() == 0 })
+		servertest.Eventually(t, "no served connection", func() bool { return ts.S.GetCurrentConcurrency() == 0 })
 		if line, err := bufio.NewReader(nc).ReadString('\n'); line != "ahead\n" || err != nil {
 			t.Errorf("got %q, %v", line, err)
 		}
 		_, _ = io.WriteString(nc, "reply\n")
-		c.expectLine("reply\n")
+		c.ExpectLine("reply\n")
 		_ = nc.Close()
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -283,7 +282,7 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 				if ctx.IsGet() {
 					return
 				}
-				ctx.SetUserValue("key", closerFunc(func() { closed <- seenOf(ctx) }))
+				ctx.SetUserValue("key", servertest.CloserFunc(func() { closed <- seenOf(ctx) }))
 				ctx.SetStatusCode(202)
 				ctx.SetBodyString("taken")
 				ctx.HijackSetNoResponse(without)
@@ -297,30 +296,30 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 					hijacked <- seenOf(ctx)
 				})
 			}})
-			c := ts.dial()
-			c.send(head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
+			c := ts.Dial()
+			c.Send(servertest.Head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
 			if !without {
-				c.expect(202, "taken")
+				c.Expect(202, "taken")
 			}
 			// others get contexts and connections of their own
-			other := ts.dial()
-			eventually(t, "hijack", func() bool { return ts.s.GetOpenConnectionsCount() <= 1 })
-			other.send(head("GET /other HTTP/1.1", "Host: b"))
-			other.expect(200, "")
+			other := ts.Dial()
+			servertest.Eventually(t, "hijack", func() bool { return ts.S.GetOpenConnectionsCount() <= 1 })
+			other.Send(servertest.Head("GET /other HTTP/1.1", "Host: b"))
+			other.Expect(200, "")
 			select {
 			case seen := <-closed:
 				t.Errorf("closed while the HijackHandler runs: %s", seen)
 			default:
 			}
 			close(goOn)
-			if seen := receive(t, "the HijackHandler", hijacked); seen != seenBefore {
+			if seen := servertest.Receive(t, "the HijackHandler", hijacked); seen != seenBefore {
 				t.Errorf("the HijackHandler has %s", seen)
 			}
-			if seen := receive(t, "the end of user values", closed); seen != seenBefore {
+			if seen := servertest.Receive(t, "the end of user values", closed); seen != seenBefore {
 				t.Errorf("a user value has %s", seen)
 			}
-			c.expectLine("hijacked\n")
-			c.expectEnd()
+			c.ExpectLine("hijacked\n")
+			c.ExpectEnd()
 		}
 	})
 }
@@ -328,7 +327,7 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 // Whoever hands the server connections goes on with others while one is hijacked.
 func TestServeConnDoesNotWaitForAHijackHandler(t *testing.T) {
 	goOn := make(chan struct{})
-	s := &Server{Logger: &testLog{}, Handler: func(ctx *RequestCtx) {
+	s := &Server{Logger: &servertest.Log{}, Handler: func(ctx *RequestCtx) {
 		ctx.Hijack(func(c net.Conn) {
 			<-goOn
 			_, _ = io.WriteString(c, "hijacked\n")
@@ -337,25 +336,25 @@ func TestServeConnDoesNotWaitForAHijackHandler(t *testing.T) {
 	pipe := fasthttputil.NewPipeConns()
 	served := make(chan error, 1)
 	go func() { served <- s.ServeConn(pipe.Conn1()) }()
-	c := &testConn{Conn: pipe.Conn2(), t: t, r: bufio.NewReader(pipe.Conn2())}
-	c.get("/")
-	c.expect(200, "")
-	if err := receive(t, "return of ServeConn", served); err != nil {
+	c := &servertest.Conn{Conn: pipe.Conn2(), T: t, R: bufio.NewReader(pipe.Conn2())}
+	c.Get("/")
+	c.Expect(200, "")
+	if err := servertest.Receive(t, "return of ServeConn", served); err != nil {
 		t.Errorf("ServeConn: %v", err)
 	}
 	if n := s.GetCurrentConcurrency(); n != 0 {
 		t.Errorf("%d connections are being served", n)
 	}
 	close(goOn)
-	c.expectLine("hijacked\n")
-	c.expectEnd()
+	c.ExpectLine("hijacked\n")
+	c.ExpectEnd()
 }
 
 func TestHijackReadsAheadPieceByPiece(t *testing.T) {
 	var got []string
 	ended := make(chan struct{})
 	s := &Server{Handler: func(ctx *RequestCtx) {
-		ctx.SetUserValue("end", closerFunc(func() { close(ended) }))
+		ctx.SetUserValue("end", servertest.CloserFunc(func() { close(ended) }))
 		ctx.Hijack(func(c net.Conn) {
 			b := make([]byte, 3)
 			for {
@@ -367,16 +366,16 @@ func TestHijackReadsAheadPieceByPiece(t *testing.T) {
 			}
 		})
 	}}
-	c := &fakeConn{pieces: [][]byte{[]byte(get("/") + "abcdefg"), []byte("hi")}}
+	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/") + "abcdefg"), []byte("hi")}}
 	if err := s.ServeConn(c); err != nil {
 		t.Fatal(err)
 	}
-	receive(t, "end of the HijackHandler", ended)
+	servertest.Receive(t, "end of the HijackHandler", ended)
 	if strings.Join(got, " ") != "abc def g hi" {
 		t.Errorf("got %q", got)
 	}
-	if c.closed != 1 {
-		t.Errorf("closed %d times", c.closed)
+	if c.Closed != 1 {
+		t.Errorf("closed %d times", c.Closed)
 	}
 }
 
@@ -389,20 +388,20 @@ func TestHijackBehindARequestStream(t *testing.T) {
 			upgrade(ctx)
 		}})
 		for _, target := range []string{"/read", "/unread"} {
-			c := ts.dial()
-			c.send(post(target, "the body") + "hello\n")
-			if resp := c.next("POST"); resp.StatusCode != 101 {
+			c := ts.Dial()
+			c.Send(servertest.Post(target, "the body") + "hello\n")
+			if resp := c.Next("POST"); resp.StatusCode != 101 {
 				t.Errorf("status %d", resp.StatusCode)
 			}
-			c.expectLine("you said hello\n")
+			c.ExpectLine("you said hello\n")
 		}
 		// what is too much to be drained ends the connection
-		c := ts.dial()
-		c.send(head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 1000000") + "x")
-		if resp := c.next("POST"); resp.StatusCode != 101 {
+		c := ts.Dial()
+		c.Send(servertest.Head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 1000000") + "x")
+		if resp := c.Next("POST"); resp.StatusCode != 101 {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -411,14 +410,14 @@ func TestHijackOfConnectIsATunnel(t *testing.T) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			ctx.Hijack(func(c net.Conn) { _, _ = io.Copy(c, io.LimitReader(c, 12)) })
 		}})
-		c := ts.dial()
-		c.send(head("CONNECT a.test:443 HTTP/1.1", "Host: a.test:443") + "ahead, ")
-		resp, err := http.ReadResponse(c.r, &http.Request{Method: "CONNECT"})
+		c := ts.Dial()
+		c.Send(servertest.Head("CONNECT a.test:443 HTTP/1.1", "Host: a.test:443") + "ahead, ")
+		resp, err := http.ReadResponse(c.R, &http.Request{Method: "CONNECT"})
 		if err != nil || resp.StatusCode != 200 || resp.Header.Get("Content-Length") != "" {
 			t.Fatalf("got %+v, %v", resp, err)
 		}
-		c.send("later")
-		if b, err := io.ReadAll(c.r); string(b) != "ahead, later" || err != nil {
+		c.Send("later")
+		if b, err := io.ReadAll(c.R); string(b) != "ahead, later" || err != nil {
 			t.Errorf("got %q, %v", b, err)
 		}
 	})

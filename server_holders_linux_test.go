@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // holdersVariable names the engine of a server whose clients hold bodies back, and how
@@ -26,14 +28,14 @@ const holdersVariable = "FASTHTTP_TEST_HOLDERS"
 // TestServerOfHolders is that process. It does nothing in a usual run.
 func TestServerOfHolders(t *testing.T) {
 	name, limit, _ := strings.Cut(os.Getenv(holdersVariable), " ")
-	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	i := slices.IndexFunc(servertest.Engines, func(e servertest.Engine) bool { return e.Name == name })
 	if i < 0 {
 		t.Skip("is run by TestHeldBodiesLeaveOthersAlone")
 	}
-	s := &Server{Logger: noLog{}, Handler: sayLength}
+	s := &Server{Logger: noLog{}, Handler: func(ctx *RequestCtx) { fmt.Fprint(ctx, len(ctx.PostBody())) }}
 	s.MaxRequestBodyMemory, _ = strconv.Atoi(limit)
-	ts := startServer(t, engines[i], s)
-	fmt.Printf("serving %s\n", ts.ln.Addr())
+	ts := startServer(t, servertest.Engines[i], s)
+	fmt.Printf("serving %s\n", ts.Listener.Addr())
 	// the end of the input is the end of the test
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
@@ -108,16 +110,16 @@ func resident(t *testing.T, pid int) int64 {
 // each, and the times of the others count.
 func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 	clients, memory, measured, most := 300, 128<<20, time.Second/4, int64(208<<20)
-	long := os.Getenv(soakVariable) != ""
+	long := os.Getenv(servertest.SoakVariable) != ""
 	if long {
-		clients, memory, measured, most = 5000, 0, 20*time.Second, defaultBodyMemory+defaultBodyMemory/4
+		clients, memory, measured, most = 5000, 0, 20*time.Second, servertest.DefaultBodyMemory+servertest.DefaultBodyMemory/4
 	}
-	for _, e := range engines {
-		if !strings.HasSuffix(e.name, "/tcp") {
+	for _, e := range servertest.Engines {
+		if !strings.HasSuffix(e.Name, "/tcp") {
 			continue
 		}
-		t.Run(e.name, func(t *testing.T) {
-			addr, _, pid := serveApart(t, 10*time.Minute, "TestServerOfHolders", fmt.Sprintf("%s=%s %d", holdersVariable, e.name, memory), "GOMEMLIMIT=off")
+		t.Run(e.Name, func(t *testing.T) {
+			addr, _, pid := serveApart(t, 10*time.Minute, "TestServerOfHolders", fmt.Sprintf("%s=%s %d", holdersVariable, e.Name, memory), "GOMEMLIMIT=off")
 			others := startOthers(t, addr, pid)
 			measure := func(when string) time.Duration {
 				for try := 1; ; try++ {
@@ -146,7 +148,7 @@ func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 				usual = max(usual, measure("afterwards"))
 			}
 			others.end()
-			if !raceDetector && others.most > most {
+			if !servertest.RaceDetector && others.most > most {
 				t.Errorf("the server has taken %d MiB, want %d at most", others.most>>20, most>>20)
 			}
 			if others.failed > 0 {
@@ -163,7 +165,7 @@ func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 // bytes were sent or refused.
 func hold(t *testing.T, addr string, clients, size int) (refused *atomic.Int64) {
 	body := make([]byte, size-1)
-	head := []byte(part("/", size, 0))
+	head := []byte(servertest.Part("/", size, 0))
 	refused = new(atomic.Int64)
 	var sending sync.WaitGroup
 	for range clients {
@@ -235,7 +237,7 @@ type others struct {
 
 func startOthers(t *testing.T, addr string, pid int) *others {
 	o := &others{t: t, pid: pid, stop: make(chan struct{})}
-	for _, request := range []string{get("/"), post("/", strings.Repeat("x", 1000)), post("/", strings.Repeat("x", 100_000))} {
+	for _, request := range []string{servertest.Get("/"), servertest.Post("/", strings.Repeat("x", 1000)), servertest.Post("/", strings.Repeat("x", 100_000))} {
 		o.wg.Go(func() { o.ask(addr, request) })
 	}
 	o.wg.Go(func() {
@@ -268,7 +270,7 @@ func (o *others) wait(d time.Duration) bool {
 
 // ask sends a request now and then.
 func (o *others) ask(addr, request string) {
-	var c *testConn
+	var c *servertest.Conn
 	for o.wait(3 * time.Millisecond) {
 		if c == nil {
 			nc, err := net.Dial("tcp4", addr)
@@ -276,16 +278,16 @@ func (o *others) ask(addr, request string) {
 				o.t.Error(err)
 				return
 			}
-			c = &testConn{Conn: nc, r: bufio.NewReader(nc)}
+			c = &servertest.Conn{Conn: nc, R: bufio.NewReader(nc)}
 			defer nc.Close()
 		}
 		begun := time.Now()
 		_, _ = io.WriteString(c.Conn, request)
-		resp, err := readResponse(c.r, "GET")
+		resp, err := servertest.ReadResponse(c.R, "GET")
 		took := time.Since(begun)
 		o.mu.Lock()
 		switch {
-		case err == nil && resp.StatusCode == StatusServiceUnavailable, err != nil && len(request) > uncountedBody:
+		case err == nil && resp.StatusCode == StatusServiceUnavailable, err != nil && len(request) > servertest.UncountedBody:
 			// on a busy machine the refusal of a body may not be read in time
 			o.busy++
 			_ = c.Close()

@@ -11,9 +11,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestContinueHandlerDecides(t *testing.T) {
@@ -24,21 +25,21 @@ func TestContinueHandlerDecides(t *testing.T) {
 			return string(h.Peek("X-Who")) == "friend"
 		}}
 		ts := start(s)
-		c := ts.dial()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue", "X-Who: friend"))
-		c.expect(100, "")
-		c.send("abc")
-		c.expect(200, echoed("POST", "/", "abc"))
+		c := ts.Dial()
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue", "X-Who: friend"))
+		c.Expect(100, "")
+		c.Send("abc")
+		c.Expect(200, servertest.Echoed("POST", "/", "abc"))
 		// a client that does not wait is asked for as well
-		c.send(post("/", "abc", "Expect: 100-continue", "X-Who: friend"))
-		c.expect(100, "")
-		c.expect(200, echoed("POST", "/", "abc"))
+		c.Send(servertest.Post("/", "abc", "Expect: 100-continue", "X-Who: friend"))
+		c.Expect(100, "")
+		c.Expect(200, servertest.Echoed("POST", "/", "abc"))
 
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue", "X-Who: foe"))
-		if resp := c.next("POST"); resp.StatusCode != StatusExpectationFailed || !resp.Close {
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue", "X-Who: foe"))
+		if resp := c.Next("POST"); resp.StatusCode != StatusExpectationFailed || !resp.Close {
 			t.Errorf("got %d, close %v", resp.StatusCode, resp.Close)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 		if want := []string{"friend", "friend", "foe"}; !slices.Equal(asked, want) {
 			t.Errorf("asked for %q, want %q", asked, want)
 		}
@@ -61,20 +62,20 @@ func TestExpectHandlerDecides(t *testing.T) {
 			},
 		}
 		ts := start(s)
-		c := ts.dial()
-		c.send(head("POST /yes HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
-		c.expect(100, "")
-		c.send("abc")
-		c.expect(200, echoed("POST", "/yes", "abc"))
-		c.send(head("POST /no HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
-		if resp := c.next("POST"); resp.StatusCode != StatusForbidden || !resp.Close {
+		c := ts.Dial()
+		c.Send(servertest.Head("POST /yes HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		c.Expect(100, "")
+		c.Send("abc")
+		c.Expect(200, servertest.Echoed("POST", "/yes", "abc"))
+		c.Send(servertest.Head("POST /no HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		if resp := c.Next("POST"); resp.StatusCode != StatusForbidden || !resp.Close {
 			t.Errorf("got %d, close %v", resp.StatusCode, resp.Close)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 		// nobody is asked without the field
-		c = ts.dial()
-		c.send(post("/no", "abc"))
-		c.expect(200, echoed("POST", "/no", "abc"))
+		c = ts.Dial()
+		c.Send(servertest.Post("/no", "abc"))
+		c.Expect(200, servertest.Echoed("POST", "/no", "abc"))
 	})
 }
 
@@ -93,27 +94,27 @@ func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
 			fmt.Fprintf(ctx, "%s %v", body, err)
 		}}
 		ts := start(s)
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.send(head("POST /read HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
-			c.expect(100, "")
-			c.send("abc")
-			c.expect(200, "abc <nil>")
+			c.Send(servertest.Head("POST /read HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+			c.Expect(100, "")
+			c.Send("abc")
+			c.Expect(200, "abc <nil>")
 		}
-		c.send(head("POST /back HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
-		c.expect(100, "")
-		c.send("abc")
-		c.expect(200, "abc")
+		c.Send(servertest.Head("POST /back HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		c.Expect(100, "")
+		c.Send("abc")
+		c.Expect(200, "abc")
 		// whoever does not wait is no worse off
-		c.send(post("/read", "abc", "Expect: 100-continue") + post("/back", "def", "Expect: 100-continue"))
-		c.expectFinal("abc <nil>")
-		c.expectFinal("def")
+		c.Send(servertest.Post("/read", "abc", "Expect: 100-continue") + servertest.Post("/back", "def", "Expect: 100-continue"))
+		c.ExpectFinal("abc <nil>")
+		c.ExpectFinal("def")
 		// whoever is not told to go on need not send anything
-		c.send(head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
-		if resp := c.expect(403, "no, thanks"); !resp.Close {
+		c.Send(servertest.Head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
+		if resp := c.Expect(403, "no, thanks"); !resp.Close {
 			t.Error("the connection is kept though the body was not asked for")
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -130,38 +131,38 @@ func TestErrorHandlerGetsTheErrors(t *testing.T) {
 		status   int // of the default handler
 		target   string
 	}{
-		{name: "GetOnly", in: post("/x", "abc"), s: &Server{GetOnly: true}, fits: is(ErrGetOnly), status: 400, target: "/x"},
-		{name: "large body", in: post("/x", "abc"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
-		{name: "large chunked body", in: chunked("/x", "3\r\nabc\r\n"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
-		{name: "large head", in: get("/x", "X: "+strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 431, target: "/"},
-		{name: "long request line", in: get("/" + strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 414, target: "/"},
-		{name: "many fields by name", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: func(err error) bool {
+		{name: "GetOnly", in: servertest.Post("/x", "abc"), s: &Server{GetOnly: true}, fits: is(ErrGetOnly), status: 400, target: "/x"},
+		{name: "large body", in: servertest.Post("/x", "abc"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
+		{name: "large chunked body", in: servertest.Chunked("/x", "3\r\nabc\r\n"), s: &Server{MaxRequestBodySize: 2}, fits: is(ErrBodyTooLarge), status: 413, target: "/x"},
+		{name: "large head", in: servertest.Get("/x", "X: "+strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 431, target: "/"},
+		{name: "long request line", in: servertest.Get("/" + strings.Repeat("x", 1000)), s: &Server{ReadBufferSize: 500}, fits: isSmallBuffer, status: 414, target: "/"},
+		{name: "many fields by name", in: servertest.Get("/x", repeatedFields(501, "X-%d: v")...), fits: func(err error) bool {
 			return strings.HasSuffix(err.Error(), "too many header fields")
 		}, status: 431, target: "/"},
-		{name: "many fields", in: get("/x", repeatedFields(501, "X-%d: v")...), fits: isSmallBuffer, status: 431, target: "/"},
-		{name: "broken chunk", in: chunked("/x", "x"), fits: isBrokenChunk, status: 400, target: "/x"},
-		{name: "broken chunk end", in: chunked("/x", "1\r\nabc"), fits: isBrokenChunk, status: 400, target: "/x"},
-		{name: "forbidden trailer", in: chunked("/x", "0\r\nHost: b\r\n\r\n"), fits: is(ErrBadTrailer), status: 400, target: "/x"},
+		{name: "many fields", in: servertest.Get("/x", repeatedFields(501, "X-%d: v")...), fits: isSmallBuffer, status: 431, target: "/"},
+		{name: "broken chunk", in: servertest.Chunked("/x", "x"), fits: isBrokenChunk, status: 400, target: "/x"},
+		{name: "broken chunk end", in: servertest.Chunked("/x", "1\r\nabc"), fits: isBrokenChunk, status: 400, target: "/x"},
+		{name: "forbidden trailer", in: servertest.Chunked("/x", "0\r\nHost: b\r\n\r\n"), fits: is(ErrBadTrailer), status: 400, target: "/x"},
 		{name: "half a request line", in: "GET / H", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/"},
 		{name: "half a head", in: "GET /x HTTP/1.1\r\nHos", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/"},
-		{name: "half a body", in: head("POST /x HTTP/1.1", "Host: a", "Content-Length: 3") + "a", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
-		{name: "half a chunk", in: chunked("/x", "5\r\na"), fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
-		{name: "half a trailer", in: chunked("/x", "0\r\nA"), fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
-		{name: "no method", in: head(" /x HTTP/1.1", "Host: a"), fits: is(ErrMissingRequestMethod), status: 400, target: "/"},
-		{name: "no target", in: head("GET  HTTP/1.1", "Host: a"), fits: is(ErrEmptyRequestURI), status: 400, target: "/"},
-		{name: "spaces", in: head("GET  / HTTP/1.1", "Host: a"), fits: is(ErrExtraWhitespaceInRequestLine), status: 400, target: "/"},
-		{name: "two lengths", in: get("/x", "Content-Length: 1", "Content-Length: 1"), fits: is(ErrDuplicateContentLength), status: 400, target: "/"},
-		{name: "unknown coding", in: get("/x", "Transfer-Encoding: x"), fits: is(ErrUnsupportedTransferEncoding), status: 501, target: "/x"},
+		{name: "half a body", in: servertest.Head("POST /x HTTP/1.1", "Host: a", "Content-Length: 3") + "a", fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
+		{name: "half a chunk", in: servertest.Chunked("/x", "5\r\na"), fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
+		{name: "half a trailer", in: servertest.Chunked("/x", "0\r\nA"), fits: is(io.ErrUnexpectedEOF), status: 400, target: "/x"},
+		{name: "no method", in: servertest.Head(" /x HTTP/1.1", "Host: a"), fits: is(ErrMissingRequestMethod), status: 400, target: "/"},
+		{name: "no target", in: servertest.Head("GET  HTTP/1.1", "Host: a"), fits: is(ErrEmptyRequestURI), status: 400, target: "/"},
+		{name: "spaces", in: servertest.Head("GET  / HTTP/1.1", "Host: a"), fits: is(ErrExtraWhitespaceInRequestLine), status: 400, target: "/"},
+		{name: "two lengths", in: servertest.Get("/x", "Content-Length: 1", "Content-Length: 1"), fits: is(ErrDuplicateContentLength), status: 400, target: "/"},
+		{name: "unknown coding", in: servertest.Get("/x", "Transfer-Encoding: x"), fits: is(ErrUnsupportedTransferEncoding), status: 501, target: "/x"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got error
 			var target string
 			s := (&rawCase{s: tc.s}).server()
-			c := &fakeConn{pieces: [][]byte{[]byte(tc.in)}}
+			c := &servertest.FakeConn{Pieces: [][]byte{[]byte(tc.in)}}
 			if err := s.ServeConn(c); !tc.fits(err) {
 				t.Errorf("ServeConn: %v", err)
 			}
-			resp, err := readResponse(bufio.NewReader(&c.out), "GET")
+			resp, err := servertest.ReadResponse(bufio.NewReader(&c.Out), "GET")
 			if err != nil || resp.StatusCode != tc.status || !resp.Close || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 				t.Errorf("by default: %+v, %v", resp, err)
 			}
@@ -172,7 +173,7 @@ func TestErrorHandlerGetsTheErrors(t *testing.T) {
 				ctx.Error("mine", 418)
 				ctx.Response.Header.Set("X-More", "yes")
 			}
-			c = &fakeConn{pieces: [][]byte{[]byte(tc.in)}}
+			c = &servertest.FakeConn{Pieces: [][]byte{[]byte(tc.in)}}
 			_ = s.ServeConn(c)
 			if got == nil || !tc.fits(got) {
 				t.Errorf("the error is %v", got)
@@ -180,8 +181,8 @@ func TestErrorHandlerGetsTheErrors(t *testing.T) {
 			if target != tc.target {
 				t.Errorf("the target is %q, want %q", target, tc.target)
 			}
-			resp, err = readResponse(bufio.NewReader(&c.out), "GET")
-			if err != nil || resp.StatusCode != 418 || resp.body != "mine" || !resp.Close || resp.Header.Get("X-More") != "yes" {
+			resp, err = servertest.ReadResponse(bufio.NewReader(&c.Out), "GET")
+			if err != nil || resp.StatusCode != 418 || resp.Content != "mine" || !resp.Close || resp.Header.Get("X-More") != "yes" {
 				t.Errorf("with an ErrorHandler: %+v, %v", resp, err)
 			}
 		})
@@ -193,23 +194,23 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 		in     string
 		common bool
 	}{
-		{get("/"), true},
+		{servertest.Get("/"), true},
 		{"GET / HT", true},
-		{head("POST /x HTTP/1.1", "Host: a", "Content-Length: 3") + "a", true},
+		{servertest.Head("POST /x HTTP/1.1", "Host: a", "Content-Length: 3") + "a", true},
 		{"GET / nothing\r\n\r\n", false},
-		{head("POST / HTTP/1.1", "Host: a", "Content-Length: x"), false},
+		{servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: x"), false},
 	} {
 		for _, all := range []bool{false, true} {
-			log := &testLog{}
+			log := &servertest.Log{}
 			s := &Server{Handler: echo, Logger: log, LogAllErrors: all}
-			_ = s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(tc.in)}})
-			lines := log.all()
+			_ = s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(tc.in)}})
+			lines := log.All()
 			switch {
 			case tc.common && !all && len(lines) > 0:
 				t.Errorf("%q: logged %q", tc.in, lines)
 			case !tc.common && len(lines) != 1:
 				t.Errorf("%q: logged %q, want one line", tc.in, lines)
-			case all && tc.in != get("/") && len(lines) != 1:
+			case all && tc.in != servertest.Get("/") && len(lines) != 1:
 				t.Errorf("%q: logged %q with LogAllErrors, want one line", tc.in, lines)
 			}
 			for _, line := range lines {
@@ -245,16 +246,16 @@ func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
 				}
 				ctx.SetBodyString("ok")
 			}})
-			c := ts.dial()
+			c := ts.Dial()
 			for _, path := range []string{"/good", "/removed", "/set", "/add", "/stream", "/set"} {
-				c.get(path)
-				for name := range c.expect(200, "ok").Header {
+				c.Get(path)
+				for name := range c.Expect(200, "ok").Header {
 					if strings.Contains(name, "Bad") || strings.Contains(name, "Other") {
 						t.Errorf("%s: sent %q", path, name)
 					}
 				}
 			}
-			lines := ts.log.all()
+			lines := ts.Log.All()
 			if !all && len(lines) == 0 {
 				continue
 			}
@@ -265,44 +266,11 @@ func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
 	})
 }
 
-// stateLog keeps the states of every connection in order.
-type stateLog struct {
-	mu     sync.Mutex
-	states map[net.Conn][]ConnState
-	order  []net.Conn
-}
-
-func (l *stateLog) note(c net.Conn, state ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.states == nil {
-		l.states = make(map[net.Conn][]ConnState)
-	}
-	if l.states[c] == nil {
-		l.order = append(l.order, c)
-	}
-	l.states[c] = append(l.states[c], state)
-}
-
-// of returns the states of the n-th connection in words.
-func (l *stateLog) of(n int) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n >= len(l.order) {
-		return ""
-	}
-	var words []string
-	for _, s := range l.states[l.order[n]] {
-		words = append(words, s.String())
-	}
-	return strings.Join(words, " ")
-}
-
 func TestConnStateTellsTheStates(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		log := &stateLog{}
+		log := &servertest.States[ConnState]{}
 		hijacked := make(chan struct{})
-		s := &Server{ConnState: log.note, Handler: func(ctx *RequestCtx) {
+		s := &Server{ConnState: log.Note, Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/hijack" {
 				ctx.Hijack(func(net.Conn) { close(hijacked) })
 			}
@@ -312,8 +280,8 @@ func TestConnStateTellsTheStates(t *testing.T) {
 		n := 0
 		expect := func(want string) {
 			t.Helper()
-			eventually(t, want, func() bool {
-				got := log.of(n)
+			servertest.Eventually(t, want, func() bool {
+				got := log.Of(n)
 				if got != want && !strings.HasPrefix(want, got) {
 					t.Fatalf("states are %q, want %q", got, want)
 				}
@@ -321,37 +289,37 @@ func TestConnStateTellsTheStates(t *testing.T) {
 			})
 			n++
 		}
-		c := ts.dial()
+		c := ts.Dial()
 		_ = c.Close()
 		expect("new closed")
 
-		c = ts.dial()
+		c = ts.Dial()
 		for range 2 {
-			c.get("/")
-			c.expect(200, "ok")
+			c.Get("/")
+			c.Expect(200, "ok")
 			// so that the two are not in one pipeline
-			eventually(t, "idle", func() bool { return strings.HasSuffix(log.of(n), "idle") })
+			servertest.Eventually(t, "idle", func() bool { return strings.HasSuffix(log.Of(n), "idle") })
 		}
 		_ = c.Close()
 		expect("new active idle active idle closed")
 
-		c = ts.dial()
-		c.send(get("/") + get("/") + get("/", "Connection: close"))
+		c = ts.Dial()
+		c.Send(servertest.Get("/") + servertest.Get("/") + servertest.Get("/", "Connection: close"))
 		for range 3 {
-			c.expect(200, "ok")
+			c.Expect(200, "ok")
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 		expect("new active closed")
 
-		c = ts.dial()
-		c.send("no request\r\n\r\n")
-		c.expect(400, "Error when parsing request")
+		c = ts.Dial()
+		c.Send("no request\r\n\r\n")
+		c.Expect(400, "Error when parsing request")
 		expect("new active closed")
 
-		c = ts.dial()
-		c.get("/hijack")
-		c.expect(200, "ok")
-		receive(t, "the hijack", hijacked)
+		c = ts.Dial()
+		c.Get("/hijack")
+		c.Expect(200, "ok")
+		servertest.Receive(t, "the hijack", hijacked)
 		expect("new active hijacked")
 	})
 }
@@ -439,27 +407,27 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 				s := &Server{Handler: func(*RequestCtx) {}}
 				set(s)
 				ts := start(s)
-				c := ts.dial()
-				c.send(post("/bad", "abc", "Expect: 100-continue"))
+				c := ts.Dial()
+				c.Send(servertest.Post("/bad", "abc", "Expect: 100-continue"))
 				if name == "ConnState" {
 					// which is no part of any exchange
-					c.next("POST")
-					c.expect(200, "")
-					ts.log.waitFor(t, "broken hook", "hooks_test.go")
+					c.Next("POST")
+					c.Expect(200, "")
+					ts.Log.WaitFor(t, "broken hook", "hooks_test.go")
 					return
 				}
 				// an answer may come, but the end must
-				if b, err := io.ReadAll(c.r); errors.Is(err, os.ErrDeadlineExceeded) {
+				if b, err := io.ReadAll(c.R); errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("the connection goes on after %q", b)
 				}
-				line := ts.log.waitFor(t, "broken hook")
+				line := ts.Log.WaitFor(t, "broken hook")
 				if !strings.Contains(line, "hooks_test.go") {
 					t.Errorf("the log says not where: %q", line)
 				}
-				eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
-				c = ts.dial()
-				c.get("/good")
-				c.expect(200, "")
+				servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
+				c = ts.Dial()
+				c.Get("/good")
+				c.Expect(200, "")
 			})
 		})
 	}
@@ -474,18 +442,18 @@ func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
 			ErrorHandler: func(_ *RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
 		}
 		ts := start(s)
-		for _, part := range []string{"GET / HT", head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc"} {
-			c := ts.dial()
-			c.send(part)
-			c.expectCut()
-			ts.log.waitFor(t, "cannot bear", "timeout")
-			c = ts.dial()
-			c.send(part)
+		for _, part := range []string{"GET / HT", servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc"} {
+			c := ts.Dial()
+			c.Send(part)
+			c.ExpectCut()
+			ts.Log.WaitFor(t, "cannot bear", "timeout")
+			c = ts.Dial()
+			c.Send(part)
 			_ = c.Close()
-			ts.log.waitFor(t, "cannot bear", io.ErrUnexpectedEOF.Error())
-			c = ts.dial()
-			c.get("/good")
-			c.expect(200, "")
+			ts.Log.WaitFor(t, "cannot bear", io.ErrUnexpectedEOF.Error())
+			c = ts.Dial()
+			c.Get("/good")
+			c.Expect(200, "")
 		}
 	})
 }
@@ -504,40 +472,40 @@ func TestHandlerThatEndsItsGoroutineEndsOneConnection(t *testing.T) {
 		}}
 		ts := start(s)
 		for range 3 {
-			c := ts.dial()
-			c.get("/exit")
-			c.expectCut()
-			c = ts.dial()
-			c.get("/")
-			c.expect(200, "")
+			c := ts.Dial()
+			c.Get("/exit")
+			c.ExpectCut()
+			c = ts.Dial()
+			c.Get("/")
+			c.Expect(200, "")
 		}
 	})
 }
 
 func TestServerOptionsOfTheResponse(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		respond := func(s *Server, request string) testResponse {
+		respond := func(s *Server, request string) servertest.Response {
 			t.Helper()
 			if s.Handler == nil {
 				s.Handler = func(ctx *RequestCtx) { ctx.SetBodyString("ok") }
 			}
-			c := start(s).dial()
-			c.send(request)
-			return c.next("GET")
+			c := start(s).Dial()
+			c.Send(request)
+			return c.Next("GET")
 		}
-		resp := respond(&Server{}, get("/"))
+		resp := respond(&Server{}, servertest.Get("/"))
 		if resp.Header.Get("Server") != "fasthttp" || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("defaults are %v", resp.Header)
 		}
 		if at, err := time.Parse(time.RFC1123, resp.Header.Get("Date")); err != nil || time.Since(at).Abs() > time.Minute {
 			t.Errorf("the date is %v, %v", resp.Header.Get("Date"), err)
 		}
-		resp = respond(&Server{Name: "a\r\nSet-Cookie: b\x00"}, get("/"))
+		resp = respond(&Server{Name: "a\r\nSet-Cookie: b\x00"}, servertest.Get("/"))
 		if got := resp.Header.Get("Server"); got != "a  Set-Cookie: b" && got != "a  Set-Cookie: b " || resp.Header.Get("Set-Cookie") != "" {
 			t.Errorf("the name became %q", resp.Header)
 		}
 		none := &Server{NoDefaultServerHeader: true, NoDefaultDate: true, NoDefaultContentType: true}
-		resp = respond(none, get("/"))
+		resp = respond(none, servertest.Get("/"))
 		for _, name := range []string{"Server", "Date", "Content-Type"} {
 			if resp.Header[name] != nil {
 				t.Errorf("%s is %q", name, resp.Header[name])
@@ -547,7 +515,7 @@ func TestServerOptionsOfTheResponse(t *testing.T) {
 			ctx.Response.Header.SetServer("own")
 			ctx.SetContentType("text/own")
 		}}
-		resp = respond(own, get("/"))
+		resp = respond(own, servertest.Get("/"))
 		if resp.Header.Get("Server") != "own" || resp.Header.Get("Content-Type") != "text/own" {
 			t.Errorf("what the handler set became %v", resp.Header)
 		}
@@ -563,7 +531,7 @@ func TestServerOptionsOfTheResponse(t *testing.T) {
 					ctx.NotFound()
 				}
 			}}
-			resp := respond(none, get(target))
+			resp := respond(none, servertest.Get(target))
 			if resp.StatusCode != status {
 				t.Errorf("%s: status %d", target, resp.StatusCode)
 			}
@@ -578,7 +546,7 @@ func TestServerOptionsOfTheResponse(t *testing.T) {
 
 func TestServerKeepsFieldNames(t *testing.T) {
 	for _, kept := range []bool{false, true} {
-		s := &Server{DisableHeaderNamesNormalizing: kept, NoDefaultDate: true, Logger: &testLog{}, Handler: func(ctx *RequestCtx) {
+		s := &Server{DisableHeaderNamesNormalizing: kept, NoDefaultDate: true, Logger: &servertest.Log{}, Handler: func(ctx *RequestCtx) {
 			var names []string
 			for name := range ctx.Request.Header.All() {
 				names = append(names, string(name))
@@ -587,8 +555,8 @@ func TestServerKeepsFieldNames(t *testing.T) {
 			ctx.SetBodyString(strings.Join(names, " "))
 		}}
 		// the second request shows that the settings survive the first
-		request := head("GET / HTTP/1.1", "hOsT: a", "x-COOL: y")
-		c := &fakeConn{pieces: [][]byte{[]byte(request), []byte(request)}}
+		request := servertest.Head("GET / HTTP/1.1", "hOsT: a", "x-COOL: y")
+		c := &servertest.FakeConn{Pieces: [][]byte{[]byte(request), []byte(request)}}
 		if err := s.ServeConn(c); err != nil {
 			t.Fatal(err)
 		}
@@ -596,8 +564,8 @@ func TestServerKeepsFieldNames(t *testing.T) {
 			false: {"Host X-Cool", "X-Reply: y"},
 			true:  {"x-COOL", "x-reply: y"},
 		}[kept] {
-			if n := bytes.Count(c.out.Bytes(), []byte(part)); n != 2 {
-				t.Errorf("kept %v: %q comes %d times in %q", kept, part, n, c.out.String())
+			if n := bytes.Count(c.Out.Bytes(), []byte(part)); n != 2 {
+				t.Errorf("kept %v: %q comes %d times in %q", kept, part, n, c.Out.String())
 			}
 		}
 	}
@@ -619,7 +587,7 @@ func TestLazyRequestTime(t *testing.T) {
 				t.Errorf("the connection is from the future: %v", ctx.ConnTime())
 			}
 		}}
-		if err := s.ServeConn(&fakeConn{pieces: [][]byte{[]byte(get("/")), []byte(get("/"))}}); err != nil {
+		if err := s.ServeConn(&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/")), []byte(servertest.Get("/"))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -636,12 +604,12 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 				errs <- err
 			},
 		})
-		if !ts.engine.sockets {
+		if !ts.Engine.Sockets {
 			t.Skip("it is no socket")
 		}
 		for _, begun := range []string{"GET / HT", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nabc"} {
-			c := ts.dial()
-			c.send(begun)
+			c := ts.Dial()
+			c.Send(begun)
 			err := <-errs
 			told, ok := errors.AsType[*net.OpError](err)
 			if !ok || !told.Timeout() || !strings.HasSuffix(told.Op, "read") || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -694,19 +662,19 @@ func TestHandlersSeeTheNameOfTheServer(t *testing.T) {
 						t.Errorf("%d Server fields are listed", n)
 					}
 				}
-				ctx.SetUserValue("key", closerFunc(func() { seen <- string(h.Server()) }))
+				ctx.SetUserValue("key", servertest.CloserFunc(func() { seen <- string(h.Server()) }))
 			}
-			c := start(s).dial()
+			c := start(s).Dial()
 			for _, target := range []string{"/", "/seen", "/own", "/deleted", "/reset", "/listed", "/"} {
 				want := want
 				if target == "/own" {
 					want = "own"
 				}
-				c.get(target)
-				if got := c.expect(200, "").Header["Server"]; strings.Join(got, "|") != want {
+				c.Get(target)
+				if got := c.Expect(200, "").Header["Server"]; strings.Join(got, "|") != want {
 					t.Errorf("%s: sent %q, want %q", target, got, want)
 				}
-				if got := receive(t, "the end of user values", seen); got != want && target != "/deleted" && target != "/reset" {
+				if got := servertest.Receive(t, "the end of user values", seen); got != want && target != "/deleted" && target != "/reset" {
 					t.Errorf("%s: a user value sees %q, want %q", target, got, want)
 				}
 			}

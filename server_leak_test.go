@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // noLog is a Logger that keeps nothing.
@@ -25,88 +27,88 @@ func (noLog) Printf(string, ...any) {}
 // leavings are connections that end in some way, each on a server of its kind.
 var leavings = map[string]struct {
 	configure func(s *Server)
-	use       func(t *testing.T, c *testConn)
+	use       func(t *testing.T, c *servertest.Conn)
 }{
-	"answered": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/")
-		c.expect(200, "hello")
+	"answered": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/")
+		c.Expect(200, "hello")
 	}},
-	"cut in a head": {func(*Server) {}, func(t *testing.T, c *testConn) { c.send("GET / HT") }},
-	"cut in a body": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000))
+	"cut in a head": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) { c.Send("GET / HT") }},
+	"cut in a body": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000))
 	}},
-	"cut in the stream of a body": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *testConn) {
-		c.send("POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + strings.Repeat("x", 10_000))
+	"cut in the stream of a body": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + strings.Repeat("x", 10_000))
 	}},
-	"left before it may go on": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *testConn) {
-		c.send("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
-		if resp := c.next("POST"); resp.StatusCode != 100 {
+	"left before it may go on": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+		if resp := c.Next("POST"); resp.StatusCode != 100 {
 			t.Errorf("got %d", resp.StatusCode)
 		}
 	}},
-	"cut in an answer": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/large")
-		_, _ = c.r.Discard(1000)
+	"cut in an answer": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/large")
+		_, _ = c.R.Discard(1000)
 	}},
-	"cut in an answer before others": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.send(strings.Repeat(get("/large"), 20))
-		_, _ = c.r.Discard(1000)
+	"cut in an answer before others": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Send(strings.Repeat(servertest.Get("/large"), 20))
+		_, _ = c.R.Discard(1000)
 	}},
-	"cut in a stream": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/stream")
-		_, _ = c.r.Discard(100_000)
+	"cut in a stream": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/stream")
+		_, _ = c.R.Discard(100_000)
 	}},
-	"not read in time": {func(s *Server) { s.WriteTimeout = 20 * time.Millisecond }, func(t *testing.T, c *testConn) {
-		c.get("/stream")
-		_, _ = c.r.Discard(100_000)
+	"not read in time": {func(s *Server) { s.WriteTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/stream")
+		_, _ = c.R.Discard(100_000)
 	}},
-	"panic": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/panic")
-		c.expect(500, StatusMessage(500))
+	"panic": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/panic")
+		c.Expect(500, StatusMessage(500))
 	}},
-	"abort": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/abort")
-		c.expectCut()
+	"abort": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/abort")
+		c.ExpectCut()
 	}},
-	"goexit": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/goexit")
-		c.expectCut()
+	"goexit": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/goexit")
+		c.ExpectCut()
 	}},
-	"timed out handler": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/late")
-		c.expect(503, "late")
+	"timed out handler": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/late")
+		c.Expect(503, "late")
 	}},
-	"timed out handler with a stream": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *testConn) {
-		c.send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\nbegin")
-		c.expect(503, "late")
+	"timed out handler with a stream": {func(s *Server) { s.StreamRequestBody = true }, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\nbegin")
+		c.Expect(503, "late")
 	}},
-	"hijacked": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.get("/hijack")
-		c.expect(200, "")
-		c.send("more")
+	"hijacked": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/hijack")
+		c.Expect(200, "")
+		c.Send("more")
 	}},
-	"no request": {func(*Server) {}, func(t *testing.T, c *testConn) {
-		c.send("no request\r\n\r\n" + strings.Repeat("x", 50_000))
-		_, _ = io.ReadAll(c.r)
+	"no request": {func(*Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Send("no request\r\n\r\n" + strings.Repeat("x", 50_000))
+		_, _ = io.ReadAll(c.R)
 	}},
-	"idle for too long": {func(s *Server) { s.IdleTimeout = 20 * time.Millisecond }, func(t *testing.T, c *testConn) {
-		c.get("/")
-		c.expect(200, "hello")
-		c.expectCut()
+	"idle for too long": {func(s *Server) { s.IdleTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/")
+		c.Expect(200, "hello")
+		c.ExpectCut()
 	}},
-	"too slow": {func(s *Server) { s.ReadTimeout = 20 * time.Millisecond }, func(t *testing.T, c *testConn) {
+	"too slow": {func(s *Server) { s.ReadTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
 		// a handshake can be too slow as well
 		_, _ = io.WriteString(c.Conn, "GET / HT")
-		_, _ = io.ReadAll(c.r)
+		_, _ = io.ReadAll(c.R)
 	}},
-	"one too many": {func(s *Server) { s.Concurrency = 1 }, func(t *testing.T, c *testConn) {
-		_ = c.SetWriteDeadline(time.Now().Add(patience))
-		_, _ = io.WriteString(c.Conn, get("/"))
-		_, _ = io.ReadAll(io.LimitReader(c.r, 50))
+	"one too many": {func(s *Server) { s.Concurrency = 1 }, func(t *testing.T, c *servertest.Conn) {
+		_ = c.SetWriteDeadline(time.Now().Add(servertest.Patience))
+		_, _ = io.WriteString(c.Conn, servertest.Get("/"))
+		_, _ = io.ReadAll(io.LimitReader(c.R, 50))
 	}},
-	"one too many of its address": {func(s *Server) { s.MaxConnsPerIP = 1 }, func(t *testing.T, c *testConn) {
-		_, _ = io.WriteString(c.Conn, get("/"))
-		_, _ = io.ReadAll(io.LimitReader(c.r, 50))
+	"one too many of its address": {func(s *Server) { s.MaxConnsPerIP = 1 }, func(t *testing.T, c *servertest.Conn) {
+		_, _ = io.WriteString(c.Conn, servertest.Get("/"))
+		_, _ = io.ReadAll(io.LimitReader(c.R, 50))
 	}},
 }
 
@@ -146,36 +148,36 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 	const crowd, rounds = 6, 2
 	for name, leaving := range leavings {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range engines {
-				t.Run(e.name, func(t *testing.T) {
+			for _, e := range servertest.Engines {
+				t.Run(e.Name, func(t *testing.T) {
 					// idle workers are no leak
 					s := &Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
 					leaving.configure(s)
 					ts := startServer(t, e, s)
-					round := func() usage {
+					round := func() servertest.Usage {
 						for range crowd {
-							leaving.use(t, ts.dial())
+							leaving.use(t, ts.Dial())
 						}
-						for _, c := range ts.conns {
+						for _, c := range ts.Conns {
 							_ = c.Close()
 						}
-						ts.conns = nil
-						eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
-						return measure(t)
+						ts.Conns = nil
+						servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
+						return servertest.Measure(t)
 					}
 					before := round()
 					after := before
-					eventually(t, "nothing left behind", func() bool {
+					servertest.Eventually(t, "nothing left behind", func() bool {
 						for range rounds {
 							after = round()
 						}
-						return after.heap-before.heap <= 3<<20 &&
-							after.others <= before.others && after.files <= before.files &&
-							after.goroutines-after.others <= maxIdlePollers
+						return after.Heap-before.Heap <= 3<<20 &&
+							after.Others <= before.Others && after.Files <= before.Files &&
+							after.Goroutines-after.Others <= maxIdlePollers
 					})
 					// two rounds of the collector may not be enough for what has
 					// been in use just now, such as a buffer of 1 MiB and its like
-					if grown := after.heap - before.heap; grown > 3<<20 {
+					if grown := after.Heap - before.Heap; grown > 3<<20 {
 						t.Errorf("%d bytes more after %d connections", grown, crowd*rounds)
 					}
 				})
@@ -192,21 +194,21 @@ var maxIdlePollers = 18 * runtime.GOMAXPROCS(0)
 func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
 	crowd := max(300, 2*maxIdlePollers)
 	forEachEngine(t, func(t *testing.T, start starter) {
-		gate := newGate()
-		ts := start(&Server{Handler: gate.handle, MaxIdleWorkerDuration: time.Millisecond})
+		gate := servertest.NewGate()
+		ts := start(&Server{Handler: passing(gate), MaxIdleWorkerDuration: time.Millisecond})
 		before := runtime.NumGoroutine()
 		for range crowd {
-			ts.dial().get("/")
+			ts.Dial().Get("/")
 		}
 		for range crowd {
-			receive(t, "a handler", gate.entered)
+			servertest.Receive(t, "a handler", gate.Entered)
 		}
-		close(gate.open)
-		for _, c := range ts.conns {
-			c.expect(200, "through")
+		close(gate.Open)
+		for _, c := range ts.Conns {
+			c.Expect(200, "through")
 			_ = c.Close()
 		}
-		eventually(t, "the end of most goroutines", func() bool { return runtime.NumGoroutine() <= before+maxIdlePollers })
+		servertest.Eventually(t, "the end of most goroutines", func() bool { return runtime.NumGoroutine() <= before+maxIdlePollers })
 	})
 }
 
@@ -214,34 +216,34 @@ func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
 // engine no goroutine either.
 func TestIdleConnectionsCostLittle(t *testing.T) {
 	const crowd = 500
-	for _, e := range engines {
-		if e.name != "event/tcp" || runtime.GOOS != "linux" {
+	for _, e := range servertest.Engines {
+		if e.Name != "event/tcp" || runtime.GOOS != "linux" {
 			continue
 		}
 		ts := startServer(t, e, &Server{Handler: echo})
-		before := measure(t)
+		before := servertest.Measure(t)
 		conns := make([]net.Conn, 0, crowd)
 		answer := make([]byte, 4096)
 		for range crowd {
-			nc, err := ts.dialer()
+			nc, err := ts.Dialer()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer nc.Close()
 			conns = append(conns, nc)
-			if _, err := io.WriteString(nc, get("/")); err != nil {
+			if _, err := io.WriteString(nc, servertest.Get("/")); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := nc.Read(answer); err != nil {
 				t.Fatal(err)
 			}
 		}
-		after := measure(t)
-		if n := after.goroutines - before.goroutines; n > maxIdlePollers {
+		after := servertest.Measure(t)
+		if n := after.Goroutines - before.Goroutines; n > maxIdlePollers {
 			t.Errorf("%d connections have %d goroutines", crowd, n)
 		}
 		// the client's side of it counts as well
-		if each := (after.heap - before.heap) / crowd; each > 1500 {
+		if each := (after.Heap - before.Heap) / crowd; each > 1500 {
 			t.Errorf("an idle connection costs %d bytes", each)
 		} else {
 			t.Logf("an idle connection costs %d bytes, the client's side included", each)
@@ -277,13 +279,13 @@ func TestShutdownUnderLoad(t *testing.T) {
 					}
 				})
 			}
-			eventually(t, "the load", func() bool { return answered.Load() > 50 })
-			shutDown(t, ts.s)
+			servertest.Eventually(t, "the load", func() bool { return answered.Load() > 50 })
+			servertest.ShutDown(t, ts.S)
 			wg.Wait()
 			if handled.Load() != answered.Load() {
 				t.Errorf("%d requests were handled, and %d answered", handled.Load(), answered.Load())
 			}
-			if err := receive(t, "return of Serve", ts.served); err != nil {
+			if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		}
@@ -293,15 +295,15 @@ func TestShutdownUnderLoad(t *testing.T) {
 // loadUntilShutdown sends requests over one connection, until that ends. It is
 // false where there are no more connections.
 func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atomic.Int64) bool {
-	nc, err := ts.dialer()
+	nc, err := ts.Dialer()
 	if err != nil {
 		return false
 	}
 	defer nc.Close()
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
 	r := bufio.NewReader(nc)
 	for i := range 20 {
-		if _, err := io.WriteString(nc, get("/")); err != nil {
+		if _, err := io.WriteString(nc, servertest.Get("/")); err != nil {
 			return true
 		}
 		if _, err := r.Peek(1); err != nil {
@@ -310,9 +312,9 @@ func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atom
 			}
 			return true
 		}
-		resp, err := readResponse(r, "GET")
-		if err != nil || resp.body != string(body) {
-			t.Errorf("answer %d: %d bytes of %d, %v", i, len(resp.body), len(body), err)
+		resp, err := servertest.ReadResponse(r, "GET")
+		if err != nil || resp.Content != string(body) {
+			t.Errorf("answer %d: %d bytes of %d, %v", i, len(resp.Content), len(body), err)
 			return false
 		}
 		answered.Add(1)

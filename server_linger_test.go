@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestAnswerOfAHandlerThatTimedOutArrives has clients that read only when they
@@ -29,22 +31,22 @@ func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 					}()
 					ctx.TimeoutError("too slow")
 				}})
-				if !ts.engine.sockets {
+				if !ts.Engine.Sockets {
 					t.Skip("only sockets lose what was sent")
 				}
-				c := ts.dial()
+				c := ts.Dial()
 				const piece, pieces = 10_000, 20
-				c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000"))
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000"))
 				for range pieces {
 					time.Sleep(5 * time.Millisecond)
-					c.send(strings.Repeat("x", piece))
+					c.Send(strings.Repeat("x", piece))
 				}
-				if resp := c.expect(408, "too slow"); !resp.Close {
+				if resp := c.Expect(408, "too slow"); !resp.Close {
 					t.Error("the connection is kept")
 				}
-				c.expectEnd()
+				c.ExpectEnd()
 				close(answered)
-				receive(t, "the end of the handler", ended)
+				servertest.Receive(t, "the end of the handler", ended)
 			})
 		}
 	})
@@ -59,13 +61,13 @@ func TestManyConnectionsLinger(t *testing.T) {
 		ts := start(&Server{ErrorHandler: func(ctx *RequestCtx, _ error) { refused.Add(1) }, Handler: echo})
 		before := runtime.NumGoroutine()
 		for range crowd {
-			c := ts.dial()
-			c.send("no request\r\n\r\n")
+			c := ts.Dial()
+			c.Send("no request\r\n\r\n")
 		}
-		eventually(t, "all refusals", func() bool { return refused.Load() == crowd })
-		if n := runtime.NumGoroutine(); ts.engine.name == "event/tcp" && n > before+crowd/2 && runtime.GOOS == "linux" {
+		servertest.Eventually(t, "all refusals", func() bool { return refused.Load() == crowd })
+		if n := runtime.NumGoroutine(); ts.Engine.Name == "event/tcp" && n > before+crowd/2 && runtime.GOOS == "linux" {
 			t.Errorf("%d goroutines, %d before", n, before)
 		}
-		eventually(t, "the end of all connections", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
+		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 	})
 }

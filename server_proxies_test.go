@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // ranges returns address ranges.
@@ -174,26 +176,26 @@ func TestServersKnowClientsBehindProxies(t *testing.T) {
 			},
 		}
 		ts := start(s)
-		if !ts.engine.sockets {
+		if !ts.Engine.Sockets {
 			t.Skip("its peers have no IP address")
 		}
 		scheme := "http"
-		if ts.engine.tls {
+		if ts.Engine.TLS {
 			scheme = "https"
 		}
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
-		c.send(head("GET / HTTP/1.1", "Host: a", "X-Forwarded-For: 10.0.0.1, 192.0.2.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: b"))
-		c.expect(200, "192.0.2.1 https b 127.0.0.1")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
+		c.Send(servertest.Head("GET / HTTP/1.1", "Host: a", "X-Forwarded-For: 10.0.0.1, 192.0.2.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: b"))
+		c.Expect(200, "192.0.2.1 https b 127.0.0.1")
 		// the request before leaves nothing behind
-		c.get("/")
-		c.expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
+		c.Get("/")
+		c.Expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
 		// fields of a trailer section are no word of a proxy, if they are let in at all
-		c.send(head("POST / HTTP/1.1", "Host: a", "Trailer: X-Forwarded-For", "Transfer-Encoding: chunked") +
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Trailer: X-Forwarded-For", "Transfer-Encoding: chunked") +
 			"1\r\na\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: b\r\n\r\n")
-		if resp := c.next("POST"); resp.StatusCode != 400 && resp.body != "127.0.0.1 "+scheme+" a 127.0.0.1" {
-			t.Errorf("got %d %q", resp.StatusCode, resp.body)
+		if resp := c.Next("POST"); resp.StatusCode != 400 && resp.Content != "127.0.0.1 "+scheme+" a 127.0.0.1" {
+			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const (
@@ -49,9 +50,9 @@ const endsOfClient = "192.0.2.1:1234 198.51.100.2:443 192.0.2.1"
 
 // forEachSocketEngine is forEachEngine for those whose peers have an IP address.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start starter)) {
-	for _, e := range engines {
-		if e.sockets {
-			t.Run(e.name, func(t *testing.T) {
+	for _, e := range servertest.Engines {
+		if e.Sockets {
+			t.Run(e.Name, func(t *testing.T) {
 				test(t, func(s *Server) *testServer { return startServer(t, e, s) })
 			})
 		}
@@ -60,27 +61,27 @@ func forEachSocketEngine(t *testing.T, test func(t *testing.T, start starter)) {
 
 // dialThrough opens a connection to the server that begins with a header, in
 // pieces.
-func (ts *testServer) dialThrough(header ...string) *testConn {
-	ts.t.Helper()
-	c := ts.dialPlain()
+func dialThrough(ts *testServer, header ...string) *servertest.Conn {
+	ts.T.Helper()
+	c := ts.DialPlain()
 	for i, piece := range header {
 		if i > 0 {
 			// so that it comes alone: whether it does is for the system to say
 			runtime.Gosched()
 		}
-		c.send(piece)
+		c.Send(piece)
 	}
-	if ts.engine.tls {
-		return ts.encrypted(c)
+	if ts.Engine.TLS {
+		return encrypted(ts, c)
 	}
 	return c
 }
 
 // encrypted begins TLS on a connection.
-func (ts *testServer) encrypted(c *testConn) *testConn {
-	config := trustTestCert()
+func encrypted(ts *testServer, c *servertest.Conn) *servertest.Conn {
+	config := servertest.TrustCertificate()
 	config.ServerName = "127.0.0.1"
-	return ts.wrap(tls.Client(c.Conn, config))
+	return ts.Wrap(tls.Client(c.Conn, config))
 }
 
 func TestProxyProtocolNamesTheClient(t *testing.T) {
@@ -96,16 +97,16 @@ func TestProxyProtocolNamesTheClient(t *testing.T) {
 			{"unknown", local1, ""},
 			{"local", local2, ""},
 		} {
-			conn := ts.dialThrough(c.header)
+			conn := dialThrough(ts, c.header)
 			if c.want == "" {
 				c.want = fmt.Sprintf("%v %v 127.0.0.1", conn.LocalAddr(), conn.RemoteAddr())
 			}
 			for range 3 {
-				conn.get("/")
-				conn.expect(200, c.want)
+				conn.Get("/")
+				conn.Expect(200, c.want)
 			}
 		}
-		ts.log.checkEmpty(t)
+		ts.Log.CheckEmpty(t)
 	})
 }
 
@@ -113,25 +114,25 @@ func TestProxyProtocolHeaderComesInPieces(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: ends, ProxyProtocol: fromLocalhost()})
 		for _, header := range []string{header1, header2(1, 20)} {
-			c := ts.dialThrough(strings.Split(header, "")...)
-			c.get("/")
-			c.expect(200, endsOfClient)
-			if ts.engine.tls {
+			c := dialThrough(ts, strings.Split(header, "")...)
+			c.Get("/")
+			c.Expect(200, endsOfClient)
+			if ts.Engine.TLS {
 				continue
 			}
 			// together with requests, and with the start of one
-			c = ts.dialThrough(header + get("/") + get("/") + "GET / HT")
-			c.expect(200, endsOfClient)
-			c.expect(200, endsOfClient)
-			c.send("TP/1.1\r\nHost: a\r\n\r\n")
-			c.expect(200, endsOfClient)
+			c = dialThrough(ts, header+servertest.Get("/")+servertest.Get("/")+"GET / HT")
+			c.Expect(200, endsOfClient)
+			c.Expect(200, endsOfClient)
+			c.Send("TP/1.1\r\nHost: a\r\n\r\n")
+			c.Expect(200, endsOfClient)
 			// and the client has ended its side
-			c = ts.dialThrough(header[:20], header[20:]+get("/"))
-			c.closeWrite()
-			c.expect(200, endsOfClient)
-			c.expectEnd()
+			c = dialThrough(ts, header[:20], header[20:]+servertest.Get("/"))
+			c.EndWrites()
+			c.Expect(200, endsOfClient)
+			c.ExpectEnd()
 		}
-		ts.log.checkEmpty(t)
+		ts.Log.CheckEmpty(t)
 	})
 }
 
@@ -140,27 +141,27 @@ func TestProxyProtocolRefusesWhatHasNoHeader(t *testing.T) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
 		ts := start(s)
 		for _, in := range []string{
-			get("/"), "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "\r\n\r\n" + get("/"),
-			"PROXY TCP4 192.0.2.1 198.51.100.2 1234\r\n" + get("/"),
-			strings.Replace(header1, "\r\n", "\n", 1) + get("/"),
-			strings.Replace(header2(1, 0), "\x21\x11", "\x21\x13", 1) + get("/"),
+			servertest.Get("/"), "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "\r\n\r\n" + servertest.Get("/"),
+			"PROXY TCP4 192.0.2.1 198.51.100.2 1234\r\n" + servertest.Get("/"),
+			strings.Replace(header1, "\r\n", "\n", 1) + servertest.Get("/"),
+			strings.Replace(header2(1, 0), "\x21\x11", "\x21\x13", 1) + servertest.Get("/"),
 			header2(1, 5000),
 			header1 + header1,
 		} {
-			c := ts.dialPlain()
-			if in == header1+header1 && !ts.engine.tls {
+			c := ts.DialPlain()
+			if in == header1+header1 && !ts.Engine.TLS {
 				// the second one is a malformed request
-				c.send(in + "\r\n")
-				if resp := c.next("GET"); resp.StatusCode != 400 {
+				c.Send(in + "\r\n")
+				if resp := c.Next("GET"); resp.StatusCode != 400 {
 					t.Errorf("two headers: %d", resp.StatusCode)
 				}
 				continue
 			}
-			c.send(in)
-			c.expectCut()
+			c.Send(in)
+			c.ExpectCut()
 		}
-		ts.log.waitFor(t, "cannot read the proxy protocol from 127.0.0.1", "malformed header")
-		ts.log.waitFor(t, "cannot read the proxy protocol from 127.0.0.1", "too large")
+		ts.Log.WaitFor(t, "cannot read the proxy protocol from 127.0.0.1", "malformed header")
+		ts.Log.WaitFor(t, "cannot read the proxy protocol from 127.0.0.1", "too large")
 	})
 }
 
@@ -172,14 +173,14 @@ func TestProxyProtocolPassesOverConnectionsWithoutABeginning(t *testing.T) {
 		s.ProxyProtocol.Timeout = time.Minute // more than the test waits
 		ts := start(s)
 		for _, in := range []string{"", "P", header1[:30], header2(1, 20)[:14], header2(1, 20)[:30]} {
-			c := ts.dialPlain()
-			c.send(in)
-			eventually(t, "an open connection", func() bool { return s.GetOpenConnectionsCount() == 1 })
-			c.closeWrite()
-			c.expectCut()
-			eventually(t, "no open connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+			c := ts.DialPlain()
+			c.Send(in)
+			servertest.Eventually(t, "an open connection", func() bool { return s.GetOpenConnectionsCount() == 1 })
+			c.EndWrites()
+			c.ExpectCut()
+			servertest.Eventually(t, "no open connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
 		}
-		ts.log.checkEmpty(t)
+		ts.Log.CheckEmpty(t)
 	})
 }
 
@@ -187,12 +188,12 @@ func TestProxyProtocolIsForTrustedPeersOnly(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: &ProxyProtocol{From: ranges("10.0.0.0/8")}}
 		ts := start(s)
-		for _, in := range []string{header1, get("/"), ""} {
-			c := ts.dialPlain()
+		for _, in := range []string{header1, servertest.Get("/"), ""} {
+			c := ts.DialPlain()
 			_, _ = c.Write([]byte(in))
-			c.expectCut()
+			c.ExpectCut()
 		}
-		ts.log.waitFor(t, "refused the connection from 127.0.0.1", ErrUntrustedPeer.Error())
+		ts.Log.WaitFor(t, "refused the connection from 127.0.0.1", ErrUntrustedPeer.Error())
 		if s.GetOpenConnectionsCount() != 0 || s.GetCurrentConcurrency() != 0 {
 			t.Error("refused connections are counted")
 		}
@@ -203,15 +204,15 @@ func TestProxyProtocolServesOthersAsTheyAre(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: &ProxyProtocol{From: ranges("10.0.0.0/8"), ServeOthers: true}}
 		ts := start(s)
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, fmt.Sprintf("%v %v 127.0.0.1", c.LocalAddr(), c.RemoteAddr()))
-		if ts.engine.tls {
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, fmt.Sprintf("%v %v 127.0.0.1", c.LocalAddr(), c.RemoteAddr()))
+		if ts.Engine.TLS {
 			return
 		}
-		c = ts.dialPlain()
-		c.send(header1 + "\r\n" + get("/"))
-		if resp := c.next("GET"); resp.StatusCode != 400 {
+		c = ts.DialPlain()
+		c.Send(header1 + "\r\n" + servertest.Get("/"))
+		if resp := c.Next("GET"); resp.StatusCode != 400 {
 			t.Errorf("a header of a stranger: %d", resp.StatusCode)
 		}
 	})
@@ -227,11 +228,11 @@ func TestProxyProtocolHeaderHasATimeout(t *testing.T) {
 			setup(s)
 			ts := start(s)
 			for _, in := range []string{"", header1[:20]} {
-				c := ts.dialPlain()
-				c.send(in)
-				c.expectCut()
+				c := ts.DialPlain()
+				c.Send(in)
+				c.ExpectCut()
 			}
-			ts.log.waitFor(t, "cannot read the proxy protocol from 127.0.0.1", "timeout")
+			ts.Log.WaitFor(t, "cannot read the proxy protocol from 127.0.0.1", "timeout")
 		}
 	})
 }
@@ -242,13 +243,13 @@ func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), IdleTimeout: time.Minute}
 		s.ProxyProtocol.Timeout = 500 * time.Millisecond
 		ts := start(s)
-		c := ts.dialThrough(header1)
-		if !ts.engine.tls {
+		c := dialThrough(ts, header1)
+		if !ts.Engine.TLS {
 			// TLS has a timeout of its own for the handshake
 			<-time.After(700 * time.Millisecond)
 		}
-		c.get("/")
-		c.expect(200, endsOfClient)
+		c.Get("/")
+		c.Expect(200, endsOfClient)
 	})
 }
 
@@ -260,26 +261,26 @@ func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), ReadTimeout: headTime}
 		s.ProxyProtocol.Timeout = time.Minute
 		ts := start(s)
-		if ts.engine.tls {
+		if ts.Engine.TLS {
 			t.Skip("a handshake stands before the request")
 		}
-		c := ts.dialPlain()
-		c.send(header1[:20])
+		c := ts.DialPlain()
+		c.Send(header1[:20])
 		<-time.After(headTime + headTime/10)
-		c.send(header1[20:] + "GET / HT")
+		c.Send(header1[20:] + "GET / HT")
 		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
-		if b, err := c.r.Peek(1); !isTimeout(err) {
+		if b, err := c.R.Peek(1); !isTimeout(err) {
 			t.Fatalf("got %q, %v before the request was there", b, err)
 		}
-		_ = c.SetReadDeadline(time.Now().Add(patience))
-		c.send("TP/1.1\r\nHost: a\r\n\r\n")
-		c.expect(200, endsOfClient)
+		_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+		c.Send("TP/1.1\r\nHost: a\r\n\r\n")
+		c.Expect(200, endsOfClient)
 
-		c = ts.dialThrough(header1 + "GET / HT")
-		if resp := c.next("GET"); resp.StatusCode != StatusRequestTimeout {
+		c = dialThrough(ts, header1+"GET / HT")
+		if resp := c.Next("GET"); resp.StatusCode != StatusRequestTimeout {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 	})
 }
 
@@ -293,23 +294,23 @@ func TestProxyProtocolShutdown(t *testing.T) {
 		}}
 		s.ProxyProtocol.Timeout = time.Minute
 		ts := start(s)
-		conns := []*testConn{ts.dialPlain(), ts.dialPlain()}
-		conns[1].send(header1[:20])
-		if !ts.engine.tls {
-			conns = append(conns, ts.dialThrough(header1))
+		conns := []*servertest.Conn{ts.DialPlain(), ts.DialPlain()}
+		conns[1].Send(header1[:20])
+		if !ts.Engine.TLS {
+			conns = append(conns, dialThrough(ts, header1))
 		}
-		idle := ts.dialThrough(header2(1, 10))
-		idle.get("/")
-		idle.expect(200, endsOfClient)
+		idle := dialThrough(ts, header2(1, 10))
+		idle.Get("/")
+		idle.Expect(200, endsOfClient)
 		conns = append(conns, idle)
-		eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == int32(len(conns)) })
+		servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == int32(len(conns)) })
 		begin := time.Now()
-		shutDown(t, s)
+		servertest.ShutDown(t, s)
 		if took := time.Since(begin); took > 10*time.Second {
 			t.Errorf("it took %v", took)
 		}
 		for _, c := range conns {
-			c.expectCut()
+			c.ExpectCut()
 		}
 		states.Range(func(nc, state any) bool {
 			if state != StateClosed {
@@ -324,7 +325,7 @@ func TestProxyProtocolShutdown(t *testing.T) {
 // may have come already.
 func TestProxyProtocolShutdownDoesNotEndTheWaitAtOnce(t *testing.T) {
 	s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
-	ts := startServer(t, engines[0], s)
+	ts := startServer(t, servertest.Engines[0], s)
 	waiting := func() int32 {
 		for i := range s.conns {
 			shard := &s.conns[i]
@@ -337,43 +338,43 @@ func TestProxyProtocolShutdownDoesNotEndTheWaitAtOnce(t *testing.T) {
 		}
 		return connBusy
 	}
-	c := ts.dialPlain()
-	eventually(t, "a wait for the header", func() bool { return waiting() == connShaking })
-	c.send(header1)
-	eventually(t, "a wait for a request", func() bool { return waiting() == connWaiting })
+	c := ts.DialPlain()
+	servertest.Eventually(t, "a wait for the header", func() bool { return waiting() == connShaking })
+	c.Send(header1)
+	servertest.Eventually(t, "a wait for a request", func() bool { return waiting() == connWaiting })
 }
 
 func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), MaxConnsPerIP: 2}
 		ts := start(s)
-		var conns []*testConn
+		var conns []*servertest.Conn
 		for client := range byte(3) {
 			for range 2 {
-				c := ts.dialThrough(header2(client, 0))
-				c.get("/")
-				if resp := c.next("GET"); resp.StatusCode != 200 {
-					t.Fatalf("connection %d of a client: %d %q", len(conns)%2, resp.StatusCode, resp.body)
+				c := dialThrough(ts, header2(client, 0))
+				c.Get("/")
+				if resp := c.Next("GET"); resp.StatusCode != 200 {
+					t.Fatalf("connection %d of a client: %d %q", len(conns)%2, resp.StatusCode, resp.Content)
 				}
 				conns = append(conns, c)
 			}
 		}
 		// those that have not said yet whom they are from do not count
 		for range 3 {
-			ts.dialPlain()
+			ts.DialPlain()
 		}
-		more := ts.dialThrough(header2(1, 0))
-		if !ts.engine.tls {
-			_, _ = more.Write([]byte(get("/")))
+		more := dialThrough(ts, header2(1, 0))
+		if !ts.Engine.TLS {
+			_, _ = more.Write([]byte(servertest.Get("/")))
 		}
-		resp := more.next("GET")
+		resp := more.Next("GET")
 		if resp.StatusCode != StatusTooManyRequests || !resp.Close {
-			t.Errorf("got %d %q", resp.StatusCode, resp.body)
+			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
 		}
-		more.expectCut()
-		ts.log.waitFor(t, "refused the connection from 192.0.2.1:1234", ErrPerIPConnLimit.Error())
+		more.ExpectCut()
+		ts.Log.WaitFor(t, "refused the connection from 192.0.2.1:1234", ErrPerIPConnLimit.Error())
 		_ = conns[2].Close()
-		eventually(t, "the end of a connection", func() bool {
+		servertest.Eventually(t, "the end of a connection", func() bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			n := 0
@@ -382,9 +383,9 @@ func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
 			}
 			return n == 5
 		})
-		c := ts.dialThrough(header2(1, 0))
-		c.get("/")
-		c.expect(200, endsOfClient)
+		c := dialThrough(ts, header2(1, 0))
+		c.Get("/")
+		c.Expect(200, endsOfClient)
 	})
 }
 
@@ -410,14 +411,14 @@ func TestProxyProtocolConnectionsHaveTheAddressesOfTheClient(t *testing.T) {
 			},
 		}
 		ts := start(s)
-		c := ts.dialThrough(header1)
-		c.get("/")
-		c.expect(200, "192.0.2.1:1234 198.51.100.2:443")
-		c.send("hello\n")
-		if got := receive(t, "the hijacked connection", hijacked); got != `192.0.2.1:1234 198.51.100.2:443 "hello\n" <nil>` {
+		c := dialThrough(ts, header1)
+		c.Get("/")
+		c.Expect(200, "192.0.2.1:1234 198.51.100.2:443")
+		c.Send("hello\n")
+		if got := servertest.Receive(t, "the hijacked connection", hijacked); got != `192.0.2.1:1234 198.51.100.2:443 "hello\n" <nil>` {
 			t.Errorf("hijacked %s", got)
 		}
-		if b, err := io.ReadAll(c.r); string(b) != "bye\n" || err != nil {
+		if b, err := io.ReadAll(c.R); string(b) != "bye\n" || err != nil {
 			t.Errorf("%q, %v", b, err)
 		}
 		if _, ok := closed.Load("192.0.2.1:1234"); !ok {
@@ -442,22 +443,22 @@ func TestProxyProtocolConnectionsCarryBodies(t *testing.T) {
 			ctx.SendFile(name)
 		}}
 		ts := start(s)
-		c := ts.dialThrough(header1)
+		c := dialThrough(ts, header1)
 		for range 2 {
-			c.get("/")
-			c.expect(200, text)
-			c.send(post("/", text))
-			if resp := c.next("POST"); resp.body != text {
-				t.Errorf("an echo of %d bytes", len(resp.body))
+			c.Get("/")
+			c.Expect(200, text)
+			c.Send(servertest.Post("/", text))
+			if resp := c.Next("POST"); resp.Content != text {
+				t.Errorf("an echo of %d bytes", len(resp.Content))
 			}
 		}
 	})
 }
 
 func TestProxyProtocolOnUnixSockets(t *testing.T) {
-	for _, e := range engines[:2] {
-		t.Run(e.name, func(t *testing.T) {
-			e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+	for _, e := range servertest.Engines[:2] {
+		t.Run(e.Name, func(t *testing.T) {
+			e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 				name := filepath.Join(t.TempDir(), "socket")
 				ln, err := net.Listen("unix", name)
 				if err != nil {
@@ -466,46 +467,46 @@ func TestProxyProtocolOnUnixSockets(t *testing.T) {
 				return ln, func() (net.Conn, error) { return net.Dial("unix", name) }
 			}
 			ts := startServer(t, e, &Server{Handler: ends, ProxyProtocol: &ProxyProtocol{FromUnix: true}})
-			c := ts.dialThrough(header1)
-			c.get("/")
-			c.expect(200, endsOfClient)
+			c := dialThrough(ts, header1)
+			c.Get("/")
+			c.Expect(200, endsOfClient)
 			other := startServer(t, e, &Server{Handler: ends, ProxyProtocol: fromLocalhost()})
-			c = other.dialThrough()
-			c.expectCut()
+			c = dialThrough(other)
+			c.ExpectCut()
 		})
 	}
 }
 
 // A listener of crypto/tls has made TLS connections of what begins with a header.
 func TestProxyProtocolUnderTLSOfOthers(t *testing.T) {
-	cert, key := testCert()
+	cert, key := servertest.Certificate()
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, dial := listenTCP(t)
-	e := engines[0]
-	e.listen = func(testing.TB) (net.Listener, func() (net.Conn, error)) {
+	plain, dial := servertest.ListenTCP(t)
+	e := servertest.Engines[0]
+	e.Listen = func(testing.TB) (net.Listener, func() (net.Conn, error)) {
 		return tls.NewListener(plain, &tls.Config{Certificates: []tls.Certificate{pair}}), dial
 	}
 	ts := startServer(t, e, &Server{ProxyProtocol: fromLocalhost(), Handler: func(ctx *RequestCtx) {
 		fmt.Fprintf(ctx, "%v %v %v", ctx.RemoteAddr(), ctx.IsTLS(), ctx.TLSConnectionState().HandshakeComplete)
 	}})
-	c := ts.encrypted(ts.dialThrough(header1))
-	c.get("/")
-	c.expect(200, "192.0.2.1:1234 true true")
+	c := encrypted(ts, dialThrough(ts, header1))
+	c.Get("/")
+	c.Expect(200, "192.0.2.1:1234 true true")
 }
 
 func TestProxyProtocolOfServeConn(t *testing.T) {
-	s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), Logger: &testLog{}}
+	s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), Logger: &servertest.Log{}}
 	serve := func(nc net.Conn) <-chan error {
 		done := make(chan error, 1)
 		go func() { done <- s.ServeConn(nc) }()
 		return done
 	}
-	ln, dial := listenTCP(t)
+	ln, dial := servertest.ListenTCP(t)
 	defer ln.Close()
-	for in, want := range map[string]error{header1 + get("/"): nil, get("/"): ErrProxyHeader, header1[:20]: io.ErrUnexpectedEOF} {
+	for in, want := range map[string]error{header1 + servertest.Get("/"): nil, servertest.Get("/"): ErrProxyHeader, header1[:20]: io.ErrUnexpectedEOF} {
 		client, err := dial()
 		if err != nil {
 			t.Fatal(err)
@@ -517,16 +518,16 @@ func TestProxyProtocolOfServeConn(t *testing.T) {
 		done := serve(nc)
 		_, _ = io.WriteString(client, in)
 		_ = client.(*net.TCPConn).CloseWrite()
-		if err := receive(t, "the end", done); !errors.Is(err, want) {
+		if err := servertest.Receive(t, "the end", done); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", in, err, want)
 		}
 		_ = client.Close()
 	}
 	pipe := fasthttputil.NewPipeConns()
-	if err := receive(t, "the end", serve(pipe.Conn1())); err != ErrUntrustedPeer {
+	if err := servertest.Receive(t, "the end", serve(pipe.Conn1())); err != ErrUntrustedPeer {
 		t.Errorf("a stranger: %v", err)
 	}
-	shutDown(t, s)
+	servertest.ShutDown(t, s)
 }
 
 // The address that a proxy has named is a peer like others: it may be that of
@@ -540,9 +541,9 @@ func TestProxyProtocolBeforeTrustedProxies(t *testing.T) {
 		}
 		ts := start(s)
 		for header, want := range map[string]string{header2(1, 0): "203.0.113.1", header2(2, 0): "192.0.2.2", local2: "127.0.0.1"} {
-			c := ts.dialThrough(header)
-			c.send(head("GET / HTTP/1.1", "Host: a", "X-Forwarded-For: 203.0.113.1"))
-			c.expect(200, want)
+			c := dialThrough(ts, header)
+			c.Send(servertest.Head("GET / HTTP/1.1", "Host: a", "X-Forwarded-For: 203.0.113.1"))
+			c.Expect(200, want)
 		}
 	})
 }
@@ -557,14 +558,14 @@ func TestProxyProtocolConnectionsAreUsedAgain(t *testing.T) {
 			if i%3 == 0 {
 				header = local2
 			}
-			c := ts.dialThrough(header)
+			c := dialThrough(ts, header)
 			if i%3 == 0 {
 				want = fmt.Sprintf("%v %v 127.0.0.1", c.LocalAddr(), c.RemoteAddr())
 			}
-			c.get("/")
-			c.expect(200, want)
+			c.Get("/")
+			c.Expect(200, want)
 			_ = c.Close()
 		}
-		eventually(t, "no open connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+		servertest.Eventually(t, "no open connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // rawCase is what a client sends on a new connection, byte by byte, and what it
@@ -37,7 +38,7 @@ func refused(status int) []rawAnswer { return []rawAnswer{{status: status}} }
 // target and body.
 func answered(requests ...[3]string) (answers []rawAnswer) {
 	for _, r := range requests {
-		answers = append(answers, rawAnswer{200, echoed(r[0], r[1], r[2]), r[0]})
+		answers = append(answers, rawAnswer{200, servertest.Echoed(r[0], r[1], r[2]), r[0]})
 	}
 	return answers
 }
@@ -114,22 +115,22 @@ func splitPositions(n int) (at []int) {
 // be usable afterwards, it then sends one more request.
 func (tc *rawCase) checkPieces(t *testing.T, s *Server, how string, pieces ...[]byte) {
 	t.Helper()
-	c := &fakeConn{}
+	c := &servertest.FakeConn{}
 	for _, p := range pieces {
 		// names are normalised where they stand
-		c.pieces = append(c.pieces, bytes.Clone(p))
+		c.Pieces = append(c.Pieces, bytes.Clone(p))
 	}
 	waits := 0
 	answered := -1 // bytes of answers when the server began to wait for more
-	c.starved = func(c *fakeConn) {
+	c.Starved = func(c *servertest.FakeConn) {
 		if waits++; waits == 1 {
-			answered = c.out.Len()
-			c.pieces = [][]byte{[]byte(nextRequest)}
+			answered = c.Out.Len()
+			c.Pieces = [][]byte{[]byte(nextRequest)}
 		}
 	}
 	_ = s.ServeConn(c)
 
-	out := c.out.Bytes()
+	out := c.Out.Bytes()
 	if waits > 0 {
 		out = out[:answered]
 	}
@@ -138,7 +139,7 @@ func (tc *rawCase) checkPieces(t *testing.T, s *Server, how string, pieces ...[]
 		return
 	}
 	switch {
-	case c.closed == 0:
+	case c.Closed == 0:
 		t.Errorf("%s: the connection was not closed in the end", how)
 	case !tc.keeps && waits > 0:
 		t.Errorf("%s: the server waits for more, want the connection closed", how)
@@ -149,7 +150,7 @@ func (tc *rawCase) checkPieces(t *testing.T, s *Server, how string, pieces ...[]
 		if tc.s != nil && tc.s.Handler != nil {
 			probe.want[0].body = ""
 		}
-		if problem := probe.compare(c.out.Bytes()[answered:]); problem != "" {
+		if problem := probe.compare(c.Out.Bytes()[answered:]); problem != "" {
 			t.Errorf("%s: the connection is not usable: %s", how, problem)
 		}
 	}
@@ -159,7 +160,7 @@ func (tc *rawCase) checkPieces(t *testing.T, s *Server, how string, pieces ...[]
 func (tc *rawCase) compare(out []byte) string {
 	r := bufio.NewReader(bytes.NewReader(out))
 	for i, want := range tc.want {
-		resp, err := readResponse(r, want.requestMethod())
+		resp, err := servertest.ReadResponse(r, want.requestMethod())
 		if err != nil {
 			return fmt.Sprintf("answer %d cannot be read: %v", i, err)
 		}
@@ -181,15 +182,15 @@ func (a rawAnswer) requestMethod() string {
 	return a.method
 }
 
-func (tc *rawCase) compareAnswer(resp testResponse, want rawAnswer, last bool) string {
+func (tc *rawCase) compareAnswer(resp servertest.Response, want rawAnswer, last bool) string {
 	if resp.StatusCode != want.status {
 		return fmt.Sprintf("status %d, want %d", resp.StatusCode, want.status)
 	}
 	switch {
-	case want.body == "-" && resp.body != "":
-		return fmt.Sprintf("body %q, want none", resp.body)
-	case want.body != "" && want.body != "-" && want.requestMethod() != "HEAD" && resp.body != want.body:
-		return fmt.Sprintf("body %.200q, want %.200q", resp.body, want.body)
+	case want.body == "-" && resp.Content != "":
+		return fmt.Sprintf("body %q, want none", resp.Content)
+	case want.body != "" && want.body != "-" && want.requestMethod() != "HEAD" && resp.Content != want.body:
+		return fmt.Sprintf("body %.200q, want %.200q", resp.Content, want.body)
 	}
 	if closes := last && !tc.keeps; resp.Close != closes && !(closes && tc.rude) {
 		return fmt.Sprintf("says Connection: close: %v, want %v", resp.Close, closes)
@@ -205,7 +206,7 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 		if step == 1 && len(tc.in) > 5000 {
 			step = 997
 		}
-		c := ts.dial()
+		c := ts.Dial()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -219,7 +220,7 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 			}
 		}()
 		for i, want := range tc.want {
-			resp, err := readResponse(c.r, want.requestMethod())
+			resp, err := servertest.ReadResponse(c.R, want.requestMethod())
 			if err != nil {
 				t.Fatalf("step %d: answer %d cannot be read: %v", step, i, err)
 			}
@@ -229,12 +230,12 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 		}
 		if tc.keeps {
 			<-done
-			c.send(nextRequest)
-			if resp := c.next("GET"); resp.StatusCode != 200 {
+			c.Send(nextRequest)
+			if resp := c.Next("GET"); resp.StatusCode != 200 {
 				t.Fatalf("step %d: the connection is not usable: status %d", step, resp.StatusCode)
 			}
 		} else {
-			c.expectCut()
+			c.ExpectCut()
 		}
 		_ = c.Close()
 		<-done
@@ -243,7 +244,7 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 
 // server returns a server with the settings of the case.
 func (tc *rawCase) server() *Server {
-	s := &Server{Handler: echo, Logger: &testLog{}}
+	s := &Server{Handler: echo, Logger: &servertest.Log{}}
 	if tc.s == nil {
 		return s
 	}
@@ -262,6 +263,3 @@ func (tc *rawCase) server() *Server {
 	s.DisableKeepalive = tc.s.DisableKeepalive
 	return s
 }
-
-// head puts together the head of a request from the request line and fields.
-func head(lines ...string) string { return strings.Join(lines, "\r\n") + "\r\n\r\n" }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestShutdownClosesIdleConnectionsAtOnce(t *testing.T) {
@@ -27,20 +28,20 @@ func TestShutdownClosesIdleConnectionsAtOnce(t *testing.T) {
 			}
 		}}
 		ts := start(s)
-		var idle []*testConn
+		var idle []*servertest.Conn
 		for range 5 {
-			c := ts.dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c := ts.Dial()
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 			idle = append(idle, c)
 		}
 		for range 5 {
-			idle = append(idle, ts.dial()) // that say nothing
+			idle = append(idle, ts.Dial()) // that say nothing
 		}
-		blank := ts.dial()
-		blank.send("\r\n") // which begins no request
+		blank := ts.Dial()
+		blank.Send("\r\n") // which begins no request
 		idle = append(idle, blank)
-		eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 11 && active.Load() == 6 })
+		servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 11 && active.Load() == 6 })
 
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
@@ -48,37 +49,37 @@ func TestShutdownClosesIdleConnectionsAtOnce(t *testing.T) {
 		if n := s.GetOpenConnectionsCount(); n != 0 {
 			t.Errorf("%d connections are open after Shutdown", n)
 		}
-		if err := receive(t, "return of Serve", ts.served); err != nil {
+		if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 		for _, c := range idle {
-			c.expectCut()
+			c.ExpectCut()
 		}
-		if c, err := ts.dialer(); err == nil {
+		if c, err := ts.Dialer(); err == nil {
 			_ = c.Close()
 			t.Error("the listener still accepts")
 		}
-		ts.log.checkEmpty(t)
+		ts.Log.CheckEmpty(t)
 	})
 }
 
 func TestShutdownLetsBusyConnectionsFinish(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		g := newGate()
-		s := &Server{Handler: g.handle}
+		g := servertest.NewGate()
+		s := &Server{Handler: passing(g)}
 		ts := start(s)
-		inHandler := ts.dial()
-		inHandler.get("/handled")
-		receive(t, "the request", g.entered)
-		half := ts.dial()
-		half.send("GET /half HTTP/1.1\r\nHo")
-		halfBody := ts.dial()
-		halfBody.send(head("POST /body HTTP/1.1", "Host: a", "Content-Length: 4") + "ab")
-		eventually(t, "requests that have begun", func() bool { return s.busyConns() == 3 })
+		inHandler := ts.Dial()
+		inHandler.Get("/handled")
+		servertest.Receive(t, "the request", g.Entered)
+		half := ts.Dial()
+		half.Send("GET /half HTTP/1.1\r\nHo")
+		halfBody := ts.Dial()
+		halfBody.Send(servertest.Head("POST /body HTTP/1.1", "Host: a", "Content-Length: 4") + "ab")
+		servertest.Eventually(t, "requests that have begun", func() bool { return s.busyConns() == 3 })
 
 		done := make(chan error, 1)
 		go func() { done <- s.Shutdown() }()
-		if err := receive(t, "return of Serve", ts.served); err != nil {
+		if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 		select {
@@ -86,18 +87,18 @@ func TestShutdownLetsBusyConnectionsFinish(t *testing.T) {
 			t.Fatalf("Shutdown returned %v while requests were on their way", err)
 		default:
 		}
-		half.send("st: a\r\n\r\n")
-		halfBody.send("cd")
-		receive(t, "the half request", g.entered)
-		receive(t, "the half body", g.entered)
-		close(g.open)
-		for _, c := range []*testConn{inHandler, half, halfBody} {
-			if resp := c.expect(200, "through"); !resp.Close {
+		half.Send("st: a\r\n\r\n")
+		halfBody.Send("cd")
+		servertest.Receive(t, "the half request", g.Entered)
+		servertest.Receive(t, "the half body", g.Entered)
+		close(g.Open)
+		for _, c := range []*servertest.Conn{inHandler, half, halfBody} {
+			if resp := c.Expect(200, "through"); !resp.Close {
 				t.Error("the last response does not say Connection: close")
 			}
-			c.expectEnd()
+			c.ExpectEnd()
 		}
-		if err := receive(t, "end of Shutdown", done); err != nil {
+		if err := servertest.Receive(t, "end of Shutdown", done); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
 	})
@@ -120,27 +121,27 @@ func (s *Server) busyConns() (n int) {
 
 func TestShutdownMayBeCalledMoreThanOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		g := newGate()
-		s := &Server{Handler: g.handle}
+		g := servertest.NewGate()
+		s := &Server{Handler: passing(g)}
 		ts := start(s)
-		c := ts.dial()
-		c.get("/")
-		receive(t, "the request", g.entered)
+		c := ts.Dial()
+		c.Get("/")
+		servertest.Receive(t, "the request", g.Entered)
 		results := make(chan error, 8)
 		for range cap(results) {
 			go func() { results <- s.Shutdown() }()
 		}
-		receive(t, "return of Serve", ts.served)
-		close(g.open)
+		servertest.Receive(t, "return of Serve", ts.Served)
+		close(g.Open)
 		for range cap(results) {
-			if err := receive(t, "end of a Shutdown", results); err != nil {
+			if err := servertest.Receive(t, "end of a Shutdown", results); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
 		}
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown of a server that is down: %v", err)
 		}
-		c.expect(200, "through")
+		c.Expect(200, "through")
 	})
 }
 
@@ -151,44 +152,44 @@ func TestShutdownOfAServerThatNeverServed(t *testing.T) {
 			t.Errorf("Shutdown: %v", err)
 		}
 	}
-	ts := startServer(t, memoryEngine, s)
-	c := ts.dial()
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
+	ts := startServer(t, servertest.MemoryEngine, s)
+	c := ts.Dial()
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
 }
 
 func TestShutdownWithContextGivesUp(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		g := newGate()
+		g := servertest.NewGate()
 		var late *RequestCtx
 		s := &Server{Handler: func(ctx *RequestCtx) {
 			late = ctx
-			g.handle(ctx)
+			passing(g)(ctx)
 			if !isClosed(ctx.Done()) || ctx.Err() != context.Canceled {
 				t.Error("the request that goes on is not told that the server was shut down")
 			}
 		}}
 		ts := start(s)
-		c := ts.dial()
-		c.get("/")
-		receive(t, "the request", g.entered)
+		c := ts.Dial()
+		c.Get("/")
+		servertest.Receive(t, "the request", g.Entered)
 		if late.Err() != nil || isClosed(late.Done()) {
 			t.Error("Done is closed before the shutdown")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.ShutdownWithContext(ctx) }()
-		receive(t, "return of Serve", ts.served)
-		receive(t, "end of Done", late.Done())
+		servertest.Receive(t, "return of Serve", ts.Served)
+		servertest.Receive(t, "end of Done", late.Done())
 		cancel()
-		if err := receive(t, "end of ShutdownWithContext", done); err != context.Canceled {
+		if err := servertest.Receive(t, "end of ShutdownWithContext", done); err != context.Canceled {
 			t.Errorf("ShutdownWithContext: %v", err)
 		}
 		if n := s.GetOpenConnectionsCount(); n != 1 {
 			t.Errorf("%d connections, want that of the request that goes on", n)
 		}
-		close(g.open)
-		c.expect(200, "through")
+		close(g.Open)
+		c.Expect(200, "through")
 	})
 }
 
@@ -196,22 +197,22 @@ func TestShutdownWithoutTimeClosesIdleConnections(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: echo}
 		ts := start(s)
-		idle, busy := ts.dial(), ts.dial()
-		idle.get("/")
-		idle.expect(200, echoed("GET", "/", ""))
-		busy.get("/")
-		busy.expect(200, echoed("GET", "/", ""))
-		busy.send("GET /half")
+		idle, busy := ts.Dial(), ts.Dial()
+		idle.Get("/")
+		idle.Expect(200, servertest.Echoed("GET", "/", ""))
+		busy.Get("/")
+		busy.Expect(200, servertest.Echoed("GET", "/", ""))
+		busy.Send("GET /half")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		// the server may not know yet that it waits for the next request
-		eventually(t, "the end of the idle connection", func() bool {
+		servertest.Eventually(t, "the end of the idle connection", func() bool {
 			if err := s.ShutdownWithContext(ctx); err != context.Canceled {
 				t.Errorf("ShutdownWithContext: %v", err)
 			}
 			return s.GetOpenConnectionsCount() == 1
 		})
-		idle.expectCut()
+		idle.ExpectCut()
 		_ = busy.Close()
 	})
 }
@@ -229,9 +230,9 @@ func TestServeAgainAfterShutdown(t *testing.T) {
 		}}
 		ts := start(s)
 		for range 5 {
-			c := ts.dial()
-			c.get("/")
-			if resp := c.expect(200, "ok"); resp.Close {
+			c := ts.Dial()
+			c.Get("/")
+			if resp := c.Expect(200, "ok"); resp.Close {
 				t.Error("the server still says that it ends")
 			}
 			if err := s.Shutdown(); err != nil {
@@ -240,15 +241,15 @@ func TestServeAgainAfterShutdown(t *testing.T) {
 			if !isClosed(done) {
 				t.Error("Done is not closed by the shutdown")
 			}
-			if err := receive(t, "return of Serve", ts.served); err != nil {
+			if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-			c.expectCut()
-			ts.serve()
+			c.ExpectCut()
+			ts.Serve()
 		}
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, "ok")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "ok")
 	})
 }
 
@@ -266,7 +267,7 @@ func TestShutdownMeetsNewConnections(t *testing.T) {
 		for range rounds {
 			var clients sync.WaitGroup
 			var served atomic.Int32
-			dialer := ts.dialer
+			dialer := ts.Dialer
 			for range 8 {
 				clients.Go(func() {
 					for {
@@ -274,8 +275,8 @@ func TestShutdownMeetsNewConnections(t *testing.T) {
 						if err != nil {
 							return
 						}
-						_ = nc.SetDeadline(time.Now().Add(patience))
-						_, _ = nc.Write([]byte(get("/")))
+						_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
+						_, _ = nc.Write([]byte(servertest.Get("/")))
 						b := make([]byte, 1000)
 						n, err := nc.Read(b)
 						if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -288,16 +289,16 @@ func TestShutdownMeetsNewConnections(t *testing.T) {
 					}
 				})
 			}
-			eventually(t, "some requests", func() bool { return served.Load() > 10 })
+			servertest.Eventually(t, "some requests", func() bool { return served.Load() > 10 })
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
 			if n := s.GetOpenConnectionsCount(); n != 0 {
 				t.Errorf("%d connections are open after Shutdown", n)
 			}
-			receive(t, "return of Serve", ts.served)
+			servertest.Receive(t, "return of Serve", ts.Served)
 			clients.Wait()
-			ts.serve()
+			ts.Serve()
 		}
 	})
 }
@@ -308,28 +309,28 @@ func TestServeOfSeveralListeners(t *testing.T) {
 		ts := start(s)
 		others := []*testServer{ts}
 		for range 2 {
-			more := &testServer{t: t, s: s, engine: ts.engine, served: make(chan error, 1)}
-			more.serve()
+			more := &testServer{T: t, S: s, Engine: ts.Engine, Served: make(chan error, 1)}
+			more.Serve()
 			others = append(others, more)
 		}
 		for _, other := range others {
-			c := other.dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c := other.Dial()
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
 		// the end of one listener is no end of the others
-		_ = others[2].ln.Close()
-		if err := receive(t, "return of Serve", others[2].served); err != nil {
+		_ = others[2].Listener.Close()
+		if err := servertest.Receive(t, "return of Serve", others[2].Served); err != nil {
 			t.Errorf("Serve of a listener that was closed: %v", err)
 		}
-		c := others[1].dial()
-		c.get("/")
-		c.expect(200, echoed("GET", "/", ""))
+		c := others[1].Dial()
+		c.Get("/")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		if err := s.Shutdown(); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
 		for _, other := range others[:2] {
-			if err := receive(t, "return of Serve", other.served); err != nil {
+			if err := servertest.Receive(t, "return of Serve", other.Served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		}
@@ -358,7 +359,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 
 func TestServeGoesOnAfterErrorsThatPass(t *testing.T) {
 	ln := fasthttputil.NewInmemoryListener()
-	log := &testLog{}
+	log := &servertest.Log{}
 	s := &Server{Handler: echo, Logger: log}
 	passing := &net.OpError{Op: "accept", Err: temporaryError{errors.New("too many open files")}}
 	served := make(chan error, 1)
@@ -367,13 +368,13 @@ func TestServeGoesOnAfterErrorsThatPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
-	log.waitFor(t, "too many open files", "try again")
+	c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	log.WaitFor(t, "too many open files", "try again")
 	_ = nc.Close()
-	shutDown(t, s)
-	if err := receive(t, "return of Serve", served); err != nil {
+	servertest.ShutDown(t, s)
+	if err := servertest.Receive(t, "return of Serve", served); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
 }
@@ -395,7 +396,7 @@ func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 			if before {
 				_ = ln.Close()
 			}
-			served := inBackground(func() error { return (&Server{Handler: func(*RequestCtx) {}, Logger: &testLog{}}).Serve(ln) })
+			served := inBackground(func() error { return (&Server{Handler: func(*RequestCtx) {}, Logger: &servertest.Log{}}).Serve(ln) })
 			if !before {
 				// it is being served when it answers
 				if status, _, err := Get(nil, "http://"+addr+"/"); status != StatusOK || err != nil {
@@ -403,14 +404,14 @@ func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 				}
 				_ = ln.Close()
 			}
-			if err := receive(t, "the end of Serve", served); err != nil {
+			if err := servertest.Receive(t, "the end of Serve", served); err != nil {
 				t.Errorf("%s, closed before: %v: %v", name, before, err)
 			}
 		}
 	}
 	// the listeners of other packages have errors of their own
 	for _, err := range []error{io.EOF, errors.New("pipe: use of closed network connection")} {
-		if err := (&Server{Handler: echo, Logger: &testLog{}}).Serve(brokenListener{listen(), err}); err != nil {
+		if err := (&Server{Handler: echo, Logger: &servertest.Log{}}).Serve(brokenListener{listen(), err}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -458,8 +459,8 @@ func TestServeTakesListenersThatCannotBeCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = nc.Close()
-	shutDown(t, s)
-	if err := receive(t, "return of Serve", served); err != nil {
+	servertest.ShutDown(t, s)
+	if err := servertest.Receive(t, "return of Serve", served); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
 }
@@ -482,7 +483,7 @@ func TestListenAndServeUNIX(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.ListenAndServeUNIX(path, 0o640) }()
 	var nc net.Conn
-	eventually(t, "the socket", func() (ok bool) {
+	servertest.Eventually(t, "the socket", func() (ok bool) {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o640 {
 			return false
@@ -490,11 +491,11 @@ func TestListenAndServeUNIX(t *testing.T) {
 		nc, err = net.Dial("unix", path)
 		return err == nil
 	})
-	c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
-	c.get("/")
-	c.expect(200, "ok")
-	shutDown(t, s)
-	if err := receive(t, "return of ListenAndServeUNIX", served); err != nil {
+	c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c.Get("/")
+	c.Expect(200, "ok")
+	servertest.ShutDown(t, s)
+	if err := servertest.Receive(t, "return of ListenAndServeUNIX", served); err != nil {
 		t.Errorf("ListenAndServeUNIX: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -519,34 +520,34 @@ func TestListenAndServe(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.ListenAndServe(addr) }()
 	var nc net.Conn
-	eventually(t, "the server", func() bool {
+	servertest.Eventually(t, "the server", func() bool {
 		nc, err = net.Dial("tcp4", addr)
 		return err == nil
 	})
-	c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
-	shutDown(t, s)
-	if err := receive(t, "return of ListenAndServe", served); err != nil {
+	c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	servertest.ShutDown(t, s)
+	if err := servertest.Receive(t, "return of ListenAndServe", served); err != nil {
 		t.Errorf("ListenAndServe: %v", err)
 	}
 }
 
 func TestServeConnTellsHowItEnded(t *testing.T) {
-	serve := func(in string, h RequestHandler) (*fakeConn, error) {
-		c := &fakeConn{}
+	serve := func(in string, h RequestHandler) (*servertest.FakeConn, error) {
+		c := &servertest.FakeConn{}
 		if in != "" {
 			// a Read without a result is allowed, if not encouraged
-			c.pieces = [][]byte{{}, []byte(in), {}}
+			c.Pieces = [][]byte{{}, []byte(in), {}}
 		}
-		s := &Server{Handler: h, Logger: &testLog{}}
+		s := &Server{Handler: h, Logger: &servertest.Log{}}
 		err := s.ServeConn(c)
-		if c.closed == 0 {
+		if c.Closed == 0 {
 			t.Errorf("%q: the connection was not closed", in)
 		}
 		return c, err
 	}
-	for _, in := range []string{"", get("/"), get("/", "Connection: close"), get("/1") + post("/2", "abc")} {
+	for _, in := range []string{"", servertest.Get("/"), servertest.Get("/", "Connection: close"), servertest.Get("/1") + servertest.Post("/2", "abc")} {
 		if _, err := serve(in, echo); err != nil {
 			t.Errorf("%q: ServeConn: %v", in, err)
 		}
@@ -554,14 +555,14 @@ func TestServeConnTellsHowItEnded(t *testing.T) {
 	if _, err := serve("GET / HT", echo); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("half a request: %v", err)
 	}
-	if _, err := serve(get("/", "Content-Length: x"), echo); err == nil {
+	if _, err := serve(servertest.Get("/", "Content-Length: x"), echo); err == nil {
 		t.Error("no error for a malformed request")
 	}
-	s := &Server{Handler: echo, Logger: &testLog{}}
+	s := &Server{Handler: echo, Logger: &servertest.Log{}}
 	if err := s.ServeConn(&brokenConn{}); !errors.Is(err, errBroken) {
 		t.Errorf("connection that cannot be read: %v", err)
 	}
-	c := &fakeConn{pieces: [][]byte{[]byte(get("/"))}}
+	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/"))}}
 	if err := s.ServeConn(&brokenConn{c}); !errors.Is(err, errBroken) {
 		t.Errorf("connection that cannot be written: %v", err)
 	}
@@ -570,27 +571,18 @@ func TestServeConnTellsHowItEnded(t *testing.T) {
 var errBroken = errors.New("broken")
 
 // brokenConn reads from the other one, if any, and cannot be written.
-type brokenConn struct{ *fakeConn }
+type brokenConn struct{ *servertest.FakeConn }
 
 func (c *brokenConn) Read(p []byte) (int, error) {
-	if c.fakeConn == nil {
+	if c.FakeConn == nil {
 		return 0, errBroken
 	}
-	return c.fakeConn.Read(p)
+	return c.FakeConn.Read(p)
 }
 func (c *brokenConn) Write([]byte) (int, error) { return 0, errBroken }
 func (c *brokenConn) Close() error              { return nil }
 func (c *brokenConn) RemoteAddr() net.Addr      { return zeroTCPAddr }
 func (c *brokenConn) LocalAddr() net.Addr       { return zeroTCPAddr }
-
-// openFiles returns the number of descriptors of the process.
-func openFiles(t *testing.T) int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Skip("needs /proc")
-	}
-	return len(entries)
-}
 
 func TestServerLeavesNothingBehind(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -615,39 +607,39 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 			}}
 			ts := start(s)
 			for i := range 20 {
-				c := ts.dial()
+				c := ts.Dial()
 				switch i % 5 {
 				case 0:
-					c.get("/")
-					c.expect(200, echoed("GET", "/", ""))
+					c.Get("/")
+					c.Expect(200, servertest.Echoed("GET", "/", ""))
 				case 1:
-					c.get("/stream")
-					_, _ = c.r.Discard(50_000)
+					c.Get("/stream")
+					_, _ = c.R.Discard(50_000)
 				case 2:
-					c.get("/panic")
-					if resp := c.next("GET"); resp.StatusCode != 500 {
+					c.Get("/panic")
+					if resp := c.Next("GET"); resp.StatusCode != 500 {
 						t.Errorf("status %d", resp.StatusCode)
 					}
 				case 3:
-					c.send("GET / HT")
+					c.Send("GET / HT")
 				case 4:
-					c.send("no request\r\n")
-					c.expect(400, "Error when parsing request")
+					c.Send("no request\r\n")
+					c.Expect(400, "Error when parsing request")
 				}
 			}
-			ts.stop()
-			ts.conns = nil
-			if err := receive(t, "return of Serve", ts.served); err != nil {
+			ts.Stop()
+			ts.Conns = nil
+			if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
 		}
 		round()
-		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		goroutines, files := runtime.NumGoroutine(), servertest.OpenFiles(t)
 		for range 3 {
 			round()
 		}
-		eventually(t, "as many goroutines as in the beginning", func() bool { return runtime.NumGoroutine() <= goroutines })
-		eventually(t, "as many open files as in the beginning", func() bool { return openFiles(t) <= files })
+		servertest.Eventually(t, "as many goroutines as in the beginning", func() bool { return runtime.NumGoroutine() <= goroutines })
+		servertest.Eventually(t, "as many open files as in the beginning", func() bool { return servertest.OpenFiles(t) <= files })
 	})
 }
 
@@ -655,37 +647,37 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 	const rounds = 40
 	forEachEngine(t, func(t *testing.T, start starter) {
-		for name, prepare := range map[string]func(c *testConn){
-			"first request": func(*testConn) {},
-			"next request": func(c *testConn) {
-				c.get("/1")
-				c.expect(200, echoed("GET", "/1", ""))
+		for name, prepare := range map[string]func(c *servertest.Conn){
+			"first request": func(*servertest.Conn) {},
+			"next request": func(c *servertest.Conn) {
+				c.Get("/1")
+				c.Expect(200, servertest.Echoed("GET", "/1", ""))
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				dropped := 0
 				for range rounds {
 					ts := start(&Server{Handler: echo})
-					eventually(t, "Serve", func() bool {
-						ts.s.mu.Lock()
-						defer ts.s.mu.Unlock()
-						return len(ts.s.listeners) > 0
+					servertest.Eventually(t, "Serve", func() bool {
+						ts.S.mu.Lock()
+						defer ts.S.mu.Unlock()
+						return len(ts.S.listeners) > 0
 					})
-					c := ts.dial()
+					c := ts.Dial()
 					prepare(c)
-					c.get("/2")
-					if err := ts.s.Shutdown(); err != nil {
+					c.Get("/2")
+					if err := ts.S.Shutdown(); err != nil {
 						t.Fatal(err)
 					}
-					resp, err := readResponse(c.r, "GET")
+					resp, err := servertest.ReadResponse(c.R, "GET")
 					if err != nil {
 						dropped++
 						continue
 					}
-					if resp.body != echoed("GET", "/2", "") {
-						t.Errorf("got %q", resp.body)
+					if resp.Content != servertest.Echoed("GET", "/2", "") {
+						t.Errorf("got %q", resp.Content)
 					}
-					c.expectEnd()
+					c.ExpectEnd()
 				}
 				if dropped > 0 {
 					t.Errorf("%d of %d requests were dropped", dropped, rounds)

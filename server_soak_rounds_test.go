@@ -8,17 +8,18 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // comeAndGo has a second server serve and shut down in turn, with clients that
 // keep it busy: its end must not touch the connections of the others.
-func (s *soak) comeAndGo(e engine) {
-
+func (s *soak) comeAndGo(e servertest.Engine) {
 	for !s.stopping.Load() {
 		server := &Server{Handler: s.handle, Logger: &soakLog{}, ReadTimeout: soakTimeout, IdleTimeout: soakTimeout}
-		e.setup(server)
-		ts := &testServer{t: s.t, s: server, engine: e, served: make(chan error, 1)}
-		ts.serve()
+		prepare(server, e)
+		ts := &testServer{T: s.t, S: server, Engine: e, Served: make(chan error, 1)}
+		ts.Serve()
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -34,7 +35,7 @@ func (s *soak) comeAndGo(e engine) {
 		if n := server.GetOpenConnectionsCount(); n != 0 {
 			s.t.Errorf("%d connections of the second server are open", n)
 		}
-		receive(s.t, "return of Serve", ts.served)
+		servertest.Receive(s.t, "return of Serve", ts.Served)
 		<-ended
 		s.rounds.Add(1)
 	}
@@ -42,7 +43,7 @@ func (s *soak) comeAndGo(e engine) {
 
 // visit sends some requests over a connection, and is false if there is none.
 func (s *soak) visit(ts *testServer) bool {
-	nc, err := ts.dialer()
+	nc, err := ts.Dialer()
 	if err != nil {
 		return false
 	}
@@ -55,14 +56,14 @@ func (s *soak) visit(ts *testServer) bool {
 		if _, err := io.WriteString(nc, q); err != nil {
 			return true
 		}
-		resp, err := readResponse(in, http.MethodGet)
+		resp, err := servertest.ReadResponse(in, http.MethodGet)
 		if err != nil {
 			if resp.Response != nil {
 				s.t.Errorf("an answer of the second server was cut off: %v", err)
 			}
 			return true
 		}
-		if resp.body != string(s.content(id, 1000)) {
+		if resp.Content != string(s.content(id, 1000)) {
 			s.t.Errorf("the second server has answered %q with other bytes", path)
 		}
 	}
@@ -73,7 +74,7 @@ func (s *soak) visit(ts *testServer) bool {
 // measures how late it notices.
 func (s *soak) measureTimeouts() {
 	for !s.stopping.Load() {
-		nc, err := s.hasty.dialer()
+		nc, err := s.hasty.Dialer()
 		if err != nil {
 			// the handshake of TLS has to be as hasty
 			continue
@@ -81,8 +82,8 @@ func (s *soak) measureTimeouts() {
 		_ = nc.SetDeadline(time.Now().Add(soakPatience))
 		_, _ = io.WriteString(nc, soakTarget("/buffered", s.ids.Add(1), 10))
 		in := bufio.NewReader(nc)
-		if _, err := readResponse(in, http.MethodGet); err == nil {
-			timeout := s.hasty.s.IdleTimeout
+		if _, err := servertest.ReadResponse(in, http.MethodGet); err == nil {
+			timeout := s.hasty.S.IdleTimeout
 			plain := plainTimeout(timeout)
 			begun := time.Now()
 			_, err = in.ReadByte()

@@ -18,11 +18,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 const (
-	// soakVariable says how long TestSoak runs on each engine, such as "10m".
-	soakVariable = "FASTHTTP_SOAK"
 	// soakSeedVariable repeats what the clients of a run did, as far as their
 	// interplay allows.
 	soakSeedVariable = "FASTHTTP_SOAK_SEED"
@@ -48,7 +48,7 @@ const (
 // TestSoak lets clients of all kinds loose on handlers of all kinds. Every byte
 // that comes back is checked, and in the end nothing may be left.
 func TestSoak(t *testing.T) {
-	length, err := time.ParseDuration(os.Getenv(soakVariable))
+	length, err := time.ParseDuration(os.Getenv(servertest.SoakVariable))
 	if err != nil {
 		length = soakTime
 	}
@@ -56,53 +56,29 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		seed = rand.Uint64()
 	}
-	for _, e := range engines {
-		if !e.sockets {
+	for _, e := range servertest.Engines {
+		if !e.Sockets {
 			continue
 		}
-		t.Run(e.name, func(t *testing.T) {
+		t.Run(e.Name, func(t *testing.T) {
 			t.Logf("%s=%d", soakSeedVariable, seed)
 			// what is made once and stays is there after a first round
 			newSoak(t, seed+1).run(e, soakTime/4)
 			s := newSoak(t, seed)
-			before := measure(t)
+			before := servertest.Measure(t)
 			s.run(e, length)
 			t.Log(s.summary())
-			eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.goroutines })
-			after := measure(t)
+			servertest.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.Goroutines })
+			after := servertest.Measure(t)
 			t.Logf("before: %v, after: %v", before, after)
-			if after.files > before.files {
-				t.Errorf("%d descriptors are left", after.files-before.files)
+			if after.Files > before.Files {
+				t.Errorf("%d descriptors are left", after.Files-before.Files)
 			}
-			if after.heap > before.heap+soakGrowth {
-				t.Errorf("%d bytes are left", after.heap-before.heap)
+			if after.Heap > before.Heap+soakGrowth {
+				t.Errorf("%d bytes are left", after.Heap-before.Heap)
 			}
 		})
 	}
-}
-
-// usage is what a process has in use.
-type usage struct {
-	goroutines int
-	others     int // goroutines that do not belong to an event loop
-	files      int
-	heap       int64
-}
-
-func (u usage) String() string {
-	return fmt.Sprintf("%d goroutines, %d descriptors, %d KiB of memory", u.goroutines, u.files, u.heap>>10)
-}
-
-// measure counts what is in use. Pools are emptied before, which takes two
-// rounds of the collector.
-func measure(t *testing.T) usage {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	goroutines := runtime.NumGoroutine()
-	pollers := bytes.Count(stacks(), []byte("netloop.(*Poller).run("))
-	return usage{goroutines, goroutines - pollers, openFiles(t), int64(m.HeapAlloc)}
 }
 
 // soak is a run of TestSoak.
@@ -155,7 +131,7 @@ func (s *soak) content(id uint64, n int) []byte {
 }
 
 // run lets clients loose for a while, and shuts the servers down in the end.
-func (s *soak) run(e engine, length time.Duration) {
+func (s *soak) run(e servertest.Engine, length time.Duration) {
 	s.plain = s.start(e, &Server{})
 	s.timed = s.start(e, &Server{ReadTimeout: soakTimeout, WriteTimeout: soakTimeout, IdleTimeout: soakTimeout})
 	s.streaming = s.start(e, &Server{StreamRequestBody: true, ReadTimeout: soakTimeout})
@@ -181,15 +157,15 @@ func (s *soak) run(e engine, length time.Duration) {
 		s.t.Errorf("a timeout came %v later than a plain one", worst)
 	}
 	for _, ts := range []*testServer{s.plain, s.timed, s.streaming, s.hasty} {
-		ts.stop()
-		if err := receive(s.t, "return of Serve", ts.served); err != nil {
+		ts.Stop()
+		if err := servertest.Receive(s.t, "return of Serve", ts.Served); err != nil {
 			s.t.Errorf("Serve: %v", err)
 		}
 		s.checkLog(ts)
 	}
 }
 
-func (s *soak) start(e engine, server *Server) *testServer {
+func (s *soak) start(e servertest.Engine, server *Server) *testServer {
 	server.Handler = s.handle
 	server.Logger = &soakLog{}
 	return startServer(s.t, e, server)
@@ -197,7 +173,7 @@ func (s *soak) start(e engine, server *Server) *testServer {
 
 // soakLog keeps only the lines that should not be there.
 type soakLog struct {
-	testLog
+	servertest.Log
 }
 
 const (
@@ -210,12 +186,12 @@ const (
 func (l *soakLog) Printf(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !strings.Contains(line, soakPanic) && !strings.HasPrefix(line, soakRefusal) {
-		l.testLog.Printf("%s", line)
+		l.Log.Printf("%s", line)
 	}
 }
 
 func (s *soak) checkLog(ts *testServer) {
-	lines := ts.s.Logger.(*soakLog).all()
+	lines := ts.S.Logger.(*soakLog).All()
 	for _, line := range lines[:min(len(lines), 5)] {
 		s.t.Errorf("one of %d lines in the log: %.3000s", len(lines), line)
 	}
@@ -231,7 +207,7 @@ func (s *soak) connect() {
 	if kind.hasty {
 		ts = s.hasty
 	}
-	nc, err := ts.dialer()
+	nc, err := ts.Dialer()
 	if err != nil {
 		// the handshake of TLS has to be as hasty
 		if !kind.hasty {

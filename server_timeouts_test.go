@@ -14,17 +14,18 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // inBubble runs a test with a server on an in-memory listener, where time only
 // moves while everybody waits: instants are exact, and nothing takes time.
-func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *testConn)) {
+func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *servertest.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		// the clock of the Date field is that of the process
 		s.NoDefaultDate = true
 		if s.Logger == nil {
-			s.Logger = &testLog{}
+			s.Logger = &servertest.Log{}
 		}
 		if s.Handler == nil {
 			s.Handler = echo
@@ -44,38 +45,38 @@ func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *test
 				t.Errorf("Serve: %v", err)
 			}
 		}()
-		test(t, func() *testConn {
+		test(t, func() *servertest.Conn {
 			nc, err := ln.Dial()
 			if err != nil {
 				t.Fatal(err)
 			}
 			conns = append(conns, nc)
-			return &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+			return &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
 		})
 	})
 }
 
 // endsAfter checks that the server closes the connection without a word, after
 // that time.
-func (c *testConn) endsAfter(after time.Duration) {
-	c.t.Helper()
+func endsAfter(c *servertest.Conn, after time.Duration) {
+	c.T.Helper()
 	start := time.Now()
-	b, err := io.ReadAll(c.r)
+	b, err := io.ReadAll(c.R)
 	if got := time.Since(start); len(b) > 0 || err != nil || got != after {
-		c.t.Fatalf("got %q, %v after %v, want the end after %v", b, err, got, after)
+		c.T.Fatalf("got %q, %v after %v, want the end after %v", b, err, got, after)
 	}
 }
 
 // timesOutAfter checks that the server answers with 408 and closes the connection
 // after that time.
-func (c *testConn) timesOutAfter(after time.Duration) {
-	c.t.Helper()
+func timesOutAfter(c *servertest.Conn, after time.Duration) {
+	c.T.Helper()
 	start := time.Now()
-	resp := c.next("GET")
+	resp := c.Next("GET")
 	if got := time.Since(start); resp.StatusCode != StatusRequestTimeout || !resp.Close || got != after {
-		c.t.Fatalf("got %d after %v, want 408 after %v", resp.StatusCode, got, after)
+		c.T.Fatalf("got %d after %v, want 408 after %v", resp.StatusCode, got, after)
 	}
-	c.endsAfter(0)
+	endsAfter(c, 0)
 }
 
 const (
@@ -85,22 +86,22 @@ const (
 )
 
 func TestReadTimeoutCoversTheWaitForTheFirstByte(t *testing.T) {
-	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *testConn) {
-		dial().timesOutAfter(readTime)
+	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *servertest.Conn) {
+		timesOutAfter(dial(), readTime)
 	})
 }
 
 func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
-	inBubble(t, &Server{IdleTimeout: idleTime}, func(t *testing.T, dial func() *testConn) {
-		dial().endsAfter(idleTime)
+	inBubble(t, &Server{IdleTimeout: idleTime}, func(t *testing.T, dial func() *servertest.Conn) {
+		endsAfter(dial(), idleTime)
 		// but no request that has begun
 		c := dial()
 		time.Sleep(idleTime - 1)
-		c.send("GET / HTTP/1.1\r\n")
+		c.Send("GET / HTTP/1.1\r\n")
 		time.Sleep(10 * idleTime)
-		c.send("Host: a\r\n\r\n")
-		c.expect(200, echoed("GET", "/", ""))
-		c.endsAfter(idleTime)
+		c.Send("Host: a\r\n\r\n")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
+		endsAfter(c, idleTime)
 	})
 }
 
@@ -114,43 +115,43 @@ func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 		} {
 			s.Handler = echo
 			ts := start(s)
-			if ts.engine.tls && s.ReadTimeout > 0 {
+			if ts.Engine.TLS && s.ReadTimeout > 0 {
 				// the handshake may take longer on a machine that is busy
 				continue
 			}
 			if s.ReadTimeout > 0 {
-				ts.dial().expect(StatusRequestTimeout, "Request timeout")
+				ts.Dial().Expect(StatusRequestTimeout, "Request timeout")
 			} else {
-				ts.dial().expectCut()
+				ts.Dial().ExpectCut()
 			}
 			for answered := false; !answered; {
-				c := ts.dial()
+				c := ts.Dial()
 				// so may a request
-				_, _ = io.WriteString(c.Conn, get("/"))
-				_, err := readResponse(c.r, "GET")
+				_, _ = io.WriteString(c.Conn, servertest.Get("/"))
+				_, err := servertest.ReadResponse(c.R, "GET")
 				answered = err == nil
-				c.expectCut()
+				c.ExpectCut()
 			}
 		}
 	})
 }
 
 func TestReadTimeoutIsForTheWholeRequest(t *testing.T) {
-	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		c.send("GET / HT")
-		c.timesOutAfter(readTime)
+		c.Send("GET / HT")
+		timesOutAfter(c, readTime)
 
 		for _, drips := range []struct{ first, more string }{
 			{"", "G"},
 			{"GET / HTTP/1.1\r\n", "X"},
-			{get("/")[:len(get("/"))-2], "X: y\r\n"},
-			{head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000"), "x"},
-			{head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked"), "1\r\nx\r\n"},
-			{chunked("/", "0\r\n"), "X: y\r\n"},
+			{servertest.Get("/")[:len(servertest.Get("/"))-2], "X: y\r\n"},
+			{servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000"), "x"},
+			{servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked"), "1\r\nx\r\n"},
+			{servertest.Chunked("/", "0\r\n"), "X: y\r\n"},
 		} {
 			c := dial()
-			c.send(drips.first)
+			c.Send(drips.first)
 			dripped := make(chan struct{})
 			go func() {
 				defer close(dripped)
@@ -161,27 +162,27 @@ func TestReadTimeoutIsForTheWholeRequest(t *testing.T) {
 					time.Sleep(readTime / 10)
 				}
 			}()
-			c.timesOutAfter(readTime)
+			timesOutAfter(c, readTime)
 			<-dripped
 		}
 	})
 }
 
 func TestReadTimeoutBeginsAnewWithEachRequest(t *testing.T) {
-	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, &Server{ReadTimeout: readTime, IdleTimeout: idleTime}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		c.get("/")
-		c.expect(200, echoed("GET", "/", ""))
+		c.Get("/")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		for range 3 {
 			time.Sleep(idleTime - 1)
-			c.send("GET /2 HTTP/1.1\r\n")
+			c.Send("GET /2 HTTP/1.1\r\n")
 			time.Sleep(readTime - 1)
-			c.send("Host: a\r\n\r\n")
-			c.expect(200, echoed("GET", "/2", ""))
+			c.Send("Host: a\r\n\r\n")
+			c.Expect(200, servertest.Echoed("GET", "/2", ""))
 		}
 		time.Sleep(idleTime - 1)
-		c.send("GET /3 HTTP/1.1\r\n")
-		c.timesOutAfter(readTime)
+		c.Send("GET /3 HTTP/1.1\r\n")
+		timesOutAfter(c, readTime)
 	})
 }
 
@@ -189,17 +190,17 @@ func TestReadTimeoutBeginsAnewWithEachRequest(t *testing.T) {
 // all the time, so that the connection is never idle. Each of them takes less
 // than the timeout.
 func TestReadTimeoutBeginsAnewInsideAPipeline(t *testing.T) {
-	inBubble(t, &Server{ReadTimeout: readTime}, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, &Server{ReadTimeout: readTime}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		request := get("/")
+		request := servertest.Get("/")
 		half := len(request) / 2
-		c.send(request[:half])
+		c.Send(request[:half])
 		for range 10 {
 			time.Sleep(readTime - time.Millisecond)
-			c.send(request[half:] + request[:half])
-			c.expect(200, echoed("GET", "/", ""))
+			c.Send(request[half:] + request[:half])
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
-		c.timesOutAfter(readTime)
+		timesOutAfter(c, readTime)
 	})
 }
 
@@ -210,32 +211,32 @@ func TestIdleTimeout(t *testing.T) {
 		{readTime, 0, readTime},
 	} {
 		t.Run(fmt.Sprintf("%v and %v", test.read, test.idle), func(t *testing.T) {
-			log := &testLog{}
-			inBubble(t, &Server{ReadTimeout: test.read, IdleTimeout: test.idle, Logger: log}, func(t *testing.T, dial func() *testConn) {
+			log := &servertest.Log{}
+			inBubble(t, &Server{ReadTimeout: test.read, IdleTimeout: test.idle, Logger: log}, func(t *testing.T, dial func() *servertest.Conn) {
 				c := dial()
 				for range 3 {
-					c.get("/")
-					c.expect(200, echoed("GET", "/", ""))
+					c.Get("/")
+					c.Expect(200, servertest.Echoed("GET", "/", ""))
 					time.Sleep(test.want - 1)
 				}
-				c.get("/")
-				c.expect(200, echoed("GET", "/", ""))
-				c.endsAfter(test.want)
+				c.Get("/")
+				c.Expect(200, servertest.Echoed("GET", "/", ""))
+				endsAfter(c, test.want)
 			})
-			log.checkEmpty(t)
+			log.CheckEmpty(t)
 		})
 	}
 }
 
 func TestNoTimeoutByDefault(t *testing.T) {
-	inBubble(t, &Server{}, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, &Server{}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		for range 3 {
 			time.Sleep(24 * time.Hour)
-			c.send("GET / HTTP/1.1\r\n")
+			c.Send("GET / HTTP/1.1\r\n")
 			time.Sleep(24 * time.Hour)
-			c.send("Host: a\r\n\r\n")
-			c.expect(200, echoed("GET", "/", ""))
+			c.Send("Host: a\r\n\r\n")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
 	})
 }
@@ -245,11 +246,11 @@ func TestReadTimeoutDoesNotCountTheHandler(t *testing.T) {
 		time.Sleep(10 * readTime)
 		echo(ctx)
 	}}
-	inBubble(t, slow, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, slow, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		for range 3 {
-			c.send(post("/", "abc"))
-			c.expect(200, echoed("POST", "/", "abc"))
+			c.Send(servertest.Post("/", "abc"))
+			c.Expect(200, servertest.Echoed("POST", "/", "abc"))
 		}
 	})
 }
@@ -260,11 +261,11 @@ func TestReadTimeoutEndsABodyThatIsAStream(t *testing.T) {
 		_, failed = io.ReadAll(ctx.RequestBodyStream())
 		ctx.SetBodyString("cut")
 	}}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		start := time.Now()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc")
-		if resp := c.expect(200, "cut"); !resp.Close {
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc")
+		if resp := c.Expect(200, "cut"); !resp.Close {
 			t.Error("the connection is kept behind half a request")
 		}
 		if got := time.Since(start); got != readTime || !errors.Is(failed, os.ErrDeadlineExceeded) {
@@ -284,25 +285,25 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 			return RequestConfig{}
 		},
 	}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		c.send(head("POST /slow HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
+		c.Send(servertest.Head("POST /slow HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
 		time.Sleep(time.Minute - 1)
-		c.send("bc")
-		c.expect(200, "xxx")
+		c.Send("bc")
+		c.Expect(200, "xxx")
 
 		// what was for one request is not for the next one
 		time.Sleep(readTime - 1)
-		c.send(head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-		c.timesOutAfter(readTime)
+		c.Send(servertest.Head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
+		timesOutAfter(c, readTime)
 
 		c = dial()
-		c.send(head("POST /slow HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-		c.timesOutAfter(time.Minute)
+		c.Send(servertest.Head("POST /slow HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
+		timesOutAfter(c, time.Minute)
 
 		c = dial()
-		c.send(head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 5000000"))
-		if resp := c.next("GET"); resp.StatusCode != 413 {
+		c.Send(servertest.Head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 5000000"))
+		if resp := c.Next("GET"); resp.StatusCode != 413 {
 			t.Errorf("status %d, want the limit of the server", resp.StatusCode)
 		}
 	})
@@ -323,18 +324,18 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 				},
 				Handler: func(ctx *RequestCtx) { ctx.SetBodyString(strings.Repeat("x", len(ctx.PostBody()))) },
 			})
-			c := ts.dial()
-			c.send(get("/limited"))
-			c.expect(200, "")
-			c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
+			c := ts.Dial()
+			c.Send(servertest.Get("/limited"))
+			c.Expect(200, "")
+			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
 			// nothing comes for many times as long
 			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-			if b, err := c.r.Peek(1); !isTimeout(err) {
+			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Errorf("got %q, %v before the body was there", b, err)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(patience))
-			c.send("bc")
-			c.expect(200, "xxx")
+			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+			c.Send("bc")
+			c.Expect(200, "xxx")
 		}
 	})
 }
@@ -352,19 +353,19 @@ func TestWriteTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 			ctx.SetBodyString("buffered")
 		}
 	}}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		for range 2 {
-			c.get("/limited")
-			c.expect(200, "buffered")
+			c.Get("/limited")
+			c.Expect(200, "buffered")
 			time.Sleep(2 * writeTime)
-			c.get("/stream")
-			c.expect(200, "streamed")
-			c.get("/limited")
-			c.expect(200, "buffered")
+			c.Get("/stream")
+			c.Expect(200, "streamed")
+			c.Get("/limited")
+			c.Expect(200, "buffered")
 			time.Sleep(2 * writeTime)
-			c.get("/")
-			c.expect(200, "buffered")
+			c.Get("/")
+			c.Expect(200, "buffered")
 		}
 	})
 }
@@ -381,7 +382,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ended chan time.Time
-			log := &testLog{}
+			log := &servertest.Log{}
 			s := &Server{WriteTimeout: writeTime, Logger: log, LogAllErrors: true, Handler: func(ctx *RequestCtx) {
 				time.Sleep(10 * writeTime) // which does not count
 				h(ctx)
@@ -390,20 +391,20 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 					ended <- time.Now()
 				}
 			}}
-			inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+			inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 				ended = make(chan time.Time, 1) // of the bubble
 				c := dial()
 				start := time.Now()
-				c.get("/")
+				c.Get("/")
 				if got := (<-ended).Sub(start); got != 11*writeTime {
 					t.Errorf("the connection was closed after %v, want %v", got, 11*writeTime)
 				}
-				_, err := readResponse(c.r, "GET")
+				_, err := servertest.ReadResponse(c.R, "GET")
 				if !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Errorf("the response ends with %v", err)
 				}
 			})
-			log.waitFor(t, "cannot write the response", "timeout")
+			log.WaitFor(t, "cannot write the response", "timeout")
 		})
 	}
 }
@@ -432,15 +433,15 @@ func TestWriteTimeoutResetsTheConnection(t *testing.T) {
 				}
 			},
 		})
-		if !ts.engine.sockets {
+		if !ts.Engine.Sockets {
 			t.Skip("only a socket can be reset")
 		}
 		for _, path := range []string{"/buffered", "/sized", "/chunked"} {
 			t.Run(path[1:], func(t *testing.T) {
-				c := ts.dial()
-				c.get(path)
-				receive(t, "end of the connection", closed)
-				if _, err := io.Copy(io.Discard, c.r); !errors.Is(err, syscall.ECONNRESET) {
+				c := ts.Dial()
+				c.Get(path)
+				servertest.Receive(t, "end of the connection", closed)
+				if _, err := io.Copy(io.Discard, c.R); !errors.Is(err, syscall.ECONNRESET) {
 					t.Errorf("the connection ends with %v, want a reset", err)
 				}
 			})
@@ -449,11 +450,11 @@ func TestWriteTimeoutResetsTheConnection(t *testing.T) {
 }
 
 func TestWriteTimeoutCountsFromEachResponse(t *testing.T) {
-	inBubble(t, &Server{WriteTimeout: writeTime}, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, &Server{WriteTimeout: writeTime}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
 		for range 5 {
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 			time.Sleep(writeTime - 1)
 		}
 	})
@@ -472,15 +473,15 @@ func TestDeadlinesOfTheApplication(t *testing.T) {
 		_, err := io.ReadAll(ctx.RequestBodyStream())
 		fmt.Fprintf(ctx, "%v", err)
 	}}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc")
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc")
 		start := time.Now()
-		resp := c.next("POST")
+		resp := c.Next("POST")
 		if got := time.Since(start); got != time.Second || !errors.Is(failed, os.ErrDeadlineExceeded) {
 			t.Errorf("the stream ended with %v after %v", failed, got)
 		}
-		if resp.body == "<nil>" {
+		if resp.Content == "<nil>" {
 			t.Error("a stream that has failed has not failed the next time")
 		}
 	})
@@ -488,11 +489,11 @@ func TestDeadlinesOfTheApplication(t *testing.T) {
 
 func TestIdleWorkersEnd(t *testing.T) {
 	s := &Server{MaxIdleWorkerDuration: time.Minute}
-	inBubble(t, s, func(t *testing.T, dial func() *testConn) {
+	inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
 		workers := func() int {
 			synctest.Wait()
 			n := 0
-			for g := range strings.SplitSeq(string(stacks()), "\n\n") {
+			for g := range strings.SplitSeq(string(servertest.Stacks()), "\n\n") {
 				// workers of earlier tests may be about to end, outside of the bubble
 				header, _, _ := strings.Cut(g, "\n")
 				if strings.Contains(header, "bubble") && strings.Contains(g, "internal/workers.(*Pool[...]).work(") {
@@ -501,11 +502,11 @@ func TestIdleWorkersEnd(t *testing.T) {
 			}
 			return n
 		}
-		var conns []*testConn
+		var conns []*servertest.Conn
 		for range 10 {
 			c := dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 			conns = append(conns, c)
 		}
 		for _, c := range conns {
@@ -518,8 +519,8 @@ func TestIdleWorkersEnd(t *testing.T) {
 		for range 8 {
 			time.Sleep(30 * time.Second)
 			c := dial()
-			c.get("/")
-			c.expect(200, echoed("GET", "/", ""))
+			c.Get("/")
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
 			_ = c.Close()
 		}
 		if n := workers(); n != 1 {

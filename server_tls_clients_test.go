@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // program returns the path of a program that is not part of Go; the test is
@@ -48,10 +50,10 @@ func tellTLS(ctx *RequestCtx) {
 
 func TestCurlSpeaksTLS(t *testing.T) {
 	curl := program(t, "curl")
-	ts := startServer(t, tlsEngine, &Server{Handler: tellTLS})
-	url := "https://" + ts.ln.Addr().String()
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: tellTLS})
+	url := "https://" + ts.Listener.Addr().String()
 	certFile := filepath.Join(t.TempDir(), "cert.pem")
-	cert, _ := testCert()
+	cert, _ := servertest.Certificate()
 	if err := os.WriteFile(certFile, cert, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ func TestCurlSpeaksTLS(t *testing.T) {
 			}
 		})
 	}
-	ts.log.checkEmpty(t)
+	ts.Log.CheckEmpty(t)
 
 	plain := strings.Replace(url, "https:", "http:", 1)
 	got := runProgram(t, curl, "--silent", "--show-error", "--max-time", "20", "--write-out", "%{http_code}", plain)
@@ -103,20 +105,20 @@ func TestPythonSpeaksTLS(t *testing.T) {
 	if err := exec.CommandContext(t.Context(), python, "-c", "import ssl, http.client; ssl.TLSVersion.TLSv1_3").Run(); err != nil {
 		t.Skipf("the Python of this machine has no ssl: %v", err)
 	}
-	ts := startServer(t, tlsEngine, &Server{Handler: tellTLS})
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: tellTLS})
 	certFile := filepath.Join(t.TempDir(), "cert.pem")
-	cert, _ := testCert()
+	cert, _ := servertest.Certificate()
 	if err := os.WriteFile(certFile, cert, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, version := range map[string]string{"TLSv1_2": "TLS 1.2", "TLSv1_3": "TLS 1.3"} {
-		got := runProgram(t, python, "-c", pythonClient, ts.ln.Addr().String(), certFile, name)
+		got := runProgram(t, python, "-c", pythonClient, ts.Listener.Addr().String(), certFile, name)
 		want := strings.NewReplacer("VERSION", version, "\r\n", "\n").Replace(
 			"200 VERSION HTTP/1.1 /1\n200 VERSION HTTP/1.1 /2 20000\n200 VERSION HTTP/1.1 /3\n")
 		if strings.ReplaceAll(got, "\r\n", "\n") != want {
 			t.Errorf("%s: got %q, want %q", version, got, want)
 		}
 	}
-	eventually(t, "no connection", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
-	ts.log.checkEmpty(t)
+	servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+	ts.Log.CheckEmpty(t)
 }

@@ -10,39 +10,41 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestSilentTLSClientsHoldNobodyUp(t *testing.T) {
 	s := &Server{Handler: echo}
-	ts := startServer(t, tlsEngine, s)
+	ts := startServer(t, servertest.TLSEngine, s)
 	for i := range 20 {
-		c := ts.dialPlain()
+		c := ts.DialPlain()
 		if i%2 > 0 {
 			// the start of a handshake
-			c.send("\x16\x03\x01")
+			c.Send("\x16\x03\x01")
 		}
 	}
-	c := ts.dial()
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
-	eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 21 })
+	c := ts.Dial()
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 21 })
 	// they are no reason for a shutdown to wait, either
-	shutDown(t, s)
-	for _, silent := range ts.conns[:20] {
-		silent.expectCut()
+	servertest.ShutDown(t, s)
+	for _, silent := range ts.Conns[:20] {
+		silent.ExpectCut()
 	}
-	ts.log.checkEmpty(t)
+	ts.Log.CheckEmpty(t)
 }
 
 func TestTLSHandshakeIsCutAfterReadTimeout(t *testing.T) {
 	s := &Server{Handler: echo, ReadTimeout: 100 * time.Millisecond, LogAllErrors: true}
-	ts := startServer(t, tlsEngine, s)
-	silent, slow := ts.dialPlain(), ts.dialPlain()
-	slow.send("\x16\x03\x01\x02\x00\x01")
-	silent.expectCut()
-	slow.expectCut()
-	eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
-	ts.log.waitFor(t, "tls handshake", "timeout")
+	ts := startServer(t, servertest.TLSEngine, s)
+	silent, slow := ts.DialPlain(), ts.DialPlain()
+	slow.Send("\x16\x03\x01\x02\x00\x01")
+	silent.ExpectCut()
+	slow.ExpectCut()
+	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+	ts.Log.WaitFor(t, "tls handshake", "timeout")
 }
 
 func TestTLSHandshakeTimeouts(t *testing.T) {
@@ -62,36 +64,36 @@ func TestTLSHandshakeTimeouts(t *testing.T) {
 // The deadline of the handshake must not become that of the connection.
 func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
 	s := &Server{Handler: echo, ReadTimeout: 300 * time.Millisecond, IdleTimeout: time.Hour}
-	ts := startServer(t, tlsEngine, s)
-	c := ts.dial()
+	ts := startServer(t, servertest.TLSEngine, s)
+	c := ts.Dial()
 	for range 2 {
-		c.get("/")
-		c.expect(200, echoed("GET", "/", ""))
+		c.Get("/")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		time.Sleep(400 * time.Millisecond)
 	}
-	c.get("/")
-	c.expect(200, echoed("GET", "/", ""))
+	c.Get("/")
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
 }
 
 func TestFailedTLSHandshakesAreLogged(t *testing.T) {
 	for _, all := range []bool{false, true} {
-		ts := startServer(t, tlsEngine, &Server{Handler: echo, LogAllErrors: all})
+		ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo, LogAllErrors: all})
 		// a client that leaves is nothing to talk about
-		_ = ts.dialPlain().Close()
+		_ = ts.DialPlain().Close()
 		// one that does not trust the server is
-		if _, err := ts.dialTLS(&tls.Config{ServerName: "other.test"}); err == nil {
+		if _, err := dialTLS(ts, &tls.Config{ServerName: "other.test"}); err == nil {
 			t.Fatal("the client trusts the certificate")
 		}
-		if _, err := ts.dialTLS(&tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
+		if _, err := dialTLS(ts, &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
 			t.Fatal("TLS 1.1 is spoken")
 		}
-		ts.log.waitFor(t, "fasthttp: tls handshake with 127.0.0.1:", "bad certificate")
-		ts.log.waitFor(t, "fasthttp: tls handshake with 127.0.0.1:", "unsupported versions")
+		ts.Log.WaitFor(t, "fasthttp: tls handshake with 127.0.0.1:", "bad certificate")
+		ts.Log.WaitFor(t, "fasthttp: tls handshake with 127.0.0.1:", "unsupported versions")
 		if all {
-			ts.log.waitFor(t, "fasthttp: tls handshake with 127.0.0.1:", "EOF")
+			ts.Log.WaitFor(t, "fasthttp: tls handshake with 127.0.0.1:", "EOF")
 		}
-		eventually(t, "no connection", func() bool { return ts.s.GetOpenConnectionsCount() == 0 })
-		if lines := ts.log.all(); !all && len(lines) != 2 {
+		servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+		if lines := ts.Log.All(); !all && len(lines) != 2 {
 			t.Errorf("logged %q", lines)
 		}
 	}
@@ -111,9 +113,9 @@ func lines(c net.Conn) error {
 	}
 }
 
-func dialLines(t *testing.T, ts *testServer) *testConn {
+func dialLines(t *testing.T, ts *testServer) *servertest.Conn {
 	t.Helper()
-	c, err := ts.dialTLS(&tls.Config{NextProtos: []string{"other", "lines", protoHTTP1}})
+	c, err := dialTLS(ts, &tls.Config{NextProtos: []string{"other", "lines", protoHTTP1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,39 +126,39 @@ func dialLines(t *testing.T, ts *testServer) *testConn {
 }
 
 func TestNextProtoServesItsConnections(t *testing.T) {
-	log := &stateLog{}
-	s := &Server{Handler: echo, ConnState: log.note, ReadTimeout: 200 * time.Millisecond}
+	log := &servertest.States[ConnState]{}
+	s := &Server{Handler: echo, ConnState: log.Note, ReadTimeout: 200 * time.Millisecond}
 	kinds := make(chan net.Conn, 1)
 	s.NextProto("lines", func(c net.Conn) error {
 		kinds <- c
 		return lines(c)
 	})
-	ts := startServer(t, tlsEngine, s)
+	ts := startServer(t, servertest.TLSEngine, s)
 	c := dialLines(t, ts)
-	if tc, ok := receive(t, "the connection", kinds).(*tls.Conn); !ok || !tc.ConnectionState().HandshakeComplete {
+	if tc, ok := servertest.Receive(t, "the connection", kinds).(*tls.Conn); !ok || !tc.ConnectionState().HandshakeComplete {
 		t.Errorf("the handler got %T", tc)
 	}
-	c.send("hello\n")
-	c.expectLine("you said hello\n")
+	c.Send("hello\n")
+	c.ExpectLine("you said hello\n")
 	if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 1 || b != 1 {
 		t.Errorf("%d served connections, %d open ones", a, b)
 	}
 	// the deadlines of HTTP are none of its business
 	time.Sleep(250 * time.Millisecond)
-	c.send("bye\n")
-	c.expectLine("you said bye\n")
-	c.expectEnd()
-	eventually(t, "no connection", func() bool { return s.GetCurrentConcurrency() == 0 && s.GetOpenConnectionsCount() == 0 })
-	if got, want := log.of(0), "new active closed"; got != want {
+	c.Send("bye\n")
+	c.ExpectLine("you said bye\n")
+	c.ExpectEnd()
+	servertest.Eventually(t, "no connection", func() bool { return s.GetCurrentConcurrency() == 0 && s.GetOpenConnectionsCount() == 0 })
+	if got, want := log.Of(0), "new active closed"; got != want {
 		t.Errorf("states %q, want %q", got, want)
 	}
-	ts.log.checkEmpty(t)
+	ts.Log.CheckEmpty(t)
 }
 
 func TestHTTPIsSpokenBesideNextProto(t *testing.T) {
 	s := &Server{Handler: func(ctx *RequestCtx) { _, _ = ctx.WriteString(ctx.TLSConnectionState().NegotiatedProtocol) }}
 	s.NextProto("lines", lines)
-	ts := startServer(t, tlsEngine, s)
+	ts := startServer(t, servertest.TLSEngine, s)
 	for _, tc := range []struct {
 		protos []string
 		want   string
@@ -166,15 +168,15 @@ func TestHTTPIsSpokenBesideNextProto(t *testing.T) {
 		{[]string{"h2", "http/1.1"}, "http/1.1"},
 		{[]string{"other", "http/1.1"}, "http/1.1"},
 	} {
-		c, err := ts.dialTLS(&tls.Config{NextProtos: tc.protos})
+		c, err := dialTLS(ts, &tls.Config{NextProtos: tc.protos})
 		if err != nil {
 			t.Errorf("%q: %v", tc.protos, err)
 			continue
 		}
-		c.get("/")
-		c.expect(200, tc.want)
+		c.Get("/")
+		c.Expect(200, tc.want)
 	}
-	if c, err := ts.dialTLS(&tls.Config{NextProtos: []string{"h2"}}); err == nil {
+	if c, err := dialTLS(ts, &tls.Config{NextProtos: []string{"h2"}}); err == nil {
 		t.Errorf("a client of HTTP/2 alone negotiated %q", c.Conn.(*tls.Conn).ConnectionState().NegotiatedProtocol)
 	}
 }
@@ -182,47 +184,47 @@ func TestHTTPIsSpokenBesideNextProto(t *testing.T) {
 func TestNextProtoCountsForConcurrency(t *testing.T) {
 	s := &Server{Handler: echo, Concurrency: 1}
 	s.NextProto("lines", lines)
-	ts := startServer(t, tlsEngine, s)
+	ts := startServer(t, servertest.TLSEngine, s)
 	c := dialLines(t, ts)
-	c.send("hello\n")
-	c.expectLine("you said hello\n")
-	more := ts.dial()
-	more.get("/")
-	if resp := more.next("GET"); resp.StatusCode != StatusServiceUnavailable {
+	c.Send("hello\n")
+	c.ExpectLine("you said hello\n")
+	more := ts.Dial()
+	more.Get("/")
+	if resp := more.Next("GET"); resp.StatusCode != StatusServiceUnavailable {
 		t.Errorf("status %d", resp.StatusCode)
 	}
-	c.send("bye\n")
-	c.expectLine("you said bye\n")
-	c.expectEnd()
-	eventually(t, "no served connection", func() bool { return s.GetCurrentConcurrency() == 0 })
-	again := ts.dial()
-	again.get("/")
-	again.expect(200, echoed("GET", "/", ""))
+	c.Send("bye\n")
+	c.ExpectLine("you said bye\n")
+	c.ExpectEnd()
+	servertest.Eventually(t, "no served connection", func() bool { return s.GetCurrentConcurrency() == 0 })
+	again := ts.Dial()
+	again.Get("/")
+	again.Expect(200, servertest.Echoed("GET", "/", ""))
 }
 
 func TestShutdownWaitsForNextProto(t *testing.T) {
 	s := &Server{Handler: echo}
 	s.NextProto("lines", lines)
-	ts := startServer(t, tlsEngine, s)
+	ts := startServer(t, servertest.TLSEngine, s)
 	c := dialLines(t, ts)
-	c.send("hello\n")
-	c.expectLine("you said hello\n")
+	c.Send("hello\n")
+	c.ExpectLine("you said hello\n")
 	done := make(chan error, 1)
 	go func() { done <- s.Shutdown() }()
-	if err := receive(t, "return of Serve", ts.served); err != nil {
+	if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	c.send("still here\n")
-	c.expectLine("you said still here\n")
+	c.Send("still here\n")
+	c.ExpectLine("you said still here\n")
 	select {
 	case err := <-done:
 		t.Errorf("Shutdown has returned before the handler: %v", err)
 	default:
 	}
-	c.send("bye\n")
-	c.expectLine("you said bye\n")
-	c.expectEnd()
-	if err := receive(t, "end of Shutdown", done); err != nil {
+	c.Send("bye\n")
+	c.ExpectLine("you said bye\n")
+	c.ExpectEnd()
+	if err := servertest.Receive(t, "end of Shutdown", done); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
 }
@@ -233,19 +235,19 @@ func TestNextProtoThatFails(t *testing.T) {
 	s.NextProto("panic", func(net.Conn) error { panic("at the disco") })
 	s.NextProto("error", func(net.Conn) error { return errors.New("this went wrong") })
 	s.NextProto("close", func(c net.Conn) error { return c.Close() })
-	ts := startServer(t, tlsEngine, s)
+	ts := startServer(t, servertest.TLSEngine, s)
 	for _, proto := range []string{"panic", "error", "close"} {
-		c, err := ts.dialTLS(&tls.Config{NextProtos: []string{proto}})
+		c, err := dialTLS(ts, &tls.Config{NextProtos: []string{proto}})
 		if err != nil {
 			// the reset of a panic may come that early
 			continue
 		}
-		c.expectCut()
+		c.ExpectCut()
 	}
-	ts.log.waitFor(t, "panic", "at the disco", "TestNextProtoThatFails")
-	ts.log.waitFor(t, "another protocol", "this went wrong")
-	eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
-	if lines := ts.log.all(); len(lines) != 2 {
+	ts.Log.WaitFor(t, "panic", "at the disco", "TestNextProtoThatFails")
+	ts.Log.WaitFor(t, "another protocol", "this went wrong")
+	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
+	if lines := ts.Log.All(); len(lines) != 2 {
 		t.Errorf("logged %q", lines)
 	}
 }
@@ -287,11 +289,11 @@ func TestRefusalsAreBounded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: echo, Concurrency: 1}
 		ts := start(s)
-		c := ts.dial()
-		c.get("/")
-		c.expect(200, echoed("GET", "/", ""))
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
 		limit := int64(maxRefusals)
-		if ts.engine.tls {
+		if ts.Engine.TLS {
 			limit = maxTLSRefusals
 		}
 		for range limit {
@@ -299,20 +301,20 @@ func TestRefusalsAreBounded(t *testing.T) {
 				t.Fatal("a refusal is not told")
 			}
 		}
-		more := ts.dial
-		if ts.engine.tls {
-			more = ts.dialPlain
+		more := ts.Dial
+		if ts.Engine.TLS {
+			more = ts.DialPlain
 		}
-		more().expectCut()
+		more().ExpectCut()
 		for range limit {
 			s.refused()
 		}
-		polite := ts.dial()
-		polite.get("/")
-		if resp := polite.next("GET"); resp.StatusCode != StatusServiceUnavailable {
+		polite := ts.Dial()
+		polite.Get("/")
+		if resp := polite.Next("GET"); resp.StatusCode != StatusServiceUnavailable {
 			t.Errorf("status %d", resp.StatusCode)
 		}
 		_ = polite.Close()
-		eventually(t, "no refusal under way", func() bool { return s.refusals.Load() == 0 })
+		servertest.Eventually(t, "no refusal under way", func() bool { return s.refusals.Load() == 0 })
 	})
 }

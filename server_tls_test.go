@@ -20,34 +20,25 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // dialTLS opens a connection with a configuration of the client's own.
-func (ts *testServer) dialTLS(config *tls.Config) (*testConn, error) {
-	ts.t.Helper()
+func dialTLS(ts *testServer, config *tls.Config) (*servertest.Conn, error) {
+	ts.T.Helper()
 	if config.RootCAs == nil && !config.InsecureSkipVerify {
-		config.RootCAs = trustTestCert().RootCAs
+		config.RootCAs = servertest.TrustCertificate().RootCAs
 	}
-	nc, err := tls.Dial("tcp4", ts.ln.Addr().String(), config)
+	nc, err := tls.Dial("tcp4", ts.Listener.Addr().String(), config)
 	if err != nil {
 		return nil, err
 	}
-	return ts.wrap(nc), nil
-}
-
-// dialPlain opens a connection below TLS.
-func (ts *testServer) dialPlain() *testConn {
-	ts.t.Helper()
-	nc, err := net.Dial(ts.ln.Addr().Network(), ts.ln.Addr().String())
-	if err != nil {
-		ts.t.Fatal(err)
-	}
-	return ts.wrap(nc)
+	return ts.Wrap(nc), nil
 }
 
 func TestTLSIsSeenByHandlers(t *testing.T) {
-	ts := startServer(t, tlsEngine, &Server{Handler: func(ctx *RequestCtx) {
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: func(ctx *RequestCtx) {
 		state := ctx.TLSConnectionState()
 		if !ctx.IsTLS() || state == nil || !state.HandshakeComplete {
 			t.Errorf("IsTLS %v, state %+v", ctx.IsTLS(), state)
@@ -63,17 +54,17 @@ func TestTLSIsSeenByHandlers(t *testing.T) {
 		_, _ = ctx.WriteString(tls.VersionName(state.Version) + " " + string(ctx.URI().FullURI()))
 	}})
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		c, err := ts.dialTLS(&tls.Config{MinVersion: version, MaxVersion: version})
+		c, err := dialTLS(ts, &tls.Config{MinVersion: version, MaxVersion: version})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.get("/a?b")
-		c.expect(200, tls.VersionName(version)+" https://a/a?b")
+		c.Get("/a?b")
+		c.Expect(200, tls.VersionName(version)+" https://a/a?b")
 	}
 }
 
 func TestServeTLSTakesCertificatesFrom(t *testing.T) {
-	cert, key := testCert()
+	cert, key := servertest.Certificate()
 	files := newCertFiles(t, "a.test")
 	files.write(t, cert, key)
 	fromConfig := func(t *testing.T) *Server {
@@ -111,52 +102,52 @@ func TestServeTLSTakesCertificatesFrom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tc.server(t)
-			s.Handler, s.Logger = echo, &testLog{}
-			ln, dial := listenTLS(t)
+			s.Handler, s.Logger = echo, &servertest.Log{}
+			ln, dial := servertest.ListenTLS(t)
 			served := make(chan error, 1)
 			go func() { served <- tc.serve(s, ln) }()
 			nc, err := dial()
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
+			c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
 			for range 3 {
-				c.send(post("/", "body") + get("/second"))
-				c.expect(200, echoed("POST", "/", "body"))
-				c.expect(200, echoed("GET", "/second", ""))
-				c.get("/third")
-				c.expect(200, echoed("GET", "/third", ""))
+				c.Send(servertest.Post("/", "body") + servertest.Get("/second"))
+				c.Expect(200, servertest.Echoed("POST", "/", "body"))
+				c.Expect(200, servertest.Echoed("GET", "/second", ""))
+				c.Get("/third")
+				c.Expect(200, servertest.Echoed("GET", "/third", ""))
 			}
-			shutDown(t, s)
-			if err := receive(t, "return of Serve", served); err != nil {
+			servertest.ShutDown(t, s)
+			if err := servertest.Receive(t, "return of Serve", served); err != nil {
 				t.Errorf("serving ended with %v", err)
 			}
-			c.expectEnd()
+			c.ExpectEnd()
 		})
 	}
 }
 
 func TestServeTLSFunctions(t *testing.T) {
-	cert, key := testCert()
+	cert, key := servertest.Certificate()
 	files := newCertFiles(t, "a.test")
 	files.write(t, cert, key)
 	for name, serve := range map[string]func(ln net.Listener) error{
 		"ServeTLS":      func(ln net.Listener) error { return ServeTLS(ln, files.cert, files.key, echo) },
 		"ServeTLSEmbed": func(ln net.Listener) error { return ServeTLSEmbed(ln, cert, key, echo) },
 	} {
-		ln, dial := listenTLS(t)
+		ln, dial := servertest.ListenTLS(t)
 		served := make(chan error, 1)
 		go func() { served <- serve(ln) }()
 		nc, err := dial()
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &testConn{Conn: nc, t: t, r: bufio.NewReader(nc)}
-		c.send(get("/", "Connection: close"))
-		c.expect(200, echoed("GET", "/", ""))
-		c.expectEnd()
+		c := &servertest.Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+		c.Send(servertest.Get("/", "Connection: close"))
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
+		c.ExpectEnd()
 		_ = ln.Close()
-		if err := receive(t, "return of "+name, served); err != nil {
+		if err := servertest.Receive(t, "return of "+name, served); err != nil {
 			t.Errorf("%s returned %v", name, err)
 		}
 	}
@@ -172,7 +163,7 @@ func TestServeTLSFunctions(t *testing.T) {
 }
 
 func TestServeTLSWithoutCertificate(t *testing.T) {
-	cert, _ := testCert()
+	cert, _ := servertest.Certificate()
 	for name, serve := range map[string]func(s *Server, ln net.Listener) error{
 		"none":           func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "", "") },
 		"none in memory": func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, nil, nil) },
@@ -184,7 +175,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 			return s.ListenAndServeTLS("127.0.0.1:0", "", "")
 		},
 	} {
-		ln, _ := listenTCP(t)
+		ln, _ := servertest.ListenTCP(t)
 		s := &Server{Handler: echo, TLSConfig: &tls.Config{NextProtos: []string{"x"}}}
 		err := serve(s, ln)
 		switch name {
@@ -214,7 +205,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 }
 
 func TestServeTLSLeavesTheConfigAlone(t *testing.T) {
-	cert, key := testCert()
+	cert, key := servertest.Certificate()
 	s := &Server{Handler: echo, TLSConfig: &tls.Config{NextProtos: []string{protoHTTP2}}}
 	config, err := s.servingConfig(certificateSource{cert: string(cert), key: string(key)})
 	if err != nil {
@@ -296,7 +287,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(trusted)
-	ts := startServer(t, tlsEngine, &Server{
+	ts := startServer(t, servertest.TLSEngine, &Server{
 		TLSConfig: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots},
 		Handler: func(ctx *RequestCtx) {
 			_, _ = ctx.WriteString(ctx.TLSConnectionState().VerifiedChains[0][0].DNSNames[0])
@@ -309,15 +300,15 @@ func TestMutualTLS(t *testing.T) {
 		}
 		return []tls.Certificate{c}
 	}
-	c, err := ts.dialTLS(&tls.Config{Certificates: pair(trusted, trustedKey)})
+	c, err := dialTLS(ts, &tls.Config{Certificates: pair(trusted, trustedKey)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.get("/")
-	c.expect(200, "client.test")
+	c.Get("/")
+	c.Expect(200, "client.test")
 
 	for name, certs := range map[string][]tls.Certificate{"no certificate": nil, "a stranger's": pair(stranger, strangerKey)} {
-		c, err := ts.dialTLS(&tls.Config{
+		c, err := dialTLS(ts, &tls.Config{
 			// a client does not send what the server says it would not take
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 				if certs == nil {
@@ -328,30 +319,30 @@ func TestMutualTLS(t *testing.T) {
 		})
 		if err == nil {
 			// in TLS 1.3 a client learns of it when it reads
-			_, err = c.r.ReadByte()
+			_, err = c.R.ReadByte()
 		}
 		if _, ok := errors.AsType[*net.OpError](err); !ok {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	ts.log.waitFor(t, "tls handshake", "client didn't provide a certificate")
-	ts.log.waitFor(t, "tls handshake", "certificate signed by unknown authority")
+	ts.Log.WaitFor(t, "tls handshake", "client didn't provide a certificate")
+	ts.Log.WaitFor(t, "tls handshake", "certificate signed by unknown authority")
 }
 
 func TestTLSConnectionsAreResumed(t *testing.T) {
-	ts := startServer(t, tlsEngine, &Server{Handler: func(ctx *RequestCtx) {
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: func(ctx *RequestCtx) {
 		if ctx.TLSConnectionState().DidResume {
 			_, _ = ctx.WriteString("resumed")
 		}
 	}})
 	cache := tls.NewLRUClientSessionCache(0)
 	for _, want := range []string{"", "resumed", "resumed"} {
-		c, err := ts.dialTLS(&tls.Config{ClientSessionCache: cache})
+		c, err := dialTLS(ts, &tls.Config{ClientSessionCache: cache})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.get("/")
-		c.expect(200, want)
+		c.Get("/")
+		c.Expect(200, want)
 	}
 }
 
@@ -365,8 +356,8 @@ func TestTLSOnUnixSockets(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	addr := filepath.Join(dir, "socket")
-	e := tlsEngine
-	e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+	e := servertest.TLSEngine
+	e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 		ln, err := net.Listen("unix", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -374,16 +365,16 @@ func TestTLSOnUnixSockets(t *testing.T) {
 		return ln, func() (net.Conn, error) { return tls.Dial("unix", addr, &tls.Config{InsecureSkipVerify: true}) }
 	}
 	ts := startServer(t, e, &Server{Handler: echo})
-	c := ts.dial()
+	c := ts.Dial()
 	for range 3 {
-		c.get("/")
-		c.expect(200, echoed("GET", "/", ""))
+		c.Get("/")
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
 	}
 }
 
 func TestTLSOverMemory(t *testing.T) {
-	e := tlsEngine
-	e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+	e := servertest.TLSEngine
+	e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 		ln := fasthttputil.NewInmemoryListener()
 		return ln, func() (net.Conn, error) {
 			nc, err := ln.Dial()
@@ -394,22 +385,22 @@ func TestTLSOverMemory(t *testing.T) {
 		}
 	}
 	ts := startServer(t, e, &Server{Handler: echo})
-	c := ts.dial()
+	c := ts.Dial()
 	body := strings.Repeat("x", 100_000)
 	for range 3 {
-		go c.send(post("/", body))
-		c.expect(200, echoed("POST", "/", body))
+		go c.Send(servertest.Post("/", body))
+		c.Expect(200, servertest.Echoed("POST", "/", body))
 	}
 }
 
 func TestServeConnOverTLS(t *testing.T) {
-	cert, key := testCert()
+	cert, key := servertest.Certificate()
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{pair}}
-	s := &Server{Handler: echo, Logger: &testLog{}}
+	s := &Server{Handler: echo, Logger: &servertest.Log{}}
 	serve := func() (client net.Conn, served chan error) {
 		near, far := net.Pipe()
 		served = make(chan error, 1)
@@ -418,18 +409,18 @@ func TestServeConnOverTLS(t *testing.T) {
 	}
 	near, served := serve()
 	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
-	c := &testConn{Conn: client, t: t, r: bufio.NewReader(client)}
-	c.send(get("/", "Connection: close"))
-	c.expect(200, echoed("GET", "/", ""))
-	c.expectEnd()
+	c := &servertest.Conn{Conn: client, T: t, R: bufio.NewReader(client)}
+	c.Send(servertest.Get("/", "Connection: close"))
+	c.Expect(200, servertest.Echoed("GET", "/", ""))
+	c.ExpectEnd()
 	_ = client.Close()
-	if err := receive(t, "return of ServeConn", served); err != nil {
+	if err := servertest.Receive(t, "return of ServeConn", served); err != nil {
 		t.Errorf("ServeConn: %v", err)
 	}
 
 	near, served = serve()
 	_ = near.Close()
-	if err := receive(t, "return of ServeConn", served); !errors.Is(err, io.EOF) {
+	if err := servertest.Receive(t, "return of ServeConn", served); !errors.Is(err, io.EOF) {
 		t.Errorf("ServeConn without a handshake: %v", err)
 	}
 }
@@ -437,12 +428,12 @@ func TestServeConnOverTLS(t *testing.T) {
 // A response that breaks off must not look like one that is whole, even where
 // its end is that of the connection.
 func TestTLSResponseThatBreaksOffDoesNotEndInOrder(t *testing.T) {
-	ts := startServer(t, tlsEngine, &Server{Handler: func(ctx *RequestCtx) {
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: func(ctx *RequestCtx) {
 		ctx.SetBodyStream(io.MultiReader(strings.NewReader(strings.Repeat("x", 200_000)), failingReader{}), -1)
 	}})
-	c := ts.dial()
-	c.send(head("GET / HTTP/1.0", "Host: a"))
-	if b, err := io.ReadAll(c.r); err == nil || len(b) == 0 {
+	c := ts.Dial()
+	c.Send(servertest.Head("GET / HTTP/1.0", "Host: a"))
+	if b, err := io.ReadAll(c.R); err == nil || len(b) == 0 {
 		t.Errorf("got %d bytes and %v", len(b), err)
 	}
 }
@@ -477,9 +468,9 @@ func (c *countedConn) Write(p []byte) (int, error) {
 
 func TestTLSResponsesTakeFewWrites(t *testing.T) {
 	var counter *writeCounter
-	e := tlsEngine
-	e.listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
-		ln, dial := listenTLS(t)
+	e := servertest.TLSEngine
+	e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+		ln, dial := servertest.ListenTLS(t)
 		counter = &writeCounter{Listener: ln}
 		return counter, dial
 	}
@@ -494,16 +485,16 @@ func TestTLSResponsesTakeFewWrites(t *testing.T) {
 			ctx.SetBodyStream(strings.NewReader(large), -1)
 		}
 	}})
-	c := ts.dial()
-	c.get("/small") // the handshake is over once this is answered
-	c.expect(200, small)
+	c := ts.Dial()
+	c.Get("/small") // the handshake is over once this is answered
+	c.Expect(200, small)
 	for _, tc := range []struct {
 		path, body string
 		writes     int64
 	}{{"/small", small, 1}, {"/large", large, 1<<20/tlswire.GatherSize*3/2 + 1}, {"/stream", large, 1<<20/tlswire.GatherSize*2 + 3}} {
 		before := counter.n.Load()
-		c.get(tc.path)
-		c.expect(200, tc.body)
+		c.Get(tc.path)
+		c.Expect(200, tc.body)
 		if n := counter.n.Load() - before; n > tc.writes {
 			t.Errorf("%s took %d writes, want %d at most", tc.path, n, tc.writes)
 		}
@@ -511,46 +502,46 @@ func TestTLSResponsesTakeFewWrites(t *testing.T) {
 }
 
 func TestPlainHTTPOnATLSPort(t *testing.T) {
-	ts := startServer(t, tlsEngine, &Server{Handler: echo})
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo})
 	for _, request := range []string{
-		get("/"), head("HEAD / HTTP/1.1", "Host: a"), head("OPTIONS * HTTP/1.1", "Host: a"), head("GET http://a/ HTTP/1.1", "Host: a"),
+		servertest.Get("/"), servertest.Head("HEAD / HTTP/1.1", "Host: a"), servertest.Head("OPTIONS * HTTP/1.1", "Host: a"), servertest.Head("GET http://a/ HTTP/1.1", "Host: a"),
 		// the client is still sending
-		post("/", strings.Repeat("x", 20_000)), post("/", "")[:10],
+		servertest.Post("/", strings.Repeat("x", 20_000)), servertest.Post("/", "")[:10],
 		"PUT / HTTP/1.1\r\n", "DELETE / HTTP/1.1\r\n", "PATCH / HTTP/1.1\r\n", "CONNECT a:443 HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 	} {
-		c := ts.dialPlain()
-		c.send(request)
-		resp := c.next("GET")
-		if resp.StatusCode != 400 || resp.body != "Client sent an HTTP request to an HTTPS server.\n" || !resp.Close {
-			t.Errorf("%.20q: got %d %q, close %v", request, resp.StatusCode, resp.body, resp.Close)
+		c := ts.DialPlain()
+		c.Send(request)
+		resp := c.Next("GET")
+		if resp.StatusCode != 400 || resp.Content != "Client sent an HTTP request to an HTTPS server.\n" || !resp.Close {
+			t.Errorf("%.20q: got %d %q, close %v", request, resp.StatusCode, resp.Content, resp.Close)
 		}
-		c.expectEnd()
+		c.ExpectEnd()
 		_ = c.Close()
 	}
-	ts.log.waitFor(t, "tls handshake", "an http request to an https server")
+	ts.Log.WaitFor(t, "tls handshake", "an http request to an https server")
 	// anything else is cut
-	c := ts.dialPlain()
-	c.send("SSH-2.0-OpenSSH\r\n")
-	if b, err := io.ReadAll(c.r); bytes.Contains(b, []byte("HTTP/")) || errors.Is(err, os.ErrDeadlineExceeded) {
+	c := ts.DialPlain()
+	c.Send("SSH-2.0-OpenSSH\r\n")
+	if b, err := io.ReadAll(c.R); bytes.Contains(b, []byte("HTTP/")) || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("got %q, %v", b, err)
 	}
-	ts.log.waitFor(t, "tls handshake", "does not look like a TLS handshake")
+	ts.Log.WaitFor(t, "tls handshake", "does not look like a TLS handshake")
 }
 
 // A server of net/http's client: what it negotiates by itself.
 func TestTLSWithClientsOfNetHTTP(t *testing.T) {
-	ts := startServer(t, tlsEngine, &Server{Handler: echo})
-	transport := &http.Transport{TLSClientConfig: trustTestCert(), ForceAttemptHTTP2: true}
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo})
+	transport := &http.Transport{TLSClientConfig: servertest.TrustCertificate(), ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: patience}
+	client := &http.Client{Transport: transport, Timeout: servertest.Patience}
 	for range 3 {
-		resp, err := client.Get("https://" + ts.ln.Addr().String() + "/x")
+		resp, err := client.Get("https://" + ts.Listener.Addr().String() + "/x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || string(body) != echoed("GET", "/x", "") || resp.TLS.NegotiatedProtocol != "http/1.1" {
+		if err != nil || string(body) != servertest.Echoed("GET", "/x", "") || resp.TLS.NegotiatedProtocol != "http/1.1" {
 			t.Errorf("got %q, %v over %q", body, err, resp.TLS.NegotiatedProtocol)
 		}
 	}
@@ -570,7 +561,7 @@ func (c *sizedReads) Read(p []byte) (int, error) {
 // Whatever a TLS connection lies on, while it is idle there is no buffer that
 // waits for its next request.
 func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
-	cert, key := testCert()
+	cert, key := servertest.Certificate()
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
@@ -584,7 +575,7 @@ func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
 	}()
 	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
 	for range 3 {
-		if _, err := io.WriteString(client, get("/")); err != nil {
+		if _, err := io.WriteString(client, servertest.Get("/")); err != nil {
 			t.Fatal(err)
 		}
 		b := make([]byte, 4096)
@@ -593,7 +584,7 @@ func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
 		}
 		// nothing comes any more, so the last read is the one that waits
 		last := 0
-		eventually(t, "a small read", func() bool {
+		servertest.Eventually(t, "a small read", func() bool {
 			for len(sized.sizes) > 0 {
 				last = <-sized.sizes
 			}
@@ -601,5 +592,5 @@ func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
 		})
 	}
 	_ = client.Close()
-	receive(t, "return of ServeConn", done)
+	servertest.Receive(t, "return of ServeConn", done)
 }

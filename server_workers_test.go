@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // crowdedListener counts who waits in Accept, and can fail one of them.
@@ -55,8 +56,8 @@ func (l *crowdedListener) visit(t *testing.T, clients, each int) {
 					t.Error(err)
 					return
 				}
-				c := &testConn{Conn: nc, t: t}
-				c.send(get("/", "Connection: close"))
+				c := &servertest.Conn{Conn: nc, T: t}
+				c.Send(servertest.Get("/", "Connection: close"))
 				if all, err := io.ReadAll(nc); err != nil {
 					t.Errorf("%q, %v", all, err)
 				}
@@ -84,10 +85,10 @@ func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {
 	if err := s.Shutdown(); err != nil {
 		t.Error(err)
 	}
-	if err := receive(t, "return of Serve", served); err != nil {
+	if err := servertest.Receive(t, "return of Serve", served); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
+	servertest.Eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
 }
 
 func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
@@ -96,7 +97,7 @@ func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	ln.visit(t, 4, manyAccepted)
-	eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
+	servertest.Eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
 	broken := errors.New("broken")
 	ln.fault <- broken
 	nc, err := ln.Dial()
@@ -104,11 +105,11 @@ func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	if err := receive(t, "return of Serve", served); err != broken {
+	if err := servertest.Receive(t, "return of Serve", served); err != broken {
 		t.Errorf("Serve returned %v, want %v", err, broken)
 	}
-	eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
-	shutDown(t, s)
+	servertest.Eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
+	servertest.ShutDown(t, s)
 }
 
 // lateListener has workers wait between accepting a connection and getting it.
@@ -138,7 +139,7 @@ func TestNoHandlerRunsAfterShutdown(t *testing.T) {
 	}}
 	served := inBackground(func() error { return s.Serve(ln) })
 	ln.visit(t, 4, manyAccepted)
-	eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
+	servertest.Eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
 	ln.late.Store(true)
 	var clients []net.Conn
 	for taken := false; !taken; {
@@ -159,13 +160,13 @@ func TestNoHandlerRunsAfterShutdown(t *testing.T) {
 	}
 	down.Store(true)
 	last := clients[len(clients)-1]
-	(&testConn{Conn: last, t: t}).send(get("/"))
+	(&servertest.Conn{Conn: last, T: t}).Send(servertest.Get("/"))
 	close(ln.release)
-	_ = last.SetReadDeadline(time.Now().Add(patience))
+	_ = last.SetReadDeadline(time.Now().Add(servertest.Patience))
 	if b, err := io.ReadAll(last); len(b) > 0 || err != nil {
 		t.Errorf("got %q, %v, want the end of the connection", b, err)
 	}
-	if err := receive(t, "return of Serve", served); err != nil {
+	if err := servertest.Receive(t, "return of Serve", served); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestBoundedStreamReaderGivesWhatIsProduced(t *testing.T) {
@@ -57,11 +59,11 @@ func TestBoundedStreamReaderHoldsNoMoreThanItSays(t *testing.T) {
 			defer p.mu.Unlock()
 			return p.filled != nil && len(p.filled.B) == streamWindow
 		}
-		eventually(t, "a full window", full)
+		servertest.Eventually(t, "a full window", full)
 		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "a full window behind what was taken", full)
+		servertest.Eventually(t, "a full window behind what was taken", full)
 		p.mu.Lock()
 		if held := len(p.filled.B) + len(p.taken.B); held > 2*streamWindow {
 			t.Errorf("pieces of %d bytes: %d bytes are held", piece, held)
@@ -85,13 +87,13 @@ func TestBoundedStreamReaderKeepsWhatWasAcceptedBeforeClose(t *testing.T) {
 			}
 		}
 	})
-	receive(t, "the producer's first flush", accepted)
+	servertest.Receive(t, "the producer's first flush", accepted)
 	for range 2 {
 		if err := r.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	receive(t, "the end of the producer", refused)
+	servertest.Receive(t, "the end of the producer", refused)
 	b, err := io.ReadAll(r)
 	if !strings.HasPrefix(string(b), "accepted") || err != nil {
 		t.Errorf("got %q, %v", b, err)
@@ -107,7 +109,7 @@ func TestBoundedStreamReaderWaitingInReadIsClosed(t *testing.T) {
 		read <- err
 	}()
 	_ = r.Close()
-	if err := receive(t, "the end of Read", read); err != io.EOF {
+	if err := servertest.Receive(t, "the end of Read", read); err != io.EOF {
 		t.Errorf("Read: %v", err)
 	}
 	close(stop)
@@ -155,15 +157,15 @@ func TestBoundedStreamReaderAsABody(t *testing.T) {
 			}), -1)
 		}})
 		for _, path := range []string{"/", "/panic", "/endless"} {
-			c := ts.dial()
-			c.get(path)
-			if line, err := readHead(c.r); err != nil || !strings.Contains(line, "200") {
+			c := ts.Dial()
+			c.Get(path)
+			if line, err := readHead(c.R); err != nil || !strings.Contains(line, "200") {
 				t.Fatalf("%s: %q, %v", path, line, err)
 			}
 			for i := range 3 {
 				want := fmt.Sprintf("1\r\n%d\r\n", i)
 				got := make([]byte, len(want))
-				if _, err := io.ReadFull(c.r, got); string(got) != want || err != nil {
+				if _, err := io.ReadFull(c.R, got); string(got) != want || err != nil {
 					t.Fatalf("%s: got %q, %v, want %q", path, got, err, want)
 				}
 				goOn <- struct{}{}
@@ -171,14 +173,14 @@ func TestBoundedStreamReaderAsABody(t *testing.T) {
 			switch path {
 			case "/":
 				got := make([]byte, 5)
-				if _, err := io.ReadFull(c.r, got); string(got) != "0\r\n\r\n" || err != nil {
+				if _, err := io.ReadFull(c.R, got); string(got) != "0\r\n\r\n" || err != nil {
 					t.Errorf("the end is %q, %v", got, err)
 				}
 			case "/panic":
-				c.expectCut()
+				c.ExpectCut()
 			case "/endless":
 				_ = c.Close()
-				receive(t, "the end of the producer", left)
+				servertest.Receive(t, "the end of the producer", left)
 			}
 		}
 	})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestStreamReaderGivesWhatIsProduced(t *testing.T) {
@@ -110,7 +112,7 @@ func TestProducerMayBeAheadByTheWindow(t *testing.T) {
 	})
 	last := 0
 	for last < streamWindow {
-		last = receive(t, "the producer to go on", wrote)
+		last = servertest.Receive(t, "the producer to go on", wrote)
 	}
 	p := r.(*streamPipe)
 	p.mu.Lock()
@@ -123,7 +125,7 @@ func TestProducerMayBeAheadByTheWindow(t *testing.T) {
 	if _, err := io.ReadFull(r, make([]byte, streamWindow)); err != nil {
 		t.Fatal(err)
 	}
-	if next := receive(t, "the producer to go on", wrote); next != last+1024 {
+	if next := servertest.Receive(t, "the producer to go on", wrote); next != last+1024 {
 		t.Errorf("the producer has written %d", next)
 	}
 	_ = r.Close()
@@ -156,7 +158,7 @@ func TestCloseEndsTheProducer(t *testing.T) {
 				t.Errorf("Close: %v", err)
 			}
 		}
-		if err := receive(t, name+": end of the producer", failed); err == nil {
+		if err := servertest.Receive(t, name+": end of the producer", failed); err == nil {
 			t.Errorf("%s: the producer was not told", name)
 		}
 		// what the reader has already taken may still be read, then it fails
@@ -210,17 +212,17 @@ func TestStreamReadersLeaveNoGoroutine(t *testing.T) {
 		_, _ = io.ReadFull(r, make([]byte, 100))
 		_ = r.Close()
 	}
-	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+	servertest.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // The error of a stream that panics has no stack in its text, so the log has it.
 func TestServerLogsWhereAStreamPanics(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		log := &testLog{}
+		log := &servertest.Log{}
 		ts := start(&Server{Logger: log, Handler: func(ctx *RequestCtx) {
-			ctx.SetBodyStream(readFunc(func([]byte) (int, error) { panic("a mistake") }), -1)
+			ctx.SetBodyStream(servertest.ReadFunc(func([]byte) (int, error) { panic("a mistake") }), -1)
 		}})
-		ts.dial().send(get("/"))
-		log.waitFor(t, "cannot write the response", "panic while writing body stream: a mistake\n", "stream_test.go")
+		ts.Dial().Send(servertest.Get("/"))
+		log.WaitFor(t, "cannot write the response", "panic while writing body stream: a mistake\n", "stream_test.go")
 	})
 }

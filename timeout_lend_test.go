@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestMiddlewareAroundATimeoutHandler has handlers around one that is late look at
@@ -60,10 +62,10 @@ func TestMiddlewareAroundATimeoutHandler(t *testing.T) {
 			}
 			goOn <- struct{}{}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 3 {
-			c.send(post("/slow?n=1", "content", "X-Asked: yes"))
-			resp := c.expect(503, "too slow")
+			c.Send(servertest.Post("/slow?n=1", "content", "X-Asked: yes"))
+			resp := c.Expect(503, "too slow")
 			for name, want := range map[string]string{"X-Before": "before", "X-After": "after", "X-Late": "", "Content-Type": "text/plain; charset=utf-8", "Content-Encoding": ""} {
 				if got := resp.Header.Get(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
@@ -72,7 +74,7 @@ func TestMiddlewareAroundATimeoutHandler(t *testing.T) {
 			if resp.Close {
 				t.Error("the connection ends")
 			}
-			receive(t, "the end of the late handler", ended)
+			servertest.Receive(t, "the end of the late handler", ended)
 		}
 	})
 }
@@ -89,7 +91,7 @@ func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 			ctx.SetUserValue("path", ctx.Path())
 			ctx.SetUserValue("body", ctx.PostBody())
 			ctx.SetUserValue("a", nil)
-			ctx.SetUserValue("c", closerFunc(func() { closed <- "c" }))
+			ctx.SetUserValue("c", servertest.CloserFunc(func() { closed <- "c" }))
 			_, _ = ctx.WriteString("inner")
 			ctx.SetStatusCode(201)
 			ctx.URI().SetPath("/changed")
@@ -99,14 +101,14 @@ func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 			if string(ctx.QueryArgs().Peek("n")) == "2" {
 				ctx.Request.SetBodyString("changed")
 			}
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			ctx.SetUserValue("a", 1)
-			ctx.SetUserValue("b", closerFunc(func() { closed <- "b" }))
+			ctx.SetUserValue("b", servertest.CloserFunc(func() { closed <- "b" }))
 			ctx.Response.Header.Set("X-Before", "before")
 			_, _ = ctx.WriteString("before ")
 			limited(ctx)
-			limitedAgain := TimeoutHandler(func(ctx *RequestCtx) { ctx.Response.Header.Set("X-Twice", "yes") }, never, "")
+			limitedAgain := TimeoutHandler(func(ctx *RequestCtx) { ctx.Response.Header.Set("X-Twice", "yes") }, servertest.Never, "")
 			limitedAgain(ctx)
 			got := fmt.Sprintf("%d %s %s %s %s %s %s %v %v", ctx.Response.StatusCode(), ctx.Response.Body(), ctx.UserValue("path"), ctx.UserValue("body"), ctx.Path(),
 				ctx.Request.Header.Peek("X-Asked"), ctx.PostBody(), ctx.RemoteAddr(), ctx.UserValue("a"))
@@ -118,14 +120,14 @@ func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 				t.Errorf("the handler around sees %q, want %q", got, want)
 			}
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for i := range 3 {
-			c.send(post(fmt.Sprint("/slow?n=", i), "content"))
-			resp := c.next("POST")
-			if resp.StatusCode != 201 || resp.body != "before inner" || resp.Header.Get("X-Before") != "" || resp.Header.Get("X-Twice") != "yes" {
-				t.Errorf("got %d %q %v", resp.StatusCode, resp.body, resp.Header)
+			c.Send(servertest.Post(fmt.Sprint("/slow?n=", i), "content"))
+			resp := c.Next("POST")
+			if resp.StatusCode != 201 || resp.Content != "before inner" || resp.Header.Get("X-Before") != "" || resp.Header.Get("X-Twice") != "yes" {
+				t.Errorf("got %d %q %v", resp.StatusCode, resp.Content, resp.Header)
 			}
-			if a, b := receive(t, "a close", closed), receive(t, "a close", closed); a == b {
+			if a, b := servertest.Receive(t, "a close", closed), servertest.Receive(t, "a close", closed); a == b {
 				t.Errorf("%s was closed twice", a)
 			}
 		}
@@ -158,20 +160,20 @@ func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
 				ctx.WatchDisconnect()
 				ctx.SetBodyStream(strings.NewReader("streamed"), -1)
 			}
-		}, never, "too slow")})
-		c := ts.dial()
+		}, servertest.Never, "too slow")})
+		c := ts.Dial()
 		for range 3 {
-			c.get("/hints")
-			if resp := c.next("GET"); resp.StatusCode != 103 {
+			c.Get("/hints")
+			if resp := c.Next("GET"); resp.StatusCode != 103 {
 				t.Errorf("got %d", resp.StatusCode)
 			}
-			c.expect(200, "hinted")
-			c.get("/stream")
-			c.expect(200, "streamed")
+			c.Expect(200, "hinted")
+			c.Get("/stream")
+			c.Expect(200, "streamed")
 		}
-		c.get("/gone")
+		c.Get("/gone")
 		_ = c.Close()
-		if err := receive(t, "the end of the client", ended); err != context.Canceled {
+		if err := servertest.Receive(t, "the end of the client", ended); err != context.Canceled {
 			t.Errorf("Err is %v", err)
 		}
 	})
@@ -188,20 +190,20 @@ func TestTimeoutHandlerReadsTrailers(t *testing.T) {
 			}
 			body, err := io.ReadAll(ctx.RequestBodyStream())
 			fmt.Fprintf(ctx, "%s %v %s", body, err, ctx.Request.Header.Peek("X-Sum"))
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		middle := TimeoutHandler(func(ctx *RequestCtx) {
 			_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 1))
 			inner(ctx)
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
 			middle(ctx)
 			ctx.Response.Header.Set("X-Seen", string(ctx.Request.Header.Peek("X-Sum")))
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 3 {
 			for path, want := range map[string][2]string{"/read": {"bc <nil> 3", "3"}, "/echo": {"bc", ""}} {
-				c.send(head("POST "+path+" HTTP/1.1", "Host: a", "Trailer: X-Sum", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
-				if resp := c.expect(200, want[0]); resp.Header.Get("X-Seen") != want[1] {
+				c.Send(servertest.Head("POST "+path+" HTTP/1.1", "Host: a", "Trailer: X-Sum", "Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
+				if resp := c.Expect(200, want[0]); resp.Header.Get("X-Seen") != want[1] {
 					t.Errorf("%s: seen %q, want %q", path, resp.Header.Get("X-Seen"), want[1])
 				}
 			}
@@ -215,13 +217,13 @@ func TestTimeoutHandlerLimitsItsBody(t *testing.T) {
 			known := ctx.LimitRequestBody(2)
 			_, err := io.ReadAll(ctx.RequestBodyStream())
 			fmt.Fprint(ctx, errors.Is(known, ErrBodyTooLarge), errors.Is(err, ErrBodyTooLarge))
-		}, never, "too slow")})
+		}, servertest.Never, "too slow")})
 		for request, want := range map[string]string{
-			post("/", "abc"): "true true", chunked("/", "3\r\nabc\r\n0\r\n\r\n"): "false true", post("/", "ab"): "false false",
+			servertest.Post("/", "abc"): "true true", servertest.Chunked("/", "3\r\nabc\r\n0\r\n\r\n"): "false true", servertest.Post("/", "ab"): "false false",
 		} {
-			c := ts.dial()
-			c.send(request)
-			c.expect(200, want)
+			c := ts.Dial()
+			c.Send(request)
+			c.Expect(200, want)
 		}
 	})
 }
@@ -240,17 +242,17 @@ func TestTimeoutErrorUnderATimeoutHandler(t *testing.T) {
 			resp.Header.Add("X-Twice", "1")
 			resp.Header.Add("X-Twice", "2")
 			ctx.TimeoutErrorWithResponse(&resp)
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
 			ctx.Response.Header.Set("X-Both", "outer")
 			ctx.Response.Header.Set("X-Before", "yes")
 			limited(ctx)
 			ctx.Response.Header.Set("X-After", "yes")
 		})})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 3 {
-			c.get("/")
-			h := c.expect(504, "own").Header
+			c.Get("/")
+			h := c.Expect(504, "own").Header
 			if got := fmt.Sprint(h.Get("X-Own"), h.Values("X-Both"), h.Values("X-Twice"), h.Get("X-Before"), h.Get("X-After"), h.Get("Content-Type")); got != "yes[own] [1 2]yesyestext/own" {
 				t.Errorf("the fields are %s", got)
 			}
@@ -274,7 +276,7 @@ func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
 				t.Errorf("SetReadDeadline: %v", err)
 			}
 			ctx.WatchDisconnect()
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/next" {
 				ctx.SetBodyString("next")
@@ -287,12 +289,12 @@ func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
 			<-running
 			ctx.TimeoutError("given away")
 		}})
-		c := ts.dial()
-		c.get("/")
-		c.expect(408, "given away")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(408, "given away")
 		close(left)
 		<-ended
-		c.get("/next")
-		c.expect(200, "next")
+		c.Get("/next")
+		c.Expect(200, "next")
 	})
 }

@@ -4,20 +4,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A handler that is late within another TimeoutHandler keeps the body that it has,
 // and nothing of the requests that follow.
 func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
 	lateHandlerKeepsItsBody(t, func(inner RequestHandler) RequestHandler {
-		return TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, never, "outer")
+		return TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, servertest.Never, "outer")
 	})
 }
 
 // So does one that another TimeoutHandler is called after, for the same request.
 func TestLateHandlerBeforeAnotherKeepsItsBody(t *testing.T) {
 	lateHandlerKeepsItsBody(t, func(inner RequestHandler) RequestHandler {
-		next := TimeoutHandler(func(*RequestCtx) {}, never, "next")
+		next := TimeoutHandler(func(*RequestCtx) {}, servertest.Never, "next")
 		return func(ctx *RequestCtx) {
 			inner(ctx)
 			next(ctx)
@@ -41,15 +43,15 @@ func lateHandlerKeepsItsBody(t *testing.T, around func(RequestHandler) RequestHa
 			outer(ctx)
 		}})
 		first := strings.Repeat("A", 50)
-		c := ts.dial()
-		c.send(post("/", first))
-		c.expect(StatusRequestTimeout, "late")
+		c := ts.Dial()
+		c.Send(servertest.Post("/", first))
+		c.Expect(StatusRequestTimeout, "late")
 		for range 3 {
-			c.send(post("/next", strings.Repeat("B", 50)))
-			c.expect(StatusOK, "next")
+			c.Send(servertest.Post("/next", strings.Repeat("B", 50)))
+			c.Expect(StatusOK, "next")
 		}
 		close(release)
-		if got := receive(t, "the late handler", body); got != first {
+		if got := servertest.Receive(t, "the late handler", body); got != first {
 			t.Errorf("the late handler has the body %q", got)
 		}
 	})
@@ -64,7 +66,7 @@ func TestHandlerWithinALateOneHasNoConnection(t *testing.T) {
 			ctx.Response.Header.Set(HeaderLink, "</of-the-first>; rel=preload")
 			did <- ctx.EarlyHints()
 			did <- ctx.SetReadDeadline(time.Now().Add(time.Hour))
-		}, never, "late")
+		}, servertest.Never, "late")
 		outer := TimeoutHandler(func(ctx *RequestCtx) { inner(ctx) }, 10*time.Millisecond, "outer")
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) != "/next" {
@@ -72,20 +74,20 @@ func TestHandlerWithinALateOneHasNoConnection(t *testing.T) {
 				return
 			}
 			close(in)
-			_ = receive(t, "the hints", did)
-			if err := receive(t, "the deadline", did); err != ErrDeadlineUpdatesDisabled {
+			_ = servertest.Receive(t, "the hints", did)
+			if err := servertest.Receive(t, "the deadline", did); err != ErrDeadlineUpdatesDisabled {
 				t.Errorf("setting a deadline: %v", err)
 			}
 			ctx.SetBodyString("next")
 		}})
-		c := ts.dial()
-		c.get("/")
-		c.expect(StatusRequestTimeout, "outer")
-		c.get("/next")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(StatusRequestTimeout, "outer")
+		c.Get("/next")
 		<-in
 		close(release)
-		if resp := c.next("GET"); resp.StatusCode != StatusOK || resp.body != "next" {
-			t.Errorf("got %d %q", resp.StatusCode, resp.body)
+		if resp := c.Next("GET"); resp.StatusCode != StatusOK || resp.Content != "next" {
+			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
 		}
 	})
 }

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // lateReader starts a server with a handler around one that is late while it reads a
 // body that is a stream. What the latter has come to is the value of ended.
-func lateReader(t *testing.T, start starter, around func(ctx *RequestCtx, late RequestHandler), inside func(*RequestCtx)) (c *testConn, ended chan error) {
+func lateReader(t *testing.T, start starter, around func(ctx *RequestCtx, late RequestHandler), inside func(*RequestCtx)) (c *servertest.Conn, ended chan error) {
 	ended = make(chan error, 1)
 	limited := TimeoutHandler(func(ctx *RequestCtx) {
 		inside(ctx)
@@ -21,30 +23,30 @@ func lateReader(t *testing.T, start starter, around func(ctx *RequestCtx, late R
 		ended <- err
 	}, time.Millisecond, "too slow")
 	ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) { around(ctx, limited) }})
-	return ts.dial(), ended
+	return ts.Dial(), ended
 }
 
 // half is a request whose body does not end.
 func half(version string) string {
-	return head("POST / HTTP/"+version, "Host: a", "Content-Length: 1000000") + "abc"
+	return servertest.Head("POST / HTTP/"+version, "Host: a", "Content-Length: 1000000") + "abc"
 }
 
 func TestLateReaderLetsGoOfUserValues(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 10)
 		c, ended := lateReader(t, start, func(ctx *RequestCtx, late RequestHandler) {
-			ctx.SetUserValue("outer", closerFunc(func() { closed <- "outer" }))
+			ctx.SetUserValue("outer", servertest.CloserFunc(func() { closed <- "outer" }))
 			late(ctx)
-			ctx.SetUserValue("after", closerFunc(func() { closed <- "after" }))
+			ctx.SetUserValue("after", servertest.CloserFunc(func() { closed <- "after" }))
 		}, func(ctx *RequestCtx) {
-			ctx.SetUserValue("inner", closerFunc(func() { closed <- "inner" }))
+			ctx.SetUserValue("inner", servertest.CloserFunc(func() { closed <- "inner" }))
 		})
-		c.send(half("1.1"))
-		c.expect(408, "too slow")
-		_ = receive(t, "the end of the late handler", ended)
+		c.Send(half("1.1"))
+		c.Expect(408, "too slow")
+		_ = servertest.Receive(t, "the end of the late handler", ended)
 		got := map[string]int{}
 		for range 3 {
-			got[receive(t, "a close", closed)]++
+			got[servertest.Receive(t, "a close", closed)]++
 		}
 		if len(got) != 3 {
 			t.Errorf("closed are %v", got)
@@ -61,12 +63,12 @@ func TestStreamsAroundALateReader(t *testing.T) {
 				ctx.SetStatusCode(203)
 				ctx.SetBodyStream(strings.NewReader("outer stream"), size)
 			}, func(*RequestCtx) {})
-			c.send(half(strings.TrimSpace(version)))
-			resp := c.expect(203, "outer stream")
+			c.Send(half(strings.TrimSpace(version)))
+			resp := c.Expect(203, "outer stream")
 			if !resp.Close {
 				t.Error("the connection is kept")
 			}
-			_ = receive(t, "the end of the late handler", ended)
+			_ = servertest.Receive(t, "the end of the late handler", ended)
 		}
 	})
 }
@@ -78,15 +80,15 @@ func TestPanicsAroundALateReader(t *testing.T) {
 				late(ctx)
 				panic(value)
 			}, func(*RequestCtx) {})
-			c.send(half("1.1"))
+			c.Send(half("1.1"))
 			if value == http.ErrAbortHandler {
 				if b, _ := io.ReadAll(c.Conn); len(b) > 0 {
 					t.Errorf("behind an abort there is %q", b)
 				}
 			} else {
-				c.expect(500, StatusMessage(500))
+				c.Expect(500, StatusMessage(500))
 			}
-			_ = receive(t, "the end of the late handler", ended)
+			_ = servertest.Receive(t, "the end of the late handler", ended)
 		}
 	})
 }
@@ -104,12 +106,12 @@ func TestContextWithALateReaderIsGivenAway(t *testing.T) {
 			<-begun
 			ctx.TimeoutError("given away")
 		}, func(*RequestCtx) { begun <- struct{}{} })
-		c.send(half("1.1"))
-		if resp := c.next("POST"); resp.StatusCode != 408 {
+		c.Send(half("1.1"))
+		if resp := c.Next("POST"); resp.StatusCode != 408 {
 			t.Errorf("status %d", resp.StatusCode)
 		}
-		_ = receive(t, "the end of the late handler", ended)
-		receive(t, "the handler around it", after)
+		_ = servertest.Receive(t, "the end of the late handler", ended)
+		servertest.Receive(t, "the handler around it", after)
 	})
 }
 
@@ -131,15 +133,15 @@ func TestLateHandlerThatWatchesIsTold(t *testing.T) {
 			}
 			limited(ctx)
 		}})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 3 {
-			c.get("/")
-			c.expect(408, "too slow")
-			if err := receive(t, "the end of the late handler", ended); err != context.Canceled {
+			c.Get("/")
+			c.Expect(408, "too slow")
+			if err := servertest.Receive(t, "the end of the late handler", ended); err != context.Canceled {
 				t.Errorf("Err is %v", err)
 			}
-			c.get("/next")
-			c.expect(200, "<nil>")
+			c.Get("/next")
+			c.Expect(200, "<nil>")
 		}
 	})
 }
@@ -156,7 +158,7 @@ func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
 		out.Set("Seen", "head")
 		_ = out.AddTrailerField("Early", "0")
 		content := ctx.RequestBodyStream()
-		ctx.SetBodyStream(readFunc(func(p []byte) (int, error) {
+		ctx.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
 			n, err := content.Read(p)
 			if err == io.EOF {
 				out.Set("Sum", "1")
@@ -175,18 +177,18 @@ func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
 	}
 	around := map[string]RequestHandler{
 		"no timeout":         h,
-		"a timeout":          TimeoutHandler(h, never, "late"),
-		"two timeouts":       TimeoutHandler(TimeoutHandler(h, never, "late"), never, "late"),
-		"a timeout, twice":   TimeoutHandler(func(ctx *RequestCtx) { TimeoutHandler(func(*RequestCtx) {}, never, "late")(ctx); h(ctx) }, never, "late"),
-		"two, one behind it": TimeoutHandler(func(ctx *RequestCtx) { h(ctx); TimeoutHandler(func(*RequestCtx) {}, never, "late")(ctx) }, never, "late"),
+		"a timeout":          TimeoutHandler(h, servertest.Never, "late"),
+		"two timeouts":       TimeoutHandler(TimeoutHandler(h, servertest.Never, "late"), servertest.Never, "late"),
+		"a timeout, twice":   TimeoutHandler(func(ctx *RequestCtx) { TimeoutHandler(func(*RequestCtx) {}, servertest.Never, "late")(ctx); h(ctx) }, servertest.Never, "late"),
+		"two, one behind it": TimeoutHandler(func(ctx *RequestCtx) { h(ctx); TimeoutHandler(func(*RequestCtx) {}, servertest.Never, "late")(ctx) }, servertest.Never, "late"),
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for name, handler := range around {
-			c := start(&Server{StreamRequestBody: true, Handler: handler}).dial()
+			c := start(&Server{StreamRequestBody: true, Handler: handler}).Dial()
 			for i := range 3 {
-				c.send(head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Trailer: X-Sum") +
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Trailer: X-Sum") +
 					fmt.Sprintf("3\r\nabc\r\n0\r\nX-Sum: %d\r\nX-Other: y\r\n\r\n", i))
-				resp := c.expect(200, "abc")
+				resp := c.Expect(200, "abc")
 				want := http.Header{
 					"Sum": {"1"}, "Sums": {"1", "2"}, "Canonical": {"1"}, "Early": {"0"}, "Seen": {fmt.Sprintf("%d %d", i, i)},
 					"Names": {"X-Sum", "X-Other"}, "Own": {"[Sum Sums Canonical Seen Early Names]"},

@@ -12,10 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// never is a timeout that no test reaches.
-const never = time.Hour
+	"github.com/valyala/fasthttp/internal/servertest"
+)
 
 func TestTimeoutHandlerInTime(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -28,18 +27,18 @@ func TestTimeoutHandlerInTime(t *testing.T) {
 			default:
 				echo(ctx)
 			}
-		}, never, "too slow")})
-		c := ts.dial()
+		}, servertest.Never, "too slow")})
+		c := ts.Dial()
 		for i := range 20 {
-			c.send(post(fmt.Sprintf("/%d", i), "abc"))
-			resp := c.expect(200, echoed("POST", fmt.Sprintf("/%d", i), "abc"))
+			c.Send(servertest.Post(fmt.Sprintf("/%d", i), "abc"))
+			resp := c.Expect(200, servertest.Echoed("POST", fmt.Sprintf("/%d", i), "abc"))
 			if resp.Header.Get("X-Own") != "yes" || resp.Close {
 				t.Errorf("the response is %v", resp.Header)
 			}
 		}
-		c.get("/own")
-		c.expect(504, "own")
-		if n := ts.s.timed.Load(); n != 0 {
+		c.Get("/own")
+		c.Expect(504, "own")
+		if n := ts.S.timed.Load(); n != 0 {
 			t.Errorf("%d handlers are counted as running", n)
 		}
 	})
@@ -55,7 +54,7 @@ func TestTimeoutHandlerLeavesItsContextToTheLateHandler(t *testing.T) {
 			closed := make(chan struct{}, 100)
 			slow := func(ctx *RequestCtx) {
 				defer func() { ended <- ctx }()
-				ctx.SetUserValue("x", closerFunc(func() { closed <- struct{}{} }))
+				ctx.SetUserValue("x", servertest.CloserFunc(func() { closed <- struct{}{} }))
 				<-goOn
 				for range 50 {
 					ctx.SetBodyString("too late")
@@ -82,24 +81,24 @@ func TestTimeoutHandlerLeavesItsContextToTheLateHandler(t *testing.T) {
 					t.Error("there is no timeout response")
 				}
 			}})
-			c := ts.dial()
+			c := ts.Dial()
 			for i := range 5 {
-				c.send(post(fmt.Sprintf("/?n=%d", i), strings.Repeat(fmt.Sprint(i), 100)))
-				if resp := c.expect(code, "too slow"); resp.Close || resp.Header.Get("X-Late") != "" {
+				c.Send(servertest.Post(fmt.Sprintf("/?n=%d", i), strings.Repeat(fmt.Sprint(i), 100)))
+				if resp := c.Expect(code, "too slow"); resp.Close || resp.Header.Get("X-Late") != "" {
 					t.Errorf("the response is %v", resp.Header)
 				}
-				c.get("/quick")
-				c.expect(200, "quick")
+				c.Get("/quick")
+				c.Expect(200, "quick")
 			}
-			if n := ts.s.timed.Load(); n != 5 {
+			if n := ts.S.timed.Load(); n != 5 {
 				t.Errorf("%d late handlers are counted", n)
 			}
 			close(goOn)
 			for range 5 {
-				receive(t, "the end of a late handler", ended)
-				receive(t, "the close of a late user value", closed)
+				servertest.Receive(t, "the end of a late handler", ended)
+				servertest.Receive(t, "the close of a late user value", closed)
 			}
-			eventually(t, "no late handlers any more", func() bool { return ts.s.timed.Load() == 0 })
+			servertest.Eventually(t, "no late handlers any more", func() bool { return ts.S.timed.Load() == 0 })
 		})
 	}
 }
@@ -108,19 +107,19 @@ func TestTimeoutHandlerRunsNoMoreThanConcurrency(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		ts := start(&Server{Concurrency: 2, Handler: TimeoutHandler(func(ctx *RequestCtx) { <-goOn }, 0, "busy")})
-		c := ts.dial()
+		c := ts.Dial()
 		for range 2 {
-			c.get("/")
-			c.expect(408, "busy")
+			c.Get("/")
+			c.Expect(408, "busy")
 		}
 		for range 2 {
-			c.get("/")
-			c.expect(429, "busy")
+			c.Get("/")
+			c.Expect(429, "busy")
 		}
 		close(goOn)
-		eventually(t, "the late handlers to end", func() bool { return ts.s.timed.Load() == 0 })
-		c.get("/")
-		if resp := c.next("GET"); resp.StatusCode == 429 {
+		servertest.Eventually(t, "the late handlers to end", func() bool { return ts.S.timed.Load() == 0 })
+		c.Get("/")
+		if resp := c.Next("GET"); resp.StatusCode == 429 {
 			t.Error("handlers that have ended are still counted")
 		}
 	})
@@ -139,7 +138,7 @@ func TestTimeoutHandlerPassesPanicsOn(t *testing.T) {
 				runtime.Goexit()
 			}
 			panic(errors.New("a mistake"))
-		}, never, "too slow")
+		}, servertest.Never, "too slow")
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			defer func() {
 				p := recover()
@@ -148,23 +147,23 @@ func TestTimeoutHandlerPassesPanicsOn(t *testing.T) {
 			}()
 			limited(ctx)
 		}})
-		c := ts.dial()
-		c.get("/")
-		c.expect(500, "Internal Server Error")
-		c.expectCut()
-		if err, ok := receive(t, "the panic", caught).(error); !ok || errors.Unwrap(err).Error() != "a mistake" {
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(500, "Internal Server Error")
+		c.ExpectCut()
+		if err, ok := servertest.Receive(t, "the panic", caught).(error); !ok || errors.Unwrap(err).Error() != "a mistake" {
 			t.Errorf("got %v", err)
 		}
 		// the stack is that of the handler
-		ts.log.waitFor(t, "a mistake", "TestTimeoutHandlerPassesPanicsOn")
-		c = ts.dial()
-		c.get("/goexit")
-		c.expect(500, "Internal Server Error")
-		receive(t, "the panic", caught)
-		c = ts.dial()
-		c.get("/abort")
-		c.expectCut()
-		if p := receive(t, "the panic", caught); p != http.ErrAbortHandler {
+		ts.Log.WaitFor(t, "a mistake", "TestTimeoutHandlerPassesPanicsOn")
+		c = ts.Dial()
+		c.Get("/goexit")
+		c.Expect(500, "Internal Server Error")
+		servertest.Receive(t, "the panic", caught)
+		c = ts.Dial()
+		c.Get("/abort")
+		c.ExpectCut()
+		if p := servertest.Receive(t, "the panic", caught); p != http.ErrAbortHandler {
 			t.Errorf("got %v", p)
 		}
 	})
@@ -174,24 +173,24 @@ func TestTimeoutHandlerLogsLatePanics(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn, closed := make(chan struct{}), make(chan struct{}, 2)
 		ts := start(&Server{Handler: TimeoutHandler(func(ctx *RequestCtx) {
-			ctx.SetUserValue("x", closerFunc(func() { closed <- struct{}{} }))
+			ctx.SetUserValue("x", servertest.CloserFunc(func() { closed <- struct{}{} }))
 			<-goOn
 			if string(ctx.Path()) == "/abort" {
 				panic(http.ErrAbortHandler)
 			}
 			panic("a late mistake")
 		}, time.Millisecond, "too slow")})
-		c := ts.dial()
+		c := ts.Dial()
 		for _, path := range []string{"/", "/abort"} {
-			c.get(path)
-			c.expect(408, "too slow")
+			c.Get(path)
+			c.Expect(408, "too slow")
 		}
 		close(goOn)
-		ts.log.waitFor(t, "a late mistake", "after its timeout", "timeout_test.go")
-		receive(t, "the close of a user value", closed)
-		receive(t, "the close of a user value", closed)
-		if n := len(ts.log.all()); n != 1 {
-			t.Errorf("logged %q", ts.log.all())
+		ts.Log.WaitFor(t, "a late mistake", "after its timeout", "timeout_test.go")
+		servertest.Receive(t, "the close of a user value", closed)
+		servertest.Receive(t, "the close of a user value", closed)
+		if n := len(ts.Log.All()); n != 1 {
+			t.Errorf("logged %q", ts.Log.All())
 		}
 	})
 }
@@ -212,11 +211,11 @@ func TestLateHandlersProducerIsEnded(t *testing.T) {
 				}
 			})
 		}, time.Millisecond, "too slow")})
-		c := ts.dial()
-		c.get("/")
-		c.expect(408, "too slow")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(408, "too slow")
 		close(timedOut)
-		receive(t, "the end of the producer", ended)
+		servertest.Receive(t, "the end of the producer", ended)
 	})
 }
 
@@ -229,8 +228,8 @@ func TestTimeoutHandlersInOneAnother(t *testing.T) {
 		inner, outer time.Duration
 		middle       bool // the handler between them is late, too
 	}{
-		{"inner", time.Millisecond, never, false},
-		{"outer", never, time.Millisecond, false},
+		{"inner", time.Millisecond, servertest.Never, false},
+		{"outer", servertest.Never, time.Millisecond, false},
 		{"inner first", time.Millisecond, 20 * time.Millisecond, true},
 		{"both", time.Millisecond, time.Millisecond, true},
 	} {
@@ -254,20 +253,20 @@ func TestTimeoutHandlersInOneAnother(t *testing.T) {
 					running.Add(-1)
 				}, tt.outer, "outer")
 				ts := start(&Server{Handler: func(ctx *RequestCtx) {
-					ctx.SetUserValue("x", closerFunc(func() {
+					ctx.SetUserValue("x", servertest.CloserFunc(func() {
 						closedEarly.Store(running.Load())
 						closes.Add(1)
 					}))
 					outer(ctx)
 				}})
-				c := ts.dial()
-				c.get("/")
-				if resp := c.next("GET"); resp.StatusCode != 408 || resp.body != "inner" && resp.body != "outer" {
-					t.Errorf("got %d %q", resp.StatusCode, resp.body)
+				c := ts.Dial()
+				c.Get("/")
+				if resp := c.Next("GET"); resp.StatusCode != 408 || resp.Content != "inner" && resp.Content != "outer" {
+					t.Errorf("got %d %q", resp.StatusCode, resp.Content)
 				}
 				close(goOn)
-				eventually(t, "the close of the user value", func() bool { return closes.Load() == 1 })
-				eventually(t, "the end of all handlers", func() bool { return ts.s.timed.Load() == 0 })
+				servertest.Eventually(t, "the close of the user value", func() bool { return closes.Load() == 1 })
+				servertest.Eventually(t, "the end of all handlers", func() bool { return ts.S.timed.Load() == 0 })
 				if n := closedEarly.Load(); n != 0 || closes.Load() != 1 {
 					t.Errorf("closed %d times, with %d handlers running", closes.Load(), n)
 				}
@@ -284,7 +283,7 @@ func TestTimeoutHandlerKeepsAContextThatWasGivenAway(t *testing.T) {
 		var late sync.WaitGroup
 		ts := start(&Server{Handler: TimeoutHandler(func(ctx *RequestCtx) {
 			<-goOn
-			ctx.SetUserValue("x", closerFunc(func() { t.Error("the user value was closed") }))
+			ctx.SetUserValue("x", servertest.CloserFunc(func() { t.Error("the user value was closed") }))
 			late.Go(func() {
 				<-checked
 				if ctx.UserValue("x") == nil {
@@ -294,11 +293,11 @@ func TestTimeoutHandlerKeepsAContextThatWasGivenAway(t *testing.T) {
 			})
 			ctx.TimeoutError("mine")
 		}, time.Millisecond, "too slow")})
-		c := ts.dial()
-		c.get("/")
-		c.expect(408, "too slow")
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(408, "too slow")
 		close(goOn)
-		eventually(t, "the end of the late handler", func() bool { return ts.s.timed.Load() == 0 })
+		servertest.Eventually(t, "the end of the late handler", func() bool { return ts.S.timed.Load() == 0 })
 		close(checked)
 		late.Wait()
 	})
@@ -311,13 +310,13 @@ func TestTimeoutHandlerReadsAStreamedBody(t *testing.T) {
 			_, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 			ended <- err
 		}, 5*time.Millisecond, "too slow")})
-		c := ts.dial()
-		c.send(head("POST / HTTP/1.1", "Host: a", "Content-Length: 100") + "part")
-		if resp := c.expect(408, "too slow"); !resp.Close {
+		c := ts.Dial()
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 100") + "part")
+		if resp := c.Expect(408, "too slow"); !resp.Close {
 			t.Error("the connection is kept though the late handler reads from it")
 		}
 		_ = c.Close()
-		if err := receive(t, "the end of the late handler", ended); err == nil {
+		if err := servertest.Receive(t, "the end of the late handler", ended); err == nil {
 			t.Error("a body that was cut off ends in order")
 		}
 	})
@@ -325,7 +324,7 @@ func TestTimeoutHandlerReadsAStreamedBody(t *testing.T) {
 
 func TestTimeoutHandlerWithoutServer(t *testing.T) {
 	var ctx RequestCtx
-	TimeoutHandler(func(ctx *RequestCtx) { ctx.SetBodyString("in time") }, never, "too slow")(&ctx)
+	TimeoutHandler(func(ctx *RequestCtx) { ctx.SetBodyString("in time") }, servertest.Never, "too slow")(&ctx)
 	if string(ctx.Response.Body()) != "in time" || ctx.LastTimeoutErrorResponse() != nil {
 		t.Errorf("got %q", ctx.Response.Body())
 	}
@@ -338,11 +337,11 @@ func TestTimeoutHandlerWithoutServer(t *testing.T) {
 }
 
 func TestTimeoutHandlerInTimeAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
 	ctx := RequestCtx{x: new(exchange)}
-	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, never, "too slow")
+	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, servertest.Never, "too slow")
 	if n := testing.AllocsPerRun(1000, func() {
 		h(&ctx)
 		ctx.reset()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // certFiles are the two files of a certificate.
@@ -48,13 +50,13 @@ func (f certFiles) write(t testing.TB, cert, key []byte) {
 	}
 }
 
-func newTestReloader(t testing.TB, f certFiles) (*TLSReloader, *testLog) {
+func newTestReloader(t testing.TB, f certFiles) (*TLSReloader, *servertest.Log) {
 	t.Helper()
 	r, err := NewTLSReloader(f.cert, f.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &testLog{}
+	log := &servertest.Log{}
 	r.Logger = log
 	r.Interval = 1 // each handshake looks
 	return r, log
@@ -81,7 +83,7 @@ func TestTLSReloaderFindsRenewedCertificates(t *testing.T) {
 	if len(r.pairsNow()) != 1 {
 		t.Errorf("%d certificates", len(r.pairsNow()))
 	}
-	log.checkEmpty(t)
+	log.CheckEmpty(t)
 }
 
 func (r *TLSReloader) pairsNow() []*certPair { return *r.pairs.Load() }
@@ -98,10 +100,10 @@ func TestTLSReloaderKeepsWhatWorked(t *testing.T) {
 	for range 5 {
 		checkHost(t, r, "old.test")
 	}
-	if lines := log.all(); len(lines) != 1 {
+	if lines := log.All(); len(lines) != 1 {
 		t.Errorf("logged %q, want one line", lines)
 	}
-	log.waitFor(t, f.cert, "from before stays in use")
+	log.WaitFor(t, f.cert, "from before stays in use")
 	if r.Reload() == nil {
 		t.Error("Reload has no error")
 	}
@@ -113,7 +115,7 @@ func TestTLSReloaderKeepsWhatWorked(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkHost(t, r, "new.test")
-	if lines := log.all(); len(lines) != 2 {
+	if lines := log.All(); len(lines) != 2 {
 		t.Errorf("logged %q, want two lines", lines)
 	}
 }
@@ -209,10 +211,10 @@ func TestTLSReloaderUnderLoad(t *testing.T) {
 func TestServerUsesRenewedCertificates(t *testing.T) {
 	f := newCertFiles(t, "old.test")
 	r, _ := newTestReloader(t, f)
-	ts := startServer(t, tlsEngine, &Server{Handler: echo, TLSConfig: &tls.Config{GetCertificate: r.GetCertificate}})
+	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo, TLSConfig: &tls.Config{GetCertificate: r.GetCertificate}})
 	check := func(host string) *tls.Conn {
 		t.Helper()
-		c, err := tls.Dial("tcp4", ts.ln.Addr().String(), &tls.Config{InsecureSkipVerify: true, ServerName: host})
+		c, err := tls.Dial("tcp4", ts.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, ServerName: host})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +224,10 @@ func TestServerUsesRenewedCertificates(t *testing.T) {
 		}
 		return c
 	}
-	old := ts.wrap(check("old.test"))
+	old := ts.Wrap(check("old.test"))
 	f.renew(t, "new.test")
 	check("new.test")
 	// connections do not mind
-	old.get("/still")
-	old.expect(200, echoed("GET", "/still", ""))
+	old.Get("/still")
+	old.Expect(200, servertest.Echoed("GET", "/still", ""))
 }

@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"fmt"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 type valueKey struct{ n int }
@@ -107,7 +109,7 @@ func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 1)
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			ctx.SetUserValue("key", closerFunc(func() { closed <- seenOf(ctx) }))
+			ctx.SetUserValue("key", servertest.CloserFunc(func() { closed <- seenOf(ctx) }))
 			if path := string(ctx.Path()); path != "/p" {
 				ctx.SetBodyString(path)
 				return
@@ -115,20 +117,20 @@ func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
 			ctx.SetStatusCode(202)
 			ctx.SetBodyString("taken")
 		}})
-		c := ts.dial()
-		c.send(head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
-		c.expect(202, "taken")
-		if seen := receive(t, "the end of user values", closed); seen != seenBefore {
+		c := ts.Dial()
+		c.Send(servertest.Head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
+		c.Expect(202, "taken")
+		if seen := servertest.Receive(t, "the end of user values", closed); seen != seenBefore {
 			t.Errorf("a user value has %s", seen)
 		}
-		c.get("/next")
-		c.expect(200, "/next")
-		receive(t, "the end of user values", closed)
+		c.Get("/next")
+		c.Expect(200, "/next")
+		servertest.Receive(t, "the end of user values", closed)
 	})
 	var req Request
 	req.SetRequestURI("http://a/p")
 	path := ""
-	req.SetUserValue("key", closerFunc(func() { path = string(req.URI().Path()) }))
+	req.SetUserValue("key", servertest.CloserFunc(func() { path = string(req.URI().Path()) }))
 	req.Reset()
 	if path != "/p" || string(req.URI().FullURI()) != "http:///" {
 		t.Errorf("the path was %q, the URI is %s", path, req.URI())
@@ -136,13 +138,13 @@ func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
 }
 
 func TestUserValueThatPanicsIsClosedOnce(t *testing.T) {
-	ts := startServer(t, memoryEngine, &Server{Handler: func(ctx *RequestCtx) {
-		ctx.SetUserValue("key", closerFunc(func() { panic("closed") }))
+	ts := startServer(t, servertest.MemoryEngine, &Server{Handler: func(ctx *RequestCtx) {
+		ctx.SetUserValue("key", servertest.CloserFunc(func() { panic("closed") }))
 	}})
-	c := ts.dial()
-	c.get("/")
-	c.expectCut()
-	if n := len(ts.log.all()); n != 1 {
-		t.Errorf("%d lines: %q", n, ts.log.all())
+	c := ts.Dial()
+	c.Get("/")
+	c.ExpectCut()
+	if n := len(ts.Log.All()); n != 1 {
+		t.Errorf("%d lines: %q", n, ts.Log.All())
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // spoilers are methods that change or end what they are called on, or that wait.
@@ -96,7 +98,7 @@ func TestWhatIsHandedOutIsNotRemembered(t *testing.T) {
 			scribble(&ctx.Response.Header)
 			ctx.Response.Header.Set("X-A", "b")
 		}})
-		hc := &HostClient{Addr: "host", Dial: func(string) (net.Conn, error) { return ts.dialer() }}
+		hc := &HostClient{Addr: "host", Dial: func(string) (net.Conn, error) { return ts.Dialer() }}
 		defer hc.CloseIdleConnections()
 		// a second may end meanwhile
 		dates := regexp.MustCompile(`Date: [^"]*? GMT`)
@@ -105,7 +107,7 @@ func TestWhatIsHandedOutIsNotRemembered(t *testing.T) {
 			req, resp := AcquireRequest(), AcquireResponse()
 			req.SetRequestURI("http://host/path?query")
 			req.Header.Set("X-Some", "value")
-			mustDo(t, hc.Do(req, resp))
+			servertest.Must(t, hc.Do(req, resp))
 			resp.Header.Del(HeaderDate)
 			answers = append(answers, dates.ReplaceAllString(resp.String()+handedOut(&resp.Header), "Date: now"))
 			scribble(&resp.Header)

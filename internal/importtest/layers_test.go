@@ -35,7 +35,7 @@ var layers = [][]string{
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
 	},
-	{"pprofhandler", "reuseport"},
+	{"pprofhandler", "reuseport", "internal/servertest"},
 	{"prefork"},
 	{"examples/...", "api", "docs", "internal/importtest"},
 }

@@ -1,0 +1,132 @@
+package servertest
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+)
+
+// Conn is the client's side of a connection.
+type Conn struct {
+	net.Conn
+	T testing.TB
+	R *bufio.Reader
+}
+
+// NewConn makes a connection one of a test.
+func NewConn(t testing.TB, nc net.Conn) *Conn {
+	return &Conn{Conn: nc, T: t, R: bufio.NewReader(nc)}
+}
+
+// Send writes text.
+func (c *Conn) Send(text string) {
+	c.T.Helper()
+	if _, err := io.WriteString(c.Conn, text); err != nil {
+		c.T.Fatalf("cannot send: %v", err)
+	}
+}
+
+// Get sends a GET request for the target.
+func (c *Conn) Get(target string) {
+	c.T.Helper()
+	c.Send(Get(target))
+}
+
+// EndWrites ends the client's side of the connection.
+func (c *Conn) EndWrites() {
+	c.T.Helper()
+	if err := c.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		c.T.Fatal(err)
+	}
+}
+
+// Response is a response as a client sees it.
+type Response struct {
+	*http.Response
+	Content string // all of the body
+}
+
+// Next reads the response to a request with the method.
+func (c *Conn) Next(method string) Response {
+	c.T.Helper()
+	resp, err := ReadResponse(c.R, method)
+	if err != nil {
+		c.T.Fatalf("cannot read the response: %v, after %q", err, resp.Content)
+	}
+	return resp
+}
+
+// ReadResponse reads a response with its body; also with an error the part of
+// the body that came is there.
+func ReadResponse(r *bufio.Reader, method string) (Response, error) {
+	if _, err := r.Peek(1); err != nil {
+		return Response{}, err
+	}
+	resp, err := http.ReadResponse(r, &http.Request{Method: method})
+	if err != nil {
+		return Response{}, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return Response{resp, string(body)}, err
+}
+
+// Expect reads the response to a GET and checks it.
+func (c *Conn) Expect(status int, body string) Response {
+	c.T.Helper()
+	resp := c.Next("GET")
+	if resp.StatusCode != status || resp.Content != body {
+		c.T.Fatalf("got %d %q, want %d %q", resp.StatusCode, resp.Content, status, body)
+	}
+	return resp
+}
+
+// ExpectFinal checks the body of the next response that is not informational.
+func (c *Conn) ExpectFinal(body string) {
+	c.T.Helper()
+	for {
+		resp := c.Next("GET")
+		if resp.StatusCode/100 == 1 {
+			continue
+		}
+		if resp.Content != body {
+			c.T.Fatalf("got %d %q, want %q", resp.StatusCode, resp.Content, body)
+		}
+		return
+	}
+}
+
+// ExpectLine reads a line, and checks it.
+func (c *Conn) ExpectLine(want string) {
+	c.T.Helper()
+	if line, err := c.R.ReadString('\n'); line != want || err != nil {
+		c.T.Fatalf("got %q, %v, want %q", line, err, want)
+	}
+}
+
+// ExpectEnd checks that the server has closed the connection in order.
+func (c *Conn) ExpectEnd() {
+	c.T.Helper()
+	if b, err := io.ReadAll(c.R); len(b) > 0 || err != nil {
+		c.T.Fatalf("got %q, %v, want the end of the connection", b, err)
+	}
+}
+
+// ExpectCut checks that the connection has ended, in order or not.
+func (c *Conn) ExpectCut() {
+	c.T.Helper()
+	if b, err := io.ReadAll(c.R); len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.T.Fatalf("got %q, %v, want the end of the connection", b, err)
+	}
+}
+
+// Reset ends the connection without order.
+func Reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}

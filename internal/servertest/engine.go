@@ -1,0 +1,70 @@
+package servertest
+
+import (
+	"crypto/tls"
+	"net"
+	"testing"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+// Engine is a way to serve connections that all tests of the server's behaviour
+// run on: how bytes are moved, and over what.
+type Engine struct {
+	Name   string
+	Kind   Kind
+	Listen func(t testing.TB) (ln net.Listener, dial func() (net.Conn, error))
+	// Sockets tells that connections are those of the operating system: one
+	// side can be closed alone, and the peer has an IP address.
+	Sockets bool
+	// TLS tells that the server speaks TLS, with Certificate.
+	TLS bool
+}
+
+// Kind is which engine of the server is asked for.
+type Kind int
+
+// The engines of the server.
+const (
+	Automatic Kind = iota
+	Portable
+	Event
+)
+
+// Engines are what ForEachEngine goes through. Another engine, or another kind
+// of connection such as TLS, is another line here.
+var Engines = []Engine{
+	{Name: "portable/tcp", Kind: Portable, Listen: ListenTCP, Sockets: true},
+	{Name: "event/tcp", Kind: Event, Listen: ListenTCP, Sockets: true},
+	{Name: "portable/tls", Listen: ListenTLS, Sockets: true, TLS: true},
+	{Name: "portable/memory", Kind: Portable, Listen: ListenMemory},
+}
+
+// MemoryEngine is the engine for tests that need only one.
+var MemoryEngine = Engines[len(Engines)-1]
+
+// TLSEngine is the engine for tests of TLS.
+var TLSEngine = Engines[len(Engines)-2]
+
+// ListenTCP listens at a port of the loopback interface.
+func ListenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	return ln, func() (net.Conn, error) { return net.Dial("tcp4", addr) }
+}
+
+// ListenTLS is ListenTCP with connections that speak TLS from the start.
+func ListenTLS(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+	ln, _ := ListenTCP(t)
+	addr := ln.Addr().String()
+	return ln, func() (net.Conn, error) { return tls.Dial("tcp4", addr, TrustCertificate()) }
+}
+
+// ListenMemory listens in memory.
+func ListenMemory(testing.TB) (net.Listener, func() (net.Conn, error)) {
+	ln := fasthttputil.NewInmemoryListener()
+	return ln, ln.Dial
+}

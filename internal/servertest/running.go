@@ -1,0 +1,126 @@
+package servertest
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// Server is what this package does with a server of the root package, whose
+// name it does not know.
+type Server interface {
+	Serve(ln net.Listener) error
+	ServeTLSEmbed(ln net.Listener, cert, key []byte) error
+	Shutdown() error
+	GetOpenConnectionsCount() int32
+	GetCurrentConcurrency() uint32
+}
+
+// Prepare sets the engine of a server, and gives it a Log unless it has a Logger.
+// It returns what it gave.
+type Prepare[S Server] func(s S, e Engine) *Log
+
+// Starter starts a server on the engine of the test.
+type Starter[S Server] func(s S) *Running[S]
+
+// ForEachEngine runs a test on every engine. start serves until the test ends;
+// the server is shut down then, which must end all its connections and
+// goroutines.
+func ForEachEngine[S Server](t *testing.T, prepare Prepare[S], test func(t *testing.T, start Starter[S])) {
+	for _, e := range Engines {
+		t.Run(e.Name, func(t *testing.T) {
+			test(t, func(s S) *Running[S] { return Start(t, e, s, prepare) })
+		})
+	}
+}
+
+// Running is a server that serves.
+type Running[S Server] struct {
+	T        testing.TB
+	S        S
+	Engine   Engine
+	Listener net.Listener
+	Log      *Log // nil where the server came with a Logger
+	Dialer   func() (net.Conn, error)
+	Served   chan error // what Serve returned
+	Conns    []*Conn
+}
+
+// Start starts a server, which is shut down when the test ends.
+func Start[S Server](t testing.TB, e Engine, s S, prepare Prepare[S]) *Running[S] {
+	t.Helper()
+	r := &Running[S]{T: t, S: s, Engine: e, Served: make(chan error, 1)}
+	r.Log = prepare(s, e)
+	t.Cleanup(r.Stop)
+	r.Serve()
+	return r
+}
+
+// Serve serves a new listener.
+func (r *Running[S]) Serve() {
+	r.Listener, r.Dialer = r.Engine.Listen(r.T)
+	go func(ln net.Listener) {
+		if r.Engine.TLS {
+			cert, key := Certificate()
+			r.Served <- r.S.ServeTLSEmbed(ln, cert, key)
+		} else {
+			r.Served <- r.S.Serve(ln)
+		}
+	}(r.Listener)
+}
+
+// Stop shuts the server down once all connections of the test are closed.
+func (r *Running[S]) Stop() {
+	for _, c := range r.Conns {
+		_ = c.Close()
+	}
+	ShutDown(r.T, r.S)
+	// a test may end before Serve has begun
+	_ = r.Listener.Close()
+}
+
+// ShutDown ends s, whose clients have gone, and checks that nothing is left.
+func ShutDown[S Server](t testing.TB, s S) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+	case <-time.After(Patience):
+		t.Errorf("Shutdown hangs with %d open connections:\n%s", s.GetOpenConnectionsCount(), Stacks())
+	}
+	Eventually(t, "counts of connections back at 0", func() bool {
+		return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0
+	})
+}
+
+// Dial opens a connection to the server, which ends with the test.
+func (r *Running[S]) Dial() *Conn {
+	r.T.Helper()
+	nc, err := r.Dialer()
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return r.Wrap(nc)
+}
+
+// DialPlain opens a connection below TLS.
+func (r *Running[S]) DialPlain() *Conn {
+	r.T.Helper()
+	nc, err := net.Dial(r.Listener.Addr().Network(), r.Listener.Addr().String())
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return r.Wrap(nc)
+}
+
+// Wrap makes a connection to the server one of the test.
+func (r *Running[S]) Wrap(nc net.Conn) *Conn {
+	c := NewConn(r.T, nc)
+	_ = nc.SetDeadline(time.Now().Add(Patience))
+	r.Conns = append(r.Conns, c)
+	return c
+}

@@ -1,0 +1,99 @@
+package servertest
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+const (
+	// Patience is how long a test waits for what must come. It is only ever
+	// reached by a test that fails.
+	Patience = 20 * time.Second
+	// Short is a timeout that is meant to pass.
+	Short = 30 * time.Millisecond
+	// Never is a timeout that no test reaches.
+	Never = time.Hour
+)
+
+// Stacks returns the stacks of all goroutines.
+func Stacks() []byte {
+	b := make([]byte, 1<<20)
+	return b[:runtime.Stack(b, true)]
+}
+
+// Eventually waits until a condition holds.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never seen: %s", what)
+		}
+	}
+}
+
+// Receive returns the next value of c.
+func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(Patience):
+		t.Fatalf("never came: %s\n%s", what, Stacks())
+	}
+	return v
+}
+
+// Soon fails a test whose call takes much longer than it may.
+func Soon(t testing.TB, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(Patience):
+		t.Fatalf("%s hangs:\n%s", what, Stacks())
+	}
+}
+
+// Must fails a test where a call failed.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("the call failed: %v", err)
+	}
+}
+
+// CloserFunc is a function that is called by Close.
+type CloserFunc func()
+
+// Close calls f.
+func (f CloserFunc) Close() error {
+	f()
+	return nil
+}
+
+// ReadFunc is a function that is called by Read.
+type ReadFunc func(p []byte) (int, error)
+
+// Read calls f.
+func (f ReadFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Gate holds up those who pass it until it opens.
+type Gate struct {
+	Entered chan string // who has come
+	Open    chan struct{}
+}
+
+// NewGate returns a gate for at most 100 who come before somebody looks.
+func NewGate() *Gate {
+	return &Gate{Entered: make(chan string, 100), Open: make(chan struct{})}
+}
+
+// Pass says who has come, and waits until the gate is open.
+func (g *Gate) Pass(who string) {
+	g.Entered <- who
+	<-g.Open
+}

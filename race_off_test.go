@@ -1,5 +1,0 @@
-//go:build !race
-
-package fasthttp
-
-const raceDetector = false
