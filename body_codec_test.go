@@ -10,10 +10,11 @@ import (
 	"testing/iotest"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestBodyUncompressedUndoesCodingsInTurn(t *testing.T) {
-	content := sampleText(3_000)
+	content := servertest.SampleText(3_000)
 	gz, br := AppendGzipBytes(nil, content), AppendBrotliBytes(nil, content)
 	for _, c := range []struct {
 		encoding string
@@ -67,7 +68,7 @@ func TestBodyUncompressedUndoesCodingsInTurn(t *testing.T) {
 }
 
 func TestBodyUncompressedReadsAllFieldsOfARequest(t *testing.T) {
-	content := sampleText(3_000)
+	content := servertest.SampleText(3_000)
 	req := requestWith("", AppendBrotliBytes(nil, AppendGzipBytes(nil, content)))
 	req.Header.Add(HeaderContentEncoding, "gzip")
 	req.Header.Add(HeaderContentEncoding, "br")
@@ -77,7 +78,7 @@ func TestBodyUncompressedReadsAllFieldsOfARequest(t *testing.T) {
 }
 
 func TestDecodingLeavesTheBodyAsItIs(t *testing.T) {
-	content := sampleText(3_000)
+	content := servertest.SampleText(3_000)
 	for _, h := range allHelpers {
 		encoded := h.append(nil, content)
 		resp, req := &Response{}, &Request{}
@@ -178,7 +179,7 @@ func (c *closeRecorder) Close() error {
 }
 
 func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
-	content := sampleText(200_000)
+	content := servertest.SampleText(200_000)
 	for _, h := range allHelpers {
 		for name, r := range map[string]io.Reader{
 			"whole":     bytes.NewReader(content),
@@ -222,10 +223,10 @@ func TestEncodersOfStreamsAreReleased(t *testing.T) {
 		size int
 		want error
 	}{
-		"closed early":     {bytes.NewReader(noise(1 << 20)), -1, nil},
-		"failing source":   {io.MultiReader(bytes.NewReader(noise(1000)), iotest.ErrReader(broken)), -1, broken},
-		"shorter than set": {bytes.NewReader(noise(1000)), 1001, errShortStream},
-		"longer than set":  {bytes.NewReader(noise(1000)), 999, errLongStream},
+		"closed early":     {bytes.NewReader(servertest.Noise(1 << 20)), -1, nil},
+		"failing source":   {io.MultiReader(bytes.NewReader(servertest.Noise(1000)), iotest.ErrReader(broken)), -1, broken},
+		"shorter than set": {bytes.NewReader(servertest.Noise(1000)), 1001, errShortStream},
+		"longer than set":  {bytes.NewReader(servertest.Noise(1000)), 999, errLongStream},
 	} {
 		for _, h := range allHelpers {
 			src := &closeRecorder{Reader: c.src}
@@ -246,7 +247,7 @@ func TestEncodersOfStreamsAreReleased(t *testing.T) {
 			if seeker, ok := c.src.(io.Seeker); ok {
 				_, _ = seeker.Seek(0, io.SeekStart)
 			} else {
-				c.src = io.MultiReader(bytes.NewReader(noise(1000)), iotest.ErrReader(broken))
+				c.src = io.MultiReader(bytes.NewReader(servertest.Noise(1000)), iotest.ErrReader(broken))
 			}
 		}
 	}
@@ -270,7 +271,7 @@ func TestStreamsOfUnknownSizeAreFlushed(t *testing.T) {
 }
 
 func TestFastProducersAreNotFlushedForEveryPiece(t *testing.T) {
-	content := sampleText(60_000)
+	content := servertest.SampleText(60_000)
 	s := NewStreamReader(func(w *bufio.Writer) { _, _ = w.Write(content) }).(*streamPipe)
 	// everything is there before the first read
 	for s.mu.Lock(); s.err == nil; s.mu.Lock() {

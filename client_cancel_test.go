@@ -234,28 +234,6 @@ func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
 	}
 }
 
-// A connection that is another protocol's from now on is not limited by what was
-// for the request.
-func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		c.Request()
-		c.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
-		_, _ = io.Copy(c.Conn, c.R)
-	})
-	hc := hostFor(p)
-	hc.WriteTimeout, hc.ReadTimeout = servertest.Short, servertest.Short
-	_, body := stream(t, hc, p.URL("/"))
-	defer body.Close()
-	time.Sleep(2 * servertest.Short)
-	if _, err := io.WriteString(body.(io.Writer), "ping"); err != nil {
-		t.Fatal(err)
-	}
-	var b [4]byte
-	if _, err := io.ReadFull(body, b[:]); err != nil || string(b[:]) != "ping" {
-		t.Errorf("got %q, %v", b, err)
-	}
-}
-
 // A stream that is closed while it is read has nothing to do with the response any
 // more when Close returns.
 func TestClientStreamClosedWhileReadLeavesTheResponse(t *testing.T) {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 
@@ -57,24 +55,8 @@ var (
 	}
 )
 
-// sampleText is text of n bytes with repetitions, as a page has them.
-func sampleText(n int) []byte {
-	var b []byte
-	for i := 0; len(b) < n; i++ {
-		b = fmt.Appendf(b, "<li id=%q>item %d of the list</li>\n", fmt.Sprint("row", i), i*i)
-	}
-	return b[:n]
-}
-
-// noise is what cannot be made smaller.
-func noise(n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
-	return b
-}
-
 func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
-	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": sampleText(20_000), "noise": noise(5_000)}
+	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": servertest.SampleText(20_000), "noise": servertest.Noise(5_000)}
 	for _, h := range allHelpers {
 		for _, level := range h.levels {
 			for name, content := range contents {
@@ -99,7 +81,7 @@ func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
 }
 
 func TestCodingLevelsThatDoNotExistAreTheDefault(t *testing.T) {
-	content := sampleText(50_000)
+	content := servertest.SampleText(50_000)
 	for _, h := range allHelpers {
 		want := h.append(nil, content)
 		levels := []int{-1000, -3, -1, 12, 13, 1000}
@@ -115,7 +97,7 @@ func TestCodingLevelsThatDoNotExistAreTheDefault(t *testing.T) {
 }
 
 func TestCodingsAreThoseOfTheStandardLibrary(t *testing.T) {
-	content := sampleText(20_000)
+	content := servertest.SampleText(20_000)
 	r, err := gzip.NewReader(bytes.NewReader(AppendGzipBytes(nil, content)))
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +214,7 @@ func TestCodingDoesNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
-	content := sampleText(2_000)
+	content := servertest.SampleText(2_000)
 	for _, h := range allHelpers {
 		encoded := h.append(nil, content)
 		dst := make([]byte, 0, 2*len(content))

@@ -24,7 +24,7 @@ func getEncoded(c *servertest.Conn, target string, kind coding.Coding) {
 }
 
 func TestServerSendsEncodedBodies(t *testing.T) {
-	content := sampleText(300_000)
+	content := servertest.SampleText(300_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: withBrotli(func(ctx *RequestCtx) {
 			switch string(ctx.Path()) {
@@ -112,7 +112,7 @@ func (e *endlessSource) Close() error {
 
 // TestEncoderIsReleasedWhenTheClientLeaves is about known failure 56.
 func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
-	content := noise(10_000)
+	content := servertest.Noise(10_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		streams := make(chan *encodedStream, 1)
 		sources := make(chan *endlessSource, 1)
@@ -229,7 +229,7 @@ func TestClientsLimitWhatBodiesDecodeTo(t *testing.T) {
 }
 
 func TestHTTP10GetsEncodedStreamsWithoutChunks(t *testing.T) {
-	content := sampleText(50_000)
+	content := servertest.SampleText(50_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: CompressHandler(func(ctx *RequestCtx) {
 			ctx.SetBodyStream(bytes.NewReader(content), len(content))
@@ -255,7 +255,7 @@ func TestCurlDecodesEveryCoding(t *testing.T) {
 		t.Skipf("curl does not run: %v", err)
 	}
 	features := map[coding.Coding]string{coding.Deflate: "libz", coding.Gzip: "libz", coding.Zstd: "zstd", coding.Brotli: "brotli"}
-	content := sampleText(100_000)
+	content := servertest.SampleText(100_000)
 	for _, e := range servertest.Engines {
 		if !e.Sockets {
 			continue

@@ -11,7 +11,7 @@ import (
 // A download of no known type keeps what its client goes by: the length and the
 // ranges.
 func TestCompressHandlerLeavesDownloadsAlone(t *testing.T) {
-	text := sampleText(5_000)
+	text := servertest.SampleText(5_000)
 	files := FSHandler(plant(t, map[string]string{"a.bin": long, "b.txt": long, "c": "\xff\xfe\x00" + long}), 0)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		c := start(&Server{Handler: withBrotli(func(ctx *RequestCtx) {
@@ -45,7 +45,7 @@ func TestCompressHandlerLeavesDownloadsAlone(t *testing.T) {
 }
 
 func TestCompressorHasSettings(t *testing.T) {
-	content := sampleText(5_000)
+	content := servertest.SampleText(5_000)
 	for name, c := range map[string]struct {
 		c                           Compressor
 		contentType, accept, coding string

@@ -25,7 +25,7 @@ func withBrotli(h RequestHandler) RequestHandler {
 }
 
 func TestCompressHandlersNegotiate(t *testing.T) {
-	content := sampleText(5_000)
+	content := servertest.SampleText(5_000)
 	atLevel := func(level int) func(RequestHandler) RequestHandler {
 		return func(h RequestHandler) RequestHandler { return CompressHandlerLevel(h, level) }
 	}
@@ -76,7 +76,7 @@ func TestAcceptEncodingMayHaveSeveralLines(t *testing.T) {
 	var ctx RequestCtx
 	ctx.Request.Header.Add(HeaderAcceptEncoding, "gzip;q=0.5")
 	ctx.Request.Header.Add(HeaderAcceptEncoding, "deflate")
-	CompressHandler(func(ctx *RequestCtx) { ctx.SetBody(sampleText(1000)) })(&ctx)
+	CompressHandler(func(ctx *RequestCtx) { ctx.SetBody(servertest.SampleText(1000)) })(&ctx)
 	if got := string(ctx.Response.Header.ContentEncoding()); got != "deflate" {
 		t.Errorf("got %q", got)
 	}
@@ -85,7 +85,7 @@ func TestAcceptEncodingMayHaveSeveralLines(t *testing.T) {
 // The tests of other projects rely on a coding for any content of some size,
 // also where it is random and gets no smaller by that.
 func TestCompressHandlerEncodesWhatGetsNoSmaller(t *testing.T) {
-	content := noise(1_000)
+	content := servertest.Noise(1_000)
 	for given, want := range map[string]string{"": HeaderAcceptEncoding, "*": "*", "Origin": "Origin, Accept-Encoding"} {
 		resp := compressed(withBrotli, "gzip", func(ctx *RequestCtx) {
 			if given != "" {
@@ -106,7 +106,7 @@ func TestCompressHandlerEncodesWhatGetsNoSmaller(t *testing.T) {
 }
 
 func TestCompressHandlerLeavesAloneWhatItShould(t *testing.T) {
-	text := sampleText(1_000)
+	text := servertest.SampleText(1_000)
 	for name, c := range map[string]struct {
 		h    RequestHandler
 		vary string
@@ -175,7 +175,7 @@ func TestVaryAndTagsSayThatContentIsEncoded(t *testing.T) {
 					ctx.Response.Header.Set(HeaderETag, c.tag)
 				}
 				if status != StatusNotModified {
-					ctx.SetBody(sampleText(1_000))
+					ctx.SetBody(servertest.SampleText(1_000))
 				}
 			})
 			if got := string(resp.Header.Peek(HeaderVary)); got != c.wantVary || len(resp.Header.PeekAll(HeaderVary)) != 1 {
@@ -199,7 +199,7 @@ func TestVaryOnAnotherLineIsSeen(t *testing.T) {
 	resp := compressed(CompressHandler, "gzip", func(ctx *RequestCtx) {
 		ctx.Response.Header.Add(HeaderVary, "Origin")
 		ctx.Response.Header.Add(HeaderVary, "Cookie, ACCEPT-encoding")
-		ctx.SetBody(sampleText(1_000))
+		ctx.SetBody(servertest.SampleText(1_000))
 	})
 	if got := resp.Header.PeekAll(HeaderVary); len(got) != 2 || string(got[0]) != "Origin" {
 		t.Errorf("Vary is %q", got)
@@ -207,7 +207,7 @@ func TestVaryOnAnotherLineIsSeen(t *testing.T) {
 }
 
 func TestCompressHandlerEncodesRawBodies(t *testing.T) {
-	raw := sampleText(5_000)
+	raw := servertest.SampleText(5_000)
 	want := bytes.Clone(raw)
 	resp := compressed(CompressHandler, "gzip", func(ctx *RequestCtx) {
 		ctx.SetBodyString("overwritten")
@@ -222,7 +222,7 @@ func TestCompressHandlerEncodesRawBodies(t *testing.T) {
 }
 
 func TestCompressHandlerToHead(t *testing.T) {
-	content := sampleText(5_000)
+	content := servertest.SampleText(5_000)
 	get := compressed(CompressHandler, "gzip", func(ctx *RequestCtx) { ctx.SetBody(content) })
 	head := compressed(CompressHandler, "gzip", func(ctx *RequestCtx) { ctx.SetBody(content); ctx.Response.SkipBody = true })
 	if got, want := head.Header.String(), get.Header.String(); got != want {
@@ -240,7 +240,7 @@ func TestCompressHandlerToHead(t *testing.T) {
 
 func TestCompressHandlerLeavesLateResponsesAlone(t *testing.T) {
 	resp := compressed(CompressHandler, "gzip", func(ctx *RequestCtx) {
-		ctx.SetBody(sampleText(5_000))
+		ctx.SetBody(servertest.SampleText(5_000))
 		ctx.TimeoutError("late")
 	})
 	if len(resp.Header.ContentEncoding()) > 0 {
@@ -249,7 +249,7 @@ func TestCompressHandlerLeavesLateResponsesAlone(t *testing.T) {
 }
 
 func TestWriteGzipAndDeflate(t *testing.T) {
-	content := sampleText(5_000)
+	content := servertest.SampleText(5_000)
 	for name, write := range map[string]func(*Response, *bufio.Writer) error{
 		"gzip":    (*Response).WriteGzip,
 		"deflate": (*Response).WriteDeflate,
@@ -300,7 +300,7 @@ func TestCompressHandlerDoesNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
-	content := sampleText(3_000)
+	content := servertest.SampleText(3_000)
 	h := withBrotli(func(ctx *RequestCtx) {
 		ctx.SetBody(content)
 		ctx.Response.Header.Set(HeaderETag, `"tag"`)

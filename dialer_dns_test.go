@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // lookUp does all of a dial that comes before the first attempt.
@@ -23,21 +25,21 @@ func TestNamesAreLookedUpAgainWhenTheyAreOld(t *testing.T) {
 		configured, keeps time.Duration
 	}{{0, time.Minute}, {10 * time.Second, 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
-			resolver := resolvesTo("127.0.0.1")
+			resolver := servertest.ResolvesTo("127.0.0.1")
 			d := &TCPDialer{Resolver: resolver, DNSCacheDuration: c.configured}
 			expect := func(lookups int64) {
 				t.Helper()
 				if err := lookUp(t, d, "Name.test"); err != nil {
 					t.Fatal(err)
 				}
-				if n := resolver.lookups.Load(); n != lookups {
+				if n := resolver.Lookups.Load(); n != lookups {
 					t.Errorf("%v: %d look-ups, want %d", c.keeps, n, lookups)
 				}
 			}
 			expect(1)
 			time.Sleep(c.keeps - 1)
 			expect(1)
-			if err := lookUp(t, d, "nAME.TEST"); err != nil || resolver.lookups.Load() != 1 {
+			if err := lookUp(t, d, "nAME.TEST"); err != nil || resolver.Lookups.Load() != 1 {
 				t.Errorf("a name was looked up again for its case, or not found: %v", err)
 			}
 			time.Sleep(time.Nanosecond)
@@ -50,27 +52,27 @@ func TestNamesAreLookedUpAgainWhenTheyAreOld(t *testing.T) {
 }
 
 func TestNamesAreNotKeptWhereThatIsOff(t *testing.T) {
-	resolver := resolvesTo("127.0.0.1")
+	resolver := servertest.ResolvesTo("127.0.0.1")
 	d := &TCPDialer{Resolver: resolver, DNSCacheDuration: -1}
 	for range 3 {
 		if err := lookUp(t, d, "name.test"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := resolver.lookups.Load(); n != 3 {
+	if n := resolver.Lookups.Load(); n != 3 {
 		t.Errorf("%d look-ups", n)
 	}
 }
 
 func TestAddressLiteralsAreNotLookedUp(t *testing.T) {
-	resolver := resolvesTo("127.0.0.1")
+	resolver := servertest.ResolvesTo("127.0.0.1")
 	d := &TCPDialer{Resolver: resolver}
 	for _, addr := range []string{"127.0.0.1:80", "[::1]:80", "[fe80::1%lo]:80", "[::ffff:127.0.0.1]:80"} {
 		if _, err := d.targets(t.Context(), "tcp", addr); err != nil {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
-	if n := resolver.lookups.Load(); n != 0 {
+	if n := resolver.Lookups.Load(); n != 0 {
 		t.Errorf("%d look-ups", n)
 	}
 }
@@ -78,7 +80,7 @@ func TestAddressLiteralsAreNotLookedUp(t *testing.T) {
 func TestALookupEndsWhenNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
-		resolver := &resolverFunc{find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
+		resolver := &servertest.Resolver{Find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
 			<-ctx.Done()
 			ended <- ctx.Err()
 			return nil, ctx.Err()
@@ -97,7 +99,7 @@ func TestALookupEndsWhenNobodyWaits(t *testing.T) {
 
 func TestADialEndsInTimeWhereTheResolverDoesNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resolver := &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) {
+		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
 			time.Sleep(time.Hour)
 			return nil, errors.New("too late")
 		}}

@@ -13,27 +13,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// resolverFunc is a Resolver that counts its look-ups.
-type resolverFunc struct {
-	lookups atomic.Int64
-	find    func(ctx context.Context, host string) ([]net.IPAddr, error)
-}
-
-func (r *resolverFunc) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
-	r.lookups.Add(1)
-	return r.find(ctx, host)
-}
-
-// resolvesTo returns a Resolver for which all names have the same addresses.
-func resolvesTo(addresses ...string) *resolverFunc {
-	var found []net.IPAddr
-	for _, a := range addresses {
-		found = append(found, net.IPAddr{IP: net.ParseIP(a)})
-	}
-	return &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { return found, nil }}
-}
 
 // listenOn accepts connections on a loopback address until the test ends, and
 // returns their port. It skips the test where the address is not to be had.
@@ -84,7 +66,7 @@ func upstreamOf(t *testing.T, err error) string {
 
 func TestDialerConnectsOverBothVersions(t *testing.T) {
 	port4, port6 := listenOn(t, "127.0.0.1:0"), listenOn(t, "[::1]:0")
-	d := &TCPDialer{Resolver: resolvesTo("127.0.0.1", "::1")}
+	d := &TCPDialer{Resolver: servertest.ResolvesTo("127.0.0.1", "::1")}
 	for _, c := range []struct {
 		name string
 		dial func(string) (net.Conn, error)
@@ -118,7 +100,7 @@ func TestDialerConnectsOverBothVersions(t *testing.T) {
 
 func TestDialerErrorsNameTheUpstreamAndTheCause(t *testing.T) {
 	noSuchHost := &net.DNSError{Err: "no such host", Name: "name.test", IsNotFound: true}
-	failing := &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { return nil, noSuchHost }}
+	failing := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) { return nil, noSuchHost }}
 	refusing := freePort(t)
 	canceled, cancel := context.WithCancelCause(t.Context())
 	wentAway := errors.New("went away")
@@ -131,24 +113,24 @@ func TestDialerErrorsNameTheUpstreamAndTheCause(t *testing.T) {
 		upstream string
 		cause    error
 	}{
-		{"refused", resolvesTo("127.0.0.1"), (*TCPDialer).Dial, "name.test:" + refusing, "127.0.0.1:" + refusing, syscall.ECONNREFUSED},
+		{"refused", servertest.ResolvesTo("127.0.0.1"), (*TCPDialer).Dial, "name.test:" + refusing, "127.0.0.1:" + refusing, syscall.ECONNREFUSED},
 		{"unknown name", failing, (*TCPDialer).Dial, "name.test:80", "name.test:80", noSuchHost},
-		{"no address", resolvesTo(), (*TCPDialer).Dial, "name.test:80", "name.test:80", errNoAddress},
-		{"no IPv4 address", resolvesTo("::1"), (*TCPDialer).Dial, "name.test:80", "name.test:80", errNoAddress},
+		{"no address", servertest.ResolvesTo(), (*TCPDialer).Dial, "name.test:80", "name.test:80", errNoAddress},
+		{"no IPv4 address", servertest.ResolvesTo("::1"), (*TCPDialer).Dial, "name.test:80", "name.test:80", errNoAddress},
 		{"IPv6 literal", nil, (*TCPDialer).Dial, "[::1]:80", "[::1]:80", errNoAddress},
-		{"no time", resolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
+		{"no time", servertest.ResolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
 			return d.DialTimeout(addr, 0)
 		}, "name.test:80", "name.test:80", ErrDialTimeout},
-		{"time before now", resolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
+		{"time before now", servertest.ResolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
 			return d.DialDualStackTimeout(addr, -time.Second)
 		}, "name.test:80", "name.test:80", context.DeadlineExceeded},
-		{"canceled", resolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
+		{"canceled", servertest.ResolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
 			return d.DialContext(canceled, "tcp", addr)
 		}, "name.test:80", "name.test:80", wentAway},
-		{"network", resolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
+		{"network", servertest.ResolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
 			return d.DialContext(t.Context(), "udp", addr)
 		}, "name.test:80", "name.test:80", net.UnknownNetworkError("udp")},
-		{"panic", &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { panic(wentAway) }},
+		{"panic", &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) { panic(wentAway) }},
 			(*TCPDialer).Dial, "name.test:80", "name.test:80", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,7 +165,7 @@ func TestDialerReportsEveryAddressThatFailed(t *testing.T) {
 		"tcp4": {"127.0.0.1", "127.0.0.2"},
 		"tcp":  {"127.0.0.1", "127.0.0.2", "::1"},
 	} {
-		d := &TCPDialer{Resolver: resolvesTo(addresses...)}
+		d := &TCPDialer{Resolver: servertest.ResolvesTo(addresses...)}
 		_, err := d.DialContext(t.Context(), network, "name.test:"+port)
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%s: %v, want refused", network, err)
@@ -201,7 +183,7 @@ func TestDialerBeginsWithAnotherAddressEachTime(t *testing.T) {
 	port := listenOn(t, "127.0.0.1:0")
 	var dialed []string
 	d := &TCPDialer{
-		Resolver: resolvesTo("127.0.0.2", "127.0.0.1", "127.0.0.3"),
+		Resolver: servertest.ResolvesTo("127.0.0.2", "127.0.0.1", "127.0.0.3"),
 		Control: func(network, address string, _ syscall.RawConn) error {
 			dialed = append(dialed, network+" "+address)
 			return nil
@@ -223,7 +205,7 @@ func TestDialerBeginsWithAnotherAddressEachTime(t *testing.T) {
 func TestDialerHeedsTheLocalAddress(t *testing.T) {
 	port := listenOn(t, "127.0.0.1:0")
 	d := &TCPDialer{
-		Resolver:  resolvesTo("::1", "127.0.0.1"),
+		Resolver:  servertest.ResolvesTo("::1", "127.0.0.1"),
 		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)},
 	}
 	conn, err := d.DialDualStack("name.test:" + port)
@@ -253,14 +235,14 @@ func TestDialerControlCanRefuseAnAddress(t *testing.T) {
 
 func TestDialerLeavesNamesToTheSystem(t *testing.T) {
 	port := listenOn(t, "127.0.0.1:0")
-	resolver := resolvesTo("127.0.0.2")
+	resolver := servertest.ResolvesTo("127.0.0.2")
 	d := &TCPDialer{Resolver: resolver, DisableDNSResolution: true}
 	conn, err := d.Dial("localhost:" + port)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = conn.Close()
-	if n := resolver.lookups.Load(); n != 0 {
+	if n := resolver.Lookups.Load(); n != 0 {
 		t.Errorf("the resolver was asked %d times", n)
 	}
 }

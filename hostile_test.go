@@ -330,7 +330,7 @@ func packedZeros(c coding.Coding) func(size int) string {
 	return func(size int) string { return string(zeros(c, 900*size))[:size*8/10] }
 }
 
-func noiseText(size int) string { return string(noise(size)) }
+func noiseText(size int) string { return string(servertest.Noise(size)) }
 
 func chosenCoding(in string) { chosenCodings([]byte(in)) }
 

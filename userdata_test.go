@@ -3,8 +3,6 @@ package fasthttp
 import (
 	"fmt"
 	"testing"
-
-	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 type valueKey struct{ n int }
@@ -101,50 +99,4 @@ func TestUserValuesDoNotAllocate(t *testing.T) {
 		req.RemoveUserValue("a")
 		req.ResetUserValues()
 	})
-}
-
-// Those that are closers see the request and the response as they were, and what
-// they ask for does not stay with the context.
-func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, start starter) {
-		closed := make(chan string, 1)
-		ts := start(&Server{Handler: func(ctx *RequestCtx) {
-			ctx.SetUserValue("key", servertest.CloserFunc(func() { closed <- seenOf(ctx) }))
-			if path := string(ctx.Path()); path != "/p" {
-				ctx.SetBodyString(path)
-				return
-			}
-			ctx.SetStatusCode(202)
-			ctx.SetBodyString("taken")
-		}})
-		c := ts.Dial()
-		c.Send(servertest.Head("POST /p?q=1 HTTP/1.1", "Host: a", "X: y", "Content-Length: 3") + "abc")
-		c.Expect(202, "taken")
-		if seen := servertest.Receive(t, "the end of user values", closed); seen != seenBefore {
-			t.Errorf("a user value has %s", seen)
-		}
-		c.Get("/next")
-		c.Expect(200, "/next")
-		servertest.Receive(t, "the end of user values", closed)
-	})
-	var req Request
-	req.SetRequestURI("http://a/p")
-	path := ""
-	req.SetUserValue("key", servertest.CloserFunc(func() { path = string(req.URI().Path()) }))
-	req.Reset()
-	if path != "/p" || string(req.URI().FullURI()) != "http:///" {
-		t.Errorf("the path was %q, the URI is %s", path, req.URI())
-	}
-}
-
-func TestUserValueThatPanicsIsClosedOnce(t *testing.T) {
-	ts := startServer(t, servertest.MemoryEngine, &Server{Handler: func(ctx *RequestCtx) {
-		ctx.SetUserValue("key", servertest.CloserFunc(func() { panic("closed") }))
-	}})
-	c := ts.Dial()
-	c.Get("/")
-	c.ExpectCut()
-	if n := len(ts.Log.All()); n != 1 {
-		t.Errorf("%d lines: %q", n, ts.Log.All())
-	}
 }

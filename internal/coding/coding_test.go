@@ -6,14 +6,13 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // encodings are all codings but Identity.
@@ -28,24 +27,8 @@ func appendPlain(dst, src []byte, c Coding) ([]byte, error) {
 	return AppendDecoded(dst, src, c, HelperBound())
 }
 
-// sampleText is text of n bytes with repetitions, as a page has them.
-func sampleText(n int) []byte {
-	var b []byte
-	for i := 0; len(b) < n; i++ {
-		b = fmt.Appendf(b, "<li id=%q>item %d of the list</li>\n", fmt.Sprint("row", i), i*i)
-	}
-	return b[:n]
-}
-
-// noise is what cannot be made smaller.
-func noise(n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
-	return b
-}
-
 func TestDeflateIsReadWithAndWithoutZlibHeader(t *testing.T) {
-	content := sampleText(20_000)
+	content := servertest.SampleText(20_000)
 	for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
 		var raw, wrapped bytes.Buffer
 		f, _ := flate.NewWriter(&raw, level)
@@ -64,7 +47,7 @@ func TestDeflateIsReadWithAndWithoutZlibHeader(t *testing.T) {
 }
 
 func TestDecodingTellsWhatIsWrong(t *testing.T) {
-	content := sampleText(50_000)
+	content := servertest.SampleText(50_000)
 	for _, c := range encodings {
 		encoded := appendUsual(nil, content, c)
 		for _, n := range []int{1, len(encoded) / 2, len(encoded) - 1} {
@@ -97,14 +80,14 @@ func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
 		}
 	}
 	// what has begun well is broken in another way
-	broken := append(appendUsual(nil, sampleText(50_000), Deflate)[2:500], "\xff\xff\xff\xff\xff\xff\xff\xff"...)
+	broken := append(appendUsual(nil, servertest.SampleText(50_000), Deflate)[2:500], "\xff\xff\xff\xff\xff\xff\xff\xff"...)
 	if _, err := appendPlain(nil, broken, Deflate); err == nil || err == zlib.ErrHeader {
 		t.Errorf("a broken stream: %v", err)
 	}
 }
 
 func TestWritingToABrokenWriterFails(t *testing.T) {
-	content := noise(300_000)
+	content := servertest.Noise(300_000)
 	for _, c := range encodings {
 		encoded, level := appendUsual(nil, content, c), lowestLevel(c)
 		if _, err := WriteEncoded(closedWriter{}, content, c, level); err != io.ErrClosedPipe {
@@ -125,7 +108,7 @@ type closedWriter struct{}
 func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestLargeContentIsDecodedWhole(t *testing.T) {
-	if underRace {
+	if servertest.RaceDetector {
 		t.Skip("16 MiB in each coding, several times, take too long under the race detector")
 	}
 	content := bytes.Repeat([]byte("0123456789abcdef"), (eagerSize+100)/16)
@@ -144,7 +127,7 @@ func TestLargeContentIsDecodedWhole(t *testing.T) {
 }
 
 func TestDecodersReadStreamsInPieces(t *testing.T) {
-	content := sampleText(30_000)
+	content := servertest.SampleText(30_000)
 	for _, c := range encodings {
 		for range 3 {
 			d := NewDecoder(c, iotest.OneByteReader(bytes.NewReader(appendUsual(nil, content, c))), streamBound())
@@ -188,7 +171,7 @@ func TestFlushedEncodersHoldNothingBack(t *testing.T) {
 func FuzzCodingsRoundTrip(f *testing.F) {
 	f.Add([]byte("some text, some text"), 6, uint8(1))
 	f.Add([]byte{}, -2, uint8(2))
-	f.Add(noise(1000), 11, uint8(4))
+	f.Add(servertest.Noise(1000), 11, uint8(4))
 	f.Fuzz(func(t *testing.T, content []byte, level int, which uint8) {
 		c := encodings[int(which)%len(encodings)]
 		encoded := AppendEncoded(nil, content, c, level)
@@ -210,7 +193,7 @@ func FuzzCodingsRoundTrip(f *testing.F) {
 
 func FuzzDecoding(f *testing.F) {
 	for i, c := range encodings {
-		f.Add(appendUsual(nil, sampleText(500), c), uint8(i))
+		f.Add(appendUsual(nil, servertest.SampleText(500), c), uint8(i))
 		f.Add(appendUsual(nil, nil, c), uint8(i))
 		f.Add([]byte{0x78, 0x9c}, uint8(i))
 	}

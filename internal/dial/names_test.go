@@ -8,49 +8,30 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// resolverFunc is a Resolver that counts its look-ups.
-type resolverFunc struct {
-	lookups atomic.Int64
-	find    func(ctx context.Context, host string) ([]net.IPAddr, error)
-}
-
-func (r *resolverFunc) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
-	r.lookups.Add(1)
-	return r.find(ctx, host)
-}
-
-// resolvesTo returns a Resolver for which all names have the same addresses.
-func resolvesTo(addresses ...string) *resolverFunc {
-	var found []net.IPAddr
-	for _, a := range addresses {
-		found = append(found, net.IPAddr{IP: net.ParseIP(a)})
-	}
-	return &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { return found, nil }}
-}
 
 func TestFailedLookupsAreNotKept(t *testing.T) {
 	fault := errors.New("fault")
-	resolver := &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) { return nil, fault }}
+	resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) { return nil, fault }}
 	var names Names
 	for range 3 {
 		if _, err := names.Lookup(t.Context(), "name.test", resolver, time.Hour); !errors.Is(err, fault) {
 			t.Errorf("look-up ended with %v", err)
 		}
 	}
-	if n := resolver.lookups.Load(); n != 3 {
+	if n := resolver.Lookups.Load(); n != 3 {
 		t.Errorf("%d look-ups", n)
 	}
 }
 
 func TestANameIsLookedUpOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resolver := &resolverFunc{find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
+		resolver := &servertest.Resolver{Find: func(ctx context.Context, _ string) ([]net.IPAddr, error) {
 			select {
 			case <-time.After(time.Second):
 				return []net.IPAddr{{IP: net.IPv4(127, 0, 0, 1)}}, nil
@@ -77,7 +58,7 @@ func TestANameIsLookedUpOnceForAll(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := resolver.lookups.Load(); n != 1 {
+		if n := resolver.Lookups.Load(); n != 1 {
 			t.Errorf("%d look-ups", n)
 		}
 	})
@@ -86,7 +67,7 @@ func TestANameIsLookedUpOnceForAll(t *testing.T) {
 func TestFlushIsNotUndoneByAnEarlierLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan string)
-		resolver := &resolverFunc{find: func(context.Context, string) ([]net.IPAddr, error) {
+		resolver := &servertest.Resolver{Find: func(context.Context, string) ([]net.IPAddr, error) {
 			return []net.IPAddr{{IP: net.ParseIP(<-answer)}}, nil
 		}}
 		var names Names
@@ -106,7 +87,7 @@ func TestFlushIsNotUndoneByAnEarlierLookup(t *testing.T) {
 		<-found
 		go ask()
 		synctest.Wait()
-		if n := resolver.lookups.Load(); n != 2 {
+		if n := resolver.Lookups.Load(); n != 2 {
 			t.Errorf("%d look-ups, want one before and one after the flush", n)
 		}
 		<-found
@@ -116,7 +97,7 @@ func TestFlushIsNotUndoneByAnEarlierLookup(t *testing.T) {
 func TestTheNumberOfKeptNamesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names Names
-		resolver := resolvesTo("127.0.0.1")
+		resolver := servertest.ResolvesTo("127.0.0.1")
 		lookUp := func(name string) {
 			t.Helper()
 			if _, err := names.Lookup(t.Context(), name, resolver, time.Minute); err != nil {
@@ -157,7 +138,7 @@ func TestAddressesTakeTurns(t *testing.T) {
 }
 
 func TestNamesUnderLoad(t *testing.T) {
-	resolver := resolvesTo("127.0.0.1", "127.0.0.2", "::1")
+	resolver := servertest.ResolvesTo("127.0.0.1", "127.0.0.2", "::1")
 	var names Names
 	var all sync.WaitGroup
 	for i := range 2000 {

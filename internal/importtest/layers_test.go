@@ -37,7 +37,7 @@ var layers = [][]string{
 	},
 	{"pprofhandler", "reuseport", "internal/servertest"},
 	{"prefork"},
-	{"examples/...", "api", "docs", "internal/importtest"},
+	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }
 
 // unsafeAllowed are the folders whose files, tests included, may import unsafe.

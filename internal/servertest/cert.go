@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
 	"log"
@@ -60,7 +61,7 @@ func makeCertificate(names []string, ips ...net.IP) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: names, IPAddresses: ips,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a test"}, NotAfter: time.Now().Add(time.Hour), DNSNames: names, IPAddresses: ips,
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

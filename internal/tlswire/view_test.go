@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // serverConfig returns the configuration of a server with a certificate that
@@ -33,7 +35,7 @@ func serverConfig(t *testing.T) *tls.Config {
 
 // The connection is one and the same from whichever side it is asked for.
 func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
-	nc := &fakeConn{}
+	nc := &servertest.FakeConn{}
 	c := Server(nc, nc, new(tls.Config))
 	if v := ViewOf(c); v.Conn != c || ViewOf(c) != v {
 		t.Error("the view is another one each time, or of another connection")

@@ -9,38 +9,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// fakeConn is a connection whose peer has sent everything beforehand: each Read
-// returns the next piece.
-type fakeConn struct {
-	net.Conn // nil
-	pieces   [][]byte
-	out      bytes.Buffer
-	closed   bool
-	onWrite  func(p []byte)
-}
-
-func (c *fakeConn) Read(p []byte) (int, error) {
-	if len(c.pieces) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, c.pieces[0])
-	if c.pieces[0] = c.pieces[0][n:]; len(c.pieces[0]) == 0 {
-		c.pieces = c.pieces[1:]
-	}
-	return n, nil
-}
-
-func (c *fakeConn) Write(p []byte) (int, error) {
-	if c.closed {
-		return 0, net.ErrClosed
-	}
-	if c.onWrite != nil {
-		c.onWrite(p)
-	}
-	return c.out.Write(p)
-}
 
 // record returns a TLS record with a payload of n bytes.
 func record(n int) []byte {
@@ -62,7 +33,7 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 		pieces[i] = bytes.Clone(piece)
 		want = append(want, piece...)
 	}
-	w := newWire(&fakeConn{pieces: pieces})
+	w := newWire(&servertest.FakeConn{Pieces: pieces})
 	var got []byte
 	var ends []int // of headers and payloads, as they are in want
 	for at := 0; at+HeaderSize <= len(want); {
@@ -133,7 +104,7 @@ func FuzzWireKeepsToRecords(f *testing.F) {
 
 func TestWireSendsTogether(t *testing.T) {
 	var writes []int
-	nc := &fakeConn{onWrite: func(p []byte) { writes = append(writes, len(p)) }}
+	nc := &servertest.FakeConn{OnWrite: func(p []byte) { writes = append(writes, len(p)) }}
 	w := newWire(nc)
 	write := func(n int) {
 		t.Helper()
@@ -169,22 +140,22 @@ func TestWireSendsTogether(t *testing.T) {
 
 // A record that is lost must not be followed by another one.
 func TestWireFailsForGood(t *testing.T) {
-	nc := &fakeConn{}
+	nc := &servertest.FakeConn{}
 	w := newWire(nc)
 	w.gather(100)
 	if _, err := w.Write([]byte("lost")); err != nil {
 		t.Fatal(err)
 	}
-	nc.closed = true
+	nc.Closed = 1
 	if err := w.send(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("send: %v", err)
 	}
-	nc.closed = false
+	nc.Closed = 0
 	if _, err := w.Write([]byte("next")); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Write: %v", err)
 	}
-	if nc.out.Len() > 0 {
-		t.Errorf("sent %q", nc.out.Bytes())
+	if nc.Out.Len() > 0 {
+		t.Errorf("sent %q", nc.Out.Bytes())
 	}
 }
 
@@ -239,7 +210,7 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 
 // replayConn is a connection that gives the same data over and over.
 type replayConn struct {
-	fakeConn
+	servertest.FakeConn
 	data []byte
 	at   int
 }
@@ -251,7 +222,7 @@ func (c *replayConn) Read(p []byte) (int, error) {
 }
 
 func TestWireAllocatesNothing(t *testing.T) {
-	if underRace {
+	if servertest.RaceDetector {
 		t.Skip("the race detector makes pools forget")
 	}
 	rec := record(300)
@@ -275,7 +246,7 @@ func TestWireAllocatesNothing(t *testing.T) {
 		_, _ = w.Write(rec)
 		_, _ = w.Write(rec)
 		_ = w.send()
-		nc.out.Reset()
+		nc.Out.Reset()
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

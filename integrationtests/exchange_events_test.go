@@ -1,0 +1,64 @@
+package integrationtests
+
+import (
+	"bufio"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// TestEventsGoOnBeyondReadTimeout has streams of events go on for longer than
+// ReadTimeout, on each request of a connection, while somebody waits for the end of
+// their client: the time for a request is not for what comes behind it.
+func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
+	const readTimeout = 100 * time.Millisecond
+	for _, forAll := range []bool{false, true} {
+		forEachEngine(t, func(t *testing.T, start starter) {
+			gone := make(chan struct{}, 1)
+			proceed := make(chan struct{})
+			s := &fasthttp.Server{ReadTimeout: readTimeout, StreamRequestBody: forAll, CancelOnDisconnect: forAll}
+			s.Handler = func(ctx *fasthttp.RequestCtx) {
+				if !forAll {
+					ctx.WatchDisconnect()
+				}
+				done := ctx.Done()
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					for range 2 {
+						_, _ = w.WriteString("event\n")
+						if w.Flush() != nil {
+							return
+						}
+						select {
+						case <-done:
+							gone <- struct{}{}
+							return
+						case <-proceed:
+						}
+					}
+				})
+			}
+			c := start(s).Dial()
+			for i, request := range []string{servertest.Get("/"), servertest.Post("/", "abc"), servertest.Get("/")} {
+				c.Send(request)
+				events := newTestEcho(t, c.R)
+				events.expect("event\n")
+				select {
+				case <-gone:
+					t.Fatalf("the stream of request %d has ended though its client is there", i)
+				case <-time.After(readTimeout * 3 / 2):
+				}
+				proceed <- struct{}{}
+				events.expect("event\n")
+				if i < 2 {
+					proceed <- struct{}{}
+					events.expectEnd()
+				}
+			}
+			// its end is told all the same
+			_ = c.Close()
+			servertest.Receive(t, "the end of the client", gone)
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package integrationtests
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+type (
+	testServer = servertest.Running[*fasthttp.Server]
+	starter    = servertest.Starter[*fasthttp.Server]
+)
+
+func forEachEngine(t *testing.T, test func(t *testing.T, start starter)) {
+	servertest.ForEachEngine(t, prepare, test)
+}
+
+func startServer(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServer {
+	t.Helper()
+	return servertest.Start(t, e, s, prepare)
+}
+
+// prepare sets the engine of s, and gives it a log unless it has a Logger.
+func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
+	switch e.Kind {
+	case servertest.Portable:
+		s.Engine = fasthttp.EnginePortable
+	case servertest.Event:
+		s.Engine = fasthttp.EngineEvent
+	}
+	if s.Logger == nil {
+		log = &servertest.Log{}
+		s.Logger = log
+	}
+	return log
+}
+
+// echo answers with what it got of the request, as servertest.Echoed says it.
+func echo(ctx *fasthttp.RequestCtx) {
+	fmt.Fprintf(ctx, "%s %s %q", ctx.Method(), ctx.RequestURI(), ctx.Request.Body())
+}
+
+// passing is a handler whose requests have to pass the gate.
+func passing(g *servertest.Gate) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		g.Pass(string(ctx.Path()))
+		ctx.SetBodyString("through")
+	}
+}

@@ -1,0 +1,36 @@
+package integrationtests
+
+import (
+	"testing"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// hostFor returns a client of p, whose connections are closed with the test.
+func hostFor(p *servertest.Peer) *fasthttp.HostClient {
+	hc := &fasthttp.HostClient{Addr: p.Addr()}
+	p.T.Cleanup(func() {
+		hc.CloseIdleConnections()
+		if n, pending := hc.ConnsCount(), hc.PendingRequests(); n != 0 || pending != 0 {
+			p.T.Errorf("%d connections and %d calls are left", n, pending)
+		}
+	})
+	return hc
+}
+
+// requestTo returns a request that is released with the test.
+func requestTo(t testing.TB, method, url string) *fasthttp.Request {
+	req := fasthttp.AcquireRequest()
+	t.Cleanup(func() { fasthttp.ReleaseRequest(req) })
+	req.Header.SetMethod(method)
+	req.SetRequestURI(url)
+	return req
+}
+
+// responseFor returns a response that is released with the test.
+func responseFor(t testing.TB) *fasthttp.Response {
+	resp := fasthttp.AcquireResponse()
+	t.Cleanup(func() { fasthttp.ReleaseResponse(resp) })
+	return resp
+}

@@ -1,0 +1,264 @@
+package integrationtests
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+const (
+	// nearTime is a time that is waited for, and farTime one that is not reached.
+	nearTime = 60 * time.Millisecond
+	farTime  = time.Hour
+)
+
+// endedAfter checks that the connection ends, and that not before the time.
+func endedAfter(c *servertest.Conn, after time.Duration, since time.Time) {
+	c.T.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+	c.ExpectCut()
+	if took := time.Since(since); took < after {
+		c.T.Errorf("the connection ended after %v, want %v", took, after)
+	}
+}
+
+// A deadline that the application sets while the connection waits holds at once.
+func TestDeadlineOfAnIdleConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for name, server := range map[string]*fasthttp.Server{"no timeouts": {}, "timeouts": {ReadTimeout: farTime, IdleTimeout: farTime}} {
+			for _, in := range []fasthttp.ConnState{fasthttp.StateNew, fasthttp.StateActive, fasthttp.StateIdle, fasthttp.StateClosed} {
+				t.Run(fmt.Sprintf("%s, %v", name, in), func(t *testing.T) {
+					if in == fasthttp.StateNew && server.ReadTimeout > 0 {
+						t.Skip("the server sets its own behind that")
+					}
+					var conn atomic.Value
+					var set atomic.Bool
+					idle := make(chan struct{}, 10)
+					begun := time.Now()
+					ts := start(&fasthttp.Server{ReadTimeout: server.ReadTimeout, IdleTimeout: server.IdleTimeout, Handler: echo,
+						ConnState: func(nc net.Conn, state fasthttp.ConnState) {
+							conn.Store(&nc)
+							if state == in {
+								set.Store(true)
+								_ = nc.SetReadDeadline(time.Now().Add(nearTime))
+							}
+							if state == fasthttp.StateIdle {
+								idle <- struct{}{}
+							}
+						}})
+					if ts.Engine.TLS && in == fasthttp.StateNew {
+						t.Skip("the handshake has a deadline")
+					}
+					c := ts.Dial()
+					switch in {
+					case fasthttp.StateNew:
+						endedAfter(c, nearTime, begun)
+						return
+					case fasthttp.StateActive:
+						c.Send("GET / HT")
+						if server.ReadTimeout > 0 {
+							// the server's own comes behind it, when it waits for the rest
+							servertest.Eventually(t, "a request", set.Load)
+							c.Send("TP/1.1\r\nHost: a\r\n\r\n")
+							c.Expect(200, servertest.Echoed("GET", "/", ""))
+							return
+						}
+						if resp := c.Next("GET"); resp.StatusCode != fasthttp.StatusRequestTimeout {
+							t.Errorf("status %d", resp.StatusCode)
+						}
+						endedAfter(c, nearTime, begun)
+						return
+					}
+					c.Get("/")
+					c.Expect(200, servertest.Echoed("GET", "/", ""))
+					servertest.Receive(t, "an idle connection", idle)
+					if in == fasthttp.StateClosed {
+						// not from a hook, but at any time
+						_ = (*conn.Load().(*net.Conn)).SetReadDeadline(time.Now().Add(nearTime))
+					}
+					endedAfter(c, nearTime, begun)
+				})
+			}
+		}
+	})
+}
+
+// A deadline that has passed ends an idle connection at once.
+func TestDeadlineInThePast(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		conns := make(chan net.Conn, 1)
+		idle := make(chan struct{}, 1)
+		ts := start(&fasthttp.Server{
+			IdleTimeout: farTime,
+			ConnState: func(_ net.Conn, state fasthttp.ConnState) {
+				if state == fasthttp.StateIdle {
+					idle <- struct{}{}
+				}
+			},
+			Handler: func(ctx *fasthttp.RequestCtx) { conns <- ctx.Conn() },
+		})
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(200, "")
+		servertest.Receive(t, "an idle connection", idle)
+		_ = servertest.Receive(t, "the connection", conns).SetDeadline(time.Unix(1, 0))
+		c.ExpectCut()
+	})
+}
+
+// What a handler sets is not for the next request.
+func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, server := range []*fasthttp.Server{{}, {StreamRequestBody: true}} {
+			server.Handler = func(ctx *fasthttp.RequestCtx) {
+				body := len(ctx.PostBody())
+				if string(ctx.Path()) == "/limit" {
+					_ = ctx.SetReadDeadline(time.Now().Add(nearTime))
+					_ = ctx.Conn().SetWriteDeadline(time.Now().Add(nearTime))
+				}
+				fmt.Fprint(ctx, body)
+			}
+			ts := start(server)
+			c := ts.Dial()
+			for _, apart := range []bool{true, false} {
+				half := servertest.Head("POST /half HTTP/1.1", "Host: a", "Content-Length: 6") + "abc"
+				c.Send(servertest.Get("/limit"))
+				if apart {
+					c.Expect(200, "0")
+				}
+				c.Send(half)
+				if !apart {
+					c.Expect(200, "0")
+				}
+				time.Sleep(2 * nearTime)
+				c.Send("def")
+				c.Expect(200, "6")
+			}
+		}
+	})
+}
+
+// The deadline that a handler sets for a response holds if the server has none.
+func TestWriteDeadlineOfAHandler(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		closed := make(chan struct{}, 1)
+		ts := start(&fasthttp.Server{
+			Handler: func(ctx *fasthttp.RequestCtx) {
+				_ = ctx.SetWriteDeadline(time.Now().Add(nearTime))
+				ctx.SetBodyString(strings.Repeat("x", 32<<20))
+			},
+			ConnState: func(_ net.Conn, state fasthttp.ConnState) {
+				if state == fasthttp.StateClosed {
+					closed <- struct{}{}
+				}
+			},
+		})
+		ts.Dial().Get("/")
+		servertest.Receive(t, "end of the connection", closed)
+	})
+}
+
+// ReadTimeout is one time for all of a request, however its body is read.
+func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
+	const timeout = 400 * time.Millisecond
+	forEachEngine(t, func(t *testing.T, start starter) {
+		failed := make(chan error, 1)
+		ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: timeout, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
+			_, err := io.ReadAll(ctx.RequestBodyStream())
+			failed <- err
+		}})
+		c := ts.Dial()
+		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "abc")
+		if err := servertest.Receive(t, "the body", failed); err != nil {
+			t.Fatal(err)
+		}
+		c.Expect(200, "")
+		begun := time.Now()
+		c.Send("POST / HTTP/1.1\r\n")
+		time.Sleep(timeout * 3 / 4)
+		c.Send("Host: a\r\nContent-Length: 3\r\n\r\n")
+		if err := servertest.Receive(t, "the end of the body", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the body ends with %v", err)
+		}
+		if took := time.Since(begun); took < timeout || took > timeout*3/2 {
+			t.Errorf("the request timed out after %v, want %v", took, timeout)
+		}
+	})
+}
+
+// Pipelines are served for longer than the first wait was to last. What has come
+// in time is not late because the server is busy.
+func TestDeadlineOfAnEarlierWait(t *testing.T) {
+	const (
+		timeout           = 800 * time.Millisecond
+		clients, requests = 24, 800
+	)
+	onEvents(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{ReadTimeout: timeout, IdleTimeout: farTime, WriteTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
+			for end := time.Now().Add(200 * time.Microsecond); time.Now().Before(end); {
+			}
+			ctx.SetBodyString("ok")
+		}})
+		pipeline := strings.Repeat(servertest.Get("/"), requests)
+		// there is a wait inside of the first request
+		const half, more = 10, 2000
+		var conns []*servertest.Conn
+		for range clients {
+			c := ts.Dial()
+			c.Send(pipeline[:half])
+			conns = append(conns, c)
+		}
+		time.Sleep(timeout / 20)
+		for _, c := range conns {
+			c.Send(pipeline[half:more])
+		}
+		var all sync.WaitGroup
+		for _, c := range conns {
+			all.Go(func() { _, _ = io.WriteString(c.Conn, pipeline[more:]) })
+			all.Go(func() {
+				for i := range requests {
+					resp, err := servertest.ReadResponse(c.R, "GET")
+					if err != nil || resp.StatusCode != 200 {
+						t.Errorf("behind %d answers: %v, %v", i, resp.Response, err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// Between two states of the same kind there is always another one: programs count
+// connections by them.
+func TestConnStateOfStreamedExchanges(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		log := &servertest.States[fasthttp.ConnState]{}
+		ts := start(&fasthttp.Server{StreamRequestBody: true, ConnState: log.Note, Handler: func(ctx *fasthttp.RequestCtx) {
+			_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
+			ctx.SetBodyStream(strings.NewReader("streamed"), -1)
+		}})
+		c := ts.Dial()
+		for range 3 {
+			c.Send(servertest.Post("/", "abc"))
+			c.Expect(200, "streamed")
+			servertest.Eventually(t, "idle", func() bool { return strings.HasSuffix(log.Of(0), "idle") })
+		}
+		_ = c.Close()
+		const want = "new active idle active idle active idle closed"
+		servertest.Eventually(t, "closed", func() bool { return strings.HasSuffix(log.Of(0), "closed") })
+		if got := log.Of(0); got != want {
+			t.Errorf("states are %q, want %q", got, want)
+		}
+	})
+}

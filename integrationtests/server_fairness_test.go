@@ -1,0 +1,325 @@
+package integrationtests
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// A client may go on sending requests while it does not take the answer to an
+// earlier one. They wait for their turn.
+func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 1<<20)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		served := make(chan string, 10)
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			served <- string(ctx.Path())
+			if string(ctx.Path()) == "/big" {
+				ctx.SetBodyString(big)
+				return
+			}
+			echo(ctx)
+		}})
+		c := ts.Dial()
+		c.Get("/big")
+		servertest.Receive(t, "the first request", served)
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			for _, request := range []string{servertest.Get("/1"), servertest.Get("/2")[:10], servertest.Get("/2")[10:] + servertest.Get("/3"),
+				"POST /4 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo", "dy"} {
+				_, _ = io.WriteString(c.Conn, request)
+				runtime.Gosched()
+			}
+		}()
+		if ts.Engine.Sockets {
+			// on a pipe they are taken one by one
+			<-sent
+		}
+		resp := c.Next("GET")
+		if resp.StatusCode != 200 || resp.Content != big {
+			t.Fatalf("got %d with %d bytes", resp.StatusCode, len(resp.Content))
+		}
+		for _, target := range []string{"/1", "/2", "/3"} {
+			c.Expect(200, servertest.Echoed("GET", target, ""))
+		}
+		c.Expect(200, servertest.Echoed("POST", "/4", "body"))
+	})
+}
+
+// A connection has to give way to others in the middle of a long pipeline, which
+// must not show in its answers.
+func TestLongPipelinesOfLargeAnswers(t *testing.T) {
+	const requests = 200
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			// large enough to be written on its own
+			ctx.SetBody(bytes.Repeat(ctx.Path(), 5000))
+		}})
+		c := ts.Dial()
+		var text strings.Builder
+		for i := range requests {
+			text.WriteString(servertest.Get(fmt.Sprintf("/%03d", i)))
+		}
+		go func() { _, _ = io.WriteString(c.Conn, text.String()) }()
+		for i := range requests {
+			c.Expect(200, strings.Repeat(fmt.Sprintf("/%03d", i), 5000))
+		}
+	})
+}
+
+// flood writes requests until the server does not take any more for a while,
+// and returns how many it has written when the last of them is taken, too. It
+// does not make use of a deadline, since a TLS connection does not survive one.
+func flood(nc net.Conn, request string, limit int) (n int) {
+	var begun atomic.Int64
+	var enough atomic.Bool
+	go func() {
+		for begun.Load() < int64(limit) && !enough.Load() {
+			begun.Add(1)
+			if _, err := io.WriteString(nc, request); err != nil {
+				return
+			}
+		}
+		enough.Store(true)
+	}()
+	for before := int64(-1); !enough.Load() && begun.Load() != before; {
+		before = begun.Load()
+		time.Sleep(300 * time.Millisecond)
+	}
+	enough.Store(true)
+	return int(begun.Load())
+}
+
+// A client that does not read its answers is not read from any more, else it
+// could have the server pile them up.
+func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
+	const limit = 20_000
+	answer := bytes.Repeat([]byte("x"), 10_000)
+	request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n" + strings.Repeat("y", 5000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		var served atomic.Int64
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			served.Add(1)
+			ctx.SetBody(answer)
+		}})
+		c := ts.Dial()
+		n := flood(c.Conn, request, limit)
+		if n >= limit {
+			t.Fatalf("all %d requests were read, and %d served, though no answer was", n, served.Load())
+		}
+		for range n {
+			c.Expect(200, string(answer))
+		}
+	})
+}
+
+// plenty is a stream without an end.
+type plenty struct{}
+
+func (plenty) Read(p []byte) (int, error) { return len(p), nil }
+
+// blockers are ways in which a request keeps its handler.
+var blockers = map[string]struct {
+	request string
+	handle  func(ctx *fasthttp.RequestCtx, free <-chan struct{})
+}{
+	"the handler waits": {servertest.Get("/block"), func(ctx *fasthttp.RequestCtx, free <-chan struct{}) { <-free }},
+	"the handler computes": {servertest.Get("/block"), func(ctx *fasthttp.RequestCtx, free <-chan struct{}) {
+		for {
+			select {
+			case <-free:
+				return
+			default: //lint:ignore SA5004 computing is what it does
+			}
+		}
+	}},
+	"the request does not come": {
+		"POST /block HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n",
+		func(ctx *fasthttp.RequestCtx, free <-chan struct{}) { _, _ = io.ReadAll(ctx.RequestBodyStream()) },
+	},
+	"the response is not read": {servertest.Get("/block"), func(ctx *fasthttp.RequestCtx, free <-chan struct{}) {
+		ctx.SetBodyStream(plenty{}, -1)
+	}},
+	"the connection is hijacked": {servertest.Get("/block"), func(ctx *fasthttp.RequestCtx, free <-chan struct{}) {
+		ctx.Hijack(func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
+	}},
+}
+
+// Handlers may block as long as they like, many at a time, and the others do
+// not notice.
+func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
+	for name, blocker := range blockers {
+		t.Run(name, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				crowd, rounds := 100, 20
+				if name == "the handler computes" {
+					// everything is slow then, as long as there are few processors
+					crowd, rounds = 2, 3
+				}
+				free := make(chan struct{})
+				var begun atomic.Int64
+				ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+					if string(ctx.Path()) != "/block" {
+						echo(ctx)
+						return
+					}
+					begun.Add(1)
+					blocker.handle(ctx, free)
+				}})
+				freeAll := sync.OnceFunc(func() { close(free) })
+				defer freeAll()
+				other := ts.Dial()
+				for i := range crowd {
+					ts.Dial().Send(blocker.request)
+					other.Get(fmt.Sprint("/", i))
+					other.Expect(200, servertest.Echoed("GET", fmt.Sprint("/", i), ""))
+				}
+				servertest.Eventually(t, "all that block have begun", func() bool { return begun.Load() == int64(crowd) })
+				for range rounds {
+					c := ts.Dial()
+					c.Get("/")
+					c.Expect(200, servertest.Echoed("GET", "/", ""))
+					other.Get("/")
+					other.Expect(200, servertest.Echoed("GET", "/", ""))
+				}
+				// where the clients are what is waited for, they leave now
+				freeAll()
+			})
+		})
+	}
+}
+
+// Connections that have always something for the server must let others have
+// their turn, on a single processor as well.
+func TestFloodsStarveNobody(t *testing.T) {
+	for _, procs := range []int{1, 2} {
+		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			forEachEngine(t, func(t *testing.T, start starter) {
+				const floods, rounds = 3, 5
+				var answered atomic.Int64
+				ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+					if string(ctx.Path()) == "/flood" {
+						answered.Add(1)
+					}
+					ctx.SetBodyString("ok")
+				}})
+				requests := []byte(strings.Repeat(servertest.Get("/flood"), 500))
+				var wg sync.WaitGroup
+				var all []*servertest.Conn
+				for range floods {
+					c := ts.Dial()
+					all = append(all, c)
+					wg.Go(func() {
+						for {
+							if _, err := c.Conn.Write(requests); err != nil {
+								return
+							}
+						}
+					})
+					wg.Go(func() { _, _ = io.Copy(io.Discard, c.Conn) })
+				}
+				servertest.Eventually(t, "the flood", func() bool { return answered.Load() > 1000 })
+				polite := ts.Dial()
+				worst := int64(0)
+				for range rounds {
+					before := answered.Load()
+					polite.Get("/")
+					polite.Expect(200, "ok")
+					worst = max(worst, answered.Load()-before)
+				}
+				t.Logf("%d requests of the flood were answered, at most %d of them while one other waited", answered.Load(), worst)
+				for _, c := range all {
+					_ = c.Close()
+				}
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// slowTimeout is short enough to wait for, and long enough for a busy machine.
+const slowTimeout = time.Second
+
+// onEvents runs a test that takes seconds: the event engine lives by the clock of
+// the system, while the other one is tested with an artificial one.
+func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	for _, e := range servertest.Engines {
+		if e.Name == "event/tcp" {
+			test(t, func(s *fasthttp.Server) *testServer { return startServer(t, e, s) })
+		}
+	}
+}
+
+// A client that takes a little of the response from time to time must not hold
+// the server up for longer than one that takes nothing.
+func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
+	big := bytes.Repeat([]byte("x"), 64<<20)
+	onEvents(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(big) }, WriteTimeout: slowTimeout})
+		c := ts.Dial()
+		c.Get("/")
+		got := 0
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := c.Conn.Read(buf)
+			got += n
+			if err != nil {
+				break
+			}
+			// at this pace it would take 5 seconds
+			time.Sleep(5 * time.Millisecond)
+		}
+		if got >= len(big) {
+			t.Errorf("a client that took its time got all of the response")
+		}
+	})
+}
+
+// The requests of a client may overlap, so that its connection is never idle.
+// Each of them takes less than the timeout, also where an answer had to wait
+// before.
+func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
+	onEvents(t, func(t *testing.T, start starter) {
+		ts := start(&fasthttp.Server{ReadTimeout: slowTimeout, Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/big" {
+				ctx.SetBody(make([]byte, 16<<20))
+				return
+			}
+			echo(ctx)
+		}})
+		c := ts.Dial()
+		request := servertest.Get("/")
+		half := len(request) / 2
+		c.Send(request[:half])
+		for range 3 {
+			time.Sleep(slowTimeout / 2)
+			c.Send(request[half:] + request[:half])
+			c.Expect(200, servertest.Echoed("GET", "/", ""))
+		}
+		c.Send(request[half:] + servertest.Get("/big") + request[:half])
+		c.Expect(200, servertest.Echoed("GET", "/", ""))
+		if resp := c.Next("GET"); len(resp.Content) != 16<<20 {
+			t.Fatalf("got %d bytes", len(resp.Content))
+		}
+		// nothing more is sent: the request that has begun times out
+		if resp := c.Next("GET"); resp.StatusCode != fasthttp.StatusRequestTimeout {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+		c.ExpectEnd()
+	})
+}

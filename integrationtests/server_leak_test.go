@@ -1,0 +1,330 @@
+package integrationtests
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// noLog is a Logger that keeps nothing.
+type noLog struct{}
+
+func (noLog) Printf(string, ...any) {}
+
+// leavings are connections that end in some way, each on a server of its kind.
+var leavings = map[string]struct {
+	configure func(s *fasthttp.Server)
+	use       func(t *testing.T, c *servertest.Conn)
+}{
+	"answered": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/")
+		c.Expect(200, "hello")
+	}},
+	"cut in a head": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) { c.Send("GET / HT") }},
+	"cut in a body": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000))
+	}},
+	"cut in the stream of a body": {func(s *fasthttp.Server) { s.StreamRequestBody = true }, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + strings.Repeat("x", 10_000))
+	}},
+	"left before it may go on": {func(s *fasthttp.Server) { s.StreamRequestBody = true }, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+		if resp := c.Next("POST"); resp.StatusCode != 100 {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+	}},
+	"cut in an answer": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/large")
+		_, _ = c.R.Discard(1000)
+	}},
+	"cut in an answer before others": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Send(strings.Repeat(servertest.Get("/large"), 20))
+		_, _ = c.R.Discard(1000)
+	}},
+	"cut in a stream": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/stream")
+		_, _ = c.R.Discard(100_000)
+	}},
+	"not read in time": {func(s *fasthttp.Server) { s.WriteTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/stream")
+		_, _ = c.R.Discard(100_000)
+	}},
+	"panic": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/panic")
+		c.Expect(500, fasthttp.StatusMessage(500))
+	}},
+	"abort": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/abort")
+		c.ExpectCut()
+	}},
+	"goexit": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/goexit")
+		c.ExpectCut()
+	}},
+	"timed out handler": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/late")
+		c.Expect(503, "late")
+	}},
+	"timed out handler with a stream": {func(s *fasthttp.Server) { s.StreamRequestBody = true }, func(t *testing.T, c *servertest.Conn) {
+		c.Send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\nbegin")
+		c.Expect(503, "late")
+	}},
+	"hijacked": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/hijack")
+		c.Expect(200, "")
+		c.Send("more")
+	}},
+	"no request": {func(*fasthttp.Server) {}, func(t *testing.T, c *servertest.Conn) {
+		c.Send("no request\r\n\r\n" + strings.Repeat("x", 50_000))
+		_, _ = io.ReadAll(c.R)
+	}},
+	"idle for too long": {func(s *fasthttp.Server) { s.IdleTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+		c.Get("/")
+		c.Expect(200, "hello")
+		c.ExpectCut()
+	}},
+	"too slow": {func(s *fasthttp.Server) { s.ReadTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+		// a handshake can be too slow as well
+		_, _ = io.WriteString(c.Conn, "GET / HT")
+		_, _ = io.ReadAll(c.R)
+	}},
+	"one too many": {func(s *fasthttp.Server) { s.Concurrency = 1 }, func(t *testing.T, c *servertest.Conn) {
+		_ = c.SetWriteDeadline(time.Now().Add(servertest.Patience))
+		_, _ = io.WriteString(c.Conn, servertest.Get("/"))
+		_, _ = io.ReadAll(io.LimitReader(c.R, 50))
+	}},
+	"one too many of its address": {func(s *fasthttp.Server) { s.MaxConnsPerIP = 1 }, func(t *testing.T, c *servertest.Conn) {
+		_, _ = io.WriteString(c.Conn, servertest.Get("/"))
+		_, _ = io.ReadAll(io.LimitReader(c.R, 50))
+	}},
+}
+
+func handleLeaving(ctx *fasthttp.RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/large":
+		ctx.SetBody(make([]byte, 1<<20))
+	case "/stream":
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(make([]byte, 10_000))
+			}
+		})
+	case "/read":
+		_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
+	case "/panic":
+		panic("this one ends")
+	case "/abort":
+		panic(http.ErrAbortHandler)
+	case "/goexit":
+		runtime.Goexit()
+	case "/late":
+		ctx.TimeoutErrorWithCode("late", fasthttp.StatusServiceUnavailable)
+		if stream := ctx.RequestBodyStream(); stream != nil {
+			go func() { _, _ = io.Copy(io.Discard, stream) }()
+		}
+	case "/hijack":
+		ctx.Hijack(func(nc net.Conn) { _, _ = io.ReadFull(nc, make([]byte, len("more"))) })
+	default:
+		ctx.SetBodyString("hello")
+	}
+}
+
+// However a connection ends, the server that goes on has nothing left of it.
+func TestConnectionsLeaveNothingBehind(t *testing.T) {
+	// at a time, and how often after a first round
+	const crowd, rounds = 6, 2
+	for name, leaving := range leavings {
+		t.Run(name, func(t *testing.T) {
+			for _, e := range servertest.Engines {
+				t.Run(e.Name, func(t *testing.T) {
+					// idle workers are no leak
+					s := &fasthttp.Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
+					leaving.configure(s)
+					ts := startServer(t, e, s)
+					round := func() servertest.Usage {
+						for range crowd {
+							leaving.use(t, ts.Dial())
+						}
+						for _, c := range ts.Conns {
+							_ = c.Close()
+						}
+						ts.Conns = nil
+						servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
+						return servertest.Measure(t)
+					}
+					before := round()
+					after := before
+					servertest.Eventually(t, "nothing left behind", func() bool {
+						for range rounds {
+							after = round()
+						}
+						return after.Heap-before.Heap <= 3<<20 &&
+							after.Others <= before.Others && after.Files <= before.Files &&
+							after.Goroutines-after.Others <= maxIdlePollers
+					})
+					// two rounds of the collector may not be enough for what has
+					// been in use just now, such as a buffer of 1 MiB and its like
+					if grown := after.Heap - before.Heap; grown > 3<<20 {
+						t.Errorf("%d bytes more after %d connections", grown, crowd*rounds)
+					}
+				})
+			}
+		})
+	}
+}
+
+// maxIdlePollers is how many goroutines the loops of a server may keep for
+// handlers that block.
+var maxIdlePollers = 18 * runtime.GOMAXPROCS(0)
+
+// Handlers that block may have needed many goroutines, of which few stay.
+func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
+	crowd := max(300, 2*maxIdlePollers)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		gate := servertest.NewGate()
+		ts := start(&fasthttp.Server{Handler: passing(gate), MaxIdleWorkerDuration: time.Millisecond})
+		before := runtime.NumGoroutine()
+		for range crowd {
+			ts.Dial().Get("/")
+		}
+		for range crowd {
+			servertest.Receive(t, "a handler", gate.Entered)
+		}
+		close(gate.Open)
+		for _, c := range ts.Conns {
+			c.Expect(200, "through")
+			_ = c.Close()
+		}
+		servertest.Eventually(t, "the end of most goroutines", func() bool { return runtime.NumGoroutine() <= before+maxIdlePollers })
+	})
+}
+
+// What an idle connection costs is its descriptor and little memory, on the event
+// engine no goroutine either.
+func TestIdleConnectionsCostLittle(t *testing.T) {
+	const crowd = 500
+	for _, e := range servertest.Engines {
+		if e.Name != "event/tcp" || runtime.GOOS != "linux" {
+			continue
+		}
+		ts := startServer(t, e, &fasthttp.Server{Handler: echo})
+		before := servertest.Measure(t)
+		conns := make([]net.Conn, 0, crowd)
+		answer := make([]byte, 4096)
+		for range crowd {
+			nc, err := ts.Dialer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			conns = append(conns, nc)
+			if _, err := io.WriteString(nc, servertest.Get("/")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := nc.Read(answer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := servertest.Measure(t)
+		if n := after.Goroutines - before.Goroutines; n > maxIdlePollers {
+			t.Errorf("%d connections have %d goroutines", crowd, n)
+		}
+		// the client's side of it counts as well
+		if each := (after.Heap - before.Heap) / crowd; each > 1500 {
+			t.Errorf("an idle connection costs %d bytes", each)
+		} else {
+			t.Logf("an idle connection costs %d bytes, the client's side included", each)
+		}
+		runtime.KeepAlive(conns)
+	}
+}
+
+// A shutdown in the middle of everything: whatever was answered was answered in
+// full, and whatever a handler has seen was answered.
+func TestShutdownUnderLoad(t *testing.T) {
+	const clients, rounds = 8, 5
+	body := bytes.Repeat([]byte("answer "), 5000)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for range rounds {
+			var handled, answered atomic.Int64
+			ts := start(&fasthttp.Server{ReadTimeout: time.Minute, Handler: func(ctx *fasthttp.RequestCtx) {
+				handled.Add(1)
+				switch handled.Load() % 3 {
+				case 0:
+					ctx.SetBodyStream(bytes.NewReader(body), -1)
+				case 1:
+					runtime.Gosched()
+					fallthrough
+				default:
+					ctx.SetBody(body)
+				}
+			}})
+			var wg sync.WaitGroup
+			for range clients {
+				wg.Go(func() {
+					for loadUntilShutdown(t, ts, body, &answered) {
+					}
+				})
+			}
+			servertest.Eventually(t, "the load", func() bool { return answered.Load() > 50 })
+			servertest.ShutDown(t, ts.S)
+			wg.Wait()
+			if handled.Load() != answered.Load() {
+				t.Errorf("%d requests were handled, and %d answered", handled.Load(), answered.Load())
+			}
+			if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		}
+	})
+}
+
+// loadUntilShutdown sends requests over one connection, until that ends. It is
+// false where there are no more connections.
+func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atomic.Int64) bool {
+	nc, err := ts.Dialer()
+	if err != nil {
+		return false
+	}
+	defer nc.Close()
+	_ = nc.SetDeadline(time.Now().Add(servertest.Patience))
+	r := bufio.NewReader(nc)
+	for i := range 20 {
+		if _, err := io.WriteString(nc, servertest.Get("/")); err != nil {
+			return true
+		}
+		if _, err := r.Peek(1); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("no answer, and no end of the connection: %v", err)
+			}
+			return true
+		}
+		resp, err := servertest.ReadResponse(r, "GET")
+		if err != nil || resp.Content != string(body) {
+			t.Errorf("answer %d: %d bytes of %d, %v", i, len(resp.Content), len(body), err)
+			return false
+		}
+		answered.Add(1)
+		if resp.Close {
+			if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
+				t.Errorf("%s behind the last answer, %v", fmt.Sprintf("%.50q", rest), err)
+			}
+			return true
+		}
+	}
+	return true
+}

@@ -1,0 +1,388 @@
+package integrationtests
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+const (
+	// soakSeedVariable repeats what the clients of a run did, as far as their
+	// interplay allows.
+	soakSeedVariable = "FASTHTTP_SOAK_SEED"
+
+	soakTime    = 2 * time.Second
+	soakClients = 32
+	// soakPatience is how long a client waits for a single byte, which is only
+	// reached by a connection that hangs.
+	soakPatience = time.Minute
+	// soakTimeout is so long that a busy machine does not reach it.
+	soakTimeout = time.Hour
+	// soakGrowth is by how many bytes the heap may have grown in the end. What
+	// is lost with each connection makes more of it in a second.
+	soakGrowth = 4 << 20
+	// soakLateness is how much later than a plain one a timeout may come. A short run
+	// is one of many tests, on a machine that does other things.
+	soakLateness      = 150 * time.Millisecond
+	soakShortLateness = 2 * time.Second
+	// soakRound is how long the server that comes and goes serves at a time.
+	soakRound = 2 * time.Second
+)
+
+// TestSoak lets clients of all kinds loose on handlers of all kinds. Every byte
+// that comes back is checked, and in the end nothing may be left.
+func TestSoak(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv(servertest.SoakVariable))
+	if err != nil {
+		length = soakTime
+	}
+	seed, err := strconv.ParseUint(os.Getenv(soakSeedVariable), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	for _, e := range servertest.Engines {
+		if !e.Sockets {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			t.Logf("%s=%d", soakSeedVariable, seed)
+			// what is made once and stays is there after a first round
+			newSoak(t, seed+1).run(e, soakTime/4)
+			s := newSoak(t, seed)
+			before := servertest.Measure(t)
+			s.run(e, length)
+			t.Log(s.summary())
+			servertest.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before.Goroutines })
+			after := servertest.Measure(t)
+			t.Logf("before: %v, after: %v", before, after)
+			if after.Files > before.Files {
+				t.Errorf("%d descriptors are left", after.Files-before.Files)
+			}
+			if after.Heap > before.Heap+soakGrowth {
+				t.Errorf("%d bytes are left", after.Heap-before.Heap)
+			}
+		})
+	}
+}
+
+// soak is a run of TestSoak.
+type soak struct {
+	t    *testing.T
+	seed uint64
+	// block is random bytes, of which all contents are parts
+	block    []byte
+	conns    atomic.Uint64
+	ids      atomic.Uint64
+	stopping atomic.Bool
+	failures atomic.Int32
+
+	plain, timed, streaming, hasty *testServer
+	// worst is by how much the end of an idle connection has come later than a
+	// plain one that began with it (plainTimeout), latest how late it was, and
+	// plainest how late a plain one was, each in nanoseconds and at most
+	worst, latest, plainest atomic.Int64
+
+	rounds atomic.Int64 // of the server that comes and goes
+	counts []soakCounts
+}
+
+// soakCounts is what the clients of a kind have seen.
+type soakCounts struct {
+	conns   atomic.Int64
+	answers atomic.Int64
+	bytes   atomic.Int64
+	cut     atomic.Int64 // connections that ended before their time, as they should
+}
+
+const (
+	soakMaxBody = 1 << 20
+	soakBlock   = 2 << 20
+)
+
+func newSoak(t *testing.T, seed uint64) *soak {
+	s := &soak{t: t, seed: seed, block: make([]byte, soakBlock), counts: make([]soakCounts, len(soakKinds))}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range s.block {
+		s.block[i] = byte(r.Uint32())
+	}
+	return s
+}
+
+// content returns n bytes that are found under no other id.
+func (s *soak) content(id uint64, n int) []byte {
+	from := int(id * 0x9e3779b97f4a7c15 % (soakBlock - soakMaxBody))
+	return s.block[from : from+n]
+}
+
+// run lets clients loose for a while, and shuts the servers down in the end.
+func (s *soak) run(e servertest.Engine, length time.Duration) {
+	s.plain = s.start(e, &fasthttp.Server{})
+	s.timed = s.start(e, &fasthttp.Server{ReadTimeout: soakTimeout, WriteTimeout: soakTimeout, IdleTimeout: soakTimeout})
+	s.streaming = s.start(e, &fasthttp.Server{StreamRequestBody: true, ReadTimeout: soakTimeout})
+	s.hasty = s.start(e, &fasthttp.Server{ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+	var wg sync.WaitGroup
+	wg.Go(func() { s.comeAndGo(e) })
+	wg.Go(s.measureTimeouts)
+	for range soakClients {
+		wg.Go(func() {
+			for !s.stopping.Load() {
+				s.connect()
+			}
+		})
+	}
+	time.Sleep(length)
+	s.stopping.Store(true)
+	wg.Wait()
+	limit := soakLateness
+	if length <= soakTime {
+		limit = soakShortLateness
+	}
+	if worst := time.Duration(s.worst.Load()); worst > limit {
+		s.t.Errorf("a timeout came %v later than a plain one", worst)
+	}
+	for _, ts := range []*testServer{s.plain, s.timed, s.streaming, s.hasty} {
+		ts.Stop()
+		if err := servertest.Receive(s.t, "return of Serve", ts.Served); err != nil {
+			s.t.Errorf("Serve: %v", err)
+		}
+		s.checkLog(ts)
+	}
+}
+
+func (s *soak) start(e servertest.Engine, server *fasthttp.Server) *testServer {
+	server.Handler = s.handle
+	server.Logger = &soakLog{}
+	return startServer(s.t, e, server)
+}
+
+// soakLog keeps only the lines that should not be there.
+type soakLog struct {
+	servertest.Log
+}
+
+const (
+	// soakPanic is the value with which handlers panic.
+	soakPanic = "a handler of the soak panics"
+	// soakRefusal begins what is logged of requests that are none.
+	soakRefusal = "fasthttp: cannot read the request from "
+)
+
+func (l *soakLog) Printf(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !strings.Contains(line, soakPanic) && !strings.HasPrefix(line, soakRefusal) {
+		l.Log.Printf("%s", line)
+	}
+}
+
+func (s *soak) checkLog(ts *testServer) {
+	lines := ts.S.Logger.(*soakLog).All()
+	for _, line := range lines[:min(len(lines), 5)] {
+		s.t.Errorf("one of %d lines in the log: %.3000s", len(lines), line)
+	}
+}
+
+// connect opens one connection of a random kind, and uses it.
+func (s *soak) connect() {
+	number := s.conns.Add(1)
+	r := rand.New(rand.NewPCG(s.seed, number))
+	i := r.IntN(len(soakKinds))
+	kind := soakKinds[i]
+	ts := []*testServer{s.plain, s.timed, s.streaming}[r.IntN(3)]
+	if kind.hasty {
+		ts = s.hasty
+	}
+	nc, err := ts.Dialer()
+	if err != nil {
+		// the handshake of TLS has to be as hasty
+		if !kind.hasty {
+			s.fail(kind.name, number, err)
+		}
+		return
+	}
+	c := &soakConn{s: s, r: r, counts: &s.counts[i], streaming: ts == s.streaming}
+	c.nc = &soakNet{nc, soakPatience}
+	c.in = bufio.NewReader(c.nc)
+	c.counts.conns.Add(1)
+	if err := kind.use(c); err != nil {
+		s.fail(kind.name, number, err)
+	}
+	if r.IntN(2) == 0 {
+		_ = c.tcp().SetLinger(0)
+	}
+	_ = nc.Close()
+}
+
+// fail reports what a client has met. Many failures have one cause, so a run
+// ends after some.
+func (s *soak) fail(kind string, number uint64, err error) {
+	s.t.Errorf("connection %d, %s: %.500s", number, kind, err.Error())
+	if s.failures.Add(1) >= 10 {
+		s.stopping.Store(true)
+	}
+}
+
+func (s *soak) summary() string {
+	var b strings.Builder
+	var conns, answers int64
+	for i, kind := range soakKinds {
+		n := &s.counts[i]
+		fmt.Fprintf(&b, "\n%-14s %8d connections %9d answers %8d MiB %8d cut",
+			kind.name, n.conns.Load(), n.answers.Load(), n.bytes.Load()>>20, n.cut.Load())
+		conns += n.conns.Load()
+		answers += n.answers.Load()
+	}
+	fmt.Fprintf(&b, "\n%-14s %8d connections %9d answers", "all", conns, answers)
+	fmt.Fprintf(&b, "\n%d rounds of a second server, timeouts at most %v late, plain ones %v, and at most %v later than those",
+		s.rounds.Load(), time.Duration(s.latest.Load()), time.Duration(s.plainest.Load()), time.Duration(s.worst.Load()))
+	return b.String()
+}
+
+// handle is the handler of all the servers. The path says what it does, the
+// query with which content.
+func (s *soak) handle(ctx *fasthttp.RequestCtx) {
+	id, err := strconv.ParseUint(string(ctx.QueryArgs().Peek("id")), 10, 64)
+	if err != nil {
+		// a request that is cut off in the middle of its target is no request
+		s.t.Errorf("a request for %q", ctx.RequestURI())
+		return
+	}
+	n := ctx.QueryArgs().GetUintOrZero("n")
+	ctx.Response.Header.Set("X-Id", strconv.FormatUint(id, 10))
+	ctx.Response.Header.Set("X-Conn", strconv.FormatUint(ctx.ConnID(), 10))
+	ctx.Response.Header.Set("X-Num", strconv.FormatUint(ctx.ConnRequestNum(), 10))
+	ctx.SetContentType("application/octet-stream")
+	content := s.content(id, n)
+	switch path := string(ctx.Path()); path {
+	case "/buffered":
+		ctx.SetBody(content)
+	case "/sleep":
+		time.Sleep(time.Duration(id%4) * time.Millisecond)
+		ctx.SetBody(content)
+	case "/wait":
+		time.Sleep(time.Duration(1+id%100) * 100 * time.Microsecond)
+		ctx.SetBody(content)
+	case "/lock":
+		// the thread ends with the goroutine, which may be that of a loop
+		runtime.LockOSThread()
+		ctx.SetBody(content)
+	case "/spin":
+		for end := time.Now().Add(time.Duration(id%4) * time.Millisecond); time.Now().Before(end); {
+		}
+		ctx.SetBody(content)
+	case "/sized":
+		ctx.SetBodyStream(bytes.NewReader(content), n)
+	case "/unsized":
+		ctx.SetBodyStream(io.LimitReader(bytes.NewReader(content), int64(n)), -1)
+	case "/writer":
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) { writePieces(w, content, id) })
+	case "/close":
+		ctx.SetConnectionClose()
+		ctx.SetBody(content)
+	case "/panic":
+		ctx.SetBody(content)
+		panic(soakPanic)
+	case "/abort":
+		panic(http.ErrAbortHandler)
+	case "/late":
+		s.answerLate(ctx, id)
+	case "/hijack":
+		ctx.SetBody(content)
+		ctx.Hijack(func(nc net.Conn) { s.echoHijacked(nc, id) })
+	default:
+		s.handleBody(ctx, path, content)
+	}
+}
+
+// handleBody is handle for requests with a body.
+func (s *soak) handleBody(ctx *fasthttp.RequestCtx, path string, content []byte) {
+	stream := ctx.RequestBodyStream()
+	switch {
+	case path == "/ignore":
+		ctx.SetBody(content[:min(len(content), 10)])
+	case path == "/reflect" && stream != nil:
+		ctx.SetBodyStream(stream, -1)
+	case path == "/pieces" && stream != nil:
+		got, err := io.ReadAll(stream)
+		if err == nil && !bytes.Equal(got, content) {
+			s.t.Errorf("a stream gave %d other bytes instead of %d", len(got), len(content))
+		}
+		// where the client has left there is nobody to answer to
+		ctx.SetBody(got)
+	default:
+		body := ctx.PostBody()
+		if stream == nil && !bytes.Equal(body, content) {
+			s.t.Errorf("the body of %q has %d other bytes", ctx.RequestURI(), len(body))
+		}
+		ctx.SetBody(body)
+	}
+}
+
+// answerLate has the client get an answer while the handler is still at it.
+func (s *soak) answerLate(ctx *fasthttp.RequestCtx, id uint64) {
+	resp := fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseResponse(resp)
+	resp.SetStatusCode(fasthttp.StatusAccepted)
+	resp.Header.Set("X-Id", strconv.FormatUint(id, 10))
+	resp.SetBody(s.content(id, 100))
+	ctx.TimeoutErrorWithResponse(resp)
+	uri := slices.Clone(ctx.RequestURI())
+	go func() {
+		for range 20 {
+			ctx.SetBody(uri)
+			runtime.Gosched()
+			if !bytes.Equal(ctx.RequestURI(), uri) {
+				s.t.Errorf("the request of a handler that timed out has become %q", ctx.RequestURI())
+			}
+		}
+	}()
+}
+
+// soakHijacked is how many bytes are sent over a hijacked connection.
+const soakHijacked = 20_000
+
+func (s *soak) echoHijacked(nc net.Conn, id uint64) {
+	_ = nc.SetDeadline(time.Now().Add(soakPatience))
+	got := make([]byte, soakHijacked)
+	if _, err := io.ReadFull(nc, got); err != nil {
+		return
+	}
+	if !bytes.Equal(got, s.content(id, soakHijacked)) {
+		s.t.Error("other bytes on a hijacked connection")
+	}
+	_, _ = nc.Write(got)
+}
+
+// writePieces writes in pieces, some of which are flushed.
+func writePieces(w *bufio.Writer, content []byte, id uint64) {
+	r := rand.New(rand.NewPCG(id, 1))
+	for len(content) > 0 {
+		n := min(1+r.IntN(20_000), len(content))
+		if _, err := w.Write(content[:n]); err != nil {
+			return
+		}
+		content = content[n:]
+		if r.IntN(3) == 0 && w.Flush() != nil {
+			return
+		}
+	}
+}
+
+// errCut says that the server has ended a connection, where that may be.
+var errCut = errors.New("the connection was cut")

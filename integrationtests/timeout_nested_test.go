@@ -1,0 +1,94 @@
+package integrationtests
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// A handler that is late within another TimeoutHandler keeps the body that it has,
+// and nothing of the requests that follow.
+func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
+	lateHandlerKeepsItsBody(t, func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
+		return fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { inner(ctx) }, servertest.Never, "outer")
+	})
+}
+
+// So does one that another TimeoutHandler is called after, for the same request.
+func TestLateHandlerBeforeAnotherKeepsItsBody(t *testing.T) {
+	lateHandlerKeepsItsBody(t, func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
+		next := fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "next")
+		return func(ctx *fasthttp.RequestCtx) {
+			inner(ctx)
+			next(ctx)
+		}
+	})
+}
+
+func lateHandlerKeepsItsBody(t *testing.T, around func(fasthttp.RequestHandler) fasthttp.RequestHandler) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		release, body := make(chan struct{}), make(chan string, 1)
+		inner := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+			<-release
+			body <- string(ctx.PostBody())
+		}, 10*time.Millisecond, "late")
+		outer := around(inner)
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/next" {
+				ctx.SetBodyString("next")
+				return
+			}
+			outer(ctx)
+		}})
+		first := strings.Repeat("A", 50)
+		c := ts.Dial()
+		c.Send(servertest.Post("/", first))
+		c.Expect(fasthttp.StatusRequestTimeout, "late")
+		for range 3 {
+			c.Send(servertest.Post("/next", strings.Repeat("B", 50)))
+			c.Expect(fasthttp.StatusOK, "next")
+		}
+		close(release)
+		if got := servertest.Receive(t, "the late handler", body); got != first {
+			t.Errorf("the late handler has the body %q", got)
+		}
+	})
+}
+
+// A handler within one that is late does nothing to the connection any more.
+func TestHandlerWithinALateOneHasNoConnection(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		release, in, did := make(chan struct{}), make(chan struct{}), make(chan error, 2)
+		inner := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+			<-release
+			ctx.Response.Header.Set(fasthttp.HeaderLink, "</of-the-first>; rel=preload")
+			did <- ctx.EarlyHints()
+			did <- ctx.SetReadDeadline(time.Now().Add(time.Hour))
+		}, servertest.Never, "late")
+		outer := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { inner(ctx) }, 10*time.Millisecond, "outer")
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) != "/next" {
+				outer(ctx)
+				return
+			}
+			close(in)
+			_ = servertest.Receive(t, "the hints", did)
+			if err := servertest.Receive(t, "the deadline", did); err != fasthttp.ErrDeadlineUpdatesDisabled {
+				t.Errorf("setting a deadline: %v", err)
+			}
+			ctx.SetBodyString("next")
+		}})
+		c := ts.Dial()
+		c.Get("/")
+		c.Expect(fasthttp.StatusRequestTimeout, "outer")
+		c.Get("/next")
+		<-in
+		close(release)
+		if resp := c.Next("GET"); resp.StatusCode != fasthttp.StatusOK || resp.Content != "next" {
+			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package integrationtests
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// lateReader starts a server with a handler around one that is late while it reads a
+// body that is a stream. What the latter has come to is the value of ended.
+func lateReader(t *testing.T, start starter, around func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler), inside func(*fasthttp.RequestCtx)) (c *servertest.Conn, ended chan error) {
+	ended = make(chan error, 1)
+	limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+		inside(ctx)
+		_, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+		ended <- err
+	}, time.Millisecond, "too slow")
+	ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) { around(ctx, limited) }})
+	return ts.Dial(), ended
+}
+
+// half is a request whose body does not end.
+func half(version string) string {
+	return servertest.Head("POST / HTTP/"+version, "Host: a", "Content-Length: 1000000") + "abc"
+}
+
+func TestLateReaderLetsGoOfUserValues(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		closed := make(chan string, 10)
+		c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
+			ctx.SetUserValue("outer", servertest.CloserFunc(func() { closed <- "outer" }))
+			late(ctx)
+			ctx.SetUserValue("after", servertest.CloserFunc(func() { closed <- "after" }))
+		}, func(ctx *fasthttp.RequestCtx) {
+			ctx.SetUserValue("inner", servertest.CloserFunc(func() { closed <- "inner" }))
+		})
+		c.Send(half("1.1"))
+		c.Expect(408, "too slow")
+		_ = servertest.Receive(t, "the end of the late handler", ended)
+		got := map[string]int{}
+		for range 3 {
+			got[servertest.Receive(t, "a close", closed)]++
+		}
+		if len(got) != 3 {
+			t.Errorf("closed are %v", got)
+		}
+	})
+}
+
+// What handlers around a late one answer with a stream gets to the client.
+func TestStreamsAroundALateReader(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for version, size := range map[string]int{"1.1": -1, "1.0": -1, "1.1 ": 12} {
+			c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
+				late(ctx)
+				ctx.SetStatusCode(203)
+				ctx.SetBodyStream(strings.NewReader("outer stream"), size)
+			}, func(*fasthttp.RequestCtx) {})
+			c.Send(half(strings.TrimSpace(version)))
+			resp := c.Expect(203, "outer stream")
+			if !resp.Close {
+				t.Error("the connection is kept")
+			}
+			_ = servertest.Receive(t, "the end of the late handler", ended)
+		}
+	})
+}
+
+func TestPanicsAroundALateReader(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for _, value := range []any{http.ErrAbortHandler, "a mistake"} {
+			c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
+				late(ctx)
+				panic(value)
+			}, func(*fasthttp.RequestCtx) {})
+			c.Send(half("1.1"))
+			if value == http.ErrAbortHandler {
+				if b, _ := io.ReadAll(c.Conn); len(b) > 0 {
+					t.Errorf("behind an abort there is %q", b)
+				}
+			} else {
+				c.Expect(500, fasthttp.StatusMessage(500))
+			}
+			_ = servertest.Receive(t, "the end of the late handler", ended)
+		}
+	})
+}
+
+// A context that is left to others with TimeoutError while one of them has a timeout of
+// its own: under the race detector this shows that the server leaves it alone.
+func TestContextWithALateReaderIsGivenAway(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		begun, after := make(chan struct{}, 1), make(chan struct{}, 1)
+		c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
+			go func() {
+				late(ctx)
+				after <- struct{}{}
+			}()
+			<-begun
+			ctx.TimeoutError("given away")
+		}, func(*fasthttp.RequestCtx) { begun <- struct{}{} })
+		c.Send(half("1.1"))
+		if resp := c.Next("POST"); resp.StatusCode != 408 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		_ = servertest.Receive(t, "the end of the late handler", ended)
+		servertest.Receive(t, "the handler around it", after)
+	})
+}
+
+// A late handler that has asked for the end of its client learns that it is answered.
+func TestLateHandlerThatWatchesIsTold(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		ended := make(chan error, 1)
+		limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+			ctx.WatchDisconnect()
+			inner, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-inner.Done()
+			ended <- ctx.Err()
+		}, time.Millisecond, "too slow")
+		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/next" {
+				fmt.Fprint(ctx, ctx.Err())
+				return
+			}
+			limited(ctx)
+		}})
+		c := ts.Dial()
+		for range 3 {
+			c.Get("/")
+			c.Expect(408, "too slow")
+			if err := servertest.Receive(t, "the end of the late handler", ended); err != context.Canceled {
+				t.Errorf("Err is %v", err)
+			}
+			c.Get("/next")
+			c.Expect(200, "<nil>")
+		}
+	})
+}
+
+// A body stream sets trailers, and looks for those of the request, in the context that its
+// handler had, which has gone back to the one around it by then.
+func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
+	h := func(ctx *fasthttp.RequestCtx) {
+		in, out := &ctx.Request.Header, &ctx.Response.Header
+		if err := out.SetTrailer("Sum, Sums, Canonical"); err != nil {
+			t.Error(err)
+		}
+		_ = out.AnnounceTrailer("Seen")
+		out.Set("Seen", "head")
+		_ = out.AddTrailerField("Early", "0")
+		content := ctx.RequestBodyStream()
+		ctx.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
+			n, err := content.Read(p)
+			if err == io.EOF {
+				out.Set("Sum", "1")
+				out.Add("Sums", "1")
+				out.Add("Sums", "2")
+				out.SetCanonical([]byte("Canonical"), []byte("1"))
+				out.Set("Plain", "too late")
+				_ = out.AddTrailerField("Seen", fmt.Sprintf("%s %s", in.PeekTrailer("X-Sum"), in.Peek("X-Sum")))
+				for name := range in.TrailerFields() {
+					_ = out.AddTrailerField("Names", string(name))
+				}
+				_ = out.AddTrailerField("Own", fmt.Sprintf("%s", out.PeekTrailerKeys()))
+			}
+			return n, err
+		}), -1)
+	}
+	around := map[string]fasthttp.RequestHandler{
+		"no timeout":   h,
+		"a timeout":    fasthttp.TimeoutHandler(h, servertest.Never, "late"),
+		"two timeouts": fasthttp.TimeoutHandler(fasthttp.TimeoutHandler(h, servertest.Never, "late"), servertest.Never, "late"),
+		"a timeout, twice": fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+			fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "late")(ctx)
+			h(ctx)
+		}, servertest.Never, "late"),
+		"two, one behind it": fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+			h(ctx)
+			fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "late")(ctx)
+		}, servertest.Never, "late"),
+	}
+	forEachEngine(t, func(t *testing.T, start starter) {
+		for name, handler := range around {
+			c := start(&fasthttp.Server{StreamRequestBody: true, Handler: handler}).Dial()
+			for i := range 3 {
+				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Trailer: X-Sum") +
+					fmt.Sprintf("3\r\nabc\r\n0\r\nX-Sum: %d\r\nX-Other: y\r\n\r\n", i))
+				resp := c.Expect(200, "abc")
+				want := http.Header{
+					"Sum": {"1"}, "Sums": {"1", "2"}, "Canonical": {"1"}, "Early": {"0"}, "Seen": {fmt.Sprintf("%d %d", i, i)},
+					"Names": {"X-Sum", "X-Other"}, "Own": {"[Sum Sums Canonical Seen Early Names]"},
+				}
+				if resp.Header.Get("Seen") != "head" || resp.Header.Get("Plain") != "" || !reflect.DeepEqual(resp.Trailer, want) {
+					t.Errorf("%s, request %d: header %v, trailers %v", name, i, resp.Header, resp.Trailer)
+				}
+			}
+		}
+	})
+}

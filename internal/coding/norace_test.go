@@ -1,5 +1,0 @@
-//go:build !race
-
-package coding
-
-const underRace = false

@@ -1,0 +1,22 @@
+package servertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// SampleText is text of n bytes with repetitions, as a page has them.
+func SampleText(n int) []byte {
+	var b []byte
+	for i := 0; len(b) < n; i++ {
+		b = fmt.Appendf(b, "<li id=%q>item %d of the list</li>\n", fmt.Sprint("row", i), i*i)
+	}
+	return b[:n]
+}
+
+// Noise is n bytes that cannot be made smaller.
+func Noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
+	return b
+}

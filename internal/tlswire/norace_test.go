@@ -1,5 +1,0 @@
-//go:build !race
-
-package tlswire
-
-const underRace = false
