@@ -13,8 +13,8 @@ import (
 // Conn is the client's side of a connection.
 type Conn struct {
 	net.Conn
-	T testing.TB
-	R *bufio.Reader
+	T testing.TB    // the test it belongs to
+	R *bufio.Reader // what reads from it
 }
 
 // NewConn makes a connection one of a test.

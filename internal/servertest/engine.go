@@ -11,9 +11,9 @@ import (
 // Engine is a way to serve connections that all tests of the server's behaviour
 // run on: how bytes are moved, and over what.
 type Engine struct {
-	Name   string
-	Kind   Kind
-	Listen func(t testing.TB) (ln net.Listener, dial func() (net.Conn, error))
+	Name   string                                                              // of its subtests
+	Kind   Kind                                                                // which engine the server is told to use
+	Listen func(t testing.TB) (ln net.Listener, dial func() (net.Conn, error)) // makes a listener, and what dials it
 	// Sockets tells that connections are those of the operating system: one
 	// side can be closed alone, and the peer has an IP address.
 	Sockets bool

@@ -11,15 +11,16 @@ import (
 // returns the next piece. It needs no goroutine, so how the bytes are split is
 // exact, and runs are fast.
 type FakeConn struct {
-	Pieces [][]byte
-	Out    bytes.Buffer
+	Pieces [][]byte     // what each Read returns
+	Out    bytes.Buffer // what was written
 	// Starved is called when all pieces were read; it may add to them. The
 	// connection ends where it does not.
 	Starved func(c *FakeConn)
-	Closed  int // how often
-	OnWrite func(p []byte)
+	Closed  int            // how often
+	OnWrite func(p []byte) // sees what is written, if it is set
 }
 
+// Read returns the next piece, or as much of it as fits.
 func (c *FakeConn) Read(p []byte) (int, error) {
 	if c.Closed > 0 {
 		return 0, net.ErrClosed
@@ -37,6 +38,7 @@ func (c *FakeConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Write keeps p in Out.
 func (c *FakeConn) Write(p []byte) (int, error) {
 	if c.Closed > 0 {
 		return 0, net.ErrClosed

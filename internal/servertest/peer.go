@@ -12,10 +12,10 @@ import (
 
 // Peer is a server of which a test says what it does on every connection.
 type Peer struct {
-	T        testing.TB
+	T        testing.TB   // the test it belongs to
 	Conns    atomic.Int32 // how many connections it has accepted
 	Requests atomic.Int32 // how many requests it has read
-	Ending   atomic.Bool
+	Ending   atomic.Bool  // whether Stop was called
 
 	ln  net.Listener
 	all sync.WaitGroup
@@ -112,9 +112,9 @@ func (p *Peer) Counts(conns, requests int32) {
 type PeerConn struct {
 	net.Conn
 	Peer   *Peer
-	Number int // counted from 1
-	R      *bufio.Reader
-	Body   string // of the last request
+	Number int           // counted from 1
+	R      *bufio.Reader // what reads from it
+	Body   string        // of the last request
 }
 
 // Request reads a request with its body; it is nil at the end of the connection.

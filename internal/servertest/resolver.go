@@ -8,8 +8,8 @@ import (
 
 // Resolver is a resolver that counts its look-ups.
 type Resolver struct {
-	Lookups atomic.Int64
-	Find    func(ctx context.Context, host string) ([]net.IPAddr, error)
+	Lookups atomic.Int64                                                 // how many there were
+	Find    func(ctx context.Context, host string) ([]net.IPAddr, error) // answers them
 }
 
 // LookupIPAddr calls Find.

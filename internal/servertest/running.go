@@ -9,11 +9,11 @@ import (
 // Server is what this package does with a server of the root package, whose
 // name it does not know.
 type Server interface {
-	Serve(ln net.Listener) error
-	ServeTLSEmbed(ln net.Listener, cert, key []byte) error
-	Shutdown() error
-	GetOpenConnectionsCount() int32
-	GetCurrentConcurrency() uint32
+	Serve(ln net.Listener) error                           // until Shutdown
+	ServeTLSEmbed(ln net.Listener, cert, key []byte) error // Serve with TLS
+	Shutdown() error                                       // waits for all connections
+	GetOpenConnectionsCount() int32                        // those that are open
+	GetCurrentConcurrency() uint32                         // those that are served
 }
 
 // Prepare sets the engine of a server, and gives it a Log unless it has a Logger.
@@ -36,14 +36,14 @@ func ForEachEngine[S Server](t *testing.T, prepare Prepare[S], test func(t *test
 
 // Running is a server that serves.
 type Running[S Server] struct {
-	T        testing.TB
-	S        S
-	Engine   Engine
-	Listener net.Listener
-	Log      *Log // nil where the server came with a Logger
-	Dialer   func() (net.Conn, error)
-	Served   chan error // what Serve returned
-	Conns    []*Conn
+	T        testing.TB               // the test it belongs to
+	S        S                        // the server
+	Engine   Engine                   // on which it runs
+	Listener net.Listener             // what it serves
+	Log      *Log                     // nil where the server came with a Logger
+	Dialer   func() (net.Conn, error) // connects to that
+	Served   chan error               // what Serve returned
+	Conns    []*Conn                  // those that were dialed, which Stop closes
 }
 
 // Start starts a server, which is shut down when the test ends.

@@ -10,12 +10,13 @@ import (
 
 // Usage is what a process has in use.
 type Usage struct {
-	Goroutines int
-	Others     int // goroutines that do not belong to an event loop
-	Files      int
-	Heap       int64
+	Goroutines int   // all of them
+	Others     int   // goroutines that do not belong to an event loop
+	Files      int   // descriptors
+	Heap       int64 // bytes
 }
 
+// String names all but Others.
 func (u Usage) String() string {
 	return fmt.Sprintf("%d goroutines, %d descriptors, %d KiB of memory", u.Goroutines, u.Files, u.Heap>>10)
 }

@@ -83,8 +83,8 @@ func (f ReadFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Gate holds up those who pass it until it opens.
 type Gate struct {
-	Entered chan string // who has come
-	Open    chan struct{}
+	Entered chan string   // who has come
+	Open    chan struct{} // closed to open the gate
 }
 
 // NewGate returns a gate for at most 100 who come before somebody looks.
