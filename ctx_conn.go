@@ -170,12 +170,6 @@ func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoRespon
 // Hijacked reports whether Hijack was called.
 func (ctx *RequestCtx) Hijacked() bool { return ctx.hijack != nil }
 
-// Logger writes log lines.
-type Logger interface {
-	// Printf must be safe for concurrent use, and take arguments as fmt.Printf does.
-	Printf(format string, args ...any)
-}
-
 // ctxLogger puts what is known of a request in front of its log lines.
 type ctxLogger struct {
 	ctx *RequestCtx

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"errors"
+	"net"
 
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -70,3 +71,8 @@ func (e *ErrBodyStreamWritePanic) Unwrap() error { return e.error }
 // Stack returns the stack of the goroutine that panicked, as debug.Stack of package
 // runtime/debug formats it.
 func (e *ErrBodyStreamWritePanic) Stack() string { return e.stack }
+
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout()
+}

@@ -130,9 +130,6 @@ const (
 	turnLimit = 64
 	// flushSize is how many bytes of responses may wait for that.
 	flushSize = 64 << 10
-	// copyLimit is the size up to which a body is copied behind its head, to
-	// go out with it in one write.
-	copyLimit = 16 << 10
 )
 
 // attach makes the exchange that of a connection.
@@ -208,11 +205,8 @@ func (x *exchange) space() []byte {
 	return b.B[len(b.B):cap(b.B)]
 }
 
-const (
-	minSpace = 512
-	// bodySpace is how much is read at a time of a body that is larger
-	bodySpace = 64 << 10
-)
+// bodySpace is how much is read at a time of a body that is larger
+const bodySpace = 64 << 10
 
 // giveSpace gives the room for a large body back while nothing comes.
 func (x *exchange) giveSpace() {

@@ -7,6 +7,14 @@ import (
 	"sync"
 )
 
+const (
+	// copyLimit is the size up to which a body is copied behind its head, to
+	// go out with it in one write.
+	copyLimit = 16 << 10
+	// minSpace is how much a read has room for at least.
+	minSpace = 512
+)
+
 var (
 	requests  = sync.Pool{New: func() any { return new(Request) }}
 	responses = sync.Pool{New: func() any { return new(Response) }}

@@ -2,8 +2,6 @@
 
 package fasthttp
 
-func poisonRequest(*Request)   {}
-func poisonResponse(*Response) {}
-func poisonURI(*URI)           {}
-func poisonArgs(*Args)         {}
-func poisonCookie(*Cookie)     {}
+func poisonURI(*URI)       {}
+func poisonArgs(*Args)     {}
+func poisonCookie(*Cookie) {}

@@ -9,33 +9,6 @@ import "github.com/valyala/fasthttp/internal/bufpool"
 // that such slices can point to is overwritten at that moment. What belongs to
 // the application, such as the slice of SetBodyRaw, is not.
 
-func poisonRequest(req *Request) {
-	poisonHeader(&req.Header.header)
-	poisonBody(&req.body)
-	poisonURI(&req.uri)
-	poisonArgs(&req.args)
-}
-
-func poisonResponse(resp *Response) {
-	poisonHeader(&resp.Header.header)
-	poisonBody(&resp.body)
-}
-
-func poisonHeader(h *header) {
-	bufpool.Poison(h.list.Block)
-	bufpool.Poison(h.cookies.Block)
-	bufpool.Poison(h.trailers.Block)
-	for _, text := range h.scratch {
-		bufpool.Poison(text)
-	}
-}
-
-func poisonBody(b *body) {
-	if b.buf != nil {
-		bufpool.Poison(b.buf.B)
-	}
-}
-
 func poisonURI(u *URI) {
 	bufpool.Poison(u.block)
 	bufpool.Poison(u.full)

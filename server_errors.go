@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"os"
 	"syscall"
@@ -20,8 +19,6 @@ var ErrGetOnly = errors.New("fasthttp: non-get request received")
 // ErrRequestRefused is what Server.ErrorHandler gets of a request that was refused
 // with RequestConfig.RefuseStatus.
 var ErrRequestRefused = errors.New("fasthttp: the request was refused by its header")
-
-var defaultLogger Logger = log.New(os.Stderr, "", log.LstdFlags)
 
 // requestError returns the error of a head that cannot be read, of which text is the
 // beginning.
@@ -71,32 +68,12 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	}
 }
 
-func isTimeout(err error) bool {
-	t, ok := errors.AsType[net.Error](err)
-	return ok && t.Timeout()
-}
-
 // isCommon reports whether err is what a public server meets all the time.
 func isCommon(err error) bool {
 	return isTimeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
-}
-
-// abortHandler is the text of http.ErrAbortHandler, the usual value for a
-// panic that only means to cut the connection. Comparing with the variable
-// would link all of net/http into every server.
-const abortHandler = "net/http: abort Handler"
-
-// isAbort reports whether err is http.ErrAbortHandler or wraps it.
-func isAbort(err error) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if err.Error() == abortHandler {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {

@@ -2,8 +2,6 @@ package fasthttp
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -103,34 +101,6 @@ func (r *timedRun) serve() {
 	}()
 	r.handler(r.ctx)
 	r.fault = nil
-}
-
-// handlerPanic is what the panic of a handler becomes on its way to the
-// goroutine that waits for it: it tells where it began.
-type handlerPanic struct {
-	value any
-	stack []byte
-}
-
-// passPanic returns the value to panic with in another goroutine. An abort is
-// passed on as it is: nobody wants to know where it began, and handlers around
-// this one may compare it.
-func passPanic(value any) any {
-	if err, ok := value.(error); ok && isAbort(err) {
-		return value
-	}
-	return &handlerPanic{value, debug.Stack()}
-}
-
-// Error returns the value of the panic and the stack that led to it.
-func (p *handlerPanic) Error() string {
-	return fmt.Sprintf("%v\n%s", p.value, p.stack)
-}
-
-// Unwrap returns the value where it is an error.
-func (p *handlerPanic) Unwrap() error {
-	err, _ := p.value.(error)
-	return err
 }
 
 // admitTimed counts a handler that is to run in a goroutine of its own, unless

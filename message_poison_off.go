@@ -1,0 +1,6 @@
+//go:build !fasthttp_poison
+
+package fasthttp
+
+func poisonRequest(*Request)   {}
+func poisonResponse(*Response) {}

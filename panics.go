@@ -1,0 +1,50 @@
+package fasthttp
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// handlerPanic is what the panic of a handler becomes on its way to the
+// goroutine that waits for it: it tells where it began.
+type handlerPanic struct {
+	value any
+	stack []byte
+}
+
+// passPanic returns the value to panic with in another goroutine. An abort is
+// passed on as it is: nobody wants to know where it began, and handlers around
+// this one may compare it.
+func passPanic(value any) any {
+	if err, ok := value.(error); ok && isAbort(err) {
+		return value
+	}
+	return &handlerPanic{value, debug.Stack()}
+}
+
+// Error returns the value of the panic and the stack that led to it.
+func (p *handlerPanic) Error() string {
+	return fmt.Sprintf("%v\n%s", p.value, p.stack)
+}
+
+// Unwrap returns the value where it is an error.
+func (p *handlerPanic) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
+}
+
+// abortHandler is the text of http.ErrAbortHandler, the usual value for a
+// panic that only means to cut the connection. Comparing with the variable
+// would link all of net/http into every server.
+const abortHandler = "net/http: abort Handler"
+
+// isAbort reports whether err is http.ErrAbortHandler or wraps it.
+func isAbort(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if err.Error() == abortHandler {
+			return true
+		}
+	}
+	return false
+}
