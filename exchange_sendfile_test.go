@@ -1,4 +1,4 @@
-package integrationtests
+package fasthttp
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -51,7 +50,7 @@ func TestFilesAreSentByTheSystem(t *testing.T) {
 	defer file.Close()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var reads, closes atomic.Int32
-		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			var offset, length, announced int64
 			_, _ = fmt.Sscanf(string(ctx.Path()), "/%d/%d/%d", &offset, &length, &announced)
 			ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, offset, announced), file, offset, length, &reads, &closes}, int(announced))
@@ -103,7 +102,7 @@ func TestSendingAFileEndsAtTheWriteTimeout(t *testing.T) {
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var reads, closes atomic.Int32
-		ts := start(&fasthttp.Server{WriteTimeout: 100 * time.Millisecond, Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := start(&Server{WriteTimeout: 100 * time.Millisecond, Handler: func(ctx *RequestCtx) {
 			ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, 0, size), file, 0, size, &reads, &closes}, size)
 		}})
 		c := ts.Dial()
@@ -130,7 +129,7 @@ func TestSlowDownloadsOccupyNobody(t *testing.T) {
 	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var reads, closes atomic.Int32
-		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/file" {
 				ctx.SetBodyStream(&spanStream{io.NewSectionReader(file, 0, size), file, 0, size, &reads, &closes}, size)
 			}
