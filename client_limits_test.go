@@ -14,6 +14,7 @@ import (
 
 // The head of a response has a time of its own, which means nothing to the body.
 func TestResponseHeaderTimeout(t *testing.T) {
+	t.Parallel()
 	late := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -84,6 +85,7 @@ func TestResponseHeaderTimeout(t *testing.T) {
 // The time of the head begins when the request is written, and means nothing when
 // the head was there before that.
 func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
+	t.Parallel()
 	const timeout = 5 * servertest.Short
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req, err := http.ReadRequest(c.R); err == nil; req, err = http.ReadRequest(c.R) {

@@ -165,6 +165,7 @@ func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 // request, plain and with TLS, and whether it comes with the last response or
 // later.
 func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
+	t.Parallel()
 	if !looksAtConns {
 		t.Skip("connections cannot be looked at on this system")
 	}

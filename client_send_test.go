@@ -307,6 +307,7 @@ func TestClientTraceOfALargeBody(t *testing.T) {
 // A peer that reads nothing, or answers and reads nothing, holds up no call behind
 // it in a pipeline.
 func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"reads nothing":  "",
 		"413 and close":  "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",

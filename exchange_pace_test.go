@@ -75,6 +75,7 @@ func TestReadTimeoutGoesOnBehindTheHead(t *testing.T) {
 
 func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		ts := start(&Server{ReadHeaderTimeout: 100 * time.Millisecond, Handler: echo})
 		c := ts.Dial()
 		for range 2 {
@@ -209,8 +210,10 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // What is left of a request whose ErrorHandler has panicked says nothing of the time
 // that another connection has.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
+	t.Parallel()
 	const grace = 500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		ts := start(&Server{
 			MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
 			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
@@ -245,7 +248,9 @@ func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 }
 
 func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for _, streamed := range []bool{false, true} {
 			var read atomic.Int64
 			ts := start(&Server{

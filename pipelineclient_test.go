@@ -168,6 +168,7 @@ func held(proceed chan struct{}) DialFunc {
 }
 
 func TestPipelinedRequestsGoOutTogether(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		// nothing is answered before all have come
@@ -202,6 +203,7 @@ func TestPipelinedRequestsGoOutTogether(t *testing.T) {
 // Known failures 36 and 39: no body is read where there is none, and 1xx are
 // no responses.
 func TestPipelinedResponsesStayWithTheirRequests(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		c.expect("HEAD /0")
 		c.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -254,6 +256,7 @@ func TestPipelinedResponsesStayWithTheirRequests(t *testing.T) {
 }
 
 func TestPipelineGoesOnAfterAClosingResponse(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(c *pipelinePeerConn, request string){
 		"Connection: close": func(c *pipelinePeerConn, request string) {
 			c.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request)
@@ -281,6 +284,7 @@ func TestPipelineGoesOnAfterAClosingResponse(t *testing.T) {
 }
 
 func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
 		c.expect("GET /" + strconv.Itoa(n))
 		c.ok("GET /" + strconv.Itoa(n))
@@ -304,6 +308,7 @@ func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
 }
 
 func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
+	t.Parallel()
 	t.Run("idempotent", func(t *testing.T) {
 		peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
 			switch n {
@@ -359,6 +364,7 @@ func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
 
 // Known failure 29: a connection that was closed while it was idle.
 func TestPipelineNoticesThatTheServerLeft(t *testing.T) {
+	t.Parallel()
 	leave, left := make(chan struct{}), make(chan struct{})
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		request := c.request()
@@ -379,6 +385,7 @@ func TestPipelineNoticesThatTheServerLeft(t *testing.T) {
 // Known failure 30: a response that was cut off is no closed connection, and
 // its request is not sent again.
 func TestPipelineReportsTruncatedResponses(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"H", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 100 Continue\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfour",
@@ -398,6 +405,7 @@ func TestPipelineReportsTruncatedResponses(t *testing.T) {
 }
 
 func TestPipelineRefusesBadResponses(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
 		want error
@@ -431,6 +439,7 @@ func TestPipelineRefusesBadResponses(t *testing.T) {
 }
 
 func TestPipelineDropsBytesNobodyAskedFor(t *testing.T) {
+	t.Parallel()
 	lines := make(chan string, 10)
 	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
 		if n == 1 {
@@ -452,6 +461,7 @@ func TestPipelineDropsBytesNobodyAskedFor(t *testing.T) {
 }
 
 func TestPipelineReportsDialErrors(t *testing.T) {
+	t.Parallel()
 	c := &PipelineClient{Addr: "127.0.0.1:" + freePort(t)}
 	for range 3 {
 		if _, err := pipelineGet(c, MethodGet, "/"); err == nil || upstreamOf(t, err) != c.Addr {
@@ -470,6 +480,7 @@ func TestPipelineReportsDialErrors(t *testing.T) {
 }
 
 func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	var dials atomic.Int64
 	c := peer.client()
@@ -495,6 +506,7 @@ func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
 }
 
 func TestPipelineBacksOff(t *testing.T) {
+	t.Parallel()
 	p := &pipeline{}
 	for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
 		p.backOff()
@@ -506,6 +518,7 @@ func TestPipelineBacksOff(t *testing.T) {
 }
 
 func TestPipelineBadRequestsConcernNobodyElse(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	c := peer.client()
 	expectPipelined(t, c, MethodGet, "/0")
@@ -531,6 +544,7 @@ type failingStream struct{}
 func (*failingStream) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestPipelineSendsBodies(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("0123456789", 50_000)
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		for {
@@ -569,6 +583,7 @@ func TestPipelineSendsBodies(t *testing.T) {
 }
 
 func TestPipelineUsesAllConnections(t *testing.T) {
+	t.Parallel()
 	const n = 4
 	var here sync.WaitGroup
 	here.Add(n)
@@ -596,6 +611,7 @@ func TestPipelineUsesAllConnections(t *testing.T) {
 }
 
 func TestPipelineBatchesForMaxBatchDelay(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	c := peer.client()
 	c.MaxBatchDelay = 50 * time.Millisecond
@@ -611,6 +627,7 @@ func TestPipelineBatchesForMaxBatchDelay(t *testing.T) {
 }
 
 func TestPipelineClosesIdleConnections(t *testing.T) {
+	t.Parallel()
 	ended := make(chan struct{})
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		c.echo()
@@ -634,6 +651,7 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 }
 
 func TestPipelineDoContext(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		for request := c.request(); request != ""; request = c.request() {
 			if request != "GET /hang" {
@@ -672,6 +690,7 @@ func TestPipelineDoContext(t *testing.T) {
 // What is sent of an absolute target is a path; the request keeps what it was given:
 // who sends it again and again sets it each time.
 func TestPipelineLeavesTheTargetAlone(t *testing.T) {
+	t.Parallel()
 	const target = "http://host.test/some/path?x=1"
 	var c PipelineClient
 	req := AcquireRequest()

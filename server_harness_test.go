@@ -48,3 +48,5 @@ func passing(g *servertest.Gate) RequestHandler {
 		ctx.SetBodyString("through")
 	}
 }
+
+func TestMain(m *testing.M) { servertest.Main(m) }

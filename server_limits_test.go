@@ -16,7 +16,9 @@ import (
 )
 
 func TestServerRefusesMoreThanConcurrency(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		g := servertest.NewGate()
 		s := &Server{Handler: passing(g), Concurrency: 2}
 		ts := start(s)

@@ -239,7 +239,9 @@ func TestProxyProtocolHeaderHasATimeout(t *testing.T) {
 
 // The time for the header is not the one for requests.
 func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), IdleTimeout: time.Minute}
 		s.ProxyProtocol.Timeout = 500 * time.Millisecond
 		ts := start(s)
@@ -256,8 +258,10 @@ func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 // The time for the first request begins with the end of the header, however late that
 // has come.
 func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
+	t.Parallel()
 	const headTime = time.Second
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), ReadTimeout: headTime}
 		s.ProxyProtocol.Timeout = time.Minute
 		ts := start(s)
@@ -345,7 +349,9 @@ func TestProxyProtocolShutdownDoesNotEndTheWaitAtOnce(t *testing.T) {
 }
 
 func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), MaxConnsPerIP: 2}
 		ts := start(s)
 		var conns []*servertest.Conn

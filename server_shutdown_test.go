@@ -647,6 +647,7 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 	const rounds = 40
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for name, prepare := range map[string]func(c *servertest.Conn){
 			"first request": func(*servertest.Conn) {},
 			"next request": func(c *servertest.Conn) {

@@ -109,6 +109,7 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 // nothing, at first or between requests, are not waited for for ever.
 func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for _, s := range []*Server{
 			{ReadTimeout: 20 * time.Millisecond}, {IdleTimeout: 20 * time.Millisecond},
 			{ReadTimeout: 20 * time.Millisecond, IdleTimeout: 20 * time.Millisecond},
@@ -413,6 +414,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 // written in the memory of the system, for as long as the peer likes.
 func TestWriteTimeoutResetsTheConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		big := strings.Repeat("x", 16<<20)
 		closed := make(chan struct{}, 1)
 		ts := start(&Server{

@@ -63,6 +63,7 @@ func TestTLSHandshakeTimeouts(t *testing.T) {
 
 // The deadline of the handshake must not become that of the connection.
 func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
+	t.Parallel()
 	s := &Server{Handler: echo, ReadTimeout: 300 * time.Millisecond, IdleTimeout: time.Hour}
 	ts := startServer(t, servertest.TLSEngine, s)
 	c := ts.Dial()

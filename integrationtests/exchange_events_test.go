@@ -13,9 +13,11 @@ import (
 // ReadTimeout, on each request of a connection, while somebody waits for the end of
 // their client: the time for a request is not for what comes behind it.
 func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
+	t.Parallel()
 	const readTimeout = 100 * time.Millisecond
 	for _, forAll := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {
+			t.Parallel()
 			gone := make(chan struct{}, 1)
 			proceed := make(chan struct{})
 			s := &fasthttp.Server{ReadTimeout: readTimeout, StreamRequestBody: forAll, CancelOnDisconnect: forAll}

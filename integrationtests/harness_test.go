@@ -49,3 +49,5 @@ func passing(g *servertest.Gate) fasthttp.RequestHandler {
 		ctx.SetBodyString("through")
 	}
 }
+
+func TestMain(m *testing.M) { servertest.Main(m) }

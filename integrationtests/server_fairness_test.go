@@ -104,10 +104,12 @@ func flood(nc net.Conn, request string, limit int) (n int) {
 // A client that does not read its answers is not read from any more, else it
 // could have the server pile them up.
 func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
+	t.Parallel()
 	const limit = 20_000
 	answer := bytes.Repeat([]byte("x"), 10_000)
 	request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n" + strings.Repeat("y", 5000)
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		var served atomic.Int64
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			served.Add(1)
@@ -294,6 +296,7 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 // Each of them takes less than the timeout, also where an answer had to wait
 // before.
 func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
+	t.Parallel()
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{ReadTimeout: slowTimeout, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/big" {

@@ -268,7 +268,9 @@ func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
 }
 
 func TestConnStateTellsTheStates(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		log := &servertest.States[fasthttp.ConnState]{}
 		hijacked := make(chan struct{})
 		s := &fasthttp.Server{ConnState: log.Note, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -338,6 +340,7 @@ func TestConnStateNames(t *testing.T) {
 // TestHooksThatPanicEndOneConnection has each hook of the application panic. The
 // server goes on, and counts right.
 func TestHooksThatPanicEndOneConnection(t *testing.T) {
+	t.Parallel()
 	bad := func(name string) bool { return strings.HasPrefix(name, "/bad") }
 	hooks := map[string]func(s *fasthttp.Server){
 		"Handler": func(s *fasthttp.Server) {

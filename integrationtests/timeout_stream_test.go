@@ -33,7 +33,9 @@ func half(version string) string {
 }
 
 func TestLateReaderLetsGoOfUserValues(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		closed := make(chan string, 10)
 		c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
 			ctx.SetUserValue("outer", servertest.CloserFunc(func() { closed <- "outer" }))
@@ -57,7 +59,9 @@ func TestLateReaderLetsGoOfUserValues(t *testing.T) {
 
 // What handlers around a late one answer with a stream gets to the client.
 func TestStreamsAroundALateReader(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for version, size := range map[string]int{"1.1": -1, "1.0": -1, "1.1 ": 12} {
 			c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
 				late(ctx)
@@ -75,7 +79,9 @@ func TestStreamsAroundALateReader(t *testing.T) {
 }
 
 func TestPanicsAroundALateReader(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for _, value := range []any{http.ErrAbortHandler, "a mistake"} {
 			c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
 				late(ctx)
@@ -97,7 +103,9 @@ func TestPanicsAroundALateReader(t *testing.T) {
 // A context that is left to others with TimeoutError while one of them has a timeout of
 // its own: under the race detector this shows that the server leaves it alone.
 func TestContextWithALateReaderIsGivenAway(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		begun, after := make(chan struct{}, 1), make(chan struct{}, 1)
 		c, ended := lateReader(t, start, func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler) {
 			go func() {
