@@ -107,7 +107,7 @@ func TestClientHearsEarlyRefusal(t *testing.T) {
 			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 				c.Head()
 				c.Send("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
-				<-gone(c)
+				<-c.Peer.Ended()
 			})
 			hc := hostFor(p)
 			req, resp := requestTo(t, MethodPost, p.URL("/")), responseFor(t)
@@ -121,18 +121,6 @@ func TestClientHearsEarlyRefusal(t *testing.T) {
 			p.Stop()
 		}
 	}
-}
-
-// gone is closed when the peer ends the test. Nothing is read until then.
-func gone(c *servertest.PeerConn) <-chan struct{} {
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		for !c.Peer.Ending.Load() {
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	return gone
 }
 
 // A server that answers while it reads gets all of it, and so does the client.

@@ -200,8 +200,8 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 // in time is not late because the server is busy.
 func TestDeadlineOfAnEarlierWait(t *testing.T) {
 	const (
-		timeout           = 800 * time.Millisecond
-		clients, requests = 24, 800
+		timeout           = 400 * time.Millisecond
+		clients, requests = 24, 400
 	)
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{ReadTimeout: timeout, IdleTimeout: farTime, WriteTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {

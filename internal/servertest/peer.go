@@ -15,10 +15,11 @@ type Peer struct {
 	T        testing.TB   // the test it belongs to
 	Conns    atomic.Int32 // how many connections it has accepted
 	Requests atomic.Int32 // how many requests it has read
-	Ending   atomic.Bool  // whether Stop was called
 
-	ln  net.Listener
-	all sync.WaitGroup
+	ln    net.Listener
+	all   sync.WaitGroup
+	ended chan struct{}
+	end   func() // closes ended
 
 	mu   sync.Mutex
 	open map[net.Conn]bool
@@ -31,7 +32,8 @@ func NewPeer(t testing.TB, serve func(c *PeerConn)) *Peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Peer{T: t, ln: ln, open: make(map[net.Conn]bool)}
+	p := &Peer{T: t, ln: ln, ended: make(chan struct{}), open: make(map[net.Conn]bool)}
+	p.end = sync.OnceFunc(func() { close(p.ended) })
 	p.all.Go(func() {
 		for {
 			nc, err := ln.Accept()
@@ -76,7 +78,7 @@ func (p *Peer) close(nc net.Conn) {
 // Stop closes the listener and all connections, and waits for those who serve
 // them.
 func (p *Peer) Stop() {
-	p.Ending.Store(true)
+	p.end()
 	_ = p.ln.Close()
 	p.mu.Lock()
 	for nc := range p.open {
@@ -85,6 +87,9 @@ func (p *Peer) Stop() {
 	p.mu.Unlock()
 	p.all.Wait()
 }
+
+// Ended is closed when the peer stops.
+func (p *Peer) Ended() <-chan struct{} { return p.ended }
 
 // OpenConns counts the connections that are open.
 func (p *Peer) OpenConns() int {
