@@ -52,7 +52,7 @@ func TestResponseHeaderTimeout(t *testing.T) {
 		}
 		// a body that takes longer than the head may, and one that takes too long
 		hc = hostFor(p)
-		hc.ResponseHeaderTimeout = 5 * servertest.Short
+		hc.ResponseHeaderTimeout = 10 * servertest.Short
 		hc.StreamResponseBody = streamed
 		resp := responseFor(t)
 		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
@@ -86,7 +86,7 @@ func TestResponseHeaderTimeout(t *testing.T) {
 // the head was there before that.
 func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 	t.Parallel()
-	const timeout = 5 * servertest.Short
+	const timeout = 10 * servertest.Short
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req, err := http.ReadRequest(c.R); err == nil; req, err = http.ReadRequest(c.R) {
 			early := req.URL.Path == "/early"

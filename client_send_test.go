@@ -314,7 +314,7 @@ func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 			})
 			defer close(release)
 			client := peer.client()
-			client.ReadTimeout = 100 * time.Millisecond
+			client.ReadTimeout = 300 * time.Millisecond
 			client.Logger = servertest.LoggerFunc(func(string, ...any) {})
 			var req Request
 			req.Header.SetMethod(MethodPost)

@@ -74,13 +74,14 @@ func TestReadTimeoutGoesOnBehindTheHead(t *testing.T) {
 }
 
 func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
-		ts := start(&Server{ReadHeaderTimeout: 100 * time.Millisecond, Handler: echo})
+		ts := start(&Server{ReadHeaderTimeout: 300 * time.Millisecond, Handler: echo})
 		c := ts.Dial()
 		for range 2 {
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc")
-			_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+			_ = c.SetReadDeadline(time.Now().Add(700 * time.Millisecond))
 			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Fatalf("got %q, %v before the body was there", b, err)
 			}

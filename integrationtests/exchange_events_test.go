@@ -14,7 +14,7 @@ import (
 // their client: the time for a request is not for what comes behind it.
 func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 	t.Parallel()
-	const readTimeout = 100 * time.Millisecond
+	const readTimeout = 400 * time.Millisecond
 	for _, forAll := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {
 			t.Parallel()

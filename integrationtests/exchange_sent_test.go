@@ -299,9 +299,10 @@ func TestRefusedConnectionsAreLogged(t *testing.T) {
 // still read.
 func TestTimeoutsAreLogged(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		log := make(accessLog, 10)
 		ended := make(chan struct{}, 1)
-		ts := start(&fasthttp.Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: 30 * time.Millisecond,
+		ts := start(&fasthttp.Server{ResponseSent: log.note, StreamRequestBody: true, ReadTimeout: 150 * time.Millisecond,
 			HeaderReceived: func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
 				return fasthttp.RequestConfig{ReadTimeout: servertest.Patience}
 			},

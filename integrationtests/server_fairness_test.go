@@ -296,7 +296,6 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 // Each of them takes less than the timeout, also where an answer had to wait
 // before.
 func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
-	t.Parallel()
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{ReadTimeout: slowTimeout, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/big" {
