@@ -211,10 +211,8 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // What is left of a request whose ErrorHandler has panicked says nothing of the time
 // that another connection has.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
-	t.Parallel()
 	const grace = 500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
-		t.Parallel()
 		ts := start(&Server{
 			MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
 			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },
@@ -249,13 +247,12 @@ func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 }
 
 func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
-	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		for _, streamed := range []bool{false, true} {
 			var read atomic.Int64
 			ts := start(&Server{
-				StreamRequestBody: streamed, MinRequestBodyRate: 10_000, MinRequestBodyRateGrace: 100 * time.Millisecond,
+				StreamRequestBody: streamed, MinRequestBodyRate: 10_000, MinRequestBodyRateGrace: 300 * time.Millisecond,
 				Handler: func(ctx *RequestCtx) {
 					if stream := ctx.RequestBodyStream(); stream != nil {
 						if _, err := io.Copy(io.Discard, stream); err != nil {
