@@ -452,7 +452,7 @@ func fastest(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	best := time.Hour
-	for range 5 {
+	for range 3 {
 		begin := processorTime()
 		f()
 		if best = min(best, processorTime()-begin); best > 200*time.Millisecond {
