@@ -33,7 +33,7 @@ const (
 // in a usual run.
 func TestStarvedServer(t *testing.T) {
 	name := os.Getenv(starvedVariable)
-	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	i := slices.IndexFunc(engines, func(e serverEngine) bool { return e.name == name })
 	if i < 0 {
 		t.Skip("is run by TestServerOutOfDescriptors")
 	}
@@ -65,7 +65,7 @@ func (starvedLog) Printf(format string, args ...any) {
 }
 
 // starve starts the process, and returns where it serves and what it logs.
-func starve(t *testing.T, e engine) (addr string, log *testLog) {
+func starve(t *testing.T, e serverEngine) (addr string, log *testLog) {
 	t.Helper()
 	addr, log, _ = serveApart(t, 2*patience, "TestStarvedServer", starvedVariable+"="+e.name)
 	return addr, log

@@ -27,7 +27,7 @@ const patience = 20 * time.Second
 
 // engine is a way to serve connections that all tests of the server's
 // behaviour run on: how bytes are moved, and over what.
-type engine struct {
+type serverEngine struct {
 	name   string
 	setup  func(s *Server)
 	listen func(t testing.TB) (ln net.Listener, dial func() (net.Conn, error))
@@ -40,7 +40,7 @@ type engine struct {
 
 // engines are what forEachEngine goes through. Another engine, or another kind
 // of connection such as TLS, is another line here.
-var engines = []engine{
+var engines = []serverEngine{
 	{name: "portable/tcp", setup: func(s *Server) { s.Engine = EnginePortable }, listen: listenTCP, sockets: true},
 	{name: "event/tcp", setup: func(s *Server) { s.Engine = EngineEvent }, listen: listenTCP, sockets: true},
 	{name: "portable/tls", setup: func(*Server) {}, listen: listenTLS, sockets: true, tls: true},
@@ -109,7 +109,7 @@ func forEachEngine(t *testing.T, test func(t *testing.T, start starter)) {
 type testServer struct {
 	t      testing.TB
 	s      *Server
-	engine engine
+	engine serverEngine
 	ln     net.Listener
 	log    *testLog
 	dialer func() (net.Conn, error)
@@ -117,7 +117,7 @@ type testServer struct {
 	conns  []*testConn
 }
 
-func startServer(t testing.TB, e engine, s *Server) *testServer {
+func startServer(t testing.TB, e serverEngine, s *Server) *testServer {
 	t.Helper()
 	ts := &testServer{t: t, s: s, engine: e, served: make(chan error, 1)}
 	e.setup(s)

@@ -26,7 +26,7 @@ const holdersVariable = "FASTHTTP_TEST_HOLDERS"
 // TestServerOfHolders is that process. It does nothing in a usual run.
 func TestServerOfHolders(t *testing.T) {
 	name, limit, _ := strings.Cut(os.Getenv(holdersVariable), " ")
-	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == name })
+	i := slices.IndexFunc(engines, func(e serverEngine) bool { return e.name == name })
 	if i < 0 {
 		t.Skip("is run by TestHeldBodiesLeaveOthersAlone")
 	}

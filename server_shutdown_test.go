@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/engine"
 )
 
 func TestShutdownClosesIdleConnectionsAtOnce(t *testing.T) {
@@ -105,17 +106,21 @@ func TestShutdownLetsBusyConnectionsFinish(t *testing.T) {
 
 // busyConns returns how many connections a shutdown would wait for.
 func (s *Server) busyConns() (n int) {
-	for i := range s.conns {
-		shard := &s.conns[i]
-		shard.mu.Lock()
-		for c := shard.first; c != nil; c = c.next {
-			if c.waiting.Load() == connBusy {
-				n++
-			}
+	s.conns.All(func(c *engine.Conn) {
+		if !c.Opening() && !c.Waiting() {
+			n++
 		}
-		shard.mu.Unlock()
-	}
+	})
 	return n
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 func TestShutdownMayBeCalledMoreThanOnce(t *testing.T) {
@@ -666,11 +671,7 @@ func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 				dropped := 0
 				for range rounds {
 					ts := start(&Server{Handler: echo})
-					eventually(t, "Serve", func() bool {
-						ts.s.mu.Lock()
-						defer ts.s.mu.Unlock()
-						return len(ts.s.listeners) > 0
-					})
+					eventually(t, "Serve", func() bool { return ts.s.conns.Listeners() > 0 })
 					c := ts.dial()
 					prepare(c)
 					c.get("/2")

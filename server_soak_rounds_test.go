@@ -12,7 +12,7 @@ import (
 
 // comeAndGo has a second server serve and shut down in turn, with clients that
 // keep it busy: its end must not touch the connections of the others.
-func (s *soak) comeAndGo(e engine) {
+func (s *soak) comeAndGo(e serverEngine) {
 
 	for !s.stopping.Load() {
 		server := &Server{Handler: s.handle, Logger: &soakLog{}, ReadTimeout: soakTimeout, IdleTimeout: soakTimeout}

@@ -155,7 +155,7 @@ func (s *soak) content(id uint64, n int) []byte {
 }
 
 // run lets clients loose for a while, and shuts the servers down in the end.
-func (s *soak) run(e engine, length time.Duration) {
+func (s *soak) run(e serverEngine, length time.Duration) {
 	s.plain = s.start(e, &Server{})
 	s.timed = s.start(e, &Server{ReadTimeout: soakTimeout, WriteTimeout: soakTimeout, IdleTimeout: soakTimeout})
 	s.streaming = s.start(e, &Server{StreamRequestBody: true, ReadTimeout: soakTimeout})
@@ -189,7 +189,7 @@ func (s *soak) run(e engine, length time.Duration) {
 	}
 }
 
-func (s *soak) start(e engine, server *Server) *testServer {
+func (s *soak) start(e serverEngine, server *Server) *testServer {
 	server.Handler = s.handle
 	server.Logger = &soakLog{}
 	return startServer(s.t, e, server)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -240,7 +241,7 @@ func (ln *tlsListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tlswire.Server(nc, unproxied(nc), ln.config), nil
+	return tlswire.Server(nc, engine.Unproxied(nc), ln.config), nil
 }
 
 // SetDeadline sets the deadline of Accept if the listener has one.
@@ -262,5 +263,5 @@ func transportOf(nc net.Conn) net.Conn {
 		nc = c.NetConn()
 	}
 	nc, _ = tlswire.Transport(nc)
-	return unproxied(nc)
+	return engine.Unproxied(nc)
 }

@@ -74,8 +74,8 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 	ctx.late.Lock()
 	ctx.run = run.before
 	ctx.late.Unlock()
-	if ctx.c != nil && ctx.c.nc != nil {
-		ctx.c.pin()
+	if ctx.c != nil && ctx.c.NC != nil {
+		ctx.c.Pin()
 	}
 	ctx.lent = run.ctx
 	ctx.Request.giveUp()

@@ -37,7 +37,7 @@ var rootGroups = []group{
 	{"server, client and files", []string{
 		"ctx*.go", "server*.go", "exchange*.go", "conn*.go", "timeout*.go",
 		"tls*.go", "compress*.go", "client*.go", "hostclient*.go", "pipelineclient*.go",
-		"lbclient*.go", "dialer*.go", "redirect*.go", "retry*.go", "fs*.go", "engine*.go", "event*.go", "portable*.go",
+		"lbclient*.go", "dialer*.go", "redirect*.go", "retry*.go", "fs*.go", "engine*.go",
 	}},
 }
 

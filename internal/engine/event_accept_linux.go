@@ -1,4 +1,4 @@
-package fasthttp
+package engine
 
 import (
 	"errors"
@@ -171,16 +171,18 @@ func acceptFrom(fd int) (int, error) {
 	return int(n), nil
 }
 
-// serveEvents accepts the connections of ln and serves them from event loops.
-// served is false if that is not possible.
-func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
+// ServeEvents accepts the connections of ln and serves them from event loops, until ln
+// fails for good, which it returns. The error is nil when the server shuts down, and
+// when ln was closed by others. It closes ln. served is false if event loops are not
+// possible for ln.
+func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
 	l, err := newEventListener(ln)
 	if err != nil {
 		return false, nil
 	}
 	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
 	if err != nil {
-		s.logger().Printf("fasthttp: no event loops, using goroutines: %v", err)
+		s.Host.Logf("fasthttp: no event loops, using goroutines: %v", err)
 		_ = l.set.Close()
 		return false, nil
 	}
@@ -190,28 +192,32 @@ func (s *Server) serveEvents(ln net.Listener) (served bool, err error) {
 	defer g.leave()
 	_, isTCP := ln.(*net.TCPListener)
 	l.backlog = func() { s.acceptBacklog(l, g, isTCP) }
-	accepting := s.addListener(l)
-	if accepting == nil {
+	registered := s.addListener(l)
+	if registered == nil {
 		l.closing = true
 		_ = l.Close()
 		return true, nil
 	}
-	defer s.removeListener(accepting)
+	defer s.removeListener(registered)
 	if isTCP {
 		s.prepareListener(l.raw)
 	}
-	return true, s.acceptEvents(l, g, isTCP)
+	if err = s.acceptEvents(l, g, isTCP); IsClosing(err) {
+		err = nil
+	}
+	return true, err
 }
 
 // prepareListener sets the options that accepted connections inherit.
-func (s *Server) prepareListener(raw syscall.RawConn) {
+func (s *Set) prepareListener(raw syscall.RawConn) {
+	keepalive, period := s.Host.Keepalive()
 	_ = raw.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-		if !s.TCPKeepalive {
+		if !keepalive {
 			return
 		}
 		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-		if seconds := int(s.TCPKeepalivePeriod / time.Second); seconds > 0 {
+		if seconds := int(period / time.Second); seconds > 0 {
 			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
 			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
 		}
@@ -224,7 +230,7 @@ func (s *Server) prepareListener(raw syscall.RawConn) {
 const growEvery = 64
 
 // acceptEvents accepts until the listener is closed or the server is to stop.
-func (s *Server) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
+func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 	var failing acceptFailures
 	_ = l.set.SetReadDeadline(time.Now().Add(closedCheck))
 	accepted := 0
@@ -260,7 +266,7 @@ const (
 
 // acceptBacklog accepts the connections that have come before the server was told
 // to stop: there may be requests on them.
-func (s *Server) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
+func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
 	if !s.stopping.Load() {
 		return
 	}

@@ -1,4 +1,4 @@
-package fasthttp
+package engine
 
 import (
 	"io"
@@ -11,37 +11,14 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/proxyproto"
-	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// What follows is Server.ProxyProtocol on the event engine. A header that has not
+// What follows is the PROXY protocol on the event engine. A header that has not
 // come as a whole is left to the system, which keeps it: so a connection that waits
 // for one needs no memory for it.
 
-// expectHeader finds out whether a new connection begins with a header. It is false
-// if the connection is not to be served, and was closed.
-func (c *eventConn) expectHeader(s *Server) bool {
-	peer := c.RemoteAddr()
-	if peer == zeroTCPAddr {
-		// it was reset before anybody could ask, as by a proxy that only wanted to
-		// know whether the server is there
-		_ = rawsys.CloseSocket(c.net.FD())
-		return false
-	}
-	header, err := s.announces(peer)
-	if err != nil {
-		s.logRefusal(c, err)
-		_ = rawsys.CloseSocket(c.net.FD())
-		return false
-	}
-	if header {
-		c.phase = eventHeader
-	}
-	return true
-}
-
-// awaitsHeader reports whether the header has not come yet.
-func (c *eventConn) awaitsHeader() bool { return c.phase == eventHeader }
+// AwaitsHeader reports whether the header has not come yet.
+func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
 
 // takeHeader takes the header off the connection. taken is false if that was not to
 // be: it has not come as a whole, or the connection was closed or given away, in
@@ -58,23 +35,23 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		_, err = c.net.Read(b.B[:size])
 	}
 	if err != nil {
-		_ = c.s.headerFailed(&c.serverConn, err)
+		c.Set.Host.HeaderFailed(&c.Conn, err)
 		c.finish(false)
 		return false, false
 	}
-	c.phase = eventServing
-	if ends := endsOf(h); ends != nil {
+	c.change(eventServing)
+	if ends := EndsOf(h); ends != nil {
 		e := c.extras()
 		e.mu.Lock()
-		e.remote, e.local, e.proxied = ends.remote, ends.local, ends
+		e.remote, e.local, e.proxied = ends.Remote, ends.Local, ends
 		e.mu.Unlock()
 	}
-	if err := c.s.admitClient(&c.serverConn); err != nil {
+	if err := c.Set.Host.AdmitClient(&c.Conn); err != nil {
 		c.turnAway(err)
 		return false, false
 	}
-	c.opened = time.Since(processBegan)
-	c.net.SetDeadline(c.s.firstTimeout())
+	c.Opened = time.Since(Began)
+	c.net.SetDeadline(c.Set.Host.Limits().First)
 	return true, true
 }
 
@@ -106,7 +83,7 @@ func (c *eventConn) expireHeader() (alive bool) {
 	case taken:
 		return c.Serve(&netloop.Poller{})
 	case alive:
-		_ = c.s.headerFailed(&c.serverConn, os.ErrDeadlineExceeded)
+		c.Set.Host.HeaderFailed(&c.Conn, os.ErrDeadlineExceeded)
 		c.finish(false)
 	}
 	return false
@@ -126,22 +103,20 @@ func (c *eventConn) lacksHeader() bool {
 
 // turnAway answers a connection of a client who has too many of them.
 func (c *eventConn) turnAway(why error) {
-	s := c.s
-	s.setState(&c.serverConn, StateClosed)
+	s := c.Set
+	s.Host.StateChanged(c, StateClosed)
 	if nc, err := c.leave(); err == nil {
-		go s.turnAway(nc, why)
+		go s.Host.Refuse(nc, why)
 	}
 }
 
 // leave gives the connection up, and returns it as one of package net.
 func (c *eventConn) leave() (net.Conn, error) {
 	fd := c.net.Forget()
-	c.phase = eventEnded
+	c.change(eventEnded)
 	nc, err := spare.fileConn(fd)
 	if e := c.extra.Load(); err == nil && e != nil && e.proxied != nil {
-		own := &proxiedConn{Conn: nc}
-		own.ends.Store(e.proxied)
-		nc = own
+		nc = NewProxiedConn(nc, e.proxied)
 	}
 	c.forget()
 	return nc, err

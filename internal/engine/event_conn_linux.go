@@ -1,4 +1,4 @@
-package fasthttp
+package engine
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 )
 
 // What follows makes a connection of the event engine a net.Conn, and one that
-// waits where an exchange works with streams.
+// waits while a protocol works with streams.
 
 // eventExtra is what only some connections need.
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
-	watch atomic.Pointer[watch] // of the request that is being handled
+	watch atomic.Pointer[Watcher] // of the request that is being handled
 
 	mu            sync.Mutex
 	local, remote net.Addr
-	proxied       *proxyEnds     // what they are because of a header, or nil
+	proxied       *Ends          // what they are because of a header, or nil
 	own           [2]ownDeadline // of reading, and of writing
 	waits         waitKind       // what the connection waits for while nobody owns it
 }
@@ -80,15 +80,15 @@ func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration 
 
 // stay leaves the connection to its loop after an event that has changed nothing:
 // what it waits for, and how long, is what it was.
-func (c *eventConn) stay() {
+func (c *eventConn) stay(kind waitKind) {
 	e := c.extra.Load()
 	if e == nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.waits = waitRead
-	if own := e.own[0]; own.set {
+	e.waits = kind
+	if own := e.own[kind-waitRead]; own.set {
 		c.net.SetDeadline(untilTimeout(own.until))
 	}
 }
@@ -135,8 +135,8 @@ func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 	return nil
 }
 
-// limitReads implements link.
-func (c *eventConn) limitReads(until time.Time) {
+// LimitReads implements Link.
+func (c *eventConn) LimitReads(until time.Time) {
 	if e := c.extra.Load(); e != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -147,8 +147,8 @@ func (c *eventConn) limitReads(until time.Time) {
 	}
 }
 
-// limitWrites implements link.
-func (c *eventConn) limitWrites(until time.Time) {
+// LimitWrites implements Link.
+func (c *eventConn) LimitWrites(until time.Time) {
 	if e := c.extra.Load(); e != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -159,8 +159,8 @@ func (c *eventConn) limitWrites(until time.Time) {
 	}
 }
 
-// forgetDeadlines implements link.
-func (c *eventConn) forgetDeadlines() {
+// ForgetDeadlines implements Link.
+func (c *eventConn) ForgetDeadlines(time.Time) {
 	e := c.extra.Load()
 	if e == nil {
 		return
@@ -178,38 +178,45 @@ func (c *eventConn) forgetDeadlines() {
 	e.own = [2]ownDeadline{}
 }
 
-// blocking implements link.
-func (c *eventConn) blocking(readUntil, writeUntil time.Time) net.Conn {
+// Blocking implements Link.
+func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
 	c.detach(readUntil, writeUntil)
 	return c
 }
 
-// watch implements link.
-func (c *eventConn) watch(w *watch) {
-	c.extras().watch.Store(w)
+// Watch implements Link.
+func (c *eventConn) Watch(w Watcher, _ bool) {
+	c.extras().watch.Store(&w)
 	if c.net.Watch() {
-		w.endAs(!c.net.Cut())
+		w.PeerGone(!c.net.Cut())
 	}
 }
 
-// unwatch implements link.
-func (c *eventConn) unwatch() {
+// Unwatch implements Link.
+func (c *eventConn) Unwatch() (unlimited bool) {
 	c.net.Unwatch()
 	c.extras().watch.Store(nil)
+	return false
 }
 
-// interrupt implements link.
-func (c *eventConn) interrupt() {
+// Interrupt implements Link.
+func (c *eventConn) Interrupt() {
 	if d := c.detached(); d != nil {
-		_ = d.SetReadDeadline(time.Unix(1, 0))
+		_ = d.SetReadDeadline(Passed)
 	}
 }
+
+// SendsFiles implements Link.
+func (c *eventConn) SendsFiles() bool { return true }
+
+// KeepsSpace implements Link.
+func (c *eventConn) KeepsSpace() bool { return false }
 
 // PeerGone implements netloop.Handler.
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {
 		if w := e.watch.Load(); w != nil {
-			w.endAs(!c.net.Cut())
+			(*w).PeerGone(!c.net.Cut())
 		}
 	}
 }
@@ -342,7 +349,7 @@ func (c *eventConn) address(name func(fd int) (syscall.Sockaddr, error)) net.Add
 		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
 	}
 	if c.isTCP {
-		return zeroTCPAddr
+		return NoAddr
 	}
 	return &net.UnixAddr{Net: "unix"}
 }

@@ -1,8 +1,6 @@
-package fasthttp
+package engine
 
 import (
-	"errors"
-	"io"
 	"net"
 	"os"
 	"syscall"
@@ -11,38 +9,12 @@ import (
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
-// sendsFiles reports whether the engine takes files from queueFile.
-func (x *exchange) sendsFiles() bool {
-	_, ok := x.link.(*eventConn)
-	return ok
-}
-
-// flushFile is flush for what ends in a file.
-func (c *eventConn) flushFile(x *exchange) error {
-	raw, err := x.file.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	f := netloop.FilePart{Head: x.out.B, File: raw, Offset: x.file.offset, Length: x.file.length}
-	err = c.net.SendFile(&f)
-	x.out.B = x.out.B[:copy(x.out.B, f.Head)]
-	x.file.offset, x.file.length = f.Offset, f.Length
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		x.fileEnded()
-		err = nil
-	}
-	if err == nil {
-		x.flushed()
-	}
-	return err
-}
-
-// fileSender returns what sends a head and a part of a file over a connection
-// without copying the file through the process, or nil where there is no such
+// FileSender returns what sends a head and a part of a file over a connection
+// without copying the file through the process, or nil if there is no such
 // way. It returns how many bytes of the file were sent.
-func fileSender(nc net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
+func FileSender(nc net.Conn) func(head []byte, file *os.File, offset, length int64) (int64, error) {
 	var send func(f *netloop.FilePart) error
-	switch c := unproxied(nc).(type) {
+	switch c := Unproxied(nc).(type) {
 	case *eventConn:
 		send = func(f *netloop.FilePart) error { return c.detach(time.Time{}, time.Time{}).SendFile(f) }
 	case *net.TCPConn:

@@ -1,4 +1,4 @@
-package fasthttp
+package engine
 
 import (
 	"cmp"
@@ -20,11 +20,11 @@ const defaultIdleWorker = 10 * time.Second
 // from the goroutine of Serve to a worker. Once there have been many, workers
 // also accept connections themselves.
 type connWorkers struct {
-	s    *Server
+	s    *Set
 	ln   net.Listener
-	pool *workers.Pool[*serverConn]
+	pool *workers.Pool[*Conn]
 
-	accepted  atomic.Uint32 // by Serve, up to manyAccepted
+	accepted  atomic.Uint32 // by Serve, up to ManyAccepted
 	acceptors atomic.Int32  // workers that accept, or are about to
 	failed    atomic.Pointer[error]
 
@@ -34,32 +34,78 @@ type connWorkers struct {
 }
 
 const (
-	// manyAccepted is how many connections Serve accepts before workers do so as
+	// ManyAccepted is how many connections Serve accepts before workers do so as
 	// well. A listener that was made for a few, as tests have them, may not be up to
 	// that.
-	manyAccepted = 1000
+	ManyAccepted = 1000
 
-	// minAcceptors is how many workers may wait in Accept even with one processor.
-	minAcceptors = 2
+	// MinAcceptors is how many workers may wait in Accept even with one processor.
+	MinAcceptors = 2
 )
 
-func newConnWorkers(s *Server, ln net.Listener) *connWorkers {
+// Serve serves the connections that ln accepts by the portable engine, until ln fails
+// for good, which it returns. The error is nil when the server shuts down, and when ln
+// was closed by others. Serve closes ln.
+func (s *Set) Serve(ln net.Listener) error {
+	l := s.addListener(ln)
+	if l == nil {
+		_ = ln.Close()
+		return nil
+	}
+	defer s.removeListener(l)
+	w := newConnWorkers(s, ln)
+	defer w.stop()
+	var failing acceptFailures
+	for {
+		nc, err := ln.Accept()
+		if err != nil {
+			if failed := w.failed.Load(); failed != nil {
+				err = *failed
+			}
+			if s.stopping.Load() || IsClosing(err) {
+				return nil
+			}
+			if !s.waitToAccept(&failing, err) {
+				return err
+			}
+			continue
+		}
+		failing.wait = 0
+		if c := s.accepted(nc); c != nil {
+			w.serve(c)
+		}
+	}
+}
+
+// accepted makes a connection ready to be served, or refuses it and returns nil.
+func (s *Set) accepted(nc net.Conn) *Conn {
+	peer, err := s.Host.Admit(nc)
+	if err != nil {
+		go s.Host.Refuse(nc, err)
+		s.Host.Crowded(err)
+		return nil
+	}
+	s.Host.Prepare(nc)
+	return s.newConn(nc, peer)
+}
+
+func newConnWorkers(s *Set, ln net.Listener) *connWorkers {
 	w := &connWorkers{s: s, ln: ln}
-	patience := cmp.Or(max(s.MaxIdleWorkerDuration, 0), defaultIdleWorker)
+	patience := cmp.Or(max(s.IdleWorker, 0), defaultIdleWorker)
 	w.pool = workers.New(patience, w.serveAll)
 	return w
 }
 
 // serve hands c to a worker.
-func (w *connWorkers) serve(c *serverConn) {
-	if n := w.accepted.Load(); n < manyAccepted {
+func (w *connWorkers) serve(c *Conn) {
+	if n := w.accepted.Load(); n < ManyAccepted {
 		w.accepted.Store(n + 1)
 	}
 	w.pool.Do(c)
 }
 
 // serveAll serves c, and then what the worker accepts itself.
-func (w *connWorkers) serveAll(c *serverConn) {
+func (w *connWorkers) serveAll(c *Conn) {
 	for c != nil {
 		_ = w.s.servePortable(c)
 		c = w.accept()
@@ -67,17 +113,17 @@ func (w *connWorkers) serveAll(c *serverConn) {
 }
 
 // accept returns another connection for a worker, or nil where it is to rest.
-func (w *connWorkers) accept() *serverConn {
-	if w.accepted.Load() < manyAccepted {
+func (w *connWorkers) accept() *Conn {
+	if w.accepted.Load() < ManyAccepted {
 		return nil
 	}
 	defer w.acceptors.Add(-1)
-	if int(w.acceptors.Add(1)) > max(minAcceptors, runtime.GOMAXPROCS(0)) {
+	if int(w.acceptors.Add(1)) > max(MinAcceptors, runtime.GOMAXPROCS(0)) {
 		return nil
 	}
 	nc, err := w.ln.Accept()
 	switch {
-	case err != nil && passes(err):
+	case err != nil && isTemporaryAccept(err):
 		return nil
 	case err != nil:
 		w.fail(err)
