@@ -388,8 +388,7 @@ func (s *Server) prepare() {
 			ctx.Request.Header.memo = new(memo)
 			return ctx
 		}
-		s.conns.Host, s.conns.IdleWorker = (*host)(s), max(s.MaxIdleWorkerDuration, 0)
-		s.conns.Renew()
+		s.prepareConns()
 	})
 }
 

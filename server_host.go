@@ -17,6 +17,15 @@ var _ engine.Host = (*host)(nil)
 
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
+// prepareConns puts the settings into the set of connections.
+func (s *Server) prepareConns() {
+	s.conns.Host = (*host)(s)
+	s.conns.IdleWorker = max(s.MaxIdleWorkerDuration, 0)
+	s.conns.Limits = engine.Limits{First: s.firstTimeout(), Idle: s.idleTimeout(), Answered: s.headTimeout() > 0}
+	s.conns.Watched = s.ConnState != nil
+	s.conns.Renew()
+}
+
 // Lend implements engine.Host.
 func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.Protocol {
 	x, _ := last.(*exchange)
@@ -40,12 +49,6 @@ func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, faul
 		exchanges.Put(x)
 	}
 	return nil, fault
-}
-
-// Limits implements engine.Host.
-func (h *host) Limits() engine.Limits {
-	s := (*Server)(h)
-	return engine.Limits{First: s.firstTimeout(), Idle: s.idleTimeout(), Answered: s.headTimeout() > 0}
 }
 
 // Admit implements engine.Host.
@@ -83,9 +86,9 @@ func (h *host) Keepalive() (on bool, period time.Duration) {
 }
 
 // KindOf implements engine.Host.
-func (h *host) KindOf(nc net.Conn) (opening, isTLS, shared bool) {
+func (h *host) KindOf(nc net.Conn) (opening, isTLS bool) {
 	_, isTLS = nc.(connTLSer)
-	return isTLS || (*Server)(h).awaitsHeader(nc), isTLS, h.ConnState != nil
+	return isTLS || (*Server)(h).awaitsHeader(nc), isTLS
 }
 
 // Opening implements engine.Host: the header of a proxy, and then TLS.
@@ -133,9 +136,6 @@ func (h *host) AdmitClient(c *engine.Conn) error { return (*Server)(h).admitClie
 
 // StateChanged implements engine.Host.
 func (h *host) StateChanged(nc net.Conn, state engine.State) {
-	if h.ConnState == nil {
-		return
-	}
 	defer func() {
 		if p := recover(); p != nil {
 			h.Logf("fasthttp: panic in ConnState: %v\n%s", p, debug.Stack())

@@ -52,7 +52,9 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 		// the server shuts down
 		return nil
 	}
-	(*host)(s).StateChanged(c.NC, engine.StateActive)
+	if s.ConnState != nil {
+		(*host)(s).StateChanged(c.NC, engine.StateActive)
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			c.Aborted = true

@@ -11,9 +11,6 @@ import (
 // embedding.
 type Unlimited struct{}
 
-// Limits implements Host.
-func (Unlimited) Limits() Limits { return Limits{} }
-
 // Admit implements Host.
 func (Unlimited) Admit(net.Conn) (peer netip.Addr, err error) { return peer, nil }
 
@@ -30,7 +27,7 @@ func (Unlimited) Prepare(net.Conn) {}
 func (Unlimited) Keepalive() (on bool, period time.Duration) { return false, 0 }
 
 // KindOf implements Host.
-func (Unlimited) KindOf(net.Conn) (opening, isTLS, shared bool) { return false, false, false }
+func (Unlimited) KindOf(net.Conn) (opening, isTLS bool) { return false, false }
 
 // Opening implements Host.
 func (Unlimited) Opening(c *Conn) (nc net.Conn, over bool, err error) { return c.NC, false, nil }

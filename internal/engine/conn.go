@@ -80,31 +80,21 @@ const (
 	stages
 )
 
-// stageChanges are the stages that may follow each stage.
-var stageChanges = [stages][]stage{
-	stageBusy:    {stageWaiting},
-	stageOpening: {stageWaiting, stageAsked},
-	stageWaiting: {stageBusy, stageAsking, stageAsked},
-	stageAsking:  {stageAsked, stageClaimed},
-	stageAsked:   {stageBusy, stageClaimed},
-	stageClaimed: {},
-}
-
-// follows reports whether a stage may come right after another.
-func (to stage) follows(from stage) bool {
-	for _, next := range stageChanges[from] {
-		if next == to {
-			return true
-		}
-	}
-	return false
+// stageChanges are the stages that may follow each stage, as a set of bits.
+var stageChanges = [stages]uint8{
+	stageBusy:    1 << stageWaiting,
+	stageOpening: 1<<stageWaiting | 1<<stageAsked,
+	stageWaiting: 1<<stageBusy | 1<<stageAsking | 1<<stageAsked,
+	stageAsking:  1<<stageAsked | 1<<stageClaimed,
+	stageAsked:   1<<stageBusy | 1<<stageClaimed,
+	stageClaimed: 0,
 }
 
 func (c *Conn) at() stage { return stage(c.stage.Load()) }
 
 // change makes one stage another if it is the one that the connection has.
 func (c *Conn) change(from, to stage) bool {
-	if !to.follows(from) {
+	if stageChanges[from]&(1<<to) == 0 {
 		panic("engine: a connection changes to a stage that cannot follow")
 	}
 	return c.stage.CompareAndSwap(int32(from), int32(to))
@@ -127,7 +117,7 @@ func (c *Conn) Pin() {
 // NeverBegan reports whether a connection has not sent a single byte, and the end of
 // the time for that is to be answered. The end of a wait for another request is not.
 func (c *Conn) NeverBegan() bool {
-	return c.Requests == 0 && c.Empty == 0 && c.Set.Host.Limits().Answered
+	return c.Requests == 0 && c.Empty == 0 && c.Set.Limits.Answered
 }
 
 // EndOpening says that what comes before the first request is done, as far as the

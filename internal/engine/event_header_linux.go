@@ -51,7 +51,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		return false, false
 	}
 	c.Opened = time.Since(Began)
-	c.net.SetDeadline(c.Set.Host.Limits().First)
+	c.net.SetDeadline(c.Set.Limits.First)
 	return true, true
 }
 
@@ -104,7 +104,7 @@ func (c *eventConn) lacksHeader() bool {
 // turnAway answers a connection of a client who has too many of them.
 func (c *eventConn) turnAway(why error) {
 	s := c.Set
-	s.Host.StateChanged(c, StateClosed)
+	s.setState(c, StateClosed)
 	if nc, err := c.leave(); err == nil {
 		go s.Host.Refuse(nc, why)
 	}

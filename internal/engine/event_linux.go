@@ -38,7 +38,7 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	c := eventConns.Get().(*eventConn)
 	c.group, c.isTCP = g, isTCP
 	c.net.Init(fd, c)
-	timeout := s.Host.Limits().First
+	timeout := s.Limits.First
 	wait, header, served := s.Host.ExpectsHeader(c)
 	if !served {
 		_ = rawsys.CloseSocket(fd)
@@ -315,7 +315,7 @@ func (c *eventConn) readTooLate() error { return neterr.Op(c, "read", os.ErrDead
 func (c *eventConn) wake() {
 	c.p.Wait(WaitNone)
 	c.begin()
-	c.Set.Host.StateChanged(c, StateActive)
+	c.Set.setState(c, StateActive)
 }
 
 // await leaves the connection to its loop until more comes. done is false if the time
@@ -347,11 +347,11 @@ func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 		return true
 	}
 	c.Conn.change(stageBusy, stageWaiting)
-	timeout := s.Host.Limits().Idle
+	timeout := s.Limits.Idle
 	if timeout > 0 {
 		c.LimitReads(time.Time{})
 	}
-	s.Host.StateChanged(c, StateIdle)
+	s.setState(c, StateIdle)
 	c.net.SetDeadline(c.waitFor(waitRead, timeout))
 	return true
 }
@@ -524,7 +524,7 @@ func (c *eventConn) finish(reset bool) {
 	} else {
 		c.net.Close(reset)
 	}
-	s.Host.StateChanged(c, StateClosed)
+	s.setState(c, StateClosed)
 }
 
 // forget takes the connection out of the books.
@@ -546,7 +546,7 @@ func (c *eventConn) forget() {
 func (c *eventConn) handOver() bool {
 	take := c.p.HandOver()
 	c.giveBack(nil)
-	c.Set.Host.StateChanged(c, StateHijacked)
+	c.Set.setState(c, StateHijacked)
 	take(c.leave())
 	return false
 }

@@ -105,7 +105,6 @@ type emptyLinesHost struct{ linesHost }
 func (*emptyLinesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol {
 	return &emptyLines{lines{c: c}}
 }
-func (*emptyLinesHost) Limits() Limits { return Limits{First: time.Hour, Answered: true} }
 
 // A deadline that passes while an empty line lies unread is no reason to wait for
 // ever.
@@ -114,7 +113,7 @@ func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Set{Host: new(emptyLinesHost)}
+	s := &Set{Host: new(emptyLinesHost), Limits: Limits{First: time.Hour, Answered: true}}
 	s.Renew()
 	serve(t, s, ln, "event")
 	peer, err := net.Dial("tcp4", ln.Addr().String())

@@ -16,9 +16,12 @@ import (
 // portable is the engine that runs anywhere and on any net.Conn: a goroutine
 // for each connection, which waits in Read and Write.
 type portable struct {
-	*Conn
+	Conn
 	p  Protocol
 	nc net.Conn // what the protocol reads and writes
+	// last is a protocol that is used again for a connection of lastOf, or nil
+	last   Protocol
+	lastOf *Set
 	// waits is nc if it can wait for the first byte without a buffer, and pairs if it
 	// can write two parts with one call, all or nothing
 	waits interface{ Await() error }
@@ -30,14 +33,12 @@ type portable struct {
 	readUntil, writeUntil time.Time
 	limited               bool
 	watcher               *watcher
+	left                  bool // the connection was given to the application
 	buffers               [2][]byte
 	both                  net.Buffers // buffers, as they are being written
 }
 
-var (
-	portables = sync.Pool{New: func() any { return new(portable) }}
-	conns     = sync.Pool{New: func() any { return new(Conn) }}
-)
+var portables = sync.Pool{New: func() any { return new(portable) }}
 
 // ServeConn admits a connection, serves it by the calling goroutine until it ends, and
 // closes it. The error is why it was refused, or what has ended it before its time.
@@ -47,23 +48,25 @@ func (s *Set) ServeConn(nc net.Conn) error {
 		s.Host.Refuse(nc, err)
 		return err
 	}
-	return s.servePortable(s.newConn(nc, peer))
+	return s.newPortable(nc, peer).serve()
 }
 
-// servePortable serves the connection c until it ends, and closes it.
-func (s *Set) servePortable(c *Conn) error {
+// newPortable registers a connection that was admitted.
+func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
 	e := portables.Get().(*portable)
-	e.Conn = c
-	e.awake, e.limited = false, false
-	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
+	if e.lastOf != s {
+		e.last, e.lastOf = nil, nil
+	}
+	s.register(&e.Conn, nc, peer)
+	return e
+}
 
+// serve serves the connection until it ends, and closes it.
+func (e *portable) serve() error {
 	ended := false
 	defer func() {
 		if !ended {
-			if e.p != nil {
-				e.p.Abandoned()
-			}
-			s.dropConn(e.Conn, recover())
+			e.drop(recover())
 		}
 	}()
 	end, err := e.run()
@@ -72,23 +75,24 @@ func (s *Set) servePortable(c *Conn) error {
 		e.free()
 		return nil
 	}
-	if end == Leave && !c.Aborted {
+	if end == Leave && !e.Aborted {
 		// the handler that reads from the connection is to leave it; TLS is for
 		// one reader
-		_ = c.NC.SetReadDeadline(Passed)
-		LingerOn(c.NC)
+		_ = e.NC.SetReadDeadline(Passed)
+		LingerOn(e.NC)
 	}
 	if e.p != nil {
 		// what lingers holds no memory
 		var fault error
-		if _, fault = s.Host.Return(e.p, false); err == nil {
+		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.Pinned.Load()); err == nil {
 			err = fault
 		}
+		e.lastOf = e.Set
 	}
-	if end == Linger && !c.Aborted {
+	if end == Linger && !e.Aborted {
 		LingerOn(e.nc)
 	}
-	if closed := s.closeConn(c); err == nil && !errors.Is(closed, net.ErrClosed) {
+	if closed := e.close(); err == nil && !errors.Is(closed, net.ErrClosed) {
 		err = closed
 	}
 	if end != Leave {
@@ -97,23 +101,10 @@ func (s *Set) servePortable(c *Conn) error {
 	return err
 }
 
-// free gives what is left of an ended connection back.
-func (e *portable) free() {
-	e.Conn, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil
-	portables.Put(e)
-}
-
-// newConn registers a connection that was admitted.
-func (s *Set) newConn(nc net.Conn, peer netip.Addr) *Conn {
-	c := conns.Get().(*Conn)
-	s.register(c, nc, peer)
-	return c
-}
-
-// closeConn closes a connection and forgets it.
-func (s *Set) closeConn(c *Conn) error {
-	nc := c.NC
-	if c.Aborted {
+// close closes the connection and forgets it.
+func (e *portable) close() error {
+	s, nc := e.Set, e.NC
+	if e.Aborted {
 		// a reset tells the peer that the message was cut off, whatever its
 		// framing; so does TLS that does not end in order
 		nc = s.Host.Transport(nc)
@@ -122,32 +113,42 @@ func (s *Set) closeConn(c *Conn) error {
 		}
 	}
 	err := nc.Close()
-	s.Host.StateChanged(c.NC, StateClosed)
-	s.forgetConn(c)
+	s.setState(e.NC, StateClosed)
+	e.forget()
 	return err
 }
 
-// forgetConn takes a connection out of the books.
-func (s *Set) forgetConn(c *Conn) {
+// forget takes the connection out of the books.
+func (e *portable) forget() {
 	// a shutdown may still be about to ask
-	_ = c.asked()
-	s.unregister(c)
-	if c.Pinned.Load() {
-		return
-	}
-	c.NC, c.Set = nil, nil
-	conns.Put(c)
+	_ = e.asked()
+	e.Set.unregister(&e.Conn)
 }
 
-// dropConn ends a connection whose goroutine was ended from inside: by
+// free makes the connection another one, unless somebody may still ask for it.
+func (e *portable) free() {
+	if e.Pinned.Load() {
+		return
+	}
+	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
+	e.awake, e.limited, e.left = false, false, false
+	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
+	portables.Put(e)
+}
+
+// drop ends a connection whose goroutine was ended from inside: by
 // runtime.Goexit, with which a failing test leaves its handler, or by a panic of
 // something that is not called with care, such as a logger. Whatever was in
 // use stays with whoever may still have it.
-func (s *Set) dropConn(c *Conn, panicked any) {
-	if c != nil {
-		c.Aborted = true
-		c.Pinned.Store(true)
-		_ = s.closeConn(c)
+func (e *portable) drop(panicked any) {
+	s := e.Set
+	if e.p != nil {
+		e.p.Abandoned()
+	}
+	if !e.left {
+		e.Aborted = true
+		e.Pinned.Store(true)
+		_ = e.close()
 	}
 	if panicked != nil {
 		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
@@ -158,25 +159,33 @@ func (s *Set) dropConn(c *Conn, panicked any) {
 // somebody else. It returns Close, Linger, Leave or HandOver.
 func (e *portable) run() (end Action, err error) {
 	s := e.Set
-	nc, over, err := s.Host.Opening(e.Conn)
+	nc, over, err := s.Host.Opening(&e.Conn)
 	if over || err != nil {
 		return Close, err
 	}
 	e.nc = nc
 	e.waits, _ = nc.(interface{ Await() error })
 	e.pairs, _ = nc.(interface{ WriteBoth(a, b []byte) error })
-	e.p = s.Host.Lend(e.Conn, e, nil)
+	e.p = s.Host.Lend(&e.Conn, e, e.last)
+	e.last = nil
 	e.limit(e.p.Wait(e.forRequest()))
-	for {
-		switch action := e.p.Step(); action {
+	for idle := true; ; {
+		action := Read
+		if !idle {
+			action = e.p.Step()
+			idle = action == Read && e.p.Idle()
+		}
+		switch action {
 		case Read:
-			if claimed := e.receive(); claimed {
+			if claimed := e.receive(idle); claimed {
 				return Close, nil
 			}
+			idle = false
 		case Flush:
 			if err := e.flush(); err != nil {
 				return Close, err
 			}
+			idle = e.p.Idle()
 		case HandOver:
 			e.handOver()
 			return HandOver, nil
@@ -201,9 +210,9 @@ func (e *portable) limit(until time.Time) {
 	}
 }
 
-// receive reads from the connection. claimed says that a shutdown has closed it.
-func (e *portable) receive() (claimed bool) {
-	first := e.p.Idle()
+// receive reads from the connection, with first set what a request begins with. claimed
+// says that a shutdown has closed the connection.
+func (e *portable) receive(first bool) (claimed bool) {
 	if !first {
 		e.limit(e.p.Wait(WaitInput))
 	} else if e.awake {
@@ -259,7 +268,7 @@ func (e *portable) readFirst() (int, error) {
 func (e *portable) rest() {
 	e.limit(e.p.Wait(e.forRequest()))
 	e.awake = false
-	e.Set.Host.StateChanged(e.NC, StateIdle)
+	e.Set.setState(e.NC, StateIdle)
 	e.awaitRequest()
 }
 
@@ -275,7 +284,7 @@ func (e *portable) wake() bool {
 	}
 	e.awake = true
 	e.p.Wait(WaitNone)
-	e.Set.Host.StateChanged(e.NC, StateActive)
+	e.Set.setState(e.NC, StateActive)
 	return true
 }
 
@@ -398,15 +407,15 @@ func (e *portable) Unwatch() (unlimited bool) {
 
 // handOver gives the connection to the application.
 func (e *portable) handOver() {
-	s, c, nc := e.Set, e.Conn, e.NC
+	s, nc := e.Set, e.NC
 	if e.limited {
 		_ = nc.SetDeadline(time.Time{})
 	}
 	take := e.p.HandOver()
 	_, _ = s.Host.Return(e.p, false)
 	e.p = nil
-	s.Host.StateChanged(nc, StateHijacked)
-	s.forgetConn(c)
-	e.Conn = nil
+	s.setState(nc, StateHijacked)
+	e.left = true
+	e.forget()
 	take(nc, nil)
 }

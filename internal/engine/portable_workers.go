@@ -22,7 +22,7 @@ const defaultIdleWorker = 10 * time.Second
 type connWorkers struct {
 	s    *Set
 	ln   net.Listener
-	pool *workers.Pool[*Conn]
+	pool *workers.Pool[*portable]
 
 	accepted  atomic.Uint32 // by Serve, up to ManyAccepted
 	acceptors atomic.Int32  // workers that accept, or are about to
@@ -78,7 +78,7 @@ func (s *Set) Serve(ln net.Listener) error {
 }
 
 // accepted makes a connection ready to be served, or refuses it and returns nil.
-func (s *Set) accepted(nc net.Conn) *Conn {
+func (s *Set) accepted(nc net.Conn) *portable {
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
 		go s.Host.Refuse(nc, err)
@@ -86,7 +86,7 @@ func (s *Set) accepted(nc net.Conn) *Conn {
 		return nil
 	}
 	s.Host.Prepare(nc)
-	return s.newConn(nc, peer)
+	return s.newPortable(nc, peer)
 }
 
 func newConnWorkers(s *Set, ln net.Listener) *connWorkers {
@@ -97,7 +97,7 @@ func newConnWorkers(s *Set, ln net.Listener) *connWorkers {
 }
 
 // serve hands c to a worker.
-func (w *connWorkers) serve(c *Conn) {
+func (w *connWorkers) serve(c *portable) {
 	if n := w.accepted.Load(); n < ManyAccepted {
 		w.accepted.Store(n + 1)
 	}
@@ -105,15 +105,15 @@ func (w *connWorkers) serve(c *Conn) {
 }
 
 // serveAll serves c, and then what the worker accepts itself.
-func (w *connWorkers) serveAll(c *Conn) {
+func (w *connWorkers) serveAll(c *portable) {
 	for c != nil {
-		_ = w.s.servePortable(c)
+		_ = c.serve()
 		c = w.accept()
 	}
 }
 
 // accept returns another connection for a worker, or nil where it is to rest.
-func (w *connWorkers) accept() *Conn {
+func (w *connWorkers) accept() *portable {
 	if w.accepted.Load() < ManyAccepted {
 		return nil
 	}

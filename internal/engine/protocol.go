@@ -146,8 +146,6 @@ type Host interface {
 	// its time, or nil.
 	Return(p Protocol, reuse bool) (last Protocol, fault error)
 
-	// Limits returns for how long connections wait.
-	Limits() Limits
 	// Admit counts a connection as being served, until Gone. Refuse answers one that
 	// was not admitted, and closes it.
 	Admit(nc net.Conn) (peer netip.Addr, err error)
@@ -160,8 +158,8 @@ type Host interface {
 	Prepare(nc net.Conn)
 	Keepalive() (on bool, period time.Duration)
 	// KindOf reports whether something comes before the protocol on a connection,
-	// whether it is a TLS connection, and whether others may hold on to it.
-	KindOf(nc net.Conn) (opening, isTLS, shared bool)
+	// and whether it is a TLS connection.
+	KindOf(nc net.Conn) (opening, isTLS bool)
 	// Opening does what comes before the protocol on a connection that waits: what a
 	// proxy says of it, a TLS handshake. It returns the connection to go on with; over
 	// says that it was served already, or that it is not to be.
@@ -179,7 +177,7 @@ type Host interface {
 	HeaderFailed(c *Conn, err error)
 	AdmitClient(c *Conn) error
 
-	// StateChanged tells of a state of a connection that begins.
+	// StateChanged tells of a state of a connection that begins, if the Set is Watched.
 	StateChanged(nc net.Conn, state State)
 	// Logf logs what somebody should look at.
 	Logf(format string, args ...any)

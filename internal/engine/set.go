@@ -51,6 +51,11 @@ type Set struct {
 	// Host decides about the connections. It must be set, and Renew called, before
 	// anything else.
 	Host Host
+	// Limits are how long connections wait. They do not change while there are some.
+	Limits Limits
+	// Watched says that the Host wants to know of the states of connections. The
+	// application may hold on to any of them then.
+	Watched bool
 	// IdleWorker is how long a worker of the portable engine stays without a
 	// connection.
 	IdleWorker time.Duration
@@ -100,6 +105,13 @@ func (s *Set) All(f func(c *Conn)) {
 	}
 }
 
+// setState tells of a state of a connection that begins.
+func (s *Set) setState(nc net.Conn, state State) {
+	if s.Watched {
+		s.Host.StateChanged(nc, state)
+	}
+}
+
 func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
 
 // register enters a connection into the books.
@@ -110,15 +122,15 @@ func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
 	c.Requests, c.Empty, c.Aborted = 0, 0, false
 	c.looks = 0
 	c.stage.Store(int32(stageWaiting))
-	opening, isTLS, shared := s.Host.KindOf(nc)
+	opening, isTLS := s.Host.KindOf(nc)
 	if c.IsTLS = isTLS; opening {
 		c.stage.Store(int32(stageOpening))
 	}
-	c.Pinned.Store(shared)
+	c.Pinned.Store(s.Watched)
 	c.Done = s.Done()
 	s.open.Add(1)
 	s.shardOf(c).add(c)
-	s.Host.StateChanged(nc, StateNew)
+	s.setState(nc, StateNew)
 }
 
 // unregister takes a connection out of the books.
