@@ -18,6 +18,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
@@ -78,7 +79,7 @@ func documentedLimits() map[string]any {
 		"window of a zstd body":                                       size(coding.ZstdContentWindow),
 		"files of a form that are in memory":                          size(formMemory),
 		"parts of a form":                                             1000, // of mime/multipart: TestMultipartPartsAreLimited
-		"ranges of a request":                                         maxRanges,
+		"ranges of a request":                                         files.MaxRanges,
 		"cached files":                                                maxCachedFiles,
 		"cached content":                                              size(maxCachedBytes),
 		"cached open files":                                           maxCachedOpen,

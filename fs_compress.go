@@ -116,8 +116,9 @@ func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 // that asks by HEAD before it was made.
 func (k *fileCodings) choose(h *fileHandler, n *node, ctx *RequestCtx) *fileContent {
 	var accepted coding.Accepted
-	for value := range fieldValues(&ctx.Request.Header, field.AcceptEncoding) {
-		accepted.Add(value)
+	list := &ctx.Request.Header.list
+	for i := list.FindID(field.AcceptEncoding, 0); i >= 0; i = list.FindID(field.AcceptEncoding, i+1) {
+		accepted.Add(list.Value(i))
 	}
 	making := !ctx.IsHead()
 	for offered := k.offered; ; {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 // smallContent is the size up to which files are served from memory, in the
@@ -88,7 +90,9 @@ func (c *fileContent) setModified(t time.Time) {
 	c.date = AppendHTTPDate(nil, t)
 }
 
-func (c *fileContent) validator() validator { return validator{c.etag, c.modified} }
+func (c *fileContent) validator() files.Validator {
+	return files.Validator{ETag: c.etag, Modified: c.modified}
+}
 
 // acquire makes sure that the file stays open until release. It fails where the
 // cache has just let go of it.
@@ -102,18 +106,18 @@ func (c *fileContent) release() {
 
 // open returns a stream of a part of content that is not in memory. The
 // caller's share becomes the stream's, with an error, too.
-func (c *fileContent) open(s span) (io.ReadCloser, error) {
+func (c *fileContent) open(s files.Span) (io.ReadCloser, error) {
 	if c.shared != nil {
-		return c.shared.stream(s.offset, s.length), nil
+		return c.shared.stream(s.Offset, s.Length), nil
 	}
 	f, err := c.reopen()
 	if err != nil {
 		return nil, err
 	}
-	if err := skipTo(f, s.offset); err != nil {
+	if err := skipTo(f, s.Offset); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &sequentialStream{io.LimitedReader{R: f, N: s.length}, f}, nil
+	return &sequentialStream{io.LimitedReader{R: f, N: s.Length}, f}, nil
 }
 
 // skipTo moves a file that was just opened to an offset.

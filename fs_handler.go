@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
@@ -359,7 +360,7 @@ func (h *fileHandler) choose(ctx *RequestCtx, n *node) *fileContent {
 	if n.json != nil && prefersJSON(header.peekID(field.Accept)) {
 		n = n.json
 	}
-	if h.codings == nil || hasField(header, field.Range) {
+	if h.codings == nil || header.list.FindID(field.Range, 0) >= 0 {
 		return n.plain
 	}
 	return h.codings.choose(h, n, ctx)
@@ -370,28 +371,28 @@ func (h *fileHandler) send(ctx *RequestCtx, n *node, c *fileContent) {
 	req, resp := &ctx.Request.Header, &ctx.Response
 	isRead := ctx.IsGet() || ctx.IsHead()
 	if isRead {
-		switch judge(req, c.validator()) {
-		case notModified:
+		switch files.EvalPreconditions(&req.list, c.validator()) {
+		case StatusNotModified:
 			c.release()
 			resp.ResetBody()
 			resp.SetStatusCode(StatusNotModified)
 			h.setValidators(resp, n, c)
 			return
-		case preconditionFailed:
+		case StatusPreconditionFailed:
 			c.release()
 			ctx.Error("Precondition failed", StatusPreconditionFailed)
 			return
 		}
 	}
-	var few [maxRanges]span
-	var spans []span
-	if h.ranges && isRead && hasField(req, field.Range) && rangeApplies(req, c.validator(), clock.Now()) {
+	var few [files.MaxRanges]files.Span
+	var spans []files.Span
+	if h.ranges && isRead && req.list.FindID(field.Range, 0) >= 0 && files.RangeApplies(&req.list, c.validator(), clock.Now()) {
 		var err error
-		if spans, err = parseRanges(few[:0], req.peekID(field.Range), c.size); err != nil {
+		if spans, err = files.ParseRanges(few[:0], req.peekID(field.Range), c.size); err != nil {
 			c.release()
 			var text [48]byte
 			ctx.Error("Range Not Satisfiable", StatusRequestedRangeNotSatisfiable)
-			resp.Header.setID(field.ContentRange, appendUnsatisfied(text[:0], c.size))
+			resp.Header.setID(field.ContentRange, files.AppendUnsatisfied(text[:0], c.size))
 			return
 		}
 	}
@@ -448,17 +449,17 @@ func (h *fileHandler) setValidators(resp *Response, n *node, c *fileContent) {
 
 // setBody sets the status and the body: all of the content without spans, else
 // those parts of it.
-func (h *fileHandler) setBody(ctx *RequestCtx, c *fileContent, spans []span) error {
+func (h *fileHandler) setBody(ctx *RequestCtx, c *fileContent, spans []files.Span) error {
 	resp := &ctx.Response
 	resp.SetStatusCode(StatusOK)
-	part := span{0, c.size}
+	part := files.Span{Length: c.size}
 	switch len(spans) {
 	case 0:
 	case 1:
 		part = spans[0]
 		var text [72]byte
 		resp.SetStatusCode(StatusPartialContent)
-		resp.Header.setID(field.ContentRange, appendContentRange(text[:0], part, c.size))
+		resp.Header.setID(field.ContentRange, files.AppendContentRange(text[:0], part, c.size))
 	default:
 		if src := c.readerAt(); src != nil {
 			sendRanges(ctx, c, src, spans)
@@ -468,26 +469,26 @@ func (h *fileHandler) setBody(ctx *RequestCtx, c *fileContent, spans []span) err
 	}
 	if ctx.IsHead() {
 		c.release()
-		skipBody(resp, part.length)
+		skipBody(resp, part.Length)
 		return nil
 	}
 	if c.shared == nil && c.reopen == nil {
-		resp.SetBodyRaw(c.data[part.offset:part.end()])
+		resp.SetBodyRaw(c.data[part.Offset:part.End()])
 		return nil
 	}
 	stream, err := c.open(part)
 	if err != nil {
 		return err
 	}
-	resp.SetBodyStream(stream, int(part.length))
+	resp.SetBodyStream(stream, int(part.Length))
 	return nil
 }
 
 // sendRanges makes several ranges the body.
-func sendRanges(ctx *RequestCtx, c *fileContent, src io.ReaderAt, spans []span) {
+func sendRanges(ctx *RequestCtx, c *fileContent, src io.ReaderAt, spans []files.Span) {
 	resp := &ctx.Response
-	boundary := newBoundary()
-	body := newByteRanges(src, spans, c.size, resp.Header.ContentType(), boundary, func() error {
+	boundary := files.NewBoundary()
+	body := files.NewByteRanges(src, spans, c.size, resp.Header.ContentType(), boundary, func() error {
 		c.release()
 		return nil
 	})
@@ -495,10 +496,10 @@ func sendRanges(ctx *RequestCtx, c *fileContent, src io.ReaderAt, spans []span) 
 	resp.Header.SetContentType("multipart/byteranges; boundary=" + boundary)
 	if ctx.IsHead() {
 		_ = body.Close()
-		skipBody(resp, body.size)
+		skipBody(resp, body.Size)
 		return
 	}
-	resp.SetBodyStream(body, int(body.size))
+	resp.SetBodyStream(body, int(body.Size))
 }
 
 // skipBody makes the response one to HEAD, which only says how long the body

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
@@ -208,7 +209,7 @@ var hostile = []struct {
 	{"lines of entity tags", repeated("If-None-Match: \"a\", \"b\"\r\n"), func(in string) {
 		var h RequestHeader
 		readField(&h, in+"Y: b")
-		judge(&h, hostileValidator)
+		files.EvalPreconditions(&h.list, hostileValidator)
 	}},
 	{"ranges", behind("bytes=", counted("%d-,")), parsedRanges},
 	{"spaces of ranges", behind("bytes=0-1,", repeated(" \t")), parsedRanges},
@@ -269,7 +270,7 @@ func boundaryOf(in string) {
 	h.MultipartFormBoundary()
 }
 
-func rangesOfFile(in string) { _, _ = parseRanges(nil, []byte(in), 1000) }
+func rangesOfFile(in string) { _, _ = files.ParseRanges(nil, []byte(in), 1000) }
 
 // nameOfFile does what is done with a path before anything is opened.
 func nameOfFile(in string) {
@@ -342,20 +343,20 @@ func chosenCodings(lines ...[]byte) {
 	accepted.Choose(coding.SetOf(coding.Deflate, coding.Gzip, coding.Zstd, coding.Brotli))
 }
 
-var hostileValidator = validator{etag: []byte(`"etag"`), modified: time.Unix(1_000_000_000, 0)}
+var hostileValidator = files.Validator{ETag: []byte(`"etag"`), Modified: time.Unix(1_000_000_000, 0)}
 
 func matchedTags(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfMatch, HeaderIfNoneMatch, HeaderIfRange} {
 		h.Set(name, in)
-		judge(&h, hostileValidator)
-		rangeApplies(&h, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.list, hostileValidator)
+		files.RangeApplies(&h.list, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
 
 func parsedRanges(in string) {
-	_, _ = parseRanges(nil, []byte(in), 1<<20)
+	_, _ = files.ParseRanges(nil, []byte(in), 1<<20)
 	_, _, _ = ParseByteRange([]byte(in), 1<<20)
 }
 
@@ -366,8 +367,8 @@ func datedBy(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfModifiedSince, HeaderIfUnmodifiedSince, HeaderIfRange} {
 		h.Set(name, in)
-		judge(&h, hostileValidator)
-		rangeApplies(&h, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.list, hostileValidator)
+		files.RangeApplies(&h.list, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
