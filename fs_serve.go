@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
@@ -79,12 +80,12 @@ var (
 // servingHandler makes a handler for files that the application names.
 func servingHandler(s *FS) *fileHandler {
 	s.GenerateIndexPages, s.AcceptByteRange = true, true
-	h := newFileHandler(s)
+	found := s.settings()
+	// a name that the application gives is meant, and there is no Root that could
+	// be missing
+	found.FindHidden, found.RootIsThere = true, true
+	h := newFileHandler(s, found)
 	h.readMethods = false
-	// a name that the application gives is meant
-	h.hidden = true
-	// and there is no Root that could be missing
-	h.rootState.Store(rootSeen)
 	return h
 }
 
@@ -101,11 +102,11 @@ func pathOfURI(path string) string {
 
 // endOfNamed returns whether relative links fit, should path be a directory. A
 // file is meant however the client's own path ends.
-func endOfNamed(ctx *RequestCtx, path string) pathEnd {
-	if endOf(ctx.Path()) == endsAsDir || path != "" && os.IsPathSeparator(path[len(path)-1]) {
-		return endsInSlash
+func endOfNamed(ctx *RequestCtx, path string) files.End {
+	if files.EndOf(ctx.Path()) == files.EndsAsDir || path != "" && os.IsPathSeparator(path[len(path)-1]) {
+		return files.EndsInSlash
 	}
-	return endsInName
+	return files.EndsInName
 }
 
 func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
@@ -118,7 +119,7 @@ func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
 }
 
 func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
-	end := endsInSlash
+	end := files.EndsInSlash
 	if path != "" {
 		end = endOfNamed(ctx, path)
 	}
@@ -162,7 +163,7 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 		if len(k.handlers) < maxFileSystems {
 			break
 		}
-		old.cache.clear()
+		old.finder.Clear()
 		delete(k.handlers, other)
 	}
 	h = servingHandler(settings)

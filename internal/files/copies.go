@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"crypto/sha256"
@@ -78,7 +78,7 @@ func (k *copyFolder) get(c *fileCopy) (fs.File, int64, error) {
 }
 
 // make makes a copy of plain, and returns what get does.
-func (k *copyFolder) make(c *fileCopy, plain *fileContent) (fs.File, int64, error) {
+func (k *copyFolder) make(c *fileCopy, plain *Content) (fs.File, int64, error) {
 	if err := k.makeFolder(c.dir); err != nil {
 		return nil, 0, err
 	}
@@ -145,7 +145,7 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 		return nil, 0, stamp, err
 	}
 	if !seen.Mode().IsRegular() {
-		return nil, 0, stamp, errNotRegular
+		return nil, 0, stamp, ErrNotRegular
 	}
 	if f, err = dir.OpenFile(base, openFlags, 0); err != nil {
 		return nil, 0, stamp, err
@@ -164,7 +164,7 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 }
 
 // write makes the copy. Whatever fails, no temporary file is left.
-func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
+func (c *fileCopy) write(dir *os.Root, plain *Content) (err error) {
 	if !c.mayReplace(dir) {
 		return errNotACopy
 	}
@@ -191,7 +191,7 @@ func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
 	if err != nil {
 		return err
 	}
-	if info.Size()-int64(stampSize) >= plain.size {
+	if info.Size()-int64(stampSize) >= plain.Size {
 		return errGainsNothing
 	}
 	if err := dir.Chtimes(temp, c.modified, c.modified); err != nil {

@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"crypto/sha256"
@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// maxEncodedKept is how many bytes of encoded content are kept for handlers that
-// open their files anew each time.
-const maxEncodedKept = 32 << 20
+// MaxEncodedKept is how many bytes of encoded content are kept for Finders that
+// look up every file anew.
+const MaxEncodedKept = 32 << 20
 
 // encodedCache keeps what content is in a coding, by what the content is: who has
 // no node to keep that in would encode it for each request otherwise.
@@ -35,18 +35,18 @@ type encodedEntry struct {
 // encodedOverhead is about what an entry takes beside its data.
 const encodedOverhead = 200
 
-// encodings are those of all handlers: some are made for one request.
+// encodings are those of all Finders: some are made for one request.
 var encodings encodedCache
 
 // encodedKeyOf returns the key of content that is read from the start to the end.
-func encodedKeyOf(plain *fileContent, kind coding.Coding) (key encodedKey, err error) {
+func encodedKeyOf(plain *Content, kind coding.Coding) (key encodedKey, err error) {
 	src, err := plain.reader()
 	if err != nil {
 		return key, err
 	}
 	defer func() { _ = src.Close() }()
 	sum := sha256.New()
-	_, err = copyStream(sum, src)
+	_, err = copyAll(sum, src)
 	sum.Sum(key.sum[:0])
 	key.coding = kind
 	return key, err
@@ -93,7 +93,7 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 		c.uses++
 		e.ready, e.used = true, c.uses
 		c.bytes += encodedOverhead + len(e.data)
-		for c.bytes > maxEncodedKept && len(c.kept) > 1 {
+		for c.bytes > MaxEncodedKept && len(c.kept) > 1 {
 			if !c.dropOldest(e) {
 				break
 			}
