@@ -14,10 +14,10 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// Every function here answers a request with one file that the application
-// names, whatever the method of the request is. They must never be given a path
-// that was made of what a client has sent: they serve every file there is. An FS
-// with a Root is for that.
+// The functions here that answer a request do so with one file that the application
+// names, whatever the method of the request is. They must never be given a path that
+// was made of what a client has sent: they serve every file there is. An FS with a
+// Root is for that.
 
 // ServeFile answers with the file, or the index page of the directory, that path
 // names: an absolute path, or one from the working directory on. It is
@@ -66,6 +66,18 @@ func FileLastModified(path string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return info.ModTime().UTC().Truncate(time.Second), nil
+}
+
+// ParseByteRange reads the value of a Range field that asks for one range of
+// contentLength bytes: "bytes=0-99", "bytes=100-" or, for the last ones,
+// "bytes=-100" (RFC 9110 section 14.1.2). It returns the positions of the first
+// and the last byte; a range that ends behind the content ends with it.
+//
+// It is an error if the value asks for several ranges, has another unit, or if
+// no byte of the content lies in the range: so it always is where there is no
+// content.
+func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
+	return files.ParseByteRange(byteRange, contentLength)
 }
 
 // compressing and plainly return the handlers for all files of the operating

@@ -6,8 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"html"
-	"io/fs"
-	"path"
 	"strconv"
 	"time"
 
@@ -17,75 +15,6 @@ import (
 	"github.com/valyala/fasthttp/internal/httpdate"
 	"github.com/valyala/fasthttp/internal/percent"
 )
-
-// dirEntry is an entry of a directory as a page shows it.
-type dirEntry struct {
-	name     string
-	dir      bool
-	size     int64
-	modified time.Time
-}
-
-// listDirectory returns the entries of a directory, and when one of them or the
-// directory itself was last changed. What would not be found by its name is left
-// out.
-func (f *Finder) listDirectory(name string, dir fs.File, info fs.FileInfo) ([]dirEntry, time.Time, error) {
-	entries, err := readDir(dir)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	isCopy := f.copiesAmong(name, entries)
-	list, newest := make([]dirEntry, 0, len(entries)), info.ModTime()
-	for _, entry := range entries {
-		if entry.Name()[0] == '.' && !f.listsHidden || isCopy(entry.Name()) {
-			continue
-		}
-		info, err := entry.Info()
-		if err != nil {
-			// it was removed while the directory was read
-			continue
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			// a link is shown as what it leads to, if it does
-			if target, err := fs.Stat(f.tree, path.Join(name, entry.Name())); err == nil {
-				info = target
-			}
-		}
-		if !isServed(info) && info.Mode()&fs.ModeSymlink == 0 {
-			continue
-		}
-		list = append(list, dirEntry{entry.Name(), info.IsDir(), info.Size(), info.ModTime()})
-		if info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
-	}
-	return list, newest, nil
-}
-
-// copiesAmong returns a function that reports whether an entry of a directory is a
-// compressed copy. One with a suffix of the application's is opened to see, unless
-// its original is there.
-func (f *Finder) copiesAmong(dir string, entries []fs.DirEntry) func(name string) bool {
-	if f.codings == nil {
-		return isReservedName
-	}
-	there := make(map[string]bool, len(entries))
-	for _, entry := range entries {
-		there[entry.Name()] = true
-	}
-	return func(name string) bool {
-		original, ok := f.codings.original(name)
-		if !ok || isReservedName(name) || there[original] {
-			return ok || isReservedName(name)
-		}
-		file, info, err := openWithInfo(f.tree, path.Join(dir, name))
-		if err != nil {
-			return false
-		}
-		defer func() { _ = file.Close() }()
-		return f.codings.isCopy(name, file, info)
-	}
-}
 
 // pageStyle is all that the pages need: no scripts, light or dark as the reader
 // has it, and lines that break on small screens.
