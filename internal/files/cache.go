@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// What a cache holds at most. Where there is more, that goes which was not
-// asked for the longest, more or less.
+// What a cache holds at most. If there is more, it drops about what nobody has asked
+// for the longest.
 const (
 	MaxCachedFiles = 4096
 	MaxCachedBytes = 64 << 20 // of contents that are in memory
@@ -44,8 +44,9 @@ func newNodeCache(ttl time.Duration) *nodeCache {
 	return &nodeCache{ttl: ttl, nodes: map[string]*Node{}, loads: map[string]*load{}}
 }
 
-// get returns the node of a path, or nil, and whether somebody has to check
-// that it is still what the path stands for: one caller gets to know that.
+// get returns the node of a path, or nil. stale reports whether the caller has to
+// check that the node is still what the path stands for, which only one caller of
+// many is told.
 func (c *nodeCache) get(key []byte) (n *Node, stale bool) {
 	c.mu.RLock()
 	n = c.nodes[string(key)]
@@ -62,10 +63,11 @@ func (c *nodeCache) get(key []byte) (n *Node, stale bool) {
 	return n, stale
 }
 
-// errLookupFailed is what those get who waited for a look-up that panicked.
+// errLookupFailed is what load returns to those who waited for a look-up that
+// panicked.
 var errLookupFailed = errors.New("fasthttp: looking up a file panicked")
 
-// load returns the node of a path that find makes, unless it is there already.
+// load returns the node of a path, which find makes if the cache does not have it.
 func (c *nodeCache) load(key string, find func() (*Node, error)) (*Node, error) {
 	c.mu.Lock()
 	if n := c.nodes[key]; n != nil {
@@ -94,7 +96,7 @@ func (c *nodeCache) load(key string, find func() (*Node, error)) (*Node, error) 
 	return l.node, l.err
 }
 
-// add puts n into the cache, and others out of it where there are too many.
+// add puts n into the cache, and takes others out if there are too many.
 func (c *nodeCache) add(n *Node) {
 	now := clock.Now().UnixNano()
 	n.checked.Store(now)
@@ -111,7 +113,7 @@ func (c *nodeCache) add(n *Node) {
 	}
 }
 
-// makeRoom takes nodes out of the cache where there is too much in it. It keeps one.
+// makeRoom takes nodes other than keep out of the cache if it holds too much.
 func (c *nodeCache) makeRoom(keep *Node) {
 	if c.open.Load() <= MaxCachedOpen && c.bytes.Load() <= MaxCachedBytes {
 		return
@@ -121,15 +123,15 @@ func (c *nodeCache) makeRoom(keep *Node) {
 	c.evict(keep)
 }
 
-// evict is makeRoom for who holds mu.
+// evict is makeRoom for callers that hold mu.
 func (c *nodeCache) evict(keep *Node) {
 	for len(c.nodes) > 1 && (len(c.nodes) > MaxCachedFiles || c.open.Load() > MaxCachedOpen || c.bytes.Load() > MaxCachedBytes) {
 		c.remove(c.oldest(keep))
 	}
 }
 
-// oldest returns the one of a few nodes that was not asked for the longest: the
-// order of a map is another one each time. It is never keep.
+// oldest returns, of the first few nodes other than keep, the one that nobody has
+// asked for the longest. A map yields other nodes first each time.
 func (c *nodeCache) oldest(keep *Node) (found *Node) {
 	const few = 8
 	looked := 0
@@ -153,7 +155,7 @@ func (c *nodeCache) remove(n *Node) {
 	}
 	delete(c.nodes, n.key)
 	for _, part := range n.parts() {
-		// nothing is added to it any more then
+		// which no variant is added to from here on
 		part.drop()
 		c.bytes.Add(-part.bytes)
 		c.open.Add(-part.open)
@@ -167,7 +169,7 @@ func (c *nodeCache) forget(n *Node) {
 	c.remove(n)
 }
 
-// sweep takes out what was not asked for within the time to live, so that no
+// sweep takes out what nobody has asked for within the time to live, so that no
 // file stays open for nothing. There is a timer only while there are nodes.
 func (c *nodeCache) sweep() {
 	c.mu.Lock()

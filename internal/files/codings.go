@@ -31,7 +31,7 @@ type fileCodings struct {
 	siblings bool
 	types    *coding.TypeSet
 	suffixes [coding.Count]string // of copies
-	copies   *copyFolder          // nil where none are written
+	copies   *copyFolder          // nil if none are written
 }
 
 // siblingSuffixes are what the names of files end in that were compressed by
@@ -41,8 +41,8 @@ var siblingSuffixes = [coding.Count]string{coding.Gzip: ".gz", coding.Zstd: ".zs
 // usualLevel stands for the default level of each coding.
 const usualLevel = -1
 
-// newFileCodings makes what the settings say. root is that of the files, where
-// they are those of the operating system.
+// newFileCodings makes what the settings say. root is the directory of the files,
+// if they are those of the operating system.
 func newFileCodings(s *Settings, root string) *fileCodings {
 	k := &fileCodings{made: s.Codings, siblings: s.Precompressed, types: coding.TypesFor(s.CompressTypes)}
 	k.offered = k.made
@@ -78,8 +78,8 @@ func (k *fileCodings) original(name string) (string, bool) {
 	return "", false
 }
 
-// isCopy reports whether an open file is a copy that only its end tells from
-// other files: that with a suffix of the application's.
+// isCopy reports whether an open file is a copy with a suffix that the application
+// has chosen, which only its stamp tells from other files.
 func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 	if k.copies == nil || isReservedName(name) {
 		return false
@@ -91,9 +91,9 @@ func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 	return ok || strings.HasSuffix(name, tempSuffix)
 }
 
-// choose returns the representation of a node that a client likes best. A
-// client that comes while it is being made gets the plain one, and so does one
-// that asks by HEAD before it was made.
+// choose returns the content of a node in the coding that a client likes best. A
+// client that comes while that is being made gets the plain content, and so does
+// one that asks by HEAD before it was made.
 func (k *fileCodings) choose(f *Finder, n *Node, fields *field.List, head bool) *Content {
 	var accepted coding.Accepted
 	for i := fields.FindID(field.AcceptEncoding, 0); i >= 0; i = fields.FindID(field.AcceptEncoding, i+1) {
@@ -152,13 +152,14 @@ func (k *fileCodings) variant(f *Finder, n *Node, kind coding.Coding, making boo
 	return c
 }
 
-// isMade reports whether content is encoded in a coding, if it gains by it.
+// isMade reports whether the content of a node is to be encoded in a coding, if it
+// gains by that.
 func (k *fileCodings) isMade(n *Node, kind coding.Coding) bool {
 	return k.made.Has(kind) && n.plain.Size >= minCompressed && n.plain.Size <= MaxCompressed && k.types.Has(n.plain.Type)
 }
 
-// find looks for encoded content that is there, in the order of what that costs.
-// It returns nil where there is none.
+// find returns encoded content that is there already, or nil. It looks first where
+// looking costs least.
 func (k *fileCodings) find(f *Finder, n *Node, kind coding.Coding) *Content {
 	if k.siblings && !n.IsPage() {
 		if c := k.sibling(f.tree, n, kind); c != nil {
@@ -178,9 +179,9 @@ func (k *fileCodings) find(f *Finder, n *Node, kind coding.Coding) *Content {
 	return nil
 }
 
-// make encodes the content of a node, unless it is only to be looked for. It
-// returns nil where that gains nothing or fails, which is known then, and where it
-// was not tried.
+// make encodes the content of a node, or only looks for what was encoded unless
+// making is set. It returns nil if encoding gains nothing or fails, which is known
+// then, and if it was not tried.
 func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) (c *Content, known bool) {
 	if !k.isMade(n, kind) {
 		return nil, true
@@ -192,7 +193,7 @@ func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) 
 	wanted := k.copies.of(n.name, k.suffixes[kind], n.info, kind)
 	var key encodedKey
 	if e.keep {
-		// there is no node that will know of it
+		// no node will remember it
 		key = encodedKey{sha256.Sum256(bytes.Join([][]byte{[]byte(k.copies.dir), []byte(n.name), wanted.stamp[:]}, []byte{0})), kind}
 		if _, known := encodings.get(key); known {
 			return nil, true
@@ -231,7 +232,7 @@ func (k *fileCodings) sibling(tree fs.FS, n *Node, kind coding.Coding) *Content 
 }
 
 // encodedContent makes the representation that the first size bytes of an open
-// file are, which it takes over. The result is nil where that cannot be read.
+// file are, which it takes over. It returns nil if they cannot be read.
 func encodedContent(plain *Content, kind coding.Coding, f fs.File, size int64, open func() (fs.File, error)) *Content {
 	raw, err := loadContent(f, size, string(plain.Type), open)
 	if err != nil {
@@ -249,8 +250,8 @@ type memoryEncoding struct {
 	making bool // otherwise it is only looked for
 }
 
-// content returns the representation. It is nil where the content is too large or
-// does not get smaller, which is known then, and where there is none yet.
+// content returns the representation. It is nil if the content is too large or does
+// not get smaller, which is known then, and if there is none yet.
 func (e memoryEncoding) content() (c *Content, known bool) {
 	if e.plain.Size > MaxCompressedInMemory {
 		// it may still be made on the disk
@@ -280,7 +281,7 @@ func (e memoryEncoding) content() (c *Content, known bool) {
 	}, true
 }
 
-// encode returns the encoded content, or nil where it is not smaller.
+// encode returns the encoded content, or nil if it is not smaller.
 func (e memoryEncoding) encode() ([]byte, error) {
 	var out bufpool.Buffer
 	if err := encodeTo(&out, e.plain, e.coding); err != nil || int64(len(out.B)) >= e.plain.Size {
@@ -289,8 +290,8 @@ func (e memoryEncoding) encode() ([]byte, error) {
 	return out.B, nil
 }
 
-// encodeTo writes plain to w in a coding. It fails where the file has no longer
-// the size that it had.
+// encodeTo writes plain to w in a coding. It fails if the size of the file has
+// changed.
 func encodeTo(w io.Writer, plain *Content, kind coding.Coding) error {
 	src, err := plain.reader()
 	if err != nil {

@@ -18,10 +18,9 @@ import (
 // having the system send the file, which it does above.
 const MaxSmall = 64 << 10
 
-// Content is one representation of a file, ready to be sent: all that its
-// responses have in common. It is never changed, except that its file is closed
-// when the cache and the last response let go of it, and that its first response
-// leaves its fields here.
+// Content is one representation of a file or a page: all that its responses have in
+// common. Nobody changes it, except that the first response leaves its fields here,
+// and that the last one of the cache and the responses closes the file.
 type Content struct {
 	Size         int64  // in bytes
 	Coding       string // of Content-Encoding, or ""
@@ -33,9 +32,11 @@ type Content struct {
 	// caller's choice.
 	Fields atomic.Value
 
-	data     []byte                  // the bytes, where they are in memory
-	shared   *Shared                 // where they are in a file that can be read anywhere
-	reopen   func() (fs.File, error) // where they have to be read from the start
+	// where the bytes are: one of
+	data   []byte                  // memory
+	shared *Shared                 // a file that can be read in any order
+	reopen func() (fs.File, error) // a file that has to be read from the start
+
 	modified time.Time
 }
 
@@ -43,8 +44,8 @@ type Content struct {
 var errChanged = errors.New("fasthttp: file changed while it was read")
 
 // loadContent makes the representation that the first size bytes of an open file
-// are. It takes f over: either into the result, or it is closed. Without a type
-// the content is looked at for one. The result has no time.
+// are. It takes f over: it keeps or closes it. If typ is empty, it guesses the type
+// from the content. The result has no time.
 func loadContent(f fs.File, size int64, typ string, open func() (fs.File, error)) (*Content, error) {
 	c := &Content{Size: size, Type: []byte(typ)}
 	at, isAt := f.(io.ReaderAt)
@@ -99,8 +100,8 @@ func (c *Content) setModified(t time.Time) {
 // Validator returns what conditions are compared with.
 func (c *Content) Validator() Validator { return Validator{c.ETag, c.modified} }
 
-// Acquire makes sure that the file stays open until Release. It fails where the
-// cache has just let go of it.
+// Acquire keeps the file open until Release. It reports whether it could: the cache
+// may just have closed the file.
 func (c *Content) Acquire() bool { return c.shared == nil || c.shared.acquire() }
 
 // Release gives back what Acquire has taken.
@@ -110,8 +111,8 @@ func (c *Content) Release() {
 	}
 }
 
-// Bytes returns a part of content that is in memory; ok reports whether it is.
-// They must not be changed.
+// Bytes returns a part of the content, which the caller must not change; ok reports
+// whether the content is in memory.
 func (c *Content) Bytes(s Span) (b []byte, ok bool) {
 	if c.shared != nil || c.reopen != nil {
 		return nil, false
@@ -119,8 +120,8 @@ func (c *Content) Bytes(s Span) (b []byte, ok bool) {
 	return c.data[s.Offset:s.End()], true
 }
 
-// Shared returns the file that the content is the whole of, or nil where it is in
-// memory or has to be read from the start.
+// Shared returns the file that the content is in from its start on, or nil if it is
+// in memory or has to be read from the start.
 func (c *Content) Shared() *Shared { return c.shared }
 
 // Reopen returns a stream of a part of content that has to be read from the start.
@@ -148,8 +149,8 @@ func skipTo(f fs.File, offset int64) error {
 	return err
 }
 
-// ReaderAt returns the content for reading it in any order, or nil where it has
-// to be read from the start.
+// ReaderAt returns a reader of the content in any order, or nil if it has to be read
+// from the start.
 func (c *Content) ReaderAt() io.ReaderAt {
 	switch {
 	case c.shared != nil:
@@ -160,7 +161,7 @@ func (c *Content) ReaderAt() io.ReaderAt {
 	return bytes.NewReader(c.data)
 }
 
-// reader returns the content for reading it from the start. It must be closed.
+// reader returns a reader of the content from its start, which the caller closes.
 func (c *Content) reader() (io.ReadCloser, error) {
 	if at := c.ReaderAt(); at != nil {
 		return io.NopCloser(io.NewSectionReader(at, 0, c.Size)), nil

@@ -14,9 +14,8 @@ type dirEntry struct {
 	modified time.Time
 }
 
-// listDirectory returns the entries of a directory, and when one of them or the
-// directory itself was last changed. What would not be found by its name is left
-// out.
+// listDirectory returns the entries of a directory, without those that Find would
+// not find, and when one of them or the directory itself was last changed.
 func (f *Finder) listDirectory(name string, dir fs.File, info fs.FileInfo) ([]dirEntry, time.Time, error) {
 	entries, err := readDir(dir)
 	if err != nil {
@@ -51,8 +50,8 @@ func (f *Finder) listDirectory(name string, dir fs.File, info fs.FileInfo) ([]di
 }
 
 // copiesAmong returns a function that reports whether an entry of a directory is a
-// compressed copy. One with a suffix of the application's is opened to see, unless
-// its original is there.
+// compressed copy. It opens an entry with a suffix of the application's to see that,
+// unless its original is there.
 func (f *Finder) copiesAmong(dir string, entries []fs.DirEntry) func(name string) bool {
 	if f.codings == nil {
 		return isReservedName

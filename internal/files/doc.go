@@ -7,8 +7,7 @@
 // decided by its fields: EvalPreconditions and RangeApplies (RFC 9110 section 13),
 // and ParseRanges (section 14).
 //
-// It knows of requests and responses only the values of their fields. What it is
-// given was sent by a client, so a path is looked up in no other form than that of
-// Name, and a tree of the operating system is an os.Root if its owner does not say
-// otherwise.
+// Of requests and responses it knows only the values of their fields. Clients choose
+// the paths, so it looks up only what Name returns, and keeps to an os.Root unless the
+// settings say otherwise.
 package files

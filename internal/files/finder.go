@@ -52,8 +52,8 @@ const (
 	rootMissed // which MissingRoot has told
 )
 
-// MissingRoot returns why there is nothing to be found in the root. It does so once;
-// nil is returned as well where there is a root.
+// MissingRoot returns why there is no root to find anything in. It does so once; it
+// returns nil after that, and if there is a root.
 func (f *Finder) MissingRoot() error {
 	if f.rootState.Load() != rootUnknown {
 		return nil
@@ -70,7 +70,7 @@ func (f *Finder) MissingRoot() error {
 	return err
 }
 
-// IsCaching reports whether nodes are kept, and with them their contents.
+// IsCaching reports whether the Finder keeps nodes, and with them their contents.
 func (f *Finder) IsCaching() bool { return f.cache != nil }
 
 // HasCodings reports whether what a client gets depends on the codings that it
@@ -84,7 +84,7 @@ func (f *Finder) Clear() {
 	}
 }
 
-// Forget takes a node out of the cache of which the content was just let go.
+// Forget takes a node out of the cache whose content could not be acquired.
 func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
 
 // Done lets go of a node that is in no cache. A nil node is ignored.
@@ -96,8 +96,8 @@ func (f *Finder) Done(n *Node) {
 	}
 }
 
-// Find returns what a path stands for. title is that of a page that is made of a
-// directory: the path that the client knows. The caller gives the node to Done.
+// Find returns what a path stands for. title is the path that the client knows, which
+// is the title of the page of a directory. The caller gives the node to Done.
 func (f *Finder) Find(p []byte, end End, title []byte) (*Node, error) {
 	if f.only != "" && end == EndsAsDir {
 		end = EndsInSlash
@@ -110,8 +110,8 @@ func (f *Finder) Find(p []byte, end End, title []byte) (*Node, error) {
 	return n, err
 }
 
-// find is Find before files whose path ends as that of a directory are left out. A
-// directory is not looked into where the path ends in its name: relative links in
+// find is Find for a path that may end as that of a directory, and stand for a file.
+// It does not look into a directory if the path ends in its name: relative links in
 // what is found there would not fit.
 func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 	if f.cache != nil {
@@ -161,8 +161,8 @@ func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
 	}
 }
 
-// isCurrent reports whether a node may be served as it is. A page names the path
-// that it was made for, and there may be several to one directory.
+// isCurrent reports whether a node may be served as it is. A page has the path that
+// it was made for as its title, and several paths may lead to one directory.
 func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 	if n.IsPage() && n.title != bytesconv.String(title) {
 		return false
@@ -181,8 +181,9 @@ func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
 	return err == nil && n.isOf(info) && n.besideIsCurrent(f.tree)
 }
 
-// Choose returns the content of a node that is the best one for a client by the
-// fields of its request; head says that the method is HEAD.
+// Choose returns the content of a node that suits a client best by the fields of its
+// request; head says that the method is HEAD. The caller has to acquire the content,
+// which fails if the cache has let go of the node meanwhile.
 func (f *Finder) Choose(n *Node, fields *field.List, head bool) *Content {
 	if n.json != nil {
 		if i := fields.FindID(field.Accept, 0); i >= 0 && prefersJSON(fields.Value(i)) {

@@ -49,8 +49,7 @@ func (f *Finder) newNode(file fs.File, info fs.FileInfo, name string) (*Node, er
 	return &Node{name: name, info: info, plain: c}, nil
 }
 
-// lookUpDirectory finds the index file of a directory, or makes a page with the
-// title.
+// lookUpDirectory finds the index file of a directory, or makes its page.
 func (f *Finder) lookUpDirectory(dir fs.File, info fs.FileInfo, name, title string) (*Node, error) {
 	for _, index := range f.indexNames {
 		file, info, err := openWithInfo(f.tree, path.Join(name, index))

@@ -31,7 +31,7 @@ type ByteRanges struct {
 }
 
 // NewByteRanges returns the body with the spans of src, which has contentSize
-// bytes. end is called when it is closed.
+// bytes. Close calls end once.
 func NewByteRanges(src io.ReaderAt, spans []Span, contentSize int64, contentType []byte, boundary string, end func() error) *ByteRanges {
 	r := &ByteRanges{src: src, spans: append([]Span(nil), spans...), close: end}
 	for i, s := range spans {

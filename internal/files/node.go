@@ -56,7 +56,7 @@ func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
 	return info
 }
 
-// besideIsCurrent reports whether there lies beside the file what did.
+// besideIsCurrent reports whether the same files as before lie beside the file.
 func (n *Node) besideIsCurrent(tree fs.FS) bool {
 	n.mu.Lock()
 	beside := n.beside
@@ -94,9 +94,8 @@ func sameInfo(is, was fs.FileInfo) bool {
 	return os.SameFile(is, was) || is.Sys() == nil
 }
 
-// setVariant keeps what the content is in a coding, which may be the plain
-// content where the coding gains nothing. It reports whether the node took over
-// the share of its file.
+// setVariant keeps the content in a coding, which is the plain content if the coding
+// gains nothing. It reports whether the node has taken over the share of its file.
 func (n *Node) setVariant(kind coding.Coding, c *Content) bool {
 	if !n.storeVariant(kind, c) {
 		return false
@@ -120,7 +119,7 @@ func (n *Node) storeVariant(kind coding.Coding, c *Content) bool {
 	return true
 }
 
-// count counts content that the node has in the cache.
+// count adds content of the node to what the cache holds.
 func (n *Node) count(c *Content) {
 	n.bytes += int64(len(c.data))
 	n.cache.bytes.Add(int64(len(c.data)))
@@ -146,7 +145,7 @@ func (n *Node) drop() {
 	}
 }
 
-// parts returns the node and that of what it says to programs, if it does.
+// parts returns the node, and the one of what it says to programs if there is one.
 func (n *Node) parts() []*Node {
 	if n.json == nil {
 		return []*Node{n}

@@ -31,8 +31,8 @@ const pageStyle = `:root{color-scheme:light dark}` +
 	`.d{font-weight:600}` +
 	`@media(max-width:34rem){th:last-child,td:last-child{display:none}}`
 
-// PagePolicy is the Content-Security-Policy that lets a page have its style, and nothing else: whatever the names in
-// it are, they do nothing.
+// PagePolicy is the Content-Security-Policy of pages. It lets them have their style
+// and nothing else: whatever the names on a page are, they do nothing.
 var PagePolicy = func() []byte {
 	style := sha256.Sum256([]byte(pageStyle))
 	return []byte("default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
@@ -137,7 +137,7 @@ func prefersJSON(accept []byte) bool {
 }
 
 // quality returns the weight that an Accept field gives to a type: that of the
-// most specific element it falls under, and none at all where there is none.
+// most specific element that it falls under, or coding.WeightNever if there is none.
 func quality(accept []byte, typ, subtype string) coding.Weight {
 	precision, q := 0, coding.WeightNever
 	for element := range bytes.SplitSeq(accept, []byte(",")) {

@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrHostileName says that a path is one that no client has a reason for: there is
-// a ".." segment or a NUL in it.
+// ErrHostileName says that a path has a ".." segment or a NUL in it, for which no
+// client has a reason.
 var ErrHostileName = errors.New("fasthttp: path names no file")
 
 // errNoSuchName says that nothing can have the name that a path stands for.
@@ -20,13 +20,13 @@ var errNoSuchName = errors.New("fasthttp: no file can have the name of the path"
 type End uint8
 
 const (
-	// EndsInName needs a slash behind it if it is that of a directory, which is
-	// what relative links in the content refer to.
+	// EndsInName is the end of the path of a file. A directory needs a slash
+	// behind it, which relative links in the content refer to.
 	EndsInName End = iota
-	// EndsInSlash is that of a directory, or of a file to which the application
-	// has given such a path.
+	// EndsInSlash is the end of the path of a directory, or of a file to which the
+	// application has given such a path.
 	EndsInSlash
-	// EndsAsDir is that of a client's own path with a slash, which no file has.
+	// EndsAsDir is the end of a client's own path with a slash, which no file has.
 	EndsAsDir
 )
 

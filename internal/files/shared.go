@@ -30,7 +30,8 @@ func NewShared(file fs.File, at io.ReaderAt) *Shared {
 	return f
 }
 
-// acquire takes another share. It fails where the file was closed meanwhile.
+// acquire takes another share. It reports whether it could: the file may have been
+// closed meanwhile.
 func (f *Shared) acquire() bool {
 	for {
 		n := f.shares.Load()
@@ -66,8 +67,8 @@ type Part struct {
 	closed bool
 }
 
-// Read implements io.Reader. Where the file has become shorter it ends early,
-// which whoever sends the stream takes for an error.
+// Read implements io.Reader. If the file has become shorter it ends early, which
+// whoever sends the stream takes for an error.
 func (p *Part) Read(b []byte) (int, error) {
 	if p.closed {
 		return 0, ioread.ErrClosed

@@ -16,8 +16,8 @@ const (
 	StrongTags                // made of the content
 )
 
-// MaxHashed is the size of the largest content of which a strong tag is made: it
-// keeps the first client waiting for as long as the content is read.
+// MaxHashed is the size of the largest content that gets a strong tag. The first
+// client waits until the content was read for that.
 const MaxHashed = 64 << 20
 
 // tag gives content its entity tag.

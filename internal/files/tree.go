@@ -139,8 +139,8 @@ func (t subTree) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(t.fsys, path.Join(t.dir, name))
 }
 
-// openWithInfo opens a file or a directory of a tree. What is neither is not
-// opened where the tree can tell before: that alone would release who waits at the
+// openWithInfo opens a file or a directory of a tree. It does not open what is
+// neither if the tree can tell before: opening alone would release who waits at the
 // other end of a pipe, or do something to a device.
 func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	if s := statOf(tree); s != nil {
