@@ -2,11 +2,11 @@ package fasthttp
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"math"
 
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/ioread"
 )
 
 // receiver takes the content of one message in, piece by piece as it arrives,
@@ -165,7 +165,7 @@ func (s *bodyStream) finish() {
 }
 
 // errStreamClosed is what Read returns of a stream that was closed.
-var errStreamClosed = errors.New("fasthttp: read from a body stream that was closed")
+var errStreamClosed = ioread.ErrClosed
 
 // Read reads content. It returns io.EOF behind the last byte of the message,
 // and io.ErrUnexpectedEOF where the peer went away before that.

@@ -8,6 +8,8 @@ import (
 	"mime/multipart"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 // rangeModel says what each Range field of the matrix asks for, written down by
@@ -60,7 +62,7 @@ func expect(tags map[string]string, fields map[string]string, size int) expected
 
 // TestMatrix goes through conditions, ranges, codings and methods together.
 func TestMatrix(t *testing.T) {
-	files := map[string]string{"small.txt": strings.Repeat("0123456789", 100), "large.txt": long[:smallContent+1]}
+	files := map[string]string{"small.txt": strings.Repeat("0123456789", 100), "large.txt": long[:files.MaxSmall+1]}
 	root := plant(t, files)
 	const absent = "absent"
 	for kind, s := range map[string]*FS{"cached": {Root: root}, "memory": {FS: mapOf(root, "small.txt", "large.txt")}} {

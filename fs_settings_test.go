@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 func TestSettingsAddFieldsToFiles(t *testing.T) {
@@ -130,7 +132,7 @@ func TestStrongTagsStandForTheContent(t *testing.T) {
 }
 
 func TestLargeContentHasAWeakTag(t *testing.T) {
-	for size, strong := range map[int64]bool{maxHashed: true, maxHashed + 1: false} {
+	for size, strong := range map[int64]bool{files.MaxHashed: true, files.MaxHashed + 1: false} {
 		path := filepath.Join(t.TempDir(), "hole")
 		f, err := os.Create(path)
 		if err != nil {

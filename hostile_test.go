@@ -6,10 +6,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
@@ -155,7 +157,7 @@ var hostile = []struct {
 	{"a range of a file", behind("bytes=0-", repeated("9")), rangesOfFile},
 	{"blanks around the ranges of a file", behind("bytes=0-1,", repeated(" \t")), rangesOfFile},
 	{"entity tags that are never closed", repeated(`,W/"`), matchedTags},
-	{"types that are accepted", repeated("text/html;q=0.1;a=b, "), func(in string) { prefersJSON([]byte(in)) }},
+	{"types that are accepted", repeated("text/html;q=0.1;a=b, "), acceptedTypes},
 	{"a path of files", behind("/", repeated("a/./b//")), nameOfFile},
 	{"a path of hidden files", behind("/", repeated(".well-known/")), nameOfFile},
 	{"a path of suffixes", behind("/", repeated(".fasthttp.gz.tmp")), nameOfFile},
@@ -208,7 +210,7 @@ var hostile = []struct {
 	{"lines of entity tags", repeated("If-None-Match: \"a\", \"b\"\r\n"), func(in string) {
 		var h RequestHeader
 		readField(&h, in+"Y: b")
-		judge(&h, hostileValidator)
+		files.EvalPreconditions(&h.list, hostileValidator)
 	}},
 	{"ranges", behind("bytes=", counted("%d-,")), parsedRanges},
 	{"spaces of ranges", behind("bytes=0-1,", repeated(" \t")), parsedRanges},
@@ -269,16 +271,25 @@ func boundaryOf(in string) {
 	h.MultipartFormBoundary()
 }
 
-func rangesOfFile(in string) { _, _ = parseRanges(nil, []byte(in), 1000) }
+func rangesOfFile(in string) { _, _ = files.ParseRanges(nil, []byte(in), 1000) }
+
+var noFiles = files.New(&files.Settings{FS: fstest.MapFS{}, GenerateIndexPages: true, SkipCache: true})
+
+// acceptedTypes chooses between the page of a directory and what it is to programs.
+func acceptedTypes(in string) {
+	n, err := noFiles.Find(nil, files.EndsInSlash, []byte("/"))
+	if err != nil {
+		panic(err)
+	}
+	var h RequestHeader
+	h.Set(HeaderAccept, in)
+	noFiles.Choose(n, &h.list, false)
+}
 
 // nameOfFile does what is done with a path before anything is opened.
 func nameOfFile(in string) {
-	for _, windows := range []bool{false, true} {
-		if name, err := fileName(in, windows); err == nil {
-			isHiddenPath(name)
-			isReservedName(name)
-		}
-	}
+	_, _ = files.Name(in, true)
+	_, _ = noFiles.Find([]byte(in), files.EndsInName, nil)
 }
 
 // parsedURI reads a URI as the target of a request, and as a reference to another.
@@ -342,20 +353,20 @@ func chosenCodings(lines ...[]byte) {
 	accepted.Choose(coding.SetOf(coding.Deflate, coding.Gzip, coding.Zstd, coding.Brotli))
 }
 
-var hostileValidator = validator{etag: []byte(`"etag"`), modified: time.Unix(1_000_000_000, 0)}
+var hostileValidator = files.Validator{ETag: []byte(`"etag"`), Modified: time.Unix(1_000_000_000, 0)}
 
 func matchedTags(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfMatch, HeaderIfNoneMatch, HeaderIfRange} {
 		h.Set(name, in)
-		judge(&h, hostileValidator)
-		rangeApplies(&h, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.list, hostileValidator)
+		files.RangeApplies(&h.list, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
 
 func parsedRanges(in string) {
-	_, _ = parseRanges(nil, []byte(in), 1<<20)
+	_, _ = files.ParseRanges(nil, []byte(in), 1<<20)
 	_, _, _ = ParseByteRange([]byte(in), 1<<20)
 }
 
@@ -366,8 +377,8 @@ func datedBy(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfModifiedSince, HeaderIfUnmodifiedSince, HeaderIfRange} {
 		h.Set(name, in)
-		judge(&h, hostileValidator)
-		rangeApplies(&h, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.list, hostileValidator)
+		files.RangeApplies(&h.list, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }

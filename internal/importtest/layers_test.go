@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/field"},
 	{"internal/http1"},
 	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
-	{"internal/engine"},
+	{"internal/engine", "internal/files"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

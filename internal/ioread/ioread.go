@@ -1,8 +1,14 @@
-// Package ioread has the read that everything received begins with. It imports
-// nothing of this module.
+// Package ioread has the read that everything received begins with, and the error
+// that one of a closed stream ends with. It imports nothing of this module.
 package ioread
 
-import "io"
+import (
+	"errors"
+	"io"
+)
+
+// ErrClosed is what Read returns of a stream of content that was closed.
+var ErrClosed = errors.New("fasthttp: read from a body stream that was closed")
 
 // maxEmpty is how often a reader may return neither bytes nor an error.
 const maxEmpty = 100

@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"crypto/sha256"
@@ -7,12 +7,12 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// maxEncodedKept is how many bytes of encoded content are kept for handlers that
-// open their files anew each time.
-const maxEncodedKept = 32 << 20
+// MaxEncodedKept is how many bytes of encoded content are kept for Finders that
+// look up every file anew.
+const MaxEncodedKept = 32 << 20
 
-// encodedCache keeps what content is in a coding, by what the content is: who has
-// no node to keep that in would encode it for each request otherwise.
+// encodedCache keeps encoded content by a hash of the plain one. A Finder that keeps
+// no nodes would encode it for each request otherwise.
 type encodedCache struct {
 	mu    sync.Mutex
 	kept  map[encodedKey]*encodedEntry
@@ -35,25 +35,25 @@ type encodedEntry struct {
 // encodedOverhead is about what an entry takes beside its data.
 const encodedOverhead = 200
 
-// encodings are those of all handlers: some are made for one request.
+// encodings are those of all Finders: some are made for one request.
 var encodings encodedCache
 
 // encodedKeyOf returns the key of content that is read from the start to the end.
-func encodedKeyOf(plain *fileContent, kind coding.Coding) (key encodedKey, err error) {
+func encodedKeyOf(plain *Content, kind coding.Coding) (key encodedKey, err error) {
 	src, err := plain.reader()
 	if err != nil {
 		return key, err
 	}
 	defer func() { _ = src.Close() }()
 	sum := sha256.New()
-	_, err = copyStream(sum, src)
+	_, err = copyAll(sum, src)
 	sum.Sum(key.sum[:0])
 	key.coding = kind
 	return key, err
 }
 
-// get returns the data of a key, which is nil where the coding gains nothing. It
-// is not known where nobody has put it there yet.
+// get returns the data of a key, which is nil if the coding gains nothing; known
+// reports whether somebody has put it there.
 func (c *encodedCache) get(key encodedKey) (data []byte, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +66,8 @@ func (c *encodedCache) get(key encodedKey) (data []byte, known bool) {
 	return e.data, true
 }
 
-// make puts there what encode returns, and returns it, unless it fails or another
-// goroutine is about to do that.
+// make puts there what encode returns, and returns it. It returns nil if encode
+// fails, and without calling it if another goroutine is about to do the same.
 func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byte {
 	e := &encodedEntry{}
 	c.mu.Lock()
@@ -93,7 +93,7 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 		c.uses++
 		e.ready, e.used = true, c.uses
 		c.bytes += encodedOverhead + len(e.data)
-		for c.bytes > maxEncodedKept && len(c.kept) > 1 {
+		for c.bytes > MaxEncodedKept && len(c.kept) > 1 {
 			if !c.dropOldest(e) {
 				break
 			}
@@ -105,8 +105,8 @@ func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byt
 	return data
 }
 
-// dropOldest drops the one of a few entries that was not used for the longest,
-// but never keep. It reports whether there was one.
+// dropOldest drops, of the first few entries other than keep, the one that nobody
+// has used for the longest. It reports whether there was one.
 func (c *encodedCache) dropOldest(keep *encodedEntry) bool {
 	const few = 8
 	var oldest *encodedEntry

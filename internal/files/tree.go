@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // A tree is where files are served from: an fs.FS of the application, or one of
-// those below. Names are as fileName makes them; unlike fs.ValidPath, those of
+// those below. Names are as Name makes them; unlike fs.ValidPath, those of
 // the operating system need not be UTF-8.
 
 // openFlags are those for files of the operating system. A pipe that takes the
@@ -139,14 +139,14 @@ func (t subTree) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(t.fsys, path.Join(t.dir, name))
 }
 
-// openWithInfo opens a file or a directory of a tree. What is neither is not
-// opened where the tree can tell before: that alone would release who waits at the
+// openWithInfo opens a file or a directory of a tree. It does not open what is
+// neither if the tree can tell before: opening alone would release who waits at the
 // other end of a pipe, or do something to a device.
 func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	if s := statOf(tree); s != nil {
 		info, err := s.Stat(name)
 		if err == nil && !isServed(info) {
-			err = errNotRegular
+			err = ErrNotRegular
 		}
 		if err != nil {
 			return nil, nil, err
@@ -158,7 +158,7 @@ func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !isServed(info) {
-		err = errNotRegular
+		err = ErrNotRegular
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -185,7 +185,7 @@ func statOf(tree fs.FS) fs.StatFS {
 func readDir(f fs.File) ([]fs.DirEntry, error) {
 	dir, ok := f.(fs.ReadDirFile)
 	if !ok {
-		return nil, errNotRegular
+		return nil, ErrNotRegular
 	}
 	list, err := dir.ReadDir(-1)
 	slices.SortFunc(list, func(a, b fs.DirEntry) int {

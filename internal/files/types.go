@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"bytes"
@@ -85,7 +85,7 @@ var contentTypes = map[string]string{
 	".zst":         "application/zstd",
 }
 
-// sniffLen is how much of a file is looked at where its name tells nothing.
+// sniffLen is how much of a file is looked at if its name tells nothing.
 const sniffLen = 512
 
 // contentTypeByName returns the type that the extension of a file stands for,

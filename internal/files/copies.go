@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"crypto/sha256"
@@ -19,9 +19,9 @@ import (
 // the originals, or the same one. A copy ends in a stamp, which is how one that is
 // out of date is told.
 //
-// Copies are written to a file of another name, which is then renamed, so that
-// nobody ever sees half of one. Neither step follows a symbolic link: a link in
-// the place of a copy is replaced.
+// A copy is written to a file of another name, which is then renamed, so that nobody
+// ever sees half of one. Neither step follows a symbolic link: a copy replaces a
+// link in its place.
 type copyFolder struct {
 	dir      string
 	confined bool     // folders below dir are not left through links
@@ -33,10 +33,11 @@ type copyFolder struct {
 }
 
 const (
-	// tempSuffix is behind the name of a copy that is being written. There is
-	// one at most for each copy, also with several processes.
+	// tempSuffix is behind the name of a copy that is being written. There is at
+	// most one such file for each copy, however many processes write copies.
 	tempSuffix = ".tmp"
-	// tempAge is after what time a process must have ended that writes a copy.
+	// tempAge is the age from which on nobody writes a temporary file any more: the
+	// process that did has ended.
 	tempAge = 10 * time.Minute
 
 	copyMode   = 0o600
@@ -49,7 +50,7 @@ const (
 // errGainsNothing says that a file does not get smaller in a coding.
 var errGainsNothing = errors.New("fasthttp: compression gains nothing")
 
-// errNotACopy says that a file is where a copy would be.
+// errNotACopy says that a file of the application is where a copy would be.
 var errNotACopy = errors.New("fasthttp: a file has the name of a compressed copy")
 
 // fileCopy is the copy that there should be of a file in a coding.
@@ -66,8 +67,8 @@ func (k *copyFolder) of(name, suffix string, original fs.FileInfo, kind coding.C
 	return &fileCopy{dir, base + suffix, stampFor(k.mark, original, kind), copyTime(original.ModTime()), kind}
 }
 
-// get opens a copy that is there, and returns the size of its content. The stamp
-// is behind that.
+// get opens a copy that is there, and returns the size of its content, behind which
+// the stamp is.
 func (k *copyFolder) get(c *fileCopy) (fs.File, int64, error) {
 	dir, err := k.open(c.dir)
 	if err != nil {
@@ -78,7 +79,7 @@ func (k *copyFolder) get(c *fileCopy) (fs.File, int64, error) {
 }
 
 // make makes a copy of plain, and returns what get does.
-func (k *copyFolder) make(c *fileCopy, plain *fileContent) (fs.File, int64, error) {
+func (k *copyFolder) make(c *fileCopy, plain *Content) (fs.File, int64, error) {
 	if err := k.makeFolder(c.dir); err != nil {
 		return nil, 0, err
 	}
@@ -106,7 +107,7 @@ func (k *copyFolder) open(name string) (*os.Root, error) {
 	return root.OpenRoot(filepath.FromSlash(name))
 }
 
-// makeFolder makes a folder for copies, where those are apart from the files.
+// makeFolder makes a folder for copies, if those are apart from the files.
 func (k *copyFolder) makeFolder(name string) error {
 	if !k.apart {
 		return nil
@@ -145,7 +146,7 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 		return nil, 0, stamp, err
 	}
 	if !seen.Mode().IsRegular() {
-		return nil, 0, stamp, errNotRegular
+		return nil, 0, stamp, ErrNotRegular
 	}
 	if f, err = dir.OpenFile(base, openFlags, 0); err != nil {
 		return nil, 0, stamp, err
@@ -164,7 +165,7 @@ func openStamped(dir *os.Root, base string) (f *os.File, size int64, stamp copyS
 }
 
 // write makes the copy. Whatever fails, no temporary file is left.
-func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
+func (c *fileCopy) write(dir *os.Root, plain *Content) (err error) {
 	if !c.mayReplace(dir) {
 		return errNotACopy
 	}
@@ -175,7 +176,7 @@ func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
 	}
 	renamed := false
 	defer func() {
-		// also where the encoder panics
+		// even if the encoder panics
 		if !renamed {
 			err = errors.Join(err, dir.Remove(temp))
 		}
@@ -191,7 +192,7 @@ func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
 	if err != nil {
 		return err
 	}
-	if info.Size()-int64(stampSize) >= plain.size {
+	if info.Size()-int64(stampSize) >= plain.Size {
 		return errGainsNothing
 	}
 	if err := dir.Chtimes(temp, c.modified, c.modified); err != nil {
@@ -204,8 +205,8 @@ func (c *fileCopy) write(dir *os.Root, plain *fileContent) (err error) {
 	return nil
 }
 
-// mayReplace reports whether what has the name of the copy, if anything has, is a copy:
-// suffixes that the application has chosen may be those of files of its own.
+// mayReplace reports whether nothing but a copy has the name of the copy: files of
+// the application may end in the suffix that it has chosen.
 func (c *fileCopy) mayReplace(dir *os.Root) bool {
 	if isReservedName(c.base) {
 		return true
@@ -230,8 +231,8 @@ func tempName(base string) string {
 	return hex.EncodeToString(sum[:]) + end + tempSuffix
 }
 
-// createTemp creates a file that must not be there. One that a process has left
-// behind is removed.
+// createTemp creates a file that must not be there. It removes one that a process
+// has left behind.
 func createTemp(dir *os.Root, name string) (*os.File, error) {
 	const flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 	f, err := dir.OpenFile(name, flags, copyMode)
@@ -271,10 +272,9 @@ func (k *copyFolder) removeFrom(dir *os.Root, base string) {
 	}
 }
 
-// tidyUp removes from a folder the copies whose originals are not in the tree,
-// which other processes have left, and what they have left half-written. It looks
-// at each folder once. original returns the name of the file that another one can
-// be a copy of.
+// tidyUp removes what other processes have left in a folder: copies whose originals
+// are not in the tree, and copies that are half-written. It looks at each folder
+// once. original returns the name of the file that another one can be a copy of.
 func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string) (string, bool)) {
 	if !k.isFirst(folder) {
 		return
@@ -307,7 +307,8 @@ func (k *copyFolder) tidyUp(tree fs.FS, folder string, original func(name string
 	}
 }
 
-// isFirst reports whether a folder was not looked at yet.
+// isFirst reports whether tidyUp has not looked at a folder yet, and remembers that
+// it has.
 func (k *copyFolder) isFirst(folder string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

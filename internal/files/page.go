@@ -1,87 +1,20 @@
-package fasthttp
+package files
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
-	"io/fs"
-	"path"
+	"html"
 	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/httpdate"
 	"github.com/valyala/fasthttp/internal/percent"
 )
-
-// dirEntry is an entry of a directory as a page shows it.
-type dirEntry struct {
-	name     string
-	dir      bool
-	size     int64
-	modified time.Time
-}
-
-// listDirectory returns the entries of a directory, and when one of them or the
-// directory itself was last changed. What would not be found by its name is left
-// out.
-func (h *fileHandler) listDirectory(name string, f fs.File, info fs.FileInfo) ([]dirEntry, time.Time, error) {
-	entries, err := readDir(f)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	isCopy := h.copiesAmong(name, entries)
-	list, newest := make([]dirEntry, 0, len(entries)), info.ModTime()
-	for _, entry := range entries {
-		if entry.Name()[0] == '.' && !h.listsHidden || isCopy(entry.Name()) {
-			continue
-		}
-		info, err := entry.Info()
-		if err != nil {
-			// it was removed while the directory was read
-			continue
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			// a link is shown as what it leads to, if it does
-			if target, err := fs.Stat(h.tree, path.Join(name, entry.Name())); err == nil {
-				info = target
-			}
-		}
-		if !isServed(info) && info.Mode()&fs.ModeSymlink == 0 {
-			continue
-		}
-		list = append(list, dirEntry{entry.Name(), info.IsDir(), info.Size(), info.ModTime()})
-		if info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
-	}
-	return list, newest, nil
-}
-
-// copiesAmong returns a function that reports whether an entry of a directory is a
-// compressed copy. One with a suffix of the application's is opened to see, unless
-// its original is there.
-func (h *fileHandler) copiesAmong(dir string, entries []fs.DirEntry) func(name string) bool {
-	if h.codings == nil {
-		return isReservedName
-	}
-	there := make(map[string]bool, len(entries))
-	for _, entry := range entries {
-		there[entry.Name()] = true
-	}
-	return func(name string) bool {
-		original, ok := h.codings.original(name)
-		if !ok || isReservedName(name) || there[original] {
-			return ok || isReservedName(name)
-		}
-		f, info, err := openWithInfo(h.tree, path.Join(dir, name))
-		if err != nil {
-			return false
-		}
-		defer func() { _ = f.Close() }()
-		return h.codings.isCopy(name, f, info)
-	}
-}
 
 // pageStyle is all that the pages need: no scripts, light or dark as the reader
 // has it, and lines that break on small screens.
@@ -98,13 +31,21 @@ const pageStyle = `:root{color-scheme:light dark}` +
 	`.d{font-weight:600}` +
 	`@media(max-width:34rem){th:last-child,td:last-child{display:none}}`
 
+// PagePolicy is the Content-Security-Policy of pages. It lets them have their style
+// and nothing else: whatever the names on a page are, they do nothing.
+var PagePolicy = func() []byte {
+	style := sha256.Sum256([]byte(pageStyle))
+	return []byte("default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
+		"'; base-uri 'none'; form-action 'none'")
+}()
+
 // appendPage appends the page of a directory. Links are relative to its path,
 // which ends in a slash, so they hold wherever the tree is mounted.
 func appendPage(dst []byte, title string, isRoot bool, list []dirEntry) []byte {
 	dst = append(dst, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Index of `...)
-	dst = AppendHTMLEscape(dst, title)
+	dst = append(dst, html.EscapeString(title)...)
 	dst = append(append(append(dst, `</title><style>`...), pageStyle...), `</style></head><body><main><h1>Index of `...)
-	dst = AppendHTMLEscape(dst, title)
+	dst = append(dst, html.EscapeString(title)...)
 	dst = append(dst, "</h1><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" class=\"n\">Size</th><th scope=\"col\">Modified (UTC)</th></tr></thead><tbody>\n"...)
 	if !isRoot {
 		dst = append(dst, "<tr><td><a class=\"d\" href=\"../\">../</a></td><td class=\"n\">–</td><td></td></tr>\n"...)
@@ -127,9 +68,9 @@ func appendRow(dst []byte, e dirEntry) []byte {
 	dst = append(append(dst, `<tr><td><a class="`...), class...)
 	// without the dot a colon in the name would end a scheme
 	dst = append(dst, `" href="./`...)
-	dst = AppendHTMLEscapeBytes(dst, percent.AppendPath(nil, bytesconv.Bytes(e.name)))
+	dst = append(dst, html.EscapeString(string(percent.AppendPath(nil, bytesconv.Bytes(e.name))))...)
 	dst = append(append(dst, slash...), `">`...)
-	dst = append(AppendHTMLEscape(dst, e.name), slash...)
+	dst = append(append(dst, html.EscapeString(e.name)...), slash...)
 	dst = append(dst, `</a></td><td class="n"`...)
 	if e.dir {
 		dst = append(dst, ">–"...)
@@ -178,7 +119,7 @@ func appendListing(dst []byte, list []dirEntry) []byte {
 			entries[i].Type, entries[i].Size = "directory", nil
 		}
 		if e.modified.Unix() > 0 {
-			entries[i].MTime = string(AppendHTTPDate(nil, e.modified))
+			entries[i].MTime = string(httpdate.Append(nil, e.modified))
 		}
 	}
 	text, err := json.Marshal(entries)
@@ -196,7 +137,7 @@ func prefersJSON(accept []byte) bool {
 }
 
 // quality returns the weight that an Accept field gives to a type: that of the
-// most specific element it falls under, and none at all where there is none.
+// most specific element that it falls under, or coding.WeightNever if there is none.
 func quality(accept []byte, typ, subtype string) coding.Weight {
 	precision, q := 0, coding.WeightNever
 	for element := range bytes.SplitSeq(accept, []byte(",")) {

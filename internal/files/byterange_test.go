@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestByteRanges(t *testing.T) {
+func TestParseByteRange(t *testing.T) {
 	for _, tc := range []struct {
 		in         string
 		length     int
@@ -26,7 +26,7 @@ func TestByteRanges(t *testing.T) {
 	}
 }
 
-func TestByteRangesThatAreRefused(t *testing.T) {
+func TestParseByteRangeRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		in     string
 		length int

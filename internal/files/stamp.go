@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package fasthttp
+package files
 
 import (
 	"bufio"
@@ -19,9 +19,9 @@ import (
 // Which files are compressed, by their size. Less gains nothing, as the head
 // takes more; more would keep the first client waiting for too long.
 const (
-	minCompressed      = 128
-	maxCompressed      = 64 << 20
-	maxCompressedAlone = 8 << 20 // where the result is kept in memory
+	minCompressed         = 128
+	MaxCompressed         = 64 << 20
+	MaxCompressedInMemory = 8 << 20 // where the result is kept in memory
 )
 
 // fileCodings makes the compressed representations of files.
@@ -31,50 +31,30 @@ type fileCodings struct {
 	siblings bool
 	types    *coding.TypeSet
 	suffixes [coding.Count]string // of copies
-	copies   *copyFolder          // nil where none are written
+	copies   *copyFolder          // nil if none are written
 }
 
 // siblingSuffixes are what the names of files end in that were compressed by
 // whoever made the tree.
 var siblingSuffixes = [coding.Count]string{coding.Gzip: ".gz", coding.Zstd: ".zst", coding.Brotli: ".br"}
 
-// fileLevels are the levels for files.
-var fileLevels = [coding.Count]int{
-	coding.Gzip:   CompressDefaultCompression,
-	coding.Zstd:   CompressZstdDefault,
-	coding.Brotli: CompressBrotliDefaultCompression,
-}
+// usualLevel stands for the default level of each coding.
+const usualLevel = -1
 
-// newFileCodings makes what the settings say. root is that of the files, where
-// they are those of the operating system.
-func newFileCodings(s *FS, root string) *fileCodings {
-	k := &fileCodings{siblings: s.Precompressed, types: coding.TypesFor(s.CompressTypes)}
-	if s.Compress {
-		k.made = coding.SetOf(coding.Gzip)
-		if s.CompressBrotli {
-			k.made |= coding.SetOf(coding.Brotli)
-		}
-		if s.CompressZstd {
-			k.made |= coding.SetOf(coding.Zstd)
-		}
-	}
+// newFileCodings makes what the settings say. root is the directory of the files,
+// if they are those of the operating system.
+func newFileCodings(s *Settings, root string) *fileCodings {
+	k := &fileCodings{made: s.Codings, siblings: s.Precompressed, types: coding.TypesFor(s.CompressTypes)}
 	k.offered = k.made
-	if s.Precompressed {
+	if k.siblings {
 		k.offered |= coding.SetOf(coding.Gzip, coding.Zstd, coding.Brotli)
 	}
 	for c := range coding.Count {
-		if !k.made.Has(c) {
-			continue
-		}
-		k.suffixes[c] = FSCompressedFileSuffixes[c.String()]
-		if c == coding.Gzip && s.CompressedFileSuffix != "" {
-			k.suffixes[c] = s.CompressedFileSuffix
-		}
-		if own := s.CompressedFileSuffixes[c.String()]; own != "" {
-			k.suffixes[c] = own
+		if k.made.Has(c) {
+			k.suffixes[c] = s.Suffixes[c]
 		}
 	}
-	if s.FS == nil && s.Compress {
+	if s.FS == nil && k.made != 0 {
 		dir := root
 		if s.CompressRoot != "" {
 			dir = rootDir(s.CompressRoot, false)
@@ -98,8 +78,8 @@ func (k *fileCodings) original(name string) (string, bool) {
 	return "", false
 }
 
-// isCopy reports whether an open file is a copy that only its end tells from
-// other files: that with a suffix of the application's.
+// isCopy reports whether an open file is a copy with a suffix that the application
+// has chosen, which only its stamp tells from other files.
 func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 	if k.copies == nil || isReservedName(name) {
 		return false
@@ -111,21 +91,20 @@ func (k *fileCodings) isCopy(name string, f fs.File, info fs.FileInfo) bool {
 	return ok || strings.HasSuffix(name, tempSuffix)
 }
 
-// choose returns the representation of a node that a client likes best. A
-// client that comes while it is being made gets the plain one, and so does one
-// that asks by HEAD before it was made.
-func (k *fileCodings) choose(h *fileHandler, n *node, ctx *RequestCtx) *fileContent {
+// choose returns the content of a node in the coding that a client likes best. A
+// client that comes while that is being made gets the plain content, and so does
+// one that asks by HEAD before it was made.
+func (k *fileCodings) choose(f *Finder, n *Node, fields *field.List, head bool) *Content {
 	var accepted coding.Accepted
-	for value := range fieldValues(&ctx.Request.Header, field.AcceptEncoding) {
-		accepted.Add(value)
+	for i := fields.FindID(field.AcceptEncoding, 0); i >= 0; i = fields.FindID(field.AcceptEncoding, i+1) {
+		accepted.Add(fields.Value(i))
 	}
-	making := !ctx.IsHead()
 	for offered := k.offered; ; {
 		kind := accepted.Choose(offered)
 		if kind == coding.Identity {
 			return n.plain
 		}
-		if c := k.variant(h, n, kind, making); c != n.plain || !k.siblings || k.isMade(n, kind) {
+		if c := k.variant(f, n, kind, !head); c != n.plain || !k.siblings || k.isMade(n, kind) {
 			return c
 		}
 		// nobody has put it there: the next one will do
@@ -134,7 +113,7 @@ func (k *fileCodings) choose(h *fileHandler, n *node, ctx *RequestCtx) *fileCont
 }
 
 // variant returns a node's content in a coding, or the plain one.
-func (k *fileCodings) variant(h *fileHandler, n *node, kind coding.Coding, making bool) *fileContent {
+func (k *fileCodings) variant(f *Finder, n *Node, kind coding.Coding, making bool) *Content {
 	if c := n.variants[kind].Load(); c != nil {
 		return c
 	}
@@ -146,74 +125,75 @@ func (k *fileCodings) variant(h *fileHandler, n *node, kind coding.Coding, makin
 		return c
 	}
 	plain := n.plain
-	if !plain.acquire() {
+	if !plain.Acquire() {
 		return plain
 	}
-	defer plain.release()
-	c := k.find(h, n, kind)
+	defer plain.Release()
+	c := k.find(f, n, kind)
 	if c == nil {
 		var known bool
-		if c, known = k.make(h, n, kind, making); !known {
+		if c, known = k.make(f, n, kind, making); !known {
 			return plain
 		}
 		if c == nil {
 			c = plain
 		}
 	}
-	if c != plain && h.tags.tag(c) != nil {
-		c.release()
+	if c != plain && f.tags.tag(c) != nil {
+		c.Release()
 		return plain
 	}
 	if !n.setVariant(kind, c) {
 		if c != plain {
-			c.release()
+			c.Release()
 		}
 		return plain
 	}
 	return c
 }
 
-// isMade reports whether content is encoded in a coding, if it gains by it.
-func (k *fileCodings) isMade(n *node, kind coding.Coding) bool {
-	return k.made.Has(kind) && n.plain.size >= minCompressed && n.plain.size <= maxCompressed && k.types.Has(n.plain.typ)
+// isMade reports whether the content of a node is to be encoded in a coding, if it
+// gains by that.
+func (k *fileCodings) isMade(n *Node, kind coding.Coding) bool {
+	return k.made.Has(kind) && n.plain.Size >= minCompressed && n.plain.Size <= MaxCompressed && k.types.Has(n.plain.Type)
 }
 
-// find looks for encoded content that is there, in the order of what that costs.
-// It returns nil where there is none.
-func (k *fileCodings) find(h *fileHandler, n *node, kind coding.Coding) *fileContent {
-	if k.siblings && !n.isPage() {
-		if c := k.sibling(h.tree, n, kind); c != nil {
+// find returns encoded content that is there already, or nil. It looks first where
+// looking costs least.
+func (k *fileCodings) find(f *Finder, n *Node, kind coding.Coding) *Content {
+	if k.siblings && !n.IsPage() {
+		if c := k.sibling(f.tree, n, kind); c != nil {
 			return c
 		}
 	}
 	if !k.isMade(n, kind) {
 		return nil
 	}
-	if k.copies != nil && !n.isPage() && k.suffixes[kind] != "" {
-		k.copies.tidyUp(h.tree, path.Dir(n.name), k.original)
-		f, size, err := k.copies.get(k.copies.of(n.name, k.suffixes[kind], n.info, kind))
+	if k.copies != nil && !n.IsPage() && k.suffixes[kind] != "" {
+		k.copies.tidyUp(f.tree, path.Dir(n.name), k.original)
+		file, size, err := k.copies.get(k.copies.of(n.name, k.suffixes[kind], n.info, kind))
 		if err == nil {
-			return encodedContent(n.plain, kind, f, size, nil)
+			return encodedContent(n.plain, kind, file, size, nil)
 		}
 	}
 	return nil
 }
 
-// make encodes the content of a node, unless it is only to be looked for. It
-// returns nil where that gains nothing or fails, which is known then, and where it
-// was not tried.
-func (k *fileCodings) make(h *fileHandler, n *node, kind coding.Coding, making bool) (c *fileContent, known bool) {
+// make encodes the content of a node, or only looks for what was encoded unless
+// making is set. It returns nil if encoding gains nothing or fails, which is known
+// then, and if it was not tried.
+func (k *fileCodings) make(f *Finder, n *Node, kind coding.Coding, making bool) (c *Content, known bool) {
 	if !k.isMade(n, kind) {
 		return nil, true
 	}
-	e := memoryEncoding{n.plain, kind, h.cache == nil, making}
-	if k.copies == nil || n.isPage() || k.suffixes[kind] == "" {
+	e := memoryEncoding{n.plain, kind, f.cache == nil, making}
+	if k.copies == nil || n.IsPage() || k.suffixes[kind] == "" {
 		return e.content()
 	}
 	wanted := k.copies.of(n.name, k.suffixes[kind], n.info, kind)
 	var key encodedKey
 	if e.keep {
-		// there is no node that will know of it
+		// no node will remember it
 		key = encodedKey{sha256.Sum256(bytes.Join([][]byte{[]byte(k.copies.dir), []byte(n.name), wanted.stamp[:]}, []byte{0})), kind}
 		if _, known := encodings.get(key); known {
 			return nil, true
@@ -222,10 +202,10 @@ func (k *fileCodings) make(h *fileHandler, n *node, kind coding.Coding, making b
 	if !making {
 		return e.content()
 	}
-	f, size, err := k.copies.make(wanted, n.plain)
+	file, size, err := k.copies.make(wanted, n.plain)
 	switch {
 	case err == nil:
-		return encodedContent(n.plain, kind, f, size, nil), true
+		return encodedContent(n.plain, kind, file, size, nil), true
 	case !errors.Is(err, errGainsNothing):
 		// such as in a directory that cannot be written to
 		return e.content()
@@ -237,7 +217,7 @@ func (k *fileCodings) make(h *fileHandler, n *node, kind coding.Coding, making b
 
 // sibling returns the content of a file beside the original that has it in a
 // coding already, or nil.
-func (k *fileCodings) sibling(tree fs.FS, n *node, kind coding.Coding) *fileContent {
+func (k *fileCodings) sibling(tree fs.FS, n *Node, kind coding.Coding) *Content {
 	name := n.name + siblingSuffixes[kind]
 	n.lookBeside(tree, kind)
 	f, info, err := openWithInfo(tree, name)
@@ -252,28 +232,28 @@ func (k *fileCodings) sibling(tree fs.FS, n *node, kind coding.Coding) *fileCont
 }
 
 // encodedContent makes the representation that the first size bytes of an open
-// file are, which it takes over. The result is nil where that cannot be read.
-func encodedContent(plain *fileContent, kind coding.Coding, f fs.File, size int64, open func() (fs.File, error)) *fileContent {
-	raw, err := loadContent(f, size, string(plain.typ), open)
+// file are, which it takes over. It returns nil if they cannot be read.
+func encodedContent(plain *Content, kind coding.Coding, f fs.File, size int64, open func() (fs.File, error)) *Content {
+	raw, err := loadContent(f, size, string(plain.Type), open)
 	if err != nil {
 		return nil
 	}
-	raw.coding, raw.typ, raw.modified, raw.date = kind.String(), plain.typ, plain.modified, plain.date
+	raw.Coding, raw.Type, raw.modified, raw.LastModified = kind.String(), plain.Type, plain.modified, plain.LastModified
 	return raw
 }
 
 // memoryEncoding encodes content in memory.
 type memoryEncoding struct {
-	plain  *fileContent
+	plain  *Content
 	coding coding.Coding
 	keep   bool // what comes of it, beyond the node
 	making bool // otherwise it is only looked for
 }
 
-// content returns the representation. It is nil where the content is too large or
-// does not get smaller, which is known then, and where there is none yet.
-func (e memoryEncoding) content() (c *fileContent, known bool) {
-	if e.plain.size > maxCompressedAlone {
+// content returns the representation. It is nil if the content is too large or does
+// not get smaller, which is known then, and if there is none yet.
+func (e memoryEncoding) content() (c *Content, known bool) {
+	if e.plain.Size > MaxCompressedInMemory {
 		// it may still be made on the disk
 		return nil, e.making
 	}
@@ -295,35 +275,35 @@ func (e memoryEncoding) content() (c *fileContent, known bool) {
 	if data == nil {
 		return nil, known
 	}
-	return &fileContent{
-		size: int64(len(data)), data: data, coding: e.coding.String(),
-		typ: e.plain.typ, modified: e.plain.modified, date: e.plain.date,
+	return &Content{
+		Size: int64(len(data)), data: data, Coding: e.coding.String(),
+		Type: e.plain.Type, modified: e.plain.modified, LastModified: e.plain.LastModified,
 	}, true
 }
 
-// encode returns the encoded content, or nil where it is not smaller.
+// encode returns the encoded content, or nil if it is not smaller.
 func (e memoryEncoding) encode() ([]byte, error) {
 	var out bufpool.Buffer
-	if err := encodeTo(&out, e.plain, e.coding); err != nil || int64(len(out.B)) >= e.plain.size {
+	if err := encodeTo(&out, e.plain, e.coding); err != nil || int64(len(out.B)) >= e.plain.Size {
 		return nil, err
 	}
 	return out.B, nil
 }
 
-// encodeTo writes plain to w in a coding. It fails where the file has no longer
-// the size that it had.
-func encodeTo(w io.Writer, plain *fileContent, kind coding.Coding) error {
+// encodeTo writes plain to w in a coding. It fails if the size of the file has
+// changed.
+func encodeTo(w io.Writer, plain *Content, kind coding.Coding) error {
 	src, err := plain.reader()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = src.Close() }()
 	buffered := bufio.NewWriterSize(w, copyBufferSize)
-	e := coding.NewEncoder(kind, fileLevels[kind], buffered)
+	e := coding.NewEncoder(kind, usualLevel, buffered)
 	defer e.Release()
-	n, err := copyStream(e, src)
-	if err == nil && n != plain.size {
-		err = fmt.Errorf("%w: it has %d bytes, not %d", errChanged, n, plain.size)
+	n, err := copyAll(e, src)
+	if err == nil && n != plain.Size {
+		err = fmt.Errorf("%w: it has %d bytes, not %d", errChanged, n, plain.Size)
 	}
 	if err != nil {
 		return err
