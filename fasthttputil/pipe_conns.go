@@ -40,7 +40,7 @@ type PipeConns struct {
 }
 
 // NewPipeConns makes a pair of connected connections. Both report an address with
-// the network and the text "pipe" until SetAddresses gives them others.
+// the network and the text "pipe" until SetAddresses sets others.
 func NewPipeConns() *PipeConns {
 	// Both conns and both streams are parts of one allocation.
 	pc := &PipeConns{}
