@@ -234,7 +234,7 @@ func (s *service) checkLog(t *testing.T, log string) {
 	}
 }
 
-// client is somebody in front of the front.
+// client is a client of the front end.
 type client struct {
 	net.Conn
 	t *testing.T

@@ -66,8 +66,8 @@ type canvas struct {
 	strings.Builder
 }
 
-// begin writes all that stands before the elements. The description is for those
-// who cannot see the chart.
+// begin writes the part before the elements. The description is for readers that cannot
+// see the chart.
 func (c *canvas) begin(height float64, title, note string) {
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%s" viewBox="0 0 %d %s" role="img">`+"\n",
 		width, number(height), width, number(height))

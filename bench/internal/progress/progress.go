@@ -1,5 +1,4 @@
-// Package progress tells whoever waits for a measurement how far it is, and how
-// long the rest will take.
+// Package progress shows how far a measurement is, and how long the rest will take.
 package progress
 
 import (
