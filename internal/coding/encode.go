@@ -18,7 +18,7 @@ import (
 type Encoder struct {
 	encoderState
 	home *sync.Pool
-	out  bufpool.Buffer // where encoders write that append to a slice; of no pool
+	out  bufpool.Buffer // the output of encoders that append to a slice; not from a pool
 }
 
 // encoderState has the methods that the encoders of all libraries share.

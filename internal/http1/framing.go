@@ -29,7 +29,7 @@ type Exchange struct {
 }
 
 // Frame decides the framing of a message: RFC 9112 section 6.3, rule by rule.
-// It is the only place where that is decided, for both roles.
+// The framing of both roles is decided only here.
 func (h *Head) Frame(role Role, x Exchange) (Framing, error) {
 	if role == Response {
 		// rule 1
