@@ -112,7 +112,7 @@ var setups = []setup{
 	{name: "portable, streams", portable: true, stream: true},
 }
 
-// skipOriginal skips tests where they are built with v1.77.0, which does not have
+// skipOriginal skips tests if they are built with v1.77.0, which does not have
 // what they are about.
 func skipOriginal(t *testing.T) {
 	t.Helper()
@@ -349,7 +349,7 @@ func askOdd(t *testing.T, e *oddCase, id int, s *service, c *client) {
 	}
 	_ = c.Close()
 	want := s.targets(prefix)
-	// an answer may be lost where the connection ends with what is odd
+	// an answer may be lost if the connection ends with what is odd
 	if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < len(want)-1 {
 		t.Errorf("%s: the answers are those of %q, and the server was asked for %q", e.name, got, want)
 	}
@@ -360,7 +360,7 @@ func TestTrailersBringInNoFields(t *testing.T) {
 	const fields = "X-Real-Ip=192.0.2.1 X-Team=front X-Role= X-Auth-User= "
 	rows := []struct {
 		name, announced, trailers string
-		fields, came              string // where the front passes trailers on
+		fields, came              string // if the front passes trailers on
 		refused                   bool
 	}{
 		{"nothing", "", "", fields + "X-Sum=", "X-Real-Ip= X-Team= X-Role= X-Auth-User= X-Sum=", false},

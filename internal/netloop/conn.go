@@ -207,7 +207,7 @@ func (c *Conn) unset(f uint32) {
 // Gone reports whether the peer has ended its side of the connection.
 func (c *Conn) Gone() bool { return c.has(flagGone) }
 
-// Closed reports whether the owner has closed the connection or given it away.
+// Closed reports whether the owner has closed the connection or handed it over.
 func (c *Conn) Closed() bool { return c.has(flagClosed) }
 
 // Watch makes the loop call PeerGone of the Handler when the peer ends its side of

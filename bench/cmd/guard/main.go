@@ -9,7 +9,7 @@
 //
 // Instructions are counted by valgrind; without it they are left out, which the
 // output says. There are bounds for each version of Go and each architecture;
-// where they are missing, that is said, and nothing fails. The exit code is 1 if
+// if they are missing, that is said, and nothing fails. The exit code is 1 if
 // a bound is exceeded, and 2 if the command line is wrong.
 package main
 

@@ -44,7 +44,7 @@ const sizeRow = "helloworld"
 // meter measures what benchmarks cost.
 type meter struct {
 	dir, binary string
-	valgrind    string // "" where there is none
+	valgrind    string // "" if there is none
 }
 
 func newMeter(ctx context.Context, dir, temp string) (*meter, error) {
@@ -62,7 +62,7 @@ func newMeter(ctx context.Context, dir, temp string) (*meter, error) {
 
 // cost is what one operation takes.
 type cost struct {
-	Instructions float64 `json:"instructions"` // 0 where they were not counted
+	Instructions float64 `json:"instructions"` // 0 if they were not counted
 	Allocations  float64 `json:"allocations"`
 	Bytes        float64 `json:"bytes"`
 }

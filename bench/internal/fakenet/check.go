@@ -87,7 +87,7 @@ func (k *checker) feed(p []byte, want *expectation) (n int, err error) {
 	return n, nil
 }
 
-// first returns the length of the response that p begins with, or 0 where it
+// first returns the length of the response that p begins with, or 0 if it
 // is not all there.
 func (k *checker) first(p []byte, want *expectation) (size int, err error) {
 	if len(p) < len(statusLine) {

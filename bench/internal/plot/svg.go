@@ -1,5 +1,5 @@
 // Package plot draws the few kinds of charts that the performance page has, as
-// SVG. A chart brings its own background and is drawn in other colours where
+// SVG. A chart brings its own background and is drawn in other colours if
 // the reader prefers a dark screen. See Ratios, Amounts and Lines.
 package plot
 
@@ -91,7 +91,7 @@ func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 }
 
 // bar draws from x1 to x2, in either direction, and so that it is seen even
-// where the two are the same.
+// if the two are the same.
 func (c *canvas) bar(colour Colour, x1, x2, y, height float64) {
 	left, right := min(x1, x2), max(x1, x2)
 	fmt.Fprintf(c, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`+"\n",

@@ -79,7 +79,7 @@ func (r *Rest) Share() float64 {
 	return min(1, r.done/r.all)
 }
 
-// Left is 0 where nothing is done yet.
+// Left is 0 if nothing is done yet.
 func (r *Rest) Left() time.Duration {
 	if r.done <= 0 {
 		return 0
