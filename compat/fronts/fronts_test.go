@@ -309,8 +309,8 @@ func TestFrontsAndServersAgreeOnRequests(t *testing.T) {
 	})
 }
 
-// What a front takes for one request is one for the server, whatever is odd about
-// it, and every answer belongs to its request.
+// The bytes that a front end takes for one request are one request for the server, too,
+// however odd they are, and every response belongs to its request.
 func TestFrontsAndServersAgreeOnOddRequests(t *testing.T) {
 	eachPair(t, nil, func(t *testing.T, _ *front, s *service, dial func() *client) {
 		// many at a time, since a front may wait for more
@@ -408,8 +408,8 @@ func checkFields(t *testing.T, name string, resp reply, fields, trailers string)
 	}
 }
 
-// A name that is announced is one that Peek finds, so a service that relies on what
-// its front deletes says which trailers it takes.
+// Peek returns a trailer whose name is announced. So a service that relies on its front
+// end to delete a field must say which trailers it accepts.
 func TestServicesBehindFrontsChooseTheirTrailers(t *testing.T) {
 	configure := func(s *fasthttp.Server) {
 		accept := reflect.ValueOf(s).Elem().FieldByName("AcceptTrailer")
