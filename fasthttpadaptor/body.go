@@ -127,9 +127,9 @@ func (b *requestBody) drain() (complete bool) {
 	if !b.begun && b.ctx.Request.MayContinue() {
 		return false
 	}
-	discard := make([]byte, 4<<10)
+	buf := make([]byte, 4<<10)
 	for left := drainLimit; left > 0; {
-		n, err := b.read(discard)
+		n, err := b.read(buf)
 		left -= n
 		if err != nil {
 			return err == io.EOF
