@@ -7,14 +7,14 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// barredTrailers are the fields that have no place in a trailer section: those
-// that RFC 9110 section 6.5.1 names, which are for framing, routing, request
-// modifiers, authentication, response control and for how to read the content;
-// and those by which a front end tells a server who the client is and what it has
-// asked for. A front end that sets or deletes these in the header section may
-// pass a trailer section on as it came.
+// barredTrailers are the fields that a trailer section must not contain: those that
+// RFC 9110 section 6.5.1 names, which control framing, routing, request modifiers,
+// authentication, the response and the format of the content; and those by which a
+// front end tells a server the identity of the client and its original request. A
+// front end that sets or deletes the latter in the header section may forward a
+// trailer section unchanged.
 //
-// Names are those of foldTrailer.
+// The names are in the form of foldTrailer.
 var barredTrailers = setOf(
 	"transfer-encoding", "content-length", "host", "trailer",
 	"connection", "keep-alive", "upgrade", "te", "http2-settings",
@@ -31,7 +31,7 @@ var barredTrailers = setOf(
 	"x-auth", "x-api-key", "x-access-token", "x-id-token", "x-csrf-token", "x-csrftoken", "x-xsrf-token",
 )
 
-// barredPrefixes are what the names of further such fields begin with.
+// barredPrefixes are prefixes: fields whose names begin with one are barred, too.
 var barredPrefixes = []string{
 	"if-", "proxy", "wl-proxy-", "sec-",
 	"x-forwarded", "x-original-", "x-envoy-",
@@ -49,13 +49,13 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// longestBarred is more than any name in barredTrailers and barredPrefixes has.
+// longestBarred is more than the length of any name in barredTrailers and
+// barredPrefixes.
 const longestBarred = 32
 
-// IsBarredTrailer reports whether a field must not come in a trailer section,
-// judged by its name. Case makes no difference, nor does which character stands
-// between two words: for CGI and what follows its example X_Forwarded_For is
-// X-Forwarded-For.
+// IsBarredTrailer reports whether a field with this name must not be in a trailer
+// section. Neither case nor the characters between words matter: for CGI and similar
+// interfaces X_Forwarded_For is the same as X-Forwarded-For.
 func IsBarredTrailer(name []byte) bool {
 	var text [longestBarred]byte
 	n := foldTrailer(&text, name)
@@ -71,8 +71,8 @@ func IsBarredTrailer(name []byte) bool {
 	return false
 }
 
-// foldTrailer puts the beginning of name into text, in lower case and with a
-// hyphen for whatever is neither a letter nor a digit.
+// foldTrailer copies the beginning of name to text, in lower case, with a hyphen for
+// every byte that is neither a letter nor a digit.
 func foldTrailer(text *[longestBarred]byte, name []byte) (n int) {
 	for n < len(name) && n < len(text) {
 		c := ascii.Lower(name[n])

@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// readTrailers parses raw as a trailer section: whole where step is 0, else
-// with step more bytes at each call.
+// readTrailers parses raw as a trailer section: whole if step is 0, else with step
+// more bytes at each call.
 func readTrailers(raw string, step int) (n int, fields *field.List, err error) {
 	h := &Head{Limits: Limits{Head: MaxTrailers, Fields: MaxTrailerFields}}
 	b := []byte(raw)
@@ -31,8 +31,8 @@ func readTrailers(raw string, step int) (n int, fields *field.List, err error) {
 	}
 }
 
-// A trailer section is read as strictly as the fields of a request, whoever
-// sent it (known failures 4, 12, 13 and 16).
+// A trailer section is parsed as strictly as the fields of a request, in both roles
+// (known failures 4, 12, 13 and 16).
 func TestTrailerSectionsAreReadStrictly(t *testing.T) {
 	lines := func(n int) string { return strings.Repeat("A: b\r\n", n) + "\r\n" }
 	long := func(n int) string { return "A: " + strings.Repeat("b", n-len("A: \r\n\r\n")) + "\r\n\r\n" }
@@ -77,8 +77,8 @@ func TestTrailerSectionsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzTrailers reads a section whole and in pieces, which must agree, and
-// holds what it accepts against the standard library.
+// FuzzTrailers parses a section whole and in pieces, which must agree, and compares
+// what it accepts with the standard library.
 func FuzzTrailers(f *testing.F) {
 	f.Add([]byte("\r\nGET"), uint8(0))
 	f.Add([]byte("A: b\r\na:  c \r\nX-y:\r\n\r\n"), uint8(1))
@@ -125,7 +125,7 @@ func FuzzTrailers(f *testing.F) {
 	})
 }
 
-// Names that proxies are known to give the address of a client.
+// Names of fields in which proxies are known to pass the address of a client.
 func TestAddressesOfClientsAreBarredAsTrailers(t *testing.T) {
 	for _, name := range []string{
 		"X-Originating-IP", "WL-Proxy-Client-IP", "WL-Proxy-SSL", "X-ProxyUser-Ip", "X-True-Client-IP", "Fly-Client-IP", "DO-Connecting-IP",

@@ -80,8 +80,8 @@ func TestUnsafeStaysInItsPackage(t *testing.T) {
 	}
 }
 
-// A system call that the scheduler is not told of stops all when it waits. The
-// package that makes such calls sees to it that none does.
+// A system call that the scheduler does not know of can stop the program while it
+// waits. Only the package that makes sure that none waits may make such calls.
 func TestRawSystemCallsStayInTheirPackage(t *testing.T) {
 	for _, f := range moduleFiles(t) {
 		text, err := os.ReadFile(filepath.Join(moduleDir, f.name))

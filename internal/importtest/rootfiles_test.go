@@ -145,9 +145,8 @@ type upwardUse struct {
 // upwardUses returns where a file names a type that is declared in a file of
 // a higher group.
 //
-// Only names of the package itself matter, so nothing that is imported gets
-// loaded, and the errors that follow from that are ignored. A file that does
-// not build otherwise is for the compiler to complain about.
+// Only names of the package itself matter. So imports are not loaded, and the
+// resulting errors are ignored. Other errors are left to the compiler.
 func upwardUses(fset *token.FileSet, files []*ast.File, groupOf func(string) int) []upwardUse {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}

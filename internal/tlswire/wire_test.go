@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// fakeConn is a connection whose peer has sent everything beforehand: each Read
-// returns the next piece.
+// fakeConn is a connection whose peer has sent everything already: each Read returns
+// the next piece.
 type fakeConn struct {
 	net.Conn // nil
 	pieces   [][]byte
@@ -53,8 +53,9 @@ func record(n int) []byte {
 
 func newWire(nc net.Conn) *wire { return &wire{Conn: nc, missing: HeaderSize} }
 
-// checkWire checks that a wire passes on what it gets, and no read goes beyond
-// the end of a header or payload. sizes are those of the reads, in turn.
+// checkWire checks that a wire returns the bytes that it receives, and that no read
+// goes beyond the end of a header or payload. sizes are the sizes of the reads, which
+// repeat.
 func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	t.Helper()
 	var want []byte
@@ -152,7 +153,7 @@ func TestWireSendsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(20)
-	// what is more than there is room for goes out before
+	// if there is no room for a record, the records before it are sent first
 	w.gather(1)
 	room := cap(w.gathered.B)
 	write(room - 1)
@@ -167,7 +168,7 @@ func TestWireSendsTogether(t *testing.T) {
 	}
 }
 
-// A record that is lost must not be followed by another one.
+// After a record was lost, no other may be sent.
 func TestWireFailsForGood(t *testing.T) {
 	nc := &fakeConn{}
 	w := newWire(nc)
@@ -188,7 +189,7 @@ func TestWireFailsForGood(t *testing.T) {
 	}
 }
 
-// A socket is read from without a buffer that waits.
+// A wire needs no buffer to wait for a socket.
 func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -237,7 +238,7 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	}
 }
 
-// replayConn is a connection that gives the same data over and over.
+// replayConn is a connection that returns the same data again and again.
 type replayConn struct {
 	fakeConn
 	data []byte

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// empty waits until the loop has closed the connections.
+// empty closes the peers and waits until the loop has closed the connections.
 func (w *world) empty(peers []net.Conn) {
 	w.t.Helper()
 	for _, nc := range peers {
@@ -25,9 +25,9 @@ func (w *world) empty(peers []net.Conn) {
 	}
 }
 
-// Whatever becomes ready beside a loop is looked at while the loop has events:
-// neither those of handlers that wait nor those of handlers that return at once
-// hold it up until they are all begun.
+// A descriptor that does not belong to the loop gets its turn while the loop has
+// events: it does not wait until all of them are served, neither if handlers wait
+// nor if they return at once.
 func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const conns = 4 * batchSize
@@ -50,7 +50,7 @@ func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 			peers := make([]net.Conn, conns)
 			handle := func(byte) {
 				if begun.Add(1) == 1 {
-					// everything becomes ready now, with nothing begun
+					// everything becomes ready at once, before any other handler begins
 					if wait == 0 {
 						l.quicken()
 					}
@@ -84,20 +84,20 @@ func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 	}
 }
 
-// The line can be joined any number of times.
-func TestLineMovesEachTime(t *testing.T) {
-	q, err := newLine()
+// A poller can yield any number of times.
+func TestYielderCanBeUsedAgain(t *testing.T) {
+	y, err := newYielder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer q.file.Close()
-	if err := q.file.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	defer y.file.Close()
+	if err := y.file.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	p := &Poller{l: &Loop{line: q}}
+	p := &Poller{l: &Loop{yielder: y}}
 	for n := range 1000 {
-		p.joined = false
-		if err := q.raw.Read(p.inLine); err != nil {
+		p.hasPoked = false
+		if err := y.raw.Read(p.poked); err != nil {
 			t.Fatalf("after %d times: %v", n, err)
 		}
 	}
