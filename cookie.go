@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // Errors of [Cookie.Parse].
@@ -149,7 +150,7 @@ func (c *Cookie) SetPath(path string) { c.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
 func (c *Cookie) SetPathBytes(path []byte) {
-	c.path = appendNormalPath(c.path[:0], path)
+	c.path = uri.AppendNormalPath(c.path[:0], path)
 	cleanCookieText(c.path)
 }
 

@@ -75,7 +75,7 @@ func isFolderName(host []byte) bool {
 func stripSegments(p []byte, n int) []byte {
 	for ; n > 0 && len(p) > 0; n-- {
 		p = p[1:]
-		p = p[nextSlash(p):]
+		p = p[ascii.IndexByte(p, '/'):]
 	}
 	return p
 }

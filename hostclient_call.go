@@ -222,10 +222,10 @@ func (c *HostClient) prepare(req *Request) error {
 			return err
 		}
 		uri := &req.uri
-		if s := uri.parts[uriScheme]; !s.empty() {
+		if !uri.text.IsHTTP() {
 			return errUnsupportedScheme(uri.Scheme())
 		}
-		if uri.https != c.IsTLS {
+		if uri.text.IsHTTPS() != c.IsTLS {
 			return ErrHostClientRedirectToDifferentScheme
 		}
 		if c.DisablePathNormalizing {

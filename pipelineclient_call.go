@@ -86,7 +86,7 @@ func (call *pipelineCall) encode(c *PipelineClient, req *Request) error {
 	if err := req.settleForServer(); err != nil {
 		return req.refused(err)
 	}
-	if !c.IsTLS && req.uriParsed && req.uri.https {
+	if !c.IsTLS && req.uriParsed && req.uri.text.IsHTTPS() {
 		return req.refused(ErrHostClientRedirectToDifferentScheme)
 	}
 	call.isHead, call.isConnect, call.idempotent = false, false, true

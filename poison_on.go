@@ -37,7 +37,7 @@ func poisonBody(b *body) {
 }
 
 func poisonURI(u *URI) {
-	bufpool.Poison(u.block)
+	bufpool.Poison(u.text.Memory())
 	bufpool.Poison(u.full)
 	bufpool.Poison(u.shown)
 	bufpool.Poison(u.target)

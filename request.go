@@ -434,7 +434,7 @@ func (req *Request) content() []byte {
 // settleHost is the part of settle that is about where the request goes, and as
 // whom.
 func (req *Request) settleHost() error {
-	if !req.uriParsed || req.uri.badHost {
+	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
 			return err
 		}
@@ -464,7 +464,7 @@ func (req *Request) settleHost() error {
 // with what a proxy wants. They stay out of the request itself, that may have
 // another URI next. The caller gives the header back by sent.
 func (req *Request) sentHeader() *RequestHeader {
-	user := req.uriParsed && req.uri.hasUser()
+	user := req.uriParsed && req.uri.text.HasUser()
 	proxy := req.call.proxy
 	if !user && proxy == nil {
 		return &req.Header
@@ -474,7 +474,7 @@ func (req *Request) sentHeader() *RequestHeader {
 	if user {
 		h.removeID(field.Authorization)
 		text := bufpool.Get(basicRoom)
-		text.B = req.uri.appendUser(text.B)
+		text.B = req.uri.text.AppendUser(text.B)
 		n := len(text.B)
 		text.B = base64.StdEncoding.AppendEncode(append(text.B, "Basic "...), text.B[:n])
 		h.setID(field.Authorization, text.B[n:])

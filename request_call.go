@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http/httptrace"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // callState is what a client's call in progress must keep to, and what became
@@ -119,8 +121,8 @@ func (req *Request) parseNewTarget() error {
 		return err
 	}
 	target := req.Header.target()
-	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
-		if _, absolute := findScheme(target); absolute {
+	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, []byte("http")) && !req.Header.IsConnect() {
+		if _, absolute := uri.FindScheme(target); absolute {
 			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()
 		}
 	}
@@ -136,7 +138,7 @@ func (req *Request) noHost() error {
 		target = target[:end]
 	}
 	var scheme []byte
-	colon, absolute := findScheme(target)
+	colon, absolute := uri.FindScheme(target)
 	if absolute {
 		scheme = target[:colon+len("://")]
 	}

@@ -88,7 +88,7 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
 	}
-	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.hasUser() {
+	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
 		// what nearly all requests are that are sent again and again
 		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
 	}

@@ -26,7 +26,7 @@ var rootGroups = []group{
 	{"values", []string{
 		"doc.go", "errors.go", "strings.go", "status.go", "statusline.go", "method.go", "headernames.go",
 		"args*.go", "uri*.go", "cookie*.go", "date.go", "timer.go", "ip*.go", "number*.go",
-		"userdata.go", "source.go", "codec.go", "byterange*.go", "hostport*.go", "text*.go",
+		"userdata.go", "source.go", "codec.go", "byterange*.go", "text*.go",
 	}},
 	{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",

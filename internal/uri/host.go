@@ -1,4 +1,4 @@
-package fasthttp
+package uri
 
 import (
 	"bytes"
@@ -52,17 +52,17 @@ func normalizeHost(host []byte) (n int, err error) {
 			escape := host[i:min(i+len("%XX"), len(host))]
 			// only the percent sign and bytes outside of ASCII need escapes
 			if percent.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 && string(escape) != "%25" {
-				return len(host), EscapeError(escape)
+				return len(host), BadEscape(escape)
 			}
 			i += len(escape)
 			escaped = true
 		case c == ':':
 			if !http1.ValidPort(host[i+1:]) {
-				return len(host), errURIPort
+				return len(host), ErrPort
 			}
 			i = len(host)
 		default:
-			return len(host), InvalidHostError(host[i : i+1])
+			return len(host), BadHostByte(host[i : i+1])
 		}
 	}
 	if escaped {
@@ -91,9 +91,9 @@ func normalizeAddress(host []byte) (n int, err error) {
 	if !http1.ValidHost(host) {
 		zone := bytes.IndexByte(host, '%')
 		if zone >= 0 && !bytes.HasPrefix(host[zone:], []byte("%25")) {
-			return len(host), EscapeError(host[zone:min(zone+len("%XX"), len(host))])
+			return len(host), BadEscape(host[zone:min(zone+len("%XX"), len(host))])
 		}
-		return len(host), errURIAddress
+		return len(host), ErrAddress
 	}
 	return lowerHost(host), nil
 }
@@ -128,17 +128,17 @@ func appendHost(dst, host []byte) []byte {
 	return percent.AppendVisible(dst, host)
 }
 
-// hostField returns host as it is sent in the field Host: without the zone of an
+// HostField returns host as it is sent in the field Host: without the zone of an
 // address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
 // is host itself where there is nothing to do.
-func hostField(host []byte) ([]byte, error) {
+func HostField(host []byte) ([]byte, error) {
 	if len(host) > 0 && host[0] != '[' && ascii.IsASCII(host) {
 		return host, nil
 	}
 	return otherHostField(host)
 }
 
-// otherHostField is hostField for what is no plain name.
+// otherHostField is HostField for what is no plain name.
 func otherHostField(host []byte) ([]byte, error) {
 	if len(host) > 0 && host[0] == '[' {
 		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
@@ -147,14 +147,14 @@ func otherHostField(host []byte) ([]byte, error) {
 		}
 		return host, nil
 	}
-	text, err := asciiHost(bytesconv.String(host))
+	text, err := ASCIIHost(bytesconv.String(host))
 	return bytesconv.Bytes(text), err
 }
 
-// asciiHost returns a host, with or without a port, in the form that DNS, TLS and
+// ASCIIHost returns a host, with or without a port, in the form that DNS, TLS and
 // HTTP know it by: with A-labels in the place of what is not ASCII (RFC 5890
 // section 2.3.2.1).
-func asciiHost(host string) (string, error) {
+func ASCIIHost(host string) (string, error) {
 	if ascii.IsASCII(bytesconv.Bytes(host)) {
 		return host, nil
 	}
@@ -164,7 +164,7 @@ func asciiHost(host string) (string, error) {
 	}
 	name, err := idna.Lookup.ToASCII(name)
 	if err != nil || !utf8.ValidString(host) {
-		return host, InvalidHostError(host)
+		return host, BadHostByte(host)
 	}
 	return name + port, nil
 }

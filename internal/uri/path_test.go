@@ -1,4 +1,4 @@
-package fasthttp
+package uri
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func TestPathsAreNormalized(t *testing.T) {
 		{"/a b", "/a b"}, {"/a%20b", "/a b"}, {"/a%252fb", "/a%2fb"}, {"/a+b", "/a+b"}, {"/%zz%", "/%zz%"}, {"/%00", "/\x00"},
 		{`/a\..\b`, `/a\..\b`}, {"/a;p=1/b", "/a;p=1/b"}, {"*", "/*"},
 	} {
-		if got := string(appendNormalPath([]byte("<"), []byte(tc.in))); got != "<"+tc.want {
+		if got := string(AppendNormalPath([]byte("<"), []byte(tc.in))); got != "<"+tc.want {
 			t.Errorf("%q: %q, want %q", tc.in, got, "<"+tc.want)
 		}
 		if isNormalPath([]byte(tc.in)) && tc.in != tc.want {
@@ -39,24 +39,24 @@ func FuzzNormalPath(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		got := appendNormalPath(nil, src)
+		got := AppendNormalPath(nil, src)
 		if isNormalPath(src) && !bytes.Equal(got, src) {
 			t.Fatalf("%q is said to be normal and becomes %q", src, got)
 		}
 		again := bytes.Clone(got)
-		if again = again[:normalizePath(again)]; !bytes.Equal(again, got) {
+		if again = again[:NormalizePath(again)]; !bytes.Equal(again, got) {
 			t.Fatalf("%q: %q, then %q", src, got, again)
 		}
-		decoded := appendNormalPathReference(string(src))
+		decoded := AppendNormalPathReference(string(src))
 		if string(got) != decoded {
 			t.Fatalf("%q: %q, want %q", src, got, decoded)
 		}
 	})
 }
 
-// appendNormalPathReference says with the standard library what the normal
+// AppendNormalPathReference says with the standard library what the normal
 // form is.
-func appendNormalPathReference(src string) string {
+func AppendNormalPathReference(src string) string {
 	var b []byte
 	for i := 0; i < len(src); i++ {
 		if src[i] == '%' && i+2 < len(src) && strings.Contains(hexDigits, src[i+1:i+2]) && strings.Contains(hexDigits, src[i+2:i+3]) {

@@ -1,12 +1,12 @@
-package fasthttp
+package uri
 
 import "strings"
 
-// AddMissingPort returns addr with the default port of the scheme, 443 where
+// AddPort returns addr with the default port of the scheme, 443 if
 // isTLS is true and 80 otherwise, if it has none. An IPv6 address has to be in
 // brackets, "[::1]" or "[::1%lo0]"; what is neither a host nor a host with a port
 // is returned as it is.
-func AddMissingPort(addr string, isTLS bool) string {
+func AddPort(addr string, isTLS bool) string {
 	if addr == "" || hasPort(addr) {
 		return addr
 	}

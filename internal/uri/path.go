@@ -1,4 +1,4 @@
-package fasthttp
+package uri
 
 import (
 	"bytes"
@@ -6,16 +6,16 @@ import (
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
-// appendNormalPath appends the text that src, an encoded path, stands for, in
+// AppendNormalPath appends the text that src, an encoded path, stands for, in
 // its normal form: with a slash in front, and without dot segments (RFC 3986
 // section 5.2.4) and repeated slashes.
-func appendNormalPath(dst, src []byte) []byte {
+func AppendNormalPath(dst, src []byte) []byte {
 	n := len(dst)
 	if len(src) == 0 || src[0] != '/' {
 		dst = append(dst, '/')
 	}
 	dst = percent.AppendDecodedPath(dst, src)
-	return dst[:n+normalizePath(dst[n:])]
+	return dst[:n+NormalizePath(dst[n:])]
 }
 
 // isNormalPath reports whether src stands for itself and is in normal form. It
@@ -33,10 +33,10 @@ func isNormalPath(src []byte) bool {
 	return true
 }
 
-// normalizePath takes repeated slashes and dot segments out of b, which begins
+// NormalizePath takes repeated slashes and dot segments out of b, which begins
 // with a slash, and returns how much of it is left. A dot segment at the end
 // leaves its slash.
-func normalizePath(b []byte) int {
+func NormalizePath(b []byte) int {
 	written, open := 0, false
 	for pos := 0; pos < len(b); {
 		for pos < len(b) && b[pos] == '/' {

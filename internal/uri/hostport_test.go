@@ -1,4 +1,4 @@
-package fasthttp
+package uri
 
 import (
 	"net"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestMissingPortIsAdded(t *testing.T) {
+func TestPortIsAdded(t *testing.T) {
 	for _, tc := range []struct{ addr, plain, tls string }{
 		{"", "", ""},
 		{"a", "a:80", "a:443"},
@@ -27,22 +27,22 @@ func TestMissingPortIsAdded(t *testing.T) {
 		{"[::1", "[::1", "[::1"},
 		{"[::1]x", "[::1]x", "[::1]x"},
 	} {
-		if got := AddMissingPort(tc.addr, false); got != tc.plain {
+		if got := AddPort(tc.addr, false); got != tc.plain {
 			t.Errorf("%q: %q, want %q", tc.addr, got, tc.plain)
 		}
-		if got := AddMissingPort(tc.addr, true); got != tc.tls {
+		if got := AddPort(tc.addr, true); got != tc.tls {
 			t.Errorf("%q over TLS: %q, want %q", tc.addr, got, tc.tls)
 		}
 	}
 }
 
-func FuzzAddMissingPort(f *testing.F) {
+func FuzzAddPort(f *testing.F) {
 	for _, s := range []string{"a", "a:1", "[::1]", "[::1]:", "::1", ":"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, addr string) {
-		got := AddMissingPort(addr, false)
-		if again := AddMissingPort(got, true); got != addr && again != got {
+		got := AddPort(addr, false)
+		if again := AddPort(got, true); got != addr && again != got {
 			t.Fatalf("%q: %q, then %q", addr, got, again)
 		}
 		if got != addr && !strings.HasPrefix(got, strings.TrimSuffix(addr, ":")) {
