@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -153,7 +154,7 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 	}
 	dst = append(dst, "Cookie: "...)
 	from := len(dst)
-	dst = appendRequestCookies(dst, &h.cookies)
+	dst = cookie.AppendText(dst, &h.cookies)
 	http1.Clean(dst[from:])
 	return append(dst, "\r\n"...)
 }

@@ -50,7 +50,7 @@ func poisonArgs(a *Args) {
 }
 
 func poisonCookie(c *Cookie) {
-	for _, text := range [][]byte{c.key, c.value, c.domain, c.path, c.text} {
+	for _, text := range [][]byte{c.set.Name, c.set.Value, c.set.Domain, c.set.Path, c.text} {
 		bufpool.Poison(text)
 	}
 }

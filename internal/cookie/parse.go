@@ -1,4 +1,4 @@
-package fasthttp
+package cookie
 
 import (
 	"bytes"
@@ -8,22 +8,32 @@ import (
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
-func (c *Cookie) parse(src []byte) error {
+// Parse makes c what src, the value of a Set-Cookie field, sets. The error is ErrNone
+// or ErrValue; after one c is empty.
+func (c *Set) Parse(src []byte) error {
+	err := c.parse(src)
+	if err != nil {
+		c.Reset()
+	}
+	return err
+}
+
+func (c *Set) parse(src []byte) error {
 	c.Reset()
 	if len(src) == 0 {
-		return ErrNoCookies
+		return ErrNone
 	}
-	end := nextCookiePiece(src)
-	name, value := cutCookiePiece(src[:end])
-	value, ok := unquoteCookieValue(value)
+	end := nextPiece(src)
+	name, value := cutPiece(src[:end])
+	value, ok := unquote(value)
 	if !ok {
-		return ErrInvalidCookieValue
+		return ErrValue
 	}
-	c.SetKeyBytes(name)
-	c.SetValueBytes(value)
+	c.Name = SetText(c.Name, name)
+	c.Value = SetText(c.Value, value)
 	for end < len(src) {
 		src = src[end+1:]
-		end = nextCookiePiece(src)
+		end = nextPiece(src)
 		if err := c.parseAttribute(src[:end]); err != nil {
 			return err
 		}
@@ -32,40 +42,40 @@ func (c *Cookie) parse(src []byte) error {
 }
 
 // parseAttribute reads one piece of a Set-Cookie field behind the first.
-func (c *Cookie) parseAttribute(piece []byte) error {
+func (c *Set) parseAttribute(piece []byte) error {
 	name, text, ok := piece, []byte(nil), true
 	equals := bytes.IndexByte(piece, '=')
 	if equals >= 0 {
 		name = piece[:equals]
-		text, ok = unquoteCookieValue(ascii.Trim(piece[equals+1:]))
+		text, ok = unquote(ascii.Trim(piece[equals+1:]))
 	}
 	name = ascii.Trim(name)
 	switch {
 	case ascii.EqualFoldString(name, "expires"):
 		if expire, ok := httpdate.ParseCookie(text); ok {
-			c.expire = expire
+			c.Expires = expire
 		}
 	case ascii.EqualFoldString(name, "max-age"):
 		c.parseMaxAge(text)
 	case ascii.EqualFoldString(name, "domain"):
 		if !ok || ascii.HasControl(text) {
-			return ErrInvalidCookieValue
+			return ErrValue
 		}
-		c.SetDomainBytes(text)
+		c.Domain = SetText(c.Domain, text)
 	case ascii.EqualFoldString(name, "path"):
 		// a path is taken as it is: neither decoded nor made normal
-		if !isCookiePath(text) || ascii.HasControl(text) {
-			return ErrInvalidCookieValue
+		if !isPath(text) || ascii.HasControl(text) {
+			return ErrValue
 		}
-		c.path = setCookieText(c.path, text)
+		c.Path = SetText(c.Path, text)
 	case ascii.EqualFoldString(name, "httponly"):
-		c.httpOnly = true
+		c.HTTPOnly = true
 	case ascii.EqualFoldString(name, "secure"):
-		c.secure = true
+		c.Secure = true
 	case ascii.EqualFoldString(name, "partitioned"):
-		c.partitioned = true
+		c.Partitioned = true
 	case ascii.EqualFoldString(name, "samesite") && equals < 0:
-		c.sameSite = CookieSameSiteDefaultMode
+		c.SameSite = SameSiteDefault
 	case ascii.EqualFoldString(name, "samesite"):
 		c.parseSameSite(text)
 	}
@@ -74,7 +84,7 @@ func (c *Cookie) parseAttribute(piece []byte) error {
 
 // parseMaxAge reads a number of seconds. Zero and all negative numbers delete
 // the cookie (RFC 6265 section 5.2.2).
-func (c *Cookie) parseMaxAge(text []byte) {
+func (c *Set) parseMaxAge(text []byte) {
 	digits, negative := bytes.CutPrefix(text, []byte("-"))
 	if len(digits) == 0 || !ascii.All(digits, ascii.Digit) {
 		return
@@ -82,29 +92,29 @@ func (c *Cookie) parseMaxAge(text []byte) {
 	n, ok := ascii.ParseUint(digits)
 	switch {
 	case negative || ok && n == 0:
-		c.maxAge = -1
+		c.MaxAge = -1
 	case ok:
-		c.maxAge = n
+		c.MaxAge = n
 	default:
-		c.maxAge = math.MaxInt
+		c.MaxAge = math.MaxInt
 	}
 }
 
-func (c *Cookie) parseSameSite(text []byte) {
+func (c *Set) parseSameSite(text []byte) {
 	switch {
 	case ascii.EqualFoldString(text, "lax"):
-		c.sameSite = CookieSameSiteLaxMode
+		c.SameSite = SameSiteLax
 	case ascii.EqualFoldString(text, "strict"):
-		c.sameSite = CookieSameSiteStrictMode
+		c.SameSite = SameSiteStrict
 	case ascii.EqualFoldString(text, "none"):
-		c.sameSite = CookieSameSiteNoneMode
+		c.SameSite = SameSiteNone
 	}
 }
 
-// isCookiePath reports whether all of b is visible ASCII or space: what RFC 6265
+// isPath reports whether all of b is visible ASCII or space: what RFC 6265
 // section 4.1.1 lets stand in a path. Line breaks, which nothing that was received
 // holds, become spaces as they do elsewhere.
-func isCookiePath(b []byte) bool {
+func isPath(b []byte) bool {
 	for _, c := range b {
 		if (c < 0x20 || c > 0x7e) && c != '\r' && c != '\n' {
 			return false

@@ -1,4 +1,4 @@
-package fasthttp
+package cookie
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func TestRequestCookiesAreReadLeniently(t *testing.T) {
 		{`a="b"c"; d=e`, `"d":"e"`},
 	} {
 		var l field.List
-		parseRequestCookies(&l, []byte(tc.in))
+		AppendPairs(&l, []byte(tc.in))
 		if got := pairsText(&l); got != tc.want {
 			t.Errorf("%q: %s, want %s", tc.in, got, tc.want)
 		}
@@ -62,9 +62,9 @@ func TestRequestCookiesAreReadLeniently(t *testing.T) {
 
 func TestRequestCookiesOfSeveralFieldsAddUp(t *testing.T) {
 	var l field.List
-	parseRequestCookies(&l, []byte("a=b"))
+	AppendPairs(&l, []byte("a=b"))
 	src := []byte("x; c=d; a=e")
-	parseRequestCookies(&l, src)
+	AppendPairs(&l, src)
 	clear(src)
 	if got, want := pairsText(&l), `"a":"b" "":"x" "c":"d" "a":"e"`; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -97,7 +97,7 @@ func TestRequestCookiesAreWritten(t *testing.T) {
 		for i := 0; i < len(tc.pairs); i += 2 {
 			l.Add([]byte(tc.pairs[i]), []byte(tc.pairs[i+1]), field.Unknown, 0)
 		}
-		if got := string(appendRequestCookies([]byte("<"), &l)); got != "<"+tc.want {
+		if got := string(AppendText([]byte("<"), &l)); got != "<"+tc.want {
 			t.Errorf("%q: %q, want %q", tc.pairs, got, "<"+tc.want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestSetCookieNames(t *testing.T) {
 		"a=b": "a", "a=b; Path=/": "a", " a = b ; path=/": "a", "\ta=b": "a",
 		"a b=c": "a b", `"a"=b`: `"a"`, "a=b=c": "a",
 	} {
-		if got := string(setCookieName([]byte(in))); got != want {
+		if got := string(NameIn([]byte(in))); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -121,29 +121,29 @@ func TestCookiePairsDoNotAllocate(t *testing.T) {
 	dst := make([]byte, 0, 256)
 	n := testing.AllocsPerRun(100, func() {
 		l.Reset()
-		parseRequestCookies(&l, src)
-		dst = appendRequestCookies(dst[:0], &l)
+		AppendPairs(&l, src)
+		dst = AppendText(dst[:0], &l)
 	})
 	if n != 0 || !bytes.Equal(dst, src) {
 		t.Errorf("%v allocations, %q", n, dst)
 	}
 }
 
-func FuzzRequestCookies(f *testing.F) {
+func FuzzPairs(f *testing.F) {
 	for _, s := range []string{"a=b; c=d", `a="b;c"; d`, "=;=b;;", "a= \"b\" ", "\x00=\r\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var l field.List
-		parseRequestCookies(&l, src)
-		text := appendRequestCookies(nil, &l)
+		AppendPairs(&l, src)
+		text := AppendText(nil, &l)
 		if i := bytes.IndexAny(text, "\r\n\x00"); i >= 0 {
 			t.Fatalf("%q gives %q", src, text)
 		}
 		if n := bytes.Count(text, []byte(";")); n >= max(l.Len(), 1) {
 			t.Fatalf("%d cookies of %q are written as %q", l.Len(), src, text)
 		}
-		if name := setCookieName(src); !bytes.Contains(src, name) {
+		if name := NameIn(src); !bytes.Contains(src, name) {
 			t.Fatalf("name of %q: %q", src, name)
 		}
 	})
