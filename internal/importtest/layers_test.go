@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/field"},
 	{"internal/http1"},
 	{"internal/uri", "internal/cookie", "internal/urlencoded"},
-	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
+	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

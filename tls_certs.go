@@ -2,14 +2,14 @@ package fasthttp
 
 import (
 	"crypto/tls"
-	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/certs"
 )
 
-// defaultReloadInterval is how often a TLSReloader looks at its files where
+// defaultReloadInterval is how often a TLSReloader looks at its files if
 // TLSReloader.Interval is not set.
 const defaultReloadInterval = 10 * time.Second
 
@@ -25,7 +25,7 @@ const defaultReloadInterval = 10 * time.Second
 //
 // It has no goroutine of its own: a handshake that finds that the last look at
 // the files is Interval ago looks again. Connections that exist keep the
-// certificate they began with. Where changed files cannot be used, such as
+// certificate they began with. If changed files cannot be used, such as
 // while only one of the two was replaced, the certificate from before stays in
 // use, and the next look tries again.
 //
@@ -34,7 +34,7 @@ const defaultReloadInterval = 10 * time.Second
 type TLSReloader struct {
 	_ noCopy
 
-	// Interval is how often the files are looked at, at most; 10 seconds where
+	// Interval is how often the files are looked at, at most; 10 seconds if
 	// it is 0.
 	Interval time.Duration
 
@@ -45,9 +45,9 @@ type TLSReloader struct {
 	looked atomic.Int64 // when, in nanoseconds since begun
 	begun  time.Time
 
-	pairs atomic.Pointer[[]*certPair] // replaced, never changed
+	files certs.Files
 
-	mu   sync.Mutex // held by who replaces pairs
+	mu   sync.Mutex // guards last
 	last string     // the last error that was logged
 }
 
@@ -55,7 +55,6 @@ type TLSReloader struct {
 // certFile and keyFile. It fails as Add does.
 func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	r := &TLSReloader{begun: time.Now()}
-	r.pairs.Store(new([]*certPair))
 	if err := r.Add(certFile, keyFile); err != nil {
 		return nil, err
 	}
@@ -65,35 +64,17 @@ func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 // Add adds the certificate of two more files, for other hosts or with another
 // kind of key. It may be called while servers use the reloader. It fails, and changes
 // nothing, if a file cannot be read or the two do not belong together.
-func (r *TLSReloader) Add(certFile, keyFile string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	pair, err := readPair(certFile, keyFile)
-	if err != nil {
-		return err
-	}
-	pairs := append(slices.Clone(*r.pairs.Load()), pair)
-	r.pairs.Store(&pairs)
-	return nil
-}
+func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(certFile, keyFile) }
 
 // GetCertificate is for tls.Config.GetCertificate. It returns the first
 // certificate that the client can use and that is valid for the host it asks
 // for, or else the very first. It returns no error.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	r.lookNowAndThen()
-	pairs := *r.pairs.Load()
-	if len(pairs) > 1 {
-		for _, pair := range pairs {
-			if hello.SupportsCertificate(&pair.cert) == nil {
-				return &pair.cert, nil
-			}
-		}
-	}
-	return &pairs[0].cert, nil
+	return r.files.For(hello), nil
 }
 
-// lookNowAndThen looks at the files where the time has come. Of the handshakes
+// lookNowAndThen looks at the files if the time has come. Of the handshakes
 // of that moment one does so, and the others do not wait for it.
 func (r *TLSReloader) lookNowAndThen() {
 	interval := r.Interval
@@ -127,56 +108,14 @@ func (r *TLSReloader) logger() Logger {
 
 // Reload looks at the files at once and reads those that have changed. It
 // returns the first error there was; the other files were read in any case.
-func (r *TLSReloader) Reload() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	pairs := slices.Clone(*r.pairs.Load())
-	var failed error
-	for i, pair := range pairs {
-		if pair.unchanged() {
-			continue
-		}
-		fresh, err := readPair(pair.certFile, pair.keyFile)
-		if err != nil {
-			if failed == nil {
-				failed = err
-			}
-			continue
-		}
-		pairs[i] = fresh
-	}
-	r.pairs.Store(&pairs)
-	return failed
-}
+func (r *TLSReloader) Reload() error { return r.files.Reload() }
 
-// certPair is a certificate as two files had it. It is never changed.
-type certPair struct {
-	certFile, keyFile string
-	certInfo, keyInfo os.FileInfo // from before the files were read
-	cert              tls.Certificate
-}
-
-func readPair(certFile, keyFile string) (*certPair, error) {
-	pair := &certPair{certFile: certFile, keyFile: keyFile}
-	// a file that is missing is an error of reading it
-	pair.certInfo, _ = os.Stat(certFile)
-	pair.keyInfo, _ = os.Stat(keyFile)
-	var err error
-	pair.cert, err = certificateSource{file: true, cert: certFile, key: keyFile}.load()
-	if err != nil {
-		return nil, err
-	}
-	return pair, nil
-}
-
-// unchanged reports whether the files are those that were read. A file that is
-// replaced by renaming, or by moving a symbolic link, is another one even where
-// size and time are the same.
-func (c *certPair) unchanged() bool {
-	return sameFile(c.certFile, c.certInfo) && sameFile(c.keyFile, c.keyInfo)
-}
-
-func sameFile(name string, was os.FileInfo) bool {
-	is, err := os.Stat(name)
-	return err == nil && was != nil && os.SameFile(is, was) && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
-}
+// GenerateTestCertificate returns a certificate that signs itself, and its
+// private key, both in PEM form, fit for ServeTLSEmbed and AppendCertEmbed. It
+// is valid for a year, for host: a name such as "localhost" or "*.a.test", or an
+// IP address; a port behind it is left out. A client that is to accept it must
+// have it among its root certificates.
+//
+// It is meant for tests: the world has no reason to trust it. It fails only if the
+// packages of crypto do, as for a name that cannot stand in a certificate.
+func GenerateTestCertificate(host string) ([]byte, []byte, error) { return certs.SelfSigned(host) }

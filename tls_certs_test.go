@@ -78,13 +78,8 @@ func TestTLSReloaderFindsRenewedCertificates(t *testing.T) {
 	checkHost(t, r, "old.test")
 	f.renew(t, "new.test")
 	checkHost(t, r, "new.test")
-	if len(r.pairsNow()) != 1 {
-		t.Errorf("%d certificates", len(r.pairsNow()))
-	}
 	log.checkEmpty(t)
 }
-
-func (r *TLSReloader) pairsNow() []*certPair { return *r.pairs.Load() }
 
 func TestTLSReloaderKeepsWhatWorked(t *testing.T) {
 	f := newCertFiles(t, "old.test")
@@ -130,10 +125,6 @@ func TestTLSReloaderLooksAtFilesNowAndThen(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkHost(t, r, "new.test")
-	pair := r.pairsNow()[0]
-	if err := r.Reload(); err != nil || r.pairsNow()[0] != pair {
-		t.Errorf("files that are the same were read again, %v", err)
-	}
 }
 
 func TestTLSReloaderChoosesByHost(t *testing.T) {
@@ -182,8 +173,8 @@ func TestTLSReloaderErrors(t *testing.T) {
 		t.Error("no error for a missing file")
 	}
 	r, _ := newTestReloader(t, f)
-	if err := r.Add("", ""); err == nil || len(r.pairsNow()) != 1 {
-		t.Errorf("Add: %v, %d certificates", err, len(r.pairsNow()))
+	if err := r.Add("", ""); err == nil {
+		t.Error("names that are empty were taken")
 	}
 }
 

@@ -1,4 +1,4 @@
-package fasthttp
+package certs
 
 import (
 	"crypto/ecdsa"
@@ -22,15 +22,10 @@ const (
 	testCertSkew = time.Hour
 )
 
-// GenerateTestCertificate returns a certificate that signs itself, and its
-// private key, both in PEM form, fit for ServeTLSEmbed and AppendCertEmbed. It
-// is valid for a year, for host: a name such as "localhost" or "*.a.test", or an
-// IP address; a port behind it is left out. A client that is to accept it must
-// have it among its root certificates.
-//
-// It is meant for tests: the world has no reason to trust it. It fails only if the
-// packages of crypto do, as for a name that cannot stand in a certificate.
-func GenerateTestCertificate(host string) ([]byte, []byte, error) {
+// SelfSigned returns a certificate that signs itself, and its private key, both in
+// PEM form. It is valid for a year, for host: a name or an IP address. A port behind
+// it is left out.
+func SelfSigned(host string) ([]byte, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("fasthttp: cannot make a key: %w", err)
