@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/forms"
 )
 
 // ErrNoMultipartForm says that a request has no multipart form: its
@@ -30,7 +31,7 @@ type requestForm struct {
 	form *multipart.Form
 	read int64 // bytes of the body, decoded, that it was made of
 	// spooled is nil where all files are in memory
-	spooled *spooledFiles
+	spooled *forms.Spooled
 	// err says why there is no form where parsing the body again is of no use: as
 	// long as fields are what they were, and where over is not 0 with no higher limit
 	// than that
@@ -148,7 +149,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	if encoded {
 		memory, limit = formMemory, bound.Size
 	}
-	limited := formReader{r: &decoded, limit: limit}
+	limited := forms.Reader{From: &decoded, Limit: limit}
 	form, err := multipart.NewReader(&limited, string(boundary)).ReadForm(memory)
 	if err != nil {
 		err = formError(err)
@@ -169,31 +170,11 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 			req.Header.removeID(field.ContentEncoding)
 		}
 	}
-	req.form = &requestForm{form: form, read: limited.read, only: streamed}
+	req.form = &requestForm{form: form, read: limited.Count, only: streamed}
 	if memory == formMemory {
-		req.form.spooled = watchSpooled(form)
+		req.form.spooled = forms.Watch(form)
 	}
 	return nil
-}
-
-// formReader counts what is read, and fails where that is more than the limit.
-type formReader struct {
-	r     io.Reader
-	read  int64
-	limit int64 // 0 for none
-}
-
-func (f *formReader) Read(p []byte) (int, error) {
-	if f.limit > 0 {
-		// one byte more reports whether there is more
-		p = p[:min(int64(len(p)), f.limit+1-f.read)]
-	}
-	n, err := f.r.Read(p)
-	f.read += int64(n)
-	if f.limit > 0 && f.read > f.limit {
-		return 0, ErrBodyTooLarge
-	}
-	return n, err
 }
 
 // RemoveMultipartFormFiles removes the temporary files of the form, and the
@@ -214,7 +195,7 @@ func (req *Request) RemoveMultipartFormFiles() {
 // remove removes the files of the form.
 func (f *requestForm) remove() {
 	if f.spooled != nil {
-		f.spooled.remove()
+		f.spooled.Remove()
 	}
 }
 
@@ -256,10 +237,58 @@ func (req *Request) streamForm() error {
 		return nil
 	}
 	form, boundary := req.form.form, string(req.Header.MultipartFormBoundary())
-	size, err := formSize(form, boundary)
+	size, err := forms.Size(form, boundary)
 	if err != nil {
 		return err
 	}
 	req.body.setStream(&formStream{form: form, boundary: boundary}, int(size))
 	return nil
+}
+
+// formDecoder undoes the content coding of a form while it is read. There is one
+// at most: a second one has no purpose but to make a few bytes become a great many,
+// and nobody counts what is between the two.
+type formDecoder struct {
+	io.Reader
+	decoder *coding.Decoder // nil where there is no coding
+}
+
+// startForm makes the decoder read from in, and reports whether that has a content
+// coding. It is start or startPlain: what the server itself calls must not name
+// start, or all decoders were part of every program with a server in it, which
+// is a seventh of a small one.
+type startForm func(d *formDecoder, in io.Reader, h *header, bound coding.Bound) (encoded bool, err error)
+
+// startPlain is for a form that has no coding.
+func (d *formDecoder) startPlain(in io.Reader, _ *header, _ coding.Bound) (encoded bool, err error) {
+	d.Reader = in
+	return false, nil
+}
+
+// start makes the decoder read from in, which has the coding that h says, and
+// reports whether there is one.
+func (d *formDecoder) start(in io.Reader, h *header, bound coding.Bound) (encoded bool, err error) {
+	var applied coding.Applied
+	for i := h.list.FindID(field.ContentEncoding, 0); i >= 0; i = h.list.FindID(field.ContentEncoding, i+1) {
+		if err := applied.Add(h.list.Value(i)); err != nil {
+			return false, err
+		}
+	}
+	d.Reader = in
+	switch codings := applied.All(); len(codings) {
+	case 0:
+		return false, nil
+	case 1:
+		d.decoder = coding.NewDecoder(codings[0], in, bound)
+		d.Reader = d.decoder
+		return true, nil
+	}
+	return false, ErrContentEncodingUnsupported
+}
+
+// release gives the decoder back.
+func (d *formDecoder) release() {
+	if d.decoder != nil {
+		d.decoder.Release()
+	}
 }

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"internal/clock"},
 	{"internal/field"},
 	{"internal/http1"},
-	{"internal/uri", "internal/cookie", "internal/urlencoded"},
+	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms"},
 	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs"},
 	{"."},
 	{

@@ -1,4 +1,4 @@
-package fasthttp
+package forms
 
 import (
 	"mime/multipart"
@@ -6,19 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// spooledFiles are the temporary files of a form. They are removed with the form,
+// Spooled are the temporary files of a form. They are removed with the form,
 // or else when nobody can reach any of its files any more: a request that is
 // never released, such as that of a handler that has timed out, must not leave
 // them behind for ever.
-type spooledFiles struct {
+type Spooled struct {
 	copies   multipart.Form // knows the files as well, and holds none of the originals
 	left     atomic.Int32   // originals that can be reached
 	cleanups []runtime.Cleanup
 }
 
-// watchSpooled returns the files of the form, which may be on the disk.
-func watchSpooled(form *multipart.Form) *spooledFiles {
-	s := &spooledFiles{}
+// Watch returns the files of the form, which may be on the disk.
+func Watch(form *multipart.Form) *Spooled {
+	s := &Spooled{}
 	for _, files := range form.File {
 		for _, fh := range files {
 			own := *fh
@@ -31,21 +31,21 @@ func watchSpooled(form *multipart.Form) *spooledFiles {
 	}
 	for _, files := range form.File {
 		for _, fh := range files {
-			s.cleanups = append(s.cleanups, runtime.AddCleanup(fh, (*spooledFiles).lostOne, s))
+			s.cleanups = append(s.cleanups, runtime.AddCleanup(fh, (*Spooled).lostOne, s))
 		}
 	}
 	return s
 }
 
 // lostOne is called by the garbage collector for each of the originals.
-func (s *spooledFiles) lostOne() {
+func (s *Spooled) lostOne() {
 	if s.left.Add(-1) == 0 {
 		_ = s.copies.RemoveAll()
 	}
 }
 
-// remove removes the files.
-func (s *spooledFiles) remove() {
+// Remove removes the files.
+func (s *Spooled) Remove() {
 	for _, c := range s.cleanups {
 		c.Stop()
 	}
