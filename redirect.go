@@ -88,7 +88,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 			defer func() {
 				req.SetURI(next.URI())
 				next.call.buffered = false
-				next.values.forget(req.values)
+				next.values.Forget(req.values)
 				ReleaseRequest(next)
 			}()
 			hop = next

@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/userdata"
 )
 
 // Request is an HTTP request: its header, its URI and its body.
@@ -53,7 +54,7 @@ type Request struct {
 	body    body
 	uri     URI
 	args    Args
-	values  userData
+	values  userdata.List
 	stream  bodyStream   // the body that StreamRequestBody left on the connection
 	form    *requestForm // once it was asked for
 	timeout time.Duration
@@ -85,7 +86,7 @@ func (req *Request) Reset() {
 // request, so it comes before everything else.
 func (req *Request) closeValues() {
 	if len(req.values) > 0 {
-		req.values.reset()
+		req.values.Reset()
 	}
 }
 
@@ -181,26 +182,26 @@ func (req *Request) MayContinue() bool {
 //
 // The values of a server's request are dropped when its handler returns;
 // those that are io.Closers are closed then.
-func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
+func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
 // SetUserValueBytes is SetUserValue for the string that key holds.
-func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.set(string(key), value) }
+func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.Set(string(key), value) }
 
 // UserValue returns the value kept under key, or nil.
-func (req *Request) UserValue(key any) any { return req.values.get(key) }
+func (req *Request) UserValue(key any) any { return req.values.Get(key) }
 
 // UserValueBytes is UserValue for the string that key holds.
-func (req *Request) UserValueBytes(key []byte) any { return req.values.getString(key) }
+func (req *Request) UserValueBytes(key []byte) any { return req.values.GetString(key) }
 
 // VisitUserValues calls f for all values whose key is a string. The keys that f
 // gets are copies, which it may keep and change.
 func (req *Request) VisitUserValues(f func([]byte, any)) {
 	var keys []byte
 	for _, v := range req.values {
-		if k, ok := v.key.(string); ok {
+		if k, ok := v.Key.(string); ok {
 			from := len(keys)
 			keys = append(keys, k...)
-			f(keys[from:len(keys):len(keys)], v.value)
+			f(keys[from:len(keys):len(keys)], v.Value)
 		}
 	}
 }
@@ -208,18 +209,18 @@ func (req *Request) VisitUserValues(f func([]byte, any)) {
 // VisitUserValuesAll calls f for all values.
 func (req *Request) VisitUserValuesAll(f func(any, any)) {
 	for _, v := range req.values {
-		f(v.key, v.value)
+		f(v.Key, v.Value)
 	}
 }
 
 // ResetUserValues removes all values, and closes those that are io.Closers.
-func (req *Request) ResetUserValues() { req.values.reset() }
+func (req *Request) ResetUserValues() { req.values.Reset() }
 
 // RemoveUserValue removes the value kept under key.
-func (req *Request) RemoveUserValue(key any) { req.values.remove(key) }
+func (req *Request) RemoveUserValue(key any) { req.values.Remove(key) }
 
 // RemoveUserValueBytes is RemoveUserValue for the string that key holds.
-func (req *Request) RemoveUserValueBytes(key []byte) { req.values.remove(string(key)) }
+func (req *Request) RemoveUserValueBytes(key []byte) { req.values.Remove(string(key)) }
 
 // Read reads a request with its body from r.
 //

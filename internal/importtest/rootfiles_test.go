@@ -25,8 +25,8 @@ type group struct {
 var rootGroups = []group{
 	{"values", []string{
 		"doc.go", "errors.go", "strings.go", "status.go", "statusline.go", "method.go", "headernames.go",
-		"args*.go", "uri*.go", "cookie*.go", "date.go", "timer.go", "ip*.go", "number*.go",
-		"userdata.go", "source.go", "codec.go", "byterange*.go", "text*.go",
+		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
+		"source.go", "codec.go", "byterange*.go",
 	}},
 	{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",
