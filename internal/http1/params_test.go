@@ -54,7 +54,7 @@ func FuzzFormBoundary(f *testing.F) {
 		if !bytes.Contains(contentType, got) {
 			t.Fatalf("%q: %q", contentType, got)
 		}
-		if len(got) == 0 || !ascii.IsVisible(bytes.ReplaceAll(contentType, []byte(" "), nil)) || bytes.ContainsAny(contentType, `"*\`) {
+		if len(got) == 0 || !ascii.IsVisible(bytes.ReplaceAll(contentType, []byte("; "), nil)) || bytes.ContainsAny(contentType, `"*\`) {
 			return
 		}
 		if _, params, err := mime.ParseMediaType(string(contentType)); err == nil && params["boundary"] != string(got) {

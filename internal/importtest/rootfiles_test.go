@@ -24,7 +24,7 @@ type group struct {
 // matches, and names no type that a file of a later group declares.
 var rootGroups = []group{
 	{"values", []string{
-		"doc.go", "errors.go", "strings.go", "status.go", "statusline.go", "method.go", "headernames.go",
+		"doc.go", "errors.go", "method.go", "headernames.go", "status.go",
 		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
 		"source.go", "codec.go", "byterange*.go",
 	}},
