@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
@@ -540,8 +541,7 @@ func writeContent(w flushWriter, content []byte, h *header) error {
 		return err
 	}
 	// in one chunk, since trailers follow
-	out := chunkWriter{w: w}
-	if err := out.write(content); err != nil {
+	if err := bodyio.WriteChunk(w, content); err != nil {
 		return err
 	}
 	return writeLastChunk(w, h)

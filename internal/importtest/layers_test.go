@@ -31,7 +31,9 @@ var layers = [][]string{
 	{"internal/field"},
 	{"internal/http1"},
 	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms"},
-	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
+	{"internal/coding"},
+	{"internal/bodyio"},
+	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

@@ -1,4 +1,4 @@
-package fasthttp
+package bodyio
 
 import (
 	"io"
@@ -7,36 +7,18 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// within returns content unless it is larger than limit; 0 or less stands for
-// no limit.
-func within(limit int, content []byte, err error) ([]byte, error) {
-	if err == nil && limit > 0 && len(content) > limit {
-		return nil, ErrBodyTooLarge
-	}
-	return content, err
+// NewEncoded returns a stream that encodes src, of which size bytes were announced;
+// negative if none were.
+func NewEncoded(src io.Reader, size int, c coding.Coding, level int) *Encoded {
+	return &Encoded{src: src, size: size, coding: c, level: level}
 }
 
-// encode encodes what is buffered. It may get a few bytes larger by that.
-func (b *body) encode(c coding.Coding, level int) {
-	plain := b.bytes()
-	buf := bufpool.Get(len(plain) / 2)
-	buf.B = coding.AppendEncoded(buf.B, plain, c, level)
-	bufpool.Put(b.buf)
-	b.buf, b.raw = buf, nil
-}
-
-// encodeStream puts an encoder between the stream and those who read it.
-func (b *body) encodeStream(c coding.Coding, level int) {
-	b.stream = &encodedStream{src: b.stream, size: b.size, coding: c, level: level}
-	b.size = -1
-}
-
-// encodedStream is a body stream that encodes another one while it is read. What
+// Encoded is a body stream that encodes another one while it is read. What
 // the other one has given is never held back while there is a wait for more,
 // unless its size was announced: then nobody expects to see it piece by piece.
-type encodedStream struct {
+type Encoded struct {
 	src    io.Reader
-	size   int // that was announced for src; negative where none was
+	size   int // that was announced for src; negative if none was
 	coding coding.Coding
 	level  int
 
@@ -48,13 +30,13 @@ type encodedStream struct {
 	err     error  // what Read returns behind rest
 }
 
-// patientReader is a body stream that knows whether the next read has to wait.
-type patientReader interface {
-	waits() bool
+// Waiter is a body stream that knows whether the next read has to wait.
+type Waiter interface {
+	Waits() bool
 }
 
 // Read implements io.Reader.
-func (s *encodedStream) Read(p []byte) (int, error) {
+func (s *Encoded) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -71,9 +53,9 @@ func (s *encodedStream) Read(p []byte) (int, error) {
 }
 
 // fill encodes the next piece.
-func (s *encodedStream) fill() error {
+func (s *Encoded) fill() error {
 	if s.encoder == nil {
-		s.plain, s.encoded = bufpool.Get(copyBufferSize), bufpool.Get(copyBufferSize)
+		s.plain, s.encoded = bufpool.Get(PieceSize), bufpool.Get(PieceSize)
 		s.encoder = coding.NewEncoder(s.coding, s.level, s.encoded)
 	}
 	e := s.encoder
@@ -81,7 +63,7 @@ func (s *encodedStream) fill() error {
 	n, err := s.src.Read(s.plain.B[:cap(s.plain.B)])
 	s.got += n
 	if s.size >= 0 && s.got > s.size {
-		return errLongStream
+		return ErrLong
 	}
 	if n > 0 {
 		// the Buffer behind it takes everything
@@ -89,7 +71,7 @@ func (s *encodedStream) fill() error {
 	}
 	switch {
 	case err == io.EOF && s.got < s.size:
-		err = shortStream(s.got, s.size)
+		err = short(s.got, s.size)
 	case err == io.EOF:
 		_ = e.Close()
 	case err == nil && n > 0 && s.waits():
@@ -100,15 +82,15 @@ func (s *encodedStream) fill() error {
 }
 
 // waits reports whether the reader is to have everything that was read so far.
-func (s *encodedStream) waits() bool {
-	if src, ok := s.src.(patientReader); ok {
-		return src.waits()
+func (s *Encoded) waits() bool {
+	if src, ok := s.src.(Waiter); ok {
+		return src.Waits()
 	}
 	return s.size < 0
 }
 
 // free gives back what encoding took.
-func (s *encodedStream) free() {
+func (s *Encoded) free() {
 	if s.encoder == nil {
 		return
 	}
@@ -118,10 +100,17 @@ func (s *encodedStream) free() {
 	s.encoder, s.plain, s.encoded, s.rest = nil, nil, nil, nil
 }
 
+// Holds reports whether the stream holds an encoder and buffers, which it gives back
+// behind its end.
+func (s *Encoded) Holds() bool { return s.encoder != nil || s.plain != nil || s.encoded != nil }
+
+// Source returns where the stream that is encoded can be replaced.
+func (s *Encoded) Source() *io.Reader { return &s.src }
+
 // Close ends the stream, and the one that it encodes.
-func (s *encodedStream) Close() error {
+func (s *Encoded) Close() error {
 	s.free()
-	s.err = errStreamClosed
+	s.err = ErrClosed
 	if c, ok := s.src.(io.Closer); ok {
 		return c.Close()
 	}
