@@ -19,21 +19,7 @@ import (
 // were announced, then those that have come without. A name is valid until the
 // next step of the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
-	h = h.section()
-	return func(yield func([]byte) bool) {
-		for i := range h.announcedNames {
-			if !yield(h.trailers.Name(i)) {
-				return
-			}
-		}
-		for i := range h.trailers.Entries {
-			e := &h.trailers.Entries[i]
-			k := key{h.trailers.Name(i), e.ID}
-			if e.Flags&field.Behind != 0 && h.announced(k) < 0 && h.trailingAt(k, 0) == i && !yield(k.name) {
-				return
-			}
-		}
-	}
+	return h.section().trailers.EachName
 }
 
 // VisitAllTrailer calls f for the name of every trailer field, as Trailers does.
@@ -125,7 +111,7 @@ func (h *header) AddTrailerField(key, value string) error {
 
 // AddTrailerFieldBytes is AddTrailerField for byte slices.
 func (h *header) AddTrailerFieldBytes(key, value []byte) error {
-	if !ascii.IsToken(key) || http1.IsBarredTrailer(key) {
+	if !http1.MayTrail(key) {
 		return ErrBadTrailer
 	}
 	h.addTrailing(keyOf(key), value)
@@ -155,25 +141,15 @@ func (h *header) section() *header {
 	return h
 }
 
-// trailingAt returns the position in trailers of the first field with the name k
-// at or after from, or -1.
-func (h *header) trailingAt(k key, from int) int {
-	i := h.trailers.FindFold(k.id, k.name, from)
-	for i >= 0 && h.trailers.Entries[i].Flags&field.Behind == 0 {
-		i = h.trailers.FindFold(k.id, k.name, i+1)
-	}
-	return i
-}
-
 // peekAnnounced returns the value of the first field with the name k in the
 // trailer section, or nil where there is none or where it was not announced. It
 // is what Peek returns of a field that the header section does not have.
 func (h *header) peekAnnounced(k key) []byte {
 	h = h.section()
-	if h.announced(k) < 0 {
+	if h.trailers.Announced(k.id, k.name) < 0 {
 		return nil
 	}
-	if i := h.trailingAt(k, 0); i >= 0 {
+	if i := h.trailers.Behind(k.id, k.name, 0); i >= 0 {
 		return h.trailers.Value(i)
 	}
 	return nil
@@ -182,10 +158,10 @@ func (h *header) peekAnnounced(k key) []byte {
 // peekAllAnnounced is peekAnnounced for PeekAll.
 func (h *header) peekAllAnnounced(k key) [][]byte {
 	at := h.section()
-	if at.announced(k) < 0 {
+	if at.trailers.Announced(k.id, k.name) < 0 {
 		return h.peeked
 	}
-	for i := at.trailingAt(k, 0); i >= 0; i = at.trailingAt(k, i+1) {
+	for i := at.trailers.Behind(k.id, k.name, 0); i >= 0; i = at.trailers.Behind(k.id, k.name, i+1) {
 		h.peeked = append(h.peeked, at.trailers.Value(i))
 	}
 	return h.peeked
@@ -195,14 +171,7 @@ func (h *header) peekAllAnnounced(k key) [][]byte {
 // only those with exactly that name.
 func (h *header) removeTrailing(k key, exact bool) {
 	h.own()
-	next := func(from int) int {
-		i := h.trailingAt(k, from)
-		for i >= 0 && exact && string(h.trailers.Name(i)) != string(k.name) {
-			i = h.trailingAt(k, i+1)
-		}
-		return i
-	}
-	h.trailers.RemoveEach(next(0), next)
+	h.trailers.DropBehind(k.id, k.name, exact)
 }
 
 // TrailerHeader returns the trailer section as it goes behind a chunked body:

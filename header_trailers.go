@@ -7,9 +7,6 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// maxTrailerNames is how many names of trailer fields can be announced.
-const maxTrailerNames = 64
-
 // SetTrailer announces the names in a comma-separated list as trailer fields,
 // in the place of those announced before. Their values, set with Set or Add
 // before or after, are sent behind a chunked body instead of in the header. Fields
@@ -63,7 +60,7 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 			continue
 		}
 		k := keyOf(name)
-		if h.isFullFor(k) {
+		if h.trailers.IsFullFor(k.id, k.name) {
 			return ErrBadTrailer
 		}
 		if flags == 0 {
@@ -79,7 +76,7 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 // keepUpfront has fields stay in the header section that came there with a name
 // which the peer announced. Who passes a message on announces what it announced.
 func (h *header) keepUpfront(k key) {
-	if i := h.announced(k); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
+	if i := h.trailers.Announced(k.id, k.name); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
 		return
 	}
 	for i := h.list.FindFold(k.id, k.name, 0); i >= 0; i = h.list.FindFold(k.id, k.name, i+1) {
@@ -87,28 +84,6 @@ func (h *header) keepUpfront(k key) {
 			e.Flags |= field.Upfront
 		}
 	}
-}
-
-// announced returns the position of the name k among those that were announced,
-// or -1.
-func (h *header) announced(k key) int {
-	i := h.trailers.FindFold(k.id, k.name, 0)
-	for i >= 0 && h.trailers.Entries[i].Flags&field.Behind != 0 {
-		i = h.trailers.FindFold(k.id, k.name, i+1)
-	}
-	return i
-}
-
-// isFullFor reports whether k is one name too many to be announced.
-func (h *header) isFullFor(k key) bool {
-	if h.trailers.Len() < maxTrailerNames || h.announced(k) >= 0 {
-		return false
-	}
-	n := 0
-	for range h.announcedNames {
-		n++
-	}
-	return n >= maxTrailerNames
 }
 
 // hintTrailers takes in a Trailer field of a peer. Fields of those names that
@@ -122,7 +97,7 @@ func (h *header) hintTrailers(list []byte) {
 			continue
 		}
 		k := keyOf(name)
-		if h.isFullFor(k) {
+		if h.trailers.IsFullFor(k.id, k.name) {
 			return
 		}
 		_ = h.announce(k, field.Hint)
@@ -131,26 +106,19 @@ func (h *header) hintTrailers(list []byte) {
 
 // announce takes in a trailer name, or tells that it must not be one.
 func (h *header) announce(k key, flags field.Flag) bool {
-	if !ascii.IsToken(k.name) || http1.IsBarredTrailer(k.name) {
+	if !http1.MayTrail(k.name) {
 		return false
 	}
-	if i := h.announced(k); i >= 0 {
-		e := &h.trailers.Entries[i]
-		e.Flags = min(e.Flags, flags)
-		return true
+	if !h.trailers.Reannounce(k.id, k.name, flags) {
+		h.addTrailer(k, nil, flags)
 	}
-	h.addTrailer(k, nil, flags)
 	return true
 }
 
 // addTrailer adds a name or a field to the list of trailers.
 func (h *header) addTrailer(k key, value []byte, flags field.Flag) {
 	h.own()
-	i := h.trailers.Add(k.name, value, k.id, flags)
-	if !h.is(namesKept) {
-		field.Normalize(h.trailers.Name(i))
-	}
-	http1.Clean(h.trailers.Value(i))
+	h.trailers.Put(k.id, k.name, value, flags, h.is(namesKept))
 }
 
 // dropTrailerNames takes back what was announced. Fields of the trailer section
@@ -160,15 +128,7 @@ func (h *header) dropTrailerNames() {
 		h.trailers.Reset()
 		return
 	}
-	next := func(from int) int {
-		for i := from; i < h.trailers.Len(); i++ {
-			if h.trailers.Entries[i].Flags&field.Behind == 0 {
-				return i
-			}
-		}
-		return -1
-	}
-	h.trailers.RemoveEach(next(0), next)
+	h.trailers.DropNames()
 }
 
 // dropTrailers takes back what was announced, and takes the fields of the trailer
@@ -184,14 +144,7 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
 		return false
 	}
-	return h.sendsBehind(key{h.list.Bytes(e.Name), e.ID})
-}
-
-// sendsBehind reports whether fields that are set under the name k are sent behind the
-// body, since the name was announced here.
-func (h *header) sendsBehind(k key) bool {
-	i := h.announced(k)
-	return i >= 0 && h.trailers.Entries[i].Flags == 0
+	return h.trailers.Sends(e.ID, h.list.Bytes(e.Name))
 }
 
 // sendsTrailers reports whether a trailer section can follow. HTTP/1.0 has none:
@@ -206,36 +159,12 @@ func (h *header) sendsTrailers() bool {
 
 // announces reports whether there are trailers that were announced here, or that
 // have come: what a peer has announced may never come.
-func (h *header) announces() bool {
-	for i := range h.trailers.Entries {
-		if h.trailers.Entries[i].Flags&field.Hint == 0 {
-			return h.sendsTrailers()
-		}
-	}
-	return false
-}
+func (h *header) announces() bool { return h.trailers.HasOwn() && h.sendsTrailers() }
 
 // hasTrailerNames reports whether there is a Trailer field. It is asked of every
 // message.
 func (h *header) hasTrailerNames() bool {
-	return len(h.trailers.Entries) > 0 && h.firstTrailerName() >= 0
-}
-
-func (h *header) firstTrailerName() int {
-	for i := range h.announcedNames {
-		return i
-	}
-	return -1
-}
-
-// announcedNames calls yield for the position of each announced name in
-// trailers until it returns false.
-func (h *header) announcedNames(yield func(i int) bool) {
-	for i := range h.trailers.Entries {
-		if h.trailers.Entries[i].Flags&field.Behind == 0 && !yield(i) {
-			return
-		}
-	}
+	return len(h.trailers.Entries) > 0 && h.trailers.HasNames()
 }
 
 // trailerNames returns the value of the Trailer field, or nil.
@@ -243,17 +172,6 @@ func (h *header) trailerNames() []byte {
 	if !h.hasTrailerNames() {
 		return nil
 	}
-	h.scratch[scratchTrailerNames] = h.appendTrailerNames(h.scratch[scratchTrailerNames][:0])
+	h.scratch[scratchTrailerNames] = h.trailers.AppendNames(h.scratch[scratchTrailerNames][:0])
 	return h.scratch[scratchTrailerNames]
-}
-
-func (h *header) appendTrailerNames(dst []byte) []byte {
-	from := len(dst)
-	for i := range h.announcedNames {
-		if len(dst) > from {
-			dst = append(dst, strCommaSpace...)
-		}
-		dst = append(dst, h.trailers.Name(i)...)
-	}
-	return dst
 }

@@ -130,7 +130,7 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 	if h.hasTrailerNames() {
 		dst = append(dst, "Trailer: "...)
-		dst = h.appendTrailerNames(dst)
+		dst = h.trailers.AppendNames(dst)
 		dst = append(dst, "\r\n"...)
 	}
 	if role == http1.Response {
