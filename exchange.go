@@ -426,7 +426,7 @@ func (x *exchange) headReceived() (step, bool) {
 		}
 	}
 	if framing.Kind == http1.NoBody {
-		req.settleEmpty()
+		req.finalizeEmpty()
 		return x.serve()
 	}
 	req.body.limit = limit // for decoding it, too
@@ -544,7 +544,7 @@ func (x *exchange) advanceBody() (step, bool) {
 		return x.flushThen(stepRead), true
 	}
 	x.phase = phaseHead
-	req.settleEmpty()
+	req.finalizeEmpty()
 	return x.serve()
 }
 

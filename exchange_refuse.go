@@ -52,7 +52,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (step, bool) {
 		return x.answerAndEnd(isHead)
 	}
 	if framing.Kind == http1.NoBody {
-		req.settleEmpty()
+		req.finalizeEmpty()
 		return x.respond(isHead)
 	}
 	x.streaming = true

@@ -151,7 +151,7 @@ func (x *exchange) sendBeside(resp *Response) {
 	if x.minor == 0 {
 		resp.Header.dropTrailers()
 	}
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	plain := x.minor == 0 && resp.Header.contentLength < 0
 	switch {
 	case plain && hasBody:
@@ -234,7 +234,7 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
 	}
-	x.settleConnection()
+	x.finalizeConnection()
 	if resp.Header.is(hasBadName) {
 		x.s.logBadName(&resp.Header.list)
 	}
@@ -249,7 +249,7 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 		x.respondStream()
 		return stepRead, false
 	}
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	if tunnel || x.minor == 0 && resp.Header.contentLength < 0 {
 		// the chunked coding is not for HTTP/1.0, not even in an answer to HEAD
 		dropFraming(&resp.Header)
@@ -293,9 +293,9 @@ func dropFraming(h *ResponseHeader) {
 	h.setCoding(false)
 }
 
-// settleConnection decides whether the connection lives on after the response,
+// finalizeConnection decides whether the connection lives on after the response,
 // and has the response say so.
-func (x *exchange) settleConnection() {
+func (x *exchange) finalizeConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
 	closing := x.wantsClose()

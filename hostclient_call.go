@@ -238,7 +238,7 @@ func (c *HostClient) prepare(req *Request) error {
 	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
-	return req.settleParsed()
+	return req.prepareParsed()
 }
 
 func (c *HostClient) userAgent() []byte {

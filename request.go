@@ -259,19 +259,19 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.bodyRead(err)
 }
 
-// bodyRead settles the header after the body was read.
+// bodyRead finalizes the header after the body was read.
 func (req *Request) bodyRead(err error) error {
 	if err != nil {
 		req.Reset()
 		return err
 	}
-	req.settleEmpty()
+	req.finalizeEmpty()
 	return nil
 }
 
-// settleEmpty gives a request that was read and turned out to have no content
+// finalizeEmpty gives a request that was read and turned out to have no content
 // the length 0, unless its method goes without saying so.
-func (req *Request) settleEmpty() {
+func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
 	case h.contentLength == -2 && !h.ignoresBody(),
@@ -324,40 +324,40 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 // String returns its text, which is an old one.
 var errNoHost = errors.New("missing required host header in request")
 
-// settle makes the header that of the message as it will be written: host and
+// prepareHead makes the header that of the message as it will be written: host and
 // target from the URI where that was used, the length from the body.
-func (req *Request) settle() error {
+func (req *Request) prepareHead() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
-		if err := req.settleHost(); err != nil {
+		if err := req.prepareHost(); err != nil {
 			return err
 		}
-		req.settleTarget()
+		req.prepareTarget()
 	}
-	return req.settleContent()
+	return req.prepareContent()
 }
 
-// settleForServer is settle for a client that sends the request to a server, whose
+// prepareForServer is prepareHead for a client that sends the request to a server, whose
 // requests have no absolute targets: appendHead writes what is sent.
-func (req *Request) settleForServer() error {
+func (req *Request) prepareForServer() error {
 	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
 			return err
 		}
 	}
-	return req.settleParsed()
+	return req.prepareParsed()
 }
 
-// settleParsed is what is left of settle if the target in the header stays what
+// prepareParsed is what is left of prepareHead if the target in the header stays what
 // it is.
-func (req *Request) settleParsed() error {
+func (req *Request) prepareParsed() error {
 	if req.uriParsed {
-		if err := req.settleHost(); err == errNoHost {
+		if err := req.prepareHost(); err == errNoHost {
 			return req.noHost()
 		} else if err != nil {
 			return err
 		}
 	}
-	return req.settleContent()
+	return req.prepareContent()
 }
 
 // checkLine returns an error where the request line that will be written would be
@@ -370,15 +370,15 @@ func (req *Request) checkLine() error {
 	case h.hasDefaultLine():
 		return nil
 	case req.sendsAuthority():
-		req.settleTarget()
+		req.prepareTarget()
 		return h.checkLine()
 	}
 	return h.checkMethod()
 }
 
-// settleContent is the part of settle that is about the body. It looks at the
+// prepareContent is the part of prepareHead that is about the body. It looks at the
 // request line first: nothing is done to a request that cannot be sent.
-func (req *Request) settleContent() error {
+func (req *Request) prepareContent() error {
 	if err := req.checkLine(); err != nil {
 		return err
 	}
@@ -433,9 +433,9 @@ func (req *Request) content() []byte {
 	return content
 }
 
-// settleHost is the part of settle that is about where the request goes, and as
+// prepareHost is the part of prepareHead that is about where the request goes, and as
 // whom.
-func (req *Request) settleHost() error {
+func (req *Request) prepareHost() error {
 	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
 			return err
@@ -517,7 +517,7 @@ func releaseSent(h *RequestHeader) {
 // request cannot be sent as it is; later that of w or of the stream, or
 // ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
-	if err := req.settle(); err != nil {
+	if err := req.prepareHead(); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}

@@ -227,9 +227,9 @@ func (resp *Response) framing() (http1.Framing, error) {
 	return http1.Framing{Kind: http1.UntilClose, MustClose: true}, nil
 }
 
-// settle makes the header that of the message as it will be written, and tells
+// prepareHead makes the header that of the message as it will be written, and tells
 // whether a body follows.
-func (resp *Response) settle() (hasBody bool) {
+func (resp *Response) prepareHead() (hasBody bool) {
 	h := &resp.Header
 	bare := bodiless(h.StatusCode())
 	skip := resp.SkipBody || bare
@@ -260,7 +260,7 @@ func (resp *Response) settle() (hasBody bool) {
 // error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics:
 // the response is cut off then.
 func (resp *Response) Write(w *bufio.Writer) error {
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	if err := resp.Header.Write(w); err != nil {
 		_ = resp.body.closeStream()
 		return err
