@@ -568,7 +568,7 @@ func writeBody(w flushWriter, b *body, h *header) error {
 
 // WriteTo writes the request to w, with the errors of Write. It implements
 // io.WriterTo.
-func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, req) }
+func (req *Request) WriteTo(w io.Writer) (int64, error) { return bodyio.WriteMessage(w, req) }
 
 // String returns the request as it goes on the wire, or the text of the error
 // that keeps it from being written.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -282,7 +283,7 @@ func (resp *Response) Write(w *bufio.Writer) error {
 
 // WriteTo writes the response to w, with the errors of Write. It implements
 // io.WriterTo.
-func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, resp) }
+func (resp *Response) WriteTo(w io.Writer) (int64, error) { return bodyio.WriteMessage(w, resp) }
 
 // String returns the response as it goes on the wire, or the text of the error
 // that keeps it from being written.

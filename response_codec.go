@@ -147,30 +147,11 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 		return false
 	}
 	for i := range h.list.Entries {
-		if forbidsEncoding(h.list.Entries[i].ID, h.list.Name(i), h.list.Value(i)) {
+		if coding.ForbiddenBy(h.list.Entries[i].ID, h.list.Name(i), h.list.Value(i)) {
 			return false
 		}
 	}
 	return true
-}
-
-// forbidsEncoding reports whether a field of a response says that the content is to
-// stay what it is, or describes the bytes of it.
-func forbidsEncoding(id field.ID, name, value []byte) bool {
-	switch id {
-	case field.CacheControl:
-		for rest := value; rest != nil; {
-			var directive []byte
-			directive, rest = ascii.NextElement(rest)
-			if ascii.EqualFoldString(directive, "no-transform") {
-				return true
-			}
-		}
-		return false
-	case field.ContentRange:
-		return true
-	}
-	return ascii.EqualFoldString(name, "Content-Digest") || ascii.EqualFoldString(name, "Content-MD5")
 }
 
 // encode encodes the body of a response that isEncodable, and makes its header
