@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -397,4 +398,12 @@ func (b *body) encode(c coding.Coding, level int) {
 func (b *body) encodeStream(c coding.Coding, level int) {
 	b.stream = bodyio.NewEncoded(b.stream, b.size, c, level)
 	b.size = -1
+}
+
+// fileSpan is a body stream whose bytes lie in a file of the operating system,
+// so that a connection may have them copied without looking at them. Who does
+// that sends length bytes from offset on, never moves the file's own position,
+// which other streams share, and closes the stream as it would any other.
+type fileSpan interface {
+	span() (file *os.File, offset, length int64)
 }

@@ -26,7 +26,7 @@ var rootGroups = []group{
 	{"values", []string{
 		"doc.go", "errors.go", "method.go", "headernames.go", "status.go",
 		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
-		"source.go", "codec.go", "byterange*.go",
+		"codec.go", "byterange*.go",
 	}},
 	{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",
