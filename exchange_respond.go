@@ -552,7 +552,7 @@ func (x *exchange) prepareHijack(closing bool) bool {
 func (x *exchange) earlyHints(h *ResponseHeader) error {
 	out := x.output()
 	from := len(out.B)
-	out.B = appendStatusLine(out.B, StatusEarlyHints)
+	out.B = http1.AppendUsualStatusLine(out.B, StatusEarlyHints)
 	had := len(out.B)
 	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
 		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))

@@ -153,7 +153,7 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	if err := h.read(http1.Response, r); err != nil {
 		return err
 	}
-	if h.head.Status < firstStatus {
+	if h.head.Status < http1.FirstStatus {
 		// there is no class of responses that begins with 0
 		h.reset(configured)
 		return headerError("response", http1.ErrStatusLine)
@@ -205,7 +205,7 @@ func (u *headPrefix) now(h *ResponseHeader) *datedPrefix {
 }
 
 func (u *headPrefix) make(h *ResponseHeader, date string) *datedPrefix {
-	d := &datedPrefix{date: date, text: appendDate(append(appendStatusLine(nil, StatusOK), u.server...), date)}
+	d := &datedPrefix{date: date, text: appendDate(append(http1.AppendUsualStatusLine(nil, StatusOK), u.server...), date)}
 	if h.isPlain() {
 		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), h.contentLength
 		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK)
@@ -262,7 +262,7 @@ func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix) []byte {
 	switch reason := h.StatusMessage(); {
 	case reason == nil && h.line[lineVersion].Len == 0:
-		dst = appendStatusLine(dst, status)
+		dst = http1.AppendUsualStatusLine(dst, status)
 	case h.isReceivedStart(status):
 		end := h.line[lineReason].Off + h.line[lineReason].Len
 		dst = append(append(dst, h.list.Bytes(field.Span{Len: end})...), "\r\n"...)
