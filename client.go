@@ -219,14 +219,14 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 		return req.refused(err)
 	}
 	uri := &req.uri
-	if !uri.parts[uriScheme].empty() {
+	if !uri.text.IsHTTP() {
 		return req.refused(errUnsupportedScheme(uri.Scheme()))
 	}
 	host := uri.Host()
 	if len(host) == 0 {
 		return req.refused(req.noHost())
 	}
-	hc, err := c.hostClient(host, uri.https)
+	hc, err := c.hostClient(host, uri.text.IsHTTPS())
 	if err != nil {
 		return req.refused(err)
 	}

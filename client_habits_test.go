@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // A RoundTripper gets a response as DefaultTransport leaves it for the head.
@@ -247,9 +249,9 @@ func TestRedirectToWhatIsNoHost(t *testing.T) {
 		uri string
 		err error
 	}{
-		"http://h:99999/b": {"http://h:99999/b", errURIPort},
+		"http://h:99999/b": {"http://h:99999/b", uri.ErrPort},
 		"//a|b/c":          {"http://a|b/c", InvalidHostError("|")},
-		"http://a\\@b/":    {"http:///", errURIUser},
+		"http://a\\@b/":    {"http:///", uri.ErrUser},
 	} {
 		p := answering(t, fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", location))
 		req := requestTo(t, MethodGet, "http://name.test/a")

@@ -30,7 +30,7 @@ func (r *headReader) feed(h *ResponseHeader, m *memo, bufferSize int, b []byte) 
 	r.h = nil
 	h.status = h.head.Status
 	switch {
-	case h.status < firstStatus:
+	case h.status < http1.FirstStatus:
 		// there is no class of responses that begins with 0
 		return n, false, headerError("response", http1.ErrStatusLine)
 	case h.status/100 != 1 || h.status == StatusSwitchingProtocols:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
@@ -25,14 +26,14 @@ type CookieJar interface {
 // those names.
 func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []string) {
 	for name, value := range cookies {
-		name = string(cleanedCookie(bytesconv.Bytes(name)))
+		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
 		if !slices.Contains(added, name) {
 			if h.Cookie(name) != nil {
 				continue
 			}
 			added = append(added, name)
 		}
-		h.cookies.Add(bytesconv.Bytes(name), cleanedCookie(bytesconv.Bytes(value)), field.Unknown, 0)
+		h.cookies.Add(bytesconv.Bytes(name), cookie.Cleaned(bytesconv.Bytes(value)), field.Unknown, 0)
 	}
 	return added
 }

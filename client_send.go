@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -494,11 +495,11 @@ func takeStream(b *body) (body, *sentStream) {
 	place := &taken.stream
 	for {
 		switch s := (*place).(type) {
-		case *exactStream:
+		case *bodyio.Exact:
 			place = &s.Reader
 			continue
-		case *encodedStream:
-			place = &s.src
+		case *bodyio.Encoded:
+			place = s.Source()
 			continue
 		}
 		s := &sentStream{Reader: *place}
@@ -507,10 +508,10 @@ func takeStream(b *body) (body, *sentStream) {
 	}
 }
 
-// waits implements patientReader.
-func (s *sentStream) waits() bool {
-	p, ok := s.Reader.(patientReader)
-	return ok && p.waits()
+// Waits implements bodyio.Waiter.
+func (s *sentStream) Waits() bool {
+	p, ok := s.Reader.(bodyio.Waiter)
+	return ok && p.Waits()
 }
 
 // Close implements io.Closer.

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bodyio"
 )
 
 // A body stream that fails makes the call fail with its error, at once, however it
@@ -31,7 +33,7 @@ func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
 		"its own timeout":  {func() io.Reader { return failing{&late} }, -1, &late},
 		"short":            {func() io.Reader { return strings.NewReader("some") }, 100, errShortStream},
 		"short and hidden": {func() io.Reader { return io.MultiReader(strings.NewReader("some")) }, 100, errShortStream},
-		"long":             {func() io.Reader { return io.MultiReader(strings.NewReader("some more")) }, 4, errLongStream},
+		"long":             {func() io.Reader { return io.MultiReader(strings.NewReader("some more")) }, 4, bodyio.ErrLong},
 	} {
 		for _, answers := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

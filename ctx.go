@@ -120,7 +120,7 @@ func (ctx *RequestCtx) discard() {
 	defer func() { _ = recover() }()
 	_ = ctx.Response.body.closeStream()
 	ctx.Request.RemoveMultipartFormFiles()
-	ctx.Request.values.reset()
+	ctx.Request.values.Reset()
 }
 
 // Init prepares the context for a handler that is called without a Server. req

@@ -69,7 +69,7 @@ func documentedLimits() map[string]any {
 		"TLS connections that are refused at a time":                  maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                             s.concurrency(),
 		"pipelined requests before others have a turn":                turnLimit,
-		"names in `Trailer` fields":                                   maxTrailerNames,
+		"names in `Trailer` fields":                                   http1.MaxTrailerNames,
 		"bytes of responses before they are written":                  size(flushSize),
 		"body that a handler left unread, and that is read away":      size(drainLimit),
 		"content codings of one body":                                 coding.MaxApplied,

@@ -336,7 +336,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 		}
 	}
 	if framing.Kind == http1.NoBody {
-		req.settleEmpty()
+		req.finalizeEmpty()
 		return x.serve()
 	}
 	req.body.limit = limit // for decoding it, too
@@ -454,7 +454,7 @@ func (x *exchange) advanceBody() (engine.Action, bool) {
 		return x.flushThen(engine.Read), true
 	}
 	x.phase = phaseHead
-	req.settleEmpty()
+	req.finalizeEmpty()
 	return x.serve()
 }
 

@@ -56,7 +56,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 		return x.answerAndEnd(isHead)
 	}
 	if framing.Kind == http1.NoBody {
-		req.settleEmpty()
+		req.finalizeEmpty()
 		return x.respond(isHead)
 	}
 	x.streaming = true

@@ -152,7 +152,7 @@ func (x *exchange) sendBeside(resp *Response) {
 	if x.minor == 0 {
 		resp.Header.dropTrailers()
 	}
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	plain := x.minor == 0 && resp.Header.contentLength < 0
 	switch {
 	case plain && hasBody:
@@ -235,7 +235,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
 	}
-	x.settleConnection()
+	x.finalizeConnection()
 	if resp.Header.is(hasBadName) {
 		x.s.logBadName(&resp.Header.list)
 	}
@@ -250,7 +250,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		x.respondStream()
 		return engine.Read, false
 	}
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	if tunnel || x.minor == 0 && resp.Header.contentLength < 0 {
 		// the chunked coding is not for HTTP/1.0, not even in an answer to HEAD
 		dropFraming(&resp.Header)
@@ -294,9 +294,9 @@ func dropFraming(h *ResponseHeader) {
 	h.setCoding(false)
 }
 
-// settleConnection decides whether the connection lives on after the response,
+// finalizeConnection decides whether the connection lives on after the response,
 // and has the response say so.
-func (x *exchange) settleConnection() {
+func (x *exchange) finalizeConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
 	closing := x.wantsClose()
@@ -553,7 +553,7 @@ func (x *exchange) prepareHijack(closing bool) bool {
 func (x *exchange) earlyHints(h *ResponseHeader) error {
 	out := x.output()
 	from := len(out.B)
-	out.B = appendStatusLine(out.B, StatusEarlyHints)
+	out.B = http1.AppendUsualStatusLine(out.B, StatusEarlyHints)
 	had := len(out.B)
 	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
 		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))

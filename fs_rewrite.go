@@ -1,6 +1,10 @@
 package fasthttp
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
 
 // PathRewriteFunc returns the path to look up below FS.Root for a request: that
 // of the request, or whatever else is in the context.
@@ -68,7 +72,7 @@ func isFolderName(host []byte) bool {
 func stripSegments(p []byte, n int) []byte {
 	for ; n > 0 && len(p) > 0; n-- {
 		p = p[1:]
-		p = p[nextSlash(p):]
+		p = p[ascii.IndexByte(p, '/'):]
 	}
 	return p
 }

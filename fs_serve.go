@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // The functions here that answer a request do so with one file that the application
@@ -141,7 +142,7 @@ func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 // cleanPath resolves dot segments, which the application may well use.
 func cleanPath(path string) string {
 	b := []byte("/" + path)
-	return string(b[:normalizePath(b)])
+	return string(b[:uri.NormalizePath(b)])
 }
 
 // maxFileSystems is how many file systems are remembered with what was found in

@@ -222,10 +222,10 @@ func (c *HostClient) prepare(req *Request) error {
 			return err
 		}
 		uri := &req.uri
-		if s := uri.parts[uriScheme]; !s.empty() {
+		if !uri.text.IsHTTP() {
 			return errUnsupportedScheme(uri.Scheme())
 		}
-		if uri.https != c.IsTLS {
+		if uri.text.IsHTTPS() != c.IsTLS {
 			return ErrHostClientRedirectToDifferentScheme
 		}
 		if c.DisablePathNormalizing {
@@ -238,7 +238,7 @@ func (c *HostClient) prepare(req *Request) error {
 	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
-	return req.settleParsed()
+	return req.prepareParsed()
 }
 
 func (c *HostClient) userAgent() []byte {

@@ -475,7 +475,7 @@ func fastest(f func()) time.Duration {
 func TestTrailerNamesAreBounded(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		if err := h.SetTrailer(counted("a%d,")(1000)[:len("a0,")*10+len("a10,")*54-1]); err != nil {
-			t.Errorf("%d names: %v", maxTrailerNames, err)
+			t.Errorf("%d names: %v", http1.MaxTrailerNames, err)
 		}
 		if err := h.AddTrailer("A0, a63"); err != nil {
 			t.Errorf("names that are there already: %v", err)
@@ -483,20 +483,20 @@ func TestTrailerNamesAreBounded(t *testing.T) {
 		if err := h.AddTrailer("one-more"); err != ErrBadTrailer {
 			t.Errorf("one name more: %v", err)
 		}
-		if n := len(h.PeekTrailerKeys()); n != maxTrailerNames {
+		if n := len(h.PeekTrailerKeys()); n != http1.MaxTrailerNames {
 			t.Errorf("%d names", n)
 		}
 	})
 	var h RequestHeader
 	readField(&h, "Trailer: "+counted("x-%x,")(60<<10))
-	if n := len(h.PeekTrailerKeys()); n != maxTrailerNames {
+	if n := len(h.PeekTrailerKeys()); n != http1.MaxTrailerNames {
 		t.Errorf("%d names of a peer", n)
 	}
 	var req Request
 	section := strings.ReplaceAll(counted("a%d: 1\n")(500), "\n", "\r\n")
 	err := req.Read(bufio.NewReader(strings.NewReader(
 		"POST / HTTP/1.1\r\nHost: h\r\nTrailer: b\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + section + "\r\n")))
-	if fields := strings.Count(section, "\n"); err != nil || fields <= maxTrailerNames || len(req.Header.PeekTrailerKeys()) != fields+1 {
+	if fields := strings.Count(section, "\n"); err != nil || fields <= http1.MaxTrailerNames || len(req.Header.PeekTrailerKeys()) != fields+1 {
 		t.Errorf("a trailer section of %d fields: %v", fields, err)
 	}
 }

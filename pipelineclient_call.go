@@ -83,10 +83,10 @@ func (call *pipelineCall) encode(c *PipelineClient, req *Request) error {
 		}
 		h.SetUserAgentBytes(bytesconv.Bytes(name))
 	}
-	if err := req.settleForServer(); err != nil {
+	if err := req.prepareForServer(); err != nil {
 		return req.refused(err)
 	}
-	if !c.IsTLS && req.uriParsed && req.uri.https {
+	if !c.IsTLS && req.uriParsed && req.uri.text.IsHTTPS() {
 		return req.refused(ErrHostClientRedirectToDifferentScheme)
 	}
 	call.isHead, call.isConnect, call.idempotent = false, false, true

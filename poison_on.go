@@ -37,7 +37,7 @@ func poisonBody(b *body) {
 }
 
 func poisonURI(u *URI) {
-	bufpool.Poison(u.block)
+	bufpool.Poison(u.text.Memory())
 	bufpool.Poison(u.full)
 	bufpool.Poison(u.shown)
 	bufpool.Poison(u.target)
@@ -50,7 +50,7 @@ func poisonArgs(a *Args) {
 }
 
 func poisonCookie(c *Cookie) {
-	for _, text := range [][]byte{c.key, c.value, c.domain, c.path, c.text} {
+	for _, text := range [][]byte{c.set.Name, c.set.Value, c.set.Domain, c.set.Path, c.text} {
 		bufpool.Poison(text)
 	}
 }

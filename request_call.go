@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http/httptrace"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // callState is what a client's call in progress must keep to, and what became
@@ -119,8 +121,8 @@ func (req *Request) parseNewTarget() error {
 		return err
 	}
 	target := req.Header.target()
-	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
-		if _, absolute := findScheme(target); absolute {
+	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, []byte("http")) && !req.Header.IsConnect() {
+		if _, absolute := uri.FindScheme(target); absolute {
 			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()
 		}
 	}
@@ -132,18 +134,9 @@ func (req *Request) parseNewTarget() error {
 // errors end up in logs. A URL that has a host is not what was to be followed last.
 func (req *Request) noHost() error {
 	target := req.Header.RequestURI()
-	if end := bytes.IndexAny(target, "?#"); end >= 0 {
-		target = target[:end]
-	}
-	var scheme []byte
-	colon, absolute := findScheme(target)
-	if absolute {
-		scheme = target[:colon+len("://")]
-	}
-	rest := target[len(scheme):]
-	before, behind := cutUser(rest, isPath(target))
-	url := string(scheme) + string(before) + string(behind)
-	if absolute && len(before)+len(behind) > 0 && url[len(scheme)] != '/' {
+	url, scheme := uri.Safe(target)
+	absolute := scheme > 0
+	if absolute && len(url) > scheme && url[scheme] != '/' {
 		return errNoHost
 	}
 	if len(url) > maxToldURL {
@@ -153,34 +146,10 @@ func (req *Request) noHost() error {
 	switch {
 	case absolute:
 		lacks = "no host"
-	case isPath(target):
+	case uri.IsPath(target):
 		lacks = "neither scheme nor host"
 	}
 	return namedError{fmt.Errorf("fasthttp: the URL %q has %s", url, lacks), errNoHost}
-}
-
-// isPath reports whether a target is a path, and not one with an authority.
-func isPath(target []byte) bool {
-	return bytes.HasPrefix(target, strSlash) && !bytes.HasPrefix(target, []byte("//"))
-}
-
-// cutUser returns what stands before and behind the user information of a URL, which
-// need not be where it ought to be, as in "http:/user:pass@host". In a path only what
-// has a colon is taken for that.
-func cutUser(url []byte, path bool) (before, behind []byte) {
-	at := bytes.IndexByte(url, '@')
-	if at < 0 {
-		return nil, url
-	}
-	segment, _, _ := bytes.Cut(url[at:], strSlash)
-	at += bytes.LastIndexByte(segment, '@')
-	user := url[:at]
-	if colon := bytes.LastIndexByte(user, ':'); colon >= 0 {
-		user = user[:colon]
-	} else if path {
-		return nil, url
-	}
-	return url[:bytes.LastIndexByte(user, '/')+1], url[at+1:]
 }
 
 // maxToldURL is how much of a URL an error holds.

@@ -293,7 +293,7 @@ type Server struct {
 	Engine Engine
 
 	once   sync.Once
-	start  usualStart
+	start  headPrefix
 	name   string // what responses have in Server, or nothing
 	ctxs   sync.Pool
 	log    Logger

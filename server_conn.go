@@ -89,3 +89,23 @@ func addrOf(addr net.Addr) netip.Addr {
 		return ap.Addr().Unmap().WithZone("")
 	}
 }
+
+// translated are the IPv6 addresses that stand for IPv4 ones (RFC 6052 section 2.1).
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
+// hostOf returns the address that stands for all those that one host may have: of
+// IPv6 that is the first one of its network of 64 bits (RFC 4291 section 2.5.4), any
+// address of which is at the disposal of whoever has one. All link-local addresses are
+// in one such network, so they stand for themselves.
+func hostOf(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap()
+	switch {
+	case !ip.Is6() || ip.IsLinkLocalUnicast():
+		return ip
+	case translated.Contains(ip):
+		b := ip.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	network, _ := ip.WithZone("").Prefix(64)
+	return network.Addr()
+}

@@ -134,15 +134,6 @@ func (f *Facts) noteCoding(role Role, list []byte) error {
 	return nil
 }
 
-func tokenLen(b []byte) int {
-	for i, c := range b {
-		if !ascii.Is(c, ascii.Token) {
-			return i
-		}
-	}
-	return len(b)
-}
-
 func (f *Facts) noteExpect(list []byte) {
 	for rest := list; rest != nil; {
 		var e []byte

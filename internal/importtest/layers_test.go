@@ -30,7 +30,10 @@ var layers = [][]string{
 	{"internal/clock"},
 	{"internal/field"},
 	{"internal/http1"},
-	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
+	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms"},
+	{"internal/coding"},
+	{"internal/bodyio"},
+	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
 	{"internal/engine", "internal/files"},
 	{"."},
 	{
@@ -48,7 +51,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // they must not import for that reason.
 var (
 	withoutIO = []string{
-		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}
 )

@@ -24,9 +24,9 @@ type group struct {
 // matches, and names no type that a file of a later group declares.
 var rootGroups = []group{
 	{"values", []string{
-		"doc.go", "errors.go", "strings.go", "status.go", "statusline.go", "method.go", "headernames.go",
-		"args*.go", "uri*.go", "cookie*.go", "date.go", "timer.go", "ip*.go", "number*.go",
-		"userdata.go", "source.go", "codec.go", "hostport*.go", "text*.go",
+		"doc.go", "errors.go", "method.go", "headernames.go", "status.go",
+		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
+		"codec.go",
 	}},
 	{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",
