@@ -129,7 +129,7 @@ func (a *Args) AddNoValue(key string) { a.AddBytesKNoValue(bytesconv.Bytes(key))
 // AddBytesKNoValue is AddNoValue for a key in bytes.
 func (a *Args) AddBytesKNoValue(key []byte) { a.list.Add(key, nil, field.Unknown, field.NoValue) }
 
-// Set gives the first argument with that key the value, or appends one where
+// Set gives the first argument with that key the value, or appends one if
 // there is none. Further arguments with the key stay as they are.
 func (a *Args) Set(key, value string) {
 	a.set(bytesconv.Bytes(key), bytesconv.Bytes(value), 0)
@@ -151,7 +151,7 @@ func (a *Args) SetNoValue(key string) { a.SetBytesKNoValue(bytesconv.Bytes(key))
 // SetBytesKNoValue is SetNoValue for a key in bytes.
 func (a *Args) SetBytesKNoValue(key []byte) { a.set(key, nil, field.NoValue) }
 
-// SetUint is Set for a number in decimal. It panics where value is negative.
+// SetUint is Set for a number in decimal. It panics if value is negative.
 func (a *Args) SetUint(key string, value int) { a.SetUintBytes(bytesconv.Bytes(key), value) }
 
 // SetUintBytes is SetUint for a key in bytes.
@@ -175,7 +175,7 @@ func (a *Args) Del(key string) { a.DelBytes(bytesconv.Bytes(key)) }
 func (a *Args) DelBytes(key []byte) { a.list.RemoveAll(key) }
 
 // Sort orders the arguments by key, and those with the same key by value, as f
-// compares them: it returns a number under, equal to or over zero where x comes
+// compares them: it returns a number under, equal to or over zero if x comes
 // before, with or after y. bytes.Compare will do. What is equal keeps its
 // order.
 func (a *Args) Sort(f func(x, y []byte) int) {
@@ -203,7 +203,7 @@ func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 func (a *Args) HasBytes(key []byte) bool { return a.list.Find(key, 0) >= 0 }
 
 // Peek returns the value of the first argument with that key. It is nil only
-// where there is none; an empty value is an empty slice. The result is a piece
+// if there is none; an empty value is an empty slice. The result is a piece
 // of a: valid until that argument is changed, or a is reset or released, and
 // not to be written to.
 func (a *Args) Peek(key string) []byte { return a.list.Get(key) }
@@ -227,7 +227,7 @@ func (a *Args) PeekMultiBytes(key []byte) [][]byte {
 
 // GetUint returns the value of the first argument with that key as a number,
 // as ParseUint reads it. Where that fails the number is -1. The error is
-// ErrNoArgValue where there is no value.
+// ErrNoArgValue if there is no value.
 func (a *Args) GetUint(key string) (int, error) {
 	value := a.Peek(key)
 	if n, ok := ascii.ParseUint(value); ok {
@@ -250,7 +250,7 @@ func (a *Args) GetUintOrZero(key string) int {
 
 // GetUfloat returns the value of the first argument with that key as a number,
 // as ParseUfloat reads it. Where that fails the number is -1. The error is
-// ErrNoArgValue where there is no value.
+// ErrNoArgValue if there is no value.
 func (a *Args) GetUfloat(key string) (float64, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {

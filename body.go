@@ -21,7 +21,7 @@ type body struct {
 	buf    *bufpool.Buffer
 	raw    []byte // of SetBodyRaw
 	stream io.Reader
-	size   int   // of stream; negative where it is not known
+	size   int   // of stream; negative if it is not known
 	broken error // why stream could not be read to its end
 	limit  int   // that it was read under, which holds for what it decodes to as well
 }
@@ -84,7 +84,7 @@ func (b *body) put(p []byte) {
 }
 
 // fastGrowth is the size in bytes up to which a buffer is made four times as large
-// where it is full, instead of twice: copying costs more than so little memory.
+// when it is full, instead of twice: copying costs more than so little memory.
 const fastGrowth = 64 << 10
 
 // extend appends p, which may be a part of the buffer, to the buffer.

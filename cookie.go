@@ -72,7 +72,7 @@ const maxKeptCookie = 16 << 10
 var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}
 
 // AcquireCookie returns an empty Cookie from a pool. Hand it back with
-// ReleaseCookie where it is no longer needed; one that is never handed back is
+// ReleaseCookie when it is no longer needed; one that is never handed back is
 // only lost to the pool.
 func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 
@@ -113,7 +113,7 @@ func (c *Cookie) SetValue(value string) { c.SetValueBytes(bytesconv.Bytes(value)
 // SetValueBytes is SetValue for bytes, which are copied.
 func (c *Cookie) SetValueBytes(value []byte) { c.set.Value = cookie.SetText(c.set.Value, value) }
 
-// Domain returns the Domain attribute, empty where there is none.
+// Domain returns the Domain attribute, empty if there is none.
 func (c *Cookie) Domain() []byte { return c.set.Domain }
 
 // SetDomain sets the Domain attribute. An empty one is left out.
@@ -122,7 +122,7 @@ func (c *Cookie) SetDomain(domain string) { c.SetDomainBytes(bytesconv.Bytes(dom
 // SetDomainBytes is SetDomain for bytes, which are copied.
 func (c *Cookie) SetDomainBytes(domain []byte) { c.set.Domain = cookie.SetText(c.set.Domain, domain) }
 
-// Path returns the Path attribute, empty where there is none.
+// Path returns the Path attribute, empty if there is none.
 func (c *Cookie) Path() []byte { return c.set.Path }
 
 // SetPath sets the Path attribute to the decoded and normal form of path, as
@@ -135,7 +135,7 @@ func (c *Cookie) SetPathBytes(path []byte) {
 	cookie.Clean(c.set.Path)
 }
 
-// Expire returns when the cookie expires, CookieExpireUnlimited where it does
+// Expire returns when the cookie expires, CookieExpireUnlimited if it does
 // not say.
 func (c *Cookie) Expire() time.Time { return c.set.Expires }
 
@@ -144,8 +144,8 @@ func (c *Cookie) Expire() time.Time { return c.set.Expires }
 // session. Clients count in whole seconds.
 func (c *Cookie) SetExpire(expire time.Time) { c.set.Expires = expire }
 
-// MaxAge returns the lifetime of the cookie in seconds: 0 where it does not
-// say, a negative number where the client is to delete it.
+// MaxAge returns the lifetime of the cookie in seconds: 0 if it does not
+// say, a negative number if the client is to delete it.
 func (c *Cookie) MaxAge() int { return c.set.MaxAge }
 
 // SetMaxAge sets the lifetime of the cookie in seconds. Where there is one it is

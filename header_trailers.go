@@ -311,7 +311,7 @@ func (h *header) section() *header {
 }
 
 // peekAnnounced returns the value of the first field with the name k in the
-// trailer section, or nil where there is none or where it was not announced. It
+// trailer section, or nil if there is none or it was not announced. It
 // is what Peek returns of a field that the header section does not have.
 func (h *header) peekAnnounced(k key) []byte {
 	h = h.section()
@@ -367,7 +367,7 @@ func (h *header) appendTrailers(dst []byte) []byte {
 // PeekTrailer have them. Peek and PeekAll have those whose names the Trailer field
 // announces and the header section does not have.
 //
-// It returns io.EOF where r ends before the first byte. A field that must not
+// It returns io.EOF if r ends before the first byte. A field that must not
 // come in a trailer (see SetTrailer) is an error that wraps ErrBadTrailer; in the
 // trailer section of a response whose header was read, it is left out.
 func (h *header) ReadTrailer(r *bufio.Reader) error {

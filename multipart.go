@@ -97,10 +97,10 @@ const formMemory = 4 << 20
 type requestForm struct {
 	form *multipart.Form
 	read int64 // bytes of the body, decoded, that it was made of
-	// spooled is nil where all files are in memory
+	// spooled is nil if all files are in memory
 	spooled *forms.Spooled
-	// err says why there is no form where parsing the body again is of no use: as
-	// long as fields are what they were, and where over is not 0 with no higher limit
+	// err says why there is no form if parsing the body again is of no use: as
+	// long as fields are what they were, and if over is not 0 with no higher limit
 	// than that
 	err     error
 	fields  formFields
@@ -154,7 +154,7 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 }
 
 // MultipartFormWithLimit is MultipartForm with a limit for the body in bytes; 0
-// or less for none. The error wraps ErrBodyTooLarge where the body is larger.
+// or less for none. The error wraps ErrBodyTooLarge if the body is larger.
 //
 // A body with the content coding gzip, deflate, br or zstd is decoded on the way,
 // and the limit is for what it decodes to. Where there is none that is the limit
@@ -245,7 +245,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 }
 
 // RemoveMultipartFormFiles removes the temporary files of the form, and the
-// form with them. It is parsed anew where it is asked for again, unless the
+// form with them. It is parsed anew when it is asked for again, unless the
 // body was a stream.
 func (req *Request) RemoveMultipartFormFiles() {
 	f := req.form
@@ -277,7 +277,7 @@ func (req *Request) dropForm() {
 func (req *Request) onlyForm() bool { return req.form != nil && req.form.only }
 
 // loadForm puts the text of a form that was read from a stream into the body,
-// where it is asked for.
+// when it is asked for.
 func (req *Request) loadForm() error {
 	if !req.onlyForm() {
 		return nil
@@ -317,7 +317,7 @@ func (req *Request) streamForm() error {
 // and nobody counts what is between the two.
 type formDecoder struct {
 	io.Reader
-	decoder *coding.Decoder // nil where there is no coding
+	decoder *coding.Decoder // nil if there is no coding
 }
 
 // startForm makes the decoder read from in, and reports whether that has a content

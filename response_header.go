@@ -194,18 +194,18 @@ type datedPrefix struct {
 
 // now returns the start for the current second, which is one in which h was the
 // first response.
-func (u *headPrefix) now(h *ResponseHeader) *datedPrefix {
+func (p *headPrefix) now(h *ResponseHeader) *datedPrefix {
 	date := clock.Date()
-	last := u.last.Load()
+	last := p.last.Load()
 	if last == nil || last.date != date {
-		last = u.make(h, date)
-		u.last.Store(last)
+		last = p.make(h, date)
+		p.last.Store(last)
 	}
 	return last
 }
 
-func (u *headPrefix) make(h *ResponseHeader, date string) *datedPrefix {
-	d := &datedPrefix{date: date, text: appendDate(append(http1.AppendUsualStatusLine(nil, StatusOK), u.server...), date)}
+func (p *headPrefix) make(h *ResponseHeader, date string) *datedPrefix {
+	d := &datedPrefix{date: date, text: appendDate(append(http1.AppendUsualStatusLine(nil, StatusOK), p.server...), date)}
 	if h.isPlain() {
 		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), h.contentLength
 		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK)

@@ -28,7 +28,7 @@ func NewStreamReader(sw StreamWriter) io.ReadCloser {
 //
 // At most 64 KiB of what sw has written wait to be taken, and the reader holds
 // at most as much that it took, so there are never more than 128 KiB of
-// content. sw waits in Write and Flush where there is no room; when they return
+// content. sw waits in Write and Flush while there is no room; when they return
 // what was written has been accepted, which does not mean that a client has it.
 //
 // What was accepted by the time of Close can still be read, and io.EOF comes
@@ -47,7 +47,7 @@ func producerPanic(value any) error { return streamPanic("panic in a StreamWrite
 //
 // A stream of unknown size that has a WriteTo method without being a
 // BodyWriterTo is sent by Read: the method may come from an embedded reader
-// whose Read was overridden. SupportsBodyWriteTo returns true only where
+// whose Read was overridden. SupportsBodyWriteTo returns true only if
 // WriteTo does everything that Read does, side effects included.
 type BodyWriterTo interface {
 	io.WriterTo
@@ -67,7 +67,7 @@ type PiecewiseStream interface {
 // its end.
 type ReadCloserWithError interface {
 	io.Reader
-	// CloseWithError closes the stream because of err, which is nil where the
+	// CloseWithError closes the stream because of err, which is nil if the
 	// stream is closed in order.
 	CloseWithError(err error) error
 }

@@ -30,8 +30,9 @@ type Encoded struct {
 	err     error  // what Read returns behind rest
 }
 
-// Waiter is a body stream that knows whether the next read has to wait.
+// Waiter is a body stream that knows when it has nothing to give.
 type Waiter interface {
+	// Waits reports whether the next read has to wait.
 	Waits() bool
 }
 

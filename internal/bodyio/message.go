@@ -8,6 +8,7 @@ import (
 
 // Message is what can be written to a bufio.Writer.
 type Message interface {
+	// Write writes the message, and need not flush it.
 	Write(w *bufio.Writer) error
 }
 

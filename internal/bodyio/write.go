@@ -14,6 +14,7 @@ import (
 // connection.
 type Writer interface {
 	io.Writer
+	// Flush sends what was written.
 	Flush() error
 }
 
@@ -57,7 +58,7 @@ func WriteFixed(w Writer, stream io.Reader, size int) error {
 // NewExact returns a stream that fails unless it has size bytes.
 func NewExact(stream io.Reader, size int) *Exact { return &Exact{stream, size, size} }
 
-// Exact is a body stream that fails where it has not the size that was
+// Exact is a body stream that fails if it has not the size that was
 // announced for it.
 type Exact struct {
 	io.Reader

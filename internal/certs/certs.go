@@ -22,8 +22,8 @@ var ErrNone = errors.New("cert or key has not provided")
 // Source is a certificate and its key in PEM form, or the names of the files that
 // they are in.
 type Source struct {
-	InFiles   bool
-	Cert, Key string
+	InFiles   bool   // the others are names
+	Cert, Key string // in PEM form, or files of that
 }
 
 // IsEmpty reports whether the certificate or its key is missing.

@@ -32,14 +32,14 @@ const (
 // Set is what a Set-Cookie field says. None of its texts holds a byte that Clean
 // replaces.
 type Set struct {
-	Name, Value, Domain, Path []byte
+	Name, Value, Domain, Path []byte // empty if the field does not say
 
 	Expires     time.Time // zero if the field does not say
 	MaxAge      int       // in seconds; 0 if the field does not say, negative to delete the cookie
-	SameSite    SameSite
-	HTTPOnly    bool
-	Secure      bool
-	Partitioned bool
+	SameSite    SameSite  // with which requests from other sites it is sent
+	HTTPOnly    bool      // scripts do not see it
+	Secure      bool      // sent over TLS only; see IsSecure
+	Partitioned bool      // kept apart for each site that embeds this one
 }
 
 // Reset makes c an empty cookie without attributes, and keeps the memory.

@@ -60,7 +60,7 @@ func AppendText(dst []byte, src *field.List) []byte {
 }
 
 // NameIn returns the name of the cookie in setCookie, the value of a
-// Set-Cookie field: a piece of setCookie, empty where there is none.
+// Set-Cookie field: a piece of setCookie, empty if there is none.
 func NameIn(setCookie []byte) []byte {
 	name, _ := cutPiece(setCookie[:nextPiece(setCookie)])
 	return name

@@ -109,9 +109,9 @@ func (c *byteCounter) Write(p []byte) (int, error) {
 // Reader reads a body, counts what is read, and fails with http1.ErrBodyTooLarge if that
 // is more than the limit.
 type Reader struct {
-	From  io.Reader
-	Limit int64 // in bytes; 0 for none
-	Count int64 // bytes that were read
+	From  io.Reader // the body
+	Limit int64     // in bytes; 0 for none
+	Count int64     // bytes that were read
 }
 
 // Read implements io.Reader.

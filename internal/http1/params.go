@@ -69,7 +69,7 @@ func tokenLen(b []byte) int {
 }
 
 // quotedLen returns how long the quoted string is that b begins with, both
-// quotes included, or 0 where the second one is missing.
+// quotes included, or 0 if the second one is missing.
 func quotedLen(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {

@@ -130,7 +130,7 @@ func appendHost(dst, host []byte) []byte {
 
 // HostField returns host as it is sent in the field Host: without the zone of an
 // address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
-// is host itself where there is nothing to do.
+// is host itself if there is nothing to do.
 func HostField(host []byte) ([]byte, error) {
 	if len(host) > 0 && host[0] != '[' && ascii.IsASCII(host) {
 		return host, nil

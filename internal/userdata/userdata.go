@@ -14,7 +14,7 @@ type List []Value
 
 // Value is one of the values, and its key.
 type Value struct {
-	Key, Value any
+	Key, Value any // as the application has set them
 
 	// holders counts the lists that the value, an io.Closer, is in, of which the
 	// last closes it. It is nil for one.
@@ -24,7 +24,7 @@ type Value struct {
 // let says that a list has the value no more, and reports whether none has.
 func (v *Value) let() bool { return v.holders == nil || v.holders.Add(-1) == 0 }
 
-// Set sets the value of a key. Nil removes nothing, and is not added.
+// Set sets the value of a key. A key that is not there is not added for nil.
 func (d *List) Set(key, value any) {
 	for i := range *d {
 		if (*d)[i].Key == key {
