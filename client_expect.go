@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // defaultExpectTimeout is how long a server that says nothing is given to ask for
@@ -32,7 +33,7 @@ func (x *clientExchange) awaitContinue() error {
 	}
 	cc, call := x.cc, x.call
 	until := time.Now().Add(x.hc.expectTimeout())
-	for !x.answered {
+	for x.awaitsHead() {
 		if len(cc.peek()) == 0 {
 			if err := cc.guard.limitRead(earliest(call.deadline, until)); err != nil {
 				return err
@@ -56,8 +57,12 @@ func (x *clientExchange) awaitContinue() error {
 			return x.sendExpected()
 		}
 	}
+	cc.wire.Advance(http1.SendStops)
 	x.traceWrote(wroteRequest, nil)
-	return nil
+	if !x.hc.limitsAnswers() {
+		return nil
+	}
+	return x.hc.limitAnswer(&cc.guard, call.deadline)
 }
 
 // sendExpected writes the content of a request whose head was written before.

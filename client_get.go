@@ -138,8 +138,8 @@ func postURL(ctx context.Context, c caller, dst []byte, url string, args *Args) 
 func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline time.Time) (int, []byte, error) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
-	req.call.buffered = true
-	defer func() { req.call.buffered = false }()
+	req.call.content = contentBuffered
+	defer func() { req.call.content = contentAsSet }()
 	err := followRedirects(ctx, c, req, resp, deadline, maxGetRedirects)
 	if err != nil {
 		return 0, dst, err

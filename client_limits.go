@@ -27,9 +27,10 @@ func (c *HostClient) limitAnswer(g *connGuard, deadline time.Time) error {
 	return g.limitAnswer(time.Now().Add(c.ResponseHeaderTimeout), by)
 }
 
-// limitLastWords is limitAnswer for a request that could not be written to its end.
-func (c *HostClient) limitLastWords(g *connGuard, deadline time.Time) error {
-	return g.limitRead(earliest(c.answerBy(deadline), time.Now().Add(lastWordsTime)))
+// limitDraining is limitAnswer for a request that could not be written to its end:
+// only what has come by then is of interest.
+func (c *HostClient) limitDraining(g *connGuard, deadline time.Time) error {
+	return g.limitRead(earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
 }
 
 // answerBy returns when a response must be there whose request was just written,

@@ -24,8 +24,8 @@ func (x *clientExchange) send() error {
 		return err
 	}
 	content := x.req.content()
-	x.asking = x.expectsContinue(content)
-	asks := x.asks(len(content))
+	expects := x.expectsContinue(content)
+	asks := !expects && x.asks(len(content))
 	if !asks && x.isStale() {
 		return errStale
 	}
@@ -35,11 +35,15 @@ func (x *clientExchange) send() error {
 		out.B = append(out.B, content...)
 		return x.ask(out)
 	}
-	if !x.asking {
+	if !expects {
 		return x.sendContent(out, content)
 	}
+	x.cc.wire.Advance(http1.SendsHead)
 	_, err := x.cc.Write(out.B)
 	x.cc.adopt(out)
+	if err != nil {
+		x.stopSending()
+	}
 	x.traceWrote(wroteHeaders, err)
 	return err
 }
@@ -47,9 +51,13 @@ func (x *clientExchange) send() error {
 // isStale reports whether an idle connection is of no use, and looks at it if nobody
 // has.
 func (x *clientExchange) isStale() bool {
-	x.stale = x.unseen && !x.cc.quiet()
-	x.unseen = false
-	return x.stale
+	if x.look == lookUnseen {
+		x.look = lookDone
+		if !x.cc.quiet() {
+			x.look = lookStale
+		}
+	}
+	return x.look == lookStale
 }
 
 // errStale says that nothing was written since the connection was of no use. No
@@ -59,7 +67,7 @@ var errStale = errors.New("fasthttp: the connection was closed by the peer, or i
 // asks reports whether the request, with size bytes of content, goes out at once,
 // through an asker.
 func (x *clientExchange) asks(size int) bool {
-	return x.cc.asker != nil && x.call.trace == nil && !x.asking &&
+	return x.cc.asker != nil && x.call.trace == nil &&
 		size <= copyLimit && x.req.body.stream == nil && x.req.Header.contentLength >= 0
 }
 
@@ -73,37 +81,73 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 		}
 	}
 	asked := cc.ask(out)
-	if asked.State != connpool.Quiet && x.unseen && (asked.State != connpool.Unknown || x.isStale()) {
-		x.stale = true
+	if asked.State != connpool.Quiet && x.look == lookUnseen && (asked.State != connpool.Unknown || x.isStale()) {
+		x.look = lookStale
 		bufpool.Put(out)
 		return errStale
 	}
+	cc.wire.Advance(http1.SendsRequest)
 	err := asked.SendErr
-	if x.limited = asked.Sent == len(out.B); !x.limited && err == nil {
+	all := asked.Sent == len(out.B)
+	if !all && err == nil {
 		_, err = cc.Write(out.B[asked.Sent:])
 	}
 	if asked.Got > 0 {
-		x.call.reply = true
+		x.call.outcome = attemptAnswered
 		cc.hold(out, asked.Got)
 	} else {
 		cc.adopt(out)
 	}
-	x.whole = err == nil
-	return err
+	switch {
+	case err != nil:
+		x.stopSending()
+		return err
+	case all:
+		cc.wire.Advance(http1.SendEnds)
+		return nil
+	}
+	return x.endSending()
+}
+
+// endSending says that the request was written to its end, which the deadlines of
+// the response count from.
+func (x *clientExchange) endSending() error {
+	x.cc.wire.Advance(http1.SendEnds)
+	if !x.hc.limitsAnswers() {
+		return nil
+	}
+	return x.hc.limitAnswer(&x.cc.guard, x.call.deadline)
+}
+
+// stopSending says that the request could not be written to its end.
+func (x *clientExchange) stopSending() {
+	event := http1.SendFails
+	switch err := x.cc.writeErr; {
+	case err == nil:
+		// it is the content that has failed
+		event = http1.SendStops
+	case isTimeout(err):
+		event = http1.SendTimesOut
+	}
+	x.cc.wire.Advance(event)
 }
 
 // sendContent writes what is in out, and the content of the request, which is
 // content unless it is a stream.
 func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
+	x.cc.wire.Advance(http1.SendsRequest)
 	if x.blocks(len(content)) {
 		x.startSender(out, content)
 		return nil
 	}
 	err := x.write(out, content)
 	x.cc.adopt(out)
-	x.whole = err == nil
 	x.traceWrote(wroteRequest, err)
-	return err
+	if err != nil {
+		x.stopSending()
+		return err
+	}
+	return x.endSending()
 }
 
 // blocks reports whether sending the content may have to wait, for the peer or
@@ -194,16 +238,6 @@ func (w *clientWriter) Flush() error {
 	return err
 }
 
-// sendPhase is how far a bodySender has come.
-type sendPhase uint8
-
-const (
-	sending    sendPhase = iota
-	sentWhole            // everything was written
-	sendFailed           // the stream or the connection has failed
-	abandoned            // the call does not want it any more
-)
-
 // bodySender sends the content of a request on a goroutine of its own, while the
 // call watches for the answer: that may come early, and a peer that waits for its
 // answer to be read may not read on before.
@@ -223,7 +257,9 @@ type bodySender struct {
 
 	writing sync.Mutex // held during each write
 	mu      sync.Mutex // guards what follows
-	phase   sendPhase
+	// phase is Sending, Sent, SendFailed, or SendStopped if the call does not want
+	// it any more
+	phase   http1.SendPhase
 	err     error          // why it failed
 	content []byte         // of a request without a stream
 	h       *RequestHeader // for the trailers; nil once they are copied
@@ -239,7 +275,7 @@ type bodySender struct {
 func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	req := x.req
 	s := &bodySender{cc: x.cc, out: out, hc: x.hc, deadline: x.call.deadline, h: &req.Header,
-		detaches: x.mayStream(), done: make(chan struct{})}
+		phase: http1.Sending, detaches: x.mayStream(), done: make(chan struct{})}
 	if req.body.stream != nil {
 		x.call.usedUp = true
 		s.body, s.stream = takeStream(&req.body)
@@ -258,19 +294,19 @@ func (s *bodySender) run() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.phase == abandoned:
+	case s.phase == http1.SendStopped:
 	case err == nil:
-		s.phase = sentWhole
+		s.phase = http1.Sent
 		_ = s.hc.limitAnswer(&s.cc.guard, s.deadline)
 	case s.cc.writeErr != nil && !isTimeout(s.cc.writeErr):
 		// the answer may have come before the connection broke
-		s.phase, s.err = sendFailed, err
-		_ = s.hc.limitLastWords(&s.cc.guard, s.deadline)
+		s.phase, s.err = http1.SendFailed, err
+		_ = s.hc.limitDraining(&s.cc.guard, s.deadline)
 	case s.cc.writeErr != nil:
-		s.phase, s.err = sendFailed, ErrTimeout
+		s.phase, s.err = http1.SendFailed, ErrTimeout
 		s.cc.guard.cancel(ErrTimeout)
 	default:
-		s.phase, s.err = sendFailed, err
+		s.phase, s.err = http1.SendFailed, err
 		s.cc.guard.cancel(err)
 	}
 }
@@ -309,7 +345,7 @@ func (s *bodySender) collectTail(w *clientWriter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.phase == abandoned:
+	case s.phase == http1.SendStopped:
 		return errSendAbandoned
 	case s.h == nil:
 		w.out.B = append(w.out.B, s.tail...)
@@ -326,7 +362,7 @@ func appendChunkedEnd(dst []byte, h *RequestHeader) []byte {
 // sendBytes sends a content that is no stream.
 func (s *bodySender) sendBytes(w *clientWriter) error {
 	s.mu.Lock()
-	chunked := s.phase != abandoned && s.h != nil && s.h.contentLength < 0
+	chunked := s.phase != http1.SendStopped && s.h != nil && s.h.contentLength < 0
 	if chunked {
 		// in one chunk, since trailers follow
 		w.out.B = http1.AppendChunkStart(w.out.B, len(s.content))
@@ -353,7 +389,7 @@ func (s *bodySender) sendAtOnce() error {
 	s.mu.Lock()
 	content, phase := s.content, s.phase
 	s.mu.Unlock()
-	if phase == abandoned {
+	if phase == http1.SendStopped {
 		return errSendAbandoned
 	}
 	return s.cc.writeBoth(s.out.B, content)
@@ -392,7 +428,7 @@ func (s *bodySender) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	phase := s.phase
 	s.mu.Unlock()
-	if phase == abandoned {
+	if phase == http1.SendStopped {
 		return 0, errSendAbandoned
 	}
 	return s.cc.Write(p)
@@ -404,7 +440,7 @@ const sendPatience = 50 * time.Millisecond
 
 // settle ends the sending, and returns how that went. If wait is set, it is given
 // a moment to end by itself.
-func (s *bodySender) settle(wait bool) (sendPhase, error) {
+func (s *bodySender) settle(wait bool) (http1.SendPhase, error) {
 	if wait {
 		timer := AcquireTimer(sendPatience)
 		defer ReleaseTimer(timer)
@@ -423,16 +459,16 @@ func (s *bodySender) settle(wait bool) (sendPhase, error) {
 func (s *bodySender) ended() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.phase != sending, s.err
+	return s.phase != http1.Sending, s.err
 }
 
 // abandon makes the sender stop, if it has not, and closes the stream. A stream
 // that hangs in a Read is left to its goroutine.
 func (s *bodySender) abandon() {
 	s.mu.Lock()
-	stops := s.phase == sending
+	stops := s.phase == http1.Sending
 	if stops {
-		s.phase = abandoned
+		s.phase = http1.SendStopped
 	}
 	s.mu.Unlock()
 	if !stops {
@@ -467,7 +503,7 @@ func (s *bodySender) detach() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.phase != sending {
+	if s.phase != http1.Sending {
 		return
 	}
 	s.content = bytes.Clone(s.content)

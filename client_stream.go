@@ -23,6 +23,8 @@ type clientStream struct {
 	// keepable says that the connection may be used for another request once
 	// the body was read
 	keepable bool
+	// switched says that the connection speaks something else than HTTP
+	switched bool
 	// reading is held by who reads or cleans up
 	reading sync.Mutex
 	phase   atomic.Int32
@@ -39,10 +41,10 @@ const (
 
 // streams reports whether the body is left on the connection.
 func (x *clientExchange) streams() bool {
-	if x.call.buffered || x.resp.SkipBody {
+	if x.call.content == contentBuffered || x.resp.SkipBody {
 		return false
 	}
-	if x.switched {
+	if x.switched() {
 		return x.resp.StreamBody || x.hc.StreamResponseBody
 	}
 	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
@@ -50,12 +52,14 @@ func (x *clientExchange) streams() bool {
 
 // discards reports whether nobody will look at the body, nor wants to know whether
 // it is too large.
-func (x *clientExchange) discards() bool { return x.call.discard && x.hc.MaxResponseBodySize <= 0 }
+func (x *clientExchange) discards() bool {
+	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
+}
 
 // mayStream reports whether the body may be left on the connection, as far as that
 // is known before the response came.
 func (x *clientExchange) mayStream() bool {
-	return !x.call.buffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
+	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
 // startStream leaves the body on the connection. What is still being sent goes on
@@ -63,7 +67,7 @@ func (x *clientExchange) mayStream() bool {
 func (x *clientExchange) startStream() error {
 	resp := x.resp
 	frame := x.frame
-	if x.switched {
+	if x.switched() {
 		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
 		// what comes now is neither a request nor a response
 		if err := x.cc.guard.limit(x.call.deadline, x.call.deadline); err != nil {
@@ -73,15 +77,15 @@ func (x *clientExchange) startStream() error {
 	if x.sender != nil {
 		x.sender.detach()
 	}
-	s := &clientStream{x: *x}
+	s := &clientStream{x: *x, switched: x.switched()}
 	s.body.start(x.cc, frame, &resp.Header.header)
 	// the request is its caller's again, and so is the call
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
 	s.keepable = resp.Header.head.KeepsAlive() && !frame.MustClose && !x.closes
 	s.x.req, s.x.resp = nil, nil
-	x.given = true
+	x.released = true
 	size := resp.Header.contentLength
-	if x.switched {
+	if x.switched() {
 		size = -2
 	}
 	resp.body.setStream(s, size)
@@ -134,11 +138,14 @@ func (s *clientStream) Read(p []byte) (int, error) {
 // after that leaves the connection alone, which may be in use again.
 func (s *clientStream) release() (cut bool) {
 	cut = s.phase.Swap(streamOver) == streamCut
+	if s.body.done {
+		s.x.endResponse()
+	}
 	keep := !cut && s.body.done && s.keepable && len(s.x.cc.peek()) == 0
 	if err := s.x.settleSender(keep); err != nil {
 		keep = false
 	}
-	s.x.finish(keep && s.x.whole)
+	s.x.finish(keep)
 	return cut
 }
 
@@ -247,7 +254,7 @@ func (s *clientStream) Write(p []byte) (int, error) {
 	if s.phase.Load() >= streamCut {
 		return 0, errStreamClosed
 	}
-	if s.body.decoder.Kind() != http1.UntilClose || !s.x.switched {
+	if s.body.decoder.Kind() != http1.UntilClose || !s.switched {
 		return 0, errNotSwitched
 	}
 	return s.x.cc.conn.Write(p)

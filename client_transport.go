@@ -37,11 +37,11 @@ type transport struct{}
 // it was written; or if a connection that cannot be looked at before it is used
 // ends in order, without a byte of an answer.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
-	if !req.call.active {
+	if req.call.purpose != callSends {
 		return t.alone(hc, req, resp)
 	}
 	call := &req.call
-	call.unreached, call.reply, call.broken, call.upstream = false, false, false, ""
+	call.outcome, call.upstream = attemptUnanswered, ""
 	if err := hc.prepare(req); err != nil {
 		return false, err
 	}
@@ -51,18 +51,22 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 	for {
 		cc, since, err := hc.acquire(call)
 		if err != nil {
-			call.unreached = true
+			call.outcome = attemptUnreached
 			return true, err
 		}
 		call.upstream = cc.upstream
 		cc.sent = 0
 		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-		x.unseen = since != 0 && cc.isSeenLater(call)
+		if since != 0 && cc.isSeenLater(call) {
+			x.look = lookUnseen
+		}
 		err = x.run(since)
 		if err == nil {
 			return false, nil
 		}
-		call.broken = cc.failed()
+		if call.outcome != attemptAnswered && cc.failed() {
+			call.outcome = attemptLost
+		}
 		if x.isUntouched(err) {
 			continue
 		}
@@ -74,10 +78,10 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 // whatever its method, since the server has not worked on it.
 func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
-	if x.stale {
+	if x.look == lookStale {
 		return true
 	}
-	if !cc.answered || x.call.reply || x.call.usedUp || !x.call.broken {
+	if !cc.answered || x.call.usedUp || x.call.outcome != attemptLost {
 		return false
 	}
 	return cc.sent == 0 || err == io.EOF && !cc.probe.Sees()
@@ -88,7 +92,7 @@ func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry b
 	if err := hc.ready(); err != nil {
 		return false, err
 	}
-	req.call = callState{active: true}
+	req.call = callState{purpose: callSends}
 	defer func() {
 		req.call = callState{}
 		_ = req.body.closeStream()
@@ -125,26 +129,23 @@ type clientExchange struct {
 	frame http1.Framing
 	// sender sends the content, nil if that is not left to one
 	sender *bodySender
-	// unseen says that the connection was idle and that nobody has looked at it
-	// since; stale that it was of no use then
-	unseen, stale bool
-	// whole says that the request was written to its end, and limited that the
-	// answer has its deadlines since before that
-	whole, limited bool
-	// asking says that the head of the request asks whether its content is
-	// wanted
-	asking bool
-	// begun says that resp was made ready for the response, and answered that
-	// the final head came
-	begun, answered bool
-	heads           headReader
-	// switched says that the connection speaks something else from now on
-	switched bool
-	traced   tracedWrite
-	// given says that the connection was given back
-	given bool
-	stop  func() bool // of watching the context
+	look   connLook
+	heads  headReader
+	traced tracedWrite
+	// released says that the connection has gone its way, to the pool or to the
+	// stream of the body
+	released bool
+	stop     func() bool // of watching the context
 }
+
+// connLook is what is known of an idle connection before something is written.
+type connLook uint8
+
+const (
+	lookDone   connLook = iota // somebody has looked at it, or it is a new one
+	lookUnseen                 // it was idle, and nobody has looked at it since
+	lookStale                  // it was found to be of no use
+)
 
 // run sends the request and reads the response. since is when the connection
 // became idle, on the clock, and zero for a new one. The connection has gone its way when run
@@ -177,16 +178,11 @@ func (x *clientExchange) exchange() error {
 		x.stop = x.cc.guard.watch(x.call.ctx)
 	}
 	err := x.send()
-	if err == nil && x.asking {
+	if err == nil && x.cc.wire.Sending() == http1.Asking {
 		err = x.awaitContinue()
 	}
-	switch {
-	case err != nil && !x.mayBeAnswered():
+	if err != nil && !x.mayBeAnswered() {
 		return err
-	case err == nil && x.sender == nil && !x.limited && x.hc.limitsAnswers():
-		if canceled := x.hc.limitAnswer(&x.cc.guard, x.call.deadline); canceled != nil {
-			return canceled
-		}
 	}
 	if headErr := x.readHead(); headErr != nil {
 		if err == nil {
@@ -206,11 +202,12 @@ func (x *clientExchange) exchange() error {
 	if err := x.readBody(); err != nil {
 		return err
 	}
+	x.endResponse()
 	keep := x.keepable()
 	if err := x.settleSender(keep); err != nil {
 		return err
 	}
-	x.finish(keep && x.whole)
+	x.finish(keep)
 	return nil
 }
 
@@ -219,10 +216,7 @@ func (x *clientExchange) exchange() error {
 // connection in the middle of it. What is there is there: nobody waits for long.
 func (x *clientExchange) mayBeAnswered() bool {
 	cc := x.cc
-	if cc.writeErr == nil || isTimeout(cc.writeErr) || cc.sent == 0 {
-		return false
-	}
-	return x.hc.limitLastWords(&cc.guard, x.call.deadline) == nil
+	return cc.wire.Sending() == http1.SendFailed && cc.sent > 0 && x.hc.limitDraining(&cc.guard, x.call.deadline) == nil
 }
 
 // settleSender ends the sending of a request whose response is complete. wait is
@@ -233,9 +227,16 @@ func (x *clientExchange) settleSender(wait bool) error {
 	}
 	phase, err := x.sender.settle(wait)
 	x.cc.duplex = false
-	x.whole = phase == sentWhole
+	switch phase {
+	case http1.Sent:
+		x.cc.wire.Advance(http1.SendEnds)
+	case http1.SendFailed:
+		x.cc.wire.Advance(http1.SendFails)
+	default:
+		x.cc.wire.Advance(http1.SendStops)
+	}
 	x.traceWrote(wroteRequest, err)
-	if phase == sendFailed && x.cc.writeErr == nil {
+	if phase == http1.SendFailed && x.cc.writeErr == nil {
 		// it is the stream that has failed: nobody can tell what the response is to
 		return err
 	}
@@ -255,7 +256,7 @@ func (x *clientExchange) unwatch() bool {
 
 // finish gives the connection back, to be used again or to be closed.
 func (x *clientExchange) finish(keep bool) {
-	keep = x.unwatch() && keep
+	keep = x.unwatch() && keep && x.cc.wire.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
 		x.finishTraced(t.PutIdleConn)
 		return
@@ -273,8 +274,8 @@ func (x *clientExchange) finishTraced(put func(error)) {
 }
 
 func (x *clientExchange) give(keep bool) {
-	x.given = true
-	if keep {
+	x.released = true
+	if keep && x.cc.wire.Advance(http1.NextRequest) {
 		x.hc.keepConn(x.cc)
 	} else {
 		x.hc.CloseConn(x.cc)
@@ -286,7 +287,7 @@ func (x *clientExchange) giveUp() {
 	if x.sender != nil {
 		x.sender.abandon()
 	}
-	if !x.given {
+	if !x.released {
 		x.finish(false)
 	}
 }
@@ -313,7 +314,7 @@ func (x *clientExchange) failed(err error) error {
 // readHead reads the head of the final response. Informational ones are passed to
 // the trace.
 func (x *clientExchange) readHead() error {
-	for !x.answered {
+	for x.awaitsHead() {
 		if err := x.nextHead(); err != nil {
 			return err
 		}
@@ -321,9 +322,12 @@ func (x *clientExchange) readHead() error {
 	return x.frameResponse()
 }
 
+// awaitsHead reports whether the head of the final response is still to come.
+func (x *clientExchange) awaitsHead() bool { return x.cc.wire.Receiving() < http1.ReceivingBody }
+
 // begin makes the response ready to be read.
 func (x *clientExchange) begin() {
-	x.begun = true
+	x.cc.wire.Advance(http1.AwaitsResponse)
 	x.resp.reuse()
 	h := &x.resp.Header
 	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
@@ -331,7 +335,7 @@ func (x *clientExchange) begin() {
 
 // nextHead reads one head.
 func (x *clientExchange) nextHead() error {
-	if !x.begun {
+	if x.cc.wire.Receiving() == http1.NotReceiving {
 		x.begin()
 	}
 	h := &x.resp.Header
@@ -341,7 +345,7 @@ func (x *clientExchange) nextHead() error {
 		return err
 	}
 	if final {
-		x.answered = true
+		x.cc.wire.Advance(http1.HeadEnds)
 		return nil
 	}
 	if trace := x.call.trace; trace != nil {
@@ -375,12 +379,12 @@ func (x *clientExchange) receive() error {
 	err := x.cc.fill()
 	x.traceSent()
 	switch {
-	case err == nil && !x.call.reply:
-		x.call.reply = true
+	case err == nil && x.call.outcome != attemptAnswered:
+		x.call.outcome = attemptAnswered
 		if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
 			trace.GotFirstResponseByte()
 		}
-	case err == io.EOF && x.call.reply:
+	case err == io.EOF && x.call.outcome == attemptAnswered:
 		err = headerError("response", io.ErrUnexpectedEOF)
 	}
 	return err
@@ -399,16 +403,28 @@ func (x *clientExchange) frameResponse() error {
 		h.setState(closing, !h.head.KeepsAlive())
 	}
 	status := h.StatusCode()
-	x.switched = status == StatusSwitchingProtocols || x.isConnect && status/100 == 2
+	if status == StatusSwitchingProtocols || x.isConnect && status/100 == 2 {
+		x.cc.wire.Advance(http1.ProtocolSwitches)
+	}
 	return nil
 }
 
+// switched reports whether the connection speaks something else from now on.
+func (x *clientExchange) switched() bool { return x.cc.wire.Receiving() == http1.Switched }
+
+// endResponse says that the response was read, with which HTTP may have ended
+// before.
+func (x *clientExchange) endResponse() {
+	if !x.switched() {
+		x.cc.wire.Advance(http1.ResponseEnds)
+	}
+}
+
 // keepable reports whether the connection, on which the body of the response was
-// read, may be used for another request, if this one was written to its end. Bytes
+// read, may be used for another request, if this one is written to its end. Bytes
 // that nobody asked for are no response to the next one.
 func (x *clientExchange) keepable() bool {
-	return (x.whole || x.sender != nil) && x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes &&
-		len(x.cc.peek()) == 0 && !x.switched
+	return x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
 
 // readBody reads the body into the response.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
@@ -27,6 +28,7 @@ type clientConn struct {
 	answered bool
 	// duplex says that somebody writes while the call reads
 	duplex bool
+	wire   http1.ClientConn
 	pair   *bufferPair // what writeBoth needs, nil before the first time
 	// sent counts the bytes of the request that were written; those of all
 	// requests for a PipelineClient. It is the writer's, as is writeErr.
@@ -50,6 +52,7 @@ type bufferPair struct {
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 	cc := &clientConn{conn: conn, upstream: addr, created: time.Now(), memo: new(memo)}
 	cc.size = size
+	cc.wire.Open()
 	cc.guard.attach(conn)
 	if remote := conn.RemoteAddr(); remote != nil {
 		cc.upstream = remote.String()
@@ -178,7 +181,7 @@ func (cc *clientConn) failed() bool {
 // isSeenLater reports whether a call looks at an idle connection when it writes the
 // request, which costs less, rather than before anybody hears of the connection.
 func (cc *clientConn) isSeenLater(call *callState) bool {
-	return cc.asker != nil && call.trace == nil && !call.handsOut
+	return cc.asker != nil && call.trace == nil && call.purpose != callHandsOut
 }
 
 // quiet reports whether an idle connection looks as if it could be used: nothing

@@ -382,7 +382,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if err := c.ready(); err != nil {
 		return nil, err
 	}
-	call := callState{trace: c.Trace, handsOut: true}
+	call := callState{trace: c.Trace, purpose: callHandsOut}
 	if reqTimeout > 0 {
 		call.deadline = time.Now().Add(reqTimeout)
 	}

@@ -54,21 +54,21 @@ func (req *Request) refused(err error) error {
 // callCounted is call for who has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	call := &req.call
-	if call.active {
+	if call.purpose == callSends {
 		return c.callWithin(ctx, req, resp, deadline)
 	}
 	defer req.endCall()
 	if err := c.ready(); err != nil {
 		return err
 	}
-	// nothing else of it was set so far but buffered
-	call.active, call.ctx, call.deadline = true, ctx, deadline
+	// nothing else of it was set so far but the use of the content
+	call.purpose, call.ctx, call.deadline = callSends, ctx, deadline
 	return c.callLimited(req, resp)
 }
 
 // endCall makes the request one that nobody is sending any more.
 func (req *Request) endCall() {
-	req.call = callState{buffered: req.call.buffered}
+	req.call = callState{content: req.call.content.ofRequest()}
 	if req.body.stream != nil {
 		_ = req.body.closeStream()
 	}
@@ -86,7 +86,7 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 		ctx = before.ctx
 	}
 	req.call = callState{
-		active: true, ctx: ctx, deadline: earliest(deadline, before.deadline), buffered: before.buffered,
+		purpose: callSends, ctx: ctx, deadline: earliest(deadline, before.deadline), content: before.content.ofRequest(),
 	}
 	return c.callLimited(req, resp)
 }
@@ -120,7 +120,9 @@ func (c *HostClient) callPlain(req *Request, resp *Response) error {
 func (c *HostClient) callForNothing(req *Request) error {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
-	req.call.discard = true
+	if req.call.content == contentAsSet {
+		req.call.content = contentDiscarded
+	}
 	err := c.attempts(req, resp)
 	if s, ok := resp.body.stream.(*clientStream); ok && err == nil {
 		s.drainSmall()
@@ -181,7 +183,7 @@ func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err erro
 	}
 	resp.startOver()
 	// unless it is found to be otherwise below
-	req.call.broken = true
+	req.call.outcome = attemptLost
 	if req.call.deadline.IsZero() {
 		return t.RoundTrip(c, req, resp)
 	}
@@ -200,11 +202,11 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 		return c.RetryIfErrUpstream(req, attempt, err, req.call.upstream)
 	case c.RetryIfErr != nil:
 		return c.RetryIfErr(req, attempt, err)
-	case req.call.unreached:
+	case req.call.outcome == attemptUnreached:
 		return false, false
 	case c.RetryIf != nil:
 		return false, c.RetryIf(req)
-	case req.call.reply, !req.call.broken, isTimeout(err):
+	case req.call.outcome != attemptLost, isTimeout(err):
 		return false, false
 	}
 	return false, isIdempotent(req)

@@ -32,15 +32,23 @@ type pipelineCall struct {
 	mu sync.Mutex // guards what follows
 	// resp is the caller's response, which the reader fills while it holds mu;
 	// nil where nobody wants it
-	resp     *Response
-	left     bool // the caller does not wait any more
-	finished bool // there is a result, and done has something to receive
+	resp  *Response
+	phase pipelineCallPhase
 
 	err  error // the result, to be read after done
 	done chan struct{}
 
 	holders atomic.Int32
 }
+
+// pipelineCallPhase is what the caller of a pipelineCall has of it.
+type pipelineCallPhase uint8
+
+const (
+	callAwaited  pipelineCallPhase = iota // the caller waits
+	callLeft                              // the caller does not wait any more
+	callFinished                          // there is a result, and done has something to receive
+)
 
 var pipelineCalls = sync.Pool{New: func() any { return &pipelineCall{done: make(chan struct{}, 1)} }}
 
@@ -63,7 +71,7 @@ func (call *pipelineCall) drop(n int32) {
 		call.out = nil
 	}
 	call.lane, call.resp, call.err = nil, nil, nil
-	call.left, call.finished = false, false
+	call.phase = callAwaited
 	pipelineCalls.Put(call)
 }
 
@@ -145,12 +153,12 @@ func (call *pipelineCall) wait(ctx context.Context, deadline time.Time) error {
 // leave gives the call up because of err, unless it has a result by now.
 func (call *pipelineCall) leave(err error) error {
 	call.mu.Lock()
-	if call.finished {
+	if call.phase == callFinished {
 		call.mu.Unlock()
 		<-call.done
 		return call.err
 	}
-	call.left, call.resp = true, nil
+	call.phase, call.resp = callLeft, nil
 	call.mu.Unlock()
 	call.lane.forsake(call)
 	return err
@@ -160,9 +168,9 @@ func (call *pipelineCall) leave(err error) error {
 // waited for it.
 func (call *pipelineCall) finish(err error) bool {
 	call.mu.Lock()
-	waited := !call.left
+	waited := call.phase == callAwaited
 	if waited {
-		call.finished, call.err, call.resp = true, err, nil
+		call.phase, call.err, call.resp = callFinished, err, nil
 		call.done <- struct{}{}
 	}
 	call.mu.Unlock()
@@ -174,7 +182,7 @@ func (call *pipelineCall) finish(err error) bool {
 func (call *pipelineCall) isLeft() bool {
 	call.mu.Lock()
 	defer call.mu.Unlock()
-	return call.left
+	return call.phase == callLeft
 }
 
 func pipelineContextError(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // pipeline is one connection of a PipelineClient, or the place for one, with the
@@ -23,27 +24,21 @@ import (
 type pipeline struct {
 	c    *PipelineClient
 	load atomic.Int64  // of calls in both lists, and about to be
-	wake chan struct{} // for the writer, where waiting says so
+	wake chan struct{} // for the writer if it waits
 
-	mu      sync.Mutex // guards what follows
-	queue   pipelineList
-	sent    pipelineList
-	queued  int  // bytes in queue
-	waited  int  // calls in both lists for which somebody waits
-	running bool // there is a writer
-	waiting bool // the writer is to be told of changes
+	mu     sync.Mutex // guards what follows
+	queue  pipelineList
+	sent   pipelineList
+	queued int // bytes in queue
+	waited int // calls in both lists for which somebody waits
+	writer writerPhase
 
 	// of the connection
-	conn      *clientConn // nil where there is none
-	ended     bool        // nothing more is sent on it
-	final     bool        // the server has said that it reads no more requests
-	lastWords bool        // the reader may only take what is there already
-	stuck     bool        // a request could not be written in time
-	early     bool        // a response came for a request that was still being written
-	hurried   bool        // the deadline of writing is not that of WriteTimeout
-	wrote     uint64      // bytes that were given to be sent
-	written   uint64      // bytes that were sent
-	answered  int         // responses that it has brought
+	conn      *clientConn // nil where there is none; wire is guarded, too
+	haste     writeHaste
+	wrote     uint64 // bytes that were given to be sent
+	written   uint64 // bytes that were sent
+	answered  int    // responses that it has brought
 	idleSince time.Time
 
 	// what was learned from earlier ones
@@ -52,6 +47,24 @@ type pipeline struct {
 	failures  int // connections in a row that brought no response, or did not come about
 	notBefore time.Time
 }
+
+// writerPhase is what the writer of a pipeline does.
+type writerPhase uint8
+
+const (
+	writerAbsent writerPhase = iota // there is none
+	writerWorks                     // it looks at the lists before it waits
+	writerWaits                     // it is to be told of changes
+)
+
+// writeHaste says whose deadline a write has.
+type writeHaste uint8
+
+const (
+	hasteNone  writeHaste = iota // that of WriteTimeout
+	hasteEarly                   // a shorter one: a response came for what is being written
+	hastePast                    // still that one, but what it was for was written
+)
 
 func (p *pipeline) init(c *PipelineClient) {
 	p.c = c
@@ -71,8 +84,8 @@ func (p *pipeline) enqueue(call *pipelineCall) bool {
 	p.queue.push(call)
 	p.queued += len(call.out)
 	p.waited++
-	if !p.running {
-		p.running = true
+	if p.writer == writerAbsent {
+		p.writer = writerWorks
 		go p.run()
 	} else {
 		p.tell()
@@ -83,8 +96,8 @@ func (p *pipeline) enqueue(call *pipelineCall) bool {
 
 // tell wakes the writer where it waits. The mutex is held.
 func (p *pipeline) tell() {
-	if p.waiting {
-		p.waiting = false
+	if p.writer == writerWaits {
+		p.writer = writerWorks
 		p.wake <- struct{}{}
 	}
 }
@@ -92,7 +105,7 @@ func (p *pipeline) tell() {
 // await lets the writer wait for changes, or for the timer, and reports whether
 // the timer was first. The mutex is held before and after that.
 func (p *pipeline) await(timer *time.Timer) (expired bool) {
-	p.waiting = true
+	p.writer = writerWaits
 	p.mu.Unlock()
 	select {
 	case <-p.wake:
@@ -101,10 +114,10 @@ func (p *pipeline) await(timer *time.Timer) (expired bool) {
 	case <-timer.C:
 	}
 	p.mu.Lock()
-	if !p.waiting {
+	if p.writer == writerWorks {
 		<-p.wake
 	}
-	p.waiting = false
+	p.writer = writerWorks
 	return true
 }
 
@@ -138,7 +151,7 @@ func (p *pipeline) forsake(call *pipelineCall) {
 		p.tell()
 	}
 	if p.waited == 0 && p.sent.n > 0 && p.conn != nil {
-		p.ended = true
+		p.conn.wire.Advance(http1.SendStops)
 		_ = p.conn.conn.Close()
 		p.tell()
 	}
@@ -154,7 +167,9 @@ func (p *pipeline) run() {
 			return
 		}
 		p.mu.Lock()
-		p.conn, p.ended, p.final, p.lastWords, p.stuck, p.early, p.hurried = conn, false, false, false, false, false, false
+		conn.wire.Advance(http1.SendsRequest)
+		conn.wire.Advance(http1.AwaitsResponse)
+		p.conn, p.haste = conn, hasteNone
 		p.wrote, p.written, p.answered = 0, 0, 0
 		p.idleSince = time.Now()
 		p.mu.Unlock()
@@ -204,7 +219,7 @@ func (p *pipeline) mayConnect() bool {
 		p.await(timer)
 		ReleaseTimer(timer)
 	}
-	p.running = false
+	p.writer = writerAbsent
 	return false
 }
 
@@ -234,21 +249,24 @@ func (p *pipeline) send(conn *clientConn, out *bufpool.Buffer) {
 		p.mu.Lock()
 		p.written += uint64(n)
 		p.wrote = p.written
-		p.ended, p.lastWords = true, true
+		event := http1.SendFails
 		if isTimeout(err) {
-			p.stuck = !p.early
+			if p.haste != hasteEarly {
+				event = http1.SendTimesOut
+			}
 			_ = conn.conn.Close()
 		}
+		conn.wire.Advance(event)
 		// responses may have come before the connection broke
-		_ = conn.guard.limitRead(time.Now().Add(lastWordsTime))
+		_ = conn.guard.limitRead(time.Now().Add(drainingTime))
 		p.mu.Unlock()
 		return
 	}
 }
 
-// lastWordsTime is how long responses are waited for after requests cannot be
+// drainingTime is how long responses are waited for after requests cannot be
 // sent any more.
-const lastWordsTime = 250 * time.Millisecond
+const drainingTime = 250 * time.Millisecond
 
 // nextBatch waits for calls, moves them to sent and their bytes to out. It
 // returns false where nothing is to be sent any more.
@@ -256,18 +274,24 @@ func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.T
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// the last batch was written to its end
-	p.written, p.early = p.wrote, false
+	p.written = p.wrote
+	if p.haste == hasteEarly {
+		p.haste = hastePast
+	}
+	if conn.wire.Sending() == http1.SendingLast {
+		conn.wire.Advance(http1.SendEnds)
+	}
 	for {
 		switch {
-		case p.ended:
+		case !conn.wire.MaySend():
 			return false
 		case p.queue.n > 0 && p.sent.n < p.window:
-			p.collect()
-			if p.ended || p.queue.n == 0 {
+			p.collect(conn)
+			if !conn.wire.MaySend() || p.queue.n == 0 {
 				continue
 			}
 			if p.isStale(conn) {
-				p.ended = true
+				conn.wire.Advance(http1.SendStops)
 				_ = conn.conn.Close()
 				return false
 			}
@@ -282,7 +306,7 @@ func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.T
 			rest -= time.Since(p.idleSince)
 		}
 		if rest <= 0 {
-			p.ended = true
+			conn.wire.Advance(http1.SendStops)
 			_ = conn.conn.Close()
 			return false
 		}
@@ -291,14 +315,14 @@ func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.T
 }
 
 // collect waits for more calls to be sent together, where that is wanted.
-func (p *pipeline) collect() {
+func (p *pipeline) collect(conn *clientConn) {
 	if p.c.MaxBatchDelay <= 0 {
 		p.gather()
 		return
 	}
 	timer := AcquireTimer(p.c.MaxBatchDelay)
 	defer ReleaseTimer(timer)
-	for !p.ended && p.queue.n > 0 && p.queue.n < p.window-p.sent.n && p.queued < p.c.writeSize() {
+	for conn.wire.MaySend() && p.queue.n > 0 && p.queue.n < p.window-p.sent.n && p.queued < p.c.writeSize() {
 		if p.await(timer) {
 			return
 		}
@@ -336,11 +360,11 @@ func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 	}
 	if timeout := p.c.WriteTimeout; timeout > 0 {
 		_ = conn.guard.limitWrite(time.Now().Add(timeout))
-	} else if p.hurried {
+	} else if p.haste != hasteNone {
 		_ = conn.guard.limitWrite(time.Time{})
 	}
-	p.hurried = false
-	for size := p.c.writeSize(); p.queue.n > 0 && p.sent.n < p.window && !p.ended; {
+	p.haste = hasteNone
+	for size := p.c.writeSize(); p.queue.n > 0 && p.sent.n < p.window && conn.wire.MaySend(); {
 		if next := len(p.queue.first.out); len(out.B) > 0 && len(out.B)+next > size {
 			break
 		}
@@ -350,14 +374,16 @@ func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 		out.B = append(out.B, call.out...)
 		p.wrote += uint64(len(call.out))
 		call.end = p.wrote
-		p.ended = call.closes
+		if call.closes {
+			conn.wire.Advance(http1.SendsLast)
+		}
 	}
 	p.c.tellRoom()
 }
 
 // expect sets the deadline for the next response. The mutex is held.
 func (p *pipeline) expect(conn *clientConn) {
-	if timeout := p.c.ReadTimeout; timeout > 0 && !p.lastWords {
+	if timeout := p.c.ReadTimeout; timeout > 0 && !conn.wire.Draining() {
 		_ = conn.guard.limitRead(time.Now().Add(timeout))
 	}
 }
@@ -367,9 +393,9 @@ func (p *pipeline) expect(conn *clientConn) {
 // for, or nil if none was sent so far.
 func (p *pipeline) respond(conn *clientConn, closes bool) (next *pipelineCall) {
 	p.mu.Lock()
-	if !p.early && p.sent.first.end > p.written {
+	if p.haste != hasteEarly && p.sent.first.end > p.written {
 		// the server may not want the rest of what is being written
-		p.early, p.hurried = true, true
+		p.haste = hasteEarly
 		_ = conn.guard.shortenWrite(time.Now().Add(sendPatience))
 	}
 	p.end(p.sent.first, nil)
@@ -380,12 +406,12 @@ func (p *pipeline) respond(conn *clientConn, closes bool) (next *pipelineCall) {
 		p.window = min(2*p.window, limit)
 	}
 	if closes {
-		p.ended, p.final = true, true
+		conn.wire.Advance(http1.LastResponseEnds)
 	}
 	switch {
 	case p.sent.n > 0:
 		p.expect(conn)
-	case p.c.ReadTimeout > 0 && !p.lastWords:
+	case p.c.ReadTimeout > 0 && !conn.wire.Draining():
 		_ = conn.guard.limitRead(time.Time{})
 		fallthrough
 	default:
@@ -409,10 +435,10 @@ func (p *pipeline) fail(err error) {
 }
 
 // expire is fail for a response that did not come in time.
-func (p *pipeline) expire() {
+func (p *pipeline) expire(conn *clientConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sent.n > 0 && !p.lastWords {
+	if p.sent.n > 0 && !conn.wire.Draining() {
 		p.end(p.sent.first, ErrTimeout)
 	}
 }
@@ -421,7 +447,7 @@ func (p *pipeline) expire() {
 // writes to it would wait for a server that nobody listens to.
 func (p *pipeline) hangUp(conn *clientConn) {
 	p.mu.Lock()
-	p.ended = true
+	conn.wire.Advance(http1.ReceiveFails)
 	p.tell()
 	p.mu.Unlock()
 	_ = conn.conn.Close()
@@ -453,15 +479,16 @@ func (p *pipeline) tidy(conn *clientConn, err error) {
 	} else {
 		err = fmt.Errorf("%w: %w", ErrConnectionClosed, err)
 	}
+	overdue := conn.wire.Sending() == http1.SendTimedOut
 	var last *pipelineCall
 	for p.sent.n > 0 {
 		call := p.sent.first
-		if p.stuck && call.end > p.wrote {
-			p.stuck = false
+		if overdue && call.end > p.wrote {
+			overdue = false
 			p.end(call, ErrTimeout)
 			continue
 		}
-		if !p.mayResend(call) {
+		if !p.mayResend(conn, call) {
 			p.end(call, err)
 			continue
 		}
@@ -475,9 +502,9 @@ func (p *pipeline) tidy(conn *clientConn, err error) {
 // mayResend reports whether a call that has got nothing of a response can be sent
 // again: nothing of it was written, the server has said that it reads no more
 // requests, or there is no harm in sending it twice. The mutex is held.
-func (p *pipeline) mayResend(call *pipelineCall) bool {
+func (p *pipeline) mayResend(conn *clientConn, call *pipelineCall) bool {
 	if p.answered == 0 && p.failures >= DefaultMaxIdemponentCallAttempts {
 		return false
 	}
-	return call.idempotent || p.final || call.end-uint64(len(call.out)) >= p.wrote
+	return call.idempotent || conn.wire.Receiving() == http1.Received || call.end-uint64(len(call.out)) >= p.wrote
 }

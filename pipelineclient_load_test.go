@@ -75,7 +75,7 @@ func expectNoPipelineLeft(t *testing.T, c *PipelineClient) {
 		eventually(t, "the end of a pipeline", func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return !p.running
+			return p.writer == writerAbsent
 		})
 		if p.load.Load() != 0 || p.queue.n != 0 || p.sent.n != 0 || p.queued != 0 || p.waited != 0 {
 			t.Errorf("a pipeline ended with a load of %d, %d in queue with %d bytes, %d sent, %d waited for",

@@ -14,12 +14,11 @@ type pipelineReader struct {
 	conn *clientConn
 
 	// of the current response
-	call    *pipelineCall // nil if no call was known when the last response ended
-	heads   headReader
-	inBody  bool
-	recv    receiver
-	untilIs bool // its end is that of the connection
-	closes  bool // it is the last one
+	call   *pipelineCall // nil if no call was known when the last response ended
+	heads  headReader
+	inBody bool
+	recv   receiver
+	closes bool // it is the last one
 
 	waste *Response // takes what nobody wants
 }
@@ -137,7 +136,7 @@ func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 	}
 	switched := h.status == StatusSwitchingProtocols || r.call.isConnect && h.status/100 == 2
 	r.closes = r.call.closes || switched || frame.MustClose || !h.head.KeepsAlive()
-	r.inBody, r.untilIs = true, frame.Kind == http1.UntilClose
+	r.inBody = true
 	return n, r.recv.start(frame, r.p.c.MaxResponseBodySize)
 }
 
@@ -155,7 +154,7 @@ func (r *pipelineReader) begun() bool {
 // inputEnds says that nothing more comes, and returns why the reader ends.
 func (r *pipelineReader) inputEnds(err error) error {
 	switch {
-	case err == io.EOF && r.inBody && r.untilIs:
+	case err == io.EOF && r.inBody && r.recv.decoder.Kind() == http1.UntilClose:
 		r.call.mu.Lock()
 		if resp := r.call.resp; resp != nil && !resp.SkipBody {
 			resp.Header.SetContentLength(len(resp.body.bytes()))
@@ -164,7 +163,7 @@ func (r *pipelineReader) inputEnds(err error) error {
 		r.closes = true
 		r.done()
 	case isTimeout(err):
-		r.p.expire()
+		r.p.expire(r.conn)
 	case r.begun() && err == io.EOF:
 		// no request of this kind is sent twice: a server has worked on it
 		err = io.ErrUnexpectedEOF

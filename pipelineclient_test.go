@@ -631,7 +631,7 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 	eventually(t, "the end of the writer", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return !p.running
+		return p.writer == writerAbsent
 	})
 }
 

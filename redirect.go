@@ -83,10 +83,10 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		if hop == req {
 			next := AcquireRequest()
 			req.CopyTo(next)
-			next.call.buffered = req.call.buffered
+			next.call.content = req.call.content
 			defer func() {
 				req.SetURI(next.URI())
-				next.call.buffered = false
+				next.call.content = contentAsSet
 				next.values.forget(req.values)
 				ReleaseRequest(next)
 			}()

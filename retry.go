@@ -18,7 +18,7 @@ import (
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
 		call := &req.call
-		if call.reply || errors.Is(err, ErrNoFreeConns) || !call.unreached && !isIdempotent(req) {
+		if call.outcome == attemptAnswered || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
 			return false, false
 		}
 		wait := backoff(base, limit, attempts)
