@@ -40,7 +40,7 @@ func (x *clientExchange) send() error {
 	}
 	x.cc.wire.Advance(http1.SendsHead)
 	_, err := x.cc.Write(out.B)
-	x.cc.adopt(out)
+	x.cc.recv.Adopt(out)
 	if err != nil {
 		x.stopSending()
 	}
@@ -94,9 +94,9 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 	}
 	if asked.Got > 0 {
 		x.call.outcome = attemptAnswered
-		cc.hold(out, asked.Got)
+		cc.recv.Hold(out, asked.Got)
 	} else {
-		cc.adopt(out)
+		cc.recv.Adopt(out)
 	}
 	switch {
 	case err != nil:
@@ -141,7 +141,7 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 		return nil
 	}
 	err := x.write(out, content)
-	x.cc.adopt(out)
+	x.cc.recv.Adopt(out)
 	x.traceWrote(wroteRequest, err)
 	if err != nil {
 		x.stopSending()

@@ -60,8 +60,9 @@ func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time
 	}
 	err := secure.HandshakeContext(context.WithoutCancel(ctx))
 	state := secure.ConnectionState()
-	if err == nil && state.NegotiatedProtocol != "" && state.NegotiatedProtocol != "http/1.1" {
-		err = fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", state.NegotiatedProtocol)
+	protocol := cc.protocol
+	if err == nil {
+		protocol, err = protocolOf(cc, state.NegotiatedProtocol)
 	}
 	if err == nil {
 		err = cc.guard.limit(time.Time{}, time.Time{})
@@ -73,7 +74,7 @@ func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time
 		err = ErrTLSHandshakeTimeout
 	}
 	if err == nil {
-		cc.conn, cc.gate, cc.asker = secure, gate, nil
+		cc.conn, cc.protocol, cc.gate, cc.asker = secure, protocol, gate, nil
 	}
 	return state, err
 }

@@ -55,19 +55,11 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 			return true, err
 		}
 		call.upstream = cc.upstream
-		cc.sent = 0
-		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-		if since != 0 && cc.isSeenLater(call) {
-			x.look = lookUnseen
-		}
-		err = x.run(since)
+		untouched, err := cc.protocol.roundTrip(hc, req, resp, since)
 		if err == nil {
 			return false, nil
 		}
-		if call.outcome != attemptAnswered && cc.failed() {
-			call.outcome = attemptLost
-		}
-		if x.isUntouched(err) {
+		if untouched {
 			continue
 		}
 		return !call.usedUp && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
@@ -359,7 +351,7 @@ func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
 	for {
 		if b := cc.peek(); len(b) > 0 {
-			n, final, err := x.heads.feed(h, cc.memo, x.hc.ReadBufferSize, b)
+			n, final, err := x.heads.feed(h, &cc.past.memo, x.hc.ReadBufferSize, b)
 			if err != nil {
 				return false, err
 			}

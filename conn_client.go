@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
 // clientConn is a connection of a client. One of a HostClient belongs to one
@@ -16,11 +17,11 @@ import (
 // Calls of several processors take turns with a connection, so what every call
 // needs stands together, in as few cache lines as possible.
 type clientConn struct {
-	recvBuffer
-	conn net.Conn // what HTTP is spoken through: plain, or with TLS
-	// memo is what the server has said of late, which it may well say again
-	memo *memo
-	gate *tlsGate // below TLS, nil if there is none
+	recv     recvbuf.Buffer
+	conn     net.Conn // what HTTP is spoken through: plain, or with TLS
+	protocol clientProtocol
+	past     *connPast
+	gate     *tlsGate // below TLS, nil if there is none
 	// asker speaks on the connection in its place, nil if nothing can
 	asker *connpool.Asker
 	probe connpool.Probe
@@ -29,17 +30,22 @@ type clientConn struct {
 	// duplex says that somebody writes while the call reads
 	duplex bool
 	wire   http1.ClientConn
-	pair   *bufferPair // what writeBoth needs, nil before the first time
 	// sent counts the bytes of the request that were written; those of all
 	// requests for a PipelineClient. It is the writer's, as is writeErr.
 	sent  uint64
 	guard connGuard
 
 	upstream string
-	created  time.Time
-	lastUse  time.Duration // since created; AcquireConn sets it, for who can ask
+	pair     *bufferPair // what writeBoth needs, nil before the first time
 	// writeErr and readErr are errors of the connection itself
 	writeErr, readErr error
+}
+
+// connPast is what a connection remembers.
+type connPast struct {
+	memo    memo // what the server has said of late, which it may well say again
+	created time.Time
+	lastUse time.Duration // since created; AcquireConn sets it, for who can ask
 }
 
 // bufferPair is two buffers that are written with one call.
@@ -50,9 +56,10 @@ type bufferPair struct {
 
 // adoptConn makes what a dial function has returned for addr a connection.
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
-	cc := &clientConn{conn: conn, upstream: addr, created: time.Now(), memo: new(memo)}
-	cc.size = size
+	cc := &clientConn{conn: conn, upstream: addr, past: &connPast{created: time.Now()}}
+	cc.recv.Size = uint32(size)
 	cc.wire.Open()
+	cc.protocol = (*http1Client)(cc)
 	cc.guard.attach(conn)
 	if remote := conn.RemoteAddr(); remote != nil {
 		cc.upstream = remote.String()
@@ -84,23 +91,26 @@ func lowestConn(conn net.Conn) net.Conn {
 func (cc *clientConn) Conn() net.Conn { return cc.conn }
 
 // CreatedTime returns when the connection was established.
-func (cc *clientConn) CreatedTime() time.Time { return cc.created }
+func (cc *clientConn) CreatedTime() time.Time { return cc.past.created }
 
 // LastUseTime returns when the connection last became idle; for a new one, when
 // it was established.
-func (cc *clientConn) LastUseTime() time.Time { return cc.created.Add(cc.lastUse) }
+func (cc *clientConn) LastUseTime() time.Time { return cc.past.created.Add(cc.past.lastUse) }
 
 // Close closes the connection.
-func (cc *clientConn) Close() error {
-	cc.release()
-	return cc.conn.Close()
-}
+func (cc *clientConn) Close() error { return cc.protocol.Close() }
 
-// fill makes the connection, with its buffer, the source of a response.
+func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
+
+// peek, discard and fill make the connection the source of a response.
+func (cc *clientConn) peek() []byte { return cc.recv.Peek() }
+
+func (cc *clientConn) discard(n int) { cc.recv.Discard(n) }
+
 func (cc *clientConn) fill() error {
-	n, err := cc.receive(cc.space())
+	n, err := cc.receive(cc.recv.Space())
 	if n > 0 {
-		cc.received(n)
+		cc.recv.Received(n)
 		return nil
 	}
 	return err
@@ -153,7 +163,7 @@ func (cc *clientConn) writeBoth(a, b []byte) error {
 // receive into the memory of out. It has no effect unless the connection is quiet.
 func (cc *clientConn) ask(out *bufpool.Buffer) connpool.Asked {
 	var room []byte
-	if cc.in == nil && cap(out.B) >= cc.size {
+	if cc.recv.Empty() && cap(out.B) >= int(cc.recv.Size) {
 		room = out.B[:cap(out.B)]
 	}
 	asked := cc.asker.Ask(cc.conn, out.B, room)

@@ -226,6 +226,7 @@ func (c *HostClient) ready() error {
 		c.pool.Max = c.maxConns()
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
+		c.pool.Reserve = (*clientConn).reserve
 		if c.AbsoluteForm && !c.IsTLS {
 			c.proxy = &proxyForm{c.ProxyAuthorization}
 		}
@@ -398,7 +399,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 		}
 	}()
 	if cc.answered {
-		cc.lastUse = clock.At(since).Sub(cc.created)
+		cc.past.lastUse = clock.At(since).Sub(cc.past.created)
 	}
 	traceGotConn(&call, cc.conn, since)
 	if err = cc.guard.limit(time.Time{}, time.Time{}); err != nil {
@@ -420,19 +421,18 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 
 // keepConn is ReleaseConn for a connection whose deadlines are the guard's.
 func (c *HostClient) keepConn(cc *clientConn) {
-	if c.MaxConnDuration > 0 && time.Since(cc.created) >= c.MaxConnDuration {
+	if c.MaxConnDuration > 0 && time.Since(cc.past.created) >= c.MaxConnDuration {
 		c.CloseConn(cc)
 		return
 	}
 	cc.answered = true
-	cc.release()
+	cc.recv.Release()
 	c.pool.Put(cc, clock.Elapsed())
 }
 
 // CloseConn closes a connection that came from AcquireConn.
 func (c *HostClient) CloseConn(cc *clientConn) {
-	_ = cc.Close()
-	c.pool.Drop()
+	c.pool.Discard(cc)
 }
 
 // AcquireReader returns a buffered reader of conn, with a buffer of

@@ -52,9 +52,11 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Durati
 		if cc = g.Conn; c.usable(call, cc, now, g.Since) {
 			return cc, g.Since, nil
 		}
-		_ = cc.Close()
-		if g, ok = c.pool.TakeIdle(); !ok {
-			break
+		if g, ok = c.pool.Replace(cc); !ok {
+			if g, err = c.await(call); err != nil {
+				return nil, since, err
+			}
+			now = clock.Elapsed()
 		}
 	}
 	cc, err = c.open(call)
@@ -83,7 +85,7 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 // here or before something is written (see isSeenLater): a server that has closed
 // it, or has sent what nobody asked for, may have done so a moment ago.
 func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
-	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.created) >= c.MaxConnDuration {
+	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.past.created) >= c.MaxConnDuration {
 		return false
 	}
 	return cc.isSeenLater(call) || cc.quiet()
@@ -100,6 +102,9 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	}()
 	cc, late, err := c.connect(call)
 	holds = err != nil && !late
+	if err == nil && cc.protocol.shared() {
+		c.pool.Share(cc)
+	}
 	return cc, err
 }
 

@@ -126,7 +126,7 @@ func (r *pipelineReader) wasted() *Response {
 
 // feedHead reads a head, and decides how the content behind it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
-	n, final, err := r.heads.feed(h, r.conn.memo, r.p.c.ReadBufferSize, b)
+	n, final, err := r.heads.feed(h, &r.conn.past.memo, r.p.c.ReadBufferSize, b)
 	if err != nil || !final {
 		return n, err
 	}

@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto"},
-	{"internal/clock"},
+	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
 	{"internal/http1"},
 	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
@@ -48,6 +48,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 var (
 	withoutIO = []string{
 		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}
 )
