@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -35,11 +36,11 @@ func (x *clientExchange) awaitContinue() error {
 	until := time.Now().Add(x.hc.expectTimeout())
 	for x.awaitsHead() {
 		if len(cc.peek()) == 0 {
-			if err := cc.guard.limitRead(earliest(call.deadline, until)); err != nil {
+			if err := cc.line.Guard.LimitRead(clock.Earliest(call.deadline, until)); err != nil {
 				return err
 			}
 			err := x.receive()
-			if isTimeout(err) && !call.expired() && cc.guard.err() == nil {
+			if isTimeout(err) && !call.expired() && cc.line.Guard.Err() == nil {
 				return x.sendExpected()
 			}
 			if err != nil {
@@ -47,7 +48,7 @@ func (x *clientExchange) awaitContinue() error {
 			}
 		}
 		// what has begun to come has the time that a response has
-		if err := x.hc.limitAnswer(&cc.guard, call.deadline); err != nil {
+		if err := x.hc.limitAnswer(&cc.line.Guard, call.deadline); err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {
@@ -62,7 +63,7 @@ func (x *clientExchange) awaitContinue() error {
 	if !x.hc.limitsAnswers() {
 		return nil
 	}
-	return x.hc.limitAnswer(&cc.guard, call.deadline)
+	return x.hc.limitAnswer(&cc.line.Guard, call.deadline)
 }
 
 // sendExpected writes the content of a request whose head was written before.

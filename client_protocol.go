@@ -41,7 +41,7 @@ type http1Client clientConn
 // roundTrip implements clientProtocol.
 func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
 	cc, call := (*clientConn)(p), &req.call
-	cc.sent = 0
+	cc.line.Sent = 0
 	x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
 	if since != 0 && cc.isSeenLater(call) {
 		x.look = lookUnseen
@@ -49,7 +49,7 @@ func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 	if err = x.run(since); err == nil {
 		return false, nil
 	}
-	if call.outcome != attemptAnswered && cc.failed() {
+	if call.outcome != attemptAnswered && cc.line.Failed() {
 		call.outcome = attemptLost
 	}
 	return x.isUntouched(err), err
@@ -64,6 +64,5 @@ func (*http1Client) reserve() bool { return false }
 
 // Close implements clientProtocol.
 func (p *http1Client) Close() error {
-	p.recv.Release()
-	return p.conn.Close()
+	return p.line.Close()
 }

@@ -44,7 +44,7 @@ func (p *sharedProtocol) reserve() bool {
 	return false
 }
 
-func (p *sharedProtocol) Close() error { return p.cc.conn.Close() }
+func (p *sharedProtocol) Close() error { return p.cc.line.Net().Close() }
 
 // A protocol that takes several requests at a time gets all of them on one
 // connection, in its one place.

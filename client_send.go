@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -39,8 +40,8 @@ func (x *clientExchange) send() error {
 		return x.sendContent(out, content)
 	}
 	x.cc.wire.Advance(http1.SendsHead)
-	_, err := x.cc.Write(out.B)
-	x.cc.recv.Adopt(out)
+	_, err := x.cc.line.Write(out.B)
+	x.cc.line.Recv.Adopt(out)
 	if err != nil {
 		x.stopSending()
 	}
@@ -53,7 +54,7 @@ func (x *clientExchange) send() error {
 func (x *clientExchange) isStale() bool {
 	if x.look == lookUnseen {
 		x.look = lookDone
-		if !x.cc.quiet() {
+		if !x.cc.line.IsQuiet() {
 			x.look = lookStale
 		}
 	}
@@ -67,7 +68,7 @@ var errStale = errors.New("fasthttp: the connection was closed by the peer, or i
 // asks reports whether the request, with size bytes of content, goes out at once,
 // through an asker.
 func (x *clientExchange) asks(size int) bool {
-	return x.cc.asker != nil && x.call.trace == nil &&
+	return x.cc.line.Asks() && x.call.trace == nil &&
 		size <= copyLimit && x.req.body.stream == nil && x.req.Header.contentLength >= 0
 }
 
@@ -75,12 +76,12 @@ func (x *clientExchange) asks(size int) bool {
 func (x *clientExchange) ask(out *bufpool.Buffer) error {
 	cc := x.cc
 	if x.hc.limitsAnswers() {
-		if canceled := x.hc.limitAnswer(&cc.guard, x.call.deadline); canceled != nil {
+		if canceled := x.hc.limitAnswer(&cc.line.Guard, x.call.deadline); canceled != nil {
 			bufpool.Put(out)
 			return canceled
 		}
 	}
-	asked := cc.ask(out)
+	asked := cc.line.Ask(out)
 	if asked.State != connpool.Quiet && x.look == lookUnseen && (asked.State != connpool.Unknown || x.isStale()) {
 		x.look = lookStale
 		bufpool.Put(out)
@@ -90,13 +91,13 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 	err := asked.SendErr
 	all := asked.Sent == len(out.B)
 	if !all && err == nil {
-		_, err = cc.Write(out.B[asked.Sent:])
+		_, err = cc.line.Write(out.B[asked.Sent:])
 	}
 	if asked.Got > 0 {
 		x.call.outcome = attemptAnswered
-		cc.recv.Hold(out, asked.Got)
+		cc.line.Recv.Hold(out, asked.Got)
 	} else {
-		cc.recv.Adopt(out)
+		cc.line.Recv.Adopt(out)
 	}
 	switch {
 	case err != nil:
@@ -116,13 +117,13 @@ func (x *clientExchange) endSending() error {
 	if !x.hc.limitsAnswers() {
 		return nil
 	}
-	return x.hc.limitAnswer(&x.cc.guard, x.call.deadline)
+	return x.hc.limitAnswer(&x.cc.line.Guard, x.call.deadline)
 }
 
 // stopSending says that the request could not be written to its end.
 func (x *clientExchange) stopSending() {
 	event := http1.SendFails
-	switch err := x.cc.writeErr; {
+	switch err := x.cc.line.WriteErr; {
 	case err == nil:
 		// it is the content that has failed
 		event = http1.SendStops
@@ -141,7 +142,7 @@ func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error 
 		return nil
 	}
 	err := x.write(out, content)
-	x.cc.recv.Adopt(out)
+	x.cc.line.Recv.Adopt(out)
 	x.traceWrote(wroteRequest, err)
 	if err != nil {
 		x.stopSending()
@@ -171,7 +172,7 @@ func (x *clientExchange) blocks(size int) bool {
 // oneWrite is how much goes out at once. Connections that are no sockets have
 // less room.
 func (x *clientExchange) oneWrite() int {
-	if !x.cc.probe.Sees() {
+	if !x.cc.line.CanBeSeen() {
 		return copyLimit
 	}
 	return oneWrite
@@ -184,17 +185,17 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	switch {
 	case req.body.stream != nil || req.Header.contentLength < 0:
 		x.call.usedUp = req.body.stream != nil
-		w := &clientWriter{w: cc, out: out}
+		w := &clientWriter{w: &cc.line, out: out}
 		if err = writeRequestBody(w, req); err == nil {
 			err = w.Flush()
 		}
 	case len(content) <= copyLimit:
 		out.B = append(out.B, content...)
-		_, err = cc.Write(out.B)
+		_, err = cc.line.Write(out.B)
 	case len(out.B) == 0:
-		_, err = cc.Write(content)
+		_, err = cc.line.Write(content)
 	default:
-		err = cc.writeBoth(out.B, content)
+		err = cc.line.WriteBoth(out.B, content)
 	}
 	return err
 }
@@ -283,7 +284,7 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	} else {
 		s.content = content
 	}
-	x.sender, x.cc.duplex = s, true
+	x.sender, x.cc.line.Duplex = s, true
 	go s.run()
 }
 
@@ -297,17 +298,17 @@ func (s *bodySender) run() {
 	case s.phase == http1.SendStopped:
 	case err == nil:
 		s.phase = http1.Sent
-		_ = s.hc.limitAnswer(&s.cc.guard, s.deadline)
-	case s.cc.writeErr != nil && !isTimeout(s.cc.writeErr):
+		_ = s.hc.limitAnswer(&s.cc.line.Guard, s.deadline)
+	case s.cc.line.WriteErr != nil && !isTimeout(s.cc.line.WriteErr):
 		// the answer may have come before the connection broke
 		s.phase, s.err = http1.SendFailed, err
-		_ = s.hc.limitDraining(&s.cc.guard, s.deadline)
-	case s.cc.writeErr != nil:
+		_ = s.hc.limitDraining(&s.cc.line.Guard, s.deadline)
+	case s.cc.line.WriteErr != nil:
 		s.phase, s.err = http1.SendFailed, ErrTimeout
-		s.cc.guard.cancel(ErrTimeout)
+		s.cc.line.Guard.Cancel(ErrTimeout)
 	default:
 		s.phase, s.err = http1.SendFailed, err
-		s.cc.guard.cancel(err)
+		s.cc.line.Guard.Cancel(err)
 	}
 }
 
@@ -392,7 +393,7 @@ func (s *bodySender) sendAtOnce() error {
 	if phase == http1.SendStopped {
 		return errSendAbandoned
 	}
-	return s.cc.writeBoth(s.out.B, content)
+	return s.cc.line.WriteBoth(s.out.B, content)
 }
 
 // sendPieces writes copies of what is in the caller's memory, which may become a
@@ -431,7 +432,7 @@ func (s *bodySender) Write(p []byte) (int, error) {
 	if phase == http1.SendStopped {
 		return 0, errSendAbandoned
 	}
-	return s.cc.Write(p)
+	return s.cc.line.Write(p)
 }
 
 // sendPatience is how long a request may still be on its way when its response is
@@ -474,7 +475,7 @@ func (s *bodySender) abandon() {
 	if !stops {
 		return
 	}
-	_ = s.cc.guard.limitWrite(past)
+	_ = s.cc.line.Guard.LimitWrite(clientconn.Past)
 	// a write that is under way may be one of the caller's memory
 	s.writing.Lock()
 	s.forget()

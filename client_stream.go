@@ -70,7 +70,7 @@ func (x *clientExchange) startStream() error {
 	if x.switched() {
 		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
 		// what comes now is neither a request nor a response
-		if err := x.cc.guard.limit(x.call.deadline, x.call.deadline); err != nil {
+		if err := x.cc.line.Guard.Limit(x.call.deadline, x.call.deadline); err != nil {
 			return err
 		}
 	}
@@ -181,8 +181,8 @@ func (s *clientStream) end(within time.Duration) error {
 				continue
 			}
 			// whoever reads sees that, and does the rest
-			s.x.cc.guard.cancel(errStreamClosed)
-			err := s.x.cc.conn.Close()
+			s.x.cc.line.Guard.Cancel(errStreamClosed)
+			err := s.x.cc.line.Net().Close()
 			s.reading.Lock()
 			defer s.reading.Unlock()
 			return err
@@ -229,7 +229,7 @@ func (s *clientStream) drain(within time.Duration) {
 		}
 	}
 	if d.Kind() != http1.Length || d.Left() > int64(len(s.x.cc.peek())) {
-		if s.x.cc.guard.shorten(time.Now().Add(within)) != nil {
+		if s.x.cc.line.Guard.Shorten(time.Now().Add(within)) != nil {
 			return
 		}
 	}
@@ -257,7 +257,7 @@ func (s *clientStream) Write(p []byte) (int, error) {
 	if s.body.decoder.Kind() != http1.UntilClose || !s.switched {
 		return 0, errNotSwitched
 	}
-	return s.x.cc.conn.Write(p)
+	return s.x.cc.line.Net().Write(p)
 }
 
 var (

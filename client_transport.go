@@ -76,7 +76,7 @@ func (x *clientExchange) isUntouched(err error) bool {
 	if !cc.answered || x.call.usedUp || x.call.outcome != attemptLost {
 		return false
 	}
-	return cc.sent == 0 || err == io.EOF && !cc.probe.Sees()
+	return cc.line.Sent == 0 || err == io.EOF && !cc.line.CanBeSeen()
 }
 
 // alone is RoundTrip for a caller that is no HostClient.
@@ -151,7 +151,7 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 		}
 	}()
 	if x.call.trace != nil {
-		traceGotConn(x.call, x.cc.conn, since)
+		traceGotConn(x.call, x.cc.line.Net(), since)
 	}
 	err = x.exchange()
 	if err != nil {
@@ -167,7 +167,7 @@ func (x *clientExchange) exchange() error {
 	h := &x.req.Header
 	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	if x.call.ctx != nil {
-		x.stop = x.cc.guard.watch(x.call.ctx)
+		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)
 	}
 	err := x.send()
 	if err == nil && x.cc.wire.Sending() == http1.Asking {
@@ -183,11 +183,11 @@ func (x *clientExchange) exchange() error {
 		return err
 	}
 	if x.hc.ResponseHeaderTimeout > 0 {
-		if canceled := x.cc.guard.passHead(); canceled != nil {
+		if canceled := x.cc.line.Guard.PassHead(); canceled != nil {
 			return canceled
 		}
 	}
-	x.resp.ParseNetConn(x.cc.conn)
+	x.resp.ParseNetConn(x.cc.line.Net())
 	if x.streams() {
 		return x.startStream()
 	}
@@ -208,7 +208,7 @@ func (x *clientExchange) exchange() error {
 // connection in the middle of it. What is there is there: nobody waits for long.
 func (x *clientExchange) mayBeAnswered() bool {
 	cc := x.cc
-	return cc.wire.Sending() == http1.SendFailed && cc.sent > 0 && x.hc.limitDraining(&cc.guard, x.call.deadline) == nil
+	return cc.wire.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
 }
 
 // settleSender ends the sending of a request whose response is complete. wait is
@@ -218,7 +218,7 @@ func (x *clientExchange) settleSender(wait bool) error {
 		return nil
 	}
 	phase, err := x.sender.settle(wait)
-	x.cc.duplex = false
+	x.cc.line.Duplex = false
 	switch phase {
 	case http1.Sent:
 		x.cc.wire.Advance(http1.SendEnds)
@@ -228,7 +228,7 @@ func (x *clientExchange) settleSender(wait bool) error {
 		x.cc.wire.Advance(http1.SendStops)
 	}
 	x.traceWrote(wroteRequest, err)
-	if phase == http1.SendFailed && x.cc.writeErr == nil {
+	if phase == http1.SendFailed && x.cc.line.WriteErr == nil {
 		// it is the stream that has failed: nobody can tell what the response is to
 		return err
 	}
@@ -286,11 +286,11 @@ func (x *clientExchange) giveUp() {
 
 // failed returns the error that the call gets for err.
 func (x *clientExchange) failed(err error) error {
-	if canceled := x.cc.guard.err(); canceled != nil {
+	if canceled := x.cc.line.Guard.Err(); canceled != nil {
 		return canceled
 	}
 	if x.sender != nil {
-		if _, sendErr := x.sender.ended(); sendErr != nil && x.cc.writeErr == nil {
+		if _, sendErr := x.sender.ended(); sendErr != nil && x.cc.line.WriteErr == nil {
 			return sendErr
 		}
 	}
@@ -466,7 +466,7 @@ func (x *clientExchange) readLength() error {
 		buf := body.buf
 		buf.Grow(step)
 		room := buf.B[len(buf.B):cap(buf.B)]
-		n, err := cc.receive(room[:min(int64(len(room)), left)])
+		n, err := cc.line.Read(room[:min(int64(len(room)), left)])
 		buf.B = buf.B[:len(buf.B)+n]
 		left -= int64(n)
 		if n == 0 {

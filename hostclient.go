@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/cpu"
-
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"golang.org/x/sys/cpu"
 )
 
 // HostClient sends requests to one host, or to several that stand for each
@@ -278,7 +277,7 @@ func (c *HostClient) dialContext(call *callState, limit time.Duration, addr stri
 	}
 	deadline := call.deadline
 	if limit > 0 {
-		deadline = earliest(deadline, time.Now().Add(limit))
+		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
 	if !deadline.IsZero() {
 		limited, cancel := context.WithDeadline(ctx, deadline)
@@ -401,8 +400,8 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if cc.answered {
 		cc.past.lastUse = clock.At(since).Sub(cc.past.created)
 	}
-	traceGotConn(&call, cc.conn, since)
-	if err = cc.guard.limit(time.Time{}, time.Time{}); err != nil {
+	traceGotConn(&call, cc.line.Net(), since)
+	if err = cc.line.Guard.Limit(time.Time{}, time.Time{}); err != nil {
 		return nil, err
 	}
 	taken = true
@@ -412,7 +411,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 // ReleaseConn makes a connection available to other calls. Deadlines that were set
 // on it are taken off.
 func (c *HostClient) ReleaseConn(cc *clientConn) {
-	if cc.guard.renew() != nil {
+	if cc.line.Guard.Renew() != nil {
 		c.CloseConn(cc)
 		return
 	}
@@ -426,7 +425,7 @@ func (c *HostClient) keepConn(cc *clientConn) {
 		return
 	}
 	cc.answered = true
-	cc.recv.Release()
+	cc.line.Recv.Release()
 	c.pool.Put(cc, clock.Elapsed())
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
 // Do sends req and fills resp with the response. Redirects are not followed.
@@ -86,7 +87,7 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 		ctx = before.ctx
 	}
 	req.call = callState{
-		purpose: callSends, ctx: ctx, deadline: earliest(deadline, before.deadline), content: before.content.ofRequest(),
+		purpose: callSends, ctx: ctx, deadline: clock.Earliest(deadline, before.deadline), content: before.content.ofRequest(),
 	}
 	return c.callLimited(req, resp)
 }
@@ -95,11 +96,11 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 func (c *HostClient) callLimited(req *Request, resp *Response) error {
 	call := &req.call
 	if req.timeout > 0 {
-		call.deadline = earliest(call.deadline, time.Now().Add(req.timeout))
+		call.deadline = clock.Earliest(call.deadline, time.Now().Add(req.timeout))
 	}
 	if call.ctx != nil {
 		if until, ok := call.ctx.Deadline(); ok {
-			call.deadline = earliest(call.deadline, until)
+			call.deadline = clock.Earliest(call.deadline, until)
 		}
 	}
 	call.trace = c.traceOf(call)

@@ -67,7 +67,7 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Durati
 func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error) {
 	until := call.deadline
 	if c.MaxConnWaitTimeout > 0 {
-		until = earliest(until, time.Now().Add(c.MaxConnWaitTimeout))
+		until = clock.Earliest(until, time.Now().Add(c.MaxConnWaitTimeout))
 	}
 	g, err := c.pool.Get(until, call.done())
 	switch {
@@ -88,7 +88,7 @@ func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Dur
 	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.past.created) >= c.MaxConnDuration {
 		return false
 	}
-	return cc.isSeenLater(call) || cc.quiet()
+	return cc.isSeenLater(call) || cc.line.IsQuiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.
@@ -162,8 +162,8 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	if t := call.trace; t != nil && t.TLSHandshakeStart != nil {
 		t.TLSHandshakeStart()
 	}
-	stop := cc.guard.watch(call.ctx)
-	by := earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
+	stop := cc.line.Guard.Watch(call.ctx, contextError)
+	by := clock.Earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
 	state, err := cc.handshake(call.ctx, config, by)
 	if stop != nil && !stop() && err == nil {
 		err = call.canceled()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
-
 	"github.com/valyala/fasthttp/internal/clock"
 )
 

@@ -152,7 +152,7 @@ func (p *pipeline) forsake(call *pipelineCall) {
 	}
 	if p.waited == 0 && p.sent.n > 0 && p.conn != nil {
 		p.conn.wire.Advance(http1.SendStops)
-		_ = p.conn.conn.Close()
+		_ = p.conn.line.Net().Close()
 		p.tell()
 	}
 }
@@ -242,7 +242,7 @@ func (p *pipeline) send(conn *clientConn, out *bufpool.Buffer) {
 	idle := time.NewTimer(p.c.maxIdle())
 	defer idle.Stop()
 	for p.nextBatch(conn, out, idle) {
-		n, err := conn.Write(out.B)
+		n, err := conn.line.Write(out.B)
 		if n == len(out.B) && err == nil {
 			continue
 		}
@@ -254,11 +254,11 @@ func (p *pipeline) send(conn *clientConn, out *bufpool.Buffer) {
 			if p.haste != hasteEarly {
 				event = http1.SendTimesOut
 			}
-			_ = conn.conn.Close()
+			_ = conn.line.Net().Close()
 		}
 		conn.wire.Advance(event)
 		// responses may have come before the connection broke
-		_ = conn.guard.limitRead(time.Now().Add(drainingTime))
+		_ = conn.line.Guard.LimitRead(time.Now().Add(drainingTime))
 		p.mu.Unlock()
 		return
 	}
@@ -292,7 +292,7 @@ func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.T
 			}
 			if p.isStale(conn) {
 				conn.wire.Advance(http1.SendStops)
-				_ = conn.conn.Close()
+				_ = conn.line.Net().Close()
 				return false
 			}
 			p.batch(conn, out)
@@ -307,7 +307,7 @@ func (p *pipeline) nextBatch(conn *clientConn, out *bufpool.Buffer, idle *time.T
 		}
 		if rest <= 0 {
 			conn.wire.Advance(http1.SendStops)
-			_ = conn.conn.Close()
+			_ = conn.line.Net().Close()
 			return false
 		}
 		idle.Reset(rest)
@@ -348,8 +348,8 @@ func (p *pipeline) isStale(conn *clientConn) bool {
 	if p.sent.n > 0 {
 		return false
 	}
-	state := conn.probe.Look()
-	return state == connpool.Ended || state == connpool.Readable && conn.gate == nil
+	state := conn.line.Look()
+	return state == connpool.Ended || state == connpool.Readable && !conn.line.IsTLS()
 }
 
 // batch moves calls from queue to sent. The mutex is held.
@@ -359,9 +359,9 @@ func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 		p.expect(conn)
 	}
 	if timeout := p.c.WriteTimeout; timeout > 0 {
-		_ = conn.guard.limitWrite(time.Now().Add(timeout))
+		_ = conn.line.Guard.LimitWrite(time.Now().Add(timeout))
 	} else if p.haste != hasteNone {
-		_ = conn.guard.limitWrite(time.Time{})
+		_ = conn.line.Guard.LimitWrite(time.Time{})
 	}
 	p.haste = hasteNone
 	for size := p.c.writeSize(); p.queue.n > 0 && p.sent.n < p.window && conn.wire.MaySend(); {
@@ -384,7 +384,7 @@ func (p *pipeline) batch(conn *clientConn, out *bufpool.Buffer) {
 // expect sets the deadline for the next response. The mutex is held.
 func (p *pipeline) expect(conn *clientConn) {
 	if timeout := p.c.ReadTimeout; timeout > 0 && !conn.wire.Draining() {
-		_ = conn.guard.limitRead(time.Now().Add(timeout))
+		_ = conn.line.Guard.LimitRead(time.Now().Add(timeout))
 	}
 }
 
@@ -396,7 +396,7 @@ func (p *pipeline) respond(conn *clientConn, closes bool) (next *pipelineCall) {
 	if p.haste != hasteEarly && p.sent.first.end > p.written {
 		// the server may not want the rest of what is being written
 		p.haste = hasteEarly
-		_ = conn.guard.shortenWrite(time.Now().Add(sendPatience))
+		_ = conn.line.Guard.ShortenWrite(time.Now().Add(sendPatience))
 	}
 	p.end(p.sent.first, nil)
 	p.answered++
@@ -412,7 +412,7 @@ func (p *pipeline) respond(conn *clientConn, closes bool) (next *pipelineCall) {
 	case p.sent.n > 0:
 		p.expect(conn)
 	case p.c.ReadTimeout > 0 && !conn.wire.Draining():
-		_ = conn.guard.limitRead(time.Time{})
+		_ = conn.line.Guard.LimitRead(time.Time{})
 		fallthrough
 	default:
 		p.idleSince = time.Now()
@@ -450,7 +450,7 @@ func (p *pipeline) hangUp(conn *clientConn) {
 	conn.wire.Advance(http1.ReceiveFails)
 	p.tell()
 	p.mu.Unlock()
-	_ = conn.conn.Close()
+	_ = conn.line.Net().Close()
 }
 
 // tidy puts the calls back into the queue that can be sent again, and ends the

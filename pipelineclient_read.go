@@ -100,7 +100,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		if n, err = r.feedHead(&resp.Header, b); err != nil || !r.inBody {
 			return n, false, err
 		}
-		resp.ParseNetConn(r.conn.conn)
+		resp.ParseNetConn(r.conn.line.Net())
 		if call.isHead {
 			resp.skipHead()
 			resp.Header.setState(closing, r.closes)

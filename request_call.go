@@ -105,14 +105,6 @@ func (e canceledError) Error() string { return e.err.Error() + ": " + e.cause.Er
 // Unwrap makes both known to errors.Is.
 func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// earliest returns the earlier one of two deadlines, of which a zero one is none.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // maxKnownTarget is the size over which a target is not remembered.
 const maxKnownTarget = 2 << 10
 

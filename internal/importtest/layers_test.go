@@ -31,6 +31,7 @@ var layers = [][]string{
 	{"internal/field"},
 	{"internal/http1"},
 	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
+	{"internal/clientconn"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
