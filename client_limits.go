@@ -46,3 +46,7 @@ func (c *HostClient) answerBy(deadline time.Time) time.Time {
 	}
 	return clock.Earliest(deadline, time.Now().Add(c.ReadTimeout))
 }
+
+// drainingTime is how long responses are waited for after requests cannot be sent
+// any more.
+const drainingTime = 250 * time.Millisecond

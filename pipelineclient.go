@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/pipeline"
 )
 
 // DefaultMaxPendingRequests is how many requests may wait to be sent on one
@@ -122,11 +126,8 @@ type PipelineClient struct {
 	// IsTLS makes the client speak TLS.
 	IsTLS bool
 
-	waiting atomic.Int32  // calls that wait for room
-	room    chan struct{} // has one where there may be some
-
 	once    sync.Once
-	lanes   []pipeline // one for each connection
+	lanes   pipeline.Lanes[Response]
 	tls     *tls.Config
 	broken  error // what is wrong with the fields
 	pending atomic.Int64
@@ -188,27 +189,27 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 			deadline = limit
 		}
 	}
-	call := acquirePipelineCall()
-	if err := call.encode(c, req); err != nil {
-		call.drop(2)
+	call := c.lanes.NewCall()
+	if err := c.encode(call, req); err != nil {
+		call.Drop(2)
 		return err
 	}
 	if resp != nil {
 		c.clear(resp)
-		call.resp = resp
+		call.Response = resp
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
-	err := c.enqueue(call)
+	err := c.lanes.Enqueue(call)
 	if err != nil && waits {
 		err = c.awaitRoom(call, deadline)
 	}
 	if err != nil {
-		call.drop(2)
+		call.Drop(2)
 		return err
 	}
-	err = call.wait(ctx, deadline)
-	call.drop(1)
+	err = awaitPipelined(ctx, call, deadline)
+	call.Drop(1)
 	switch {
 	case resp == nil:
 	case err != nil:
@@ -227,63 +228,64 @@ func (c *PipelineClient) clear(resp *Response) {
 }
 
 func (c *PipelineClient) init() {
-	c.room = make(chan struct{}, 1)
-	c.lanes = make([]pipeline, max(c.MaxConns, 1))
-	for i := range c.lanes {
-		c.lanes[i].init(c)
-	}
+	c.lanes.Start(max(c.MaxConns, 1), pipeline.Config[Response]{
+		Connect:       c.open,
+		MaxPending:    c.maxPending(),
+		WriteSize:     c.writeSize(),
+		MaxBatchDelay: c.MaxBatchDelay,
+		MaxIdle:       c.maxIdle(),
+		ReadTimeout:   c.ReadTimeout,
+		WriteTimeout:  c.WriteTimeout,
+		DrainingTime:  drainingTime,
+		EarlyTime:     sendPatience,
+		MaxFailures:   DefaultMaxIdemponentCallAttempts,
+		ErrTimeout:    ErrTimeout,
+		ErrClosed:     ErrConnectionClosed,
+		ErrOverflow:   ErrPipelineOverflow,
+	})
 	if c.IsTLS {
 		c.tls, c.broken = clientTLSConfig(c.TLSConfig, c.Addr)
 	}
 }
 
-// enqueue gives the call to the connection that has the fewest, or else to one
-// that has room. The choice counts at once, not when the lock is had: those who
-// choose meanwhile would all take the same connection, and overflow it.
-func (c *PipelineClient) enqueue(call *pipelineCall) error {
-	best := 0
-	for i := range c.lanes {
-		if c.lanes[i].load.Load() < c.lanes[best].load.Load() {
-			best = i
-		}
-	}
-	for i := range c.lanes {
-		lane := &c.lanes[(best+i)%len(c.lanes)]
-		lane.load.Add(1)
-		if lane.enqueue(call) {
-			return nil
-		}
-		lane.load.Add(-1)
-	}
-	return ErrPipelineOverflow
-}
-
-// awaitRoom is enqueue that waits for room.
+// awaitRoom gives the call to a connection as soon as there is room.
 func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error {
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
 	timer := AcquireTimer(time.Until(deadline))
 	defer ReleaseTimer(timer)
-	for c.enqueue(call) != nil {
-		select {
-		case <-c.room:
-		case <-timer.C:
-			return ErrTimeout
-		}
-	}
-	// there may be room for one more
-	c.tellRoom()
-	return nil
+	return c.lanes.AwaitRoom(call, timer.C)
 }
 
-// tellRoom tells one of those who wait for room that there may be some.
-func (c *PipelineClient) tellRoom() {
-	if c.waiting.Load() > 0 {
-		select {
-		case c.room <- struct{}{}:
-		default:
-		}
+// connect makes a connection that HTTP can be spoken through.
+func (c *PipelineClient) connect() (cc *clientConn, err error) {
+	addr := c.Addr
+	if c.Dial == nil {
+		addr = AddMissingPort(addr, c.IsTLS)
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("fasthttp: panic while dialing %s: %v\n%s", addr, p, debug.Stack())
+		}
+		if err != nil && cc != nil {
+			_ = cc.Close()
+			cc = nil
+		}
+	}()
+	dial := c.Dial
+	if dial == nil {
+		dial = DialDualStack
+	}
+	conn, err := dial(addr)
+	if err != nil {
+		return nil, err
+	}
+	if conn == nil {
+		return nil, errNoConn
+	}
+	cc = adoptConn(conn, addr, c.readSize())
+	if c.IsTLS {
+		_, err = cc.handshake(noContext, c.tls, time.Now().Add(handshakeTimeout))
+	}
+	return cc, err
 }
 
 func (c *PipelineClient) maxPending() int {

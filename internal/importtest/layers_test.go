@@ -32,6 +32,7 @@ var layers = [][]string{
 	{"internal/http1"},
 	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
 	{"internal/clientconn"},
+	{"internal/pipeline"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
