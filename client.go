@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/hostmap"
 	"golang.org/x/sys/cpu"
 )
 
@@ -179,7 +180,7 @@ type Client struct {
 	// that responses set are put into it.
 	Jar CookieJar
 
-	known knownHosts
+	known hostmap.Known[*HostClient]
 	_     cpu.CacheLinePad // who finds its host there need not know who locks mu
 	mu    sync.RWMutex
 	hosts [2]map[string]*HostClient // without and with TLS, by host as it is written
@@ -230,7 +231,7 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 	if err != nil {
 		return req.refused(err)
 	}
-	defer hc.pending.Add(-1)
+	defer hc.pending.Leave()
 	return hc.callCounted(ctx, req, resp, deadline)
 }
 

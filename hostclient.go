@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/hostmap"
 	"golang.org/x/sys/cpu"
 )
 
@@ -202,7 +203,7 @@ type HostClient struct {
 	Jar CookieJar
 
 	pool    connpool.Pool[*clientConn]
-	pending atomic.Int64
+	pending hostmap.Users
 	lastUse atomic.Int64     // when the last call began, on the clock; 0 before the first one
 	_       cpu.CacheLinePad // every call writes what comes before, and reads what follows
 
@@ -348,14 +349,7 @@ func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
 
 // PendingRequests returns how many calls are under way, those that wait for a
 // connection included.
-func (c *HostClient) PendingRequests() int {
-	n := c.pending.Load()
-	if n < 0 {
-		// its Client has dropped it, but whoever has got hold of it may use it
-		n -= droppedHost
-	}
-	return int(n)
-}
+func (c *HostClient) PendingRequests() int { return c.pending.Count() }
 
 // LastUseTime returns when the last call began, within a few hundredths of a
 // second; without any call it is the zero time.

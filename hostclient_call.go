@@ -39,8 +39,8 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 
 // call is all forms of Do. ctx may be nil.
 func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	c.pending.Add(1)
-	defer c.pending.Add(-1)
+	c.pending.Add()
+	defer c.pending.Leave()
 	return c.callCounted(ctx, req, resp, deadline)
 }
 

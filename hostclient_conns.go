@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/dial"
 )
 
 // splitAddrs returns the addresses of HostClient.Addr. Those for a dial function
@@ -183,7 +184,7 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 			return nil, false, ErrTimeout
 		}
 	}
-	var dial func() (net.Conn, error)
+	var connect func() (net.Conn, error)
 	switch {
 	case c.DialContext != nil:
 		conn, err := c.dialContext(call, 0, addr, c.DialContext)
@@ -192,17 +193,17 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 		}
 		return conn, false, err
 	case c.DialTimeout != nil:
-		dial = func() (net.Conn, error) { return c.DialTimeout(addr, timeout) }
+		connect = func() (net.Conn, error) { return c.DialTimeout(addr, timeout) }
 	case c.Dial != nil:
-		dial = func() (net.Conn, error) { return c.Dial(addr) }
+		connect = func() (net.Conn, error) { return c.Dial(addr) }
 	default:
 		conn, err := c.dialContext(call, DefaultDialTimeout, addr, defaultDialer.DialContext)
 		return conn, false, err
 	}
 	if call.done() != nil || c.DialTimeout == nil && timeout > 0 {
-		conn, late, err = c.dialAside(call, addr, timeout, dial)
+		conn, late, err = c.dialAside(call, addr, timeout, connect)
 	} else {
-		conn, err = dial()
+		conn, err = connect()
 	}
 	if err == nil && conn == nil {
 		err = errNoConn
@@ -212,85 +213,38 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 
 var errNoConn = errors.New("fasthttp: the dial function returned neither a connection nor an error")
 
-// dialed is what a dial function has come to: a connection, an error, or a panic.
-type dialed struct {
-	conn  net.Conn
-	err   error
-	fault any
-}
-
-// dialAside dials with a function that cannot be interrupted, on a goroutine of
-// its own, since the caller may not have the time to wait for it. A connection
-// that comes too late takes the place in the pool, for whoever is next. A panic
-// goes on where the caller is.
-func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, dial func() (net.Conn, error)) (net.Conn, bool, error) {
-	var mu sync.Mutex
-	left := false
-	done := make(chan dialed, 1)
-	go func() {
-		r := dialSafely(dial)
-		mu.Lock()
-		defer mu.Unlock()
-		if !left {
-			done <- r
-			return
-		}
-		c.keepLate(r, addr)
-	}()
+// dialAside dials with a function that cannot be interrupted. A connection that comes
+// too late takes the place in the pool, for whoever is next.
+func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, connect func() (net.Conn, error)) (net.Conn, bool, error) {
+	aside := dial.Aside{
+		Dial: connect, Caught: passPanic,
+		Late: func(conn net.Conn, err error) { c.keepLate(conn, err, addr) },
+	}
 	var expired <-chan time.Time
 	if timeout > 0 {
 		timer := AcquireTimer(timeout)
 		defer ReleaseTimer(timer)
 		expired = timer.C
 	}
-	var err error
-	select {
-	case r := <-done:
-		return r.result()
-	case <-expired:
-		err = ErrTimeout
-	case <-call.done():
-		err = call.canceled()
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	select {
-	case r := <-done:
-		return r.result()
-	default:
-		left = true
-		return nil, true, err
-	}
-}
-
-// dialSafely calls dial and catches its panic.
-func dialSafely(dial func() (net.Conn, error)) (r dialed) {
-	defer func() {
-		if p := recover(); p != nil {
-			r = dialed{fault: passPanic(p)}
+	conn, late, err := aside.Run(expired, call.done())
+	if late {
+		if err = call.canceled(); err == nil {
+			err = ErrTimeout
 		}
-	}()
-	r.conn, r.err = dial()
-	return r
-}
-
-func (r dialed) result() (net.Conn, bool, error) {
-	if r.fault != nil {
-		panic(r.fault)
 	}
-	return r.conn, false, r.err
+	return conn, late, err
 }
 
 // keepLate takes a connection that came too late for its call.
-func (c *HostClient) keepLate(r dialed, addr string) {
+func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	switch {
-	case r.conn == nil || r.err != nil:
+	case conn == nil || err != nil:
 		c.pool.Drop()
 	case c.IsTLS:
-		_ = r.conn.Close()
+		_ = conn.Close()
 		c.pool.Drop()
 	default:
-		c.pool.Put(adoptConn(r.conn, addr, c.readSize()), clock.Elapsed())
+		c.pool.Put(adoptConn(conn, addr, c.readSize()), clock.Elapsed())
 	}
 }
 
