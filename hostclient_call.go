@@ -2,11 +2,16 @@ package fasthttp
 
 import (
 	"context"
+	"errors"
 	"io"
+	"iter"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
 )
 
 // Do sends req and fills resp with the response. Redirects are not followed.
@@ -252,3 +257,115 @@ func (c *HostClient) userAgent() []byte {
 }
 
 var strFasthttp = []byte("fasthttp")
+
+// RetryWithBackoff returns a RetryIfErrFunc that waits before each new attempt:
+// for a random time up to base after the first one, and up to twice as long after
+// each further one, but never longer than limit. The randomness keeps many
+// clients that failed together from coming back together.
+//
+// It tries again what may be repeated: requests that never reached a host, since
+// no connection was to be had, and those with the methods GET, HEAD, PUT, OPTIONS,
+// TRACE and QUERY whose connection failed or took too long, as long as nothing of a
+// response was there. The wait counts as time of the call, and ends with it.
+func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
+	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
+		call := &req.call
+		if call.outcome == attemptAnswered || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
+			return false, false
+		}
+		wait := backoff(base, limit, attempts)
+		if !call.deadline.IsZero() && time.Until(call.deadline) <= wait {
+			return false, false
+		}
+		return false, call.sleep(wait)
+	}
+}
+
+// backoff returns the time to wait after a number of attempts.
+func backoff(base, limit time.Duration, attempts int) time.Duration {
+	most := max(base, 0)
+	for range min(attempts-1, 62) {
+		if most >= limit/2 {
+			most = limit
+			break
+		}
+		most *= 2
+	}
+	most = min(most, limit)
+	if most <= 0 {
+		return 0
+	}
+	return rand.N(most) + 1
+}
+
+// sleep waits, and reports whether the call was not canceled meanwhile.
+func (c *callState) sleep(d time.Duration) bool {
+	timer := AcquireTimer(d)
+	defer ReleaseTimer(timer)
+	select {
+	case <-timer.C:
+		return true
+	case <-c.done():
+		return false
+	}
+}
+
+// CookieJar keeps the cookies of a client. The package fasthttpadaptor makes one
+// of any net/http.CookieJar. Its methods may be called concurrently.
+type CookieJar interface {
+	// Cookies returns names and values of the cookies that are to be sent to
+	// uri, which must not be changed, in the order in which they are sent. A name
+	// may come more than once: cookies with longer paths come first then (RFC 6265
+	// section 5.4). Quotes around a value are a part of it.
+	Cookies(uri *URI) iter.Seq2[string, string]
+	// SetCookies takes in the values of the Set-Cookie fields in a response
+	// from uri, which must not be changed.
+	SetCookies(uri *URI, values []string)
+}
+
+// lendCookies adds cookies whose names the header does not have yet, and returns
+// those names.
+func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []string) {
+	for name, value := range cookies {
+		name = string(cleanedCookie(bytesconv.Bytes(name)))
+		if !slices.Contains(added, name) {
+			if h.Cookie(name) != nil {
+				continue
+			}
+			added = append(added, name)
+		}
+		h.cookies.Add(bytesconv.Bytes(name), cleanedCookie(bytesconv.Bytes(value)), field.Unknown, 0)
+	}
+	return added
+}
+
+// callWithCookies adds the cookies of the jar to a call, and takes out those that
+// it sets. A cookie that the caller has set goes before that of the jar. When
+// the call is over, the request has its own cookies only.
+func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
+	if resp == nil {
+		resp = AcquireResponse()
+		defer ReleaseResponse(resp)
+	}
+	h := &req.Header
+	if !req.uriParsed {
+		req.isTLS = c.IsTLS
+	}
+	uri := req.URI()
+	added := h.lendCookies(c.Jar.Cookies(uri))
+	err := c.callPlain(req, resp)
+	for _, name := range added {
+		h.DelCookie(name)
+	}
+	if err != nil {
+		return err
+	}
+	var set []string
+	for _, value := range resp.Header.PeekAll(HeaderSetCookie) {
+		set = append(set, string(value))
+	}
+	if len(set) > 0 {
+		c.Jar.SetCookies(uri, set)
+	}
+	return nil
+}
