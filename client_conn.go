@@ -59,9 +59,9 @@ func (cc *clientConn) Close() error { return cc.protocol.Close() }
 func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
 
 // peek, discard and fill make the connection the source of a response.
-func (cc *clientConn) peek() []byte { return cc.line.Recv.Peek() }
+func (cc *clientConn) peek() []byte { return cc.line.Peek() }
 
-func (cc *clientConn) discard(n int) { cc.line.Recv.Discard(n) }
+func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
 
 func (cc *clientConn) fill() error { return cc.line.Fill() }
 

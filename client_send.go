@@ -26,7 +26,7 @@ func (x *clientExchange) send() error {
 	content := x.req.content()
 	expects := x.expectsContinue(content)
 	asks := !expects && x.asks(len(content))
-	if !asks && x.isStale() {
+	if !asks && x.look == lookUnseen && x.isStale() {
 		return errStale
 	}
 	out := bufpool.Get(x.hc.writeSize())
@@ -48,14 +48,11 @@ func (x *clientExchange) send() error {
 	return err
 }
 
-// isStale reports whether an idle connection is of no use, and looks at it if nobody
-// has.
+// isStale looks at an idle connection, and reports whether it is of no use.
 func (x *clientExchange) isStale() bool {
-	if x.look == lookUnseen {
-		x.look = lookDone
-		if !x.cc.line.IsQuiet() {
-			x.look = lookStale
-		}
+	x.look = lookDone
+	if !x.cc.line.IsQuiet() {
+		x.look = lookStale
 	}
 	return x.look == lookStale
 }
@@ -75,7 +72,7 @@ func (x *clientExchange) asks(size int) bool {
 func (x *clientExchange) ask(out *bufpool.Buffer) error {
 	cc := x.cc
 	if x.hc.limitsAnswers() {
-		if canceled := x.hc.limitAnswer(&cc.line.Guard, x.call.deadline); canceled != nil {
+		if canceled := x.limitAnswer(); canceled != nil {
 			bufpool.Put(out)
 			return canceled
 		}
@@ -113,10 +110,10 @@ func (x *clientExchange) ask(out *bufpool.Buffer) error {
 // the response count from.
 func (x *clientExchange) endSending() error {
 	x.cc.wire.Advance(http1.SendEnds)
-	if !x.hc.limitsAnswers() {
-		return nil
+	if x.hc.limitsAnswers() {
+		return x.limitAnswer()
 	}
-	return x.hc.limitAnswer(&x.cc.line.Guard, x.call.deadline)
+	return nil
 }
 
 // stopSending says that the request could not be written to its end.
@@ -278,7 +275,7 @@ func (x *clientExchange) awaitContinue() error {
 			}
 		}
 		// what has begun to come has the time that a response has
-		if err := x.hc.limitAnswer(&cc.line.Guard, call.deadline); err != nil {
+		if err := x.limitAnswer(); err != nil {
 			return err
 		}
 		if err := x.nextHead(); err != nil {
@@ -290,10 +287,10 @@ func (x *clientExchange) awaitContinue() error {
 	}
 	cc.wire.Advance(http1.SendStops)
 	x.traceWrote(wroteRequest, nil)
-	if !x.hc.limitsAnswers() {
-		return nil
+	if x.hc.limitsAnswers() {
+		return x.limitAnswer()
 	}
-	return x.hc.limitAnswer(&cc.line.Guard, call.deadline)
+	return nil
 }
 
 // sendExpected writes the content of a request whose head was written before.

@@ -314,6 +314,11 @@ func (x *clientExchange) limitWrite() error {
 	return x.cc.line.Guard.LimitRequest(deadline)
 }
 
+// limitAnswer gives the response its deadlines.
+func (x *clientExchange) limitAnswer() error {
+	return x.hc.limitAnswer(&x.cc.line.Guard, x.call.deadline)
+}
+
 // limitsAnswers reports whether a response has other deadlines than its request.
 func (c *HostClient) limitsAnswers() bool {
 	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/failures"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
@@ -74,7 +74,7 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 
 // endCall makes the request one that nobody is sending any more.
 func (req *Request) endCall() {
-	req.call = callState{content: req.call.content.ofRequest()}
+	req.call = callState{content: req.call.content}
 	if req.body.stream != nil {
 		_ = req.body.closeStream()
 	}
@@ -92,7 +92,7 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 		ctx = before.ctx
 	}
 	req.call = callState{
-		purpose: callSends, ctx: ctx, deadline: clock.Earliest(deadline, before.deadline), content: before.content.ofRequest(),
+		purpose: callSends, ctx: ctx, deadline: clock.Earliest(deadline, before.deadline), content: before.content.inner(),
 	}
 	return c.callLimited(req, resp)
 }
@@ -124,9 +124,12 @@ func (c *HostClient) callPlain(req *Request, resp *Response) error {
 
 // callForNothing is a call whose caller does not want the response.
 func (c *HostClient) callForNothing(req *Request) error {
-	resp := AcquireResponse()
-	defer ReleaseResponse(resp)
-	if req.call.content == contentAsSet {
+	resp, use := AcquireResponse(), req.call.content
+	defer func() {
+		req.call.content = use
+		ReleaseResponse(resp)
+	}()
+	if use == contentAsSet {
 		req.call.content = contentDiscarded
 	}
 	err := c.attempts(req, resp)
@@ -273,29 +276,12 @@ func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 		if call.outcome == attemptAnswered || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
 			return false, false
 		}
-		wait := backoff(base, limit, attempts)
+		wait := failures.Backoff(base, limit, attempts)
 		if !call.deadline.IsZero() && time.Until(call.deadline) <= wait {
 			return false, false
 		}
 		return false, call.sleep(wait)
 	}
-}
-
-// backoff returns the time to wait after a number of attempts.
-func backoff(base, limit time.Duration, attempts int) time.Duration {
-	most := max(base, 0)
-	for range min(attempts-1, 62) {
-		if most >= limit/2 {
-			most = limit
-			break
-		}
-		most *= 2
-	}
-	most = min(most, limit)
-	if most <= 0 {
-		return 0
-	}
-	return rand.N(most) + 1
 }
 
 // sleep waits, and reports whether the call was not canceled meanwhile.

@@ -44,8 +44,8 @@ const (
 	contentDiscarded                   // nobody will look at it
 )
 
-// ofRequest returns what is true of the calls to come as well.
-func (u contentUse) ofRequest() contentUse {
+// inner returns what goes for a call within the call, which has a response of its own.
+func (u contentUse) inner() contentUse {
 	if u == contentDiscarded {
 		return contentAsSet
 	}

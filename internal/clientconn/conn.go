@@ -110,6 +110,12 @@ func (c *Conn) Close() error {
 	return c.conn.Close()
 }
 
+// Peek returns what is in Recv, and Discard takes n bytes of that away.
+func (c *Conn) Peek() []byte { return c.Recv.Peek() }
+
+// Discard is described with Peek.
+func (c *Conn) Discard(n int) { c.Recv.Discard(n) }
+
 // Fill receives some bytes.
 func (c *Conn) Fill() error {
 	n, err := c.Read(c.Recv.Space())

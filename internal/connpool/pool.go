@@ -147,10 +147,6 @@ func (p *Pool[C]) take() (g Grant[C], ok bool) {
 			return g, true
 		}
 	}
-	return p.takeIdle()
-}
-
-func (p *Pool[C]) takeIdle() (g Grant[C], ok bool) {
 	if p.idle.n == 0 {
 		return g, false
 	}

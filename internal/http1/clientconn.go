@@ -9,9 +9,25 @@ package http1
 //
 // A ClientConn is used by one goroutine at a time.
 type ClientConn struct {
-	sending   SendPhase
-	receiving ReceivePhase
+	phases clientPhases
 }
+
+// clientPhases is a SendPhase, above a ReceivePhase of receiveBits. In the table, a
+// move that is refused has the bit refused.
+type clientPhases uint8
+
+const (
+	receiveBits              = 3
+	refused     clientPhases = 1 << 7
+)
+
+func phasesOf(s SendPhase, r ReceivePhase) clientPhases {
+	return clientPhases(s)<<receiveBits | clientPhases(r)
+}
+
+func (p clientPhases) sending() SendPhase { return SendPhase(p >> receiveBits) }
+
+func (p clientPhases) receiving() ReceivePhase { return ReceivePhase(p & (1<<receiveBits - 1)) }
 
 // SendPhase is how far a client has come with sending.
 type SendPhase uint8
@@ -151,37 +167,51 @@ var clientMoves = [clientEvents]clientMove{
 	},
 }
 
+// clientNext is clientMoves for both directions at once, so that an event costs one
+// look at it.
+var clientNext = func() (next [clientEvents][refused]clientPhases) {
+	for e := range next {
+		for p := range next[e] {
+			now := clientPhases(p)
+			s, r := now.sending(), now.receiving()
+			next[e][p] = refused | phasesOf(s, ReceiveFailed)
+			if s >= sendPhases || r >= receivePhases {
+				continue
+			}
+			if sending, receiving := clientMoves[e].sending[s], clientMoves[e].receiving[r]; sending != 0 && receiving != 0 {
+				next[e][p] = phasesOf(sending, receiving)
+			}
+		}
+	}
+	return next
+}()
+
 // Open makes c the state of a connection on which nothing was sent.
-func (c *ClientConn) Open() { c.sending, c.receiving = Unsent, NotReceiving }
+func (c *ClientConn) Open() { c.phases = phasesOf(Unsent, NotReceiving) }
 
 // Advance makes the moves of an event and reports whether they are in the table.
 // If they are not, who uses the connection has lost track of it: the state is that
 // of a failure then, so that no other request goes out on the connection.
 func (c *ClientConn) Advance(e ClientEvent) bool {
-	move := &clientMoves[e]
-	sending, receiving := move.sending[c.sending], move.receiving[c.receiving]
-	if sending == 0 || receiving == 0 {
-		c.receiving = ReceiveFailed
-		return false
-	}
-	c.sending, c.receiving = sending, receiving
-	return true
+	next := clientNext[e][c.phases&^refused]
+	c.phases = next &^ refused
+	return next < refused
 }
 
 // Sending returns how far sending has come.
-func (c *ClientConn) Sending() SendPhase { return c.sending }
+func (c *ClientConn) Sending() SendPhase { return c.phases.sending() }
 
 // Receiving returns how far receiving has come.
-func (c *ClientConn) Receiving() ReceivePhase { return c.receiving }
+func (c *ClientConn) Receiving() ReceivePhase { return c.phases.receiving() }
 
 // MaySend reports whether another request may be written behind those of a
 // pipeline.
-func (c *ClientConn) MaySend() bool { return c.sending == Sending && c.receiving < Received }
+func (c *ClientConn) MaySend() bool { return c.Sending() == Sending && c.Receiving() < Received }
 
 // Draining reports whether only what the server has sent by now is of interest,
 // since it does not take the rest of what it was to get.
-func (c *ClientConn) Draining() bool { return c.sending == SendFailed || c.sending == SendTimedOut }
+func (c *ClientConn) Draining() bool { return c.Sending() == SendFailed || c.Sending() == SendTimedOut }
 
 // Reusable reports whether request and response came to their end, so that the
 // connection can be used for others, as far as the two have left it open.
-func (c *ClientConn) Reusable() bool { return c.sending == Sent && c.receiving == Received }
+func (c *ClientConn) Reusable() bool { return c.phases == phasesOf(Sent, Received) }

@@ -63,16 +63,16 @@ func TestClientConnMakesTheMovesOfItsTableAndNoOthers(t *testing.T) {
 		}
 		for s := Unsent; s < sendPhases; s++ {
 			for r := NotReceiving; r < receivePhases; r++ {
-				c := ClientConn{s, r}
+				c := ClientConn{phasesOf(s, r)}
 				made := c.Advance(ClientEvent(e))
 				sending, receiving := wantMove(want[0], sendNames[s]), wantMove(want[1], receiveNames[r])
 				legal := sending != "" && receiving != ""
 				if !legal {
 					sending, receiving = sendNames[s], "ReceiveFailed"
 				}
-				if made != legal || sendNames[c.sending] != sending || receiveNames[c.receiving] != receiving {
+				if made != legal || sendNames[c.Sending()] != sending || receiveNames[c.Receiving()] != receiving {
 					t.Errorf("%s in %s, %s: %v, to %s, %s; want %v, %s, %s", event, sendNames[s], receiveNames[r],
-						made, sendNames[c.sending], receiveNames[c.receiving], legal, sending, receiving)
+						made, sendNames[c.Sending()], receiveNames[c.Receiving()], legal, sending, receiving)
 				}
 			}
 		}
@@ -92,7 +92,7 @@ func TestClientConnReachesEveryPhase(t *testing.T) {
 				continue
 			}
 			if e == NextRequest && !seen[i].Reusable() {
-				t.Errorf("%s, %s is used again", sendNames[seen[i].sending], receiveNames[seen[i].receiving])
+				t.Errorf("%s, %s is used again", sendNames[seen[i].Sending()], receiveNames[seen[i].Receiving()])
 			}
 			if !slices.Contains(seen, next) {
 				seen = append(seen, next)
@@ -100,12 +100,12 @@ func TestClientConnReachesEveryPhase(t *testing.T) {
 		}
 	}
 	for s := Unsent; s < sendPhases; s++ {
-		if !slices.ContainsFunc(seen, func(c ClientConn) bool { return c.sending == s }) {
+		if !slices.ContainsFunc(seen, func(c ClientConn) bool { return c.Sending() == s }) {
 			t.Errorf("nothing leads to %s", sendNames[s])
 		}
 	}
 	for r := NotReceiving; r < receivePhases; r++ {
-		if !slices.ContainsFunc(seen, func(c ClientConn) bool { return c.receiving == r }) {
+		if !slices.ContainsFunc(seen, func(c ClientConn) bool { return c.Receiving() == r }) {
 			t.Errorf("nothing leads to %s", receiveNames[r])
 		}
 	}
@@ -139,11 +139,11 @@ func TestClientConnOfAnOrderlyExchange(t *testing.T) {
 		for range 2 {
 			for _, e := range events {
 				if c.Reusable() || !c.Advance(e) {
-					t.Fatalf("%s: %s in %s, %s", name, eventNames[e], sendNames[c.sending], receiveNames[c.receiving])
+					t.Fatalf("%s: %s in %s, %s", name, eventNames[e], sendNames[c.Sending()], receiveNames[c.Receiving()])
 				}
 			}
 			if !c.Reusable() || !c.Advance(NextRequest) {
-				t.Errorf("%s: %s, %s cannot be used again", name, sendNames[c.sending], receiveNames[c.receiving])
+				t.Errorf("%s: %s, %s cannot be used again", name, sendNames[c.Sending()], receiveNames[c.Receiving()])
 			}
 		}
 	}
