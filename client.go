@@ -26,7 +26,7 @@ import (
 // to the caller again, whatever the error.
 //
 // A body stream of a request is closed by the time when the call returns, whatever
-// the error; where the response is left to be read as a stream, it may be read and
+// the error; if the response is left to be read as a stream, it may be read and
 // closed later, while that is.
 type Client struct {
 	_ noCopy
@@ -36,7 +36,7 @@ type Client struct {
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
-	// for the call, or 0 where the call has no deadline. Without it and Dial,
+	// for the call, or 0 if the call has no deadline. Without it and Dial,
 	// the package's own dialer is used, which remembers the addresses of names
 	// for a minute.
 	DialTimeout DialFuncWithTimeout
@@ -57,9 +57,9 @@ type Client struct {
 	TLSConfig *tls.Config
 
 	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, but where no connection was to be had. Without it that goes for
+	// failed with, unless no connection was to be had. Without it that goes for
 	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, where the time is not up.
+	// first byte of a response, if the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -98,7 +98,7 @@ type Client struct {
 	MaxIdemponentCallAttempts int
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
-	// default. Where it is set it also limits the head of responses, which is
+	// default. If it is set it also limits the head of responses, which is
 	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
@@ -107,7 +107,7 @@ type Client struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits how long a response may take, from when the request
-	// was written to the last byte, also where that is read from a stream. By
+	// was written to the last byte, also if that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
 
@@ -127,7 +127,7 @@ type Client struct {
 
 	// ExpectContinueTimeout is how long the server is given to react to
 	// "Expect: 100-continue" in a request with content, before that is sent all
-	// the same: a second by default. Where the server sends its response instead
+	// the same: a second by default. If the server sends its response instead
 	// of asking for the content, nothing of that is sent, the call returns the
 	// response, whatever its status, and the connection is closed. A request
 	// without that field is sent in one go.
@@ -191,7 +191,7 @@ type Client struct {
 // Do sends req to the host that its URI names, or else its Host field, and fills
 // resp with the response. Redirects are not followed.
 //
-// resp may be nil where the response does not matter. Both are best taken from
+// resp may be nil if the response does not matter. Both are best taken from
 // AcquireRequest and AcquireResponse.
 //
 // The call has the time that Request.SetTimeout gave to req; its error is
@@ -276,7 +276,7 @@ const (
 )
 
 // responseLimits returns the limits for the heads of responses, given the
-// ReadBufferSize of a client. Where that is set, it alone is the limit: there may
+// ReadBufferSize of a client. If that is set, it alone is the limit: there may
 // be as many fields as it has room for.
 func responseLimits(readBufferSize int) http1.Limits {
 	if readBufferSize <= 0 {
@@ -288,20 +288,20 @@ func responseLimits(readBufferSize int) http1.Limits {
 // RetryIfFunc reports whether a request that failed may be sent again.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc tells what is to be done after attempt number attempts to do
+// RetryIfErrFunc decides what is done after attempt number attempts to do
 // the request, counted from 1, has failed with err: whether to try again, and
 // whether the next attempt gets as much time as the call was given to begin
 // with, instead of what is left of it.
 //
-// err is io.EOF where the server closed the connection in the place of a
-// response. The function is not asked where the last of the attempts that
-// MaxIdemponentCallAttempts allows has failed, nor where no other attempt could
+// err is io.EOF if the server closed the connection in the place of a
+// response. The function is not asked if the last of the attempts that
+// MaxIdemponentCallAttempts allows has failed, nor if no other attempt could
 // end differently: the request cannot be sent as it is, its body was a stream
 // that has been read, the response is too large, or the context has ended.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
 // RetryIfErrUpstreamFunc is a RetryIfErrFunc that is told which address the
-// attempt was for, as "host:port"; upstream is empty where none was chosen yet.
+// attempt was for, as "host:port"; upstream is empty if none was chosen yet.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // ConnPoolStrategyType says which of several idle connections is used next.

@@ -68,7 +68,7 @@ func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (status
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends args as a form to url, or an empty one where args is nil, and
+// Post sends args as a form to url, or an empty one if args is nil, and
 // returns what Get does.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
@@ -93,7 +93,7 @@ func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (st
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends args as a form to url, or an empty one where args is nil, and
+// Post sends args as a form to url, or an empty one if args is nil, and
 // returns what Get does.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
@@ -155,7 +155,7 @@ var noContext context.Context
 // deadline of the context, the timeout of the request and those of the client
 // all count; the earliest goes first.
 //
-// Where the response has a body stream, the context also ends that.
+// If the response has a body stream, the context also ends that.
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.call(ctx, req, resp, time.Time{})
 }
@@ -165,7 +165,7 @@ func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response
 // deadline of the context, the timeout of the request and those of the client
 // all count; the earliest goes first.
 //
-// Where the response has a body stream, the context also ends that.
+// If the response has a body stream, the context also ends that.
 func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.call(ctx, req, resp, time.Time{})
 }

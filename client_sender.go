@@ -345,7 +345,7 @@ func (s *sentStream) SupportsBodyWriteTo() bool {
 	return ok && c.SupportsBodyWriteTo()
 }
 
-// WriteTo implements io.WriterTo, where SupportsBodyWriteTo says so.
+// WriteTo implements io.WriterTo, if SupportsBodyWriteTo says so.
 func (s *sentStream) WriteTo(w io.Writer) (int64, error) { return s.Reader.(BodyWriterTo).WriteTo(w) }
 
 // SendsPieces implements PiecewiseStream.

@@ -15,7 +15,7 @@ import (
 // It holds the connection until its end, or until it is closed.
 //
 // It may be closed while another goroutine reads from it: that read fails then.
-// Where the connection speaks something else than HTTP from now on, because the
+// If the connection speaks something else than HTTP from now on, because the
 // response was 101 or the request was CONNECT, the stream can be written to.
 type clientStream struct {
 	body bodyStream
@@ -98,7 +98,7 @@ func (x *clientExchange) startStream() error {
 	return nil
 }
 
-// Read implements io.Reader. It returns io.ErrUnexpectedEOF where the connection
+// Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
 	if !s.reading.TryLock() {
@@ -155,7 +155,7 @@ func (s *clientStream) release() (cut bool) {
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
 // CloseWithError is Close; err says why the body is not read to its end. The
-// connection is closed where there is such a reason.
+// connection is closed if there is such a reason.
 func (s *clientStream) CloseWithError(err error) error {
 	if err != nil {
 		return s.end(-1)

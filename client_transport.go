@@ -14,7 +14,7 @@ import (
 // and reads the response. Client.Transport and HostClient.Transport put one
 // around, or in the place of, DefaultTransport.
 //
-// retry says whether another attempt makes sense after err; whether there will
+// retry reports whether another attempt makes sense after err; whether there will
 // be one is up to RetryIfErr and its like. What is left of the time that the
 // call was given is found with req.GetTimeOut; DefaultTransport heeds it by
 // itself. After RoundTrip has returned it must not use req and resp any more.

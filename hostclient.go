@@ -36,7 +36,7 @@ type HostClient struct {
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
-	// for the call, or 0 where the call has no deadline. Without it and Dial,
+	// for the call, or 0 if the call has no deadline. Without it and Dial,
 	// the package's own dialer is used, which remembers the addresses of names
 	// for a minute.
 	DialTimeout DialFuncWithTimeout
@@ -53,15 +53,15 @@ type HostClient struct {
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSConfig is the configuration for TLS. The default verifies the host by
-	// the roots of the system. Where it has no ServerName, that is the host in
-	// Addr; where it has no session cache, sessions are resumed through one of
+	// the roots of the system. If it has no ServerName, that is the host in
+	// Addr; if it has no session cache, sessions are resumed through one of
 	// the HostClient's own.
 	TLSConfig *tls.Config
 
 	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, but where no connection was to be had. Without it that goes for
+	// failed with, unless no connection was to be had. Without it that goes for
 	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, where the time is not up.
+	// first byte of a response, if the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -75,7 +75,7 @@ type HostClient struct {
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// Addr is the address of the host, or a comma-separated list of them that
-	// are dialed in turn; where one cannot be reached the next is tried. A port
+	// are dialed in turn; if one cannot be reached the next is tried. A port
 	// that is missing is 443 with IsTLS and 80 without. Dial and DialTimeout get
 	// the addresses as they stand here, without a port if there is none, so they
 	// may be paths of Unix sockets.
@@ -103,7 +103,7 @@ type HostClient struct {
 	MaxIdemponentCallAttempts int
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
-	// default. Where it is set it also limits the head of responses, which is
+	// default. If it is set it also limits the head of responses, which is
 	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
@@ -112,7 +112,7 @@ type HostClient struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits how long a response may take, from when the request
-	// was written to the last byte, also where that is read from a stream. By
+	// was written to the last byte, also if that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
 
@@ -132,7 +132,7 @@ type HostClient struct {
 
 	// ExpectContinueTimeout is how long the server is given to react to
 	// "Expect: 100-continue" in a request with content, before that is sent all
-	// the same: a second by default. Where the server sends its response instead
+	// the same: a second by default. If the server sends its response instead
 	// of asking for the content, nothing of that is sent, the call returns the
 	// response, whatever its status, and the connection is closed. A request
 	// without that field is sent in one go.
@@ -328,7 +328,7 @@ func (c *HostClient) writeSize() int {
 }
 
 // SetMaxConns changes MaxConns, at any time. Calls that wait for a connection go
-// on where there may be more of them now. Where there may be fewer, connections
+// on if there may be more of them now. If there may be fewer, connections
 // that are too many are closed as they become idle. 0 or less stands for
 // DefaultMaxConnsPerHost.
 func (c *HostClient) SetMaxConns(newMaxConns int) {
@@ -365,7 +365,7 @@ func (c *HostClient) LastUseTime() time.Time {
 func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 
 // AcquireConn returns a connection for the caller alone: an idle one, or a new
-// one. It waits for one no longer than reqTimeout, where that is not 0, for all
+// one. It waits for one no longer than reqTimeout, if that is not 0, for all
 // of waiting, dialing and TLS. connectionClose says that it will not be used
 // again, which has no effect here. The error is ErrTimeout if the time is over,
 // ErrNoFreeConns if there is no place and none to wait for, else that of dialing.

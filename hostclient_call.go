@@ -17,7 +17,7 @@ import (
 // Do sends req and fills resp with the response. Redirects are not followed.
 //
 // The target of req may be an absolute URI or a path; the connection goes to
-// Addr either way. resp may be nil where the response does not matter. Both are
+// Addr either way. resp may be nil if the response does not matter. Both are
 // best taken from AcquireRequest and AcquireResponse.
 //
 // The call has the time that Request.SetTimeout gave to req; its error is

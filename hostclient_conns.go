@@ -15,7 +15,7 @@ import (
 
 // splitAddrs returns the addresses of HostClient.Addr. Those for a dial function
 // of the application are left as they are: they may be paths of Unix sockets, or
-// nothing at all where the function knows where to connect to.
+// nothing at all if the function knows where to connect to.
 func (c *HostClient) splitAddrs() (addrs []string) {
 	custom := c.dialsItself()
 	for addr := range strings.SplitSeq(c.Addr, ",") {

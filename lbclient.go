@@ -79,14 +79,14 @@ func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duratio
 }
 
 // DoDeadline gives the request to the least loaded client, which has until
-// deadline. It returns ErrNoAvailableClients where there is none, else what the
+// deadline. It returns ErrNoAvailableClients if there is none, else what the
 // client returns.
 func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return cc.do(noContext, req, resp, deadline)
 }
 
 // DoContext gives the request to the least loaded client, which has until ctx
-// ends, or until Timeout where ctx has no deadline. A client of another type
+// ends, or until Timeout if ctx has no deadline. A client of another type
 // than those of this package is told of ctx if it has a method DoContext as
 // they have; otherwise it gets the deadline alone.
 //
@@ -221,7 +221,7 @@ func (m *lbMember) load() int {
 	return max(m.client.PendingRequests(), int(m.running.Load())) + min(m.failures.Count(), maxLBFailures)
 }
 
-// leastLoaded returns the member for the next request, or nil where there is
+// leastLoaded returns the member for the next request, or nil if there is
 // none.
 func leastLoaded(members []*lbMember) (best *lbMember) {
 	var bestLoad int

@@ -30,17 +30,17 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 // to earlier ones (RFC 9112 section 9.3.2): many go out with one write, and
 // the responses come back in their order. That saves most of the cost of small
 // requests between programs that trust each other. One slow response holds up
-// all that come behind it on its connection: where that matters, use a
+// all that come behind it on its connection: if that matters, use a
 // HostClient.
 //
 // A request is read into memory when the call begins, a body stream included,
 // and belongs to its caller again as soon as the call returns, however it ends;
 // so does the response. Its content goes out with its head: "Expect:
-// 100-continue" makes no difference. Responses are buffered, too: where Response.StreamBody
+// 100-continue" makes no difference. Responses are buffered, too: if Response.StreamBody
 // is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
 // limits it.
 //
-// Where a connection ends before all responses have come, requests that the
+// If a connection ends before all responses have come, requests that the
 // server cannot have worked on are sent again on the next one: those of which
 // nothing was written, and those behind a response that ends the connection.
 // So are the others if their method is idempotent, unless connections end
@@ -62,7 +62,7 @@ type PipelineClient struct {
 	// Dial connects to the server: the function DialDualStack by default.
 	Dial DialFunc
 
-	// TLSConfig is the configuration for TLS where IsTLS is set.
+	// TLSConfig is the configuration for TLS if IsTLS is set.
 	TLSConfig *tls.Config
 
 	// Addr is the address of the server, "host:port" or "host". Dial gets it as
@@ -78,7 +78,7 @@ type PipelineClient struct {
 
 	// MaxPendingRequests is how many requests may wait to be sent on each
 	// connection, and how many may wait for their response there:
-	// DefaultMaxPendingRequests by default. Where there is no room, Do and
+	// DefaultMaxPendingRequests by default. If there is no room, Do and
 	// DoContext fail with ErrPipelineOverflow at once; DoTimeout and DoDeadline
 	// wait for some as long as they have time.
 	MaxPendingRequests int
@@ -144,12 +144,12 @@ type PipelineClient struct {
 // requests wait, ErrConnectionClosed or another one if the connection fails and the
 // request may not be sent again.
 //
-// resp may be nil where only the success counts.
+// resp may be nil if only the success counts.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(noContext, req, resp, time.Time{})
 }
 
-// DoTimeout is Do with a timeout: it returns ErrTimeout where the response was
+// DoTimeout is Do with a timeout: it returns ErrTimeout if the response was
 // not there in time.
 func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
@@ -158,7 +158,7 @@ func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Du
 	return c.do(noContext, req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline is Do with a deadline: it returns ErrTimeout where the response
+// DoDeadline is Do with a deadline: it returns ErrTimeout if the response
 // was not there before. A zero deadline is none.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
@@ -167,7 +167,7 @@ func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.
 	return c.do(noContext, req, resp, deadline)
 }
 
-// DoContext is Do that gives up when ctx ends. It returns ErrTimeout where that
+// DoContext is Do that gives up when ctx ends. It returns ErrTimeout if that
 // is because of its deadline, else an error that wraps context.Canceled and
 // context.Cause(ctx). A nil ctx never ends.
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {

@@ -340,7 +340,7 @@ func (l *Lane[R]) collect() {
 	}
 }
 
-// gather lets those run who are about to add a call, where the last batch shows
+// gather lets those run who are about to add a call, if the last batch shows
 // that there are several: a write costs more than that. The mutex is held before
 // and after that.
 func (l *Lane[R]) gather() {
