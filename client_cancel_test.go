@@ -29,36 +29,6 @@ func scale(n int) int {
 	return n / 10
 }
 
-// A guard that was canceled gives no time any more, whatever is asked of it.
-func TestConnGuardStaysCanceled(t *testing.T) {
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
-	g := connGuard{conn: a}
-	if err := g.limit(time.Time{}, time.Time{}); err != nil || g.err() != nil || !g.mayRead() {
-		t.Fatalf("a new guard says %v", err)
-	}
-	first := errors.New("first")
-	g.cancel(first)
-	g.cancel(errors.New("second"))
-	later := time.Now().Add(time.Hour)
-	for name, err := range map[string]error{
-		"limit": g.limit(later, later), "limitRead": g.limitRead(later), "limitWrite": g.limitWrite(time.Time{}),
-		"shorten": g.shorten(later), "shortenWrite": g.shortenWrite(later), "limitRequest": g.limitRequest(later),
-		"limitAnswer": g.limitAnswer(later, later), "passHead": g.passHead(), "err": g.err(),
-	} {
-		if err != first {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if g.mayRead() {
-		t.Error("there is time for reading")
-	}
-	if _, err := a.Read(make([]byte, 1)); !isTimeout(err) {
-		t.Errorf("reading: %v", err)
-	}
-}
-
 // A context that ends between two stages of a call ends the call.
 func TestClientCancelBetweenStages(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
@@ -82,9 +83,9 @@ func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
 func TestReleasedConnHasNoDeadlines(t *testing.T) {
 	p := answering(t, respOK)
 	for name, set := range map[string]func(net.Conn) error{
-		"both":  func(c net.Conn) error { return c.SetDeadline(past) },
-		"read":  func(c net.Conn) error { return c.SetReadDeadline(past) },
-		"write": func(c net.Conn) error { return c.SetWriteDeadline(past) },
+		"both":  func(c net.Conn) error { return c.SetDeadline(clientconn.Past) },
+		"read":  func(c net.Conn) error { return c.SetReadDeadline(clientconn.Past) },
+		"write": func(c net.Conn) error { return c.SetWriteDeadline(clientconn.Past) },
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute} {
 			p.conns.Store(0)
@@ -106,7 +107,7 @@ func TestReleaseConnClosesOneThatWasCanceled(t *testing.T) {
 	hc := answering(t, respOK).host()
 	cc, err := hc.AcquireConn(0, false)
 	mustDo(t, err)
-	cc.guard.cancel(ErrTimeout)
+	cc.line.Guard.Cancel(ErrTimeout)
 	hc.ReleaseConn(cc)
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("there are %d connections", n)

@@ -62,7 +62,7 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 		ask(hc, heads[0], false)
 		cc, err := hc.AcquireConn(0, false)
 		mustDo(t, err)
-		if cc.memo.recalled {
+		if cc.past.memo.recalled {
 			recalled++
 		}
 		hc.ReleaseConn(cc)

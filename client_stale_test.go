@@ -88,11 +88,11 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 				if !ok || !g.Found {
 					t.Fatal("the connection was not kept")
 				}
-				if !g.Conn.probe.Sees() {
+				if !g.Conn.line.CanBeSeen() {
 					t.Skip("connections cannot be looked at on this system")
 				}
 				close(spoil)
-				eventually(t, "something on the connection", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+				eventually(t, "something on the connection", func() bool { return g.Conn.line.Look() != connpool.Quiet })
 				hc.ReleaseConn(g.Conn)
 				prepare(hc, req)
 				mustDo(t, hc.Do(req, resp))
@@ -124,10 +124,10 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 	hc := p.host()
 	mustDo(t, hc.Do(requestTo(t, MethodGet, p.url("/")), responseFor(t)))
 	g, _ := hc.pool.TryGet()
-	if !g.Found || !g.Conn.probe.Sees() {
+	if !g.Found || !g.Conn.line.CanBeSeen() {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	eventually(t, "the end", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+	eventually(t, "the end", func() bool { return g.Conn.line.Look() != connpool.Quiet })
 	hc.ReleaseConn(g.Conn)
 	cc, err := hc.AcquireConn(0, false)
 	mustDo(t, err)

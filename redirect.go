@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/uri"
@@ -70,7 +71,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		defer ReleaseResponse(resp)
 	}
 	if req.timeout > 0 {
-		deadline = earliest(deadline, time.Now().Add(req.timeout))
+		deadline = clock.Earliest(deadline, time.Now().Add(req.timeout))
 	}
 	hop, content := req, contentOf(req)
 	for count := 1; ; count++ {
@@ -84,10 +85,10 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		if hop == req {
 			next := AcquireRequest()
 			req.CopyTo(next)
-			next.call.buffered = req.call.buffered
+			next.call.content = req.call.content
 			defer func() {
 				req.SetURI(next.URI())
-				next.call.buffered = false
+				next.call.content = contentAsSet
 				next.values.Forget(req.values)
 				ReleaseRequest(next)
 			}()

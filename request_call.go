@@ -20,19 +20,50 @@ type callState struct {
 
 	proxy *proxyForm // nil for a request that goes to its host
 
-	active bool
-	// buffered says that the body must be read before the call returns, and
-	// discard that nobody will look at it
-	buffered, discard bool
-	// handsOut says that the connection is for somebody else
-	handsOut bool
-	// unreached says that there was no connection for the last attempt, reply
-	// that the first byte of a response came, and broken that the connection
-	// itself has failed; usedUp says that the body was a stream, which has been
-	// read
-	unreached, reply, broken, usedUp bool
-	upstream                         string // the address of the last attempt
+	purpose callPurpose
+	content contentUse
+	outcome attemptOutcome
+	usedUp  bool // the body was a stream, which has been read
+
+	upstream string // the address of the last attempt
 }
+
+// callPurpose is what a client does with a callState.
+type callPurpose uint8
+
+const (
+	noCall       callPurpose = iota // nothing: the request is its owner's
+	callSends                       // the request is being sent
+	callHandsOut                    // a connection is acquired for the application
+)
+
+// contentUse is what becomes of the content of the response.
+type contentUse uint8
+
+const (
+	contentAsSet     contentUse = iota // what client and response are set to
+	contentBuffered                    // it is read before the call returns
+	contentDiscarded                   // nobody will look at it
+)
+
+// inner returns what goes for a call within the call, which has a response of its own.
+func (u contentUse) inner() contentUse {
+	if u == contentDiscarded {
+		return contentAsSet
+	}
+	return u
+}
+
+// attemptOutcome is what has become of the last attempt at a request, and with
+// that of the question whether another one may follow.
+type attemptOutcome uint8
+
+const (
+	attemptUnanswered attemptOutcome = iota // no byte of a response came so far
+	attemptUnreached                        // there was no connection for it
+	attemptLost                             // the connection itself has failed, without a byte of a response
+	attemptAnswered                         // the first byte of a response came
+)
 
 // proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its
 // target, and with this Proxy-Authorization if it has none.
@@ -75,14 +106,6 @@ func (e canceledError) Error() string { return e.err.Error() + ": " + e.cause.Er
 
 // Unwrap makes both known to errors.Is.
 func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
-
-// earliest returns the earlier one of two deadlines, of which a zero one is none.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
 
 // maxKnownTarget is the size over which a target is not remembered.
 const maxKnownTarget = 2 << 10

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/neterr"
 )
 
 // ErrGetOnly says that a server with GetOnly got a request that is neither GET
@@ -72,10 +73,7 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	}
 }
 
-func isTimeout(err error) bool {
-	t, ok := errors.AsType[net.Error](err)
-	return ok && t.Timeout()
-}
+func isTimeout(err error) bool { return neterr.IsTimeout(err) }
 
 // isCommon reports whether err is what a public server meets all the time.
 func isCommon(err error) bool {

@@ -24,17 +24,18 @@ const (
 // only from rows above its own. "." is the root package; a name that ends in
 // "/..." stands for all folders below.
 var layers = [][]string{
-	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread"},
+	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto"},
-	{"internal/clock"},
+	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
 	{"internal/http1"},
 	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms"},
 	{"internal/coding"},
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
-	{"internal/engine", "internal/files"},
+	{"internal/engine", "internal/files", "internal/clientconn"},
+	{"internal/pipeline"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
@@ -52,6 +53,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 var (
 	withoutIO = []string{
 		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}
 )

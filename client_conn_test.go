@@ -18,9 +18,10 @@ func TestWhatCallsNeedOfAConnectionStandsTogether(t *testing.T) {
 	if size := cc.Size(); size > 5*line {
 		t.Errorf("a clientConn has %d bytes", size)
 	}
-	guard, _ := cc.FieldByName("guard")
+	link, _ := cc.FieldByName("line")
+	guard, _ := link.Type.FieldByName("Guard")
 	cold, _ := guard.Type.FieldByName("writeBy")
-	if end := guard.Offset + cold.Offset; end > 3*line {
+	if end := link.Offset + guard.Offset + cold.Offset; end > 3*line {
 		t.Errorf("what every call needs has %d bytes", end)
 	}
 }

@@ -1,4 +1,4 @@
-package fasthttp
+package clientconn
 
 import (
 	"context"
@@ -6,14 +6,16 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// connGuard owns the deadlines of a client's connection, and its end before the
+// Guard owns the deadlines of a client's connection, and its end before the
 // time: nobody else sets a deadline. Once the connection was canceled no stage of
 // a call can give it time again, whatever that stage was about to do.
 //
 // The methods may be called concurrently.
-type connGuard struct {
+type Guard struct {
 	conn net.Conn // the lowest one: TLS above it keeps to its deadlines
 
 	mu       sync.Mutex
@@ -35,12 +37,12 @@ const (
 	behindHead                    // the head came
 )
 
-// past is a deadline that makes everything on a connection fail at once.
-var past = time.Unix(1, 0)
+// Past is a deadline that makes everything on a connection fail at once.
+var Past = time.Unix(1, 0)
 
-// attach makes conn the connection. One that is wrapped has its deadlines set one by
+// Attach makes conn the connection. One that is wrapped has its deadlines set one by
 // one: a wrapper that does something about them may know nothing of SetDeadline.
-func (g *connGuard) attach(conn net.Conn) {
+func (g *Guard) Attach(conn net.Conn) {
 	g.conn = conn
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn:
@@ -49,16 +51,16 @@ func (g *connGuard) attach(conn net.Conn) {
 }
 
 // setBoth sets both deadlines of the connection.
-func (g *connGuard) setBoth(by time.Time) error {
+func (g *Guard) setBoth(by time.Time) error {
 	if g.plain {
 		return g.conn.SetDeadline(by)
 	}
 	return errors.Join(g.conn.SetReadDeadline(by), g.conn.SetWriteDeadline(by))
 }
 
-// renew takes the deadlines off that somebody else may have set. It returns why the
+// Renew takes the deadlines off that somebody else may have set. It returns why the
 // connection is of no more use, if it is.
-func (g *connGuard) renew() error {
+func (g *Guard) Renew() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.canceled != nil {
@@ -68,17 +70,17 @@ func (g *connGuard) renew() error {
 	return g.setBoth(time.Time{})
 }
 
-// limit sets the deadlines of reading and of writing; a zero one is none. It
+// Limit sets the deadlines of reading and of writing; a zero one is none. It
 // returns why the connection was canceled, if it was, and changes nothing then.
-func (g *connGuard) limit(readBy, writeBy time.Time) error {
+func (g *Guard) Limit(readBy, writeBy time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.set(readBy, writeBy)
 }
 
-// limitRequest sets both deadlines, as limit does, for a request whose answer must
+// LimitRequest sets both deadlines, as Limit does, for a request whose answer must
 // not be there before.
-func (g *connGuard) limitRequest(by time.Time) error {
+func (g *Guard) LimitRequest(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.phase = allOfIt
@@ -86,15 +88,15 @@ func (g *connGuard) limitRequest(by time.Time) error {
 }
 
 // writeLimit returns the deadline of writing. The mutex is held.
-func (g *connGuard) writeLimit() time.Time {
+func (g *Guard) writeLimit() time.Time {
 	if g.apart {
 		return g.writeBy
 	}
 	return g.readBy
 }
 
-// set is limit for who holds the mutex.
-func (g *connGuard) set(readBy, writeBy time.Time) error {
+// set is Limit for who holds the mutex.
+func (g *Guard) set(readBy, writeBy time.Time) error {
 	if g.canceled != nil {
 		return g.canceled
 	}
@@ -115,8 +117,8 @@ func (g *connGuard) set(readBy, writeBy time.Time) error {
 	return nil
 }
 
-// limitRead sets the deadline of reading, as limit does.
-func (g *connGuard) limitRead(by time.Time) error {
+// LimitRead sets the deadline of reading, as Limit does.
+func (g *Guard) LimitRead(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.phase == headFirst {
@@ -125,21 +127,21 @@ func (g *connGuard) limitRead(by time.Time) error {
 	return g.set(by, g.writeLimit())
 }
 
-// limitAnswer sets the deadline of reading for an answer, as limit does. Until
-// passHead says that the head of it came, headBy counts as well. That may have been
+// LimitAnswer sets the deadline of reading for an answer, as Limit does. Until
+// PassHead says that the head of it came, headBy counts as well. That may have been
 // before: an answer need not wait for the end of the request.
-func (g *connGuard) limitAnswer(headBy, by time.Time) error {
+func (g *Guard) LimitAnswer(headBy, by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.phase != behindHead {
 		g.phase, g.restBy = headFirst, by
-		by = earliest(headBy, by)
+		by = clock.Earliest(headBy, by)
 	}
 	return g.set(by, g.writeLimit())
 }
 
-// passHead says that the head of the answer came.
-func (g *connGuard) passHead() error {
+// PassHead says that the head of the answer came.
+func (g *Guard) PassHead() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	by := g.readBy
@@ -150,61 +152,61 @@ func (g *connGuard) passHead() error {
 	return g.set(by, g.writeLimit())
 }
 
-// shorten makes the deadline of reading an earlier one, as limit does.
-func (g *connGuard) shorten(by time.Time) error {
+// Shorten makes the deadline of reading an earlier one, as Limit does.
+func (g *Guard) Shorten(by time.Time) error {
 	g.mu.Lock()
-	by = earliest(g.readBy, by)
+	by = clock.Earliest(g.readBy, by)
 	g.mu.Unlock()
-	return g.limitRead(by)
+	return g.LimitRead(by)
 }
 
-// shortenWrite makes the deadline of writing an earlier one, as limit does.
-func (g *connGuard) shortenWrite(by time.Time) error {
+// ShortenWrite makes the deadline of writing an earlier one, as Limit does.
+func (g *Guard) ShortenWrite(by time.Time) error {
 	g.mu.Lock()
-	by = earliest(g.writeLimit(), by)
+	by = clock.Earliest(g.writeLimit(), by)
 	g.mu.Unlock()
-	return g.limitWrite(by)
+	return g.LimitWrite(by)
 }
 
-// limitWrite sets the deadline of writing, as limit does.
-func (g *connGuard) limitWrite(by time.Time) error {
+// LimitWrite sets the deadline of writing, as Limit does.
+func (g *Guard) LimitWrite(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.set(g.readBy, by)
 }
 
-// cancel ends everything on the connection because of err. The first reason
+// Cancel ends everything on the connection because of err. The first reason
 // stands.
-func (g *connGuard) cancel(err error) {
+func (g *Guard) Cancel(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.canceled == nil {
 		g.canceled = err
-		_ = g.setBoth(past)
+		_ = g.setBoth(Past)
 	}
 }
 
-// err returns why the connection was canceled, or nil.
-func (g *connGuard) err() error {
+// Err returns why the connection was canceled, or nil.
+func (g *Guard) Err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.canceled
 }
 
-// mayRead reports whether there is time left for reading: a read that timed out
+// MayRead reports whether there is time left for reading: a read that timed out
 // may have begun before somebody gave it more.
-func (g *connGuard) mayRead() bool {
+func (g *Guard) MayRead() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.canceled == nil && (g.readBy.IsZero() || time.Now().Before(g.readBy))
 }
 
-// watch makes the end of ctx cancel the connection. stop undoes that, and reports
+// Watch makes the end of ctx cancel the connection. stop undoes that, and reports
 // whether it was in time: otherwise the connection is of no more use. It is nil
 // if ctx, which may be nil, never ends.
-func (g *connGuard) watch(ctx context.Context) (stop func() bool) {
+func (g *Guard) Watch(ctx context.Context, reason func(context.Context) error) (stop func() bool) {
 	if ctx == nil || ctx.Done() == nil {
 		return nil
 	}
-	return context.AfterFunc(ctx, func() { g.cancel(contextError(ctx)) })
+	return context.AfterFunc(ctx, func() { g.Cancel(reason(ctx)) })
 }

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/hostmap"
 )
 
 // Each host has its own client, also where many share a place among the known
 // ones, and with TLS another one than without.
 func TestKnownHostsAreNotMixedUp(t *testing.T) {
 	client := &Client{}
-	const n = 4 * knownSize
+	const n = 4 * hostmap.Size
 	of := make(map[*HostClient]string)
 	for round := range 3 {
 		for i := range n {
@@ -26,7 +27,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				hc.pending.Add(-1)
+				hc.pending.Leave()
 				name := fmt.Sprint(host, isTLS)
 				if had, seen := of[hc]; seen != (round > 0) || seen && had != name {
 					t.Fatalf("round %d: the client of %s is that of %q", round, name, had)
@@ -38,14 +39,8 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 			}
 		}
 	}
-	taken := 0
-	for i := range client.known {
-		if client.known[i].Load() != nil {
-			taken++
-		}
-	}
-	if taken < knownSize/2 {
-		t.Errorf("%d hosts have %d of %d places", 2*n, taken, knownSize)
+	if taken := client.known.Taken(); taken < hostmap.Size/2 {
+		t.Errorf("%d hosts have %d of %d places", 2*n, taken, hostmap.Size)
 	}
 }
 
@@ -66,11 +61,11 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if hc.dropped() {
-					t.Errorf("a call has got a host that was dropped: %d", hc.pending.Load())
+				if hc.pending.Dropped() {
+					t.Errorf("a call has got a host that was dropped: %d", hc.pending.Count())
 				}
 				hc.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
-				hc.pending.Add(-1)
+				hc.pending.Leave()
 			}
 		})
 	}
@@ -91,28 +86,11 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 	if n := len(client.all()); n != 0 {
 		t.Errorf("%d hosts are left", n)
 	}
-	for i := range client.known {
-		if client.known[i].Load() != nil {
-			t.Error("a host is known that was dropped")
-		}
+	if n := client.known.Taken(); n != 0 {
+		t.Errorf("%d hosts are known that were dropped", n)
 	}
 	if _, _, err := client.Get(nil, "http://host1.test/"); err != nil {
 		t.Error(err)
-	}
-}
-
-// A host to which a call came and went while it was about to be dropped stays:
-// its connection must not get out of reach.
-func TestHostThatWasUsedMeanwhileStays(t *testing.T) {
-	hc := &HostClient{Addr: "h:80"}
-	looks := 0
-	hc.dropIf(func() bool { looks++; return looks == 1 })
-	if hc.dropped() || hc.pending.Load() != 0 || looks != 2 {
-		t.Errorf("dropped: %v, after %d looks", hc.dropped(), looks)
-	}
-	hc.dropIf(func() bool { return true })
-	if !hc.dropped() {
-		t.Error("a host without use is kept")
 	}
 }
 
@@ -130,7 +108,7 @@ func TestDroppedHostServesItsHolder(t *testing.T) {
 	client.CloseIdleConnections()
 	held.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
 	client.dropUnused()
-	if !held.dropped() {
+	if !held.pending.Dropped() {
 		t.Fatal("the host is still there")
 	}
 	if _, _, err := held.Get(nil, "http://host.test/"); err != nil {
