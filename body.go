@@ -1,18 +1,18 @@
 package fasthttp
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
-	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // body is the content of a message: bytes in a buffer of the message, bytes of
@@ -21,7 +21,7 @@ type body struct {
 	buf    *bufpool.Buffer
 	raw    []byte // of SetBodyRaw
 	stream io.Reader
-	size   int   // of stream; negative where it is not known
+	size   int   // of stream; negative if it is not known
 	broken error // why stream could not be read to its end
 	limit  int   // that it was read under, which holds for what it decodes to as well
 }
@@ -84,7 +84,7 @@ func (b *body) put(p []byte) {
 }
 
 // fastGrowth is the size in bytes up to which a buffer is made four times as large
-// where it is full, instead of twice: copying costs more than so little memory.
+// when it is full, instead of twice: copying costs more than so little memory.
 const fastGrowth = 64 << 10
 
 // extend appends p, which may be a part of the buffer, to the buffer.
@@ -288,68 +288,18 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(bytesconv.Bytes(s)) }
 
-// BodyWriterTo is a body stream that says whether WriteTo may be called in the
-// place of Read.
-//
-// A stream of unknown size that has a WriteTo method without being a
-// BodyWriterTo is sent by Read: the method may come from an embedded reader
-// whose Read was overridden. SupportsBodyWriteTo returns true only where
-// WriteTo does everything that Read does, side effects included.
-type BodyWriterTo interface {
-	io.WriterTo
-	SupportsBodyWriteTo() bool
-}
+// What streams of the package are made of, by the names that they have here.
+const copyBufferSize = bodyio.PieceSize
 
-// PiecewiseStream is a body stream that says whether each piece of it, which is
-// what one Read returns, is to be sent at once. Those of a stream of unknown
-// size are in any case; those of others go out when there are enough of them.
-type PiecewiseStream interface {
-	io.Reader
-	// SendsPieces is asked when the body is about to be sent.
-	SendsPieces() bool
-}
+type flushWriter = bodyio.Writer
 
-// copyBufferSize is the size of the pieces in which streams are copied.
-const copyBufferSize = 32 << 10
+var (
+	errStreamClosed = bodyio.ErrClosed
+	errShortStream  = bodyio.ErrShort
+)
 
 // copyStream copies all of r to w.
-func copyStream(w io.Writer, r io.Reader) (int64, error) {
-	if c, ok := r.(BodyWriterTo); ok && !c.SupportsBodyWriteTo() {
-		r = onlyReader{r}
-	}
-	c := copiers.Get().(*copier)
-	n, err := c.copy(w, r)
-	c.release()
-	return n, err
-}
-
-// copier is what copying needs in memory, since it is in the hands of others.
-type copier struct {
-	dst    onlyWriter
-	src    io.LimitedReader
-	chunks chunkWriter
-	more   [1]byte
-}
-
-var copiers = sync.Pool{New: func() any { return new(copier) }}
-
-// copy copies all of r to w.
-func (c *copier) copy(w io.Writer, r io.Reader) (int64, error) {
-	buf := bufpool.Get(copyBufferSize)
-	defer bufpool.Put(buf)
-	c.dst.Writer = w
-	return io.CopyBuffer(&c.dst, r, buf.B[:cap(buf.B)])
-}
-
-// release gives the copier back, unless there was a panic.
-func (c *copier) release() {
-	c.dst.Writer, c.src.R, c.chunks.w = nil, nil, nil
-	copiers.Put(c)
-}
-
-type onlyReader struct{ io.Reader }
-
-type onlyWriter struct{ io.Writer }
+func copyStream(w io.Writer, r io.Reader) (int64, error) { return bodyio.Copy(w, r) }
 
 // writeTo writes the content to w, whatever it is held in.
 func (b *body) writeTo(w io.Writer) error {
@@ -364,47 +314,33 @@ func (b *body) writeTo(w io.Writer) error {
 	return err
 }
 
-// flushWriter is where messages are written to: a bufio.Writer, or the output
-// of a connection.
-type flushWriter interface {
-	io.Writer
-	Flush() error
-}
-
-var _ flushWriter = (*bufio.Writer)(nil)
-
-// What is wrong with a stream that has not the size that was announced for it.
-var (
-	errShortStream = errors.New("fasthttp: body stream is shorter than its size")
-	errLongStream  = errors.New("fasthttp: body stream is longer than its size")
-)
-
-// shortStream returns the error of a stream that ends before its size.
-func shortStream(got, size int) error {
-	return fmt.Errorf("%w: %d of %d bytes: %w", errShortStream, got, size, io.ErrUnexpectedEOF)
-}
-
 // writeFixed writes the stream, which must have size bytes, and closes it.
 func (b *body) writeFixed(w flushWriter) (err error) {
 	defer b.endStream(&err)
-	dst := io.Writer(w)
-	if p, ok := b.stream.(PiecewiseStream); ok && p.SendsPieces() {
-		dst = &pieceWriter{w}
-	}
-	c := copiers.Get().(*copier)
-	c.src = io.LimitedReader{R: b.stream, N: int64(b.size)}
-	n, err := c.copy(dst, &c.src)
-	switch {
-	case err != nil:
-	case n < int64(b.size):
-		err = shortStream(int(n), b.size)
-	default:
-		// the peer need not wait for that
-		if err = w.Flush(); err == nil {
-			err = expectEnd(b.stream, c.more[:])
-		}
-	}
-	c.release()
+	return bodyio.WriteFixed(w, b.stream, b.size)
+}
+
+// writeChunked writes the stream in chunks, each of them at once, up to the
+// last chunk, and closes it. The trailer section is left to the caller.
+func (b *body) writeChunked(w flushWriter) (err error) {
+	defer b.endStream(&err)
+	return bodyio.WriteChunked(w, b.stream)
+}
+
+// writePlain writes the stream as it is, each piece at once, and closes it. The
+// end of the connection must end the message.
+func (b *body) writePlain(w flushWriter) (err error) {
+	defer b.endStream(&err)
+	return bodyio.WritePlain(w, b.stream)
+}
+
+// writeLastChunk writes what ends a chunked body: the last chunk and the
+// trailer section of h.
+func writeLastChunk(w flushWriter, h *header) error {
+	end := http1.AppendLastChunk(h.scratch[scratchTrailers][:0])
+	end = h.appendTrailers(end)
+	h.scratch[scratchTrailers] = end
+	_, err := w.Write(end)
 	return err
 }
 
@@ -412,48 +348,8 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 // are to follow it. It still must have its size.
 func (b *body) unsize() {
 	if b.size >= 0 {
-		b.stream = &exactStream{b.stream, b.size, b.size}
+		b.stream = bodyio.NewExact(b.stream, b.size)
 		b.size = -1
-	}
-}
-
-// exactStream is a body stream that fails where it has not the size that was
-// announced for it.
-type exactStream struct {
-	io.Reader
-	size, left int
-}
-
-// Read implements io.Reader.
-func (s *exactStream) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	s.left -= n
-	switch {
-	case s.left < 0:
-		return n + s.left, errLongStream
-	case err == io.EOF && s.left > 0:
-		err = shortStream(s.size-s.left, s.size)
-	}
-	return n, err
-}
-
-// Close implements io.Closer.
-func (s *exactStream) Close() error {
-	if c, ok := s.Reader.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}
-
-// expectEnd reads the io.EOF that must come next. more is where it reads to.
-func expectEnd(r io.Reader, more []byte) error {
-	switch n, err := ioread.Some(r, more); {
-	case n > 0:
-		return errLongStream
-	case err == io.EOF:
-		return nil
-	default:
-		return err
 	}
 }
 
@@ -472,64 +368,42 @@ func (b *body) endStream(err *error) {
 	}
 }
 
-// writeChunked writes the stream in chunks, each of them at once, up to the
-// last chunk, and closes it. The trailer section is left to the caller.
-func (b *body) writeChunked(w flushWriter) (err error) {
-	defer b.endStream(&err)
-	c := copiers.Get().(*copier)
-	c.chunks.w = w
-	err = b.writePieces(&c.chunks)
-	c.release()
-	return err
-}
-
-// writePlain writes the stream as it is, each piece at once, and closes it. The
-// end of the connection must end the message.
-func (b *body) writePlain(w flushWriter) (err error) {
-	defer b.endStream(&err)
-	return b.writePieces(&pieceWriter{w})
-}
-
-// writePieces writes what each Read of the stream gives with one Write.
-func (b *body) writePieces(w io.Writer) error {
-	if c, ok := b.stream.(BodyWriterTo); ok && c.SupportsBodyWriteTo() {
-		_, err := c.WriteTo(w)
-		return err
-	}
-	buf := bufpool.Get(copyBufferSize)
-	defer bufpool.Put(buf)
-	p := buf.B[:cap(buf.B)]
-	for {
-		n, err := b.stream.Read(p)
-		if n > 0 {
-			if _, err := w.Write(p[:n]); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// pieceWriter flushes every piece that is written.
-type pieceWriter struct{ w flushWriter }
-
-func (p *pieceWriter) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if err == nil {
-		err = p.w.Flush()
-	}
-	return n, err
-}
-
 // streamPanic returns the error that a panic of a stream ends as.
 func streamPanic(what string, value any) error {
 	if err, ok := value.(error); ok {
 		return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %w", what, err), string(debug.Stack())}
 	}
 	return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %v", what, value), string(debug.Stack())}
+}
+
+// within returns content unless it is larger than limit; 0 or less stands for
+// no limit.
+func within(limit int, content []byte, err error) ([]byte, error) {
+	if err == nil && limit > 0 && len(content) > limit {
+		return nil, ErrBodyTooLarge
+	}
+	return content, err
+}
+
+// encode encodes what is buffered. It may get a few bytes larger by that.
+func (b *body) encode(c coding.Coding, level int) {
+	plain := b.bytes()
+	buf := bufpool.Get(len(plain) / 2)
+	buf.B = coding.AppendEncoded(buf.B, plain, c, level)
+	bufpool.Put(b.buf)
+	b.buf, b.raw = buf, nil
+}
+
+// encodeStream puts an encoder between the stream and those who read it.
+func (b *body) encodeStream(c coding.Coding, level int) {
+	b.stream = bodyio.NewEncoded(b.stream, b.size, c, level)
+	b.size = -1
+}
+
+// fileSpan is a body stream whose bytes lie in a file of the operating system,
+// so that a connection may have them copied without looking at them. Who does
+// that sends length bytes from offset on, never moves the file's own position,
+// which other streams share, and closes the stream as it would any other.
+type fileSpan interface {
+	span() (file *os.File, offset, length int64)
 }

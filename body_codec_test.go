@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -197,12 +197,12 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 			case "nothing":
 				want = nil
 			}
-			s := b.stream.(*encodedStream)
+			s := b.stream.(*bodyio.Encoded)
 			encoded, err := io.ReadAll(iotest.HalfReader(s))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", h.coding, name, err)
 			}
-			if s.encoder != nil {
+			if s.Holds() {
 				t.Errorf("%s, %s: the encoder is held behind the end", h.coding, name)
 			}
 			if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, want) {
@@ -212,78 +212,5 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 				t.Errorf("%s, %s: closed %d times, %v", h.coding, name, src.closed, err)
 			}
 		}
-	}
-}
-
-// TestEncodersOfStreamsAreReleased is about known failure 56.
-func TestEncodersOfStreamsAreReleased(t *testing.T) {
-	broken := errors.New("broken")
-	for name, c := range map[string]struct {
-		src  io.Reader
-		size int
-		want error
-	}{
-		"closed early":     {bytes.NewReader(servertest.Noise(1 << 20)), -1, nil},
-		"failing source":   {io.MultiReader(bytes.NewReader(servertest.Noise(1000)), iotest.ErrReader(broken)), -1, broken},
-		"shorter than set": {bytes.NewReader(servertest.Noise(1000)), 1001, errShortStream},
-		"longer than set":  {bytes.NewReader(servertest.Noise(1000)), 999, errLongStream},
-	} {
-		for _, h := range allHelpers {
-			src := &closeRecorder{Reader: c.src}
-			s := &encodedStream{src: src, size: c.size, coding: h.coding, level: h.levels[0]}
-			if c.want == nil {
-				if _, err := io.ReadFull(s, make([]byte, 10)); err != nil || s.encoder == nil {
-					t.Fatalf("%s, %s: %v", h.coding, name, err)
-				}
-			} else if _, err := io.ReadAll(s); !errors.Is(err, c.want) || s.encoder != nil {
-				t.Errorf("%s, %s: %v, encoder held: %v", h.coding, name, err, s.encoder != nil)
-			}
-			if err := s.Close(); err != nil || s.encoder != nil || s.plain != nil || s.encoded != nil || src.closed != 1 {
-				t.Errorf("%s, %s: something is held by a stream that was closed (%v)", h.coding, name, err)
-			}
-			if n, err := s.Read(make([]byte, 1)); n != 0 || err != errStreamClosed {
-				t.Errorf("%s, %s: read %d, %v from a stream that was closed", h.coding, name, n, err)
-			}
-			if seeker, ok := c.src.(io.Seeker); ok {
-				_, _ = seeker.Seek(0, io.SeekStart)
-			} else {
-				c.src = io.MultiReader(bytes.NewReader(servertest.Noise(1000)), iotest.ErrReader(broken))
-			}
-		}
-	}
-}
-
-func TestStreamsOfUnknownSizeAreFlushed(t *testing.T) {
-	for _, h := range allHelpers {
-		pr, pw := io.Pipe()
-		go func() {
-			_, _ = io.WriteString(pw, "first")
-		}()
-		s := &encodedStream{src: pr, size: -1, coding: h.coding, level: h.levels[0]}
-		d := coding.NewDecoder(h.coding, s, coding.HelperBound())
-		first := make([]byte, 5)
-		if _, err := io.ReadFull(d, first); err != nil || string(first) != "first" {
-			t.Errorf("%s: %q, %v", h.coding, first, err)
-		}
-		d.Release()
-		_ = s.Close()
-	}
-}
-
-func TestFastProducersAreNotFlushedForEveryPiece(t *testing.T) {
-	content := servertest.SampleText(60_000)
-	s := NewStreamReader(func(w *bufio.Writer) { _, _ = w.Write(content) }).(*streamPipe)
-	// everything is there before the first read
-	for s.mu.Lock(); s.err == nil; s.mu.Lock() {
-		s.changed.Wait()
-		s.mu.Unlock()
-	}
-	s.mu.Unlock()
-	encoded, err := io.ReadAll(&encodedStream{src: s, size: -1, coding: coding.Gzip, level: CompressDefaultCompression})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if whole := AppendGzipBytes(nil, content); !bytes.Equal(encoded, whole) {
-		t.Errorf("%d bytes in pieces, %d as a whole", len(encoded), len(whole))
 	}
 }

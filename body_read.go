@@ -2,7 +2,6 @@ package fasthttp
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"math"
 
@@ -143,8 +142,6 @@ type bodyStream struct {
 	done    bool          // the message was read to its end
 	limited bool          // no more than left bytes may still come
 	left    int64
-	// onClose is called once, when the stream is closed
-	onClose func(err error) error
 }
 
 func (s *bodyStream) start(in source, f http1.Framing, h *header) {
@@ -163,9 +160,6 @@ func (s *bodyStream) resume(in source, decoder http1.Body, h *header) {
 func (s *bodyStream) finish() {
 	s.done, s.err = true, io.EOF
 }
-
-// errStreamClosed is what Read returns of a stream that was closed.
-var errStreamClosed = errors.New("fasthttp: read from a body stream that was closed")
 
 // Read reads content. It returns io.EOF behind the last byte of the message,
 // and io.ErrUnexpectedEOF where the peer went away before that.
@@ -271,17 +265,12 @@ func (s *bodyStream) readTrailers() {
 // Close ends the stream. What was not read stays on the connection.
 func (s *bodyStream) Close() error { return s.CloseWithError(nil) }
 
-// CloseWithError ends the stream; err says why it was not read to its end.
-func (s *bodyStream) CloseWithError(err error) error {
+// CloseWithError ends the stream as Close does.
+func (s *bodyStream) CloseWithError(error) error {
 	if s.err == nil {
 		s.err = errStreamClosed
 	}
-	if s.onClose == nil {
-		return nil
-	}
-	f := s.onClose
-	s.onClose = nil
-	return f(err)
+	return nil
 }
 
 // drain reads the rest of the message away, up to limit bytes, which it counts, and
@@ -302,12 +291,3 @@ func (s *bodyStream) drain(limit *int) bool {
 }
 
 var _ ReadCloserWithError = (*bodyStream)(nil)
-
-// ReadCloserWithError is a body stream that is told why it is closed before
-// its end.
-type ReadCloserWithError interface {
-	io.Reader
-	// CloseWithError closes the stream because of err, which is nil where the
-	// stream is closed in order.
-	CloseWithError(err error) error
-}

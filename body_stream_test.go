@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -33,6 +34,9 @@ func chunksIn(t *testing.T, body string) (content string, sizes []int, rest stri
 		content, sizes, body = content+tail[:size], append(sizes, size), tail[size+2:]
 	}
 }
+
+// onlyReader hides what else a stream can do.
+type onlyReader struct{ io.Reader }
 
 func TestBodyStreamOfAKnownSize(t *testing.T) {
 	for _, size := range []int{0, 1, 5, 4096, 100_000} {
@@ -378,7 +382,7 @@ func TestStreamReaderHoldsTheProducerBack(t *testing.T) {
 		}
 		total += n
 		// two windows: what is filled, and what the reader has taken
-		if ahead := int(written.Load()) - total; ahead > 2*streamWindow+10_000 {
+		if ahead := int(written.Load()) - total; ahead > 2*bodyio.Window+10_000 {
 			t.Fatalf("the producer is %d bytes ahead", ahead)
 		}
 	}

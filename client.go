@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/hostmap"
+	"github.com/valyala/fasthttp/internal/http1"
 	"golang.org/x/sys/cpu"
 )
 
@@ -24,7 +26,7 @@ import (
 // to the caller again, whatever the error.
 //
 // A body stream of a request is closed by the time when the call returns, whatever
-// the error; where the response is left to be read as a stream, it may be read and
+// the error; if the response is left to be read as a stream, it may be read and
 // closed later, while that is.
 type Client struct {
 	_ noCopy
@@ -34,7 +36,7 @@ type Client struct {
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
-	// for the call, or 0 where the call has no deadline. Without it and Dial,
+	// for the call, or 0 if the call has no deadline. Without it and Dial,
 	// the package's own dialer is used, which remembers the addresses of names
 	// for a minute.
 	DialTimeout DialFuncWithTimeout
@@ -55,9 +57,9 @@ type Client struct {
 	TLSConfig *tls.Config
 
 	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, but where no connection was to be had. Without it that goes for
+	// failed with, unless no connection was to be had. Without it that goes for
 	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, where the time is not up.
+	// first byte of a response, if the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -96,7 +98,7 @@ type Client struct {
 	MaxIdemponentCallAttempts int
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
-	// default. Where it is set it also limits the head of responses, which is
+	// default. If it is set it also limits the head of responses, which is
 	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
@@ -105,7 +107,7 @@ type Client struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits how long a response may take, from when the request
-	// was written to the last byte, also where that is read from a stream. By
+	// was written to the last byte, also if that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
 
@@ -125,7 +127,7 @@ type Client struct {
 
 	// ExpectContinueTimeout is how long the server is given to react to
 	// "Expect: 100-continue" in a request with content, before that is sent all
-	// the same: a second by default. Where the server sends its response instead
+	// the same: a second by default. If the server sends its response instead
 	// of asking for the content, nothing of that is sent, the call returns the
 	// response, whatever its status, and the connection is closed. A request
 	// without that field is sent in one go.
@@ -179,7 +181,7 @@ type Client struct {
 	// that responses set are put into it.
 	Jar CookieJar
 
-	known knownHosts
+	known hostmap.Known[*HostClient]
 	_     cpu.CacheLinePad // who finds its host there need not know who locks mu
 	mu    sync.RWMutex
 	hosts [2]map[string]*HostClient // without and with TLS, by host as it is written
@@ -189,7 +191,7 @@ type Client struct {
 // Do sends req to the host that its URI names, or else its Host field, and fills
 // resp with the response. Redirects are not followed.
 //
-// resp may be nil where the response does not matter. Both are best taken from
+// resp may be nil if the response does not matter. Both are best taken from
 // AcquireRequest and AcquireResponse.
 //
 // The call has the time that Request.SetTimeout gave to req; its error is
@@ -219,18 +221,18 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 		return req.refused(err)
 	}
 	uri := &req.uri
-	if !uri.parts[uriScheme].empty() {
+	if !uri.text.IsHTTP() {
 		return req.refused(errUnsupportedScheme(uri.Scheme()))
 	}
 	host := uri.Host()
 	if len(host) == 0 {
 		return req.refused(req.noHost())
 	}
-	hc, err := c.hostClient(host, uri.https)
+	hc, err := c.hostClient(host, uri.text.IsHTTPS())
 	if err != nil {
 		return req.refused(err)
 	}
-	defer hc.pending.Add(-1)
+	defer hc.pending.Leave()
 	return hc.callCounted(ctx, req, resp, deadline)
 }
 
@@ -257,3 +259,59 @@ func (c *Client) IdleConnsCount() (n int) {
 	}
 	return n
 }
+
+// The defaults of Client and HostClient.
+const (
+	// DefaultMaxConnsPerHost is how many connections a client opens to one host
+	// unless MaxConnsPerHost or MaxConns says otherwise.
+	DefaultMaxConnsPerHost = 512
+
+	// DefaultMaxIdleConnDuration is how long a connection may be unused before
+	// it is closed, unless MaxIdleConnDuration says otherwise.
+	DefaultMaxIdleConnDuration = 10 * time.Second
+
+	// DefaultMaxIdemponentCallAttempts is how often a request that may be
+	// repeated is sent, unless MaxIdemponentCallAttempts says otherwise.
+	DefaultMaxIdemponentCallAttempts = 5
+)
+
+// responseLimits returns the limits for the heads of responses, given the
+// ReadBufferSize of a client. If that is set, it alone is the limit: there may
+// be as many fields as it has room for.
+func responseLimits(readBufferSize int) http1.Limits {
+	if readBufferSize <= 0 {
+		return http1.Limits{}
+	}
+	return headLimits(readBufferSize)
+}
+
+// RetryIfFunc reports whether a request that failed may be sent again.
+type RetryIfFunc func(request *Request) bool
+
+// RetryIfErrFunc decides what is done after attempt number attempts to do
+// the request, counted from 1, has failed with err: whether to try again, and
+// whether the next attempt gets as much time as the call was given to begin
+// with, instead of what is left of it.
+//
+// err is io.EOF if the server closed the connection in the place of a
+// response. The function is not asked if the last of the attempts that
+// MaxIdemponentCallAttempts allows has failed, nor if no other attempt could
+// end differently: the request cannot be sent as it is, its body was a stream
+// that has been read, the response is too large, or the context has ended.
+type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
+
+// RetryIfErrUpstreamFunc is a RetryIfErrFunc that is told which address the
+// attempt was for, as "host:port"; upstream is empty if none was chosen yet.
+type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
+
+// ConnPoolStrategyType says which of several idle connections is used next.
+type ConnPoolStrategyType int
+
+const (
+	// FIFO uses the connection next that has been idle for longest. All of them
+	// stay in use, and the requests spread over what is behind a load balancer.
+	FIFO ConnPoolStrategyType = iota
+	// LIFO uses the connection next that was used last. Those that are not
+	// needed any more get old and are closed.
+	LIFO
+)

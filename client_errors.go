@@ -13,7 +13,7 @@ var (
 	// and that none of them became free within MaxConnWaitTimeout.
 	ErrNoFreeConns = errors.New("fasthttp: no free connections available to host")
 
-	// ErrConnectionClosed says that the server closed the connection where the
+	// ErrConnectionClosed says that the server closed the connection when the
 	// response was due, before its first byte, and that the request could not
 	// be sent again: nobody knows whether the server has worked on it. A server
 	// that announces it with "Connection: close" keeps its clients from sending
@@ -25,7 +25,7 @@ var (
 	// FIFO.
 	ErrConnPoolStrategyNotImpl = errors.New("fasthttp: connection pool strategy is not implement")
 
-	// ErrMissingLocation says that a redirect does not tell where to.
+	// ErrMissingLocation says that a redirect does not say where to.
 	ErrMissingLocation = errors.New("fasthttp: missing location header for http redirect")
 
 	// ErrTooManyRedirects says that a call was redirected more often than its
@@ -37,7 +37,7 @@ var (
 	ErrRedirectBodyStream = errors.New("fasthttp: cannot follow a body-preserving redirect for a request with a body stream")
 
 	// ErrHostClientRedirectToDifferentScheme says that a request, or a redirect,
-	// asks a HostClient for https where it speaks http, or the other way round.
+	// asks a HostClient for https although it speaks http, or the other way round.
 	ErrHostClientRedirectToDifferentScheme = errors.New("fasthttp: hostclient can't follow redirects to a different protocol," +
 		" please use client instead")
 )
@@ -61,7 +61,7 @@ func (*timeoutError) Temporary() bool { return true }
 func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // ErrTLSHandshakeTimeout says that the TLS handshake of a new connection was not
-// done in time: that of the call, or 10 seconds where it has no deadline. It is a
+// done in time: that of the call, or 10 seconds if it has no deadline. It is a
 // net.Error, and errors.Is takes it for ErrTimeout.
 var ErrTLSHandshakeTimeout error = &handshakeTimeoutError{}
 

@@ -68,7 +68,7 @@ func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (status
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends args as a form to url, or an empty one where args is nil, and
+// Post sends args as a form to url, or an empty one if args is nil, and
 // returns what Get does.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
@@ -93,7 +93,7 @@ func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (st
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends args as a form to url, or an empty one where args is nil, and
+// Post sends args as a form to url, or an empty one if args is nil, and
 // returns what Get does.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
@@ -138,11 +138,70 @@ func postURL(ctx context.Context, c caller, dst []byte, url string, args *Args) 
 func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline time.Time) (int, []byte, error) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
-	req.call.buffered = true
-	defer func() { req.call.buffered = false }()
+	req.call.content = contentBuffered
+	defer func() { req.call.content = contentAsSet }()
 	err := followRedirects(ctx, c, req, resp, deadline, maxGetRedirects)
 	if err != nil {
 		return 0, dst, err
 	}
 	return resp.StatusCode(), append(dst[:0], resp.Body()...), nil
+}
+
+// noContext stands for a call without a context, which is spared looking at one.
+var noContext context.Context
+
+// DoContext is Do with a context: when it ends, the call does, whatever it is
+// waiting for. The error is that of the context then, and wraps its cause. The
+// deadline of the context, the timeout of the request and those of the client
+// all count; the earliest goes first.
+//
+// If the response has a body stream, the context also ends that.
+func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	return c.call(ctx, req, resp, time.Time{})
+}
+
+// DoContext is Do with a context: when it ends, the call does, whatever it is
+// waiting for. The error is that of the context then, and wraps its cause. The
+// deadline of the context, the timeout of the request and those of the client
+// all count; the earliest goes first.
+//
+// If the response has a body stream, the context also ends that.
+func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	return c.call(ctx, req, resp, time.Time{})
+}
+
+// GetContext is Get with a context.
+func (c *HostClient) GetContext(ctx context.Context, dst []byte, url string) (statusCode int, body []byte, err error) {
+	return getURL(ctx, c, dst, url, time.Time{})
+}
+
+// GetContext is Get with a context.
+func (c *Client) GetContext(ctx context.Context, dst []byte, url string) (statusCode int, body []byte, err error) {
+	return getURL(ctx, c, dst, url, time.Time{})
+}
+
+// PostContext is Post with a context.
+func (c *HostClient) PostContext(ctx context.Context, dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return postURL(ctx, c, dst, url, postArgs)
+}
+
+// PostContext is Post with a context.
+func (c *Client) PostContext(ctx context.Context, dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return postURL(ctx, c, dst, url, postArgs)
+}
+
+// DoContext is Do with a context, on the client of the package. See
+// Client.DoContext.
+func DoContext(ctx context.Context, req *Request, resp *Response) error {
+	return defaultClient.DoContext(ctx, req, resp)
+}
+
+// GetContext is Get with a context, on the client of the package.
+func GetContext(ctx context.Context, dst []byte, url string) (statusCode int, body []byte, err error) {
+	return defaultClient.GetContext(ctx, dst, url)
+}
+
+// PostContext is Post with a context, on the client of the package.
+func PostContext(ctx context.Context, dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return defaultClient.PostContext(ctx, dst, url, postArgs)
 }

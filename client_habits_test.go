@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // A RoundTripper gets a response as DefaultTransport leaves it for the head.
@@ -82,9 +84,9 @@ func TestClientSetsTheDeadlinesOfWrappersOneByOne(t *testing.T) {
 func TestReleasedConnHasNoDeadlines(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	for name, set := range map[string]func(net.Conn) error{
-		"both":  func(c net.Conn) error { return c.SetDeadline(past) },
-		"read":  func(c net.Conn) error { return c.SetReadDeadline(past) },
-		"write": func(c net.Conn) error { return c.SetWriteDeadline(past) },
+		"both":  func(c net.Conn) error { return c.SetDeadline(clientconn.Past) },
+		"read":  func(c net.Conn) error { return c.SetReadDeadline(clientconn.Past) },
+		"write": func(c net.Conn) error { return c.SetWriteDeadline(clientconn.Past) },
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute} {
 			p.Conns.Store(0)
@@ -106,7 +108,7 @@ func TestReleaseConnClosesOneThatWasCanceled(t *testing.T) {
 	hc := hostFor(servertest.Answering(t, servertest.OK))
 	cc, err := hc.AcquireConn(0, false)
 	servertest.Must(t, err)
-	cc.guard.cancel(ErrTimeout)
+	cc.line.Guard.Cancel(ErrTimeout)
 	hc.ReleaseConn(cc)
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("there are %d connections", n)
@@ -249,9 +251,9 @@ func TestRedirectToWhatIsNoHost(t *testing.T) {
 		uri string
 		err error
 	}{
-		"http://h:99999/b": {"http://h:99999/b", errURIPort},
+		"http://h:99999/b": {"http://h:99999/b", uri.ErrPort},
 		"//a|b/c":          {"http://a|b/c", InvalidHostError("|")},
-		"http://a\\@b/":    {"http:///", errURIUser},
+		"http://a\\@b/":    {"http:///", uri.ErrUser},
 	} {
 		p := servertest.Answering(t, fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", location))
 		req := requestTo(t, MethodGet, "http://name.test/a")

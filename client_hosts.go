@@ -15,7 +15,7 @@ const hostSweep = 10 * time.Second
 // hostClient returns the client for a host, with one more call pending: as long
 // as there is one, it is not dropped.
 func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
-	if hc := c.known.find(host, isTLS); hc != nil {
+	if hc, ok := c.known.Find(host, isTLS); ok {
 		return hc, nil
 	}
 	i := 0
@@ -26,8 +26,8 @@ func (c *Client) hostClient(host []byte, isTLS bool) (*HostClient, error) {
 	hc := c.hosts[i][string(host)]
 	if hc != nil {
 		// none is dropped before the lock is given back
-		hc.pending.Add(1)
-		c.known.keep(host, isTLS, hc)
+		hc.pending.Add()
+		c.known.Keep(host, isTLS, hc, &hc.pending)
 	}
 	c.mu.RUnlock()
 	if hc != nil {
@@ -66,8 +66,8 @@ func (c *Client) addHost(host string, isTLS bool, i int) (*HostClient, error) {
 		c.hosts[i] = make(map[string]*HostClient)
 	}
 	c.hosts[i][host], c.hosts[i][addr] = hc, hc
-	hc.pending.Add(1)
-	c.known.keep(bytesconv.Bytes(host), isTLS, hc)
+	hc.pending.Add()
+	c.known.Keep(bytesconv.Bytes(host), isTLS, hc, &hc.pending)
 	if c.sweep == nil {
 		c.sweep = time.AfterFunc(hostSweep, c.dropUnused)
 	}
@@ -121,16 +121,16 @@ func (c *Client) dropUnused() {
 	defer c.mu.Unlock()
 	for _, hosts := range c.hosts {
 		for _, hc := range hosts {
-			hc.dropIf(hc.unused)
+			hc.pending.DropIf(hc.unused)
 		}
 	}
 	left := 0
 	for _, hosts := range c.hosts {
 		// a host may be there by two names
-		maps.DeleteFunc(hosts, func(_ string, hc *HostClient) bool { return hc.dropped() })
+		maps.DeleteFunc(hosts, func(_ string, hc *HostClient) bool { return hc.pending.Dropped() })
 		left += len(hosts)
 	}
-	c.known.forget()
+	c.known.Forget()
 	if c.sweep != nil {
 		c.sweep.Stop()
 		c.sweep = nil
@@ -154,4 +154,9 @@ func (c *Client) all() (all []*HostClient) {
 		}
 	}
 	return all
+}
+
+// unused reports whether a Client may drop c if there is no call.
+func (c *HostClient) unused() bool {
+	return c.ConnsCount() == 0 && time.Since(c.LastUseTime()) >= hostSweep
 }

@@ -126,42 +126,6 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 	}
 }
 
-// What sets the deadlines of an answer may come in any order.
-func TestConnGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
-	start := time.Now()
-	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
-	request := func(g *connGuard) error { return g.limitRequest(at(9)) }
-	answer := func(g *connGuard) error { return g.limitAnswer(at(1), at(5)) }
-	unlimited := func(g *connGuard) error { return g.limitAnswer(at(1), time.Time{}) }
-	words := func(g *connGuard) error { return g.limitRead(at(2)) }
-	for name, tt := range map[string]struct {
-		steps []func(g *connGuard) error
-		want  time.Time
-	}{
-		"waiting":                    {[]func(*connGuard) error{request, answer}, at(1)},
-		"the head came":              {[]func(*connGuard) error{request, answer, (*connGuard).passHead}, at(5)},
-		"no other deadline":          {[]func(*connGuard) error{request, unlimited}, at(1)},
-		"no other deadline, head":    {[]func(*connGuard) error{request, unlimited, (*connGuard).passHead}, time.Time{}},
-		"still sending":              {[]func(*connGuard) error{request, (*connGuard).passHead}, at(9)},
-		"sent after the head":        {[]func(*connGuard) error{request, (*connGuard).passHead, answer}, at(5)},
-		"sending failed":             {[]func(*connGuard) error{request, answer, words, (*connGuard).passHead}, at(2)},
-		"the next one":               {[]func(*connGuard) error{request, answer, (*connGuard).passHead, request, answer}, at(1)},
-		"the next one, still unsent": {[]func(*connGuard) error{request, answer, request, (*connGuard).passHead}, at(9)},
-	} {
-		a, b := net.Pipe()
-		g := &connGuard{conn: a}
-		for _, step := range tt.steps {
-			if err := step(g); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if !g.readBy.Equal(tt.want) {
-			t.Errorf("%s: the deadline is %v, want %v", name, g.readBy.Sub(start), tt.want.Sub(start))
-		}
-		_, _ = a.Close(), b.Close()
-	}
-}
-
 func TestTLSHandshakeTimeout(t *testing.T) {
 	p := servertest.NewPeer(t, (*servertest.PeerConn).UntilClosed)
 	for _, client := range []*Client{{TLSHandshakeTimeout: servertest.Short}, {ConfigureClient: func(hc *HostClient) error { hc.TLSHandshakeTimeout = servertest.Short; return nil }}} {

@@ -64,7 +64,7 @@ func TestClientRecallsOnlyEqualHeads(t *testing.T) {
 		ask(hc, heads[0], false)
 		cc, err := hc.AcquireConn(0, false)
 		servertest.Must(t, err)
-		if cc.memo.recalled {
+		if cc.past.memo.recalled {
 			recalled++
 		}
 		hc.ReleaseConn(cc)

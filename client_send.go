@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -24,9 +24,9 @@ func (x *clientExchange) send() error {
 		return err
 	}
 	content := x.req.content()
-	x.asking = x.expectsContinue(content)
-	asks := x.asks(len(content))
-	if !asks && x.isStale() {
+	expects := x.expectsContinue(content)
+	asks := !expects && x.asks(len(content))
+	if !asks && x.look == lookUnseen && x.isStale() {
 		return errStale
 	}
 	out := bufpool.Get(x.hc.writeSize())
@@ -35,21 +35,26 @@ func (x *clientExchange) send() error {
 		out.B = append(out.B, content...)
 		return x.ask(out)
 	}
-	if !x.asking {
+	if !expects {
 		return x.sendContent(out, content)
 	}
-	_, err := x.cc.Write(out.B)
-	x.cc.adopt(out)
+	x.cc.wire.Advance(http1.SendsHead)
+	_, err := x.cc.line.Write(out.B)
+	x.cc.line.Recv.Adopt(out)
+	if err != nil {
+		x.stopSending()
+	}
 	x.traceWrote(wroteHeaders, err)
 	return err
 }
 
-// isStale reports whether an idle connection is of no use, and looks at it if nobody
-// has.
+// isStale looks at an idle connection, and reports whether it is of no use.
 func (x *clientExchange) isStale() bool {
-	x.stale = x.unseen && !x.cc.quiet()
-	x.unseen = false
-	return x.stale
+	x.look = lookDone
+	if !x.cc.line.IsQuiet() {
+		x.look = lookStale
+	}
+	return x.look == lookStale
 }
 
 // errStale says that nothing was written since the connection was of no use. No
@@ -59,7 +64,7 @@ var errStale = errors.New("fasthttp: the connection was closed by the peer, or i
 // asks reports whether the request, with size bytes of content, goes out at once,
 // through an asker.
 func (x *clientExchange) asks(size int) bool {
-	return x.cc.asker != nil && x.call.trace == nil && !x.asking &&
+	return x.cc.line.Asks() && x.call.trace == nil &&
 		size <= copyLimit && x.req.body.stream == nil && x.req.Header.contentLength >= 0
 }
 
@@ -67,43 +72,79 @@ func (x *clientExchange) asks(size int) bool {
 func (x *clientExchange) ask(out *bufpool.Buffer) error {
 	cc := x.cc
 	if x.hc.limitsAnswers() {
-		if canceled := x.hc.limitAnswer(&cc.guard, x.call.deadline); canceled != nil {
+		if canceled := x.limitAnswer(); canceled != nil {
 			bufpool.Put(out)
 			return canceled
 		}
 	}
-	asked := cc.ask(out)
-	if asked.State != connpool.Quiet && x.unseen && (asked.State != connpool.Unknown || x.isStale()) {
-		x.stale = true
+	asked := cc.line.Ask(out)
+	if asked.State != connpool.Quiet && x.look == lookUnseen && (asked.State != connpool.Unknown || x.isStale()) {
+		x.look = lookStale
 		bufpool.Put(out)
 		return errStale
 	}
+	cc.wire.Advance(http1.SendsRequest)
 	err := asked.SendErr
-	if x.limited = asked.Sent == len(out.B); !x.limited && err == nil {
-		_, err = cc.Write(out.B[asked.Sent:])
+	all := asked.Sent == len(out.B)
+	if !all && err == nil {
+		_, err = cc.line.Write(out.B[asked.Sent:])
 	}
 	if asked.Got > 0 {
-		x.call.reply = true
-		cc.hold(out, asked.Got)
+		x.call.outcome = attemptAnswered
+		cc.line.Recv.Hold(out, asked.Got)
 	} else {
-		cc.adopt(out)
+		cc.line.Recv.Adopt(out)
 	}
-	x.whole = err == nil
-	return err
+	switch {
+	case err != nil:
+		x.stopSending()
+		return err
+	case all:
+		cc.wire.Advance(http1.SendEnds)
+		return nil
+	}
+	return x.endSending()
+}
+
+// endSending says that the request was written to its end, which the deadlines of
+// the response count from.
+func (x *clientExchange) endSending() error {
+	x.cc.wire.Advance(http1.SendEnds)
+	if x.hc.limitsAnswers() {
+		return x.limitAnswer()
+	}
+	return nil
+}
+
+// stopSending says that the request could not be written to its end.
+func (x *clientExchange) stopSending() {
+	event := http1.SendFails
+	switch err := x.cc.line.WriteErr; {
+	case err == nil:
+		// it is the content that has failed
+		event = http1.SendStops
+	case isTimeout(err):
+		event = http1.SendTimesOut
+	}
+	x.cc.wire.Advance(event)
 }
 
 // sendContent writes what is in out, and the content of the request, which is
 // content unless it is a stream.
 func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
+	x.cc.wire.Advance(http1.SendsRequest)
 	if x.blocks(len(content)) {
 		x.startSender(out, content)
 		return nil
 	}
 	err := x.write(out, content)
-	x.cc.adopt(out)
-	x.whole = err == nil
+	x.cc.line.Recv.Adopt(out)
 	x.traceWrote(wroteRequest, err)
-	return err
+	if err != nil {
+		x.stopSending()
+		return err
+	}
+	return x.endSending()
 }
 
 // blocks reports whether sending the content may have to wait, for the peer or
@@ -127,7 +168,7 @@ func (x *clientExchange) blocks(size int) bool {
 // oneWrite is how much goes out at once. Connections that are no sockets have
 // less room.
 func (x *clientExchange) oneWrite() int {
-	if !x.cc.probe.Sees() {
+	if !x.cc.line.CanBeSeen() {
 		return copyLimit
 	}
 	return oneWrite
@@ -140,17 +181,17 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	switch {
 	case req.body.stream != nil || req.Header.contentLength < 0:
 		x.call.usedUp = req.body.stream != nil
-		w := &clientWriter{w: cc, out: out}
+		w := &clientWriter{w: &cc.line, out: out}
 		if err = writeRequestBody(w, req); err == nil {
 			err = w.Flush()
 		}
 	case len(content) <= copyLimit:
 		out.B = append(out.B, content...)
-		_, err = cc.Write(out.B)
+		_, err = cc.line.Write(out.B)
 	case len(out.B) == 0:
-		_, err = cc.Write(content)
+		_, err = cc.line.Write(content)
 	default:
-		err = cc.writeBoth(out.B, content)
+		err = cc.line.WriteBoth(out.B, content)
 	}
 	return err
 }
@@ -194,352 +235,68 @@ func (w *clientWriter) Flush() error {
 	return err
 }
 
-// sendPhase is how far a bodySender has come.
-type sendPhase uint8
+// defaultExpectTimeout is how long a server that says nothing is given to ask for
+// the content of a request: one that knows nothing of expectations does not
+// answer before it has all of it.
+const defaultExpectTimeout = time.Second
 
-const (
-	sending    sendPhase = iota
-	sentWhole            // everything was written
-	sendFailed           // the stream or the connection has failed
-	abandoned            // the call does not want it any more
-)
-
-// bodySender sends the content of a request on a goroutine of its own, while the
-// call watches for the answer: that may come early, and a peer that waits for its
-// answer to be read may not read on before.
-//
-// It touches nothing of the caller's after abandon or detach has returned, except
-// for a body stream, which is closed then, or was given to it for good.
-type bodySender struct {
-	cc  *clientConn
-	out *bufpool.Buffer // the head, and what is collected behind it
-	// hc and deadline, that of the call, say how long the answer may take once the
-	// request is written
-	hc       *HostClient
-	deadline time.Time
-	// detaches says that the call may return before everything is written, so
-	// that nothing is written from the caller's memory
-	detaches bool
-
-	writing sync.Mutex // held during each write
-	mu      sync.Mutex // guards what follows
-	phase   sendPhase
-	err     error          // why it failed
-	content []byte         // of a request without a stream
-	h       *RequestHeader // for the trailers; nil once they are copied
-	tail    []byte         // the copy
-	stream  *sentStream
-	// callers says that the stream reads what stays the caller's
-	callers bool
-	body    body          // of the goroutine alone: the stream with its size
-	done    chan struct{} // closed at the end
-}
-
-// startSender leaves out and the content to a bodySender.
-func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
-	req := x.req
-	s := &bodySender{cc: x.cc, out: out, hc: x.hc, deadline: x.call.deadline, h: &req.Header,
-		detaches: x.mayStream(), done: make(chan struct{})}
-	if req.body.stream != nil {
-		x.call.usedUp = true
-		s.body, s.stream = takeStream(&req.body)
-		_, s.callers = s.stream.Reader.(*formStream)
-	} else {
-		s.content = content
+func (c *HostClient) expectTimeout() time.Duration {
+	if c.ExpectContinueTimeout <= 0 {
+		return defaultExpectTimeout
 	}
-	x.sender, x.cc.duplex = s, true
-	go s.run()
+	return c.ExpectContinueTimeout
 }
 
-func (s *bodySender) run() {
-	defer close(s.done)
-	err := s.sendSafely()
-	bufpool.Put(s.out)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.phase == abandoned:
-	case err == nil:
-		s.phase = sentWhole
-		_ = s.hc.limitAnswer(&s.cc.guard, s.deadline)
-	case s.cc.writeErr != nil && !isTimeout(s.cc.writeErr):
-		// the answer may have come before the connection broke
-		s.phase, s.err = sendFailed, err
-		_ = s.hc.limitLastWords(&s.cc.guard, s.deadline)
-	case s.cc.writeErr != nil:
-		s.phase, s.err = sendFailed, ErrTimeout
-		s.cc.guard.cancel(ErrTimeout)
-	default:
-		s.phase, s.err = sendFailed, err
-		s.cc.guard.cancel(err)
+// expectsContinue reports whether the head of the request goes out alone, to find
+// out first whether the server wants the content (RFC 9110 section 10.1.1).
+func (x *clientExchange) expectsContinue(content []byte) bool {
+	return (len(content) > 0 || x.req.body.stream != nil) && x.req.MayContinue()
+}
+
+// awaitContinue waits until the server asks for the content, answers without
+// having seen it, or has said nothing for too long.
+func (x *clientExchange) awaitContinue() error {
+	if trace := x.call.trace; trace != nil && trace.Wait100Continue != nil {
+		trace.Wait100Continue()
 	}
-}
-
-// sendSafely is send that makes an error of a panic: nobody could recover from
-// one on this goroutine.
-func (s *bodySender) sendSafely() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = streamPanic("panic while sending a request", p)
+	cc, call := x.cc, x.call
+	until := time.Now().Add(x.hc.expectTimeout())
+	for x.awaitsHead() {
+		if len(cc.peek()) == 0 {
+			if err := cc.line.Guard.LimitRead(clock.Earliest(call.deadline, until)); err != nil {
+				return err
+			}
+			err := x.receive()
+			if isTimeout(err) && !call.expired() && cc.line.Guard.Err() == nil {
+				return x.sendExpected()
+			}
+			if err != nil {
+				return err
+			}
 		}
-	}()
-	return s.send()
-}
-
-// send writes everything.
-func (s *bodySender) send() error {
-	w := &clientWriter{w: s, out: s.out}
-	if s.stream == nil {
-		return s.sendBytes(w)
+		// what has begun to come has the time that a response has
+		if err := x.limitAnswer(); err != nil {
+			return err
+		}
+		if err := x.nextHead(); err != nil {
+			return err
+		}
+		if x.resp.Header.status == StatusContinue {
+			return x.sendExpected()
+		}
 	}
-	if s.body.size >= 0 {
-		return s.body.writeFixed(w)
-	}
-	if err := s.body.writeChunked(w); err != nil {
-		return err
-	}
-	if err := s.collectTail(w); err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-// collectTail puts the end of a chunked body behind what was collected.
-func (s *bodySender) collectTail(w *clientWriter) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.phase == abandoned:
-		return errSendAbandoned
-	case s.h == nil:
-		w.out.B = append(w.out.B, s.tail...)
-	default:
-		w.out.B = appendChunkedEnd(w.out.B, s.h)
+	cc.wire.Advance(http1.SendStops)
+	x.traceWrote(wroteRequest, nil)
+	if x.hc.limitsAnswers() {
+		return x.limitAnswer()
 	}
 	return nil
 }
 
-func appendChunkedEnd(dst []byte, h *RequestHeader) []byte {
-	return h.appendTrailers(http1.AppendLastChunk(dst))
-}
-
-// sendBytes sends a content that is no stream.
-func (s *bodySender) sendBytes(w *clientWriter) error {
-	s.mu.Lock()
-	chunked := s.phase != abandoned && s.h != nil && s.h.contentLength < 0
-	if chunked {
-		// in one chunk, since trailers follow
-		w.out.B = http1.AppendChunkStart(w.out.B, len(s.content))
-		s.tail = appendChunkedEnd(append(s.tail[:0], strCRLF...), s.h)
-		s.h = nil
-	}
-	s.mu.Unlock()
-	var err error
-	if s.detaches {
-		err = s.sendPieces(w)
-	} else {
-		err = s.sendAtOnce()
-	}
-	if err == nil && chunked {
-		_, err = s.Write(s.tail)
-	}
-	return err
-}
-
-// sendAtOnce writes from the caller's memory.
-func (s *bodySender) sendAtOnce() error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	s.mu.Lock()
-	content, phase := s.content, s.phase
-	s.mu.Unlock()
-	if phase == abandoned {
-		return errSendAbandoned
-	}
-	return s.cc.writeBoth(s.out.B, content)
-}
-
-// sendPieces writes copies of what is in the caller's memory, which may become a
-// copy itself between two of them.
-func (s *bodySender) sendPieces(w *clientWriter) error {
-	piece := bufpool.Get(oneWrite)
-	defer bufpool.Put(piece)
-	if err := w.Flush(); err != nil {
+// sendExpected writes the content of a request whose head was written before.
+func (x *clientExchange) sendExpected() error {
+	if err := x.limitWrite(); err != nil {
 		return err
 	}
-	for {
-		s.mu.Lock()
-		n := min(len(s.content), oneWrite)
-		piece.B = append(piece.B[:0], s.content[:n]...)
-		s.content = s.content[n:]
-		s.mu.Unlock()
-		if n == 0 {
-			return nil
-		}
-		if _, err := s.Write(piece.B); err != nil {
-			return err
-		}
-	}
-}
-
-// errSendAbandoned is what the sender gets when nobody wants it to go on.
-var errSendAbandoned = errors.New("fasthttp: the response came before the request was sent to its end")
-
-// Write implements io.Writer for the goroutine of s.
-func (s *bodySender) Write(p []byte) (int, error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	s.mu.Lock()
-	phase := s.phase
-	s.mu.Unlock()
-	if phase == abandoned {
-		return 0, errSendAbandoned
-	}
-	return s.cc.Write(p)
-}
-
-// sendPatience is how long a request may still be on its way when its response is
-// complete, for the connection to be of use afterwards.
-const sendPatience = 50 * time.Millisecond
-
-// settle ends the sending, and returns how that went. If wait is set, it is given
-// a moment to end by itself.
-func (s *bodySender) settle(wait bool) (sendPhase, error) {
-	if wait {
-		timer := AcquireTimer(sendPatience)
-		defer ReleaseTimer(timer)
-		select {
-		case <-s.done:
-		case <-timer.C:
-		}
-	}
-	s.abandon()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.phase, s.err
-}
-
-// ended reports whether there is nothing more to send, and why.
-func (s *bodySender) ended() (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.phase != sending, s.err
-}
-
-// abandon makes the sender stop, if it has not, and closes the stream. A stream
-// that hangs in a Read is left to its goroutine.
-func (s *bodySender) abandon() {
-	s.mu.Lock()
-	stops := s.phase == sending
-	if stops {
-		s.phase = abandoned
-	}
-	s.mu.Unlock()
-	if !stops {
-		return
-	}
-	_ = s.cc.guard.limitWrite(past)
-	// a write that is under way may be one of the caller's memory
-	s.writing.Lock()
-	s.forget()
-	s.writing.Unlock()
-	if s.stream != nil {
-		s.stream.closeQuietly()
-	}
-	if s.callers {
-		<-s.done
-	}
-}
-
-// forget lets go of what is the caller's.
-func (s *bodySender) forget() {
-	s.mu.Lock()
-	s.h, s.content = nil, nil
-	s.mu.Unlock()
-}
-
-// detach copies what is still needed of the caller's, so that the sender can go on
-// after the call.
-func (s *bodySender) detach() {
-	if s.callers {
-		_, _ = s.settle(true)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.phase != sending {
-		return
-	}
-	s.content = bytes.Clone(s.content)
-	if s.h != nil && s.stream != nil && s.body.size < 0 {
-		s.tail = appendChunkedEnd(s.tail[:0], s.h)
-	}
-	s.h = nil
-}
-
-// sentStream is the body stream of a request that is being sent. Whoever is first
-// closes it.
-type sentStream struct {
-	io.Reader
-	once sync.Once
-	err  error
-}
-
-// takeStream takes the stream out of b. What the application has set goes into a
-// sentStream, below what the package has put around it, which belongs to the
-// goroutine that reads.
-func takeStream(b *body) (body, *sentStream) {
-	taken := body{stream: b.stream, size: b.size}
-	b.stream = nil
-	place := &taken.stream
-	for {
-		switch s := (*place).(type) {
-		case *exactStream:
-			place = &s.Reader
-			continue
-		case *encodedStream:
-			place = &s.src
-			continue
-		}
-		s := &sentStream{Reader: *place}
-		*place = s
-		return taken, s
-	}
-}
-
-// waits implements patientReader.
-func (s *sentStream) waits() bool {
-	p, ok := s.Reader.(patientReader)
-	return ok && p.waits()
-}
-
-// Close implements io.Closer.
-func (s *sentStream) Close() error {
-	s.once.Do(func() {
-		if c, ok := s.Reader.(io.Closer); ok {
-			s.err = c.Close()
-		}
-	})
-	return s.err
-}
-
-// closeQuietly is Close for who cannot do anything about a panic in it.
-func (s *sentStream) closeQuietly() {
-	defer func() { _ = recover() }()
-	_ = s.Close()
-}
-
-// SupportsBodyWriteTo implements BodyWriterTo.
-func (s *sentStream) SupportsBodyWriteTo() bool {
-	c, ok := s.Reader.(BodyWriterTo)
-	return ok && c.SupportsBodyWriteTo()
-}
-
-// WriteTo implements io.WriterTo, where SupportsBodyWriteTo says so.
-func (s *sentStream) WriteTo(w io.Writer) (int64, error) { return s.Reader.(BodyWriterTo).WriteTo(w) }
-
-// SendsPieces implements PiecewiseStream.
-func (s *sentStream) SendsPieces() bool {
-	p, ok := s.Reader.(PiecewiseStream)
-	return ok && p.SendsPieces()
+	return x.sendContent(bufpool.Get(x.hc.writeSize()), x.req.content())
 }

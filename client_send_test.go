@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -33,7 +34,7 @@ func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
 		"its own timeout":  {func() io.Reader { return failing{&late} }, -1, &late},
 		"short":            {func() io.Reader { return strings.NewReader("some") }, 100, errShortStream},
 		"short and hidden": {func() io.Reader { return io.MultiReader(strings.NewReader("some")) }, 100, errShortStream},
-		"long":             {func() io.Reader { return io.MultiReader(strings.NewReader("some more")) }, 4, errLongStream},
+		"long":             {func() io.Reader { return io.MultiReader(strings.NewReader("some more")) }, 4, bodyio.ErrLong},
 	} {
 		for _, answers := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

@@ -92,11 +92,11 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 				if !ok || !g.Found {
 					t.Fatal("the connection was not kept")
 				}
-				if !g.Conn.probe.Sees() {
+				if !g.Conn.line.CanBeSeen() {
 					t.Skip("connections cannot be looked at on this system")
 				}
 				close(spoil)
-				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+				servertest.Eventually(t, "something on the connection", func() bool { return g.Conn.line.Look() != connpool.Quiet })
 				hc.ReleaseConn(g.Conn)
 				prepare(hc, req)
 				servertest.Must(t, hc.Do(req, resp))
@@ -128,10 +128,10 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 	hc := hostFor(p)
 	servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), responseFor(t)))
 	g, _ := hc.pool.TryGet()
-	if !g.Found || !g.Conn.probe.Sees() {
+	if !g.Found || !g.Conn.line.CanBeSeen() {
 		t.Skip("connections cannot be looked at on this system")
 	}
-	servertest.Eventually(t, "the end", func() bool { return g.Conn.probe.Look() != connpool.Quiet })
+	servertest.Eventually(t, "the end", func() bool { return g.Conn.line.Look() != connpool.Quiet })
 	hc.ReleaseConn(g.Conn)
 	cc, err := hc.AcquireConn(0, false)
 	servertest.Must(t, err)

@@ -15,7 +15,7 @@ import (
 // It holds the connection until its end, or until it is closed.
 //
 // It may be closed while another goroutine reads from it: that read fails then.
-// Where the connection speaks something else than HTTP from now on, because the
+// If the connection speaks something else than HTTP from now on, because the
 // response was 101 or the request was CONNECT, the stream can be written to.
 type clientStream struct {
 	body bodyStream
@@ -23,6 +23,8 @@ type clientStream struct {
 	// keepable says that the connection may be used for another request once
 	// the body was read
 	keepable bool
+	// switched says that the connection speaks something else than HTTP
+	switched bool
 	// reading is held by who reads or cleans up
 	reading sync.Mutex
 	phase   atomic.Int32
@@ -39,10 +41,10 @@ const (
 
 // streams reports whether the body is left on the connection.
 func (x *clientExchange) streams() bool {
-	if x.call.buffered || x.resp.SkipBody {
+	if x.call.content == contentBuffered || x.resp.SkipBody {
 		return false
 	}
-	if x.switched {
+	if x.switched() {
 		return x.resp.StreamBody || x.hc.StreamResponseBody
 	}
 	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
@@ -50,12 +52,14 @@ func (x *clientExchange) streams() bool {
 
 // discards reports whether nobody will look at the body, nor wants to know whether
 // it is too large.
-func (x *clientExchange) discards() bool { return x.call.discard && x.hc.MaxResponseBodySize <= 0 }
+func (x *clientExchange) discards() bool {
+	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
+}
 
 // mayStream reports whether the body may be left on the connection, as far as that
 // is known before the response came.
 func (x *clientExchange) mayStream() bool {
-	return !x.call.buffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
+	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
 // startStream leaves the body on the connection. What is still being sent goes on
@@ -63,25 +67,25 @@ func (x *clientExchange) mayStream() bool {
 func (x *clientExchange) startStream() error {
 	resp := x.resp
 	frame := x.frame
-	if x.switched {
+	if x.switched() {
 		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
 		// what comes now is neither a request nor a response
-		if err := x.cc.guard.limit(x.call.deadline, x.call.deadline); err != nil {
+		if err := x.cc.line.Guard.Limit(x.call.deadline, x.call.deadline); err != nil {
 			return err
 		}
 	}
 	if x.sender != nil {
 		x.sender.detach()
 	}
-	s := &clientStream{x: *x}
+	s := &clientStream{x: *x, switched: x.switched()}
 	s.body.start(x.cc, frame, &resp.Header.header)
 	// the request is its caller's again, and so is the call
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
 	s.keepable = resp.Header.head.KeepsAlive() && !frame.MustClose && !x.closes
 	s.x.req, s.x.resp = nil, nil
-	x.given = true
+	x.released = true
 	size := resp.Header.contentLength
-	if x.switched {
+	if x.switched() {
 		size = -2
 	}
 	resp.body.setStream(s, size)
@@ -94,7 +98,7 @@ func (x *clientExchange) startStream() error {
 	return nil
 }
 
-// Read implements io.Reader. It returns io.ErrUnexpectedEOF where the connection
+// Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
 	if !s.reading.TryLock() {
@@ -134,11 +138,14 @@ func (s *clientStream) Read(p []byte) (int, error) {
 // after that leaves the connection alone, which may be in use again.
 func (s *clientStream) release() (cut bool) {
 	cut = s.phase.Swap(streamOver) == streamCut
+	if s.body.done {
+		s.x.endResponse()
+	}
 	keep := !cut && s.body.done && s.keepable && len(s.x.cc.peek()) == 0
 	if err := s.x.settleSender(keep); err != nil {
 		keep = false
 	}
-	s.x.finish(keep && s.x.whole)
+	s.x.finish(keep)
 	return cut
 }
 
@@ -148,7 +155,7 @@ func (s *clientStream) release() (cut bool) {
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
 // CloseWithError is Close; err says why the body is not read to its end. The
-// connection is closed where there is such a reason.
+// connection is closed if there is such a reason.
 func (s *clientStream) CloseWithError(err error) error {
 	if err != nil {
 		return s.end(-1)
@@ -174,8 +181,8 @@ func (s *clientStream) end(within time.Duration) error {
 				continue
 			}
 			// whoever reads sees that, and does the rest
-			s.x.cc.guard.cancel(errStreamClosed)
-			err := s.x.cc.conn.Close()
+			s.x.cc.line.Guard.Cancel(errStreamClosed)
+			err := s.x.cc.line.Net().Close()
 			s.reading.Lock()
 			defer s.reading.Unlock()
 			return err
@@ -222,7 +229,7 @@ func (s *clientStream) drain(within time.Duration) {
 		}
 	}
 	if d.Kind() != http1.Length || d.Left() > int64(len(s.x.cc.peek())) {
-		if s.x.cc.guard.shorten(time.Now().Add(within)) != nil {
+		if s.x.cc.line.Guard.Shorten(time.Now().Add(within)) != nil {
 			return
 		}
 	}
@@ -247,10 +254,10 @@ func (s *clientStream) Write(p []byte) (int, error) {
 	if s.phase.Load() >= streamCut {
 		return 0, errStreamClosed
 	}
-	if s.body.decoder.Kind() != http1.UntilClose || !s.x.switched {
+	if s.body.decoder.Kind() != http1.UntilClose || !s.switched {
 		return 0, errNotSwitched
 	}
-	return s.x.cc.conn.Write(p)
+	return s.x.cc.line.Net().Write(p)
 }
 
 var (

@@ -5,7 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -13,7 +14,7 @@ import (
 // and reads the response. Client.Transport and HostClient.Transport put one
 // around, or in the place of, DefaultTransport.
 //
-// retry says whether another attempt makes sense after err; whether there will
+// retry reports whether another attempt makes sense after err; whether there will
 // be one is up to RetryIfErr and its like. What is left of the time that the
 // call was given is found with req.GetTimeOut; DefaultTransport heeds it by
 // itself. After RoundTrip has returned it must not use req and resp any more.
@@ -37,11 +38,11 @@ type transport struct{}
 // it was written; or if a connection that cannot be looked at before it is used
 // ends in order, without a byte of an answer.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
-	if !req.call.active {
+	if req.call.purpose != callSends {
 		return t.alone(hc, req, resp)
 	}
 	call := &req.call
-	call.unreached, call.reply, call.broken, call.upstream = false, false, false, ""
+	call.outcome, call.upstream = attemptUnanswered, ""
 	if err := hc.prepare(req); err != nil {
 		return false, err
 	}
@@ -51,19 +52,15 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 	for {
 		cc, since, err := hc.acquire(call)
 		if err != nil {
-			call.unreached = true
+			call.outcome = attemptUnreached
 			return true, err
 		}
 		call.upstream = cc.upstream
-		cc.sent = 0
-		x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
-		x.unseen = since != 0 && cc.isSeenLater(call)
-		err = x.run(since)
+		untouched, err := cc.protocol.roundTrip(hc, req, resp, since)
 		if err == nil {
 			return false, nil
 		}
-		call.broken = cc.failed()
-		if x.isUntouched(err) {
+		if untouched {
 			continue
 		}
 		return !call.usedUp && !errors.Is(err, ErrBodyTooLarge) && call.canceled() == nil, err
@@ -74,13 +71,13 @@ func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (ret
 // whatever its method, since the server has not worked on it.
 func (x *clientExchange) isUntouched(err error) bool {
 	cc := x.cc
-	if x.stale {
+	if x.look == lookStale {
 		return true
 	}
-	if !cc.answered || x.call.reply || x.call.usedUp || !x.call.broken {
+	if !cc.answered || x.call.usedUp || x.call.outcome != attemptLost {
 		return false
 	}
-	return cc.sent == 0 || err == io.EOF && !cc.probe.Sees()
+	return cc.line.Sent == 0 || err == io.EOF && !cc.line.CanBeSeen()
 }
 
 // alone is RoundTrip for a caller that is no HostClient.
@@ -88,7 +85,7 @@ func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry b
 	if err := hc.ready(); err != nil {
 		return false, err
 	}
-	req.call = callState{active: true}
+	req.call = callState{purpose: callSends}
 	defer func() {
 		req.call = callState{}
 		_ = req.body.closeStream()
@@ -125,26 +122,23 @@ type clientExchange struct {
 	frame http1.Framing
 	// sender sends the content, nil if that is not left to one
 	sender *bodySender
-	// unseen says that the connection was idle and that nobody has looked at it
-	// since; stale that it was of no use then
-	unseen, stale bool
-	// whole says that the request was written to its end, and limited that the
-	// answer has its deadlines since before that
-	whole, limited bool
-	// asking says that the head of the request asks whether its content is
-	// wanted
-	asking bool
-	// begun says that resp was made ready for the response, and answered that
-	// the final head came
-	begun, answered bool
-	heads           headReader
-	// switched says that the connection speaks something else from now on
-	switched bool
-	traced   tracedWrite
-	// given says that the connection was given back
-	given bool
-	stop  func() bool // of watching the context
+	look   connLook
+	heads  headReader
+	traced tracedWrite
+	// released says that the connection has gone its way, to the pool or to the
+	// stream of the body
+	released bool
+	stop     func() bool // of watching the context
 }
+
+// connLook is what is known of an idle connection before something is written.
+type connLook uint8
+
+const (
+	lookDone   connLook = iota // somebody has looked at it, or it is a new one
+	lookUnseen                 // it was idle, and nobody has looked at it since
+	lookStale                  // it was found to be of no use
+)
 
 // run sends the request and reads the response. since is when the connection
 // became idle, on the clock, and zero for a new one. The connection has gone its way when run
@@ -158,7 +152,7 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 		}
 	}()
 	if x.call.trace != nil {
-		traceGotConn(x.call, x.cc.conn, since)
+		traceGotConn(x.call, x.cc.line.Net(), since)
 	}
 	err = x.exchange()
 	if err != nil {
@@ -174,19 +168,14 @@ func (x *clientExchange) exchange() error {
 	h := &x.req.Header
 	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
 	if x.call.ctx != nil {
-		x.stop = x.cc.guard.watch(x.call.ctx)
+		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)
 	}
 	err := x.send()
-	if err == nil && x.asking {
+	if err == nil && x.cc.wire.Sending() == http1.Asking {
 		err = x.awaitContinue()
 	}
-	switch {
-	case err != nil && !x.mayBeAnswered():
+	if err != nil && !x.mayBeAnswered() {
 		return err
-	case err == nil && x.sender == nil && !x.limited && x.hc.limitsAnswers():
-		if canceled := x.hc.limitAnswer(&x.cc.guard, x.call.deadline); canceled != nil {
-			return canceled
-		}
 	}
 	if headErr := x.readHead(); headErr != nil {
 		if err == nil {
@@ -195,22 +184,23 @@ func (x *clientExchange) exchange() error {
 		return err
 	}
 	if x.hc.ResponseHeaderTimeout > 0 {
-		if canceled := x.cc.guard.passHead(); canceled != nil {
+		if canceled := x.cc.line.Guard.PassHead(); canceled != nil {
 			return canceled
 		}
 	}
-	x.resp.ParseNetConn(x.cc.conn)
+	x.resp.ParseNetConn(x.cc.line.Net())
 	if x.streams() {
 		return x.startStream()
 	}
 	if err := x.readBody(); err != nil {
 		return err
 	}
+	x.endResponse()
 	keep := x.keepable()
 	if err := x.settleSender(keep); err != nil {
 		return err
 	}
-	x.finish(keep && x.whole)
+	x.finish(keep)
 	return nil
 }
 
@@ -219,10 +209,7 @@ func (x *clientExchange) exchange() error {
 // connection in the middle of it. What is there is there: nobody waits for long.
 func (x *clientExchange) mayBeAnswered() bool {
 	cc := x.cc
-	if cc.writeErr == nil || isTimeout(cc.writeErr) || cc.sent == 0 {
-		return false
-	}
-	return x.hc.limitLastWords(&cc.guard, x.call.deadline) == nil
+	return cc.wire.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
 }
 
 // settleSender ends the sending of a request whose response is complete. wait is
@@ -232,10 +219,17 @@ func (x *clientExchange) settleSender(wait bool) error {
 		return nil
 	}
 	phase, err := x.sender.settle(wait)
-	x.cc.duplex = false
-	x.whole = phase == sentWhole
+	x.cc.line.Duplex = false
+	switch phase {
+	case http1.Sent:
+		x.cc.wire.Advance(http1.SendEnds)
+	case http1.SendFailed:
+		x.cc.wire.Advance(http1.SendFails)
+	default:
+		x.cc.wire.Advance(http1.SendStops)
+	}
 	x.traceWrote(wroteRequest, err)
-	if phase == sendFailed && x.cc.writeErr == nil {
+	if phase == http1.SendFailed && x.cc.line.WriteErr == nil {
 		// it is the stream that has failed: nobody can tell what the response is to
 		return err
 	}
@@ -255,7 +249,7 @@ func (x *clientExchange) unwatch() bool {
 
 // finish gives the connection back, to be used again or to be closed.
 func (x *clientExchange) finish(keep bool) {
-	keep = x.unwatch() && keep
+	keep = x.unwatch() && keep && x.cc.wire.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
 		x.finishTraced(t.PutIdleConn)
 		return
@@ -273,8 +267,8 @@ func (x *clientExchange) finishTraced(put func(error)) {
 }
 
 func (x *clientExchange) give(keep bool) {
-	x.given = true
-	if keep {
+	x.released = true
+	if keep && x.cc.wire.Advance(http1.NextRequest) {
 		x.hc.keepConn(x.cc)
 	} else {
 		x.hc.CloseConn(x.cc)
@@ -286,18 +280,18 @@ func (x *clientExchange) giveUp() {
 	if x.sender != nil {
 		x.sender.abandon()
 	}
-	if !x.given {
+	if !x.released {
 		x.finish(false)
 	}
 }
 
 // failed returns the error that the call gets for err.
 func (x *clientExchange) failed(err error) error {
-	if canceled := x.cc.guard.err(); canceled != nil {
+	if canceled := x.cc.line.Guard.Err(); canceled != nil {
 		return canceled
 	}
 	if x.sender != nil {
-		if _, sendErr := x.sender.ended(); sendErr != nil && x.cc.writeErr == nil {
+		if _, sendErr := x.sender.ended(); sendErr != nil && x.cc.line.WriteErr == nil {
 			return sendErr
 		}
 	}
@@ -310,160 +304,51 @@ func (x *clientExchange) failed(err error) error {
 	return err
 }
 
-// readHead reads the head of the final response. Informational ones are passed to
-// the trace.
-func (x *clientExchange) readHead() error {
-	for !x.answered {
-		if err := x.nextHead(); err != nil {
-			return err
-		}
+// limitWrite gives the request its deadline, and the response the same until the
+// request is written.
+func (x *clientExchange) limitWrite() error {
+	deadline := x.call.deadline
+	if timeout := x.hc.WriteTimeout; timeout > 0 {
+		deadline = clock.Earliest(deadline, time.Now().Add(timeout))
 	}
-	return x.frameResponse()
+	return x.cc.line.Guard.LimitRequest(deadline)
 }
 
-// begin makes the response ready to be read.
-func (x *clientExchange) begin() {
-	x.begun = true
-	x.resp.reuse()
-	h := &x.resp.Header
-	h.setState(namesKept, h.is(namesKept) || x.hc.DisableHeaderNamesNormalizing)
+// limitAnswer gives the response its deadlines.
+func (x *clientExchange) limitAnswer() error {
+	return x.hc.limitAnswer(&x.cc.line.Guard, x.call.deadline)
 }
 
-// nextHead reads one head.
-func (x *clientExchange) nextHead() error {
-	if !x.begun {
-		x.begin()
-	}
-	h := &x.resp.Header
-	final, err := x.feedHead()
-	if err != nil {
-		h.reset(configured)
-		return err
-	}
-	if final {
-		x.answered = true
-		return nil
-	}
-	if trace := x.call.trace; trace != nil {
-		return traceInformational(trace, h)
-	}
-	return nil
+// limitsAnswers reports whether a response has other deadlines than its request.
+func (c *HostClient) limitsAnswers() bool {
+	return c.ReadTimeout > 0 || c.WriteTimeout > 0 || c.ResponseHeaderTimeout > 0
 }
 
-// feedHead is nextHead up to what is in the head.
-func (x *clientExchange) feedHead() (final bool, err error) {
-	cc, h := x.cc, &x.resp.Header
-	for {
-		if b := cc.peek(); len(b) > 0 {
-			n, final, err := x.heads.feed(h, cc.memo, x.hc.ReadBufferSize, b)
-			if err != nil {
-				return false, err
-			}
-			if n > 0 {
-				cc.discard(n)
-				return final, nil
-			}
-		}
-		if err := x.receive(); err != nil {
-			return false, err
-		}
+// limitAnswer gives the response to a request that was just written its deadlines,
+// in a call with the deadline.
+func (c *HostClient) limitAnswer(g *clientconn.Guard, deadline time.Time) error {
+	by := c.answerBy(deadline)
+	if c.ResponseHeaderTimeout <= 0 {
+		return g.LimitRead(by)
 	}
+	return g.LimitAnswer(time.Now().Add(c.ResponseHeaderTimeout), by)
 }
 
-// receive reads some bytes of a head.
-func (x *clientExchange) receive() error {
-	err := x.cc.fill()
-	x.traceSent()
-	switch {
-	case err == nil && !x.call.reply:
-		x.call.reply = true
-		if trace := x.call.trace; trace != nil && trace.GotFirstResponseByte != nil {
-			trace.GotFirstResponseByte()
-		}
-	case err == io.EOF && x.call.reply:
-		err = headerError("response", io.ErrUnexpectedEOF)
-	}
-	return err
+// limitDraining is limitAnswer for a request that could not be written to its end:
+// only what has come by then is of interest.
+func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
+	return g.LimitRead(clock.Earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
 }
 
-// frameResponse decides how the body of the response is read.
-func (x *clientExchange) frameResponse() error {
-	h := &x.resp.Header
-	var err error
-	x.frame, err = h.head.Frame(http1.Response, http1.Exchange{Head: x.isHead, Connect: x.isConnect})
-	if err != nil {
-		return headerError("response", err)
+// answerBy returns when a response must be there whose request was just written,
+// in a call with the deadline.
+func (c *HostClient) answerBy(deadline time.Time) time.Time {
+	if c.ReadTimeout <= 0 {
+		return deadline
 	}
-	if x.isHead {
-		x.resp.skipHead()
-		h.setState(closing, !h.head.KeepsAlive())
-	}
-	status := h.StatusCode()
-	x.switched = status == StatusSwitchingProtocols || x.isConnect && status/100 == 2
-	return nil
+	return clock.Earliest(deadline, time.Now().Add(c.ReadTimeout))
 }
 
-// keepable reports whether the connection, on which the body of the response was
-// read, may be used for another request, if this one was written to its end. Bytes
-// that nobody asked for are no response to the next one.
-func (x *clientExchange) keepable() bool {
-	return (x.whole || x.sender != nil) && x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes &&
-		len(x.cc.peek()) == 0 && !x.switched
-}
-
-// readBody reads the body into the response.
-func (x *clientExchange) readBody() error {
-	resp := x.resp
-	if x.frame.Kind == http1.NoBody {
-		return nil
-	}
-	if resp.SkipBody {
-		// what the caller does not want stays where it is
-		x.frame.MustClose = x.frame.MustClose || x.frame.Kind != http1.Length || x.frame.Length > 0
-		return nil
-	}
-	limit := x.hc.MaxResponseBodySize
-	resp.body.limit = limit
-	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
-		return x.readLength()
-	}
-	if err := readBody(x.cc, x.frame, limit, &resp.body, &resp.Header.header); err != nil {
-		return err
-	}
-	if x.frame.Kind == http1.UntilClose {
-		resp.Header.SetContentLength(len(resp.body.bytes()))
-	}
-	return nil
-}
-
-// readStep is how much room the body gets at least for each read of a long one.
-// The length that the server has announced is no reason to give it all at once.
-const readStep = 32 << 10
-
-// readLength reads a body of a known length into the response, without a stop in
-// the buffer of the connection.
-func (x *clientExchange) readLength() error {
-	cc, body, left := x.cc, &x.resp.body, x.frame.Length
-	b := cc.peek()
-	n := int(min(int64(len(b)), left))
-	if left -= int64(n); n > 0 {
-		body.write(b[:n])
-		cc.discard(n)
-	}
-	for left > 0 {
-		step := int(min(left, readStep))
-		if body.buf == nil {
-			body.buf = bufpool.Get(step)
-		}
-		buf := body.buf
-		buf.Grow(step)
-		room := buf.B[len(buf.B):cap(buf.B)]
-		n, err := cc.receive(room[:min(int64(len(room)), left)])
-		buf.B = buf.B[:len(buf.B)+n]
-		left -= int64(n)
-		if n == 0 {
-			return atEnd(err)
-		}
-	}
-	return nil
-}
+// drainingTime is how long responses are waited for after requests cannot be sent
+// any more.
+const drainingTime = 250 * time.Millisecond

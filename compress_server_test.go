@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -114,7 +115,7 @@ func (e *endlessSource) Close() error {
 func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 	content := servertest.Noise(10_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
-		streams := make(chan *encodedStream, 1)
+		streams := make(chan *bodyio.Encoded, 1)
 		sources := make(chan *endlessSource, 1)
 		compress := withBrotli(func(ctx *RequestCtx) {
 			src := &endlessSource{content, make(chan struct{})}
@@ -123,7 +124,7 @@ func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 		})
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
 			compress(ctx)
-			streams <- ctx.Response.BodyStream().(*encodedStream)
+			streams <- ctx.Response.BodyStream().(*bodyio.Encoded)
 		}})
 		for _, kind := range wireCodings {
 			c := ts.Dial()
@@ -134,7 +135,7 @@ func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 			_ = c.Close()
 			s, src := servertest.Receive(t, "the stream", streams), servertest.Receive(t, "the source", sources)
 			servertest.Receive(t, "the end of the source", src.closed)
-			if s.encoder != nil || s.plain != nil || s.encoded != nil {
+			if s.Holds() {
 				t.Errorf("%s: the stream holds its encoder", kind)
 			}
 		}

@@ -1,27 +1,28 @@
 package fasthttp
 
 import (
-	"errors"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/cookie"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // Errors of [Cookie.Parse].
 var (
 	// ErrNoCookies says that the text was empty.
-	ErrNoCookies = errors.New("fasthttp: no cookies found")
+	ErrNoCookies = cookie.ErrNone
 	// ErrInvalidCookieValue says that the value of the cookie, its domain or
 	// its path holds a character that must not stand there.
-	ErrInvalidCookieValue = errors.New("fasthttp: invalid cookie value")
+	ErrInvalidCookieValue = cookie.ErrValue
 )
 
 var (
 	// CookieExpireDelete is a time that lies in the past: a cookie that
 	// expires then is deleted by the client.
-	CookieExpireDelete = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
+	CookieExpireDelete = cookie.Past
 
 	// CookieExpireUnlimited is the expiration time of a cookie that has none.
 	// Clients keep it until their session ends.
@@ -34,16 +35,16 @@ type CookieSameSite int
 
 const (
 	// CookieSameSiteDisabled leaves the attribute out.
-	CookieSameSiteDisabled CookieSameSite = iota
+	CookieSameSiteDisabled = CookieSameSite(cookie.SameSiteNot)
 	// CookieSameSiteDefaultMode writes the attribute without a value.
-	CookieSameSiteDefaultMode
+	CookieSameSiteDefaultMode = CookieSameSite(cookie.SameSiteDefault)
 	// CookieSameSiteLaxMode writes SameSite=Lax.
-	CookieSameSiteLaxMode
+	CookieSameSiteLaxMode = CookieSameSite(cookie.SameSiteLax)
 	// CookieSameSiteStrictMode writes SameSite=Strict.
-	CookieSameSiteStrictMode
+	CookieSameSiteStrictMode = CookieSameSite(cookie.SameSiteStrict)
 	// CookieSameSiteNoneMode writes SameSite=None, which clients take from
 	// secure cookies only.
-	CookieSameSiteNoneMode
+	CookieSameSiteNoneMode = CookieSameSite(cookie.SameSiteNone)
 )
 
 // Cookie is a cookie as a response sets it: the value of a Set-Cookie field.
@@ -58,14 +59,7 @@ const (
 type Cookie struct {
 	_ noCopy
 
-	key, value, domain, path []byte
-
-	expire      time.Time
-	maxAge      int
-	sameSite    CookieSameSite
-	httpOnly    bool
-	secure      bool
-	partitioned bool
+	set cookie.Set
 
 	// what Cookie returned last
 	text []byte
@@ -78,7 +72,7 @@ const maxKeptCookie = 16 << 10
 var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}
 
 // AcquireCookie returns an empty Cookie from a pool. Hand it back with
-// ReleaseCookie where it is no longer needed; one that is never handed back is
+// ReleaseCookie when it is no longer needed; one that is never handed back is
 // only lost to the pool.
 func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 
@@ -87,61 +81,49 @@ func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 func ReleaseCookie(c *Cookie) {
 	poisonCookie(c)
 	c.Reset()
-	if cap(c.key)+cap(c.value)+cap(c.domain)+cap(c.path)+cap(c.text) <= maxKeptCookie {
+	if c.set.Cap()+cap(c.text) <= maxKeptCookie {
 		cookiePool.Put(c)
 	}
 }
 
 // Reset makes c an empty cookie without attributes.
-func (c *Cookie) Reset() {
-	c.key, c.value, c.domain, c.path = c.key[:0], c.value[:0], c.domain[:0], c.path[:0]
-	c.expire, c.maxAge = CookieExpireUnlimited, 0
-	c.sameSite = CookieSameSiteDisabled
-	c.httpOnly, c.secure, c.partitioned = false, false, false
-}
+func (c *Cookie) Reset() { c.set.Reset() }
 
 // CopyTo makes c a copy of src: it copies in the direction that its name does
 // not say.
-func (c *Cookie) CopyTo(src *Cookie) {
-	c.key = append(c.key[:0], src.key...)
-	c.value = append(c.value[:0], src.value...)
-	c.domain = append(c.domain[:0], src.domain...)
-	c.path = append(c.path[:0], src.path...)
-	c.expire, c.maxAge, c.sameSite = src.expire, src.maxAge, src.sameSite
-	c.httpOnly, c.secure, c.partitioned = src.httpOnly, src.secure, src.partitioned
-}
+func (c *Cookie) CopyTo(src *Cookie) { src.set.CopyTo(&c.set) }
 
 // Key returns the name of the cookie. As with all slices that a Cookie
 // returns, it is valid until the cookie is changed, reset or released, and is
 // not to be written to.
-func (c *Cookie) Key() []byte { return c.key }
+func (c *Cookie) Key() []byte { return c.set.Name }
 
 // SetKey sets the name of the cookie.
 func (c *Cookie) SetKey(key string) { c.SetKeyBytes(bytesconv.Bytes(key)) }
 
 // SetKeyBytes is SetKey for bytes, which are copied.
-func (c *Cookie) SetKeyBytes(key []byte) { c.key = setCookieText(c.key, key) }
+func (c *Cookie) SetKeyBytes(key []byte) { c.set.Name = cookie.SetText(c.set.Name, key) }
 
 // Value returns the value of the cookie.
-func (c *Cookie) Value() []byte { return c.value }
+func (c *Cookie) Value() []byte { return c.set.Value }
 
 // SetValue sets the value of the cookie.
 func (c *Cookie) SetValue(value string) { c.SetValueBytes(bytesconv.Bytes(value)) }
 
 // SetValueBytes is SetValue for bytes, which are copied.
-func (c *Cookie) SetValueBytes(value []byte) { c.value = setCookieText(c.value, value) }
+func (c *Cookie) SetValueBytes(value []byte) { c.set.Value = cookie.SetText(c.set.Value, value) }
 
-// Domain returns the Domain attribute, empty where there is none.
-func (c *Cookie) Domain() []byte { return c.domain }
+// Domain returns the Domain attribute, empty if there is none.
+func (c *Cookie) Domain() []byte { return c.set.Domain }
 
 // SetDomain sets the Domain attribute. An empty one is left out.
 func (c *Cookie) SetDomain(domain string) { c.SetDomainBytes(bytesconv.Bytes(domain)) }
 
 // SetDomainBytes is SetDomain for bytes, which are copied.
-func (c *Cookie) SetDomainBytes(domain []byte) { c.domain = setCookieText(c.domain, domain) }
+func (c *Cookie) SetDomainBytes(domain []byte) { c.set.Domain = cookie.SetText(c.set.Domain, domain) }
 
-// Path returns the Path attribute, empty where there is none.
-func (c *Cookie) Path() []byte { return c.path }
+// Path returns the Path attribute, empty if there is none.
+func (c *Cookie) Path() []byte { return c.set.Path }
 
 // SetPath sets the Path attribute to the decoded and normal form of path, as
 // [URI.Path] has it: an empty path becomes "/".
@@ -149,72 +131,65 @@ func (c *Cookie) SetPath(path string) { c.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
 func (c *Cookie) SetPathBytes(path []byte) {
-	c.path = appendNormalPath(c.path[:0], path)
-	cleanCookieText(c.path)
+	c.set.Path = uri.AppendNormalPath(c.set.Path[:0], path)
+	cookie.Clean(c.set.Path)
 }
 
-// setCookieText puts src into the memory of dst.
-func setCookieText(dst, src []byte) []byte {
-	dst = append(dst[:0], src...)
-	cleanCookieText(dst)
-	return dst
-}
-
-// Expire returns when the cookie expires, CookieExpireUnlimited where it does
+// Expire returns when the cookie expires, CookieExpireUnlimited if it does
 // not say.
-func (c *Cookie) Expire() time.Time { return c.expire }
+func (c *Cookie) Expire() time.Time { return c.set.Expires }
 
 // SetExpire sets when the cookie expires: CookieExpireDelete has the client
 // delete it now, and CookieExpireUnlimited, the default, at the end of its
 // session. Clients count in whole seconds.
-func (c *Cookie) SetExpire(expire time.Time) { c.expire = expire }
+func (c *Cookie) SetExpire(expire time.Time) { c.set.Expires = expire }
 
-// MaxAge returns the lifetime of the cookie in seconds: 0 where it does not
-// say, a negative number where the client is to delete it.
-func (c *Cookie) MaxAge() int { return c.maxAge }
+// MaxAge returns the lifetime of the cookie in seconds: 0 if it does not
+// say, a negative number if the client is to delete it.
+func (c *Cookie) MaxAge() int { return c.set.MaxAge }
 
 // SetMaxAge sets the lifetime of the cookie in seconds. Where there is one it is
 // written in place of the expiration time. A negative number has the client
 // delete the cookie, and 0 leaves the attribute out: as in net/http.
-func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
+func (c *Cookie) SetMaxAge(seconds int) { c.set.MaxAge = seconds }
 
 // HTTPOnly reports whether scripts of the client cannot see the cookie.
-func (c *Cookie) HTTPOnly() bool { return c.httpOnly }
+func (c *Cookie) HTTPOnly() bool { return c.set.HTTPOnly }
 
 // SetHTTPOnly sets whether scripts of the client cannot see the cookie.
-func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.httpOnly = httpOnly }
+func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.set.HTTPOnly = httpOnly }
 
 // Secure reports whether the client sends the cookie over TLS only. A partitioned
 // cookie is always secure: clients take no other ones.
-func (c *Cookie) Secure() bool { return c.secure || c.partitioned }
+func (c *Cookie) Secure() bool { return c.set.IsSecure() }
 
 // SetSecure sets whether the client sends the cookie over TLS only.
-func (c *Cookie) SetSecure(secure bool) { c.secure = secure }
+func (c *Cookie) SetSecure(secure bool) { c.set.Secure = secure }
 
 // SameSite returns with which requests from other sites the cookie is sent.
-func (c *Cookie) SameSite() CookieSameSite { return c.sameSite }
+func (c *Cookie) SameSite() CookieSameSite { return CookieSameSite(c.set.SameSite) }
 
 // SetSameSite sets with which requests from other sites the cookie is sent.
 // CookieSameSiteNoneMode makes it secure as well; clients refuse it otherwise.
 func (c *Cookie) SetSameSite(mode CookieSameSite) {
-	c.sameSite = mode
+	c.set.SameSite = cookie.SameSite(mode)
 	if mode == CookieSameSiteNoneMode {
-		c.secure = true
+		c.set.Secure = true
 	}
 }
 
 // Partitioned reports whether clients keep the cookie apart for each site that
 // embeds this one.
-func (c *Cookie) Partitioned() bool { return c.partitioned }
+func (c *Cookie) Partitioned() bool { return c.set.Partitioned }
 
 // SetPartitioned sets whether clients keep the cookie apart for each site that
 // embeds this one. Where they do, the cookie also becomes secure and its path
 // "/"; clients refuse it otherwise.
 func (c *Cookie) SetPartitioned(partitioned bool) {
-	c.partitioned = partitioned
+	c.set.Partitioned = partitioned
 	if partitioned {
-		c.secure = true
-		c.path = append(c.path[:0], '/')
+		c.set.Secure = true
+		c.set.Path = append(c.set.Path[:0], '/')
 	}
 }
 
@@ -230,13 +205,11 @@ func (c *Cookie) Parse(src string) error { return c.ParseBytes(bytesconv.Bytes(s
 // sign is a value without a name. Quotes around a value are taken off.
 //
 // The error is ErrNoCookies or ErrInvalidCookieValue. After one c is empty.
-func (c *Cookie) ParseBytes(src []byte) error {
-	err := c.parse(src)
-	if err != nil {
-		c.Reset()
-	}
-	return err
-}
+func (c *Cookie) ParseBytes(src []byte) error { return c.set.Parse(src) }
+
+// AppendBytes appends the cookie as the value of a Set-Cookie field to dst and
+// returns the extended slice.
+func (c *Cookie) AppendBytes(dst []byte) []byte { return c.set.Append(dst) }
 
 // Cookie returns the cookie as the value of a Set-Cookie field. The result is
 // valid until the next call of Cookie, String or WriteTo, or until c is

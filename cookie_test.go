@@ -240,8 +240,8 @@ func TestReleasedCookiesAreEmptyAndNotLarge(t *testing.T) {
 	ReleaseCookie(c)
 	for range 4 {
 		d := AcquireCookie()
-		if len(d.Value()) != 0 || cap(d.value) > maxKeptCookie {
-			t.Errorf("%d bytes", cap(d.value))
+		if len(d.Value()) != 0 || cap(d.Value()) > maxKeptCookie {
+			t.Errorf("%d bytes", cap(d.Value()))
 		}
 		defer ReleaseCookie(d)
 	}
@@ -287,7 +287,7 @@ func FuzzCookieParse(f *testing.F) {
 				t.Fatalf("%q is written as %q", src, text)
 			}
 		}
-		if text == "" || len(c.key) == 0 && bytes.IndexByte(c.value, '=') >= 0 {
+		if text == "" || len(c.Key()) == 0 && bytes.IndexByte(c.Value(), '=') >= 0 {
 			return
 		}
 		// whatever was read is read again, but for quotes within quotes and
@@ -298,7 +298,7 @@ func FuzzCookieParse(f *testing.F) {
 		if d.MaxAge() != c.MaxAge() || d.HTTPOnly() != c.HTTPOnly() || d.Secure() != c.Secure() || d.SameSite() != c.SameSite() || d.Partitioned() != c.Partitioned() {
 			t.Fatalf("%q: %q is read as %q", src, text, d.String())
 		}
-		if !bytes.Equal(bytes.Trim(d.key, " \t"), bytes.Trim(c.key, " \t")) || !bytes.Equal(bytes.Trim(d.value, " \t"), bytes.Trim(c.value, " \t")) {
+		if !bytes.Equal(bytes.Trim(d.Key(), " \t"), bytes.Trim(c.Key(), " \t")) || !bytes.Equal(bytes.Trim(d.Value(), " \t"), bytes.Trim(c.Value(), " \t")) {
 			t.Fatalf("%q: %q is read as %q", src, text, d.String())
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
 )
 
 // RequestHandler answers a request: it reads ctx.Request and fills
@@ -42,7 +44,7 @@ type RequestCtx struct {
 	Response Response
 
 	s *Server
-	c *serverConn
+	c *engine.Conn
 	x *exchange // while the handler runs
 
 	requestNum uint64
@@ -50,7 +52,7 @@ type RequestCtx struct {
 	remoteAddr net.Addr // set with SetRemoteAddr
 	initAddr   net.Addr // given to Init, where there is no connection
 	initLogger Logger   // given to Init or Init2, or nil
-	initConn   serverConn
+	initConn   engine.Conn
 	log        ctxLogger
 
 	watch           atomic.Pointer[watch]
@@ -118,7 +120,7 @@ func (ctx *RequestCtx) discard() {
 	defer func() { _ = recover() }()
 	_ = ctx.Response.body.closeStream()
 	ctx.Request.RemoveMultipartFormFiles()
-	ctx.Request.values.reset()
+	ctx.Request.values.Reset()
 }
 
 // Init prepares the context for a handler that is called without a Server. req
@@ -142,7 +144,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	now := time.Now()
 	ctx.s = noServer()
 	c := &ctx.initConn
-	c.s, c.nc, c.id, c.opened, c.done, c.requests = ctx.s, conn, connIDs.Add(1), now.Sub(processBegan), *ctx.s.done.Load(), 1
+	c.Set, c.NC, c.ID, c.Opened, c.Done, c.Requests = &ctx.s.conns, conn, engine.NewID(), now.Sub(engine.Began), ctx.s.conns.Done(), 1
 	ctx.c = c
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
@@ -244,7 +246,7 @@ func (ctx *RequestCtx) ConnID() uint64 {
 	if ctx.c == nil {
 		return 0
 	}
-	return ctx.c.id
+	return ctx.c.ID
 }
 
 // ConnRequestNum returns the number of the request on its connection, from 1.
@@ -255,7 +257,7 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.c == nil {
 		return time.Time{}
 	}
-	return ctx.c.openedAt()
+	return ctx.c.OpenedAt()
 }
 
 // ID returns a number for the request: ConnID in the upper, ConnRequestNum in

@@ -29,7 +29,7 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 
 func (x *exchange) inform(h *ResponseHeader) error {
 	out := x.output()
-	out.B = appendStatusLine(out.B, h.StatusCode())
+	out.B = http1.AppendUsualStatusLine(out.B, h.StatusCode())
 	out.B = h.appendList(out.B, http1.Response)
 	out.B = append(out.B, strCRLF...)
 	if err := x.flushNow(); err != nil {

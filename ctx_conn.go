@@ -7,9 +7,11 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
 )
 
-var zeroTCPAddr = &net.TCPAddr{IP: net.IPv4zero}
+var zeroTCPAddr = engine.NoAddr
 
 // Errors of SetReadDeadline and SetWriteDeadline.
 var (
@@ -26,7 +28,7 @@ var (
 func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {
-		ctx.c.pin()
+		ctx.c.Pin()
 	}
 	return c
 }
@@ -35,7 +37,7 @@ func (ctx *RequestCtx) conn() net.Conn {
 	if ctx.c == nil {
 		return nil
 	}
-	return ctx.c.nc
+	return ctx.c.NC
 }
 
 // RemoteAddr returns the address of the client; it is never nil. If a proxy passes
@@ -122,7 +124,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 		return nil, ErrNilConnection
 	}
 	// the next request does away with what is set now
-	ctx.c.pinned.Store(true)
+	ctx.c.Pinned.Store(true)
 	return c, nil
 }
 

@@ -37,6 +37,9 @@ func (w *watch) endAs(half bool) {
 	w.after = nil
 }
 
+// PeerGone implements engine.Watcher.
+func (w *watch) PeerGone(half bool) { w.endAs(half) }
+
 // finish makes sure that done is not closed from now on. It is false where it
 // is closed already: somebody may be about to ask the context for Err then.
 func (w *watch) finish() bool {
@@ -107,8 +110,14 @@ func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if w := ctx.watched(); w != nil && w.link() && ctx.ownsConn() {
-		ctx.x.link.watch(w)
+		ctx.x.link.Watch(w, ctx.x.mayReadAhead())
 	}
+}
+
+// mayReadAhead reports whether what comes next on the connection is not for the current
+// request.
+func (x *exchange) mayReadAhead() bool {
+	return !(x.streaming && !x.ctx.Request.stream.done) && len(x.pending()) == 0
 }
 
 // ownsConn reports whether the connection is at work for this request. One that
@@ -130,7 +139,7 @@ func (ctx *RequestCtx) watched() *watch {
 		return ctx.watch.Load()
 	}
 	x.s.watches.add(w)
-	if x.s.stopping.Load() {
+	if x.s.conns.Stopping() {
 		w.end()
 	}
 	return w
@@ -193,7 +202,9 @@ func (o onlyDone) Err() error {
 // wants to know of the client it learns now that nobody waits for it any more.
 func (x *exchange) endWatch(w *watch, late bool) {
 	if !w.link() {
-		x.link.unwatch()
+		if x.link.Unwatch() {
+			x.readUntil = time.Time{}
+		}
 		if late {
 			w.end()
 		}
@@ -226,7 +237,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	if w := ctx.watch.Load(); w != nil {
 		return w.done
 	}
-	return ctx.c.done
+	return ctx.c.Done
 }
 
 // Err returns the error context.Canceled once the channel of Done is closed, and nil
@@ -235,7 +246,7 @@ func (ctx *RequestCtx) Err() error {
 	done := ctx.Done()
 	if done == nil && ctx.s != nil {
 		// somebody still asks after the request has ended
-		done = *ctx.s.done.Load()
+		done = ctx.s.conns.Done()
 	}
 	select {
 	case <-done:

@@ -18,6 +18,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
@@ -68,7 +69,7 @@ func documentedLimits() map[string]any {
 		"TLS connections that are refused at a time":                  maxTLSRefusals,
 		"handlers under `TimeoutHandler`":                             s.concurrency(),
 		"pipelined requests before others have a turn":                turnLimit,
-		"names in `Trailer` fields":                                   maxTrailerNames,
+		"names in `Trailer` fields":                                   http1.MaxTrailerNames,
 		"bytes of responses before they are written":                  size(flushSize),
 		"body that a handler left unread, and that is read away":      size(drainLimit),
 		"content codings of one body":                                 coding.MaxApplied,
@@ -78,14 +79,14 @@ func documentedLimits() map[string]any {
 		"window of a zstd body":                                       size(coding.ZstdContentWindow),
 		"files of a form that are in memory":                          size(formMemory),
 		"parts of a form":                                             1000, // of mime/multipart: TestMultipartPartsAreLimited
-		"ranges of a request":                                         maxRanges,
-		"cached files":                                                maxCachedFiles,
-		"cached content":                                              size(maxCachedBytes),
-		"cached open files":                                           maxCachedOpen,
-		"size of a file that is compressed":                           size(maxCompressed),
-		"size of one that is compressed in memory":                    size(maxCompressedAlone),
-		"what was compressed in memory with `FS.SkipCache`":           size(maxEncodedKept),
-		"size of a file that has a strong entity tag":                 size(maxHashed),
+		"ranges of a request":                                         files.MaxRanges,
+		"cached files":                                                files.MaxCachedFiles,
+		"cached content":                                              size(files.MaxCachedBytes),
+		"cached open files":                                           files.MaxCachedOpen,
+		"size of a file that is compressed":                           size(files.MaxCompressed),
+		"size of one that is compressed in memory":                    size(files.MaxCompressedInMemory),
+		"what was compressed in memory with `FS.SkipCache`":           size(files.MaxEncodedKept),
+		"size of a file that has a strong entity tag":                 size(files.MaxHashed),
 		"head of a response":                                          size(http1.DefaultMaxHead),
 		"informational responses before the final one":                maxInformational,
 		"body of a response":                                          nil,

@@ -2,9 +2,9 @@ package fasthttp
 
 import (
 	"errors"
-	"net"
 
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/neterr"
 )
 
 // What can be wrong with a message that is read. Errors of Read, ReadBody and
@@ -72,7 +72,4 @@ func (e *ErrBodyStreamWritePanic) Unwrap() error { return e.error }
 // runtime/debug formats it.
 func (e *ErrBodyStreamWritePanic) Stack() string { return e.stack }
 
-func isTimeout(err error) bool {
-	t, ok := errors.AsType[net.Error](err)
-	return ok && t.Timeout()
-}
+func isTimeout(err error) bool { return neterr.IsTimeout(err) }

@@ -153,29 +153,3 @@ func TestShutdownUnderAFlood(t *testing.T) {
 		}
 	})
 }
-
-// Go raises GOMAXPROCS by itself if the limit of a container is raised.
-func TestLoopsFollowTheNumberOfProcessors(t *testing.T) {
-	before := runtime.GOMAXPROCS(1)
-	defer runtime.GOMAXPROCS(before)
-	groups := make(chan *eventGroup, 2*growEvery)
-	ts := startServer(t, eventEngine, &Server{Handler: echo, ConnState: func(nc net.Conn, state ConnState) {
-		if state == StateNew {
-			groups <- nc.(*eventConn).group
-		}
-	}})
-	first := ts.Dial()
-	g := <-groups
-	if n := g.Len(); n != 1 {
-		t.Fatalf("%d loops for one processor", n)
-	}
-	runtime.GOMAXPROCS(3)
-	for range growEvery {
-		_ = ts.Dial().Close()
-	}
-	servertest.Eventually(t, "a loop for each processor", func() bool { return g.Len() == 3 })
-	for _, c := range []*servertest.Conn{first, ts.Dial(), ts.Dial(), ts.Dial()} {
-		c.Get("/")
-		c.Expect(200, servertest.Echoed("GET", "/", ""))
-	}
-}

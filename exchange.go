@@ -2,37 +2,37 @@ package fasthttp
 
 import (
 	"errors"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // exchange serves the requests of one connection, one after the other. It is
-// the whole of HTTP on the server; what moves bytes is an engine.
+// the whole of HTTP/1 on the server, as the engine.Protocol that an engine drives
+// (exchange_protocol.go).
 //
-// The engine puts what it received into in, calls advance, and does what that
-// asks for. advance never waits for the peer, so an engine may feed single
-// bytes from an event loop. Only bodies that are streams, in either direction,
-// need a connection that can wait: the exchange asks its link for one.
+// advance goes as far as the received bytes reach, and never waits for the peer. Only
+// bodies that are streams, in either direction, need a connection that can wait: the
+// exchange asks its link for one.
 //
 // An exchange is on loan from a pool while a request is on its way; an idle
 // connection has none.
 type exchange struct {
 	s    *Server
-	c    *serverConn
-	link link
+	c    *engine.Conn
+	link engine.Link
 	ctx  *RequestCtx
 
 	in   *bufpool.Buffer // received; what lies before read is consumed
 	read int
 	out  *bufpool.Buffer // to be written
 	tail []byte          // to be written behind out: a body that is not worth copying
-	file filePart        // to be sent behind out, by an engine that does so
+	file engine.FilePart // to be sent behind out, by an engine that does so
 
 	recv   receiver
 	held   *heldBody     // the body of the current request, if it counts for MaxRequestBodyMemory
@@ -71,37 +71,15 @@ type exchange struct {
 	wholeUntil time.Time
 	headTimed  bool
 	pace       pace
-	// keepsSpace says that the engine waits with the buffer of what it receives in hand
-	keepsSpace bool
+	// keepsSpace says that the engine waits with the buffer of what it receives in
+	// hand, in a goroutine. blocked says that others may end a wait for the body.
+	keepsSpace, blocked bool
 
 	delivery delivery // of the response, for Server.ResponseSent
 
 	turn  int   // requests served since the last flush
 	fault error // what made the connection end before its time
 	now   time.Time
-}
-
-// link is the connection of an exchange, where it is more than bytes that come
-// and go.
-type link interface {
-	// blocking returns the connection with Read and Write that wait. The
-	// engine keeps its hands off until the exchange asks for a step again.
-	// It has these deadlines, unless the application has set others.
-	blocking(readUntil, writeUntil time.Time) net.Conn
-	// limitReads and limitWrites set deadlines, in the place of what there was.
-	// The zero time stands for none.
-	limitReads(until time.Time)
-	limitWrites(until time.Time)
-	// forgetDeadlines takes away the deadlines that the application has set.
-	forgetDeadlines()
-	// watch ends w when the peer goes away, until unwatch is called.
-	watch(w *watch)
-	unwatch()
-	// interrupt ends the Read of a goroutine that waits in it. Anybody may call it.
-	interrupt()
-	// claimStalled makes a connection the caller's that waits for more of the body of
-	// x without a goroutine. end ends it. It is nil if there is somebody at work.
-	claimStalled(x *exchange) (end func())
 }
 
 type phase uint8
@@ -114,16 +92,6 @@ const (
 	phaseHijack              // the connection is the application's
 )
 
-// step is what advance asks the engine for.
-type step uint8
-
-const (
-	stepRead   step = iota // receive more into in
-	stepFlush              // write out and tail, then call flushed
-	stepClose              // close the connection
-	stepHijack             // hand the connection to ctx.hijack
-)
-
 const (
 	// turnLimit is how many pipelined requests are served before their
 	// responses are written and other connections get their turn.
@@ -133,8 +101,8 @@ const (
 )
 
 // attach makes the exchange that of a connection.
-func (x *exchange) attach(s *Server, c *serverConn, l link) {
-	x.s, x.c, x.link = s, c, l
+func (x *exchange) attach(s *Server, c *engine.Conn, l engine.Link) {
+	x.s, x.c, x.link, x.keepsSpace = s, c, l, l.KeepsSpace()
 	x.recv.accept = s.AcceptTrailer
 	if x.ctx != nil {
 		x.ctx.c = c
@@ -145,7 +113,7 @@ func (x *exchange) attach(s *Server, c *serverConn, l link) {
 	if x.out != nil {
 		x.out.B = x.out.B[:0]
 	}
-	x.tail, x.file = nil, filePart{}
+	x.tail, x.file = nil, engine.FilePart{}
 	x.phase = phaseHead
 	x.begun, x.ending, x.linger, x.given = false, false, false, false
 	x.turn = 0
@@ -179,86 +147,34 @@ func (x *exchange) consume(n int) {
 	}
 }
 
-// space returns where the engine is to put what it receives: at least a
-// minimum of free bytes behind those that are there.
-func (x *exchange) space() []byte {
-	large := x.phase == phaseBody && x.recv.decoder.Left() > bodySpace
-	if large && x.in != nil && x.read == len(x.in.B) && cap(x.in.B) < bodySpace {
-		bufpool.Put(x.in)
-		x.in, x.read = nil, 0
-	}
-	if x.in == nil {
-		size := x.s.readSize()
-		if large {
-			size = max(size, bodySpace)
-		}
-		x.in = bufpool.Get(size)
-	}
-	b := x.in
-	if x.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
-		b.B = b.B[:copy(b.B, b.B[x.read:])]
-		x.read = 0
-	}
-	if cap(b.B)-len(b.B) < minSpace {
-		b.Grow(max(cap(b.B), minSpace))
-	}
-	return b.B[len(b.B):cap(b.B)]
-}
-
 // bodySpace is how much is read at a time of a body that is larger
 const bodySpace = 64 << 10
 
-// giveSpace gives the room for a large body back while nothing comes.
-func (x *exchange) giveSpace() {
-	if x.in != nil && cap(x.in.B) >= bodySpace && len(x.in.B) == 0 {
-		bufpool.Put(x.in)
-		x.in = nil
-	}
-}
-
-// received says that the engine has put n bytes into space.
-func (x *exchange) received(n int) {
-	x.in.B = x.in.B[:len(x.in.B)+n]
-	x.now = time.Time{}
-}
-
-// idle reports whether no request has begun.
-func (x *exchange) idle() bool {
-	return x.phase == phaseHead && !x.begun && len(x.pending()) == 0
-}
-
-// step is advance for an engine: a panic in one of the application's hooks
-// ends the connection, not the process.
-func (x *exchange) step() (next step) {
-	defer x.contain(&next)
-	return x.advance()
-}
-
 // contain is deferred: it makes of a panic the end of the connection.
-func (x *exchange) contain(next *step) {
+func (x *exchange) contain(next *engine.Action) {
 	p := recover()
 	if p == nil {
 		return
 	}
 	x.logPanic(p)
-	x.c.aborted = true
+	x.c.Aborted = true
 	x.dropBodyCount()
 	x.nothingSent(errNoAnswer)
 	if x.ctx != nil {
 		x.ctx.discard()
 	}
 	x.phase, x.ctx = phaseEnd, nil
-	x.tail, x.file = nil, filePart{}
+	x.tail, x.file = nil, engine.FilePart{}
 	if x.out != nil {
 		x.out.B = x.out.B[:0]
 	}
-	*next = stepClose
+	*next = engine.Close
 }
 
 // advance goes as far as the received bytes reach.
-func (x *exchange) advance() step {
+func (x *exchange) advance() engine.Action {
 	for !x.given {
-		var next step
+		var next engine.Action
 		var wait bool
 		switch x.phase {
 		case phaseHead:
@@ -266,23 +182,26 @@ func (x *exchange) advance() step {
 		case phaseBody:
 			next, wait = x.advanceBody()
 		case phaseSend:
-			return stepFlush
+			return engine.Flush
 		case phaseHijack:
-			return x.flushThen(stepHijack)
+			return x.flushThen(engine.HandOver)
 		default:
-			return x.flushThen(stepClose)
+			if x.linger {
+				return x.flushThen(engine.Linger)
+			}
+			return x.flushThen(engine.Close)
 		}
-		if wait {
+		if wait && !x.given {
 			return next
 		}
 	}
-	return stepClose
+	return engine.Leave
 }
 
 // flushThen asks for a flush where there is something to be flushed.
-func (x *exchange) flushThen(next step) step {
-	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 || x.file.file != nil {
-		return stepFlush
+func (x *exchange) flushThen(next engine.Action) engine.Action {
+	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 || x.file.File != nil {
+		return engine.Flush
 	}
 	return next
 }
@@ -292,17 +211,8 @@ func (x *exchange) flushed() {
 	x.turn = 0
 	x.out.B = x.out.B[:0]
 	if x.phase == phaseSend {
-		x.tail, x.file = nil, filePart{}
+		x.tail, x.file = nil, engine.FilePart{}
 		x.endRequest()
-	}
-}
-
-// taken says that only n bytes of out and tail were written.
-func (x *exchange) taken(n int) {
-	if over := n - len(x.out.B); over >= 0 {
-		x.out.B, x.tail = x.out.B[:0], x.tail[over:]
-	} else {
-		x.out.B = x.out.B[:copy(x.out.B, x.out.B[n:])]
 	}
 }
 
@@ -316,22 +226,22 @@ func (x *exchange) output() *bufpool.Buffer {
 
 // advanceHead reads a head. The second result tells that the exchange has to
 // wait for the step.
-func (x *exchange) advanceHead() (step, bool) {
+func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
 	if !x.begun {
 		b = x.skipEmptyLines(b)
 		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
-			return x.flushThen(stepRead), true
+			return x.flushThen(engine.Read), true
 		}
 		if x.turn >= turnLimit || x.out != nil && len(x.out.B) >= flushSize {
-			return stepFlush, true
+			return engine.Flush, true
 		}
 		x.begin()
 	}
 	h := &x.ctx.Request.Header
 	n, err := h.feed(http1.Request, b)
 	if err == nil && n == 0 {
-		return x.flushThen(stepRead), true
+		return x.flushThen(engine.Read), true
 	}
 	if err == nil {
 		x.consume(n)
@@ -349,11 +259,11 @@ const maxEmptyLines = 2 * len("\r\n")
 // skipEmptyLines takes the empty lines before a request away, and returns what
 // follows. They are counted, since they may come one by one.
 func (x *exchange) skipEmptyLines(b []byte) []byte {
-	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(x.c.empty))
+	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(x.c.Empty))
 	if n == 0 {
 		return b
 	}
-	x.c.empty += uint8(n)
+	x.c.Empty += uint8(n)
 	x.consume(n)
 	return x.pending()
 }
@@ -365,12 +275,12 @@ func (x *exchange) begin() {
 		x.forgetDeadlines()
 	}
 	x.fresh = false
-	x.c.empty = 0
+	x.c.Empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
 	}
 	x.ctx.used = true
-	x.ctx.Request.isTLS = x.c.isTLS
+	x.ctx.Request.isTLS = x.c.IsTLS
 	// the header was reset when the last request had been answered
 	h := &x.ctx.Request.Header
 	h.head.Reset()
@@ -382,7 +292,7 @@ func (x *exchange) begin() {
 }
 
 // headReceived decides how the request goes on behind its head.
-func (x *exchange) headReceived() (step, bool) {
+func (x *exchange) headReceived() (engine.Action, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
 	h.learn(h.memo)
@@ -420,7 +330,7 @@ func (x *exchange) headReceived() (step, bool) {
 		}
 	}
 	if framing.Kind == http1.NoBody {
-		req.settleEmpty()
+		req.finalizeEmpty()
 		return x.serve()
 	}
 	req.body.limit = limit // for decoding it, too
@@ -447,10 +357,10 @@ func (x *exchange) headReceived() (step, bool) {
 
 // flushFailed ends a connection that did not take what was to be written before
 // the handler could be called.
-func (x *exchange) flushFailed(err error) (step, bool) {
+func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	x.cutOff(err)
 	x.fault, x.phase = err, phaseEnd
-	return stepClose, false
+	return engine.Close, false
 }
 
 // configure takes over what Server.HeaderReceived wants for the request.
@@ -507,11 +417,11 @@ func (x *exchange) sayContinue() {
 }
 
 // advanceBody reads a body into the request.
-func (x *exchange) advanceBody() (step, bool) {
+func (x *exchange) advanceBody() (engine.Action, bool) {
 	req := &x.ctx.Request
 	b := x.pending()
 	if len(b) == 0 && !x.recv.decoder.Done() {
-		return x.flushThen(stepRead), true
+		return x.flushThen(engine.Read), true
 	}
 	if more := x.recv.grown(&req.body, len(b)); more > aheadRoom {
 		if err := x.growBody(more); err != nil {
@@ -535,38 +445,11 @@ func (x *exchange) advanceBody() (step, bool) {
 		if x.outgrown() {
 			return x.spoolRest()
 		}
-		return x.flushThen(stepRead), true
+		return x.flushThen(engine.Read), true
 	}
 	x.phase = phaseHead
-	req.settleEmpty()
+	req.finalizeEmpty()
 	return x.serve()
-}
-
-// ended says that the connection gives no more bytes: io.EOF, a timeout, or
-// another error of reading.
-func (x *exchange) ended(err error) {
-	if x.phase == phaseEnd {
-		return
-	}
-	silent := !x.begun && x.c.neverBegan() && isTimeout(err)
-	if silent {
-		x.begin()
-	}
-	if !x.begun {
-		x.phase = phaseEnd
-		if err != io.EOF {
-			x.s.logReadError(x.c, err)
-		}
-		return
-	}
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	var next step
-	defer x.contain(&next)
-	_, _ = x.refuse(err)
-	// a peer that has sent nothing has nothing on its way
-	x.linger = x.linger && !silent
 }
 
 // peek, discard and fill make an exchange the source of a request body that is
@@ -591,7 +474,7 @@ func (x *exchange) fill() error {
 		if x.held != nil {
 			x.held.progress(n)
 		}
-		x.received(n)
+		x.Received(n)
 		return nil
 	}
 	return err
@@ -647,8 +530,8 @@ func (x *exchange) flushNow() error {
 // wantsClose reports whether the connection ends with the current request.
 func (x *exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
-	return x.ending || x.closes || s.DisableKeepalive || s.stopping.Load() ||
-		s.MaxRequestsPerConn > 0 && x.c.requests >= uint64(s.MaxRequestsPerConn) ||
+	return x.ending || x.closes || s.DisableKeepalive || s.conns.Stopping() ||
+		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
 
@@ -665,5 +548,5 @@ func (x *exchange) release() {
 	bufpool.Put(x.in)
 	bufpool.Put(x.out)
 	x.in, x.out, x.tail, x.read = nil, nil, nil, 0
-	x.file = filePart{}
+	x.file = engine.FilePart{}
 }

@@ -13,15 +13,6 @@ import (
 // when somebody is about to wait for the first time, and the clock is not read for
 // those that nobody waits for.
 
-// processBegan is what moments are counted from that are kept for long.
-var processBegan = time.Now()
-
-// openedAt returns when the connection was accepted.
-func (c *serverConn) openedAt() time.Time {
-	now := time.Now()
-	return now.Add(c.opened - now.Sub(processBegan))
-}
-
 // headTimeout returns how long the head of a request may take, or 0.
 func (s *Server) headTimeout() time.Duration {
 	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout > 0 && s.ReadTimeout < s.ReadHeaderTimeout {
@@ -71,11 +62,17 @@ func (x *exchange) woken() {
 }
 
 // forgetDeadlines takes away what the application has set for an earlier request.
-// Whoever can have done that has pinned the connection.
+// Who can have done that has pinned the connection.
 func (x *exchange) forgetDeadlines() {
-	if x.c.pinned.Load() {
-		x.link.forgetDeadlines()
+	if !x.c.Pinned.Load() {
+		return
 	}
+	if !x.timed {
+		// it was that of an earlier wait
+		x.readUntil = time.Time{}
+	}
+	x.writeUntil = time.Time{}
+	x.link.ForgetDeadlines(x.readUntil)
 }
 
 // limitRequest sets how long the rest of the current request may take to arrive,
@@ -112,8 +109,8 @@ func (x *exchange) requestEnd() time.Time {
 
 // requestTimeout returns when a time is over that begins with the current request.
 func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
-	if timeout > 0 && x.c.requests == 0 {
-		return x.c.openedAt().Add(timeout)
+	if timeout > 0 && x.c.Requests == 0 {
+		return x.c.OpenedAt().Add(timeout)
 	}
 	return afterTimeout(timeout)
 }
@@ -144,7 +141,7 @@ func (x *exchange) setReadUntil(until time.Time) {
 		return
 	}
 	x.readUntil = until
-	x.link.limitReads(until)
+	x.link.LimitReads(until)
 }
 
 // limitResponse sets how long the peer may take to receive what is about to be
@@ -155,7 +152,7 @@ func (x *exchange) limitResponse() {
 		return
 	}
 	x.writeUntil = until
-	x.link.limitWrites(until)
+	x.link.LimitWrites(until)
 }
 
 // writeTimeout returns how long writing the current response may take, or 0.
@@ -168,5 +165,5 @@ func (x *exchange) writeTimeout() time.Duration {
 
 // blocking returns the connection with Read and Write that wait.
 func (x *exchange) blocking() net.Conn {
-	return x.link.blocking(x.readUntil, x.writeUntil)
+	return x.link.Blocking(x.readUntil, x.writeUntil)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -34,7 +35,7 @@ func (x *exchange) maySpool() bool {
 
 // spoolRest parses a form of which the beginning is in memory, and the rest is
 // still to come.
-func (x *exchange) spoolRest() (step, bool) {
+func (x *exchange) spoolRest() (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.phase = phaseHead
 	x.setReadUntil(x.wholeUntil)

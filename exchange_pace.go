@@ -59,7 +59,7 @@ func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 	if !p.begun {
 		p.spend(x.s, 0, 0)
 	}
-	x.link.limitReads(sooner(x.readUntil, now.Add(p.left)))
+	x.link.LimitReads(sooner(x.readUntil, now.Add(p.left)))
 	if x.cut.Load() {
 		// its end stands in that deadline's place
 		return 0, errReadingCut
@@ -72,12 +72,8 @@ func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 // endPace does away with the deadline of the last wait.
 func (x *exchange) endPace() {
 	x.pace = pace{}
-	x.link.limitReads(x.readUntil)
+	x.link.LimitReads(x.readUntil)
 }
-
-// expired says that the deadline has passed, while there is something to be read: it
-// may have come in time. What comes earns a body more time that has some left.
-func (x *exchange) expired() { x.overdue = !x.pace.begun || x.pace.left <= 0 || passed(x.wholeUntil) }
 
 // passed reports whether a time has come that is not the zero time.
 func passed(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }

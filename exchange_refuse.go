@@ -1,9 +1,13 @@
 package fasthttp
 
-import "github.com/valyala/fasthttp/internal/http1"
+import (
+	"github.com/valyala/fasthttp/internal/http1"
+
+	"github.com/valyala/fasthttp/internal/engine"
+)
 
 // refuse answers a request that could not be read, and ends the connection.
-func (x *exchange) refuse(err error) (step, bool) {
+func (x *exchange) refuse(err error) (engine.Action, bool) {
 	x.fault = err
 	x.unlistBody()
 	x.refused(err)
@@ -22,7 +26,7 @@ func (x *exchange) refuse(err error) (step, bool) {
 }
 
 // reject answers a request whose body is not wanted.
-func (x *exchange) reject(code int) (step, bool) {
+func (x *exchange) reject(code int) (engine.Action, bool) {
 	isHead := x.ctx.Request.Header.IsHead()
 	x.refused(ErrRequestRefused)
 	if response := x.ctx.timeoutResponse.Load(); response != nil {
@@ -33,7 +37,7 @@ func (x *exchange) reject(code int) (step, bool) {
 	return x.answerAndEnd(isHead)
 }
 
-func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
+func (x *exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetConnectionClose()
 	x.ending, x.linger = true, true
 	return x.respond(isHead)
@@ -41,7 +45,7 @@ func (x *exchange) answerAndEnd(isHead bool) (step, bool) {
 
 // refuseUnread answers a request that Server.HeaderReceived has refused. What of
 // the body is worth it is read away, as that which a handler leaves unread.
-func (x *exchange) refuseUnread(framing http1.Framing) (step, bool) {
+func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.refused(ErrRequestRefused)
 	x.count()
@@ -52,7 +56,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (step, bool) {
 		return x.answerAndEnd(isHead)
 	}
 	if framing.Kind == http1.NoBody {
-		req.settleEmpty()
+		req.finalizeEmpty()
 		return x.respond(isHead)
 	}
 	x.streaming = true

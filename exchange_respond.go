@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // serve runs the handler for the request that was read, and answers it.
-func (x *exchange) serve() (step, bool) {
+func (x *exchange) serve() (engine.Action, bool) {
 	ctx := x.ctx
 	x.count()
 	isHead := ctx.Request.Header.IsHead()
@@ -43,8 +44,8 @@ func (x *exchange) serve() (step, bool) {
 func (x *exchange) count() {
 	ctx := x.ctx
 	x.turn++
-	x.c.requests++
-	ctx.requestNum = x.c.requests
+	x.c.Requests++
+	ctx.requestNum = x.c.Requests
 	if x.s.LazyRequestTime {
 		return
 	}
@@ -71,19 +72,19 @@ func (x *exchange) callHandler() (ok bool) {
 
 func (x *exchange) logPanic(p any) {
 	if err, ok := p.(error); ok && isAbort(err) {
-		x.c.aborted = true
+		x.c.Aborted = true
 		return
 	}
-	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.nc.RemoteAddr(), p, debug.Stack())
+	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.NC.RemoteAddr(), p, debug.Stack())
 }
 
 // endAfterPanic answers with 500, or cuts the connection where the handler
 // asked for that.
-func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
-	if x.c.aborted {
+func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
+	if x.c.Aborted {
 		x.nothingSent(errNoAnswer)
 		x.phase = phaseEnd
-		return stepClose, false
+		return engine.Close, false
 	}
 	// what the handler left half-done is not used again
 	left := x.ctx
@@ -101,7 +102,7 @@ func (x *exchange) endAfterPanic(isHead bool) (step, bool) {
 
 // answerLate answers with the response that was set in the place of the
 // context's, which is left to a handler that timed out and goes on using it.
-func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
+func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, bool) {
 	x.leaveCtx(response)
 	if !x.streaming {
 		return x.respond(isHead)
@@ -114,26 +115,26 @@ func (x *exchange) answerLate(response *Response, isHead bool) (step, bool) {
 	resp := &x.ctx.Response
 	resp.SkipBody = isHead
 	x.sendBeside(resp)
-	return stepClose, true
+	return engine.Close, true
 }
 
 // answerBeside answers where a handler under TimeoutHandler is late that may be reading
 // the body at this moment. The context is that of those around it, which have set the
 // response, or have panicked unless ok. The stream in it stays where it is.
-func (x *exchange) answerBeside(isHead, ok bool) (step, bool) {
+func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.lent)
 	x.given = true
 	x.cut.Store(true)
 	resp := &ctx.Response
-	if !ok && !x.c.aborted {
+	if !ok && !x.c.Aborted {
 		_ = resp.body.closeStream()
 		resp.Reset()
 		x.s.configureResponse(resp)
 		resp.SetStatusCode(StatusInternalServerError)
 		resp.SetBodyString(StatusMessage(StatusInternalServerError))
 	}
-	if x.c.aborted {
+	if x.c.Aborted {
 		x.nothingSent(errNoAnswer)
 	} else {
 		resp.SkipBody = resp.SkipBody || isHead
@@ -141,7 +142,7 @@ func (x *exchange) answerBeside(isHead, ok bool) (step, bool) {
 	}
 	ctx.discard()
 	x.ctx = x.s.acquireCtx(x.c)
-	return stepClose, true
+	return engine.Close, true
 }
 
 // sendBeside sends the response that is the last of a connection from which a late
@@ -151,7 +152,7 @@ func (x *exchange) sendBeside(resp *Response) {
 	if x.minor == 0 {
 		resp.Header.dropTrailers()
 	}
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	plain := x.minor == 0 && resp.Header.contentLength < 0
 	switch {
 	case plain && hasBody:
@@ -161,7 +162,7 @@ func (x *exchange) sendBeside(resp *Response) {
 	}
 	x.limitResponse()
 	x.beginSending(0)
-	out := countingWriter{w: x.c.nc}
+	out := countingWriter{w: x.c.NC}
 	w := bufio.NewWriter(&out)
 	_, err := w.Write(resp.Header.appendHead(nil, &x.s.start))
 	switch {
@@ -203,7 +204,7 @@ func (x *exchange) leaveCtx(response *Response) {
 	if !s.LazyRequestTime {
 		began = x.ctx.time
 	}
-	x.c.pin()
+	x.c.Pin()
 	x.leaveBodyCount(x.ctx)
 	x.ctx = s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.time = requestNum, began
@@ -214,7 +215,7 @@ func (x *exchange) leaveCtx(response *Response) {
 }
 
 // respond puts the response into out. With isHead no body follows.
-func (x *exchange) respond(isHead bool) (step, bool) {
+func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	ctx := x.ctx
 	resp := &ctx.Response
 	if isHead {
@@ -234,22 +235,22 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
 	}
-	x.settleConnection()
+	x.finalizeConnection()
 	if resp.Header.is(hasBadName) {
 		x.s.logBadName(&resp.Header.list)
 	}
 	switch {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		x.endRequest()
-		return stepRead, false
+		return engine.Read, false
 	case resp.body.stream != nil && !resp.SkipBody && !bodiless(resp.StatusCode()):
 		if x.queueFile() {
-			return stepFlush, true
+			return engine.Flush, true
 		}
 		x.respondStream()
-		return stepRead, false
+		return engine.Read, false
 	}
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	if tunnel || x.minor == 0 && resp.Header.contentLength < 0 {
 		// the chunked coding is not for HTTP/1.0, not even in an answer to HEAD
 		dropFraming(&resp.Header)
@@ -265,10 +266,10 @@ func (x *exchange) respond(isHead bool) (step, bool) {
 	if x.tail != nil || x.s.ResponseSent != nil {
 		x.beginSending(len(out.B) - from + len(x.tail))
 		x.phase = phaseSend
-		return stepFlush, true
+		return engine.Flush, true
 	}
 	x.endRequest()
-	return stepRead, false
+	return engine.Read, false
 }
 
 // opensTunnel reports whether the response makes the connection a tunnel: it has
@@ -293,9 +294,9 @@ func dropFraming(h *ResponseHeader) {
 	h.setCoding(false)
 }
 
-// settleConnection decides whether the connection lives on after the response,
+// finalizeConnection decides whether the connection lives on after the response,
 // and has the response say so.
-func (x *exchange) settleConnection() {
+func (x *exchange) finalizeConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
 	closing := x.wantsClose()
@@ -403,7 +404,7 @@ func (x *exchange) respondStream() {
 		x.cutShort(err)
 		x.ending = true
 		x.out.B = x.out.B[:w.from]
-		x.c.aborted = w.broken || w.flushed && resp.Header.contentLength == -2
+		x.c.Aborted = w.broken || w.flushed && resp.Header.contentLength == -2
 	}
 	x.delivery.size = w.sent
 	x.endRequest()
@@ -430,7 +431,7 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	if file == nil || length != int64(body.size) {
 		return false, nil
 	}
-	send := fileSender(w.conn)
+	send := engine.FileSender(w.conn)
 	if send == nil {
 		return false, nil
 	}
@@ -491,7 +492,7 @@ func (w *streamOutput) Flush() error {
 // connection were ended in order.
 func (x *exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
-	x.c.aborted = true
+	x.c.Aborted = true
 	if x.delivery.on {
 		x.cutShort(err)
 		x.sent()
@@ -543,7 +544,7 @@ func (x *exchange) prepareHijack(closing bool) bool {
 		return false
 	}
 	asked := x.closes || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() || x.ending ||
-		x.s.stopping.Load() && x.s.CloseOnShutdown
+		x.s.conns.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing
 }
@@ -552,7 +553,7 @@ func (x *exchange) prepareHijack(closing bool) bool {
 func (x *exchange) earlyHints(h *ResponseHeader) error {
 	out := x.output()
 	from := len(out.B)
-	out.B = appendStatusLine(out.B, StatusEarlyHints)
+	out.B = http1.AppendUsualStatusLine(out.B, StatusEarlyHints)
 	had := len(out.B)
 	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
 		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))

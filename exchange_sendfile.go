@@ -3,14 +3,9 @@ package fasthttp
 import (
 	"fmt"
 	"io"
-	"os"
-)
 
-// filePart is what is left to be sent of a body that lies in a file.
-type filePart struct {
-	file           *os.File // nil for none
-	offset, length int64
-}
+	"github.com/valyala/fasthttp/internal/engine"
+)
 
 // queueFile leaves a body that lies in a file to an engine that sends it bit by
 // bit, as the peer takes it: nobody has to wait meanwhile. It is false, and
@@ -18,7 +13,7 @@ type filePart struct {
 func (x *exchange) queueFile() bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)
-	if !ok || !x.sendsFiles() || resp.ImmediateHeaderFlush || resp.Header.trailers.Len() > 0 {
+	if !ok || !x.link.SendsFiles() || resp.ImmediateHeaderFlush || resp.Header.trailers.Len() > 0 {
 		return false
 	}
 	if stream := &x.ctx.Request.stream; stream.in != nil && !stream.done {
@@ -33,7 +28,7 @@ func (x *exchange) queueFile() bool {
 	out := x.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start)
-	x.file = filePart{file, offset, length}
+	x.file = engine.FilePart{File: file, Offset: offset, Length: length}
 	x.beginSending(len(out.B) - from + int(length))
 	x.phase = phaseSend
 	return true
@@ -43,11 +38,11 @@ func (x *exchange) queueFile() bool {
 // end of the connection tells the peer, which keeps what it has got.
 func (x *exchange) fileEnded() {
 	size := int64(x.ctx.Response.body.size)
-	err := shortFile(size-x.file.length, size)
+	err := shortFile(size-x.file.Length, size)
 	x.s.logWriteError(x.c, err)
 	x.fault = err
 	x.cutShort(err)
-	x.delivery.missing = x.file.length
+	x.delivery.missing = x.file.Length
 	x.ending = true
 }
 

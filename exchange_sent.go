@@ -5,6 +5,8 @@ import (
 	"net"
 	"runtime/debug"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
 )
 
 // SentResponse is what Server.ResponseSent is told of a response.
@@ -47,7 +49,7 @@ func (x *exchange) refused(err error) {
 func (x *exchange) stamp() {
 	ctx := x.ctx
 	if ctx.time.IsZero() && !x.s.LazyRequestTime {
-		ctx.requestNum, ctx.time = x.c.requests+1, time.Now()
+		ctx.requestNum, ctx.time = x.c.Requests+1, time.Now()
 	}
 }
 
@@ -89,7 +91,7 @@ func (x *exchange) nothingSent(err error) {
 
 // unsent returns how many bytes of the response are still to be written.
 func (x *exchange) unsent() int64 {
-	n := int64(len(x.tail)) + x.file.length
+	n := int64(len(x.tail)) + x.file.Length
 	if x.out != nil {
 		n += int64(len(x.out.B))
 	}
@@ -112,7 +114,7 @@ func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 		return
 	}
 	now := time.Now()
-	c := &serverConn{s: s, nc: nc, id: connIDs.Add(1), opened: now.Sub(processBegan), done: *s.done.Load()}
+	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: now.Sub(engine.Began), Done: s.conns.Done()}
 	ctx := &RequestCtx{s: s, c: c, time: now}
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()

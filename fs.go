@@ -2,9 +2,10 @@ package fasthttp
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 // FSHandlerCacheDuration is FS.CacheDuration where that is not set.
@@ -195,11 +196,11 @@ type FS struct {
 //
 // Handlers share nothing, so it is best to make one of an FS and to keep it.
 func (fs *FS) NewRequestHandler() RequestHandler {
-	h := newFileHandler(fs)
-	if h.cache != nil && fs.CleanStop != nil {
+	h := newFileHandler(fs, fs.settings())
+	if h.finder.IsCaching() && fs.CleanStop != nil {
 		go func(stop <-chan struct{}) {
 			<-stop
-			h.cache.clear()
+			h.finder.Clear()
 		}(fs.CleanStop)
 	}
 	return h.handle
@@ -218,71 +219,58 @@ func FSHandler(root string, stripSlashes int) RequestHandler {
 	return fs.NewRequestHandler()
 }
 
-// newFileHandler makes what the settings say.
-func newFileHandler(s *FS) *fileHandler {
-	h := &fileHandler{
-		indexNames:  s.IndexNames,
-		pages:       s.GenerateIndexPages,
-		ranges:      s.AcceptByteRange,
-		tags:        tagsFor(s),
-		rewrite:     s.PathRewrite,
-		notFound:    s.PathNotFound,
-		readMethods: true,
-		hidden:      s.AllowHiddenFiles || s.FS == nil && s.Root == "" && s.AllowEmptyRoot,
-		listsHidden: s.AllowHiddenFiles,
-		types:       extensionTypes(s.ContentTypes),
+// settings returns what fs says of the files that are found.
+func (fs *FS) settings() *files.Settings {
+	s := &files.Settings{
+		FS:                       fs.FS,
+		Root:                     fs.Root,
+		AllowEmptyRoot:           fs.AllowEmptyRoot,
+		AllowSymlinksOutsideRoot: fs.AllowSymlinksOutsideRoot,
+		IndexNames:               fs.IndexNames,
+		GenerateIndexPages:       fs.GenerateIndexPages,
+		ContentTypes:             fs.ContentTypes,
+		TTL:                      fs.CacheDuration,
+		SkipCache:                fs.SkipCache,
+		FindHidden:               fs.AllowHiddenFiles || fs.FS == nil && fs.Root == "" && fs.AllowEmptyRoot,
+		ListHidden:               fs.AllowHiddenFiles,
+		Precompressed:            fs.Precompressed,
+		CompressRoot:             fs.CompressRoot,
+		CompressTypes:            fs.CompressTypes,
 	}
-	h.fields.control = []byte(s.CacheControl)
-	h.fields.noSniff = s.NoSniff
-	ttl := s.CacheDuration
-	if ttl <= 0 {
-		ttl = FSHandlerCacheDuration
+	if s.TTL <= 0 {
+		s.TTL = FSHandlerCacheDuration
 	}
-	if !s.SkipCache {
-		h.cache = newNodeCache(ttl)
-	}
-	root := s.Root
 	switch {
-	case s.FS == nil:
-		root = rootDir(root, s.AllowEmptyRoot)
-		if file, ok := regularFile(root); ok {
-			root, h.only = filepath.Dir(file), filepath.Base(file)
-		}
-		h.tree = treeOf(root, s.AllowSymlinksOutsideRoot, ttl)
-	default:
-		h.tree = s.FS
-		if dir, err := fileName(filepath.ToSlash(root), false); err == nil && dir != "." {
-			h.tree = subTree{s.FS, dir}
-		}
+	case fs.StrongETag:
+		s.Tags = files.StrongTags
+	case fs.GenerateETag:
+		s.Tags = files.WeakTags
 	}
-	if s.Compress || s.Precompressed {
-		h.codings = newFileCodings(s, root)
+	if fs.Compress {
+		fs.setCodings(s)
 	}
-	return h
+	return s
 }
 
-// rootDir returns the absolute path of a root, or "" for none.
-func rootDir(root string, allowEmpty bool) string {
-	if root == "" && allowEmpty {
-		return ""
+// setCodings sets the codings in which files are encoded, and the suffixes of the
+// copies.
+func (fs *FS) setCodings(s *files.Settings) {
+	s.Codings = coding.SetOf(coding.Gzip)
+	if fs.CompressBrotli {
+		s.Codings |= coding.SetOf(coding.Brotli)
 	}
-	dir, err := filepath.Abs(root)
-	if err != nil {
-		// there is no working directory: nothing will be found
-		return root
+	if fs.CompressZstd {
+		s.Codings |= coding.SetOf(coding.Zstd)
 	}
-	return dir
-}
-
-// regularFile reports whether a root is a file, and returns its path without
-// symbolic links: those may well lead out of the directory that it is in.
-func regularFile(root string) (string, bool) {
-	file, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return "", false
+	for c := range coding.Count {
+		s.Suffixes[c] = FSCompressedFileSuffixes[c.String()]
+		if c == coding.Gzip && fs.CompressedFileSuffix != "" {
+			s.Suffixes[c] = fs.CompressedFileSuffix
+		}
+		if own := fs.CompressedFileSuffixes[c.String()]; own != "" {
+			s.Suffixes[c] = own
+		}
 	}
-	info, err := os.Stat(file)
-	return file, err == nil && info.Mode().IsRegular()
 }
 
 // CacheKind has no use: nothing takes or returns one.

@@ -1,11 +1,12 @@
 package fasthttp
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 // conditionModel decides as RFC 9110 section 13 is written, with none of the
@@ -99,12 +100,11 @@ func TestConditionsAreThoseOfTheModel(t *testing.T) {
 	for set := range modelTagSets {
 		tags = append(tags, set)
 	}
-	statuses := map[verdict]int{conditionsHold: 200, notModified: 304, preconditionFailed: 412}
 	seen := map[int]int{}
 	for _, etag := range []string{"", `"a"`, `W/"a"`, `"a,b"`} {
 		for _, modified := range []time.Time{{}, modelTime, modelTime.Add(time.Millisecond)} {
 			model := conditionModel{etag, modified}
-			v := validator{[]byte(etag), modified}
+			v := files.Validator{ETag: []byte(etag), Modified: modified}
 			for _, match := range tags {
 				for _, noneMatch := range tags {
 					for _, unmodified := range dates {
@@ -117,7 +117,7 @@ func TestConditionsAreThoseOfTheModel(t *testing.T) {
 									fields[name] = value
 								}
 							}
-							got, want := statuses[judge(conditionHeader(fields), v)], model.status(fields)
+							got, want := cmp.Or(files.EvalPreconditions(&conditionHeader(fields).list, v), 200), model.status(fields)
 							seen[want]++
 							if got != want {
 								t.Fatalf("%s %v with %q: got %d, want %d", etag, modified, fields, got, want)
@@ -141,49 +141,21 @@ func TestIfRangeNeedsAStrongValidator(t *testing.T) {
 			model := conditionModel{etag, modified}
 			for _, value := range []string{`"a"`, `W/"a"`, `"b"`, `""`, "same", "before", "after", "nonsense"} {
 				h := conditionHeader(map[string]string{"If-Range": value})
-				if got, want := rangeApplies(h, validator{[]byte(etag), modified}, now), model.rangeApplies(value); got != want {
+				if got, want := files.RangeApplies(&h.list, files.Validator{ETag: []byte(etag), Modified: modified}, now), model.rangeApplies(value); got != want {
 					t.Errorf("%s %v with %s: %v, want %v", etag, modified, value, got, want)
 				}
 			}
 		}
 	}
 	h := conditionHeader(map[string]string{"If-Range": "same"})
-	if rangeApplies(h, validator{modified: modelTime}, modelTime.Add(time.Second-1)) {
+	if files.RangeApplies(&h.list, files.Validator{Modified: modelTime}, modelTime.Add(time.Second-1)) {
 		t.Error("a date within the second of the change counts as strong")
 	}
-	if !rangeApplies(new(RequestHeader), validator{}, now) {
+	if !files.RangeApplies(&new(RequestHeader).list, files.Validator{}, now) {
 		t.Error("a range without If-Range does not apply")
 	}
 	h = conditionHeader(map[string]string{"If-Range": `"b", "a"`})
-	if rangeApplies(h, validator{etag: []byte(`"a"`)}, now) {
+	if files.RangeApplies(&h.list, files.Validator{ETag: []byte(`"a"`)}, now) {
 		t.Error("If-Range is taken for a list")
 	}
-}
-
-func TestConditionsOfSeveralFieldLinesAreOneList(t *testing.T) {
-	h := new(RequestHeader)
-	h.Add("If-None-Match", `"a"`)
-	h.Add("If-None-Match", `"b"`)
-	if got := judge(h, validator{etag: []byte(`W/"b"`)}); got != notModified {
-		t.Errorf("got %v", got)
-	}
-}
-
-func FuzzEntityTags(f *testing.F) {
-	for set := range modelTagSets {
-		f.Add(set)
-	}
-	f.Fuzz(func(t *testing.T, list string) {
-		h := new(RequestHeader)
-		h.Set("If-Match", list)
-		h.Set("If-None-Match", list)
-		strong := matchesAny(h, field.IfMatch, []byte(`"a"`), strongMatch)
-		weak := matchesAny(h, field.IfNoneMatch, []byte(`"a"`), weakMatch)
-		if strong && !weak {
-			t.Fatalf("%q matches strongly, and not weakly", list)
-		}
-		if weak && !strings.Contains(list, `"a"`) && strings.Trim(list, " \t\r\n\x00") != "*" {
-			t.Fatalf("%q matches", list)
-		}
-	})
 }

@@ -87,6 +87,9 @@ func (a fileAnswer) check(t testing.TB, what string, status int, body string) {
 	}
 }
 
+// handlerOf makes the handler of s, to look into it.
+func handlerOf(s *FS) *fileHandler { return newFileHandler(s, s.settings()) }
+
 func (a fileAnswer) get(name string) string { return string(a.header.Peek(name)) }
 
 var long = strings.Repeat("all work and no play makes a dull text. ", 5000) // no small content
@@ -364,21 +367,6 @@ func TestChangedFilesAreServedAnewAfterAWhile(t *testing.T) {
 	servertest.Eventually(t, "no file", func() bool { return askFor(t, h, "GET", "/gone").status == 404 })
 }
 
-func TestUnchangedFilesAreNotOpenedAgain(t *testing.T) {
-	opens := &countingFS{FS: os.DirFS(plant(t, map[string]string{"a": "a", "long": long}))}
-	h := newFileHandler(&FS{FS: opens})
-	for range 3 {
-		askFor(t, h.handle, "GET", "/a").check(t, "small", 200, "a")
-		askFor(t, h.handle, "GET", "/long").check(t, "large", 200, long)
-		for _, n := range h.cache.nodes {
-			n.checked.Store(0)
-		}
-	}
-	if opens.n != 2 {
-		t.Errorf("files were opened %d times", opens.n)
-	}
-}
-
 // countingFS counts how often files are opened.
 type countingFS struct {
 	fs.FS
@@ -481,89 +469,14 @@ func TestNoFileStaysOpen(t *testing.T) {
 }
 
 func TestAStreamKeepsItsFileOpen(t *testing.T) {
-	h := newFileHandler(&FS{Root: plant(t, map[string]string{"long": long})})
+	h := handlerOf(&FS{Root: plant(t, map[string]string{"long": long})})
 	var ctx RequestCtx
 	ctx.Request.SetRequestURI("/long")
 	h.handle(&ctx)
-	h.cache.clear()
+	h.finder.Clear()
 	var body bytes.Buffer
 	if err := ctx.Response.BodyWriteTo(&body); err != nil || body.String() != long {
 		t.Errorf("got %d bytes, %v", body.Len(), err)
-	}
-}
-
-func TestTheCacheIsBounded(t *testing.T) {
-	c := newNodeCache(time.Hour)
-	add := func(key string, size int) {
-		_, err := c.load(key, func() (*node, error) {
-			return &node{key: key, plain: dataContent(make([]byte, size), "", time.Time{})}, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range maxCachedFiles + 100 {
-		add(fmt.Sprint("f", i), 1)
-	}
-	if len(c.nodes) != maxCachedFiles || c.bytes.Load() != maxCachedFiles {
-		t.Errorf("%d files, %d bytes", len(c.nodes), c.bytes.Load())
-	}
-	for i := range 10 {
-		add(fmt.Sprint("big", i), maxCachedBytes/4)
-	}
-	if n := c.bytes.Load(); n > maxCachedBytes || n < maxCachedBytes/2 {
-		t.Errorf("%d bytes", n)
-	}
-	c.clear()
-	if c.bytes.Load() != 0 || len(c.nodes) != 0 || c.open.Load() != 0 {
-		t.Errorf("%d bytes, %d nodes, %d open", c.bytes.Load(), len(c.nodes), c.open.Load())
-	}
-}
-
-func TestTheCacheKeepsABoundedNumberOfFilesOpen(t *testing.T) {
-	large := &fstest.MapFile{Data: []byte(long[:smallContent+1]), ModTime: modelTime}
-	tree := fstest.MapFS{}
-	const files = maxCachedOpen + 50
-	for i := range files {
-		tree[fmt.Sprint("f", i)] = large
-	}
-	h := newFileHandler(&FS{FS: tree})
-	for name := range tree {
-		if a := askFor(t, h.handle, "HEAD", "/"+name); a.status != 200 {
-			t.Fatalf("%s: got %d", name, a.status)
-		}
-	}
-	open := 0
-	for _, n := range h.cache.nodes {
-		if n.plain.shared != nil {
-			open++
-		}
-	}
-	if open != maxCachedOpen || int(h.cache.open.Load()) != open {
-		t.Errorf("%d files are open, %d are counted", open, h.cache.open.Load())
-	}
-}
-
-// Files that are sent in the place of others count as they do.
-func TestTheCacheCountsOpenSiblings(t *testing.T) {
-	large := &fstest.MapFile{Data: []byte(long[:smallContent+1]), ModTime: modelTime}
-	tree := fstest.MapFS{}
-	const files = maxCachedOpen/2 + 50
-	for i := range files {
-		tree[fmt.Sprint("f", i)], tree[fmt.Sprint("f", i, ".gz")] = large, large
-	}
-	h := newFileHandler(&FS{FS: tree, Precompressed: true})
-	for i := range files {
-		if a := askFor(t, h.handle, "HEAD", fmt.Sprint("/f", i), "Accept-Encoding", "gzip"); a.get("Content-Encoding") != "gzip" {
-			t.Fatalf("%d: got %d %s", i, a.status, a.header)
-		}
-	}
-	if open := h.cache.open.Load(); open != int64(2*len(h.cache.nodes)) || open > maxCachedOpen {
-		t.Errorf("%d files are open of %d nodes", open, len(h.cache.nodes))
-	}
-	h.cache.clear()
-	if open := h.cache.open.Load(); open != 0 {
-		t.Errorf("%d files are open in an empty cache", open)
 	}
 }
 

@@ -96,14 +96,3 @@ func TestNamedFilesMayBeHidden(t *testing.T) {
 	inFS := &FS{FS: os.DirFS(root), AllowEmptyRoot: true}
 	askFor(t, inFS.NewRequestHandler(), "GET", "/.config/a.txt").check(t, "path in an FS", 404, "")
 }
-
-func TestHiddenPaths(t *testing.T) {
-	for name, want := range map[string]bool{
-		".": false, "a": false, "a.b": false, "a/b.c": false, ".a": true, "a/.b": true, "a/.b/c": true, "..a": true, ".well-known": false,
-		".well-known/a": false, "a/.well-known/b": false, ".well-known/.a": true, ".well-known.": true, "a./b": false, "...": true,
-	} {
-		if got := isHiddenPath(name); got != want {
-			t.Errorf("%q: %v", name, got)
-		}
-	}
-}

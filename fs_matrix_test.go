@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/files"
 )
 
 // rangeModel says what each Range field of the matrix asks for, written down by
@@ -104,7 +106,7 @@ func combinations(axes []axis) iter.Seq[map[string]string] {
 
 // TestMatrix goes through conditions, ranges, codings and methods together.
 func TestMatrix(t *testing.T) {
-	small, large := strings.Repeat("0123456789", 100), long[:smallContent+1]
+	small, large := strings.Repeat("0123456789", 100), long[:files.MaxSmall+1]
 	root := plant(t, map[string]string{"small.txt": small, "large.txt": large})
 	cached := &FS{Root: root}
 	memory := &FS{FS: mapOf(root, "small.txt", "large.txt")}

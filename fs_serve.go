@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/percent"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// Every function here answers a request with one file that the application
-// names, whatever the method of the request is. They must never be given a path
-// that was made of what a client has sent: they serve every file there is. An FS
-// with a Root is for that.
+// The functions here that answer a request do so with one file that the application
+// names, whatever the method of the request is. They must never be given a path that
+// was made of what a client has sent: they serve every file there is. An FS with a
+// Root is for that.
 
 // ServeFile answers with the file, or the index page of the directory, that path
 // names: an absolute path, or one from the working directory on. It is
@@ -67,6 +69,18 @@ func FileLastModified(path string) (time.Time, error) {
 	return info.ModTime().UTC().Truncate(time.Second), nil
 }
 
+// ParseByteRange reads the value of a Range field that asks for one range of
+// contentLength bytes: "bytes=0-99", "bytes=100-" or, for the last ones,
+// "bytes=-100" (RFC 9110 section 14.1.2). It returns the positions of the first
+// and the last byte; a range that ends behind the content ends with it.
+//
+// It is an error if the value asks for several ranges, has another unit, or if
+// no byte of the content lies in the range: so it always is where there is no
+// content.
+func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
+	return files.ParseByteRange(byteRange, contentLength)
+}
+
 // compressing and plainly return the handlers for all files of the operating
 // system.
 var (
@@ -79,12 +93,12 @@ var (
 // servingHandler makes a handler for files that the application names.
 func servingHandler(s *FS) *fileHandler {
 	s.GenerateIndexPages, s.AcceptByteRange = true, true
-	h := newFileHandler(s)
+	found := s.settings()
+	// a name that the application gives is meant, and there is no Root that could
+	// be missing
+	found.FindHidden, found.RootIsThere = true, true
+	h := newFileHandler(s, found)
 	h.readMethods = false
-	// a name that the application gives is meant
-	h.hidden = true
-	// and there is no Root that could be missing
-	h.rootState.Store(rootSeen)
 	return h
 }
 
@@ -101,11 +115,11 @@ func pathOfURI(path string) string {
 
 // endOfNamed returns whether relative links fit, should path be a directory. A
 // file is meant however the client's own path ends.
-func endOfNamed(ctx *RequestCtx, path string) pathEnd {
-	if endOf(ctx.Path()) == endsAsDir || path != "" && os.IsPathSeparator(path[len(path)-1]) {
-		return endsInSlash
+func endOfNamed(ctx *RequestCtx, path string) files.End {
+	if files.EndOf(ctx.Path()) == files.EndsAsDir || path != "" && os.IsPathSeparator(path[len(path)-1]) {
+		return files.EndsInSlash
 	}
-	return endsInName
+	return files.EndsInName
 }
 
 func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
@@ -118,7 +132,7 @@ func serveFile(ctx *RequestCtx, h *fileHandler, path string) {
 }
 
 func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
-	end := endsInSlash
+	end := files.EndsInSlash
 	if path != "" {
 		end = endOfNamed(ctx, path)
 	}
@@ -128,7 +142,7 @@ func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 // cleanPath resolves dot segments, which the application may well use.
 func cleanPath(path string) string {
 	b := []byte("/" + path)
-	return string(b[:normalizePath(b)])
+	return string(b[:uri.NormalizePath(b)])
 }
 
 // maxFileSystems is how many file systems are remembered with what was found in
@@ -162,7 +176,7 @@ func handlerFor(filesystem fs.FS) *fileHandler {
 		if len(k.handlers) < maxFileSystems {
 			break
 		}
-		old.cache.clear()
+		old.finder.Clear()
 		delete(k.handlers, other)
 	}
 	h = servingHandler(settings)

@@ -12,11 +12,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestServersSendFiles(t *testing.T) {
-	root := plant(t, map[string]string{"small": "small", "edge": long[:smallContent], "over": long[:smallContent+1], "long": long, "huge": strings.Repeat(long, 20)})
+	root := plant(t, map[string]string{"small": "small", "edge": long[:files.MaxSmall], "over": long[:files.MaxSmall+1], "long": long, "huge": strings.Repeat(long, 20)})
 	for name, s := range map[string]*FS{
 		"plain": {Root: root}, "uncached": {Root: root, SkipCache: true}, "fs.FS": {FS: os.DirFS(root)}, "stream": {FS: onlyReadable{os.DirFS(root)}},
 	} {
@@ -55,12 +57,12 @@ func TestServersSendFiles(t *testing.T) {
 }
 
 func TestAConnectionSendsAnyNumberOfFiles(t *testing.T) {
-	h := FSHandler(plant(t, map[string]string{"over": long[:smallContent+1]}), 0)
+	h := FSHandler(plant(t, map[string]string{"over": long[:files.MaxSmall+1]}), 0)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		c := start(&Server{Handler: h}).Dial()
 		for range 3 * turnLimit {
 			c.Get("/over")
-			c.Expect(200, long[:smallContent+1])
+			c.Expect(200, long[:files.MaxSmall+1])
 		}
 	})
 }
@@ -88,7 +90,7 @@ func TestFilesThatShrinkWhileTheyAreSentCutTheConnection(t *testing.T) {
 
 func TestClientsThatLeaveDoNotKeepFilesOpen(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		h := newFileHandler(&FS{Root: plant(t, map[string]string{"huge": strings.Repeat(long, 50)})})
+		h := handlerOf(&FS{Root: plant(t, map[string]string{"huge": strings.Repeat(long, 50)})})
 		ts := start(&Server{Handler: h.handle})
 		for range 3 {
 			c := ts.Dial()
@@ -100,8 +102,19 @@ func TestClientsThatLeaveDoNotKeepFilesOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		shared := h.cache.nodes["huge"].plain.shared
-		servertest.Eventually(t, "only the cache's share", func() bool { return shared.shares.Load() == 1 })
+		n, err := h.finder.Find([]byte("/huge"), files.EndsInName, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := h.finder.Choose(n, new(field.List), false)
+		h.finder.Clear()
+		servertest.Eventually(t, "the file closed", func() bool {
+			shared := c.Acquire()
+			if shared {
+				c.Release()
+			}
+			return !shared
+		})
 	})
 }
 
@@ -287,7 +300,7 @@ func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 // TestFilesUnderLoad has all that a handler does happen at the same time.
 func TestFilesUnderLoad(t *testing.T) {
 	root := plant(t, map[string]string{"small": "small", "long": long, "list/x": "x", "text.txt": long})
-	h := newFileHandler(&FS{Root: root, CacheDuration: 1, Compress: true, AcceptByteRange: true, GenerateIndexPages: true})
+	h := handlerOf(&FS{Root: root, CacheDuration: 1, Compress: true, AcceptByteRange: true, GenerateIndexPages: true})
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
@@ -307,7 +320,7 @@ func TestFilesUnderLoad(t *testing.T) {
 					}
 				case 4:
 					askFor(t, h.handle, "GET", "/long", "Range", "bytes=5-9").check(t, "range", 206, long[5:10])
-					h.cache.clear()
+					h.finder.Clear()
 				}
 			}
 		})

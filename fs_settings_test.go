@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -132,7 +133,7 @@ func TestStrongTagsStandForTheContent(t *testing.T) {
 }
 
 func TestLargeContentHasAWeakTag(t *testing.T) {
-	for size, strong := range map[int64]bool{maxHashed: true, maxHashed + 1: false} {
+	for size, strong := range map[int64]bool{files.MaxHashed: true, files.MaxHashed + 1: false} {
 		path := filepath.Join(t.TempDir(), "hole")
 		f, err := os.Create(path)
 		if err != nil {

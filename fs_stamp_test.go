@@ -1,19 +1,14 @@
 package fasthttp
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/coding"
 )
 
 func zipped(text string) string { return string(AppendGzipBytes(nil, []byte(text))) }
@@ -36,36 +31,6 @@ func TestCopiesAreOfTheSameSizeAndTime(t *testing.T) {
 						t.Errorf("%s of %v: %.50q", name, at, a.decode(t))
 					}
 				}
-			}
-		}
-	}
-}
-
-// Copies of another version of this package, and such as were not written to
-// their end, are made again.
-func TestCopiesWithoutAWholeStampAreMadeAgain(t *testing.T) {
-	root := plant(t, map[string]string{"a.txt": long})
-	path := filepath.Join(root, "a.txt.fasthttp.gz")
-	ask := func() fileAnswer {
-		return askFor(t, (&FS{Root: root, Compress: true}).NewRequestHandler(), "GET", "/a.txt", "Accept-Encoding", "gzip")
-	}
-	ask().checkCoding(t, "first", "gzip", long)
-	whole, _ := stateOf(t, path)
-	if !strings.HasPrefix(whole, "\x1f\x8b") || len(ask().body) != len(whole)-stampSize {
-		t.Fatalf("a copy has %d bytes, of which %d are sent", len(whole), len(ask().body))
-	}
-	br := whole[:len(whole)-stampSize+len(stampMagic)] + string(rune(coding.Brotli)) + whole[len(whole)-stampSize+len(stampMagic)+1:]
-	for name, text := range map[string]string{
-		"of v1.77.0": zipped("an old text"), "empty": "", "short": whole[:len(whole)-1], "cut": whole[:100], "stamp": whole[len(whole)-stampSize+1:],
-		"longer": whole + "\x00", "of another coding": br, "zeros": strings.Repeat("\x00", len(whole)),
-	} {
-		for _, at := range []time.Time{modelTime, copyTime(modelTime), modelTime.Add(time.Hour)} {
-			if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
-				t.Fatal(err)
-			}
-			ask().checkCoding(t, name, "gzip", long)
-			if got, _ := stateOf(t, path); got != whole {
-				t.Errorf("%s: the copy has %d bytes", name, len(got))
 			}
 		}
 	}
@@ -150,7 +115,7 @@ func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 		if copies != "" {
 			where = copies
 		}
-		h := newFileHandler(&FS{Root: root, CompressRoot: copies, Compress: true})
+		h := handlerOf(&FS{Root: root, CompressRoot: copies, Compress: true})
 		there := func() (names []string) {
 			entries, err := os.ReadDir(filepath.Join(where, "sub"))
 			if err != nil {
@@ -167,7 +132,7 @@ func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 			askFor(t, h.handle, "GET", "/sub/"+file+".txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
 		}
 		// the cache has forgotten it
-		h.cache.clear()
+		h.finder.Clear()
 		if err := os.Remove(filepath.Join(root, "sub/a.txt")); err != nil {
 			t.Fatal(err)
 		}
@@ -298,170 +263,4 @@ func TestContentIsEncodedOnce(t *testing.T) {
 	}
 	maps["a.txt"] = &fstest.MapFile{Data: []byte(strings.Replace(text, "once", "then", 1))}
 	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "other content", "gzip", "then "+long)
-}
-
-// Files of the operating system have copies, whatever their time is.
-func TestFilesWithoutATimeAreEncodedOnce(t *testing.T) {
-	root := plant(t, map[string]string{"a.txt": long, "noise.txt": random(1000)})
-	for _, name := range []string{"a.txt", "noise.txt"} {
-		if err := os.Chtimes(filepath.Join(root, name), time.Unix(0, 0), time.Unix(0, 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h := (&FS{Root: root, Compress: true, SkipCache: true}).NewRequestHandler()
-	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "first", "gzip", long)
-	_, first := stateOf(t, filepath.Join(root, "a.txt.fasthttp.gz"))
-	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "again", "gzip", long)
-	if _, again := stateOf(t, filepath.Join(root, "a.txt.fasthttp.gz")); !os.SameFile(first, again) {
-		t.Error("the copy was made again")
-	}
-	askFor(t, h, "GET", "/noise.txt", "Accept-Encoding", "gzip").check(t, "noise", 200, random(1000))
-	// who tries again fails now
-	if err := os.Mkdir(filepath.Join(root, "noise.txt.fasthttp.gz.tmp"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	before := len(encodings.kept)
-	askFor(t, h, "GET", "/noise.txt", "Accept-Encoding", "gzip").check(t, "noise", 200, random(1000))
-	if len(encodings.kept) != before {
-		t.Error("what gains nothing was encoded again")
-	}
-}
-
-func TestHEADEncodesNothing(t *testing.T) {
-	root := plant(t, map[string]string{"a.txt": long})
-	for name, s := range map[string]*FS{
-		"beside": {Root: root}, "apart": {Root: root, CompressRoot: t.TempDir()}, "memory": {FS: mapOf(root, "a.txt")}, "uncached": {FS: mapOf(root, "a.txt"), SkipCache: true},
-		"pages": {FS: mapOf(root, "a.txt"), GenerateIndexPages: true, PathRewrite: func(*RequestCtx) []byte { return []byte("/") }},
-	} {
-		s.Compress = true
-		encodings = encodedCache{}
-		h := newFileHandler(s)
-		plain := askFor(t, h.handle, "GET", "/a.txt")
-		for range 2 {
-			a := askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
-			if a.get("Content-Encoding") != "" || a.header.ContentLength() != len(plain.body) || a.get("Vary") != plain.get("Vary") {
-				t.Errorf("%s: HEAD is answered with %s", name, a.header)
-			}
-		}
-		if made, err := filepath.Glob(filepath.Join(root, "*.fasthttp*")); err != nil || len(made) > 0 || len(encodings.kept) > 0 {
-			t.Errorf("%s: made: %q, %v, %d", name, made, err, len(encodings.kept))
-		}
-		coded := askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip")
-		a := askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
-		if coded.get("Content-Encoding") != "gzip" || a.get("Content-Encoding") != "gzip" || a.header.ContentLength() != len(coded.body) {
-			t.Errorf("%s: HEAD is answered with %s", name, a.header)
-		}
-		if err := os.Remove(filepath.Join(root, "a.txt.fasthttp.gz")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestEncodedContentIsBounded(t *testing.T) {
-	var c encodedCache
-	key := func(i int) (k encodedKey) {
-		k.sum[0], k.sum[1] = byte(i), byte(i>>8)
-		return k
-	}
-	const size = maxEncodedKept / 16
-	for i := range 100 {
-		c.make(key(i), func() ([]byte, error) { return make([]byte, size), nil })
-		if c.bytes > maxEncodedKept || c.bytes != len(c.kept)*(size+encodedOverhead) {
-			t.Fatalf("%d bytes in %d entries", c.bytes, len(c.kept))
-		}
-		if _, known := c.get(key(i)); !known {
-			t.Fatal("the last one is gone")
-		}
-	}
-	c.make(key(1000), func() ([]byte, error) { return nil, errChanged })
-	if _, known := c.get(key(1000)); known || c.kept[key(1000)] != nil {
-		t.Error("what has failed is kept")
-	}
-	func() {
-		defer func() { _ = recover() }()
-		c.make(key(1001), func() ([]byte, error) { panic("the encoder") })
-	}()
-	if c.kept[key(1001)] != nil {
-		t.Error("what has panicked is kept")
-	}
-	// one at a time
-	begun, end := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		c.make(key(1002), func() ([]byte, error) {
-			close(begun)
-			<-end
-			return []byte("x"), nil
-		})
-	})
-	<-begun
-	if got := c.make(key(1002), func() ([]byte, error) { panic("twice") }); got != nil {
-		t.Errorf("got %q", got)
-	}
-	if _, known := c.get(key(1002)); known {
-		t.Error("it is known too early")
-	}
-	close(end)
-	wg.Wait()
-	if got, known := c.get(key(1002)); !known || !bytes.Equal(got, []byte("x")) {
-		t.Errorf("got %q, %v", got, known)
-	}
-}
-
-// Known failure 47: a link in the place of a copy is none, even where it leads to
-// one that would do.
-func TestLinksToCopiesAreNoCopies(t *testing.T) {
-	root := plant(t, map[string]string{"a.txt": long, "a.txt.fasthttp.gz@": "other"})
-	name := filepath.Join(root, "a.txt")
-	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stamp := stampFor(rootMark{}, info, coding.Gzip)
-	plantFile(t, filepath.Join(root, "other"), zipped("not what was asked for")+string(stamp[:]))
-	ask := func() fileAnswer {
-		return askFor(t, (&FS{Root: root, Compress: true}).NewRequestHandler(), "GET", "/a.txt", "Accept-Encoding", "gzip")
-	}
-	ask().checkCoding(t, "link", "gzip", long)
-	if info, err := os.Lstat(name + FSCompressedFileSuffix); err != nil || !info.Mode().IsRegular() {
-		t.Errorf("the link is still there: %v", err)
-	}
-	// so the link was not refused for the stamp
-	if err := os.Rename(filepath.Join(root, "other"), name+FSCompressedFileSuffix); err != nil {
-		t.Fatal(err)
-	}
-	ask().checkCoding(t, "copy", "gzip", "not what was asked for")
-}
-
-// What lies beside a file is looked at as often as the file itself.
-func TestCompressedSiblingsAreLookedAtAnew(t *testing.T) {
-	root := plant(t, map[string]string{"a.txt": long})
-	name := filepath.Join(root, "a.txt.gz")
-	h := newFileHandler(&FS{Root: root, Precompressed: true, CacheDuration: time.Hour})
-	ask := func(what, coding, content string) {
-		t.Helper()
-		// the time has come to look
-		if n := h.cache.nodes["a.txt"]; n != nil {
-			n.checked.Store(0)
-		}
-		askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, what, coding, content)
-	}
-	write := func(content string) {
-		t.Helper()
-		if err := os.WriteFile(name+".new", []byte(zipped(content)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(os.Chtimes(name+".new", modelTime, modelTime), os.Rename(name+".new", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ask("none", "", long)
-	write(long + "added")
-	ask("added", "gzip", long+"added")
-	write(long + "other")
-	ask("replaced", "gzip", long+"other")
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
-	ask("removed", "", long)
 }

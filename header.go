@@ -22,9 +22,9 @@ type header struct {
 	slots    [numSlots]field.Span
 	line     [3]field.Span // the start line, see lineMethod and so on
 	cookies  field.List
-	trailers field.List // announced names, without values, and fields that are Behind
-	onward   *header    // where the trailer section is, if not here: see moveTrailers
-	head     http1.Head // what the head said that was read last
+	trailers http1.Trailers // announced names, without values, and fields that are Behind
+	onward   *header        // where the trailer section is, if not here: see moveTrailers
+	head     http1.Head     // what the head said that was read last
 
 	raw           field.Span // the field lines as they were received
 	memo          *memo      // of the requests that a server reads
@@ -164,10 +164,10 @@ const maxKeptBlock = 64 << 10
 
 // shrink lets go of memory that one unusual message made the header grow to.
 func (h *header) shrink() {
-	if isLarge(&h.list) || isLarge(&h.cookies) || isLarge(&h.trailers) || cap(h.peeked) > maxKeptBlock/32 {
+	if isLarge(&h.list) || isLarge(&h.cookies) || isLarge(&h.trailers.List) || cap(h.peeked) > maxKeptBlock/32 {
 		h.list = field.List{}
 		h.cookies = field.List{}
-		h.trailers = field.List{}
+		h.trailers = http1.Trailers{}
 		h.peeked = nil
 	}
 	for i := range h.scratch {
@@ -185,7 +185,7 @@ func (h *header) copyTo(dst *header) {
 	dst.own()
 	dst.list.CopyFrom(&h.list)
 	dst.cookies.CopyFrom(&h.cookies)
-	dst.trailers.CopyFrom(&h.trailers)
+	dst.trailers.CopyFrom(&h.trailers.List)
 	dst.slots, dst.line, dst.raw = h.slots, h.line, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
 	dst.head = h.head
@@ -242,7 +242,7 @@ func (h *header) own() {
 // separate is own for a header that is new, or that was copied.
 func (h *header) separate(at uintptr) {
 	h.self = at
-	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers} {
+	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers.List} {
 		l.Separate()
 	}
 	h.peeked, h.scratch = nil, [numScratch][]byte{}
@@ -352,7 +352,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 		}
 	}
 	if h.is(trailing) {
-		if to := h.section(); to != h && to.sendsBehind(k) {
+		if to := h.section(); to != h && to.trailers.Sends(k.id, k.name) {
 			to.set(role, k, value)
 			return
 		}
@@ -394,7 +394,7 @@ func (h *header) add(role http1.Role, k key, value []byte) {
 		return
 	}
 	if h.is(trailing) {
-		if to := h.section(); to != h && to.sendsBehind(k) {
+		if to := h.section(); to != h && to.trailers.Sends(k.id, k.name) {
 			to.add(role, k, value)
 			return
 		}
@@ -604,7 +604,7 @@ func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
 	if v := h.list.Get(bytesconv.String(name)); v != nil || !h.is(trailing) {
 		return v
 	}
-	if i := h.announced(k); i < 0 || string(h.trailers.Name(i)) != string(name) {
+	if i := h.trailers.Announced(k.id, k.name); i < 0 || string(h.trailers.Name(i)) != string(name) {
 		return nil
 	}
 	return h.peekAnnounced(k)

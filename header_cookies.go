@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -39,9 +40,9 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 	h.collectCookies(role)
 	value = cleaned(value)
 	if role == http1.Request {
-		parseRequestCookies(&h.cookies, value)
+		cookie.AppendPairs(&h.cookies, value)
 	} else {
-		h.cookies.Add(setCookieName(value), value, field.Unknown, 0)
+		h.cookies.Add(cookie.NameIn(value), value, field.Unknown, 0)
 	}
 }
 
@@ -50,7 +51,7 @@ func (h *header) setCookie(role http1.Role, name, value []byte) {
 	h.own()
 	h.collectCookies(role)
 	if role == http1.Request {
-		name, value = cleanedCookie(name), cleanedCookie(value)
+		name, value = cookie.Cleaned(name), cookie.Cleaned(value)
 	} else {
 		// value is all of a Set-Cookie field
 		name, value = cleaned(name), cleaned(value)
@@ -60,19 +61,6 @@ func (h *header) setCookie(role http1.Role, name, value []byte) {
 		return
 	}
 	h.cookies.Add(name, value, field.Unknown, 0)
-}
-
-// cleanedCookie returns text, the name or value of a cookie, without what
-// would end it: itself where there is no such byte.
-func cleanedCookie(text []byte) []byte {
-	for _, c := range text {
-		if endsCookie(c) {
-			text = append([]byte(nil), text...)
-			cleanCookieText(text)
-			break
-		}
-	}
-	return text
 }
 
 // cookie returns the value of the first cookie with that name, or nil.
@@ -105,7 +93,7 @@ func (h *header) peekCookies(role http1.Role) []byte {
 	}
 	text := h.scratch[scratchCookies][:0]
 	if role == http1.Request {
-		text = appendRequestCookies(text, &h.cookies)
+		text = cookie.AppendText(text, &h.cookies)
 	} else {
 		for i := range h.cookies.Len() {
 			if i > 0 {

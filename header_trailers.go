@@ -1,14 +1,16 @@
 package fasthttp
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
-
-// maxTrailerNames is how many names of trailer fields can be announced.
-const maxTrailerNames = 64
 
 // SetTrailer announces the names in a comma-separated list as trailer fields,
 // in the place of those announced before. Their values, set with Set or Add
@@ -63,7 +65,7 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 			continue
 		}
 		k := keyOf(name)
-		if h.isFullFor(k) {
+		if h.trailers.IsFullFor(k.id, k.name) {
 			return ErrBadTrailer
 		}
 		if flags == 0 {
@@ -79,7 +81,7 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 // keepUpfront has fields stay in the header section that came there with a name
 // which the peer announced. Who passes a message on announces what it announced.
 func (h *header) keepUpfront(k key) {
-	if i := h.announced(k); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
+	if i := h.trailers.Announced(k.id, k.name); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
 		return
 	}
 	for i := h.list.FindFold(k.id, k.name, 0); i >= 0; i = h.list.FindFold(k.id, k.name, i+1) {
@@ -87,28 +89,6 @@ func (h *header) keepUpfront(k key) {
 			e.Flags |= field.Upfront
 		}
 	}
-}
-
-// announced returns the position of the name k among those that were announced,
-// or -1.
-func (h *header) announced(k key) int {
-	i := h.trailers.FindFold(k.id, k.name, 0)
-	for i >= 0 && h.trailers.Entries[i].Flags&field.Behind != 0 {
-		i = h.trailers.FindFold(k.id, k.name, i+1)
-	}
-	return i
-}
-
-// isFullFor reports whether k is one name too many to be announced.
-func (h *header) isFullFor(k key) bool {
-	if h.trailers.Len() < maxTrailerNames || h.announced(k) >= 0 {
-		return false
-	}
-	n := 0
-	for range h.announcedNames {
-		n++
-	}
-	return n >= maxTrailerNames
 }
 
 // hintTrailers takes in a Trailer field of a peer. Fields of those names that
@@ -122,7 +102,7 @@ func (h *header) hintTrailers(list []byte) {
 			continue
 		}
 		k := keyOf(name)
-		if h.isFullFor(k) {
+		if h.trailers.IsFullFor(k.id, k.name) {
 			return
 		}
 		_ = h.announce(k, field.Hint)
@@ -131,26 +111,19 @@ func (h *header) hintTrailers(list []byte) {
 
 // announce takes in a trailer name, or tells that it must not be one.
 func (h *header) announce(k key, flags field.Flag) bool {
-	if !ascii.IsToken(k.name) || http1.IsBarredTrailer(k.name) {
+	if !http1.MayTrail(k.name) {
 		return false
 	}
-	if i := h.announced(k); i >= 0 {
-		e := &h.trailers.Entries[i]
-		e.Flags = min(e.Flags, flags)
-		return true
+	if !h.trailers.Reannounce(k.id, k.name, flags) {
+		h.addTrailer(k, nil, flags)
 	}
-	h.addTrailer(k, nil, flags)
 	return true
 }
 
 // addTrailer adds a name or a field to the list of trailers.
 func (h *header) addTrailer(k key, value []byte, flags field.Flag) {
 	h.own()
-	i := h.trailers.Add(k.name, value, k.id, flags)
-	if !h.is(namesKept) {
-		field.Normalize(h.trailers.Name(i))
-	}
-	http1.Clean(h.trailers.Value(i))
+	h.trailers.Put(k.id, k.name, value, flags, h.is(namesKept))
 }
 
 // dropTrailerNames takes back what was announced. Fields of the trailer section
@@ -160,15 +133,7 @@ func (h *header) dropTrailerNames() {
 		h.trailers.Reset()
 		return
 	}
-	next := func(from int) int {
-		for i := from; i < h.trailers.Len(); i++ {
-			if h.trailers.Entries[i].Flags&field.Behind == 0 {
-				return i
-			}
-		}
-		return -1
-	}
-	h.trailers.RemoveEach(next(0), next)
+	h.trailers.DropNames()
 }
 
 // dropTrailers takes back what was announced, and takes the fields of the trailer
@@ -184,14 +149,7 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
 		return false
 	}
-	return h.sendsBehind(key{h.list.Bytes(e.Name), e.ID})
-}
-
-// sendsBehind reports whether fields that are set under the name k are sent behind the
-// body, since the name was announced here.
-func (h *header) sendsBehind(k key) bool {
-	i := h.announced(k)
-	return i >= 0 && h.trailers.Entries[i].Flags == 0
+	return h.trailers.Sends(e.ID, h.list.Bytes(e.Name))
 }
 
 // sendsTrailers reports whether a trailer section can follow. HTTP/1.0 has none:
@@ -206,36 +164,12 @@ func (h *header) sendsTrailers() bool {
 
 // announces reports whether there are trailers that were announced here, or that
 // have come: what a peer has announced may never come.
-func (h *header) announces() bool {
-	for i := range h.trailers.Entries {
-		if h.trailers.Entries[i].Flags&field.Hint == 0 {
-			return h.sendsTrailers()
-		}
-	}
-	return false
-}
+func (h *header) announces() bool { return h.trailers.HasOwn() && h.sendsTrailers() }
 
 // hasTrailerNames reports whether there is a Trailer field. It is asked of every
 // message.
 func (h *header) hasTrailerNames() bool {
-	return len(h.trailers.Entries) > 0 && h.firstTrailerName() >= 0
-}
-
-func (h *header) firstTrailerName() int {
-	for i := range h.announcedNames {
-		return i
-	}
-	return -1
-}
-
-// announcedNames calls yield for the position of each announced name in
-// trailers until it returns false.
-func (h *header) announcedNames(yield func(i int) bool) {
-	for i := range h.trailers.Entries {
-		if h.trailers.Entries[i].Flags&field.Behind == 0 && !yield(i) {
-			return
-		}
-	}
+	return len(h.trailers.Entries) > 0 && h.trailers.HasNames()
 }
 
 // trailerNames returns the value of the Trailer field, or nil.
@@ -243,17 +177,282 @@ func (h *header) trailerNames() []byte {
 	if !h.hasTrailerNames() {
 		return nil
 	}
-	h.scratch[scratchTrailerNames] = h.appendTrailerNames(h.scratch[scratchTrailerNames][:0])
+	h.scratch[scratchTrailerNames] = h.trailers.AppendNames(h.scratch[scratchTrailerNames][:0])
 	return h.scratch[scratchTrailerNames]
 }
 
-func (h *header) appendTrailerNames(dst []byte) []byte {
-	from := len(dst)
-	for i := range h.announcedNames {
-		if len(dst) > from {
-			dst = append(dst, strCommaSpace...)
-		}
-		dst = append(dst, h.trailers.Name(i)...)
+// The fields of a trailer section stand in trailers, never in list: what looks at
+// the header section cannot take one for the other, whatever names they have.
+
+// Trailers returns an iterator over the names of the trailer fields: those that
+// were announced, then those that have come without. A name is valid until the
+// next step of the loop.
+func (h *header) Trailers() iter.Seq[[]byte] {
+	return h.section().trailers.EachName
+}
+
+// VisitAllTrailer calls f for the name of every trailer field, as Trailers does.
+// f must not keep the name.
+//
+// Deprecated: use Trailers.
+func (h *header) VisitAllTrailer(f func(value []byte)) {
+	for name := range h.Trailers() {
+		f(name)
 	}
-	return dst
+}
+
+// PeekTrailerKeys returns the names of the trailer fields, as Trailers does. The
+// result is valid until the next call of a method whose name begins with Peek.
+func (h *header) PeekTrailerKeys() [][]byte {
+	h.peeked = h.peeked[:0]
+	for name := range h.Trailers() {
+		h.peeked = append(h.peeked, name)
+	}
+	return h.peeked
+}
+
+// TrailerFields returns an iterator over the names and values of the fields in
+// the trailer section: those that were set under a name which was announced with
+// SetTrailer or AddTrailer, then those that came behind the body or were added
+// with AddTrailerField, in their order. Fields of the header section are not among
+// them.
+//
+// Names and values are valid until the next step of the loop, in which the header
+// must not be changed. What comes behind a body stream is there once the stream
+// has returned io.EOF.
+func (h *header) TrailerFields() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) { h.eachTrailer(yield) }
+}
+
+func (h *header) eachTrailer(yield func(name, value []byte) bool) {
+	h = h.section()
+	if h.trailers.Len() == 0 {
+		return
+	}
+	for i := range h.list.Entries {
+		if h.isTrailer(&h.list.Entries[i]) && !yield(h.list.Name(i), h.list.Value(i)) {
+			return
+		}
+	}
+	for i := range h.trailers.Entries {
+		if h.trailers.Entries[i].Flags&field.Behind != 0 && !yield(h.trailers.Name(i), h.trailers.Value(i)) {
+			return
+		}
+	}
+}
+
+// PeekTrailer returns the value of the first field of that name in the trailer
+// section, or nil. The name is found whatever its case. The field need not have
+// been announced, and one of the header section is never returned.
+func (h *header) PeekTrailer(key string) []byte {
+	for name, value := range h.eachTrailer {
+		if ascii.EqualFold(name, bytesconv.Bytes(key)) {
+			return value
+		}
+	}
+	return nil
+}
+
+// PeekTrailerAll returns the values of all fields of that name in the trailer
+// section. The outer slice is valid until the next call of a method whose name
+// begins with Peek.
+func (h *header) PeekTrailerAll(key string) [][]byte {
+	h.peeked = h.peeked[:0]
+	for name, value := range h.eachTrailer {
+		if ascii.EqualFold(name, bytesconv.Bytes(key)) {
+			h.peeked = append(h.peeked, value)
+		}
+	}
+	return h.peeked
+}
+
+// AddTrailerField adds a field to the trailer section, which is sent behind a
+// chunked body. The header section stays as it is, fields of that name included,
+// and so does its Trailer field: AnnounceTrailer adds names to that. A proxy
+// passes on with it what TrailerFields has.
+//
+// ErrBadTrailer says that the name must not come in a trailer; see SetTrailer. CR,
+// LF and NUL in the value become spaces. HTTP/1.0 has no trailers: they are dropped
+// there.
+func (h *header) AddTrailerField(key, value string) error {
+	return h.AddTrailerFieldBytes(bytesconv.Bytes(key), bytesconv.Bytes(value))
+}
+
+// AddTrailerFieldBytes is AddTrailerField for byte slices.
+func (h *header) AddTrailerFieldBytes(key, value []byte) error {
+	if !http1.MayTrail(key) {
+		return ErrBadTrailer
+	}
+	h.addTrailing(keyOf(key), value)
+	return nil
+}
+
+func (h *header) addTrailing(k key, value []byte) {
+	h = h.section()
+	h.addTrailer(k, value, field.Behind)
+	h.state |= trailing
+}
+
+// moveTrailers makes the trailer section of h that of to, which has its fields already.
+// The stream of a body knows the header of the message that it was set in; when that has
+// gone back to where it was copied from, trailers that the stream sets, or looks for,
+// are there.
+func (h *header) moveTrailers(to *header) {
+	h.onward = to
+	h.state |= trailing
+}
+
+// section returns the header that has the trailer section.
+func (h *header) section() *header {
+	for h.onward != nil {
+		h = h.onward
+	}
+	return h
+}
+
+// peekAnnounced returns the value of the first field with the name k in the
+// trailer section, or nil if there is none or it was not announced. It
+// is what Peek returns of a field that the header section does not have.
+func (h *header) peekAnnounced(k key) []byte {
+	h = h.section()
+	if h.trailers.Announced(k.id, k.name) < 0 {
+		return nil
+	}
+	if i := h.trailers.Behind(k.id, k.name, 0); i >= 0 {
+		return h.trailers.Value(i)
+	}
+	return nil
+}
+
+// peekAllAnnounced is peekAnnounced for PeekAll.
+func (h *header) peekAllAnnounced(k key) [][]byte {
+	at := h.section()
+	if at.trailers.Announced(k.id, k.name) < 0 {
+		return h.peeked
+	}
+	for i := at.trailers.Behind(k.id, k.name, 0); i >= 0; i = at.trailers.Behind(k.id, k.name, i+1) {
+		h.peeked = append(h.peeked, at.trailers.Value(i))
+	}
+	return h.peeked
+}
+
+// removeTrailing takes the fields with the name k out of the trailer section, or
+// only those with exactly that name.
+func (h *header) removeTrailing(k key, exact bool) {
+	h.own()
+	h.trailers.DropBehind(k.id, k.name, exact)
+}
+
+// TrailerHeader returns the trailer section as it goes behind a chunked body:
+// a line for each of TrailerFields, and an empty line. A field whose name is no
+// token is left out. The result is valid until the message is changed or released.
+func (h *header) TrailerHeader() []byte {
+	h.scratch[scratchTrailers] = h.appendTrailers(h.scratch[scratchTrailers][:0])
+	return h.scratch[scratchTrailers]
+}
+
+func (h *header) appendTrailers(dst []byte) []byte {
+	if h.trailers.Len() > 0 {
+		for name, value := range h.eachTrailer {
+			dst = http1.AppendField(dst, name, value)
+		}
+	}
+	return append(dst, strCRLF...)
+}
+
+// ReadTrailer reads the trailer section of a chunked message from r, up to
+// and with its empty line. It is limited to 4 KiB and 100 fields.
+//
+// The fields are kept apart from those of the header section: TrailerFields and
+// PeekTrailer have them. Peek and PeekAll have those whose names the Trailer field
+// announces and the header section does not have.
+//
+// It returns io.EOF if r ends before the first byte. A field that must not
+// come in a trailer (see SetTrailer) is an error that wraps ErrBadTrailer; in the
+// trailer section of a response whose header was read, it is left out.
+func (h *header) ReadTrailer(r *bufio.Reader) error {
+	err := h.readTrailers(bufferedSource{r}, nil)
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("error when reading trailers: %w", err)
+}
+
+// trailerFilter reports whether a field of a trailer section with the name is
+// kept. Where there is none, all are.
+type trailerFilter func(name []byte) bool
+
+// readTrailers reads the trailer section from in, however small the buffer of
+// in is.
+func (h *header) readTrailers(in source, accept trailerFilter) error {
+	var held []byte // what came before the bytes in the buffer of in
+	for {
+		b := in.peek()
+		had := len(held)
+		if had > 0 {
+			held = append(held, b...)
+			b = held
+		}
+		n, err := h.feedTrailers(b, accept)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			in.discard(n - had)
+			return nil
+		}
+		if had > 0 {
+			in.discard(len(b) - had)
+		}
+		err = in.fill()
+		if err == bufio.ErrBufferFull {
+			held = append(held, b...)
+			in.discard(len(b))
+			err = in.fill()
+		}
+		if err == io.EOF && len(b) > 0 {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// isReceivedResponse reports whether the header is that of a response which was
+// read. The content of such a response is whole, whatever stands in its trailer
+// section: fields that do not belong there are dropped (RFC 9110 section 6.5.1).
+// In a request they are refused, since they could change what it means for
+// another reader.
+func (h *header) isReceivedResponse() bool { return h.is(wasRead) && h.head.Status != 0 }
+
+// feedTrailers reads the trailer section at the beginning of b and returns its
+// length, or 0 for need more.
+func (h *header) feedTrailers(b []byte, accept trailerFilter) (n int, err error) {
+	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
+		return 2, nil
+	}
+	head := http1.Head{
+		KeepNames: h.is(namesKept),
+		Spaces:    h.isReceivedResponse(),
+		Limits:    http1.Limits{Head: http1.MaxTrailers, Fields: http1.MaxTrailerFields},
+	}
+	var fields field.List
+	n, err = head.ParseTrailers(b, &fields)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	fields.Block = b
+	for i := range fields.Entries {
+		k := key{fields.Name(i), fields.Entries[i].ID}
+		switch {
+		case !http1.IsBarredTrailer(k.name):
+			if accept == nil || accept(k.name) {
+				h.addTrailing(k, fields.Value(i))
+			}
+		case !h.isReceivedResponse():
+			return 0, ErrBadTrailer
+		}
+	}
+	return n, nil
 }

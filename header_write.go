@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/cookie"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -129,7 +130,7 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 	if h.hasTrailerNames() {
 		dst = append(dst, "Trailer: "...)
-		dst = h.appendTrailerNames(dst)
+		dst = h.trailers.AppendNames(dst)
 		dst = append(dst, "\r\n"...)
 	}
 	if role == http1.Response {
@@ -153,7 +154,7 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 	}
 	dst = append(dst, "Cookie: "...)
 	from := len(dst)
-	dst = appendRequestCookies(dst, &h.cookies)
+	dst = cookie.AppendText(dst, &h.cookies)
 	http1.Clean(dst[from:])
 	return append(dst, "\r\n"...)
 }

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/cpu"
-
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/hostmap"
+	"golang.org/x/sys/cpu"
 )
 
 // HostClient sends requests to one host, or to several that stand for each
@@ -36,7 +36,7 @@ type HostClient struct {
 	Transport RoundTripper
 
 	// DialTimeout connects to an address within a time, which is what is left
-	// for the call, or 0 where the call has no deadline. Without it and Dial,
+	// for the call, or 0 if the call has no deadline. Without it and Dial,
 	// the package's own dialer is used, which remembers the addresses of names
 	// for a minute.
 	DialTimeout DialFuncWithTimeout
@@ -53,15 +53,15 @@ type HostClient struct {
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSConfig is the configuration for TLS. The default verifies the host by
-	// the roots of the system. Where it has no ServerName, that is the host in
-	// Addr; where it has no session cache, sessions are resumed through one of
+	// the roots of the system. If it has no ServerName, that is the host in
+	// Addr; if it has no session cache, sessions are resumed through one of
 	// the HostClient's own.
 	TLSConfig *tls.Config
 
 	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, but where no connection was to be had. Without it that goes for
+	// failed with, unless no connection was to be had. Without it that goes for
 	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, where the time is not up.
+	// first byte of a response, if the time is not up.
 	//
 	// Deprecated: use RetryIfErr, which goes before it.
 	RetryIf RetryIfFunc
@@ -75,7 +75,7 @@ type HostClient struct {
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// Addr is the address of the host, or a comma-separated list of them that
-	// are dialed in turn; where one cannot be reached the next is tried. A port
+	// are dialed in turn; if one cannot be reached the next is tried. A port
 	// that is missing is 443 with IsTLS and 80 without. Dial and DialTimeout get
 	// the addresses as they stand here, without a port if there is none, so they
 	// may be paths of Unix sockets.
@@ -103,7 +103,7 @@ type HostClient struct {
 	MaxIdemponentCallAttempts int
 
 	// ReadBufferSize is the size in bytes of the buffers for reading, 4096 by
-	// default. Where it is set it also limits the head of responses, which is
+	// default. If it is set it also limits the head of responses, which is
 	// limited to 64 KiB and 500 fields otherwise.
 	ReadBufferSize int
 
@@ -112,7 +112,7 @@ type HostClient struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits how long a response may take, from when the request
-	// was written to the last byte, also where that is read from a stream. By
+	// was written to the last byte, also if that is read from a stream. By
 	// default there is no limit but that of the call.
 	ReadTimeout time.Duration
 
@@ -132,7 +132,7 @@ type HostClient struct {
 
 	// ExpectContinueTimeout is how long the server is given to react to
 	// "Expect: 100-continue" in a request with content, before that is sent all
-	// the same: a second by default. Where the server sends its response instead
+	// the same: a second by default. If the server sends its response instead
 	// of asking for the content, nothing of that is sent, the call returns the
 	// response, whatever its status, and the connection is closed. A request
 	// without that field is sent in one go.
@@ -203,7 +203,7 @@ type HostClient struct {
 	Jar CookieJar
 
 	pool    connpool.Pool[*clientConn]
-	pending atomic.Int64
+	pending hostmap.Users
 	lastUse atomic.Int64     // when the last call began, on the clock; 0 before the first one
 	_       cpu.CacheLinePad // every call writes what comes before, and reads what follows
 
@@ -226,6 +226,7 @@ func (c *HostClient) ready() error {
 		c.pool.Max = c.maxConns()
 		c.pool.OldestFirst = c.ConnPoolStrategy == FIFO
 		c.pool.MaxIdle = c.maxIdle()
+		c.pool.Reserve = (*clientConn).reserve
 		if c.AbsoluteForm && !c.IsTLS {
 			c.proxy = &proxyForm{c.ProxyAuthorization}
 		}
@@ -277,7 +278,7 @@ func (c *HostClient) dialContext(call *callState, limit time.Duration, addr stri
 	}
 	deadline := call.deadline
 	if limit > 0 {
-		deadline = earliest(deadline, time.Now().Add(limit))
+		deadline = clock.Earliest(deadline, time.Now().Add(limit))
 	}
 	if !deadline.IsZero() {
 		limited, cancel := context.WithDeadline(ctx, deadline)
@@ -327,7 +328,7 @@ func (c *HostClient) writeSize() int {
 }
 
 // SetMaxConns changes MaxConns, at any time. Calls that wait for a connection go
-// on where there may be more of them now. Where there may be fewer, connections
+// on if there may be more of them now. If there may be fewer, connections
 // that are too many are closed as they become idle. 0 or less stands for
 // DefaultMaxConnsPerHost.
 func (c *HostClient) SetMaxConns(newMaxConns int) {
@@ -348,14 +349,7 @@ func (c *HostClient) IdleConnsCount() int { return c.pool.Idle() }
 
 // PendingRequests returns how many calls are under way, those that wait for a
 // connection included.
-func (c *HostClient) PendingRequests() int {
-	n := c.pending.Load()
-	if n < 0 {
-		// its Client has dropped it, but whoever has got hold of it may use it
-		n -= droppedHost
-	}
-	return int(n)
-}
+func (c *HostClient) PendingRequests() int { return c.pending.Count() }
 
 // LastUseTime returns when the last call began, within a few hundredths of a
 // second; without any call it is the zero time.
@@ -371,7 +365,7 @@ func (c *HostClient) LastUseTime() time.Time {
 func (c *HostClient) CloseIdleConnections() { c.pool.CloseIdle() }
 
 // AcquireConn returns a connection for the caller alone: an idle one, or a new
-// one. It waits for one no longer than reqTimeout, where that is not 0, for all
+// one. It waits for one no longer than reqTimeout, if that is not 0, for all
 // of waiting, dialing and TLS. connectionClose says that it will not be used
 // again, which has no effect here. The error is ErrTimeout if the time is over,
 // ErrNoFreeConns if there is no place and none to wait for, else that of dialing.
@@ -382,7 +376,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if err := c.ready(); err != nil {
 		return nil, err
 	}
-	call := callState{trace: c.Trace, handsOut: true}
+	call := callState{trace: c.Trace, purpose: callHandsOut}
 	if reqTimeout > 0 {
 		call.deadline = time.Now().Add(reqTimeout)
 	}
@@ -398,10 +392,10 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 		}
 	}()
 	if cc.answered {
-		cc.lastUse = clock.At(since).Sub(cc.created)
+		cc.past.lastUse = clock.At(since).Sub(cc.past.created)
 	}
-	traceGotConn(&call, cc.conn, since)
-	if err = cc.guard.limit(time.Time{}, time.Time{}); err != nil {
+	traceGotConn(&call, cc.line.Net(), since)
+	if err = cc.line.Guard.Limit(time.Time{}, time.Time{}); err != nil {
 		return nil, err
 	}
 	taken = true
@@ -411,7 +405,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 // ReleaseConn makes a connection available to other calls. Deadlines that were set
 // on it are taken off.
 func (c *HostClient) ReleaseConn(cc *clientConn) {
-	if cc.guard.renew() != nil {
+	if cc.line.Guard.Renew() != nil {
 		c.CloseConn(cc)
 		return
 	}
@@ -420,19 +414,18 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 
 // keepConn is ReleaseConn for a connection whose deadlines are the guard's.
 func (c *HostClient) keepConn(cc *clientConn) {
-	if c.MaxConnDuration > 0 && time.Since(cc.created) >= c.MaxConnDuration {
+	if c.MaxConnDuration > 0 && time.Since(cc.past.created) >= c.MaxConnDuration {
 		c.CloseConn(cc)
 		return
 	}
 	cc.answered = true
-	cc.release()
+	cc.line.Recv.Release()
 	c.pool.Put(cc, clock.Elapsed())
 }
 
 // CloseConn closes a connection that came from AcquireConn.
 func (c *HostClient) CloseConn(cc *clientConn) {
-	_ = cc.Close()
-	c.pool.Drop()
+	c.pool.Discard(cc)
 }
 
 // AcquireReader returns a buffered reader of conn, with a buffer of

@@ -2,16 +2,23 @@ package fasthttp
 
 import (
 	"context"
+	"errors"
 	"io"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/cookie"
+	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/field"
 )
 
 // Do sends req and fills resp with the response. Redirects are not followed.
 //
 // The target of req may be an absolute URI or a path; the connection goes to
-// Addr either way. resp may be nil where the response does not matter. Both are
+// Addr either way. resp may be nil if the response does not matter. Both are
 // best taken from AcquireRequest and AcquireResponse.
 //
 // The call has the time that Request.SetTimeout gave to req; its error is
@@ -38,8 +45,8 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 
 // call is all forms of Do. ctx may be nil.
 func (c *HostClient) call(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	c.pending.Add(1)
-	defer c.pending.Add(-1)
+	c.pending.Add()
+	defer c.pending.Leave()
 	return c.callCounted(ctx, req, resp, deadline)
 }
 
@@ -54,21 +61,21 @@ func (req *Request) refused(err error) error {
 // callCounted is call for who has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	call := &req.call
-	if call.active {
+	if call.purpose == callSends {
 		return c.callWithin(ctx, req, resp, deadline)
 	}
 	defer req.endCall()
 	if err := c.ready(); err != nil {
 		return err
 	}
-	// nothing else of it was set so far but buffered
-	call.active, call.ctx, call.deadline = true, ctx, deadline
+	// nothing else of it was set so far but the use of the content
+	call.purpose, call.ctx, call.deadline = callSends, ctx, deadline
 	return c.callLimited(req, resp)
 }
 
 // endCall makes the request one that nobody is sending any more.
 func (req *Request) endCall() {
-	req.call = callState{buffered: req.call.buffered}
+	req.call = callState{content: req.call.content}
 	if req.body.stream != nil {
 		_ = req.body.closeStream()
 	}
@@ -86,7 +93,7 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 		ctx = before.ctx
 	}
 	req.call = callState{
-		active: true, ctx: ctx, deadline: earliest(deadline, before.deadline), buffered: before.buffered,
+		purpose: callSends, ctx: ctx, deadline: clock.Earliest(deadline, before.deadline), content: before.content.inner(),
 	}
 	return c.callLimited(req, resp)
 }
@@ -95,11 +102,11 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 func (c *HostClient) callLimited(req *Request, resp *Response) error {
 	call := &req.call
 	if req.timeout > 0 {
-		call.deadline = earliest(call.deadline, time.Now().Add(req.timeout))
+		call.deadline = clock.Earliest(call.deadline, time.Now().Add(req.timeout))
 	}
 	if call.ctx != nil {
 		if until, ok := call.ctx.Deadline(); ok {
-			call.deadline = earliest(call.deadline, until)
+			call.deadline = clock.Earliest(call.deadline, until)
 		}
 	}
 	call.trace = c.traceOf(call)
@@ -118,9 +125,14 @@ func (c *HostClient) callPlain(req *Request, resp *Response) error {
 
 // callForNothing is a call whose caller does not want the response.
 func (c *HostClient) callForNothing(req *Request) error {
-	resp := AcquireResponse()
-	defer ReleaseResponse(resp)
-	req.call.discard = true
+	resp, use := AcquireResponse(), req.call.content
+	defer func() {
+		req.call.content = use
+		ReleaseResponse(resp)
+	}()
+	if use == contentAsSet {
+		req.call.content = contentDiscarded
+	}
 	err := c.attempts(req, resp)
 	if s, ok := resp.body.stream.(*clientStream); ok && err == nil {
 		s.drainSmall()
@@ -181,7 +193,7 @@ func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err erro
 	}
 	resp.startOver()
 	// unless it is found to be otherwise below
-	req.call.broken = true
+	req.call.outcome = attemptLost
 	if req.call.deadline.IsZero() {
 		return t.RoundTrip(c, req, resp)
 	}
@@ -200,11 +212,11 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 		return c.RetryIfErrUpstream(req, attempt, err, req.call.upstream)
 	case c.RetryIfErr != nil:
 		return c.RetryIfErr(req, attempt, err)
-	case req.call.unreached:
+	case req.call.outcome == attemptUnreached:
 		return false, false
 	case c.RetryIf != nil:
 		return false, c.RetryIf(req)
-	case req.call.reply, !req.call.broken, isTimeout(err):
+	case req.call.outcome != attemptLost, isTimeout(err):
 		return false, false
 	}
 	return false, isIdempotent(req)
@@ -222,10 +234,10 @@ func (c *HostClient) prepare(req *Request) error {
 			return err
 		}
 		uri := &req.uri
-		if s := uri.parts[uriScheme]; !s.empty() {
+		if !uri.text.IsHTTP() {
 			return errUnsupportedScheme(uri.Scheme())
 		}
-		if uri.https != c.IsTLS {
+		if uri.text.IsHTTPS() != c.IsTLS {
 			return ErrHostClientRedirectToDifferentScheme
 		}
 		if c.DisablePathNormalizing {
@@ -238,7 +250,7 @@ func (c *HostClient) prepare(req *Request) error {
 	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
 		h.SetUserAgentBytes(c.userAgent())
 	}
-	return req.settleParsed()
+	return req.prepareParsed()
 }
 
 func (c *HostClient) userAgent() []byte {
@@ -249,3 +261,98 @@ func (c *HostClient) userAgent() []byte {
 }
 
 var strFasthttp = []byte("fasthttp")
+
+// RetryWithBackoff returns a RetryIfErrFunc that waits before each new attempt:
+// for a random time up to base after the first one, and up to twice as long after
+// each further one, but never longer than limit. The randomness keeps many
+// clients that failed together from coming back together.
+//
+// It tries again what may be repeated: requests that never reached a host, since
+// no connection was to be had, and those with the methods GET, HEAD, PUT, OPTIONS,
+// TRACE and QUERY whose connection failed or took too long, as long as nothing of a
+// response was there. The wait counts as time of the call, and ends with it.
+func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
+	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
+		call := &req.call
+		if call.outcome == attemptAnswered || errors.Is(err, ErrNoFreeConns) || call.outcome != attemptUnreached && !isIdempotent(req) {
+			return false, false
+		}
+		wait := failures.Backoff(base, limit, attempts)
+		if !call.deadline.IsZero() && time.Until(call.deadline) <= wait {
+			return false, false
+		}
+		return false, call.sleep(wait)
+	}
+}
+
+// sleep waits, and reports whether the call was not canceled meanwhile.
+func (c *callState) sleep(d time.Duration) bool {
+	timer := AcquireTimer(d)
+	defer ReleaseTimer(timer)
+	select {
+	case <-timer.C:
+		return true
+	case <-c.done():
+		return false
+	}
+}
+
+// CookieJar keeps the cookies of a client. The package fasthttpadaptor makes one
+// of any net/http.CookieJar. Its methods may be called concurrently.
+type CookieJar interface {
+	// Cookies returns names and values of the cookies that are to be sent to
+	// uri, which must not be changed, in the order in which they are sent. A name
+	// may come more than once: cookies with longer paths come first then (RFC 6265
+	// section 5.4). Quotes around a value are a part of it.
+	Cookies(uri *URI) iter.Seq2[string, string]
+	// SetCookies takes in the values of the Set-Cookie fields in a response
+	// from uri, which must not be changed.
+	SetCookies(uri *URI, values []string)
+}
+
+// lendCookies adds cookies whose names the header does not have yet, and returns
+// those names.
+func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []string) {
+	for name, value := range cookies {
+		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
+		if !slices.Contains(added, name) {
+			if h.Cookie(name) != nil {
+				continue
+			}
+			added = append(added, name)
+		}
+		h.cookies.Add(bytesconv.Bytes(name), cookie.Cleaned(bytesconv.Bytes(value)), field.Unknown, 0)
+	}
+	return added
+}
+
+// callWithCookies adds the cookies of the jar to a call, and takes out those that
+// it sets. A cookie that the caller has set goes before that of the jar. When
+// the call is over, the request has its own cookies only.
+func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
+	if resp == nil {
+		resp = AcquireResponse()
+		defer ReleaseResponse(resp)
+	}
+	h := &req.Header
+	if !req.uriParsed {
+		req.isTLS = c.IsTLS
+	}
+	uri := req.URI()
+	added := h.lendCookies(c.Jar.Cookies(uri))
+	err := c.callPlain(req, resp)
+	for _, name := range added {
+		h.DelCookie(name)
+	}
+	if err != nil {
+		return err
+	}
+	var set []string
+	for _, value := range resp.Header.PeekAll(HeaderSetCookie) {
+		set = append(set, string(value))
+	}
+	if len(set) > 0 {
+		c.Jar.SetCookies(uri, set)
+	}
+	return nil
+}

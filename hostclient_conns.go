@@ -10,11 +10,12 @@ import (
 
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/dial"
 )
 
 // splitAddrs returns the addresses of HostClient.Addr. Those for a dial function
 // of the application are left as they are: they may be paths of Unix sockets, or
-// nothing at all where the function knows where to connect to.
+// nothing at all if the function knows where to connect to.
 func (c *HostClient) splitAddrs() (addrs []string) {
 	custom := c.dialsItself()
 	for addr := range strings.SplitSeq(c.Addr, ",") {
@@ -52,9 +53,11 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Durati
 		if cc = g.Conn; c.usable(call, cc, now, g.Since) {
 			return cc, g.Since, nil
 		}
-		_ = cc.Close()
-		if g, ok = c.pool.TakeIdle(); !ok {
-			break
+		if g, ok = c.pool.Replace(cc); !ok {
+			if g, err = c.await(call); err != nil {
+				return nil, since, err
+			}
+			now = clock.Elapsed()
 		}
 	}
 	cc, err = c.open(call)
@@ -65,7 +68,7 @@ func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Durati
 func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error) {
 	until := call.deadline
 	if c.MaxConnWaitTimeout > 0 {
-		until = earliest(until, time.Now().Add(c.MaxConnWaitTimeout))
+		until = clock.Earliest(until, time.Now().Add(c.MaxConnWaitTimeout))
 	}
 	g, err := c.pool.Get(until, call.done())
 	switch {
@@ -83,10 +86,10 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 // here or before something is written (see isSeenLater): a server that has closed
 // it, or has sent what nobody asked for, may have done so a moment ago.
 func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
-	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.created) >= c.MaxConnDuration {
+	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.past.created) >= c.MaxConnDuration {
 		return false
 	}
-	return cc.isSeenLater(call) || cc.quiet()
+	return cc.isSeenLater(call) || cc.line.IsQuiet()
 }
 
 // open opens a connection in a place of the pool that the caller holds.
@@ -100,6 +103,9 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	}()
 	cc, late, err := c.connect(call)
 	holds = err != nil && !late
+	if err == nil && cc.protocol.shared() {
+		c.pool.Share(cc)
+	}
 	return cc, err
 }
 
@@ -157,8 +163,8 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	if t := call.trace; t != nil && t.TLSHandshakeStart != nil {
 		t.TLSHandshakeStart()
 	}
-	stop := cc.guard.watch(call.ctx)
-	by := earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
+	stop := cc.line.Guard.Watch(call.ctx, contextError)
+	by := clock.Earliest(call.deadline, time.Now().Add(c.tlsTimeout()))
 	state, err := cc.handshake(call.ctx, config, by)
 	if stop != nil && !stop() && err == nil {
 		err = call.canceled()
@@ -178,7 +184,7 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 			return nil, false, ErrTimeout
 		}
 	}
-	var dial func() (net.Conn, error)
+	var connect func() (net.Conn, error)
 	switch {
 	case c.DialContext != nil:
 		conn, err := c.dialContext(call, 0, addr, c.DialContext)
@@ -187,17 +193,17 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 		}
 		return conn, false, err
 	case c.DialTimeout != nil:
-		dial = func() (net.Conn, error) { return c.DialTimeout(addr, timeout) }
+		connect = func() (net.Conn, error) { return c.DialTimeout(addr, timeout) }
 	case c.Dial != nil:
-		dial = func() (net.Conn, error) { return c.Dial(addr) }
+		connect = func() (net.Conn, error) { return c.Dial(addr) }
 	default:
 		conn, err := c.dialContext(call, DefaultDialTimeout, addr, defaultDialer.DialContext)
 		return conn, false, err
 	}
 	if call.done() != nil || c.DialTimeout == nil && timeout > 0 {
-		conn, late, err = c.dialAside(call, addr, timeout, dial)
+		conn, late, err = c.dialAside(call, addr, timeout, connect)
 	} else {
-		conn, err = dial()
+		conn, err = connect()
 	}
 	if err == nil && conn == nil {
 		err = errNoConn
@@ -207,85 +213,38 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 
 var errNoConn = errors.New("fasthttp: the dial function returned neither a connection nor an error")
 
-// dialed is what a dial function has come to: a connection, an error, or a panic.
-type dialed struct {
-	conn  net.Conn
-	err   error
-	fault any
-}
-
-// dialAside dials with a function that cannot be interrupted, on a goroutine of
-// its own, since the caller may not have the time to wait for it. A connection
-// that comes too late takes the place in the pool, for whoever is next. A panic
-// goes on where the caller is.
-func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, dial func() (net.Conn, error)) (net.Conn, bool, error) {
-	var mu sync.Mutex
-	left := false
-	done := make(chan dialed, 1)
-	go func() {
-		r := dialSafely(dial)
-		mu.Lock()
-		defer mu.Unlock()
-		if !left {
-			done <- r
-			return
-		}
-		c.keepLate(r, addr)
-	}()
+// dialAside dials with a function that cannot be interrupted. A connection that comes
+// too late takes the place in the pool, for whoever is next.
+func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, connect func() (net.Conn, error)) (net.Conn, bool, error) {
+	aside := dial.Aside{
+		Dial: connect, Caught: passPanic,
+		Late: func(conn net.Conn, err error) { c.keepLate(conn, err, addr) },
+	}
 	var expired <-chan time.Time
 	if timeout > 0 {
 		timer := AcquireTimer(timeout)
 		defer ReleaseTimer(timer)
 		expired = timer.C
 	}
-	var err error
-	select {
-	case r := <-done:
-		return r.result()
-	case <-expired:
-		err = ErrTimeout
-	case <-call.done():
-		err = call.canceled()
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	select {
-	case r := <-done:
-		return r.result()
-	default:
-		left = true
-		return nil, true, err
-	}
-}
-
-// dialSafely calls dial and catches its panic.
-func dialSafely(dial func() (net.Conn, error)) (r dialed) {
-	defer func() {
-		if p := recover(); p != nil {
-			r = dialed{fault: passPanic(p)}
+	conn, late, err := aside.Run(expired, call.done())
+	if late {
+		if err = call.canceled(); err == nil {
+			err = ErrTimeout
 		}
-	}()
-	r.conn, r.err = dial()
-	return r
-}
-
-func (r dialed) result() (net.Conn, bool, error) {
-	if r.fault != nil {
-		panic(r.fault)
 	}
-	return r.conn, false, r.err
+	return conn, late, err
 }
 
 // keepLate takes a connection that came too late for its call.
-func (c *HostClient) keepLate(r dialed, addr string) {
+func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	switch {
-	case r.conn == nil || r.err != nil:
+	case conn == nil || err != nil:
 		c.pool.Drop()
 	case c.IsTLS:
-		_ = r.conn.Close()
+		_ = conn.Close()
 		c.pool.Drop()
 	default:
-		c.pool.Put(adoptConn(r.conn, addr, c.readSize()), clock.Elapsed())
+		c.pool.Put(adoptConn(conn, addr, c.readSize()), clock.Elapsed())
 	}
 }
 

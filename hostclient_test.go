@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
-
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
@@ -242,7 +241,7 @@ func TestHostClientAcquireConn(t *testing.T) {
 		if cc.CreatedTime().IsZero() || cc.LastUseTime().Before(cc.CreatedTime().Add(-time.Second)) {
 			t.Errorf("created %v, used %v", cc.CreatedTime(), cc.LastUseTime())
 		}
-		if i > 0 && cc.lastUse == 0 {
+		if i > 0 && cc.past.lastUse == 0 {
 			t.Error("it is not known when the connection was used")
 		}
 		w, r := hc.AcquireWriter(cc.Conn()), hc.AcquireReader(cc.Conn())

@@ -6,10 +6,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/httpdate"
 	"github.com/valyala/fasthttp/internal/servertest"
@@ -156,7 +158,7 @@ var hostile = []struct {
 	{"a range of a file", behind("bytes=0-", repeated("9")), rangesOfFile},
 	{"blanks around the ranges of a file", behind("bytes=0-1,", repeated(" \t")), rangesOfFile},
 	{"entity tags that are never closed", repeated(`,W/"`), matchedTags},
-	{"types that are accepted", repeated("text/html;q=0.1;a=b, "), func(in string) { prefersJSON([]byte(in)) }},
+	{"types that are accepted", repeated("text/html;q=0.1;a=b, "), acceptedTypes},
 	{"a path of files", behind("/", repeated("a/./b//")), nameOfFile},
 	{"a path of hidden files", behind("/", repeated(".well-known/")), nameOfFile},
 	{"a path of suffixes", behind("/", repeated(".fasthttp.gz.tmp")), nameOfFile},
@@ -209,7 +211,7 @@ var hostile = []struct {
 	{"lines of entity tags", repeated("If-None-Match: \"a\", \"b\"\r\n"), func(in string) {
 		var h RequestHeader
 		readField(&h, in+"Y: b")
-		judge(&h, hostileValidator)
+		files.EvalPreconditions(&h.list, hostileValidator)
 	}},
 	{"ranges", behind("bytes=", counted("%d-,")), parsedRanges},
 	{"spaces of ranges", behind("bytes=0-1,", repeated(" \t")), parsedRanges},
@@ -270,16 +272,25 @@ func boundaryOf(in string) {
 	h.MultipartFormBoundary()
 }
 
-func rangesOfFile(in string) { _, _ = parseRanges(nil, []byte(in), 1000) }
+func rangesOfFile(in string) { _, _ = files.ParseRanges(nil, []byte(in), 1000) }
+
+var noFiles = files.New(&files.Settings{FS: fstest.MapFS{}, GenerateIndexPages: true, SkipCache: true})
+
+// acceptedTypes chooses between the page of a directory and what it is to programs.
+func acceptedTypes(in string) {
+	n, err := noFiles.Find(nil, files.EndsInSlash, []byte("/"))
+	if err != nil {
+		panic(err)
+	}
+	var h RequestHeader
+	h.Set(HeaderAccept, in)
+	noFiles.Choose(n, &h.list, false)
+}
 
 // nameOfFile does what is done with a path before anything is opened.
 func nameOfFile(in string) {
-	for _, windows := range []bool{false, true} {
-		if name, err := fileName(in, windows); err == nil {
-			isHiddenPath(name)
-			isReservedName(name)
-		}
-	}
+	_, _ = files.Name(in, true)
+	_, _ = noFiles.Find([]byte(in), files.EndsInName, nil)
 }
 
 // parsedURI reads a URI as the target of a request, and as a reference to another.
@@ -343,20 +354,20 @@ func chosenCodings(lines ...[]byte) {
 	accepted.Choose(coding.SetOf(coding.Deflate, coding.Gzip, coding.Zstd, coding.Brotli))
 }
 
-var hostileValidator = validator{etag: []byte(`"etag"`), modified: time.Unix(1_000_000_000, 0)}
+var hostileValidator = files.Validator{ETag: []byte(`"etag"`), Modified: time.Unix(1_000_000_000, 0)}
 
 func matchedTags(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfMatch, HeaderIfNoneMatch, HeaderIfRange} {
 		h.Set(name, in)
-		judge(&h, hostileValidator)
-		rangeApplies(&h, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.list, hostileValidator)
+		files.RangeApplies(&h.list, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
 
 func parsedRanges(in string) {
-	_, _ = parseRanges(nil, []byte(in), 1<<20)
+	_, _ = files.ParseRanges(nil, []byte(in), 1<<20)
 	_, _, _ = ParseByteRange([]byte(in), 1<<20)
 }
 
@@ -367,8 +378,8 @@ func datedBy(in string) {
 	var h RequestHeader
 	for _, name := range []string{HeaderIfModifiedSince, HeaderIfUnmodifiedSince, HeaderIfRange} {
 		h.Set(name, in)
-		judge(&h, hostileValidator)
-		rangeApplies(&h, hostileValidator, time.Now())
+		files.EvalPreconditions(&h.list, hostileValidator)
+		files.RangeApplies(&h.list, hostileValidator, time.Now())
 		h.Del(name)
 	}
 }
@@ -465,7 +476,7 @@ func fastest(f func()) time.Duration {
 func TestTrailerNamesAreBounded(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		if err := h.SetTrailer(counted("a%d,")(1000)[:len("a0,")*10+len("a10,")*54-1]); err != nil {
-			t.Errorf("%d names: %v", maxTrailerNames, err)
+			t.Errorf("%d names: %v", http1.MaxTrailerNames, err)
 		}
 		if err := h.AddTrailer("A0, a63"); err != nil {
 			t.Errorf("names that are there already: %v", err)
@@ -473,20 +484,20 @@ func TestTrailerNamesAreBounded(t *testing.T) {
 		if err := h.AddTrailer("one-more"); err != ErrBadTrailer {
 			t.Errorf("one name more: %v", err)
 		}
-		if n := len(h.PeekTrailerKeys()); n != maxTrailerNames {
+		if n := len(h.PeekTrailerKeys()); n != http1.MaxTrailerNames {
 			t.Errorf("%d names", n)
 		}
 	})
 	var h RequestHeader
 	readField(&h, "Trailer: "+counted("x-%x,")(60<<10))
-	if n := len(h.PeekTrailerKeys()); n != maxTrailerNames {
+	if n := len(h.PeekTrailerKeys()); n != http1.MaxTrailerNames {
 		t.Errorf("%d names of a peer", n)
 	}
 	var req Request
 	section := strings.ReplaceAll(counted("a%d: 1\n")(500), "\n", "\r\n")
 	err := req.Read(bufio.NewReader(strings.NewReader(
 		"POST / HTTP/1.1\r\nHost: h\r\nTrailer: b\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + section + "\r\n")))
-	if fields := strings.Count(section, "\n"); err != nil || fields <= maxTrailerNames || len(req.Header.PeekTrailerKeys()) != fields+1 {
+	if fields := strings.Count(section, "\n"); err != nil || fields <= http1.MaxTrailerNames || len(req.Header.PeekTrailerKeys()) != fields+1 {
 		t.Errorf("a trailer section of %d fields: %v", fields, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/failures"
 )
 
 // DefaultLBClientTimeout is how long LBClient.Do may take, unless
@@ -77,14 +79,14 @@ func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duratio
 }
 
 // DoDeadline gives the request to the least loaded client, which has until
-// deadline. It returns ErrNoAvailableClients where there is none, else what the
+// deadline. It returns ErrNoAvailableClients if there is none, else what the
 // client returns.
 func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return cc.do(noContext, req, resp, deadline)
 }
 
 // DoContext gives the request to the least loaded client, which has until ctx
-// ends, or until Timeout where ctx has no deadline. A client of another type
+// ends, or until Timeout if ctx has no deadline. A client of another type
 // than those of this package is told of ctx if it has a method DoContext as
 // they have; otherwise it gets the deadline alone.
 //
@@ -118,7 +120,7 @@ func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadli
 		return err
 	}
 	if !cc.isHealthy(req, resp, err) {
-		m.failures.add(time.Now())
+		m.failures.Add(time.Now())
 	}
 	return err
 }
@@ -187,7 +189,7 @@ type lbMember struct {
 	client   BalancingClient
 	total    atomic.Uint64 // requests that it was given
 	running  atomic.Int64  // those of them that are on their way
-	failures lbFailures
+	failures failures.Recent
 }
 
 // do gives the client a request. ctx may be nil.
@@ -216,10 +218,10 @@ func (m *lbMember) do(ctx context.Context, req *Request, resp *Response, deadlin
 // may not be among its pending ones yet, and it may have others that came from
 // elsewhere.
 func (m *lbMember) load() int {
-	return max(m.client.PendingRequests(), int(m.running.Load())) + m.failures.recent()
+	return max(m.client.PendingRequests(), int(m.running.Load())) + min(m.failures.Count(), maxLBFailures)
 }
 
-// leastLoaded returns the member for the next request, or nil where there is
+// leastLoaded returns the member for the next request, or nil if there is
 // none.
 func leastLoaded(members []*lbMember) (best *lbMember) {
 	var bestLoad int
@@ -233,64 +235,6 @@ func leastLoaded(members []*lbMember) (best *lbMember) {
 	return best
 }
 
-const (
-	// maxLBFailures is how many failures count, so that a client that has
-	// failed very often is not given up before all others are overloaded.
-	maxLBFailures = 300
-	// lbFailurePeriod and lbFailurePeriods make the three seconds for which
-	// they do.
-	lbFailurePeriod  = 500 * time.Millisecond
-	lbFailurePeriods = 6
-)
-
-// lbFailures counts the failures of the recent past. It keeps no time of each
-// one, but a count for each period.
-type lbFailures struct {
-	until atomic.Int64 // the period, by number, from which on none counts
-
-	mu     sync.Mutex
-	counts [lbFailurePeriods]int
-	last   int64 // the period that the latest count is for
-}
-
-func lbPeriod(now time.Time) int64 { return now.UnixNano() / int64(lbFailurePeriod) }
-
-// add counts a failure.
-func (f *lbFailures) add(now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	period := f.forget(lbPeriod(now))
-	f.counts[period%lbFailurePeriods]++
-	f.until.Store(period + lbFailurePeriods)
-}
-
-// recent returns how many failures count.
-func (f *lbFailures) recent() int {
-	until := f.until.Load()
-	if until == 0 {
-		return 0
-	}
-	period := lbPeriod(time.Now())
-	if period >= until {
-		return 0
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.forget(period)
-	sum := 0
-	for _, n := range f.counts {
-		sum += n
-	}
-	return min(sum, maxLBFailures)
-}
-
-// forget drops the counts that are too old in the given period, and returns the
-// period that is the current one: the clock may have been set back.
-func (f *lbFailures) forget(period int64) int64 {
-	for range min(max(period-f.last, 0), lbFailurePeriods) {
-		f.last++
-		f.counts[f.last%lbFailurePeriods] = 0
-	}
-	f.last = max(f.last, period)
-	return f.last
-}
+// maxLBFailures is how many failures count, so that a client that has failed very
+// often is not given up before all others are overloaded.
+const maxLBFailures = 300

@@ -310,37 +310,6 @@ func TestLBClientAsksTheHealthCheck(t *testing.T) {
 	})
 }
 
-func TestFailuresAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f lbFailures
-		for range 1000 {
-			f.add(time.Now())
-		}
-		if n := f.recent(); n != maxLBFailures {
-			t.Errorf("%d of 1000 failures count", n)
-		}
-		time.Sleep(time.Hour)
-		f.add(time.Now())
-		time.Sleep(time.Second)
-		f.add(time.Now())
-		if n := f.recent(); n != 2 {
-			t.Errorf("%d failures of the last seconds count, want 2", n)
-		}
-		f.add(time.Now().Add(-time.Hour)) // the clock was set back
-		if n := f.recent(); n != 3 {
-			t.Errorf("%d failures count, want 3", n)
-		}
-		time.Sleep(2 * time.Second)
-		if n := f.recent(); n != 2 {
-			t.Errorf("%d failures count, want 2", n)
-		}
-		time.Sleep(time.Second)
-		if n := f.recent(); n != 0 {
-			t.Errorf("%d failures count, want none", n)
-		}
-	})
-}
-
 func TestLBClientSetChanges(t *testing.T) {
 	clients := balanced("a b c")
 	lb := &LBClient{Clients: clients[:2:2]}

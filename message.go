@@ -1,10 +1,10 @@
 package fasthttp
 
 import (
-	"bufio"
 	"bytes"
-	"io"
 	"sync"
+
+	"github.com/valyala/fasthttp/internal/bodyio"
 )
 
 const (
@@ -51,48 +51,10 @@ func ReleaseResponse(resp *Response) {
 	responses.Put(resp)
 }
 
-type message interface {
-	Write(w *bufio.Writer) error
-}
-
-// messageWriter is a buffer in front of a writer, whose bytes it counts.
-type messageWriter struct {
-	buf *bufio.Writer // writes to the messageWriter itself
-	w   io.Writer
-	n   int64
-}
-
-var messageWriters = sync.Pool{New: func() any {
-	m := new(messageWriter)
-	m.buf = bufio.NewWriter(m)
-	return m
-}}
-
-// writeMessage writes m to w through a buffer.
-func writeMessage(w io.Writer, m message) (int64, error) {
-	out := messageWriters.Get().(*messageWriter)
-	out.w, out.n = w, 0
-	out.buf.Reset(out)
-	err := m.Write(out.buf)
-	if err == nil {
-		err = out.buf.Flush()
-	}
-	n := out.n
-	out.w = nil
-	messageWriters.Put(out)
-	return n, err
-}
-
-func (m *messageWriter) Write(p []byte) (int, error) {
-	n, err := m.w.Write(p)
-	m.n += int64(n)
-	return n, err
-}
-
 // messageText returns the text of m, or of the error that writing it gives.
-func messageText(m message) string {
+func messageText(m bodyio.Message) string {
 	var text bytes.Buffer
-	if _, err := writeMessage(&text, m); err != nil {
+	if _, err := bodyio.WriteMessage(&text, m); err != nil {
 		return err.Error()
 	}
 	return text.String()

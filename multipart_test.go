@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/forms"
 )
 
 func parsedForm(t testing.TB, text string) *multipart.Form {
@@ -67,7 +69,7 @@ func TestWriteMultipartFormInjectsNothing(t *testing.T) {
 	if err := WriteMultipartForm(&out, form, "xx"); err != nil || out.String() != want {
 		t.Errorf("%q, %v, want %q", out.String(), err, want)
 	}
-	if size, err := formSize(form, "xx"); err != nil || size != int64(len(want)) {
+	if size, err := forms.Size(form, "xx"); err != nil || size != int64(len(want)) {
 		t.Errorf("the size is %d, %v, not %d", size, err, len(want))
 	}
 	if !maps.EqualFunc(fh.Header, before, slices.Equal) {

@@ -2,9 +2,10 @@ package fasthttp
 
 import (
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/ascii"
 )
 
 func TestParseUintTakesDigitsOnly(t *testing.T) {
@@ -19,9 +20,9 @@ func TestParseUintTakesDigitsOnly(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]error{
-		"": errNoDigits, "-1": errNotDecimal, "+1": errNotDecimal, " 1": errNotDecimal, "1 ": errNotDecimal,
-		"1.5": errNotDecimal, "0x1": errNotDecimal, "1_0": errNotDecimal, "1e3": errNotDecimal,
-		"9223372036854775808": errTooLarge, "99999999999999999999": errTooLarge, "٣": errNotDecimal,
+		"": ascii.ErrNoDigits, "-1": ascii.ErrNotDecimal, "+1": ascii.ErrNotDecimal, " 1": ascii.ErrNotDecimal, "1 ": ascii.ErrNotDecimal,
+		"1.5": ascii.ErrNotDecimal, "0x1": ascii.ErrNotDecimal, "1_0": ascii.ErrNotDecimal, "1e3": ascii.ErrNotDecimal,
+		"9223372036854775808": ascii.ErrTooLarge, "99999999999999999999": ascii.ErrTooLarge, "٣": ascii.ErrNotDecimal,
 	} {
 		if n, err := ParseUint([]byte(in)); n != -1 || err != want {
 			t.Errorf("%q: %d, %v, want %v", in, n, err, want)
@@ -49,10 +50,10 @@ func TestParseUfloat(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]error{
-		"": errNoDecimal, ".": errNoDecimal, "e1": errNoDecimal, ".e1": errNoDecimal, "1e": errNoDecimal, "1e+": errNoDecimal,
-		"1ee2": errNoDecimal, "1.5.2": errNoDecimal, " 1": errNoDecimal, "1 ": errNoDecimal, "abc": errNoDecimal,
-		"0x1p4": errNoDecimal, "inf": errNoDecimal, "Infinity": errNoDecimal, "nan": errNoDecimal, "1_0": errNoDecimal,
-		"-1": errNegative, "-0": errNegative, "--1": errNegative, "1e400": errTooLarge,
+		"": ascii.ErrNoDecimal, ".": ascii.ErrNoDecimal, "e1": ascii.ErrNoDecimal, ".e1": ascii.ErrNoDecimal, "1e": ascii.ErrNoDecimal, "1e+": ascii.ErrNoDecimal,
+		"1ee2": ascii.ErrNoDecimal, "1.5.2": ascii.ErrNoDecimal, " 1": ascii.ErrNoDecimal, "1 ": ascii.ErrNoDecimal, "abc": ascii.ErrNoDecimal,
+		"0x1p4": ascii.ErrNoDecimal, "inf": ascii.ErrNoDecimal, "Infinity": ascii.ErrNoDecimal, "nan": ascii.ErrNoDecimal, "1_0": ascii.ErrNoDecimal,
+		"-1": ascii.ErrNegative, "-0": ascii.ErrNegative, "--1": ascii.ErrNegative, "1e400": ascii.ErrTooLarge,
 	} {
 		if f, err := ParseUfloat([]byte(in)); f != -1 || err != want {
 			t.Errorf("%q: %v, %v, want %v", in, f, err, want)
@@ -95,24 +96,4 @@ func FuzzParseNumbers(f *testing.F) {
 			t.Errorf("%q: %v, %v, want %d", b, x, err, want)
 		}
 	})
-}
-
-func TestShortNumbersAreReadAsTheStandardLibraryReadsThem(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
-		text := strconv.FormatInt(random.Int64N(1_000_000_000_000_000)>>random.IntN(50), 10)
-		if at := random.IntN(len(text) + 2); at <= len(text) {
-			text = text[:at] + "." + text[at:]
-		}
-		want, _ := strconv.ParseFloat(text, 64)
-		got, ok := parseShortFloat([]byte(text))
-		if !ok || got != want {
-			t.Fatalf("%s: %v, %v, want %v", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"", ".", "1..2", "1e3", "+1", "-1", "1234567890123456", "0.123456789012345", " 1"} {
-		if f, ok := parseShortFloat([]byte(text)); ok {
-			t.Errorf("%q was read as %v", text, f)
-		}
-	}
 }

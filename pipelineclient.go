@@ -1,12 +1,19 @@
 package fasthttp
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/pipeline"
 )
 
 // DefaultMaxPendingRequests is how many requests may wait to be sent on one
@@ -23,17 +30,17 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 // to earlier ones (RFC 9112 section 9.3.2): many go out with one write, and
 // the responses come back in their order. That saves most of the cost of small
 // requests between programs that trust each other. One slow response holds up
-// all that come behind it on its connection: where that matters, use a
+// all that come behind it on its connection: if that matters, use a
 // HostClient.
 //
 // A request is read into memory when the call begins, a body stream included,
 // and belongs to its caller again as soon as the call returns, however it ends;
 // so does the response. Its content goes out with its head: "Expect:
-// 100-continue" makes no difference. Responses are buffered, too: where Response.StreamBody
+// 100-continue" makes no difference. Responses are buffered, too: if Response.StreamBody
 // is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
 // limits it.
 //
-// Where a connection ends before all responses have come, requests that the
+// If a connection ends before all responses have come, requests that the
 // server cannot have worked on are sent again on the next one: those of which
 // nothing was written, and those behind a response that ends the connection.
 // So are the others if their method is idempotent, unless connections end
@@ -55,7 +62,7 @@ type PipelineClient struct {
 	// Dial connects to the server: the function DialDualStack by default.
 	Dial DialFunc
 
-	// TLSConfig is the configuration for TLS where IsTLS is set.
+	// TLSConfig is the configuration for TLS if IsTLS is set.
 	TLSConfig *tls.Config
 
 	// Addr is the address of the server, "host:port" or "host". Dial gets it as
@@ -71,7 +78,7 @@ type PipelineClient struct {
 
 	// MaxPendingRequests is how many requests may wait to be sent on each
 	// connection, and how many may wait for their response there:
-	// DefaultMaxPendingRequests by default. Where there is no room, Do and
+	// DefaultMaxPendingRequests by default. If there is no room, Do and
 	// DoContext fail with ErrPipelineOverflow at once; DoTimeout and DoDeadline
 	// wait for some as long as they have time.
 	MaxPendingRequests int
@@ -122,11 +129,8 @@ type PipelineClient struct {
 	// IsTLS makes the client speak TLS.
 	IsTLS bool
 
-	waiting atomic.Int32  // calls that wait for room
-	room    chan struct{} // has one where there may be some
-
 	once    sync.Once
-	lanes   []pipeline // one for each connection
+	lanes   pipeline.Lanes[Response]
 	tls     *tls.Config
 	broken  error // what is wrong with the fields
 	pending atomic.Int64
@@ -140,12 +144,12 @@ type PipelineClient struct {
 // requests wait, ErrConnectionClosed or another one if the connection fails and the
 // request may not be sent again.
 //
-// resp may be nil where only the success counts.
+// resp may be nil if only the success counts.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(noContext, req, resp, time.Time{})
 }
 
-// DoTimeout is Do with a timeout: it returns ErrTimeout where the response was
+// DoTimeout is Do with a timeout: it returns ErrTimeout if the response was
 // not there in time.
 func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	if timeout <= 0 {
@@ -154,7 +158,7 @@ func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Du
 	return c.do(noContext, req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline is Do with a deadline: it returns ErrTimeout where the response
+// DoDeadline is Do with a deadline: it returns ErrTimeout if the response
 // was not there before. A zero deadline is none.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
@@ -163,7 +167,7 @@ func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.
 	return c.do(noContext, req, resp, deadline)
 }
 
-// DoContext is Do that gives up when ctx ends. It returns ErrTimeout where that
+// DoContext is Do that gives up when ctx ends. It returns ErrTimeout if that
 // is because of its deadline, else an error that wraps context.Canceled and
 // context.Cause(ctx). A nil ctx never ends.
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
@@ -188,27 +192,27 @@ func (c *PipelineClient) do(ctx context.Context, req *Request, resp *Response, d
 			deadline = limit
 		}
 	}
-	call := acquirePipelineCall()
-	if err := call.encode(c, req); err != nil {
-		call.drop(2)
+	call := c.lanes.NewCall()
+	if err := c.encode(call, req); err != nil {
+		call.Drop(2)
 		return err
 	}
 	if resp != nil {
 		c.clear(resp)
-		call.resp = resp
+		call.Response = resp
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
-	err := c.enqueue(call)
+	err := c.lanes.Enqueue(call)
 	if err != nil && waits {
 		err = c.awaitRoom(call, deadline)
 	}
 	if err != nil {
-		call.drop(2)
+		call.Drop(2)
 		return err
 	}
-	err = call.wait(ctx, deadline)
-	call.drop(1)
+	err = awaitPipelined(ctx, call, deadline)
+	call.Drop(1)
 	switch {
 	case resp == nil:
 	case err != nil:
@@ -227,63 +231,64 @@ func (c *PipelineClient) clear(resp *Response) {
 }
 
 func (c *PipelineClient) init() {
-	c.room = make(chan struct{}, 1)
-	c.lanes = make([]pipeline, max(c.MaxConns, 1))
-	for i := range c.lanes {
-		c.lanes[i].init(c)
-	}
+	c.lanes.Start(max(c.MaxConns, 1), pipeline.Config[Response]{
+		Connect:       c.open,
+		MaxPending:    c.maxPending(),
+		WriteSize:     c.writeSize(),
+		MaxBatchDelay: c.MaxBatchDelay,
+		MaxIdle:       c.maxIdle(),
+		ReadTimeout:   c.ReadTimeout,
+		WriteTimeout:  c.WriteTimeout,
+		DrainingTime:  drainingTime,
+		EarlyTime:     sendPatience,
+		MaxFailures:   DefaultMaxIdemponentCallAttempts,
+		ErrTimeout:    ErrTimeout,
+		ErrClosed:     ErrConnectionClosed,
+		ErrOverflow:   ErrPipelineOverflow,
+	})
 	if c.IsTLS {
 		c.tls, c.broken = clientTLSConfig(c.TLSConfig, c.Addr)
 	}
 }
 
-// enqueue gives the call to the connection that has the fewest, or else to one
-// that has room. The choice counts at once, not when the lock is had: those who
-// choose meanwhile would all take the same connection, and overflow it.
-func (c *PipelineClient) enqueue(call *pipelineCall) error {
-	best := 0
-	for i := range c.lanes {
-		if c.lanes[i].load.Load() < c.lanes[best].load.Load() {
-			best = i
-		}
-	}
-	for i := range c.lanes {
-		lane := &c.lanes[(best+i)%len(c.lanes)]
-		lane.load.Add(1)
-		if lane.enqueue(call) {
-			return nil
-		}
-		lane.load.Add(-1)
-	}
-	return ErrPipelineOverflow
-}
-
-// awaitRoom is enqueue that waits for room.
+// awaitRoom gives the call to a connection as soon as there is room.
 func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error {
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
 	timer := AcquireTimer(time.Until(deadline))
 	defer ReleaseTimer(timer)
-	for c.enqueue(call) != nil {
-		select {
-		case <-c.room:
-		case <-timer.C:
-			return ErrTimeout
-		}
-	}
-	// there may be room for one more
-	c.tellRoom()
-	return nil
+	return c.lanes.AwaitRoom(call, timer.C)
 }
 
-// tellRoom tells one of those who wait for room that there may be some.
-func (c *PipelineClient) tellRoom() {
-	if c.waiting.Load() > 0 {
-		select {
-		case c.room <- struct{}{}:
-		default:
-		}
+// connect makes a connection that HTTP can be spoken through.
+func (c *PipelineClient) connect() (cc *clientConn, err error) {
+	addr := c.Addr
+	if c.Dial == nil {
+		addr = AddMissingPort(addr, c.IsTLS)
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("fasthttp: panic while dialing %s: %v\n%s", addr, p, debug.Stack())
+		}
+		if err != nil && cc != nil {
+			_ = cc.Close()
+			cc = nil
+		}
+	}()
+	dial := c.Dial
+	if dial == nil {
+		dial = DialDualStack
+	}
+	conn, err := dial(addr)
+	if err != nil {
+		return nil, err
+	}
+	if conn == nil {
+		return nil, errNoConn
+	}
+	cc = adoptConn(conn, addr, c.readSize())
+	if c.IsTLS {
+		_, err = cc.handshake(noContext, c.tls, time.Now().Add(handshakeTimeout))
+	}
+	return cc, err
 }
 
 func (c *PipelineClient) maxPending() int {
@@ -324,4 +329,95 @@ func (c *PipelineClient) logf(format string, args ...any) {
 		logger = defaultLogger
 	}
 	logger.Printf(format, args...)
+}
+
+// pipelineCall is a request on its way through a PipelineClient.
+type pipelineCall = pipeline.Call[Response]
+
+// encode keeps the bytes of the request in a call, so that req is not needed any more.
+func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
+	h := &req.Header
+	if c.DisablePathNormalizing {
+		req.URI().DisablePathNormalizing = true
+	}
+	if c.DisableHeaderNamesNormalizing {
+		h.DisableNormalizing()
+	}
+	if len(h.UserAgent()) == 0 && !c.NoDefaultUserAgentHeader && !h.is(noSpecial) {
+		name := c.Name
+		if name == "" {
+			name = "fasthttp"
+		}
+		h.SetUserAgentBytes(bytesconv.Bytes(name))
+	}
+	if err := req.prepareForServer(); err != nil {
+		return req.refused(err)
+	}
+	if !c.IsTLS && req.uriParsed && req.uri.text.IsHTTPS() {
+		return req.refused(ErrHostClientRedirectToDifferentScheme)
+	}
+	call.Exchange, call.Idempotent = http1.Exchange{}, true
+	if !h.hasDefaultMethod() {
+		call.Exchange, call.Idempotent = http1.Exchange{Head: h.IsHead(), Connect: h.IsConnect()}, isIdempotent(req)
+	}
+	call.Closes = h.ConnectionClose()
+	call.Out = req.appendHead(call.Out[:0])
+	switch {
+	case req.body.stream == nil && h.contentLength >= 0:
+		call.Out = append(call.Out, req.content()...)
+		return nil
+	case req.body.stream == nil:
+		return writeContent((*pipelineEncoder)(call), req.content(), &h.header)
+	}
+	return writeStream((*pipelineEncoder)(call), &req.body, &h.header)
+}
+
+// pipelineEncoder appends to the bytes of a request.
+type pipelineEncoder pipelineCall
+
+func (e *pipelineEncoder) Write(p []byte) (int, error) {
+	e.Out = append(e.Out, p...)
+	return len(p), nil
+}
+
+func (e *pipelineEncoder) Flush() error { return nil }
+
+// awaitPipelined waits for the result. When it returns, nobody touches the caller's response
+// any more.
+func awaitPipelined(ctx context.Context, call *pipelineCall, deadline time.Time) error {
+	if ctx == nil && deadline.IsZero() {
+		<-call.Done()
+		return call.Result()
+	}
+	var expired <-chan time.Time
+	if !deadline.IsZero() {
+		timer := AcquireTimer(time.Until(deadline))
+		defer ReleaseTimer(timer)
+		expired = timer.C
+	}
+	var canceled <-chan struct{}
+	if ctx != nil {
+		canceled = ctx.Done()
+	}
+	select {
+	case <-call.Done():
+		return call.Result()
+	case <-expired:
+		return call.Leave(ErrTimeout)
+	case <-canceled:
+		return call.Leave(pipelineContextError(ctx))
+	}
+}
+
+func pipelineContextError(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ErrTimeout
+	}
+	return contextError(ctx)
+}
+
+// streamBuffered makes the body that was read a stream.
+func (resp *Response) streamBuffered() {
+	body := resp.body.bytes()
+	resp.body.setStream(bytes.NewReader(body), len(body))
 }

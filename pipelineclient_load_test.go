@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -72,17 +73,9 @@ func TestPipelineTimeoutsLeaveNothingBehind(t *testing.T) {
 // expectNoPipelineLeft waits until nothing of a client is left running.
 func expectNoPipelineLeft(t *testing.T, c *PipelineClient) {
 	t.Helper()
-	for i := range c.lanes {
-		p := &c.lanes[i]
-		servertest.Eventually(t, "the end of a pipeline", func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return !p.running
-		})
-		if p.load.Load() != 0 || p.queue.n != 0 || p.sent.n != 0 || p.queued != 0 || p.waited != 0 {
-			t.Errorf("a pipeline ended with a load of %d, %d in queue with %d bytes, %d sent, %d waited for",
-				p.load.Load(), p.queue.n, p.queued, p.sent.n, p.waited)
-		}
+	servertest.Eventually(t, "the end of a pipeline", func() bool { return c.lanes.Status().Writers == 0 })
+	if s := c.lanes.Status(); s != (pipeline.Status{Failures: s.Failures}) {
+		t.Errorf("a pipeline ended with %+v", s)
 	}
 }
 
@@ -99,37 +92,6 @@ func TestPipelineUnderLoad(t *testing.T) {
 	if n := peer.conns.Load(); n > 3 {
 		t.Errorf("%d connections", n)
 	}
-	expectNoPipelineLeft(t, c)
-}
-
-// Calls that come while the connections are busy with others are spread, too.
-func TestPipelineSpreadsCallsThatWaitForTheLock(t *testing.T) {
-	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
-	c := peer.client()
-	c.MaxConns = 3
-	c.MaxPendingRequests = 2
-	c.once.Do(c.init)
-	for i := range c.lanes {
-		c.lanes[i].mu.Lock()
-	}
-	var calls sync.WaitGroup
-	for i := range 6 {
-		calls.Go(func() { expectPipelined(t, c, MethodPost, "/"+strconv.Itoa(i)) })
-		servertest.Eventually(t, "the choice of a connection", func() bool {
-			sum := int64(0)
-			for i := range c.lanes {
-				sum += c.lanes[i].load.Load()
-			}
-			return sum == int64(i+1)
-		})
-	}
-	for i := range c.lanes {
-		if n := c.lanes[i].load.Load(); n != 2 {
-			t.Errorf("connection %d has %d of 6 calls", i, n)
-		}
-		c.lanes[i].mu.Unlock()
-	}
-	calls.Wait()
 	expectNoPipelineLeft(t, c)
 }
 

@@ -4,22 +4,24 @@ import (
 	"errors"
 	"io"
 
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/pipeline"
 )
 
 // pipelineReader gives the calls that were sent on a connection their responses.
 // It never waits for the network while it holds a response.
 type pipelineReader struct {
-	p    *pipeline
+	c    *PipelineClient
+	lane *pipeline.Lane[Response]
 	conn *clientConn
 
 	// of the current response
-	call    *pipelineCall // nil if no call was known when the last response ended
-	heads   headReader
-	inBody  bool
-	recv    receiver
-	untilIs bool // its end is that of the connection
-	closes  bool // it is the last one
+	call   *pipelineCall // nil if no call was known when the last response ended
+	heads  headReader
+	inBody bool
+	recv   receiver
+	closes bool // it is the last one
 
 	waste *Response // takes what nobody wants
 }
@@ -27,15 +29,22 @@ type pipelineReader struct {
 // errUnasked says that the server has sent what no request asked for.
 var errUnasked = errors.New("fasthttp: the server has sent bytes that belong to no response")
 
-// read is the reader. It returns why it has ended: io.EOF where the server has
-// closed the connection, or has announced that with a response.
-func (p *pipeline) read(conn *clientConn) (err error) {
-	r := &pipelineReader{p: p, conn: conn}
+// open makes a connection, and returns what reads responses from it.
+func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, func() error, error) {
+	conn, err := c.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &conn.line, (&pipelineReader{c: c, lane: lane, conn: conn}).read, nil
+}
+
+// read gives calls their responses until it ends, and returns why: io.EOF if the
+// server has closed the connection, or has announced that with a response.
+func (r *pipelineReader) read() error {
 	defer func() {
 		if r.waste != nil {
 			ReleaseResponse(r.waste)
 		}
-		p.hangUp(conn)
 	}()
 	for {
 		over, err := r.consume()
@@ -46,7 +55,7 @@ func (p *pipeline) read(conn *clientConn) (err error) {
 		if over {
 			return io.EOF
 		}
-		if err := conn.fill(); err != nil {
+		if err := r.conn.fill(); err != nil {
 			return r.inputEnds(err)
 		}
 	}
@@ -60,8 +69,10 @@ func (r *pipelineReader) consume() (over bool, err error) {
 		if len(b) == 0 {
 			return false, nil
 		}
-		if r.call == nil && !r.next() {
-			return false, errUnasked
+		if r.call == nil {
+			if r.call = r.lane.Next(); r.call == nil {
+				return false, errUnasked
+			}
 		}
 		n, done, err := r.feed(b)
 		r.conn.discard(n)
@@ -80,20 +91,12 @@ func (r *pipelineReader) consume() (over bool, err error) {
 	}
 }
 
-// next finds the call that the next response is for.
-func (r *pipelineReader) next() bool {
-	r.p.mu.Lock()
-	r.call = r.p.sent.first
-	r.p.mu.Unlock()
-	return r.call != nil
-}
-
 // feed gives bytes to the current response and returns how many it took.
 func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 	call := r.call
-	call.mu.Lock()
-	defer call.mu.Unlock()
-	resp := call.resp
+	call.Lock()
+	defer call.Unlock()
+	resp := call.Response
 	if resp == nil {
 		resp = r.wasted()
 	}
@@ -101,14 +104,14 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 		if n, err = r.feedHead(&resp.Header, b); err != nil || !r.inBody {
 			return n, false, err
 		}
-		resp.ParseNetConn(r.conn.conn)
-		if call.isHead {
+		resp.ParseNetConn(r.conn.line.Net())
+		if call.Exchange.Head {
 			resp.skipHead()
 			resp.Header.setState(closing, r.closes)
 		}
 	}
 	dst := &resp.body
-	dst.limit = r.p.c.MaxResponseBodySize
+	dst.limit = r.c.MaxResponseBodySize
 	if resp.SkipBody {
 		dst = &r.wasted().body
 	}
@@ -127,23 +130,23 @@ func (r *pipelineReader) wasted() *Response {
 
 // feedHead reads a head, and decides how the content behind it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
-	n, final, err := r.heads.feed(h, r.conn.memo, r.p.c.ReadBufferSize, b)
+	n, final, err := r.heads.feed(h, &r.conn.past.memo, r.c.ReadBufferSize, b)
 	if err != nil || !final {
 		return n, err
 	}
-	frame, err := h.head.Frame(http1.Response, http1.Exchange{Head: r.call.isHead, Connect: r.call.isConnect})
+	frame, err := h.head.Frame(http1.Response, r.call.Exchange)
 	if err != nil {
 		return n, headerError("response", err)
 	}
-	switched := h.status == StatusSwitchingProtocols || r.call.isConnect && h.status/100 == 2
-	r.closes = r.call.closes || switched || frame.MustClose || !h.head.KeepsAlive()
-	r.inBody, r.untilIs = true, frame.Kind == http1.UntilClose
-	return n, r.recv.start(frame, r.p.c.MaxResponseBodySize)
+	switched := h.status == StatusSwitchingProtocols || r.call.Exchange.Connect && h.status/100 == 2
+	r.closes = r.call.Closes || switched || frame.MustClose || !h.head.KeepsAlive()
+	r.inBody = true
+	return n, r.recv.start(frame, r.c.MaxResponseBodySize)
 }
 
 // done ends the current call.
 func (r *pipelineReader) done() {
-	r.call = r.p.respond(r.conn, r.closes)
+	r.call = r.lane.Respond(r.closes)
 	r.inBody, r.heads = false, headReader{}
 }
 
@@ -155,26 +158,26 @@ func (r *pipelineReader) begun() bool {
 // inputEnds says that nothing more comes, and returns why the reader ends.
 func (r *pipelineReader) inputEnds(err error) error {
 	switch {
-	case err == io.EOF && r.inBody && r.untilIs:
-		r.call.mu.Lock()
-		if resp := r.call.resp; resp != nil && !resp.SkipBody {
+	case err == io.EOF && r.inBody && r.recv.decoder.Kind() == http1.UntilClose:
+		r.call.Lock()
+		if resp := r.call.Response; resp != nil && !resp.SkipBody {
 			resp.Header.SetContentLength(len(resp.body.bytes()))
 		}
-		r.call.mu.Unlock()
+		r.call.Unlock()
 		r.closes = true
 		r.done()
 	case isTimeout(err):
-		r.p.expire()
+		r.lane.Expire()
 	case r.begun() && err == io.EOF:
 		// no request of this kind is sent twice: a server has worked on it
 		err = io.ErrUnexpectedEOF
 		if r.inBody {
-			r.p.fail(err)
+			r.lane.Fail(err)
 		} else {
-			r.p.fail(headerError("response", err))
+			r.lane.Fail(headerError("response", err))
 		}
 	case r.begun():
-		r.p.fail(err)
+		r.lane.Fail(err)
 	}
 	return err
 }
@@ -182,8 +185,8 @@ func (r *pipelineReader) inputEnds(err error) error {
 // fail ends the current call, whose response is wrong.
 func (r *pipelineReader) fail(err error) {
 	if r.call == nil {
-		r.p.c.logf("PipelineClient: %s: %v", r.p.c.Addr, err)
+		r.c.logf("PipelineClient: %s: %v", r.c.Addr, err)
 		return
 	}
-	r.p.fail(err)
+	r.lane.Fail(err)
 }

@@ -48,10 +48,10 @@ func TestPipelineIsBounded(t *testing.T) {
 	for i := range 50 {
 		calls.Go(func() { expectPipelined(t, c, MethodGet, "/late"+strconv.Itoa(i)) })
 	}
-	servertest.Eventually(t, "calls that wait", func() bool { return c.waiting.Load() == 50 })
+	servertest.Eventually(t, "calls that wait", func() bool { return c.lanes.Status().Waiting == 50 })
 	close(proceed)
 	calls.Wait()
-	if n, waiting := c.PendingRequests(), c.waiting.Load(); n != 0 || waiting != 0 {
+	if n, waiting := c.PendingRequests(), c.lanes.Status().Waiting; n != 0 || waiting != 0 {
 		t.Errorf("%d requests are pending at the end, %d wait for room", n, waiting)
 	}
 	expectPipelined(t, c, MethodGet, "/after")
@@ -62,10 +62,7 @@ func (c *PipelineClient) queued() int {
 	if c.PendingRequests() == 0 {
 		return 0
 	}
-	p := &c.lanes[0]
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.queue.n
+	return c.lanes.Status().Queued
 }
 
 // Calls of all kinds share the room that there is, and none is forgotten.
@@ -82,7 +79,7 @@ func TestPipelineRoomIsForAll(t *testing.T) {
 		})
 	}
 	servertest.Soon(t, "the room of a pipeline", calls.Wait)
-	if waiting := c.waiting.Load(); waiting != 0 {
+	if waiting := c.lanes.Status().Waiting; waiting != 0 {
 		t.Errorf("%d calls wait for room", waiting)
 	}
 }

@@ -497,24 +497,7 @@ func TestPipelineReconnectsWhenTheServerIsBack(t *testing.T) {
 		}
 	}
 	expectPipelined(t, c, MethodGet, "/back")
-	p := &c.lanes[0]
-	servertest.Eventually(t, "the failures to be forgotten", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.failures == 0
-	})
-}
-
-func TestPipelineBacksOff(t *testing.T) {
-	t.Parallel()
-	p := &pipeline{}
-	for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
-		p.backOff()
-		wait := time.Until(p.notBefore)
-		if most *= time.Millisecond; wait > most*5/4 || wait < most/2 {
-			t.Errorf("after %d failures the next attempt waits for %v, want about %v", i+1, wait, most)
-		}
-	}
+	servertest.Eventually(t, "the failures to be forgotten", func() bool { return c.lanes.Status().Failures == 0 })
 }
 
 func TestPipelineBadRequestsConcernNobodyElse(t *testing.T) {
@@ -642,12 +625,7 @@ func TestPipelineClosesIdleConnections(t *testing.T) {
 	if got := peer.conns.Load(); got != 2 {
 		t.Errorf("%d connections", got)
 	}
-	p := &c.lanes[0]
-	servertest.Eventually(t, "the end of the writer", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return !p.running
-	})
+	servertest.Eventually(t, "the end of the writer", func() bool { return c.lanes.Status().Writers == 0 })
 }
 
 func TestPipelineDoContext(t *testing.T) {
@@ -697,16 +675,16 @@ func TestPipelineLeavesTheTargetAlone(t *testing.T) {
 	defer ReleaseRequest(req)
 	for range 3 {
 		req.SetRequestURI(target)
-		call := acquirePipelineCall()
-		if err := call.encode(&c, req); err != nil {
+		call := c.lanes.NewCall()
+		if err := c.encode(call, req); err != nil {
 			t.Fatal(err)
 		}
-		if want := "GET /some/path?x=1 HTTP/1.1\r\nHost: host.test\r\n"; !strings.HasPrefix(string(call.out), want) {
-			t.Errorf("sent %q, want %q", call.out, want)
+		if want := "GET /some/path?x=1 HTTP/1.1\r\nHost: host.test\r\n"; !strings.HasPrefix(string(call.Out), want) {
+			t.Errorf("sent %q, want %q", call.Out, want)
 		}
 		if got := string(req.Header.RequestURI()); got != target {
 			t.Errorf("the target of the request is %q now", got)
 		}
-		call.drop(2)
+		call.Drop(2)
 	}
 }

@@ -10,7 +10,7 @@ import "github.com/valyala/fasthttp/internal/bufpool"
 // the application, such as the slice of SetBodyRaw, is not.
 
 func poisonURI(u *URI) {
-	bufpool.Poison(u.block)
+	bufpool.Poison(u.text.Memory())
 	bufpool.Poison(u.full)
 	bufpool.Poison(u.shown)
 	bufpool.Poison(u.target)
@@ -23,7 +23,7 @@ func poisonArgs(a *Args) {
 }
 
 func poisonCookie(c *Cookie) {
-	for _, text := range [][]byte{c.key, c.value, c.domain, c.path, c.text} {
+	for _, text := range [][]byte{c.set.Name, c.set.Value, c.set.Domain, c.set.Path, c.text} {
 		bufpool.Poison(text)
 	}
 }

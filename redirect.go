@@ -8,8 +8,10 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // RedirectPolicy is asked before a redirect is followed. next is the request that
@@ -69,7 +71,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		defer ReleaseResponse(resp)
 	}
 	if req.timeout > 0 {
-		deadline = earliest(deadline, time.Now().Add(req.timeout))
+		deadline = clock.Earliest(deadline, time.Now().Add(req.timeout))
 	}
 	hop, content := req, contentOf(req)
 	for count := 1; ; count++ {
@@ -83,11 +85,11 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		if hop == req {
 			next := AcquireRequest()
 			req.CopyTo(next)
-			next.call.buffered = req.call.buffered
+			next.call.content = req.call.content
 			defer func() {
 				req.SetURI(next.URI())
-				next.call.buffered = false
-				next.values.forget(req.values)
+				next.call.content = contentAsSet
+				next.values.Forget(req.values)
 				ReleaseRequest(next)
 			}()
 			hop = next
@@ -150,14 +152,14 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 		return ErrRedirectBodyStream
 	}
 	uri := req.URI()
-	before, user := originOf(uri), userOf(uri)
+	before, user := originOf(uri), uri.text.User()
 	if err := checkLocation(location); err != nil {
 		return err
 	}
 	if err := uri.update(location); err != nil {
 		return err
 	}
-	if !uri.parts[uriScheme].empty() {
+	if !uri.text.IsHTTP() {
 		return errUnsupportedScheme(uri.Scheme())
 	}
 	if len(uri.Host()) == 0 {
@@ -167,8 +169,8 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	switch {
 	case originOf(uri) != before:
 		leaveOrigin(req)
-	case !uri.hasUser():
-		user.restore(uri)
+	case !uri.text.HasUser() && !user.IsEmpty():
+		uri.text.SetUser(user)
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		dropContent(req)
@@ -188,9 +190,9 @@ func checkLocation(location []byte) error {
 	}
 	scheme := location[:colon]
 	switch {
-	case colon == 0 || !isScheme(scheme):
-		return errURIScheme
-	case !ascii.EqualFold(scheme, schemeHTTP) && !ascii.EqualFold(scheme, schemeHTTPS):
+	case colon == 0 || !uri.IsScheme(scheme):
+		return uri.ErrScheme
+	case !ascii.EqualFoldString(scheme, "http") && !ascii.EqualFoldString(scheme, "https"):
 		return errUnsupportedScheme(scheme)
 	case !bytes.HasPrefix(location[colon:], []byte("://")):
 		return errNoHost
@@ -200,26 +202,7 @@ func checkLocation(location []byte) error {
 
 // originOf returns scheme, host and port (RFC 6454 section 4).
 func originOf(uri *URI) string {
-	return string(uri.Scheme()) + "://" + AddMissingPort(bytesconv.String(uri.Host()), uri.https)
-}
-
-// uriUser is the user information of a URI.
-type uriUser struct {
-	name, password string
-	plain          [2]bool
-}
-
-func userOf(uri *URI) uriUser {
-	return uriUser{string(uri.Username()), string(uri.Password()), uri.plainUser}
-}
-
-// restore makes it that of another URI.
-func (u uriUser) restore(uri *URI) {
-	if u.name != "" || u.password != "" {
-		uri.SetUsername(u.name)
-		uri.SetPassword(u.password)
-		uri.plainUser = u.plain
-	}
+	return string(uri.Scheme()) + "://" + AddMissingPort(bytesconv.String(uri.Host()), uri.text.IsHTTPS())
 }
 
 // credentials are the fields that are meant for one origin alone.

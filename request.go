@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/userdata"
 )
 
 // Request is an HTTP request: its header, its URI and its body.
@@ -53,7 +55,7 @@ type Request struct {
 	body    body
 	uri     URI
 	args    Args
-	values  userData
+	values  userdata.List
 	stream  bodyStream   // the body that StreamRequestBody left on the connection
 	form    *requestForm // once it was asked for
 	timeout time.Duration
@@ -85,7 +87,7 @@ func (req *Request) Reset() {
 // request, so it comes before everything else.
 func (req *Request) closeValues() {
 	if len(req.values) > 0 {
-		req.values.reset()
+		req.values.Reset()
 	}
 }
 
@@ -181,26 +183,26 @@ func (req *Request) MayContinue() bool {
 //
 // The values of a server's request are dropped when its handler returns;
 // those that are io.Closers are closed then.
-func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
+func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
 // SetUserValueBytes is SetUserValue for the string that key holds.
-func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.set(string(key), value) }
+func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.Set(string(key), value) }
 
 // UserValue returns the value kept under key, or nil.
-func (req *Request) UserValue(key any) any { return req.values.get(key) }
+func (req *Request) UserValue(key any) any { return req.values.Get(key) }
 
 // UserValueBytes is UserValue for the string that key holds.
-func (req *Request) UserValueBytes(key []byte) any { return req.values.getString(key) }
+func (req *Request) UserValueBytes(key []byte) any { return req.values.GetString(key) }
 
 // VisitUserValues calls f for all values whose key is a string. The keys that f
 // gets are copies, which it may keep and change.
 func (req *Request) VisitUserValues(f func([]byte, any)) {
 	var keys []byte
 	for _, v := range req.values {
-		if k, ok := v.key.(string); ok {
+		if k, ok := v.Key.(string); ok {
 			from := len(keys)
 			keys = append(keys, k...)
-			f(keys[from:len(keys):len(keys)], v.value)
+			f(keys[from:len(keys):len(keys)], v.Value)
 		}
 	}
 }
@@ -208,18 +210,18 @@ func (req *Request) VisitUserValues(f func([]byte, any)) {
 // VisitUserValuesAll calls f for all values.
 func (req *Request) VisitUserValuesAll(f func(any, any)) {
 	for _, v := range req.values {
-		f(v.key, v.value)
+		f(v.Key, v.Value)
 	}
 }
 
 // ResetUserValues removes all values, and closes those that are io.Closers.
-func (req *Request) ResetUserValues() { req.values.reset() }
+func (req *Request) ResetUserValues() { req.values.Reset() }
 
 // RemoveUserValue removes the value kept under key.
-func (req *Request) RemoveUserValue(key any) { req.values.remove(key) }
+func (req *Request) RemoveUserValue(key any) { req.values.Remove(key) }
 
 // RemoveUserValueBytes is RemoveUserValue for the string that key holds.
-func (req *Request) RemoveUserValueBytes(key []byte) { req.values.remove(string(key)) }
+func (req *Request) RemoveUserValueBytes(key []byte) { req.values.Remove(string(key)) }
 
 // Read reads a request with its body from r.
 //
@@ -257,19 +259,19 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.bodyRead(err)
 }
 
-// bodyRead settles the header after the body was read.
+// bodyRead finalizes the header after the body was read.
 func (req *Request) bodyRead(err error) error {
 	if err != nil {
 		req.Reset()
 		return err
 	}
-	req.settleEmpty()
+	req.finalizeEmpty()
 	return nil
 }
 
-// settleEmpty gives a request that was read and turned out to have no content
+// finalizeEmpty gives a request that was read and turned out to have no content
 // the length 0, unless its method goes without saying so.
-func (req *Request) settleEmpty() {
+func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
 	case h.contentLength == -2 && !h.ignoresBody(),
@@ -322,40 +324,40 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 // String returns its text, which is an old one.
 var errNoHost = errors.New("missing required host header in request")
 
-// settle makes the header that of the message as it will be written: host and
+// prepareHead makes the header that of the message as it will be written: host and
 // target from the URI where that was used, the length from the body.
-func (req *Request) settle() error {
+func (req *Request) prepareHead() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
-		if err := req.settleHost(); err != nil {
+		if err := req.prepareHost(); err != nil {
 			return err
 		}
-		req.settleTarget()
+		req.prepareTarget()
 	}
-	return req.settleContent()
+	return req.prepareContent()
 }
 
-// settleForServer is settle for a client that sends the request to a server, whose
+// prepareForServer is prepareHead for a client that sends the request to a server, whose
 // requests have no absolute targets: appendHead writes what is sent.
-func (req *Request) settleForServer() error {
+func (req *Request) prepareForServer() error {
 	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
 			return err
 		}
 	}
-	return req.settleParsed()
+	return req.prepareParsed()
 }
 
-// settleParsed is what is left of settle if the target in the header stays what
+// prepareParsed is what is left of prepareHead if the target in the header stays what
 // it is.
-func (req *Request) settleParsed() error {
+func (req *Request) prepareParsed() error {
 	if req.uriParsed {
-		if err := req.settleHost(); err == errNoHost {
+		if err := req.prepareHost(); err == errNoHost {
 			return req.noHost()
 		} else if err != nil {
 			return err
 		}
 	}
-	return req.settleContent()
+	return req.prepareContent()
 }
 
 // checkLine returns an error where the request line that will be written would be
@@ -368,15 +370,15 @@ func (req *Request) checkLine() error {
 	case h.hasDefaultLine():
 		return nil
 	case req.sendsAuthority():
-		req.settleTarget()
+		req.prepareTarget()
 		return h.checkLine()
 	}
 	return h.checkMethod()
 }
 
-// settleContent is the part of settle that is about the body. It looks at the
+// prepareContent is the part of prepareHead that is about the body. It looks at the
 // request line first: nothing is done to a request that cannot be sent.
-func (req *Request) settleContent() error {
+func (req *Request) prepareContent() error {
 	if err := req.checkLine(); err != nil {
 		return err
 	}
@@ -431,10 +433,10 @@ func (req *Request) content() []byte {
 	return content
 }
 
-// settleHost is the part of settle that is about where the request goes, and as
+// prepareHost is the part of prepareHead that is about where the request goes, and as
 // whom.
-func (req *Request) settleHost() error {
-	if !req.uriParsed || req.uri.badHost {
+func (req *Request) prepareHost() error {
+	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
 			return err
 		}
@@ -464,7 +466,7 @@ func (req *Request) settleHost() error {
 // with what a proxy wants. They stay out of the request itself, that may have
 // another URI next. The caller gives the header back by sent.
 func (req *Request) sentHeader() *RequestHeader {
-	user := req.uriParsed && req.uri.hasUser()
+	user := req.uriParsed && req.uri.text.HasUser()
 	proxy := req.call.proxy
 	if !user && proxy == nil {
 		return &req.Header
@@ -474,7 +476,7 @@ func (req *Request) sentHeader() *RequestHeader {
 	if user {
 		h.removeID(field.Authorization)
 		text := bufpool.Get(basicRoom)
-		text.B = req.uri.appendUser(text.B)
+		text.B = req.uri.text.AppendUser(text.B)
 		n := len(text.B)
 		text.B = base64.StdEncoding.AppendEncode(append(text.B, "Basic "...), text.B[:n])
 		h.setID(field.Authorization, text.B[n:])
@@ -515,7 +517,7 @@ func releaseSent(h *RequestHeader) {
 // request cannot be sent as it is; later that of w or of the stream, or
 // ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
-	if err := req.settle(); err != nil {
+	if err := req.prepareHead(); err != nil {
 		_ = req.body.closeStream()
 		return err
 	}
@@ -539,8 +541,7 @@ func writeContent(w flushWriter, content []byte, h *header) error {
 		return err
 	}
 	// in one chunk, since trailers follow
-	out := chunkWriter{w: w}
-	if err := out.write(content); err != nil {
+	if err := bodyio.WriteChunk(w, content); err != nil {
 		return err
 	}
 	return writeLastChunk(w, h)
@@ -567,7 +568,7 @@ func writeBody(w flushWriter, b *body, h *header) error {
 
 // WriteTo writes the request to w, with the errors of Write. It implements
 // io.WriterTo.
-func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, req) }
+func (req *Request) WriteTo(w io.Writer) (int64, error) { return bodyio.WriteMessage(w, req) }
 
 // String returns the request as it goes on the wire, or the text of the error
 // that keeps it from being written.

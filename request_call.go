@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http/httptrace"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // callState is what a client's call in progress must keep to, and what became
@@ -18,19 +20,50 @@ type callState struct {
 
 	proxy *proxyForm // nil for a request that goes to its host
 
-	active bool
-	// buffered says that the body must be read before the call returns, and
-	// discard that nobody will look at it
-	buffered, discard bool
-	// handsOut says that the connection is for somebody else
-	handsOut bool
-	// unreached says that there was no connection for the last attempt, reply
-	// that the first byte of a response came, and broken that the connection
-	// itself has failed; usedUp says that the body was a stream, which has been
-	// read
-	unreached, reply, broken, usedUp bool
-	upstream                         string // the address of the last attempt
+	purpose callPurpose
+	content contentUse
+	outcome attemptOutcome
+	usedUp  bool // the body was a stream, which has been read
+
+	upstream string // the address of the last attempt
 }
+
+// callPurpose is what a client does with a callState.
+type callPurpose uint8
+
+const (
+	noCall       callPurpose = iota // nothing: the request is its owner's
+	callSends                       // the request is being sent
+	callHandsOut                    // a connection is acquired for the application
+)
+
+// contentUse is what becomes of the content of the response.
+type contentUse uint8
+
+const (
+	contentAsSet     contentUse = iota // what client and response are set to
+	contentBuffered                    // it is read before the call returns
+	contentDiscarded                   // nobody will look at it
+)
+
+// inner returns what goes for a call within the call, which has a response of its own.
+func (u contentUse) inner() contentUse {
+	if u == contentDiscarded {
+		return contentAsSet
+	}
+	return u
+}
+
+// attemptOutcome is what has become of the last attempt at a request, and with
+// that of the question whether another one may follow.
+type attemptOutcome uint8
+
+const (
+	attemptUnanswered attemptOutcome = iota // no byte of a response came so far
+	attemptUnreached                        // there was no connection for it
+	attemptLost                             // the connection itself has failed, without a byte of a response
+	attemptAnswered                         // the first byte of a response came
+)
 
 // proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its
 // target, and with this Proxy-Authorization if it has none.
@@ -74,14 +107,6 @@ func (e canceledError) Error() string { return e.err.Error() + ": " + e.cause.Er
 // Unwrap makes both known to errors.Is.
 func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// earliest returns the earlier one of two deadlines, of which a zero one is none.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // maxKnownTarget is the size over which a target is not remembered.
 const maxKnownTarget = 2 << 10
 
@@ -119,8 +144,8 @@ func (req *Request) parseNewTarget() error {
 		return err
 	}
 	target := req.Header.target()
-	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, schemeHTTP) && !req.Header.IsConnect() {
-		if _, absolute := findScheme(target); absolute {
+	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, []byte("http")) && !req.Header.IsConnect() {
+		if _, absolute := uri.FindScheme(target); absolute {
 			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()
 		}
 	}
@@ -132,18 +157,9 @@ func (req *Request) parseNewTarget() error {
 // errors end up in logs. A URL that has a host is not what was to be followed last.
 func (req *Request) noHost() error {
 	target := req.Header.RequestURI()
-	if end := bytes.IndexAny(target, "?#"); end >= 0 {
-		target = target[:end]
-	}
-	var scheme []byte
-	colon, absolute := findScheme(target)
-	if absolute {
-		scheme = target[:colon+len("://")]
-	}
-	rest := target[len(scheme):]
-	before, behind := cutUser(rest, isPath(target))
-	url := string(scheme) + string(before) + string(behind)
-	if absolute && len(before)+len(behind) > 0 && url[len(scheme)] != '/' {
+	url, scheme := uri.Safe(target)
+	absolute := scheme > 0
+	if absolute && len(url) > scheme && url[scheme] != '/' {
 		return errNoHost
 	}
 	if len(url) > maxToldURL {
@@ -153,34 +169,10 @@ func (req *Request) noHost() error {
 	switch {
 	case absolute:
 		lacks = "no host"
-	case isPath(target):
+	case uri.IsPath(target):
 		lacks = "neither scheme nor host"
 	}
 	return namedError{fmt.Errorf("fasthttp: the URL %q has %s", url, lacks), errNoHost}
-}
-
-// isPath reports whether a target is a path, and not one with an authority.
-func isPath(target []byte) bool {
-	return bytes.HasPrefix(target, strSlash) && !bytes.HasPrefix(target, []byte("//"))
-}
-
-// cutUser returns what stands before and behind the user information of a URL, which
-// need not be where it ought to be, as in "http:/user:pass@host". In a path only what
-// has a colon is taken for that.
-func cutUser(url []byte, path bool) (before, behind []byte) {
-	at := bytes.IndexByte(url, '@')
-	if at < 0 {
-		return nil, url
-	}
-	segment, _, _ := bytes.Cut(url[at:], strSlash)
-	at += bytes.LastIndexByte(segment, '@')
-	user := url[:at]
-	if colon := bytes.LastIndexByte(user, ':'); colon >= 0 {
-		user = user[:colon]
-	} else if path {
-		return nil, url
-	}
-	return url[:bytes.LastIndexByte(user, '/')+1], url[at+1:]
 }
 
 // maxToldURL is how much of a URL an error holds.

@@ -189,7 +189,7 @@ func TestChangesOfAURIThatWasHandedOutAreSent(t *testing.T) {
 // What is sent of a request that was sent before is what a new one would send.
 func TestRequestsSentAgainAreSentAsNewOnes(t *testing.T) {
 	head := func(req *Request) string {
-		if err := req.settleForServer(); err != nil {
+		if err := req.prepareForServer(); err != nil {
 			return err.Error()
 		}
 		return string(req.appendHead(nil))

@@ -269,47 +269,7 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 // MultipartFormBoundary returns the boundary parameter of a Content-Type of
 // multipart/form-data, or nil.
 func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
-	contentType := h.ContentType()
-	if len(contentType) < len(strMultipartForm) || !ascii.EqualFold(contentType[:len(strMultipartForm)], strMultipartForm) {
-		return nil
-	}
-	rest := contentType[len(strMultipartForm):]
-	if len(rest) == 0 || rest[0] != ';' {
-		return nil
-	}
-	for quotes := true; len(rest) > 0; {
-		var param []byte
-		param, rest = cutParam(rest[1:], &quotes)
-		name, value, _ := bytes.Cut(ascii.Trim(param), []byte("="))
-		if !ascii.EqualFoldString(name, "boundary") {
-			continue
-		}
-		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		return value
-	}
-	return nil
-}
-
-// cutParam cuts b before the first semicolon that is not in a quoted string.
-// Boundaries that are sent are not always tokens, so more is let through here
-// than by VisitHeaderParams.
-//
-// A quote that is never closed is a character as any other, and so are all that
-// follow it: quotes is false then, from there on.
-func cutParam(b []byte, quotes *bool) (param, rest []byte) {
-	for i := 0; i < len(b); i++ {
-		switch {
-		case b[i] == ';':
-			return b[:i], b[i:]
-		case b[i] == '"' && *quotes:
-			n := quotedLen(b[i:])
-			*quotes = n > 0
-			i += max(n-1, 0)
-		}
-	}
-	return b, nil
+	return http1.FormBoundary(h.ContentType())
 }
 
 // HasAcceptEncoding reports whether the client accepts the coding: it stands in
@@ -321,36 +281,9 @@ func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 // HasAcceptEncodingBytes is HasAcceptEncoding for a byte slice.
 func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	for i := h.list.FindID(field.AcceptEncoding, 0); i >= 0; i = h.list.FindID(field.AcceptEncoding, i+1) {
-		for rest := h.list.Value(i); rest != nil; {
-			var e []byte
-			e, rest = ascii.NextElement(rest)
-			coding, params := e, []byte(nil)
-			if n := ascii.IndexByte(e, ';'); n < len(e) {
-				coding, params = ascii.Trim(e[:n]), e[n+1:]
-			}
-			if ascii.EqualFold(coding, acceptEncoding) {
-				return !zeroQuality(params)
-			}
+		if listed, accepted := http1.AcceptsCoding(h.list.Value(i), acceptEncoding); listed {
+			return accepted
 		}
-	}
-	return false
-}
-
-// zeroQuality reports whether the parameters of a list element say q=0.
-func zeroQuality(params []byte) bool {
-	for len(params) > 0 {
-		var p []byte
-		p, params, _ = bytes.Cut(params, []byte(";"))
-		name, value, ok := bytes.Cut(p, []byte("="))
-		if !ok || !ascii.EqualFoldString(ascii.Trim(name), "q") {
-			continue
-		}
-		for _, c := range ascii.Trim(value) {
-			if c != '0' && c != '.' {
-				return false
-			}
-		}
-		return true
 	}
 	return false
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/forms"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -523,7 +524,7 @@ func FuzzMultipartForm(f *testing.F) {
 		if err := WriteMultipartForm(&out, form, boundary); err != nil {
 			t.Fatal(err)
 		}
-		size, err := formSize(form, boundary)
+		size, err := forms.Size(form, boundary)
 		if err != nil || size != int64(out.Len()) {
 			t.Fatalf("the size is %d, %v, not %d", size, err, out.Len())
 		}

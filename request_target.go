@@ -41,14 +41,14 @@ func (req *Request) SetURI(newURI *URI) {
 // the URI was asked for or changed, it is that of the URI.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
-		req.settleTarget()
+		req.prepareTarget()
 	}
 	return req.Header.RequestURI()
 }
 
-// settleTarget takes the target over from the URI, unless it is an authority or
+// prepareTarget takes the target over from the URI, unless it is an authority or
 // an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
-func (req *Request) settleTarget() {
+func (req *Request) prepareTarget() {
 	h := &req.Header
 	switch {
 	case req.keepsTarget():
@@ -88,17 +88,17 @@ func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
 	}
-	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.hasUser() {
+	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
 		// what nearly all requests are that are sent again and again
 		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
 	}
 	kept := req.keepsTarget()
-	settles := req.sendsAuthority() || kept && req.call.proxy == nil
-	if settles {
-		req.settleTarget()
+	prepares := req.sendsAuthority() || kept && req.call.proxy == nil
+	if prepares {
+		req.prepareTarget()
 	}
 	h := req.sentHeader()
-	if settles {
+	if prepares {
 		dst = h.AppendBytes(dst)
 	} else {
 		dst = h.appendBehindTarget(req.appendTarget(h.appendMethod(dst), kept))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -227,9 +228,9 @@ func (resp *Response) framing() (http1.Framing, error) {
 	return http1.Framing{Kind: http1.UntilClose, MustClose: true}, nil
 }
 
-// settle makes the header that of the message as it will be written, and tells
+// prepareHead makes the header that of the message as it will be written, and tells
 // whether a body follows.
-func (resp *Response) settle() (hasBody bool) {
+func (resp *Response) prepareHead() (hasBody bool) {
 	h := &resp.Header
 	bare := bodiless(h.StatusCode())
 	skip := resp.SkipBody || bare
@@ -260,7 +261,7 @@ func (resp *Response) settle() (hasBody bool) {
 // error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics:
 // the response is cut off then.
 func (resp *Response) Write(w *bufio.Writer) error {
-	hasBody := resp.settle()
+	hasBody := resp.prepareHead()
 	if err := resp.Header.Write(w); err != nil {
 		_ = resp.body.closeStream()
 		return err
@@ -282,7 +283,7 @@ func (resp *Response) Write(w *bufio.Writer) error {
 
 // WriteTo writes the response to w, with the errors of Write. It implements
 // io.WriterTo.
-func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(w, resp) }
+func (resp *Response) WriteTo(w io.Writer) (int64, error) { return bodyio.WriteMessage(w, resp) }
 
 // String returns the response as it goes on the wire, or the text of the error
 // that keeps it from being written.

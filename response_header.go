@@ -153,7 +153,7 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	if err := h.read(http1.Response, r); err != nil {
 		return err
 	}
-	if h.head.Status < firstStatus {
+	if h.head.Status < http1.FirstStatus {
 		// there is no class of responses that begins with 0
 		h.reset(configured)
 		return headerError("response", http1.ErrStatusLine)
@@ -165,24 +165,24 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 // AppendBytes appends the head as it goes on the wire. Date is the current time.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	h.nameServer()
-	return h.appendHead(dst, &plainStart)
+	return h.appendHead(dst, &plainPrefix)
 }
 
-// plainStart is the start of responses that no server sends.
-var plainStart usualStart
+// plainPrefix is the start of responses that no server sends.
+var plainPrefix headPrefix
 
-// usualStart makes the start of the head of nearly every response of a server,
+// headPrefix makes the start of the head of nearly every response of a server,
 // of which only the date ever changes: it has the status line, the field Server
 // and the field Date.
 //
 // Many responses of a server are alike but for their content. So it has the whole
 // head as well of the first response of each second, for those that follow.
-type usualStart struct {
+type headPrefix struct {
 	server []byte // the line of the field Server, or nothing
-	last   atomic.Pointer[datedStart]
+	last   atomic.Pointer[datedPrefix]
 }
 
-type datedStart struct {
+type datedPrefix struct {
 	date string
 	text []byte
 
@@ -194,18 +194,18 @@ type datedStart struct {
 
 // now returns the start for the current second, which is one in which h was the
 // first response.
-func (u *usualStart) now(h *ResponseHeader) *datedStart {
+func (p *headPrefix) now(h *ResponseHeader) *datedPrefix {
 	date := clock.Date()
-	last := u.last.Load()
+	last := p.last.Load()
 	if last == nil || last.date != date {
-		last = u.make(h, date)
-		u.last.Store(last)
+		last = p.make(h, date)
+		p.last.Store(last)
 	}
 	return last
 }
 
-func (u *usualStart) make(h *ResponseHeader, date string) *datedStart {
-	d := &datedStart{date: date, text: appendDate(append(appendStatusLine(nil, StatusOK), u.server...), date)}
+func (p *headPrefix) make(h *ResponseHeader, date string) *datedPrefix {
+	d := &datedPrefix{date: date, text: appendDate(append(http1.AppendUsualStatusLine(nil, StatusOK), p.server...), date)}
 	if h.isPlain() {
 		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), h.contentLength
 		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK)
@@ -226,7 +226,7 @@ func appendDate(dst []byte, date string) []byte {
 
 // appendHead is AppendBytes for a server, which has a start for the usual
 // response and gives others its own Server field; start may be nil.
-func (h *ResponseHeader) appendHead(dst []byte, start *usualStart) []byte {
+func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix) []byte {
 	status := h.StatusCode()
 	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
 		now := start.now(h)
@@ -259,10 +259,10 @@ func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 	return h.appendEnd(dst, http1.Response)
 }
 
-func (h *ResponseHeader) appendStart(dst []byte, status int, start *usualStart) []byte {
+func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix) []byte {
 	switch reason := h.StatusMessage(); {
 	case reason == nil && h.line[lineVersion].Len == 0:
-		dst = appendStatusLine(dst, status)
+		dst = http1.AppendUsualStatusLine(dst, status)
 	case h.isReceivedStart(status):
 		end := h.line[lineReason].Off + h.line[lineReason].Len
 		dst = append(append(dst, h.list.Bytes(field.Span{Len: end})...), "\r\n"...)

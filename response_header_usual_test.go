@@ -46,7 +46,7 @@ func TestUsualHeadIsForResponsesThatAreAlike(t *testing.T) {
 			for date := ""; date != clock.Date(); {
 				// until all of it falls into one second
 				date = clock.Date()
-				var start usualStart
+				var start headPrefix
 				one.appendHead(nil, &start)
 				got = string(other.appendHead(nil, &start))
 				want = string(other.appendHead(nil, nil))

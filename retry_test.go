@@ -167,20 +167,6 @@ func TestRetryWithBackoffKeepsToDeadline(t *testing.T) {
 	})
 }
 
-func TestBackoffGrowsToItsLimit(t *testing.T) {
-	for attempts := 1; attempts < 200; attempts++ {
-		limit := min(time.Millisecond<<min(attempts-1, 10), 100*time.Millisecond)
-		for range 20 {
-			if d := backoff(time.Millisecond, 100*time.Millisecond, attempts); d <= 0 || d > limit+1 {
-				t.Fatalf("after %d attempts: %v, over %v", attempts, d, limit)
-			}
-		}
-	}
-	if d := backoff(0, time.Hour, 5); d != 0 {
-		t.Errorf("without a base: %v", d)
-	}
-}
-
 // refusing makes an error of every response.
 type refusing struct{}
 

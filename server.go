@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -291,15 +292,13 @@ type Server struct {
 	// environment variable FASTHTTP_ENGINE goes before it.
 	Engine Engine
 
-	once     sync.Once
-	start    usualStart
-	name     string // what responses have in Server, or nothing
-	ctxs     sync.Pool
-	log      Logger
-	limits   http1.Limits
-	stopping atomic.Bool
+	once   sync.Once
+	start  headPrefix
+	name   string // what responses have in Server, or nothing
+	ctxs   sync.Pool
+	log    Logger
+	limits http1.Limits
 
-	open     atomic.Int32  // connections
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
 	timed    atomic.Int64 // handlers that run with a timeout, late ones included
@@ -316,15 +315,11 @@ type Server struct {
 	headerPeers peerSet     // of ProxyProtocol
 
 	bodies  bodyMemory
-	conns   [connShards]connShard
+	conns   engine.Set
 	watches watchSet
-	done    atomic.Pointer[chan struct{}] // of what RequestCtx.Done returns
 
-	mu        sync.Mutex
-	perIP     perIPCounter
-	listeners []*accepting
-	drained   chan struct{} // closed when the last connection and listener have gone
-	shutdowns int           // that are under way
+	mu    sync.Mutex
+	perIP perIPCounter
 }
 
 // RequestConfig is what Server.HeaderReceived wants for one request. A field
@@ -393,7 +388,7 @@ func (s *Server) prepare() {
 			ctx.Request.Header.memo = new(memo)
 			return ctx
 		}
-		s.renewDone()
+		s.prepareConns()
 	})
 }
 
@@ -443,7 +438,7 @@ func (s *Server) concurrency() int {
 }
 
 // acquireCtx returns a context for a request of c.
-func (s *Server) acquireCtx(c *serverConn) *RequestCtx {
+func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 	ctx := s.ctxs.Get().(*RequestCtx)
 	if ctx.s != s {
 		ctx.s, ctx.initLogger = s, nil
@@ -493,7 +488,7 @@ func (s *Server) configureResponse(resp *Response) {
 func (s *Server) GetCurrentConcurrency() uint32 { return s.serving.Load() }
 
 // GetOpenConnectionsCount returns the number of open connections.
-func (s *Server) GetOpenConnectionsCount() int32 { return s.open.Load() }
+func (s *Server) GetOpenConnectionsCount() int32 { return int32(s.conns.Open()) }
 
 // GetRejectedConnectionsCount returns the number of connections that were
 // refused since Concurrency of them were being served.

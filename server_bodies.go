@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/ioread"
 )
@@ -57,9 +58,10 @@ const (
 
 // bodyMemory is what the buffered request bodies of a server take.
 type bodyMemory struct {
-	limit int64
-	used  atomic.Int64
-	// quietUntil is until when no body can have stalled, from processBegan
+	limit  int64
+	used   atomic.Int64
+	shards [bodyShards]bodyShard
+	// quietUntil is until when no body can have stalled, from engine.Began
 	quietUntil atomic.Int64
 	looking    sync.Mutex // held while stalled bodies are looked for
 	// collected is what bufpool.Large was when the garbage was last collected, which
@@ -90,12 +92,25 @@ func (s *Server) bodyMemoryLimit() int64 {
 	return max(limit, min(largest, math.MaxInt64/2)*2)
 }
 
+// bodyShards is the number of lists that the bodies are spread over which are
+// arriving, for the sake of the lock.
+const bodyShards = 16
+
+// bodyShard is one list of bodies that are arriving.
+type bodyShard struct {
+	mu    sync.Mutex
+	first *heldBody
+	_     [112]byte
+}
+
+func (m *bodyMemory) shardOf(c *engine.Conn) *bodyShard { return &m.shards[c.ID%bodyShards] }
+
 // heldBody is a body that is counted.
 type heldBody struct {
 	x     *exchange
 	bytes atomic.Int64 // that are counted
 	fresh int          // bytes that have come since it moved
-	moved atomic.Int64 // when stallSize bytes had come again, from processBegan
+	moved atomic.Int64 // when stallSize bytes had come again, from engine.Began
 	wait  atomic.Int32
 
 	// its place in the list of those that are still arriving, guarded by the lock
@@ -159,25 +174,25 @@ func (h *heldBody) progress(n int) {
 
 func (h *heldBody) move() {
 	h.fresh = 0
-	h.moved.Store(int64(time.Since(processBegan)))
+	h.moved.Store(int64(time.Since(engine.Began)))
 }
 
 // listBody makes the body one that may be ended while it stalls.
 func (x *exchange) listBody() {
-	shard := x.s.shardOf(x.c)
+	shard := x.s.bodies.shardOf(x.c)
 	shard.mu.Lock()
 	h := x.held
-	if h.next = shard.bodies; h.next != nil {
+	if h.next = shard.first; h.next != nil {
 		h.next.prev = h
 	}
-	shard.bodies, h.listed = h, true
+	shard.first, h.listed = h, true
 	shard.mu.Unlock()
 }
 
 // unlistBody says that the body has arrived.
 func (x *exchange) unlistBody() {
 	if h := x.held; h != nil && h.listed {
-		shard := x.s.shardOf(x.c)
+		shard := x.s.bodies.shardOf(x.c)
 		shard.mu.Lock()
 		shard.unlist(h)
 		shard.mu.Unlock()
@@ -185,14 +200,14 @@ func (x *exchange) unlistBody() {
 }
 
 // unlist takes a body out of the list. mu is held.
-func (l *connShard) unlist(h *heldBody) {
+func (l *bodyShard) unlist(h *heldBody) {
 	if h.next != nil {
 		h.next.prev = h.prev
 	}
 	if h.prev != nil {
 		h.prev.next = h.next
 	} else {
-		l.bodies = h.next
+		l.first = h.next
 	}
 	h.prev, h.next, h.listed = nil, nil, false
 }
@@ -235,14 +250,27 @@ func (l leftBody) drop() { l.of.used.Add(-l.bytes) }
 func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {
-		return ioread.Some(conn, x.space())
+		return ioread.Some(conn, x.Space())
 	}
 	h.wait.Store(bodyBlocked)
-	n, err := ioread.Some(conn, x.space())
+	n, err := ioread.Some(conn, x.Space())
 	if !h.resume() {
 		return 0, ErrRequestBodyMemory
 	}
 	return n, err
+}
+
+// blockBody says that the goroutine of the connection is about to wait in Read for more
+// of the body, and resumeBody that it does not wait any more. The latter is false if the
+// body was ended meanwhile.
+func (x *exchange) blockBody() {
+	x.held.wait.Store(bodyBlocked)
+	x.blocked = true
+}
+
+func (x *exchange) resumeBody() bool {
+	x.blocked = false
+	return x.held.resume()
 }
 
 // resume says that the goroutine waits no longer. It is false if the body was ended.
@@ -262,13 +290,16 @@ func (h *heldBody) resume() bool {
 func (h *heldBody) claim() (end func()) {
 	if h.wait.CompareAndSwap(bodyBlocked, bodyClaiming) {
 		return func() {
-			h.x.link.interrupt()
+			h.x.link.Interrupt()
 			// it may take its time until the goroutine gets a processor
 			h.x.ctx.Request.body.drop()
 			h.wait.Store(bodyClaimed)
 		}
 	}
-	return h.x.link.claimStalled(h.x)
+	if stop := h.x.link.ClaimStalled(h.x); stop != nil {
+		end = func() { stop(ErrRequestBodyMemory) }
+	}
+	return end
 }
 
 // takeBodyMemory counts n bytes more, unless there is no room for them.
@@ -326,7 +357,7 @@ func (m *bodyMemory) littered() bool {
 // stalled. It is false if there are none.
 func (s *Server) endStalledBodies(n int64) bool {
 	m := &s.bodies
-	if int64(time.Since(processBegan)) < m.quietUntil.Load() {
+	if int64(time.Since(engine.Began)) < m.quietUntil.Load() {
 		return false
 	}
 	m.looking.Lock()
@@ -346,16 +377,16 @@ func (s *Server) endStalledBodies(n int64) bool {
 // many as it takes, which are not counted any more.
 func (s *Server) claimStalledBodies(n int64) (ends []func()) {
 	m := &s.bodies
-	now := int64(time.Since(processBegan))
-	last, next, some := s.stalledSince(now-int64(stallTime), max(n, m.limit/roomShare))
+	now := int64(time.Since(engine.Began))
+	last, next, some := m.stalledSince(now-int64(stallTime), max(n, m.limit/roomShare))
 	if !some {
 		m.quietUntil.Store(min(next, now) + int64(stallTime))
 		return nil
 	}
-	for i := range s.conns {
-		shard := &s.conns[i]
+	for i := range m.shards {
+		shard := &m.shards[i]
 		shard.mu.Lock()
-		for h := shard.bodies; h != nil; {
+		for h := shard.first; h != nil; {
 			body := h
 			h = h.next
 			if body.moved.Load() > last {
@@ -378,14 +409,14 @@ func (s *Server) claimStalledBodies(n int64) (ends []func()) {
 // stalledSince looks for bodies that have not moved since a time, and reports whether
 // there are some. Those that take n bytes together, if they do, have not moved since
 // last. The oldest of the others has moved at next.
-func (s *Server) stalledSince(since, n int64) (last, next int64, some bool) {
+func (m *bodyMemory) stalledSince(since, n int64) (last, next int64, some bool) {
 	type stalled struct{ moved, bytes int64 }
 	var found []stalled
 	next = math.MaxInt64
-	for i := range s.conns {
-		shard := &s.conns[i]
+	for i := range m.shards {
+		shard := &m.shards[i]
 		shard.mu.Lock()
-		for h := shard.bodies; h != nil; h = h.next {
+		for h := shard.first; h != nil; h = h.next {
 			if moved := h.moved.Load(); moved <= since {
 				found = append(found, stalled{moved, h.bytes.Load()})
 			} else {

@@ -13,18 +13,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // ageBodies makes the bodies that are arriving ones that have moved so long ago, the
 // first one that was listed before the others; a negative age is in the future.
 func ageBodies(s *Server, age time.Duration) {
-	then := int64(time.Since(processBegan) - age)
-	for i := range s.conns {
-		shard := &s.conns[i]
+	then := int64(time.Since(engine.Began) - age)
+	for i := range s.bodies.shards {
+		shard := &s.bodies.shards[i]
 		shard.mu.Lock()
-		for h := shard.bodies; h != nil; h = h.next {
-			h.moved.Store(then + int64(h.x.c.id))
+		for h := shard.first; h != nil; h = h.next {
+			h.moved.Store(then + int64(h.x.c.ID))
 		}
 		shard.mu.Unlock()
 	}

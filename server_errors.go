@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -83,23 +84,23 @@ func (s *Server) logRequestError(ctx *RequestCtx, err error) {
 	s.logger().Printf("fasthttp: cannot read the request from %v: %v", ctx.RemoteAddr(), err)
 }
 
-func (s *Server) logReadError(c *serverConn, err error) {
+func (s *Server) logReadError(c *engine.Conn, err error) {
 	if isCommon(err) && !s.LogAllErrors {
 		return
 	}
-	s.logger().Printf("fasthttp: cannot read from %v: %v", c.nc.RemoteAddr(), err)
+	s.logger().Printf("fasthttp: cannot read from %v: %v", c.NC.RemoteAddr(), err)
 }
 
-func (s *Server) logWriteError(c *serverConn, err error) {
+func (s *Server) logWriteError(c *engine.Conn, err error) {
 	// a stream that is too short is no fault of the client
 	if isAbort(err) || isCommon(err) && !s.LogAllErrors && !errors.Is(err, errShortStream) {
 		return
 	}
 	if panicked, ok := errors.AsType[*ErrBodyStreamWritePanic](err); ok {
-		s.logger().Printf("fasthttp: cannot write the response to %v: %v\n%s", c.nc.RemoteAddr(), err, panicked.Stack())
+		s.logger().Printf("fasthttp: cannot write the response to %v: %v\n%s", c.NC.RemoteAddr(), err, panicked.Stack())
 		return
 	}
-	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.nc.RemoteAddr(), err)
+	s.logger().Printf("fasthttp: cannot write the response to %v: %v", c.NC.RemoteAddr(), err)
 }
 
 // logBadName logs that a response goes without a field, since its name is no token.

@@ -7,10 +7,9 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/ioread"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 	"github.com/valyala/fasthttp/internal/tlswire"
@@ -84,73 +83,6 @@ func (s *Server) announces(from net.Addr) (header bool, err error) {
 	return false, ErrUntrustedPeer
 }
 
-// proxyEnds are the addresses of a connection as a header names them.
-type proxyEnds struct{ remote, local net.Addr }
-
-// endsOf returns the addresses that a header names, or nil.
-func endsOf(h proxyproto.Header) *proxyEnds {
-	if !h.Source.IsValid() {
-		return nil
-	}
-	return &proxyEnds{tcpAddr(h.Source), tcpAddr(h.Destination)}
-}
-
-func tcpAddr(a netip.AddrPort) net.Addr {
-	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
-}
-
-// proxied is a connection that begins with a header, or has begun with one.
-type proxied struct {
-	ends atomic.Pointer[proxyEnds] // nil while there are none
-}
-
-func (p *proxied) remote(socket net.Conn) net.Addr {
-	if ends := p.ends.Load(); ends != nil {
-		return ends.remote
-	}
-	return socket.RemoteAddr()
-}
-
-func (p *proxied) local(socket net.Conn) net.Addr {
-	if ends := p.ends.Load(); ends != nil {
-		return ends.local
-	}
-	return socket.LocalAddr()
-}
-
-// proxiedConn is a connection without TLS, or what lies under one with it.
-type proxiedConn struct {
-	net.Conn
-	proxied
-}
-
-// RemoteAddr implements net.Conn.
-func (c *proxiedConn) RemoteAddr() net.Addr { return c.remote(c.Conn) }
-
-// LocalAddr implements net.Conn.
-func (c *proxiedConn) LocalAddr() net.Addr { return c.local(c.Conn) }
-
-// CloseWrite ends the sending side if the connection has two.
-func (c *proxiedConn) CloseWrite() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return syscall.EINVAL
-	}
-	return half.CloseWrite()
-}
-
-// SyscallConn implements syscall.Conn, for setting options of a socket.
-func (c *proxiedConn) SyscallConn() (syscall.RawConn, error) {
-	own, ok := c.Conn.(syscall.Conn)
-	if !ok {
-		return nil, syscall.EINVAL
-	}
-	return own.SyscallConn()
-}
-
-// UnsafeConn returns the connection itself.
-func (c *proxiedConn) UnsafeConn() net.Conn { return c.Conn }
-
 // overTLS is a TLS connection that somebody else has made.
 type overTLS interface {
 	net.Conn
@@ -164,36 +96,28 @@ var _ overTLS = (*tls.Conn)(nil)
 // proxiedTLS is such a connection over one that begins with a header.
 type proxiedTLS struct {
 	overTLS
-	proxied
+	engine.Proxied
 }
 
 // RemoteAddr implements net.Conn.
-func (c *proxiedTLS) RemoteAddr() net.Addr { return c.remote(c.overTLS) }
+func (c *proxiedTLS) RemoteAddr() net.Addr { return c.Remote(c.overTLS) }
 
 // LocalAddr implements net.Conn.
-func (c *proxiedTLS) LocalAddr() net.Addr { return c.local(c.overTLS) }
-
-// unproxied returns the connection that nc is but for its addresses.
-func unproxied(nc net.Conn) net.Conn {
-	if c, ok := nc.(*proxiedConn); ok {
-		return c.Conn
-	}
-	return nc
-}
+func (c *proxiedTLS) LocalAddr() net.Addr { return c.Local(c.overTLS) }
 
 // proxiedOf returns what is known of the header of a connection, and the connection
 // that it is read from. It is nil if there is none.
-func proxiedOf(nc net.Conn) (p *proxied, from net.Conn) {
+func proxiedOf(nc net.Conn) (p *engine.Proxied, from net.Conn) {
 	switch c := nc.(type) {
 	case *proxiedTLS:
-		return &c.proxied, c.NetConn()
+		return &c.Proxied, c.NetConn()
 	case *tls.Conn:
 		if transport, ok := tlswire.Transport(c.NetConn()); ok {
 			nc = transport
 		}
 	}
-	if c, ok := nc.(*proxiedConn); ok {
-		return &c.proxied, c.Conn
+	if c, ok := nc.(*engine.ProxiedConn); ok {
+		return &c.Proxied, c.Conn
 	}
 	return nil, nil
 }
@@ -204,8 +128,8 @@ func (s *Server) awaitsHeader(nc net.Conn) bool {
 	if s.ProxyProtocol == nil {
 		return false
 	}
-	if c, ok := nc.(interface{ awaitsHeader() bool }); ok {
-		return c.awaitsHeader()
+	if c, ok := nc.(interface{ AwaitsHeader() bool }); ok {
+		return c.AwaitsHeader()
 	}
 	p, _ := proxiedOf(nc)
 	return p != nil
@@ -227,7 +151,7 @@ func (s *Server) throughProxy(nc net.Conn) (net.Conn, error) {
 	if _, ok := nc.(connTLSer); ok {
 		return nc, errUnknownTLS
 	}
-	return &proxiedConn{Conn: nc}, nil
+	return engine.NewProxiedConn(nc, nil), nil
 }
 
 // proxiedListener makes the connections of another listener, where they come from
@@ -276,8 +200,8 @@ func (ln *proxiedListener) SetDeadline(t time.Time) error {
 // awaitHeader reads the header of a connection, if it begins with one. It is an
 // error if the connection is not to be served, which the client was told then if
 // there is something to tell.
-func (s *Server) awaitHeader(c *serverConn) error {
-	p, from := proxiedOf(c.nc)
+func (s *Server) awaitHeader(c *engine.Conn) error {
+	p, from := proxiedOf(c.NC)
 	if p == nil {
 		return nil
 	}
@@ -287,28 +211,29 @@ func (s *Server) awaitHeader(c *serverConn) error {
 		return s.headerFailed(c, err)
 	}
 	_ = from.SetReadDeadline(time.Time{})
-	p.ends.Store(endsOf(h))
+	p.Ends.Store(engine.EndsOf(h))
 	if err = s.admitClient(c); err != nil {
-		s.turnAway(c.nc, err)
+		s.turnAway(c.NC, err)
 		return err
 	}
-	if !c.isTLS {
-		c.waiting.CompareAndSwap(connShaking, connWaiting)
+	if !c.IsTLS {
+		c.EndOpening()
 	}
 	return nil
 }
 
 // admitClient counts a connection as one of its client, whose address has come with
 // the header.
-func (s *Server) admitClient(c *serverConn) (err error) {
-	c.ip, err = s.admitAddress(c.nc)
+func (s *Server) admitClient(c *engine.Conn) error {
+	ip, err := s.admitAddress(c.NC)
+	c.SetPeer(ip)
 	return err
 }
 
 // headerFailed says what was wrong with a header.
-func (s *Server) headerFailed(c *serverConn, err error) error {
+func (s *Server) headerFailed(c *engine.Conn, err error) error {
 	if !isCommon(err) || s.LogAllErrors {
-		s.logger().Printf("fasthttp: cannot read the proxy protocol from %v: %v", c.nc.RemoteAddr(), err)
+		s.logger().Printf("fasthttp: cannot read the proxy protocol from %v: %v", c.NC.RemoteAddr(), err)
 	}
 	return fmt.Errorf("%w: %w", ErrProxyHeader, err)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -330,22 +331,14 @@ func TestProxyProtocolShutdown(t *testing.T) {
 func TestProxyProtocolShutdownDoesNotEndTheWaitAtOnce(t *testing.T) {
 	s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
 	ts := startServer(t, servertest.Engines[0], s)
-	waiting := func() int32 {
-		for i := range s.conns {
-			shard := &s.conns[i]
-			shard.mu.Lock()
-			c := shard.first
-			shard.mu.Unlock()
-			if c != nil {
-				return c.waiting.Load()
-			}
-		}
-		return connBusy
+	some := func(is func(*engine.Conn) bool) (found bool) {
+		s.conns.All(func(c *engine.Conn) { found = found || is(c) })
+		return found
 	}
 	c := ts.DialPlain()
-	servertest.Eventually(t, "a wait for the header", func() bool { return waiting() == connShaking })
+	servertest.Eventually(t, "a wait for the header", func() bool { return some((*engine.Conn).Opening) })
 	c.Send(header1)
-	servertest.Eventually(t, "a wait for a request", func() bool { return waiting() == connWaiting })
+	servertest.Eventually(t, "a wait for a request", func() bool { return some((*engine.Conn).Waiting) })
 }
 
 func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
-	"slices"
-	"strings"
-	"sync"
-	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
 )
 
 // Errors of ServeConn, which are logged where Serve meets them, but not more
@@ -109,42 +106,11 @@ func (s *Server) Serve(ln net.Listener) error {
 		return err
 	}
 	if s.wantsEvents(ln) {
-		if served, err := s.serveEvents(ln); served {
-			if isClosing(err) {
-				return nil
-			}
+		if served, err := s.conns.ServeEvents(ln); served {
 			return err
 		}
 	}
-	ln = s.behindProxies(ln)
-	accepting := s.addListener(ln)
-	if accepting == nil {
-		_ = ln.Close()
-		return nil
-	}
-	defer s.removeListener(accepting)
-	workers := newConnWorkers(s, ln)
-	defer workers.stop()
-	var failing acceptFailures
-	for {
-		nc, err := ln.Accept()
-		if err != nil {
-			if failed := workers.failed.Load(); failed != nil {
-				err = *failed
-			}
-			if s.stopping.Load() || isClosing(err) {
-				return nil
-			}
-			if !s.waitToAccept(&failing, err) {
-				return err
-			}
-			continue
-		}
-		failing.wait = 0
-		if c := s.accepted(nc); c != nil {
-			workers.serve(c)
-		}
-	}
+	return s.conns.Serve(s.behindProxies(ln))
 }
 
 var errNoHandler = errors.New("fasthttp: cannot serve: Server.Handler is nil")
@@ -162,77 +128,6 @@ func (s *Server) checkHandler() error {
 	return errNoHandler
 }
 
-// isClosing reports whether err says that a listener was closed, or that one which
-// was made for some connections has no more of them. Listeners of other packages
-// say the former by the text alone.
-func isClosing(err error) bool {
-	return err != nil && (errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), net.ErrClosed.Error()))
-}
-
-// pause waits for a while, or until the server shuts down.
-func (s *Server) pause(d time.Duration) {
-	done := *s.done.Load()
-	t := AcquireTimer(d)
-	defer ReleaseTimer(t)
-	select {
-	case <-t.C:
-	case <-done:
-	}
-}
-
-// acceptFailures is what an accept loop knows of its failures.
-type acceptFailures struct {
-	wait   time.Duration // how long was waited after the last of them; 0 after a success
-	logged time.Time     // when one of them was logged
-}
-
-// acceptLogTime is for how long failures to accept are not logged again. A server
-// that is short of descriptors gets one now and then, and fails again.
-const acceptLogTime = 10 * time.Second
-
-// waitToAccept waits after an error of accepting, longer each time. It is false
-// where the error is for good. Running out of descriptors or memory passes, as
-// more of them do.
-func (s *Server) waitToAccept(f *acceptFailures, err error) bool {
-	if !passes(err) {
-		return false
-	}
-	if now := time.Now(); now.Sub(f.logged) >= acceptLogTime {
-		f.logged = now
-		s.logger().Printf("fasthttp: cannot accept connections at the moment, will try again: %v", err)
-	}
-	f.wait = min(max(2*f.wait, 5*time.Millisecond), time.Second)
-	s.pause(f.wait)
-	return true
-}
-
-// passes reports whether accepting may succeed after err.
-func passes(err error) bool {
-	return isTemporary(err) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
-}
-
-func isTemporary(err error) bool {
-	t, ok := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](err)
-	return ok && t.Temporary()
-}
-
-// accepted makes a connection ready to be served, or refuses it and returns nil.
-func (s *Server) accepted(nc net.Conn) *serverConn {
-	ip, err := s.admit(nc)
-	if err != nil {
-		go s.turnAway(nc, err)
-		if err == ErrConcurrencyLimit && s.SleepWhenConcurrencyLimitsExceeded > 0 {
-			s.pause(s.SleepWhenConcurrencyLimitsExceeded)
-		}
-		return nil
-	}
-	s.setKeepalive(nc)
-	return s.openConn(nc, ip)
-}
-
 // admit counts a connection as being served, unless a limit forbids it.
 func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 	if !s.awaitsHeader(nc) {
@@ -243,14 +138,25 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 	if n := s.serving.Add(1); int(n) > s.concurrency() {
 		s.serving.Add(^uint32(0))
 		s.rejected.Add(1)
-		if ip.IsValid() {
-			s.mu.Lock()
-			s.perIP.release(ip)
-			s.mu.Unlock()
-		}
+		s.dismissAddress(ip)
 		return ip, ErrConcurrencyLimit
 	}
 	return ip, nil
+}
+
+// dismiss says that a connection is served no more that was admitted.
+func (s *Server) dismiss(ip netip.Addr) {
+	s.serving.Add(^uint32(0))
+	s.dismissAddress(ip)
+}
+
+// dismissAddress says that there is a connection less from an address, if there is one.
+func (s *Server) dismissAddress(ip netip.Addr) {
+	if ip.IsValid() {
+		s.mu.Lock()
+		s.perIP.release(ip)
+		s.mu.Unlock()
+	}
 }
 
 // admitAddress counts a connection as one of its address, unless MaxConnsPerIP
@@ -324,7 +230,7 @@ func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	n, err := resp.WriteTo(nc)
 	s.tellRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
 	if err == nil {
-		lingerOn(nc)
+		engine.LingerOn(nc)
 	}
 }
 
@@ -339,18 +245,6 @@ func (s *Server) mayLogRefusal() bool {
 func (s *Server) logRefusal(nc net.Conn, why error) {
 	if s.mayLogRefusal() {
 		s.logger().Printf("fasthttp: refused the connection from %v: %v", nc.RemoteAddr(), why)
-	}
-}
-
-func (s *Server) setKeepalive(nc net.Conn) {
-	if !s.TCPKeepalive {
-		return
-	}
-	if tcp, ok := transportOf(nc).(*net.TCPConn); ok {
-		_ = tcp.SetKeepAlive(true)
-		if s.TCPKeepalivePeriod > 0 {
-			_ = tcp.SetKeepAlivePeriod(s.TCPKeepalivePeriod)
-		}
 	}
 }
 
@@ -373,59 +267,5 @@ func (s *Server) ServeConn(c net.Conn) error {
 		_ = c.Close()
 		return err
 	}
-	c = nc
-	ip, err := s.admit(c)
-	if err != nil {
-		s.turnAway(c, err)
-		return err
-	}
-	return s.servePortable(s.openConn(c, ip))
-}
-
-// accepting is a listener whose connections are being accepted.
-type accepting struct {
-	net.Listener
-	once   sync.Once
-	closed error // what closing it has returned
-}
-
-// Close closes the listener, once.
-func (a *accepting) Close() error {
-	a.once.Do(func() { a.closed = a.Listener.Close() })
-	return a.closed
-}
-
-// lastAccepts is for how long a listener is accepted from that has a deadline when
-// the server shuts down: what is in its queue is got at once.
-const lastAccepts = 5 * time.Millisecond
-
-// wind has Serve take the connections that have come by now, and no more.
-func (a *accepting) wind() {
-	if ln, ok := a.Listener.(interface{ SetDeadline(t time.Time) error }); ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil {
-		return
-	}
-	_ = a.Close()
-}
-
-// addListener registers a listener. It returns nil if the server is shutting down.
-func (s *Server) addListener(ln net.Listener) *accepting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopping.Load() {
-		return nil
-	}
-	a := &accepting{Listener: ln}
-	s.listeners = append(s.listeners, a)
-	return a
-}
-
-func (s *Server) removeListener(a *accepting) {
-	_ = a.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := slices.Index(s.listeners, a); i >= 0 {
-		s.listeners = slices.Delete(s.listeners, i, i+1)
-	}
-	s.checkDrained()
-	s.checkStopped()
+	return s.conns.ServeConn(nc)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -106,17 +107,21 @@ func TestShutdownLetsBusyConnectionsFinish(t *testing.T) {
 
 // busyConns returns how many connections a shutdown would wait for.
 func (s *Server) busyConns() (n int) {
-	for i := range s.conns {
-		shard := &s.conns[i]
-		shard.mu.Lock()
-		for c := shard.first; c != nil; c = c.next {
-			if c.waiting.Load() == connBusy {
-				n++
-			}
+	s.conns.All(func(c *engine.Conn) {
+		if !c.Opening() && !c.Waiting() {
+			n++
 		}
-		shard.mu.Unlock()
-	}
+	})
 	return n
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 func TestShutdownMayBeCalledMoreThanOnce(t *testing.T) {
@@ -659,11 +664,7 @@ func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 				dropped := 0
 				for range rounds {
 					ts := start(&Server{Handler: echo})
-					servertest.Eventually(t, "Serve", func() bool {
-						ts.S.mu.Lock()
-						defer ts.S.mu.Unlock()
-						return len(ts.S.listeners) > 0
-					})
+					servertest.Eventually(t, "Serve", func() bool { return ts.S.conns.Listeners() > 0 })
 					c := ts.Dial()
 					prepare(c)
 					c.Get("/2")

@@ -3,11 +3,12 @@ package fasthttp
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/certs"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -48,16 +49,16 @@ func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHan
 // ListenAndServeTLS is ServeTLS on the TCP address addr, such as ":8443", IPv4
 // only: listen yourself and call ServeTLS for anything else.
 func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
-	return s.listenAndServeTLS(addr, certificateSource{file: true, cert: certFile, key: keyFile})
+	return s.listenAndServeTLS(addr, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // ListenAndServeTLSEmbed is ServeTLSEmbed on the TCP address addr, such as
 // ":8443", IPv4 only: listen yourself and call ServeTLSEmbed for anything else.
 func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
-	return s.listenAndServeTLS(addr, certificateSource{cert: string(certData), key: string(keyData)})
+	return s.listenAndServeTLS(addr, certs.Source{Cert: string(certData), Key: string(keyData)})
 }
 
-func (s *Server) listenAndServeTLS(addr string, source certificateSource) error {
+func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 	config, err := s.servingConfig(source)
 	if err != nil {
 		return err
@@ -85,17 +86,17 @@ func (s *Server) listenAndServeTLS(addr string, source certificateSource) error 
 // 400. The protocols that clients are offered are those of TLSConfig.NextProtos
 // and http/1.1; h2 is among them only where NextProto has set a handler for it.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
-	return s.serveTLS(ln, certificateSource{file: true, cert: certFile, key: keyFile})
+	return s.serveTLS(ln, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // ServeTLSEmbed is ServeTLS with the contents of the files: certData is a
 // certificate in PEM form, followed by those of its issuers, and keyData its
 // key. Neither is kept. Where one of them is empty, TLSConfig is all there is.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
-	return s.serveTLS(ln, certificateSource{cert: string(certData), key: string(keyData)})
+	return s.serveTLS(ln, certs.Source{Cert: string(certData), Key: string(keyData)})
 }
 
-func (s *Server) serveTLS(ln net.Listener, source certificateSource) error {
+func (s *Server) serveTLS(ln net.Listener, source certs.Source) error {
 	config, err := s.servingConfig(source)
 	if err != nil {
 		_ = ln.Close()
@@ -110,16 +111,16 @@ func (s *Server) serveTLS(ln net.Listener, source certificateSource) error {
 // to be called before the server is started. It fails if a file cannot be read, or
 // if the two do not belong together.
 func (s *Server) AppendCert(certFile, keyFile string) error {
-	return s.appendCert(certificateSource{file: true, cert: certFile, key: keyFile})
+	return s.appendCert(certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
 // AppendCertEmbed is AppendCert with the contents of the files.
 func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
-	return s.appendCert(certificateSource{cert: string(certData), key: string(keyData)})
+	return s.appendCert(certs.Source{Cert: string(certData), Key: string(keyData)})
 }
 
-func (s *Server) appendCert(source certificateSource) error {
-	cert, err := source.load()
+func (s *Server) appendCert(source certs.Source) error {
+	cert, err := source.Load()
 	if err != nil {
 		return err
 	}
@@ -160,28 +161,24 @@ func (s *Server) ownTLSConfig() {
 	}
 }
 
-// errNoCertificate says that there is no certificate to serve with, or no key of it.
-// Its text is an old one that programs compare.
-var errNoCertificate = errors.New("cert or key has not provided")
-
 // servingConfig returns a copy of TLSConfig that is fit for serving, with the
 // certificate of the source where that has one.
-func (s *Server) servingConfig(source certificateSource) (*tls.Config, error) {
+func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	config := s.TLSConfig.Clone()
 	if config == nil {
 		config = new(tls.Config)
 	}
-	if source.cert != "" && source.key != "" {
-		cert, err := source.load()
+	if !source.IsEmpty() {
+		cert, err := source.Load()
 		if err != nil {
 			return nil, err
 		}
 		config.Certificates = append(slices.Clip(config.Certificates), cert)
 	}
 	if len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil {
-		return nil, errNoCertificate
+		return nil, certs.ErrNone
 	}
 	config.NextProtos = s.offeredProtos(config.NextProtos)
 	return config, nil
@@ -202,31 +199,6 @@ func (s *Server) offeredProtos(configured []string) []string {
 	return protos
 }
 
-// certificateSource is a certificate and its key in PEM form, or the names of
-// the files that they are in.
-type certificateSource struct {
-	file      bool
-	cert, key string
-}
-
-func (c certificateSource) load() (tls.Certificate, error) {
-	if c.cert == "" || c.key == "" {
-		return tls.Certificate{}, errNoCertificate
-	}
-	if c.file {
-		cert, err := tls.LoadX509KeyPair(c.cert, c.key)
-		if err != nil {
-			return cert, fmt.Errorf("fasthttp: cannot load the certificate %q with the key %q: %w", c.cert, c.key, err)
-		}
-		return cert, nil
-	}
-	cert, err := tls.X509KeyPair([]byte(c.cert), []byte(c.key))
-	if err != nil {
-		return cert, fmt.Errorf("fasthttp: cannot use the certificate: %w", err)
-	}
-	return cert, nil
-}
-
 // tlsListener makes the connections of another listener ones of TLS. The
 // handshake is for whoever serves them.
 type tlsListener struct {
@@ -240,7 +212,7 @@ func (ln *tlsListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tlswire.Server(nc, unproxied(nc), ln.config), nil
+	return tlswire.Server(nc, engine.Unproxied(nc), ln.config), nil
 }
 
 // SetDeadline sets the deadline of Accept if the listener has one.
@@ -262,5 +234,5 @@ func transportOf(nc net.Conn) net.Conn {
 		nc = c.NetConn()
 	}
 	nc, _ = tlswire.Transport(nc)
-	return unproxied(nc)
+	return engine.Unproxied(nc)
 }

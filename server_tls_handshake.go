@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -23,62 +23,55 @@ func (s *Server) handshakeTimeout() time.Duration {
 	return defaultHandshakeTimeout
 }
 
-// beginTLS performs the handshake of a TLS connection. over says that HTTP is
-// not spoken on it, since the handshake failed or a handler of another protocol
-// has served it.
-func (p *portable) beginTLS() (over bool, err error) {
-	s, c := p.s, p.c
-	conn := c.nc.(connTLSer)
-	_ = c.nc.SetDeadline(time.Now().Add(s.handshakeTimeout()))
+// beginTLS performs the handshake of a TLS connection, and returns what HTTP is spoken
+// on. over says that it is not, since the handshake failed or a handler of another
+// protocol has served the connection.
+func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
+	conn := c.NC.(connTLSer)
+	_ = c.NC.SetDeadline(time.Now().Add(s.handshakeTimeout()))
 	if err := conn.Handshake(); err != nil {
 		s.handshakeFailed(c, err)
-		return true, fmt.Errorf("fasthttp: tls handshake: %w", err)
+		return nil, true, fmt.Errorf("fasthttp: tls handshake: %w", err)
 	}
-	_ = c.nc.SetDeadline(time.Time{})
-	c.waiting.CompareAndSwap(connShaking, connWaiting)
+	_ = c.NC.SetDeadline(time.Time{})
+	c.EndOpening()
 	if len(s.nextProtos) > 0 {
 		if serve := s.nextProtos[conn.ConnectionState().NegotiatedProtocol]; serve != nil {
-			return true, s.serveProto(c, serve)
+			return nil, true, s.serveProto(c, serve)
 		}
 	}
 	if tc, ok := conn.(*tls.Conn); ok {
-		p.tls = tlswire.ViewOf(tc)
-		p.nc = p.tls
+		return tlswire.ViewOf(tc), false, nil
 	}
-	return false, nil
-}
-
-// awaitTLS waits for the first byte of a request without a buffer for it.
-func (p *portable) awaitTLS() error {
-	bufpool.Put(p.in)
-	p.in, p.read = nil, 0
-	return p.tls.Await()
+	return engine.Unproxied(c.NC), false, nil
 }
 
 // serveProto has a connection served by the handler of its protocol.
-func (s *Server) serveProto(c *serverConn, serve ServeHandler) (err error) {
-	if !c.waiting.CompareAndSwap(connWaiting, connBusy) {
+func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
+	if !c.Begin() {
 		// the server shuts down
 		return nil
 	}
-	s.setState(c, StateActive)
+	if s.ConnState != nil {
+		(*host)(s).StateChanged(c.NC, engine.StateActive)
+	}
 	defer func() {
 		if r := recover(); r != nil {
-			c.aborted = true
-			s.logger().Printf("fasthttp: panic serving another protocol to %v: %v\n%s", c.nc.RemoteAddr(), r, debug.Stack())
+			c.Aborted = true
+			s.logger().Printf("fasthttp: panic serving another protocol to %v: %v\n%s", c.NC.RemoteAddr(), r, debug.Stack())
 			err = fmt.Errorf("fasthttp: panic serving another protocol: %v", r)
 		}
 	}()
-	c.pinned.Store(true)
-	if err = serve(c.nc); err != nil && (s.LogAllErrors || !isCommon(err)) {
-		s.logger().Printf("fasthttp: cannot serve another protocol to %v: %v", c.nc.RemoteAddr(), err)
+	c.Pinned.Store(true)
+	if err = serve(c.NC); err != nil && (s.LogAllErrors || !isCommon(err)) {
+		s.logger().Printf("fasthttp: cannot serve another protocol to %v: %v", c.NC.RemoteAddr(), err)
 	}
 	return err
 }
 
 // handshakeFailed says why a handshake failed: to the log, and to a client that
 // had not meant to make one.
-func (s *Server) handshakeFailed(c *serverConn, err error) {
+func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok && header.Conn != nil && startsLikeHTTP(header.RecordHeader) {
 		err = errPlainHTTP
 		s.answerPlainHTTP(transportOf(header.Conn))
@@ -86,7 +79,7 @@ func (s *Server) handshakeFailed(c *serverConn, err error) {
 	if isCommon(err) && !s.LogAllErrors {
 		return
 	}
-	s.logger().Printf("fasthttp: tls handshake with %v failed: %v", c.nc.RemoteAddr(), err)
+	s.logger().Printf("fasthttp: tls handshake with %v failed: %v", c.NC.RemoteAddr(), err)
 }
 
 var errPlainHTTP = errors.New("the client sent an http request to an https server")

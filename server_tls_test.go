@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/certs"
 	"github.com/valyala/fasthttp/internal/servertest"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -188,7 +189,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}
-		if err := s.AppendCert("", ""); err != errNoCertificate {
+		if err := s.AppendCert("", ""); err != certs.ErrNone {
 			t.Errorf("AppendCert: %v", err)
 		}
 		if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
@@ -207,7 +208,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 func TestServeTLSLeavesTheConfigAlone(t *testing.T) {
 	cert, key := servertest.Certificate()
 	s := &Server{Handler: echo, TLSConfig: &tls.Config{NextProtos: []string{protoHTTP2}}}
-	config, err := s.servingConfig(certificateSource{cert: string(cert), key: string(key)})
+	config, err := s.servingConfig(certs.Source{Cert: string(cert), Key: string(key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestServerChoosesCertificateByHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	config, err := s.servingConfig(certificateSource{})
+	config, err := s.servingConfig(certs.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

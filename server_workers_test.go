@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/fasthttputil"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -73,12 +74,12 @@ func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {
 	s := &Server{Handler: func(*RequestCtx) {}}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
-	ln.visit(t, 4, manyAccepted/8)
+	ln.visit(t, 4, engine.ManyAccepted/8)
 	if most := ln.most.Load(); most != 1 {
 		t.Errorf("%d goroutines wait in Accept of a listener that had few connections", most)
 	}
-	ln.visit(t, 4, manyAccepted)
-	limit := int32(1 + max(minAcceptors, runtime.GOMAXPROCS(0)))
+	ln.visit(t, 4, engine.ManyAccepted)
+	limit := int32(1 + max(engine.MinAcceptors, runtime.GOMAXPROCS(0)))
 	if most := ln.most.Load(); most < 2 || most > limit {
 		t.Errorf("%d goroutines wait in Accept of a busy listener, want 2 to %d", most, limit)
 	}
@@ -96,7 +97,7 @@ func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
 	s := &Server{Handler: func(*RequestCtx) {}}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
-	ln.visit(t, 4, manyAccepted)
+	ln.visit(t, 4, engine.ManyAccepted)
 	servertest.Eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
 	broken := errors.New("broken")
 	ln.fault <- broken
@@ -138,7 +139,7 @@ func TestNoHandlerRunsAfterShutdown(t *testing.T) {
 		}
 	}}
 	served := inBackground(func() error { return s.Serve(ln) })
-	ln.visit(t, 4, manyAccepted)
+	ln.visit(t, 4, engine.ManyAccepted)
 	servertest.Eventually(t, "workers in Accept", func() bool { return ln.waiting.Load() > 1 })
 	ln.late.Store(true)
 	var clients []net.Conn

@@ -39,40 +39,6 @@ func TestBoundedStreamReaderGivesWhatIsProduced(t *testing.T) {
 	}
 }
 
-// TestBoundedStreamReaderHoldsNoMoreThanItSays has the producer go as far as it
-// can, in pieces of many sizes, and looks at the memory that this takes.
-func TestBoundedStreamReaderHoldsNoMoreThanItSays(t *testing.T) {
-	for _, piece := range []int{1, 100, 5000, streamWindow - 1, 3 * streamWindow} {
-		r := NewBoundedStreamReader(func(w *bufio.Writer) {
-			for {
-				if _, err := w.Write(make([]byte, piece)); err != nil {
-					return
-				}
-				if err := w.Flush(); err != nil {
-					return
-				}
-			}
-		})
-		p := r.(*streamPipe)
-		full := func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.filled != nil && len(p.filled.B) == streamWindow
-		}
-		servertest.Eventually(t, "a full window", full)
-		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
-		servertest.Eventually(t, "a full window behind what was taken", full)
-		p.mu.Lock()
-		if held := len(p.filled.B) + len(p.taken.B); held > 2*streamWindow {
-			t.Errorf("pieces of %d bytes: %d bytes are held", piece, held)
-		}
-		p.mu.Unlock()
-		_ = r.Close()
-	}
-}
-
 func TestBoundedStreamReaderKeepsWhatWasAcceptedBeforeClose(t *testing.T) {
 	accepted, refused := make(chan struct{}), make(chan error, 1)
 	r := NewBoundedStreamReader(func(w *bufio.Writer) {

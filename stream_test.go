@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -93,50 +94,10 @@ func TestStreamReaderSeesEachFlush(t *testing.T) {
 	}
 }
 
-func TestProducerMayBeAheadByTheWindow(t *testing.T) {
-	wrote := make(chan int)
-	r := NewStreamReader(func(w *bufio.Writer) {
-		piece := make([]byte, 1024)
-		for n := 0; ; {
-			if _, err := w.Write(piece); err != nil {
-				close(wrote)
-				return
-			}
-			if err := w.Flush(); err != nil {
-				close(wrote)
-				return
-			}
-			n += len(piece)
-			wrote <- n
-		}
-	})
-	last := 0
-	for last < streamWindow {
-		last = servertest.Receive(t, "the producer to go on", wrote)
-	}
-	p := r.(*streamPipe)
-	p.mu.Lock()
-	filled := len(p.filled.B)
-	p.mu.Unlock()
-	if filled != streamWindow {
-		t.Errorf("%d bytes wait to be read, want %d", filled, streamWindow)
-	}
-	// it waits in its next write now; reading lets it go on
-	if _, err := io.ReadFull(r, make([]byte, streamWindow)); err != nil {
-		t.Fatal(err)
-	}
-	if next := servertest.Receive(t, "the producer to go on", wrote); next != last+1024 {
-		t.Errorf("the producer has written %d", next)
-	}
-	_ = r.Close()
-	for range wrote {
-	}
-}
-
 func TestCloseEndsTheProducer(t *testing.T) {
 	for name, write := range map[string]func(w *bufio.Writer) error{
 		"waiting": func(w *bufio.Writer) error {
-			_, err := w.Write(make([]byte, 10*streamWindow))
+			_, err := w.Write(make([]byte, 10*bodyio.Window))
 			return err
 		},
 		"flushing": func(w *bufio.Writer) error {

@@ -74,8 +74,8 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 	ctx.late.Lock()
 	ctx.run = run.before
 	ctx.late.Unlock()
-	if ctx.c != nil && ctx.c.nc != nil {
-		ctx.c.pin()
+	if ctx.c != nil && ctx.c.NC != nil {
+		ctx.c.Pin()
 	}
 	ctx.lent = run.ctx
 	ctx.Request.giveUp()
@@ -112,7 +112,7 @@ func (req *Request) lendTo(dst *Request) {
 		dst.body.buf, dst.body.raw = nil, p
 	}
 	dst.pointStream(dst)
-	req.values.lendTo(&dst.values)
+	req.values.LendTo(&dst.values)
 	dst.form, req.form = req.form, nil
 }
 
@@ -180,7 +180,7 @@ func (req *Request) takeBack(from *Request, late, reading bool) {
 			from.Header.moveTrailers(&req.Header.header)
 		}
 	}
-	req.values.takeBack(&from.values)
+	req.values.TakeBack(&from.values)
 	req.form, from.form = from.form, nil
 }
 

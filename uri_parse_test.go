@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // uriFacts is what a URI says of itself.
@@ -64,7 +66,8 @@ func TestURIIsParsedIntoParts(t *testing.T) {
 		{"", "http://h/ä?ä#ä", uriFacts{scheme: "http", host: "h", path: "/ä", original: "/ä", query: "ä", hash: "ä"}, "http://h/%C3%A4?%C3%A4#%C3%A4"},
 		{"", "http://[A::1%25Eth0]:80/p", uriFacts{scheme: "http", host: "[a::1%Eth0]:80", path: "/p", original: "/p"}, "http://[a::1%25Eth0]:80/p"},
 	} {
-		u := URI{https: true}
+		var u URI
+		u.SetScheme("https")
 		u.SetUsername("old")
 		u.SetHash("old")
 		u.QueryArgs().Set("old", "x")
@@ -103,12 +106,12 @@ func TestURIHosts(t *testing.T) {
 func TestURIErrors(t *testing.T) {
 	for in, want := range map[string]error{
 		"a b": InvalidHostError(" "), "a\\b": InvalidHostError(`\`), "a^b": InvalidHostError("^"), "a|b": InvalidHostError("|"),
-		"a<b": InvalidHostError("<"), "a\"b": InvalidHostError(`"`), "a[b": InvalidHostError("["), "::1]": errURIPort, "a]": InvalidHostError("]"),
+		"a<b": InvalidHostError("<"), "a\"b": InvalidHostError(`"`), "a[b": InvalidHostError("["), "::1]": uri.ErrPort, "a]": InvalidHostError("]"),
 		"a%20b": EscapeError("%20"), "a%zz": EscapeError("%zz"), "a%": EscapeError("%"), "a%4": EscapeError("%4"), "a%41": EscapeError("%41"), "a%2": EscapeError("%2"), "%24": EscapeError("%24"), "%25%2e": EscapeError("%2e"),
 		"a%00": EscapeError("%00"), "a%2f": EscapeError("%2f"), "[::1%eth0]": EscapeError("%et"), "[::1%]": EscapeError("%]"),
-		"a:65536": errURIPort, "a:99999999999999999999": errURIPort, "a:-1": errURIPort, "a:8x": errURIPort, "a:b:c": errURIPort, "a:80:90": errURIPort, "::1": errURIPort,
-		"[]": errURIAddress, "[::1": errURIAddress, "[::1]x": errURIAddress, "[::1]:x": errURIAddress, "[::1]:65536": errURIAddress, "[1.2.3.4]": errURIAddress,
-		"[v1.a:b]": errURIAddress, "[:::1]": errURIAddress, "[::1%25]": errURIAddress, "[::1%25a%20b]": errURIAddress,
+		"a:65536": uri.ErrPort, "a:99999999999999999999": uri.ErrPort, "a:-1": uri.ErrPort, "a:8x": uri.ErrPort, "a:b:c": uri.ErrPort, "a:80:90": uri.ErrPort, "::1": uri.ErrPort,
+		"[]": uri.ErrAddress, "[::1": uri.ErrAddress, "[::1]x": uri.ErrAddress, "[::1]:x": uri.ErrAddress, "[::1]:65536": uri.ErrAddress, "[1.2.3.4]": uri.ErrAddress,
+		"[v1.a:b]": uri.ErrAddress, "[:::1]": uri.ErrAddress, "[::1%25]": uri.ErrAddress, "[::1%25a%20b]": uri.ErrAddress,
 	} {
 		var u URI
 		if err := u.Parse([]byte(in), []byte("/x")); err != want {
@@ -134,7 +137,7 @@ func TestURIErrors(t *testing.T) {
 	}
 	for in, want := range map[string]error{
 		"/a\r\nb": ErrorInvalidURI, "/\x00": ErrorInvalidURI, "/a\tb": ErrorInvalidURI, "/?\x7f": ErrorInvalidURI, "/#\n": ErrorInvalidURI, "http://h\x01/": ErrorInvalidURI,
-		" http://h/": errURIScheme, "http ://h/": errURIScheme, "1http://h/": errURIScheme, "+://h/": errURIScheme, "hä://h/": errURIScheme,
+		" http://h/": uri.ErrScheme, "http ://h/": uri.ErrScheme, "1http://h/": uri.ErrScheme, "+://h/": uri.ErrScheme, "hä://h/": uri.ErrScheme,
 	} {
 		var u URI
 		if err := u.Parse([]byte("h"), []byte(in)); err != want {
@@ -148,7 +151,7 @@ func TestURIErrors(t *testing.T) {
 			t.Errorf("host %q: %v", host, err)
 		}
 	}
-	for _, err := range []error{errURIScheme, errURIPort, errURIAddress} {
+	for _, err := range []error{uri.ErrScheme, uri.ErrPort, uri.ErrAddress} {
 		if !errors.Is(err, ErrorInvalidURI) {
 			t.Errorf("%v is no ErrorInvalidURI", err)
 		}
@@ -261,8 +264,8 @@ func FuzzURIParse(f *testing.F) {
 			}
 		}
 		u.CopyTo(&v)
-		if v.visible = false; v.String() != full {
-			t.Fatalf("%q %q: %q, looking at every byte %q", host, uri, full, v.String())
+		if v.SetHashBytes(u.Hash()); v.String() != full {
+			t.Fatalf("%q %q: %q, looking at every byte of it %q", host, uri, full, v.String())
 		}
 		if err := v.Parse(nil, []byte(full)); err != nil {
 			t.Fatalf("%q %q: %q gives %v", host, uri, full, err)

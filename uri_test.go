@@ -249,7 +249,7 @@ func TestURIChangedOverAndOverDoesNotGrow(t *testing.T) {
 			_ = u.FullURI()
 		}
 	}
-	if n := cap(u.block) + cap(u.full); n > 32<<10 {
+	if n := cap(u.text.Memory()) + cap(u.full); n > 32<<10 {
 		t.Errorf("the blocks have grown to %d bytes", n)
 	}
 	if got := u.String(); got != "ftp://"+long+"/b?q=1" {
@@ -268,8 +268,8 @@ func TestReleasedURIsAreEmptyAndNotLarge(t *testing.T) {
 	ReleaseURI(u)
 	for range 4 {
 		v := AcquireURI()
-		if v.String() != "http:///" || v.DisablePathNormalizing || cap(v.block) > maxKeptURI || cap(v.args.list.Block) > maxKeptArgsBytes {
-			t.Errorf("%q, %d bytes", v.String(), cap(v.block))
+		if v.String() != "http:///" || v.DisablePathNormalizing || cap(v.text.Memory()) > maxKeptURI || cap(v.args.list.Block) > maxKeptArgsBytes {
+			t.Errorf("%q, %d bytes", v.String(), cap(v.text.Memory()))
 		}
 		defer ReleaseURI(v)
 	}

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 func TestURIUpdate(t *testing.T) {
@@ -90,9 +92,9 @@ func TestURIUpdateByWhatIsNoURILeadsNowhere(t *testing.T) {
 		want string
 		err  error // what a client returns that is to send a request there
 	}{
-		"//x:99999/":        {"https://x:99999/", errURIPort},
-		"//x:y/p?q#f":       {"https://x:y/p?q#f", errURIPort},
-		"http://[::1/":      {"http://[::1/", errURIAddress},
+		"//x:99999/":        {"https://x:99999/", uri.ErrPort},
+		"//x:y/p?q#f":       {"https://x:y/p?q#f", uri.ErrPort},
+		"http://[::1/":      {"http://[::1/", uri.ErrAddress},
 		"//a b/":            {"https://a%20b/", InvalidHostError(" ")},
 		"ftp://u@a%41/p?q#": {"ftp://a%41/p?q", EscapeError("%41")},
 		"/a\r\nb":           {"http:///", errNoHost},

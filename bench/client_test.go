@@ -61,8 +61,8 @@ var variedAnswers = func() (all [][]byte) {
 	return all
 }()
 
-// answeringConn is a connection with a server in it, which costs next to
-// nothing: what is written is a request, and what is read the answer.
+// answeringConn is a connection that contains a very cheap server: a write is a request,
+// and a read returns the response.
 type answeringConn struct {
 	all     [][]byte // the answers, which take turns
 	turn    int
@@ -283,8 +283,8 @@ func checkNetHTTP(resp *http.Response, err error) error {
 	return err
 }
 
-// benchHarnessClient measures callers that only write a ready-made request and
-// read whatever comes: no client can be faster than that with this server.
+// benchHarnessClient measures callers that only write a prepared request and read the
+// response without parsing it: no client can be faster than that with this server.
 func benchHarnessClient(b *testing.B, dial func(string) (net.Conn, error), parallel int) {
 	b.Helper()
 	request := []byte("GET /item?id=1729 HTTP/1.1\r\nUser-Agent: fasthttp\r\nHost: shop.example.com\r\n\r\n")

@@ -157,7 +157,7 @@ func BenchmarkHeaderDel(b *testing.B) {
 	})
 }
 
-// BenchmarkHeaderAll copies all names and values, as whoever passes them on does.
+// BenchmarkHeaderAll copies all names and values, as a program that forwards them does.
 func BenchmarkHeaderAll(b *testing.B) {
 	header := requestHeader(b)
 	var dst []byte

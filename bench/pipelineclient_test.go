@@ -30,7 +30,7 @@ type pipelineConn struct {
 	owed   int    // bytes of answers
 	read   int    // bytes of all
 	closed bool
-	tail   []byte // of the last request, where it is not complete
+	tail   []byte // of the last request, if it is not complete
 }
 
 func dialPipeline(string) (net.Conn, error) { return pipelineWith(pipelinedAnswers, len(clientAnswer)) }

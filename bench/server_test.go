@@ -213,9 +213,9 @@ func BenchmarkNetHTTPServerGet100ReqPerConn10KClients(b *testing.B) {
 	benchCrowd(b, serveNetHTTPGet, getRequest, 100)
 }
 
-// BenchmarkHarnessGet1ReqPerConn and its kin run a server that does nothing but
-// look for the ends of requests and write answers: what remains is the cost of the
-// harness itself and of the goroutines that any server needs.
+// BenchmarkHarnessGet1ReqPerConn and similar benchmarks run a server that only finds the
+// ends of requests and writes responses: they measure the costs of the harness itself and
+// of the goroutines that every server needs.
 func BenchmarkHarnessGet1ReqPerConn(b *testing.B)   { benchServer(b, serveBare, getRequest, 1) }
 func BenchmarkHarnessGet10KReqPerConn(b *testing.B) { benchServer(b, serveBare, getRequest, 10_000) }
 func BenchmarkHarnessGet1ReqPerConn10KClients(b *testing.B) {

@@ -100,7 +100,7 @@ func BenchmarkArgsQueryString(b *testing.B) {
 	})
 }
 
-// BenchmarkArgsAll copies all keys and values, as whoever passes them on does.
+// BenchmarkArgsAll copies all keys and values, as a program that forwards them does.
 func BenchmarkArgsAll(b *testing.B) {
 	var args fasthttp.Args
 	args.Parse(queryText)

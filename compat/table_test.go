@@ -23,7 +23,7 @@ func (e *entry) covers(d difference) bool {
 }
 
 // rule is what a reason has to name: a line of the list of known failures, an
-// RFC, or the documentation of v1.77.0 itself where its code does otherwise.
+// RFC, or the documentation of v1.77.0 itself if its code does otherwise.
 var rule = regexp.MustCompile(`known failure \d+|RFC \d{4}|documented: `)
 
 // readTable reads a table of tab-separated columns: a pattern for the case, a

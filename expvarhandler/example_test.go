@@ -10,7 +10,7 @@ import (
 
 var orders = expvar.NewInt("orders")
 
-// The variables have a path of their own beside what the program serves.
+// The variables have their own path beside those of the program.
 func ExampleExpvarHandler() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.Path()) {

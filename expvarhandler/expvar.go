@@ -1,7 +1,7 @@
 // Package expvarhandler serves the variables that a program publishes with
 // package expvar: its counters, its memory statistics, its command line.
 //
-// They tell much of a program, so the handler belongs on an address that only
+// They reveal much about a program, so the handler belongs on an address that only
 // its operators can reach.
 package expvarhandler
 
@@ -14,13 +14,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ExpvarHandler answers with the published variables as one JSON object, sorted
-// by name, as expvar.Handler does. It does not look at the path; package expvar
-// has the custom of "/debug/vars".
+// ExpvarHandler responds with the published variables as one JSON object, sorted by
+// name, as expvar.Handler does. It ignores the path; package expvar uses
+// "/debug/vars".
 //
-// With the argument r in the query, a regular expression in the syntax of
-// package regexp, the object has only the variables whose name it matches in
-// any place. What is no regular expression is answered with 400.
+// If the query has the argument r, a regular expression in the syntax of package
+// regexp, the object has only the variables whose name contains a match. The response
+// to an invalid regular expression is 400.
 func ExpvarHandler(ctx *fasthttp.RequestCtx) {
 	names, err := filter(ctx.QueryArgs())
 	if err != nil {
@@ -38,14 +38,14 @@ func ExpvarHandler(ctx *fasthttp.RequestCtx) {
 			ctx.WriteString(",\n")
 		}
 		first = false
-		// a name may have characters that Go and JSON write differently
+		// Go and JSON quote some characters differently
 		name, _ := json.Marshal(kv.Key)
 		fmt.Fprintf(ctx, "%s: %s", name, kv.Value)
 	})
 	ctx.WriteString("\n}\n")
 }
 
-// filter returns the expression that names must match, or nil for all names.
+// filter returns the regular expression that names must match, or nil for all names.
 func filter(args *fasthttp.Args) (*regexp.Regexp, error) {
 	expression := args.Peek("r")
 	if len(expression) == 0 {

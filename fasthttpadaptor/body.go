@@ -10,24 +10,24 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// requestBody is the body of a request on its way from fasthttp to net/http. It
-// may be read in another goroutine than the handler's, also one that goes on
-// when the handler has returned.
+// requestBody is the body of a fasthttp request for a handler of net/http. Another
+// goroutine than that of the handler may read it, also one that still runs after the
+// handler has returned.
 type requestBody struct {
 	ctx      *fasthttp.RequestCtx
 	r        *http.Request
-	src      io.Reader // where it is streamed
-	rest     []byte    // where it is not
+	src      io.Reader // the body, if it is streamed
+	rest     []byte    // the unread part of the body, if it is in memory
 	streamed bool
-	shared   bool // the context keeps what is read of its stream
+	shared   bool // the context keeps the bytes that are read from its stream
 
 	mu     sync.Mutex // held while the body is read
-	begun  bool       // something of it was read
+	begun  bool       // a part of it was read
 	closed bool
 	err    error // what Read returns from now on
 
 	ended atomic.Bool // the body was read to its end
-	onEnd func()      // called then, with mu held
+	onEnd func()      // called at the end of the body, with mu held
 }
 
 // Read implements io.Reader.
@@ -67,14 +67,14 @@ func (b *requestBody) read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// load has the context read its stream into memory.
+// load makes the context read its stream into memory.
 func (b *requestBody) load() error {
 	b.shared, b.streamed = false, false
 	req := &b.ctx.Request
 	if stream := req.BodyStream(); stream != nil {
 		content, err := io.ReadAll(stream)
 		if err != nil {
-			// who reads the stream next is to find that, too
+			// the next reader of the stream must get this error, too
 			return err
 		}
 		req.SetBodyRaw(content)
@@ -83,7 +83,7 @@ func (b *requestBody) load() error {
 	return nil
 }
 
-// end says that all of the body was read, with the trailers behind it.
+// end records that all of the body was read, including the trailers.
 func (b *requestBody) end() {
 	for name, value := range b.ctx.Request.Header.TrailerFields() {
 		if b.r.Trailer == nil {
@@ -97,7 +97,7 @@ func (b *requestBody) end() {
 	}
 }
 
-// Close implements io.Closer. What was not read is the business of the server.
+// Close implements io.Closer. It leaves unread content to the server.
 func (b *requestBody) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -105,17 +105,17 @@ func (b *requestBody) Close() error {
 	return nil
 }
 
-// drainLimit is how much of an unread body is read away before a response
-// begins, as in net/http.
+// drainLimit is how much unread content is discarded before a response begins, as in
+// net/http.
 const drainLimit = 256 << 10
 
-// settle makes the body safe to be left alone: nothing reads from it any more.
-// What is unread is read away, and where that is too much, or not to be had
-// without asking the client for it, complete is false: the connection must not be
-// used for another request.
-func (b *requestBody) settle() (complete bool) {
+// drain closes the body and discards its unread content, so that no goroutine reads it
+// any more. It returns false if there is more than drainLimit, or if the client would
+// send the content only after a 100 Continue: the connection must not be used for
+// another request then.
+func (b *requestBody) drain() (complete bool) {
 	if !b.streamed {
-		// it is in memory, where nobody is in anybody's way
+		// it is in memory, and does not affect the connection
 		return true
 	}
 	b.mu.Lock()
@@ -127,9 +127,9 @@ func (b *requestBody) settle() (complete bool) {
 	if !b.begun && b.ctx.Request.MayContinue() {
 		return false
 	}
-	waste := make([]byte, 4<<10)
+	buf := make([]byte, 4<<10)
 	for left := drainLimit; left > 0; {
-		n, err := b.read(waste)
+		n, err := b.read(buf)
 		left -= n
 		if err != nil {
 			return err == io.EOF
@@ -138,9 +138,9 @@ func (b *requestBody) settle() (complete bool) {
 	return false
 }
 
-// leave ends the use of the body when the handler has returned. Who still waits
-// for more of it in another goroutine is woken, which the connection does not
-// survive; complete is false then.
+// leave ends the use of the body when the handler has returned. If another goroutine
+// still waits for content, leave wakes it and returns false: the connection cannot be
+// used any more then.
 func (b *requestBody) leave() (complete bool) {
 	complete = true
 	if !b.mu.TryLock() {

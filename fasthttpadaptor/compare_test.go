@@ -18,13 +18,13 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// server is something that serves an http.Handler, on ln until the test ends.
+// server is a server of an http.Handler, on ln until the test ends.
 type server struct {
 	name  string
 	start func(t *testing.T, h http.Handler) (dial func() net.Conn)
 }
 
-// servers are the bridge on both engines, with and without streamed bodies.
+// servers are the adaptor on both engines, with and without streamed bodies.
 var servers = []server{
 	{"event", fasthttpServer(true, fasthttp.EngineAuto, listenTCP)},
 	{"portable", fasthttpServer(true, fasthttp.EnginePortable, listenTCP)},
@@ -105,7 +105,7 @@ type testLogger struct{ t *testing.T }
 // Printf keeps the log of a test that fails, and no other.
 func (l testLogger) Printf(format string, args ...any) { l.t.Logf(format, args...) }
 
-// reply is what a server has answered.
+// reply is the response of a server.
 type reply struct {
 	status  string
 	header  http.Header
@@ -117,7 +117,7 @@ type reply struct {
 	trailer http.Header
 }
 
-// String is what must not differ between two servers.
+// String returns the parts of a reply that must be the same for two servers.
 func (r reply) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s length %d chunked %v close %v\n", r.status, r.length, r.chunked, r.close)
@@ -131,7 +131,7 @@ func (r reply) String() string {
 	return b.String()
 }
 
-// ask sends a request as it is, and reads a response.
+// ask sends a request unchanged, and reads a response.
 func ask(t *testing.T, c net.Conn, raw string) reply {
 	t.Helper()
 	if _, err := io.WriteString(c, raw); err != nil {
@@ -157,8 +157,8 @@ func readReply(t *testing.T, r *bufio.Reader, method string) reply {
 
 const get = "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 
-// What a handler sends must reach the client as it does with net/http: duplicate
-// fields, the first status, trailers and aborts included (known failure 55).
+// A client must get the same response from a handler as with net/http, including
+// duplicate fields, the first status, trailers and aborts (known failure 55).
 func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 	large := strings.Repeat("large body ", 10_000)
 	tests := []struct {
@@ -334,7 +334,7 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 				t.Run(s.name, func(t *testing.T) {
 					got := ask(t, s.start(t, test.handler)(), test.request)
 					if want.chunked && !got.chunked && got.length == int64(len(got.body)) {
-						// what fits into memory is sent with its length
+						// a body that fits into memory is sent with its length
 						want, got := want, got
 						want.chunked, want.length = false, got.length
 						compare(t, got, want)
@@ -350,7 +350,7 @@ func TestResponsesAreThoseOfNetHTTP(t *testing.T) {
 func compare(t *testing.T, got, want reply) {
 	t.Helper()
 	if want.err != nil && strings.HasPrefix(got.body, want.body) {
-		// how much arrives of what is cut off is a matter of buffers
+		// how much of an aborted response arrives depends on buffers
 		got.body = want.body
 	}
 	if got.String() != want.String() {
@@ -358,7 +358,7 @@ func compare(t *testing.T, got, want reply) {
 	}
 }
 
-// What a handler gets must be what it would get from net/http.
+// A handler must get the same request as from net/http.
 func TestRequestsAreThoseOfNetHTTP(t *testing.T) {
 	const host = "Host: example.com:80\r\n"
 	tests := []struct{ name, request string }{
@@ -409,7 +409,7 @@ func dumpRequest(b *bytes.Buffer, r *http.Request) {
 	fmt.Fprintf(b, "url %#v remote %v tls %v\n", *r.URL, r.RemoteAddr != "", r.TLS != nil)
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		if name == "Cookie" {
-			// several fields may become one (RFC 6265 section 5.4)
+			// several Cookie fields may become one (RFC 6265 section 5.4)
 			continue
 		}
 		fmt.Fprintf(b, "%s: %q\n", name, r.Header[name])

@@ -10,20 +10,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// parent is a context. Some who copy values out of contexts by reflection, as the
-// bridge of fiber v2 does, follow fields with the name Context, and panic at the
-// end of the chain.
+// parent is a context under another name. Code that copies the values of contexts by
+// reflection, such as the adaptor of fiber v2, follows fields named Context, and panics
+// at the end of the chain.
 type parent = context.Context
 
-// leaveWait is how long a client that has ended its sending side is taken for one
-// that waits for its response: a client that has left looks just the same.
+// leaveWait is for how long a client that has ended its sending side counts as waiting
+// for its response. A client that has closed its connection looks the same.
 var leaveWait = 5 * time.Second
 
 // requestContext is the context of an http.Request that came from fasthttp. It
-// ends when the client goes away, when the server shuts down, and when the
-// handler has returned. The client is watched once somebody asks for that.
+// ends when the client closes the connection, when the server shuts down, and when the
+// handler has returned. The client is watched only after the first call of Done or Err.
 //
-// Its values are those of the RequestCtx when the handler was called.
+// Its values are those that the RequestCtx had when the handler was called.
 type requestContext struct {
 	parent
 	cancel context.CancelFunc
@@ -31,10 +31,10 @@ type requestContext struct {
 	values []userValue
 
 	mu      sync.Mutex
-	ctx     *fasthttp.RequestCtx // nil once it is no longer ours
-	body    *requestBody         // nil where there is none, or it is in memory
-	watched bool                 // the client is, or somebody has asked for it
-	leaving *time.Timer          // ends the context of a client that has ended its side
+	ctx     *fasthttp.RequestCtx // nil after detach
+	body    *requestBody         // nil if there is none, or it is in memory
+	watched bool                 // the client is watched, or will be after the body
+	leaving *time.Timer          // ends the context of a client that has ended its sending side
 }
 
 type userValue struct{ key, value any }
@@ -78,8 +78,8 @@ func (c *requestContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// watch makes the end of the client the end of the context. While the client is
-// sending a body, that has to wait.
+// watch makes the context end when the client closes the connection. While the client
+// still sends a body, watch only records that it was called.
 func (c *requestContext) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *requestContext) startWatch() {
 	c.ctx.AfterFunc(c.clientLeft)
 }
 
-// clientLeft ends the context, at once unless the client may still read.
+// clientLeft ends the context: at once, or later if the client may still read.
 func (c *requestContext) clientLeft() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *requestContext) clientLeft() {
 	c.leaving = time.AfterFunc(leaveWait, c.cancel)
 }
 
-// detach says that the RequestCtx must not be used any more.
+// detach ends the use of the RequestCtx.
 func (c *requestContext) detach() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

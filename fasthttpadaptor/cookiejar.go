@@ -24,7 +24,7 @@ func (j cookieJar) Cookies(uri *fasthttp.URI) iter.Seq2[string, string] {
 		for _, c := range j.jar.Cookies(u) {
 			value := c.Value
 			if c.Quoted {
-				// the server knows it with its quotes
+				// the server has set the value with quotes
 				value = `"` + value + `"`
 			}
 			if !yield(c.Name, value) {
@@ -42,7 +42,7 @@ func (j cookieJar) SetCookies(uri *fasthttp.URI, values []string) {
 	}
 	var cookies []*http.Cookie
 	for _, value := range values {
-		// what is no cookie is left out, as net/http does
+		// malformed cookies are ignored, as in net/http
 		if c, err := http.ParseSetCookie(value); err == nil {
 			cookies = append(cookies, c)
 		}

@@ -7,12 +7,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// writeDeadline is the write deadline that a handler has set. The server sets its
-// own when it begins to write, which may be after a Flush has returned: that of the
-// handler is set again behind it.
+// writeDeadline is the write deadline that a handler has set. The server sets its own
+// deadline when it begins to write, which may be after a Flush has returned. Then the
+// deadline of the handler is set again.
 type writeDeadline struct {
 	mu    sync.Mutex // responseWriter.mu is held while the server reads
-	own   bool       // the handler has set one
+	own   bool       // the handler has set one, and the server may overwrite it
 	until time.Time
 	began bool // the server has set its own
 }

@@ -1,16 +1,15 @@
-// Package fasthttpadaptor is the bridge between fasthttp and net/http.
+// Package fasthttpadaptor converts handlers and requests between fasthttp and
+// net/http.
 //
-// NewFastHTTPHandler makes an http.Handler one of fasthttp, so that what was
-// written for net/http, a mux, a middleware, a reverse proxy, runs on a
-// fasthttp.Server. NewHTTPHandler goes the other way. Together they let a
-// program be moved over piece by piece.
+// NewFastHTTPHandler converts an http.Handler to a fasthttp.RequestHandler. So a mux, a
+// middleware or a reverse proxy that was written for net/http can run on a
+// fasthttp.Server. NewHTTPHandler does the opposite. With both, a program can be moved
+// piece by piece.
 //
-// A handler that crossed the bridge finds what it knows: bodies stream in both
-// directions, and http.ResponseController, http.Hijacker, trailers,
-// informational responses and http.ErrAbortHandler work as they do in net/http.
-// That costs a goroutine and some allocations for each request, which is why a
-// handler of one's own is better written for the server that it runs on.
+// A converted handler works as in net/http: bodies stream in both directions, and
+// http.ResponseController, http.Hijacker, trailers, informational responses and
+// http.ErrAbortHandler are supported. That costs a goroutine and some allocations for
+// each request. So a new handler should be written for the server on which it runs.
 //
-// ConvertRequest and ConvertNetHTTPRequestToFastHTTPRequest convert a request
-// alone.
+// ConvertRequest and ConvertNetHTTPRequestToFastHTTPRequest convert single requests.
 package fasthttpadaptor

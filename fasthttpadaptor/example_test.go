@@ -39,7 +39,7 @@ func ExampleNewFastHTTPHandler() {
 	// Output: Hello, world!
 }
 
-// One path of a mux of net/http is answered by a handler of fasthttp.
+// A handler of fasthttp serves one path of a mux of net/http.
 func ExampleNewHTTPHandler() {
 	fast := func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "fast: %s", ctx.Path())

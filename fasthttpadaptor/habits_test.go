@@ -26,8 +26,8 @@ func serve(t *testing.T, s *fasthttp.Server, listen listenFunc) net.Conn {
 	return serveAll(t, s, listen)()
 }
 
-// A client that sends nothing more may still read: what answers for handlers whose
-// context has ended, as TimeoutHandler does, must not answer for this one.
+// A client that has ended its sending side may still read. So the context of its
+// request must not end yet: a TimeoutHandler would respond in place of the handler.
 func TestClientThatHasEndedItsSideIsAnswered(t *testing.T) {
 	wait := leaveWait
 	leaveWait = time.Hour
@@ -152,7 +152,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// logBook is a Logger that keeps what it is told.
+// logBook is a Logger that keeps its messages.
 type logBook struct {
 	mu   sync.Mutex
 	text string
@@ -221,7 +221,7 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// The deadline of a handler counts, also where the server sets its own only when
+// The deadline of a handler takes effect even if the server sets its own only after
 // the Flush has returned.
 func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
 	const timeout = 50 * time.Millisecond
@@ -302,8 +302,8 @@ func TestBarredTrailersAreFieldsOfTheHead(t *testing.T) {
 	}
 }
 
-// What was flushed stays the answer, also where nothing but the end of the connection
-// can follow it.
+// A flushed response is not replaced by another one, even if only the end of the
+// connection can follow it.
 func TestFlushedHeadIsTheOnlyAnswer(t *testing.T) {
 	for _, value := range []any{"broken", http.ErrAbortHandler} {
 		eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {

@@ -8,42 +8,40 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// NewFastHTTPHandlerFunc is NewFastHTTPHandler for a function.
+// NewFastHTTPHandlerFunc is like NewFastHTTPHandler, for a function.
 func NewFastHTTPHandlerFunc(h http.HandlerFunc) fasthttp.RequestHandler {
 	return NewFastHTTPHandler(h)
 }
 
-// NewFastHTTPHandler returns a RequestHandler that answers with h, so that h can
-// be served by a fasthttp.Server. For h it is as if a server of net/http had
-// called it:
+// NewFastHTTPHandler returns a RequestHandler that calls h, so that a fasthttp.Server
+// can serve h. For h it is as if a server of net/http had called it:
 //
-//   - The body of the request is read as h reads it, where Server.StreamRequestBody
-//     is set; else the server has read it before.
-//   - The response goes out when h has returned, or, in pieces, once h flushes it
-//     or has written more than 32 KiB. Where h then panics or writes less than it
-//     has announced, the connection is cut off, so that the client knows. A panic is
-//     logged, and answered with 500 where nothing was sent or flushed.
-//     http.ErrAbortHandler as the value of one cuts the connection off at any time,
-//     and is not logged.
-//   - The ResponseWriter is an http.Flusher, an http.Hijacker, and takes all that
-//     http.ResponseController does. An informational status is sent at once.
+//   - If Server.StreamRequestBody is set, the body of the request is received while h
+//     reads it. Otherwise the server has received it before.
+//   - The response is sent when h has returned, or in pieces as soon as h flushes it
+//     or has written more than 32 KiB. If h then panics or writes less than it has
+//     announced, the connection is aborted, so that the client notices. A panic is
+//     logged; the response is 500 if nothing was sent or flushed before. A panic with
+//     http.ErrAbortHandler always aborts the connection, and is not logged.
+//   - The ResponseWriter is an http.Flusher and an http.Hijacker, and supports all
+//     methods of http.ResponseController. An informational status is sent at once.
 //     Trailers are announced in the Trailer field or set with http.TrailerPrefix.
-//   - Before the response begins, the rest of the request's body is read away,
-//     up to 256 KiB, unless h has called EnableFullDuplex or the body is in
-//     memory.
-//   - The context of the request ends when h returns, when the client goes away,
-//     and when the server shuts down. A client that has ended its sending side may
-//     have left, or still read the response: for that one the context ends after 5
-//     seconds, and at once when writing fails. Its values are the user values of the
+//   - Before the response begins, up to 256 KiB of unread content of the request are
+//     discarded, unless h has called EnableFullDuplex or the body is in memory.
+//   - The context of the request ends when h returns, when the client closes the
+//     connection, and when the server shuts down. A client that has ended its sending
+//     side only may still read the response. Then the context ends after 5 seconds, or
+//     at once if writing fails. The values of the context are the user values of the
 //     RequestCtx, and the address under http.LocalAddrContextKey; there is no
 //     http.ServerContextKey.
 //
 // Fields and the status that a handler around this one has set in ctx.Response are
-// kept unless h sets them too. A request whose target is no URL is answered with 400.
+// kept unless h sets them, too. The response to a request whose target is not a URL is
+// 400.
 //
-// h runs in a goroutine of its own. The RequestHandler returns when h has, or
-// when the response begins: the response has a body stream then, whose Close
-// waits for h.
+// h runs in a separate goroutine. The RequestHandler returns when h has returned, or
+// when the response begins. In the latter case the response has a body stream whose
+// Close waits for h.
 func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		r := new(http.Request)
@@ -56,7 +54,7 @@ func NewFastHTTPHandler(h http.Handler) fasthttp.RequestHandler {
 		w := newResponseWriter(ctx, r, body, c)
 		r = r.WithContext(c)
 		if body != nil {
-			// its trailers are to be seen in the request that h gets
+			// the request of h must have the trailers of this one
 			body.r = r
 		}
 		go w.run(h, r)
@@ -81,12 +79,12 @@ func (w *responseWriter) run(h http.Handler, r *http.Request) {
 	returned = true
 }
 
-// await waits until the handler has returned, or until it wants to send
-// something before that, and makes of it the response of the context.
+// await waits until the handler has returned, or begins to send its response before,
+// and sets the response of the context.
 func (w *responseWriter) await() {
 	select {
 	case <-w.begun:
-		// it may be over in the same moment, which makes no difference
+		// the handler may return at the same moment, which makes no difference
 		w.sendStream()
 	case <-w.hijacking:
 		w.handOver()
@@ -108,16 +106,16 @@ func (w *responseWriter) await() {
 	}
 }
 
-// handlerPanic is what the panic of a handler becomes on its way to the
-// goroutine that called the RequestHandler: it tells where it began.
+// handlerPanic is the value of a panic of a handler, with its stack. The goroutine that
+// called the RequestHandler panics with it.
 type handlerPanic struct {
 	value any
 	stack []byte
 }
 
-// faultOf returns the value to panic with in another goroutine. An abort stays
-// as it is, since others may compare it. A nil value says that the handler has
-// ended its goroutine, which is an abort, too.
+// faultOf returns the value with which another goroutine panics for a panic of the
+// handler. It returns http.ErrAbortHandler unchanged, since callers may compare it. A
+// nil value says that the handler has ended its goroutine, which is an abort, too.
 func faultOf(value any) any {
 	if value == nil || value == http.ErrAbortHandler {
 		return http.ErrAbortHandler
@@ -125,20 +123,20 @@ func faultOf(value any) any {
 	return &handlerPanic{value, debug.Stack()}
 }
 
-// Error returns the value of the panic and the stack that led to it.
+// Error returns the value of the panic and its stack.
 func (p *handlerPanic) Error() string {
 	return fmt.Sprintf("panic in an http.Handler: %v\n%s", p.value, p.stack)
 }
 
-// Unwrap returns the value where it is an error.
+// Unwrap returns the value if it is an error.
 func (p *handlerPanic) Unwrap() error {
 	err, _ := p.value.(error)
 	return err
 }
 
-// toldPanic is a handlerPanic that was logged. For the server it is an abort, which it
-// does not log.
-type toldPanic struct{ *handlerPanic }
+// loggedPanic is a handlerPanic that was logged already. For the server it is an
+// abort, which the server does not log.
+type loggedPanic struct{ *handlerPanic }
 
 // Unwrap returns http.ErrAbortHandler.
-func (toldPanic) Unwrap() error { return http.ErrAbortHandler }
+func (loggedPanic) Unwrap() error { return http.ErrAbortHandler }

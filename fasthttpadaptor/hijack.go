@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// hijack is what a handler gets that asks for the connection.
+// hijack is the result of Hijack.
 type hijack struct {
 	conn net.Conn
 	err  error
 }
 
-// hijackWait is how long a handler waits for its connection once the server is
-// done with the request. The server gives it away at that moment, unless the
-// connection has failed in it.
+// hijackWait is for how long Hijack waits for the connection after the server is done
+// with the request. The server hands the connection over at that moment, unless it has
+// failed.
 const hijackWait = 10 * time.Second
 
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
 
-// Hijack implements http.Hijacker. A header that was written, and what was
-// written behind it, is sent before; framing it is left to the caller. The
-// connection is the caller's from then on: neither the server's timeouts nor its
-// shutdown concern it.
+// Hijack implements http.Hijacker. If a header was written, it is sent first, with the
+// content written after it; the caller must frame that content itself. The caller owns
+// the connection from then on: the timeouts and the shutdown of the server do not
+// affect it.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, err := w.hijack()
 	if err != nil {
@@ -60,7 +60,7 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	released := make(releaseSignal)
 	w.ctx.SetUserValue(released, released)
 	close(w.hijacking)
-	// the context belongs to the server from here on
+	// the server owns the context from here on
 	got, err := w.awaitConn(released)
 	if err != nil || len(head) == 0 {
 		return got, err
@@ -72,7 +72,7 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 	return got, nil
 }
 
-// releaseSignal is closed when the values of a request are.
+// releaseSignal is a user value that is closed together with the others of a request.
 type releaseSignal chan struct{}
 
 // Close implements io.Closer.
@@ -99,18 +99,18 @@ func (w *responseWriter) awaitConn(released releaseSignal) (net.Conn, error) {
 	}
 }
 
-// rawHead returns the response as it was begun.
+// rawHead returns the head of the response that the handler has begun.
 func (w *responseWriter) rawHead() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", w.status, http.StatusText(w.status))
-	// Write replaces what would end a line
+	// Write replaces characters that would end a line
 	_ = w.head.Write(&b)
 	b.WriteString("\r\n")
 	b.Write(w.ctx.Response.Body())
 	return b.Bytes()
 }
 
-// handOver has the server give the connection to the handler. It runs in the
+// handOver makes the server hand the connection over to the handler. It runs in the
 // server's goroutine.
 func (w *responseWriter) handOver() {
 	w.ctx.HijackSetNoResponse(true)
@@ -122,7 +122,7 @@ func (w *responseWriter) handOver() {
 	})
 }
 
-// hijackedConn tells when it is closed.
+// hijackedConn is a connection that reports its Close.
 type hijackedConn struct {
 	net.Conn
 	once   sync.Once
@@ -139,7 +139,7 @@ func (c *hijackedConn) Close() error {
 	return err
 }
 
-// CloseWrite ends the sending side, where the connection can do that.
+// CloseWrite shuts down the sending side if the connection can do that.
 func (c *hijackedConn) CloseWrite() error {
 	conn := c.Conn
 	if u, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {

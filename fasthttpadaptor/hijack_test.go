@@ -36,7 +36,7 @@ func TestHijackedConnectionBelongsToTheHandler(t *testing.T) {
 			}
 			fmt.Fprintf(conn, "you said %s", line)
 		})
-		// what comes with the request is not lost
+		// bytes that come together with the request are not lost
 		send(t, c, "GET /path HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhel")
 		expect(t, c, "this is /path\n")
 		send(t, c, "lo\n")
@@ -116,7 +116,7 @@ type arithmetic struct{}
 
 func (arithmetic) Double(n int, twice *int) error { *twice = 2 * n; return nil }
 
-// net/rpc asks for its protocol with CONNECT and a path.
+// net/rpc requests its protocol with CONNECT and a path.
 func TestServerOfPackageRPC(t *testing.T) {
 	eachServer(t, false, func(t *testing.T, start func(http.HandlerFunc) net.Conn) {
 		s := rpc.NewServer()

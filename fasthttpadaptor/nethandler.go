@@ -15,19 +15,22 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// NewHTTPHandler returns an http.Handler that answers with h, so that h can be
-// served by an http.Server, also with HTTP/2, or be a part of a mux of net/http.
+// NewHTTPHandler returns an http.Handler that calls h, so that an http.Server can serve
+// h, also with HTTP/2, or h can be a part of a mux of net/http.
 //
-// The body of the request is a stream for h, which ctx.PostBody reads to its end. Its
-// trailers are in ctx.Request.Header then, but for those that must not be ones (see
-// RequestHeader.SetTrailer). If an http.Handler around this one has copied the request,
-// as Request.WithContext does, net/http shows only those that a Trailer field announces.
-// Of a body stream of the response each piece is sent at once; where it fails
-// the connection is aborted. Panics are those of the http.Handler. Hijack works
-// where the http.Server allows it, and deadlines, TLS state and addresses are
-// those of its connection. ctx.Done never ends: use the context of
-// NetHTTPRequest, which ends when the client goes away. EarlyHints and Inform
-// send nothing. A request whose host and target are no URI is answered with 400.
+// The body of the request is a stream for h, which ctx.PostBody reads to its end. After
+// the end its trailers are in ctx.Request.Header, except for fields that must not be
+// trailers (see RequestHeader.SetTrailer). If an http.Handler around this one has copied
+// the request, as Request.WithContext does, net/http provides only the trailers that a
+// Trailer field announces.
+//
+// Each piece of a body stream of the response is sent at once. If the stream fails, the
+// connection is aborted. A panic of h is a panic of the http.Handler. Hijack works if
+// the http.Server allows it. Deadlines, TLS state and addresses are those of its
+// connection. The channel of ctx.Done is never closed: use the context of
+// NetHTTPRequest, which ends when the client closes the connection. EarlyHints and
+// Inform send nothing. The response to a request whose host and target do not form a
+// URI is 400.
 func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := new(fasthttp.RequestCtx)
@@ -41,7 +44,7 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 		h(ctx)
 		if late := ctx.LastTimeoutErrorResponse(); late != nil {
 			if late == &ctx.Response {
-				// it was not given away: the handler that is late has its own
+				// the late handler has its own context: the values of this one can be closed
 				defer ctx.ResetUserValues()
 			}
 			writeResponse(w, r, late)
@@ -56,9 +59,9 @@ func NewHTTPHandler(h fasthttp.RequestHandler) http.Handler {
 	})
 }
 
-// hasURI reports whether target and host make a URI, as a fasthttp.Server asks of
-// them. net/http takes hosts such as "h:99999": with one of these the path of the
-// URI would not be that of the target.
+// hasURI reports whether target and host form a URI, as a fasthttp.Server requires.
+// net/http accepts hosts such as "h:99999". With such a host the path of the URI would
+// not be that of the target.
 func hasURI(h *fasthttp.RequestHeader) bool {
 	if host := h.Host(); len(host) > 0 && !http1.ValidHost(host) {
 		return false
@@ -87,7 +90,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	status := resp.StatusCode()
 	stream := resp.BodyStream()
 	if stream == nil && len(resp.Body()) == 0 {
-		// a fasthttp.Server guesses no type of what is not there
+		// a fasthttp.Server does not guess the type of empty content
 		resp.Header.SetNoDefaultContentType(true)
 	}
 	copyFields(header, &resp.Header)
@@ -108,7 +111,7 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *fasthttp.Respon
 	if stream == nil {
 		_, _ = w.Write(resp.Body())
 	} else if err := copyPieces(w, stream); err != nil {
-		// the client must not take what it got for all there is
+		// the client must not take the part that it got for the whole
 		panic(http.ErrAbortHandler)
 	}
 	addTrailers(w, &resp.Header)
@@ -128,18 +131,18 @@ func copyFields(dst http.Header, h *fasthttp.ResponseHeader) {
 		dst.Set("Trailer", string(names))
 	}
 	if len(h.ContentType()) == 0 {
-		// nothing is made up by net/http, either
+		// net/http must not add one, either
 		dst["Content-Type"] = nil
 	}
 }
 
-// addTrailers has the fields of the trailer section follow the body, which was
-// written.
+// addTrailers makes the fields of the trailer section follow the body, which must have
+// been written.
 func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 	header := w.Header()
 	announced := announcedTrailers(header)
 	for name := range announced {
-		// what the header section has of it was sent, and would be sent again
+		// the values from the header section were sent, and would be sent again
 		header.Del(name)
 	}
 	flushed := false
@@ -148,7 +151,7 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 		if !announced[key] {
 			key = http.TrailerPrefix + key
 			if !flushed {
-				// or net/http takes the body for one without trailers
+				// otherwise net/http sends the body without trailers
 				_ = http.NewResponseController(w).Flush()
 				flushed = true
 			}
@@ -157,7 +160,7 @@ func addTrailers(w http.ResponseWriter, h *fasthttp.ResponseHeader) {
 	}
 }
 
-// copyPieces sends what each Read of a stream gives.
+// copyPieces sends the bytes of each Read of a stream at once.
 func copyPieces(w http.ResponseWriter, stream io.Reader) error {
 	rc := http.NewResponseController(w)
 	buf := make([]byte, 32<<10)
@@ -180,8 +183,8 @@ func copyPieces(w http.ResponseWriter, stream io.Reader) error {
 	}
 }
 
-// serveHijacked gives the connection to the HijackHandler, behind the response
-// if there is to be one.
+// serveHijacked hands the connection over to the HijackHandler, after the response
+// unless that is suppressed.
 func serveHijacked(w http.ResponseWriter, resp *fasthttp.Response, takeOver fasthttp.HijackHandler, noResponse bool) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -203,7 +206,7 @@ func serveHijacked(w http.ResponseWriter, resp *fasthttp.Response, takeOver fast
 	takeOver(c)
 }
 
-// aheadConn is a connection with what had been read ahead of it in front.
+// aheadConn is a connection that first returns bytes which were read ahead.
 type aheadConn struct {
 	net.Conn
 	ahead bytes.Reader
@@ -217,13 +220,14 @@ func (c *aheadConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// netConn tells a RequestCtx of the connection that it has no hold of.
+// netConn gives a RequestCtx the addresses and deadlines of a connection that belongs
+// to net/http.
 type netConn struct {
 	control       *http.ResponseController
 	local, remote net.Addr
 }
 
-// newNetConn returns a connection that is one of TLS where that of r is.
+// newNetConn returns a connection that is a TLS connection if that of r is one.
 func newNetConn(w http.ResponseWriter, r *http.Request) net.Conn {
 	c := &netConn{control: http.NewResponseController(w)}
 	c.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -264,14 +268,14 @@ func (c *netConn) SetReadDeadline(t time.Time) error { return c.control.SetReadD
 // SetWriteDeadline implements net.Conn.
 func (c *netConn) SetWriteDeadline(t time.Time) error { return c.control.SetWriteDeadline(t) }
 
-// netTLSConn is a netConn that tells what was negotiated.
+// netTLSConn is a netConn with the state of a TLS connection.
 type netTLSConn struct {
 	*netConn
 	state *tls.ConnectionState
 }
 
-// Handshake tells that there was one.
+// Handshake returns nil: the handshake has succeeded before.
 func (c *netTLSConn) Handshake() error { return nil }
 
-// ConnectionState returns what was negotiated.
+// ConnectionState returns the state of the TLS connection.
 func (c *netTLSConn) ConnectionState() tls.ConnectionState { return *c.state }

@@ -23,7 +23,7 @@ func serveNet(t *testing.T, h fasthttp.RequestHandler) (addr string, url string)
 	return s.Listener.Addr().String(), s.URL
 }
 
-// What a handler sends must reach the client as it does from a fasthttp.Server.
+// A client must get the same response from a handler as from a fasthttp.Server.
 func TestHandlerOfFasthttpAnswersOnNetHTTP(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -167,7 +167,7 @@ func TestFasthttpHandlerHijacksOnNetHTTP(t *testing.T) {
 	expect(t, r, "you said hello\n")
 }
 
-// A handler that crosses the bridge twice is the same.
+// A handler that is converted twice behaves as before.
 func TestBridgeBothWays(t *testing.T) {
 	inner := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -183,7 +183,7 @@ func TestBridgeBothWays(t *testing.T) {
 	expect(t, resp.Body, `POST /a?b=c "hello" <nil>`)
 }
 
-// A request that is converted is written as net/http writes it.
+// A converted request is written as net/http writes it.
 func TestConvertedRequestIsWrittenAsByNetHTTP(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -317,8 +317,7 @@ func TestConvertedRequestHasTheTrailersOfItsBodysEnd(t *testing.T) {
 	}
 }
 
-// Fields that a front end has set stay, whatever a client says comes behind the
-// body.
+// Fields that a front end has set stay, whatever trailers a client announces or sends.
 func TestTrailersTouchNoFieldOfAConvertedRequest(t *testing.T) {
 	_, url := serveNet(t, func(ctx *fasthttp.RequestCtx) {
 		h := &ctx.Request.Header
@@ -343,7 +342,7 @@ func TestTrailersTouchNoFieldOfAConvertedRequest(t *testing.T) {
 	expect(t, resp.Body, `hello X-Real-Ip ["right"] []; X-A ["1" "2"] ["evil"]; X-B ["3"] ["3"]; X-C [] [];`)
 }
 
-// net/http takes these hosts, which make no URI.
+// net/http accepts these hosts, which do not form a URI.
 func TestHostsOfNetHTTPThatAreNone(t *testing.T) {
 	addr, _ := serveNet(t, func(ctx *fasthttp.RequestCtx) { fmt.Fprintf(ctx, "%s %s", ctx.Path(), ctx.Host()) })
 	for host, want := range map[string]string{

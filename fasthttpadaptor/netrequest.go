@@ -10,27 +10,27 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ConvertNetHTTPRequestToFastHTTPRequest makes req the request r, for a client
-// or a handler of fasthttp. req is not reset first.
+// ConvertNetHTTPRequestToFastHTTPRequest copies the request r to req, for a client or a
+// handler of fasthttp. It does not reset req first.
 //
-// The body is not copied: req gets r.Body as its body stream, so r.Body is not
-// the caller's until req is done with it, and trailers are those that r has when
-// the body has ended. What frames the body comes from the fields of r, as in
-// http.Request.Write, and never from r.Header: its size is r.ContentLength, and
-// it is sent in chunks where that is 0 or less, where r.TransferEncoding says
-// so, and where r has trailers. A body longer than its size makes writing fail;
-// what is beyond is not sent. Only a nil body and http.NoBody are empty.
+// The body is not copied: r.Body becomes the body stream of req, so the caller must not
+// use it until req is done with it. The trailers are those that r has after the end of
+// the body. The framing of the body comes from the fields of the struct r, as in
+// http.Request.Write, and never from r.Header. Its size is r.ContentLength; it is sent
+// in chunks if that is 0 or less, if r.TransferEncoding says so, or if r has trailers. If
+// the body is longer than its size, writing fails, and the excess is not sent. Only a
+// nil body and http.NoBody are empty.
 //
-// The target is r.RequestURI, else what r.URL says; for CONNECT without a path
-// it is the authority. The host is r.Host, else that of r.URL. An absolute
-// target stays one until req.URI is called, which happens here for other schemes
-// than http. The user of r.URL becomes an Authorization field where r.Header has
-// none, and is never part of the target.
+// The target is r.RequestURI or, if that is empty, the target of r.URL. For CONNECT
+// without a path it is the authority. The host is r.Host or, if that is empty, the host
+// of r.URL. An absolute target stays absolute until req.URI is called; that happens
+// here for schemes other than http. The user of r.URL becomes an Authorization field if
+// r.Header has none, and is never part of the target.
 //
-// No Content-Type is made up. Versions over HTTP/1.1, and older ones where chunks
-// are needed, become HTTP/1.1. Trailers that must not be ones are left out, as
-// are all without a body. r.RemoteAddr has no counterpart; of r.TLS, only the
-// scheme.
+// No Content-Type is added. Versions above HTTP/1.1, and older ones if chunks are
+// needed, become HTTP/1.1. Fields that must not be trailers are left out of the
+// trailers; without a body there are none. r.RemoteAddr has no counterpart. Of r.TLS
+// only the scheme is kept.
 func ConvertNetHTTPRequestToFastHTTPRequest(r *http.Request, req *fasthttp.Request) {
 	u := r.URL
 	if u == nil {
@@ -86,8 +86,8 @@ func ConvertNetHTTPRequestToFastHTTPRequest(r *http.Request, req *fasthttp.Reque
 	}
 }
 
-// targetOf returns the target of the request, without credentials, and whether
-// it had some.
+// targetOf returns the target of the request without credentials, and reports whether
+// it had credentials.
 func targetOf(r *http.Request, u *url.URL, method, host string) (target string, changed bool) {
 	target = r.RequestURI
 	if method == http.MethodConnect {
@@ -117,8 +117,8 @@ func targetOf(r *http.Request, u *url.URL, method, host string) (target string, 
 	return absolute.RequestURI(), true
 }
 
-// attachBody gives the body and the trailers of r to req, and reports whether they
-// need chunks.
+// attachBody sets the body and the trailers of req to those of r, and reports whether
+// they need chunks.
 func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return false
@@ -129,29 +129,29 @@ func attachBody(r *http.Request, req *fasthttp.Request) (chunked bool) {
 		size = int(r.ContentLength)
 	}
 	for name := range r.Trailer {
-		// what must not be a trailer is none
+		// fields that must not be trailers are left out
 		_ = req.Header.AnnounceTrailer(name)
 	}
 	req.SetBodyStream(&netBody{r: r, add: req.Header.AddTrailerField}, size)
 	return size < 0
 }
 
-// netBody is the body of a request on its way from net/http to fasthttp.
+// netBody is the body of a net/http request that was converted to a fasthttp request.
 type netBody struct {
 	r     *http.Request
 	add   func(name, value string) error // adds a trailer of the request that has the body
 	ended bool
 }
 
-// TrailersTo has the trailers become those of another request: a TimeoutHandler gives
-// its handler one of its own.
+// TrailersTo makes the trailers those of another request: a TimeoutHandler passes a
+// separate request to its handler.
 func (b *netBody) TrailersTo(add func(name, value string) error) { b.add = add }
 
 // Read implements io.Reader.
 func (b *netBody) Read(p []byte) (int, error) {
 	n, err := b.r.Body.Read(p)
 	if err == io.EOF {
-		// the trailers of a request that is being received are there only now
+		// a request that is being received has its trailers only after the body
 		b.addTrailers()
 	}
 	return n, err
@@ -160,8 +160,8 @@ func (b *netBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *netBody) Close() error { return b.r.Body.Close() }
 
-// addTrailers adds the trailers of the request, once. Fields of the header section
-// are not touched, whatever they are called.
+// addTrailers adds the trailers of the request, once. It does not change fields of the
+// header section, also those with the same names.
 func (b *netBody) addTrailers() {
 	if b.ended {
 		return
@@ -169,7 +169,7 @@ func (b *netBody) addTrailers() {
 	b.ended = true
 	for name, values := range b.r.Trailer {
 		for _, value := range values {
-			// what must not be a trailer is none
+			// fields that must not be trailers are left out
 			_ = b.add(name, value)
 		}
 	}

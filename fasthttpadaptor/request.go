@@ -11,18 +11,18 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ConvertRequest makes r the request of ctx. r is overwritten, but for what has
-// no counterpart: its context and its form fields.
+// ConvertRequest copies the request of ctx to r. It overwrites all fields of r except
+// those without a counterpart: the context and the form fields.
 //
-// With forServer r is as an http.Handler gets it, with RequestURI set; without,
-// it is as an http.Client takes it.
+// If forServer is set, r is as an http.Handler gets it, with RequestURI set. Otherwise
+// it is as an http.Client accepts it.
 //
-// The body of r is that of ctx, which keeps it for others. Where it is a stream (see
-// Server.StreamRequestBody) the first Read of r.Body reads all of it into memory, as
-// ctx.PostBody does. r.Body must not be read any more once the handler of ctx has
-// returned. All else is a copy.
+// The body of r is that of ctx, which still has it afterwards. If it is a stream (see
+// Server.StreamRequestBody), the first Read of r.Body reads all of it into memory, as
+// ctx.PostBody does. r.Body must not be read after the handler of ctx has returned.
+// Everything else is a copy.
 //
-// The error says that the target of the request is no URL.
+// ConvertRequest returns an error if the target of the request is not a URL.
 func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) error {
 	if err := convertRequest(ctx, r, forServer); err != nil {
 		return err
@@ -33,8 +33,8 @@ func ConvertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) e
 	return nil
 }
 
-// convertRequest is ConvertRequest for those to whom the body belongs alone: a stream
-// is read as r.Body is.
+// convertRequest is like ConvertRequest, for a caller that is the only reader of the
+// body: a stream is read while r.Body is read.
 func convertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) error {
 	h := &ctx.Request.Header
 	target := string(h.RequestURI())
@@ -53,7 +53,7 @@ func convertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) e
 	r.TLS = ctx.TLSConnectionState()
 	r.Close = ctx.Request.ConnectionClose()
 	convertFields(h, r)
-	// the authority of an absolute target goes before the field (RFC 9112
+	// the authority of an absolute target takes precedence over the field (RFC 9112
 	// section 3.2.2)
 	if u.Host != "" {
 		r.Host = u.Host
@@ -62,10 +62,9 @@ func convertRequest(ctx *fasthttp.RequestCtx, r *http.Request, forServer bool) e
 	return nil
 }
 
-// versionOf returns a protocol as net/http writes it, and the version that it names,
-// which is 1.1 where it is none. HTTP/2 and HTTP/3 have no minor version elsewhere.
-// What was dumped of an http.Request without a version has HTTP/0.0, and is no newer
-// than 1.0.
+// versionOf returns a protocol as net/http writes it, and its version, which is 1.1 if
+// the protocol is invalid. In net/http HTTP/2 and HTTP/3 have the minor version 0. A
+// dump of an http.Request without a version has HTTP/0.0, which counts as 1.0.
 func versionOf(protocol string) (proto string, major, minor int) {
 	switch protocol {
 	case "HTTP/2", "HTTP/3":
@@ -95,8 +94,8 @@ func parseTarget(method, target string) (*url.URL, error) {
 	return u, err
 }
 
-// convertFields sets what comes from the fields of h. Those that net/http keeps
-// elsewhere are not in r.Header.
+// convertFields sets r.Header and the other parts of r that come from the fields of h.
+// Fields that net/http keeps elsewhere are not in r.Header.
 func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	count, size := 0, 0
 	for _, value := range h.All() {
@@ -120,7 +119,7 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 			r.Host = v
 		case "Transfer-Encoding", "Trailer":
 		case "Content-Length":
-			// a header that was read has one of 0 where there was none
+			// a received header without the field has a length of 0
 			switch {
 			case v != "0" || hasLine(h.RawHeaders(), "Content-Length:"):
 				header[key] = []string{v}
@@ -128,7 +127,7 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 				chunked = true
 			}
 		case "Connection":
-			// nor has HTTP/1.0 to ask for the end
+			// nor need HTTP/1.0 request that the connection is closed
 			if v != "close" || hasLine(h.RawHeaders(), "Connection:") {
 				header[key] = append(header[key], v)
 			}
@@ -141,8 +140,8 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 			header[key] = values[len(values)-1 : len(values) : len(values)]
 		}
 	}
-	// values are there when the body has ended, also where they have come already;
-	// fields of those names in the header section are others
+	// the values are set at the end of the body, even if they were received before;
+	// fields with these names in the header section are separate
 	for name := range strings.SplitSeq(string(h.Peek("Trailer")), ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
@@ -168,11 +167,11 @@ func hasLine(lines []byte, name string) bool {
 	return false
 }
 
-// convertBody sets the body of r and what is known of it.
+// convertBody sets the body of r and its length.
 func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 	stream := ctx.Request.BodyStream()
 	if stream == http.NoBody {
-		// it was a stream until it was read as a form
+		// the body was a stream until it was read as a form
 		stream = nil
 	}
 	length := ctx.Request.Header.ContentLength()
@@ -182,7 +181,7 @@ func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 	case length > 0:
 		r.ContentLength = int64(length)
 	case stream == nil:
-		// a request that was put together and not received has no length yet
+		// a request that was not received, but made by a program, has no length yet
 		r.ContentLength = int64(len(ctx.PostBody()))
 	default:
 		r.ContentLength = 0

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A test of a handler puts its request together, which then has a body and no
+// The request of a test of a handler is made by the test: it has a body, but no
 // Content-Length yet.
 func TestBodyOfARequestThatWasNotReceivedIsThere(t *testing.T) {
 	const body = "put together"

@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// What is here runs in the server's goroutine.
+// The functions in this file run in the server's goroutine.
 
-// sendBuffered makes the response of a handler that has returned.
+// sendBuffered sets the response of a handler that has returned.
 func (w *responseWriter) sendBuffered() {
 	resp := &w.ctx.Response
 	w.moveBarredTrailers()
@@ -28,15 +28,15 @@ func (w *responseWriter) sendBuffered() {
 	}
 	w.endTrailers()
 	if w.length >= 0 && w.length != w.written {
-		// only a connection that ends too early tells the client
+		// the client can notice this only if the connection ends too early
 		body := bytes.Clone(resp.Body())
 		resp.SetBodyStream(incomplete{bytes.NewReader(body)}, int(w.length))
 	}
 }
 
-// moveBarredTrailers makes fields of the head what must not be trailers, such as
-// Content-Type, though the handler has announced them and set them behind the body:
-// there is still time for that.
+// moveBarredTrailers moves fields that must not be trailers, such as Content-Type, to
+// the head, although the handler has announced them and set them after the body: the
+// head was not sent yet.
 func (w *responseWriter) moveBarredTrailers() {
 	for name := range announcedTrailers(w.head) {
 		if values, ok := w.header[name]; ok && http1.IsBarredTrailer([]byte(name)) {
@@ -45,13 +45,14 @@ func (w *responseWriter) moveBarredTrailers() {
 	}
 }
 
-// incomplete is a body that is shorter than its size. It is sent nevertheless.
+// incomplete is a body that is shorter than its announced size. It is sent all the
+// same.
 type incomplete struct{ io.Reader }
 
 // SendsPieces implements fasthttp.PiecewiseStream.
 func (incomplete) SendsPieces() bool { return true }
 
-// sendLengthOfHead says how long the body is that is not sent.
+// sendLengthOfHead sets the length of a body that is not sent.
 func (w *responseWriter) sendLengthOfHead() {
 	resp := &w.ctx.Response
 	resp.SkipBody = true
@@ -63,7 +64,7 @@ func (w *responseWriter) sendLengthOfHead() {
 	}
 }
 
-// sendStream makes the response of a handler that goes on writing it.
+// sendStream sets the response of a handler that is still writing it.
 func (w *responseWriter) sendStream() {
 	resp := &w.ctx.Response
 	w.sendHead()
@@ -71,18 +72,18 @@ func (w *responseWriter) sendStream() {
 	resp.SetBodyStream(w.stream, int(w.length))
 }
 
-// sendHead sets the status and the fields of the response. What the server or a
-// handler around this one has set stays unless the handler has set it, too.
+// sendHead sets the status and the fields of the response. Those that the server or a
+// handler around this one has set stay unless the handler has set them, too.
 func (w *responseWriter) sendHead() {
 	resp := &w.ctx.Response
 	resp.SetStatusCode(w.status)
 	h := &resp.Header
 	setFields(h, w.head)
 	for name := range announcedTrailers(w.head) {
-		// what must not be a trailer is none
+		// fields that must not be trailers are left out
 		_ = h.AnnounceTrailer(name)
 	}
-	// a type that nobody has set is guessed or left out, as in net/http
+	// if no type was set, it is guessed or left out, as in net/http
 	h.SetNoDefaultContentType(true)
 	switch {
 	case w.status == http.StatusNotModified:
@@ -95,9 +96,9 @@ func (w *responseWriter) sendHead() {
 	}
 }
 
-// setFields sets the fields of a response, but for those that frame it. As with
-// net/http, what is set by now stands in the header section, whether or not it is
-// announced as a trailer.
+// setFields sets the fields of a response, except for those of its framing. As in
+// net/http, fields that are set before the response begins are sent in the header
+// section, even if they are announced as trailers.
 func setFields(h *fasthttp.ResponseHeader, fields http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch {

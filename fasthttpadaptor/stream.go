@@ -6,25 +6,25 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// stream is the body stream of a response that a handler goes on writing. A
-// piece goes from the handler's goroutine to the server's without being copied:
-// the handler waits until the server has written it.
+// stream is the body stream of a response that a handler is still writing. A piece
+// goes from the handler's goroutine to the server's without a copy: the handler waits
+// until the server has written it.
 type stream struct {
 	w     *responseWriter
-	first []byte // what was buffered when the response began
+	first []byte // the content that was buffered when the response began
 
-	// of the handler's goroutine, with responseWriter.mu held
-	err error // why nothing is written any more
+	// used by the handler's goroutine, with responseWriter.mu held
+	err error // the error of all further writes
 
 	pieces chan []byte
-	taken  chan error    // for each of the pieces: it was written, or not
-	closed chan struct{} // the server wants no more
+	taken  chan error    // for each piece: the error of writing it, or nil
+	closed chan struct{} // closed when the server does not read any more
 
-	// of the server's goroutine
+	// used by the server's goroutine
 	began bool
 	rest  []byte // of the piece that is being read
-	owed  bool   // the handler waits for a piece to be taken
-	ended error  // what Read returns from now on
+	owed  bool   // the handler waits for the result of a piece
+	ended error  // the result of all further calls of Read
 }
 
 func newStream(w *responseWriter) *stream {
@@ -36,7 +36,7 @@ func newStream(w *responseWriter) *stream {
 	}
 }
 
-// write gives p to the server.
+// write passes p to the server's goroutine.
 func (s *stream) write(p []byte) (int, error) {
 	if err := s.flush(); err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (s *stream) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush gives what was buffered to the server.
+// flush passes the buffered content to the server's goroutine.
 func (s *stream) flush() error {
 	if s.err == nil && len(s.first) > 0 {
 		p := s.first
@@ -92,7 +92,7 @@ func (s *stream) next() error {
 	}
 }
 
-// end returns how the stream ends when the handler has returned.
+// end returns the error with which the stream ends after the handler has returned.
 func (s *stream) end() error {
 	if len(s.first) > 0 && s.w.fault == nil {
 		s.rest, s.first = s.first, nil
@@ -103,7 +103,7 @@ func (s *stream) end() error {
 	case nil:
 		s.w.endTrailers()
 	case *handlerPanic:
-		s.ended = toldPanic{fault}
+		s.ended = loggedPanic{fault}
 	case error:
 		s.ended = fault
 	}
@@ -148,12 +148,12 @@ func (s *stream) WriteTo(dst io.Writer) (n int64, err error) {
 // SupportsBodyWriteTo implements fasthttp.BodyWriterTo.
 func (s *stream) SupportsBodyWriteTo() bool { return true }
 
-// SendsPieces implements fasthttp.PiecewiseStream: what a handler flushes is to
-// be sent, whether or not it has announced a length.
+// SendsPieces implements fasthttp.PiecewiseStream: flushed content is sent at once,
+// even if the handler has announced a length.
 func (s *stream) SendsPieces() bool { return true }
 
-// Close implements io.Closer. The handler's writes fail from now on and its
-// context ends; Close waits until it has returned, since it may use the request
+// Close implements io.Closer. It makes further writes of the handler fail and ends its
+// context. Then it waits until the handler has returned, since that may use the request
 // until then.
 func (s *stream) Close() error {
 	select {

@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// eachServer runs a test on net/http, to see that it asks for what is right,
-// and on the bridge.
+// eachServer runs a test on net/http, to see that the test itself is right, and on the
+// adaptor.
 func eachServer(t *testing.T, streamedOnly bool, f func(t *testing.T, start func(http.HandlerFunc) net.Conn)) {
 	t.Helper()
 	for _, s := range append([]server{netHTTP}, servers...) {

@@ -43,7 +43,8 @@ var timeouts = []struct {
 }
 
 // eachTimeout calls test for each of timeouts on both engines. The handlers that start
-// serves are late for the path /late, unless they return at once, and for no other.
+// serves are late for the path /late, unless they return at once; for other paths they
+// are not late.
 func eachTimeout(t *testing.T, test func(t *testing.T, start func(h http.Handler) (net.Conn, *bufio.Reader))) {
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		for _, around := range timeouts {
@@ -98,8 +99,8 @@ func TestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 	})
 }
 
-// Under the race detector this shows that a handler that is late sets its trailers
-// where nobody else looks.
+// Under the race detector this shows that no other goroutine reads the request whose
+// trailers a late handler sets.
 func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 	eachTimeout(t, func(t *testing.T, start func(http.Handler) (net.Conn, *bufio.Reader)) {
 		goOn, ended := make(chan struct{}), make(chan error, 10)
@@ -119,7 +120,7 @@ func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 			if got := readReply(t, r, "GET"); got.status != "408 Request Timeout" || got.body != "late" || len(got.trailer) > 0 {
 				t.Errorf("late request %d: got %s", i, got)
 			}
-			// both are at it at the same time
+			// both run at the same time
 			goOn <- struct{}{}
 			send(t, c, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
 			if got := readReply(t, r, "GET"); got.body != "content" || fmt.Sprint(got.trailer) != "map[X-Late:[/next] X-Sum:[/next]]" {
@@ -143,8 +144,8 @@ func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 	})
 }
 
-// A handler that has flushed may still read the body of its request, and finds the
-// trailers behind it.
+// A handler that has flushed may still read the body of its request, and gets the
+// trailers after it.
 func TestRequestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		for _, around := range timeouts[:2] {
@@ -191,8 +192,8 @@ func TestRequestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 	}
 }
 
-// A handler reads the body in another goroutine while its response begins: under the race
-// detector this shows that a timeout around it leaves the trailers to it.
+// A handler reads the body in another goroutine while its response begins. Under the
+// race detector this shows that a timeout around it does not touch the trailers.
 func TestRequestTrailersArriveWhileTheResponseBegins(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A client must not be able to hide a field that a front end has set by announcing
-// it as a trailer, nor to bring it in as one.
+// A client must not be able to hide a field that a front end has set by announcing it
+// as a trailer, nor to send such a field as a trailer.
 func TestFieldsOfAFrontEndReachTheHandler(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		before := fmt.Sprint(r.Trailer)
@@ -38,7 +38,7 @@ func TestFieldsOfAFrontEndReachTheHandler(t *testing.T) {
 			} else if want := `x fasthttp: contain forbidden trailer ["right"] ["head"] map[] map[]`; got.body != want {
 				t.Errorf("got %s, want %s", got.body, want)
 			}
-			// what the server has checked is not checked again
+			// the server has checked the trailers, so they are not checked again
 			got = ask(t, dial(), "GET /admin HTTP/1.1\r\nHost: h:99999\r\n\r\n")
 			if got.status != "400 Bad Request" {
 				t.Errorf("got %s %q", got.status, got.body)
@@ -47,8 +47,8 @@ func TestFieldsOfAFrontEndReachTheHandler(t *testing.T) {
 	}
 }
 
-// Trailers of both directions pass an http.Server that speaks HTTP/2, beside fields
-// of the same names.
+// Trailers pass an http.Server with HTTP/2 in both directions, beside fields of the same
+// names.
 func TestTrailersOverHTTP2(t *testing.T) {
 	s := httptest.NewUnstartedServer(NewHTTPHandler(func(ctx *fasthttp.RequestCtx) {
 		in, out := &ctx.Request.Header, &ctx.Response.Header
@@ -82,8 +82,8 @@ func TestTrailersOverHTTP2(t *testing.T) {
 	}
 }
 
-// A fasthttp handler behind net/http finds the trailers of the request once it has
-// read the body, however it does that.
+// A fasthttp handler in net/http has the trailers of the request after it has read the
+// body, in whatever way it does that.
 func TestTrailersOfWhatNetHTTPHasReceived(t *testing.T) {
 	reads := map[string]func(ctx *fasthttp.RequestCtx) string{
 		"all": func(ctx *fasthttp.RequestCtx) string { return string(ctx.PostBody()) },
@@ -182,7 +182,7 @@ func TestTrailersOfWhatNetHTTPHasReceived(t *testing.T) {
 	}
 }
 
-// A handler that is late has the trailers of its request, and nobody else.
+// Only the late handler itself gets the trailers of its request.
 func TestRequestTrailersOfALateHandlerBehindNetHTTP(t *testing.T) {
 	goOn, ended := make(chan struct{}), make(chan string, 1)
 	late := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {

@@ -14,9 +14,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// bufferLimit is how much of a response is kept in memory before it is sent in
-// pieces: what is shorter goes out at once, with its length, when the handler
-// has returned.
+// bufferLimit is how much of a response is kept in memory before it is sent in pieces.
+// A shorter response is sent as a whole, with its length, when the handler has
+// returned.
 const bufferLimit = 32 << 10
 
 var (
@@ -26,37 +26,37 @@ var (
 )
 
 // responseWriter is the http.ResponseWriter of a handler. The handler's goroutine
-// fills it; the one that called the RequestHandler, the server's, makes the
-// response of it.
+// writes to it. The server's goroutine, which has called the RequestHandler, sets the
+// response from it.
 type responseWriter struct {
 	ctx     *fasthttp.RequestCtx
-	body    *requestBody // nil where the request has none
+	body    *requestBody // nil if the request has none
 	context *requestContext
 	isHead  bool
 	preset  int // the status that was set before the handler was called
 
 	header http.Header // of the handler
 
-	// mu guards what follows, for handlers that use several goroutines, one
-	// after the other
+	// mu guards the fields below, for handlers that use several goroutines one after
+	// the other
 	mu       sync.Mutex
 	status   int         // 0 until WriteHeader
-	head     http.Header // what header was then
-	length   int64       // what the handler has announced; -1 where it has not
+	head     http.Header // a copy of header at the time of WriteHeader
+	length   int64       // the length that the handler has announced; -1 if none
 	written  int64
 	sniff    []byte // the beginning of the body
 	buffered int    // bytes in the body of ctx.Response
 	state    state
 	duplex   bool
 	closes   bool // the connection is not used again
-	flushed  bool // a response without a body was: it stays the answer
+	flushed  bool // a response without a body was flushed: it must not be replaced
 	deadline writeDeadline
 
 	begun     chan struct{} // closed when the response begins before the handler returns
-	hijacking chan struct{} // closed when the handler wants the connection
-	hijacked  chan hijack   // what it gets
+	hijacking chan struct{} // closed when the handler calls Hijack
+	hijacked  chan hijack   // the result of Hijack
 	done      chan struct{} // closed when the handler has returned
-	fault     any           // what it has panicked with; to be read when done is closed
+	fault     any           // the value of a panic of the handler; valid after done is closed
 	stream    *stream       // nil until begun
 }
 
@@ -84,7 +84,7 @@ func newResponseWriter(ctx *fasthttp.RequestCtx, r *http.Request, body *requestB
 	}
 }
 
-// presetStatus returns the status of a response whose handler sets none: what a
+// presetStatus returns the status of a response whose handler sets none: the one that a
 // handler around it has set.
 func presetStatus(resp *fasthttp.Response) int {
 	if status := resp.StatusCode(); status >= 200 && status <= 999 {
@@ -114,8 +114,8 @@ func (w *responseWriter) WriteHeader(status int) {
 	}
 }
 
-// inform sends an informational response. That to go on with the body is sent
-// when the handler reads it.
+// inform sends an informational response. It ignores 100 Continue, which is sent when
+// the handler reads the body.
 func (w *responseWriter) inform(status int) {
 	if status == http.StatusContinue {
 		return
@@ -123,7 +123,7 @@ func (w *responseWriter) inform(status int) {
 	var h fasthttp.ResponseHeader
 	h.SetStatusCode(status)
 	setFields(&h, w.header)
-	// what is wrong with the connection shows with the response
+	// an error of the connection will occur again when the response is sent
 	_ = w.ctx.Inform(&h)
 }
 
@@ -187,9 +187,10 @@ func (w *responseWriter) WriteString(s string) (int, error) {
 
 var _ io.StringWriter = (*responseWriter)(nil)
 
-// mayWrite counts n more bytes of the body, unless they must not be written.
+// mayWrite counts n more bytes of the body, or returns the error by which they must not
+// be written.
 func (w *responseWriter) mayWrite(n int) error {
-	if err := w.settleStatus(); err != nil || n == 0 {
+	if err := w.ensureStatus(); err != nil || n == 0 {
 		return err
 	}
 	if !bodyAllowed(w.status) {
@@ -202,9 +203,9 @@ func (w *responseWriter) mayWrite(n int) error {
 	return nil
 }
 
-// settleStatus settles the status where the handler has set none. It fails where
-// nothing may be written any more.
-func (w *responseWriter) settleStatus() error {
+// ensureStatus sets the status if the handler has set none. It fails if nothing may be
+// written any more.
+func (w *responseWriter) ensureStatus() error {
 	switch w.state {
 	case stateHijacked:
 		return http.ErrHijacked
@@ -217,19 +218,19 @@ func (w *responseWriter) settleStatus() error {
 	return nil
 }
 
-// sniffLength is how much of a body tells its type.
+// sniffLength is how much of a body is used to guess its type.
 const sniffLength = 512
 
-// startSniff keeps the beginning of the body, which tells its type where the
-// handler does not.
+// startSniff keeps the beginning of the body, to guess its type if the handler does not
+// set it.
 func (w *responseWriter) startSniff(p []byte) {
 	if n := min(sniffLength-len(w.sniff), len(p)); n > 0 && !w.knowsType() {
 		w.sniff = append(w.sniff, p[:n]...)
 	}
 }
 
-// knowsType reports whether the handler has said, or has forbidden to say, what
-// the body is.
+// knowsType reports whether the handler has set the type of the body, or has forbidden
+// to guess it.
 func (w *responseWriter) knowsType() bool {
 	_, typed := w.head["Content-Type"]
 	return typed || w.head.Get("Content-Encoding") != ""
@@ -242,12 +243,12 @@ func bodyAllowed(status int) bool {
 // Flush implements http.Flusher.
 func (w *responseWriter) Flush() { _ = w.FlushError() }
 
-// FlushError sends what was written by now. The error says that the client is
-// gone. A response without a body is sent when the handler returns.
+// FlushError sends the content written so far. An error says that the connection has
+// ended. A response without a body is sent when the handler returns.
 func (w *responseWriter) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.settleStatus(); err != nil {
+	if err := w.ensureStatus(); err != nil {
 		return err
 	}
 	if w.isHead || !bodyAllowed(w.status) {
@@ -260,7 +261,7 @@ func (w *responseWriter) FlushError() error {
 	return w.stream.flush()
 }
 
-// SetReadDeadline sets until when the body of the request may be read.
+// SetReadDeadline sets the deadline for reading the body of the request.
 func (w *responseWriter) SetReadDeadline(deadline time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -270,7 +271,7 @@ func (w *responseWriter) SetReadDeadline(deadline time.Time) error {
 	return w.ctx.SetReadDeadline(deadline)
 }
 
-// SetWriteDeadline sets until when the response may be written.
+// SetWriteDeadline sets the deadline for writing the response.
 func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -280,8 +281,8 @@ func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
 	return w.deadline.set(w.ctx, deadline)
 }
 
-// EnableFullDuplex lets the handler go on reading the body of the request when
-// the response has begun. It must be called before that.
+// EnableFullDuplex lets the handler continue to read the body of the request after the
+// response has begun. It must be called before that.
 func (w *responseWriter) EnableFullDuplex() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -294,10 +295,10 @@ func (w *responseWriter) EnableFullDuplex() error {
 
 // begin starts the response before the handler has returned.
 func (w *responseWriter) begin() {
-	if w.body != nil && !w.duplex && !w.body.settle() {
+	if w.body != nil && !w.duplex && !w.body.drain() {
 		w.closes = true
 	}
-	// nobody can begin to watch the client once the server writes
+	// watching the client cannot begin while the server writes
 	w.context.watch()
 	w.stream = newStream(w)
 	w.stream.first = w.ctx.Response.SwapBody(nil)
@@ -312,35 +313,35 @@ func (w *responseWriter) finish() {
 	w.context.cancel()
 	if w.state == stateHijacked {
 		if w.panicked() {
-			// the context is the server's again
+			// the server owns the context again
 			log.Print(w.fault)
 		}
 		return
 	}
 	if w.panicked() && w.answered() {
-		// nobody else is told: the response has its status
+		// only the log can report the panic: the status is already set
 		w.ctx.Logger().Printf("fasthttpadaptor: %v", w.fault)
 	}
 	if w.status == 0 && w.fault == nil {
 		w.writeHeader(w.preset)
 	}
-	// where the response has begun, what it says of the connection was said
+	// if the response has begun, its Connection field was already sent
 	if w.body != nil && !w.body.leave() && w.state == stateBuffering {
 		w.closes = true
 	}
 	w.state = stateOver
 }
 
-// panicked reports whether the handler has ended with a panic that is to be known.
+// panicked reports whether the handler has ended with a panic that must be reported.
 func (w *responseWriter) panicked() bool {
 	return w.fault != nil && w.fault != any(http.ErrAbortHandler)
 }
 
-// answered reports whether the response has begun for the handler, so that no other
-// can take its place.
+// answered reports whether the response of the handler has begun, so that no other can
+// replace it.
 func (w *responseWriter) answered() bool { return w.state == stateSending || w.flushed }
 
-// trailers are the fields that the handler has set to be sent behind the body.
+// trailers returns the fields that the handler has set to be sent after the body.
 func (w *responseWriter) trailers(yield func(name string, values []string) bool) {
 	announced := announcedTrailers(w.head)
 	for name, values := range w.header {
@@ -356,7 +357,7 @@ func (w *responseWriter) trailers(yield func(name string, values []string) bool)
 	}
 }
 
-// announcedTrailers are the names in the Trailer field.
+// announcedTrailers returns the names in the Trailer field.
 func announcedTrailers(head http.Header) map[string]bool {
 	var names map[string]bool
 	for _, list := range head["Trailer"] {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// plainProxy answers requests with what it was asked for, and tunnels nothing.
+// plainProxy answers requests with the text of the request, and supports no tunnels.
 func plainProxy(t *testing.T) (server *httptest.Server, asked chan string) {
 	asked = make(chan string, 1)
 	server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,7 @@ func TestPlainHTTPGoesToAProxyInAbsoluteForm(t *testing.T) {
 		fasthttp.ReleaseRequest(req)
 		fasthttp.ReleaseResponse(resp)
 	}
-	// the server itself, and credentials of the caller's own
+	// the server itself as the target, and credentials set by the caller
 	hc := &fasthttp.HostClient{Addr: "a.test"}
 	if err := configure(hc); err != nil {
 		t.Fatal(err)

@@ -1,14 +1,14 @@
-// Package fasthttpproxy lets clients connect through proxies: those of HTTP, by
-// way of CONNECT, and SOCKS5.
+// Package fasthttpproxy lets clients connect through proxies: HTTP proxies, by
+// CONNECT, and SOCKS5 proxies.
 //
 // The functions return a fasthttp.DialFunc for Client.Dial, HostClient.Dial and
-// PipelineClient.Dial, for one proxy or for those that the environment names.
-// A Dialer has more to be chosen. Everything is tunneled, plain HTTP too, so that
-// the proxy never sees a request; Dialer.ConfigureClient is for proxies that are to
-// see those of plain HTTP. With a proxy of the client's own, options of
-// the client that concern dialing have no effect: a Dialer has its own.
+// PipelineClient.Dial, for one proxy or for those that the environment names. A Dialer
+// has more options. All connections are tunnels, for plain HTTP, too, so that the
+// proxy never sees a request. Dialer.ConfigureClient is for proxies that shall see the
+// requests of plain HTTP. A client with such a function ignores its own options for
+// dialing: those of the Dialer apply.
 //
-// It is built on the root package. A reader starts with Dialer.
+// The package is built on the root package. A reader starts with Dialer.
 package fasthttpproxy
 
 import (
@@ -23,38 +23,38 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Dialer connects through proxies, which depend on where to. How it reaches
-// them, and what needs no proxy, is up to the TCPDialer in it.
+// Dialer connects through proxies. Which proxy depends on the target. The embedded
+// TCPDialer connects to the proxies, and to targets for which no proxy is used.
 //
-// A proxy is named by a URL: "http://host:port", "https://host:port" where TLS
-// is spoken with the proxy, or "socks5://host:port"; without a scheme it is
-// http. Credentials go in front of the host, as in "user:password@host:port",
-// with percent-escapes for what does not fit there.
+// A proxy is given as a URL: "http://host:port", "https://host:port" for TLS with the
+// proxy, or "socks5://host:port". Without a scheme it is http. Credentials precede the
+// host, as in "user:password@host:port"; characters that are not allowed there must be
+// percent-encoded.
 //
-// The fields must not be changed after first use, nor the Dialer copied.
+// The fields must not be changed after first use, and the Dialer must not be copied.
 type Dialer struct {
 	fasthttp.TCPDialer
 
-	// Config says which proxy is for whom: HTTPProxy for plain HTTP, HTTPSProxy
-	// for TLS, and NoProxy for hosts that are to be reached without one.
+	// Config says which proxy is used for which target: HTTPProxy for plain HTTP,
+	// HTTPSProxy for TLS, and no proxy for the hosts in NoProxy.
 	//
-	// Where NoProxy is empty and both proxies are named by the same text, everything
-	// goes through that one, and all that a function of GetDialFuncForTLS dials goes
-	// through the one for it. Otherwise nothing that is "localhost" or a loopback
-	// address goes through a proxy, and with CGI nothing of plain HTTP.
+	// If NoProxy is empty and both proxies are given by the same text, all
+	// connections use that proxy. If NoProxy is empty, all connections of a function
+	// from GetDialFuncForTLS use the proxy for its kind. Otherwise connections to
+	// "localhost" and to loopback addresses use no proxy, nor does plain HTTP if CGI
+	// is set.
 	httpproxy.Config
 
-	// DialDualStack makes connections to proxies, and those that need no proxy,
-	// over IPv6 as well as IPv4.
+	// DialDualStack allows IPv6 as well as IPv4 for connections to proxies and for
+	// those without a proxy.
 	DialDualStack bool
 
-	// Timeout limits how long it may take to connect to the proxy, or to the
-	// target where there is none: fasthttp.DefaultDialTimeout by default.
+	// Timeout limits the time to connect to the proxy, or to the target if there is
+	// no proxy. The default is fasthttp.DefaultDialTimeout.
 	Timeout time.Duration
 
-	// ConnectTimeout limits how long the proxy may take after that to connect
-	// to the target, a TLS handshake with the proxy included: as long as Timeout
-	// by default.
+	// ConnectTimeout limits the time after that in which the proxy connects to the
+	// target, including a TLS handshake with the proxy. The default is Timeout.
 	ConnectTimeout time.Duration
 
 	// ProxyTLSConfig is the configuration for TLS with proxies whose URL begins
@@ -62,14 +62,14 @@ type Dialer struct {
 	ProxyTLSConfig *tls.Config
 }
 
-// GetDialFunc returns a function that dials through the proxies of Config, or
-// with useEnv through those that the environment variables HTTP_PROXY,
-// HTTPS_PROXY and NO_PROXY name, in upper or lower case, as they are now. It
-// fails where the URL of a proxy cannot be used.
+// GetDialFunc returns a function that dials through the proxies of Config. If useEnv
+// is set, it uses those of the environment variables HTTP_PROXY, HTTPS_PROXY and
+// NO_PROXY, in upper or lower case, which it reads during this call. GetDialFunc fails
+// if the URL of a proxy cannot be used.
 //
-// The function is not told whether it dials for TLS. Where that makes a
-// difference it takes port 443 for TLS and all others for plain HTTP; a function
-// of GetDialFuncForTLS knows better.
+// The function does not know whether it dials for TLS. If that makes a difference, it
+// takes port 443 for TLS and all others for plain HTTP. GetDialFuncForTLS returns a
+// function that does know.
 func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -85,8 +85,8 @@ func (d *Dialer) GetDialFunc(useEnv bool) (fasthttp.DialFunc, error) {
 	}, nil
 }
 
-// GetDialFuncForTLS is GetDialFunc for a client of which it is known whether it
-// speaks TLS: isTLS is to be what HostClient.IsTLS is.
+// GetDialFuncForTLS is like GetDialFunc, for a client of which it is known whether it
+// uses TLS: isTLS should be the value of HostClient.IsTLS.
 func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -100,15 +100,15 @@ func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (fasthttp.DialFunc, error
 	return func(addr string) (net.Conn, error) { return d.dialPicked(pick, addr, isTLS) }, nil
 }
 
-// ConfigureClient returns a function for Client.ConfigureClient, or to be called
-// with a HostClient before its first use, that makes a client use the proxies of
-// GetDialFunc. Plain HTTP goes to an HTTP proxy as requests with an absolute URI,
-// which the proxy understands and may answer from its cache; TLS, and all that
-// goes through a SOCKS proxy, is tunneled.
+// ConfigureClient returns a function that makes a client use the proxies of
+// GetDialFunc. It is for Client.ConfigureClient, or to be called with a HostClient
+// before its first use. An HTTP proxy gets plain HTTP as requests with an absolute
+// URI, which it understands and may answer from its cache. TLS, and everything that
+// uses a SOCKS proxy, is tunneled.
 //
-// Which proxy is used, if any, is decided by the host in HostClient.Addr, once. The
-// errors are those of GetDialFunc; the function returns one for a host whose proxy
-// cannot be used.
+// The host in HostClient.Addr decides, once, which proxy is used, if any. The errors
+// are those of GetDialFunc. The returned function returns an error for a host whose
+// proxy cannot be used.
 func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) error, error) {
 	config, err := d.config(useEnv)
 	if err != nil {
@@ -143,8 +143,8 @@ func (d *Dialer) ConfigureClient(useEnv bool) (func(hc *fasthttp.HostClient) err
 	}, nil
 }
 
-// config returns which proxy is for whom. A proxy that is not understood is an
-// error: what was to go through it must not go without.
+// config returns the configuration of proxies. An invalid proxy is an error: the
+// connections for it must not be made without a proxy.
 func (d *Dialer) config(useEnv bool) (*httpproxy.Config, error) {
 	config := d.Config
 	if useEnv {
@@ -161,12 +161,12 @@ func (d *Dialer) config(useEnv bool) (*httpproxy.Config, error) {
 	return &config, nil
 }
 
-// pickFunc knows the proxy for a URL, which is nil where there is none.
+// pickFunc returns the proxy for a URL, or nil for none.
 type pickFunc func(*url.URL) (*url.URL, error)
 
-// picker returns the pickFunc of config. With one, the proxy is the same for all.
-// Then nothing is excluded, not even this host, unless NoProxy says that something
-// is.
+// picker returns the pickFunc of config. If one is set, it is the proxy for all
+// targets. Then no target is excluded, not even this host, unless NoProxy or CGI is
+// set.
 func picker(config *httpproxy.Config, one bool, proxy string) pickFunc {
 	if !one || config.NoProxy != "" || config.CGI {
 		return config.ProxyFunc()
@@ -179,7 +179,7 @@ func picker(config *httpproxy.Config, one bool, proxy string) pickFunc {
 	return func(*url.URL) (*url.URL, error) { return found, err }
 }
 
-// pickerForAll is picker for connections with and without TLS.
+// pickerForAll is like picker, for connections with and without TLS.
 func pickerForAll(config *httpproxy.Config) pickFunc {
 	return picker(config, config.HTTPProxy == config.HTTPSProxy, config.HTTPProxy)
 }
@@ -210,7 +210,7 @@ func (d *Dialer) direct(addr string) (net.Conn, error) {
 	return d.TCPDialer.DialContext(ctx, d.network("tcp"), addr)
 }
 
-// to connects to a proxy that is asked for what is at addr request by request.
+// to connects to a proxy that gets each request for addr itself.
 func (d *Dialer) to(p *proxy, addr string) (net.Conn, error) {
 	conn, err := d.direct(p.addr)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *Dialer) to(p *proxy, addr string) (net.Conn, error) {
 	return secure, nil
 }
 
-// through connects to addr by way of a proxy.
+// through connects to addr by a tunnel of a proxy.
 func (d *Dialer) through(p *proxy, addr string) (net.Conn, error) {
 	target, err := checkTarget(addr)
 	if err != nil {
@@ -253,8 +253,8 @@ func (d *Dialer) timeout() time.Duration {
 	return cmp.Or(max(d.Timeout, 0), fasthttp.DefaultDialTimeout)
 }
 
-// network returns what the TCPDialer is to use for network: "tcp" leaves the IP
-// version to DialDualStack.
+// network returns the network for the TCPDialer: for "tcp" DialDualStack decides on
+// the IP version.
 func (d *Dialer) network(network string) string {
 	if network == "tcp" && !d.DialDualStack {
 		return "tcp4"
@@ -262,22 +262,22 @@ func (d *Dialer) network(network string) string {
 	return network
 }
 
-// Dial connects to addr without a proxy, within Timeout. It makes the Dialer a
-// dialer for packages that want one, such as golang.org/x/net/proxy. network is
-// "tcp", which leaves the IP version to DialDualStack, "tcp4" or "tcp6". The errors
-// are those of fasthttp.TCPDialer.DialContext.
+// Dial connects to addr without a proxy, within Timeout. With this method a Dialer is
+// a dialer for other packages, such as golang.org/x/net/proxy. network is "tcp4",
+// "tcp6", or "tcp", for which DialDualStack decides on the IP version. The errors are
+// those of fasthttp.TCPDialer.DialContext.
 func (d *Dialer) Dial(network, addr string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, addr)
 }
 
-// DialContext is Dial that gives up when ctx ends.
+// DialContext is like Dial, and returns early when ctx ends.
 func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout())
 	defer cancel()
 	return d.TCPDialer.DialContext(ctx, d.network(network), addr)
 }
 
-// DialerFunc makes a function a dialer as golang.org/x/net/proxy has them.
+// DialerFunc makes a function a Dialer of golang.org/x/net/proxy.
 type DialerFunc func(network, addr string) (net.Conn, error)
 
 // Dial calls the function, and returns its connection and its error.

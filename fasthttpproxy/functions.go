@@ -8,33 +8,33 @@ import (
 )
 
 // FasthttpHTTPDialer returns a function that connects through an HTTP proxy, by
-// way of CONNECT:
+// CONNECT:
 //
 //	c := &fasthttp.Client{
 //		Dial: fasthttpproxy.FasthttpHTTPDialer("user:password@localhost:8080"),
 //	}
 //
-// proxy is "host:port" or a URL, as for a Dialer. Everything goes through it,
-// whatever the environment says; an empty one stands for no proxy. Where it is
-// not understood every dial fails.
+// proxy is "host:port" or a URL, as for a Dialer. All connections use it, whatever
+// the environment says. An empty proxy means none. If proxy is invalid, every dial
+// fails.
 func FasthttpHTTPDialer(proxy string) fasthttp.DialFunc {
 	return fixed(new(Dialer), proxy, "http")
 }
 
-// FasthttpHTTPDialerTimeout is FasthttpHTTPDialer with a timeout, both for the
-// connection to the proxy and for what the proxy does then.
+// FasthttpHTTPDialerTimeout is like FasthttpHTTPDialer, with a timeout: once for the
+// connection to the proxy, and once for that of the proxy to the target.
 func FasthttpHTTPDialerTimeout(proxy string, timeout time.Duration) fasthttp.DialFunc {
 	return fixed(&Dialer{Timeout: timeout, ConnectTimeout: timeout}, proxy, "http")
 }
 
-// FasthttpHTTPDialerDualStack is FasthttpHTTPDialer that reaches the proxy over
-// IPv6 as well as IPv4.
+// FasthttpHTTPDialerDualStack is like FasthttpHTTPDialer, and connects to the proxy
+// over IPv6 as well as IPv4.
 func FasthttpHTTPDialerDualStack(proxy string) fasthttp.DialFunc {
 	return fixed(&Dialer{DialDualStack: true}, proxy, "http")
 }
 
-// FasthttpHTTPDialerDualStackTimeout is FasthttpHTTPDialerTimeout that reaches
-// the proxy over IPv6 as well as IPv4.
+// FasthttpHTTPDialerDualStackTimeout is like FasthttpHTTPDialerTimeout, and connects
+// to the proxy over IPv6 as well as IPv4.
 func FasthttpHTTPDialerDualStackTimeout(proxy string, timeout time.Duration) fasthttp.DialFunc {
 	return fixed(&Dialer{DialDualStack: true, Timeout: timeout, ConnectTimeout: timeout}, proxy, "http")
 }
@@ -46,27 +46,26 @@ func FasthttpHTTPDialerDualStackTimeout(proxy string, timeout time.Duration) fas
 //		Dial: fasthttpproxy.FasthttpSocksDialer("socks5://localhost:9050"),
 //	}
 //
-// The scheme may be missing. An empty proxyAddr stands for no proxy. Where it is
-// not understood every dial fails.
+// The scheme may be missing. An empty proxyAddr means no proxy. If proxyAddr is
+// invalid, every dial fails.
 func FasthttpSocksDialer(proxyAddr string) fasthttp.DialFunc {
 	return fixed(new(Dialer), proxyAddr, "socks5")
 }
 
-// FasthttpSocksDialerDualStack is FasthttpSocksDialer that reaches the proxy over
-// IPv6 as well as IPv4.
+// FasthttpSocksDialerDualStack is like FasthttpSocksDialer, and connects to the proxy
+// over IPv6 as well as IPv4.
 func FasthttpSocksDialerDualStack(proxyAddr string) fasthttp.DialFunc {
 	return fixed(&Dialer{DialDualStack: true}, proxyAddr, "socks5")
 }
 
-// FasthttpProxyHTTPDialer returns a function that connects through the proxies
-// that the environment names: see Dialer.GetDialFunc. Where one of them is not
-// understood every dial fails.
+// FasthttpProxyHTTPDialer returns a function that connects through the proxies of the
+// environment: see Dialer.GetDialFunc. If one of them is invalid, every dial fails.
 func FasthttpProxyHTTPDialer() fasthttp.DialFunc {
 	return fromEnvironment(new(Dialer))
 }
 
-// FasthttpProxyHTTPDialerTimeout is FasthttpProxyHTTPDialer with a timeout, both
-// for the connection to the proxy and for what the proxy does then.
+// FasthttpProxyHTTPDialerTimeout is like FasthttpProxyHTTPDialer, with a timeout: once
+// for the connection to the proxy, and once for that of the proxy to the target.
 func FasthttpProxyHTTPDialerTimeout(timeout time.Duration) fasthttp.DialFunc {
 	return fromEnvironment(&Dialer{Timeout: timeout, ConnectTimeout: timeout})
 }
@@ -79,8 +78,8 @@ func fromEnvironment(d *Dialer) fasthttp.DialFunc {
 	return dial
 }
 
-// fixed returns a function that dials through one proxy, whose scheme is the
-// given one unless it has its own.
+// fixed returns a function that dials through one proxy. scheme is for a proxy without
+// a scheme.
 func fixed(d *Dialer, text, scheme string) fasthttp.DialFunc {
 	if text == "" {
 		return d.direct

@@ -11,8 +11,8 @@ func TestOneProxyIsForThisHostToo(t *testing.T) {
 	const proxy = "127.0.0.1:1"
 	for name, c := range map[string]struct {
 		config httpproxy.Config
-		// whether this host is reached through the proxy: where it is not known
-		// whether TLS is spoken, without TLS, and with TLS
+		// whether the proxy is used for this host: if it is not known whether the
+		// connection is for TLS, without TLS, and with TLS
 		guess, plain, secure bool
 	}{
 		"both":      {httpproxy.Config{HTTPProxy: proxy, HTTPSProxy: proxy}, true, true, true},
@@ -60,8 +60,8 @@ func TestOneProxyIsForThisHostToo(t *testing.T) {
 	}
 }
 
-// goesThrough reports whether a function dials through the proxy, which nobody
-// listens as.
+// goesThrough reports whether a function dials through the proxy, at whose address no
+// server listens.
 func goesThrough(t *testing.T, dial fasthttp.DialFunc, target string) bool {
 	t.Helper()
 	conn, err := dial(target)

@@ -24,19 +24,19 @@ type Error struct {
 	// Proxy and Target are "host:port".
 	Proxy, Target string
 
-	// StatusCode is the status that an HTTP proxy has answered with, such as
-	// 407 where it wants other credentials; 0 where there is no answer.
+	// StatusCode is the status of the response of an HTTP proxy, such as 407 if it
+	// requires other credentials, or 0 if there is no response.
 	StatusCode int
 
-	// Body is the beginning of the content of that answer, as far as it had
-	// arrived with the status.
+	// Body is the beginning of the content of that response, as far as it has
+	// arrived together with the status.
 	Body []byte
 
 	reason string
 	cause  error
 }
 
-// Error names the proxy, the target, and the answer or the cause.
+// Error returns a text with the proxy, the target, and the response or the cause.
 func (e *Error) Error() string {
 	text := "fasthttpproxy: the proxy " + e.Proxy + " has not connected to " + strconv.Quote(e.Target)
 	if e.StatusCode != 0 {
@@ -48,10 +48,10 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause: nil where the proxy has answered.
+// Unwrap returns the cause, or nil if the proxy has responded.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Timeout reports whether the time was up.
+// Timeout reports whether the cause is a timeout.
 func (e *Error) Timeout() bool {
 	timeout, ok := errors.AsType[net.Error](e.cause)
 	return ok && timeout.Timeout()
@@ -60,7 +60,7 @@ func (e *Error) Timeout() bool {
 // Temporary is part of net.Error.
 func (e *Error) Temporary() bool { return e.Timeout() }
 
-// proxy is where to connect through, and how.
+// proxy is a parsed proxy.
 type proxy struct {
 	scheme string
 	addr   string // "host:port"
@@ -68,8 +68,8 @@ type proxy struct {
 	user   *url.Userinfo
 }
 
-// errProxy says that a proxy is not understood. Its text leaves out what was
-// given, which may hold a password.
+// errProxy says that a proxy is invalid. Its text does not contain the proxy, which
+// may have a password.
 var errProxy = errors.New("fasthttpproxy: the address of the proxy is not a valid url of a known scheme: http, https or socks5")
 
 // withScheme returns the URL of a proxy, with the given scheme unless it has one.
@@ -115,11 +115,11 @@ func orPort(port, usual string) string {
 	return port
 }
 
-// errTarget says that a target is not "host:port", or holds what could be taken
-// for more than that by a proxy.
+// errTarget says that a target is not "host:port", or has characters that a proxy
+// could take for more than that.
 var errTarget = errors.New("fasthttpproxy: the address to connect to is not a valid host with a port")
 
-// checkTarget returns addr as it may be passed to a proxy.
+// checkTarget returns addr in the form for a proxy.
 func checkTarget(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -132,7 +132,7 @@ func checkTarget(addr string) (string, error) {
 	return target, nil
 }
 
-// tunnel makes conn, which leads to the proxy, lead to the target.
+// tunnel makes conn, a connection to the proxy, a tunnel to the target.
 func (p *proxy) tunnel(ctx context.Context, conn net.Conn, target string, config *tls.Config) (net.Conn, error) {
 	var err error
 	switch p.scheme {
@@ -168,12 +168,13 @@ func (p *proxy) handshake(ctx context.Context, conn net.Conn, config *tls.Config
 	return secure, secure.HandshakeContext(ctx)
 }
 
-// socksDialer is what golang.org/x/net/proxy has for SOCKS5, and does not say.
+// socksDialer has the methods of the undocumented SOCKS5 dialer of
+// golang.org/x/net/proxy.
 type socksDialer interface {
 	DialWithConn(ctx context.Context, c net.Conn, network, address string) (net.Addr, error)
 }
 
-// errSocks says that the SOCKS5 of golang.org/x/net/proxy is not as it was.
+// errSocks says that the SOCKS5 dialer of golang.org/x/net/proxy has other methods.
 var errSocks = errors.New("fasthttpproxy: golang.org/x/net/proxy does not take connections any more")
 
 func (p *proxy) socks(ctx context.Context, conn net.Conn, target string) error {
@@ -213,7 +214,7 @@ func (p *proxy) connect(ctx context.Context, conn net.Conn, target string) (net.
 	if r.Buffered() == 0 {
 		return conn, nil
 	}
-	// the target has spoken first, and that came with the answer
+	// the target has sent bytes already, which came with the response
 	early, _ := r.Peek(r.Buffered())
 	return &earlyConn{Conn: conn, early: early}, nil
 }
@@ -226,7 +227,7 @@ func (p *proxy) appendConnect(dst []byte, target string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// authorization returns the value of Proxy-Authorization, or nothing.
+// authorization returns the value of Proxy-Authorization, or "" for none.
 func (p *proxy) authorization() string {
 	if p.user == nil {
 		return ""
@@ -235,21 +236,21 @@ func (p *proxy) authorization() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.user.Username()+":"+password))
 }
 
-// isHTTP reports whether requests can be sent to the proxy.
+// isHTTP reports whether the proxy accepts requests with an absolute URI.
 func (p *proxy) isHTTP() bool { return p.scheme == "http" || p.scheme == "https" }
 
 const (
-	// maxHints is how many informational responses may come before the answer.
+	// maxHints is how many informational responses may precede the final one.
 	maxHints = 8
-	// maxErrorBody is how much of the content of an answer is kept.
+	// maxErrorBody is how much of the content of a response is kept.
 	maxErrorBody = 1 << 10
 )
 
-// errHints says that a proxy does not come to the point.
+// errHints says that a proxy has sent more than maxHints informational responses.
 var errHints = errors.New("fasthttpproxy: too many informational responses")
 
-// readAnswer reads the head of the answer. The content of a 2xx is that of the
-// tunnel, whatever its fields say.
+// readAnswer reads the head of the response. The bytes after the head of a 2xx belong
+// to the tunnel, whatever its fields say.
 func (p *proxy) readAnswer(r *bufio.Reader, target string) error {
 	var h fasthttp.ResponseHeader
 	for range maxHints {
@@ -274,7 +275,7 @@ func (p *proxy) readAnswer(r *bufio.Reader, target string) error {
 	return p.failed(target, errHints)
 }
 
-// earlyConn is a connection of which some bytes were read already.
+// earlyConn is a connection from which some bytes were read already.
 type earlyConn struct {
 	net.Conn
 	early []byte
@@ -293,7 +294,7 @@ func (c *earlyConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite ends the stream in one direction, where the connection can do so.
+// CloseWrite shuts down the sending side if the connection can do that.
 func (c *earlyConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -54,12 +54,11 @@ func echoes(t *testing.T) string {
 	return listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(c, c) })
 }
 
-// testProxy speaks CONNECT and SOCKS5. Whatever it is asked for, it connects to
-// target.
+// testProxy supports CONNECT and SOCKS5. It always connects to target.
 type testProxy struct {
 	target string
-	user   string // "user:password" that it wants, or nothing
-	answer string // to CONNECT; by default it says yes
+	user   string // the "user:password" that it requires, or ""
+	answer string // the response to CONNECT; success by default
 
 	mu    sync.Mutex
 	asked []string
@@ -71,7 +70,7 @@ func (p *testProxy) note(what string) {
 	p.asked = append(p.asked, what)
 }
 
-// requests returns what the proxy was asked for since the last time.
+// requests returns the requests to the proxy since the last call.
 func (p *testProxy) requests() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,8 +167,8 @@ func (p *testProxy) serveSocks(r *bufio.Reader, c net.Conn) bool {
 	return code == 0
 }
 
-// expectEcho checks that conn leads to a server that echoes, closes it, and
-// returns what came before the echo.
+// expectEcho checks that conn is a connection to the echo server, closes it, and
+// returns the bytes that came before the echo.
 func expectEcho(t *testing.T, conn net.Conn) (before string) {
 	t.Helper()
 	defer func() { _ = conn.Close() }()
@@ -357,7 +356,7 @@ func TestProxiesThatAreNotUnderstoodAreNotLeftOut(t *testing.T) {
 	}
 }
 
-// expectRoute checks which of two proxies a dial goes through.
+// expectRoute checks which of two proxies a dial uses.
 func expectRoute(t *testing.T, what string, dial fasthttp.DialFunc, addr, want string, proxies ...*testProxy) {
 	t.Helper()
 	conn, err := dial(addr)

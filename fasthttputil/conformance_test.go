@@ -17,9 +17,9 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// The tests in this file hold the connections to the contract of net.Conn, each
-// with both ways of making a pair. Those that deal with time run in a synctest
-// bubble: its clock only moves while all goroutines wait, so the instants are exact.
+// The tests in this file check that the connections follow the contract of net.Conn,
+// each with both ways to make a pair. Those that deal with time run in a synctest
+// bubble: its clock moves only while all goroutines wait, so the times are exact.
 
 var pairMakers = []struct {
 	name string
@@ -89,7 +89,7 @@ func checkWrite(t *testing.T, c net.Conn, p string) {
 	}
 }
 
-// checkReadEnds reads from c, which shall block, and checks when it fails and how.
+// checkReadEnds reads from c, which must block, and checks when and how it fails.
 func checkReadEnds(t *testing.T, c net.Conn, after time.Duration, want error) {
 	t.Helper()
 	start := time.Now()

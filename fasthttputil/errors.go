@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// ErrConnectionClosed is returned by Write when either end of the connection has
-// been closed, be it by this side or by the peer. errors.Is matches it with
-// net.ErrClosed.
+// ErrConnectionClosed is returned by Write after either end of the connection was
+// closed, by this side or by the peer. errors.Is matches it with net.ErrClosed.
 var ErrConnectionClosed error = &closedError{"fasthttputil: connection closed"}
 
 // ErrInmemoryListenerClosed is returned by the Accept, Dial, DialWithLocalAddr and
@@ -20,8 +19,8 @@ var ErrInmemoryListenerClosed error = &closedError{"fasthttputil: inmemorylisten
 // os.ErrDeadlineExceeded.
 var ErrTimeout = &timeoutError{}
 
-// closedError has the fixed text that callers know and still counts as
-// net.ErrClosed, which servers look for to tell a shutdown from a failure.
+// closedError has the fixed text that callers know, and is a net.ErrClosed, for which
+// servers check to distinguish a shutdown from a failure.
 type closedError struct {
 	text string
 }
@@ -39,8 +38,8 @@ func (e *timeoutError) Error() string { return "fasthttputil: timeout" }
 // Timeout is always true.
 func (e *timeoutError) Timeout() bool { return true }
 
-// Temporary is always true, as it is for the deadline errors of package net: the
-// connection works again once the deadline is moved.
+// Temporary is always true, as for the deadline errors of package net: the connection
+// works again after the deadline was moved.
 func (e *timeoutError) Temporary() bool { return true }
 
 func (e *timeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }

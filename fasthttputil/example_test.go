@@ -24,7 +24,7 @@ func ExampleInmemoryListener() {
 
 	client := &http.Client{
 		Transport: &http.Transport{
-			// The host of the URL is not looked at.
+			// The host of the URL does not matter.
 			DialContext: func(context.Context, string, string) (net.Conn, error) {
 				return ln.Dial()
 			},

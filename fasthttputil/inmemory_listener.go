@@ -5,21 +5,22 @@ import (
 	"sync"
 )
 
-// InmemoryListener is a net.Listener together with the Dial that reaches it. No
-// socket is involved: the connections are those of PipeConns, with all that is said
-// there. Use NewInmemoryListener to make one; the zero value is of no use.
+// InmemoryListener is a net.Listener together with a Dial that connects to it. It
+// uses no socket: its connections are those of PipeConns, and everything in the
+// documentation of PipeConns holds for them. Use NewInmemoryListener to make one; the
+// zero value cannot be used.
 //
 // All methods may be called by several goroutines at once.
 type InmemoryListener struct {
-	// accepted has no buffer, so that a send ends exactly when an Accept has taken
-	// the connection. Dial and Accept wait on it together with done, which Close
-	// closes: from then on neither of them can wait, and so they cannot meet.
+	// accepted has no buffer, so that a send ends exactly when an Accept receives
+	// the connection. Dial and Accept wait for it and for done, which Close closes:
+	// afterwards neither of them waits, and so no connection is accepted.
 	accepted chan net.Conn
 	done     chan struct{}
 
 	mu     sync.Mutex
 	closed bool
-	addr   net.Addr // nil stands for inmemoryAddr
+	addr   net.Addr // nil means inmemoryAddr
 }
 
 // NewInmemoryListener returns an open listener. Its address has the network
@@ -51,7 +52,7 @@ func (ln *InmemoryListener) Addr() net.Addr {
 }
 
 // Accept waits for a Dial and returns the server's side of its connection. Each Dial
-// is accepted once. After Close, and when Close is called meanwhile, it returns
+// is accepted once. After Close, or if Close is called meanwhile, Accept returns
 // ErrInmemoryListenerClosed.
 func (ln *InmemoryListener) Accept() (net.Conn, error) {
 	select {
@@ -63,15 +64,15 @@ func (ln *InmemoryListener) Accept() (net.Conn, error) {
 }
 
 // Dial opens a connection to the listener and returns the client's side of it. It
-// waits until Accept has taken the server's side. After Close, and when Close is
-// called meanwhile, it returns ErrInmemoryListenerClosed. The client's own address
-// is the default of PipeConns; see DialWithLocalAddr for another.
+// waits until Accept has returned the server's side. After Close, or if Close is
+// called meanwhile, Dial returns ErrInmemoryListenerClosed. The address of the client
+// is the default of PipeConns; DialWithLocalAddr sets another one.
 func (ln *InmemoryListener) Dial() (net.Conn, error) {
 	return ln.DialWithLocalAddr(nil)
 }
 
-// DialWithLocalAddr does what Dial does, and gives the client the address local,
-// which the server sees as the remote address. Nil stands for the default.
+// DialWithLocalAddr is like Dial, and gives the client the address local, which is
+// the remote address for the server. Nil means the default.
 func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 	pc := NewPipeConns()
 	addr := ln.Addr()
@@ -84,10 +85,9 @@ func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) 
 	}
 }
 
-// Close makes all pending and later Accept and Dial calls return
-// ErrInmemoryListenerClosed. Connections that were accepted before live on. The
-// first call returns nil, later ones return ErrInmemoryListenerClosed and do
-// nothing.
+// Close makes all pending and later calls of Accept and Dial return
+// ErrInmemoryListenerClosed. Connections that were accepted before stay open. The
+// first call returns nil; later calls do nothing and return ErrInmemoryListenerClosed.
 func (ln *InmemoryListener) Close() error {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
@@ -99,7 +99,7 @@ func (ln *InmemoryListener) Close() error {
 	return nil
 }
 
-// inmemoryAddr is the address of a listener that was given none.
+// inmemoryAddr is the default address of a listener.
 type inmemoryAddr struct{}
 
 func (inmemoryAddr) Network() string { return "inmemory" }

@@ -127,7 +127,7 @@ func TestInmemoryListenerCloseEndsWaitingCalls(t *testing.T) {
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
-			// The bubble fails the test if one of the goroutines goes on waiting.
+			// The bubble fails the test if one of the goroutines still waits.
 			synctest.Test(t, func(t *testing.T) {
 				ln := fasthttputil.NewInmemoryListener()
 				var refused atomic.Int32
@@ -155,7 +155,7 @@ func TestInmemoryListenerCloseEndsWaitingCalls(t *testing.T) {
 }
 
 func TestInmemoryListenerAcceptsNoPendingDialAfterClose(t *testing.T) {
-	// A select chooses at random among what is ready: hence the rounds.
+	// A select chooses at random among ready channels: hence the rounds.
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			ln := fasthttputil.NewInmemoryListener()
@@ -264,8 +264,8 @@ func dialOnly(ln *fasthttputil.InmemoryListener, dials *atomic.Int32) *http.Tran
 }
 
 func TestInmemoryListenerServesNetHTTPClientsInParallel(t *testing.T) {
-	// The client of net/http gives up a connection whose writer has not reported
-	// within 50 ms of the response, which happens on a busy machine. In a bubble
+	// The client of net/http closes a connection if its writer has not finished
+	// within 50 ms after the response, which happens on a busy machine. In a bubble
 	// this time does not pass while any goroutine can run, so that the number of
 	// connections is exact.
 	synctest.Test(t, serveParallelClients)
@@ -351,15 +351,15 @@ func TestInmemoryListenerTimeoutsOfNetHTTP(t *testing.T) {
 		go func() { _ = server.Serve(ln) }()
 		defer server.Close()
 
-		// The server gives up on a client that sends nothing.
+		// The server closes the connection of a client that sends nothing.
 		c, err := ln.Dial()
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkReadEnds(t, c, time.Hour, io.EOF)
 
-		// A client gives up on a handler that does not answer, and the handler
-		// hears of it.
+		// A client stops waiting for a handler that does not answer, and the
+		// handler's context ends.
 		var dials atomic.Int32
 		transport := dialOnly(ln, &dials)
 		defer transport.CloseIdleConnections()

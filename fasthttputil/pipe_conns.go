@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// PipeConns is a pair of connections that are each other's peers: what goes into one
-// comes out of the other. The bytes stay in the memory of the process. Use
-// NewPipeConns to make one; the zero value is of no use.
+// PipeConns is a pair of connected connections: the bytes written to one can be read
+// from the other. They stay in the memory of the process. Use NewPipeConns to make a
+// pair; the zero value cannot be used.
 //
-// Unlike the two ends of net.Pipe, these connections have a buffer: Write copies its
-// argument and returns without waiting for a Read as long as no more than 1 MiB is
-// unread, so a single goroutine can talk to itself through them. Beyond that Write
-// waits for the peer to read, as it does on a socket. The memory of the buffer is
-// given back as it is read; a connection with nothing in transit holds none.
+// Unlike the two ends of net.Pipe, these connections have a buffer. Write copies its
+// argument and returns without waiting for a Read as long as at most 1 MiB is unread,
+// so a single goroutine can use both ends. If there is more, Write waits for the peer
+// to read, as on a socket. Reading releases the memory of the buffer; a connection
+// without unread bytes holds none.
 //
 // The connections follow the contract of net.Conn. All their methods may be called
 // by several goroutines at once, and the bytes of one Write are not mixed with those
@@ -25,11 +25,11 @@ import (
 //   - Once a deadline has passed, Read and Write return ErrTimeout until it is moved
 //     or cleared. It may be set at any time, also while a Read or Write is blocked.
 //     After the connection has been closed, deadlines have no effect.
-//   - A Write that its deadline or Close has cut short returns with its error how
-//     many of its bytes went out; the peer can still read those.
+//   - A Write that its deadline or Close interrupts returns an error and the number
+//     of bytes written so far; the peer can still read those.
 //   - Reading into an empty slice returns 0 and nil at once. Writing an empty slice
-//     reports a closed connection or a passed deadline and otherwise does nothing;
-//     the peer sees nothing of it.
+//     returns the error for a closed connection or a passed deadline, and otherwise
+//     does nothing: the peer does not notice it.
 //
 // The methods of PipeConns itself, other than Close, must not be called by several
 // goroutines at once.
@@ -40,7 +40,7 @@ type PipeConns struct {
 }
 
 // NewPipeConns makes a pair of connected connections. Both report an address with
-// the network and the text "pipe" until SetAddresses gives them others.
+// the network and the text "pipe" until SetAddresses sets others.
 func NewPipeConns() *PipeConns {
 	// Both conns and both streams are parts of one allocation.
 	pc := &PipeConns{}
@@ -62,8 +62,8 @@ func (pc *PipeConns) Conn2() net.Conn {
 }
 
 // SetAddresses sets what LocalAddr and RemoteAddr return: the first two arguments
-// for Conn1, the last two for Conn2. A nil argument stands for the default address
-// "pipe". Call it before the connections are handed to other goroutines.
+// for Conn1, the last two for Conn2. A nil argument means the default address "pipe".
+// Call it before other goroutines use the connections.
 func (pc *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr2 net.Addr) {
 	pc.conn1.local, pc.conn1.remote = localAddr1, remoteAddr1
 	pc.conn2.local, pc.conn2.remote = localAddr2, remoteAddr2
@@ -80,7 +80,7 @@ func (pc *PipeConns) Close() error {
 // pipeConn is one end of a PipeConns.
 type pipeConn struct {
 	in, out       *stream
-	local, remote net.Addr // nil stands for pipeAddr
+	local, remote net.Addr // nil means pipeAddr
 }
 
 func (c *pipeConn) Read(p []byte) (int, error) {
@@ -121,7 +121,7 @@ func (c *pipeConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// pipeAddr is the address of a connection that was given none.
+// pipeAddr is the default address of a connection.
 type pipeAddr struct{}
 
 func (pipeAddr) Network() string { return "pipe" }

@@ -93,8 +93,8 @@ func TestPipeConnsCloseLeavesWrittenData(t *testing.T) {
 				}
 			}
 			for i, c := range []net.Conn{c1, c2} {
-				// A deadline means nothing to a closed connection, and setting
-				// one is no error.
+				// A deadline has no effect on a closed connection, and setting
+				// one is not an error.
 				if err := c.SetDeadline(time.Now().Add(-time.Second)); err != nil {
 					t.Errorf("SetDeadline: %v", err)
 				}
@@ -128,7 +128,7 @@ func TestPipeConnsEmptyReadsAndWrites(t *testing.T) {
 			}
 		}
 	}
-	emptyRead() // Nothing is there, and it does not wait.
+	emptyRead() // There is nothing to read, and it does not wait.
 	checkWrite(t, c1, "")
 	checkWrite(t, c1, "data")
 	checkWrite(t, c1, "")

@@ -2,15 +2,15 @@ package fasthttputil
 
 import "sync"
 
-// A queue grows by chunks. Short messages, which are the rule, take a small chunk;
-// what does not fit there goes into large ones, so that bulk data costs few pool
-// operations and is never copied a second time to grow a buffer.
+// A queue grows by chunks. Short messages, which are the rule, use a small chunk.
+// Longer ones use large chunks, so that bulk data needs few pool operations and is
+// never copied again to grow a buffer.
 const (
 	smallChunkSize = 4 << 10
 	largeChunkSize = 64 << 10
 )
 
-// chunk is one link of a queue. The bytes buf[start:end] wait to be read.
+// chunk is one element of a queue. The bytes buf[start:end] are unread.
 type chunk struct {
 	next       *chunk
 	start, end int
@@ -22,7 +22,7 @@ var (
 	largeChunks = sync.Pool{New: func() any { return &chunk{buf: make([]byte, largeChunkSize)} }}
 )
 
-// newChunk returns an empty chunk that suits a message of n bytes.
+// newChunk returns an empty chunk of the right size for a message of n bytes.
 func newChunk(n int) *chunk {
 	if n <= smallChunkSize {
 		return smallChunks.Get().(*chunk)
@@ -30,7 +30,7 @@ func newChunk(n int) *chunk {
 	return largeChunks.Get().(*chunk)
 }
 
-// release puts c back into its pool. Nothing may refer to c any more.
+// release returns c to its pool. It must not be used afterwards.
 func (c *chunk) release() {
 	c.next, c.start, c.end = nil, 0, 0
 	if len(c.buf) == smallChunkSize {
@@ -40,9 +40,8 @@ func (c *chunk) release() {
 	largeChunks.Put(c)
 }
 
-// queue is a first-in-first-out buffer of bytes. Its zero value is empty.
-// An empty queue holds no chunk, so an idle connection pins no buffer. It does no
-// locking of its own.
+// queue is a first-in-first-out buffer of bytes. The zero value is empty. An empty
+// queue holds no chunk, so an idle connection holds no buffer. A queue has no lock.
 type queue struct {
 	head, tail *chunk
 }
@@ -70,8 +69,8 @@ func (q *queue) grow(n int) {
 	q.tail = c
 }
 
-// read moves as many bytes as there are, or as p has room for, into p and returns
-// their number. Chunks that are read to the end are released.
+// read moves bytes to p, as many as there are or as p has room for, and returns their
+// number. It releases chunks that are read to the end.
 func (q *queue) read(p []byte) int {
 	total := 0
 	for q.head != nil && total < len(p) {

@@ -2,6 +2,6 @@
 
 package fasthttputil_test
 
-// raceEnabled tells the allocation tests that the race detector is on: it makes
-// sync.Pool forget what it holds at random.
+// raceEnabled says that the race detector is on, which makes sync.Pool drop items at
+// random. Tests of allocations need to know that.
 const raceEnabled = true

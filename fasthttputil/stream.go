@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// maxUnread is how many bytes a stream holds for its reader. It is more than a
-// program is likely to write before it reads in the same goroutine, and little
-// enough that a peer which does not read costs its writer no memory to speak of.
+// maxUnread is how many bytes a stream holds for its reader at most. A program is not
+// likely to write more before it reads in the same goroutine, and a peer that does not
+// read costs its writer only a little memory.
 const maxUnread = 1 << 20
 
 // stream carries bytes one way: from the Writes of one end to the Reads of the
@@ -17,21 +17,21 @@ type stream struct {
 	mu      sync.Mutex
 	data    queue
 	unread  int  // bytes in data
-	writing bool // a Write has begun and waits for room, so others wait for its end
+	writing bool // a Write waits for room, and other Writes wait for its end
 	closed  bool
 	reader  side
 	writer  side
 }
 
-// side is one side of a stream: those who wait there, and until when.
+// side is one side of a stream: the goroutines that wait there, and their deadline.
 //
-// Its timer is lazy: it is left alone when the deadline moves away from it, wakes
-// who waits too early once, and is then set anew. A connection whose deadline is
-// pushed forward with each message therefore hardly ever touches it.
+// Its timer is lazy. If the deadline moves to a later time, the timer is not changed:
+// it wakes the goroutines once too early, and is set again then. So a connection whose
+// deadline moves with each message hardly ever changes the timer.
 type side struct {
-	wake     sync.Cond // whatever could end a wait broadcasts
+	wake     sync.Cond // broadcast by every change that can end a wait
 	deadline time.Time
-	timer    *time.Timer // nil until somebody first waits with a deadline
+	timer    *time.Timer // nil until the first wait with a deadline
 	timerAt  time.Time   // when timer fires; zero while it is not running
 }
 
@@ -40,7 +40,7 @@ func (s *stream) init() {
 	s.writer.wake.L = &s.mu
 }
 
-// left returns the time until the deadline. It is positive where there is none.
+// left returns the time until the deadline. It is positive if there is none.
 func (d *side) left() time.Duration {
 	if d.deadline.IsZero() {
 		return time.Hour
@@ -48,7 +48,7 @@ func (d *side) left() time.Duration {
 	return time.Until(d.deadline)
 }
 
-// wait waits for a broadcast, and no longer than until the deadline, which is left
+// wait waits for a broadcast, but not longer than until the deadline, which is left
 // from now.
 func (d *side) wait(left time.Duration) {
 	if !d.deadline.IsZero() {
@@ -69,8 +69,8 @@ func (d *side) wakeAfter(left time.Duration) {
 	d.timer.Reset(left)
 }
 
-// timerFired may run late, when the timer has already been set again. It does no
-// harm then: each one that it wakes looks at the clock and sets the timer anew.
+// timerFired wakes the waiting goroutines. It may run late, after the timer was set
+// again. That does no harm: each goroutine checks the clock and sets the timer again.
 func (d *side) timerFired() {
 	d.wake.L.Lock()
 	d.timerAt = time.Time{}
@@ -85,9 +85,10 @@ func (d *side) setDeadline(t time.Time) {
 	d.wake.Broadcast()
 }
 
-// read waits until it can tell anything. While the stream is open, a deadline that
-// has passed comes before data, as it does on a socket. Once it is closed, what was
-// written is still handed out, whatever the deadline says, and then io.EOF.
+// read waits until it can return data or an error. While the stream is open, a
+// deadline that has passed takes precedence over data, as on a socket. After the
+// stream was closed, read returns the data written before, whatever the deadline, and
+// then io.EOF.
 func (s *stream) read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -113,12 +114,12 @@ func (s *stream) read(p []byte) (int, error) {
 	}
 }
 
-// write waits only for room. The bytes of one call stay together: while one waits
-// in the middle of its bytes, all others wait for it.
+// write waits only for room. The bytes of one call stay together: while a call waits
+// for room for the rest of its bytes, all others wait for it.
 func (s *stream) write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mine := false // whether this call is the one that s.writing speaks of
+	mine := false // whether this call has set s.writing
 	for {
 		left := s.writer.left()
 		if err := s.writeError(left); err != nil {
@@ -143,7 +144,7 @@ func (s *stream) write(p []byte) (n int, err error) {
 	}
 }
 
-// writeError tells why nothing can be written, with left until the deadline.
+// writeError returns the error of a write, with left until the deadline, or nil.
 func (s *stream) writeError(left time.Duration) error {
 	switch {
 	case s.closed:
@@ -154,7 +155,7 @@ func (s *stream) writeError(left time.Duration) error {
 	return nil
 }
 
-// endTurn lets the next Write begin where the calling one had others wait.
+// endTurn lets other Writes begin if the calling one has set s.writing.
 func (s *stream) endTurn(mine bool) {
 	if mine {
 		s.writing = false

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/pprofhandler"
 )
 
-// The profiles have their paths beside what the program serves.
+// The profiles have their own paths beside those of the program.
 func ExamplePprofHandler() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		if strings.HasPrefix(string(ctx.Path()), "/debug/pprof/") {

@@ -1,10 +1,9 @@
 // Package pprofhandler serves the profiles of a program in the form that
 // "go tool pprof" reads, as net/http/pprof does.
 //
-// They tell much of a program, and taking them slows it down, so the handler
-// belongs on an address that only its operators can reach. Importing the package
-// imports net/http/pprof, which registers its handlers with
-// http.DefaultServeMux.
+// Profiles reveal much about a program, and taking them slows it down. So the handler
+// belongs on an address that only its operators can reach. This package imports
+// net/http/pprof, which registers its handlers with http.DefaultServeMux.
 package pprofhandler
 
 import (
@@ -19,11 +18,11 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
-// prefix is where the profiles are. The index has links that are relative to it.
+// prefix is the path of the profiles. The links of the index are relative to it.
 const prefix = "/debug/pprof/"
 
-// maxSeconds is the most that the argument "seconds" may be: a profile of the
-// processor keeps all others from being taken.
+// maxSeconds is the largest value of the argument "seconds": while a CPU profile runs,
+// no other can be taken.
 const maxSeconds = 3600
 
 var (
@@ -40,21 +39,21 @@ func adapt(h http.HandlerFunc) fasthttp.RequestHandler {
 	return fasthttpadaptor.NewFastHTTPHandlerFunc(h)
 }
 
-// PprofHandler answers for these paths, and with 404 for all others, also for
-// those that have a slash more at their end:
+// PprofHandler serves these paths, and responds with 404 to all others, also to those
+// with an additional slash at their end:
 //
-//	/debug/pprof/         a list of the profiles; /debug/pprof is sent there
+//	/debug/pprof/         a list of the profiles; /debug/pprof redirects to it
 //	/debug/pprof/NAME     a profile of runtime/pprof: allocs, block, goroutine,
 //	                      heap, mutex, threadcreate, and those of the program
-//	/debug/pprof/profile  a profile of the processor
-//	/debug/pprof/trace    a trace of the execution
+//	/debug/pprof/profile  a CPU profile
+//	/debug/pprof/trace    an execution trace
 //	/debug/pprof/cmdline  the command line
 //	/debug/pprof/symbol   names of functions by their addresses
 //
-// The arguments are those of net/http/pprof: seconds, debug, gc. For seconds,
-// what is no number or over 3600 is answered with 400. Taking a profile ends
-// early when the client leaves. Server.WriteTimeout does not concern it, since
-// it counts from the end of that.
+// The arguments are those of net/http/pprof: seconds, debug, gc. The response is 400
+// if seconds is not a number or is over 3600. A profile ends early when the client
+// closes the connection. Server.WriteTimeout does not limit the time of a profile: it
+// counts from the end of the handler.
 func PprofHandler(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	name, ok := strings.CutPrefix(path, prefix)
@@ -87,7 +86,7 @@ func checkSeconds(args *fasthttp.Args) error {
 	if len(text) == 0 {
 		return nil
 	}
-	// a trace takes fractions, too
+	// a trace accepts fractions of seconds, too
 	seconds, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || !(seconds >= 0 && seconds <= maxSeconds) {
 		return fmt.Errorf("seconds must be a number from 0 to %d", maxSeconds)

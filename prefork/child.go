@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/reuseport"
 )
 
-// inheritedFD is what the master listens on, as a child sees it: it is the first
-// of the files behind standard input, output and error.
+// inheritedFD is the descriptor, in a child, of the master's listener: the first one
+// after standard input, output and error.
 const inheritedFD = 3
 
 // serveChild serves in a child.
@@ -49,14 +49,14 @@ func (p *Prefork) serveChild(addr string, serve func(ln net.Listener) error) err
 	return <-served
 }
 
-// childListener returns what the child takes its connections from.
+// childListener returns the listener of the child.
 func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	if p.Reuseport {
 		return reuseport.Listen(p.network(), addr)
 	}
 	f := os.NewFile(inheritedFD, "listener")
 	ln, err := net.FileListener(f)
-	// ln has a copy, and nobody else is to inherit this one
+	// ln has a copy, and no process shall inherit this one
 	_ = f.Close()
 	if err != nil {
 		return nil, fmt.Errorf("prefork: cannot take over the listener of the master: %w", err)
@@ -64,8 +64,8 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// masterPID returns the process id of the master: it may be dead already, so its
-// own word goes before that of the system.
+// masterPID returns the process id of the master. The master may have died already, so
+// the value that it has passed takes precedence over that of the system.
 func masterPID() int {
 	if pid, err := strconv.Atoi(os.Getenv(masterEnv)); err == nil {
 		return pid
@@ -73,11 +73,11 @@ func masterPID() int {
 	return os.Getppid()
 }
 
-// masterInterval is how often a child looks for its master.
+// masterInterval is how often a child checks whether its master has died.
 const masterInterval = 250 * time.Millisecond
 
-// watchMaster calls OnMasterDeath when this process has got another parent than
-// the master, which is when that has died.
+// watchMaster calls OnMasterDeath when the parent of this process is not the master
+// any more, which means that the master has died.
 func (p *Prefork) watchMaster(master int, parent func() int, stop <-chan struct{}) {
 	ticker := time.NewTicker(masterInterval)
 	defer ticker.Stop()

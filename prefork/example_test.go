@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/prefork"
 )
 
-// A server that runs as a child for each processor.
+// A server that runs as one child process for each processor.
 func ExampleNew() {
 	server := &fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") },
@@ -22,7 +22,7 @@ func ExampleNew() {
 	}
 }
 
-// What is to be done once is done in the master.
+// The master does what must be done only once.
 func ExampleIsChild() {
 	if !prefork.IsChild() {
 		log.Print("this is the master")

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenerFile returns the socket of ln, to be inherited by children. That of
-// ln.File becomes one that blocks each time a child is started with it, and so
-// do the sockets of the children that serve already, which are the same one.
+// listenerFile returns the socket of ln for children to inherit. It does not use
+// ln.File: each start of a child with that file sets the socket to blocking mode, also
+// for the children that serve already, since all share one socket.
 func listenerFile(ln *net.TCPListener) (*os.File, error) {
 	c, err := ln.SyscallConn()
 	if err != nil {

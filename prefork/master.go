@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// master is the process that watches the children. All but the goroutines that
-// wait for one child each happens in one goroutine.
+// master is the process that supervises the children. One goroutine does all the work,
+// except that another goroutine for each child waits for its end.
 type master struct {
 	*Prefork
-	files    []*os.File // what children inherit
+	files    []*os.File // the files that children inherit
 	children map[int]*exec.Cmd
 	ended    chan childEnd
-	stopping chan struct{} // closed when nobody is replaced any more
+	stopping chan struct{} // closed when children are not replaced any more
 	crashes  int
 }
 
-// childEnd tells that a child has ended, and that its place is to be taken.
+// childEnd says that a child has ended, and that it is time to replace it.
 type childEnd struct {
 	pid   int
 	state string
@@ -76,13 +76,13 @@ func (p *Prefork) watchChildren(addr string) error {
 	}
 }
 
-// listen makes what the children inherit.
+// listen makes the listener that the children inherit.
 func (m *master) listen(addr string) error {
 	ln, err := net.Listen(m.network(), addr)
 	if err != nil {
 		return fmt.Errorf("prefork: %w", err)
 	}
-	// the file is a copy, and all that is needed
+	// the file is a copy; the listener is not needed any more
 	defer ln.Close()
 	tcp, ok := ln.(*net.TCPListener)
 	if !ok {
@@ -136,7 +136,7 @@ func (m *master) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// startSelf starts this program once more, as a child.
+// startSelf starts this program again, as a child.
 func startSelf(files []*os.File) (*exec.Cmd, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -150,7 +150,7 @@ func startSelf(files []*os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// wait waits for a child to end, and for its place to be taken.
+// wait waits for a child to end, and then for the time to replace it.
 func (m *master) wait(pid int, cmd *exec.Cmd) {
 	_ = cmd.Wait()
 	if m.RecoverInterval > 0 {
@@ -164,7 +164,7 @@ func (m *master) wait(pid int, cmd *exec.Cmd) {
 	m.ended <- childEnd{pid, cmd.ProcessState.String()}
 }
 
-// replace starts a child in the place of one that has ended.
+// replace starts a child to replace one that has ended.
 func (m *master) replace(end childEnd) error {
 	delete(m.children, end.pid)
 	m.crashes++

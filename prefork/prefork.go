@@ -1,12 +1,12 @@
-// Package prefork runs a server as several processes: a master that starts and
-// watches them, and a child for each processor that serves. The children share
-// nothing, neither a heap nor a garbage collector, which on large machines
-// serves more requests; for the same reason nothing that a handler keeps in
-// memory, such as a cache or a limit, is known to the others.
+// Package prefork runs a server as several processes: a master, which starts and
+// supervises the children, and a child for each processor, which serves. The children
+// do not share a heap or a garbage collector. On large machines that serves more
+// requests. But anything that a handler keeps in memory, such as a cache or a limit, is
+// not known to the other children.
 //
-// The program runs again from its beginning in each child, up to the call of
-// ListenAndServe, which serves there and watches in the master. IsChild tells
-// where it is. Start with New.
+// Each child runs the program from its beginning, up to the call of ListenAndServe. In
+// a child ListenAndServe serves; in the master it supervises. IsChild reports whether
+// the process is a child. Start with New.
 package prefork
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	// childEnv is set to "1" in the environment of a child.
 	childEnv = "FASTHTTP_PREFORK_CHILD"
-	// masterEnv tells a child the process id of its master.
+	// masterEnv is the process id of the master in the environment of a child.
 	masterEnv = "FASTHTTP_PREFORK_MASTER"
 
 	defaultNetwork     = "tcp4"
@@ -35,8 +35,8 @@ var (
 	// RecoverThreshold allows.
 	ErrOverRecovery = errors.New("prefork: exceeding the value of recoverthreshold")
 
-	// ErrOnlyReuseportOnWindows says that Reuseport is not set, without which
-	// Windows has no way to share a listener.
+	// ErrOnlyReuseportOnWindows says that Reuseport is not set. Windows has no other
+	// way to share a listener.
 	ErrOnlyReuseportOnWindows = errors.New("prefork: windows only supports reuseport = true")
 
 	// ErrCommandProducerNilCmd says that CommandProducer has returned neither a
@@ -54,80 +54,79 @@ type Logger interface {
 	Printf(format string, args ...any)
 }
 
-// Prefork runs a server as several processes. Make one with New, or set the
-// function that serves and RecoverThreshold. Fields must not be changed once a
-// ListenAndServe method was called.
+// Prefork runs a server as several processes. Make one with New, or set the function
+// that serves and RecoverThreshold. Fields must not be changed after a ListenAndServe
+// method was called.
 type Prefork struct {
-	// Logger gets what happens to children. By default it goes to the standard
-	// error output.
+	// Logger logs starts and ends of children. By default the log goes to standard
+	// error.
 	Logger Logger
 
-	// ServeFunc, ServeTLSFunc and ServeTLSEmbedFunc serve in a child what
-	// ListenAndServe, ListenAndServeTLS and ListenAndServeTLSEmbed listen on.
+	// ServeFunc, ServeTLSFunc and ServeTLSEmbedFunc serve in a child the listener of
+	// ListenAndServe, ListenAndServeTLS and ListenAndServeTLSEmbed, respectively.
 	// New sets them to the methods of the server.
 	ServeFunc         func(ln net.Listener) error
 	ServeTLSFunc      func(ln net.Listener, certFile, keyFile string) error
 	ServeTLSEmbedFunc func(ln net.Listener, certData, keyData []byte) error
 
-	// Network is "tcp4", "tcp6", or "tcp" for both; "tcp4" where it is empty.
+	// Network is "tcp4", "tcp6", or "tcp" for both. The default is "tcp4".
 	Network string
 
-	// RecoverThreshold is how many children may end, for whatever reason, and
-	// be replaced. With the next one the master stops with ErrOverRecovery. New
-	// sets it to half of GOMAXPROCS, but at least 1.
+	// RecoverThreshold is how many children may end, for any reason, and are
+	// replaced. When one more ends, the master stops with ErrOverRecovery. New sets
+	// RecoverThreshold to half of GOMAXPROCS, but at least 1.
 	RecoverThreshold int
 
-	// RecoverInterval is how long the place of a child that has ended stays
-	// empty, so that a program that cannot start does not keep a processor
+	// RecoverInterval is the time between the end of a child and the start of its
+	// replacement, so that a program that cannot start does not keep a processor
 	// busy. Children that end at the same time are replaced at the same time.
 	RecoverInterval time.Duration
 
-	// ShutdownGracePeriod is how long children may take to end after SIGTERM
-	// before they are killed; 5 seconds where it is 0. On Windows, which has no
-	// SIGTERM, they are killed at once.
+	// ShutdownGracePeriod is how long children may take to end after SIGTERM before
+	// the master kills them. The default is 5 seconds. Windows has no SIGTERM: there
+	// the master kills them at once.
 	ShutdownGracePeriod time.Duration
 
-	// Reuseport has each child listen for itself with SO_REUSEPORT, so that
-	// the system spreads the connections over them. Otherwise the master
-	// listens, and hands that to the children, who take connections from one
+	// Reuseport makes each child listen itself, with SO_REUSEPORT, so that the
+	// system distributes the connections among the children. Otherwise the master
+	// listens, and the children inherit the listener and accept connections from one
 	// queue. See package reuseport.
 	Reuseport bool
 
 	// OnMasterDeath is called once in a child whose master has died, within a
-	// quarter of a second. By default the child goes on serving; a program
-	// that does not want that sets a function that calls os.Exit. It runs in a
-	// goroutine of its own.
+	// quarter of a second, in a separate goroutine. By default the child continues
+	// to serve. To end it, set a function that calls os.Exit.
 	OnMasterDeath func()
 
-	// OnChildSpawn is called in the master when a child was started, at the
-	// beginning or in the place of another. An error stops all children, and
-	// the ListenAndServe method returns it. This callback and those below are
-	// called one after the other; the master waits for them.
+	// OnChildSpawn is called in the master after a child was started, at the
+	// beginning or as a replacement. An error stops all children, and the
+	// ListenAndServe method returns it. This callback and those below are called one
+	// after the other; the master waits for them.
 	OnChildSpawn func(pid int) error
 
-	// OnMasterReady is called once in the master when all children were
-	// started, with their process ids, which must not be kept. An error stops
-	// all children, and the ListenAndServe method returns it.
+	// OnMasterReady is called once in the master after all children were started,
+	// with their process ids. It must not keep the slice. An error stops all
+	// children, and the ListenAndServe method returns it.
 	OnMasterReady func(childPIDs []int) error
 
-	// OnChildRecover is called in the master when newPID has taken the place
-	// of oldPID, after OnChildSpawn.
+	// OnChildRecover is called in the master after the child newPID has replaced the
+	// child oldPID, and after OnChildSpawn.
 	OnChildRecover func(oldPID, newPID int)
 
-	// CommandProducer starts a child and returns its command. By default that
-	// is this program with its arguments, with FASTHTTP_PREFORK_CHILD=1 in the
+	// CommandProducer starts a child and returns its command. The default starts
+	// this program with its arguments, with FASTHTTP_PREFORK_CHILD=1 in the
 	// environment, files as ExtraFiles and the outputs of the master. Another
-	// producer must set that variable, too, or IsChild is false, and hand on
-	// files, which is what the master listens on unless Reuseport is set.
+	// producer must set that variable, too: otherwise IsChild is false. It must also
+	// pass on files, which is the listener of the master unless Reuseport is set.
 	CommandProducer func(files []*os.File) (*exec.Cmd, error)
 
-	server *fasthttp.Server // nil where New was not used
+	server *fasthttp.Server // nil if New was not used
 }
 
-// New returns a Prefork that serves with s. It takes over s.Logger.
+// New returns a Prefork that serves with s. It uses s.Logger.
 //
-// A child that gets SIGTERM, which the master sends it to end, or SIGINT, shuts
-// s down: it answers what it has begun, and its ListenAndServe method returns.
+// A child that receives SIGTERM, which the master sends to end it, or SIGINT, shuts s
+// down: it completes the requests in progress, and its ListenAndServe method returns.
 func New(s *fasthttp.Server) *Prefork {
 	p := &Prefork{
 		ServeFunc:         s.Serve,
@@ -148,22 +147,22 @@ func IsChild() bool { return os.Getenv(childEnv) == "1" }
 
 // ListenAndServe serves HTTP on addr, of the form "host:port".
 //
-// In the master it starts a child for each processor and returns when they have
-// all ended: nil after SIGTERM or SIGINT, which the children are told; else the
-// error of listening, of starting a child or of a callback, or ErrOverRecovery.
-// In a child it returns what ServeFunc does.
+// In the master it starts a child for each processor and returns when they have all
+// ended. After SIGTERM or SIGINT, which it passes on to the children, it returns nil.
+// Otherwise it returns the error of listening, of starting a child or of a callback,
+// or ErrOverRecovery. In a child it returns the result of ServeFunc.
 func (p *Prefork) ListenAndServe(addr string) error {
 	return p.run(addr, func(ln net.Listener) error { return p.ServeFunc(ln) })
 }
 
-// ListenAndServeTLS is ListenAndServe for HTTPS, with the PEM files of the key
-// and of the certificate. Note their order, which is not that of
+// ListenAndServeTLS is like ListenAndServe, for HTTPS, with the PEM files of the key
+// and of the certificate. Note that their order is not that of
 // fasthttp.Server.ListenAndServeTLS.
 func (p *Prefork) ListenAndServeTLS(addr, certKey, certFile string) error {
 	return p.run(addr, func(ln net.Listener) error { return p.ServeTLSFunc(ln, certFile, certKey) })
 }
 
-// ListenAndServeTLSEmbed is ListenAndServe for HTTPS, with the certificate and
+// ListenAndServeTLSEmbed is like ListenAndServe, for HTTPS, with the certificate and
 // the key in PEM form.
 func (p *Prefork) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
 	return p.run(addr, func(ln net.Listener) error { return p.ServeTLSEmbedFunc(ln, certData, keyData) })

@@ -28,8 +28,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Some tests start the test binary as their child, or as their master. What it is
-// to be then is in the environment.
+// Some tests start the test binary as their child, or as their master. The environment
+// says which role it has.
 const roleEnv = "PREFORK_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// The children of a test end with it even where it fails: their standard input is
-// a pipe that it holds.
+// The children of a test end with it even if it fails: their standard input is a pipe
+// that the test holds.
 func endWithStdin() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -81,7 +81,7 @@ func serveForTest() error {
 	p.Reuseport = os.Getenv(roleEnv) == "reuseport"
 	p.RecoverThreshold = 2
 	p.OnMasterDeath = func() { os.Exit(5) }
-	// the master listens where the test has told it to
+	// the master listens at the address from the test
 	p.OnMasterReady = func(pids []int) error {
 		fmt.Println("ready", strings.Trim(fmt.Sprint(pids), "[]"))
 		return nil
@@ -115,7 +115,7 @@ type family struct {
 	cmd    *exec.Cmd
 	lines  *bufio.Scanner
 	addr   string
-	tls    *tls.Config // of clients; nil where the children speak plain HTTP
+	tls    *tls.Config // of clients; nil if the children speak plain HTTP
 	pids   []int
 	stdin  io.Closer
 	waited bool
@@ -126,8 +126,8 @@ func startFamily(t *testing.T, role, engine string) *family {
 	return startFamilyOfTLS(t, role, engine, "")
 }
 
-// startFamilyOfTLS is startFamily with children that speak TLS; how says what they
-// are given as their certificate.
+// startFamilyOfTLS is like startFamily, with children that speak TLS; how says in
+// which form they get their certificate.
 func startFamilyOfTLS(t *testing.T, role, engine, how string) *family {
 	t.Helper()
 	// a port that was free a moment ago
@@ -174,8 +174,8 @@ func startFamilyOfTLS(t *testing.T, role, engine, how string) *family {
 	return f
 }
 
-// writeCert writes a certificate and its key to the files of a folder, and has
-// clients trust it.
+// writeCert writes a certificate and its key to files in a folder, and makes clients
+// trust it.
 func writeCert(t *testing.T, roots *x509.CertPool) (dir string) {
 	t.Helper()
 	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
@@ -192,7 +192,7 @@ func writeCert(t *testing.T, roots *x509.CertPool) (dir string) {
 	return dir
 }
 
-// line returns what the master prints behind a word.
+// line returns the text that the master prints after a word.
 func (f *family) line(t *testing.T, word string) string {
 	t.Helper()
 	if !f.lines.Scan() {
@@ -205,7 +205,7 @@ func (f *family) line(t *testing.T, word string) string {
 	return rest
 }
 
-// get asks one of the children. It may not be listening yet.
+// get sends a request to one of the children, which may not be listening yet.
 func (f *family) get(t *testing.T, path string) string {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: f.tls}, Timeout: 10 * time.Second}
@@ -257,7 +257,7 @@ func awaitEnd(t *testing.T, pid int) {
 	}
 }
 
-// alive reports whether a process is there, and not merely unburied.
+// alive reports whether a process is running, and not merely a zombie.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -361,7 +361,7 @@ func (p *producer) start(files []*os.File) (*exec.Cmd, error) {
 	cmd.Env = append(os.Environ(), roleEnv+"="+p.role, childEnv+"=1")
 	cmd.ExtraFiles = files
 	if p.role == "stubborn" {
-		// it says when it is deaf
+		// the child reports when it ignores signals
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return nil, err
@@ -490,8 +490,8 @@ func TestMasterHandsOnItsListenerAndKeepsNone(t *testing.T) {
 	}
 }
 
-// Children share the state of the listener with the master: were it to block,
-// those who serve already would wait for connections without ever looking up.
+// Children share the mode of the socket with the master. If it were set to blocking,
+// children that serve already would block in accept.
 func TestListenerStaysNonblocking(t *testing.T) {
 	failure := errors.New("enough")
 	children := &producer{t: t, role: "wait"}

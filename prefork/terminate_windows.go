@@ -2,5 +2,6 @@ package prefork
 
 import "os"
 
-// terminate ends a process, which may have ended already. Windows cannot ask it.
+// terminate kills a process, which may have ended already: Windows has no signal that
+// asks it to end.
 func terminate(p *os.Process) { _ = p.Kill() }

@@ -9,17 +9,17 @@ import (
 	"github.com/valyala/fasthttp/tcplisten"
 )
 
-// Listen listens on addr, of the form "host:port", with SO_REUSEPORT: any
-// number of listeners of this user that were made so may have that address. The
-// network is "tcp4", "tcp6", or "tcp" for both.
+// Listen listens on addr, of the form "host:port", with SO_REUSEPORT: any number of
+// listeners of the same user that have this option can share the address. The network
+// is "tcp4", "tcp6", or "tcp" for both.
 //
-// Where the system has them, two more options are set: TCP_DEFER_ACCEPT, by
-// which a connection is accepted when the client has sent something, so the
-// server must read before it writes, and TCP_FASTOPEN, by which a client that
-// was there before may send its request in the first packet.
+// If the system has them, Listen sets two more options. With TCP_DEFER_ACCEPT a
+// connection is accepted only when the client has sent data, so the server must read
+// before it writes. With TCP_FASTOPEN a client that has connected before may send its
+// request in the first packet.
 //
-// The result is a *net.TCPListener. The error is an *ErrNoReusePort where the
-// system knows no SO_REUSEPORT.
+// The result is a *net.TCPListener. The error is an *ErrNoReusePort if the system
+// does not support SO_REUSEPORT.
 func Listen(network, addr string) (net.Listener, error) {
 	cfg := tcplisten.Config{ReusePort: true, DeferAccept: true, FastOpen: true}
 	for {

@@ -8,12 +8,12 @@ import (
 )
 
 // Listen listens on addr, of the form "host:port", with SO_REUSEADDR, which on
-// Windows lets several listeners have one address. Which of them gets a
-// connection is not defined: usually it is the first one, until that is closed.
-// The network is "tcp4", "tcp6", or "tcp" for both.
+// Windows lets several listeners share one address. Which of them gets a connection
+// is not defined: usually it is the first one, until that is closed. The network is
+// "tcp4", "tcp6", or "tcp" for both.
 //
-// The result is a *net.TCPListener. The error is an *ErrNoReusePort where the
-// option cannot be set.
+// The result is a *net.TCPListener. The error is an *ErrNoReusePort if the option
+// cannot be set.
 func Listen(network, addr string) (net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":

@@ -1,10 +1,10 @@
-// Package reuseport makes TCP listeners that share their address with others:
-// with listeners of this process, or of other processes of the same user. The
-// system spreads the connections over them, so a server can run as several
-// processes without one that hands out the connections.
+// Package reuseport makes TCP listeners that share their address with other listeners
+// of this process, or of other processes of the same user. The system distributes the
+// connections among them. So a server can run as several processes without one that
+// distributes the connections.
 //
-// Package prefork starts and watches such processes; package tcplisten has the
-// options one by one.
+// Package prefork starts and supervises such processes. Package tcplisten offers the
+// options separately.
 package reuseport
 
 // ErrNoReusePort says that the system does not let listeners share an address.

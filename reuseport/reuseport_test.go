@@ -21,7 +21,7 @@ func TestListenersShareAnAddress(t *testing.T) {
 			}
 			first := listen(t, test.network, test.addr)
 			second := listen(t, test.network, first.Addr().String())
-			// whichever of them the system chooses for it, each connection is served
+			// each connection is served, whichever listener the system chooses
 			served := make(chan struct{}, 2)
 			for _, ln := range []net.Listener{first, second} {
 				go echo(ln, served)

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/stackless"
 )
 
-// fib stands for work that needs a processor and much stack.
+// fib is an example of work that needs a processor and much stack.
 func fib(n int) int {
 	if n < 2 {
 		return n

@@ -1,7 +1,6 @@
-// Package stackless runs functions that need much stack on a few goroutines of
-// their own, instead of on each of the many that call them: a stack that has
-// grown once is kept until its goroutine ends or the garbage collector shrinks
-// it.
+// Package stackless runs functions that need much stack on a few separate goroutines,
+// instead of on the many goroutines that call them: a stack that has grown stays large
+// until its goroutine ends or the garbage collector shrinks it.
 //
 // NewFunc is for any function, NewWriter for compressors and the like.
 package stackless
@@ -17,24 +16,23 @@ import (
 const queuePerWorker = 1024
 
 // NewFunc returns a function that calls f with its argument on one of GOMAXPROCS
-// goroutines, which all calls of that function share, and waits for f to return.
-// It returns false, without having called f, where already so many calls are
-// waiting that another one would only make matters worse.
+// goroutines, which all calls of that function share, and waits for f to return. If
+// too many calls are waiting already, it returns false without calling f.
 //
-// That pays where f needs much stack, is called from many goroutines, and keeps
-// a processor busy: while f waits for something, a call in the queue waits, too.
-// A panic of f becomes one of the caller. f must not call the function that it
-// became, since it might wait for itself.
+// That is useful if f needs much stack, is called from many goroutines, and keeps a
+// processor busy. It is not if f waits for other things: then the calls in the queue
+// wait, too. If f panics, so does the caller. f must not call the returned function:
+// it might wait for itself.
 //
-// The goroutines are started by the first call and stay, so NewFunc is for
-// package variables.
+// The first call starts the goroutines, and they never end. So NewFunc is for package
+// variables.
 func NewFunc(f func(ctx any)) func(ctx any) bool {
 	p := &pool{f: f, workers: runtime.GOMAXPROCS(0)}
 	p.queue = make(chan *call, p.workers*queuePerWorker)
 	return p.run
 }
 
-// pool is the goroutines that run f.
+// pool has the goroutines that run f.
 type pool struct {
 	f       func(ctx any)
 	workers int
@@ -42,11 +40,11 @@ type pool struct {
 	queue   chan *call
 }
 
-// call is one call of f. It is used again when it has returned.
+// call is one call of f. It is reused after f has returned.
 type call struct {
 	ctx  any
 	done chan struct{} // with room for one, so that a worker never waits for a caller
-	// fault is the value that f has panicked with, and stack where
+	// fault is the value of a panic of f, and stack the stack of its goroutine
 	fault any
 	stack []byte
 	left  bool // f has ended its goroutine
@@ -77,7 +75,7 @@ func (p *pool) run(ctx any) bool {
 	case fault != nil:
 		panic(&Panic{Value: fault, Stack: stack})
 	case left:
-		// what f meant for the goroutine that called it
+		// f has called Goexit, which must end the goroutine of the caller
 		runtime.Goexit()
 	}
 	return true
@@ -96,7 +94,7 @@ func (p *pool) serve(c *call) {
 			if c.fault = recover(); c.fault != nil {
 				c.stack = debug.Stack()
 			} else {
-				// Goexit takes this goroutine away, so another one takes over
+				// Goexit ends this goroutine, so another one replaces it
 				c.left = true
 				go p.work()
 			}
@@ -107,11 +105,10 @@ func (p *pool) serve(c *call) {
 	returned = true
 }
 
-// Panic is what the caller of a function made by NewFunc panics with where the
-// function did.
+// Panic is the value with which a function made by NewFunc panics if f has panicked.
 type Panic struct {
-	Value any    // of the panic
-	Stack []byte // of the goroutine that it happened on
+	Value any    // the value of the panic
+	Stack []byte // the stack of the goroutine that has panicked
 }
 
 // Error implements error.
@@ -119,7 +116,7 @@ func (p *Panic) Error() string {
 	return fmt.Sprintf("stackless: %v\n\n%s", p.Value, p.Stack)
 }
 
-// Unwrap returns the value of the panic where that is an error.
+// Unwrap returns the value of the panic if that is an error, and nil otherwise.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err

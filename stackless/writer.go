@@ -7,29 +7,29 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// Writer is what the writers of the packages below compress have in common.
+// Writer has the methods that the writers of the packages below compress share.
 type Writer interface {
-	// Write compresses p; what comes of it may be held back.
+	// Write compresses p. It may hold back output.
 	Write(p []byte) (int, error)
-	// Flush writes what is held back.
+	// Flush writes the output that was held back.
 	Flush() error
-	// Close ends the stream, without closing what it is written to.
+	// Close ends the stream. It does not close the destination.
 	Close() error
-	// Reset begins a new stream, which is written to w.
+	// Reset begins a new stream, with w as the destination.
 	Reset(w io.Writer)
 }
 
 // NewWriterFunc makes a Writer that writes to w.
 type NewWriterFunc func(w io.Writer) Writer
 
-// NewWriter returns a Writer that does the work of the one that newWriter makes
-// on the goroutines of this package (see NewFunc), and writes the result to dstW
-// on the goroutine of the caller. dstW may therefore be slow, or a connection.
+// NewWriter returns a Writer that runs the Writer of newWriter on the goroutines of
+// this package (see NewFunc), and writes the result to dstW on the goroutine of the
+// caller. So dstW may be slow, or a connection.
 //
-// Where those goroutines have more to do than they can, the work is done by the
-// caller, as it would be without this package. What a method has produced was
-// written when it returns, or its error tells why not. Like other writers it is
-// for one goroutine at a time.
+// If too many calls wait for these goroutines, the caller does the work itself, as it
+// would without this package. When a method returns nil, everything that it has
+// produced was written. Like other writers, a Writer must not be used by several
+// goroutines at once.
 func NewWriter(dstW io.Writer, newWriter NewWriterFunc) Writer {
 	w := &writer{dst: dstW}
 	w.inner = newWriter((*output)(w))
@@ -39,9 +39,9 @@ func NewWriter(dstW io.Writer, newWriter NewWriterFunc) Writer {
 type writer struct {
 	dst   io.Writer
 	inner Writer
-	out   *bufpool.Buffer // of inner; nil while there is nothing in it
+	out   *bufpool.Buffer // the output of inner; nil if there is none
 
-	// the operation that is under way
+	// the current operation
 	op  operation
 	p   []byte
 	n   int
@@ -57,8 +57,8 @@ const (
 	opReset
 )
 
-// pieceSize is how much is given to the inner writer at a time, so that what it
-// makes of it, which is held in memory, stays small.
+// pieceSize is how much the inner writer gets at a time, so that its output, which is
+// held in memory, stays small.
 const pieceSize = 64 << 10
 
 // Write implements Writer.
@@ -80,14 +80,14 @@ func (w *writer) Flush() error { return w.do(opFlush) }
 // Close implements Writer. It does not close the destination.
 func (w *writer) Close() error { return w.do(opClose) }
 
-// Reset implements Writer: it begins anew, with dstW as the destination.
+// Reset implements Writer: it begins a new stream, with dstW as the destination.
 func (w *writer) Reset(dstW io.Writer) {
 	_ = w.do(opReset)
 	w.dropOutput()
 	w.dst = dstW
 }
 
-// do lets the inner writer work, and passes on what it has made.
+// do runs the current operation of the inner writer and writes its output.
 func (w *writer) do(op operation) error {
 	w.op, w.n, w.err = op, 0, nil
 	if !runOperation(w) {
@@ -105,8 +105,8 @@ func (w *writer) do(op operation) error {
 	return w.err
 }
 
-// passOn writes what the inner writer has made to the destination. It is dropped
-// where that fails, since the destination is broken then.
+// passOn writes the output of the inner writer to the destination. If that fails, the
+// output is dropped, since the destination cannot be used any more.
 func (w *writer) passOn() error {
 	if w.out == nil {
 		return nil
@@ -126,7 +126,7 @@ func (w *writer) dropOutput() {
 	}
 }
 
-// output is where the inner writer writes to.
+// output is the destination of the inner writer.
 type output writer
 
 func (o *output) Write(p []byte) (int, error) {
@@ -138,10 +138,10 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// minOutput is the size of the buffer that the result begins with.
+// minOutput is the initial size of the buffer for the output.
 const minOutput = 4 << 10
 
-// The goroutines are those of all writers, and are made when they are needed.
+// All writers share the goroutines, which the first use starts.
 var operations = sync.OnceValue(func() func(any) bool {
 	return NewFunc(func(ctx any) { operate(ctx.(*writer)) })
 })

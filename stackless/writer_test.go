@@ -86,7 +86,7 @@ func TestWritersWorkSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// copier is an inner writer that passes on what it gets, and fails on request.
+// copier is an inner writer that copies its input, and fails if the test says so.
 type copier struct {
 	w    io.Writer
 	fail error

@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/tcplisten"
 )
 
-// A server that takes connections only once the client has sent its request,
-// where the system can do that.
+// A server that accepts connections only after the client has sent its request, if
+// the system can do that.
 func ExampleConfig_NewListener() {
 	cfg := tcplisten.Config{DeferAccept: true, Backlog: 1024}
 	ln, err := cfg.NewListener("tcp4", "127.0.0.1:0")

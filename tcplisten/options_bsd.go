@@ -16,5 +16,5 @@ func setDeferAccept(uintptr) error { return errors.ErrUnsupported }
 
 func setFastOpen(uintptr) error { return errors.ErrUnsupported }
 
-// setBacklog listens once more, which only changes the length of the queue.
+// setBacklog calls listen again, which only changes the length of the queue.
 func setBacklog(fd uintptr, n int) error { return unix.Listen(int(fd), n) }

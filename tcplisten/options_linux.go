@@ -3,11 +3,11 @@ package tcplisten
 import "golang.org/x/sys/unix"
 
 const (
-	// deferSeconds is how long the system waits for the first bytes of a
-	// client before it lets it be accepted without them.
+	// deferSeconds is for how long the system waits for the first bytes of a
+	// client. After that the connection can be accepted without them.
 	deferSeconds = 1
-	// fastOpenQueue is how many connections may be half open with data in
-	// their first packet. More fall back to the ordinary handshake.
+	// fastOpenQueue is how many half-open connections may have data in their first
+	// packet. Further ones fall back to the ordinary handshake.
 	fastOpenQueue = 1024
 )
 
@@ -23,5 +23,5 @@ func setFastOpen(fd uintptr) error {
 	return unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_FASTOPEN, fastOpenQueue)
 }
 
-// setBacklog listens once more, which only changes the length of the queue.
+// setBacklog calls listen again, which only changes the length of the queue.
 func setBacklog(fd uintptr, n int) error { return unix.Listen(int(fd), n) }

@@ -1,10 +1,10 @@
-// Package tcplisten makes TCP listeners with options of the system that
-// net.Listen does not offer: several listeners on one address, connections that
-// are accepted only when there is something to read, data in the first packet,
-// and the length of the queue of connections that wait to be accepted.
+// Package tcplisten makes TCP listeners with options of the system that net.Listen
+// does not offer: several listeners on one address, connections that are accepted only
+// when there is data to read, data in the first packet, and the length of the queue of
+// connections that wait to be accepted.
 //
-// Start with Config. Package reuseport is the short form of it for servers that
-// run as several processes.
+// Start with Config. Package reuseport is simpler, for servers that run as several
+// processes.
 package tcplisten
 
 import (
@@ -16,39 +16,38 @@ import (
 	"syscall"
 )
 
-// Config says which options a listener is to have. The zero value makes the
-// listeners that net.Listen makes, without multipath TCP.
+// Config holds the options of a listener. The zero value makes listeners like those
+// of net.Listen, without multipath TCP.
 //
-// What the system does not offer is not left out in silence: NewListener
-// returns an *OptionError then.
+// If the system does not support an option, NewListener returns an *OptionError. It
+// never ignores an option.
 type Config struct {
-	// ReusePort sets SO_REUSEPORT: several listeners, of one process or of
-	// several of the same user, may have the same address. Linux and FreeBSD
-	// spread the connections over them. All of them must have it set.
+	// ReusePort sets SO_REUSEPORT: several listeners, of one process or of several
+	// processes of the same user, can share an address. Linux and FreeBSD distribute
+	// the connections among them. All of them must set this option.
 	ReusePort bool
 
-	// DeferAccept sets TCP_DEFER_ACCEPT, of Linux: a connection is accepted
-	// only when the client has sent something, or after a second. It is for
-	// protocols in which the client speaks first, as it does in HTTP and TLS.
+	// DeferAccept sets TCP_DEFER_ACCEPT, of Linux: a connection is accepted only
+	// when the client has sent data, or after a second. It is for protocols in which
+	// the client sends first, such as HTTP and TLS.
 	DeferAccept bool
 
-	// FastOpen sets TCP_FASTOPEN, of Linux: a client that was there before may
-	// send its request in the first packet (RFC 7413). Such a packet can come
-	// twice, so it is for requests that may be repeated.
+	// FastOpen sets TCP_FASTOPEN, of Linux: a client that has connected before may
+	// send its request in the first packet (RFC 7413). Such a packet can arrive
+	// twice, so the option is for requests that may be repeated.
 	FastOpen bool
 
-	// Backlog is how many connections may wait to be accepted. The system has
-	// a limit of its own, net.core.somaxconn on Linux, which is the default
-	// where Backlog is 0 or less.
+	// Backlog is how many connections may wait to be accepted. The system has a
+	// limit, too, net.core.somaxconn on Linux, which is the default if Backlog is 0
+	// or less.
 	Backlog int
 }
 
-// OptionError says that a listener could not have one of the options of its
-// Config. Where the system has no such option at all, errors.Is finds
-// errors.ErrUnsupported in it.
+// OptionError says that an option of Config could not be set. If the system does not
+// have the option at all, errors.Is matches it with errors.ErrUnsupported.
 type OptionError struct {
-	Option string // as the system calls it, such as "SO_REUSEPORT"
-	Err    error  // of the system
+	Option string // the system's name of the option, such as "SO_REUSEPORT"
+	Err    error  // the error of the system
 }
 
 // Error implements error.
@@ -60,11 +59,11 @@ func (e *OptionError) Error() string {
 func (e *OptionError) Unwrap() error { return e.Err }
 
 // NewListener listens on addr, which is of the form "host:port" as for
-// net.Listen. The network is "tcp4", "tcp6", or "tcp" for both; others are
-// refused. It may be called any number of times.
+// net.Listen. The network is "tcp4", "tcp6", or "tcp" for both; others are an error.
+// NewListener may be called any number of times.
 //
 // The result is a *net.TCPListener. The error is an *OptionError if an option cannot
-// be set, net.UnknownNetworkError, or that of package net.
+// be set, a net.UnknownNetworkError, or an error of package net.
 func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
@@ -74,15 +73,15 @@ func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return controlFD(c, cfg.setOptions)
 	}}
-	// not all options go together with multipath TCP
+	// not all options can be combined with multipath TCP
 	lc.SetMultipathTCP(false)
 	ln, err := lc.Listen(context.Background(), network, addr)
 	if err != nil {
-		// package net hides in its own text which option it was
+		// the text of package net does not name the option
 		if option, ok := errors.AsType[*OptionError](err); ok {
 			return nil, option
 		}
-		// programs compare the texts of errors about the address
+		// programs compare the texts of address errors
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr == nil {
 			return nil, op.Err
 		}
@@ -97,8 +96,8 @@ func (cfg *Config) NewListener(network, addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// shorten gives a listener, which package net has made with the longest queue
-// that the system allows, the queue that is asked for.
+// shorten sets the length of the queue of a listener. Package net has made the listener
+// with the longest queue that the system allows.
 func (cfg *Config) shorten(ln *net.TCPListener) error {
 	c, err := ln.SyscallConn()
 	if err != nil {
@@ -107,7 +106,7 @@ func (cfg *Config) shorten(ln *net.TCPListener) error {
 	return controlFD(c, func(fd uintptr) error { return optionError("the backlog", setBacklog(fd, cfg.Backlog)) })
 }
 
-// setOptions sets what has to be set before a socket listens.
+// setOptions sets the options that must be set before a socket listens.
 func (cfg *Config) setOptions(fd uintptr) error {
 	options := []struct {
 		wanted bool

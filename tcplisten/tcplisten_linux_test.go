@@ -33,8 +33,8 @@ func TestOptionsAreSet(t *testing.T) {
 	}
 }
 
-// The system tells the length of the queue of a listener as its unacknowledged
-// bytes.
+// The system reports the length of the queue of a listener as its number of
+// unacknowledged bytes.
 func TestBacklogIsThatOfTheConfig(t *testing.T) {
 	ln := listen(t, &Config{Backlog: 7}, "tcp4", "127.0.0.1:0")
 	var info *unix.TCPInfo

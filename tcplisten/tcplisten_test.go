@@ -23,7 +23,7 @@ func TestListenerTakesConnections(t *testing.T) {
 	}
 }
 
-// The texts are compared by programs.
+// Programs compare the texts.
 func TestListenerErrorTexts(t *testing.T) {
 	for _, c := range []struct{ network, addr, want string }{
 		{"tcp4", "127.0.0.1", "address 127.0.0.1: missing port in address"},
@@ -95,7 +95,7 @@ func listen(t *testing.T, cfg *Config, network, addr string) net.Listener {
 	return ln
 }
 
-// exchange sends something to ln and awaits an answer.
+// exchange sends data to ln and waits for an answer.
 func exchange(t *testing.T, ln net.Listener) {
 	t.Helper()
 	go func() {

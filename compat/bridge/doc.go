@@ -1,4 +1,4 @@
-// Package bridge has tests only: what others have written for net/http runs on a
-// fasthttp.Server by way of fasthttpadaptor. It is a module of its own so that
-// the libraries that it tests are no business of the others.
+// Package bridge has tests only: third-party libraries for net/http run on a
+// fasthttp.Server through fasthttpadaptor. It is a separate module, so that the other
+// modules do not depend on these libraries.
 package bridge

@@ -46,7 +46,7 @@ func startBrowser(t *testing.T, options ...string) *browser {
 		t.Fatal(err)
 	}
 	// the sandbox is not for root, and the shared memory of containers is small;
-	// a browser without a profile asks nobody for updates
+	// a browser without a profile must not request updates
 	options = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
 		"--remote-debugging-pipe", "--user-data-dir=" + profileFolder(t)}, options...)

@@ -59,7 +59,7 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// skipOriginal skips tests where they are built with v1.77.0, which sends chunks
+// skipOriginal skips tests if they are built with v1.77.0, which sends chunks
 // to clients of HTTP/1.0 and holds large forms in memory, among other things. It
 // knows no engines.
 func skipOriginal(t *testing.T) {

@@ -1,3 +1,3 @@
-// Package clients has only tests: HTTP clients that others wrote, against
-// servers of this module over TCP. Each is skipped where its program is missing.
+// Package clients has only tests: other HTTP clients, with servers of this module over
+// TCP. Each test is skipped if its program is missing.
 package clients

@@ -162,7 +162,7 @@ func TestWgetMirrorsATree(t *testing.T) {
 	})
 }
 
-// appearance is what a page looks like to somebody.
+// appearance has the colours of a page.
 type appearance struct{ background, text string }
 
 func (b *browser) appearance(scheme string) appearance {

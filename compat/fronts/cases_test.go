@@ -52,7 +52,7 @@ var sound = []exchange{
 // oddCase is sent on a connection of its own, with a sound request behind it.
 type oddCase struct{ name, raw string }
 
-// last ends the connection where a front still reads behind what is odd.
+// last ends the connection if a front end still reads after an odd request.
 func last(id int) string {
 	return fmt.Sprintf("GET /%d/last?n=10 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", id)
 }

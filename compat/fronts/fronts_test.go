@@ -112,7 +112,7 @@ var setups = []setup{
 	{name: "portable, streams", portable: true, stream: true},
 }
 
-// skipOriginal skips tests where they are built with v1.77.0, which does not have
+// skipOriginal skips tests if they are built with v1.77.0, which does not have
 // what they are about.
 func skipOriginal(t *testing.T) {
 	t.Helper()
@@ -234,7 +234,7 @@ func (s *service) checkLog(t *testing.T, log string) {
 	}
 }
 
-// client is somebody in front of the front.
+// client is a client of the front end.
 type client struct {
 	net.Conn
 	t *testing.T
@@ -309,8 +309,8 @@ func TestFrontsAndServersAgreeOnRequests(t *testing.T) {
 	})
 }
 
-// What a front takes for one request is one for the server, whatever is odd about
-// it, and every answer belongs to its request.
+// The bytes that a front end takes for one request are one request for the server, too,
+// however odd they are, and every response belongs to its request.
 func TestFrontsAndServersAgreeOnOddRequests(t *testing.T) {
 	eachPair(t, nil, func(t *testing.T, _ *front, s *service, dial func() *client) {
 		// many at a time, since a front may wait for more
@@ -349,7 +349,7 @@ func askOdd(t *testing.T, e *oddCase, id int, s *service, c *client) {
 	}
 	_ = c.Close()
 	want := s.targets(prefix)
-	// an answer may be lost where the connection ends with what is odd
+	// an answer may be lost if the connection ends with what is odd
 	if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < len(want)-1 {
 		t.Errorf("%s: the answers are those of %q, and the server was asked for %q", e.name, got, want)
 	}
@@ -360,7 +360,7 @@ func TestTrailersBringInNoFields(t *testing.T) {
 	const fields = "X-Real-Ip=192.0.2.1 X-Team=front X-Role= X-Auth-User= "
 	rows := []struct {
 		name, announced, trailers string
-		fields, came              string // where the front passes trailers on
+		fields, came              string // if the front passes trailers on
 		refused                   bool
 	}{
 		{"nothing", "", "", fields + "X-Sum=", "X-Real-Ip= X-Team= X-Role= X-Auth-User= X-Sum=", false},
@@ -408,8 +408,8 @@ func checkFields(t *testing.T, name string, resp reply, fields, trailers string)
 	}
 }
 
-// A name that is announced is one that Peek finds, so a service that relies on what
-// its front deletes says which trailers it takes.
+// Peek returns a trailer whose name is announced. So a service that relies on its front
+// end to delete a field must say which trailers it accepts.
 func TestServicesBehindFrontsChooseTheirTrailers(t *testing.T) {
 	configure := func(s *fasthttp.Server) {
 		accept := reflect.ValueOf(s).Elem().FieldByName("AcceptTrailer")

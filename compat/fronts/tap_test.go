@@ -86,7 +86,7 @@ func message(method, target string, body []byte) string {
 }
 
 // requests returns the requests that the front has sent, which are well-formed,
-// and their methods. whole is false where the last of them, which is not among them,
+// and their methods. whole is false if the last of them, which is not among them,
 // is no request or is not there to its end.
 func (c *tappedConn) requests() (requests, methods []string, whole bool) {
 	r := bufio.NewReader(bytes.NewReader(c.sent.Bytes()))

@@ -170,7 +170,8 @@ func TestCaddyAnswersOnOneConnection(t *testing.T) {
 	askCaddy(t, newCaller(t, plain))
 }
 
-// Caddy speaks HTTP/2 over TLS to whoever can, and makes its certificate itself.
+// Caddy uses HTTP/2 over TLS with clients that support it, and makes its certificate
+// itself.
 func TestCaddyAnswersOverTLS(t *testing.T) {
 	_, secure, data := caddy(t)
 	roots := caddyRoots(t, data)

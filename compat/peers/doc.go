@@ -1,5 +1,5 @@
-// Package peers has tests only: the clients of the root package talk to servers
-// that others have written, each in a process of its own where it is not Go's
-// net/http. A reader starts with origin_test.go, which says what every server
-// is asked; tests of servers that are not installed are skipped.
+// Package peers has tests only: the clients of the root package send requests to other
+// servers, each in a separate process unless it is Go's net/http. A reader starts with
+// origin_test.go, which has the requests for every server; tests of servers that are not
+// installed are skipped.
 package peers

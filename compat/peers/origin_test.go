@@ -26,7 +26,7 @@ import (
 //
 //	/hello             "hello\n", with its length
 //	/echo              the body, with X-Method and X-Framing: none, length, chunked
-//	/gzip              text that is encoded for those who accept that
+//	/gzip              text that is encoded for clients that accept that
 //	/redirect          302 to /hello
 //	/redirect307       307 to /echo, with a body
 //	/204, /304         no body
@@ -381,9 +381,9 @@ func TestOriginsMayCloseConnections(t *testing.T) {
 	})
 }
 
-// Known failure 29: POSTs get through on a client whose connections the server
-// closes after each response without a word, and are never sent twice. One that
-// crosses the close on its way fails: nobody knows whether the server has read it.
+// Known failure 29: POSTs succeed on a client whose connections the server closes after
+// each response without notice, and are never sent twice. A POST that is sent while the
+// server closes fails: the client cannot know whether the server has read it.
 func TestOriginsMayDropConnections(t *testing.T) {
 	onlyHere(t, "v1.77.0 fails where the server has closed the connection")
 	eachOrigin(t, func(t *testing.T, c *caller) {

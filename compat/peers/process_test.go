@@ -13,7 +13,7 @@ import (
 )
 
 // program returns a command that runs a program until the test is over, or skips
-// the test where there is no such program.
+// the test if there is no such program.
 func program(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := process.Find(t, name, "a peer")

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// onlyHere skips a test where the module is built against the published
+// onlyHere skips a test if the module is built against the published
 // version, which is known to fail it.
 func onlyHere(t *testing.T, why string) {
 	t.Helper()

@@ -1,19 +1,18 @@
 // Command suites runs the test suites of other projects that are built on
 // fasthttp: once with the published v1.77.0 and once with this tree in its
-// place. A test that passes with the former and not with the latter makes it
-// fail, unless differences.tsv says which rule wants that. So does a line there
-// that speaks of a difference that is gone.
+// place. It fails if a test passes with the former and not with the latter, unless
+// differences.tsv has the rule that requires the difference. It also fails on a line of
+// that file whose difference does not exist any more.
 //
 //	suites [-v] [-run REGEXP] [-update] [all | MODULE | MODULE@VERSION ...]
 //
-// Without arguments it runs those that CI holds this tree to, with "all" the
-// whole of suites.tsv. The modules come from the Go module proxy; they are
-// copied to a folder that is removed in the end, and nothing of them is changed
-// but their go.mod. A suite that cannot be fetched, or of which nothing passes
-// with v1.77.0, is skipped, and said to be.
+// Without arguments it runs the suites that CI runs, with "all" those of suites.tsv. The
+// modules come from the Go module proxy. They are copied to a folder that is removed at
+// the end; only their go.mod is changed. A suite that cannot be fetched, or of which no
+// test passes with v1.77.0, is skipped and reported.
 //
-// Tests that differ are run again, each alone and several times with both, as
-// many suites have tests that fail now and then.
+// Tests that differ are run again, each alone and several times with both, since many
+// suites have tests that sometimes fail.
 package main
 
 import (

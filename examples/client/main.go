@@ -1,6 +1,5 @@
-// Command client fetches URIs and tells what came: in short form with Get, and
-// in full with a Request and a Response, redirects followed, until a time that
-// is set for all of it is over.
+// Command client fetches URIs and prints the responses: briefly with Get, and in full
+// with a Request and a Response. It follows redirects, with one timeout for all of it.
 package main
 
 import (
@@ -34,9 +33,9 @@ func main() {
 // connections.
 var client = &fasthttp.Client{
 	Name: "example",
-	// a server that is not trusted must not fill the memory
+	// a server that is not trusted must not exhaust the memory
 	MaxResponseBodySize: 8 << 20,
-	// a host that is down for a moment gets another chance
+	// try again if a host is down for a moment
 	RetryIfErr: fasthttp.RetryWithBackoff(50*time.Millisecond, time.Second),
 }
 
@@ -59,8 +58,8 @@ func run(ctx context.Context, uris []string, stdout io.Writer) error {
 	return nil
 }
 
-// describe asks for the fields alone. Requests and responses that come from a
-// pool go back there when nothing of them is needed any more.
+// describe requests the header fields only. It releases the Request and the Response to
+// their pools when it does not use any part of them any more.
 func describe(ctx context.Context, uri string, stdout io.Writer) error {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)

@@ -1,6 +1,6 @@
 // Command fileserver serves the files of a directory over HTTP or HTTPS, with
-// compression, byte ranges, index pages and an access log. After SIGINT or
-// SIGTERM it finishes what it is sending, and ends.
+// compression, byte ranges, index pages and an access log. After SIGINT or SIGTERM it
+// completes running responses, and ends.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	addr, dir, copies, index string
 	cert, key                string
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("%s is not a directory", root)
 	}
 	if o.compress && o.copies == "" {
-		// nothing is left beside the files of somebody who only wants to look
+		// compressed copies must not be left beside the served files
 		temp, err := os.MkdirTemp("", "fileserver")
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// handler returns the handler of files, with what the options add to it.
+// handler returns the handler of files, with the features of the options.
 func handler(o options, root string, stop chan struct{}, out *lines) fasthttp.RequestHandler {
 	files := &fasthttp.FS{
 		Root:                     root,
@@ -173,8 +173,8 @@ func handler(o options, root string, stop chan struct{}, out *lines) fasthttp.Re
 	}
 }
 
-// logAccess writes a line about an answer: who asked for what and when, and the
-// status, size and coding of what is sent.
+// logAccess writes a line about a response: the client, the time, the request, and the
+// status, size and coding of the content.
 func logAccess(out *lines, ctx *fasthttp.RequestCtx) {
 	size := ctx.Response.Header.ContentLength()
 	if !ctx.IsBodyStream() && !ctx.Response.SkipBody {
@@ -188,7 +188,7 @@ func logAccess(out *lines, ctx *fasthttp.RequestCtx) {
 	out.Printf("%s %s %q %d %d %s", ctx.RemoteIP(), ctx.Time().Format(time.RFC3339), request, ctx.Response.StatusCode(), size, coding)
 }
 
-// address returns where to look, as a browser wants it.
+// address returns the URL of the server, for a browser.
 func address(addr net.Addr, tls bool) string {
 	scheme := "http"
 	if tls {

@@ -17,8 +17,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// start runs the program until the test ends, and returns the URL from its first
-// line, the lines that follow, and what stops it.
+// start runs the program until the test ends. It returns the URL from the first line of
+// its output, the lines that follow, and a function that stops it.
 func start(t *testing.T, args ...string) (url string, lines <-chan string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

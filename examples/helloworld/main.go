@@ -1,6 +1,5 @@
-// Command helloworld answers every request with a greeting and with what it
-// was asked. It ends after SIGINT or SIGTERM, once it has answered what it had
-// begun to.
+// Command helloworld responds to every request with a greeting and a description of the
+// request. After SIGINT or SIGTERM it completes the requests in progress, and ends.
 package main
 
 import (
@@ -45,8 +44,8 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	return <-shutDown
 }
 
-// greet is the handler. It writes to ctx as to any io.Writer; nothing is sent
-// before it returns, so the header may be set at the end.
+// greet is the handler. It writes to ctx as to any io.Writer. Nothing is sent before it
+// returns, so the header may be set at the end.
 func greet(ctx *fasthttp.RequestCtx) {
 	fmt.Fprintf(ctx, "Hello, world!\n\n")
 

@@ -1,5 +1,5 @@
-// Command hostclient loads a path of one server again and again, with many
-// callers over few connections, and tells how that went.
+// Command hostclient requests a path of one server again and again, with many callers
+// over few connections, and prints statistics.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	addr, path     string
 	requests       int
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// result is what all callers count together.
+// result has the counters of all callers.
 type result struct {
 	ok, late, failed atomic.Int64
 	bytes, opened    atomic.Int64
@@ -53,8 +53,8 @@ func run(o options, stdout io.Writer) error {
 		Addr:     o.addr,
 		IsTLS:    o.secure,
 		MaxConns: o.conns,
-		// the connection that was used last is used next, and those that the
-		// load does not need are closed
+		// use the connection that was used last, so that surplus connections become
+		// idle and are closed
 		ConnPoolStrategy:   fasthttp.LIFO,
 		StreamResponseBody: true,
 		Trace: &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
@@ -85,7 +85,7 @@ func run(o options, stdout io.Writer) error {
 	return nil
 }
 
-// load does one request and reads the body as it comes, however large it is.
+// load sends one request and reads the body as it arrives, whatever its size.
 func load(client *fasthttp.HostClient, o options) (int64, error) {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
@@ -99,7 +99,7 @@ func load(client *fasthttp.HostClient, o options) (int64, error) {
 	if !resp.IsBodyStream() {
 		return 0, nil
 	}
-	// the connection is free for others once the body is read, or closed
+	// other callers can use the connection after the body was read to its end or closed
 	n, err := io.Copy(io.Discard, resp.BodyStream())
 	if closed := resp.CloseBodyStream(); err == nil {
 		err = closed

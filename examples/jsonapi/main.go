@@ -6,7 +6,7 @@
 //	PUT    /notes/ID    changes one
 //	DELETE /notes/ID    removes one
 //
-// What goes wrong is answered with {"error": "..."} and the status that fits.
+// The response to an error is {"error": "..."} with a suitable status.
 package main
 
 import (
@@ -53,7 +53,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		Handler:            new(notes).serve,
 		Name:               "jsonapi",
 		MaxRequestBodySize: 64 << 10,
-		// strangers must not be able to hold connections for ever
+		// a slow client must not be able to hold a connection forever
 		ReadTimeout:  10 * time.Second,
 		WriteTimeout: 10 * time.Second,
 		IdleTimeout:  time.Minute,
@@ -68,20 +68,20 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	return <-shutDown
 }
 
-// note is what is kept, and how it is sent.
+// note is a note, as it is stored and sent.
 type note struct {
 	ID   int    `json:"id"`
 	Text string `json:"text"`
 }
 
-// notes is the store. Handlers run at the same time, so it has a lock.
+// notes is the store. Handlers run concurrently, so it has a lock.
 type notes struct {
 	mu   sync.RWMutex
 	last int
 	all  map[int]note
 }
 
-// statusError is an error that knows its status.
+// statusError is an error with a status.
 type statusError struct {
 	code int
 	text string
@@ -94,7 +94,7 @@ var (
 	errNoNote = &statusError{fasthttp.StatusNotFound, "there is no such note"}
 )
 
-// serve is the handler: it finds out what is wanted, and sends what comes of it.
+// serve is the handler: it routes the request and sends the result.
 func (n *notes) serve(ctx *fasthttp.RequestCtx) {
 	value, err := n.route(ctx)
 	if err == nil {
@@ -109,7 +109,7 @@ func (n *notes) serve(ctx *fasthttp.RequestCtx) {
 	send(ctx, map[string]string{"error": err.Error()})
 }
 
-// send makes value the body of the response.
+// send sets the body of the response to value, as JSON.
 func send(ctx *fasthttp.RequestCtx, value any) {
 	if value == nil {
 		return
@@ -120,7 +120,7 @@ func send(ctx *fasthttp.RequestCtx, value any) {
 	}
 }
 
-// route returns what is to be sent.
+// route executes the request, and returns the value to send.
 func (n *notes) route(ctx *fasthttp.RequestCtx) (any, error) {
 	path := string(ctx.Path())
 	if path == "/notes" {

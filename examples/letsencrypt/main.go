@@ -1,15 +1,15 @@
-// Command letsencrypt serves HTTPS with certificates that it gets from Let's
-// Encrypt, and renews, by itself:
+// Command letsencrypt serves HTTPS with certificates from Let's Encrypt, which it
+// requests and renews by itself:
 //
 //	letsencrypt -cache /var/lib/certificates example.com www.example.com
 //
-// The hosts have to lead to this machine, and its ports 443 and 80 must be
-// reachable. Whoever starts it agrees to the terms of Let's Encrypt. Certificates
-// are kept in the cache folder, so that a restart does not ask for new ones, of
-// which there are only a few a week for each host.
+// The hosts must resolve to this machine, and its ports 443 and 80 must be reachable. By
+// starting the program you agree to the terms of Let's Encrypt. The cache folder keeps
+// the certificates, so that a restart does not request new ones: only a few a week are
+// issued for each host.
 //
-// That a host is ours is shown in a TLS handshake (RFC 8737), so port 80 is only
-// there to send browsers to port 443.
+// The program proves control of a host in a TLS handshake (RFC 8737). So port 80 only
+// redirects browsers to port 443.
 package main
 
 import (
@@ -81,7 +81,7 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	https := newServer(greet)
 	https.TLSConfig = &tls.Config{
 		GetCertificate: manager.GetCertificate,
-		// what the certificate authority speaks when it looks at a host
+		// the protocol by which the certificate authority checks a host
 		NextProtos: []string{acme.ALPNProto},
 	}
 	http := newServer(redirector(o.hosts, secure.Addr()))
@@ -97,7 +97,7 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	go func() { served <- http.Serve(plain) }()
 	select {
 	case err = <-served:
-		// the other one is of no use alone
+		// one server without the other is of no use
 		stop()
 		return errors.Join(err, <-served, <-shutDown, <-shutDown)
 	case <-ctx.Done():
@@ -106,8 +106,7 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	}
 }
 
-// newServer returns a server with the timeouts that one needs which strangers
-// can reach.
+// newServer returns a server with the timeouts that a public server needs.
 func newServer(handler fasthttp.RequestHandler) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:      handler,
@@ -123,13 +122,13 @@ func greet(ctx *fasthttp.RequestCtx) {
 	state := ctx.TLSConnectionState()
 	fmt.Fprintf(ctx, "Hello over %s, %s!\n", tls.VersionName(state.Version), ctx.Host())
 	ctx.SetContentType("text/plain; charset=utf-8")
-	// browsers are to ask for HTTPS themselves from now on
+	// from now on browsers shall use HTTPS by themselves
 	ctx.Response.Header.Set("Strict-Transport-Security", "max-age=31536000")
 }
 
-// redirector returns the handler for plain HTTP, which sends clients to the
-// address that HTTPS is served on. It knows the hosts, so that nobody can have
-// it send somebody elsewhere.
+// redirector returns the handler for plain HTTP, which redirects clients to the address
+// of HTTPS. It redirects to the given hosts only, so that an attacker cannot use it to
+// send a browser to another host.
 func redirector(hosts []string, secure net.Addr) fasthttp.RequestHandler {
 	port := ""
 	if addr, ok := secure.(*net.TCPAddr); ok && addr.Port != 443 {

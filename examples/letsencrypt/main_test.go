@@ -22,9 +22,8 @@ import (
 
 const host = "example.test"
 
-// startExample runs the example with a certificate in its cache, so that it
-// asks nobody for one, and returns the addresses it listens on and the roots to
-// trust.
+// startExample runs the example with a certificate in its cache, so that it does not
+// request one. It returns the addresses of the listeners and the roots to trust.
 func startExample(t *testing.T) (secure, plain string, roots *x509.CertPool) {
 	t.Helper()
 	cert, key, err := fasthttp.GenerateTestCertificate(host)
@@ -66,7 +65,7 @@ func TestRunServesHTTPSAndSendsBrowsersThere(t *testing.T) {
 	addrs := map[string]string{"80": plain}
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots},
-		// the name of the host leads to this machine
+		// connect to this machine for every name
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			_, port, err := net.SplitHostPort(addr)
 			if err != nil {
@@ -105,8 +104,8 @@ func TestRunServesHTTPSAndSendsBrowsersThere(t *testing.T) {
 
 func TestTheCertificateAuthorityIsAnswered(t *testing.T) {
 	secure, _, _ := startExample(t)
-	// there is no order under way, so there is no certificate to show; but the
-	// protocol is known
+	// no certificate was ordered, so there is none to present; but the protocol is
+	// supported
 	_, err := tls.Dial("tcp", secure, &tls.Config{ServerName: host, InsecureSkipVerify: true, NextProtos: []string{acme.ALPNProto}})
 	if err == nil || strings.Contains(err.Error(), "no application protocol") {
 		t.Errorf("got %v", err)

@@ -1,8 +1,8 @@
-// Command metrics counts and times its requests, and shows the numbers on
-// /metrics in the text format of Prometheus.
+// Command metrics counts and times its requests, and serves the metrics on /metrics in
+// the text format of Prometheus.
 //
-// The numbers are few, so they are kept by hand here. A program with many will
-// want the library of Prometheus, whose promhttp.Handler is served with
+// There are few metrics, so the program needs no library for them. If there are many,
+// use the library of Prometheus, whose promhttp.Handler can be served with
 // fasthttpadaptor.NewFastHTTPHandler.
 package main
 
@@ -55,7 +55,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	return <-shutDown
 }
 
-// serve stands for what a program does.
+// serve is an example of a handler.
 func serve(ctx *fasthttp.RequestCtx) {
 	if string(ctx.Path()) != "/" {
 		ctx.NotFound()
@@ -64,13 +64,13 @@ func serve(ctx *fasthttp.RequestCtx) {
 	ctx.WriteString("Hello, world!\n")
 }
 
-// bounds are the upper ends of the classes that durations are counted in.
+// bounds are the upper bounds of the buckets in which durations are counted.
 var bounds = [...]time.Duration{
 	100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second,
 }
 
-// metrics are the numbers. They are counted without a lock, except when a pair
-// of method and status is new.
+// metrics are the metrics. Counting takes no lock, except for a new pair of method and
+// status.
 type metrics struct {
 	server   *fasthttp.Server
 	requests sync.Map // label -> *atomic.Uint64
@@ -79,19 +79,19 @@ type metrics struct {
 	nanos    atomic.Int64
 }
 
-// label is what requests are told apart by. What a client may choose freely,
-// such as its path, would make for any number of them.
+// label distinguishes requests. It does not contain values that clients choose freely,
+// such as paths: the number of labels would have no limit.
 type label struct {
 	method string
 	status int
 }
 
-// methods are those that are counted by name.
+// methods are the methods that are counted by name.
 var methods = map[string]bool{
 	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true,
 }
 
-// measure counts the requests that h answers, and shows the numbers.
+// measure counts the requests to h, and serves the metrics.
 func (m *metrics) measure(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/metrics" {
@@ -102,7 +102,7 @@ func (m *metrics) measure(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 		m.inFlight.Add(1)
 		start := time.Now()
 		status := fasthttp.StatusInternalServerError
-		// also where h panics
+		// also if h panics
 		defer func() {
 			m.inFlight.Add(-1)
 			m.count(string(ctx.Method()), status, time.Since(start))
@@ -129,7 +129,7 @@ func (m *metrics) count(method string, status int, taken time.Duration) {
 	m.nanos.Add(int64(taken))
 }
 
-// write shows the numbers.
+// write writes the metrics.
 func (m *metrics) write(w io.Writer) {
 	head := func(name, kind, help string) {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)

@@ -70,7 +70,7 @@ func TestRunCountsItsRequests(t *testing.T) {
 	}
 }
 
-// checkFormat holds each line against the grammar of the format.
+// checkFormat checks each line against the grammar of the format.
 func checkFormat(t *testing.T, text string) {
 	t.Helper()
 	form := regexp.MustCompile(`^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+)$`)

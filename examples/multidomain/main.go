@@ -1,9 +1,9 @@
-// Command multidomain serves several sites from one address, over HTTPS: each
-// has a handler and a certificate of its own. What the names of the sites are is
-// said in the Host field and, before that, in the TLS handshake.
+// Command multidomain serves several sites from one address, over HTTPS: each has its
+// own handler and certificate. The client names the site in the TLS handshake, and in
+// the Host field of the request.
 //
-// The certificates are made at the start, and no browser trusts them: a real
-// program has them in files (Server.AppendCert) or fetches them, as the example
+// The program makes the certificates at its start, and no browser trusts them. A real
+// program has them in files (Server.AppendCert) or requests them, as the example
 // letsencrypt does. Try it with
 //
 //	curl -k --connect-to ::127.0.0.1:8443 https://shop.example/
@@ -47,8 +47,8 @@ func newSites() sites {
 	}
 }
 
-// serve hands a request to the site that it is for. A request for any other one
-// has come to the wrong server, and says so (RFC 9110 section 15.5.20).
+// serve calls the handler of the site that a request is for. For any other site it
+// responds that this is the wrong server (RFC 9110 section 15.5.20).
 func (s sites) serve(ctx *fasthttp.RequestCtx) {
 	serve, ok := s[domain(ctx.Host())]
 	if !ok {
@@ -76,7 +76,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 		ReadTimeout: 10 * time.Second,
 		IdleTimeout: time.Minute,
 	}
-	// of several certificates, a handshake gets the one for the name it asks for
+	// a handshake uses the certificate for the name that the client sends
 	for name := range all {
 		cert, key, err := fasthttp.GenerateTestCertificate(name)
 		if err != nil {

@@ -1,12 +1,11 @@
 //go:build unix
 
-// Command restart is replaced by a new process of itself when it gets SIGHUP,
-// without a request being lost: put a new binary in its place, send the signal,
-// and the new one serves.
+// Command restart replaces itself by a new process when it gets SIGHUP, without losing a
+// request: replace the binary, send the signal, and the new binary serves.
 //
-// The new process inherits the listening socket, so that no connection is ever
-// refused. Once it serves, the old one takes no more connections, ends those that
-// it has with their next response, and exits.
+// The new process inherits the listening socket, so that no connection is ever refused.
+// When it serves, the old process accepts no more connections, closes those that it has
+// after their next response, and exits.
 package main
 
 import (
@@ -29,9 +28,9 @@ import (
 )
 
 const (
-	// inheritEnv tells a process that it replaces another one.
+	// inheritEnv is set in the environment of a process that replaces another one.
 	inheritEnv = "RESTART_INHERIT"
-	// what a new process inherits, behind standard input, output and error
+	// the descriptors that a new process inherits, after standard input, output and error
 	listenerFD = 3
 	readyFD    = 4
 
@@ -91,7 +90,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 			return <-served
 		case <-restart:
 			if err := startSuccessor(ln.(*net.TCPListener)); err != nil {
-				// this one goes on
+				// this process continues to serve
 				log.Printf("restart: the new process does not serve: %v", err)
 				continue
 			}
@@ -101,9 +100,9 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	}
 }
 
-// leave ends a process that was replaced. A client may be about to send a request
-// on a connection that is idle, so none is closed before it was told so in a
-// response, unless it stays idle for long.
+// leave ends a process that was replaced. A client may be about to send a request on an
+// idle connection. So a connection is closed only after a response has announced that,
+// or after it was idle for long.
 func leave(ctx context.Context, server *fasthttp.Server, ln net.Listener, served <-chan error) error {
 	// the socket stays open in the new process
 	if err := ln.Close(); err != nil {
@@ -125,7 +124,7 @@ func leave(ctx context.Context, server *fasthttp.Server, ln net.Listener, served
 	return server.Shutdown()
 }
 
-// listen takes over the listener of the process before this one, or makes one.
+// listen returns the listener inherited from the process before this one, or a new one.
 func listen(addr string) (net.Listener, error) {
 	if os.Getenv(inheritEnv) != "1" {
 		return net.Listen("tcp", addr)
@@ -135,7 +134,7 @@ func listen(addr string) (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-// sayReady tells the process before this one that it may leave.
+// sayReady signals the process before this one that it may end.
 func sayReady() error {
 	if os.Getenv(inheritEnv) != "1" {
 		return nil
@@ -146,8 +145,9 @@ func sayReady() error {
 	return err
 }
 
-// copyOf returns the socket of ln, to be inherited. That of ln.File would become
-// one that blocks when it is, for this process, too.
+// copyOf returns the socket of ln for a new process to inherit. It does not use ln.File:
+// starting a process with that file sets the socket to blocking mode, for this process,
+// too.
 func copyOf(ln *net.TCPListener) (*os.File, error) {
 	c, err := ln.SyscallConn()
 	if err != nil {
@@ -187,7 +187,7 @@ func startSuccessor(ln *net.TCPListener) error {
 	cmd.Env = append(os.Environ(), inheritEnv+"=1")
 	cmd.ExtraFiles = []*os.File{socket, readyWriter}
 	err = cmd.Start()
-	// where the new process ends, nobody else has this end of the pipe
+	// if the new process ends, no other process holds this end of the pipe
 	_ = readyWriter.Close()
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// The processes of the test are the test binary, as which it says that it is to
-// be the example.
+// The processes of the test run the test binary. The environment says that it acts as
+// the example.
 const roleEnv = "RESTART_TEST_ADDR"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		addr = "127.0.0.1:0"
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	// a test that fails takes its processes with it
+	// a test that fails ends its processes
 	time.AfterFunc(2*time.Minute, func() { os.Exit(4) })
 	if err := run(ctx, addr, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 type chain struct {
 	lines *bufio.Reader
 	first *exec.Cmd
-	pid   int // of the process that serves
+	pid   int // the id of the process that serves
 	addr  string
 }
 
@@ -56,7 +56,7 @@ func start(t *testing.T, addr string) *chain {
 	t.Helper()
 	c := &chain{first: exec.Command(os.Args[0])}
 	c.first.Env = append(os.Environ(), roleEnv+"="+addr)
-	// who has the pipe can tell when all of them have ended
+	// the pipe is closed when all of them have ended
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func (c *chain) end(t *testing.T) {
 func TestNoRequestFailsDuringRestarts(t *testing.T) {
 	const clients, restarts = 200, 5
 	c := start(t, "127.0.0.1:0")
-	addr := c.addr // it stays the same
+	addr := c.addr // the address stays the same
 
 	var stop atomic.Bool
 	var answered atomic.Int64
@@ -129,7 +129,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 		if c.pid == old {
 			t.Errorf("process %d has replaced itself", old)
 		}
-		// the new one has to work for its living before it is replaced
+		// the new process must serve requests before it is replaced
 		for answered.Load() < before+2*clients && !t.Failed() {
 			time.Sleep(time.Millisecond)
 		}
@@ -142,7 +142,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 }
 
 func ask(client *http.Client, addr string, once bool) error {
-	// a POST is never sent twice by the client, so nothing is hidden
+	// the client never sends a POST twice, so no lost request is hidden
 	req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/", nil)
 	if err != nil {
 		return err

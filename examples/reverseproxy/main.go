@@ -1,8 +1,7 @@
-// Command reverseproxy passes requests on to another server. Bodies stream
-// through it in both directions, however large they are, and so do the trailer
-// fields behind them; fields that concern one connection only stay behind; and where the other server breaks off in the
-// middle of a response, so does this one, instead of passing on a part as the
-// whole.
+// Command reverseproxy forwards requests to another server. Bodies of any size stream
+// through it in both directions, with their trailer fields. It does not forward fields
+// that concern one connection only. If the other server aborts a response, the proxy
+// aborts its own, too, instead of sending a part as the whole.
 package main
 
 import (
@@ -89,21 +88,21 @@ func newProxy(backend string) (*proxy, error) {
 			MaxConnWaitTimeout:       5 * time.Second,
 			StreamResponseBody:       true,
 			NoDefaultUserAgentHeader: true,
-			// what the client sent means what it meant
+			// forward the path and the fields as the client has sent them
 			DisablePathNormalizing: true,
 		},
 	}, nil
 }
 
-// exchange is a request on its way to the other server, and the response to it.
+// exchange is a request to the other server, and the response to it.
 type exchange struct {
 	req    *fasthttp.Request
 	resp   *fasthttp.Response
 	cancel context.CancelFunc
 }
 
-// release ends the exchange. A response that was not read to its end takes its
-// connection with it.
+// release ends the exchange. If the response was not read to its end, its connection is
+// closed.
 func (e *exchange) release() {
 	_ = e.resp.CloseBodyStream()
 	e.cancel()
@@ -112,8 +111,8 @@ func (e *exchange) release() {
 }
 
 func (p *proxy) serve(ctx *fasthttp.RequestCtx) {
-	// the call ends when the client leaves, also while the response is being
-	// passed on, which is when this function has returned
+	// the call ends when the client closes its connection, also while the response is
+	// being forwarded, after this function has returned
 	callCtx, cancel := context.WithCancel(context.Background())
 	ctx.WatchDisconnect()
 	ctx.AfterFunc(cancel)
@@ -128,7 +127,7 @@ func (p *proxy) serve(ctx *fasthttp.RequestCtx) {
 	passOn(ctx, e)
 }
 
-// fail says that there is no response.
+// fail responds that the other server has sent no response.
 func fail(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Logger().Printf("%v", err)
 	code := fasthttp.StatusBadGateway
@@ -138,13 +137,13 @@ func fail(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Error(fasthttp.StatusMessage(code), code)
 }
 
-// fillRequest makes req the request of ctx.
+// fillRequest copies the request of ctx to req.
 func (p *proxy) fillRequest(ctx *fasthttp.RequestCtx, req *fasthttp.Request) {
 	in := &ctx.Request.Header
 	in.CopyTo(&req.Header)
 	dropConnectionFields(&req.Header)
 	req.Header.SetNoDefaultContentType(true)
-	// a client may speak HTTP/1.0, and want to close its own connection
+	// the client may use HTTP/1.0, or ask to close its own connection
 	req.Header.SetProtocol("HTTP/1.1")
 
 	forwarded := ctx.RemoteIP().String()
@@ -162,7 +161,7 @@ func (p *proxy) fillRequest(ctx *fasthttp.RequestCtx, req *fasthttp.Request) {
 	req.SetHost(p.host)
 
 	if body := ctx.RequestBodyStream(); body != nil {
-		// the body is closed by the server, not by the client
+		// the server closes the body, not the client
 		req.SetBodyStream(&trailingBody{body, in, &req.Header}, in.ContentLength())
 	}
 }
@@ -178,7 +177,7 @@ func joined(values [][]byte) string {
 	return b.String()
 }
 
-// passOn makes the response that came the response of ctx.
+// passOn makes the response of the other server the response of ctx.
 func passOn(ctx *fasthttp.RequestCtx, e *exchange) {
 	out := &ctx.Response
 	size := e.resp.Header.ContentLength()
@@ -195,20 +194,20 @@ func passOn(ctx *fasthttp.RequestCtx, e *exchange) {
 		e.release()
 		return
 	}
-	// what a server sends bit by bit is passed on bit by bit
+	// each piece that the other server sends is forwarded at once
 	out.ImmediateHeaderFlush = true
 	body := &trailingBody{stream, &e.resp.Header, &out.Header}
 	ctx.SetBodyStream(&passedBody{body, e}, size)
 }
 
-// trailingBody is a body on its way. The trailer fields that come behind it in
-// from are sent behind it with to.
+// trailingBody is a body that is being forwarded. The trailer fields after it in from
+// are sent after it in to.
 type trailingBody struct {
 	io.Reader
 	from, to header
 }
 
-// header is what the headers of requests and responses have in common.
+// header has the methods that the headers of requests and responses share.
 type header interface {
 	TrailerFields() iter.Seq2[[]byte, []byte]
 	AddTrailerFieldBytes(name, value []byte) error
@@ -221,15 +220,15 @@ func (b *trailingBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err == io.EOF {
 		for name, value := range b.from.TrailerFields() {
-			// what was taken in may be sent on
+			// fields that were accepted may be sent
 			_ = b.to.AddTrailerFieldBytes(name, value)
 		}
 	}
 	return n, err
 }
 
-// passedBody is the body of a response that is being passed on. An error of it
-// makes the server break off the response.
+// passedBody is the body of a response that is being forwarded. Its errors make the
+// server abort the response.
 type passedBody struct {
 	io.Reader
 	e *exchange
@@ -238,15 +237,15 @@ type passedBody struct {
 // SendsPieces implements fasthttp.PiecewiseStream.
 func (b *passedBody) SendsPieces() bool { return true }
 
-// Close implements io.Closer. It is called when the response was sent, or could
-// not be.
+// Close implements io.Closer. The server calls it after the response was sent, or has
+// failed.
 func (b *passedBody) Close() error {
 	b.e.release()
 	return nil
 }
 
-// connectionFields are the fields that concern one connection (RFC 9110 section
-// 7.6.1). Those that Connection names are others.
+// connectionFields are the fields that concern one connection (RFC 9110 section 7.6.1).
+// The field Connection may name further ones.
 var connectionFields = []string{
 	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
 	"Te", "Transfer-Encoding", "Upgrade",

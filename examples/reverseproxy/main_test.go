@@ -111,7 +111,7 @@ func TestHeadAndEmptyAnswers(t *testing.T) {
 	}
 }
 
-// zeros is a body that takes no memory. It looks at how much others take.
+// zeros is a body that takes no memory itself. It measures the memory of the process.
 type zeros struct {
 	left int64
 	peak *uint64

@@ -1,6 +1,5 @@
-// Command sse sends events to browsers as they happen (server-sent events):
-// whoever gets /events receives what others post to it, and / is a page that
-// shows it.
+// Command sse sends events to browsers as they happen (server-sent events). A GET of
+// /events receives the events that others POST to it, and / is a page that shows them.
 package main
 
 import (
@@ -65,7 +64,7 @@ new EventSource('/events').onmessage = e => {
 </script>
 `
 
-// hub knows who wants to have events.
+// hub has the clients that receive events.
 type hub struct {
 	mu          sync.Mutex
 	subscribers map[chan string]struct{}
@@ -85,11 +84,11 @@ func (h *hub) serve(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// queue is how many events may wait for a client. One that is slower loses some,
-// so that it costs the others nothing.
+// queue is how many events may wait for a client. A client that is slower loses events,
+// so that the others need not wait for it.
 const queue = 64
 
-// heartbeat keeps proxies from taking a quiet connection for a dead one.
+// heartbeat prevents proxies from closing a quiet connection.
 const heartbeat = 15 * time.Second
 
 func (h *hub) subscribe(ctx *fasthttp.RequestCtx) {
@@ -98,8 +97,8 @@ func (h *hub) subscribe(ctx *fasthttp.RequestCtx) {
 	h.subscribers[events] = struct{}{}
 	h.mu.Unlock()
 
-	// done is closed when the client leaves, or the server shuts down: it is the
-	// only part of ctx that may be used once this function has returned
+	// done is closed when the client closes the connection, or the server shuts down.
+	// It is the only part of ctx that may be used after this function has returned
 	ctx.WatchDisconnect()
 	done := ctx.Done()
 

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// start serves a hub, which it returns to be looked at.
+// start serves a hub and returns it.
 func start(t *testing.T) (h *hub, base string, shutDown func()) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,7 +87,7 @@ func TestEventsReachAllWhoListen(t *testing.T) {
 			}
 		}
 	}
-	// a shutdown ends the streams, and does not wait for the clients to do that
+	// a shutdown ends the streams, and does not wait until the clients do that
 	shutDown()
 	h.await(0)
 	for i, r := range readers {
@@ -112,7 +112,7 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 	defer resp.Body.Close()
 	h.await(1)
 	cancel()
-	// nothing is sent, so only the end of the connection tells
+	// nothing is sent, so only the end of the connection shows that
 	h.await(0)
 }
 

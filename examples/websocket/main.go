@@ -1,9 +1,10 @@
-// Command websocket is a chat: what one sends to /chat, all who are there
-// receive; / is a page for it. The handshake is made by hand, the frames are left
-// to github.com/gobwas/ws, for which this example is a module of its own.
+// Command websocket is a chat: all clients that are connected to /chat receive what one
+// of them sends, and / is a page for it. The program does the handshake itself, and uses
+// github.com/gobwas/ws for the frames. Because of that library this example is a
+// separate module.
 //
-// A library that wants an http.ResponseWriter, such as
-// github.com/coder/websocket, works behind fasthttpadaptor.NewFastHTTPHandler.
+// A library that needs an http.ResponseWriter, such as github.com/coder/websocket, works
+// with fasthttpadaptor.NewFastHTTPHandler.
 package main
 
 import (
@@ -51,7 +52,7 @@ func run(ctx context.Context, addr string, stdout io.Writer) error {
 	shutDown := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		err := server.Shutdown()
-		// connections that were hijacked are no business of the server any more
+		// the server does not close connections that were hijacked
 		r.close()
 		shutDown <- err
 	})
@@ -94,8 +95,8 @@ func (r *room) serve(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// upgrade makes the response the server's side of the handshake (RFC 6455
-// section 4.2).
+// upgrade sets the response to the server's side of the handshake (RFC 6455 section
+// 4.2).
 func upgrade(ctx *fasthttp.RequestCtx) error {
 	h := &ctx.Request.Header
 	key := h.Peek("Sec-WebSocket-Key")
@@ -108,7 +109,7 @@ func upgrade(ctx *fasthttp.RequestCtx) error {
 	case err != nil || len(decoded) != 16:
 		return fmt.Errorf("the key must be 16 bytes in base64")
 	case !sameOrigin(string(h.Peek("Origin")), string(h.Host())):
-		// browsers let pages of others connect, with the cookies of the user
+		// browsers let pages of other sites connect, with the cookies of the user
 		return fmt.Errorf("pages of other origins must not connect")
 	}
 	sum := sha1.Sum(append(bytes.Clone(key), "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...))
@@ -119,7 +120,8 @@ func upgrade(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// sameOrigin reports whether a page of this host asks, or what is no browser.
+// sameOrigin reports whether the request is from a page of this host, or not from a
+// browser.
 func sameOrigin(origin, host string) bool {
 	if origin == "" {
 		return true
@@ -129,19 +131,19 @@ func sameOrigin(origin, host string) bool {
 }
 
 const (
-	// maxMessage is the size of a message in bytes that ends the connection.
+	// maxMessage is the largest size of a message in bytes. A larger one ends the
+	// connection.
 	maxMessage = 4 << 10
-	// queue is how many messages may wait for a member who is slow to receive.
-	// One for whom there are more is thrown out, so that the others need not
-	// wait.
+	// queue is how many messages may wait for a slow member. A member with more is
+	// disconnected, so that the others need not wait.
 	queue = 64
-	// pingEvery keeps connections alive, and patience is how long a member may
-	// be silent, or take to receive a message.
+	// pingEvery is the time between pings, which keep connections alive. patience is
+	// for how long a member may be silent, or take to receive a message.
 	pingEvery = 20 * time.Second
 	patience  = time.Minute
 )
 
-// room is those who chat.
+// room has the members of the chat.
 type room struct {
 	mu      sync.Mutex
 	members map[*member]struct{}
@@ -153,7 +155,7 @@ type member struct {
 	out  chan string // closed when the member leaves
 }
 
-// join is the HijackHandler: the connection is closed when it returns.
+// join is the HijackHandler. The connection is closed when join returns.
 func (r *room) join(conn net.Conn) {
 	m := &member{conn, make(chan string, queue)}
 	r.mu.Lock()
@@ -172,9 +174,10 @@ func (r *room) join(conn net.Conn) {
 	writer.Wait()
 }
 
-// read passes on what the member says.
+// read sends the member's messages to the room.
 func (m *member) read(say func(string)) {
-	// browsers send no pings, so none is answered: all frames are the writer's
+	// browsers send no pings, so the reader need not answer any: only the writer sends
+	// frames
 	reader := wsutil.Reader{Source: m.conn, State: ws.StateServerSide, CheckUTF8: true, MaxFrameSize: maxMessage}
 	for {
 		_ = m.conn.SetReadDeadline(time.Now().Add(patience))
@@ -192,7 +195,7 @@ func (m *member) read(say func(string)) {
 	}
 }
 
-// write sends the member what the others say.
+// write sends the messages of the room to the member.
 func (m *member) write() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
@@ -210,13 +213,13 @@ func (m *member) write() {
 		}
 		_ = m.conn.SetWriteDeadline(time.Now().Add(patience))
 		if ws.WriteFrame(m.conn, frame) != nil {
-			// the reader notices
+			// the reader notices the end of the connection
 			_ = m.conn.Close()
 		}
 	}
 }
 
-// send gives a message to all members.
+// send sends a message to all members.
 func (r *room) send(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,8 +238,8 @@ func (r *room) leave(m *member) {
 	r.remove(m)
 }
 
-// remove takes a member out. Its writer says good-bye, and its reader ends
-// when the connection does.
+// remove removes a member. Its writer sends a close frame, and its reader ends with the
+// connection.
 func (r *room) remove(m *member) {
 	if _, ok := r.members[m]; ok {
 		delete(r.members, m)
@@ -245,7 +248,7 @@ func (r *room) remove(m *member) {
 	}
 }
 
-// close takes everybody out.
+// close removes all members.
 func (r *room) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

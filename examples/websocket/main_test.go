@@ -54,7 +54,7 @@ func TestAllReceiveWhatOneSends(t *testing.T) {
 	for i := range 3 {
 		c := dial(t, addr)
 		members = append(members, c)
-		// who hears himself is there
+		// a member that receives its own message has joined
 		text := fmt.Sprintf("member %d", i)
 		if err := wsutil.WriteClientText(c, []byte(text)); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestAllReceiveWhatOneSends(t *testing.T) {
 			}
 		}
 	}
-	// at the end everybody is told
+	// at the end all members get a close frame
 	end()
 	for i, m := range members {
 		_, err := wsutil.ReadServerText(m)

@@ -1,9 +1,8 @@
-// Package ascii holds what every part of HTTP needs to know about single
-// bytes: character classes, case folding, decimal and hexadecimal text, and
-// scans that look at eight bytes at a time.
+// Package ascii handles the bytes of HTTP text: character classes, case folding,
+// decimal and hexadecimal numbers, and scans that examine eight bytes at a time.
 //
-// It imports nothing of this module but bytesconv. Start with the classes in
-// this file; scans are in scan.go, numbers in number.go.
+// Of this module it imports bytesconv only. Start with the classes in this file;
+// scan.go has the scans, number.go the numbers.
 package ascii
 
 import "github.com/valyala/fasthttp/internal/bytesconv"
@@ -14,7 +13,7 @@ type Class uint8
 const (
 	Token      Class = 1 << iota // tchar of RFC 9110 section 5.6.2
 	FieldByte                    // field-vchar, SP or HTAB of RFC 9110 section 5.5
-	TargetByte                   // visible byte of a request target; bytes over 0x7f are taken as they come
+	TargetByte                   // visible byte of a request target, including the bytes over 0x7f
 	Digit                        // 0-9
 	HexDigit                     // 0-9, a-f, A-F
 	Alpha                        // A-Z, a-z
@@ -92,20 +91,21 @@ func buildCase() (lo, up [256]byte) {
 	return lo, up
 }
 
-// Lower returns c in lower case, where c is an ASCII letter.
+// Lower returns c in lower case if it is an ASCII letter, and c otherwise.
 func Lower(c byte) byte { return lower[c] }
 
-// Upper returns c in upper case, where c is an ASCII letter.
+// Upper returns c in upper case if it is an ASCII letter, and c otherwise.
 func Upper(c byte) byte { return upper[c] }
 
-// ToLower turns the ASCII letters of b into lower case, in place.
+// ToLower converts the ASCII letters of b to lower case, in place.
 func ToLower(b []byte) {
 	for i, c := range b {
 		b[i] = lower[c]
 	}
 }
 
-// EqualFold reports whether a and b are equal but for the case of ASCII letters.
+// EqualFold reports whether a and b are equal without regard to the case of ASCII
+// letters.
 func EqualFold(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false
@@ -118,7 +118,7 @@ func EqualFold(a, b []byte) bool {
 	return true
 }
 
-// EqualFoldString is EqualFold for a string on the right.
+// EqualFoldString is like EqualFold, with a string as second argument.
 func EqualFoldString(a []byte, b string) bool { return EqualFold(a, bytesconv.Bytes(b)) }
 
 // Trim returns b without the spaces and tabs at its ends: OWS of RFC 9110
@@ -137,10 +137,10 @@ func Trim(b []byte) []byte {
 // IsBlank reports whether c is a space or a tab.
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// NextElement cuts the first element off a comma-separated list (RFC 9110
-// section 5.6.1) and returns it without surrounding white space, and what is
-// left of the list. Empty elements are returned as they come; commas inside
-// quoted strings do not separate. It ends with rest nil.
+// NextElement returns the first element of a comma-separated list (RFC 9110
+// section 5.6.1), without surrounding white space, and the rest of the list. It
+// returns empty elements, too. Commas inside quoted strings do not separate. After
+// the last element rest is nil.
 func NextElement(list []byte) (element, rest []byte) {
 	for i, c := range list {
 		switch c {
@@ -153,7 +153,7 @@ func NextElement(list []byte) (element, rest []byte) {
 	return Trim(list), nil
 }
 
-// nextWithQuotes is NextElement for an element with a quoted string at from.
+// nextWithQuotes is like NextElement, for an element with a quoted string at from.
 func nextWithQuotes(list []byte, from int) (element, rest []byte) {
 	quoted := false
 	for i := from; i < len(list); i++ {

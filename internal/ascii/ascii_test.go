@@ -177,8 +177,8 @@ func TestNextElementCutsListsAtCommas(t *testing.T) {
 	}
 }
 
-// The elements, with the commas put back between them, are the list again but
-// for white space; and without quotes they are what strings.Split gives.
+// The elements joined with commas are the list again, except for white space. If
+// there are no quotes, they are the result of strings.Split.
 func FuzzNextElement(f *testing.F) {
 	f.Add(`a, b;q="x,y\"," ,,c`)
 	f.Add(`",\`)

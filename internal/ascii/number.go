@@ -16,7 +16,7 @@ func AppendUint(dst []byte, n int) []byte {
 	dst = slices.Grow(dst, maxDigits)[:at+countDigits(u)]
 	i := len(dst)
 	for ; u >= 100; u /= 100 {
-		// two at a time, since each division waits for the one before
+		// two digits at a time, since each division waits for the one before
 		i -= 2
 		pair := digitPairs[u%100*2:][:2]
 		dst[i], dst[i+1] = pair[0], pair[1]
@@ -31,7 +31,7 @@ func AppendUint(dst []byte, n int) []byte {
 // digitPairs holds the numbers from 00 to 99, one after the other.
 const digitPairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
-// maxDigits is how many digits the largest number has.
+// maxDigits is the number of digits of the largest number.
 const maxDigits = 20
 
 // powers holds the powers of ten.
@@ -45,8 +45,8 @@ var powers = func() (t [maxDigits]uint64) {
 
 // countDigits returns how many digits u has in decimal.
 func countDigits(u uint64) int {
-	// 1233/4096 is a little over the logarithm of 2 to the base 10, so that this
-	// is the number of digits or one less
+	// 1233/4096 is a little more than the decimal logarithm of 2, so n is the
+	// number of digits or one less
 	n := bits.Len64(u|1) * 1233 >> 12
 	if u|1 >= powers[n] {
 		n++
@@ -54,8 +54,8 @@ func countDigits(u uint64) int {
 	return n
 }
 
-// ParseUint reads b as a decimal number: digits only, at least one, and no
-// more than an int holds.
+// ParseUint parses b as a decimal number. b must consist of digits, at least one,
+// and the number must fit into an int.
 func ParseUint(b []byte) (n int, ok bool) {
 	if len(b) == 0 {
 		return 0, false
@@ -80,7 +80,7 @@ func ParseUint(b []byte) (n int, ok bool) {
 	return int(u), true
 }
 
-// safeDigits is how many digits always fit into 64 bits.
+// safeDigits is the number of decimal digits that always fit into 64 bits.
 const safeDigits = 19
 
 const upperHex = "0123456789ABCDEF"
@@ -89,7 +89,7 @@ const lowerHex = "0123456789abcdef"
 // HexUpper returns the upper case hexadecimal digit of the low four bits of n.
 func HexUpper(n byte) byte { return upperHex[n&15] }
 
-// NoHex is what HexValue returns for a byte that is no hexadecimal digit.
+// NoHex is the result of HexValue for a byte that is not a hexadecimal digit.
 const NoHex = 0xff
 
 var hexValues = buildHex()

@@ -10,15 +10,16 @@ const (
 	highs = 0x8080808080808080
 )
 
-// upTo has the high bit set in every byte of w that is under least, or 0x7f;
-// least is repeated in every byte and at most 0x80. Bits above the first one
-// may be wrong (a subtraction borrowed), the first one never is.
+// upTo returns a word with the high bit set for every byte of w that is less than
+// least, or is 0x7f. Every byte of least holds the same value, at most 0x80. The
+// lowest of these bits is always right; those above it may be wrong, because the
+// subtraction has borrowed.
 func upTo(w, least uint64) uint64 {
 	return ((w - least) | ((w ^ 0x7f*ones) - ones)) &^ w & highs
 }
 
 // IndexControl returns the position of the first byte of b that is a control
-// character (under 0x20, or 0x7f), and len(b) where there is none. A tab counts.
+// character (under 0x20, or 0x7f), or len(b) if there is none. A tab counts.
 func IndexControl(b []byte) int {
 	i := 0
 	for ; i <= len(b)-16; i += 16 {
@@ -46,13 +47,13 @@ func IndexControl(b []byte) int {
 	return len(b)
 }
 
-// HasControl reports whether there is a control character in b: it is IndexControl
-// for short texts that hardly ever have one.
+// HasControl reports whether b contains a control character. It is faster than
+// IndexControl for short texts that hardly ever have one.
 func HasControl(b []byte) bool {
 	if len(b) < 8 {
 		return IndexControl(b) < len(b)
 	}
-	// the last word may overlap with the one before
+	// the last word may overlap the one before
 	hit := upTo(binary.LittleEndian.Uint64(b[len(b)-8:]), 0x20*ones)
 	for ; len(b) > 16; b = b[16:] {
 		hit |= upTo(binary.LittleEndian.Uint64(b), 0x20*ones) | upTo(binary.LittleEndian.Uint64(b[8:]), 0x20*ones)
@@ -63,7 +64,7 @@ func HasControl(b []byte) bool {
 	return hit != 0
 }
 
-// HasSpaceOrControl is HasControl for spaces and control characters.
+// HasSpaceOrControl reports whether b contains a space or a control character.
 func HasSpaceOrControl(b []byte) bool {
 	if len(b) < 8 {
 		return IndexSpaceOrControl(b) < len(b)
@@ -77,7 +78,7 @@ func HasSpaceOrControl(b []byte) bool {
 	return hit|upTo(binary.LittleEndian.Uint64(last), 0x21*ones) != 0
 }
 
-// IsVisible reports whether b holds nothing but visible characters of ASCII.
+// IsVisible reports whether all bytes of b are visible ASCII characters.
 func IsVisible(b []byte) bool {
 	if len(b) < 8 {
 		for _, c := range b {
@@ -98,7 +99,7 @@ func IsVisible(b []byte) bool {
 	return hit|upTo(w, 0x21*ones)|w&highs == 0
 }
 
-// IsASCII reports whether every byte of b is a character of ASCII.
+// IsASCII reports whether all bytes of b are ASCII characters.
 func IsASCII(b []byte) bool {
 	if len(b) < 8 {
 		var all byte
@@ -116,7 +117,7 @@ func IsASCII(b []byte) bool {
 }
 
 // IndexSpaceOrControl returns the position of the first byte of b that is a
-// space or a control character, and len(b) where there is none.
+// space or a control character, or len(b) if there is none.
 func IndexSpaceOrControl(b []byte) int {
 	i := 0
 	for ; i <= len(b)-8; i += 8 {
@@ -132,9 +133,9 @@ func IndexSpaceOrControl(b []byte) int {
 	return len(b)
 }
 
-// IndexByte returns the position of the first c in b, and len(b) where there
-// is none. It is made for what is found within a few words, such as the end of
-// a name; bytes.IndexByte is faster from about 32 bytes on.
+// IndexByte returns the position of the first c in b, or len(b) if there is none.
+// It is fast if c comes within a few words, as the end of a name does. From about
+// 32 bytes on bytes.IndexByte is faster.
 func IndexByte(b []byte, c byte) int {
 	same := ones * uint64(c)
 	i := 0
@@ -152,8 +153,8 @@ func IndexByte(b []byte, c byte) int {
 	return len(b)
 }
 
-// IndexLineBreak returns the position of the first CR, LF or NUL of b, and
-// len(b) where there is none: the bytes that must never reach a start line or
+// IndexLineBreak returns the position of the first CR, LF or NUL of b, or len(b) if
+// there is none. These are the bytes that must never be part of a start line or of
 // a field.
 func IndexLineBreak(b []byte) int {
 	for i := IndexControl(b); i < len(b); {

@@ -21,7 +21,7 @@ var scans = []struct {
 	{"IndexLineBreak", IndexLineBreak, func(c byte) bool { return c == '\r' || c == '\n' || c == 0 }},
 }
 
-// naive looks at one byte after the other.
+// naive is a scan that examines one byte at a time.
 func naive(b []byte, hit func(byte) bool) int {
 	for i, c := range b {
 		if hit(c) {
@@ -31,8 +31,8 @@ func naive(b []byte, hit func(byte) bool) int {
 	return len(b)
 }
 
-// checkScans compares every scan with the naive one on b, at every alignment
-// and with what lies behind b being full of hits, which must not be seen.
+// checkScans compares every scan of b with the naive one, at every alignment. The
+// bytes after b are all hits, which a scan must not see.
 func checkScans(t *testing.T, b []byte) {
 	t.Helper()
 	for shift := range 8 {

@@ -1,5 +1,5 @@
-// Package bufpool keeps byte buffers for their next user, in classes by size,
-// so that whoever needs little does not get, and hold on to, much.
+// Package bufpool keeps byte buffers for reuse, in classes by size, so that a
+// caller that needs a small buffer does not hold a large one.
 //
 // It imports nothing of this module.
 package bufpool
@@ -14,8 +14,8 @@ const (
 	// MinSize is the capacity of the smallest class. Each class is twice as
 	// large as the one before.
 	MinSize = 1 << minBits
-	// MaxSize is the capacity of the largest class. Buffers that have grown
-	// beyond it are left to the garbage collector.
+	// MaxSize is the capacity of the largest class. Larger buffers are left to the
+	// garbage collector.
 	MaxSize = 1 << maxBits
 
 	minBits = 10
@@ -26,16 +26,15 @@ const (
 // than twice that, except for the last.
 var pools [maxBits - minBits + 1]sync.Pool
 
-// Buffer is a byte slice on loan from a pool. Its user may set B to anything,
-// such as what append made of it. B is not shared with anybody else until the
-// Buffer is given to Put.
+// Buffer is a byte slice from a pool. The caller may set B to any slice, such as
+// the result of append. B belongs to the caller until the call of Put.
 type Buffer struct {
 	B []byte
 }
 
-// Get returns a Buffer whose B has the length 0 and room for n bytes or more.
-// What B holds beyond its length is not defined. For n over MaxSize the room
-// is made anew, and is exactly n.
+// Get returns a Buffer whose B has length 0 and a capacity of at least n bytes. The
+// bytes beyond its length are undefined. If n is over MaxSize, Get allocates B, with
+// a capacity of exactly n.
 func Get(n int) *Buffer {
 	if n <= MaxSize {
 		class := classFor(n)
@@ -50,19 +49,19 @@ func Get(n int) *Buffer {
 	return &Buffer{B: make([]byte, 0, n)}
 }
 
-// largeSize is the size from which buffers count for Large.
+// largeSize is the size from which on Large counts a buffer.
 const largeSize = 64 << 10
 
 var large atomic.Int64
 
-// Large returns how many bytes of large buffers were ever made anew. The difference
-// of two calls bounds the garbage that such buffers have become meanwhile, where
-// what the pools hold in reserve counts as garbage.
+// Large returns how many bytes of large buffers were allocated since the process
+// started. The difference of two calls bounds how much of them has become garbage
+// meanwhile, if the buffers in the pools count as garbage, too.
 func Large() int64 { return large.Load() }
 
-// Put gives b back. Neither b nor its B may be used after that. A nil b is
-// ignored, as is one that is smaller than the smallest class or larger than
-// the largest.
+// Put returns b to its pool. The caller must not use b or its B afterwards. Put
+// ignores a nil b, and buffers smaller than the smallest class or larger than the
+// largest.
 func Put(b *Buffer) {
 	if b == nil {
 		return
@@ -75,16 +74,16 @@ func Put(b *Buffer) {
 	pools[classOf(cap(b.B))].Put(b)
 }
 
-// Write appends p to B, where the garbage collector finds room if there is too
-// little. It takes everything.
+// Write appends p to B. If the capacity is too small, append allocates. The error
+// is always nil.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.B = append(b.B, p...)
 	return len(p), nil
 }
 
-// Grow makes room for n more bytes behind the length of B. Where there is too
-// little, B moves to a larger class and its old room goes back to the pool:
-// slices of the old B must not be used any more.
+// Grow makes room for n more bytes after the length of B. If the capacity is too
+// small, Grow moves B to a buffer of a larger class and returns the old one to the
+// pool: slices of the old B must not be used any more.
 func (b *Buffer) Grow(n int) {
 	if cap(b.B)-len(b.B) >= n {
 		return
@@ -95,7 +94,7 @@ func (b *Buffer) Grow(n int) {
 	Put(larger)
 }
 
-// classFor returns the smallest class whose buffers have room for n bytes.
+// classFor returns the smallest class whose buffers hold n bytes.
 func classFor(n int) int {
 	if n <= MinSize {
 		return 0
@@ -103,8 +102,8 @@ func classFor(n int) int {
 	return bits.Len(uint(n-1)) - minBits
 }
 
-// classOf returns the class that a buffer of this capacity belongs to: the
-// largest one that it can serve.
+// classOf returns the class of a buffer with this capacity: the largest class for
+// which it has enough.
 func classOf(capacity int) int {
 	return bits.Len(uint(capacity)) - 1 - minBits
 }

@@ -28,8 +28,8 @@ func TestGetHasRoom(t *testing.T) {
 	}
 }
 
-// What a pool returns is never smaller than its class, whatever capacity was
-// given to it.
+// Get never returns a buffer that is smaller than its class, whatever the capacity
+// of the buffers that were put.
 func TestBuffersGoBackToAClassTheyCanServe(t *testing.T) {
 	for _, capacity := range []int{1, MinSize - 1, MinSize, 1500, 2047, 2048, 2049, 3 << 10, 1<<20 - 1, MaxSize, MaxSize + 1, 5 << 20} {
 		Put(&Buffer{B: make([]byte, capacity)})
@@ -157,7 +157,7 @@ func TestWriteTakesEverything(t *testing.T) {
 	if !bytes.Equal(b.B, want) {
 		t.Errorf("B has %d bytes, want %d", len(b.B), len(want))
 	}
-	// a Buffer that is of no pool is written to as well
+	// a Buffer that is not from a pool can be written to, too
 	var own Buffer
 	if n, err := own.Write([]byte("own")); n != 3 || err != nil || string(own.B) != "own" {
 		t.Errorf("%d, %v, %q", n, err, own.B)

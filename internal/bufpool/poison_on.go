@@ -2,12 +2,12 @@
 
 package bufpool
 
-// poisonByte is what released memory is filled with: it occurs in no text, and
-// stands out in a dump.
+// poisonByte is the byte that fills released memory. It occurs in no text, and is
+// easy to see in a dump.
 const poisonByte = 0xDB
 
-// Poison overwrites all the room of b, which nobody may use any more, so that
-// whoever does sees it at once.
+// Poison overwrites b up to its capacity. b was released: a program that still uses
+// it shows the wrong bytes at once.
 func Poison(b []byte) {
 	b = b[:cap(b)]
 	for i := range b {

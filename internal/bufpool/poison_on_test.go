@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestReleasedBuffersArePoisoned holds known failure 27.
+// A string that a program has kept of a released buffer must change at once.
 func TestReleasedBuffersArePoisoned(t *testing.T) {
 	poisoned := func(b []byte) bool {
 		b = b[:cap(b)]

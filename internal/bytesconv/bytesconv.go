@@ -1,11 +1,10 @@
-// Package bytesconv views a string as bytes and bytes as a string without
-// copying, and tells values from copies of them. It holds the unsafe code of this
-// module, together with rawsys.
+// Package bytesconv converts between strings and byte slices without copying, and
+// distinguishes a value from its copies. All unsafe code of this module is here and
+// in rawsys.
 //
-// The rule for views: one never outlives the statement that makes it, or the call it
-// is made for, unless the one who makes it also owns the memory and knows that
-// nobody writes to it as long as the view is alive. Bytes seen through Bytes
-// are never written to.
+// The rule for views: a view is used only in the statement or call for which it is
+// made. It may live longer only if its maker owns the memory and knows that it is not
+// written to meanwhile. The result of Bytes is never written to.
 package bytesconv
 
 import "unsafe"
@@ -21,8 +20,8 @@ func Bytes(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// Address returns where p points to, as a number: a value that keeps its own
-// address knows that it was copied when it finds itself at another one. It does not
-// keep p alive, nor make what p points to escape to the heap, and so the address of
-// a variable on a stack can change.
+// Address returns the address in p as a number. A value that stores its own address
+// can detect that it was copied: then its address is another one. Address does not
+// keep p alive, and does not move the variable to the heap. So the address of a
+// variable on a stack can change.
 func Address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }

@@ -1,14 +1,14 @@
-// Package clock tells the time to those who ask for it with every request and
-// can do with a hundredth of a second: one goroutine reads the system's clock
-// and everybody else reads what it left, together with the text for a Date
-// field.
+// Package clock provides a coarse clock, with a resolution of a hundredth of a
+// second, for callers that need the time with every request. One goroutine reads
+// the system's clock and publishes the time, together with the text for a Date
+// field; all callers read what it has published.
 //
-// The goroutine is started by use and ends by itself a second after the last
-// use, so that an idle process wakes up for nothing.
+// The first use starts the goroutine. It ends by itself a second after the last
+// use, so that it does not wake an idle process.
 //
-// It imports nothing of this module but httpdate. The package-level functions
-// share one Clock. A test that runs in a testing/synctest bubble makes a Clock
-// of its own, so that the bubble's time stays inside.
+// Of this module it imports httpdate only. The package-level functions share one
+// Clock. A test that runs in a testing/synctest bubble makes its own Clock, since
+// the bubble's time must not be seen outside.
 package clock
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/valyala/fasthttp/internal/httpdate"
 )
 
-// Resolution is the time between two ticks: what Now returns lags behind the
-// system's clock by this much at most, plus what the scheduler takes to run
-// the clock's goroutine.
+// Resolution is the time between two ticks. The result of Now is behind the
+// system's clock by at most this, plus the time that the scheduler takes to run the
+// clock's goroutine.
 const Resolution = 10 * time.Millisecond
 
-// idleTicks is how many ticks without use end the goroutine.
+// idleTicks is after how many ticks without use the goroutine ends.
 const idleTicks = int(time.Second / Resolution)
 
 var system Clock
@@ -36,7 +36,7 @@ func Now() time.Time { return system.Now() }
 // Elapsed returns the time of the last tick, as Clock.Elapsed does.
 func Elapsed() time.Duration { return system.Elapsed() }
 
-// At returns the time that Elapsed has returned as elapsed.
+// At returns the time at which Elapsed returned elapsed.
 func At(elapsed time.Duration) time.Time { return system.At(elapsed) }
 
 // Date returns the text of the current second for a Date field.
@@ -47,12 +47,11 @@ func Date() string { return system.Date() }
 // A Clock must not be copied.
 type Clock struct {
 	// word is the monotonic time since origin in nanoseconds, shifted left by
-	// flagBits, and the flags. Only the ticking goroutine changes the time
-	// while running is set.
+	// flagBits, and the flags. While running is set, only the clock's goroutine
+	// changes the time.
 	word atomic.Uint64
-	// second is made anew with each second. What it says about wall time and
-	// what word says about monotonic time fit together whichever of the two
-	// was read first.
+	// second is replaced every second. Its wall time and the monotonic time of word
+	// are consistent, whichever of the two was read first.
 	second atomic.Pointer[second]
 
 	starting sync.Mutex
@@ -60,13 +59,13 @@ type Clock struct {
 }
 
 const (
-	used     = 1 << iota // somebody asked for the time since the last tick
-	running              // there is a goroutine that ticks
+	used     = 1 << iota // the time was read since the last tick
+	running              // the clock's goroutine runs
 	flagBits = iota
 )
 
-// second is what stays the same between two ticks of a clock with a hand for
-// the seconds. It is never changed once it is published.
+// second holds the values that stay the same for a second. It is not changed after
+// it was published.
 type second struct {
 	unix int64
 	base time.Time // the wall time of origin, as the wall clock now sees it
@@ -81,10 +80,10 @@ func (c *Clock) Now() time.Time {
 }
 
 // Elapsed returns the monotonic time of the last tick, counted from shortly before
-// the clock was used first: it is never 0. It takes less than Now.
+// the first use of the clock: it is never 0. It is cheaper than Now.
 func (c *Clock) Elapsed() time.Duration { return c.use() }
 
-// At returns what Now would have returned when Elapsed returned elapsed.
+// At returns the time that Now would have returned when Elapsed returned elapsed.
 func (c *Clock) At(elapsed time.Duration) time.Time { return c.second.Load().base.Add(elapsed) }
 
 // Date returns the text of the last tick's second for a Date field.
@@ -103,8 +102,8 @@ func (c *Clock) use() time.Duration {
 	return time.Duration(word >> flagBits)
 }
 
-// firstUse is use for the first caller after a tick, and for a clock that
-// does not run.
+// firstUse is use for the first caller after a tick, and for a clock whose
+// goroutine does not run.
 func (c *Clock) firstUse() uint64 {
 	for {
 		word := c.word.Load()
@@ -158,8 +157,8 @@ func (c *Clock) run() {
 			continue
 		}
 		idle++
-		// The exchange fails if somebody has just come to use the clock.
-		// If it succeeds, the next user starts another goroutine.
+		// The exchange fails if the clock was used just now. If it succeeds,
+		// the next use starts another goroutine.
 		if idle >= idleTicks && c.word.CompareAndSwap(word, word&^running) {
 			return
 		}

@@ -10,8 +10,8 @@ import (
 
 func isRunning(c *Clock) bool { return c.word.Load()&running != 0 }
 
-// inBubble runs f with a new clock in a bubble, where waiting takes no time.
-// It waits for the clock to stop, as the bubble must not end before.
+// inBubble runs f with its own clock in a synctest bubble, in which waiting takes
+// no time. It waits until the clock has stopped: the bubble must not end before.
 func inBubble(t *testing.T, f func(t *testing.T, c *Clock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestWallTimeFollowsAClockThatWasSet(t *testing.T) {
 	c := new(Clock)
 	c.origin = time.Now()
 	c.read(c.origin)
-	// A time that was put back has to come without a monotonic reading here,
-	// as no test can set the system's clock.
+	// A test cannot set the system's clock. So the times here have no monotonic
+	// reading.
 	set := c.origin.Round(0).Add(-time.Hour)
 	c.read(set)
 	s := c.second.Load()
@@ -129,8 +129,8 @@ func TestClockIsSafeForConcurrentUse(t *testing.T) {
 			wg.Go(func() {
 				last := c.Now()
 				for j := range 200 {
-					// Pauses of up to a few seconds let the clock stop and
-					// start again while others are at it.
+					// Pauses of up to a few seconds let the clock stop, and
+					// start again while other goroutines read it.
 					time.Sleep(time.Duration((i*31+j*17)%50*(j%7)) * 10 * time.Millisecond)
 					now := c.Now()
 					if now.Before(last) {

@@ -6,23 +6,22 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrUnsupported says that a body has a coding that is none of those here, or more
-// than MaxApplied of them. It is fasthttp.ErrContentEncodingUnsupported.
+// ErrUnsupported says that a body has a coding that the package does not support, or
+// more than MaxApplied codings. It is fasthttp.ErrContentEncodingUnsupported.
 var ErrUnsupported = errors.New("fasthttp: unsupported content-encoding")
 
-// MaxApplied is how many codings of one body are undone. Nobody has a reason to
-// apply more than one; each of them can make the content a thousand times larger.
+// MaxApplied is how many codings of one body are undone at most. There is no reason
+// to apply more than one, and each can make the content a thousand times larger.
 const MaxApplied = 4
 
 // Applied are the codings of a body in the order in which they were applied (RFC
-// 9110 section 8.4). The zero value is none.
+// 9110 section 8.4). The zero value has none.
 type Applied struct {
 	codings [MaxApplied]Coding
 	n       int
 }
 
-// Add takes over the value of one Content-Encoding field. It fails with
-// ErrUnsupported.
+// Add adds the codings of one Content-Encoding field. The error is ErrUnsupported.
 func (a *Applied) Add(value []byte) error {
 	for rest := value; rest != nil; {
 		var name []byte
@@ -50,9 +49,10 @@ func (a *Applied) Add(value []byte) error {
 // of Add.
 func (a *Applied) All() []Coding { return a.codings[:a.n] }
 
-// Undo returns what content decodes to, or content itself if no coding was applied
-// to it. Content that is empty has none: that is what the answer to a HEAD request is
-// like. Each step is under the bound; the errors are those of Decode.
+// Undo decodes content and returns the result, or content itself if no coding was
+// applied to it. Empty content is returned unchanged: that of the response to a HEAD
+// request is not encoded. Each step is subject to the bound; the errors are those of
+// Decode.
 func (a *Applied) Undo(content []byte, bound Bound) (_ []byte, err error) {
 	if len(content) == 0 {
 		return content, nil

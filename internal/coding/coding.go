@@ -1,36 +1,37 @@
 // Package coding encodes and decodes content with gzip, deflate, brotli and zstd
-// (RFC 9110 section 8.4.1), and negotiates which of them a client gets.
+// (RFC 9110 section 8.4.1), and negotiates which coding a client gets.
 //
-// Encoders and decoders come from pools, and what decoding may take is bounded. It
-// knows nothing of messages, sockets and files.
+// Encoders and decoders come from pools, and the memory and the result of decoding
+// are bounded. The package knows nothing of messages, sockets and files.
 //
-// Start with Coding; encode.go, decode.go and negotiate.go are what its name says,
-// applied.go undoes the codings of a body, and types.go knows the content that gains
-// by it. It imports ascii, bufpool and, for the error of what is too large, http1.
+// Start with Coding. encode.go, decode.go and negotiate.go do what their names say,
+// applied.go undoes the codings of a body, and types.go has the media types worth
+// encoding. The package imports ascii, bufpool and, for the error of a body that is
+// too large, http1.
 package coding
 
 import "github.com/valyala/fasthttp/internal/ascii"
 
-// Coding is a way to encode content (RFC 9110 section 8.4.1). Of two codings that
-// a client likes equally well the larger one is taken. The zero value is Identity.
+// Coding is a way to encode content (RFC 9110 section 8.4.1). If a client prefers
+// two codings equally, the larger one is chosen. The zero value is Identity.
 //
-// The numbers stand in the stamps of compressed copies of files, so none of them may
+// Compressed copies of files have the numbers in their stamps, so none of them may
 // change.
 type Coding uint8
 
 const (
-	// Identity is the coding that changes nothing.
+	// Identity leaves content unchanged.
 	Identity Coding = iota
-	// Deflate is that of RFC 1950, with the header of zlib. It is decoded without
-	// the header, too.
+	// Deflate is the coding of RFC 1950, with the header of zlib. Decoders accept it
+	// without the header, too.
 	Deflate
-	// Gzip is that of RFC 1952.
+	// Gzip is the coding of RFC 1952.
 	Gzip
-	// Zstd is that of RFC 8878.
+	// Zstd is the coding of RFC 8878.
 	Zstd
-	// Brotli is that of RFC 7932.
+	// Brotli is the coding of RFC 7932.
 	Brotli
-	// Count is how many codings there are.
+	// Count is the number of codings.
 	Count
 )
 
@@ -46,15 +47,15 @@ var names = [Count]string{
 // String returns the name that the coding has in fields.
 func (c Coding) String() string { return names[c] }
 
-// named returns the coding with the name, which is compared without case.
+// named returns the coding with this name, in any case.
 func named(name []byte) (c Coding, ok bool) {
 	for c, known := range names {
-		// nearly all write them like this
+		// nearly all peers write the names like this
 		if string(name) == known || ascii.EqualFoldString(name, known) {
 			return Coding(c), true
 		}
 	}
-	// an old name that is still to be understood (RFC 9110 section 8.4.1.3)
+	// an old name that recipients must still accept (RFC 9110 section 8.4.1.3)
 	if ascii.EqualFoldString(name, "x-gzip") {
 		return Gzip, true
 	}

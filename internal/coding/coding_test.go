@@ -18,7 +18,7 @@ import (
 // encodings are all codings but Identity.
 var encodings = []Coding{Deflate, Gzip, Zstd, Brotli}
 
-// usual is a level that no coding has, so it stands for the default.
+// usual is a level that no coding has, so encoders use their default.
 const usual = -1
 
 func appendUsual(dst, src []byte, c Coding) []byte { return AppendEncoded(dst, src, c, usual) }
@@ -37,7 +37,7 @@ func TestDeflateIsReadWithAndWithoutZlibHeader(t *testing.T) {
 		z, _ := zlib.NewWriterLevel(&wrapped, level)
 		_, _ = z.Write(content)
 		_ = z.Close()
-		// one decoder after the other serves both forms
+		// the decoders in the pool must accept both forms
 		for _, encoded := range [][]byte{raw.Bytes(), wrapped.Bytes(), raw.Bytes()} {
 			if got, err := appendPlain(nil, encoded, Deflate); err != nil || !bytes.Equal(got, content) {
 				t.Errorf("level %d: %d bytes, %v", level, len(got), err)
@@ -69,7 +69,7 @@ func TestDecodingTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Programs compare these errors, and tests their texts.
+// Programs compare these errors, and their tests compare the texts.
 func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
 	for _, text := range []string{"this is no encoded text at all", "\x1f\x8c is not the start", "\x78\x00 neither"} {
 		if _, err := appendPlain(nil, []byte(text), Gzip); err != gzip.ErrHeader {
@@ -79,7 +79,7 @@ func TestDecodingWhatIsNoStreamAtAll(t *testing.T) {
 			t.Errorf("deflate, %q: %v", text, err)
 		}
 	}
-	// what has begun well is broken in another way
+	// a stream that is faulty after its beginning has another error
 	broken := append(appendUsual(nil, servertest.SampleText(50_000), Deflate)[2:500], "\xff\xff\xff\xff\xff\xff\xff\xff"...)
 	if _, err := appendPlain(nil, broken, Deflate); err == nil || err == zlib.ErrHeader {
 		t.Errorf("a broken stream: %v", err)
@@ -96,7 +96,7 @@ func TestWritingToABrokenWriterFails(t *testing.T) {
 		if n, err := WriteDecoded(closedWriter{}, encoded, c); n != 0 || err != io.ErrClosedPipe {
 			t.Errorf("%s: decoding: %d, %v", c, n, err)
 		}
-		// the encoder that failed is as good as new
+		// an encoder that failed can be used again
 		if got, err := appendPlain(nil, AppendEncoded(nil, content, c, level), c); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s after a failure: %d bytes, %v", c, len(got), err)
 		}

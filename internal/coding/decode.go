@@ -21,40 +21,39 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// The sizes of windows that a zstd stream may ask its decoder for. It takes a
-// few bytes to ask for half a gigabyte.
+// The sizes of the window that a zstd stream may require of its decoder. A stream of
+// a few bytes can require half a gigabyte.
 const (
-	// ZstdContentWindow is what the body of a message may ask for, in bytes (RFC
-	// 9659 section 3).
+	// ZstdContentWindow is the largest window of the body of a message, in bytes
+	// (RFC 9659 section 3).
 	ZstdContentWindow = 8 << 20
-	// zstdHelperWindow is what the zstd command decodes unless it is told more.
+	// zstdHelperWindow is the largest window that the zstd command accepts by
+	// default.
 	zstdHelperWindow = 128 << 20
-	// zstdLargestWindow is what no limit stands for.
+	// zstdLargestWindow is the largest window if there is no limit.
 	zstdLargestWindow = 512 << 20
 )
 
-// DefaultDecodedSize is how many bytes are decoded at most if nothing else says
-// how many.
+// DefaultDecodedSize is the most bytes that are decoded if there is no other limit.
 const DefaultDecodedSize = 256 << 20
 
-// unlimitedSize is more than there will ever be, and can be added to.
+// unlimitedSize is more than any content has. Adding to it does not overflow.
 const unlimitedSize = math.MaxInt / 2
 
-// Bound says what decoding may take.
+// Bound limits decoding.
 type Bound struct {
 	Size   int64 // of the result in bytes
 	Window int   // of a zstd decoder in bytes
 }
 
-// HelperBound returns the bound for content that need not have come over the
-// network.
+// HelperBound returns the bound for content that is not necessarily from the network.
 func HelperBound() Bound { return Bound{Size: DefaultDecodedSize, Window: zstdHelperWindow} }
 
-// streamBound returns the bound for content that is not kept.
+// streamBound returns the bound for content that is not kept in memory.
 func streamBound() Bound { return Bound{Size: unlimitedSize, Window: zstdHelperWindow} }
 
-// ContentBound returns the bound for the body of a message that was read under a
-// limit in bytes; 0 or less stands for none.
+// ContentBound returns the bound for the body of a message that was read with a limit
+// in bytes. 0 or less means no limit.
 func ContentBound(limit int) Bound {
 	if limit <= 0 {
 		limit = DefaultDecodedSize
@@ -62,9 +61,8 @@ func ContentBound(limit int) Bound {
 	return Bound{Size: int64(limit), Window: ZstdContentWindow}
 }
 
-// ExplicitBound returns the bound for a limit in bytes that the application gives;
-// 0 or less stands for none. A limit that allows more allows zstd larger windows,
-// too.
+// ExplicitBound returns the bound for a limit in bytes that the application has set.
+// 0 or less means no limit. A larger limit allows larger windows of zstd, too.
 func ExplicitBound(limit int) Bound {
 	if limit <= 0 {
 		return Bound{Size: unlimitedSize, Window: zstdLargestWindow}
@@ -73,9 +71,9 @@ func ExplicitBound(limit int) Bound {
 	return Bound{Size: int64(limit), Window: int(min(windows*ZstdContentWindow, zstdLargestWindow))}
 }
 
-// Decoder decodes what it reads. Read returns io.EOF at the end of a stream that
-// is whole, and an error that wraps io.ErrUnexpectedEOF if the stream is cut off.
-// A Decoder comes from NewDecoder, and must be released on every path.
+// Decoder decodes a stream. Read returns io.EOF at the end of a complete stream, and
+// an error that wraps io.ErrUnexpectedEOF if the stream is cut off. NewDecoder returns
+// a Decoder; the caller must call Release on every path.
 type Decoder struct {
 	decoderState
 	coding Coding
@@ -83,35 +81,35 @@ type Decoder struct {
 	window int // see Bound
 	begun  bool
 	err    error         // what Read returns from now on
-	bytes  bytes.Reader  // the source, where that is bytes
-	stream *bufio.Reader // the source, where that is a stream
-	source decoderSource // either of them
+	bytes  bytes.Reader  // the source, if that is bytes
+	stream *bufio.Reader // the source, if that is a stream
+	source decoderSource // one of these two
 }
 
-// decoderState is the decoder of a library. start makes it read from the start
-// of another stream.
+// decoderState is the decoder of a library. start makes it read another stream from
+// its start.
 type decoderState interface {
 	io.Reader
 	start(src decoderSource, window int) error
 }
 
-// decoderSource is where encoded bytes come from. Decoders that can read single
-// bytes need no buffer of their own.
+// decoderSource is the source of encoded bytes. Decoders need no buffer of their own
+// if they can read single bytes from it.
 type decoderSource interface {
 	io.Reader
 	io.ByteScanner
 }
 
-// decoders are the decoders that are not in use. Those of zstd that may hold
-// large windows are kept apart, so that content is decoded without them.
+// decoders holds the decoders that are not in use. Those of zstd that may hold large
+// windows are in a pool of their own: content of messages is decoded without them.
 var (
 	decoders          [Count]sync.Pool
 	largeZstdDecoders sync.Pool
 )
 
-// NewDecoder returns a Decoder of the stream r, of which it may read more than
-// it decodes. Only the window of the bound counts: what the reader takes is its own
-// affair. The coding must not be Identity.
+// NewDecoder returns a Decoder of the stream r. It may read more of r than it
+// decodes. Only the window of the bound counts: the caller decides how much it reads.
+// The coding must not be Identity.
 func NewDecoder(coding Coding, r io.Reader, bound Bound) *Decoder {
 	d := acquireDecoder(coding, bound)
 	if d.stream == nil {
@@ -123,7 +121,7 @@ func NewDecoder(coding Coding, r io.Reader, bound Bound) *Decoder {
 	return d
 }
 
-// newBytesDecoder is NewDecoder for bytes.
+// newBytesDecoder is like NewDecoder, for bytes.
 func newBytesDecoder(coding Coding, p []byte, bound Bound) *Decoder {
 	d := acquireDecoder(coding, bound)
 	d.rewind(p)
@@ -149,7 +147,7 @@ func (d *Decoder) rewind(p []byte) {
 	d.source, d.begun, d.err = &d.bytes, false, nil
 }
 
-// Release gives the Decoder back, which must not be used any more.
+// Release returns the Decoder to its pool. It must not be used afterwards.
 func (d *Decoder) Release() {
 	d.rewind(nil)
 	if d.stream != nil {
@@ -164,7 +162,7 @@ func (d *Decoder) Read(p []byte) (int, error) {
 		d.begun = true
 		if err := d.start(d.source, d.window); err != nil {
 			if err == io.EOF {
-				// the stream is not even a header
+				// the stream ends inside its header
 				err = io.ErrUnexpectedEOF
 			}
 			d.err = d.failure(err)
@@ -180,7 +178,7 @@ func (d *Decoder) Read(p []byte) (int, error) {
 	return n, d.err
 }
 
-// failure returns what an error of a library is for those who read.
+// failure returns the error of Read for an error of a library.
 func (d *Decoder) failure(err error) error {
 	if err == io.EOF {
 		return err
@@ -189,7 +187,7 @@ func (d *Decoder) failure(err error) error {
 		return http1.ErrBodyTooLarge
 	}
 	if err == gzip.ErrHeader || err == zlib.ErrHeader {
-		// what is no such stream at all is known by these, and by their texts
+		// programs know these errors, and their texts, for data without a valid header
 		return err
 	}
 	return fmt.Errorf("fasthttp: cannot decode %s: %w", d.coding, err)
@@ -217,8 +215,8 @@ type brotliDecoder struct{ brotli.Reader }
 
 func (d *brotliDecoder) start(src decoderSource, _ int) error { return d.Reset(src) }
 
-// deflateDecoder decodes what is to have the header of zlib, and what some
-// peers send without it.
+// deflateDecoder decodes deflate with the header of zlib, and without it, as some
+// peers send it.
 type deflateDecoder struct {
 	zlib, raw io.ReadCloser
 	active    io.Reader
@@ -229,7 +227,7 @@ func (d *deflateDecoder) Read(p []byte) (int, error) {
 	n, err := d.active.Read(p)
 	d.some = d.some || n > 0
 	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt && !d.some && d.active == d.raw {
-		// it is not without the header of zlib, then, but something else
+		// then the stream is not deflate without the header of zlib either
 		err = zlib.ErrHeader
 	}
 	return n, err
@@ -256,14 +254,14 @@ func (d *deflateDecoder) start(src decoderSource, _ int) error {
 	return nil
 }
 
-// hasZlibMethod reports whether a stream of zlib can begin with the byte: its low
-// half names the method, which is 8. Read as the start of a stream without the
-// header of zlib that would be a stored block with a bit set where there is
-// padding, and no encoder makes one.
+// hasZlibMethod reports whether a stream of zlib can begin with the byte: its lower
+// four bits are the method, which must be 8. A stream without the header of zlib
+// cannot begin like this: that would be a stored block with a bit set in its padding,
+// which no encoder writes.
 func hasZlibMethod(first byte) bool { return first&0x0f == 8 && first>>4 <= 7 }
 
-// emptyZlib is an encoded stream of no bytes: without one that is well-formed
-// the library makes no decoder.
+// emptyZlib is an encoded stream of no bytes. The library needs a well-formed stream
+// to make a decoder.
 const emptyZlib = "\x78\x9c\x03\x00\x00\x00\x00\x01"
 
 func (d *deflateDecoder) startZlib(src decoderSource) (err error) {
@@ -278,7 +276,7 @@ func (d *deflateDecoder) startZlib(src decoderSource) (err error) {
 
 type zstdDecoder struct {
 	*zstd.Decoder
-	window int // that it was told to allow
+	window int // the largest window that it accepts
 }
 
 func (d *zstdDecoder) start(src decoderSource, window int) (err error) {
@@ -298,17 +296,17 @@ func (d *zstdDecoder) start(src decoderSource, window int) (err error) {
 	return err
 }
 
-// eagerSize is how many bytes are decoded into memory before it is known how
-// many there will be.
+// eagerSize is how many bytes are decoded into memory before their total number is
+// known.
 const eagerSize = 16 << 20
 
-// AppendDecoded appends to dst what src decodes to, and returns the extended slice.
-// If that fails, it appends what could be decoded; if it is more than the bound
-// allows, it appends nothing and fails with http1.ErrBodyTooLarge.
+// AppendDecoded decodes src, appends the result to dst, and returns the extended
+// slice. If src is faulty, it appends what could be decoded. If the result is larger
+// than the bound allows, it appends nothing and returns http1.ErrBodyTooLarge.
 //
-// What is large is decoded twice, and only counted at first: a few kilobytes
-// that would decode to gigabytes get no memory, and what is within the bound is
-// not copied from one buffer to the next while it grows.
+// Large content is decoded twice, the first time only to count the bytes. So no
+// memory is allocated for a few kilobytes that would decode to gigabytes, and content
+// within the bound is not copied from buffer to buffer while it grows.
 func AppendDecoded(dst, src []byte, coding Coding, bound Bound) ([]byte, error) {
 	d := newBytesDecoder(coding, src, bound)
 	defer d.Release()
@@ -332,8 +330,8 @@ func AppendDecoded(dst, src []byte, coding Coding, bound Bound) ([]byte, error) 
 	return dst, err
 }
 
-// Decode returns what content decodes to in a new slice, or nothing if that fails.
-// It fails with http1.ErrBodyTooLarge if that is more than the bound allows.
+// Decode decodes content and returns the result in a new slice, or nil and an error.
+// The error is http1.ErrBodyTooLarge if the result is larger than the bound allows.
 func Decode(content []byte, coding Coding, bound Bound) ([]byte, error) {
 	result, err := AppendDecoded(nil, content, coding, bound)
 	if err != nil {
@@ -342,8 +340,9 @@ func Decode(content []byte, coding Coding, bound Bound) ([]byte, error) {
 	return result, nil
 }
 
-// appendUpTo appends what is decoded to dst. It fails with http1.ErrBodyTooLarge where
-// that is more than limit bytes, of which it has appended one too many then.
+// appendUpTo reads the decoded content and appends it to dst. It returns
+// http1.ErrBodyTooLarge if there are more than limit bytes; then it has appended
+// limit+1 bytes.
 func (d *Decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
 	from := len(dst)
 	for {
@@ -351,7 +350,7 @@ func (d *Decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
 		if len(dst) == cap(dst) {
 			dst = slices.Grow(dst, int(min(int64(max(got, 512)), limit-int64(got)+1)))
 		}
-		// one byte more than allowed tells that there is more
+		// one byte more than allowed shows that the content is too large
 		room := min(int64(cap(dst)-len(dst)), limit-int64(got)+1)
 		n, err := d.Read(dst[len(dst) : len(dst)+int(room)])
 		dst = dst[:len(dst)+n]
@@ -366,12 +365,12 @@ func (d *Decoder) appendUpTo(dst []byte, limit int64) ([]byte, error) {
 	}
 }
 
-// decodePiece is the size of the pieces in which content is decoded that is not
-// kept.
+// decodePiece is the size of the pieces in which content is decoded if it is not kept
+// in memory.
 const decodePiece = 32 << 10
 
-// count reads the stream to its end and returns how many bytes that were. It
-// fails with http1.ErrBodyTooLarge as soon as they are more than limit.
+// count reads the stream to its end and returns the number of bytes. It returns
+// http1.ErrBodyTooLarge as soon as there are more than limit.
 func (d *Decoder) count(limit int64) (n int64, err error) {
 	buf := bufpool.Get(decodePiece)
 	defer bufpool.Put(buf)
@@ -389,8 +388,8 @@ func (d *Decoder) count(limit int64) (n int64, err error) {
 	}
 }
 
-// WriteDecoded writes to w what src decodes to, piece by piece and without a bound
-// for its size, and returns how many bytes of that were written.
+// WriteDecoded decodes src and writes the result to w, piece by piece and without a
+// bound on its size. It returns the number of bytes written.
 func WriteDecoded(w io.Writer, src []byte, coding Coding) (n int, err error) {
 	d := newBytesDecoder(coding, src, streamBound())
 	defer d.Release()

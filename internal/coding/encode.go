@@ -12,31 +12,31 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// Encoder encodes what is written to it. Flush makes all of that decodable for
-// the peer, Close ends the encoded stream. An Encoder comes from NewEncoder, and must
-// be released on every path, whether it was closed or not.
+// Encoder encodes a stream. After Flush the peer can decode everything written so
+// far. Close ends the encoded stream. NewEncoder returns an Encoder; the caller must
+// call Release on every path, whether it has called Close or not.
 type Encoder struct {
 	encoderState
 	home *sync.Pool
-	out  bufpool.Buffer // where encoders write that append to a slice; of no pool
+	out  bufpool.Buffer // the output of encoders that append to a slice; not from a pool
 }
 
-// encoderState is what the encoders of all libraries have.
+// encoderState has the methods that the encoders of all libraries share.
 type encoderState interface {
 	io.WriteCloser
 	Flush() error
 	Reset(w io.Writer)
 }
 
-// maxLevels is how many levels of compression a coding has at most.
+// maxLevels is the largest number of compression levels of a coding.
 const maxLevels = 12
 
-// encoders are the encoders that are not in use, by coding and level: changing
-// the level of an encoder would cost its tables.
+// encoders holds the encoders that are not in use, by coding and level. An encoder
+// keeps its level, since another one needs other tables.
 var encoders [Count][maxLevels]sync.Pool
 
-// NewEncoder returns an Encoder that writes to w. The coding must not be
-// Identity; a level that the coding does not have stands for its default.
+// NewEncoder returns an Encoder that writes to w. The coding must not be Identity. A
+// level that the coding does not have means its default level.
 func NewEncoder(coding Coding, level int, w io.Writer) *Encoder {
 	e := acquireEncoder(coding, level)
 	e.Reset(w)
@@ -52,34 +52,34 @@ func acquireEncoder(coding Coding, level int) *Encoder {
 	return &Encoder{encoderState: newEncoderState(coding, level), home: home}
 }
 
-// Release gives the Encoder back, which must not be used any more. What was not
-// flushed is lost.
+// Release returns the Encoder to its pool. It must not be used afterwards. Data that
+// was not flushed is lost.
 func (e *Encoder) Release() {
 	e.Reset(io.Discard)
 	e.out.B = nil
 	e.home.Put(e)
 }
 
-// appendTo encodes src as a whole stream that is appended to dst.
+// appendTo encodes src as a complete stream and appends that to dst.
 func (e *Encoder) appendTo(dst, src []byte) []byte {
 	e.out.B = dst
 	e.Reset(&e.out)
-	// a Buffer takes everything
+	// writing to a Buffer never fails
 	_, _ = e.Write(src)
 	_ = e.Close()
 	return e.out.B
 }
 
-// AppendEncoded appends src to dst as a whole encoded stream, and returns the
-// extended slice. It is NewEncoder that says what coding and level may be.
+// AppendEncoded encodes src as a complete stream, appends that to dst, and returns the
+// extended slice. See NewEncoder for coding and level.
 func AppendEncoded(dst, src []byte, coding Coding, level int) []byte {
 	e := acquireEncoder(coding, level)
 	defer e.Release()
 	return e.appendTo(dst, src)
 }
 
-// WriteEncoded writes src to w as a whole encoded stream, and returns how many
-// bytes of src were taken, which is all of them unless w fails.
+// WriteEncoded encodes src as a complete stream and writes that to w. It returns the
+// number of bytes of src that it has encoded: all of them unless w fails.
 func WriteEncoded(w io.Writer, src []byte, coding Coding, level int) (int, error) {
 	e := NewEncoder(coding, level, w)
 	defer e.Release()
@@ -90,7 +90,7 @@ func WriteEncoded(w io.Writer, src []byte, coding Coding, level int) (int, error
 	return n, err
 }
 
-// What an unknown level stands for. That of zstd is zstd.SpeedDefault.
+// The default levels. That of zstd is zstd.SpeedDefault.
 const (
 	usualLevel       = 6 // of gzip and deflate
 	usualBrotliLevel = 4 // takes about as long as usualLevel does with gzip
@@ -107,8 +107,7 @@ func lowestLevel(coding Coding) int {
 	return gzip.HuffmanOnly
 }
 
-// knownLevel returns the level, or the default where the coding has no such
-// level.
+// knownLevel returns the level, or the default if the coding has no such level.
 func knownLevel(coding Coding, level int) int {
 	highest, usual := gzip.BestCompression, usualLevel
 	switch coding {
@@ -117,15 +116,15 @@ func knownLevel(coding Coding, level int) int {
 	case Zstd:
 		highest, usual = int(zstd.SpeedBestCompression), int(zstd.SpeedDefault)
 	}
-	// -1 is the default of the library, which is ours
+	// -1 is the default of the library, which is also that of this package
 	if level < lowestLevel(coding) || level > highest || level == -1 {
 		return usual
 	}
 	return level
 }
 
-// LevelsFor returns the levels of the codings that a level of gzip stands for. That
-// of brotli is not one of them.
+// LevelsFor returns the levels of the codings that correspond to a level of gzip. The
+// level of brotli is not among them.
 func LevelsFor(level int) (levels [Count]int) {
 	level = knownLevel(Gzip, level)
 	levels[Gzip], levels[Deflate] = level, level
@@ -142,10 +141,10 @@ func LevelsFor(level int) (levels [Count]int) {
 	return levels
 }
 
-// Encoders find repetitions within a window, and hold at least that much
-// memory. A server has as many of them as it has responses on their way, so
-// windows are as large as it takes to encode pages and API answers well; only
-// the levels that are for files, made once and sent often, have larger ones.
+// Encoders find repetitions within a window, and need at least that much memory. A
+// server may have one for each response in progress. So windows are only as large as
+// needed to encode pages and responses of APIs well. The levels for files, which are
+// encoded once and sent often, have larger ones.
 const (
 	brotliWindowBits     = 19
 	brotliFileWindowBits = 22
@@ -154,7 +153,7 @@ const (
 	zstdFileWindow       = ZstdContentWindow
 )
 
-// newEncoderState makes a new encoder of a level that knownLevel has returned.
+// newEncoderState returns a new encoder of a level that knownLevel has returned.
 func newEncoderState(coding Coding, level int) encoderState {
 	switch coding {
 	case Deflate:
@@ -184,8 +183,8 @@ func newEncoderState(coding Coding, level int) encoderState {
 	panic("BUG: there is no encoder for " + coding.String())
 }
 
-// mustEncode returns e. The libraries refuse only levels and windows that they
-// do not know.
+// mustEncode returns e. It panics on an error: the libraries reject only levels and
+// windows that they do not know.
 func mustEncode[E encoderState](e E, err error) encoderState {
 	if err != nil {
 		panic("BUG: " + err.Error())

@@ -6,27 +6,26 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// Accepted is what the Accept-Encoding fields of a request say (RFC 9110
-// section 12.5.3). The zero value is that of a request without the field; each
-// field is added, and then Choose called.
+// Accepted holds what the Accept-Encoding fields of a request say (RFC 9110 section
+// 12.5.3). The zero value is for a request without such a field. The caller adds each
+// field and then calls Choose.
 type Accepted struct {
 	weights [Count]Weight
 	others  Weight // of "*"
 }
 
-// Weight is a quality value in thousandths, plus one; 0 if none was given. Of two
-// weights the larger one is that of what is preferred.
+// Weight is a quality value in thousandths, plus one; 0 if none was given. A larger
+// weight means a stronger preference.
 type Weight uint16
 
 const (
 	weightUnset Weight = 0
-	// WeightNever is that of what the client does not accept.
+	// WeightNever is the weight of a coding that the client does not accept.
 	WeightNever Weight = 1
 	weightFull  Weight = 1001
 )
 
-// Add takes over the value of one Accept-Encoding field. Elements that are
-// malformed are passed over.
+// Add adds one Accept-Encoding field. It ignores malformed elements.
 func (a *Accepted) Add(value []byte) {
 	for rest := value; rest != nil; {
 		var element []byte
@@ -47,23 +46,22 @@ func (a *Accepted) Add(value []byte) {
 	}
 }
 
-// lower sets the weight. Of several for one coding the lowest counts, so that
-// what is ruled out anywhere stays out.
+// lower sets the weight. If there are several for one coding, the lowest counts, so
+// that a coding that is excluded once stays excluded.
 func (w *Weight) lower(weight Weight) {
 	if *w == weightUnset || weight < *w {
 		*w = weight
 	}
 }
 
-// Choose returns the one of the offered codings that the client likes best. It is
-// Identity if the client likes that better, if it asks for nothing that is offered,
-// and also if it accepts nothing at all: an answer in a form that it does not expect
-// is of more use than none. Of two codings that it likes equally well the larger one
-// is taken.
+// Choose returns the offered coding that the client prefers. It returns Identity if
+// the client prefers that, if it requests no coding that is offered, and also if it
+// accepts no coding at all: a response in an unexpected form is of more use than none.
+// If the client prefers two codings equally, Choose returns the larger one.
 func (a *Accepted) Choose(offered Set) Coding {
 	best, weight := Identity, a.weights[Identity]
 	if weight == weightUnset {
-		// it is acceptable then, but nothing says that the client wants it
+		// the client accepts the coding then, but does not say that it prefers it
 		weight = WeightNever
 	}
 	for c := Identity + 1; c < Count; c++ {
@@ -78,9 +76,9 @@ func (a *Accepted) Choose(offered Set) Coding {
 	return best
 }
 
-// WeightIn returns the weight that the parameters of an element give, such as ";q=0.5"
-// without its first semicolon: the full one if there is no q among them. ok is false
-// if it is malformed.
+// WeightIn returns the weight in the parameters of an element, which are passed
+// without their first semicolon, such as "q=0.5". Without a q the weight is the full
+// one. ok is false if the weight is malformed.
 func WeightIn(params []byte) (w Weight, ok bool) {
 	w = weightFull
 	for len(params) > 0 {
@@ -102,7 +100,7 @@ func WeightIn(params []byte) (w Weight, ok bool) {
 }
 
 // parseWeight parses a qvalue (RFC 9110 section 12.4.2): 0 to 1 with up to three
-// digits behind the point.
+// digits after the point.
 func parseWeight(b []byte) (w Weight, ok bool) {
 	const longest = len("0.000")
 	if len(b) == 0 || len(b) > longest || len(b) > 1 && b[1] != '.' {

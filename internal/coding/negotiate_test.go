@@ -16,8 +16,7 @@ func choose(offered Set, values ...[]byte) Coding {
 	return accepted.Choose(offered)
 }
 
-// TestCodingIsNegotiated is about known failure 52. Lines of a request with more
-// than one Accept-Encoding field are separated by "|".
+// If a request has more than one Accept-Encoding field, "|" separates their values.
 func TestCodingIsNegotiated(t *testing.T) {
 	for accept, want := range map[string]Coding{
 		"":                                   Identity,
@@ -60,7 +59,7 @@ func TestCodingIsNegotiated(t *testing.T) {
 		"gzip;level=9;q=0, deflate":          Deflate,
 		"gzip;q=0;level=9":                   Identity,
 		",, gzip,,":                          Gzip,
-		// what is malformed asks for nothing
+		// malformed elements request no coding
 		"gzip;q=2":         Identity,
 		"gzip;q=1.001":     Identity,
 		"gzip;q=-1":        Identity,
@@ -137,7 +136,7 @@ func FuzzChooseCoding(f *testing.F) {
 		if again := choose(offered, []byte(strings.ToUpper(lower))); again != got && strings.ToLower(strings.ToUpper(lower)) == lower {
 			t.Fatalf("%q: %s, in upper case %s", accept, got, again)
 		}
-		// what is ruled out stays out, whatever else is said
+		// an excluded coding stays excluded, whatever the other elements say
 		if ruled := choose(offered, []byte(accept), []byte(got.String()+";q=0")); got != Identity && ruled == got {
 			t.Fatalf("%q: %s was ruled out", accept, got)
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // compressTypes are the media types of content that becomes smaller when it is
-// encoded. What is not known to gain is left alone: encoding costs the length
-// and the ranges of content, and most formats are compressed by themselves.
+// encoded. Content of other types is not encoded: encoded content has no known length
+// and no ranges, and most formats are compressed already.
 var compressTypes = []string{
 	"text/*", "*/*+json", "*/*+text", "*/*+xml", "*/*+yaml",
 	"application/json", "application/jsonl", "application/json-seq", "application/x-ndjson", "application/ndjson",
@@ -28,7 +28,7 @@ var compressTypes = []string{
 }
 
 // CompressTypes returns the media types of content that becomes smaller when it is
-// encoded, as TypesFor takes them. The slice is the caller's, to add to.
+// encoded, in the form that TypesFor accepts. The caller owns the slice.
 func CompressTypes() []string { return slices.Clone(compressTypes) }
 
 // TypeSet is a set of media types, all in lower case.
@@ -41,9 +41,9 @@ type TypeSet struct {
 // DefaultTypes is the set of CompressTypes. It must not be changed.
 var DefaultTypes = newTypeSet(compressTypes)
 
-// TypesFor returns the set of the types that a setting names, and DefaultTypes if
-// it names none. "image/*" stands for all types of a kind, "*/*+json" for all with a
-// suffix, "*/*" for all types; case does not matter.
+// TypesFor returns the set of the types that a setting names, or DefaultTypes if it
+// names none. "image/*" means all types of a kind, "*/*+json" all with a suffix, and
+// "*/*" all types. Case does not matter.
 func TypesFor(types []string) *TypeSet {
 	if len(types) == 0 {
 		return DefaultTypes
@@ -51,7 +51,7 @@ func TypesFor(types []string) *TypeSet {
 	return newTypeSet(types)
 }
 
-// newTypeSet is TypesFor without a default.
+// newTypeSet is like TypesFor, without a default.
 func newTypeSet(types []string) *TypeSet {
 	s := &TypeSet{exact: map[string]bool{}, kinds: map[string]bool{}, suffixes: map[string]bool{}}
 	for _, t := range types {
@@ -67,12 +67,12 @@ func newTypeSet(types []string) *TypeSet {
 	return s
 }
 
-// longestType is as long as a registered media type may be (RFC 6838 section
+// longestType is the greatest length of a registered media type (RFC 6838 section
 // 4.2). A longer one is in no set.
 const longestType = 127 + len("/") + 127
 
-// Has reports whether a Content-Type, whatever its parameters are, is one of the
-// set.
+// Has reports whether the type of a Content-Type field is in the set. It ignores
+// parameters.
 func (s *TypeSet) Has(contentType []byte) bool {
 	if semicolon := bytes.IndexByte(contentType, ';'); semicolon >= 0 {
 		contentType = contentType[:semicolon]
@@ -85,7 +85,7 @@ func (s *TypeSet) Has(contentType []byte) bool {
 	kind := append(append(text[:0], ascii.Trim(contentType[:slash])...), '/')
 	name := append(kind, ascii.Trim(contentType[slash+1:])...)
 	ascii.ToLower(name)
-	// the empty suffix is that of "*/*", which stands for all types
+	// the empty suffix is that of "*/*", which means all types
 	return len(kind) > len("/") && (s.kinds[string(kind)] || s.exact[string(name)] || s.suffixes[""] || s.suffixes[string(suffixOf(name))])
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What Get returns where it does not get anything.
+// What Get returns if it does not get anything.
 var (
 	ErrTimeout  = errors.New("fasthttp: no connection became free in time")
 	ErrCanceled = errors.New("fasthttp: the wait for a connection was canceled")
@@ -18,17 +18,21 @@ var (
 
 // Pool is the connections to one host.
 //
-// Who gets a connection, or the leave to open one, holds one of Max places, and
-// gives it back with Put or Drop. While all places are taken, callers wait in
-// the order in which they came; a place that becomes free goes to the first of
-// them directly, so that nobody who comes later is faster.
+// Each connection takes one of Max places. A caller that gets a connection, or the
+// leave to open one, holds its place, and gives it back with Put, Discard or Drop.
+// While all places are taken, callers wait in the order in which they came; a place
+// that becomes free goes to the first of them directly, so that nobody who comes
+// later is faster.
+//
+// A connection has one user at a time, unless its holder calls Share: then it has
+// as many as have reserved it, all of them in the one place.
 //
 // Connections that nobody needs are closed after MaxIdle by a timer, which
 // runs only while there are any: a pool has no goroutine of its own.
 //
 // The exported fields must be set before the first call; SetMax changes Max
 // later. All methods may be called concurrently. A Pool must not be copied.
-type Pool[C io.Closer] struct {
+type Pool[C Conn] struct {
 	// Max is how many connections there may be, 1 at least.
 	Max int
 	// OldestFirst makes Get return the connection that has been idle for
@@ -36,25 +40,37 @@ type Pool[C io.Closer] struct {
 	OldestFirst bool
 	// MaxIdle is how long a connection may be idle, 0 for as long as it likes.
 	MaxIdle time.Duration
+	// Reserve reports whether a connection that is shared takes one more user, who
+	// has a reservation then. It is called with the lock of the pool held, and not
+	// at all if nothing is shared.
+	Reserve func(C) bool
 
 	_       cpu.CacheLinePad // every call writes what follows
 	mu      sync.Mutex
 	open    int // places taken, those of idle connections included
 	idle    queue[C]
 	waiting waiters[C]
+	shared  []*shared[C] // those of which Get may give reservations
 
 	sweeper *time.Timer
 	armed   bool // sweeper will run
 }
 
-// Grant is what Get returns: a place with an idle connection, or with none.
-type Grant[C io.Closer] struct {
-	Conn  C             // valid where Found is set
-	Found bool          // there is a connection; otherwise one may be opened
-	Since time.Duration // when it became idle: what clock.Elapsed returned
+// Conn is a connection in a Pool.
+type Conn interface {
+	comparable
+	io.Closer
 }
 
-// TryGet is Get that does not wait: it is false where Get would.
+// Grant is what Get returns: a place with an idle connection, or with none, or one
+// reservation of a connection that is shared.
+type Grant[C Conn] struct {
+	Conn  C             // valid if Found is set
+	Found bool          // there is a connection; otherwise one may be opened
+	Since time.Duration // when it was last known to be of use: what clock.Elapsed returned
+}
+
+// TryGet is Get that does not wait: it reports whether it need not.
 func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +78,7 @@ func (p *Pool[C]) TryGet() (g Grant[C], ok bool) {
 }
 
 func (p *Pool[C]) get() (g Grant[C], ok bool) {
-	if g, ok = p.takeIdle(); ok {
+	if g, ok = p.take(); ok {
 		return g, true
 	}
 	if p.open >= p.Max {
@@ -72,7 +88,7 @@ func (p *Pool[C]) get() (g Grant[C], ok bool) {
 	return g, true
 }
 
-// Get returns an idle connection, or the leave to open one. Where neither is to
+// Get returns an idle connection, or the leave to open one. If neither is to
 // be had it waits: until the time is reached, unless that is zero, or until
 // done is closed, unless that is nil.
 func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
@@ -95,27 +111,42 @@ func (p *Pool[C]) Get(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	return g, err
 }
 
-// leave takes w, which gave up, out of the queue. It is false where w is not
-// there any more.
+// leave takes w, which gave up, out of the queue. It reports whether w was still
+// there.
 func (p *Pool[C]) leave(w *waiter[C]) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting.remove(w)
 }
 
-// TakeIdle returns an idle connection if there is one. The place of the caller,
-// which holds one already, is given back then.
-func (p *Pool[C]) TakeIdle() (Grant[C], bool) {
+// Replace closes a connection that its caller has found to be of no use, and
+// returns another one, or the leave to open one in its place. It does not wait: if
+// c is shared and still in use, there may be neither.
+func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	g, ok := p.takeIdle()
-	if ok {
+	last := p.retire(c)
+	switch g, ok = p.take(); {
+	case ok && last:
 		p.free()
+	case last:
+		ok = true
+	case !ok:
+		g, ok = p.get()
+	}
+	p.mu.Unlock()
+	if last {
+		_ = c.Close()
 	}
 	return g, ok
 }
 
-func (p *Pool[C]) takeIdle() (g Grant[C], ok bool) {
+// take returns a connection that somebody else has opened.
+func (p *Pool[C]) take() (g Grant[C], ok bool) {
+	if len(p.shared) > 0 {
+		if g, ok = p.reserve(); ok {
+			return g, true
+		}
+	}
 	if p.idle.n == 0 {
 		return g, false
 	}
@@ -128,10 +159,22 @@ func (p *Pool[C]) takeIdle() (g Grant[C], ok bool) {
 	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
 }
 
-// Put gives a place back with its connection, which somebody else may use. The
-// connection is closed where there are too many. now is what clock.Elapsed returns.
+// Put gives a place back with its connection, which somebody else may use, or a
+// reservation. The connection is closed if there are too many. now is what
+// clock.Elapsed returns.
 func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Lock()
+	if len(p.shared) > 0 {
+		if s := p.lookUp(c); s != nil {
+			last := p.giveBack(s, now)
+			p.mu.Unlock()
+			if last {
+				_ = c.Close()
+				p.Drop()
+			}
+			return
+		}
+	}
 	if p.open > p.Max {
 		p.free()
 		p.mu.Unlock()
@@ -150,7 +193,19 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Unlock()
 }
 
-// Drop gives a place back whose connection is gone, or was never opened.
+// Discard gives a place back, or a reservation, whose connection is of no more use.
+// The connection is closed, if it is shared when the last one gives it back.
+func (p *Pool[C]) Discard(c C) {
+	p.mu.Lock()
+	last := p.retire(c)
+	p.mu.Unlock()
+	if last {
+		_ = c.Close()
+		p.Drop()
+	}
+}
+
+// Drop gives a place back in which no connection was opened.
 func (p *Pool[C]) Drop() {
 	p.mu.Lock()
 	p.free()
@@ -175,7 +230,7 @@ func (p *Pool[C]) admit() {
 	}
 }
 
-// SetMax changes Max. Where there are more connections, those that are idle are
+// SetMax changes Max. If there are more connections, those that are idle are
 // closed, and the others once they are given back.
 func (p *Pool[C]) SetMax(n int) {
 	p.mu.Lock()
@@ -185,6 +240,9 @@ func (p *Pool[C]) SetMax(n int) {
 	for p.open > p.Max && p.idle.n > 0 {
 		closing = append(closing, p.idle.takeFirst().conn)
 		p.open--
+	}
+	if p.open > p.Max {
+		closing = p.dropShared(closing, func(time.Duration) bool { return p.open > p.Max })
 	}
 	p.mu.Unlock()
 	closeAll(closing)
@@ -209,7 +267,7 @@ func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) (dropped []
 		dropped = append(dropped, p.idle.takeFirst().conn)
 		p.free()
 	}
-	return dropped
+	return p.dropShared(dropped, condition)
 }
 
 // sweep closes what has been idle for too long.
@@ -218,8 +276,8 @@ func (p *Pool[C]) sweep() {
 	p.mu.Lock()
 	closing := p.dropIdle(func(since time.Duration) bool { return now.Sub(clock.At(since)) >= p.MaxIdle })
 	p.armed = false
-	if p.idle.n > 0 {
-		p.arm(p.MaxIdle - now.Sub(clock.At(p.idle.first().since)))
+	if since, ok := p.oldest(); ok {
+		p.arm(p.MaxIdle - now.Sub(clock.At(since)))
 	}
 	p.mu.Unlock()
 	closeAll(closing)
@@ -234,7 +292,7 @@ func (p *Pool[C]) arm(after time.Duration) {
 	p.sweeper.Reset(after)
 }
 
-func closeAll[C io.Closer](conns []C) {
+func closeAll[C Conn](conns []C) {
 	for _, c := range conns {
 		_ = c.Close()
 	}
@@ -251,7 +309,7 @@ func (p *Pool[C]) Open() int {
 func (p *Pool[C]) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.idle.n
+	return p.idle.n + p.idleShared()
 }
 
 // Waiting returns how many callers wait.

@@ -214,15 +214,16 @@ func TestCloseIdle(t *testing.T) {
 	}
 }
 
-func TestTakeIdleGivesThePlaceBack(t *testing.T) {
+func TestReplaceGivesThePlaceBack(t *testing.T) {
 	p := newPool(2)
 	p.mustGet(t)
 	p.mustGet(t)
-	if _, ok := p.TakeIdle(); ok {
-		t.Error("there was something to take")
+	bad := &conn{id: 1}
+	if g, ok := p.Replace(bad); !ok || g.Found || p.Open() != 2 || !bad.closed.Load() {
+		t.Errorf("got %+v, %v, %d open: want the leave to open one", g, ok, p.Open())
 	}
 	p.Put(&conn{id: 7}, clock.Elapsed())
-	if g, ok := p.TakeIdle(); !ok || g.Conn.id != 7 || p.Open() != 1 {
+	if g, ok := p.Replace(&conn{id: 2}); !ok || g.Conn.id != 7 || p.Open() != 1 {
 		t.Errorf("got %+v, %v, %d open", g, ok, p.Open())
 	}
 }

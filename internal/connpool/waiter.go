@@ -1,13 +1,10 @@
 package connpool
 
-import (
-	"io"
-	"time"
-)
+import "time"
 
 // waiter is a caller of Get that waits. Waiters are used again: each has a
 // channel and, once it needed one, a timer.
-type waiter[C io.Closer] struct {
+type waiter[C Conn] struct {
 	prev, next *waiter[C]
 	queued     bool
 	// ready has room for the one grant that a waiter gets, so that whoever
@@ -50,7 +47,7 @@ func (w *waiter[C]) stopTimer() {
 }
 
 // waiters is a queue of them, and a stock of those that are not in use.
-type waiters[C io.Closer] struct {
+type waiters[C Conn] struct {
 	head, tail *waiter[C]
 	n          int
 
@@ -83,7 +80,7 @@ func (q *waiters[C]) add() *waiter[C] {
 	return w
 }
 
-// remove takes w out of the queue. It is false where w is not in it.
+// remove takes w out of the queue. It reports whether w was in it.
 func (q *waiters[C]) remove(w *waiter[C]) bool {
 	if !w.queued {
 		return false

@@ -11,30 +11,31 @@ import (
 )
 
 const (
-	// AttemptDelay is how long an attempt has before the next address of a
-	// race is tried as well (RFC 8305 section 5).
+	// AttemptDelay is for how long a race waits for an attempt before it tries the
+	// next address, too (RFC 8305 section 5).
 	AttemptDelay = 250 * time.Millisecond
 
-	// minAttempt is the least time that an address gets, where it is there:
-	// fewer attempts that can succeed are better than many that cannot.
+	// minAttempt is the least time for an attempt, unless less is left in total: a
+	// few attempts that can succeed are better than many that cannot.
 	minAttempt = 500 * time.Millisecond
 )
 
-// Attempts is how the addresses of a host are tried. Both fields have to be set.
+// Attempts tries the addresses of a host. Both fields must be set.
 type Attempts struct {
 	// Connect connects to one target, an IP address with a port.
 	Connect func(ctx context.Context, network, target string) (net.Conn, error)
 
-	// Report returns the error that a dial reports if an attempt at target has
-	// ended with err, and whether it says that the time for the whole dial is up.
-	// ctx is the context of the dial, not of the attempt.
+	// Report returns the error that a dial reports if the attempt at target has
+	// failed with err, and whether that error says that the time for the whole dial
+	// is up. ctx is the context of the dial, not of the attempt.
 	Report func(ctx context.Context, target string, err error) (timedOut bool, reported error)
 }
 
-// InTurn tries one target after the other, each of which has an equal share of the
-// time that is left, and returns the first connection. If there is none, the error
-// is what Report has made of those of all attempts, or of the last one if the time
-// for the whole dial is up or ctx has ended. There has to be at least one target.
+// InTurn tries one target after the other and returns the first connection. Each
+// attempt gets an equal share of the time that is left. If all attempts fail, the
+// error joins the results of Report for all of them. If the time for the whole dial
+// is up or ctx has ended, it is the result of Report for the last one. There must be
+// at least one target.
 func (a Attempts) InTurn(ctx context.Context, network string, targets []string) (net.Conn, error) {
 	var failed faults
 	for i, target := range targets {
@@ -44,7 +45,7 @@ func (a Attempts) InTurn(ctx context.Context, network string, targets []string) 
 		}
 		timedOut, err := a.Report(ctx, target, err)
 		if ctx.Err() != nil || timedOut {
-			// what went wrong before is not why the dial ends
+			// earlier errors are not the reason why the dial ends
 			return nil, err
 		}
 		failed.add(err)
@@ -52,7 +53,7 @@ func (a Attempts) InTurn(ctx context.Context, network string, targets []string) 
 	return nil, failed.error()
 }
 
-// share tries a target that has to leave time for the others.
+// share tries a target, and leaves time for the others.
 func (a Attempts) share(ctx context.Context, network, target string, shares int) (net.Conn, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok || shares == 1 {
@@ -64,9 +65,9 @@ func (a Attempts) share(ctx context.Context, network, target string, shares int)
 	return a.Connect(ctx, network, target)
 }
 
-// Race tries the targets in their order, each while the attempts before it may
-// still be on their way, and returns the first connection. No attempt is left over
-// when it returns. The network is "tcp"; errors are those of InTurn.
+// Race tries the targets in their order and returns the first connection. It starts
+// an attempt even if those before it have not ended. No attempt is running when Race
+// returns. The network is "tcp"; errors are those of InTurn.
 func (a Attempts) Race(ctx context.Context, targets []string) (net.Conn, error) {
 	attempts, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,18 +107,18 @@ func (a Attempts) Race(ctx context.Context, targets []string) (net.Conn, error) 
 	return nil, failed.error()
 }
 
-// result is how an attempt of a race has ended.
+// result is the result of an attempt of a race.
 type result struct {
 	target string
 	conn   net.Conn
 	err    error
 }
 
-// errLeft is how an attempt ends that has ended its goroutine: a hook of
-// the application can do so.
+// errLeft is the error of an attempt that has ended its goroutine with
+// runtime.Goexit: a hook of the application can do that.
 var errLeft = errors.New("fasthttp: the dial has ended its goroutine")
 
-// run sends the result of an attempt, whatever happens in it.
+// run sends the result of an attempt, even if it panics or ends its goroutine.
 func (a Attempts) run(ctx context.Context, target string, results chan<- result) {
 	r := result{target: target, err: errLeft}
 	defer func() {
@@ -129,8 +130,8 @@ func (a Attempts) run(ctx context.Context, target string, results chan<- result)
 	r.conn, r.err = a.Connect(ctx, "tcp", target)
 }
 
-// closeLate waits for the attempts that were canceled, and closes what they
-// have established nevertheless.
+// closeLate waits for the attempts that were canceled, and closes the connections
+// that they have established all the same.
 func closeLate(results <-chan result, running int) {
 	for range running {
 		if r := <-results; r.err == nil {
@@ -139,10 +140,10 @@ func closeLate(results <-chan result, running int) {
 	}
 }
 
-// faults is what went wrong with the addresses of a host.
+// faults collects the errors of the addresses of a host.
 type faults struct{ all []error }
 
-// add keeps err, and error returns what was kept as one.
+// add adds err. error returns all errors as one.
 func (e *faults) add(err error) { e.all = append(e.all, err) }
 
 func (e *faults) error() error {

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// fakeAddress is how an address behaves.
+// fakeAddress says how an address behaves.
 type fakeAddress struct {
 	after time.Duration
-	err   error // nil where it accepts
+	err   error // nil if it accepts
 	deaf  bool  // connects even when it was canceled
 }
 
-// fakeNetwork is a network in which addresses behave as planned. It remembers
-// when they were dialed, and which connections were not closed.
+// fakeNetwork is a network whose addresses behave as the test says. It records when
+// they were dialed, and which connections were not closed.
 type fakeNetwork struct {
 	addresses map[string]fakeAddress
 	began     time.Time
@@ -68,7 +68,7 @@ func (c *fakeDialed) Close() error {
 
 var errRefused = errors.New("refused")
 
-// attemptError is an error as the dials of these tests report it.
+// attemptError is the error that the dials of these tests report.
 type attemptError struct {
 	target string
 	cause  error
@@ -77,7 +77,7 @@ type attemptError struct {
 func (e *attemptError) Error() string { return e.target + ": " + e.cause.Error() }
 func (e *attemptError) Unwrap() error { return e.cause }
 
-// report says that the time is up only if it is for the whole dial.
+// report reports that the time is up only if that is so for the whole dial.
 func report(ctx context.Context, target string, err error) (timedOut bool, reported error) {
 	deadline, ok := ctx.Deadline()
 	if timedOut = ok && !time.Now().Before(deadline); timedOut {
@@ -88,7 +88,7 @@ func report(ctx context.Context, target string, err error) (timedOut bool, repor
 	return timedOut, &attemptError{target, err}
 }
 
-// attempts are those at the addresses of the network.
+// attempts returns Attempts at the addresses of the network.
 func (n *fakeNetwork) attempts() Attempts { return Attempts{Connect: n.attempt, Report: report} }
 
 func TestAddressesRace(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package dial finds the addresses of names and tries them: Names remembers what a
-// resolver has said (names.go), Attempts tries addresses one after the other, or lets
-// them race as RFC 8305 wants it (attempts.go).
+// Package dial finds the addresses of names and tries them. Names caches the results
+// of a resolver (names.go). Attempts tries addresses one after the other, or in a race
+// as in RFC 8305 (attempts.go).
 //
-// It imports nothing of this module. How one address is connected to, and what an
-// error looks like, its user says.
+// It imports nothing of this module. Its caller supplies the function that connects to
+// one address, and the one that makes errors.
 package dial

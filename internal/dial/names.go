@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// MaxNames is how many names Names remembers.
+	// MaxNames is how many names Names caches.
 	MaxNames = 4096
-	// MaxAddresses is how many addresses of a name are used.
+	// MaxAddresses is how many addresses of a name are used at most.
 	MaxAddresses = 64
 )
 
 // Resolver finds the addresses of a host. A *net.Resolver is one.
 type Resolver interface {
-	// LookupIPAddr returns the addresses of a host. It has to return soon after
-	// the context has ended.
+	// LookupIPAddr returns the addresses of a host. It must return soon after the
+	// context has ended.
 	LookupIPAddr(context.Context, string) (names []net.IPAddr, err error)
 }
 
-// Addresses is the addresses of a name. All its methods may be called at the same
-// time.
+// Addresses holds the addresses of a name. Its methods may be called concurrently.
 type Addresses struct {
-	// first and second are the addresses of the IP version that the resolver
-	// has put first, and of the other one.
+	// first are the addresses of the IP version of the resolver's first address,
+	// second those of the other version.
 	first, second []netip.Addr
 	expires       time.Time
 	uses          atomic.Uint32
 }
 
-// NewAddresses returns the first MaxAddresses of addresses, which it does not keep.
+// NewAddresses returns the first MaxAddresses of addresses. It does not keep the
+// slice.
 func NewAddresses(addresses []netip.Addr) *Addresses {
 	e := new(Addresses)
 	for _, ip := range addresses[:min(len(addresses), MaxAddresses)] {
@@ -51,9 +51,9 @@ func NewAddresses(addresses []netip.Addr) *Addresses {
 	return e
 }
 
-// InTurn returns the addresses in the order in which they are to be tried this
-// time: the IP versions in turn (RFC 8305 section 4), each beginning one
-// address further than the last time.
+// InTurn returns the addresses in the order in which to try them this time. The IP
+// versions alternate (RFC 8305 section 4), and each version begins one address further
+// than the last time.
 func (e *Addresses) InTurn() []netip.Addr {
 	uses := int(e.uses.Add(1) - 1)
 	addresses := make([]netip.Addr, 0, len(e.first)+len(e.second))
@@ -68,13 +68,13 @@ func (e *Addresses) InTurn() []netip.Addr {
 	return addresses
 }
 
-// Names remembers the addresses of names, up to MaxNames of them. Its zero value is
-// empty. All methods may be called at the same time.
+// Names is a cache of the addresses of names, up to MaxNames of them. The zero value
+// is empty. The methods may be called concurrently.
 type Names struct {
 	mu      sync.Mutex
 	entries map[string]*Addresses
-	lookups map[string]*lookup // that are on their way
-	swept   time.Time          // when entries was last searched for old ones
+	lookups map[string]*lookup // the running look-ups
+	swept   time.Time          // when sweep last removed the old entries
 }
 
 // lookup is a look-up that any number of dials wait for.
@@ -82,16 +82,16 @@ type lookup struct {
 	waiting int // guarded by the mutex of the cache
 	cancel  context.CancelFunc
 
-	done  chan struct{} // closed when the rest is there
+	done  chan struct{} // closed when the result is there
 	entry *Addresses
 	err   error
 }
 
-// Lookup returns the addresses of host, in any case of letters: those that it
-// remembers, or else those that resolver finds, which it remembers for keep, or not
-// at all if keep is not positive. However many ask for a name at a time, it is looked
-// up once. It returns the error of ctx if that ends before they are there. Errors are
-// not remembered.
+// Lookup returns the addresses of host; the case of letters does not matter. If they
+// are not in the cache, it asks resolver, and caches the result for keep, or not at
+// all if keep is not positive. Concurrent calls for one name share a look-up. If ctx
+// ends before the result is there, Lookup returns the error of ctx. Errors are not
+// cached.
 func (c *Names) Lookup(ctx context.Context, host string, resolver Resolver, keep time.Duration) (*Addresses, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -118,8 +118,9 @@ func (c *Names) Lookup(ctx context.Context, host string, resolver Resolver, keep
 	}
 }
 
-// begin starts a look-up. It runs on while anybody waits for it, even if that
-// is not who asked first: of ctx it has only the values.
+// begin starts a look-up. The look-up continues as long as any caller waits for it,
+// also after the first caller has stopped waiting: it uses the values of ctx, but not
+// its end.
 func (c *Names) begin(ctx context.Context, host string, resolver Resolver, keep time.Duration) *lookup {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &lookup{cancel: cancel, done: make(chan struct{})}
@@ -136,14 +137,14 @@ func (c *Names) begin(ctx context.Context, host string, resolver Resolver, keep 
 	return l
 }
 
-// end tells those who wait what the look-up has brought.
+// end publishes the result of a look-up to the callers that wait for it.
 func (c *Names) end(l *lookup, host string, entry *Addresses, err error, keep time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(l.done)
 	l.entry, l.err = entry, err
 	if c.lookups[host] != l {
-		// it was flushed, or left by all who had waited
+		// Flush has removed it, or all its callers have stopped waiting
 		return
 	}
 	delete(c.lookups, host)
@@ -158,7 +159,7 @@ func (c *Names) end(l *lookup, host string, entry *Addresses, err error, keep ti
 	}
 }
 
-// leave says that somebody does not wait for the look-up any more.
+// leave records that a caller does not wait for the look-up any more.
 func (c *Names) leave(l *lookup, host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,8 +173,8 @@ func (c *Names) leave(l *lookup, host string) {
 	}
 }
 
-// sweep makes room for an entry. What is too old goes once in a while, so that
-// names which are not asked for again do not stay for ever.
+// sweep makes room for an entry. Once in a while it removes all expired entries, so
+// that names which are not looked up again do not stay forever.
 func (c *Names) sweep(now time.Time, keep time.Duration) {
 	if now.Sub(c.swept) >= keep || len(c.entries) >= MaxNames {
 		c.swept = now
@@ -191,8 +192,8 @@ func (c *Names) sweep(now time.Time, keep time.Duration) {
 	}
 }
 
-// Flush forgets all addresses. A Lookup that begins after it waits for no look-up
-// that began before it.
+// Flush removes all addresses. A Lookup that is called afterwards does not share a
+// look-up that began before.
 func (c *Names) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,10 +201,11 @@ func (c *Names) Flush() {
 	clear(c.lookups)
 }
 
-// errResolverLeft is how a look-up ends whose resolver ended its goroutine.
+// errResolverLeft is the error of a look-up whose resolver has ended its goroutine
+// with runtime.Goexit.
 var errResolverLeft = errors.New("fasthttp: the resolver has ended its goroutine")
 
-// resolve asks the resolver, whose panics end this look-up alone.
+// resolve calls the resolver. A panic of the resolver becomes an error of the look-up.
 func resolve(ctx context.Context, host string, resolver Resolver) (entry *Addresses, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -43,7 +43,7 @@ func TestANameIsLookedUpOnceForAll(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 1000 {
 			all.Go(func() {
-				// the first to ask, among others, does not wait for the answer
+				// some callers, among them the first, do not wait for the result
 				wait := time.Minute
 				if i%2 == 0 {
 					wait = time.Second / 2

@@ -18,22 +18,23 @@ import (
 // Span is a run of Len bytes in a block, from Off on. The zero Span is empty.
 type Span struct{ Off, Len uint32 }
 
-// Flag holds what is known of an entry beside its text.
+// Flag is a property of an entry.
 type Flag uint8
 
 const (
 	// NoValue marks an argument that was written without '='.
 	NoValue Flag = 1 << iota
-	// BadName marks a field whose name is no token: it is never written to the wire.
+	// BadName marks a field whose name is not a token: it is never sent.
 	BadName
-	// Behind marks a field of the trailer section, which is behind the body. The
-	// other entries of a list of trailers are names that were announced.
+	// Behind marks a field of the trailer section, which follows the body. The other
+	// entries of a list of trailers are announced names.
 	Behind
-	// Apart marks a name that was announced here for fields that are in the
-	// trailer section only; fields of the header section stay where they are.
+	// Apart marks a name that the application announced for fields that are in the
+	// trailer section only; fields with this name that are in the header section
+	// stay there.
 	Apart
-	// Hint marks a name that a peer announced, which says nothing of fields that
-	// are set here. It is the weakest way to announce one, and Apart the next.
+	// Hint marks a name that the peer announced. It has no effect on fields that the
+	// application sets. It is the weakest kind of announcement; Apart is stronger.
 	Hint
 	// Upfront marks a field that stays in the header section although its name is
 	// announced.
@@ -43,25 +44,25 @@ const (
 // Entry is one name/value pair: 20 bytes.
 type Entry struct {
 	Name, Value Span // in the block of the list
-	ID          ID   // of a well-known name
-	Flags       Flag // what else is known
+	ID          ID   // of a well-known name, or Unknown
+	Flags       Flag // other properties
 }
 
-// List is an ordered list of pairs. The zero value is empty and ready for use.
-// Slices that it returns stay as they are until the value they show is set
-// anew or the list is reset, whatever else is added or removed.
+// List is an ordered list of pairs. The zero value is empty and ready for use. The
+// slices that it returns keep their content until their value is set again or the
+// list is reset. Other changes of the list do not affect them.
 type List struct {
-	Block   []byte  // all text of the list, and what was left of removed pairs
+	Block   []byte  // all text of the list, including that of removed pairs
 	Entries []Entry // the pairs, in their order
-	// KeepsPlace says that spans of the block are held outside the list, so
-	// that only their owner can move text (Wasteful, Tidy).
+	// KeepsPlace says that there are spans of the block outside of the list. Then
+	// only their owner may move text (Wasteful, Tidy).
 	KeepsPlace bool
-	// Changed is set by whatever adds, removes or changes a pair; only who wants
-	// to know of later changes clears it.
+	// Changed is set by every method that adds, removes or changes a pair. A caller
+	// that must know of later changes clears it.
 	Changed bool
-	// what lies below frozen was received and is never overwritten
+	// the text before frozen was received and is never overwritten
 	frozen  uint32
-	garbage uint32
+	garbage uint32 // bytes of the block that no pair refers to
 }
 
 // Reset empties the list and keeps its memory.
@@ -84,19 +85,18 @@ func (l *List) Bytes(s Span) []byte {
 // Name returns the name of pair i.
 func (l *List) Name(i int) []byte { return l.Bytes(l.Entries[i].Name) }
 
-// Value returns the value of pair i, which is not nil, not even in a list that
-// has no text at all.
+// Value returns the value of pair i. It is never nil, even if the list has no text.
 func (l *List) Value(i int) []byte { return l.Bytes(l.Entries[i].Value) }
 
-// Freeze says that all text that is in the block now was received from a peer
-// and stays as it is: values set later are stored behind it.
+// Freeze marks all text in the block as received from a peer. It is not changed any
+// more: values set later are stored after it.
 func (l *List) Freeze() { l.frozen = uint32(len(l.Block)) }
 
-// IsFrozen reports whether the text of s is of that which was received.
+// IsFrozen reports whether the text of s is part of the received text.
 func (l *List) IsFrozen(s Span) bool { return s.Off+s.Len <= l.frozen }
 
-// Append stores text at the end of the block. It panics where the block would
-// pass 4 GiB, which is far over every limit on what is received.
+// Append stores text at the end of the block. It panics if the block would exceed 4
+// GiB, which is far over every limit on received text.
 func (l *List) Append(text []byte) Span {
 	l.makeRoom(len(text))
 	off := len(l.Block)
@@ -104,12 +104,11 @@ func (l *List) Append(text []byte) Span {
 	return Span{uint32(off), uint32(len(text))}
 }
 
-// smallestBlock is the size in bytes that blocks have at least: that of a few
-// pairs.
+// smallestBlock is the least size of a block in bytes: enough for a few pairs.
 const smallestBlock = 64
 
-// makeRoom makes room in the block for n bytes more. A block has memory, even for
-// no text at all.
+// makeRoom makes room in the block for n more bytes. Afterwards the block has memory,
+// even if n is 0.
 func (l *List) makeRoom(n int) {
 	if end := len(l.Block) + n; end >= cap(l.Block) || uint64(end) > math.MaxUint32 {
 		l.grow(n)
@@ -118,7 +117,7 @@ func (l *List) makeRoom(n int) {
 
 func (l *List) grow(n int) {
 	if !l.KeepsPlace && l.Wasteful() {
-		// so setting a value over and over does not grow the block without end
+		// so that setting a value again and again does not grow the block forever
 		l.Tidy()
 	}
 	if uint64(len(l.Block))+uint64(n) > math.MaxUint32 {
@@ -127,8 +126,8 @@ func (l *List) grow(n int) {
 	l.Block = slices.Grow(l.Block, max(n+1, smallestBlock))
 }
 
-// Store replaces the text of old by text and returns where it is now: in the
-// same place where it fits, else at the end of the block.
+// Store replaces the text of old by text and returns its new span: in the same place
+// if it fits there, otherwise at the end of the block.
 func (l *List) Store(old Span, text []byte) Span {
 	if len(text) <= int(old.Len) && old.Off >= l.frozen {
 		copy(l.Block[old.Off:], text)
@@ -164,10 +163,10 @@ func (l *List) SetValue(i int, value []byte, flags Flag) {
 	e.Flags = flags
 }
 
-// RemoveEach takes pairs out of the list: the one at first, and those whose
-// positions next returns for the position to look from. Either is negative if there
-// is none. The others keep their order, and all of it takes time in proportion to
-// the length of the list.
+// RemoveEach removes pairs from the list: the one at first, and those at the
+// positions that next returns. next returns the first such position at or after
+// from; first and the result of next are negative if there is none. The other pairs
+// keep their order. RemoveEach takes time in proportion to the length of the list.
 func (l *List) RemoveEach(first int, next func(from int) int) {
 	if first < 0 {
 		return
@@ -178,7 +177,7 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 		e := &l.Entries[at]
 		l.garbage += e.Name.Len + e.Value.Len
 		behind := at + 1
-		// what was kept lies before the pairs that next looks at
+		// the pairs that were moved are before those that next examines
 		at = next(behind)
 		end := at
 		if at < 0 {
@@ -189,13 +188,13 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 	l.Entries = l.Entries[:kept]
 }
 
-// RemoveAll takes all pairs out of the list whose name is name, byte for byte.
+// RemoveAll removes all pairs whose name is name, byte for byte.
 func (l *List) RemoveAll(name []byte) {
 	l.RemoveEach(l.Find(name, 0), func(from int) int { return l.Find(name, from) })
 }
 
-// RemoveID takes all pairs from a position on out of the list that have the
-// well-known name id.
+// RemoveID removes all pairs with the well-known name id at or after the position
+// from.
 func (l *List) RemoveID(id ID, from int) {
 	l.RemoveEach(l.FindID(id, from), func(from int) int { return l.FindID(id, from) })
 }
@@ -225,8 +224,8 @@ func (l *List) Find(name []byte, from int) int {
 }
 
 // Get returns the value of the first pair whose name is name, byte for byte, or
-// nil. It is small enough to become a part of its callers, where a constant name
-// is compared as a number: that is as quick as a look at one byte of it.
+// nil. The compiler inlines it, and then compares a constant name as a number, which
+// is as fast as comparing one byte.
 func (l *List) Get(name string) []byte {
 	entries := l.Entries
 	for i := range entries {
@@ -250,8 +249,8 @@ func (l *List) findNameless(from int) int {
 	return -1
 }
 
-// FindFold is Find without regard to the case of ASCII letters. id is the id
-// of name (Lookup), and no pair with another id is looked at.
+// FindFold is like Find, without regard to the case of ASCII letters. id must be the
+// id of name (see Lookup): FindFold skips pairs with another id.
 func (l *List) FindFold(id ID, name []byte, from int) int {
 	for i := from; i < len(l.Entries); i++ {
 		e := &l.Entries[i]
@@ -284,7 +283,7 @@ func (l *List) CopyFrom(src *List) {
 	l.Changed = true
 }
 
-// Separate gives the list memory of its own, if it was copied as a value.
+// Separate gives the list its own memory, after the List value was copied.
 func (l *List) Separate() {
 	l.Block = append([]byte(nil), l.Block...)
 	l.Entries = append([]Entry(nil), l.Entries...)
@@ -293,8 +292,7 @@ func (l *List) Separate() {
 // tidyFrom is the size under which a block is never worth tidying.
 const tidyFrom = 4 << 10
 
-// Wasteful reports whether most of the block is text that nothing points to any
-// more.
+// Wasteful reports whether so much of the block is garbage that Tidy is worth it.
 func (l *List) Wasteful() bool {
 	return l.garbage >= tidyFrom && l.garbage >= uint32(len(l.Block))/2
 }
@@ -318,7 +316,7 @@ func (l *List) Tidy(also ...*Span) {
 	}
 	l.garbage = 0
 	if l.frozen != 0 {
-		// received text is among what was moved, and is still not to be overwritten
+		// received text was moved, too, and must still not be overwritten
 		l.Freeze()
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pairs gives the list in the plain form that tests compare.
+// pairs returns the list as text, which tests compare.
 func pairs(l *List) string {
 	var out strings.Builder
 	for i := range l.Len() {
@@ -20,7 +20,7 @@ func add(l *List, name, value string) int {
 	return l.Add([]byte(name), []byte(value), Lookup([]byte(name)), 0)
 }
 
-// remove takes the pair at i out of the list.
+// remove removes the pair at i.
 func remove(l *List, i int) { l.RemoveEach(i, func(int) int { return -1 }) }
 
 func TestPairsKeepTheirOrder(t *testing.T) {
@@ -201,7 +201,7 @@ func TestReceivedTextIsNeverOverwritten(t *testing.T) {
 	if got := pairs(&l); got != "Host=b;X=zzz;" {
 		t.Error(got)
 	}
-	// what was set itself is not received text
+	// text that the program has set is not received text
 	size := len(l.Block)
 	l.SetValue(0, []byte("c"), 0)
 	if len(l.Block) != size {
@@ -316,7 +316,7 @@ func TestReceivedTextDoesNotKeepAListFromTidying(t *testing.T) {
 			t.Fatalf("%d bytes of block for 200 bytes of text", cap(l.Block))
 		}
 	}
-	// what was received goes on being safe from overwriting
+	// received text is still not overwritten
 	later := l.Value(1)
 	l.SetValue(1, []byte("x"), 0)
 	if string(received) != "2" || string(later) != "2" {
@@ -370,8 +370,8 @@ func TestAReusedListDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// modelPair is a pair in its plain form, with the slices of it that the list
-// handed out and the text that these must go on showing.
+// modelPair is a pair of the model, with the slices that the list has returned for it
+// and the text that these must keep.
 type modelPair struct {
 	name, value   string
 	names, values []handedOut
@@ -382,7 +382,7 @@ type handedOut struct {
 	text  string
 }
 
-// model is a list as anybody would write it.
+// model is a simple implementation of the list.
 type model struct {
 	pairs []*modelPair
 	kept  []handedOut // slices that no later change may touch
@@ -393,7 +393,7 @@ func (m *model) add(l *List, at int, name, value string) {
 	m.remember(l, at)
 }
 
-// remember takes the slices of pair i that the list hands out now.
+// remember keeps the slices that the list returns for pair i.
 func (m *model) remember(l *List, i int) {
 	p := m.pairs[i]
 	p.names = append(p.names, handedOut{l.Name(i), p.name})
@@ -406,7 +406,7 @@ func (m *model) keep(p *modelPair) {
 	p.names, p.values = nil, nil
 }
 
-// find is what Find, and with fold FindFold, must answer.
+// find returns what Find, and with fold FindFold, must return.
 func (m *model) find(name string, from int, equal func(a, b string) bool) int {
 	for i := from; i < len(m.pairs); i++ {
 		if equal(m.pairs[i].name, name) {
@@ -506,12 +506,12 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 		var other List
 		other.CopyFrom(l)
 		m.check(t, &other)
-		// what happens to the copy must not show in the list
+		// changes of the copy must not affect the list
 		other.SetValue(i, []byte("changed"), 0)
 		other.Reset()
 		other.Add([]byte(name), []byte(value), id, 0)
 	case 6:
-		// a pair that is made of the list's own text
+		// a pair whose text is from the list itself
 		p := m.pairs[i]
 		m.add(l, l.Add(l.Name(i), l.Value(i), l.Entries[i].ID, 0), p.name, p.value)
 	case 7:

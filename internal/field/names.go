@@ -7,11 +7,11 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// ID is the small number of a well-known field name. Entries carry it, so that
+// ID identifies a well-known field name by a small number. Entries have it, so that
 // a field that every message has is found without comparing names.
 type ID uint8
 
-// The well-known names; Unknown is every other one.
+// The well-known names. Unknown stands for all others.
 const (
 	Unknown ID = iota
 	Accept
@@ -199,8 +199,8 @@ func (id ID) Bytes() []byte { return bytesconv.Bytes(names[id]) }
 
 const (
 	slotBits = 9
-	// found by trying random odd numbers until no two names shared a slot;
-	// a test says so when a new name asks for another one
+	// found by trying random odd numbers until no two names shared a slot; a test
+	// fails if an added name makes another number necessary
 	slotFactor = 0x345b062254eeca2b
 	sizeFactor = 0x9e3779b97f4a7c15
 )
@@ -214,7 +214,7 @@ func buildSlots() (t [1 << slotBits]ID) {
 	return t
 }
 
-// slot mixes the length and the ends of a name.
+// slot computes a slot from the length and the ends of a name.
 func slot(name []byte) uint64 {
 	return (ends(name) + uint64(len(name))*sizeFactor) * slotFactor >> (64 - slotBits)
 }
@@ -239,7 +239,7 @@ func Lookup(name []byte) ID {
 	return id
 }
 
-// LookupForm is Lookup which also reports whether a known name is in its
+// LookupForm is like Lookup, and also reports whether a known name is in its
 // normalised form.
 func LookupForm(name []byte) (id ID, normal bool) {
 	if len(name) == 0 {
@@ -254,10 +254,10 @@ func LookupForm(name []byte) (id ID, normal bool) {
 	return Unknown, false
 }
 
-// compare reports whether name is known but for the case of its letters, and
-// whether it is so to the byte. Both have one length, which is not 0, and known
-// consists of letters and hyphens: of these, letters have the bit 0x40, and
-// their case is the bit 0x20.
+// compare reports whether name equals known without regard to the case of letters,
+// and whether it equals known byte for byte. Both have the same length, which is not
+// 0. known consists of letters and hyphens; only letters have the bit 0x40, and the
+// bit 0x20 is their case.
 func compare(name, known []byte) (same, equal bool) {
 	const letters = 0x4040404040404040
 	var differ, wrong uint64
@@ -279,8 +279,8 @@ func compare(name, known []byte) (same, equal bool) {
 	}
 }
 
-// shortWord packs all of a name of 1 to 7 bytes into a word; bytes in its
-// middle may be there twice.
+// shortWord packs a name of 1 to 7 bytes into a word. Bytes in the middle of the name
+// may be in it twice.
 func shortWord(name []byte) uint64 {
 	if n := len(name); n >= 4 {
 		return uint64(binary.LittleEndian.Uint32(name)) | uint64(binary.LittleEndian.Uint32(name[n-4:]))<<32
@@ -288,8 +288,8 @@ func shortWord(name []byte) uint64 {
 	return uint64(name[0]) | uint64(name[len(name)/2])<<8 | uint64(name[len(name)-1])<<16
 }
 
-// Normalize gives name its usual form, in place: the first letter and those
-// behind a hyphen in upper case, all others in lower case.
+// Normalize converts name to its normalised form, in place: the first letter and
+// those after a hyphen in upper case, all others in lower case.
 func Normalize(name []byte) {
 	up := true
 	for i, c := range name {

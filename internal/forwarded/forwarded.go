@@ -1,12 +1,13 @@
-// Package forwarded reads what proxies note of the requests that they pass on: the
-// field Forwarded (RFC 7239) and lists of addresses such as X-Forwarded-For.
+// Package forwarded parses the fields in which proxies describe the requests that
+// they forward: Forwarded (RFC 7239) and lists of addresses such as X-Forwarded-For.
 //
-// Each proxy appends to what it was sent, and only what those have appended that
-// are trusted can be believed. So lists are read from their end: what stands further
-// on the left, which anybody may have sent, cannot change how an element is read.
+// Each proxy appends to the list that it has received, and only the elements that
+// trusted proxies have appended are reliable. So lists are parsed from their end:
+// text further to the left, which any client can send, cannot change how an element
+// is parsed.
 //
-// It does no I/O and does not allocate, except for an address that is none. Start
-// with Last. It imports ascii and bytesconv.
+// It does no I/O, and allocates only for an invalid address. Start with Last. It
+// imports ascii and bytesconv.
 package forwarded
 
 import (
@@ -17,10 +18,10 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// Last cuts the last element off a comma-separated list, and returns it without
-// surrounding white space, and what is left of the list. Empty elements are
-// returned as they come; commas inside of quoted strings do not separate. It ends
-// with rest nil.
+// Last returns the last element of a comma-separated list, without surrounding white
+// space, and the rest of the list before it. It returns empty elements, too. Commas
+// inside quoted strings do not separate. After the first element of the list rest is
+// nil.
 func Last(list []byte) (element, rest []byte) {
 	for i := len(list) - 1; i >= 0; i-- {
 		switch list[i] {
@@ -33,8 +34,8 @@ func Last(list []byte) (element, rest []byte) {
 	return ascii.Trim(list), nil
 }
 
-// opening returns the position of the quote that begins the quoted string of which
-// b ends just before the closing one, or -1.
+// opening returns the position of the quote that begins a quoted string, or -1. b
+// ends just before the closing quote.
 func opening(b []byte) int {
 	for i := len(b) - 1; i >= 0; i-- {
 		if b[i] != '"' {
@@ -51,17 +52,17 @@ func opening(b []byte) int {
 	return -1
 }
 
-// Element is what one proxy says in the field Forwarded (RFC 7239 section 4). A
-// parameter that it does not have is nil. Those in quotes are without them.
+// Element holds the parameters that one proxy has set in the field Forwarded (RFC
+// 7239 section 4), without quotes. A missing parameter is nil.
 type Element struct {
 	For   []byte // the peer of the proxy, see ParseNode
 	Proto []byte // the scheme with which the peer has connected
-	Host  []byte // the host that the peer has asked for
+	Host  []byte // the host that the peer has requested
 }
 
-// ParseElement reads an element of the field Forwarded. It fails if that is
-// malformed, or has one of the parameters twice. Values that ought to be in quotes,
-// such as addresses with a port, are taken without them.
+// ParseElement parses an element of the field Forwarded. It fails if the element is
+// malformed, or has a parameter twice. It accepts values without the quotes that they
+// should have, such as addresses with a port.
 func ParseElement(b []byte) (e Element, ok bool) {
 	for {
 		b = ascii.Trim(b)
@@ -85,8 +86,8 @@ func ParseElement(b []byte) (e Element, ok bool) {
 	}
 }
 
-// cutValue cuts the value off that b begins with, and returns what follows it: the
-// next semicolon, or nothing.
+// cutValue returns the value at the start of b, and the rest of b, which begins with
+// the next semicolon or is empty.
 func cutValue(b []byte) (value, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		end := ascii.IndexByte(b, ';')
@@ -105,7 +106,7 @@ func cutValue(b []byte) (value, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// set takes in a parameter. It is false if there is one of the name already.
+// set sets a parameter. It returns false if the element has one of this name already.
 func (e *Element) set(name, value []byte) bool {
 	var to *[]byte
 	switch {
@@ -125,11 +126,11 @@ func (e *Element) set(name, value []byte) bool {
 	return true
 }
 
-// ParseNode reads the address of a client or a proxy (RFC 7239 section 6): an IPv4
-// address, or an IPv6 address, in brackets or not, and perhaps a port, which is
-// passed over, as is the zone of an address: it means something to the proxy only.
-// An IPv4 address in the form of an IPv6 address is returned as what it is. ok is
-// false for all else, such as "unknown" or a name that hides the address.
+// ParseNode parses the address of a client or a proxy (RFC 7239 section 6): an IPv4
+// address, or an IPv6 address with or without brackets, and optionally a port. It
+// ignores the port and the zone of an address, which has a meaning for the proxy
+// only. An IPv4 address in the form of an IPv6 address is returned as an IPv4 address.
+// ok is false for everything else, such as "unknown" or a name that hides the address.
 func ParseNode(b []byte) (addr netip.Addr, ok bool) {
 	host, is6 := b, false
 	switch colon := bytes.IndexByte(b, ':'); {

@@ -34,7 +34,7 @@ func TestListsAreReadFromTheirEnd(t *testing.T) {
 		{`"a\\", "b\\\"", c`, []string{"c", `"b\\\""`, `"a\\"`}},
 		{`"a", "b"`, []string{`"b"`, `"a"`}},
 		{`"", ""`, []string{`""`, `""`}},
-		// what was there before must not swallow what a proxy has appended
+		// text further to the left must not absorb the element that a proxy has appended
 		{`for="a, for=b`, []string{"for=b", `for="a`}},
 		{`for="a, for="b"`, []string{`for="b"`, `for="a`}},
 		{`for="a\, for=b`, []string{"for=b", `for="a\`}},
@@ -48,7 +48,7 @@ func TestListsAreReadFromTheirEnd(t *testing.T) {
 }
 
 func TestElementsOfForwarded(t *testing.T) {
-	const none = "-" // for a parameter that is not there
+	const none = "-" // for a missing parameter
 	for _, c := range []struct {
 		in                string
 		for_, proto, host string
@@ -192,7 +192,7 @@ func FuzzForwarded(f *testing.F) {
 				t.Errorf("%q is %v, %v", one, addr, ok)
 			}
 		}
-		// an element that is read alone is read so behind whatever was sent
+		// an element is parsed the same alone and after any other text
 		e, ok := ParseElement([]byte(appended))
 		if !ok || appended == "" {
 			return

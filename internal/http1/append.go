@@ -5,9 +5,9 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// AppendText appends text, which is to be part of a start line or a field,
-// with a space for every CR, LF and NUL. All such text passes here: nothing
-// that an application sets can end a line early.
+// AppendText appends text, a part of a start line or of a field, and replaces every
+// CR, LF and NUL in it by a space. All such text goes through AppendText or Clean,
+// so nothing that an application sets can end a line early.
 func AppendText(dst, text []byte) []byte {
 	from := len(dst)
 	dst = append(dst, text...)
@@ -15,7 +15,7 @@ func AppendText(dst, text []byte) []byte {
 	return dst
 }
 
-// Clean puts a space in the place of every CR, LF and NUL of b.
+// Clean replaces every CR, LF and NUL of b by a space, in place.
 func Clean(b []byte) {
 	if !ascii.HasControl(b) {
 		return
@@ -25,7 +25,7 @@ func Clean(b []byte) {
 	}
 }
 
-// AppendField appends a field line. One whose name is no token is left out.
+// AppendField appends a field line. It appends nothing if name is not a token.
 func AppendField(dst, name, value []byte) []byte {
 	if !ascii.IsToken(name) {
 		return dst
@@ -36,8 +36,8 @@ func AppendField(dst, name, value []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendKnown appends a field line with a well-known name. Unknown is none:
-// nothing is appended.
+// AppendKnown appends a field line with a well-known name. It appends nothing if id
+// is Unknown.
 func AppendKnown(dst []byte, id field.ID, value []byte) []byte {
 	if id == field.Unknown {
 		return dst
@@ -48,8 +48,8 @@ func AppendKnown(dst []byte, id field.ID, value []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendLine appends a field line of a name that is a token and a value that
-// has passed Clean.
+// AppendLine appends a field line. name must be a token, and value must have passed
+// Clean.
 func AppendLine(dst, name, value []byte) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)
@@ -77,17 +77,17 @@ func AppendStatusLine(dst, version []byte, status int, reason []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendChunkStart appends the line that comes before a chunk of size bytes,
-// and AppendChunkEnd what comes behind it. size must be positive: a chunk of
-// no bytes is the last one and would end the message.
+// AppendChunkStart appends the line before a chunk of size bytes. AppendChunkEnd
+// appends the line end after it. size must be positive: a chunk of no bytes is the
+// last one and would end the message.
 func AppendChunkStart(dst []byte, size int) []byte {
 	dst = ascii.AppendHex(dst, uint64(size))
 	return append(dst, "\r\n"...)
 }
 
-// AppendChunkEnd appends what ends a chunk.
+// AppendChunkEnd appends the line end after the data of a chunk.
 func AppendChunkEnd(dst []byte) []byte { return append(dst, "\r\n"...) }
 
-// AppendLastChunk appends the last chunk. The trailer section comes behind
-// it, which may be empty, and then an empty line.
+// AppendLastChunk appends the last chunk. The trailer section, which may be empty,
+// and an empty line follow it.
 func AppendLastChunk(dst []byte) []byte { return append(dst, "0\r\n"...) }

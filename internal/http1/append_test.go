@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// clean is what the sanitiser makes of text, said in one line.
+// clean is the sanitiser, written in one line.
 func clean(text string) string {
 	return strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ").Replace(text)
 }
@@ -139,7 +139,7 @@ func TestStartLines(t *testing.T) {
 	}
 }
 
-// What is written is read back as it was meant, by both roles.
+// Parsing a written message gives the values that were written, in both roles.
 func TestHeadsThatAreWrittenAreReadBack(t *testing.T) {
 	b := AppendRequestLine(nil, []byte("POST"), []byte("/a?b=c"), []byte("HTTP/1.1"))
 	b = AppendKnown(b, field.Host, []byte("example.com"))
@@ -158,9 +158,9 @@ func TestHeadsThatAreWrittenAreReadBack(t *testing.T) {
 	}
 }
 
-// FuzzField writes a field line and reads it back. A value may hold controls
-// other than CR, LF and NUL, which are written as they are and refused by
-// whoever reads them.
+// FuzzField writes a field line and parses it. A value may contain control
+// characters other than CR, LF and NUL, which are written unchanged; the parser
+// rejects them.
 func FuzzField(f *testing.F) {
 	f.Add([]byte("Name"), []byte("value"))
 	f.Add([]byte("x-y"), []byte(" a\r\nB: c\x00\t"))

@@ -6,9 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Heads as they are met: what a load generator sends, what a browser sends,
-// what an API client of our time sends (unknown names, lower case), and a
-// response.
+// Typical heads: those of a load generator, a browser and an API client (unknown
+// names, lower case), and a response.
 var benchHeads = []struct {
 	name string
 	role Role
@@ -66,7 +65,7 @@ var benchHeads = []struct {
 func BenchmarkParseHead(b *testing.B) {
 	for _, c := range benchHeads {
 		b.Run(c.name, func(b *testing.B) {
-			// names are normalised where they stand, so every pass needs them as they came
+			// the parser normalises names in place, so every pass needs a fresh copy
 			raw, buf := []byte(c.raw), make([]byte, len(c.raw))
 			h, fields := new(Head), new(field.List)
 			parse := h.ParseRequest

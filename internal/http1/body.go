@@ -1,7 +1,7 @@
 package http1
 
-// Body takes the content of one message out of the bytes of its connection,
-// whatever the framing. It holds no content itself.
+// Body extracts the content of one message from the bytes of its connection, for
+// each kind of framing. It does not store content.
 type Body struct {
 	kind   BodyKind
 	left   int64
@@ -16,9 +16,9 @@ func (d *Body) Start(f Framing) {
 // Kind returns the kind of framing.
 func (d *Body) Kind() BodyKind { return d.kind }
 
-// Next returns the next piece of content in src, as a part of src, and says
-// how many bytes of src it consumed. Where it returns neither content nor an
-// error it has consumed all of src, or is done.
+// Next returns the next piece of content in src, as a part of src, and the number
+// of bytes of src that it consumed. If it returns neither content nor an error, it
+// has consumed all of src, or is done.
 func (d *Body) Next(src []byte) (content []byte, n int, err error) {
 	switch d.kind {
 	case Length:
@@ -33,9 +33,9 @@ func (d *Body) Next(src []byte) (content []byte, n int, err error) {
 	return nil, 0, nil
 }
 
-// Done reports whether all content was read. Behind a chunked body the trailer
-// section is still to come. An UntilClose body is never done; the end of the
-// connection ends it.
+// Done reports whether all content was read. After a chunked body the trailer
+// section is still to be read. An UntilClose body is never done: it ends with the
+// connection.
 func (d *Body) Done() bool {
 	switch d.kind {
 	case Length:
@@ -48,8 +48,8 @@ func (d *Body) Done() bool {
 	return true
 }
 
-// Left returns how many bytes of content will come without any framing in
-// between, as far as is known now.
+// Left returns how many bytes of content follow without framing in between, as far
+// as is known.
 func (d *Body) Left() int64 {
 	switch d.kind {
 	case Length:
@@ -60,8 +60,8 @@ func (d *Body) Left() int64 {
 	return 0
 }
 
-// PutBack takes back the last n bytes of content that Next returned: they are
-// not consumed, and will be given to Next again.
+// PutBack takes back the last n bytes of content that Next returned. They count as
+// not consumed: the caller must pass them to Next again.
 func (d *Body) PutBack(n int) {
 	switch d.kind {
 	case Length:

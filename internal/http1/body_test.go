@@ -25,7 +25,7 @@ func TestContentOfAnyFraming(t *testing.T) {
 		{"until close", Framing{Kind: UntilClose, MustClose: true}, reading{raw, len(raw), false, nil}},
 	} {
 		start := func() *Body {
-			// what an earlier message left must not matter
+			// the state of an earlier message must not matter
 			d := &Body{kind: Chunks, left: 3, chunks: Chunked{state: extQuoted, left: 9}}
 			d.Start(c.f)
 			if d.Kind() != c.f.Kind {
@@ -56,7 +56,7 @@ func TestLeftOfABody(t *testing.T) {
 	for _, c := range []struct {
 		f    Framing
 		src  string
-		want []int64 // before the first and behind every byte
+		want []int64 // before the first and after every byte
 	}{
 		{Framing{}, "x", []int64{0, 0}},
 		{Framing{Kind: Length, Length: 3}, "abcd", []int64{3, 2, 1, 0, 0}},
@@ -132,7 +132,7 @@ func TestReadingABodyDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzBody reads whatever framing in two ways: whole, and in pieces.
+// FuzzBody reads content of any framing in two ways: whole, and in pieces.
 func FuzzBody(f *testing.F) {
 	f.Add(uint8(Chunks), int64(0), "3\r\nabc\r\n0\r\n", uint8(1))
 	f.Add(uint8(Length), int64(4), "abcdef", uint8(2))

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// MaxChunkLine bounds a chunk-size line with its extensions. Nobody is
-	// known to use extensions; attackers use them to send a lot for a little.
+	// MaxChunkLine bounds a chunk-size line with its extensions. No application is
+	// known to use extensions; an attacker can use them to make a server read many
+	// bytes for little content.
 	MaxChunkLine = 4 << 10
 	// MaxChunkExtensions bounds the extensions of all chunks of one message.
 	MaxChunkExtensions = 16 << 10
@@ -20,33 +21,33 @@ const (
 type chunkState uint8
 
 const (
-	chunkSize     chunkState = iota // before or inside the hexadecimal digits
-	extSpace                        // white space that an extension or the line end follows
-	extName                         // behind ';', before or inside the name
-	extAfterName                    // white space behind the name
-	extValue                        // behind '=', before the value
+	chunkSize     chunkState = iota // before or in the hexadecimal digits
+	extSpace                        // in white space before an extension or the line end
+	extName                         // after ';', before or inside the name
+	extAfterName                    // white space after the name
+	extValue                        // after '=', before the value
 	extToken                        // inside a token value
 	extQuoted                       // inside a quoted value
-	extQuotedPair                   // behind the backslash in a quoted value
-	extQuotedEnd                    // behind a quoted value
-	sizeLF                          // behind the CR of a chunk-size line
+	extQuotedPair                   // after the backslash in a quoted value
+	extQuotedEnd                    // after a quoted value
+	sizeLF                          // after the CR of a chunk-size line
 	chunkData                       // inside chunk data
-	dataCR                          // behind chunk data
-	dataLF                          // behind the CR of that
-	chunksDone                      // behind the line of the last chunk
+	dataCR                          // after chunk data
+	dataLF                          // after the CR after chunk data
+	chunksDone                      // after the line of the last chunk
 )
 
-// Chunked decodes the chunked transfer coding (RFC 9112 section 7.1). The
-// zero value is at the beginning of a message, and takes what the RFC allows and
-// nothing else.
+// Chunked decodes the chunked transfer coding (RFC 9112 section 7.1). The zero value
+// is at the beginning of a message. It accepts what the RFC allows, and nothing
+// else.
 type Chunked struct {
-	left       uint64 // of the chunk that is being read
+	left       uint64 // bytes of the current chunk that were not read yet
 	extensions uint32 // bytes of extensions in the message so far
 	line       uint16 // bytes of the current chunk-size line
 	digits     uint8
 	named      bool // a byte of the current extension's name was read
 	state      chunkState
-	// Loose says that a size line may end in spaces: see Framing.LooseChunks
+	// Loose allows spaces at the end of a size line: see Framing.LooseChunks
 	Loose bool
 }
 
@@ -54,7 +55,7 @@ type Chunked struct {
 // follows, which may be empty.
 func (c *Chunked) Done() bool { return c.state == chunksDone }
 
-// Left returns how many bytes of the current chunk are still to come.
+// Left returns how many bytes of the current chunk were not read yet.
 func (c *Chunked) Left() uint64 {
 	if c.state != chunkData {
 		return 0
@@ -62,9 +63,9 @@ func (c *Chunked) Left() uint64 {
 	return c.left
 }
 
-// Next reads from src up to and with the next piece of content, which it
-// returns as a part of src, and says how many bytes it consumed. It consumes
-// all of src unless it returns content or is done.
+// Next reads src up to the end of the next piece of content. It returns that piece,
+// as a part of src, and the number of bytes that it consumed. It consumes all of src
+// unless it returns content or is done.
 func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
 	for n < len(src) && c.state != chunksDone {
 		if c.state == chunkData {
@@ -87,10 +88,10 @@ func (c *Chunked) Next(src []byte) (content []byte, n int, err error) {
 	return nil, n, nil
 }
 
-// plainLine takes in at once what nearly always comes before content: the end of
-// the chunk before, a size that is not huge, and the end of the line. It returns
-// how many bytes that is, or 0 where src begins with anything else or has not all
-// of it, which is for step.
+// plainLine reads in one go the bytes that nearly always come before content: the
+// end of the chunk before, a size that is not huge, and the end of the line. It
+// returns how many bytes that is. If src begins with other bytes or does not have
+// all of these, plainLine returns 0, and step has to read them.
 func (c *Chunked) plainLine(src []byte) (n int) {
 	switch {
 	case c.state == dataCR && len(src) > 2 && src[0] == '\r' && src[1] == '\n':
@@ -117,7 +118,7 @@ func (c *Chunked) plainLine(src []byte) (n int) {
 	return n + 2
 }
 
-// step takes in one byte that is not content.
+// step reads one byte that is not content.
 func (c *Chunked) step(b byte) error {
 	switch c.state {
 	case chunkSize:
@@ -132,7 +133,7 @@ func (c *Chunked) step(b byte) error {
 		if c.digits == 0 {
 			return ErrChunkSize
 		}
-		return c.behindSize(b, ErrChunkSize)
+		return c.afterSize(b, ErrChunkSize)
 	case sizeLF:
 		if b != '\n' {
 			return ErrChunkSize
@@ -159,8 +160,9 @@ func (c *Chunked) step(b byte) error {
 	return c.extension(b)
 }
 
-// behindSize takes in a byte where the line may end or an extension begin.
-func (c *Chunked) behindSize(b byte, otherwise error) error {
+// afterSize reads a byte after the chunk size, at which the line may end or an
+// extension begin. otherwise is the error for any other byte.
+func (c *Chunked) afterSize(b byte, otherwise error) error {
 	switch b {
 	case '\r':
 		c.state = sizeLF
@@ -188,14 +190,14 @@ func (c *Chunked) count() error {
 	return nil
 }
 
-// extension takes in a byte of
+// extension reads a byte of
 // *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] ).
 func (c *Chunked) extension(b byte) error {
 	space := b == ' ' || b == '\t'
 	token := ascii.Is(b, ascii.Token)
 	switch c.state {
 	case extSpace:
-		// white space must lead to another extension, not to the line end
+		// another extension must follow white space, not the line end
 		switch {
 		case space:
 		case b == '\r' && c.Loose:
@@ -218,7 +220,7 @@ func (c *Chunked) extension(b byte) error {
 		case b == '=':
 			c.state = extValue
 		default:
-			return c.behindSize(b, ErrChunkExtension)
+			return c.afterSize(b, ErrChunkExtension)
 		}
 	case extAfterName:
 		switch {
@@ -245,7 +247,7 @@ func (c *Chunked) extension(b byte) error {
 		}
 	case extToken:
 		if !token {
-			return c.behindSize(b, ErrChunkExtension)
+			return c.afterSize(b, ErrChunkExtension)
 		}
 	case extQuoted:
 		switch {
@@ -257,7 +259,7 @@ func (c *Chunked) extension(b byte) error {
 			return ErrChunkExtension
 		}
 	case extQuotedEnd:
-		return c.behindSize(b, ErrChunkExtension)
+		return c.afterSize(b, ErrChunkExtension)
 	case extQuotedPair:
 		if !ascii.Is(b, ascii.FieldByte) {
 			return ErrChunkExtension

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// reading is what came of decoding a message.
+// reading is the result of decoding a message.
 type reading struct {
 	content  string
 	consumed int
@@ -22,14 +22,14 @@ func (r reading) String() string {
 	return fmt.Sprintf("%q, %d bytes consumed, done %v, %v", r.content, r.consumed, r.done, r.err)
 }
 
-// next is the shape of the readers of content.
+// next is the form of the readers of content.
 type next interface {
 	Next(src []byte) (content []byte, n int, err error)
 	Done() bool
 }
 
-// readPieces gives raw to r in pieces that end at the positions of ends, and
-// holds what is said of every call.
+// readPieces passes raw to r in pieces that end at the positions ends, and checks
+// what the documentation promises of every call.
 func readPieces(t *testing.T, r next, raw string, ends ...int) (got reading) {
 	t.Helper()
 	var content []byte
@@ -193,7 +193,7 @@ func TestChunkExtensions(t *testing.T) {
 			}
 		}
 	}
-	// at is the position of the byte that is wrong, from the semicolon on
+	// at is the position of the wrong byte, counted from the semicolon
 	for _, c := range []struct {
 		ext string
 		at  int
@@ -203,7 +203,7 @@ func TestChunkExtensions(t *testing.T) {
 		{";a \r\n", 3}, {";a=b \r\n", 5}, {`;a="b" ` + "\r\n", 7}, {";a b\r\n", 3}, {";a=b c\r\n", 5}, {`;a="b" c` + "\r\n", 7},
 		{";a=\r\n", 3}, {";a= \r\n", 4}, {";a==b\r\n", 3}, {";a=b=c\r\n", 4}, {";a=;b\r\n", 3}, {";a=\"b\"c\r\n", 6}, {`;a="b"="c"` + "\r\n", 6},
 		{`;a=b"c"` + "\r\n", 4}, {`;"a"=b` + "\r\n", 1}, {";a,b\r\n", 2}, {";a:b\r\n", 2}, {";a/b\r\n", 2}, {";a=b/c\r\n", 4}, {";a=[]\r\n", 3},
-		// bytes that may not stand where they do
+		// bytes in places where they are not allowed
 		{";\n", 1}, {";a\n", 2}, {";a=\n", 3}, {";a=b\n", 4}, {";a=\"\n\"", 4}, {" \n", 1}, {";a \n", 3}, {";a=\"b\"\n", 6},
 		{";a\x00\r\n", 2}, {";\xffa\r\n", 1}, {";a\xff\r\n", 2}, {";a=\xff\r\n", 3}, {";a=b\x7f\r\n", 4},
 		{";a=\"\x00\"", 4}, {";a=\"\x7f\"", 4}, {";a=\"\r\n\"", 4}, {";a=\"b\\\r\n", 6}, {";a=\"\\\n\"", 5}, {";a=\"\\\x00\"", 5},
@@ -212,7 +212,7 @@ func TestChunkExtensions(t *testing.T) {
 			t.Errorf("%q:\n%v\nwant\n%v", c.ext, got, want)
 		}
 	}
-	// behind a bare CR nothing but LF may come
+	// after a bare CR nothing but LF may come
 	for _, ext := range []string{"", ";a", ";a=b", `;a="b"`} {
 		if got, want := readChunks(t, "5"+ext+"\rhello"), bad("", len(ext)+2, ErrChunkSize); got != want {
 			t.Errorf("%q:\n%v\nwant\n%v", ext, got, want)
@@ -362,9 +362,9 @@ func TestDecodingChunksDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzChunked reads a message whole and in pieces, which must agree, and holds
-// it against the standard library: what is accepted here must mean the same
-// there. It accepts more than we do, such as lone LFs.
+// FuzzChunked reads a message whole and in pieces, which must agree, and compares
+// the result with the standard library: a message that Chunked accepts must mean the
+// same there. The standard library accepts more, such as lone LFs.
 func FuzzChunked(f *testing.F) {
 	for _, s := range []string{
 		"5\r\nhello\r\n0\r\n\r\n", "5;a=b; c = \"d\\\"\"\r\nhello\r\n00;x\r\nA: b\r\n\r\n", "FFFFFFFFFFFFFFFF0\r\n", "2\n\r\nhi", "1 ;a\r\nx\r\n1 \r\n",
@@ -414,7 +414,7 @@ func BenchmarkChunked(b *testing.B) {
 	}
 }
 
-// Spaces behind a chunk size are let pass in responses alone.
+// Spaces after a chunk size are allowed in responses only.
 func TestSpacesBehindAChunkSize(t *testing.T) {
 	for _, raw := range []string{
 		"5 \r\nhello\r\n0\r\n", "5 \t \r\nhello\r\n0  \r\n", "5;a=b \r\nhello\r\n0 ;c\t\r\n", "0005   \r\nhello\r\n00 \r\n",

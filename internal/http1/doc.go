@@ -1,13 +1,13 @@
-// Package http1 is HTTP/1.x on the wire, without I/O: bytes in, heads and
-// bodies out, and back again.
+// Package http1 implements the wire format of HTTP/1.x without I/O: it parses heads
+// and bodies from bytes, and appends them to byte slices.
 //
-// Every reader has one shape: it is given the bytes so far, and answers how
-// many it consumed, or zero for "need more", or an error. It keeps what it
-// knows between calls, so it can be fed one byte at a time; it never blocks
-// and does not allocate. Server, client, tests and fuzzers drive the same code.
+// All parsers have the same form. The caller passes the bytes received so far, and
+// the parser returns how many it consumed, 0 if it needs more, or an error. A parser
+// keeps its state between calls, so the bytes may come one at a time. It never
+// blocks and does not allocate. Server, client, tests and fuzzers use the same code.
 //
-// Start with Head (head.go: start lines and fields), then framing.go (how long
-// the content is: RFC 9112 section 6.3 in one function), chunked.go, body.go
-// (content of any framing), append.go (everything that is written, and the one
-// sanitiser), host.go. It imports ascii, bytesconv and field.
+// Start with Head (head.go: start lines and fields), then framing.go (how long the
+// content is: RFC 9112 section 6.3 in one function), chunked.go, body.go (content of
+// any framing), append.go (all output, and the only sanitiser), host.go. The package
+// imports ascii, bytesconv and field.
 package http1

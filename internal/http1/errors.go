@@ -2,21 +2,21 @@ package http1
 
 import "errors"
 
-// Error is what is wrong with a message, and the status a server answers with.
+// Error says what is wrong with a message, and with which status a server answers.
 type Error struct {
-	Status int // that answers it
+	Status int // of the response
 	text   string
 }
 
-// Error returns the text, which never holds any part of the message.
+// Error returns the text, which never contains a part of the message.
 func (e *Error) Error() string { return e.text }
 
 func fault(status int, text string) *Error {
 	return &Error{Status: status, text: "fasthttp: " + text}
 }
 
-// StatusOf returns the status that answers err: the one of the Error in its
-// chain, or 400.
+// StatusOf returns the status with which a server answers err: that of the Error in
+// its chain, or 400.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
@@ -24,8 +24,7 @@ func StatusOf(err error) int {
 	return 400
 }
 
-// What can be wrong with a message. The first group has the texts of the
-// exported sentinels of the root package, which are these values.
+// The errors of messages. Those of the first group are exported by the root package.
 var (
 	ErrMissingMethod          = fault(400, "cannot find http request method")
 	ErrUnsupportedMethod      = fault(400, "unsupported http request method")

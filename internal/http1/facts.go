@@ -5,12 +5,12 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Facts is what the fields of a head say about its framing and its
-// connection, gathered in the pass that reads them.
+// Facts is what the fields of a head say about its framing and its connection. The
+// parser collects it in the same pass in which it reads the fields.
 type Facts struct {
-	ContentLength int64 // valid where HasLength is set
+	ContentLength int64 // valid if HasLength is set
 	Flags         Flags // what was found
-	HostAt        int   // position of the Host field where HasHost is set
+	HostAt        int   // position of the Host field if HasHost is set
 }
 
 // Flags is a set of facts.
@@ -33,10 +33,10 @@ const (
 	HasCookie                     // Cookie
 )
 
-// Has reports whether any of the flags in set is there.
+// Has reports whether any of the flags in set is set.
 func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
 
-// noted holds the fields that note has something to do with.
+// noted is the set of the fields that note handles.
 var noted = [256]bool{
 	field.Host:             true,
 	field.Connection:       true,
@@ -47,8 +47,8 @@ var noted = [256]bool{
 	field.Cookie:           true,
 }
 
-// note takes in a field that says something about framing or connection; at
-// is the position it gets in the list.
+// note records what a field says about framing or connection. at is the position
+// that the field gets in the list.
 func (f *Facts) note(role Role, id field.ID, value []byte, at int) error {
 	switch id {
 	case field.Host:
@@ -73,10 +73,10 @@ func (f *Facts) note(role Role, id field.ID, value []byte, at int) error {
 	return nil
 }
 
-// noteLength reads a Content-Length: digits only, once (RFC 9110 section 8.6).
-// In a request even an equal second one is refused: two parties may not agree
-// which counts. Servers do repeat the line, and equal ones in a response mislead
-// nobody.
+// noteLength parses a Content-Length: digits only, once (RFC 9110 section 8.6). In a
+// request a second one is an error even if it is equal: two recipients may not agree
+// which of them counts. In a response equal ones are accepted: some servers repeat
+// the line, and that does no harm.
 func (f *Facts) noteLength(role Role, value []byte) error {
 	if role == Request && f.Has(HasLength) {
 		return ErrDuplicateContentLength
@@ -93,12 +93,12 @@ func (f *Facts) noteLength(role Role, value []byte) error {
 	return nil
 }
 
-// noteCoding reads a Transfer-Encoding line (RFC 9112 section 6.1). Several
-// lines are one list.
+// noteCoding parses a Transfer-Encoding line (RFC 9112 section 6.1). Several lines
+// are one list.
 //
-// RFC 9110 section 5.6.1 has recipients ignore empty elements. Not all do, so two
-// servers may not agree whether "chunked," is chunked: a request with one is
-// refused.
+// By RFC 9110 section 5.6.1 recipients ignore empty elements. Not all do, so two
+// servers may not agree whether "chunked," is chunked: in a request an empty element
+// is an error.
 func (f *Facts) noteCoding(role Role, list []byte) error {
 	f.Flags |= HasCoding
 	for rest := list; rest != nil; {
@@ -118,7 +118,7 @@ func (f *Facts) noteCoding(role Role, list []byte) error {
 			if ascii.EqualFoldString(name, "chunked") {
 				return ErrTransferEncoding
 			}
-			// a message is as it was sent only where no other coding stands with it
+			// without other codings, "identity" leaves the message unchanged
 			switch identity := ascii.EqualFoldString(coding, "identity"); {
 			case !identity:
 				f.Flags &^= Identity
@@ -132,15 +132,6 @@ func (f *Facts) noteCoding(role Role, list []byte) error {
 		return ErrTransferEncoding
 	}
 	return nil
-}
-
-func tokenLen(b []byte) int {
-	for i, c := range b {
-		if !ascii.Is(c, ascii.Token) {
-			return i
-		}
-	}
-	return len(b)
 }
 
 func (f *Facts) noteExpect(list []byte) {
@@ -157,8 +148,8 @@ func (f *Facts) noteExpect(list []byte) {
 	}
 }
 
-// ConnectionFlags returns the flags that a Connection field line stands for:
-// a list of tokens in any case (RFC 9110 section 7.6.1).
+// ConnectionFlags returns the flags that a Connection field line sets. The line is a
+// list of tokens in any case (RFC 9110 section 7.6.1).
 func ConnectionFlags(list []byte) (flags Flags) {
 	if string(list) == "keep-alive" {
 		return KeepAlive

@@ -134,7 +134,7 @@ func TestTransferCodingsAreAList(t *testing.T) {
 		{te + "x-chunked\r\n", OtherCoding, nil},
 		{te + "gzip chunked\r\n", OtherCoding, nil},
 
-		// peers disagree whether an empty element is one
+		// recipients do not agree whether an empty element counts
 		{te + "chunked,\r\n", 0, ErrTransferEncoding},
 		{te + ",chunked\r\n", 0, ErrTransferEncoding},
 		{te + "chunked ,\t\r\n", 0, ErrTransferEncoding},
@@ -171,8 +171,8 @@ func TestTransferCodingsAreAList(t *testing.T) {
 	}
 }
 
-// A client takes what RFC 9110 section 5.6.1 has a recipient take: it has nobody
-// behind it who could read the list in another way.
+// A client accepts what RFC 9110 section 5.6.1 requires of a recipient: it does not
+// forward the list to another server, which could read it in another way.
 func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
 	const te = "Transfer-Encoding: "
 	for value, want := range map[string]Flags{
@@ -223,8 +223,8 @@ func TestOtherFacts(t *testing.T) {
 	}
 }
 
-// What a trailer section says of framing and connection does not count (RFC
-// 9110 section 6.5.1).
+// The fields of a trailer section have no effect on framing and connection (RFC 9110
+// section 6.5.1).
 func TestTrailersSayNothingOfTheConnection(t *testing.T) {
 	h := new(Head)
 	raw := "Connection: close\r\nContent-Length: x\r\nTransfer-Encoding: gzip\r\nHost: a\r\nExpect: y\r\n\r\n"

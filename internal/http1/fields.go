@@ -5,8 +5,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// parseFields reads field lines from h.next on, up to the empty line, and
-// returns the position behind it, or 0 for need more.
+// parseFields parses the field lines from h.next on, up to the empty line. It
+// returns the position after that line, or 0 if it needs more bytes.
 func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err error) {
 	most := h.Limits.fields()
 	if h.inValue {
@@ -37,12 +37,12 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 				h.guesses[at] = id
 			}
 			if id == field.Unknown && h.Has(Close) && isSpaced(b[i:i+size], 0) && ascii.IndexByte(b[i:i+size], ' ') < size {
-				// it is not passed on
+				// the field is not forwarded
 				flags = field.BadName
 			}
 		}
-		// nearly every value has one space before it and CRLF behind it; all
-		// others go the plain way
+		// nearly every value has one space before it and CRLF after it;
+		// fieldValue parses all others
 		from := colon + 2
 		stop := from + ascii.IndexControl(b[min(from, len(b)):])
 		end := stop + 2
@@ -74,8 +74,9 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 	}
 }
 
-// guess reports whether b begins with the normalised name that the field in this
-// place had in the last message: it returns the length of the name then, or 0.
+// guess compares b with the normalised name that the field in this place had in the
+// last message. It returns the length of the name if b begins with it, and 0
+// otherwise.
 func (h *Head) guess(b []byte, at int) (colon int, id field.ID) {
 	if at >= maxGuesses {
 		return 0, field.Unknown
@@ -88,7 +89,7 @@ func (h *Head) guess(b []byte, at int) (colon int, id field.ID) {
 	return len(name), id
 }
 
-// sectionEnd reads the empty line at b[i].
+// sectionEnd parses the empty line at b[i].
 func sectionEnd(role Role, b []byte, i int) (n int, err error) {
 	if role == Response {
 		return looseLineEnd(b, i)
@@ -96,19 +97,20 @@ func sectionEnd(role Role, b []byte, i int) (n int, err error) {
 	return lineEnd(b, i)
 }
 
-// fieldName reads the name that begins at b[start] (RFC 9112 section 5),
-// normalises it, and returns its size and the position of the colon behind it, or 0
-// for need more.
+// fieldName parses the name that begins at b[start] (RFC 9112 section 5) and
+// normalises it. It returns the size of the name and the position of the colon after
+// it, or a position of 0 if it needs more bytes.
 //
-// With spaces, it may have some behind it, which are no part of it (RFC 9112 section
-// 5.1 has proxies take them out of responses). One with spaces in it stays as it is;
-// the connection closes then, since nobody knows what else such a sender gets wrong.
+// If spaces is set, spaces may follow the name, and are not part of it (by RFC 9112
+// section 5.1 proxies remove them from responses). A name with spaces inside is left
+// unchanged. The connection is closed then, since such a sender may have made other
+// errors, too.
 func (h *Head) fieldName(b []byte, start int, spaces bool) (size, colon int, id field.ID, err error) {
 	name := b[start:]
 	known := max(h.seen-start, 0)
 	size = known + ascii.IndexByte(name[known:], ':')
 	if size == len(name) {
-		// the name may still be growing, but what is there must be one
+		// more bytes of the name may follow, but those so far must be valid
 		if !ascii.All(name[known:], ascii.Token) && !(spaces && isSpaced(name, known)) {
 			return 0, 0, 0, nameError(name)
 		}
@@ -137,8 +139,8 @@ func (h *Head) fieldName(b []byte, start int, spaces bool) (size, colon int, id 
 	return size, colon, id, nil
 }
 
-// isSpaced reports whether name, which is known to be so up to from, is a token
-// but for spaces behind its first byte.
+// isSpaced reports whether name is a token except for spaces after its first byte.
+// The bytes up to from were checked before.
 func isSpaced(name []byte, from int) bool {
 	for _, c := range name[from:] {
 		if c != ' ' && !ascii.Is(c, ascii.Token) {
@@ -148,7 +150,7 @@ func isSpaced(name []byte, from int) bool {
 	return len(name) > 0 && name[0] != ' '
 }
 
-// validName reports whether name is a token, and normalises it on the way.
+// validName reports whether name is a token, and normalises it in the same pass.
 func (h *Head) validName(name []byte) bool {
 	if h.KeepNames || len(name) == 0 {
 		return ascii.IsToken(name)
@@ -168,8 +170,8 @@ func (h *Head) validName(name []byte) bool {
 	return true
 }
 
-// tokens maps the bytes of a token to lower case, and behind a hyphen to upper
-// case, and all others to 0.
+// tokens maps the bytes of a token to lower case, in the second table to upper case,
+// which is for bytes after a hyphen. It maps all other bytes to 0.
 var tokens = buildTokens()
 
 func buildTokens() (t [2][256]byte) {
@@ -190,9 +192,9 @@ func nameError(name []byte) error {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
 
-// fieldValue reads what stands behind the colon of a field line at b[i]. The
-// value is b[from:stop]; end is the position behind the line, or 0 for need
-// more.
+// fieldValue parses the rest of a field line, which begins at b[i] after the colon.
+// The value is b[from:stop]. end is the position after the line, or 0 if fieldValue
+// needs more bytes.
 func fieldValue(role Role, b []byte, i int) (from, stop, end int, err error) {
 	from = i
 	for from < len(b) && isSpace(b[from]) {
@@ -207,7 +209,7 @@ func fieldValue(role Role, b []byte, i int) (from, stop, end int, err error) {
 	if end == 0 || err != nil {
 		return 0, 0, 0, err
 	}
-	// where a value began with a fold, the spaces in its place come first
+	// if the value began with a fold, it begins with the spaces that replaced it
 	for from < stop && isSpace(b[from]) {
 		from++
 	}
@@ -217,12 +219,13 @@ func fieldValue(role Role, b []byte, i int) (from, stop, end int, err error) {
 	return from, stop, end, nil
 }
 
-// unfold finds the end of a field line of a response whose first line ends at
-// b[stop]. RFC 9112 section 5.2 has a user agent replace obs-folds by spaces.
+// unfold finds the end of a folded field line of a response whose first line ends at
+// b[stop], and replaces each obs-fold by spaces, as RFC 9112 section 5.2 requires of
+// a user agent.
 func unfold(b []byte, stop int) (newStop, end int, err error) {
 	for {
 		end, err = looseLineEnd(b, stop)
-		// whether the value goes on shows in the next byte
+		// the next byte shows whether the value continues
 		if err != nil || end == 0 || end == len(b) {
 			return 0, 0, err
 		}
@@ -236,7 +239,7 @@ func unfold(b []byte, stop int) (newStop, end int, err error) {
 			end++
 		}
 		if end == len(b) {
-			// all of a fold is replaced, or nothing of it yet
+			// a fold is replaced only when all of it has arrived
 			return 0, 0, nil
 		}
 		for i := stop; i < end; i++ {
@@ -246,8 +249,8 @@ func unfold(b []byte, stop int) (newStop, end int, err error) {
 	}
 }
 
-// requestLineEnd reads the CRLF that must stand at b[i], the first control
-// character of a field value.
+// requestLineEnd parses the CRLF that must stand at b[i], the first control
+// character after a field value of a request.
 func requestLineEnd(b []byte, i int) (end int, err error) {
 	switch {
 	case i == len(b):

@@ -9,10 +9,9 @@ import (
 
 const tchars = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// naiveFields reads a field section as RFC 9112 section 5 has it, line by
-// line, with nothing of the package. It answers with the names and values, one
-// line each, and how long the section is: 0 where its end is not there, -1
-// where it is malformed.
+// naiveFields parses a field section as RFC 9112 section 5 defines it, line by line,
+// without the code of the package. It returns the names and values, one line each,
+// and the length of the section: 0 if its end is missing, -1 if it is malformed.
 func naiveFields(section string, spaces bool) (said string, n int) {
 	rest := section
 	for {
@@ -51,7 +50,7 @@ func naiveFields(section string, spaces bool) (said string, n int) {
 	}
 }
 
-// FuzzFields holds field sections against naiveFields, in every role.
+// FuzzFields compares the parser with naiveFields, in every role.
 func FuzzFields(f *testing.F) {
 	for _, s := range []string{
 		"Host: a\r\n\r\n", "hOST:a\r\nX-y:  b\t \r\nEmpty:\r\nEmpty: \r\n\r\nbehind", "A: b\tc\t\r\n\r\n", "A: \t\r\n\r\n", "A:b\r\n :c\r\n\r\n",
@@ -62,7 +61,7 @@ func FuzzFields(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, section string) {
 		if strings.Count(section, "\n") > DefaultMaxFields || len(section) > DefaultMaxHead-100 {
-			return // over a limit, of which the naive reader knows nothing
+			return // over a limit, which naiveFields does not have
 		}
 		lone := strings.Contains(strings.ReplaceAll(section, "\r\n", ""), "\n")
 		for role, start := range map[Role]string{Request: "GET / HTTP/1.1\r\n", Response: "HTTP/1.1 200 OK\r\n", trailers: ""} {

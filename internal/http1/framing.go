@@ -1,35 +1,35 @@
 package http1
 
-// BodyKind says how the end of a message's content is found.
+// BodyKind says how a recipient finds the end of a message's content.
 type BodyKind uint8
 
 const (
 	NoBody     BodyKind = iota // there is no content
-	Length                     // exactly so many bytes
+	Length                     // the content is exactly Framing.Length bytes
 	Chunks                     // chunked transfer coding
-	UntilClose                 // all that comes until the connection ends
+	UntilClose                 // the content ends with the connection
 )
 
-// Framing is the answer to "how long is the content".
+// Framing says how long the content of a message is.
 type Framing struct {
-	Kind   BodyKind // how its end is found
+	Kind   BodyKind // how to find the end of the content
 	Length int64    // of a Length body
-	// MustClose says that the connection must not be used again after this
-	// message, since somebody on the way may have framed it differently.
+	// MustClose says that the connection must not be used again after this message,
+	// since another server on the way may have framed it differently.
 	MustClose bool
-	// LooseChunks says that spaces behind a chunk size are let pass, which some
-	// servers pad it with. In a request they could hide another one.
+	// LooseChunks allows spaces after a chunk size, with which some servers pad it.
+	// In a request they could hide another request.
 	LooseChunks bool
 }
 
-// Exchange is what is to be known of the other message to frame a response.
+// Exchange is what Frame must know about the request to frame a response.
 type Exchange struct {
 	Head    bool // the request was HEAD
 	Connect bool // the request was CONNECT
 }
 
 // Frame decides the framing of a message: RFC 9112 section 6.3, rule by rule.
-// It is the only place where that is decided, for both roles.
+// The framing of both roles is decided only here.
 func (h *Head) Frame(role Role, x Exchange) (Framing, error) {
 	if role == Response {
 		// rule 1
@@ -44,7 +44,7 @@ func (h *Head) Frame(role Role, x Exchange) (Framing, error) {
 	if h.Has(HasCoding) {
 		return h.frameCoding(role)
 	}
-	// rules 5 and 6: an invalid length was refused when it was read
+	// rules 5 and 6: noteLength has rejected an invalid length
 	if h.Has(HasLength) {
 		return Framing{Kind: Length, Length: h.ContentLength}, nil
 	}
@@ -56,7 +56,7 @@ func (h *Head) Frame(role Role, x Exchange) (Framing, error) {
 	return Framing{Kind: UntilClose, MustClose: true}, nil
 }
 
-// frameCoding is rules 3 and 4: a Transfer-Encoding overrides a Content-Length.
+// frameCoding applies rules 3 and 4: a Transfer-Encoding overrides a Content-Length.
 func (h *Head) frameCoding(role Role) (Framing, error) {
 	if role == Request && h.Minor == 0 {
 		// section 6.1: such a message has faulty framing
@@ -71,8 +71,8 @@ func (h *Head) frameCoding(role Role) (Framing, error) {
 	return Framing{Kind: Chunks, MustClose: h.Has(HasLength) || h.Minor == 0, LooseChunks: role == Response}, nil
 }
 
-// KeepsAlive reports whether the sender of this head lets the connection live
-// on after it (RFC 9112 section 9.3).
+// KeepsAlive reports whether the sender of this head keeps the connection open after
+// the message (RFC 9112 section 9.3).
 func (h *Head) KeepsAlive() bool {
 	if h.Has(Close) {
 		return false

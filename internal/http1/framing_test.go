@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// frame parses a head of which lines follow the start line, and frames it.
+// frame parses a head, whose lines after the start line are lines, and frames it.
 func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	h, fields := new(Head), new(field.List)
 	raw := start + "\r\n" + lines + "\r\n"
@@ -120,7 +120,7 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		// a response whose coding changes nothing is read until the end, as the rule says
 		{"4", "", Response, ok, "Transfer-Encoding: identity\r\n", Exchange{}, untilEnd, nil},
 		{"4", "", Response, ok, length + "Transfer-Encoding: Identity, identity\r\n", Exchange{}, untilEnd, nil},
-		// but one that is encoded all the same is not handed out as if it were not
+		// but one with another coding is not returned as if it had none
 		{"4", "", Response, ok, "Transfer-Encoding: identity, gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "", Response, ok, "Transfer-Encoding: gzip, identity\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "", Response, ok, "Transfer-Encoding: identity\r\nTransfer-Encoding: gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
@@ -263,8 +263,8 @@ func TestDecidingTheFramingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// naiveFraming decides from the lines of a head as text, with nothing of the
-// package's own parsing. It answers "?" where it leaves the decision open.
+// naiveFraming frames a head from its lines as text, without the parser of the
+// package. It returns "?" if it does not decide.
 func naiveFraming(role Role, minor, status int, lines []string, x Exchange) string {
 	var lengths, codings []string
 	for _, line := range lines {
@@ -324,8 +324,8 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 	return "until close"
 }
 
-// FuzzFrame compares the framing of heads with one that is decided from their
-// text, and holds what must be true of any.
+// FuzzFrame compares the framing of heads with naiveFraming, and checks what must be
+// true of every framing.
 func FuzzFrame(f *testing.F) {
 	f.Add(uint8(0), uint16(200), "Content-Length: 5\r\nTransfer-Encoding: chunked")
 	f.Add(uint8(1), uint16(200), "Transfer-Encoding: ,chunked\t,")
@@ -347,7 +347,7 @@ func FuzzFrame(f *testing.F) {
 			start = version + " " + strconv.Itoa(status) + " x"
 		}
 		if role == Response && (strings.Contains(text, "\n ") || strings.Contains(text, "\n\t") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\n")) {
-			return // folds and lone LFs make other lines than those of the text
+			return // with folds and lone LFs the lines differ from those of the text
 		}
 		if text != "" {
 			text += "\r\n"
@@ -364,7 +364,7 @@ func FuzzFrame(f *testing.F) {
 		case err != nil:
 			if errors.Is(err, ErrFieldName) || errors.Is(err, ErrFieldValue) || errors.Is(err, ErrLineEnd) || errors.Is(err, ErrFold) ||
 				errors.Is(err, ErrLongHead) || errors.Is(err, ErrManyFields) || strings.Contains(text, "\r\n\r\n") || strings.HasPrefix(text, "\r\n") {
-				return // no well-formed head at all
+				return // not a well-formed head
 			}
 		case got.Kind == Chunks && got.MustClose:
 			said = "chunks, close"

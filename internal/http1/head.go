@@ -7,15 +7,15 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// Limits bounds what a head may be. A zero field means its default.
+// Limits bounds the size of a head. A zero field means its default.
 type Limits struct {
 	Line   int // bytes of a request line without its CRLF
 	Head   int // bytes of the whole head
 	Fields int // field lines
 }
 
-// The defaults: browsers and proxies stay well below them, and a connection
-// that sends more is either broken or up to no good.
+// The defaults: browsers and proxies stay well below them. A peer that sends more is
+// faulty or malicious.
 const (
 	DefaultMaxLine   = 16 << 10
 	DefaultMaxHead   = 64 << 10
@@ -39,34 +39,34 @@ type Role uint8
 const (
 	Request  Role = iota // a client wrote it
 	Response             // a server wrote it
-	// trailers is the role of a trailer section, whose fields say nothing of
-	// framing or connection any more (RFC 9110 section 6.5.1).
+	// trailers is the role of a trailer section. Its fields have no effect on
+	// framing and connection (RFC 9110 section 6.5.1).
 	trailers
 )
 
-// Head is the index of a start line and the fields behind it. Spans count from
-// the first byte of the head; no text is held.
+// Head parses a start line and the fields after it, and holds where their parts are.
+// Spans count from the first byte of the head; a Head does not store text.
 //
-// Names are normalised where they stand, in the bytes that are parsed, unless
-// KeepNames is set. A Head is reset before each message and may then be given
-// the growing bytes of one head any number of times.
+// It normalises names in place, in the bytes that it parses, unless KeepNames is
+// set. The caller resets a Head before each message, and may then call a parser any
+// number of times, each time with more bytes of the same head.
 type Head struct {
 	Facts
 	StartLine
-	KeepNames bool   // leave names as they came
-	Spaces    bool   // take names with spaces, as in responses, also in trailers
+	KeepNames bool   // leave names unchanged
+	Spaces    bool   // accept names with spaces in trailers, as in responses
 	Limits    Limits // of this head
 
-	next int // where the first line begins that was not yet taken in
-	// seen is how far that line was looked at: up to there it is a part of a
-	// name or, with inValue, of a value. A line of 64 KiB that comes byte by
-	// byte must not be read from its beginning for every byte.
+	next int // where the first line begins that was not parsed yet
+	// seen is the position up to which that line was examined. The bytes before it
+	// are a part of a name or, if inValue is set, of a value. So a line of 64 KiB
+	// that comes byte by byte is not read from its beginning for every byte.
 	seen    int
 	inValue bool
 
-	// guesses are the well-known names of the last message, in order. Peers of
-	// a kind send the same fields in the same order, and comparing a name with
-	// the one that is expected is cheaper than looking it up.
+	// guesses are the well-known names of the last message, in order. Peers with the
+	// same software send the same fields in the same order, and comparing a name
+	// with the expected one is cheaper than looking it up.
 	guesses [maxGuesses]field.ID
 }
 
@@ -77,12 +77,12 @@ type StartLine struct {
 	Method, Target field.Span // of a request
 	Reason         field.Span // of a response
 	Status         int        // of a response
-	Minor          int        // of HTTP/1.x: 0 or 1; more is acted on as 1
-	Version        field.Span // "HTTP/1.1", as it came
+	Minor          int        // of HTTP/1.x: 0 or 1; a higher one counts as 1
+	Version        field.Span // "HTTP/1.1", as received
 	Fields         int        // position of the first field line, or of the empty line
 }
 
-// Reset forgets the message and keeps KeepNames and Limits.
+// Reset clears all that belongs to the message. The settings stay.
 func (h *Head) Reset() {
 	h.Facts = Facts{}
 	h.StartLine = StartLine{}
@@ -91,18 +91,18 @@ func (h *Head) Reset() {
 
 // ParseRequest reads the head of a request from b, which begins with its first
 // byte, and adds an entry to fields for every field line. It returns the
-// length of the head, or 0 where b does not hold all of it.
+// length of the head, or 0 if b does not contain all of it.
 func (h *Head) ParseRequest(b []byte, fields *field.List) (n int, err error) {
 	return h.parse(Request, b, fields)
 }
 
-// ParseResponse is ParseRequest for the head of a response.
+// ParseResponse is like ParseRequest, for the head of a response.
 func (h *Head) ParseResponse(b []byte, fields *field.List) (n int, err error) {
 	return h.parse(Response, b, fields)
 }
 
-// ParseTrailers reads a trailer section, which is a header section without a
-// start line, up to and with the empty line that ends it.
+// ParseTrailers parses a trailer section, which is a header section without a start
+// line, including the empty line that ends it.
 func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
 	n, err = h.parseFields(trailers, b, fields)
 	switch {
@@ -114,7 +114,7 @@ func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
 	return n, err
 }
 
-// pending is the number of bytes that wait for more, where n is 0.
+// pending returns the number of bytes that the parser could not use yet, if n is 0.
 func (h *Head) pending(b []byte, n int) int {
 	if n > 0 {
 		return 0
@@ -138,7 +138,7 @@ func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error)
 	return n, nil
 }
 
-// startLine reads the start line, where all of it is there.
+// startLine parses the start line if all of it is there.
 func (h *Head) startLine(role Role, b []byte) error {
 	var n int
 	var err error
@@ -160,10 +160,10 @@ func (h *Head) startLine(role Role, b []byte) error {
 	return nil
 }
 
-// ParseStartLine is the part of ParseRequest or ParseResponse that reads the
-// start line, for a caller that may know already what the field lines say. It
-// returns their position, or 0 where b does not hold all of the line.
-// ParseRequest or ParseResponse goes on from there.
+// ParseStartLine does the first part of ParseRequest or ParseResponse: it parses the
+// start line only, for a caller that may know the field lines already. It returns
+// their position, or 0 if b does not contain all of the start line. ParseRequest or
+// ParseResponse continues from there.
 func (h *Head) ParseStartLine(role Role, b []byte) (n int, err error) {
 	if h.next == 0 {
 		err = h.startLine(role, b)
@@ -171,8 +171,8 @@ func (h *Head) ParseStartLine(role Role, b []byte) (n int, err error) {
 	return h.next, err
 }
 
-// lineSize returns the size without its end of a request line of n bytes, or
-// with n 0 of b, which holds all of the line that is there.
+// lineSize returns the size of a request line of n bytes, without its line end. If n
+// is 0, the line is not complete, and b is the part that is there.
 func lineSize(b []byte, n int) int {
 	if n > 0 {
 		return n - len("\r\n")
@@ -183,7 +183,7 @@ func lineSize(b []byte, n int) int {
 	return len(b)
 }
 
-// CheckStartLine reports whether the start line that was set may be as long as it is.
+// CheckStartLine returns an error if the start line exceeds its limit.
 func (h *Head) CheckStartLine(role Role) error {
 	if role == Request && h.Fields-len("\r\n") > h.Limits.line() {
 		return ErrLongRequestLine
@@ -191,7 +191,7 @@ func (h *Head) CheckStartLine(role Role) error {
 	return nil
 }
 
-// CheckSize reports whether a head may have n bytes.
+// CheckSize returns an error if n bytes exceed the limit of a head.
 func (h *Head) CheckSize(n int) error {
 	if n > h.Limits.head() {
 		return ErrLongHead
@@ -204,8 +204,8 @@ const (
 	version = "HTTP/1.1"
 )
 
-// requestLine reads "method SP target SP version CRLF" (RFC 9112 section 3)
-// and returns its length.
+// requestLine parses "method SP target SP version CRLF" (RFC 9112 section 3) and
+// returns its length.
 func (h *Head) requestLine(b []byte) (n int, err error) {
 	i := methodEnd(b)
 	if i == len(b) {
@@ -254,8 +254,8 @@ const (
 	post = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
 )
 
-// methodEnd returns the position of the first byte of b that is no part of a
-// token. Nearly all requests are GET or POST.
+// methodEnd returns the position of the first byte of b that is not part of a token.
+// It tests for GET and POST first, which nearly all requests are.
 func methodEnd(b []byte) int {
 	i := 0
 	if len(b) >= 4 {
@@ -272,7 +272,7 @@ func methodEnd(b []byte) int {
 	return i
 }
 
-// lineEnd returns the position behind the CRLF at b[i], or 0 for need more.
+// lineEnd returns the position after the CRLF at b[i], or 0 if it needs more bytes.
 func lineEnd(b []byte, i int) (n int, err error) {
 	switch {
 	case i < len(b) && b[i] == ' ':
@@ -285,7 +285,7 @@ func lineEnd(b []byte, i int) (n int, err error) {
 	return i + 2, nil
 }
 
-// version reads "HTTP/d.d" and returns its length, or 0 for need more.
+// version parses "HTTP/d.d" and returns its length, or 0 if it needs more bytes.
 func (h *Head) version(b []byte) (n int, err error) {
 	if len(b) >= 8 && binary.LittleEndian.Uint64(b) == http11 {
 		h.Minor = 1
@@ -318,11 +318,11 @@ func (h *Head) version(b []byte) (n int, err error) {
 	return 8, nil
 }
 
-// maxStatusSpaces is how many spaces there may be before a status.
+// maxStatusSpaces is how many spaces may precede a status.
 const maxStatusSpaces = 255
 
-// statusLine reads "version SP status [SP reason] CRLF" (RFC 9112 section 4).
-// The space before an empty reason may be missing: many servers leave it out.
+// statusLine parses "version SP status [SP reason] CRLF" (RFC 9112 section 4). The
+// space before an empty reason may be missing: many servers leave it out.
 func (h *Head) statusLine(b []byte) (n int, err error) {
 	n, err = h.version(b)
 	if err == error(ErrVersion) {
@@ -367,8 +367,8 @@ func (h *Head) statusLine(b []byte) (n int, err error) {
 	return looseLineEnd(b, end)
 }
 
-// looseLineEnd is lineEnd for responses, where a single LF ends a line too
-// (RFC 9112 section 2.2 lets a recipient do so).
+// looseLineEnd is like lineEnd, for responses: a single LF ends a line, too (RFC 9112
+// section 2.2 permits that).
 func looseLineEnd(b []byte, i int) (n int, err error) {
 	switch {
 	case i == len(b):
@@ -385,8 +385,8 @@ func looseLineEnd(b []byte, i int) (n int, err error) {
 	return i + 2, nil
 }
 
-// valueEnd returns the position of the first byte at or behind i that cannot
-// be part of a field value.
+// valueEnd returns the position of the first byte from b[i] on that cannot be part
+// of a field value.
 func valueEnd(b []byte, i int) int {
 	for {
 		i += ascii.IndexControl(b[i:])
@@ -397,9 +397,9 @@ func valueEnd(b []byte, i int) int {
 	}
 }
 
-// SkipEmptyLines returns the length of the CRLFs at the beginning of b, of
-// which two at most may come before a request line (RFC 9112 section 2.2).
-// What follows a lone CR is left to the request line to refuse.
+// SkipEmptyLines returns the length of the CRLFs at the beginning of b, at most two:
+// so many may precede a request line (RFC 9112 section 2.2). It does not skip a lone
+// CR; the parser of the request line rejects that.
 func SkipEmptyLines(b []byte) int {
 	n := 0
 	for n < 4 && len(b) >= n+2 && b[n] == '\r' && b[n+1] == '\n' {

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// dump tells everything that a head says, for comparing.
+// dump returns the values of a head as text, to compare them.
 func dump(h *Head, b []byte, fields *field.List) string {
 	text := func(s field.Span) string { return string(b[s.Off : s.Off+s.Len]) }
 	var out strings.Builder
@@ -22,8 +22,8 @@ func dump(h *Head, b []byte, fields *field.List) string {
 	return out.String()
 }
 
-// feed parses raw as a head: whole where step is 0, else with step more bytes
-// at each call.
+// feed parses raw as a head: whole if step is 0, else with step more bytes at each
+// call.
 func feed(role Role, raw string, step int) (n int, said string, err error) {
 	h := new(Head)
 	fields := new(field.List)
@@ -66,7 +66,7 @@ func TestRequestHeads(t *testing.T) {
 	for _, c := range []struct {
 		raw  string
 		err  error
-		said string // of method, target and so on; the fields behind it
+		said string // of method, target and so on; the fields after it
 	}{
 		{raw: get + "\r\n", said: "GET|/|HTTP/1.1|0||1|0|0"},
 		{raw: "POST /a?b=%zz HTTP/1.0\r\nhost: x\r\nContent-length:  12 \t\r\n\r\n", said: "POST|/a?b=%zz|HTTP/1.0|0||0|12|401\n36 Host=x\n23 Content-Length=12"},
@@ -164,7 +164,7 @@ func TestResponseHeads(t *testing.T) {
 		// known failure 13: folds become spaces
 		{raw: ok + "A: b\r\n\t c\r\n  d\r\nE: f\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n0 A=b    c    d\n0 E=f"},
 		{raw: ok + "A:\r\n b\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n0 A=b"},
-		// what servers write that are not exact
+		// what servers write that do not follow the RFC exactly
 		{raw: "HTTP/1.1   200 OK\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0"},
 		{raw: ok + "SERVER : x\r\nX-own  : y\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n65 Server=x\n0 X-Own=y"},
 		{raw: ok + "content-length : 5\r\n\r\n", said: "||HTTP/1.1|200|OK|1|5|1\n23 Content-Length=5"},

@@ -8,13 +8,13 @@ import (
 
 // ValidHost reports whether host may be the value of a Host field (RFC 9110
 // section 7.2): a name, an IPv4 address or an IPv6 address in brackets, and
-// perhaps a port. It may be empty, as it is where the target has no authority;
-// but a port without a host is refused (RFC 9110 section 4.2.1), and so is user
+// optionally a port. It may be empty, as it is if the target has no authority. A
+// port without a host is not valid (RFC 9110 section 4.2.1), nor is user
 // information.
 //
-// Of the escapes that RFC 3986 section 3.2.2 lets stand in a name only those of
-// the percent sign and of bytes outside of ASCII are taken: any other one would
-// hide a character that is either no part of a name or needs no escape.
+// RFC 3986 section 3.2.2 permits escapes in a name. ValidHost accepts only those of
+// the percent sign and of bytes outside of ASCII: any other escape would hide a
+// character that either must not be part of a name or needs no escape.
 func ValidHost(host []byte) bool {
 	i := 0
 	for i < len(host) && plainHost[host[i]] {
@@ -38,7 +38,7 @@ func ValidHost(host []byte) bool {
 	return true
 }
 
-// plainHost are the bytes that may stand anywhere in a name.
+// plainHost is the set of bytes that may stand anywhere in a name.
 var plainHost = func() (t [256]bool) {
 	for i := range t {
 		t[i] = ascii.Is(byte(i), ascii.HostByte)
@@ -49,8 +49,8 @@ var plainHost = func() (t [256]bool) {
 	return t
 }()
 
-// ValidPort reports whether port, without its colon, is one: decimal digits that
-// say no more than 65535, or nothing at all (RFC 3986 section 3.2.3).
+// ValidPort reports whether port, without the colon, is a valid port: a decimal
+// number of at most 65535, or empty (RFC 3986 section 3.2.3).
 func ValidPort(port []byte) bool {
 	n := 0
 	for _, c := range port {
@@ -64,7 +64,7 @@ func ValidPort(port []byte) bool {
 	return true
 }
 
-// validLiteral checks an address in brackets and what follows it.
+// validLiteral reports whether host is an address in brackets with an optional port.
 func validLiteral(host []byte) bool {
 	end := bytes.IndexByte(host, ']')
 	if end < 0 {
@@ -83,8 +83,9 @@ func validLiteral(host []byte) bool {
 	return ValidIPv6(address)
 }
 
-// validZone checks the zone of an address as RFC 6874 section 2 writes it: an
-// escaped percent sign, and a name of at least one unreserved character.
+// validZone reports whether zone is the zone of an address as RFC 6874 section 2
+// defines it: an escaped percent sign, and a name of at least one unreserved
+// character.
 func validZone(zone []byte) bool {
 	name, found := bytes.CutPrefix(zone, []byte("%25"))
 	if !found || len(name) == 0 {
@@ -151,7 +152,8 @@ func ValidIPv6(address []byte) bool {
 	return groups == 8
 }
 
-// validIPv4 checks four decimal numbers of at most 255, without leading zeros.
+// validIPv4 reports whether address is four decimal numbers of at most 255, without
+// leading zeros.
 func validIPv4(address []byte) bool {
 	for part := range 4 {
 		n, digits := 0, 0
@@ -176,7 +178,7 @@ func validIPv4(address []byte) bool {
 	return len(address) == 0
 }
 
-// escapedByte returns what the escape at the start of b stands for.
+// escapedByte decodes the escape at the start of b.
 func escapedByte(b []byte) (c byte, ok bool) {
 	if len(b) < 3 || b[0] != '%' {
 		return 0, false

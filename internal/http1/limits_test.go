@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// A limit counts the same bytes however a head arrives: whatever is refused
-// whole is refused in pieces, and the other way round.
+// A limit counts the same bytes however a head arrives: a head that is rejected
+// whole is rejected in pieces, and vice versa.
 func TestLimitsDoNotDependOnHowAHeadArrives(t *testing.T) {
 	limits := Limits{Line: 40, Head: 100, Fields: 3}
 	line := func(n int) string { return "GET /" + strings.Repeat("a", n-len("GET / HTTP/1.1")) + " HTTP/1.1\r\n" }
@@ -32,7 +32,7 @@ func TestLimitsDoNotDependOnHowAHeadArrives(t *testing.T) {
 		{"a head of 101 bytes", Request, head(101), ErrLongHead},
 		{"three fields", Request, line(20) + "A: b\r\nA: b\r\nA: b\r\n\r\n", nil},
 		{"four fields", Request, line(20) + "A: b\r\nA: b\r\nA: b\r\nA: b\r\n\r\n", ErrManyFields},
-		// the limit of the line is one of requests: 414 means nothing to a server
+		// the limit of the line is for requests only: a response cannot be answered with 414
 		{"a status line of 60 bytes", Response, "HTTP/1.1 200 " + strings.Repeat("x", 47) + "\r\n\r\n", nil},
 		{"a status line of 101 bytes", Response, "HTTP/1.1 200 " + strings.Repeat("x", 88) + "\r\n\r\n", ErrLongHead},
 	} {

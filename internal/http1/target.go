@@ -6,12 +6,12 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// CheckTarget reports whether a request target has one of the four forms of RFC
-// 9112 section 3.2, and the one that its method asks for. CONNECT may have a path
-// as well: package net/rpc asks so for its protocol, and net/http takes it.
+// CheckTarget returns an error unless a request target has one of the four forms of
+// RFC 9112 section 3.2, and a form that its method permits. CONNECT may have a path,
+// too: package net/rpc sends one, and net/http accepts it.
 //
-// None of the forms has a fragment. One who drops it and one who takes it for a
-// part of the path would not agree on which resource "/a#/../b" is.
+// None of the forms has a fragment. A recipient that drops it and one that takes it
+// for a part of the path would not agree on which resource "/a#/../b" is.
 func CheckTarget(method, target []byte) error {
 	switch {
 	case len(target) == 0:
@@ -34,14 +34,15 @@ func CheckTarget(method, target []byte) error {
 	return checkAbsolute(target)
 }
 
-// IsAuthority reports whether target is a host and a port, which is what CONNECT
-// asks for (RFC 9112 section 3.2.3).
+// IsAuthority reports whether target is a host and a port, the form that CONNECT
+// requires (RFC 9112 section 3.2.3).
 func IsAuthority(target []byte) bool {
 	colon := bytes.LastIndexByte(target, ':')
 	return colon > 0 && colon < len(target)-1 && ValidHost(target)
 }
 
-// checkAbsolute checks the scheme and the authority of an absolute URI.
+// checkAbsolute returns an error unless the scheme and the authority of an absolute
+// URI are valid.
 func checkAbsolute(target []byte) error {
 	scheme, rest, found := bytes.Cut(target, []byte("://"))
 	if !found || len(scheme) == 0 || !ascii.Is(scheme[0], ascii.Alpha) {

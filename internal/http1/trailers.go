@@ -5,16 +5,167 @@ import (
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
 )
 
-// barredTrailers are the fields that have no place in a trailer section: those
-// that RFC 9110 section 6.5.1 names, which are for framing, routing, request
-// modifiers, authentication, response control and for how to read the content;
-// and those by which a front end tells a server who the client is and what it has
-// asked for. A front end that sets or deletes these in the header section may
-// pass a trailer section on as it came.
+// MaxTrailerNames is how many names of trailer fields can be announced.
+const MaxTrailerNames = 64
+
+// Trailers is what a header knows of its trailer section: names that were announced,
+// with what their flags say, and fields that come behind the content, with the flag
+// field.Behind. Names go with their id (field.Lookup).
+type Trailers struct{ field.List }
+
+// Announced returns the position of a name among those that were announced, or -1.
+func (t *Trailers) Announced(id field.ID, name []byte) int {
+	i := t.FindFold(id, name, 0)
+	for i >= 0 && t.Entries[i].Flags&field.Behind != 0 {
+		i = t.FindFold(id, name, i+1)
+	}
+	return i
+}
+
+// Behind returns the position of the first field with a name at or after from, or -1.
+func (t *Trailers) Behind(id field.ID, name []byte, from int) int {
+	i := t.FindFold(id, name, from)
+	for i >= 0 && t.Entries[i].Flags&field.Behind == 0 {
+		i = t.FindFold(id, name, i+1)
+	}
+	return i
+}
+
+// IsFullFor reports whether a name is one too many to be announced.
+func (t *Trailers) IsFullFor(id field.ID, name []byte) bool {
+	if t.Len() < MaxTrailerNames || t.Announced(id, name) >= 0 {
+		return false
+	}
+	n := 0
+	for range t.Names {
+		n++
+	}
+	return n >= MaxTrailerNames
+}
+
+// MayTrail reports whether a field may come in a trailer section.
+func MayTrail(name []byte) bool { return ascii.IsToken(name) && !IsBarredTrailer(name) }
+
+// Reannounce announces a name once more, if it was announced: with the flags that
+// mean more. It reports whether it was.
+func (t *Trailers) Reannounce(id field.ID, name []byte, flags field.Flag) bool {
+	i := t.Announced(id, name)
+	if i < 0 {
+		return false
+	}
+	e := &t.Entries[i]
+	e.Flags = min(e.Flags, flags)
+	return true
+}
+
+// Put adds a name or a field.
+func (t *Trailers) Put(id field.ID, name, value []byte, flags field.Flag, keepName bool) {
+	i := t.Add(name, value, id, flags)
+	if !keepName {
+		field.Normalize(t.Name(i))
+	}
+	Clean(t.Value(i))
+}
+
+// DropNames takes back what was announced, and leaves the fields.
+func (t *Trailers) DropNames() {
+	next := func(from int) int {
+		for i := from; i < t.Len(); i++ {
+			if t.Entries[i].Flags&field.Behind == 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	t.RemoveEach(next(0), next)
+}
+
+// DropBehind removes the fields with a name, or only those with exactly that one.
+func (t *Trailers) DropBehind(id field.ID, name []byte, exact bool) {
+	next := func(from int) int {
+		i := t.Behind(id, name, from)
+		for i >= 0 && exact && string(t.Name(i)) != string(name) {
+			i = t.Behind(id, name, i+1)
+		}
+		return i
+	}
+	t.RemoveEach(next(0), next)
+}
+
+// Sends reports whether fields that are set under a name are sent behind the content,
+// since the name was announced here.
+func (t *Trailers) Sends(id field.ID, name []byte) bool {
+	i := t.Announced(id, name)
+	return i >= 0 && t.Entries[i].Flags == 0
+}
+
+// HasOwn reports whether there is anything but names that a peer has announced: those
+// fields may never come.
+func (t *Trailers) HasOwn() bool {
+	for i := range t.Entries {
+		if t.Entries[i].Flags&field.Hint == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// HasNames reports whether names were announced.
+func (t *Trailers) HasNames() bool {
+	for range t.Names {
+		return true
+	}
+	return false
+}
+
+// Names calls yield for the position of each announced name until it returns false.
+func (t *Trailers) Names(yield func(i int) bool) {
+	for i := range t.Entries {
+		if t.Entries[i].Flags&field.Behind == 0 && !yield(i) {
+			return
+		}
+	}
+}
+
+// AppendNames appends the value of the Trailer field.
+func (t *Trailers) AppendNames(dst []byte) []byte {
+	from := len(dst)
+	for i := range t.Names {
+		if len(dst) > from {
+			dst = append(dst, ", "...)
+		}
+		dst = append(dst, t.Name(i)...)
+	}
+	return dst
+}
+
+// EachName calls yield for every name until it returns false: those that were
+// announced, then those of other fields, each once.
+func (t *Trailers) EachName(yield func(name []byte) bool) {
+	for i := range t.Names {
+		if !yield(t.Name(i)) {
+			return
+		}
+	}
+	for i := range t.Entries {
+		e, name := &t.Entries[i], t.Name(i)
+		if e.Flags&field.Behind != 0 && t.Announced(e.ID, name) < 0 && t.Behind(e.ID, name, 0) == i && !yield(name) {
+			return
+		}
+	}
+}
+
+// barredTrailers are the fields that a trailer section must not contain: those that
+// RFC 9110 section 6.5.1 names, which control framing, routing, request modifiers,
+// authentication, the response and the format of the content; and those by which a
+// front end tells a server the identity of the client and its original request. A
+// front end that sets or deletes the latter in the header section may forward a
+// trailer section unchanged.
 //
-// Names are those of foldTrailer.
+// The names are in the form of foldTrailer.
 var barredTrailers = setOf(
 	"transfer-encoding", "content-length", "host", "trailer",
 	"connection", "keep-alive", "upgrade", "te", "http2-settings",
@@ -31,7 +182,7 @@ var barredTrailers = setOf(
 	"x-auth", "x-api-key", "x-access-token", "x-id-token", "x-csrf-token", "x-csrftoken", "x-xsrf-token",
 )
 
-// barredPrefixes are what the names of further such fields begin with.
+// barredPrefixes are prefixes: fields whose names begin with one are barred, too.
 var barredPrefixes = []string{
 	"if-", "proxy", "wl-proxy-", "sec-",
 	"x-forwarded", "x-original-", "x-envoy-",
@@ -49,13 +200,13 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// longestBarred is more than any name in barredTrailers and barredPrefixes has.
+// longestBarred is more than the length of any name in barredTrailers and
+// barredPrefixes.
 const longestBarred = 32
 
-// IsBarredTrailer reports whether a field must not come in a trailer section,
-// judged by its name. Case makes no difference, nor does which character stands
-// between two words: for CGI and what follows its example X_Forwarded_For is
-// X-Forwarded-For.
+// IsBarredTrailer reports whether a field with this name must not be in a trailer
+// section. Neither case nor the characters between words matter: for CGI and similar
+// interfaces X_Forwarded_For is the same as X-Forwarded-For.
 func IsBarredTrailer(name []byte) bool {
 	var text [longestBarred]byte
 	n := foldTrailer(&text, name)
@@ -71,8 +222,8 @@ func IsBarredTrailer(name []byte) bool {
 	return false
 }
 
-// foldTrailer puts the beginning of name into text, in lower case and with a
-// hyphen for whatever is neither a letter nor a digit.
+// foldTrailer copies the beginning of name to text, in lower case, with a hyphen for
+// every byte that is neither a letter nor a digit.
 func foldTrailer(text *[longestBarred]byte, name []byte) (n int) {
 	for n < len(name) && n < len(text) {
 		c := ascii.Lower(name[n])

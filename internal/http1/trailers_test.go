@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// readTrailers parses raw as a trailer section: whole where step is 0, else
-// with step more bytes at each call.
+// readTrailers parses raw as a trailer section: whole if step is 0, else with step
+// more bytes at each call.
 func readTrailers(raw string, step int) (n int, fields *field.List, err error) {
 	h := &Head{Limits: Limits{Head: MaxTrailers, Fields: MaxTrailerFields}}
 	b := []byte(raw)
@@ -31,8 +31,8 @@ func readTrailers(raw string, step int) (n int, fields *field.List, err error) {
 	}
 }
 
-// A trailer section is read as strictly as the fields of a request, whoever
-// sent it (known failures 4, 12, 13 and 16).
+// A trailer section is parsed as strictly as the fields of a request, in both roles
+// (known failures 4, 12, 13 and 16).
 func TestTrailerSectionsAreReadStrictly(t *testing.T) {
 	lines := func(n int) string { return strings.Repeat("A: b\r\n", n) + "\r\n" }
 	long := func(n int) string { return "A: " + strings.Repeat("b", n-len("A: \r\n\r\n")) + "\r\n\r\n" }
@@ -77,8 +77,8 @@ func TestTrailerSectionsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzTrailers reads a section whole and in pieces, which must agree, and
-// holds what it accepts against the standard library.
+// FuzzTrailers parses a section whole and in pieces, which must agree, and compares
+// what it accepts with the standard library.
 func FuzzTrailers(f *testing.F) {
 	f.Add([]byte("\r\nGET"), uint8(0))
 	f.Add([]byte("A: b\r\na:  c \r\nX-y:\r\n\r\n"), uint8(1))
@@ -125,7 +125,7 @@ func FuzzTrailers(f *testing.F) {
 	})
 }
 
-// Names that proxies are known to give the address of a client.
+// Names of fields in which proxies are known to pass the address of a client.
 func TestAddressesOfClientsAreBarredAsTrailers(t *testing.T) {
 	for _, name := range []string{
 		"X-Originating-IP", "WL-Proxy-Client-IP", "WL-Proxy-SSL", "X-ProxyUser-Ip", "X-True-Client-IP", "Fly-Client-IP", "DO-Connecting-IP",
@@ -135,5 +135,52 @@ func TestAddressesOfClientsAreBarredAsTrailers(t *testing.T) {
 		if !IsBarredTrailer([]byte(name)) {
 			t.Errorf("%s is taken as a trailer", name)
 		}
+	}
+}
+
+func TestTrailersAreAnnouncedAndCome(t *testing.T) {
+	var l Trailers
+	put := func(name, value string, flags field.Flag) {
+		l.Put(field.Lookup([]byte(name)), []byte(name), []byte(value), flags, false)
+	}
+	at := func(name string) (field.ID, []byte) { return field.Lookup([]byte(name)), []byte(name) }
+	put("x-own", "", 0)
+	put("x-hint", "", field.Hint)
+	put("X-CAME", "a\r\nb", field.Behind)
+	put("x-own", "c", field.Behind)
+	if got := string(l.AppendNames([]byte("<"))); got != "<X-Own, X-Hint" {
+		t.Errorf("announced: %q", got)
+	}
+	names := ""
+	for name := range l.EachName {
+		names += string(name) + " "
+	}
+	if i := l.Behind(field.Unknown, []byte("x-came"), 0); names != "X-Own X-Hint X-Came " || string(l.Value(i)) != "a  b" {
+		t.Errorf("all names: %q, value %q", names, l.Value(i))
+	}
+	for name, want := range map[string][2]bool{"X-OWN": {true, true}, "x-hint": {true, false}, "x-came": {false, false}} {
+		if got := [2]bool{l.Announced(at(name)) >= 0, l.Sends(at(name))}; got != want {
+			t.Errorf("%s: announced and sent: %t, want %t", name, got, want)
+		}
+	}
+	if id, name := at("x-hint"); !l.Reannounce(id, name, 0) || !l.Sends(id, name) || l.Reannounce(field.Unknown, []byte("other"), 0) {
+		t.Error("a name that is announced again keeps what it meant")
+	}
+	id, name := at("X-Own")
+	if l.DropBehind(id, name, false); l.Behind(id, name, 0) >= 0 || l.Announced(id, name) < 0 {
+		t.Error("a field was removed with its name, or not at all")
+	}
+	if l.DropNames(); l.HasNames() || !l.HasOwn() || l.Len() != 1 {
+		t.Errorf("%d entries are left", l.Len())
+	}
+	for i := range MaxTrailerNames {
+		if name := []byte{'x', byte('0' + i)}; l.IsFullFor(field.Unknown, name) {
+			t.Fatalf("full for name %d", i)
+		} else {
+			l.Put(field.Unknown, name, nil, field.Hint, true)
+		}
+	}
+	if !l.IsFullFor(field.Unknown, []byte("y")) || l.IsFullFor(field.Unknown, []byte("x0")) {
+		t.Error("another name than one too many is one")
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// FirstCookieYear is the first year of dates of cookies that clients understand (RFC
-// 6265 section 5.1.1).
+// FirstCookieYear is the first year that clients understand in the date of a cookie
+// (RFC 6265 section 5.1.1).
 const FirstCookieYear = 1601
 
-// ParseCookie reads a date by the rules of RFC 6265 section 5.1.1, which clients
-// apply to the Expires attribute. They take the words of the text in any order and
-// form, so that everything that was ever sent as a date is read. The result is in
-// UTC, and not before FirstCookieYear; ok reports whether there is a date.
+// ParseCookie parses a date by the rules of RFC 6265 section 5.1.1, which clients
+// apply to the Expires attribute. These rules accept the parts of a date in almost
+// any order and form. The result is in UTC, and not before FirstCookieYear; ok
+// reports whether text is a date.
 //
 // ParseCookie does not keep text, and allocates nothing.
 func ParseCookie(text []byte) (t time.Time, ok bool) {
@@ -36,13 +36,12 @@ func ParseCookie(text []byte) (t time.Time, ok bool) {
 	return d.time()
 }
 
-// isCookieDateDelimiter reports whether c stands between the words of a date: all
-// but digits, letters, colons and what is not visible ASCII.
+// isCookieDateDelimiter reports whether c separates the words of a date.
 func isCookieDateDelimiter(c byte) bool {
 	return c == '\t' || c >= ' ' && c < 0x7f && c != ':' && !ascii.Is(c, ascii.Alpha|ascii.Digit)
 }
 
-// cookieDate is what was found of a date.
+// cookieDate holds the parts of a date that were found so far.
 type cookieDate struct {
 	hour, minute, second     int
 	day, year                int
@@ -50,8 +49,8 @@ type cookieDate struct {
 	hasTime, hasDay, hasYear bool
 }
 
-// take looks at the next word. The first word that can be the time of day is,
-// then come the day, the month and the year.
+// take handles the next word. The first word that can be the time of day is taken
+// as that; likewise the day, the month and the year, in this order.
 func (d *cookieDate) take(word []byte) {
 	if !d.hasTime && d.takeTime(word) {
 		return
@@ -76,7 +75,7 @@ func (d *cookieDate) take(word []byte) {
 	}
 }
 
-// takeTime reads hours, minutes and seconds of one or two digits each.
+// takeTime parses hours, minutes and seconds of one or two digits each.
 func (d *cookieDate) takeTime(word []byte) bool {
 	var parts [3]int
 	for i := range parts {
@@ -106,14 +105,14 @@ func (d *cookieDate) time() (t time.Time, ok bool) {
 	}
 	t = time.Date(d.year, d.month, d.day, d.hour, d.minute, d.second, 0, time.UTC)
 	if t.Day() != d.day {
-		// time.Date carries a day that the month does not have over
+		// time.Date moves a day that the month does not have into the next month
 		return time.Time{}, false
 	}
 	return t, true
 }
 
-// leadingNumber reads the digits that word begins with. Of more than four no
-// part of a date is made, so that the value of those does not matter.
+// leadingNumber parses the digits at the start of word. Its value does not matter
+// if there are more than four digits: no part of a date has so many.
 func leadingNumber(word []byte) (n, digits int) {
 	for digits < len(word) && ascii.Is(word[digits], ascii.Digit) {
 		if digits < 4 {

@@ -1,9 +1,9 @@
-// Package httpdate writes and reads the dates of HTTP (RFC 9110 section
-// 5.6.7). It writes one format and reads the three that recipients have to
-// know, and the many that cookies have.
+// Package httpdate formats and parses the dates of HTTP (RFC 9110 section 5.6.7).
+// It writes one format, and parses the three that recipients must accept as well as
+// the many forms that cookies have.
 //
-// It imports nothing of this module but ascii. Writing is in this file,
-// reading in parse.go, and of cookies in cookie.go.
+// Of this module it imports ascii only. This file formats dates; parse.go parses
+// them, and cookie.go those of cookies.
 package httpdate
 
 import "time"
@@ -16,10 +16,9 @@ const (
 	shortMonths = "JanFebMarAprMayJunJulAugSepOctNovDec"
 )
 
-// Append appends t as an IMF-fixdate in GMT to dst, cut off to the whole
-// second, and returns the extended slice. A year that does not fit into four
-// digits is written with as many as it needs, which no recipient will take for
-// a date.
+// Append appends t as an IMF-fixdate in GMT to dst, truncated to the second, and
+// returns the extended slice. A year that does not fit into four digits is written
+// with as many as it needs; recipients do not accept that as a date.
 func Append(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()

@@ -183,9 +183,9 @@ func TestDatesAllocateNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that what Parse accepts the time package accepts with the
-// same meaning, but for the century of a year of two digits, and that it
-// survives a round trip.
+// FuzzParse checks that package time accepts what Parse accepts, with the same
+// meaning except for the century of a year of two digits, and that the date stays
+// the same in a round trip.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
@@ -225,8 +225,8 @@ func reference(text string) (t time.Time, layout string) {
 	return time.Time{}, ""
 }
 
-// FuzzEveryTime holds that every second of four-digit years can be written and
-// is read from each format.
+// FuzzEveryTime checks that every second of four-digit years can be formatted, and
+// parsed from each format.
 func FuzzEveryTime(f *testing.F) {
 	for _, second := range []int64{0, -1, 784111777, 951782400, 253402300799, -62167219200} {
 		f.Add(second)
@@ -271,8 +271,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// The short way must say what the long way says, for every day of 800 years and
-// every byte in every place.
+// ParseUsual must agree with parse, for every day of 800 years and for every byte
+// in every place.
 func TestUsualDatesAreReadLikeAllOthers(t *testing.T) {
 	check := func(b []byte) {
 		t.Helper()

@@ -7,22 +7,22 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// ErrMalformed is what Parse returns for a text that is no HTTP date.
+// ErrMalformed is the error of Parse for a text that is not an HTTP date.
 var ErrMalformed = errors.New("fasthttp: malformed HTTP date")
 
-// Parse reads a date in any of the three formats of RFC 9110 section 5.6.7:
+// Parse parses a date in any of the three formats of RFC 9110 section 5.6.7:
 //
 //	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate
 //	Sunday, 06-Nov-94 08:49:37 GMT   RFC 850, obsolete
 //	Sun Nov  6 08:49:37 1994         asctime, obsolete
 //
-// The result is in UTC. Names of days and months are taken in any case, and
-// the day's name need not fit the date. More than one space, an hour of one
-// digit and a fraction of a second are tolerated, as is UTC for GMT in the
-// second format. Any other zone is refused: the date would be off by hours.
+// The result is in UTC. Names of days and months may be in any case, and the name
+// of the day need not match the date. Parse accepts more than one space, an hour of
+// one digit and a fraction of a second, and UTC for GMT in the second format. It
+// rejects any other time zone: the date would be wrong by hours.
 //
-// A year of two digits means the latest one that makes the date lie no more
-// than 50 years ahead.
+// A year of two digits means the latest year with these digits for which the date
+// is at most 50 years in the future.
 //
 // Parse does not keep b, and allocates nothing.
 func Parse(b []byte) (time.Time, error) {
@@ -32,8 +32,8 @@ func Parse(b []byte) (time.Time, error) {
 	return parse(b, time.Now)
 }
 
-// ParseUsual reads a date as Append writes it, which nearly every date is.
-// Everything else is left to parse.
+// ParseUsual parses a date in the format of Append, which nearly every date has. It
+// is faster than Parse, and returns false for all other formats.
 func ParseUsual(b []byte) (t time.Time, ok bool) {
 	if len(b) != Len || b[3] != ',' || b[4] != ' ' || b[7] != ' ' || b[11] != ' ' || b[16] != ' ' ||
 		b[19] != ':' || b[22] != ':' || string(b[25:]) != " GMT" {
@@ -46,7 +46,7 @@ func ParseUsual(b []byte) (t time.Time, ok bool) {
 	var bad uint
 	two := func(i int) int {
 		tens, units := uint(b[i]-'0'), uint(b[i+1]-'0')
-		// adding 246 carries into bit 8 where a byte is no digit
+		// adding 246 carries into bit 8 if the byte is not a digit
 		bad |= (tens + 246) | (units + 246)
 		return int(10*tens + units)
 	}
@@ -58,8 +58,8 @@ func ParseUsual(b []byte) (t time.Time, ok bool) {
 	return time.Unix(int64(seconds), 0).UTC(), true
 }
 
-// nameIndex returns which of the names of three letters that make up names the
-// text is, or -1.
+// nameIndex returns the index of text in names, a sequence of names of three
+// letters, or -1.
 func nameIndex(names string, text []byte) int {
 	for i := 0; i+3 <= len(names); i += 3 {
 		if names[i] == text[0] && names[i+1] == text[1] && names[i+2] == text[2] {
@@ -69,8 +69,8 @@ func nameIndex(names string, text []byte) int {
 	return -1
 }
 
-// daysBefore returns how many days a date lies behind 1 January 1970. Years are
-// counted from March on here, so that a leap day comes last.
+// daysBefore returns the number of days from 1 January 1970 to a date. It counts
+// years from March on, so that a leap day is the last day of a year.
 func daysBefore(year, month, day int) int {
 	if month <= 2 {
 		year--
@@ -109,8 +109,9 @@ func (d *date) time() time.Time {
 	return time.Date(d.year, d.month, d.day, d.hour, d.minute, d.second, d.nanosecond, time.UTC)
 }
 
-// valid refuses what time.Date would carry over into the next unit. A leap
-// second is refused too: the time package has no place for it.
+// valid reports whether time.Date takes the date as it is, without moving a part of
+// it into the next unit. A leap second is not valid either: package time does not
+// know leap seconds.
 func (d *date) valid() bool {
 	return d.hour < 24 && d.minute < 60 && d.second < 60 &&
 		d.day >= 1 && d.day <= daysIn(d.month, d.year)
@@ -129,7 +130,7 @@ func daysIn(m time.Month, year int) int {
 	return 31
 }
 
-// inWindow completes a year of two digits.
+// inWindow adds the century to a year of two digits.
 func (d *date) inWindow(now time.Time) {
 	limit := now.AddDate(50, 0, 0)
 	century := limit.Year() / 100 * 100
@@ -139,8 +140,8 @@ func (d *date) inWindow(now time.Time) {
 	}
 }
 
-// scanner reads a date from left to right. After the first mismatch failed is
-// set, and what the other calls return means nothing.
+// scanner reads a date from left to right. The first mismatch sets failed; the
+// results of all later calls are meaningless.
 type scanner struct {
 	rest   []byte
 	failed bool

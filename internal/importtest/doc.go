@@ -1,5 +1,5 @@
-// Package importtest holds the order of this house: which package may import
-// which, and which file of the root package may name what of which other.
-// It has tests only. The tables to add to are in layers_test.go and in
+// Package importtest checks the layers of this module: which package may import
+// which, and which file of the root package may name what of which other file.
+// It has tests only. Add packages and files to the tables in layers_test.go and
 // rootfiles_test.go.
 package importtest

@@ -24,13 +24,18 @@ const (
 // only from rows above its own. "." is the root package; a name that ends in
 // "/..." stands for all folders below.
 var layers = [][]string{
-	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread"},
+	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures"},
 	{"internal/ascii"},
 	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto"},
-	{"internal/clock"},
+	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
 	{"internal/http1"},
-	{"internal/netloop", "internal/connpool", "internal/coding", "internal/tlswire", "internal/dial", "internal/workers"},
+	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms"},
+	{"internal/coding"},
+	{"internal/bodyio"},
+	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
+	{"internal/engine", "internal/files", "internal/clientconn"},
+	{"internal/pipeline"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
@@ -47,7 +52,8 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // they must not import for that reason.
 var (
 	withoutIO = []string{
-		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}
 )
@@ -79,8 +85,8 @@ func TestUnsafeStaysInItsPackage(t *testing.T) {
 	}
 }
 
-// A system call that the scheduler is not told of stops all when it waits. The
-// package that makes such calls sees to it that none does.
+// A system call that the scheduler does not know of can stop the program while it
+// waits. Only the package that makes sure that none waits may make such calls.
 func TestRawSystemCallsStayInTheirPackage(t *testing.T) {
 	for _, f := range moduleFiles(t) {
 		text, err := os.ReadFile(filepath.Join(moduleDir, f.name))

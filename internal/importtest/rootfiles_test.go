@@ -28,9 +28,9 @@ type group struct {
 // level may name what the others have.
 var rootLevels = [][]group{
 	{{"values", []string{
-		"doc.go", "errors.go", "panics.go", "logger.go", "poison_o*.go", "strings.go", "status.go", "statusline.go", "method.go", "headernames.go",
-		"args*.go", "uri*.go", "cookie*.go", "date.go", "timer.go", "ip*.go", "number*.go",
-		"userdata.go", "source.go", "codec.go", "byterange*.go", "hostport*.go", "text*.go",
+		"doc.go", "errors.go", "panics.go", "logger.go", "poison_o*.go", "method.go", "headernames.go", "status.go",
+		"args*.go", "uri*.go", "cookie*.go", "convert*.go", "timer.go",
+		"codec.go",
 	}}},
 	{{"headers", []string{
 		"header*.go", "request_header*.go", "response_header*.go",
@@ -38,16 +38,13 @@ var rootLevels = [][]group{
 	{{"messages", []string{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go",
 	}}},
-	{
-		{"connections of clients", []string{"conn*.go"}},
-		{"client", []string{
-			"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go", "redirect*.go", "retry*.go",
-		}},
-	},
+	{{"client", []string{
+		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go", "redirect*.go",
+	}}},
 	{
 		{"server", []string{"server*.go", "tls*.go", "timeout*.go", "compress*.go"}},
 		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go"}},
-		{"engines", []string{"engine*.go", "event*.go", "portable*.go"}},
+		{"engines", []string{"engine*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
 }
@@ -223,9 +220,8 @@ type upwardUse struct {
 // upwardUses returns where a file names a type, function, method, variable or
 // constant that is declared in a file of a higher level.
 //
-// Only names of the package itself matter, so nothing that is imported gets
-// loaded, and the errors that follow from that are ignored. A file that does
-// not build otherwise is for the compiler to complain about.
+// Only names of the package itself matter. So imports are not loaded, and the
+// resulting errors are ignored. Other errors are left to the compiler.
 func upwardUses(fset *token.FileSet, files []*ast.File, levelOf func(string) int) []upwardUse {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}

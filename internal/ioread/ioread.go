@@ -1,15 +1,21 @@
-// Package ioread has the read that everything received begins with. It imports
-// nothing of this module.
+// Package ioread reads the first bytes of received data, and has the error of streams
+// that were closed. It imports nothing of this module.
 package ioread
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
-// maxEmpty is how often a reader may return neither bytes nor an error.
+// ErrClosed is what Read returns of a stream of content that was closed.
+var ErrClosed = errors.New("fasthttp: read from a body stream that was closed")
+
+// maxEmpty is how often in a row a reader may return neither bytes nor an error.
 const maxEmpty = 100
 
 // Some reads at least one byte into p, which must not be empty, or returns an
-// error: that of r, or io.ErrNoProgress if r returns neither bytes nor an error
-// again and again. As with any io.Reader, an error may come along with bytes.
+// error: that of r, or io.ErrNoProgress if r keeps returning neither bytes nor an
+// error. As with any io.Reader, an error may come together with bytes.
 func Some(r io.Reader, p []byte) (n int, err error) {
 	for range maxEmpty {
 		if n, err = r.Read(p); n > 0 || err != nil {

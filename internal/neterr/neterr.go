@@ -1,5 +1,5 @@
-// Package neterr gives errors of connections the types that package net gives them:
-// programs look for a *net.OpError, and for whether it is a timeout.
+// Package neterr gives errors of connections the types that they have in package
+// net: programs check for a *net.OpError, and whether it is a timeout.
 package neterr
 
 import (
@@ -9,16 +9,17 @@ import (
 	"syscall"
 )
 
-// Conn is what an error tells of a connection.
+// Conn is the part of a net.Conn that an error describes.
 type Conn interface {
-	// LocalAddr is that of net.Conn.
+	// LocalAddr is as in net.Conn.
 	LocalAddr() net.Addr
-	// RemoteAddr is that of net.Conn.
+	// RemoteAddr is as in net.Conn.
 	RemoteAddr() net.Addr
 }
 
-// Op returns err, which op on c has led to, as package net would report it: io.EOF as
-// it is, and all else as a *net.OpError. op is "read", "write" and the like.
+// Op returns err, the error of the operation op on c, as package net would return
+// it: io.EOF unchanged, and all others as a *net.OpError. op is "read", "write" or
+// the like.
 func Op(c Conn, op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err

@@ -15,58 +15,62 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// inputEvents is what every connection is watched for, all the time and
-// edge-triggered. One that had no room for output is watched for allEvents from
-// then on: as there is room at first, each would have an event for nothing.
+// inputEvents are the events that every connection is registered for, all the time
+// and edge-triggered. A connection that had no room for output is registered for
+// allEvents from then on. It is not from the start: as there is room at first, each
+// connection would cause a useless event.
 const (
 	inputEvents = syscall.EPOLLIN | syscall.EPOLLPRI | syscall.EPOLLRDHUP | epollET
 	allEvents   = inputEvents | syscall.EPOLLOUT
 )
 
-// syscall.EPOLLET is negative there, where Events is unsigned.
+// epollET is syscall.EPOLLET, which is negative while the field Events is unsigned.
 const epollET = 1 << 31
 
 // Handler serves a connection. Its methods are called by one goroutine at a
 // time, the owner of the connection, and may block.
 type Handler interface {
-	// Serve does what can be done now that the connection is readable or
-	// writable or at its end. It reads until ErrAgain, or it will not hear of
-	// what it left. It returns false where it has closed the connection or
-	// given it away: the connection is not touched any more then.
+	// Serve is called when the connection has become readable or writable, or has
+	// ended. It must read until ErrAgain: it is not called again for bytes that it
+	// has left unread. It returns false if it has closed the connection or handed
+	// it over; the caller does not use the connection any more then.
 	Serve(p *Poller) bool
-	// Expire is called when the deadline has passed while nobody owned the
-	// connection. Its result means what that of Serve does.
+	// Expire is called when the deadline has passed while the connection had no
+	// owner. Its result means the same as that of Serve.
 	Expire() bool
-	// PeerGone is called when the peer has ended its side of a connection that is
-	// watched, whoever owns it. It must return at once.
+	// PeerGone is called when the peer has ended its side of a connection for
+	// which Watch was called, also while the connection has an owner. It must
+	// return at once.
 	PeerGone()
 }
 
 // Conn is a connection on a loop, without any buffer.
 //
-// It is made to be used again for another descriptor, on another loop, while
-// others still hold a pointer to it. Who does, and why that is safe:
+// A Conn can be reused for another descriptor, on another loop, while other
+// goroutines still hold a pointer to it. That is safe for each of them:
 //
-//   - The owner may do everything. There is one at a time: see the states.
-//   - The table of descriptors has it until Close or Forget. A poller that has
-//     looked it up may come late, when it is closed or another connection: an
-//     event carries the generation that it is for. One that slips through takes
-//     the ownership as any other would, and is a false alarm.
-//   - The wheel has it while planned is not 0, and takes the ownership under its
-//     own lock. Close takes it out of the wheel.
-//   - Anybody else goes through Use, which holds up Close, and Init too.
+//   - The owner may do everything. There is at most one: see the states.
+//   - The table of descriptors holds the Conn until Close or Forget. A poller may
+//     look it up and continue only after it was closed or reused. Therefore an
+//     event carries the generation that it is for. An event that passes this check
+//     all the same acquires the connection as any other would, and is a false
+//     alarm.
+//   - The wheel holds the Conn while planned is not 0, and acquires it under its
+//     own lock. Close removes it from the wheel.
+//   - All other goroutines call Use. Close and Init wait until they are done.
 //
-// So Init may run once Close or Forget has returned.
+// So Init may be called once Close or Forget has returned.
 type Conn struct {
 	handler  Handler
 	loop     *Loop
 	detached atomic.Pointer[signals]
 
-	// next and link are its place in a slot of the wheel, guarded by its mu
+	// next and prevNext, the pointer that points to this Conn, are its place in the
+	// list of a slot of the wheel. The mu of the wheel guards them
 	next     *Conn
-	link     **Conn
+	prevNext **Conn
 	deadline atomic.Uint64 // tick at which Expire is due; 0 for none
-	planned  atomic.Uint64 // tick at which the wheel looks; 0 for never
+	planned  atomic.Uint64 // tick at which the wheel checks the Conn; 0 for never
 
 	fd         int32
 	generation atomic.Uint32
@@ -74,36 +78,35 @@ type Conn struct {
 	flags      atomic.Uint32
 }
 
-// generations tells one use of a descriptor from the next.
+// generations is the last generation used. Each use of a descriptor has its own.
 var generations atomic.Uint32
 
-// The states of a connection: who owns it.
+// The states of a connection say whether it has an owner.
 const (
-	stateIdle uint32 = iota // nobody
-	stateBusy               // a goroutine
-	stateNews               // a goroutine, and there was an event since it looked
+	stateIdle    uint32 = iota // it has no owner
+	stateBusy                  // it has an owner
+	statePending               // it has an owner, which must serve it once more
 	stateClosed
 )
 
 const (
 	flagOutput  uint32 = 1 << iota // bytes wait to be written
-	flagGone                       // the peer has ended its side, or all
-	flagClosed                     // the descriptor is closed, or will be in a moment
+	flagGone                       // the peer has ended its side, or both sides
+	flagClosed                     // the descriptor is closed, or Close is about to close it
 	flagWatched                    // PeerGone is to be called
 	flagUrgent                     // urgent data has come, which splits what is read
-	// flagUser and the bits above it count those who use the descriptor
-	// without being the owner
+	// flagUser and the bits above it count the running calls of Use
 	flagUser uint32 = 1 << 8
 )
 
-// Init makes c the connection with the nonblocking descriptor fd. It may have
-// been another one before. Nobody can acquire it until it is on a loop.
+// Init makes c the connection with the nonblocking descriptor fd. It may have been
+// another connection before. It cannot be acquired until it is on a loop.
 func (c *Conn) Init(fd int, h Handler) {
 	c.state.Store(stateClosed)
 	c.fd, c.handler = int32(fd), h
 	c.generation.Store(generations.Add(1))
 	c.deadline.Store(0)
-	// somebody may be in Use, about to find out that the connection is closed
+	// a call of Use may be about to find out that the connection is closed
 	for old := c.flags.Load(); old >= flagUser || !c.flags.CompareAndSwap(old, 0); old = c.flags.Load() {
 		runtime.Gosched()
 	}
@@ -115,10 +118,11 @@ func (c *Conn) FD() int { return int(c.fd) }
 // ErrAgain says that nothing can be read or written at the moment.
 var ErrAgain error = syscall.EAGAIN
 
-// Read reads what is there. It returns io.EOF at the end of the stream.
+// Read reads the bytes that have arrived. It returns ErrAgain if there are none,
+// and io.EOF at the end of the stream.
 func (c *Conn) Read(p []byte) (int, error) { return c.receive(p, false) }
 
-// Peek is Read that leaves what it has read to be read again.
+// Peek is like Read, but leaves the bytes in the socket: they can be read again.
 func (c *Conn) Peek(p []byte) (int, error) { return c.receive(p, true) }
 
 // receive chooses the system call by a flag: a function value could not be
@@ -144,18 +148,17 @@ func (c *Conn) receive(p []byte, peek bool) (n int, err error) {
 	}
 }
 
-// Urgent reports whether urgent data has come. A Read ends before such data and
-// leaves what lies behind it: that it fills only a part of its buffer does not
-// mean any more that it has taken all there was.
+// Urgent reports whether urgent data has come. A Read ends before such data even if
+// there are bytes after it. So a Read that fills only a part of its buffer has not
+// necessarily read all bytes.
 func (c *Conn) Urgent() bool { return c.has(flagUrgent) }
 
-// writeAtOnce is how much is written by one system call: copying takes its time,
-// and the garbage collector may be waiting for it to end.
+// writeAtOnce is how much one system call writes at most: copying takes time, and
+// the garbage collector may be waiting for the call to end.
 const writeAtOnce = 256 << 10
 
-// Write writes as much of head, and then of body, as there is room for, and
-// returns ErrAgain where that is not all. Serve is called then when there is room
-// again.
+// Write writes as much of head, and then of body, as there is room for. If that is
+// not all, it returns ErrAgain, and the loop calls Serve when there is room again.
 func (c *Conn) Write(head, body []byte) (n int, err error) {
 	for n < len(head)+len(body) {
 		var k int
@@ -163,7 +166,7 @@ func (c *Conn) Write(head, body []byte) (n int, err error) {
 		if n < len(head) {
 			k, errno = c.writeParts(head[n:], body)
 		} else {
-			k, errno = rawsys.Send(int(c.fd), someOf(body[n-len(head):]))
+			k, errno = rawsys.Send(int(c.fd), clip(body[n-len(head):]))
 		}
 		switch {
 		case k > 0:
@@ -180,14 +183,15 @@ func (c *Conn) Write(head, body []byte) (n int, err error) {
 	return n, nil
 }
 
-func someOf(p []byte) []byte { return p[:min(len(p), writeAtOnce)] }
+func clip(p []byte) []byte { return p[:min(len(p), writeAtOnce)] }
 
-// writeParts writes two parts with one system call: the peer gets them together.
+// writeParts writes two parts with one system call, so that one packet can hold
+// both.
 func (c *Conn) writeParts(head, body []byte) (n int, errno syscall.Errno) {
 	if len(body) == 0 {
-		return rawsys.Send(int(c.fd), someOf(head))
+		return rawsys.Send(int(c.fd), clip(head))
 	}
-	return rawsys.SendBoth(int(c.fd), head, someOf(body))
+	return rawsys.SendBoth(int(c.fd), head, clip(body))
 }
 
 func (c *Conn) has(f uint32) bool { return c.flags.Load()&f != 0 }
@@ -203,26 +207,26 @@ func (c *Conn) unset(f uint32) {
 // Gone reports whether the peer has ended its side of the connection.
 func (c *Conn) Gone() bool { return c.has(flagGone) }
 
-// Closed reports whether the owner has closed the connection or given it away.
+// Closed reports whether the owner has closed the connection or handed it over.
 func (c *Conn) Closed() bool { return c.has(flagClosed) }
 
-// Watch makes PeerGone of the Handler be called when the peer ends its side of the
-// connection, and reports whether it has done so already.
+// Watch makes the loop call PeerGone of the Handler when the peer ends its side of
+// the connection. It reports whether the peer has done so already.
 func (c *Conn) Watch() (gone bool) {
 	c.set(flagWatched)
 	return c.Gone() && c.hungUp()
 }
 
-// hungUp asks the system whether the peer has ended its side. An event may have
-// been for a connection that had the descriptor before.
-func (c *Conn) hungUp() (gone bool) { return c.ends() != 0 }
+// hungUp asks the system whether the peer has ended its side. flagGone is not
+// enough: the event may have been for an earlier connection with this descriptor.
+func (c *Conn) hungUp() (gone bool) { return c.hangupEvents() != 0 }
 
-// Cut reports whether nothing reaches the peer any more: it has reset the
-// connection. One that has only ended its side may still read.
-func (c *Conn) Cut() bool { return c.ends()&(unix.POLLHUP|unix.POLLERR) != 0 }
+// Cut reports whether the peer has reset the connection, so that nothing reaches
+// it any more. A peer that has only ended its own side may still read.
+func (c *Conn) Cut() bool { return c.hangupEvents()&(unix.POLLHUP|unix.POLLERR) != 0 }
 
-// ends returns what the system says of the ends of the connection.
-func (c *Conn) ends() (events int16) {
+// hangupEvents asks the system which sides of the connection have ended.
+func (c *Conn) hangupEvents() (events int16) {
 	c.Use(func(fd int) {
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 		if n, err := unix.Poll(poll, 0); n > 0 && err == nil {
@@ -232,8 +236,8 @@ func (c *Conn) ends() (events int16) {
 	return events
 }
 
-// Use calls f with the descriptor unless that is closed, which it will not be
-// before f returns. Anybody may call it; f must not wait.
+// Use calls f with the descriptor, unless that is closed. It is not closed before f
+// returns. Any goroutine may call Use; f must not block.
 func (c *Conn) Use(f func(fd int)) {
 	defer c.flags.Add(^(flagUser - 1))
 	if c.flags.Add(flagUser)&flagClosed == 0 {
@@ -244,7 +248,8 @@ func (c *Conn) Use(f func(fd int)) {
 // Unwatch ends what Watch began.
 func (c *Conn) Unwatch() { c.unset(flagWatched) }
 
-// ready takes in events.
+// ready handles events of the connection: it sets flags, wakes the goroutines that
+// wait for a detached connection, and serves the connection if it has no owner.
 func (c *Conn) ready(p *Poller, events uint32) {
 	if events&syscall.EPOLLPRI != 0 {
 		c.set(flagUrgent)
@@ -265,7 +270,8 @@ func (c *Conn) ready(p *Poller, events uint32) {
 	}
 }
 
-// acquire makes the caller the owner, or leaves word with the one there is.
+// acquire makes the caller the owner and returns true. If there is an owner, it
+// makes that one serve the connection once more, and returns false.
 func (c *Conn) acquire() bool {
 	for {
 		switch c.state.Load() {
@@ -274,7 +280,7 @@ func (c *Conn) acquire() bool {
 				return true
 			}
 		case stateBusy:
-			if c.state.CompareAndSwap(stateBusy, stateNews) {
+			if c.state.CompareAndSwap(stateBusy, statePending) {
 				return false
 			}
 		default:
@@ -283,18 +289,18 @@ func (c *Conn) acquire() bool {
 	}
 }
 
-// run serves the connection, which the caller owns, until there is no news.
+// run serves the connection, which the caller owns, until no event is pending.
 func (c *Conn) run(p *Poller) {
 	for c.handler.Serve(p) {
 		if c.release() {
 			return
 		}
-		// a peer that floods makes news all the time
+		// a peer that sends without a break causes events all the time
 		runtime.Gosched()
 	}
 }
 
-// release gives the ownership up, unless there is news.
+// release gives up the ownership and returns true, unless an event is pending.
 func (c *Conn) release() bool {
 	if c.state.CompareAndSwap(stateBusy, stateIdle) {
 		return true
@@ -303,29 +309,30 @@ func (c *Conn) release() bool {
 	return false
 }
 
-// TryAcquire makes the caller the owner if there is none. Then it must call
-// Close.
+// TryAcquire makes the caller the owner if there is none, and reports whether it
+// did. An owner must call Close, Forget or Release.
 func (c *Conn) TryAcquire() bool {
 	return c.state.CompareAndSwap(stateIdle, stateBusy)
 }
 
-// Close closes the connection, which the caller owns. With reset the peer is
-// told that it was cut off.
+// Close closes the connection, which the caller owns. If reset is set, the peer
+// gets a TCP reset.
 func (c *Conn) Close(reset bool) {
-	c.leave()
+	c.unregister()
 	if reset {
 		resetOnClose(int(c.fd))
 	}
-	// the scheduler takes ordinary calls that last for long, as this one does,
-	// for some that block, and has other threads step in
+	// an ordinary system call that lasts for long, as this one does, counts as
+	// blocked for the scheduler, which then starts another thread
 	_ = rawsys.CloseSocket(int(c.fd))
 }
 
-// leave ends what others have to do with the connection.
-func (c *Conn) leave() {
+// unregister removes the connection from the table and the wheel, and waits for the
+// running calls of Use.
+func (c *Conn) unregister() {
 	c.state.Store(stateClosed)
 	conns.put(int(c.fd), nil)
-	c.shutGate()
+	c.waitForUsers()
 	c.deadline.Store(0)
 	if c.planned.Load() != 0 {
 		c.loop.wheel.forget(c)
@@ -336,53 +343,53 @@ func resetOnClose(fd int) {
 	_ = syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
 }
 
-// shutGate waits for those who use the descriptor, and keeps others off.
-func (c *Conn) shutGate() {
+// waitForUsers makes further calls of Use do nothing, and waits for those that run.
+func (c *Conn) waitForUsers() {
 	c.set(flagClosed)
 	for c.flags.Load() >= flagUser {
 		runtime.Gosched()
 	}
 }
 
-// Shutdown ends the connection for both sides. Anybody may call it; the owner
-// finds out by reading or writing, and closes the descriptor.
+// Shutdown ends the connection for both sides. Any goroutine may call it. The owner
+// notices when it reads or writes, and closes the descriptor.
 func (c *Conn) Shutdown() error {
 	err := ErrClosed
 	c.Use(func(fd int) { err = os.NewSyscallError("shutdown", syscall.Shutdown(fd, syscall.SHUT_RDWR)) })
 	return err
 }
 
-// Forget takes the connection, which the caller owns, off its loop, and leaves
-// the descriptor to the caller.
+// Forget removes the connection, which the caller owns, from its loop. The caller
+// has to close the descriptor.
 func (c *Conn) Forget() (fd int) {
-	c.leave()
+	c.unregister()
 	_ = rawsys.Control(c.loop.set.fd, syscall.EPOLL_CTL_DEL, int(c.fd), &syscall.EpollEvent{})
 	return int(c.fd)
 }
 
-// Release gives up the ownership that TryAcquire gave. Nothing is known of the
-// connection afterwards.
+// Release gives up the ownership that TryAcquire gave. The caller must not use the
+// connection afterwards: it may be closed at any time.
 func (c *Conn) Release() {
 	if !c.release() {
 		go c.run(&Poller{})
 	}
 }
 
-// Again makes Serve be called once more, as soon as there is room for output and
-// behind the other connections that are ready: for an owner that found no room,
-// or that has had its share and leaves bytes behind.
+// Again makes the loop call Serve once more when there is room for output, after
+// the other connections that are ready. An owner calls it that found no room, or
+// that stops before it has written everything so that others are served.
 func (c *Conn) Again() {
 	c.set(flagOutput)
-	c.watchOutput()
+	c.registerOutput()
 }
 
-// watchOutput has an event come when there is room for output, or at once if
-// there is.
-func (c *Conn) watchOutput() {
+// registerOutput makes the system send an event when there is room for output, or
+// at once if there is.
+func (c *Conn) registerOutput() {
 	_ = c.control(syscall.EPOLL_CTL_MOD, allEvents)
 }
 
-// control changes what the connection is watched for.
+// control changes the events that the connection is registered for.
 func (c *Conn) control(op int, events uint32) syscall.Errno {
 	ev := syscall.EpollEvent{Events: events, Fd: c.fd, Pad: int32(c.generation.Load())}
 	return rawsys.Control(c.loop.set.fd, op, int(c.fd), &ev)
@@ -397,10 +404,10 @@ func find(ev syscall.EpollEvent) *Conn {
 	return c
 }
 
-// SetDeadline makes Expire be called after d, with the resolution of a tick,
-// unless the connection is owned then; 0 stands for never. A negative d is a
-// deadline that has passed: it stays the one that it was, however often it is set
-// again. Only the owner calls it.
+// SetDeadline makes the loop call Expire after d, with the resolution of a tick. If
+// the connection has an owner then, the loop tries again a little later. A d of 0
+// means no deadline. A negative d is a deadline that passed -d ago: setting it again does
+// not delay Expire. Only the owner may call SetDeadline.
 func (c *Conn) SetDeadline(d time.Duration) {
 	if d == 0 {
 		if c.deadline.Load() != 0 {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Somebody who has come too late for a connection still counts as one who uses
-// it: a count that began anew meanwhile would never be right again.
+// A call of Use that finds the connection closed is still counted. If Init reset
+// the count meanwhile, the count would stay wrong.
 func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
 	c := &Conn{}
 	_, fd := pair(t)
@@ -32,7 +32,7 @@ func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
 	}
 	select {
 	case <-done:
-		t.Error("the connection is another one while somebody uses it")
+		t.Error("Init has returned during a call of Use")
 	default:
 	}
 	c.flags.Add(^(flagUser - 1))
@@ -43,8 +43,8 @@ func TestInitWaitsForThoseWhoUseTheConnection(t *testing.T) {
 	c.Close(false)
 }
 
-// Connections are used again at once while others use and shut down what they
-// take for them.
+// A connection is reused at once while other goroutines call Use with an old
+// pointer to it.
 func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 	w := newWorld(t, 2)
 	defer w.g.Close()
@@ -79,7 +79,7 @@ func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 	}
 	over.Store(true)
 	wg.Wait()
-	if c.planned.Load() != 0 || c.link != nil {
+	if c.planned.Load() != 0 || c.prevNext != nil {
 		t.Error("the wheel still has a connection that was closed")
 	}
 }
@@ -98,8 +98,9 @@ func TestEventsAreForOneUseOfADescriptor(t *testing.T) {
 	}
 }
 
-// Whoever clears O_NONBLOCK on a duplicate clears it for the connection too.
-func TestBlockingDescriptorsStopNobody(t *testing.T) {
+// A program that clears O_NONBLOCK on a duplicate of the descriptor clears it for
+// the connection, too.
+func TestBlockingDescriptorsBlockNoPoller(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
 	nc, c := w.connect()
@@ -114,7 +115,7 @@ func TestBlockingDescriptorsStopNobody(t *testing.T) {
 	w.ask(other, "hello")
 }
 
-// reader stops reading where a connection must have been read empty.
+// reader stops reading when the connection must be empty.
 type reader struct {
 	Conn
 	got chan byte
@@ -140,7 +141,7 @@ func (c *reader) Serve(*Poller) bool {
 func (c *reader) PeerGone()    {}
 func (c *reader) Expire() bool { return true }
 
-// What lies behind urgent data is not read together with what lies before it.
+// Bytes after urgent data are not read together with those before it, but are read.
 func TestUrgentDataHidesNothing(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -200,7 +201,7 @@ func TestUrgentDataHidesNothing(t *testing.T) {
 	}
 }
 
-// counter notes what was posted for it by the time that it is served.
+// counter notes how many events were posted before the last call of Serve.
 type counter struct {
 	Conn
 	posted, seen atomic.Int64
@@ -222,8 +223,8 @@ func (c *counter) Serve(*Poller) bool {
 func (c *counter) PeerGone()    {}
 func (c *counter) Expire() bool { return true }
 
-// Whatever comes while a connection has an owner, is given up, or is acquired by
-// others, is served afterwards.
+// An event that comes while a connection has an owner, is released, or is acquired
+// by another goroutine, is served afterwards.
 func TestNoEventIsLostBetweenOwners(t *testing.T) {
 	for range 200 {
 		c := &counter{t: t}
@@ -246,7 +247,7 @@ func TestNoEventIsLostBetweenOwners(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		eventually(t, "nobody is the owner any more", func() bool { return c.state.Load() == stateIdle })
+		eventually(t, "the connection has no owner", func() bool { return c.state.Load() == stateIdle })
 		if posted, seen := c.posted.Load(), c.seen.Load(); posted != seen {
 			t.Fatalf("%d events, and the last time that the connection was served there were %d", posted, seen)
 		}

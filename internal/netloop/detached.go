@@ -11,21 +11,22 @@ import (
 	"github.com/valyala/fasthttp/internal/rawsys"
 )
 
-// Detached is a connection whose Read and Write wait, for an owner that works
-// with streams. While there is one, events of the connection only wake it up.
+// Detached is a connection whose Read and Write block, for an owner that reads and
+// writes it as a stream. While a connection is detached, its events only wake the
+// goroutines that wait in Read and Write.
 //
-// It may be read and written by two goroutines at a time, and its deadlines
-// set and Shutdown called by any.
+// One goroutine may read while another writes. Any goroutine may set the deadlines
+// and call Shutdown.
 type Detached struct {
 	c       *Conn
 	signals signals
 
-	mu     sync.Mutex
-	closed bool
-	users  int  // calls of Read and Write that are under way
-	given  bool // the last user closes the descriptor
-	timers [2]*time.Timer
-	due    [2]bool // the deadline has passed
+	mu        sync.Mutex
+	closed    bool
+	users     int  // how many calls of Read, Write and SendFile are running
+	abandoned bool // the last of these calls closes the descriptor
+	timers    [2]*time.Timer
+	due       [2]bool // the deadline has passed
 }
 
 const (
@@ -33,7 +34,8 @@ const (
 	writing
 )
 
-// signals wake up who waits for a connection.
+// signals wakes the goroutines that wait for a connection. The index is reading or
+// writing.
 type signals struct {
 	wake [2]chan struct{}
 }
@@ -55,8 +57,8 @@ func (s *signals) signal(way int) {
 	}
 }
 
-// Detach returns the connection, which the caller owns, as one that waits. One
-// that is closed already does nothing but fail.
+// Detach returns the connection, which the caller owns, as one that blocks. If the
+// connection is closed already, all calls of Read and Write fail.
 func (c *Conn) Detach() *Detached {
 	d := &Detached{c: c, closed: c.has(flagClosed)}
 	for way := range d.signals.wake {
@@ -66,8 +68,8 @@ func (c *Conn) Detach() *Detached {
 	return d
 }
 
-// Attach ends the detached mode. The owner of the connection will be called
-// again for what came in meanwhile.
+// Attach ends the detached mode. The loop calls Serve again for what has arrived
+// meanwhile.
 func (d *Detached) Attach() {
 	d.mu.Lock()
 	d.closed = true
@@ -78,10 +80,10 @@ func (d *Detached) Attach() {
 	}
 	d.mu.Unlock()
 	d.c.detached.Store(nil)
-	// who still waits would never hear of anything again
+	// goroutines that still wait would get no further signal
 	d.signals.signal(reading)
 	d.signals.signal(writing)
-	d.c.state.CompareAndSwap(stateBusy, stateNews)
+	d.c.state.CompareAndSwap(stateBusy, statePending)
 }
 
 // Read implements io.Reader.
@@ -115,7 +117,7 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 		if err := d.check(writing); err != nil {
 			return n, err
 		}
-		k, errno := rawsys.Send(int(d.c.fd), someOf(p[n:]))
+		k, errno := rawsys.Send(int(d.c.fd), clip(p[n:]))
 		switch {
 		case k > 0:
 			n += k
@@ -128,8 +130,8 @@ func (d *Detached) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// SendFile writes what f says. It returns io.ErrUnexpectedEOF where the file ends
-// before.
+// SendFile sends all of f. It returns io.ErrUnexpectedEOF if the file ends before
+// the part does.
 func (d *Detached) SendFile(f *FilePart) error {
 	if err := d.enter(); err != nil {
 		return err
@@ -150,8 +152,8 @@ func (d *Detached) SendFile(f *FilePart) error {
 	return nil
 }
 
-// wait waits for an event. Where the caller is a poller, nobody may be there to
-// fetch it.
+// wait waits for an event. If the caller is a poller itself, the loop may have no
+// other poller to fetch it.
 func (d *Detached) wait(way int) {
 	select {
 	case <-d.signals.wake[way]:
@@ -159,9 +161,9 @@ func (d *Detached) wait(way int) {
 	default:
 	}
 	if way == writing {
-		d.c.watchOutput()
+		d.c.registerOutput()
 	}
-	d.c.loop.relieve()
+	d.c.loop.ensurePoller()
 	<-d.signals.wake[way]
 }
 
@@ -179,17 +181,17 @@ func (d *Detached) exit() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.users--; d.users > 0 {
-		// a signal wakes one, and others may wait for the same
+		// a signal wakes only one goroutine, and others may wait for the same event
 		d.signals.signal(reading)
 		d.signals.signal(writing)
-	} else if d.given {
+	} else if d.abandoned {
 		_ = syscall.Close(int(d.c.fd))
 	}
 }
 
-// Abandon closes the connection, which the caller owns, while others may still
-// read from it or write to it: the descriptor is closed when they are out. With
-// reset the peer is told that it was cut off.
+// Abandon closes the connection, which the caller owns, while other goroutines may
+// still read from it or write to it. The descriptor is closed after their calls
+// have returned. If reset is set, the peer gets a TCP reset.
 func (d *Detached) Abandon(reset bool) {
 	fd := d.c.Forget()
 	if reset {
@@ -198,12 +200,12 @@ func (d *Detached) Abandon(reset bool) {
 	d.Shutdown()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.given = true; d.users == 0 {
+	if d.abandoned = true; d.users == 0 {
 		_ = syscall.Close(fd)
 	}
 }
 
-// check reports whether reading or writing can go on.
+// check returns the error with which reading or writing must end, or nil.
 func (d *Detached) check(way int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -216,8 +218,8 @@ func (d *Detached) check(way int) error {
 	return nil
 }
 
-// Shutdown makes waiting and later calls of Read and Write fail, and ends the
-// connection for the peer. The descriptor stays the owner's.
+// Shutdown makes pending and later calls of Read and Write fail, and ends the
+// connection for the peer. The owner still has to close the descriptor.
 func (d *Detached) Shutdown() {
 	d.mu.Lock()
 	if !d.closed {
@@ -229,10 +231,10 @@ func (d *Detached) Shutdown() {
 	d.signals.signal(writing)
 }
 
-// SetReadDeadline makes Read fail from t on; the zero time stands for never.
+// SetReadDeadline makes Read fail from t on; the zero time means no deadline.
 func (d *Detached) SetReadDeadline(t time.Time) error { return d.setDeadline(reading, t) }
 
-// SetWriteDeadline makes Write fail from t on; the zero time stands for never.
+// SetWriteDeadline makes Write fail from t on; the zero time means no deadline.
 func (d *Detached) SetWriteDeadline(t time.Time) error { return d.setDeadline(writing, t) }
 
 func (d *Detached) setDeadline(way int, t time.Time) error {

@@ -13,30 +13,29 @@ import (
 // it lasts for more than some 20 µs.
 const sendAtOnce = 256 << 10
 
-// sendTurn is how much of a file is sent before the other connections of a loop
-// get their turn.
+// sendTurn is how much of a file a connection sends before the other connections
+// of the loop are served.
 const sendTurn = 4 << 20
 
-// FilePart is a part of a file on its way to a socket, behind a head that goes
-// with it. The system does the copying, and the file's own position stays where
-// it is.
+// FilePart is a part of a file that is sent to a socket after a head. The system
+// copies the bytes. The file's own offset does not change.
 type FilePart struct {
-	Head   []byte          // what goes before it, as far as it was not sent
-	File   syscall.RawConn // where it is from
-	Offset int64           // where in the file it begins
-	Length int64           // what is left to be sent
+	Head   []byte          // the bytes before the part that are not sent yet
+	File   syscall.RawConn // the file
+	Offset int64           // the position in the file of the next byte to send
+	Length int64           // how many bytes of the file are not sent yet
 }
 
-// Done reports whether all was sent.
+// Done reports whether everything was sent.
 func (f *FilePart) Done() bool { return len(f.Head) == 0 && f.Length == 0 }
 
 // Send makes one attempt to send the head, or else a piece of the file, to the
 // socket with the descriptor fd, and reports whether there was room for all of it.
-// The error is ErrAgain where there is no room, and io.ErrUnexpectedEOF where the
-// file ends before the part does.
+// The error is ErrAgain if there is no room, and io.ErrUnexpectedEOF if the file
+// ends before the part does.
 func (f *FilePart) Send(fd int) (whole bool, err error) {
 	if len(f.Head) > 0 {
-		// the system waits for what comes behind it
+		// MSG_MORE: the system waits for the bytes of the file
 		n, err := syscall.SendmsgN(fd, f.Head, nil, nil, syscall.MSG_MORE|syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 		f.Head = f.Head[max(n, 0):]
 		return len(f.Head) == 0, sendError("sendmsg", err)
@@ -53,7 +52,7 @@ func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
 	n, err := sendfile(to, from, &f.Offset, size)
 	switch {
 	case err == syscall.EINVAL || err == syscall.ENOSYS:
-		// not every file system can do it in every version of Linux
+		// not every file system supports sendfile in every version of Linux
 		return f.copyFrom(from, to)
 	case err == nil && n == 0:
 		return false, io.ErrUnexpectedEOF
@@ -62,13 +61,13 @@ func (f *FilePart) sendFrom(from, to int) (whole bool, err error) {
 	return n == size, sendError("sendfile", err)
 }
 
-// sendfile is the system call. A test has one that fails.
+// sendfile is the system call. Tests replace it by one that fails.
 var sendfile = syscall.Sendfile
 
-// copyAtOnce is how much is copied through the process at a time.
+// copyAtOnce is how many bytes copyFrom copies at a time.
 const copyAtOnce = 64 << 10
 
-// copyFrom is sendFrom by way of a buffer.
+// copyFrom is sendFrom without sendfile: it copies through a buffer.
 func (f *FilePart) copyFrom(from, to int) (whole bool, err error) {
 	buf := make([]byte, min(f.Length, copyAtOnce))
 	n, err := syscall.Pread(from, buf, f.Offset)
@@ -86,7 +85,8 @@ func (f *FilePart) copyFrom(from, to int) (whole bool, err error) {
 	return sent == n, sendError("sendmsg", err)
 }
 
-// sendError makes nothing of an interruption, after which one tries again.
+// sendError returns the error for err, a result of the system call named call. It
+// returns nil for an interruption: the caller tries again.
 func sendError(call string, err error) error {
 	switch err {
 	case nil, syscall.EINTR:
@@ -97,9 +97,9 @@ func sendError(call string, err error) error {
 	return os.NewSyscallError(call, err)
 }
 
-// SendFile sends as much of f as there is room for, but not too much in one go.
-// It returns ErrAgain where that is not all, and Serve is called then: when there
-// is room again, or behind the other connections that are ready.
+// SendFile sends as much of f as there is room for, but not much more than sendTurn
+// bytes. If that is not all, it returns ErrAgain, and the loop calls Serve: when
+// there is room again, or after the other connections that are ready.
 func (c *Conn) SendFile(f *FilePart) error {
 	for stop := f.Length - sendTurn; !f.Done(); {
 		whole, err := f.Send(int(c.fd))

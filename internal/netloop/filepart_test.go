@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// planted returns an open file with n bytes in it.
+// planted returns an open file with n bytes in it, and these bytes.
 func planted(t *testing.T, n int) (*os.File, []byte) {
 	t.Helper()
 	content := make([]byte, n)
@@ -33,7 +33,7 @@ func planted(t *testing.T, n int) (*os.File, []byte) {
 	return f, content
 }
 
-// partOf returns a part of a file behind a head.
+// partOf returns a part of a file, with a head.
 func partOf(t *testing.T, file *os.File, offset, length int64) FilePart {
 	t.Helper()
 	raw, err := file.SyscallConn()
@@ -43,7 +43,7 @@ func partOf(t *testing.T, file *os.File, offset, length int64) FilePart {
 	return FilePart{Head: []byte("head"), File: raw, Offset: offset, Length: length}
 }
 
-// failing makes the system call fail for the rest of the test.
+// failing makes sendfile fail until the test ends.
 func failing(t *testing.T, errno syscall.Errno) {
 	real := sendfile
 	sendfile = func(int, int, *int64, int) (int, error) { return -1, errno }
@@ -115,7 +115,7 @@ func TestErrorsOfSendingFilesAreTheSystems(t *testing.T) {
 	}
 }
 
-// sender sends a part for each byte that it gets.
+// sender sends a part of a file for each byte that it gets.
 type sender struct {
 	Conn
 	t     *testing.T
@@ -177,7 +177,7 @@ func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// nobody takes what they are sent, and others are served all the same
+		// the peers do not read yet; the loop serves other connections all the same
 		nc, _ := w.connect()
 		w.ask(nc, "hello")
 		for i, nc := range peers {

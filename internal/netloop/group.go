@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Group is a number of loops that share the connections.
+// Group is a set of loops that share the connections.
 type Group struct {
 	loops atomic.Pointer[[]*Loop]
 	turn  atomic.Uint32
@@ -34,8 +34,8 @@ func NewGroup(n int) (*Group, error) {
 // Len returns the number of loops.
 func (g *Group) Len() int { return len(*g.loops.Load()) }
 
-// Grow starts loops until there are n. Connections stay on the loop they are on:
-// those that are added later even it out.
+// Grow starts loops until there are n. Connections stay on the loop they are on;
+// those that are added later are spread over all loops.
 func (g *Group) Grow(n int) error {
 	if g.Len() >= n {
 		return nil
@@ -63,9 +63,9 @@ func (g *Group) Close() {
 	}
 }
 
-// Add gives c, which has been initialised, to one of the loops. From then on
-// its Handler is called; that can be before Add returns. Its first deadline is
-// patience from now, or never where that is 0.
+// Add gives c, which must have been initialised, to one of the loops. The loop
+// calls its Handler from then on, possibly before Add returns. Its first deadline
+// is patience from now; 0 means that it has none.
 func (g *Group) Add(c *Conn, patience time.Duration) error {
 	loops := *g.loops.Load()
 	return loops[g.turn.Add(1)%uint32(len(loops))].add(c, patience)

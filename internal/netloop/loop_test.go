@@ -176,7 +176,7 @@ func TestConnectionsAreServed(t *testing.T) {
 	eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
+func TestHandlersThatBlockHoldUpNoConnection(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
 	var blocking []net.Conn
@@ -199,8 +199,8 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 	_ = other.Close()
 }
 
-// Events that were fetched in one batch with that of a handler which blocks
-// must be served by somebody else.
+// Another poller must serve the events that were fetched in one batch with that of
+// a handler which blocks.
 func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -280,7 +280,7 @@ func TestDeadlinesMove(t *testing.T) {
 	}
 }
 
-// waiter works with streams.
+// waiter is a connection whose handler detaches it and calls work.
 type waiter struct {
 	Conn
 	work func(d *Detached)
@@ -435,8 +435,8 @@ func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
 	_ = other.Close()
 }
 
-// A connection is used again for another descriptor, and on another loop. What
-// the old loop had planned for it is of no use then.
+// A connection is reused for another descriptor on another loop. What the old loop
+// had planned for it does not hold any more.
 func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 	first := newWorld(t, 1)
 	_, c := first.connect()
@@ -462,7 +462,7 @@ func TestDeadlineHoldsForAConnectionThatIsUsedAgain(t *testing.T) {
 }
 
 // An owner that is called again and again sets a deadline that has passed each
-// time. It must come all the same.
+// time. The connection must expire all the same.
 func TestDeadlinesThatHavePassedAreNotPutOff(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()

@@ -14,27 +14,27 @@ import (
 
 // nudger wakes Go's scheduler while handlers wait and nothing else happens.
 //
-// The scheduler waits for a whole number of milliseconds, so a handler that
-// sleeps for 100 µs goes on after more than 1 ms if nothing else wakes the
-// process, and one that sleeps for 2.5 ms after more than 3. With a nudger it is
-// late by the distance of two nudges at most. For longer sleeps the scheduler is
-// exact enough.
+// The scheduler waits for a whole number of milliseconds. So a handler that
+// sleeps for 100 µs continues after more than 1 ms if nothing else wakes the
+// process, and one that sleeps for 2.5 ms after more than 3 ms. With a nudger a
+// handler is late by the distance of two nudges at most. For longer sleeps the
+// scheduler is exact enough.
 //
-// To a handler that waits for a descriptor a nudge is no help, but costs. Nobody
-// can know what a handler waits for, so the loop tries it out: it compares what
+// A nudge costs time, and does not help a handler that waits for a descriptor.
+// The loop cannot know what a handler waits for, so it measures: it compares what
 // handlers take with nudges and without.
 type nudger struct {
 	fd int
-	// next is when it nudges, on the clock. Whoever has the seat uses it.
+	// next is when the next nudge is due, on the clock. Only the leader uses it.
 	next time.Duration
 
-	// what follows is guarded by the loop's mutex
+	// the loop's mutex guards the rest
 
 	phase nudgePhase
-	left  int           // of trial handlers, in the phases that count them
-	until time.Duration // when the other phases end, on the clock
-	rest  time.Duration // for how long the next outcome holds that there is no help
-	// without and with are what the handlers took that were measured
+	left  int           // handlers still to be counted, in the phases that count
+	until time.Duration // when a phase that does not count ends, on the clock
+	pause time.Duration // how long nudgesOff lasts, or lasted the last time
+	// without and with are the time that the measured handlers took
 	without, with time.Duration
 }
 
@@ -42,32 +42,33 @@ type nudger struct {
 type nudgePhase uint8
 
 const (
-	nudgesRest   nudgePhase = iota // they were no help, or were not tried yet
-	nudgesAbsent                   // handlers are measured without them
-	nudgesBegin                    // handlers end that began without them
-	nudgesTried                    // handlers are measured with them
-	nudgesHelp                     // they were a help
+	nudgesOff      nudgePhase = iota // off: they did not help, or were not measured yet
+	nudgesBaseline                   // off: handlers are measured without them
+	nudgesStarting                   // on: handlers that began without them end
+	nudgesMeasured                   // on: handlers are measured with them
+	nudgesOn                         // on: they helped
 )
 
 const (
-	// nudgeFor is how many handlers must be under way: they share the costs.
-	nudgeFor = 4
-	// nudgeTrial is how many handlers are measured.
-	nudgeTrial = 256
-	// nudgeGain says what must be saved of the time: one part in so many.
+	// nudgeMin is how many handlers must be running for a nudge: they share its
+	// costs.
+	nudgeMin = 4
+	// trialHandlers is how many handlers a phase counts.
+	trialHandlers = 256
+	// nudgeGain says how much time nudges must save to be kept: one part in so many.
 	nudgeGain = 12
-	// nudgeLong is what is counted of a handler at most: longer waits have no use
-	// for nudges.
+	// nudgeLong is the most that counts of the time of one handler: nudges do not
+	// help with longer waits.
 	nudgeLong = 6 * time.Millisecond
-	// helpFor is for how long the outcome of a trial holds that nudges are a help.
-	// The opposite holds for restFor at first, and each time for twice as long,
-	// up to restMax: trials cost something, too.
-	helpFor = 2 * time.Second
-	restFor = time.Second / 2
-	restMax = 8 * time.Second
+	// helpFor is for how long nudges stay on after they helped. If they did not,
+	// they stay off for pauseMin at first, and for twice as long each time, up to
+	// pauseMax: measuring costs something, too.
+	helpFor  = 2 * time.Second
+	pauseMin = time.Second / 2
+	pauseMax = 8 * time.Second
 )
 
-// nudges are the times since the last handler was begun.
+// nudges are the times of the nudges, counted from the start of the last handler.
 var nudges = [...]time.Duration{
 	100 * time.Microsecond, 200 * time.Microsecond, 350 * time.Microsecond,
 	550 * time.Microsecond, 800 * time.Microsecond, 1100 * time.Microsecond,
@@ -91,43 +92,43 @@ func newNudger(set int) (nudger, error) {
 }
 
 // nudging reports whether there are to be nudges.
-func (t *nudger) nudging() bool { return t.phase >= nudgesBegin }
+func (t *nudger) nudging() bool { return t.phase >= nudgesStarting }
 
-// note takes in what a handler took, of a loop whose handlers are expected to
-// wait, and that it is now.
-func (t *nudger) note(took, now time.Duration) {
+// record accounts for a handler that took that long and ended at now. The loop
+// calls it only while it is slow.
+func (t *nudger) record(took, now time.Duration) {
 	switch t.phase {
-	case nudgesRest, nudgesHelp:
+	case nudgesOff, nudgesOn:
 		if now >= t.until {
-			t.enter(nudgesAbsent)
+			t.enter(nudgesBaseline)
 			t.without, t.with = 0, 0
 		}
 		return
-	case nudgesAbsent:
+	case nudgesBaseline:
 		t.without += min(took, nudgeLong)
-	case nudgesTried:
+	case nudgesMeasured:
 		t.with += min(took, nudgeLong)
 	}
 	if t.left--; t.left > 0 {
 		return
 	}
 	switch {
-	case t.phase != nudgesTried:
+	case t.phase != nudgesMeasured:
 		t.enter(t.phase + 1)
 	case t.with < t.without-t.without/nudgeGain:
-		t.phase, t.until, t.rest = nudgesHelp, now+helpFor, 0
+		t.phase, t.until, t.pause = nudgesOn, now+helpFor, 0
 	default:
-		t.rest = min(max(2*t.rest, restFor), restMax)
-		t.phase, t.until = nudgesRest, now+t.rest
+		t.pause = min(max(2*t.pause, pauseMin), pauseMax)
+		t.phase, t.until = nudgesOff, now+t.pause
 	}
 }
 
 // enter begins a phase that counts handlers.
-func (t *nudger) enter(phase nudgePhase) { t.phase, t.left = phase, nudgeTrial }
+func (t *nudger) enter(phase nudgePhase) { t.phase, t.left = phase, trialHandlers }
 
-// set sees to it that there is a nudge, if there is to be one, for handlers the
-// last of which was begun at begun.
-func (t *nudger) set(begun, now time.Duration) {
+// arm sets the timer for the next nudge, if one is due, for handlers of which the
+// last began at begun.
+func (t *nudger) arm(begun, now time.Duration) {
 	age := now - begun
 	for _, nudge := range nudges {
 		if age >= nudge {
@@ -143,8 +144,8 @@ func (t *nudger) set(begun, now time.Duration) {
 	}
 }
 
-// drop takes a nudge out of events, and returns how many are left.
-func (t *nudger) drop(events []syscall.EpollEvent) int {
+// remove removes a nudge from events, and returns how many events are left.
+func (t *nudger) remove(events []syscall.EpollEvent) int {
 	for i, ev := range events {
 		if int(ev.Fd) == t.fd {
 			copy(events[i:], events[i+1:])

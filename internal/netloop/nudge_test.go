@@ -27,7 +27,7 @@ func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
 	n := 0
 	for begun := clock(); ; {
 		now := clock()
-		nudge.set(begun, now)
+		nudge.arm(begun, now)
 		if nudge.next <= now {
 			if now-begun < last {
 				t.Errorf("no nudge after %v", now-begun)
@@ -47,23 +47,22 @@ func TestNudgesComeUntilHandlersHaveWaitedLong(t *testing.T) {
 	if n > len(nudges) {
 		t.Errorf("%d nudges", n)
 	}
-	// a nudge that comes soon enough is left alone, one that comes late is not
+	// arm keeps a nudge that comes soon enough, and replaces one that comes late
 	nudge = nudger{fd: nudge.fd}
 	now := clock()
-	nudge.set(now, now)
+	nudge.arm(now, now)
 	next := nudge.next
-	nudge.set(now+50*time.Microsecond, now+60*time.Microsecond)
+	nudge.arm(now+50*time.Microsecond, now+60*time.Microsecond)
 	if nudge.next != next {
 		t.Error("a nudge was put off")
 	}
 	nudge.next = now + time.Hour
-	if nudge.set(now, now); nudge.next != next {
+	if nudge.arm(now, now); nudge.next != next {
 		t.Error("a nudge that comes late was kept")
 	}
 }
 
-// A trial decides whether there are nudges, and another one comes when its outcome
-// is old.
+// A measurement decides whether there are nudges. It is repeated after a while.
 func TestNudgesAreTriedOut(t *testing.T) {
 	ms := time.Millisecond
 	for _, tt := range []struct {
@@ -71,42 +70,42 @@ func TestNudgesAreTriedOut(t *testing.T) {
 		without, with time.Duration // what handlers take
 		phase         nudgePhase
 	}{
-		{"handlers that sleep", ms, ms / 2, nudgesHelp},
-		{"handlers that sleep, a little", ms, ms * 19 / 20, nudgesRest},
-		{"handlers that wait for others", ms, ms, nudgesRest},
-		{"handlers that are slower with nudges", ms, 2 * ms, nudgesRest},
-		{"handlers that wait for long", time.Hour, time.Second, nudgesRest},
-		{"handlers that return at once", 0, 0, nudgesRest},
+		{"handlers that sleep", ms, ms / 2, nudgesOn},
+		{"handlers that sleep, a little", ms, ms * 19 / 20, nudgesOff},
+		{"handlers that wait for others", ms, ms, nudgesOff},
+		{"handlers that are slower with nudges", ms, 2 * ms, nudgesOff},
+		{"handlers that wait for long", time.Hour, time.Second, nudgesOff},
+		{"handlers that return at once", 0, 0, nudgesOff},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var nudge nudger
 			now := time.Hour
 			for round := range 7 {
-				if nudge.note(ms, now); nudge.phase != nudgesAbsent {
+				if nudge.record(ms, now); nudge.phase != nudgesBaseline {
 					t.Fatalf("round %d begins with phase %d", round, nudge.phase)
 				}
-				for _, phase := range []nudgePhase{nudgesAbsent, nudgesBegin, nudgesTried} {
-					for n := range nudgeTrial {
-						if nudge.phase != phase || nudge.nudging() != (phase != nudgesAbsent) {
+				for _, phase := range []nudgePhase{nudgesBaseline, nudgesStarting, nudgesMeasured} {
+					for n := range trialHandlers {
+						if nudge.phase != phase || nudge.nudging() != (phase != nudgesBaseline) {
 							t.Fatalf("phase %d after %d handlers of phase %d", nudge.phase, n, phase)
 						}
 						now += ms
 						took := tt.without
-						if phase == nudgesTried {
+						if phase == nudgesMeasured {
 							took = tt.with
 						}
-						nudge.note(took, now)
+						nudge.record(took, now)
 					}
 				}
-				if nudge.phase != tt.phase || nudge.nudging() != (tt.phase == nudgesHelp) {
+				if nudge.phase != tt.phase || nudge.nudging() != (tt.phase == nudgesOn) {
 					t.Fatalf("phase %d, want %d", nudge.phase, tt.phase)
 				}
 				holds := helpFor
-				if tt.phase == nudgesRest {
-					holds = min(restFor<<round, restMax)
+				if tt.phase == nudgesOff {
+					holds = min(pauseMin<<round, pauseMax)
 				}
 				now += holds - 1
-				if nudge.note(0, now); nudge.phase != tt.phase {
+				if nudge.record(0, now); nudge.phase != tt.phase {
 					t.Fatalf("phase %d before its time", nudge.phase)
 				}
 				now++
@@ -118,19 +117,19 @@ func TestNudgesAreTriedOut(t *testing.T) {
 func TestNudgesAreNoEvents(t *testing.T) {
 	nudge := nudger{fd: 7}
 	events := []syscall.EpollEvent{{Fd: 3}, {Fd: 7}, {Fd: 4}, {Fd: 5}}
-	if n := nudge.drop(events); n != 3 || events[0].Fd != 3 || events[1].Fd != 4 || events[2].Fd != 5 {
+	if n := nudge.remove(events); n != 3 || events[0].Fd != 3 || events[1].Fd != 4 || events[2].Fd != 5 {
 		t.Errorf("%d of %v", n, events)
 	}
-	if n := nudge.drop(events[:2]); n != 2 {
+	if n := nudge.remove(events[:2]); n != 2 {
 		t.Errorf("%d events of 2 are left", n)
 	}
 }
 
-// Handlers that sleep for less than a millisecond go on within less than one.
+// Handlers that sleep for less than a millisecond continue in less than one.
 func TestShortSleepsAreShort(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
-	const conns, rounds = 2 * nudgeFor, 4 * nudgeTrial / nudgeFor
+	const conns, rounds = 2 * nudgeMin, 4 * trialHandlers / nudgeMin
 	var longest atomic.Int64
 	var left atomic.Int32
 	handle := func(byte) {

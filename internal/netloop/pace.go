@@ -5,36 +5,37 @@ package netloop
 import "time"
 
 const (
-	// shortHandler is what a handler may take to count as one that returns at
-	// once.
+	// shortHandler is how long a handler may take and still count as one that
+	// returns at once.
 	shortHandler = 50 * time.Microsecond
-	// watchAfter is for how long an event may be served before the loop's timer
-	// calls somebody else.
-	watchAfter = 100 * time.Microsecond
-	// slowFactor is for how many times the time that handlers took too long the
-	// loop is slow: while it is not, they hold others up for one part in 256 of
-	// the time at most. Less than slowMin of it does not count, since anything
-	// may keep a handler from running for a moment: an interrupt, the garbage
-	// collector, another process.
+	// longHandler is for how long a handler may run before the loop's timer wakes
+	// another poller.
+	longHandler = 100 * time.Microsecond
+	// slowFactor says for how long a loop is slow: for so many times the time by
+	// which handlers exceeded shortHandler. So, while the loop is not slow,
+	// handlers hold up others for at most one part in slowFactor of the time. An
+	// excess below slowMin does not count, since an interrupt, the garbage
+	// collector or another process may stop any handler for a moment. An excess
+	// above slowMax counts as slowMax.
 	slowFactor = 256
 	slowMin    = 500 * time.Microsecond
 	slowMax    = 40 * time.Millisecond
-	// slowFirst is for how long a loop is slow that has just been started.
+	// slowFirst is for how long a loop counts as slow after its start.
 	slowFirst = time.Second
 )
 
-// pace is what a loop knows about the time that its handlers take while there are
-// other events. While it is slow, handlers are expected to wait or to compute for
-// long.
+// pace is what a loop knows about the time that its handlers take while other
+// events wait. While it is slow, the loop expects handlers to wait or to compute
+// for long.
 type pace struct {
 	slow bool
-	// until is when the handlers that were long are forgotten, on the clock
+	// until is when the slow handlers are forgotten, on the clock
 	until time.Duration
 }
 
-// note takes in for how long others had to wait for a handler, or would have had
-// to if nobody had been called, and that it is now.
-func (p *pace) note(took, now time.Duration) {
+// record accounts for a handler that ended at now. took is for how long other
+// events waited for it, or would have waited if no other poller had been woken.
+func (p *pace) record(took, now time.Duration) {
 	if took <= shortHandler {
 		p.slow = p.slow && now < p.until
 		return

@@ -33,7 +33,7 @@ func TestPace(t *testing.T) {
 		var now time.Duration
 		for _, took := range test.took {
 			now += took
-			p.note(took, now)
+			p.record(took, now)
 		}
 		if p.slow != test.slow {
 			t.Errorf("%s: slow %v, want %v", test.name, p.slow, test.slow)
@@ -44,8 +44,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Handlers that are long so rarely that the loop is not slow when they come hold
-// others up for a small part of the time only.
+// Handlers that are slow so rarely that the loop counts as fast when they begin
+// hold up others for a small part of the time only.
 func TestPaceLetsFewBeHeldUp(t *testing.T) {
 	for took := shortHandler + 10*time.Microsecond; took <= slowMax; took = took * 5 / 4 {
 		for every := time.Millisecond; every < 20*time.Second; every = every * 5 / 4 {
@@ -53,12 +53,12 @@ func TestPaceLetsFewBeHeldUp(t *testing.T) {
 			var now, held time.Duration
 			end := 100 * every
 			for now < end {
-				p.note(time.Microsecond, now)
+				p.record(time.Microsecond, now)
 				if !p.slow {
 					held += took - shortHandler
 				}
 				now += took
-				p.note(took, now)
+				p.record(took, now)
 				now += every
 			}
 			if part := float64(held-slowMin-took) / float64(now); part > 1.05/slowFactor {

@@ -17,72 +17,73 @@ import (
 
 // Loop is an epoll set and the pollers that serve it.
 //
-// A poller is a goroutine. One of them at a time has the seat: it waits on the
-// set. When it wakes it leaves the seat, fetches events into the queue, and
-// serves them itself, one after the other, with no switch to another goroutine.
-// Then it takes the seat again. As a rule handlers return at once, and then it is
-// the only one at work.
+// A Poller is a goroutine. One of them at a time is the leader: it waits on the
+// set. When it wakes it fetches events into the queue, gives up the role of the
+// leader, and serves the events itself, one after the other, without a switch to
+// another goroutine. Then it becomes the leader again. As a rule handlers return
+// at once, and then one poller does all the work.
 //
-// A handler may block or compute for as long as it likes, though, and meanwhile
-// nobody may wait for it: neither the events behind it in the queue nor those
-// that come to the set. One number decides what is done for that, the time that
-// handlers take (pace):
+// A handler may block or compute for as long as it likes, though, and must not
+// hold up other connections meanwhile: neither the events behind it in the queue
+// nor those that arrive at the set. What the loop does about that depends on how
+// long its handlers take (see pace):
 //
-//   - While they are long, so that others had to wait or would have, a poller
-//     that is about to serve an event first calls another one, unless one is on
-//     its way. Whoever was called takes over what it finds: the rest of the
-//     queue, one event at a time, having called the next poller for the same
-//     reason, or the seat. If it finds nothing, since the first one was quick
-//     after all, it goes to rest. Events that nobody had to wait for are held
-//     back until those were served that are under way and can go on (line).
-//   - While they are short nobody is called, since that costs as much as the
-//     handler does. If one is long out of the blue, a timer finds the queue or
-//     the set without anybody to look after it, and calls a poller.
+//   - While handlers are slow, so that events waited for one or would have, a
+//     poller wakes another one before it serves an event, unless one is starting
+//     already. The other poller serves the rest of the queue, one event at a
+//     time, and wakes the next poller for the same reason. If the queue is empty,
+//     it becomes the leader. If there is a leader, too, because the first handler
+//     was quick after all, it parks. While handlers are running, the leader holds
+//     events back that it did not have to wait for, until the goroutines that are
+//     ready have run (yielder).
+//   - While handlers are fast no other poller is woken, since that costs as much
+//     as the handler does. If one is slow unexpectedly, a timer finds that the
+//     queue or the set has no poller, and wakes one.
 //
-// Waiting is done through Go's own poller: an epoll descriptor is pollable, so
-// a waiting poller is a parked goroutine and blocks no thread.
+// The leader waits through Go's own network poller: an epoll descriptor is
+// pollable, so a poller that waits is a parked goroutine and blocks no thread.
 type Loop struct {
-	set    watched // the epoll set
-	line   line
-	lined  time.Duration // when the poller that has the seat was in line last, or waited
-	nudger nudger
-	wheel  wheel
+	set       pollable // the epoll set
+	yielder   yielder
+	lastYield time.Duration // when the leader last yielded, or waited for events
+	nudger    nudger
+	wheel     wheel
 
 	mu sync.Mutex
-	// queue[next:fetched] are the events that nobody has begun. Whoever has the
-	// seat fills it, which happens only when it is empty.
+	// queue[next:fetched] are the events that no poller has begun to serve. The
+	// leader fills the queue, and only when it is empty.
 	queue         [batchSize]syscall.EpollEvent
 	next, fetched int
-	seated        bool // a poller has the seat
-	coming        int  // how many pollers were called, or have yielded, and are not here yet
+	hasLeader     bool // a poller waits on the set, or fetches from it
+	starting      int  // how many pollers were woken or started, and do not run yet
 	closed        bool
 	pace          pace
-	begun         time.Duration // when the last event was begun
-	serving       int           // how many handlers are under way
-	last          int32         // for which descriptor it was
-	changes       uint64        // how many were for another one than that before
+	begun         time.Duration // when the handler of the last event began
+	serving       int           // how many handlers are running
+	last          int32         // the descriptor of the last event
+	changes       uint64        // how often an event had another descriptor than the one before it
 
-	// timer looks for handlers that are long out of the blue
-	timer   *time.Timer
-	watched bool          // it runs
-	seen    time.Duration // begun, when it looked last
+	// timer finds handlers that are slow unexpectedly
+	timer     *time.Timer
+	timerRuns bool
+	begunSeen time.Duration // the value of begun when the timer last fired
 
-	idle    []*Poller   // by how long they have been at rest, the longest first
-	spare   int         // how many of them were not needed since trimmer came by
-	trimmer *time.Timer // ends what is spare; nil while there is nothing to end
+	idle    []*Poller   // parked; the first has been parked for the longest time
+	spare   int         // how many of them were not needed since trim last ran
+	trimmer *time.Timer // runs trim; nil while there are no pollers to end
 	running sync.WaitGroup
 }
 
-// watched is a descriptor that Go's poller watches.
-type watched struct {
+// pollable is a descriptor that Go's network poller watches.
+type pollable struct {
 	fd   int
 	file *os.File
 	raw  syscall.RawConn
 }
 
-// newWatched takes over fd, which does not block. It closes fd if it fails.
-func newWatched(fd int, name string) (w watched, err error) {
-	w = watched{fd: fd, file: os.NewFile(uintptr(fd), name)}
+// newPollable takes over fd, which must be nonblocking. It closes fd if it fails.
+func newPollable(fd int, name string) (w pollable, err error) {
+	w = pollable{fd: fd, file: os.NewFile(uintptr(fd), name)}
 	if w.raw, err = w.file.SyscallConn(); err != nil {
 		_ = w.file.Close()
 	}
@@ -96,11 +97,11 @@ func newLoop() (*Loop, error) {
 	}
 	l.wheel.start()
 	l.mu.Lock()
-	// nothing is known of the handlers yet
+	// until there are measurements, assume that handlers are slow
 	l.pace = pace{slow: true, until: clock() + slowFirst}
-	l.timer = time.AfterFunc(time.Hour, l.look)
+	l.timer = time.AfterFunc(time.Hour, l.onTimer)
 	l.timer.Stop()
-	l.call()
+	l.wakePoller()
 	l.mu.Unlock()
 	return l, nil
 }
@@ -115,16 +116,16 @@ func (l *Loop) open() error {
 		_ = unix.Close(fd)
 		return os.NewSyscallError("fcntl", err)
 	}
-	if l.set, err = newWatched(fd, "epoll"); err != nil {
+	if l.set, err = newPollable(fd, "epoll"); err != nil {
 		return err
 	}
-	if l.line, err = newLine(); err != nil {
+	if l.yielder, err = newYielder(); err != nil {
 		_ = l.set.file.Close()
 		return err
 	}
 	if l.nudger, err = newNudger(fd); err != nil {
 		_ = l.set.file.Close()
-		_ = l.line.file.Close()
+		_ = l.yielder.file.Close()
 	}
 	return err
 }
@@ -145,14 +146,15 @@ func (l *Loop) close() {
 	_ = l.set.file.Close()
 	l.wheel.stop()
 	l.running.Wait()
-	_ = l.line.file.Close()
+	_ = l.yielder.file.Close()
 	_ = unix.Close(l.nudger.fd)
 }
 
+// add registers c with the epoll set. patience is the time to its first deadline.
 func (l *Loop) add(c *Conn, patience time.Duration) error {
 	c.loop = l
-	// the caller owns it until it is watched: were it closed before, its
-	// descriptor could be something else by then
+	// the caller owns the connection until it is registered: if another goroutine
+	// closed it before, its descriptor could be that of another file by then
 	c.state.Store(stateBusy)
 	c.SetDeadline(patience)
 	fd := int(c.fd)
@@ -161,9 +163,8 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 		conns.put(fd, nil)
 		return os.NewSyscallError("epoll_ctl", errno)
 	}
-	// somebody may have been so quick to see an event that it was left to the
-	// owner; without one the connection may be served, closed and used again from
-	// here on
+	// a poller may have received an event by now and left it to the owner. If there
+	// was none, the connection may be served, closed and reused from here on
 	c.Release()
 	return nil
 }
@@ -171,46 +172,48 @@ func (l *Loop) add(c *Conn, patience time.Duration) error {
 const (
 	// batchSize is how many events a poller fetches at a time.
 	batchSize = 64
-	// lineAfter is for how long a poller fetches events before it gets in line, if
-	// no handler is under way.
-	lineAfter = time.Millisecond
-	// watchEvery is how often a loop is looked at whose handlers are short.
-	watchEvery = 2 * time.Millisecond
-	// trimEvery is how long a poller is kept that has nothing to do, and
-	// keepIdle is how many of them always are.
+	// yieldAfter is for how long a poller fetches events before it yields, if no
+	// handler is running.
+	yieldAfter = time.Millisecond
+	// timerPeriod is how often the timer looks for a slow handler while handlers
+	// are fast.
+	timerPeriod = 2 * time.Millisecond
+	// trimEvery is for how long a loop keeps a poller that has nothing to do, and
+	// keepIdle is how many such pollers it always keeps.
 	trimEvery = 5 * time.Second
 	keepIdle  = 4
-	// lockCheck is how often a poller finds out whether a handler has locked it
-	// to its thread.
+	// lockCheck is how often a poller checks whether a handler has locked its
+	// goroutine to a thread.
 	lockCheck = 250 * time.Millisecond
 )
 
 // Poller is a goroutine that serves events of a loop.
 type Poller struct {
-	// Local is for the Handler, to keep things from one call to the next. No
-	// other goroutine uses it.
+	// Local is for the Handler, which may keep values in it from one call to the
+	// next. No other goroutine uses it.
 	Local any
 
 	l    *Loop
 	wake chan struct{}
 
-	// fetch and turn are what Go's poller is to call
-	fetch, turn func(uintptr) bool
+	// fetchFunc and yieldFunc are the methods that Go's network poller calls, kept
+	// here since making a func value of a method allocates
+	fetchFunc, yieldFunc func(uintptr) bool
 
-	got     int           // how many events it has fetched, or -1
-	waited  bool          // it had to wait for them
-	nudges  bool          // handlers are under way that a nudge may help
-	begun   time.Duration // when the last of them was begun
-	joined  bool          // it is in line
-	now     time.Duration // the clock when it was read last
-	alone   time.Duration // what the last handler took, if nobody is known to have waited for it
-	checked time.Duration // when lockCheck was done
-	leaving bool
+	got        int           // how many events it has fetched; -1 after an error
+	waited     bool          // it had to wait for them
+	nudges     bool          // handlers are running that may profit from a nudge
+	begun      time.Duration // when the last of these handlers began
+	hasPoked   bool          // it has poked the yielder and waits
+	now        time.Duration // the clock when it was last read
+	unrecorded time.Duration // what the last handler took, if no event is known to have waited for it
+	checked    time.Duration // when lockedToThread was last called
+	leaving    bool          // it ends instead of serving on
 }
 
-// call calls a poller that is at rest, or a new one. mu is held.
-func (l *Loop) call() {
-	l.coming++
+// wakePoller wakes a parked poller, or starts one if there is none. mu is held.
+func (l *Loop) wakePoller() {
+	l.starting++
 	if n := len(l.idle); n > 0 {
 		p := l.idle[n-1]
 		l.idle[n-1] = nil
@@ -220,12 +223,13 @@ func (l *Loop) call() {
 		return
 	}
 	p := &Poller{l: l, wake: make(chan struct{}, 1)}
-	p.fetch, p.turn = p.poll, p.inLine
+	p.fetchFunc, p.yieldFunc = p.poll, p.poked
 	l.running.Add(1)
 	go p.run(true)
 }
 
-// poll fetches events, and reports whether there is nothing to wait for.
+// poll fetches events, and reports whether the wait is over. Go's network poller
+// calls it again when the set is ready.
 func (p *Poller) poll(uintptr) bool {
 	l := p.l
 	n, errno := rawsys.Poll(l.set.fd, l.queue[:])
@@ -233,50 +237,52 @@ func (p *Poller) poll(uintptr) bool {
 		p.got = -1
 		return true
 	}
-	p.got = l.nudger.drop(l.queue[:max(n, 0)])
+	p.got = l.nudger.remove(l.queue[:max(n, 0)])
 	if p.got == 0 {
 		p.waited = true
 		if p.nudges {
-			l.nudger.set(p.begun, clock())
+			l.nudger.arm(p.begun, clock())
 		}
 	}
 	return p.got != 0
 }
 
-// getInLine waits until it is the poller's turn. It has the seat.
-func (p *Poller) getInLine() {
+// yield lets the goroutines and descriptors go first that are ready by now. Only
+// the leader calls it.
+func (p *Poller) yield() {
 	l := p.l
-	p.joined = false
-	_ = l.line.raw.Read(p.turn)
+	p.hasPoked = false
+	_ = l.yielder.raw.Read(p.yieldFunc)
 	p.now = clock()
-	l.lined = p.now
+	l.lastYield = p.now
 }
 
-// inLine reports whether it was the poller's turn, which is the second time that
-// it is called.
-func (p *Poller) inLine(uintptr) bool {
-	if p.joined {
+// poked reports whether the wait of yield is over. The first call pokes the
+// yielder; Go's network poller makes the second when it has come to that event.
+func (p *Poller) poked(uintptr) bool {
+	if p.hasPoked {
 		return true
 	}
-	p.joined = true
-	p.l.line.join()
+	p.hasPoked = true
+	p.l.yielder.poke()
 	return false
 }
 
-// deserted reports whether there are events, or may be, that nobody looks after.
-// mu is held.
-func (l *Loop) deserted() bool {
-	return l.coming == 0 && !l.closed && (l.next < l.fetched || !l.seated)
+// needsPoller reports whether the queue or the epoll set has no poller, and none is
+// starting. mu is held.
+func (l *Loop) needsPoller() bool {
+	return l.starting == 0 && !l.closed && (l.next < l.fetched || !l.hasLeader)
 }
 
-// run is a poller's life.
-func (p *Poller) run(called bool) {
+// run serves events until the loop is closed or the poller is to leave. woken says
+// that starting counts the poller.
+func (p *Poller) run(woken bool) {
 	l := p.l
 	ended := false
 	defer func() {
 		if !ended {
 			// a handler has ended the goroutine with runtime.Goexit: another
-			// one goes on in its place
+			// goroutine continues as this poller
 			l.mu.Lock()
 			l.serving--
 			l.mu.Unlock()
@@ -286,8 +292,8 @@ func (p *Poller) run(called bool) {
 		l.running.Done()
 	}()
 	l.mu.Lock()
-	if called {
-		l.coming--
+	if woken {
+		l.starting--
 	}
 	p.now = clock()
 	p.checked = p.now
@@ -295,51 +301,52 @@ func (p *Poller) run(called bool) {
 		switch {
 		case l.next < l.fetched:
 			p.serve()
-		case !l.seated:
+		case !l.hasLeader:
 			p.wait()
 		default:
-			p.rest()
+			p.park()
 		}
 	}
-	if l.deserted() {
-		l.call()
+	if l.needsPoller() {
+		l.wakePoller()
 	}
 	ended = true
 	l.mu.Unlock()
 }
 
-// wait sits on the seat until there are events. mu is held before and after, not
-// meanwhile.
+// wait makes the poller the leader until it has events. mu is held on entry and on
+// return, but not while it waits.
 func (p *Poller) wait() {
 	l := p.l
-	l.seated = true
+	l.hasLeader = true
 	others := l.pace.slow && l.serving > 0
-	p.nudges = others && l.serving >= nudgeFor && l.nudger.nudging()
+	p.nudges = others && l.serving >= nudgeMin && l.nudger.nudging()
 	p.begun = l.begun
 	l.mu.Unlock()
 	p.got, p.waited = 0, false
-	err := l.set.raw.Read(p.fetch)
+	err := l.set.raw.Read(p.fetchFunc)
 	p.now = clock()
 	switch {
 	case p.waited:
-		l.lined = p.now
-	case p.got > 0 && (others || p.now-l.lined > lineAfter):
-		p.getInLine()
+		l.lastYield = p.now
+	case p.got > 0 && (others || p.now-l.lastYield > yieldAfter):
+		p.yield()
 	}
 	l.mu.Lock()
-	l.seated = false
+	l.hasLeader = false
 	l.next, l.fetched = 0, max(p.got, 0)
 	if !p.waited && l.fetched > 0 && (l.fetched > 1 || l.queue[0].Fd != l.last) {
-		// others are there, and may have been there all the time
-		l.pace.note(p.alone, p.now)
+		// these events may have waited for the last handler
+		l.pace.record(p.unrecorded, p.now)
 	}
-	p.alone = 0
+	p.unrecorded = 0
 	if err != nil || p.got < 0 {
 		p.leaving = true
 	}
 }
 
-// serve serves the next event. mu is held before and after, not meanwhile.
+// serve serves the next event of the queue. mu is held on entry and on return, but
+// not while the handler runs.
 func (p *Poller) serve() {
 	l := p.l
 	ev := l.queue[l.next]
@@ -352,9 +359,9 @@ func (p *Poller) serve() {
 	}
 	changes := l.changes
 	if !l.pace.slow {
-		l.watch()
-	} else if l.deserted() {
-		l.call()
+		l.startTimer()
+	} else if l.needsPoller() {
+		l.wakePoller()
 	}
 	l.mu.Unlock()
 	if c := find(ev); c != nil {
@@ -366,13 +373,13 @@ func (p *Poller) serve() {
 	l.mu.Lock()
 	l.serving--
 	if l.pace.slow {
-		l.nudger.note(took, now)
+		l.nudger.record(took, now)
 	}
 	if l.changes != changes || l.next < l.fetched {
-		l.pace.note(took, now)
+		l.pace.record(took, now)
 	} else {
-		p.alone = took
-		l.pace.note(0, now)
+		p.unrecorded = took
+		l.pace.record(0, now)
 	}
 	if now-p.checked > lockCheck {
 		p.checked = now
@@ -380,20 +387,20 @@ func (p *Poller) serve() {
 	}
 }
 
-// lockedToThread reports whether the goroutine is locked to its thread. One that
-// is costs two switches of threads wherever it waits, and its thread may not be
-// as others are: it has to end, and the thread with it.
+// lockedToThread reports whether the goroutine is locked to its thread. A poller
+// that is must end, and its thread with it: each of its waits would cost two
+// switches of threads, and the thread may have been changed by the handler.
 func lockedToThread() bool {
 	var text [128]byte
 	header, _, _ := bytes.Cut(text[:runtime.Stack(text[:], false)], []byte("\n"))
 	return bytes.Contains(header, []byte("locked to thread"))
 }
 
-// rest waits until the poller is called. mu is held before and after, not
-// meanwhile.
-func (p *Poller) rest() {
+// park waits until the poller is woken. mu is held on entry and on return, but not
+// while it waits.
+func (p *Poller) park() {
 	l := p.l
-	p.alone = 0
+	p.unrecorded = 0
 	l.idle = append(l.idle, p)
 	if len(l.idle) > keepIdle && l.trimmer == nil {
 		l.spare = 0
@@ -405,11 +412,11 @@ func (p *Poller) rest() {
 	l.mu.Lock()
 	p.now = now
 	if !p.leaving {
-		l.coming--
+		l.starting--
 	}
 }
 
-// trim ends the pollers at rest that were not needed since it came by last.
+// trim ends the parked pollers that were not needed since it last ran.
 func (l *Loop) trim() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -432,39 +439,40 @@ func (l *Loop) trim() {
 	}
 }
 
-// watch makes sure that the timer runs. mu is held.
-func (l *Loop) watch() {
-	if !l.watched {
-		l.watched = true
-		l.timer.Reset(watchEvery)
+// startTimer starts the timer if it does not run. mu is held.
+func (l *Loop) startTimer() {
+	if !l.timerRuns {
+		l.timerRuns = true
+		l.timer.Reset(timerPeriod)
 	}
 }
 
-// look calls a poller if a handler is long while handlers were short.
-func (l *Loop) look() {
+// onTimer wakes a poller if a handler is slow while handlers are expected to be
+// fast.
+func (l *Loop) onTimer() {
 	now := clock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	quiet := l.begun == l.seen && l.seated && l.next == l.fetched
-	l.seen = l.begun
-	if took := now - l.begun; l.deserted() && took > watchAfter {
-		l.pace.note(took, now)
-		l.call()
+	quiet := l.begun == l.begunSeen && l.hasLeader && l.next == l.fetched
+	l.begunSeen = l.begun
+	if took := now - l.begun; l.needsPoller() && took > longHandler {
+		l.pace.record(took, now)
+		l.wakePoller()
 	}
 	if l.closed || quiet || l.pace.slow {
-		// the next poller that serves while handlers are short starts it again
-		l.watched = false
+		// serve starts the timer again while handlers are fast
+		l.timerRuns = false
 		return
 	}
-	l.timer.Reset(watchEvery)
+	l.timer.Reset(timerPeriod)
 }
 
-// relieve sees to it that somebody looks after the loop, for a handler that is
-// about to wait for an event itself.
-func (l *Loop) relieve() {
+// ensurePoller wakes a poller if the loop needs one. A handler that is about to
+// wait for an event calls it, since its own poller cannot fetch that event.
+func (l *Loop) ensurePoller() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deserted() {
-		l.call()
+	if l.needsPoller() {
+		l.wakePoller()
 	}
 }

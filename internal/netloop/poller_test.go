@@ -50,15 +50,15 @@ func (w *world) call(handle func(b byte)) net.Conn {
 	return nc
 }
 
-// quicken makes a loop expect short handlers.
+// quicken makes a loop expect fast handlers.
 func (l *Loop) quicken() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pace = pace{}
 }
 
-// Handlers that wait for less than the timer needs to see it wait at the same
-// time all the same.
+// Handlers run at the same time even if each waits for less time than the timer
+// needs to notice it.
 func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -87,8 +87,8 @@ func TestHandlersThatWaitALittleWaitTogether(t *testing.T) {
 	}
 }
 
-// A handler that is long out of the blue holds others up until the timer comes.
-// The next one holds nobody up.
+// A handler that is slow unexpectedly holds up others until the timer fires. The
+// next one holds up no connection.
 func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -116,13 +116,13 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 		}
 		eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
 		w.ask(quick, "x")
-		// whether one such handler is enough is up to the moment the timer comes
+		// whether one such handler is enough depends on when the timer fires
 		l.mu.Lock()
 		if l.pace.until == 0 {
 			t.Errorf("after %d handlers that block the loop knows of none", n)
 		}
 		if !l.pace.slow {
-			// the next one is found as late as this one
+			// the timer has to find the next one, too
 			missed++
 		}
 		l.mu.Unlock()
@@ -136,9 +136,9 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 	}
 }
 
-// While handlers are long somebody is there for the loop before one is begun: no
-// timer is needed.
-func TestSomebodyIsCalledBeforeALongHandler(t *testing.T) {
+// While handlers are slow, a poller is woken before a handler begins: the timer is
+// not needed.
+func TestPollerIsWokenBeforeASlowHandler(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
 	l := w.g.get(0)
@@ -149,7 +149,7 @@ func TestSomebodyIsCalledBeforeALongHandler(t *testing.T) {
 	looks := make(chan bool, 1)
 	nc := w.call(func(byte) {
 		l.mu.Lock()
-		looks <- l.deserted()
+		looks <- l.needsPoller()
 		l.timer.Stop()
 		l.mu.Unlock()
 		<-free
@@ -159,15 +159,15 @@ func TestSomebodyIsCalledBeforeALongHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	if <-looks {
-		t.Error("a handler runs that is expected to be long, and nobody was called")
+		t.Error("a handler runs that is expected to be slow, and no poller was woken")
 	}
 	w.ask(other, "y")
 	close(free)
 	w.expect(nc, "x")
 }
 
-// While handlers are short nobody is called: one poller does it all. The loop may
-// take a few for long ones, since the machine may take its time.
+// While handlers are fast no other poller is woken: one does all the work. The loop
+// may take a few handlers for slow ones, since the machine may be busy.
 func TestShortHandlersNeedOnePoller(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -176,7 +176,7 @@ func TestShortHandlersNeedOnePoller(t *testing.T) {
 	var calls atomic.Int32
 	nc := w.call(func(byte) {
 		l.mu.Lock()
-		calls.Add(int32(l.coming))
+		calls.Add(int32(l.starting))
 		l.mu.Unlock()
 	})
 	for range asks {
@@ -184,12 +184,12 @@ func TestShortHandlersNeedOnePoller(t *testing.T) {
 		w.ask(nc, "x")
 	}
 	if n := calls.Load(); n > asks/10 {
-		t.Errorf("pollers were called for %d of %d handlers", n, asks)
+		t.Errorf("pollers were woken for %d of %d handlers", n, asks)
 	}
 }
 
-// Any order of events, of handlers that block, return and end, and of connections
-// that come and go: whatever is ready is begun, whoever blocks.
+// In any order of events, of handlers that block and return, and of connections
+// that open and close: a handler begins for each event, even if others block.
 func TestWhateverIsReadyIsBegun(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -270,7 +270,7 @@ func TestWhateverIsReadyIsBegun(t *testing.T) {
 	}
 }
 
-// A goroutine that a handler has locked to its thread is no use to a loop.
+// A goroutine that a handler has locked to its thread stops being a poller.
 func TestLockedGoroutinesLeaveTheLoop(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -318,20 +318,20 @@ func TestPollersThatAreNotNeededEnd(t *testing.T) {
 	for _, nc := range all {
 		w.expect(nc, "b")
 	}
-	resting := func() int {
+	parked := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.idle)
 	}
-	eventually(t, "the pollers rest", func() bool { return resting() >= many-1 })
-	// the first time it comes by it cannot know who was needed
+	eventually(t, "the pollers are parked", func() bool { return parked() >= many-1 })
+	// the first call cannot know which pollers were needed
 	l.trim()
-	if n := resting(); n < many-1 {
+	if n := parked(); n < many-1 {
 		t.Errorf("%d are kept of %d that were needed just now", n, many)
 	}
 	before := runtime.NumGoroutine()
 	l.trim()
-	if n := resting(); n != keepIdle {
+	if n := parked(); n != keepIdle {
 		t.Errorf("%d are kept, want %d", n, keepIdle)
 	}
 	eventually(t, "their goroutines end", func() bool { return runtime.NumGoroutine() <= before-many+keepIdle+2 })

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A shutdown may meet a connection that is known already and not yet on its
-// loop.
+// A shutdown may find a connection that is registered with the server, but not yet
+// on its loop.
 func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -28,8 +28,8 @@ func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 	c.Close(false)
 }
 
-// A connection that cannot be watched stays the caller's, who closes it: were it
-// anybody's, its deadline could close it as well.
+// If Add fails, the caller still owns the connection and closes it. If it had no
+// owner, its deadline could close it as well.
 func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.g.Close()
@@ -43,7 +43,7 @@ func TestConnectionsThatCannotBeAddedStayTheCallers(t *testing.T) {
 		t.Fatal("what cannot be polled was added")
 	}
 	if c.TryAcquire() {
-		t.Error("the connection is free for anybody")
+		t.Error("the connection has no owner")
 	}
 	c.Close(false)
 }

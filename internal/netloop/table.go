@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// conns finds the connection of a descriptor. Descriptors are small numbers
-// that the process uses again, so a table of pages will do.
+// conns maps descriptors to connections. Descriptors are small numbers that the
+// system reuses, so a table of pages is enough.
 var conns table
 
 const (
@@ -18,8 +18,8 @@ const (
 
 type page [pageSize]atomic.Pointer[Conn]
 
-// table grows with the highest descriptor that it has seen. Its pages stay where
-// they are, so that looking up takes no lock.
+// table grows with the highest descriptor that it has seen. Its pages never move,
+// so that looking up a connection takes no lock.
 type table struct {
 	pages   atomic.Pointer[[]*page]
 	growing sync.Mutex
@@ -50,7 +50,8 @@ func (t *table) slot(fd int) *atomic.Pointer[Conn] {
 	return nil
 }
 
-// grow makes the page of fd. Readers may hold the list of pages that it replaces.
+// grow allocates the page of fd. It replaces the list of pages, since readers may
+// hold the old one.
 func (t *table) grow(fd int) {
 	t.growing.Lock()
 	defer t.growing.Unlock()

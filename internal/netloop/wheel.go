@@ -13,13 +13,13 @@ import (
 // process in 64 bits, which do not wrap.
 const tick = 10 * time.Millisecond
 
-var began = time.Now()
+var startTime = time.Now()
 
 // clock returns the time since the start of the process.
-func clock() time.Duration { return time.Since(began) }
+func clock() time.Duration { return time.Since(startTime) }
 
-// now returns the current tick. Tick 0 never comes: it stands for none.
-func now() uint64 { return tickOf(clock()) }
+// currentTick returns the tick that it is. It is never 0, which stands for none.
+func currentTick() uint64 { return tickOf(clock()) }
 
 func tickOf(t time.Duration) uint64 { return uint64(t/tick) + 1 }
 
@@ -29,40 +29,40 @@ func tickAfter(d time.Duration) uint64 {
 	if d < 0 {
 		return tickOf(max(clock()+d, 0))
 	}
-	return now() + uint64((min(d, 1<<62)+tick-1)/tick) + 1
+	return currentTick() + uint64((min(d, 1<<62)+tick-1)/tick) + 1
 }
 
 // The wheel has a level for every 6 bits of a tick. A slot of the lowest level
-// holds what is looked at in one tick, a slot of a level above holds what is 64
-// times as far apart.
+// holds the connections that are checked in one tick; a slot of each higher level
+// spans 64 times as many ticks.
 const (
 	levelBits = 6
 	slotCount = 1 << levelBits
 	levels    = (64 + levelBits - 1) / levelBits
 )
 
-// busyTicks is after how many ticks the wheel looks again at a connection that
-// was owned when its deadline had passed.
+// busyTicks is after how many ticks the wheel checks a connection again that had an
+// owner when its deadline passed.
 const busyTicks = 5
 
-// unplanning is where a connection is planned while the wheel finds out whether it
-// may let go of it: behind any deadline.
-const unplanning = math.MaxUint64
+// plannedNone is the planned tick of a connection while the wheel finds out whether
+// it may remove the connection. It is later than any deadline.
+const plannedNone = math.MaxUint64
 
-// wheel is a hierarchical timing wheel. A connection whose deadline moves away,
-// as it does with every request, stays where it is and is looked at when that
-// comes up: so setting a deadline is a store most of the time. The timer sleeps
-// until the next slot that holds something.
+// wheel is a hierarchical timing wheel. A connection whose deadline becomes later,
+// as it does with every request, stays in its slot, and gets another one when the
+// wheel comes to it. So setting a deadline is a single store most of the time. The
+// timer sleeps until the next slot that is not empty.
 //
-// A connection is in the wheel while its planned tick is not 0. That changes
-// under mu only, and never passes through 0 on its way to another value: so the
-// owner of a connection who has set its deadline to 0 and then finds planned to
-// be 0 knows that the wheel has let go of it.
+// A connection is in the wheel while its planned tick is not 0. The planned tick
+// changes only under mu, and is never 0 between two other values. So an owner that
+// has set the deadline to 0 and then finds planned to be 0 knows that the wheel has
+// removed the connection.
 type wheel struct {
 	mu      sync.Mutex
 	slots   [levels][slotCount]*Conn
-	full    [levels]uint64 // a bit for each slot that may hold something
-	last    uint64         // the tick up to which connections were looked at
+	full    [levels]uint64 // a bit for each slot that may hold a connection
+	last    uint64         // the tick up to which connections were checked
 	alarm   uint64         // the tick that the timer is set for; 0 for none
 	timer   *time.Timer
 	stopped bool
@@ -71,7 +71,7 @@ type wheel struct {
 func (w *wheel) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = now()
+	w.last = currentTick()
 	w.timer = time.AfterFunc(time.Hour, w.turn)
 	w.timer.Stop()
 }
@@ -83,8 +83,7 @@ func (w *wheel) stop() {
 	w.timer.Stop()
 }
 
-// plan has the wheel look at c, which the caller owns, at its deadline at the
-// latest.
+// plan makes the wheel check c, which the caller owns, at its deadline or before.
 func (w *wheel) plan(c *Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,8 +91,8 @@ func (w *wheel) plan(c *Conn) {
 		return
 	}
 	if w.alarm == 0 {
-		// nothing is planned: nothing has to be looked at in between
-		w.last = max(w.last, now()-1)
+		// no connection is planned: there is nothing to check up to here
+		w.last = max(w.last, currentTick()-1)
 	}
 	at := c.deadline.Load()
 	planned := c.planned.Load()
@@ -106,7 +105,8 @@ func (w *wheel) plan(c *Conn) {
 	w.setAlarm(w.place(c, at))
 }
 
-// setAlarm sets the timer, if it is not set for an earlier tick. mu is held.
+// setAlarm sets the timer to the tick at, unless it is set for an earlier tick. mu
+// is held.
 func (w *wheel) setAlarm(at uint64) {
 	if w.alarm != 0 && w.alarm <= at {
 		return
@@ -115,7 +115,7 @@ func (w *wheel) setAlarm(at uint64) {
 	w.timer.Reset(time.Duration(at-1)*tick - clock())
 }
 
-// forget takes c, which is closed, out of the wheel.
+// forget removes c, which is closed, from the wheel.
 func (w *wheel) forget(c *Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,8 +125,8 @@ func (w *wheel) forget(c *Conn) {
 	}
 }
 
-// place puts c, which is in no slot, into that of the tick at, and returns the
-// tick at which the wheel will look at it. mu is held.
+// place puts c, which is in no slot, into the slot of the tick at, and returns the
+// tick at which the wheel will check it. mu is held.
 func (w *wheel) place(c *Conn, at uint64) uint64 {
 	at = max(at, w.last+1)
 	// all bits above a level are those of last
@@ -134,26 +134,26 @@ func (w *wheel) place(c *Conn, at uint64) uint64 {
 	n := at >> (level * levelBits) % slotCount
 	slot := &w.slots[level][n]
 	w.full[level] |= 1 << n
-	c.next, c.link = *slot, slot
+	c.next, c.prevNext = *slot, slot
 	if c.next != nil {
-		c.next.link = &c.next
+		c.next.prevNext = &c.next
 	}
 	*slot = c
 	c.planned.Store(at)
 	return at
 }
 
-// unlink takes c out of its slot. The mu of the wheel is held.
+// unlink removes c from its slot. The mu of the wheel is held.
 func (c *Conn) unlink() {
-	*c.link = c.next
+	*c.prevNext = c.next
 	if c.next != nil {
-		c.next.link = c.link
+		c.next.prevNext = c.prevNext
 	}
-	c.next, c.link = nil, nil
+	c.next, c.prevNext = nil, nil
 }
 
-// upcoming returns the first slot that may hold something and the tick at which
-// its time comes. mu is held.
+// upcoming returns the first slot that may hold a connection, and the tick at which
+// it is due. mu is held.
 func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 	for level := range levels {
 		shift := level * levelBits
@@ -168,10 +168,10 @@ func (w *wheel) upcoming() (at uint64, level, slot int, ok bool) {
 	return 0, 0, 0, false
 }
 
-// turn looks at all connections whose time has come.
+// turn checks all connections that are due.
 func (w *wheel) turn() {
 	w.mu.Lock()
-	due := w.advance(now(), nil)
+	due := w.advance(currentTick(), nil)
 	w.alarm = 0
 	if at, _, _, ok := w.upcoming(); ok && !w.stopped {
 		w.setAlarm(at)
@@ -182,7 +182,7 @@ func (w *wheel) turn() {
 	}
 }
 
-// advance looks at everything up to a tick, and appends to due the connections
+// advance checks all connections up to the tick until, and appends to due those
 // that have expired. The caller owns these. mu is held.
 func (w *wheel) advance(until uint64, due []*Conn) []*Conn {
 	for {
@@ -197,8 +197,8 @@ func (w *wheel) advance(until uint64, due []*Conn) []*Conn {
 		w.full[level] &^= 1 << slot
 		for c != nil {
 			next := c.next
-			c.next, c.link = nil, nil
-			if w.look(c) {
+			c.next, c.prevNext = nil, nil
+			if w.check(c) {
 				due = append(due, c)
 			}
 			c = next
@@ -206,18 +206,19 @@ func (w *wheel) advance(until uint64, due []*Conn) []*Conn {
 	}
 }
 
-// look finds a new slot for c, which was taken out of the one it had, and reports
-// whether it has expired and is the caller's. Its owner may set the deadline
-// meanwhile: either it sees where c is planned then, or look sees the deadline.
-// mu is held.
-func (w *wheel) look(c *Conn) (expired bool) {
+// check finds another slot for c, which was removed from its slot, or reports that
+// it has expired and that the caller owns it. The owner of c may set the deadline
+// meanwhile: either it sees the tick for which c is planned, or check sees the
+// deadline. mu is held.
+func (w *wheel) check(c *Conn) (expired bool) {
 	for {
 		deadline := c.deadline.Load()
 		switch {
 		case deadline == 0:
-			// who sets the deadline now finds that it has to plan, and waits
-			// for mu; planned is 0 only when c is not touched any more
-			c.planned.Store(unplanning)
+			// an owner that sets the deadline from here on finds that it must
+			// call plan, and waits there for mu; planned becomes 0 only after
+			// the last use of c
+			c.planned.Store(plannedNone)
 			if c.deadline.Load() == 0 {
 				c.planned.Store(0)
 				return false
@@ -240,14 +241,14 @@ func (w *wheel) look(c *Conn) (expired bool) {
 	}
 }
 
-// expire runs Expire for a connection that the caller owns, on a goroutine of
-// its own since it may block, unless the deadline has moved meanwhile.
+// expire calls Expire for a connection that the caller owns, unless the deadline
+// has moved meanwhile. It starts a goroutine for that, since Expire may block.
 func (c *Conn) expire() {
 	go func() {
 		for {
 			deadline := c.deadline.Load()
 			alive := true
-			if deadline != 0 && deadline <= now() {
+			if deadline != 0 && deadline <= currentTick() {
 				c.deadline.Store(0)
 				alive = c.handler.Expire()
 			} else if deadline != 0 {

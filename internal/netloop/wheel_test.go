@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// stillWheel is a wheel without a timer: the test says what time it is.
+// stillWheel returns a wheel whose timer does not run: the test sets the time.
 func stillWheel(last uint64) *wheel {
 	w := &wheel{last: last, timer: time.AfterFunc(time.Hour, func() {})}
 	w.timer.Stop()
 	return w
 }
 
-// put plans c as an owner does who sets a deadline.
+// put plans c as an owner does that sets a deadline.
 func (w *wheel) put(c *Conn, at uint64) {
 	c.deadline.Store(at)
 	w.mu.Lock()
@@ -31,7 +31,7 @@ func (w *wheel) put(c *Conn, at uint64) {
 }
 
 func TestWheelExpiresAtTheTick(t *testing.T) {
-	// the second of these is where 32 bits of ticks end, after 497 days
+	// the second of these is close to the end of 32 bits of ticks, after 497 days
 	for _, last := range []uint64{1, 1<<32 - 100, 1<<36 - 1, 64*64*64 - 1} {
 		for _, ahead := range []uint64{1, 2, 63, 64, 65, 100, 4095, 4096, 5000, 300_000, 1 << 31, 1 << 40} {
 			w := stillWheel(last)
@@ -47,7 +47,7 @@ func TestWheelExpiresAtTheTick(t *testing.T) {
 	}
 }
 
-// Against a list of deadlines, with steps of all sizes.
+// The wheel is compared with a list of deadlines, in steps of all sizes.
 func TestWheelExpiresEachInItsTurn(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -66,7 +66,7 @@ func TestWheelExpiresEachInItsTurn(t *testing.T) {
 			// as Close does
 			c.deadline.Store(0)
 			w.forget(c)
-			if c.planned.Load() != 0 || c.link != nil {
+			if c.planned.Load() != 0 || c.prevNext != nil {
 				t.Fatal("a forgotten connection is still planned")
 			}
 		case 2, 3, 4, 5:
@@ -97,7 +97,7 @@ func TestWheelExpiresEachInItsTurn(t *testing.T) {
 	}
 }
 
-// A busy connection is left to its owner, and looked at again soon.
+// The wheel leaves a busy connection to its owner, and checks it again soon.
 func TestWheelLeavesTheBusyAlone(t *testing.T) {
 	w := stillWheel(100)
 	c := &Conn{}
@@ -108,12 +108,12 @@ func TestWheelLeavesTheBusyAlone(t *testing.T) {
 	}
 	c.state.Store(stateIdle)
 	if due := w.advance(110+busyTicks, nil); len(due) != 1 {
-		t.Error("never looked at again")
+		t.Error("not checked again")
 	}
 }
 
-// The wheel may find a far deadline in the very moment in which the owner sets a
-// near one and relies on the plan that it saw.
+// The wheel may read a late deadline at the moment at which the owner sets an early
+// one and relies on the planned tick that it read.
 func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 	for range 2000 {
 		w := stillWheel(1000)
@@ -136,19 +136,19 @@ func TestWheelSeesADeadlineThatIsSetMeanwhile(t *testing.T) {
 		w.mu.Unlock()
 		<-done
 		if planned := c.planned.Load(); planned == 0 || planned > 1020 {
-			t.Fatalf("looks again at tick %d, want 1020 at the latest", planned)
+			t.Fatalf("checks again at tick %d, want 1020 at the latest", planned)
 		}
 	}
 }
 
 // The timer of a wheel full of idle connections sleeps until something is due.
 func TestWheelWakesForNothing(t *testing.T) {
-	w := stillWheel(now())
+	w := stillWheel(currentTick())
 	w.timer = time.AfterFunc(time.Hour, func() {})
 	defer w.timer.Stop()
 	conns := make([]Conn, 400)
 	for i := range conns {
-		at := now() + 6000 + uint64(i) // a minute and more
+		at := currentTick() + 6000 + uint64(i) // a minute and more
 		conns[i].deadline.Store(at)
 		w.plan(&conns[i])
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// AppendDecodedArg appends the text that src stands for as a name or value of
-// an argument list: a plus sign is a space. A percent sign with less than two
-// bytes behind it stands for itself, and so do they. dst may be src[:0].
+// AppendDecodedArg decodes src, a name or value of an argument list, and appends
+// the text: a plus sign is a space. A percent sign with fewer than two bytes after
+// it stands for itself, and so do these bytes. dst may be src[:0].
 func AppendDecodedArg(dst, src []byte) []byte {
 	at := len(dst)
 	dst = slices.Grow(dst, len(src))
@@ -35,8 +35,8 @@ func AppendDecodedArg(dst, src []byte) []byte {
 	return dst[:at+n]
 }
 
-// AppendDecodedPath appends the text that src stands for as a path: a plus
-// sign is a plus sign. dst may be src[:0].
+// AppendDecodedPath decodes src, a path, and appends the text: a plus sign is a
+// plus sign. dst may be src[:0].
 func AppendDecodedPath(dst, src []byte) []byte {
 	for {
 		i := nextEscape(src)
@@ -49,7 +49,7 @@ func AppendDecodedPath(dst, src []byte) []byte {
 	}
 }
 
-// HasBadEscape reports whether src holds a percent sign that begins no escape.
+// HasBadEscape reports whether src contains a percent sign that begins no escape.
 func HasBadEscape(src []byte) bool {
 	for {
 		i := bytes.IndexByte(src, '%')
@@ -63,11 +63,11 @@ func HasBadEscape(src []byte) bool {
 	}
 }
 
-// AppendRecodedPath appends the path src, which is encoded, as AppendPath
-// would write the text it stands for; but a percent sign that begins no escape
-// in src is passed on as it came, and begins none in the result.
+// AppendRecodedPath decodes the path src and appends the text as AppendPath encodes
+// it. A percent sign that begins no escape in src is appended unchanged, and begins
+// none in the result.
 func AppendRecodedPath(dst, src []byte) []byte {
-	// where a percent sign that stands for itself was written last
+	// where a percent sign that stands for itself was last written
 	bad := -len("%XX")
 	for len(src) > 0 {
 		if src[0] != '%' {
@@ -87,8 +87,8 @@ func AppendRecodedPath(dst, src []byte) []byte {
 			src = src[1:]
 			continue
 		case len(dst)-bad < len("%XX") && ascii.Is(c, ascii.HexDigit):
-			// as a plain digit it might complete the escape that the
-			// lone percent sign before it is not
+			// a plain digit could complete an escape with the lone percent
+			// sign before it
 			dst = append(dst, src[:3]...)
 		default:
 			dst = AppendPath(dst, []byte{c})
@@ -112,8 +112,8 @@ func nextEscape(src []byte) int {
 	}
 }
 
-// escaped returns the byte that the escape at src[i], a percent sign, stands
-// for. It is no escape where two hexadecimal digits do not follow.
+// escaped decodes the escape at src[i], a percent sign. It is not an escape unless
+// two hexadecimal digits follow.
 func escaped(src []byte, i int) (c byte, ok bool) {
 	if i+2 >= len(src) {
 		return 0, false

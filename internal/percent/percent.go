@@ -1,11 +1,11 @@
-// Package percent writes and reads percent-encoding (RFC 3986 section 2.1) in
-// its two dialects: that of form and query arguments, where a space is a plus
-// sign, and that of paths.
+// Package percent implements percent-encoding (RFC 3986 section 2.1) in its two
+// forms: that of form and query arguments, in which a space is a plus sign, and
+// that of paths.
 //
-// Everything appends to a slice and copies the text between two escapes at
-// once. A percent sign that is not followed by two hexadecimal digits stands
-// for itself: it is never an error. It imports ascii only. Start with the two
-// tables in this file; decoding is in decode.go.
+// All functions append to a slice and copy the text between two escapes at once. A
+// percent sign that is not followed by two hexadecimal digits stands for itself: it
+// is never an error. The package imports ascii only. Start with the two tables in
+// this file; decode.go has the decoder.
 package percent
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// What becomes of a byte when it is encoded.
+// How a byte is encoded.
 const (
 	escape = iota // %XX
 	keep          // the byte itself
@@ -22,8 +22,8 @@ const (
 )
 
 // The unreserved characters of RFC 3986 section 2.3 are never escaped. A path
-// also keeps those delimiters that mean nothing special to it. The rest of the
-// sub-delims is escaped since not every peer reads them as text.
+// also keeps the delimiters that have no special meaning in it. The other
+// sub-delims are escaped, since not every peer reads them as text.
 var (
 	argBytes  = table("-._~", " ")
 	pathBytes = table("-._~"+"/"+":@"+"$&+,;=", "")
@@ -50,8 +50,8 @@ func AppendArg(dst, src []byte) []byte { return appendEncoded(dst, src, &argByte
 // AppendPath appends src as a path. Slashes stay slashes.
 func AppendPath(dst, src []byte) []byte { return appendEncoded(dst, src, &pathBytes) }
 
-// AppendVisible appends src with its spaces and control characters escaped, and
-// all else as it is: what may stand in a URI of which nothing more is known.
+// AppendVisible appends src with its spaces and control characters escaped, and all
+// other bytes unchanged. It is for a URI whose parts are not known.
 func AppendVisible(dst, src []byte) []byte {
 	if !ascii.HasSpaceOrControl(src) {
 		return append(dst, src...)
@@ -67,8 +67,8 @@ func AppendVisible(dst, src []byte) []byte {
 	}
 }
 
-// AppendASCII appends src with all escaped but the visible characters of ASCII:
-// what may stand in a URI where nothing else has a meaning.
+// AppendASCII appends src with all bytes escaped that are not visible ASCII
+// characters. It is for a URI in which no other byte has a meaning.
 func AppendASCII(dst, src []byte) []byte {
 	if ascii.IsVisible(src) {
 		return append(dst, src...)
@@ -83,8 +83,8 @@ func AppendASCII(dst, src []byte) []byte {
 	return dst
 }
 
-// appendEncoded copies a byte at a time: most names and values are so short that
-// anything cleverer takes longer.
+// appendEncoded copies one byte at a time: most names and values are so short that
+// any other way takes longer.
 func appendEncoded(dst, src []byte, t *[256]uint8) []byte {
 	at := len(dst)
 	dst = slices.Grow(dst, len(src))[:at+len(src)]
@@ -98,8 +98,8 @@ func appendEncoded(dst, src []byte, t *[256]uint8) []byte {
 	return dst
 }
 
-// appendEscaped is appendEncoded for text that begins with a byte which is not
-// kept.
+// appendEscaped is like appendEncoded, for text that begins with a byte which must
+// be escaped.
 func appendEscaped(dst, src []byte, t *[256]uint8) []byte {
 	for _, c := range src {
 		switch t[c] {

@@ -81,8 +81,8 @@ func TestDecodingKeepsInvalidEscapes(t *testing.T) {
 	}
 }
 
-// What follows a percent sign at the end is no escape and no space either:
-// users of v1.77.0 see both bytes as they came.
+// A plus sign after a percent sign at the end is neither part of an escape nor a
+// space: as in v1.77.0, both bytes stay as they are.
 func TestDecodingKeepsAPlusThatEndsBehindAPercentSign(t *testing.T) {
 	for src, want := range map[string]string{"a%+": "a%+", "%+": "%+", "+%+": " %+", "%++": "%  ", "%+a": "% a", "+%": " %"} {
 		if got := string(AppendDecodedArg(nil, []byte(src))); got != want {

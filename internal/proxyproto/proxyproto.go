@@ -1,9 +1,9 @@
-// Package proxyproto reads the header that a proxy puts in front of a connection
-// that it passes on: the PROXY protocol, versions 1 and 2, as HAProxy specifies it
-// in its proxy-protocol.txt.
+// Package proxyproto parses the header that a proxy sends at the beginning of a
+// connection that it forwards: the PROXY protocol, versions 1 and 2, as HAProxy
+// specifies it in its proxy-protocol.txt.
 //
-// It does no I/O. Size says how many bytes the header has, or how many more may be
-// read without going beyond it; Parse reads one that is complete. It imports ascii.
+// It does no I/O. Size returns how many bytes the header has, or how many can be read
+// without going beyond it. Parse parses a complete header. It imports ascii.
 package proxyproto
 
 import (
@@ -18,41 +18,40 @@ import (
 )
 
 const (
-	// MaxSize is the size of the longest header that is read. The addresses take
-	// 232 bytes at most. What stands behind them, such as the certificate of a
-	// client, could come to 64 KiB.
+	// MaxSize is the size of the longest header that is accepted. The addresses
+	// have 232 bytes at most. The extensions after them, such as the certificate of
+	// a client, could have up to 64 KiB.
 	MaxSize = 4 << 10
 
 	// maxText is the size of the longest header of version 1 (section 2.1).
 	maxText = 107
 
-	// minText is that of the shortest one, "PROXY UNKNOWN\r\n", which is shorter
-	// than any of version 2.
+	// minText is the size of the shortest header of version 1, "PROXY UNKNOWN\r\n",
+	// which is shorter than any of version 2.
 	minText = 15
 )
 
 var (
-	// ErrMalformed says that a connection does not begin with a header as the
-	// specification has it.
+	// ErrMalformed says that a connection does not begin with a valid header.
 	ErrMalformed = errors.New("malformed header of the PROXY protocol")
 	// ErrTooLarge says that a header is larger than MaxSize.
 	ErrTooLarge = errors.New("too large a header of the PROXY protocol")
-	// ErrChecksum says that a header is not what its checksum says.
+	// ErrChecksum says that a header does not match its checksum.
 	ErrChecksum = errors.New("wrong checksum in a header of the PROXY protocol")
 )
 
-// Header is what a header says of the connection of the client. Both addresses are
-// invalid if it says nothing, so that those of the connection itself count: the
-// proxy checks whether the server is there, or its client has no IP address.
+// Header is what a header says about the connection of the client. If it says
+// nothing, both addresses are invalid, and those of the connection itself count: the
+// proxy checks whether the server is alive, or its client has no IP address.
 type Header struct {
-	Source      netip.AddrPort // of the client
-	Destination netip.AddrPort // that the client has connected to
+	Source      netip.AddrPort // the address of the client
+	Destination netip.AddrPort // the address to which the client has connected
 }
 
-// Size returns the size of the header that b begins with. If that is more than b
-// has, the rest of the header is not there yet, and the result is how large it is
-// at least: so many bytes may be read before it is asked again. What cannot become
-// a header is an error at once.
+// Size returns the size of the header at the start of b. If that is more than len(b),
+// the header is not complete, and the result is its least possible size: the caller
+// may read up to so many bytes and call Size again. If b cannot become a header, Size
+// returns an error at once.
 func Size(b []byte) (int, error) {
 	switch {
 	case len(b) == 0:
@@ -64,7 +63,8 @@ func Size(b []byte) (int, error) {
 	}
 }
 
-// Parse reads the header that all of b is: len(b) is what Size has returned for it.
+// Parse parses a header. b is the header and nothing else: len(b) is the result of
+// Size.
 func Parse(b []byte) (Header, error) {
 	if b[0] == signature[0] {
 		return parseBinary(b)
@@ -80,7 +80,7 @@ const (
 	prefixUnknown = "PROXY UNKNOWN"
 )
 
-// textSpaces is how many spaces a header of version 1 has that names addresses.
+// textSpaces is the number of spaces in a header of version 1 with addresses.
 const textSpaces = 5
 
 func textSize(b []byte) (int, error) {
@@ -107,8 +107,8 @@ func textSize(b []byte) (int, error) {
 	return size, nil
 }
 
-// leastLeft returns how many bytes are missing at least of a header of version 1
-// that has no line break yet: each of its parts has one byte or more.
+// leastLeft returns how many bytes of a header of version 1 are missing at least, if
+// it has no line break yet: each of its parts has at least one byte.
 func leastLeft(b []byte) (int, error) {
 	text := bytesconv.String(b)
 	left := len("\r\n")
@@ -124,7 +124,7 @@ func leastLeft(b []byte) (int, error) {
 	return left + 2*max(textSpaces-strings.Count(text, " "), 0), nil
 }
 
-// parseText reads a header of version 1 (section 2.1).
+// parseText parses a header of version 1 (section 2.1).
 func parseText(text string) (h Header, err error) {
 	line, ended := strings.CutSuffix(text, "\r\n")
 	if rest, found := strings.CutPrefix(line, prefixUnknown); ended && found && (rest == "" || rest[0] == ' ') {
@@ -165,16 +165,16 @@ func textAddress(ip, port string, is4 bool) (netip.AddrPort, bool) {
 }
 
 const (
-	// signature is what each header of version 2 begins with (section 2.2).
+	// signature is the beginning of each header of version 2 (section 2.2).
 	signature = "\r\n\r\n\x00\r\nQUIT\n"
 
-	// fixedSize is the size of what comes before the addresses: the signature, the
+	// fixedSize is the size of the part before the addresses: the signature, the
 	// version with the command, the family with the protocol, and the size of the
 	// rest.
 	fixedSize = 16
 )
 
-// The values of the fields behind the signature.
+// The values of the fields after the signature.
 const (
 	version2 = 2
 
@@ -190,7 +190,7 @@ const (
 	protocolDatagram = 2 // after it, none is defined
 )
 
-// addressSizes are the sizes of both addresses with their ports, by family.
+// addressSizes are the sizes of the two addresses with their ports, by family.
 var addressSizes = [...]int{familyNone: 0, familyIPv4: 12, familyIPv6: 36, familyUnix: 216}
 
 func binarySize(b []byte) (int, error) {
@@ -212,9 +212,9 @@ func binarySize(b []byte) (int, error) {
 	return size, nil
 }
 
-// parseBinary reads a header of version 2 (section 2.2). If the proxy connects for
-// itself, or for a client of which it can tell nothing, whatever else it says is
-// passed over, as the specification asks for.
+// parseBinary parses a header of version 2 (section 2.2). If the proxy connects for
+// itself, or for a client whose addresses it cannot name, parseBinary ignores the
+// rest, as the specification requires.
 func parseBinary(b []byte) (h Header, err error) {
 	family, protocol := b[13]>>4, b[13]&0xf
 	if b[12]&0xf == commandLocal || family == familyNone || protocol == protocolNone {
@@ -248,16 +248,16 @@ const (
 	// extensionHead is the size of the type and the length of an extension.
 	extensionHead = 3
 
-	// typeChecksum is the type of the extension that has the checksum of all of
-	// the header (section 2.2.3).
+	// typeChecksum is the type of the extension with the checksum of the whole
+	// header (section 2.2.3).
 	typeChecksum = 3
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkExtensions checks that what stands behind the addresses, from the position
-// at on, is a sequence of extensions that ends with the header, and the checksum if
-// there is one.
+// checkExtensions checks that the bytes after the addresses, from the position at on,
+// are a sequence of extensions that ends with the header. It also checks the checksum
+// if there is one.
 func checkExtensions(b []byte, at int) error {
 	checked := false
 	for at < len(b) {
@@ -283,8 +283,8 @@ func checkExtensions(b []byte, at int) error {
 	return nil
 }
 
-// checksum returns the checksum of a header, in which the checksum itself stands at
-// a position, and counts as zero.
+// checksum returns the checksum of a header. The checksum itself is in the header at
+// the position, and counts as zero.
 func checksum(b []byte, at int) uint32 {
 	sum := crc32.Update(0, castagnoli, b[:at])
 	sum = crc32.Update(sum, castagnoli, make([]byte, crc32.Size))

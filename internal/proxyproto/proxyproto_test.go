@@ -22,8 +22,8 @@ func extension(kind byte, value string) string {
 	return string(binary.BigEndian.AppendUint16([]byte{kind}, uint16(len(value)))) + value
 }
 
-// withChecksum returns a header, which ends with an extension for that, with its
-// checksum.
+// withChecksum sets the checksum of a header, whose last extension is that for the
+// checksum, and returns the header.
 func withChecksum(header string) string {
 	b := []byte(header)
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
@@ -126,8 +126,8 @@ var headers = []struct {
 	{"2: other signature", strings.Replace(binaryHeader(0x21, 0x11, ends4), "QUIT", "QUIP", 1), Header{}, ErrMalformed},
 }
 
-// parse reads a header of which more comes each time, as many bytes as Size says,
-// and returns what stands behind it.
+// parse reads a header in steps, each time as many bytes as Size says, and returns
+// the bytes after it.
 func parse(in []byte) (h Header, rest []byte, err error) {
 	for n := 0; ; {
 		size, err := Size(in[:n])
@@ -159,8 +159,8 @@ func TestHeadersAreReadAsSpecified(t *testing.T) {
 	}
 }
 
-// What is not complete is waited for, whatever is there of it. What there is of a
-// header that is none may be refused at any time.
+// A part of a valid header is never an error: Size asks for more. A part of an invalid
+// one may be rejected at any point.
 func TestHeadersMayComeInPieces(t *testing.T) {
 	for _, c := range headers {
 		for n := range len(c.in) {
@@ -172,7 +172,7 @@ func TestHeadersMayComeInPieces(t *testing.T) {
 	}
 }
 
-// A connection that does not begin with a header must not be waited on.
+// If a connection does not begin with a header, Size must not ask for more bytes.
 func TestOtherProtocolsAreRefusedAtOnce(t *testing.T) {
 	for _, in := range []string{"G", "\x16", "PO", "PROXY TCP4 192\n", "PROXY TCP5 192.", "\r\n\r\nG", "\n", "PROXZ"} {
 		if _, err := Size([]byte(in)); err != ErrMalformed {
@@ -181,7 +181,7 @@ func TestOtherProtocolsAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// A header is read in few steps, none of which goes beyond it.
+// A header is read in few steps, and no step reads beyond it.
 func TestSizeAsksForMuchAtATime(t *testing.T) {
 	for _, c := range headers {
 		if c.err != nil || strings.HasPrefix(c.in, prefixUnknown) {
@@ -219,7 +219,7 @@ func FuzzHeader(f *testing.F) {
 		if header[0] == 'P' && (len(header) > maxText || !bytes.HasSuffix(header, []byte("\r\n"))) {
 			t.Errorf("a line of %d bytes: %q", len(header), header)
 		}
-		// it is the same whatever follows, and however it comes
+		// the header is the same whatever follows it, and in whatever pieces it comes
 		size, err := Size(in)
 		again, err2 := Parse(header)
 		if size != len(header) || err != nil || again != h || err2 != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event is an eventfd that only Signal writes to: what it counts can be as much
-// as no program lives to see, so no write ever waits.
+// Event is an eventfd to which only Signal writes. Its counter has 64 bits and
+// cannot overflow in the lifetime of a process, so no write waits.
 type Event struct{ fd int }
 
 // NewEvent opens an eventfd.
@@ -20,8 +20,8 @@ func NewEvent() (Event, error) {
 	return Event{fd}, nil
 }
 
-// FD returns the descriptor, which the caller closes. It may be watched and read.
+// FD returns the descriptor. The caller may poll and read it, and must close it.
 func (e Event) FD() int { return e.fd }
 
-// one is what Signal adds.
+// one is the number that Signal adds to the counter.
 var one = binary.NativeEndian.AppendUint64(nil, 1)

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The race detector takes what is written to a descriptor and read from one for
-// a way to pass things on, but knows only of syscall.Read and syscall.Write. So
-// each call here makes one of these as well, of no bytes, which does nothing
-// else.
+// For the race detector a write to a descriptor happens before a read from one, but
+// it knows only syscall.Read and syscall.Write. So each function here also calls
+// one of these with no bytes, which has no other effect.
 
 // Recv is recv(2) with MSG_DONTWAIT.
 func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
@@ -21,7 +20,7 @@ func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
-// Peek is recv(2) with MSG_DONTWAIT and MSG_PEEK: what it sees stays to be read.
+// Peek is recv(2) with MSG_DONTWAIT and MSG_PEEK: the bytes can be read again.
 func Peek(fd int, p []byte) (n int, errno syscall.Errno) {
 	n, _, err := unix.Recvfrom(fd, p, unix.MSG_DONTWAIT|unix.MSG_PEEK)
 	errno, _ = err.(syscall.Errno)
@@ -36,7 +35,7 @@ func Send(fd int, p []byte) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
-// SendBoth sends two parts with one call, so that the peer gets them together.
+// SendBoth sends two parts with one call, so that one packet can hold both.
 // Neither may be empty.
 func SendBoth(fd int, head, body []byte) (n int, errno syscall.Errno) {
 	_, _ = syscall.Write(fd, nil)

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// The rule for unsafe is that of syscall.RawSyscall: the pointer becomes an
-// integer in the call itself, which keeps what it points to alive and where it
-// is.
+// The use of unsafe follows the rule for syscall.RawSyscall: the conversion of a
+// pointer to an integer stands in the argument list of the call. That keeps the
+// memory alive and in its place until the call returns.
 
 // Recv is recv(2) with MSG_DONTWAIT.
 func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
@@ -17,7 +17,7 @@ func Recv(fd int, p []byte) (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
-// Peek is recv(2) with MSG_DONTWAIT and MSG_PEEK: what it sees stays to be read.
+// Peek is recv(2) with MSG_DONTWAIT and MSG_PEEK: the bytes can be read again.
 func Peek(fd int, p []byte) (n int, errno syscall.Errno) {
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT|syscall.MSG_PEEK, 0, 0)
 	return int(r), errno
@@ -29,7 +29,7 @@ func Send(fd int, p []byte) (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
-// SendBoth sends two parts with one call, so that the peer gets them together.
+// SendBoth sends two parts with one call, so that one packet can hold both.
 // Neither may be empty.
 func SendBoth(fd int, head, body []byte) (n int, errno syscall.Errno) {
 	var parts [2]syscall.Iovec
@@ -71,8 +71,9 @@ func Control(set, op, fd int, ev *syscall.EpollEvent) syscall.Errno {
 }
 
 // CloseSocket is close(2). Closing a socket waits if SO_LINGER says so, also
-// with O_NONBLOCK, and sockets inherit that from their listener: such a one is
-// closed by a call that the scheduler knows of, and so is what is no socket.
+// with O_NONBLOCK, and sockets inherit that from their listener. So CloseSocket
+// closes such a socket, and a descriptor that is not a socket, by a call that the
+// scheduler knows of.
 func CloseSocket(fd int) syscall.Errno {
 	var linger syscall.Linger
 	size := uint32(unsafe.Sizeof(linger))

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets returns the two ends of a stream in blocking mode, which nobody would
-// give to an event loop, but which anybody can make of a nonblocking one.
+// sockets returns the two ends of a stream in blocking mode. No caller gives such a
+// socket to an event loop, but a program can clear O_NONBLOCK later.
 func sockets(t *testing.T) [2]int {
 	t.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -79,7 +79,7 @@ func TestCallsDoWhatTheirNamesSay(t *testing.T) {
 	}
 }
 
-// Were one of these calls to wait, the test would not end.
+// If one of these calls waited, the test would not end.
 func TestCallsDoNotWaitForBlockingSockets(t *testing.T) {
 	pair := sockets(t)
 	defer syscall.Close(pair[0])
@@ -103,8 +103,8 @@ func TestCallsDoNotWaitForBlockingSockets(t *testing.T) {
 	}
 }
 
-// Closing a socket that lingers waits for its peer, with O_NONBLOCK too. The
-// scheduler has to know of that: everybody else must go on meanwhile.
+// Closing a socket that lingers waits for its peer, even with O_NONBLOCK. The
+// scheduler must know of that wait: other goroutines must run meanwhile.
 func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -133,7 +133,7 @@ func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 	if err := syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1, Linger: 1}); err != nil {
 		t.Fatal(err)
 	}
-	// more than the peer takes before it reads
+	// more than fits into the buffers before the peer reads
 	if err := syscall.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,8 @@ func TestClosingASocketThatLingersStopsNobody(t *testing.T) {
 		CloseSocket(fd)
 		close(closed)
 	}()
-	// the peer reads only while the other end is being closed: both are at work
-	// at the same time, whatever the number of processors
+	// the peer reads only while the other end is being closed, so both must run at
+	// the same time, whatever the number of processors
 	if n, _ := io.Copy(io.Discard, nc); n == 0 {
 		t.Error("nothing has come")
 	}
@@ -184,8 +184,8 @@ func TestSetNonblock(t *testing.T) {
 	}
 }
 
-// A signal is seen each time by whoever watches the edges of the descriptor,
-// also if nobody has read it.
+// Each signal is an event for an edge-triggered poll of the descriptor, even if the
+// signal before was not read.
 func TestEventIsReadyAfterEachSignal(t *testing.T) {
 	e, err := NewEvent()
 	if err != nil {

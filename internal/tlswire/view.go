@@ -6,20 +6,21 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// View is a tls.Conn as an engine uses it: it can wait without a buffer, and sends
-// the records of one write together. It is for one reader and one writer at a time,
-// and while it is in use nothing else may read from the tls.Conn.
+// View reads and writes a tls.Conn for an engine: it can wait without a buffer, and
+// sends the records of one write together. One goroutine may read while another
+// writes. While a View is in use, the tls.Conn must not be read in another way.
 type View struct {
 	*tls.Conn
 	wire *wire // nil if the connection is not one of Server
 
-	rest  bool // Conn may hold data that it has decrypted
-	woken bool // first has come
+	rest  bool // Conn may hold decrypted data
+	woken bool // first was received
 	first [1]byte
 }
 
-// ViewOf returns the view of a connection: always the same one if Server has made
-// the connection, or else a new one, which saves less.
+// ViewOf returns the View of a connection. If Server has made the connection, it is
+// always the same one. Otherwise it is a new one, which cannot avoid as many buffers
+// and system calls.
 func ViewOf(c *tls.Conn) *View {
 	if w, ok := c.NetConn().(*wire); ok {
 		return &w.view
@@ -27,9 +28,9 @@ func ViewOf(c *tls.Conn) *View {
 	return &View{Conn: c}
 }
 
-// Await waits until there is something to be read, be it data, the end, or
-// something of the TLS connection's own. It holds no buffer while it waits,
-// where that is possible, or else one of a single byte.
+// Await waits until the connection is readable: there is data, its end, or a message
+// of the TLS protocol itself. While it waits it holds no buffer if that is possible,
+// and otherwise a buffer of a single byte.
 func (v *View) Await() error {
 	if v.wire != nil && !v.rest {
 		return v.wire.await()
@@ -60,7 +61,7 @@ func (v *View) Write(p []byte) (int, error) {
 	return n, v.send(err)
 }
 
-// WriteBoth writes two parts, one behind the other.
+// WriteBoth writes two parts, one after the other.
 func (v *View) WriteBoth(a, b []byte) error {
 	v.gather(len(a) + len(b))
 	_, err := v.Conn.Write(a)
@@ -70,8 +71,8 @@ func (v *View) WriteBoth(a, b []byte) error {
 	return v.send(err)
 }
 
-// recordShare is the least number of bytes of data for which there is one of
-// records around them: their headers, and what encryption adds.
+// recordShare says how much records add to data, by their headers and by encryption:
+// at most one byte for so many bytes of data.
 const recordShare = 16
 
 func (v *View) gather(n int) {

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// serverConfig returns the configuration of a server with a certificate that
-// nobody checks.
+// serverConfig returns the configuration of a server with a certificate that the
+// tests do not verify.
 func serverConfig(t *testing.T) *tls.Config {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -33,7 +33,7 @@ func serverConfig(t *testing.T) *tls.Config {
 	}
 }
 
-// The connection is one and the same from whichever side it is asked for.
+// ViewOf and Transport return the same connections that Server was given and returned.
 func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
 	nc := &servertest.FakeConn{}
 	c := Server(nc, nc, new(tls.Config))
@@ -48,7 +48,7 @@ func TestServerConnectionsKnowTheirViewAndTransport(t *testing.T) {
 	}
 }
 
-// A TLS connection that somebody else has made may hold anything.
+// A TLS connection that Server has not made may hold received data.
 func TestTLSConnectionsOfOthersLoseNothing(t *testing.T) {
 	near, far := net.Pipe()
 	v := ViewOf(tls.Server(far, serverConfig(t)))

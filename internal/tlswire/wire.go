@@ -1,9 +1,9 @@
-// Package tlswire lies between crypto/tls and the transport of a server's
-// connection: it knows where TLS records end, so that a connection that waits for
-// its next request holds no buffer, and sends the records of a message together.
+// Package tlswire stands between crypto/tls and the transport of a server's
+// connection. It knows where TLS records end. So a connection that waits for its next
+// request holds no buffer, and the records of a message are sent together.
 //
-// It imports bufpool and ioread. Server makes a connection, over a wire (wire.go);
-// ViewOf returns what an engine reads from and writes to (view.go).
+// It imports bufpool and ioread. Server makes a connection over a wire (wire.go).
+// ViewOf returns the View through which an engine reads and writes (view.go).
 package tlswire
 
 import (
@@ -18,10 +18,9 @@ import (
 	"github.com/valyala/fasthttp/internal/ioread"
 )
 
-// Server returns the TLS connection of a server over nc, whose handshake is still
-// to come. socket is the connection that nc reads from unchanged, which may be nc
-// itself: if it is one of a system's sockets, it is read from without a buffer that
-// waits.
+// Server returns the TLS connection of a server over nc. It does not perform the
+// handshake. socket is the connection from which nc reads without changes; it may be
+// nc itself. If it is a socket of the system, waiting for it needs no buffer.
 func Server(nc, socket net.Conn, config *tls.Config) *tls.Conn {
 	w := &wire{Conn: nc, missing: HeaderSize}
 	w.findFD(socket)
@@ -30,8 +29,8 @@ func Server(nc, socket net.Conn, config *tls.Config) *tls.Conn {
 	return c
 }
 
-// Transport returns the connection that c, which lies under a tls.Conn, was made
-// over by Server. ok reports whether it was: if not, it returns c itself.
+// Transport returns the transport of c, the connection under a tls.Conn, and true if
+// Server has made that tls.Conn. Otherwise it returns c itself and false.
 func Transport(c net.Conn) (transport net.Conn, ok bool) {
 	if w, ok := c.(*wire); ok {
 		return w.Conn, true
@@ -39,58 +38,58 @@ func Transport(c net.Conn) (transport net.Conn, ok bool) {
 	return c, false
 }
 
-// wire is what lies between a tls.Conn of a server and its transport.
+// wire is the connection between a tls.Conn of a server and its transport.
 //
-// It reads ahead into a buffer that it gives back as soon as it is empty, and
-// passes on one record at a time. So a tls.Conn from which everything was read
-// holds no bytes itself, and where the wire has none either, the connection is
-// idle: waiting for the transport is all there is to do, and takes no buffer.
-// A tls.Conn on the transport itself may have the next record in hand, which
-// nobody could know.
+// It reads ahead into a buffer, which it returns to the pool as soon as it is empty,
+// and passes one record at a time to the tls.Conn. So a tls.Conn from which
+// everything was read holds no bytes. If the wire has none either, the connection is
+// idle: it only has to wait for the transport, for which it needs no buffer. A
+// tls.Conn directly on the transport could hold the next record already, and there is
+// no way to find that out.
 //
-// It also sends what it is told to gather in one go: a tls.Conn writes each
-// record by itself, and its first ones are small.
+// A wire can also gather records and send them with one call: a tls.Conn writes each
+// record separately, and the first ones are small.
 type wire struct {
 	net.Conn
 	view View
 
-	// raw reads from the descriptor of a socket, with read, whose error is
-	// readErr. It is nil where the transport is something else.
+	// raw reads from the descriptor of a socket by calling read, which stores its
+	// error in readErr. It is nil if the transport is not a socket.
 	raw     syscall.RawConn
 	read    func(fd uintptr) (done bool)
 	readErr error
 
-	ahead   []byte          // received and not yet passed on: of buffer, or of header
-	buffer  *bufpool.Buffer // nil where ahead is not in it
+	ahead   []byte          // bytes received and not passed on yet: a part of buffer, or of waited
+	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
 	eager   bool            // the last read filled the buffer
 	missing int             // bytes up to the end of the current header or payload
-	payload bool            // the current one is a payload
+	payload bool            // the current part of the record is its payload
 	header  [HeaderSize]byte
-	waited  [HeaderSize]byte // what ended a wait without a buffer
+	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
 	mu       sync.Mutex
-	gathered *bufpool.Buffer // records that wait for being sent; nil where none do
-	sendErr  error           // why records were lost that a tls.Conn thinks are sent
+	gathered *bufpool.Buffer // records that are not sent yet; nil if there are none
+	sendErr  error           // the error by which records were lost that Write has accepted
 }
 
 const (
-	// HeaderSize is the size of what is in front of each record (RFC 8446
-	// section 5.1): a type, a version and the size of the payload.
+	// HeaderSize is the size of the header of a record (RFC 8446 section 5.1): a
+	// type, a version and the size of the payload.
 	HeaderSize = 5
 
-	// wireSize is how much is read ahead at first, and wireEagerSize how much
-	// where a peer sends more than that.
+	// wireSize is how much is read ahead at first, and wireEagerSize how much if
+	// the peer sends more than that.
 	wireSize      = 4 << 10
 	wireEagerSize = 64 << 10
 
-	// GatherSize is how much is sent in one go at most.
+	// GatherSize is how much is gathered at most.
 	GatherSize = 64 << 10
 )
 
 // NetConn returns the transport, as the method of tls.Conn does.
 func (w *wire) NetConn() net.Conn { return w.Conn }
 
-// SyscallConn implements syscall.Conn, for setting options of a socket.
+// SyscallConn implements syscall.Conn, to set options of a socket.
 func (w *wire) SyscallConn() (syscall.RawConn, error) {
 	c, ok := w.Conn.(syscall.Conn)
 	if !ok {
@@ -99,7 +98,7 @@ func (w *wire) SyscallConn() (syscall.RawConn, error) {
 	return c.SyscallConn()
 }
 
-// CloseWrite ends the sending side where the transport has two.
+// CloseWrite shuts down the sending side if the transport can do that.
 func (w *wire) CloseWrite() error {
 	half, ok := w.Conn.(interface{ CloseWrite() error })
 	if !ok {
@@ -108,7 +107,7 @@ func (w *wire) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// Read implements net.Conn. It never goes beyond the current record.
+// Read implements net.Conn. It never reads beyond the current record.
 func (w *wire) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -127,7 +126,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// follow finds the ends of the records in what is passed on.
+// follow keeps track of the ends of records in the bytes that Read returns.
 func (w *wire) follow(p []byte) {
 	if !w.payload {
 		copy(w.header[HeaderSize-w.missing:], p)
@@ -154,7 +153,7 @@ func (w *wire) fill() error {
 	return w.filled(b, n, err)
 }
 
-// filled takes over what was read into b, or gives b back.
+// filled keeps b if bytes were read into it, or returns it to the pool.
 func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 	if n <= 0 {
 		bufpool.Put(b)
@@ -214,8 +213,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// gather makes Write collect records, up to a limit, until send is called. They
-// come to about n bytes.
+// gather makes Write collect records, up to GatherSize bytes, until send is called.
+// The records will have about n bytes.
 func (w *wire) gather(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,7 +223,7 @@ func (w *wire) gather(n int) {
 	}
 }
 
-// send sends what was gathered.
+// send sends the gathered records and ends the gathering.
 func (w *wire) send() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,8 +233,8 @@ func (w *wire) send() error {
 	return err
 }
 
-// sendGathered sends what was gathered so far. mu is held. An error is for
-// ever: the peer cannot make sense of a record behind one that is missing.
+// sendGathered sends the records gathered so far. mu is held. An error is permanent:
+// the peer cannot decrypt a record after a lost one.
 func (w *wire) sendGathered() error {
 	if b := w.gathered; w.sendErr == nil && b != nil && len(b.B) > 0 {
 		_, w.sendErr = w.Conn.Write(b.B)

@@ -4,8 +4,8 @@ package tlswire
 
 import "net"
 
-// findFD leaves raw unset: where the system has no reads that do not wait, the
-// wire reads from the transport like anybody else.
+// findFD leaves raw unset: this system has no reads that do not block, so the wire
+// reads from the transport as from any net.Conn.
 func (w *wire) findFD(net.Conn) {}
 
 func (w *wire) fillRaw() error { panic("fasthttp: there is no descriptor") }

@@ -24,8 +24,9 @@ func record(n int) []byte {
 
 func newWire(nc net.Conn) *wire { return &wire{Conn: nc, missing: HeaderSize} }
 
-// checkWire checks that a wire passes on what it gets, and no read goes beyond
-// the end of a header or payload. sizes are those of the reads, in turn.
+// checkWire checks that a wire returns the bytes that it receives, and that no read
+// goes beyond the end of a header or payload. sizes are the sizes of the reads, which
+// repeat.
 func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	t.Helper()
 	var want []byte
@@ -123,7 +124,7 @@ func TestWireSendsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(20)
-	// what is more than there is room for goes out before
+	// if there is no room for a record, the records before it are sent first
 	w.gather(1)
 	room := cap(w.gathered.B)
 	write(room - 1)
@@ -138,7 +139,7 @@ func TestWireSendsTogether(t *testing.T) {
 	}
 }
 
-// A record that is lost must not be followed by another one.
+// After a record was lost, no other may be sent.
 func TestWireFailsForGood(t *testing.T) {
 	nc := &servertest.FakeConn{}
 	w := newWire(nc)
@@ -159,7 +160,7 @@ func TestWireFailsForGood(t *testing.T) {
 	}
 }
 
-// A socket is read from without a buffer that waits.
+// A wire needs no buffer to wait for a socket.
 func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -208,7 +209,7 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 	}
 }
 
-// replayConn is a connection that gives the same data over and over.
+// replayConn is a connection that returns the same data again and again.
 type replayConn struct {
 	servertest.FakeConn
 	data []byte

@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// findFD sets raw if socket is one of the system, and nothing but that: what a
-// wrapper does in its Read must not be passed by.
+// findFD sets raw if socket is a socket of package net, and not a wrapper around one:
+// reading the descriptor would bypass the Read of a wrapper.
 func (w *wire) findFD(socket net.Conn) {
 	var err error
 	switch c := socket.(type) {
@@ -29,8 +29,8 @@ func (w *wire) findFD(socket net.Conn) {
 	}
 }
 
-// fillRaw is fill for a socket. There is a buffer only for the moments of the
-// system calls, not while the goroutine waits.
+// fillRaw is like fill, for a socket. It holds a buffer only during system calls, not
+// while the goroutine waits.
 func (w *wire) fillRaw() error {
 	if err := w.raw.Read(w.read); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (w *wire) fillRaw() error {
 	return err
 }
 
-// readFD reads ahead from the descriptor. It is false where nothing has come.
+// readFD reads ahead from the descriptor. It returns false if there is no data yet.
 func (w *wire) readFD(fd uintptr) bool {
 	b := bufpool.Get(w.aheadSize())
 	n, err := syscall.Read(int(fd), b.B[:cap(b.B)])

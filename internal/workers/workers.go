@@ -1,5 +1,5 @@
-// Package workers runs jobs on goroutines that are used again. It imports nothing of
-// this module, and does not know what the jobs are.
+// Package workers runs jobs on goroutines that it reuses. It imports nothing of this
+// module, and does not know what the jobs are.
 package workers
 
 import (
@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Pool runs each job on a goroutine that has no other one meanwhile. A goroutine
-// whose job has ended waits for another one: its stack has grown to what jobs need.
-// The one that has waited least is taken first, so that those which are not needed
-// end.
+// Pool runs each job on its own goroutine. A goroutine whose job has ended waits for
+// another job: its stack has grown to the size that jobs need. Do chooses the
+// goroutine that has waited for the shortest time, so that surplus ones end.
 //
-// New makes a Pool. All its methods may be called at the same time.
+// New makes a Pool. Its methods may be called concurrently.
 type Pool[Job any] struct {
 	run      func(Job)
 	patience time.Duration
 
 	mu      sync.Mutex
-	idle    []*worker[Job] // by how long they have been waiting
+	idle    []*worker[Job] // the first has been idle for the longest time
 	stopped bool
 	cleaner *time.Timer
 }
@@ -28,9 +27,9 @@ type worker[Job any] struct {
 	since time.Time
 }
 
-// New returns a Pool that calls run with each job. A goroutine ends when it has
-// waited for a job for patience, which has to be positive, or somewhat longer. If run
-// ends its goroutine, by runtime.Goexit, the Pool does without that one.
+// New returns a Pool that calls run with each job. A goroutine ends when it has waited
+// for a job for patience, or somewhat longer. patience must be positive. run may end
+// its goroutine with runtime.Goexit.
 func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
 	p := &Pool[Job]{run: run, patience: patience}
 	p.mu.Lock()
@@ -39,7 +38,7 @@ func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
 	return p
 }
 
-// Do hands a job to a goroutine, and does not wait for it. It must not be called
+// Do starts a job on a goroutine, and does not wait for its end. Do must not be called
 // after Stop.
 func (p *Pool[Job]) Do(job Job) {
 	p.mu.Lock()
@@ -61,14 +60,14 @@ func (p *Pool[Job]) Do(job Job) {
 func (p *Pool[Job]) work(w *worker[Job]) {
 	for job := range w.jobs {
 		p.run(job)
-		if !p.rest(w) {
+		if !p.park(w) {
 			return
 		}
 	}
 }
 
-// rest puts w among the idle ones, unless the pool has stopped.
-func (p *Pool[Job]) rest(w *worker[Job]) bool {
+// park adds w to the idle workers and returns true, unless the pool has stopped.
+func (p *Pool[Job]) park(w *worker[Job]) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
@@ -79,9 +78,8 @@ func (p *Pool[Job]) rest(w *worker[Job]) bool {
 	return true
 }
 
-// clean ends the workers that have been idle for as long as is allowed. A
-// worker is stamped by the first clean that sees it idle, so that resting does
-// not cost a reading of the clock.
+// clean ends the workers that have been idle for too long. The first clean that finds
+// a worker idle sets its time, so that park need not read the clock.
 func (p *Pool[Job]) clean() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,8 +103,8 @@ func (p *Pool[Job]) clean() {
 	p.cleaner.Reset(max(p.patience/2, time.Millisecond))
 }
 
-// Stop ends the goroutines that wait, and the others as soon as their jobs have
-// ended. It does not wait for those.
+// Stop ends the idle goroutines at once, and the others as soon as their jobs have
+// ended. It does not wait for that.
 func (p *Pool[Job]) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// idleNow returns how many goroutines of a pool wait for a job once nothing else
-// goes on in the bubble.
+// idleNow returns how many goroutines of a pool wait for a job when all other
+// goroutines of the bubble are blocked.
 func idleNow[Job any](p *Pool[Job]) int {
 	synctest.Wait()
 	p.mu.Lock()
@@ -56,7 +56,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 		if n := idleNow(p); n != 10 {
 			t.Errorf("%d goroutines wait for as long as they may", n)
 		}
-		// one of them is kept busy with one job after the other
+		// one goroutine is kept busy with one job after the other
 		for range 8 {
 			time.Sleep(30 * time.Second)
 			p.Do(0)
@@ -72,7 +72,7 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 	})
 }
 
-// The bubble does not end before its goroutines.
+// A bubble ends only after all its goroutines have ended.
 func TestStopEndsAllGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := 0

@@ -25,7 +25,7 @@ func platform() string {
 	return version + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
-// readBounds returns an empty table where there is no file.
+// readBounds returns an empty table if there is no file.
 func readBounds(file string) (boundTable, error) {
 	bounds := boundTable{}
 	text, err := os.ReadFile(file)

@@ -1,16 +1,16 @@
-// Command guard holds what a request costs to bounds that are stored beside it:
-// the instructions that the processor executes for it, and what it allocates;
-// and so the size of a small program, which grows at once where a server comes to
-// need a library that it did without. Unlike times, these hardly depend on what else a machine does, so that a loss
-// of a few percent shows in a CI run. It is run in the bench folder:
+// Command guard compares the costs of a request with stored bounds: the instructions
+// that the processor executes for it, and its allocations. It does the same for the size
+// of a small program, which grows at once if the server needs another library. Unlike
+// times, these hardly depend on other work of the machine, so that a CI run shows a loss
+// of a few percent. It is run in the bench folder:
 //
 //	go run ./cmd/guard            # compare
 //	go run ./cmd/guard -update    # measure, and store what was measured
 //
-// Instructions are counted by valgrind; without it they are left out, which the
-// output says. There are bounds for each version of Go and each architecture;
-// where they are missing, that is said, and nothing fails. The exit code is 1 if
-// a bound is exceeded, and 2 if the command line is wrong.
+// valgrind counts the instructions; without it they are left out, and the output says
+// so. There are bounds for each version of Go and each architecture; if they are missing,
+// the output says so, and nothing fails. The exit code is 1 if a bound is exceeded, and 2
+// if the command line is wrong.
 package main
 
 import (

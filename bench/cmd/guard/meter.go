@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/gobench"
 )
 
-// workload is a benchmark of the bench folder, and how many operations of it are
-// run. There are enough of them for what comes once to matter little.
+// workload is a benchmark of the bench folder, and the number of operations to run. It is
+// so large that costs which occur only once matter little.
 type workload struct {
 	name       string
 	operations int
@@ -44,7 +44,7 @@ const sizeRow = "helloworld"
 // meter measures what benchmarks cost.
 type meter struct {
 	dir, binary string
-	valgrind    string // "" where there is none
+	valgrind    string // "" if there is none
 }
 
 func newMeter(ctx context.Context, dir, temp string) (*meter, error) {
@@ -62,7 +62,7 @@ func newMeter(ctx context.Context, dir, temp string) (*meter, error) {
 
 // cost is what one operation takes.
 type cost struct {
-	Instructions float64 `json:"instructions"` // 0 where they were not counted
+	Instructions float64 `json:"instructions"` // 0 if they were not counted
 	Allocations  float64 `json:"allocations"`
 	Bytes        float64 `json:"bytes"`
 }
@@ -87,8 +87,8 @@ func (c cost) within(bound cost, margin float64) error {
 	return nil
 }
 
-// measure measures a workload twice, with fewer operations and with more: the
-// difference is free of what comes once.
+// measure measures a workload twice, with fewer and with more operations: the difference
+// does not contain costs that occur only once.
 func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
 	var c cost
 	text, err := m.command(ctx, w.name, 10*w.operations).CombinedOutput()

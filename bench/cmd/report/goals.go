@@ -164,7 +164,7 @@ func allocGoal(id, text string, rows []*report.Row) goal {
 	return g
 }
 
-// slowerGoal counts a row as slower only where that cannot be chance: half of
+// slowerGoal counts a row as slower only if that cannot be chance: half of
 // all equal rows would be slower by some hair.
 func slowerGoal(id, text string, rows []*report.Row) goal {
 	g := goal{id: id, text: text}

@@ -209,7 +209,7 @@ func missing(look func(string) (string, error)) []string {
 	for _, tool := range tools {
 		_, err := look(tool.program)
 		if err != nil {
-			// where daemons are is not in the PATH of everybody
+			// the folders of daemons are not in the PATH of every user
 			_, err = look("/usr/sbin/" + tool.program)
 		}
 		if err != nil {
@@ -222,8 +222,8 @@ func missing(look func(string) (string, error)) []string {
 	return list
 }
 
-// measure measures the parts that were asked for. One that fails is remembered,
-// and the others go on; the error is that of a session that was interrupted.
+// measure measures the requested parts. It records the failure of a part and continues
+// with the others. It returns an error only if the session was interrupted.
 func measure(ctx context.Context, dir string, opts options, all *results, bar *progress.Bar) error {
 	all.Missing = missing(exec.LookPath)
 	for _, what := range all.Missing {

@@ -3,11 +3,11 @@
 // own, started by this program from its own file, so that it can have a core to
 // itself. See Run for where to start.
 //
-// One thread waits for all connections with epoll: that takes less of a machine
-// that the server shares than a goroutine for each of them. A request begins
-// before it is written, and ends when epoll says that there is an answer, so that
-// it does not count how long the answers before it kept this thread busy. No
-// latency is corrected for requests that were not sent.
+// One thread waits for all connections with epoll: that takes less processor time from
+// the server, which runs on the same machine, than a goroutine for each connection. The
+// time of a request begins before it is written, and ends when epoll reports its
+// response; so it does not contain the time in which earlier responses kept this thread
+// busy. No latency is corrected for requests that were not sent.
 package closedloop
 
 import (

@@ -20,7 +20,7 @@ const giveUp = 10 * time.Second
 // With more of them, an answer that comes meanwhile would be noticed late.
 const batch = 16
 
-// pollTime is how often somebody looks at the clock when no answer comes.
+// pollTime is how often the loop checks the clock while no answer comes.
 const pollTime = 100 * time.Millisecond
 
 // loop is a load that is under way. Times are counted from its begin.

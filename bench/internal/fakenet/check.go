@@ -87,7 +87,7 @@ func (k *checker) feed(p []byte, want *expectation) (n int, err error) {
 	return n, nil
 }
 
-// first returns the length of the response that p begins with, or 0 where it
+// first returns the length of the response that p begins with, or 0 if it
 // is not all there.
 func (k *checker) first(p []byte, want *expectation) (size int, err error) {
 	if len(p) < len(statusLine) {
@@ -118,8 +118,8 @@ func (k *checker) first(p []byte, want *expectation) (size int, err error) {
 	return size, err
 }
 
-// bodyEnd returns where the body that begins at p[head] ends, or 0 where it is
-// not all there.
+// bodyEnd returns the end of the body that begins at p[head], or 0 if the body is not
+// complete.
 func bodyEnd(p []byte, head int, want *expectation) (int, error) {
 	end := head + len(want.body)
 	if len(p) < end {

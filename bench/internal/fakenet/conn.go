@@ -88,7 +88,7 @@ func (c *Conn) rouse() {
 }
 
 // Read yields as much of the current batch of requests as p can hold. After
-// the batch it blocks until the client's next turn, or returns io.EOF where the
+// the batch it blocks until the client's next turn, or returns io.EOF if the
 // client has sent its last request.
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {

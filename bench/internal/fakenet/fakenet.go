@@ -1,16 +1,15 @@
 // Package fakenet is the client side of the server benchmarks: a net.Listener
-// whose connections live in memory. Reading from one yields the text of
-// requests, writing to one checks that the right responses came, and neither
-// costs a system call or an allocation, so that a benchmark measures the
-// server and little else.
+// whose connections are in memory. Reading from a connection returns the text of
+// requests, and writing to it checks the responses. Neither needs a system call or
+// an allocation, so that a benchmark measures little else than the server.
 //
-// A fixed number of clients share a budget of requests. A client connects,
-// waits in line for its turn, sends a batch of requests in one go, waits for
-// the answers, and lines up again; after the last request it is allowed on one
-// connection it hangs up and connects anew. The number of turns given out at a
-// time decides what is measured: as many turns as clients means that nobody
-// ever waits; few turns among ten thousand clients means that the server holds
-// ten thousand open connections while requests trickle in over all of them.
+// A fixed number of clients share a budget of requests. A client connects, waits in
+// a queue for its turn, sends a batch of requests, waits for the responses, and joins
+// the queue again. After its last request on one connection it closes that and opens
+// another one. The number of turns at a time decides what is measured. With as many
+// turns as clients no client ever waits. With few turns and ten thousand clients the
+// server holds ten thousand open connections while requests trickle in over all of
+// them.
 //
 // Start reading at Listener.
 package fakenet
@@ -41,7 +40,7 @@ type Config struct {
 	// Clients is how many connections are open at a time.
 	Clients int
 	// Turns is how many clients have requests under way at a time. 0 means
-	// Clients: nobody waits.
+	// Clients: no client waits.
 	Turns int
 
 	// WarmUp has every client send one request before those that count, so that

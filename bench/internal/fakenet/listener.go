@@ -31,8 +31,8 @@ type Listener struct {
 	changed  sync.Cond // wakes Accept and Stop
 	idle     []*Conn   // clients that are not connected
 	line     line      // clients that wait for a turn
-	turns    int       // turns that nobody has
-	toGive   int       // requests that nobody was given
+	turns    int       // turns that no client has
+	toGive   int       // requests not yet assigned to a client
 	batch    int       // how many go with a turn, at most
 	answered int
 	total    int           // requests of the warm-up and of the run
@@ -188,8 +188,8 @@ func (l *Listener) fail(err error) {
 	closeOnce(l.finished)
 }
 
-// queue puts a client with nothing to do at the end of the line. Its turn, if
-// it had one, goes to whoever stands first.
+// queue puts a client with nothing to do at the end of the line. Its turn, if it had
+// one, goes to the first client of the line.
 func (l *Listener) queue(c *Conn) {
 	c.inLine = true
 	l.line.push(c)

@@ -99,8 +99,8 @@ func TestNginxServesTheRows(t *testing.T) {
 	if _, err := nginxVersion(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	// the folder of the test is not for others to see, but this nginx stays who
-	// it was started as
+	// other users cannot read the folder of the test, but this nginx does not change its
+	// user
 	temp := t.TempDir()
 	root, err := plant(temp)
 	if err != nil {

@@ -60,7 +60,7 @@ func text(n int) []byte {
 // that is what the compressing is left to.
 func plant(temp string) (root string, err error) {
 	root = filepath.Join(temp, "files")
-	// nginx reads them as somebody else
+	// nginx reads the files as another user
 	if err := errors.Join(os.Chmod(temp, 0o755), os.Mkdir(root, 0o755)); err != nil {
 		return "", err
 	}

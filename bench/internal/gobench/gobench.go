@@ -11,7 +11,7 @@ import (
 
 // Log is the output of one run.
 type Log struct {
-	CPU     string // the processor's name, where it was printed
+	CPU     string // the processor's name, if it was printed
 	Results []Result
 }
 
@@ -22,7 +22,7 @@ type Result struct {
 	Iterations int
 
 	NsPerOp, BytesPerOp, AllocsPerOp float64
-	CPUNsPerOp                       float64 // processor time; 0 where it was not reported
+	CPUNsPerOp                       float64 // processor time; 0 if it was not reported
 }
 
 // Parse reads a log. Lines that are no results are passed over, and so

@@ -59,7 +59,7 @@ func (c crowd) command(self, addr string) []string {
 }
 
 // How many connections a crowd opens at the same time, and how long the process
-// lives if nobody ends it.
+// runs at most if it is not ended before.
 const (
 	crowdOpeners = 16
 	crowdLife    = 15 * time.Minute
@@ -92,7 +92,7 @@ func crowdMain(args []string) error {
 		fmt.Fprintln(os.Stderr, "idle: nobody ended this crowd in time")
 		os.Exit(1)
 	})
-	// Whoever started this may be gone before all connections are open.
+	// The process that started this one may end before all connections are open.
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

@@ -1,5 +1,5 @@
 // Package plot draws the few kinds of charts that the performance page has, as
-// SVG. A chart brings its own background and is drawn in other colours where
+// SVG. A chart brings its own background and is drawn in other colours if
 // the reader prefers a dark screen. See Ratios, Amounts and Lines.
 package plot
 
@@ -66,8 +66,8 @@ type canvas struct {
 	strings.Builder
 }
 
-// begin writes all that stands before the elements. The description is for those
-// who cannot see the chart.
+// begin writes the part before the elements. The description is for readers that cannot
+// see the chart.
 func (c *canvas) begin(height float64, title, note string) {
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%s" viewBox="0 0 %d %s" role="img">`+"\n",
 		width, number(height), width, number(height))
@@ -91,7 +91,7 @@ func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 }
 
 // bar draws from x1 to x2, in either direction, and so that it is seen even
-// where the two are the same.
+// if the two are the same.
 func (c *canvas) bar(colour Colour, x1, x2, y, height float64) {
 	left, right := min(x1, x2), max(x1, x2)
 	fmt.Fprintf(c, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`+"\n",

@@ -98,7 +98,7 @@ func (b *Bar) progress() (share float64, left time.Duration) {
 	return float64(done) / float64(all), left
 }
 
-// How wide the bar is, and how often a line appears where there is no terminal.
+// How wide the bar is, and how often a line appears if there is no terminal.
 const (
 	barWidth = 24
 	pause    = 15 * time.Second

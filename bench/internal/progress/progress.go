@@ -1,5 +1,4 @@
-// Package progress tells whoever waits for a measurement how far it is, and how
-// long the rest will take.
+// Package progress shows how far a measurement is, and how long the rest will take.
 package progress
 
 import (
@@ -80,7 +79,7 @@ func (r *Rest) Share() float64 {
 	return min(1, r.done/r.all)
 }
 
-// Left is 0 where nothing is done yet.
+// Left is 0 if nothing is done yet.
 func (r *Rest) Left() time.Duration {
 	if r.done <= 0 {
 		return 0

@@ -100,7 +100,7 @@ type Row struct {
 	// Ratios are the other builds' medians of ns/op over ours: more than 1
 	// means that ours is faster.
 	Ratios map[string]float64 `json:"ratios"`
-	// CPURatios are the same of processor time, where it was reported.
+	// CPURatios are the same of processor time, if it was reported.
 	CPURatios map[string]float64 `json:"cpu_ratios"`
 }
 
@@ -203,7 +203,7 @@ func (row *Row) Certain(other string) bool {
 	return ours != nil && m != nil && !ours.NsPerOp.Overlaps(m.NsPerOp)
 }
 
-// ratios compares the medians of one quantity where both sides have it.
+// ratios compares the medians of one quantity if both sides have it.
 func (row *Row) ratios(of quantity) map[string]float64 {
 	ratios := map[string]float64{}
 	ours := row.Builds[Ours]

@@ -63,7 +63,7 @@ func Build(ctx context.Context, dir, temp string, modules Modules) ([]*Server, e
 }
 
 // BuildFloor compiles bench/floor, a loop in C that shows what the system calls
-// alone cost. It is an error where there is no C compiler.
+// alone cost. It is an error if there is no C compiler.
 func BuildFloor(ctx context.Context, dir, temp string) (*Server, error) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {

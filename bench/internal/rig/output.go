@@ -89,8 +89,8 @@ func WriteFailures(b *strings.Builder, failures []string) {
 }
 
 // Ratio is one server's figure over another's. In a table it stands in
-// parentheses where the samples' ranges overlap, so that the difference may be
-// chance. It is zero where there are no such figures.
+// parentheses if the samples' ranges overlap, so that the difference may be
+// chance. It is zero if there are no such figures.
 type Ratio struct {
 	Value    float64 `json:"value"`
 	Overlaps bool    `json:"overlaps"`

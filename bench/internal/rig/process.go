@@ -148,7 +148,7 @@ func StartChild(ctx context.Context, env, line []string) (*Child, error) {
 		for lines.Scan() {
 			select {
 			case c.lines <- lines.Text():
-			default: // nobody asked for that much
+			default: // more lines than the caller reads
 			}
 		}
 		c.err = cmd.Wait()

@@ -203,7 +203,7 @@ func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
 	}
 	_ = parent.Wait()
 	for {
-		// Whoever inherits the process may leave it a zombie for a while.
+		// The process may stay a zombie until its new parent waits for it.
 		text, err := os.ReadFile("/proc/" + strings.TrimSpace(number) + "/stat")
 		if err != nil || strings.Contains(string(text), ") Z ") {
 			return

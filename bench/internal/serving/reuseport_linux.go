@@ -7,7 +7,7 @@ import (
 
 // soReusePort is SO_REUSEPORT, which package syscall does not have for every
 // architecture. mips, parisc and sparc, which have another number, are not
-// among those that anybody measures servers on.
+// among those on which servers are measured.
 const soReusePort = 15
 
 var reusePort = func(_, _ string, conn syscall.RawConn) error {

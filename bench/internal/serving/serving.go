@@ -1,10 +1,9 @@
-// Package serving is what the server programs of the socket benchmarks have in
-// common: their flags, their answer, and how the program that started them
-// talks to them.
+// Package serving has what the server programs of the socket benchmarks share: their
+// flags, their response, and the protocol with the program that started them.
 //
 // A server prints "ready ADDRESS" when it listens. A line "memory" on its
 // standard input makes it collect garbage and print its figures, as Memory in
-// JSON; the end of standard input ends it, so that no server outlives whoever
+// JSON; the end of standard input ends it, so that no server outlives the program that
 // started it.
 package serving
 

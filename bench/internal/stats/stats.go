@@ -38,7 +38,7 @@ func Summarize(samples []float64) Summary {
 	}
 }
 
-// Spread is the MAD as a share of the median, or 0 where the median is 0.
+// Spread is the MAD as a share of the median, or 0 if the median is 0.
 func (s Summary) Spread() float64 { return Ratio(s.MAD, s.Median) }
 
 // Overlaps reports whether the ranges from smallest to largest sample have a
@@ -71,7 +71,7 @@ func Percentile(times []time.Duration, p int) time.Duration {
 	return times[max(0, (len(times)*p+99)/100-1)]
 }
 
-// Ratio is a/b, or 0 where b is 0.
+// Ratio is a/b, or 0 if b is 0.
 func Ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -44,7 +44,7 @@ type Measurement struct {
 	RateRatio rig.Ratio `json:"rate_ratio"`
 	CPURatio  rig.Ratio `json:"cpu_ratio"`
 	P99Ratio  rig.Ratio `json:"p99_ratio"`
-	// FloorRatio is the processor time in that of the C loop, where there is one.
+	// FloorRatio is the processor time in that of the C loop, if there is one.
 	FloorRatio rig.Ratio `json:"floor_ratio"`
 }
 

@@ -111,7 +111,7 @@ func parseTime(text string) (time.Duration, error) {
 // conns connections. Latencies are then those of whole batches.
 //
 // wrk corrects latencies for requests that a slow answer kept from being sent:
-// with one of 10 ms where a connection has an answer every 2 ms, it counts 8, 6
+// with one of 10 ms while a connection has an answer every 2 ms, it counts 8, 6
 // and 4 ms as well. It takes the pace of single requests for that, but measures
 // batches, so that every batch seems late and the percentiles are of figures
 // that are mostly made up; some are 0. The script takes the correction back.

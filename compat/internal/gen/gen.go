@@ -1,6 +1,5 @@
-// Package gen makes up inputs for the compatibility programs. What it makes
-// depends on nothing but the name that a source is given, so that a program
-// built against one module gets the same inputs as against the other.
+// Package gen generates inputs for the compatibility programs. They depend only on the
+// name of a source, so that a program gets the same inputs with both modules.
 package gen
 
 import (

@@ -27,9 +27,9 @@ func Find(t *testing.T, name, role string) (path string) {
 	return path
 }
 
-// FreePort returns a port that nothing listened on a moment ago. It is below those
-// that systems give to whoever wants any port, or one of those that run beside could
-// get it before the program that it is for.
+// FreePort returns a port on which nothing listened a moment ago. It is below the range
+// from which systems assign ports: otherwise another process could get it before the
+// program that it is for.
 func FreePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -108,7 +108,7 @@ func (c *Case) Pairs(field string, pairs []string) {
 	}
 }
 
-// Sorted prints name and value pairs where their order means nothing.
+// Sorted prints name and value pairs whose order means nothing.
 func (c *Case) Sorted(field string, pairs []string) {
 	sort.Strings(pairs)
 	c.Pairs(field, pairs)

@@ -201,7 +201,7 @@ func backendHandler(ctx *fasthttp.RequestCtx) {
 	fmt.Fprintf(ctx, "%s %s own=%s body=%s", ctx.Method(), ctx.RequestURI(), ctx.Request.Header.Peek("X-Own"), ctx.PostBody())
 }
 
-// sessions are who is logged in.
+// sessions has the users that are logged in.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[string]*session

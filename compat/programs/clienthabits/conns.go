@@ -213,7 +213,7 @@ func runDeadlines() {
 			})
 		})
 	}
-	// nobody reads what is sent
+	// no peer reads what is sent
 	unread := func(string) (net.Conn, error) {
 		here, _ := net.Pipe()
 		return &watched{Conn: here}, nil

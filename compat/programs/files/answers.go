@@ -42,8 +42,7 @@ func describe(c *report.Case, ctx *fasthttp.RequestCtx, r request) {
 		c.Bytes("content-range", h.Peek("Content-Range"))
 	}
 	if r.method == fasthttp.MethodHead {
-		// how long a page is, and how small a coding makes content, is nobody
-		// else's business
+		// the length of a page, and that of encoded content, may differ
 		if !isPage && len(h.ContentEncoding()) == 0 {
 			c.Val("length", h.ContentLength())
 		}
@@ -61,8 +60,7 @@ func describe(c *report.Case, ctx *fasthttp.RequestCtx, r request) {
 	content(c, h, r, string(body))
 }
 
-// maskTag keeps the form of an entity tag. How one is made is nobody's
-// business, so long as there is one.
+// maskTag keeps the form of an entity tag only: the way to make a tag may differ.
 func maskTag(tag []byte) []byte {
 	if bytes.HasPrefix(tag, []byte(`W/"`)) {
 		return []byte("weak")
@@ -101,7 +99,7 @@ func linksOf(target, page string) [][]byte {
 	}
 	var list [][]byte
 	if target == original {
-		// nobody could say what is below the path of such a request
+		// the path of such a request does not say to what its links are relative
 		return nil
 	}
 	for _, m := range href.FindAllStringSubmatch(page, -1) {

@@ -1,7 +1,7 @@
 // Command generated reports how the parsers behave on inputs that a fixed seed
 // makes up: well-formed ones, and the same ones damaged.
 //
-// The name of a case says what is odd about its input where a rule makes the
+// The name of a case says what is odd about its input if a rule makes the
 // two modules differ on it, so that a table can speak of a kind of input and
 // not of single ones.
 package main

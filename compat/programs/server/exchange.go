@@ -97,8 +97,8 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// answers takes the output apart with net/http, which is nobody's side here.
-// The first response has no body where its request was a HEAD.
+// answers parses the output with net/http, which is independent of both sides. The first
+// response has no body if its request was a HEAD.
 func answers(c *report.Case, out string, head bool) {
 	kept := false
 	src := strings.NewReader(out)

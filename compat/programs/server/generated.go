@@ -12,7 +12,7 @@ import (
 )
 
 // generated makes up well-formed requests, one to three in a row, and damages
-// some of them. The name of a damaged one says what is odd about it where a rule
+// some of them. The name of a damaged one says what is odd about it if a rule
 // makes the two modules differ.
 func generated(damaged bool, count int) []input {
 	kind := "formed"

@@ -49,7 +49,7 @@ func runPools() {
 			fasthttp.ReleaseTimer(t)
 		})
 	}
-	// The limits are those from which on a body is let go of; nobody sees that.
+	// Bodies above the limits are not kept for reuse, which has no visible effect.
 	for _, limits := range [][2]int{{0, 0}, {-1, -1}, {1, 1 << 20}, {100, 10}} {
 		report.Run(fmt.Sprint("pool-limit/", limits), func(c *report.Case) {
 			fasthttp.SetBodySizePoolLimit(limits[0], limits[1])

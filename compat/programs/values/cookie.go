@@ -92,7 +92,7 @@ func runCookie() {
 				c.Str("set-"+setter, k.String())
 			}
 			var k fasthttp.Cookie
-			// What a failed call leaves behind is nobody's to look at.
+			// The state of a cookie after a failed call is not specified.
 			err := k.Parse(s + "=" + s + "; path=/" + s + "; domain=" + s)
 			c.Err("parse-err", err)
 			if err == nil {

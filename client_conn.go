@@ -1,0 +1,184 @@
+package fasthttp
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// clientConn is a connection of a client. One of a HostClient belongs to one
+// call, or to one body stream, at a time, or it is idle and belongs to the pool.
+type clientConn struct {
+	line clientconn.Conn
+	wire http1.ClientConn
+	// answered says that a response came through the connection before
+	answered bool
+	protocol clientProtocol
+	upstream string
+	past     *connPast
+}
+
+// connPast is what a connection remembers.
+type connPast struct {
+	memo    memo // what the server has said of late, which it may well say again
+	created time.Time
+	lastUse time.Duration // since created; AcquireConn sets it, for who can ask
+}
+
+// adoptConn makes what a dial function has returned for addr a connection.
+func adoptConn(conn net.Conn, addr string, size int) *clientConn {
+	cc := &clientConn{upstream: addr, past: &connPast{created: time.Now()}}
+	cc.line.Attach(conn, size)
+	cc.wire.Open()
+	cc.protocol = (*http1Client)(cc)
+	if remote := conn.RemoteAddr(); remote != nil {
+		cc.upstream = remote.String()
+	}
+	return cc
+}
+
+// Conn returns the connection that HTTP is spoken through: a *tls.Conn if the client
+// speaks TLS.
+func (cc *clientConn) Conn() net.Conn { return cc.line.Net() }
+
+// CreatedTime returns when the connection was established.
+func (cc *clientConn) CreatedTime() time.Time { return cc.past.created }
+
+// LastUseTime returns when the connection last became idle; for a new one, when
+// it was established.
+func (cc *clientConn) LastUseTime() time.Time { return cc.past.created.Add(cc.past.lastUse) }
+
+// Close closes the connection.
+func (cc *clientConn) Close() error { return cc.protocol.Close() }
+
+func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
+
+// peek, discard and fill make the connection the source of a response.
+func (cc *clientConn) peek() []byte { return cc.line.Peek() }
+
+func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
+
+func (cc *clientConn) fill() error { return cc.line.Fill() }
+
+var _ source = (*clientConn)(nil)
+
+// isSeenLater reports whether a call looks at an idle connection when it writes the
+// request, which costs less, rather than before anybody hears of the connection.
+func (cc *clientConn) isSeenLater(call *callState) bool {
+	return cc.line.Asks() && call.trace == nil && call.purpose != callHandsOut
+}
+
+// clientProtocol is what a client speaks on one connection. It is chosen when the
+// connection is there, and with TLS when the two sides have agreed on it.
+type clientProtocol interface {
+	// roundTrip sends req and fills resp, on a connection that the pool of hc has
+	// given to the caller. since is when it became idle, on the clock, and zero for
+	// a new one. The connection, or the reservation, has gone its way when roundTrip
+	// returns, whatever happened: back to the pool, or to the stream of a body.
+	//
+	// untouched reports whether a request that has failed may be sent again whatever
+	// its method, since the server has not worked on it.
+	roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error)
+	// shared reports whether the connection may have several users at a time.
+	shared() bool
+	// reserve takes one more of as many as there may be, and reports whether there
+	// was room. It must not wait: the pool holds its lock.
+	reserve() bool
+	// Close closes the connection.
+	Close() error
+}
+
+// protocolOf returns what is spoken on cc, given the protocol that TLS has
+// negotiated, which is empty without TLS and for a server that does not negotiate.
+func protocolOf(cc *clientConn, negotiated string) (clientProtocol, error) {
+	switch negotiated {
+	case "", "http/1.1":
+		return (*http1Client)(cc), nil
+	}
+	return nil, fmt.Errorf("fasthttp: the server speaks %s, not HTTP/1.1", negotiated)
+}
+
+// http1Client is HTTP/1.1 on a connection.
+type http1Client clientConn
+
+// roundTrip implements clientProtocol.
+func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, since time.Duration) (untouched bool, err error) {
+	cc, call := (*clientConn)(p), &req.call
+	cc.line.Sent = 0
+	x := clientExchange{hc: hc, cc: cc, call: call, req: req, resp: resp}
+	if since != 0 && cc.isSeenLater(call) {
+		x.look = lookUnseen
+	}
+	if err = x.run(since); err == nil {
+		return false, nil
+	}
+	if call.outcome != attemptAnswered && cc.line.Failed() {
+		call.outcome = attemptLost
+	}
+	return x.isUntouched(err), err
+}
+
+// shared implements clientProtocol.
+func (*http1Client) shared() bool { return false }
+
+// reserve implements clientProtocol: who holds the connection has the one
+// reservation that there is.
+func (*http1Client) reserve() bool { return false }
+
+// Close implements clientProtocol.
+func (p *http1Client) Close() error {
+	return p.line.Close()
+}
+
+// clientTLSConfig returns the configuration for the connections to addr: base,
+// which may be nil, with what it leaves open. Nothing about an address, however
+// strange, makes it less strict.
+//
+// The error says that no certificate could be for such a host. Its text is an old one
+// that programs compare.
+func clientTLSConfig(base *tls.Config, addr string) (*tls.Config, error) {
+	config := &tls.Config{}
+	if base != nil {
+		config = base.Clone()
+	}
+	if config.ServerName == "" {
+		host, _, err := net.SplitHostPort(AddMissingPort(addr, true))
+		switch {
+		case err == nil:
+			config.ServerName = host
+		case config.InsecureSkipVerify:
+			config.ServerName = addr
+		default:
+			return nil, fmt.Errorf("cannot determine tls server name from addr %q: %w", addr, err)
+		}
+	}
+	if config.ClientSessionCache == nil {
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
+	if config.NextProtos == nil {
+		config.NextProtos = []string{"http/1.1"}
+	}
+	return config, nil
+}
+
+// handshakeTimeout limits a TLS handshake for which the application has not set
+// another time.
+const handshakeTimeout = 10 * time.Second
+
+// handshake makes the connection one with TLS, before a deadline, and chooses what is
+// spoken on it. The state is that of the handshake, also if it fails. ctx may be nil.
+func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time) (tls.ConnectionState, error) {
+	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
+		cc.protocol, err = protocolOf(cc, state.NegotiatedProtocol)
+		return err
+	})
+	if err != nil && isTimeout(err) && cc.line.Guard.Err() == nil {
+		err = ErrTLSHandshakeTimeout
+	}
+	return state, err
+}

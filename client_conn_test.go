@@ -1,0 +1,55 @@
+package fasthttp
+
+import (
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/cpu"
+)
+
+// What a call needs of a connection that another processor has used is fetched a
+// cache line at a time.
+func TestWhatCallsNeedOfAConnectionStandsTogether(t *testing.T) {
+	if reflect.TypeFor[uintptr]().Size() != 8 {
+		t.Skip("the layout is meant for 64 bits")
+	}
+	const line = 64
+	cc := reflect.TypeFor[clientConn]()
+	if size := cc.Size(); size > 5*line {
+		t.Errorf("a clientConn has %d bytes", size)
+	}
+	link, _ := cc.FieldByName("line")
+	guard, _ := link.Type.FieldByName("Guard")
+	cold, _ := guard.Type.FieldByName("writeBy")
+	if end := link.Offset + guard.Offset + cold.Offset; end > 3*line {
+		t.Errorf("what every call needs has %d bytes", end)
+	}
+}
+
+// What every call writes for all to see is on no cache line that they read for
+// something else.
+func TestWhatCallsWriteStandsApart(t *testing.T) {
+	line := reflect.TypeFor[cpu.CacheLinePad]().Size()
+	hc := reflect.TypeFor[HostClient]()
+	offset := func(name string) uintptr {
+		f, _ := hc.FieldByName(name)
+		return f.Offset
+	}
+	pool, _ := hc.FieldByName("pool")
+	mu, _ := pool.Type.FieldByName("mu")
+	idle, _ := pool.Type.FieldByName("MaxIdle")
+	if first := pool.Offset + mu.Offset; first < pool.Offset+idle.Offset+idle.Type.Size()+line || first < offset("Jar")+line {
+		t.Error("the lock of the pool stands beside what does not change")
+	}
+	for _, name := range []string{"pending", "lastUse"} {
+		if offset("setup") < offset(name)+line {
+			t.Errorf("%s stands beside what does not change", name)
+		}
+	}
+	client := reflect.TypeFor[Client]()
+	known, _ := client.FieldByName("known")
+	lock, _ := client.FieldByName("mu")
+	if lock.Offset < known.Offset+known.Type.Size()+line {
+		t.Error("the lock of a Client stands beside the hosts that it knows")
+	}
+}

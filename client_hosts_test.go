@@ -1,0 +1,122 @@
+package fasthttp
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/hostmap"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// Each host has its own client, also where many share a place among the known
+// ones, and with TLS another one than without.
+func TestKnownHostsAreNotMixedUp(t *testing.T) {
+	client := &Client{}
+	const n = 4 * hostmap.Size
+	of := make(map[*HostClient]string)
+	for round := range 3 {
+		for i := range n {
+			for _, isTLS := range []bool{false, true} {
+				host := fmt.Sprintf("host%d.example", i)
+				if i%8 == 0 {
+					host = fmt.Sprintf("h%d", i)
+				}
+				hc, err := client.hostClient([]byte(host), isTLS)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hc.pending.Leave()
+				name := fmt.Sprint(host, isTLS)
+				if had, seen := of[hc]; seen != (round > 0) || seen && had != name {
+					t.Fatalf("round %d: the client of %s is that of %q", round, name, had)
+				}
+				of[hc] = name
+				if hc.Addr != AddMissingPort(host, isTLS) || hc.IsTLS != isTLS {
+					t.Fatalf("the client of %s is for %s, %v", name, hc.Addr, hc.IsTLS)
+				}
+			}
+		}
+	}
+	if taken := client.known.Taken(); taken < hostmap.Size/2 {
+		t.Errorf("%d hosts have %d of %d places", 2*n, taken, hostmap.Size)
+	}
+}
+
+// A host is dropped between two calls, never during one, and comes back with the
+// next one, while other calls go on.
+func TestHostsAreDroppedBetweenCalls(t *testing.T) {
+	p := servertest.Answering(t, servertest.OK)
+	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}
+	defer client.CloseIdleConnections()
+	over := make(chan struct{})
+	var callers, sweeper sync.WaitGroup
+	for i := range 4 {
+		callers.Go(func() {
+			host := fmt.Appendf(nil, "host%d.test", i%2)
+			for range 2000 {
+				hc, err := client.hostClient(host, false)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if hc.pending.Dropped() {
+					t.Errorf("a call has got a host that was dropped: %d", hc.pending.Count())
+				}
+				hc.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
+				hc.pending.Leave()
+			}
+		})
+	}
+	sweeper.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				client.dropUnused()
+			}
+		}
+	})
+	callers.Wait()
+	close(over)
+	sweeper.Wait()
+	client.dropUnused()
+	if n := len(client.all()); n != 0 {
+		t.Errorf("%d hosts are left", n)
+	}
+	if n := client.known.Taken(); n != 0 {
+		t.Errorf("%d hosts are known that were dropped", n)
+	}
+	if _, _, err := client.Get(nil, "http://host1.test/"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A HostClient that its Client has dropped serves whoever has got hold of it.
+func TestDroppedHostServesItsHolder(t *testing.T) {
+	p := servertest.Answering(t, servertest.OK)
+	var held *HostClient
+	client := &Client{
+		Dial:            func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) },
+		ConfigureClient: func(hc *HostClient) error { held = hc; return nil },
+	}
+	if _, _, err := client.Get(nil, "http://host.test/"); err != nil {
+		t.Fatal(err)
+	}
+	client.CloseIdleConnections()
+	held.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
+	client.dropUnused()
+	if !held.pending.Dropped() {
+		t.Fatal("the host is still there")
+	}
+	if _, _, err := held.Get(nil, "http://host.test/"); err != nil {
+		t.Error(err)
+	}
+	if n := held.PendingRequests(); n != 0 {
+		t.Errorf("%d calls are pending", n)
+	}
+	held.CloseIdleConnections()
+}

@@ -1,0 +1,105 @@
+package fasthttp
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// sharedProtocol answers requests at once, many on one connection.
+type sharedProtocol struct {
+	cc      *clientConn
+	room    atomic.Int32
+	most    *atomic.Int32 // the highest number of requests at a time
+	under   atomic.Int32
+	arrived *sync.WaitGroup // all of them are under way
+}
+
+func (p *sharedProtocol) roundTrip(hc *HostClient, req *Request, resp *Response, _ time.Duration) (bool, error) {
+	n := p.under.Add(1)
+	for most := p.most.Load(); n > most && !p.most.CompareAndSwap(most, n); most = p.most.Load() {
+	}
+	p.arrived.Done()
+	p.arrived.Wait()
+	resp.Reset()
+	resp.SetBodyString(string(req.URI().Path()))
+	p.under.Add(-1)
+	p.room.Add(1)
+	hc.pool.Put(p.cc, clock.Elapsed())
+	return false, nil
+}
+
+func (p *sharedProtocol) shared() bool { return true }
+
+func (p *sharedProtocol) reserve() bool {
+	if p.room.Add(-1) >= 0 {
+		return true
+	}
+	p.room.Add(1)
+	return false
+}
+
+func (p *sharedProtocol) Close() error { return p.cc.line.Net().Close() }
+
+// A protocol that takes several requests at a time gets all of them on one
+// connection, in its one place.
+func TestClientSharesAConnection(t *testing.T) {
+	const calls = 8
+	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })
+	hc := hostFor(p)
+	hc.MaxConns = 1
+	servertest.Must(t, hc.ready())
+	if g, ok := hc.pool.TryGet(); !ok || g.Found {
+		t.Fatal("there is no place")
+	}
+	cc, _, err := hc.connect(&callState{})
+	servertest.Must(t, err)
+	var most atomic.Int32
+	var arrived, wg sync.WaitGroup
+	arrived.Add(calls)
+	shared := &sharedProtocol{cc: cc, most: &most, arrived: &arrived}
+	shared.room.Store(calls)
+	cc.protocol = shared
+	hc.pool.Share(cc)
+	for i := range calls {
+		wg.Go(func() {
+			var req Request
+			var resp Response
+			req.SetRequestURI(p.URL(fmt.Sprint("/", i)))
+			if err := hc.Do(&req, &resp); err != nil || string(resp.Body()) != fmt.Sprint("/", i) {
+				t.Errorf("call %d: %q, %v", i, resp.Body(), err)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != calls || hc.ConnsCount() != 1 || p.Conns.Load() != 1 {
+		t.Errorf("%d requests at a time, %d connections in the pool, %d at the peer", most.Load(), hc.ConnsCount(), p.Conns.Load())
+	}
+	hc.pool.Put(cc, clock.Elapsed())
+	hc.CloseIdleConnections()
+	if n := hc.ConnsCount(); n != 0 {
+		t.Errorf("%d connections are left", n)
+	}
+}
+
+func TestClientProtocolIsWhatWasNegotiated(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	cc := adoptConn(a, "pipe", 0)
+	for negotiated, want := range map[string]bool{"": true, "http/1.1": true, "h2": false, "spdy/3": false} {
+		protocol, err := protocolOf(cc, negotiated)
+		if (err == nil) != want || (protocol != nil) != want {
+			t.Errorf("%q: %v, %v", negotiated, protocol, err)
+		}
+		if want && (protocol.shared() || protocol.reserve()) {
+			t.Errorf("%q: somebody else may use the connection", negotiated)
+		}
+	}
+}

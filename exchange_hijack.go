@@ -1,0 +1,77 @@
+package fasthttp
+
+import (
+	"net"
+	"runtime/debug"
+
+	"github.com/valyala/fasthttp/internal/engine"
+)
+
+// letGo takes the context of a request whose connection was hijacked out of the
+// exchange. The HijackHandler may use it, and user values end with that.
+func (x *exchange) letGo() *RequestCtx {
+	ctx := x.ctx
+	x.ctx = nil
+	// what was not read of the body is read by nobody, and connections that are the
+	// application's can live for days
+	ctx.Request.RemoveMultipartFormFiles()
+	if ctx.Request.stream.in != nil {
+		_ = ctx.Request.stream.Close()
+	}
+	c := x.c
+	ctx.c = &engine.Conn{Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Done: c.Done, IsTLS: c.IsTLS, Requests: c.Requests}
+	return ctx
+}
+
+// runHijacked runs the HijackHandler of a request, and ends that.
+func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
+	handler, returned := ctx.hijack, false
+	ctx.hijack = nil
+	defer func() {
+		if r := recover(); r != nil {
+			s.logger().Printf("fasthttp: panic in a HijackHandler: %v\n%s", r, debug.Stack())
+		}
+		if !returned || !s.KeepHijackedConns {
+			_ = hc.Close()
+		}
+		s.endHijacked(ctx, returned)
+	}()
+	handler(hc)
+	returned = true
+}
+
+// endHijacked gives back the context of a request whose connection was hijacked,
+// unless its handler has left it half-done.
+func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.logger().Printf("fasthttp: panic in a user value: %v\n%s", r, debug.Stack())
+		}
+	}()
+	if w := ctx.watch.Load(); !returned || w != nil && !w.finish() {
+		ctx.discard()
+		return
+	}
+	s.releaseCtx(ctx)
+}
+
+// hijackedConn is a connection with what had been read ahead of it in front.
+type hijackedConn struct {
+	net.Conn
+	ahead []byte
+}
+
+// Read implements net.Conn.
+func (c *hijackedConn) Read(p []byte) (int, error) {
+	if len(c.ahead) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.ahead)
+	if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+		c.ahead = nil
+	}
+	return n, nil
+}
+
+// UnsafeConn returns the connection itself. What was read ahead is not in it.
+func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }

@@ -1,0 +1,130 @@
+package fasthttp
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// noEngine is the engine below an exchange that a test drives.
+type noEngine struct {
+	engine.Link
+	keepsSpace bool
+}
+
+func (noEngine) LimitReads(time.Time)  {}
+func (noEngine) LimitWrites(time.Time) {}
+func (e noEngine) KeepsSpace() bool    { return e.keepsSpace }
+func (noEngine) SendsFiles() bool      { return false }
+
+// driven returns an exchange of a server that no engine drives.
+func driven(t *testing.T, s *Server, keepsSpace bool) *exchange {
+	s.prepare()
+	nc, other := net.Pipe()
+	t.Cleanup(func() { _, _ = nc.Close(), other.Close() })
+	c := &engine.Conn{Set: &s.conns, NC: nc, Done: s.conns.Done()}
+	return (*host)(s).Lend(c, noEngine{keepsSpace: keepsSpace}, nil).(*exchange)
+}
+
+func (x *exchange) give(text string) {
+	for len(text) > 0 {
+		n := copy(x.Space(), text)
+		x.Received(n)
+		text = text[n:]
+	}
+}
+
+// expectAction has the exchange make a step.
+func expectAction(t *testing.T, x *exchange, want engine.Action) {
+	t.Helper()
+	if got := x.Step(); got != want {
+		t.Fatalf("the step is %d, want %d", got, want)
+	}
+}
+
+// A head that has come at the last moment, while the loop was busy, leaves its body
+// the time that it has.
+func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
+	x := driven(t, &Server{Handler: echo, ReadHeaderTimeout: time.Hour}, false)
+	x.give("POST / HTTP/1.1\r\n")
+	expectAction(t, x, engine.Read)
+	if until := x.Wait(engine.WaitInput); time.Until(until) < time.Minute {
+		t.Fatalf("the head may take until %v", until)
+	}
+	x.Expired()
+	x.give("Host: a\r\nContent-Length: 2\r\n\r\na")
+	expectAction(t, x, engine.Read)
+	if until := x.Wait(engine.WaitInput); until.Equal(engine.Passed) {
+		t.Fatal("the time of the body is over")
+	}
+	x.give("b")
+	expectAction(t, x, engine.Flush)
+	head, tail, _ := x.Output()
+	if got := string(head) + string(tail); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, servertest.Echoed("POST", "/", "ab")) {
+		t.Errorf("the answer is %q", got)
+	}
+	x.Written(int64(len(head)+len(tail)), nil)
+	expectAction(t, x, engine.Read)
+	if !x.Idle() {
+		t.Error("the exchange is busy")
+	}
+}
+
+// A head of which nothing came in time is late, whatever comes then.
+func TestExpiredHeadIsOverUnlessItIsThere(t *testing.T) {
+	x := driven(t, &Server{Handler: echo, ReadTimeout: time.Hour}, false)
+	x.give("POST / HTTP/1.1\r\n")
+	expectAction(t, x, engine.Read)
+	x.Wait(engine.WaitInput)
+	x.Expired()
+	x.give("Host: a\r\n")
+	expectAction(t, x, engine.Read)
+	if until := x.Wait(engine.WaitInput); !until.Equal(engine.Passed) {
+		t.Errorf("the rest of the head may take until %v", until)
+	}
+}
+
+// A kept-alive request takes one step: what is written then leaves the exchange idle.
+func TestKeptAliveRequestTakesOneStep(t *testing.T) {
+	x := driven(t, &Server{Handler: echo}, false)
+	for range 3 {
+		x.give(servertest.Get("/"))
+		expectAction(t, x, engine.Flush)
+		head, tail, _ := x.Output()
+		x.Written(int64(len(head)+len(tail)), nil)
+		if !x.Idle() {
+			t.Fatal("the exchange is busy after one step")
+		}
+	}
+}
+
+// What an engine says of written bytes in pieces comes to the same.
+func TestWrittenInPieces(t *testing.T) {
+	x := driven(t, &Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(make([]byte, 2*copyLimit)) }}, true)
+	x.give(servertest.Get("/"))
+	expectAction(t, x, engine.Flush)
+	head, tail, _ := x.Output()
+	all := len(head) + len(tail)
+	if len(tail) != 2*copyLimit {
+		t.Fatalf("%d bytes behind the head", len(tail))
+	}
+	for n := 0; n < all; {
+		if x.Idle() {
+			t.Fatalf("idle after %d of %d bytes", n, all)
+		}
+		head, tail, _ := x.Output()
+		if left := len(head) + len(tail); left != all-n {
+			t.Fatalf("%d bytes are left after %d of %d", left, n, all)
+		}
+		part := min(1000, all-n)
+		x.Written(int64(part), nil)
+		n += part
+	}
+	if !x.Idle() {
+		t.Error("busy after all was written")
+	}
+}

@@ -1,0 +1,119 @@
+package bodyio
+
+import (
+	"io"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/coding"
+)
+
+// NewEncoded returns a stream that encodes src, of which size bytes were announced;
+// negative if none were.
+func NewEncoded(src io.Reader, size int, c coding.Coding, level int) *Encoded {
+	return &Encoded{src: src, size: size, coding: c, level: level}
+}
+
+// Encoded is a body stream that encodes another one while it is read. What
+// the other one has given is never held back while there is a wait for more,
+// unless its size was announced: then nobody expects to see it piece by piece.
+type Encoded struct {
+	src    io.Reader
+	size   int // that was announced for src; negative if none was
+	coding coding.Coding
+	level  int
+
+	encoder *coding.Encoder // from the first read to the end
+	plain   *bufpool.Buffer // what is read from src
+	encoded *bufpool.Buffer
+	rest    []byte // of encoded
+	got     int    // bytes of src
+	err     error  // what Read returns behind rest
+}
+
+// Waiter is a body stream that knows when it has nothing to give.
+type Waiter interface {
+	// Waits reports whether the next read has to wait.
+	Waits() bool
+}
+
+// Read implements io.Reader.
+func (s *Encoded) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(s.rest) == 0 {
+		if s.err != nil {
+			s.free()
+			return 0, s.err
+		}
+		s.err = s.fill()
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// fill encodes the next piece.
+func (s *Encoded) fill() error {
+	if s.encoder == nil {
+		s.plain, s.encoded = bufpool.Get(PieceSize), bufpool.Get(PieceSize)
+		s.encoder = coding.NewEncoder(s.coding, s.level, s.encoded)
+	}
+	e := s.encoder
+	s.encoded.B = s.encoded.B[:0]
+	n, err := s.src.Read(s.plain.B[:cap(s.plain.B)])
+	s.got += n
+	if s.size >= 0 && s.got > s.size {
+		return ErrLong
+	}
+	if n > 0 {
+		// the Buffer behind it takes everything
+		_, _ = e.Write(s.plain.B[:n])
+	}
+	switch {
+	case err == io.EOF && s.got < s.size:
+		err = short(s.got, s.size)
+	case err == io.EOF:
+		_ = e.Close()
+	case err == nil && n > 0 && s.waits():
+		_ = e.Flush()
+	}
+	s.rest = s.encoded.B
+	return err
+}
+
+// waits reports whether the reader is to have everything that was read so far.
+func (s *Encoded) waits() bool {
+	if src, ok := s.src.(Waiter); ok {
+		return src.Waits()
+	}
+	return s.size < 0
+}
+
+// free gives back what encoding took.
+func (s *Encoded) free() {
+	if s.encoder == nil {
+		return
+	}
+	s.encoder.Release()
+	bufpool.Put(s.plain)
+	bufpool.Put(s.encoded)
+	s.encoder, s.plain, s.encoded, s.rest = nil, nil, nil, nil
+}
+
+// Holds reports whether the stream holds an encoder and buffers, which it gives back
+// behind its end.
+func (s *Encoded) Holds() bool { return s.encoder != nil || s.plain != nil || s.encoded != nil }
+
+// Source returns where the stream that is encoded can be replaced.
+func (s *Encoded) Source() *io.Reader { return &s.src }
+
+// Close ends the stream, and the one that it encodes.
+func (s *Encoded) Close() error {
+	s.free()
+	s.err = ErrClosed
+	if c, ok := s.src.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

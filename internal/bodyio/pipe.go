@@ -1,0 +1,187 @@
+package bodyio
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// Window is how many bytes a producer may be ahead of the reader.
+const Window = 64 << 10
+
+// NewPipe runs produce in a goroutine and returns a reader of what that writes. With
+// bounded its buffers never grow beyond Window, and what was written before Close can
+// still be read. A panic of produce ends the stream with what panicked makes of it.
+func NewPipe(produce func(w *bufio.Writer), bounded bool, panicked func(any) error) *Pipe {
+	p := &Pipe{bounded: bounded}
+	p.changed.L = &p.mu
+	go p.produce(produce, panicked)
+	return p
+}
+
+// Pipe is a pipe whose writer may run ahead of its reader by
+// Window bytes.
+type Pipe struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	filled  *bufpool.Buffer // written and not yet read
+	err     error           // why the writer ended; io.EOF if it returned
+	closed  bool            // by the reader
+	// bounded says that buffers never grow beyond Window, and that what
+	// was written before Close can still be read
+	bounded bool
+
+	// of the reader alone
+	taken *bufpool.Buffer
+	rest  []byte // of taken
+}
+
+// errReaderClosed is what a producer gets whose reader is gone.
+var errReaderClosed = errors.New("fasthttp: the reader of the body stream was closed")
+
+// errProducerLeft is how a stream ends whose producer did not return, but ended
+// its goroutine.
+var errProducerLeft = errors.New("fasthttp: the producer of the body stream has ended its goroutine")
+
+var streamWriters = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+
+func (p *Pipe) produce(sw func(w *bufio.Writer), panicked func(any) error) {
+	end := errProducerLeft
+	defer func() {
+		if r := recover(); r != nil {
+			end = panicked(r)
+		}
+		p.mu.Lock()
+		p.err = end
+		p.changed.Broadcast()
+		p.mu.Unlock()
+	}()
+	w := streamWriters.Get().(*bufio.Writer)
+	w.Reset((*pipeWriter)(p))
+	sw(w)
+	end = io.EOF
+	_ = w.Flush()
+	// a writer that panicked is not used again
+	w.Reset(nil)
+	streamWriters.Put(w)
+}
+
+// pipeWriter is the writing end of a Pipe.
+type pipeWriter Pipe
+
+func (w *pipeWriter) Write(b []byte) (n int, err error) {
+	p := (*Pipe)(w)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(b) > 0 {
+		for !p.closed && p.filled != nil && len(p.filled.B) >= Window {
+			p.changed.Wait()
+		}
+		if p.closed {
+			return n, errReaderClosed
+		}
+		if p.filled == nil {
+			p.filled = bufpool.Get(p.room(len(b)))
+		}
+		k := min(len(b), Window-len(p.filled.B))
+		p.filled.B = append(p.filled.B, b[:k]...)
+		b = b[k:]
+		n += k
+		p.changed.Broadcast()
+	}
+	return n, nil
+}
+
+// room returns how large the buffer for n bytes and more is to be.
+func (p *Pipe) room(n int) int {
+	if p.bounded {
+		return Window
+	}
+	return min(n, Window)
+}
+
+// take waits for bytes and moves all of them to the reader's side.
+func (p *Pipe) take() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	bufpool.Put(p.taken)
+	p.taken, p.rest = nil, nil
+	for p.filled == nil && p.err == nil && !p.closed {
+		p.changed.Wait()
+	}
+	switch {
+	case p.closed && !p.bounded:
+		return ErrClosed
+	case p.filled != nil:
+	case p.err != nil:
+		return p.err
+	default:
+		// closed, and all that was written before that was read
+		return io.EOF
+	}
+	p.taken, p.filled = p.filled, nil
+	p.rest = p.taken.B
+	p.changed.Broadcast()
+	return nil
+}
+
+// Waits reports whether the next read would have to wait for the producer.
+func (p *Pipe) Waits() bool {
+	if len(p.rest) > 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.filled == nil && p.err == nil && !p.closed
+}
+
+// Read implements io.Reader.
+func (p *Pipe) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 && len(b) > 0 {
+		if err := p.take(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo: everything that the producer has written by
+// then goes to w in one call.
+func (p *Pipe) WriteTo(w io.Writer) (n int64, err error) {
+	for {
+		if len(p.rest) == 0 {
+			if err := p.take(); err == io.EOF {
+				return n, nil
+			} else if err != nil {
+				return n, err
+			}
+		}
+		k, err := w.Write(p.rest)
+		n += int64(k)
+		p.rest = p.rest[k:]
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// SupportsBodyWriteTo says that WriteTo does all that Read does.
+func (p *Pipe) SupportsBodyWriteTo() bool { return true }
+
+// Close ends the stream: the producer's writes fail from now on.
+func (p *Pipe) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if !p.bounded {
+		bufpool.Put(p.filled)
+		p.filled = nil
+	}
+	p.changed.Broadcast()
+	return nil
+}

@@ -1,0 +1,100 @@
+package bodyio
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"testing"
+)
+
+// waitUntilFull waits until the producer has written as much as it may.
+func (p *Pipe) waitUntilFull() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.filled == nil || len(p.filled.B) < Window {
+		p.changed.Wait()
+	}
+}
+
+// TestBoundedPipeHoldsNoMoreThanItSays has the producer go as far as it
+// can, in pieces of many sizes, and looks at the memory that this takes.
+func TestBoundedPipeHoldsNoMoreThanItSays(t *testing.T) {
+	for _, piece := range []int{1, 100, 5000, Window - 1, 3 * Window} {
+		r := NewPipe(func(w *bufio.Writer) {
+			for {
+				if _, err := w.Write(make([]byte, piece)); err != nil {
+					return
+				}
+				if err := w.Flush(); err != nil {
+					return
+				}
+			}
+		}, true, nil)
+		r.waitUntilFull()
+		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		r.waitUntilFull()
+		r.mu.Lock()
+		if held := len(r.filled.B) + len(r.taken.B); held > 2*Window {
+			t.Errorf("pieces of %d bytes: %d bytes are held", piece, held)
+		}
+		r.mu.Unlock()
+		_ = r.Close()
+	}
+}
+
+func TestProducerMayBeAheadByTheWindow(t *testing.T) {
+	wrote := make(chan int)
+	r := NewPipe(func(w *bufio.Writer) {
+		piece := make([]byte, 1024)
+		for n := 0; ; {
+			if _, err := w.Write(piece); err != nil {
+				close(wrote)
+				return
+			}
+			if err := w.Flush(); err != nil {
+				close(wrote)
+				return
+			}
+			n += len(piece)
+			wrote <- n
+		}
+	}, false, nil)
+	last := 0
+	for last < Window {
+		last = <-wrote
+	}
+	r.mu.Lock()
+	filled := len(r.filled.B)
+	r.mu.Unlock()
+	if filled != Window {
+		t.Errorf("%d bytes wait to be read, want %d", filled, Window)
+	}
+	// it waits in its next write now; reading lets it go on
+	if _, err := io.ReadFull(r, make([]byte, Window)); err != nil {
+		t.Fatal(err)
+	}
+	if next := <-wrote; next != last+1024 {
+		t.Errorf("the producer has written %d", next)
+	}
+	_ = r.Close()
+	for range wrote {
+	}
+}
+
+func TestPipeWhoseProducerPanics(t *testing.T) {
+	mistake := errors.New("a mistake")
+	p := NewPipe(func(w *bufio.Writer) {
+		_, _ = w.WriteString("before")
+		_ = w.Flush()
+		panic(mistake)
+	}, false, func(value any) error { return value.(error) })
+	defer p.Close()
+	if b, err := io.ReadAll(p); string(b) != "before" || err != mistake {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if p.Waits() {
+		t.Error("behind the end there is nothing to wait for")
+	}
+}

@@ -1,0 +1,221 @@
+package clientconn
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/recvbuf"
+)
+
+// Conn is a connection of a client, which Attach makes ready.
+//
+// Calls of several processors take turns with a connection, so what every call
+// needs stands together, in as few cache lines as possible.
+//
+// One goroutine reads and one writes at a time. The Guard is for all.
+type Conn struct {
+	// Recv is what was received and not consumed. It is the reader's.
+	Recv  recvbuf.Buffer
+	conn  net.Conn // what the application protocol is spoken through: plain, or with TLS
+	gate  *gate    // below TLS, nil if there is none
+	asker *connpool.Asker
+	probe connpool.Probe
+	// Duplex says that somebody writes while the reader reads. It is the reader's.
+	Duplex bool
+	// Sent counts the bytes that were written. It is the writer's, as is WriteErr.
+	Sent uint64
+	// Guard owns the deadlines.
+	Guard Guard
+
+	pair *bufferPair // what WriteBoth needs, nil before the first time
+	// WriteErr and readErr are errors of the connection itself.
+	WriteErr, readErr error
+}
+
+// bufferPair is two buffers that are written with one call.
+type bufferPair struct {
+	buffers [2][]byte
+	both    net.Buffers // buffers, as they are being written
+}
+
+// Attach makes conn the connection, with a buffer of size bytes for what is
+// received.
+func (c *Conn) Attach(conn net.Conn, size int) {
+	c.conn = conn
+	c.Recv.Size = uint32(size)
+	c.Guard.Attach(conn)
+	c.probe.Attach(lowest(conn))
+	c.asker = connpool.NewAsker(conn)
+}
+
+// lowest returns what is below wrappers that say what they wrap, as *tls.Conn does.
+func lowest(conn net.Conn) net.Conn {
+	for range 8 {
+		w, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return conn
+		}
+		below := w.NetConn()
+		if below == nil {
+			return conn
+		}
+		conn = below
+	}
+	return conn
+}
+
+// Handshake makes the connection one with TLS, before a deadline, if accept has
+// nothing against what was negotiated. The state is that of the handshake, also if
+// it fails. Functions in the configuration get the values of ctx, which may be nil;
+// its end is the Guard's.
+func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, accept func(*tls.ConnectionState) error) (tls.ConnectionState, error) {
+	if err := c.Guard.Limit(by, by); err != nil {
+		return tls.ConnectionState{}, err
+	}
+	gate := &gate{Conn: c.conn, probe: &c.probe}
+	secure := tls.Client(gate, config)
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	err := secure.HandshakeContext(context.WithoutCancel(ctx))
+	state := secure.ConnectionState()
+	if err == nil {
+		err = accept(&state)
+	}
+	if err == nil {
+		err = c.Guard.Limit(time.Time{}, time.Time{})
+	}
+	if canceled := c.Guard.Err(); canceled != nil {
+		return state, canceled
+	}
+	if err == nil {
+		c.conn, c.gate, c.asker = secure, gate, nil
+	}
+	return state, err
+}
+
+// Net returns what the application protocol is spoken through: a *tls.Conn if that
+// is TLS.
+func (c *Conn) Net() net.Conn { return c.conn }
+
+// Close closes the connection.
+func (c *Conn) Close() error {
+	c.Recv.Release()
+	return c.conn.Close()
+}
+
+// Peek returns what is in Recv, and Discard takes n bytes of that away.
+func (c *Conn) Peek() []byte { return c.Recv.Peek() }
+
+// Discard is described with Peek.
+func (c *Conn) Discard(n int) { c.Recv.Discard(n) }
+
+// Fill receives some bytes.
+func (c *Conn) Fill() error {
+	n, err := c.Read(c.Recv.Space())
+	if n > 0 {
+		c.Recv.Received(n)
+		return nil
+	}
+	return err
+}
+
+// Read receives into p, past what is in Recv, and returns either bytes or an error.
+// Whoever writes meanwhile may give the reader more time, or less.
+func (c *Conn) Read(p []byte) (int, error) {
+	if err := c.readErr; err != nil && !neterr.IsTimeout(err) {
+		// the system says it once
+		return 0, err
+	}
+	for {
+		n, err := ioread.Some(c.conn, p)
+		if n > 0 {
+			return n, nil
+		}
+		if c.Duplex && neterr.IsTimeout(err) && c.Guard.MayRead() {
+			continue
+		}
+		c.readErr = err
+		return 0, err
+	}
+}
+
+// Write implements io.Writer. It counts what was written, and keeps the error.
+func (c *Conn) Write(p []byte) (int, error) {
+	n, err := c.conn.Write(p)
+	c.wrote(int64(n), err)
+	return n, err
+}
+
+// WriteBoth writes a and b, with one system call if that is possible.
+func (c *Conn) WriteBoth(a, b []byte) error {
+	if c.pair == nil {
+		c.pair = new(bufferPair)
+	}
+	p := c.pair
+	p.buffers = [2][]byte{a, b}
+	p.both = p.buffers[:]
+	n, err := p.both.WriteTo(c.conn)
+	p.buffers = [2][]byte{}
+	c.wrote(n, err)
+	return err
+}
+
+// Asks reports whether Ask may be called.
+func (c *Conn) Asks() bool { return c.asker != nil }
+
+// Ask writes what is in out and waits for the answer, the beginning of which it may
+// receive into the memory of out: see connpool.Asker.Ask. It has no effect unless
+// the connection is quiet.
+func (c *Conn) Ask(out *bufpool.Buffer) connpool.Asked {
+	var room []byte
+	if c.Recv.Empty() && cap(out.B) >= int(c.Recv.Size) {
+		room = out.B[:cap(out.B)]
+	}
+	asked := c.asker.Ask(c.conn, out.B, room)
+	c.wrote(int64(asked.Sent), asked.SendErr)
+	if asked.RecvErr != nil {
+		c.readErr = asked.RecvErr
+	}
+	return asked
+}
+
+func (c *Conn) wrote(n int64, err error) {
+	c.Sent += uint64(n)
+	if err != nil {
+		c.WriteErr = err
+	}
+}
+
+// Failed reports whether the connection itself has failed, rather than what came
+// through it or the time.
+func (c *Conn) Failed() bool {
+	return c.Guard.Err() == nil &&
+		(c.WriteErr != nil && !neterr.IsTimeout(c.WriteErr) || c.readErr != nil && !neterr.IsTimeout(c.readErr))
+}
+
+// CanBeSeen reports whether the socket can be looked at.
+func (c *Conn) CanBeSeen() bool { return c.probe.Sees() }
+
+// Look looks at the socket: with TLS, what it sees may be TLS talking to itself.
+func (c *Conn) Look() connpool.State { return c.probe.Look() }
+
+// IsTLS reports whether the connection speaks TLS.
+func (c *Conn) IsTLS() bool { return c.gate != nil }
+
+// IsQuiet reports whether an idle connection looks as if it could be used: nothing
+// came since its last response, and the peer did not close it. A connection that
+// cannot be looked at gets the benefit of the doubt.
+func (c *Conn) IsQuiet() bool {
+	if c.gate != nil {
+		return c.gate.isQuiet(c.conn)
+	}
+	state := c.probe.Look()
+	return state == connpool.Quiet || state == connpool.Unknown
+}

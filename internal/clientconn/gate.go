@@ -1,0 +1,82 @@
+package clientconn
+
+import (
+	"encoding/binary"
+	"net"
+
+	"github.com/valyala/fasthttp/internal/connpool"
+)
+
+// gate is a connection below TLS. It can be read without waiting, which is how
+// TLS takes in what is its own, such as session tickets, while the connection is
+// idle; and it knows whether a record of TLS was received in part.
+type gate struct {
+	net.Conn
+	probe *connpool.Probe
+	// dry says that a read must not wait
+	dry bool
+
+	head    [5]byte // of the current record
+	inHead  int     // bytes of it that came
+	content int     // bytes of the record's content that are still to come
+}
+
+// NetConn returns the connection below.
+func (g *gate) NetConn() net.Conn { return g.Conn }
+
+// errWouldWait is what a read that must not wait fails with. It is one that TLS
+// forgets.
+var errWouldWait net.Error = &wouldWait{}
+
+type wouldWait struct{}
+
+func (*wouldWait) Error() string { return "fasthttp: nothing to be read" }
+
+// Timeout implements net.Error.
+func (*wouldWait) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (*wouldWait) Temporary() bool { return true }
+
+// Read implements io.Reader.
+func (g *gate) Read(p []byte) (int, error) {
+	if g.dry {
+		switch g.probe.Look() {
+		case connpool.Quiet, connpool.Unknown:
+			return 0, errWouldWait
+		}
+	}
+	n, err := g.Conn.Read(p)
+	g.follow(p[:n])
+	return n, err
+}
+
+// follow keeps up with the records in what was received.
+func (g *gate) follow(b []byte) {
+	for len(b) > 0 {
+		if g.content > 0 {
+			n := min(g.content, len(b))
+			g.content -= n
+			b = b[n:]
+			continue
+		}
+		n := copy(g.head[g.inHead:], b)
+		g.inHead += n
+		b = b[n:]
+		if g.inHead == len(g.head) {
+			g.inHead = 0
+			g.content = int(binary.BigEndian.Uint16(g.head[3:]))
+		}
+	}
+}
+
+// isQuiet reports whether nothing has come through the connection above, secure,
+// that is not TLS talking to itself. What TLS had received with the last response
+// counts as well.
+func (g *gate) isQuiet(secure net.Conn) bool {
+	g.dry = true
+	defer func() { g.dry = false }()
+	var b [1]byte
+	n, err := secure.Read(b[:])
+	return n == 0 && err == error(errWouldWait) && g.inHead == 0 && g.content == 0
+}

@@ -1,0 +1,212 @@
+package clientconn
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
+)
+
+// Guard owns the deadlines of a client's connection, and its end before the
+// time: nobody else sets a deadline. Once the connection was canceled no stage of
+// a call can give it time again, whatever that stage was about to do.
+//
+// The methods may be called concurrently.
+type Guard struct {
+	conn net.Conn // the lowest one: TLS above it keeps to its deadlines
+
+	mu       sync.Mutex
+	phase    answerPhase
+	apart    bool  // writeBy counts; otherwise readBy is the deadline of writing, too
+	plain    bool  // conn is one of package net, for which SetDeadline sets both deadlines
+	canceled error // why nothing works any more, nil as long as it does
+	readBy   time.Time
+	writeBy  time.Time
+	restBy   time.Time // becomes readBy behind the head, in the phase headFirst
+}
+
+// answerPhase is what readBy is for in the answer to a request.
+type answerPhase uint8
+
+const (
+	allOfIt    answerPhase = iota // the head has no deadline of its own so far
+	headFirst                     // readBy is that of the head
+	behindHead                    // the head came
+)
+
+// Past is a deadline that makes everything on a connection fail at once.
+var Past = time.Unix(1, 0)
+
+// Attach makes conn the connection. One that is wrapped has its deadlines set one by
+// one: a wrapper that does something about them may know nothing of SetDeadline.
+func (g *Guard) Attach(conn net.Conn) {
+	g.conn = conn
+	switch conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		g.plain = true
+	}
+}
+
+// setBoth sets both deadlines of the connection.
+func (g *Guard) setBoth(by time.Time) error {
+	if g.plain {
+		return g.conn.SetDeadline(by)
+	}
+	return errors.Join(g.conn.SetReadDeadline(by), g.conn.SetWriteDeadline(by))
+}
+
+// Renew takes the deadlines off that somebody else may have set. It returns why the
+// connection is of no more use, if it is.
+func (g *Guard) Renew() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled != nil {
+		return g.canceled
+	}
+	g.readBy, g.apart = time.Time{}, false
+	return g.setBoth(time.Time{})
+}
+
+// Limit sets the deadlines of reading and of writing; a zero one is none. It
+// returns why the connection was canceled, if it was, and changes nothing then.
+func (g *Guard) Limit(readBy, writeBy time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.set(readBy, writeBy)
+}
+
+// LimitRequest sets both deadlines, as Limit does, for a request whose answer must
+// not be there before.
+func (g *Guard) LimitRequest(by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.phase = allOfIt
+	return g.set(by, by)
+}
+
+// writeLimit returns the deadline of writing. The mutex is held.
+func (g *Guard) writeLimit() time.Time {
+	if g.apart {
+		return g.writeBy
+	}
+	return g.readBy
+}
+
+// set is Limit for who holds the mutex.
+func (g *Guard) set(readBy, writeBy time.Time) error {
+	if g.canceled != nil {
+		return g.canceled
+	}
+	switch reads, writes := readBy != g.readBy, writeBy != g.writeLimit(); {
+	case reads && writes && readBy == writeBy:
+		_ = g.setBoth(readBy)
+	case reads && writes:
+		_ = g.conn.SetReadDeadline(readBy)
+		_ = g.conn.SetWriteDeadline(writeBy)
+	case reads:
+		_ = g.conn.SetReadDeadline(readBy)
+	case writes:
+		_ = g.conn.SetWriteDeadline(writeBy)
+	}
+	if g.readBy, g.apart = readBy, readBy != writeBy; g.apart {
+		g.writeBy = writeBy
+	}
+	return nil
+}
+
+// LimitRead sets the deadline of reading, as Limit does.
+func (g *Guard) LimitRead(by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase == headFirst {
+		g.phase = allOfIt
+	}
+	return g.set(by, g.writeLimit())
+}
+
+// LimitAnswer sets the deadline of reading for an answer, as Limit does. Until
+// PassHead says that the head of it came, headBy counts as well. That may have been
+// before: an answer need not wait for the end of the request.
+func (g *Guard) LimitAnswer(headBy, by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase != behindHead {
+		g.phase, g.restBy = headFirst, by
+		by = clock.Earliest(headBy, by)
+	}
+	return g.set(by, g.writeLimit())
+}
+
+// PassHead says that the head of the answer came.
+func (g *Guard) PassHead() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	by := g.readBy
+	if g.phase == headFirst {
+		by = g.restBy
+	}
+	g.phase = behindHead
+	return g.set(by, g.writeLimit())
+}
+
+// Shorten makes the deadline of reading an earlier one, as Limit does.
+func (g *Guard) Shorten(by time.Time) error {
+	g.mu.Lock()
+	by = clock.Earliest(g.readBy, by)
+	g.mu.Unlock()
+	return g.LimitRead(by)
+}
+
+// ShortenWrite makes the deadline of writing an earlier one, as Limit does.
+func (g *Guard) ShortenWrite(by time.Time) error {
+	g.mu.Lock()
+	by = clock.Earliest(g.writeLimit(), by)
+	g.mu.Unlock()
+	return g.LimitWrite(by)
+}
+
+// LimitWrite sets the deadline of writing, as Limit does.
+func (g *Guard) LimitWrite(by time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.set(g.readBy, by)
+}
+
+// Cancel ends everything on the connection because of err. The first reason
+// stands.
+func (g *Guard) Cancel(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.canceled == nil {
+		g.canceled = err
+		_ = g.setBoth(Past)
+	}
+}
+
+// Err returns why the connection was canceled, or nil.
+func (g *Guard) Err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.canceled
+}
+
+// MayRead reports whether there is time left for reading: a read that timed out
+// may have begun before somebody gave it more.
+func (g *Guard) MayRead() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.canceled == nil && (g.readBy.IsZero() || time.Now().Before(g.readBy))
+}
+
+// Watch makes the end of ctx cancel the connection. stop undoes that, and reports
+// whether it was in time: otherwise the connection is of no more use. It is nil
+// if ctx, which may be nil, never ends.
+func (g *Guard) Watch(ctx context.Context, reason func(context.Context) error) (stop func() bool) {
+	if ctx == nil || ctx.Done() == nil {
+		return nil
+	}
+	return context.AfterFunc(ctx, func() { g.Cancel(reason(ctx)) })
+}

@@ -1,0 +1,76 @@
+package clientconn
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/neterr"
+)
+
+// A guard that was canceled gives no time any more, whatever is asked of it.
+func TestGuardStaysCanceled(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	g := Guard{conn: a}
+	if err := g.Limit(time.Time{}, time.Time{}); err != nil || g.Err() != nil || !g.MayRead() {
+		t.Fatalf("a new guard says %v", err)
+	}
+	first := errors.New("first")
+	g.Cancel(first)
+	g.Cancel(errors.New("second"))
+	later := time.Now().Add(time.Hour)
+	for name, err := range map[string]error{
+		"limit": g.Limit(later, later), "LimitRead": g.LimitRead(later), "LimitWrite": g.LimitWrite(time.Time{}),
+		"Shorten": g.Shorten(later), "ShortenWrite": g.ShortenWrite(later), "LimitRequest": g.LimitRequest(later),
+		"LimitAnswer": g.LimitAnswer(later, later), "PassHead": g.PassHead(), "err": g.Err(),
+	} {
+		if err != first {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if g.MayRead() {
+		t.Error("there is time for reading")
+	}
+	if _, err := a.Read(make([]byte, 1)); !neterr.IsTimeout(err) {
+		t.Errorf("reading: %v", err)
+	}
+}
+
+// What sets the deadlines of an answer may come in any order.
+func TestGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
+	start := time.Now()
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	request := func(g *Guard) error { return g.LimitRequest(at(9)) }
+	answer := func(g *Guard) error { return g.LimitAnswer(at(1), at(5)) }
+	unlimited := func(g *Guard) error { return g.LimitAnswer(at(1), time.Time{}) }
+	words := func(g *Guard) error { return g.LimitRead(at(2)) }
+	for name, tt := range map[string]struct {
+		steps []func(g *Guard) error
+		want  time.Time
+	}{
+		"waiting":                    {[]func(*Guard) error{request, answer}, at(1)},
+		"the head came":              {[]func(*Guard) error{request, answer, (*Guard).PassHead}, at(5)},
+		"no other deadline":          {[]func(*Guard) error{request, unlimited}, at(1)},
+		"no other deadline, head":    {[]func(*Guard) error{request, unlimited, (*Guard).PassHead}, time.Time{}},
+		"still sending":              {[]func(*Guard) error{request, (*Guard).PassHead}, at(9)},
+		"sent after the head":        {[]func(*Guard) error{request, (*Guard).PassHead, answer}, at(5)},
+		"sending failed":             {[]func(*Guard) error{request, answer, words, (*Guard).PassHead}, at(2)},
+		"the next one":               {[]func(*Guard) error{request, answer, (*Guard).PassHead, request, answer}, at(1)},
+		"the next one, still unsent": {[]func(*Guard) error{request, answer, request, (*Guard).PassHead}, at(9)},
+	} {
+		a, b := net.Pipe()
+		g := &Guard{conn: a}
+		for _, step := range tt.steps {
+			if err := step(g); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if !g.readBy.Equal(tt.want) {
+			t.Errorf("%s: the deadline is %v, want %v", name, g.readBy.Sub(start), tt.want.Sub(start))
+		}
+		_, _ = a.Close(), b.Close()
+	}
+}

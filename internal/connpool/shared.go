@@ -1,0 +1,145 @@
+package connpool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
+)
+
+// shared is a connection that several callers use at a time.
+type shared[C any] struct {
+	conn C
+	// users is how many reservations there are, each for one that Get has given
+	// and that neither Put nor Discard has got back
+	users int
+	since time.Duration // when it became idle, if there are none
+	// retired says that nobody else gets it
+	retired bool
+}
+
+// Share lets others use c, too, which its holder has got from Get or has opened in
+// the place that Get gave. From now on every use of c is a reservation, of which
+// the holder has the first. Get gives another one whenever Pool.Reserve says that
+// there is room for it; the place is free when c was closed.
+func (p *Pool[C]) Share(c C) {
+	p.mu.Lock()
+	p.shared = append(p.shared, &shared[C]{conn: c, users: 1})
+	p.lend()
+	p.mu.Unlock()
+}
+
+// HasRoom says that a connection that is shared takes more users than it did.
+func (p *Pool[C]) HasRoom() {
+	p.mu.Lock()
+	p.lend()
+	p.mu.Unlock()
+}
+
+// lend gives reservations to those who wait.
+func (p *Pool[C]) lend() {
+	for p.waiting.n > 0 {
+		g, ok := p.reserve()
+		if !ok {
+			return
+		}
+		p.waiting.first().ready <- g
+	}
+}
+
+// reserve returns a connection that has room for one more user.
+func (p *Pool[C]) reserve() (g Grant[C], ok bool) {
+	for _, s := range p.shared {
+		if s.retired || !p.Reserve(s.conn) {
+			continue
+		}
+		since := s.since
+		if s.users > 0 {
+			since = clock.Elapsed()
+		}
+		s.users++
+		return Grant[C]{Conn: s.conn, Found: true, Since: since}, true
+	}
+	return g, false
+}
+
+// lookUp returns what is known of a connection that is shared, or nil.
+func (p *Pool[C]) lookUp(c C) *shared[C] {
+	for _, s := range p.shared {
+		if s.conn == c {
+			return s
+		}
+	}
+	return nil
+}
+
+// giveBack takes a reservation back, and reports whether the connection is to be
+// closed: it was the last one of a connection that nobody else gets.
+func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
+	s.users--
+	s.since = now
+	if p.open > p.Max {
+		s.retired = s.retired || s.users == 0
+	}
+	switch {
+	case s.retired && s.users == 0:
+		p.forget(s)
+		return true
+	case s.users == 0 && !p.armed && p.MaxIdle > 0:
+		p.arm(p.MaxIdle)
+	}
+	p.lend()
+	return false
+}
+
+func (p *Pool[C]) forget(s *shared[C]) {
+	i := slices.Index(p.shared, s)
+	p.shared = slices.Delete(p.shared, i, i+1)
+}
+
+// retire takes back the reservation of somebody for whom c is of no more use, so
+// that nobody else gets it, and reports whether c is to be closed.
+func (p *Pool[C]) retire(c C) (last bool) {
+	s := p.lookUp(c)
+	if s == nil {
+		return true
+	}
+	s.retired = true
+	return p.giveBack(s, 0)
+}
+
+// dropShared takes those out that nobody uses and for which condition holds, as
+// dropIdle does.
+func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bool) []C {
+	for i := len(p.shared) - 1; i >= 0; i-- {
+		if s := p.shared[i]; s.users == 0 && condition(s.since) {
+			dropped = append(dropped, s.conn)
+			p.shared = slices.Delete(p.shared, i, i+1)
+			p.free()
+		}
+	}
+	return dropped
+}
+
+// idleShared returns how many of them nobody uses.
+func (p *Pool[C]) idleShared() (n int) {
+	for _, s := range p.shared {
+		if s.users == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// oldest returns since when the connection is idle that has been so for longest.
+func (p *Pool[C]) oldest() (since time.Duration, ok bool) {
+	if p.idle.n > 0 {
+		since, ok = p.idle.first().since, true
+	}
+	for _, s := range p.shared {
+		if s.users == 0 && (!ok || s.since < since) {
+			since, ok = s.since, true
+		}
+	}
+	return since, ok
+}

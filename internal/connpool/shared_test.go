@@ -1,0 +1,240 @@
+package connpool
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clock"
+)
+
+// streams is a connection of a protocol that has room for several users.
+type streams struct {
+	conn
+	room atomic.Int32 // for how many more
+}
+
+func (s *streams) reserve() bool {
+	for {
+		n := s.room.Load()
+		if n <= 0 {
+			return false
+		}
+		if s.room.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// openShared takes a place and shares a connection in it, which has room for users.
+func openShared(t *testing.T, p *Pool[*streams], users int32) *streams {
+	t.Helper()
+	if g := p.mustGet(t); g.Found {
+		t.Fatalf("got %+v, want the leave to open a connection", g)
+	}
+	s := &streams{}
+	s.room.Store(users - 1)
+	p.Share(s)
+	return s
+}
+
+func sharing(size int) *Pool[*streams] {
+	return &Pool[*streams]{Max: size, Reserve: (*streams).reserve}
+}
+
+// put gives a reservation back, to the protocol and to the pool.
+func (s *streams) put(p *Pool[*streams]) {
+	s.room.Add(1)
+	p.Put(s, clock.Elapsed())
+}
+
+func TestSharedConnectionHasAsManyUsersAsItTakes(t *testing.T) {
+	for _, users := range []int32{1, 2, 100} {
+		p := sharing(2)
+		s := openShared(t, p, users)
+		for range users - 1 {
+			if g := p.mustGet(t); !g.Found || g.Conn != s || g.Since == 0 {
+				t.Fatalf("got %+v, want the shared connection", g)
+			}
+		}
+		if p.Open() != 1 || p.Idle() != 0 {
+			t.Errorf("%d open, %d idle", p.Open(), p.Idle())
+		}
+		second := openShared(t, p, 1)
+		if g, ok := p.TryGet(); ok {
+			t.Errorf("got %+v without room and without a place", g)
+		}
+		for range users {
+			s.put(p)
+		}
+		second.put(p)
+		if p.Open() != 2 || p.Idle() != 2 {
+			t.Errorf("at the end: %d open, %d idle", p.Open(), p.Idle())
+		}
+		p.CloseIdle()
+		if p.Open() != 0 || !s.closed.Load() || !second.closed.Load() {
+			t.Errorf("%d open after CloseIdle", p.Open())
+		}
+	}
+}
+
+func TestWaitersGetReservations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := sharing(1)
+		p.mustGet(t)
+		got := make(chan *streams, 6)
+		for range 6 {
+			go func() {
+				g, err := p.Get(time.Time{}, nil)
+				if err != nil || !g.Found {
+					t.Errorf("got %+v, %v", g, err)
+				}
+				got <- g.Conn
+			}()
+		}
+		synctest.Wait()
+		s := &streams{}
+		s.room.Store(3)
+		p.Share(s)
+		synctest.Wait()
+		if n := len(got); n != 3 || p.Waiting() != 3 {
+			t.Errorf("%d have a reservation, %d wait", n, p.Waiting())
+		}
+		s.put(p)
+		synctest.Wait()
+		if n := len(got); n != 4 {
+			t.Errorf("%d have a reservation after one was given back", n)
+		}
+		s.room.Add(2)
+		p.HasRoom()
+		synctest.Wait()
+		if n := len(got); n != 6 || p.Waiting() != 0 {
+			t.Errorf("%d have a reservation, %d wait", n, p.Waiting())
+		}
+	})
+}
+
+func TestSharedConnectionIsClosedByItsLastUser(t *testing.T) {
+	p := sharing(1)
+	s := openShared(t, p, 3)
+	p.mustGet(t)
+	p.mustGet(t)
+	s.room.Add(1)
+	p.Discard(s)
+	if g, ok := p.TryGet(); ok || s.closed.Load() {
+		t.Errorf("got %+v, closed: %v, of a connection that is given up", g, s.closed.Load())
+	}
+	s.put(p)
+	if p.Open() != 1 || s.closed.Load() {
+		t.Error("the connection is closed before its last user has left it")
+	}
+	s.put(p)
+	if p.Open() != 0 || !s.closed.Load() || p.Idle() != 0 {
+		t.Errorf("%d open, %d idle, closed: %v", p.Open(), p.Idle(), s.closed.Load())
+	}
+	openShared(t, p, 1)
+}
+
+func TestSharedConnectionIsReplaced(t *testing.T) {
+	p := sharing(1)
+	s := openShared(t, p, 2)
+	p.mustGet(t)
+	if g, ok := p.Replace(s); ok {
+		t.Errorf("got %+v while the place is taken", g)
+	}
+	if g, ok := p.Replace(s); !ok || g.Found || !s.closed.Load() || p.Open() != 1 {
+		t.Errorf("got %+v, %v, %d open: want the leave to open one", g, ok, p.Open())
+	}
+	p.Drop()
+	p.SetMax(2)
+	first, second := openShared(t, p, 1), openShared(t, p, 2)
+	if g, ok := p.Replace(first); !ok || g.Conn != second || !first.closed.Load() || p.Open() != 1 {
+		t.Errorf("got %+v, %v, %d open: want the other one", g, ok, p.Open())
+	}
+}
+
+func TestFewerSharedConnections(t *testing.T) {
+	p := sharing(3)
+	idle, used, last := openShared(t, p, 1), openShared(t, p, 1), openShared(t, p, 1)
+	idle.put(p)
+	p.SetMax(2)
+	if !idle.closed.Load() || p.Open() != 2 {
+		t.Errorf("%d open", p.Open())
+	}
+	p.SetMax(1)
+	used.put(p)
+	if !used.closed.Load() || last.closed.Load() || p.Open() != 1 {
+		t.Errorf("%d open", p.Open())
+	}
+	last.put(p)
+	if last.closed.Load() || p.Open() != 1 || p.Idle() != 1 {
+		t.Errorf("%d open, %d idle", p.Open(), p.Idle())
+	}
+}
+
+func TestIdleSharedConnectionsAreClosedInTime(t *testing.T) {
+	p := sharing(2)
+	p.MaxIdle = 20 * time.Millisecond
+	s, used := openShared(t, p, 1), openShared(t, p, 1)
+	closed := func(s *streams) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); !s.closed.Load(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("an idle connection stays open")
+			}
+		}
+	}
+	s.put(p)
+	closed(s)
+	if used.closed.Load() {
+		t.Error("a connection in use was closed")
+	}
+	used.put(p)
+	closed(used)
+	if p.Open() != 0 {
+		t.Errorf("%d open at the end", p.Open())
+	}
+}
+
+// Many take and give back reservations of connections that fail now and then: in the
+// end no place is missing, and none has had more users than it takes.
+func TestNoReservationGetsLost(t *testing.T) {
+	p := sharing(3)
+	const each = 5
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			for j := range 50 {
+				g, err := p.Get(time.Time{}, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				s := g.Conn
+				if !g.Found {
+					s = &streams{}
+					s.room.Store(each - 1)
+					p.Share(s)
+				}
+				if s.closed.Load() {
+					t.Error("a connection that is closed was given away")
+				}
+				if s.room.Add(1); (i+j)%17 == 0 {
+					p.Discard(s)
+				} else {
+					p.Put(s, clock.Elapsed())
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if p.Waiting() != 0 || p.Open() != p.Idle() || p.Open() > 3 {
+		t.Errorf("%d open, %d idle, %d wait", p.Open(), p.Idle(), p.Waiting())
+	}
+	p.CloseIdle()
+	if p.Open() != 0 {
+		t.Errorf("%d open at the end", p.Open())
+	}
+}

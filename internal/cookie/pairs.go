@@ -1,0 +1,129 @@
+package cookie
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// AppendPairs appends the pairs of src, the value of a Cookie field, to
+// dst. A piece without an equals sign is a value without a name; pieces that
+// are empty, or have a value that no cookie can have, are left out.
+func AppendPairs(dst *field.List, src []byte) {
+	// one copy serves all pairs: what they are made of is pieces of src
+	base := dst.Append(src).Off
+	for pos := 0; pos < len(src); {
+		end := pos + nextPiece(src[pos:])
+		name, value := cutPiece(src[pos:end])
+		value, ok := unquote(value)
+		if ok && len(name)+len(value) > 0 {
+			dst.Entries = append(dst.Entries, field.Entry{
+				Name:  spanIn(base, src, name),
+				Value: spanIn(base, src, value),
+			})
+		}
+		pos = end + 1
+	}
+}
+
+// spanIn returns where piece, a slice of whole, lies in a block that holds
+// whole at base.
+func spanIn(base uint32, whole, piece []byte) field.Span {
+	if len(piece) == 0 {
+		return field.Span{Off: base}
+	}
+	return field.Span{Off: base + uint32(cap(whole)-cap(piece)), Len: uint32(len(piece))}
+}
+
+// AppendText appends the cookies of src as the value of a Cookie
+// field.
+func AppendText(dst []byte, src *field.List) []byte {
+	start := len(dst)
+	for i := range src.Len() {
+		name, value := src.Name(i), src.Value(i)
+		if len(name)+len(value) == 0 {
+			continue
+		}
+		if len(dst) > start {
+			dst = append(dst, "; "...)
+		}
+		from := len(dst)
+		if len(name) > 0 {
+			dst = append(append(dst, name...), '=')
+		}
+		dst = append(dst, value...)
+		Clean(dst[from:])
+	}
+	return dst
+}
+
+// NameIn returns the name of the cookie in setCookie, the value of a
+// Set-Cookie field: a piece of setCookie, empty if there is none.
+func NameIn(setCookie []byte) []byte {
+	name, _ := cutPiece(setCookie[:nextPiece(setCookie)])
+	return name
+}
+
+// Clean turns into spaces what would end a cookie's name, value or
+// attribute, or the field it stands in: semicolons and control characters. Tabs
+// are left as they are.
+func Clean(b []byte) {
+	for i, c := range b {
+		if ends(c) {
+			b[i] = ' '
+		}
+	}
+}
+
+func ends(c byte) bool { return c < 0x20 && c != '\t' || c == 0x7f || c == ';' }
+
+// Cleaned returns text, the name or value of a cookie, without what would end it:
+// text itself if there is no such byte.
+func Cleaned(text []byte) []byte {
+	if !slices.ContainsFunc(text, ends) {
+		return text
+	}
+	return SetText(nil, text)
+}
+
+// SetText puts src, cleaned, into the memory of dst.
+func SetText(dst, src []byte) []byte {
+	dst = append(dst[:0], src...)
+	Clean(dst)
+	return dst
+}
+
+// nextPiece returns where the first of the pieces that semicolons
+// separate ends.
+func nextPiece(b []byte) int {
+	if n := bytes.IndexByte(b, ';'); n >= 0 {
+		return n
+	}
+	return len(b)
+}
+
+// cutPiece splits a piece at its first equals sign. Without one all of it
+// is the value.
+func cutPiece(piece []byte) (name, value []byte) {
+	n := bytes.IndexByte(piece, '=')
+	if n < 0 {
+		return nil, ascii.Trim(piece)
+	}
+	return ascii.Trim(piece[:n]), ascii.Trim(piece[n+1:])
+}
+
+// unquote takes the quotes off a value that stands in a pair of
+// them. A quote or backslash within makes the value invalid.
+func unquote(value []byte) (unquoted []byte, ok bool) {
+	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+		value = value[1 : n-1]
+	}
+	for _, c := range value {
+		if c == '"' || c == '\\' {
+			return value, false
+		}
+	}
+	return value, true
+}

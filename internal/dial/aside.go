@@ -1,0 +1,77 @@
+package dial
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// Aside is a dial function that cannot be interrupted.
+type Aside struct {
+	// Dial connects.
+	Dial func() (net.Conn, error)
+	// Late gets what Dial has come to after Run has returned without it.
+	Late func(net.Conn, error)
+	// Caught returns what Run panics with after Dial has panicked with a value.
+	Caught func(value any) any
+}
+
+// dialed is what a dial function has come to: a connection, an error, or a panic.
+type dialed struct {
+	conn  net.Conn
+	err   error
+	fault any
+}
+
+// Run dials on a goroutine of its own, since the caller may not have the time to wait
+// for it: until something comes from expired or canceled. It reports whether that was
+// first; then Late will be called. A panic goes on where the caller is, unless that
+// has left.
+func (a *Aside) Run(expired <-chan time.Time, canceled <-chan struct{}) (conn net.Conn, late bool, err error) {
+	var mu sync.Mutex
+	left := false
+	done := make(chan dialed, 1)
+	go func() {
+		r := a.dial()
+		mu.Lock()
+		defer mu.Unlock()
+		if !left {
+			done <- r
+			return
+		}
+		a.Late(r.conn, r.err)
+	}()
+	select {
+	case r := <-done:
+		return r.result()
+	case <-expired:
+	case <-canceled:
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	select {
+	case r := <-done:
+		return r.result()
+	default:
+		left = true
+		return nil, true, nil
+	}
+}
+
+// dial calls Dial and catches its panic.
+func (a *Aside) dial() (r dialed) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = dialed{fault: a.Caught(p)}
+		}
+	}()
+	r.conn, r.err = a.Dial()
+	return r
+}
+
+func (r dialed) result() (net.Conn, bool, error) {
+	if r.fault != nil {
+		panic(r.fault)
+	}
+	return r.conn, false, r.err
+}

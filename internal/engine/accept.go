@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// listener is a listener whose connections are being accepted.
+type listener struct {
+	net.Listener
+	once   sync.Once
+	closed error // what closing it has returned
+}
+
+// Close closes the listener, once.
+func (l *listener) Close() error {
+	l.once.Do(func() { l.closed = l.Listener.Close() })
+	return l.closed
+}
+
+// lastAccepts is for how long a listener is accepted from that has a deadline when
+// the server shuts down: what is in its queue is got at once.
+const lastAccepts = 5 * time.Millisecond
+
+// wind has Serve take the connections that have come by now, and no more.
+func (l *listener) wind() {
+	if ln, ok := l.Listener.(interface{ SetDeadline(t time.Time) error }); ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil {
+		return
+	}
+	_ = l.Close()
+}
+
+// addListener registers a listener. It returns nil if the server is shutting down.
+func (s *Set) addListener(ln net.Listener) *listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Load() {
+		return nil
+	}
+	l := &listener{Listener: ln}
+	s.listeners = append(s.listeners, l)
+	return l
+}
+
+func (s *Set) removeListener(l *listener) {
+	_ = l.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.listeners, l); i >= 0 {
+		s.listeners = slices.Delete(s.listeners, i, i+1)
+	}
+	s.checkDrained()
+	s.checkStopped()
+}
+
+// IsClosing reports whether err says that a listener was closed, or that one which
+// was made for some connections has no more of them. Listeners of other packages
+// say the former by the text alone.
+func IsClosing(err error) bool {
+	return err != nil && (errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), net.ErrClosed.Error()))
+}
+
+// acceptFailures is what an accept loop knows of its failures.
+type acceptFailures struct {
+	wait   time.Duration // how long was waited after the last of them; 0 after a success
+	logged time.Time     // when one of them was logged
+}
+
+// acceptLogTime is for how long failures to accept are not logged again. A server
+// that is short of descriptors gets one now and then, and fails again.
+const acceptLogTime = 10 * time.Second
+
+// waitToAccept waits after an error of accepting, longer each time. It is false
+// if the error is for good. Running out of descriptors or memory is not, as more of
+// them come back.
+func (s *Set) waitToAccept(f *acceptFailures, err error) bool {
+	if !isTemporaryAccept(err) {
+		return false
+	}
+	if now := time.Now(); now.Sub(f.logged) >= acceptLogTime {
+		f.logged = now
+		s.Host.Logf("fasthttp: cannot accept connections at the moment, will try again: %v", err)
+	}
+	f.wait = min(max(2*f.wait, 5*time.Millisecond), time.Second)
+	s.Pause(f.wait)
+	return true
+}
+
+// isTemporaryAccept reports whether accepting may succeed after err.
+func isTemporaryAccept(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return ok && t.Temporary() || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+}
+
+// Pause waits for a while, or until the server shuts down.
+func (s *Set) Pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.Done():
+	}
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"net"
+	"net/netip"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// State is a state of a connection as the Host is told. The values are those of
+// ConnState of the server's package.
+type State int
+
+const (
+	// StateNew is that of one that was accepted.
+	StateNew State = iota
+	// StateActive begins with the first byte of a request.
+	StateActive
+	// StateIdle begins when a request was answered.
+	StateIdle
+	// StateHijacked is that of one that was handed over.
+	StateHijacked
+	// StateClosed is that of one that was closed.
+	StateClosed
+)
+
+var connIDs atomic.Uint64
+
+// NewID returns a number that no other connection of the process has had.
+func NewID() uint64 { return connIDs.Add(1) }
+
+// Began is what moments are counted from that are kept for long.
+var Began = time.Now()
+
+// Conn is what is known of a connection all its life long.
+type Conn struct {
+	// Set is the set that the connection is in.
+	Set *Set
+	// NC is the connection as the application may see it.
+	NC net.Conn
+	// ID is a number that no other connection of the process has had.
+	ID uint64
+	// Opened is when the connection was accepted, from Began.
+	Opened time.Duration
+	// Done is closed when the server shuts down.
+	Done <-chan struct{}
+
+	// Requests is how many requests the protocol has answered, and Empty for its use:
+	// it is 0 until a byte has come.
+	Requests uint64
+	Empty    uint8
+	// IsTLS says that the connection is a TLS connection.
+	IsTLS bool
+	// Aborted has the connection be cut off instead of ended in order.
+	Aborted bool
+	looks   uint8 // how often shutdowns have found it asked
+	// Pinned says that somebody may still ask for the connection, so that it is not
+	// used for another one.
+	Pinned atomic.Bool
+
+	stage atomic.Int32 // a stage
+
+	prev, next *Conn
+	peer       netip.Addr // what Host.Admit has returned
+}
+
+// stage is how far a connection is on its way from one request to the next. On the
+// portable engine a shutdown and the goroutine of the connection agree by it on who
+// ends the connection; on the event engine the owner of the connection does.
+type stage int32
+
+const (
+	stageBusy    stage = iota // a request has begun
+	stageOpening              // what comes before the first request is under way
+	stageWaiting              // for a request
+	stageAsking               // the same, and a shutdown is about to end the wait
+	stageAsked                // the same: a shutdown wants to know whether there is a request
+	stageClaimed              // by a shutdown, which closes the connection
+	stages
+)
+
+// stageChanges are the stages that may follow each stage, as a set of bits.
+var stageChanges = [stages]uint8{
+	stageBusy:    1 << stageWaiting,
+	stageOpening: 1<<stageWaiting | 1<<stageAsked,
+	stageWaiting: 1<<stageBusy | 1<<stageAsking | 1<<stageAsked,
+	stageAsking:  1<<stageAsked | 1<<stageClaimed,
+	stageAsked:   1<<stageBusy | 1<<stageClaimed,
+	stageClaimed: 0,
+}
+
+func (c *Conn) at() stage { return stage(c.stage.Load()) }
+
+// change makes one stage another if it is the one that the connection has.
+func (c *Conn) change(from, to stage) bool {
+	if stageChanges[from]&(1<<to) == 0 {
+		panic("engine: a connection changes to a stage that cannot follow")
+	}
+	return c.stage.CompareAndSwap(int32(from), int32(to))
+}
+
+// OpenedAt returns when the connection was accepted.
+func (c *Conn) OpenedAt() time.Time {
+	now := time.Now()
+	return now.Add(c.Opened - now.Sub(Began))
+}
+
+// Pin keeps the connection from becoming another one, since somebody may ask for
+// it from now on. What is asked for when it has ended is its addresses.
+func (c *Conn) Pin() {
+	c.Pinned.Store(true)
+	// an engine that asks the system for them knows them then
+	_, _ = c.NC.RemoteAddr(), c.NC.LocalAddr()
+}
+
+// NeverBegan reports whether a connection has not sent a single byte, and the end of
+// the time for that is to be answered. The end of a wait for another request is not.
+func (c *Conn) NeverBegan() bool {
+	return c.Requests == 0 && c.Empty == 0 && c.Set.Limits.Answered
+}
+
+// EndOpening says that what comes before the first request is done, as far as the
+// protocol is concerned.
+func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
+
+// Begin makes a connection busy that waits. It is false if the server shuts down.
+func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }
+
+// Opening reports whether what comes before the first request is under way.
+func (c *Conn) Opening() bool { return c.at() == stageOpening }
+
+// Waiting reports whether the connection waits for a request.
+func (c *Conn) Waiting() bool { return c.at() == stageWaiting }
+
+// claimIdle makes a connection that waits for a request the caller's, which is to
+// call closeIt without holding a lock of the Set. It is nil for a busy connection.
+func (c *Conn) claimIdle() (closeIt func()) {
+	if own, ok := c.NC.(idleClaimer); ok {
+		return own.claimIdle()
+	}
+	nc := c.NC
+	switch c.at() {
+	case stageOpening:
+		// a request can be right behind the handshake
+		c.change(stageOpening, stageAsked)
+	case stageWaiting:
+		if !c.change(stageWaiting, stageAsking) {
+			return nil
+		}
+		// until it is said that it is asked, the connection does not go away
+		return func() {
+			if err := nc.SetReadDeadline(Passed); err != nil {
+				c.change(stageAsking, stageClaimed)
+				_ = nc.Close()
+				return
+			}
+			c.change(stageAsking, stageAsked)
+		}
+	case stageAsked:
+		if c.looks++; c.looks < maxLooks || !c.claim() {
+			return nil
+		}
+		// the goroutine that reads from it sees the end and cleans up; saying
+		// goodbye on a TLS connection may take until the peer listens
+		return func() { go nc.Close() }
+	}
+	return nil
+}
+
+// idleClaimer is the connection of an engine that knows by itself whether it
+// is idle.
+type idleClaimer interface {
+	claimIdle() (closeIt func())
+}
+
+// maxLooks is how many rounds of a shutdown a connection may take to say whether
+// there is a request: it may be in a handshake, or have no deadlines.
+const maxLooks = 5
+
+// awaitRequest says that the connection waits for a request. Only its goroutine calls it,
+// while the connection is busy or waits already.
+func (c *Conn) awaitRequest() {
+	c.change(stageBusy, stageWaiting)
+	if c.Set.stopping.Load() {
+		c.change(stageWaiting, stageAsked)
+	}
+}
+
+// begin says that the first bytes of a request are there. It is false if a
+// shutdown has claimed the connection. asked says that one has asked: its deadline
+// is that of the connection then.
+func (c *Conn) begin() (ok, asked bool) {
+	for {
+		switch now := c.at(); now {
+		case stageBusy:
+			return true, false
+		case stageClaimed:
+			return false, false
+		case stageAsking:
+			runtime.Gosched()
+		case stageOpening:
+			c.EndOpening()
+		default:
+			if c.change(now, stageBusy) {
+				return true, now == stageAsked
+			}
+		}
+	}
+}
+
+// asked reports whether a shutdown wants to know whether there is a request.
+func (c *Conn) asked() bool {
+	for c.at() == stageAsking {
+		runtime.Gosched()
+	}
+	return c.at() == stageAsked
+}
+
+// claim reports whether the connection, which a shutdown has asked, has no request
+// and now belongs to the caller, which closes it.
+func (c *Conn) claim() bool { return c.change(stageAsked, stageClaimed) }
+
+func (c *Conn) claimed() bool { return c.at() == stageClaimed }

@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/rawsys"
+)
+
+// eventListener is a listener whose connections are accepted as descriptors.
+//
+// net.Listener has no way to wait for a connection without accepting it. So the
+// listener's descriptor is put into an epoll set, and Go's poller watches the set.
+// There is no copy of the descriptor: a copy would keep the port open after the
+// listener was closed, and making one is what clears O_NONBLOCK in the hands of
+// those who do not expect it.
+type eventListener struct {
+	net.Listener
+	raw  syscall.RawConn // of the listener
+	set  *os.File        // the epoll set
+	wait syscall.RawConn // of the set
+
+	// backlog is called once, before the server closes the listener
+	backlog func()
+
+	mu      sync.Mutex
+	closing bool
+}
+
+func newEventListener(ln net.Listener) (*eventListener, error) {
+	own, ok := ln.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	l := &eventListener{Listener: ln}
+	var err error
+	if l.raw, err = own.SyscallConn(); err != nil {
+		return nil, err
+	}
+	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	if err = unix.SetNonblock(set, true); err != nil {
+		_ = unix.Close(set)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	l.set = os.NewFile(uintptr(set), "listener")
+	if err = l.watch(set); err != nil {
+		_ = l.set.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// watch puts the listener into the set.
+func (l *eventListener) watch(set int) error {
+	var failed error
+	err := l.raw.Control(func(fd uintptr) {
+		ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+		failed = unix.EpollCtl(set, unix.EPOLL_CTL_ADD, int(fd), &ev)
+	})
+	if err != nil {
+		return err
+	}
+	if failed != nil {
+		return os.NewSyscallError("epoll_ctl", failed)
+	}
+	l.wait, err = l.set.SyscallConn()
+	return err
+}
+
+// Close takes the connections that have come by now if the server is to stop, and
+// closes the listener and the set, which ends a wait at once.
+func (l *eventListener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closing {
+		l.closing = true
+		l.backlog()
+	}
+	err := l.Listener.Close()
+	_ = l.set.Close()
+	return err
+}
+
+// acceptor accepts the connections of a listener, in one goroutine. Its functions
+// are values that are made once, not for each connection.
+type acceptor struct {
+	l      *eventListener
+	fd     int
+	err    error // of accept4
+	closed error // says that the listener was closed
+	waited bool  // a connection has come since the last one was accepted
+
+	fromListener func(fd uintptr)
+	fromSet      func(set uintptr) (done bool)
+}
+
+func (l *eventListener) newAcceptor() *acceptor {
+	a := &acceptor{l: l}
+	a.fromListener = func(fd uintptr) { a.fd, a.err = a.accept(int(fd)) }
+	a.fromSet = func(uintptr) bool {
+		err := a.take()
+		a.waited = err == syscall.EAGAIN
+		return !a.waited
+	}
+	return a
+}
+
+// accept is acceptFrom, unless it can be known for less that there is nothing to
+// accept, as is the case as a rule when a connection was accepted just now.
+func (a *acceptor) accept(fd int) (int, error) {
+	if !a.waited {
+		if ready, errno := rawsys.Ready(fd); !ready && errno == 0 {
+			return -1, syscall.EAGAIN
+		}
+	}
+	return acceptFrom(fd)
+}
+
+// take accepts a connection if there is one.
+func (a *acceptor) take() error {
+	if a.closed = a.l.raw.Control(a.fromListener); a.closed != nil {
+		return a.closed
+	}
+	return a.err
+}
+
+// next waits for a connection. The error is os.ErrDeadlineExceeded if there was
+// none for a while: that the listener was closed by others wakes nobody up.
+func (a *acceptor) next() (fd int, err error) {
+	waited := a.l.wait.Read(a.fromSet)
+	switch {
+	case waited == nil && a.closed == nil:
+		return a.fd, a.err
+	case waited == nil || !errors.Is(waited, os.ErrDeadlineExceeded):
+		// the listener was closed, or the set
+		return -1, net.ErrClosed
+	}
+	_ = a.l.set.SetReadDeadline(time.Now().Add(closedCheck))
+	if closed := a.l.raw.Control(func(uintptr) {}); closed != nil {
+		return -1, closed
+	}
+	return -1, waited
+}
+
+// closedCheck is how often a listener is asked whether it was closed.
+const closedCheck = 100 * time.Millisecond
+
+// acceptFrom accepts a connection as a nonblocking descriptor. The address of the
+// peer is left for whoever asks.
+//
+// Others may have copies of the listening socket, and whoever clears O_NONBLOCK
+// for one of them does so for all. The call would wait then, so the scheduler has
+// to know of it, and the flag is looked at each time.
+func acceptFrom(fd int) (int, error) {
+	_ = rawsys.SetNonblock(fd)
+	n, _, errno := syscall.Syscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(n), nil
+}
+
+// ServeEvents accepts the connections of ln and serves them from event loops, until ln
+// fails for good, which it returns. The error is nil when the server shuts down, and
+// when ln was closed by others. It closes ln. served is false if event loops are not
+// possible for ln.
+func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
+	l, err := newEventListener(ln)
+	if err != nil {
+		return false, nil
+	}
+	loops, err := netloop.NewGroup(runtime.GOMAXPROCS(0))
+	if err != nil {
+		s.Host.Logf("fasthttp: no event loops, using goroutines: %v", err)
+		_ = l.set.Close()
+		return false, nil
+	}
+	spare.keep()
+	g := &eventGroup{Group: loops}
+	g.users.Add(1)
+	defer g.leave()
+	_, isTCP := ln.(*net.TCPListener)
+	l.backlog = func() { s.acceptBacklog(l, g, isTCP) }
+	registered := s.addListener(l)
+	if registered == nil {
+		l.closing = true
+		_ = l.Close()
+		return true, nil
+	}
+	defer s.removeListener(registered)
+	if isTCP {
+		s.prepareListener(l.raw)
+	}
+	if err = s.acceptEvents(l, g, isTCP); IsClosing(err) {
+		err = nil
+	}
+	return true, err
+}
+
+// prepareListener sets the options that accepted connections inherit.
+func (s *Set) prepareListener(raw syscall.RawConn) {
+	keepalive, period := s.Host.Keepalive()
+	_ = raw.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+		if !keepalive {
+			return
+		}
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
+		if seconds := int(period / time.Second); seconds > 0 {
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
+		}
+	})
+}
+
+// growEvery is after how many connections the number of loops follows that of
+// processors, which can grow while the server runs: Go raises it itself where the
+// limit of a container is raised.
+const growEvery = 64
+
+// acceptEvents accepts until the listener is closed or the server is to stop.
+func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
+	var failing acceptFailures
+	_ = l.set.SetReadDeadline(time.Now().Add(closedCheck))
+	accepted := 0
+	for a := l.newAcceptor(); !s.stopping.Load(); {
+		fd, err := a.next()
+		switch {
+		case err == nil:
+			failing.wait = 0
+			if accepted++; accepted%growEvery == 0 {
+				// without more loops the old ones go on as before
+				_ = g.Grow(runtime.GOMAXPROCS(0))
+			}
+			s.acceptedEvent(fd, g, isTCP)
+		case err == syscall.ECONNABORTED || err == syscall.EINTR || errors.Is(err, os.ErrDeadlineExceeded):
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default:
+			err = os.NewSyscallError("accept4", err)
+			if !s.waitToAccept(&failing, err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	// backlogTime and backlogSize bound what a server that stops still accepts:
+	// new connections may come faster than they are accepted.
+	backlogTime = 50 * time.Millisecond
+	backlogSize = 4096
+)
+
+// acceptBacklog accepts the connections that have come before the server was told
+// to stop: there may be requests on them.
+func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
+	if !s.stopping.Load() {
+		return
+	}
+	a := l.newAcceptor()
+	end := time.Now().Add(backlogTime)
+	for n := 0; n < backlogSize && time.Now().Before(end); n++ {
+		if a.take() != nil {
+			return
+		}
+		s.acceptedEvent(a.fd, g, isTCP)
+	}
+}

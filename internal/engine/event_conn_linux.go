@@ -1,0 +1,355 @@
+package engine
+
+import (
+	"errors"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netloop"
+)
+
+// What follows makes a connection of the event engine a net.Conn, and one that
+// waits while a protocol works with streams.
+
+// eventExtra is what only some connections need.
+type eventExtra struct {
+	detached atomic.Pointer[netloop.Detached]
+
+	watch atomic.Pointer[Watcher] // of the request that is being handled
+
+	mu            sync.Mutex
+	local, remote net.Addr
+	proxied       *Ends          // what they are because of a header, or nil
+	own           [2]ownDeadline // of reading, and of writing
+	waits         waitKind       // what the connection waits for while nobody owns it
+}
+
+// ownDeadline is what the application has set in the place of the server's.
+type ownDeadline struct {
+	until time.Time
+	set   bool
+}
+
+// waitKind is what a connection waits for that is left to its loop.
+type waitKind uint8
+
+const (
+	waitNone  waitKind = iota // somebody owns it
+	waitRead                  // for a request, or for the rest of one
+	waitWrite                 // for room
+)
+
+// limit sets the deadline of a wait that begins: until, unless the application has
+// set another one.
+func (c *eventConn) limit(kind waitKind, until time.Time) {
+	c.net.SetDeadline(c.waitFor(kind, untilTimeout(until)))
+}
+
+// untilTimeout returns how long it is until a deadline, which may have passed; 0
+// stands for never.
+func untilTimeout(until time.Time) time.Duration {
+	if until.IsZero() {
+		return 0
+	}
+	if left := time.Until(until); left != 0 {
+		return left
+	}
+	return -1
+}
+
+// waitFor says that the connection is about to be left to its loop, and returns
+// how long it may wait: the timeout, unless the application has set a deadline.
+func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration {
+	e := c.extra.Load()
+	if e == nil {
+		return timeout
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waits = kind
+	if own := e.own[kind-waitRead]; own.set {
+		return untilTimeout(own.until)
+	}
+	return timeout
+}
+
+// stay leaves the connection to its loop after an event that has changed nothing:
+// what it waits for, and how long, is what it was.
+func (c *eventConn) stay(kind waitKind) {
+	e := c.extra.Load()
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waits = kind
+	if own := e.own[kind-waitRead]; own.set {
+		c.net.SetDeadline(untilTimeout(own.until))
+	}
+}
+
+// working says that the caller owns the connection from now on.
+func (c *eventConn) working() {
+	if e := c.extra.Load(); e != nil {
+		e.mu.Lock()
+		e.waits = waitNone
+		e.mu.Unlock()
+	}
+}
+
+// setOwn takes in a deadline of the application. The owner of the connection
+// applies it when it leaves the connection to its loop; if there is none, it holds
+// at once.
+func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
+	if c.net.Closed() {
+		return netloop.ErrClosed
+	}
+	e := c.extras()
+	e.mu.Lock()
+	e.own[kind-waitRead] = ownDeadline{t, true}
+	d, waits := e.detached.Load(), e.waits
+	e.mu.Unlock()
+	switch {
+	case d != nil && kind == waitRead:
+		return d.SetReadDeadline(t)
+	case d != nil:
+		return d.SetWriteDeadline(t)
+	}
+	for waits == kind {
+		if c.net.TryAcquire() {
+			c.net.SetDeadline(untilTimeout(t))
+			c.net.Release()
+			break
+		}
+		// the owner is about to leave, or somebody has just become it
+		runtime.Gosched()
+		e.mu.Lock()
+		waits = e.waits
+		e.mu.Unlock()
+	}
+	return nil
+}
+
+// LimitReads implements Link.
+func (c *eventConn) LimitReads(until time.Time) {
+	if e := c.extra.Load(); e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.own[0] = ownDeadline{}
+		if d := e.detached.Load(); d != nil {
+			_ = d.SetReadDeadline(until)
+		}
+	}
+}
+
+// LimitWrites implements Link.
+func (c *eventConn) LimitWrites(until time.Time) {
+	if e := c.extra.Load(); e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.own[1] = ownDeadline{}
+		if d := e.detached.Load(); d != nil {
+			_ = d.SetWriteDeadline(until)
+		}
+	}
+}
+
+// ForgetDeadlines implements Link.
+func (c *eventConn) ForgetDeadlines(time.Time) {
+	e := c.extra.Load()
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d := e.detached.Load(); d != nil {
+		if e.own[0].set {
+			_ = d.SetReadDeadline(time.Time{})
+		}
+		if e.own[1].set {
+			_ = d.SetWriteDeadline(time.Time{})
+		}
+	}
+	e.own = [2]ownDeadline{}
+}
+
+// Blocking implements Link.
+func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
+	c.detach(readUntil, writeUntil)
+	return c
+}
+
+// Watch implements Link.
+func (c *eventConn) Watch(w Watcher, _ bool) {
+	c.extras().watch.Store(&w)
+	if c.net.Watch() {
+		w.PeerGone(!c.net.Cut())
+	}
+}
+
+// Unwatch implements Link.
+func (c *eventConn) Unwatch() (unlimited bool) {
+	c.net.Unwatch()
+	c.extras().watch.Store(nil)
+	return false
+}
+
+// Interrupt implements Link.
+func (c *eventConn) Interrupt() {
+	if d := c.detached(); d != nil {
+		_ = d.SetReadDeadline(Passed)
+	}
+}
+
+// SendsFiles implements Link.
+func (c *eventConn) SendsFiles() bool { return true }
+
+// KeepsSpace implements Link.
+func (c *eventConn) KeepsSpace() bool { return false }
+
+// PeerGone implements netloop.Handler.
+func (c *eventConn) PeerGone() {
+	if e := c.extra.Load(); e != nil {
+		if w := e.watch.Load(); w != nil {
+			(*w).PeerGone(!c.net.Cut())
+		}
+	}
+}
+
+func (c *eventConn) extras() *eventExtra {
+	if e := c.extra.Load(); e != nil {
+		return e
+	}
+	c.extra.CompareAndSwap(nil, new(eventExtra))
+	return c.extra.Load()
+}
+
+// detached returns the connection in the mode that waits, or nil where it is
+// not in it.
+func (c *eventConn) detached() *netloop.Detached {
+	e := c.extra.Load()
+	if e == nil {
+		return nil
+	}
+	return e.detached.Load()
+}
+
+// detach makes the connection one whose Read and Write wait, until the current
+// request was answered. It has these deadlines, unless the application has set
+// others.
+func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
+	e := c.extras()
+	if d := e.detached.Load(); d != nil {
+		return d
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d := e.detached.Load(); d != nil {
+		return d
+	}
+	d := c.net.Detach()
+	if own := e.own[0]; own.set {
+		readUntil = own.until
+	}
+	if !readUntil.IsZero() {
+		_ = d.SetReadDeadline(readUntil)
+	}
+	if own := e.own[1]; own.set {
+		writeUntil = own.until
+	}
+	if !writeUntil.IsZero() {
+		_ = d.SetWriteDeadline(writeUntil)
+	}
+	e.detached.Store(d)
+	return d
+}
+
+// Read implements net.Conn.
+func (c *eventConn) Read(p []byte) (int, error) {
+	n, err := c.detach(time.Time{}, time.Time{}).Read(p)
+	if err != nil {
+		err = neterr.Op(c, "read", err)
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *eventConn) Write(p []byte) (int, error) {
+	n, err := c.detach(time.Time{}, time.Time{}).Write(p)
+	if err != nil {
+		err = neterr.Op(c, "write", err)
+	}
+	return n, err
+}
+
+// Close implements net.Conn: it ends the connection for both sides. The
+// descriptor is closed by its owner.
+func (c *eventConn) Close() error { return neterr.Op(c, "close", c.net.Shutdown()) }
+
+// SetDeadline implements net.Conn.
+func (c *eventConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *eventConn) SetReadDeadline(t time.Time) error {
+	return neterr.Op(c, "set", c.setOwn(waitRead, t))
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *eventConn) SetWriteDeadline(t time.Time) error {
+	return neterr.Op(c, "set", c.setOwn(waitWrite, t))
+}
+
+// RemoteAddr implements net.Conn.
+func (c *eventConn) RemoteAddr() net.Addr {
+	e := c.extras()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.remote == nil {
+		e.remote = c.address(syscall.Getpeername)
+	}
+	return e.remote
+}
+
+// LocalAddr implements net.Conn.
+func (c *eventConn) LocalAddr() net.Addr {
+	e := c.extras()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.local == nil {
+		e.local = c.address(syscall.Getsockname)
+	}
+	return e.local
+}
+
+func (c *eventConn) address(name func(fd int) (syscall.Sockaddr, error)) net.Addr {
+	var sa syscall.Sockaddr
+	c.net.Use(func(fd int) {
+		// there is no address then
+		sa, _ = name(fd)
+	})
+	switch sa := sa.(type) {
+	case *syscall.SockaddrInet4:
+		return &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
+	case *syscall.SockaddrInet6:
+		addr := &net.TCPAddr{IP: append(net.IP(nil), sa.Addr[:]...), Port: sa.Port}
+		if sa.ZoneId != 0 {
+			if i, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
+				addr.Zone = i.Name
+			}
+		}
+		return addr
+	case *syscall.SockaddrUnix:
+		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
+	}
+	if c.isTCP {
+		return NoAddr
+	}
+	return &net.UnixAddr{Net: "unix"}
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/proxyproto"
+)
+
+// What follows is the PROXY protocol on the event engine. A header that has not
+// come as a whole is left to the system, which keeps it: so a connection that waits
+// for one needs no memory for it.
+
+// AwaitsHeader reports whether the header has not come yet.
+func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
+
+// takeHeader takes the header off the connection. taken is false if that was not to
+// be: it has not come as a whole, or the connection was closed or given away, in
+// which case alive is false, too.
+func (c *eventConn) takeHeader() (taken, alive bool) {
+	b := bufpool.Get(proxyproto.MaxSize)
+	defer bufpool.Put(b)
+	h, size, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	if err == netloop.ErrAgain {
+		return false, true
+	}
+	if err == nil {
+		// all of it is there, and nobody else reads
+		_, err = c.net.Read(b.B[:size])
+	}
+	if err != nil {
+		c.Set.Host.HeaderFailed(&c.Conn, err)
+		c.finish(false)
+		return false, false
+	}
+	c.change(eventServing)
+	if ends := EndsOf(h); ends != nil {
+		e := c.extras()
+		e.mu.Lock()
+		e.remote, e.local, e.proxied = ends.Remote, ends.Local, ends
+		e.mu.Unlock()
+	}
+	if err := c.Set.Host.AdmitClient(&c.Conn); err != nil {
+		c.turnAway(err)
+		return false, false
+	}
+	c.Opened = time.Since(Began)
+	c.net.SetDeadline(c.Set.Limits.First)
+	return true, true
+}
+
+// peekHeader looks at the header without taking it. The error is netloop.ErrAgain
+// while more of it may come.
+func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
+	n, err := c.net.Peek(b)
+	if err != nil {
+		return h, 0, err
+	}
+	if size, err = proxyproto.Size(b[:n]); err != nil {
+		return h, 0, err
+	}
+	if size > n {
+		if c.net.Gone() && c.has(unix.POLLRDHUP) {
+			return h, 0, io.ErrUnexpectedEOF
+		}
+		return h, 0, netloop.ErrAgain
+	}
+	h, err = proxyproto.Parse(b[:size])
+	return h, size, err
+}
+
+// expireHeader is Expire for a connection whose header was waited for. It may have
+// come in time, and the loop was busy.
+func (c *eventConn) expireHeader() (alive bool) {
+	taken, alive := c.takeHeader()
+	switch {
+	case taken:
+		return c.Serve(&netloop.Poller{})
+	case alive:
+		c.Set.Host.HeaderFailed(&c.Conn, os.ErrDeadlineExceeded)
+		c.finish(false)
+	}
+	return false
+}
+
+// lacksHeader reports whether the connection waits for a header, or for the rest of
+// one. The caller owns the connection.
+func (c *eventConn) lacksHeader() bool {
+	if c.phase != eventHeader {
+		return false
+	}
+	b := bufpool.Get(proxyproto.MaxSize)
+	defer bufpool.Put(b)
+	_, _, err := c.peekHeader(b.B[:proxyproto.MaxSize])
+	return err == netloop.ErrAgain
+}
+
+// turnAway answers a connection of a client who has too many of them.
+func (c *eventConn) turnAway(why error) {
+	s := c.Set
+	s.setState(c, StateClosed)
+	if nc, err := c.leave(); err == nil {
+		go s.Host.Refuse(nc, why)
+	}
+}
+
+// leave gives the connection up, and returns it as one of package net.
+func (c *eventConn) leave() (net.Conn, error) {
+	fd := c.net.Forget()
+	c.change(eventEnded)
+	nc, err := spare.fileConn(fd)
+	if e := c.extra.Load(); err == nil && e != nil && e.proxied != nil {
+		nc = NewProxiedConn(nc, e.proxied)
+	}
+	c.forget()
+	return nc, err
+}

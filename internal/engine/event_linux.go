@@ -1,0 +1,593 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/neterr"
+	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/rawsys"
+)
+
+// eventGroup is the event loops of one call of Serve. They run until the last
+// of its connections has gone.
+type eventGroup struct {
+	*netloop.Group
+	users atomic.Int64 // connections, and Serve itself
+}
+
+func (g *eventGroup) leave() {
+	if g.users.Add(-1) == 0 {
+		// the caller may be on one of the loops, which Close waits for
+		go g.Group.Close()
+	}
+}
+
+// acceptedEvent gives a connection to a loop, or refuses it.
+func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
+	c := eventConns.Get().(*eventConn)
+	c.group, c.isTCP = g, isTCP
+	c.net.Init(fd, c)
+	timeout := s.Limits.First
+	wait, header, served := s.Host.ExpectsHeader(c)
+	if !served {
+		_ = rawsys.CloseSocket(fd)
+		return
+	}
+	if header {
+		timeout = wait
+		c.phase = eventHeader
+	}
+	peer, err := s.Host.Admit(c)
+	if err != nil {
+		s.refuseEvent(fd, err)
+		return
+	}
+	g.users.Add(1)
+	s.register(&c.Conn, c, peer)
+	if c.Pinned.Load() {
+		// it may be used by others from the start
+		c.extras()
+	}
+	if err := g.Add(&c.net, c.waitFor(waitRead, timeout)); err != nil {
+		s.Host.Logf("fasthttp: cannot watch a connection: %v", err)
+		c.finish(false)
+	}
+}
+
+// refuseEvent answers a connection that is not served, and closes it.
+func (s *Set) refuseEvent(fd int, why error) {
+	nc, err := spare.fileConn(fd)
+	if err != nil {
+		return
+	}
+	go s.Host.Refuse(nc, why)
+	s.Host.Crowded(why)
+}
+
+var eventConns = sync.Pool{New: func() any { return new(eventConn) }}
+
+// eventConn is a connection of the event engine. While it is idle this is all
+// there is of it.
+type eventConn struct {
+	Conn
+	net   netloop.Conn
+	group *eventGroup
+	p     Protocol // of the request that is on its way, or nil
+	extra atomic.Pointer[eventExtra]
+	// toDiscard is how many bytes are still read away before the connection is closed
+	toDiscard int32
+	phase     eventPhase
+	isTCP     bool
+	// drained says that the last read took all there was
+	drained bool
+}
+
+// eventPhase is what a connection does when its loop calls.
+type eventPhase uint8
+
+const (
+	eventServing   eventPhase = iota // go on with the protocol, or begin with it
+	eventUnsent                      // go on with a flush for which there was no room
+	eventTurn                        // go on with the protocol, which has let others go first
+	eventLingering                   // read away what comes, until the peer is done
+	eventHeader                      // take the header of the PROXY protocol, when it is there
+	eventEnded                       // nothing: the descriptor is closed or somebody else's
+	eventPhases
+)
+
+// eventChanges are the phases that may follow each phase.
+var eventChanges = [eventPhases]uint8{
+	eventServing:   1<<eventUnsent | 1<<eventTurn | 1<<eventLingering | 1<<eventEnded,
+	eventUnsent:    1<<eventServing | 1<<eventUnsent | 1<<eventLingering | 1<<eventEnded,
+	eventTurn:      1<<eventServing | 1<<eventLingering | 1<<eventEnded,
+	eventLingering: 1 << eventEnded,
+	eventHeader:    1<<eventServing | 1<<eventEnded,
+	eventEnded:     0,
+}
+
+// change makes to the phase of the connection.
+func (c *eventConn) change(to eventPhase) {
+	if eventChanges[c.phase]&(1<<to) == 0 {
+		panic("engine: an event connection changes to a phase that cannot follow")
+	}
+	c.phase = to
+}
+
+// protocolCache keeps a protocol with its buffers for the connections that a poller
+// serves one after the other.
+type protocolCache struct {
+	p Protocol
+}
+
+// Serve implements netloop.Handler.
+func (c *eventConn) Serve(p *netloop.Poller) bool {
+	cache, _ := p.Local.(*protocolCache)
+	if cache == nil {
+		cache = new(protocolCache)
+		p.Local = cache
+	}
+	c.drained = false
+	c.working()
+	if c.phase == eventLingering {
+		return c.linger()
+	}
+	if c.phase == eventHeader {
+		if taken, alive := c.takeHeader(); !taken {
+			return alive
+		}
+	}
+	if c.p == nil {
+		c.lend(cache)
+	}
+	return c.driveWithCare(cache, c.phase == eventServing)
+}
+
+// driveWithCare is drive for code that may not come back: it panics where
+// nothing of the application is expected to run, or ends its goroutine.
+func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bool) {
+	ended := false
+	defer func() {
+		if !ended {
+			c.drop(recover())
+		}
+	}()
+	alive = c.drive(cache, readable)
+	ended = true
+	return alive
+}
+
+// drop ends a connection whose protocol has stopped in the middle. Whatever
+// was in use stays with whoever may still have it.
+func (c *eventConn) drop(panicked any) {
+	s := c.Set
+	if c.p != nil {
+		c.p.Abandoned()
+	}
+	c.p = nil
+	c.Pinned.Store(true)
+	c.finish(true)
+	if panicked != nil {
+		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+	}
+}
+
+// lend gets the connection a protocol.
+func (c *eventConn) lend(cache *protocolCache) {
+	last := cache.p
+	cache.p = nil
+	c.p = c.Set.Host.Lend(&c.Conn, c, last)
+}
+
+// giveBack gives the protocol of a connection back that has become idle.
+func (c *eventConn) giveBack(cache *protocolCache) {
+	p := c.p
+	c.p = nil
+	last, _ := c.Set.Host.Return(p, cache != nil && cache.p == nil)
+	if last != nil {
+		cache.p = last
+	}
+}
+
+// share is how many reads and writes a connection may do before the others of
+// its loop get their turn.
+const share = 16
+
+// drive does what the protocol asks for, as far as it can without waiting. It
+// is false if the connection was closed or given away. With readable set there is
+// something to be read before the protocol can go on.
+func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
+	if c.phase == eventTurn {
+		c.change(eventServing)
+	}
+	p := c.p
+	asked := false // the protocol has asked for more than was received
+	for round := 0; ; {
+		next := Flush
+		if c.phase == eventServing {
+			if next = Read; !readable {
+				next = p.Step()
+				asked = next == Read
+			}
+			readable = false
+		}
+		if d := c.detached(); d != nil && next != Leave {
+			d.Attach()
+			c.extra.Load().detached.Store(nil)
+			c.drained = false
+		}
+		switch next {
+		case Read:
+			if c.receive() {
+				break
+			}
+			if !asked && !p.Idle() {
+				// it may not have seen yet what came before its turn ended
+				continue
+			}
+			if alive, done := c.await(cache); done {
+				return alive
+			}
+		case Flush:
+			err := c.flush()
+			if err == netloop.ErrAgain {
+				c.awaitRoom()
+				return true
+			}
+			if c.phase == eventUnsent {
+				c.change(eventServing)
+			}
+			if err != nil {
+				return c.end(cache, false)
+			}
+			if c.drained && p.Idle() {
+				// nothing to be done until more comes
+				readable = true
+			}
+		case HandOver:
+			return c.handOver()
+		case Leave:
+			return c.abandon()
+		case Close, Linger:
+			return c.end(cache, next == Linger)
+		}
+		// only now, when nothing is left half done
+		if round++; round >= share {
+			c.giveTurn()
+			return true
+		}
+	}
+}
+
+// giveTurn lets the other connections of the loop have their turn. Meanwhile
+// nobody owns this one, and a deadline of an earlier wait must not end it. Its turn
+// comes when there is room for output, which may be never.
+func (c *eventConn) giveTurn() {
+	switch w, until := c.p.Turn(); w {
+	case WaitRoom:
+		c.change(eventTurn)
+		c.limit(waitWrite, until)
+	case WaitInput:
+		c.limit(waitRead, until)
+	}
+	c.net.Again()
+}
+
+// receive reads for the protocol. It is false if there is nothing at the moment.
+func (c *eventConn) receive() bool {
+	// what came while the last request was handled is answered, too, before the
+	// server goes down
+	if c.drained && !c.net.Gone() && !c.Set.Stopping() {
+		return false
+	}
+	space := c.p.Space()
+	n, err := c.net.Read(space)
+	switch {
+	case n > 0:
+		c.drained = n < len(space) && !c.net.Urgent()
+		if c.at() != stageBusy {
+			c.wake()
+		}
+		c.p.Received(n)
+	case err == netloop.ErrAgain:
+		c.drained = true
+		return false
+	default:
+		c.p.InputEnded(neterr.Op(c, "read", err))
+	}
+	return true
+}
+
+// readTooLate is the error of a read that nothing came for in time.
+func (c *eventConn) readTooLate() error { return neterr.Op(c, "read", os.ErrDeadlineExceeded) }
+
+// wake says that the first bytes of a request are there.
+func (c *eventConn) wake() {
+	c.p.Wait(WaitNone)
+	c.begin()
+	c.Set.setState(c, StateActive)
+}
+
+// await leaves the connection to its loop until more comes. done is false if the time
+// for that is over, which the protocol was told.
+func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
+	if c.p.Idle() {
+		return c.rest(cache), true
+	}
+	until := c.p.Wait(WaitInput)
+	if until.Equal(Passed) {
+		c.p.InputEnded(c.readTooLate())
+		return true, false
+	}
+	c.limit(waitRead, until)
+	return true, true
+}
+
+// rest leaves an idle connection to its loop.
+func (c *eventConn) rest(cache *protocolCache) (alive bool) {
+	s := c.Set
+	c.giveBack(cache)
+	if s.Stopping() {
+		c.finish(false)
+		return false
+	}
+	if c.Requests == 0 || c.at() != stageBusy {
+		// the deadline of the wait goes on
+		c.stay(waitRead)
+		return true
+	}
+	c.Conn.change(stageBusy, stageWaiting)
+	timeout := s.Limits.Idle
+	if timeout > 0 {
+		c.LimitReads(time.Time{})
+	}
+	s.setState(c, StateIdle)
+	c.net.SetDeadline(c.waitFor(waitRead, timeout))
+	return true
+}
+
+// awaitRoom leaves the connection to its loop until there is room for the rest of
+// a flush.
+func (c *eventConn) awaitRoom() {
+	if c.phase == eventUnsent {
+		// the deadline of the wait goes on
+		c.stay(waitWrite)
+		return
+	}
+	c.change(eventUnsent)
+	c.limit(waitWrite, c.p.Wait(WaitRoom))
+}
+
+// Expire implements netloop.Handler.
+func (c *eventConn) Expire() bool {
+	c.working()
+	switch c.phase {
+	case eventHeader:
+		return c.expireHeader()
+	case eventLingering:
+		c.finish(false)
+		return false
+	case eventTurn:
+		if c.has(unix.POLLIN | unix.POLLOUT) {
+			return c.Serve(&netloop.Poller{})
+		}
+		fallthrough
+	case eventUnsent:
+		c.p.Written(0, neterr.Op(c, "write", os.ErrDeadlineExceeded))
+		return c.end(nil, false)
+	}
+	if c.hasInput() {
+		// it may have come in time, and the loop was busy
+		if c.p != nil {
+			c.p.Expired()
+		} else if c.Requests == 0 {
+			// empty lines do not begin a new wait
+			c.net.SetDeadline(1)
+		}
+		return c.Serve(&netloop.Poller{})
+	}
+	if c.p == nil {
+		if !c.NeverBegan() {
+			c.finish(false)
+			return false
+		}
+		c.lend(new(protocolCache))
+		c.wake()
+	}
+	c.p.InputEnded(c.readTooLate())
+	return c.driveWithCare(nil, false)
+}
+
+// flush writes the output of the protocol, as much as there is room for. An error
+// other than netloop.ErrAgain is the end of the connection.
+func (c *eventConn) flush() error {
+	head, tail, file := c.p.Output()
+	if file != nil {
+		return c.flushFile(head, file)
+	}
+	n, err := c.net.Write(head, tail)
+	switch err {
+	case nil:
+		n = len(head) + len(tail)
+		c.p.Written(int64(n), nil)
+	case netloop.ErrAgain:
+		c.p.Written(int64(n), nil)
+	default:
+		c.p.Written(int64(n), neterr.Op(c, "write", err))
+	}
+	return err
+}
+
+// flushFile is flush for what ends in a part of a file.
+func (c *eventConn) flushFile(head []byte, file *FilePart) error {
+	raw, err := file.File.SyscallConn()
+	if err != nil {
+		c.p.Written(0, err)
+		return err
+	}
+	f := netloop.FilePart{Head: head, File: raw, Offset: file.Offset, Length: file.Length}
+	err = c.net.SendFile(&f)
+	n := int64(len(head)-len(f.Head)) + file.Length - f.Length
+	switch {
+	case err == nil || err == netloop.ErrAgain:
+		c.p.Written(n, nil)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		c.p.Written(n, io.ErrUnexpectedEOF)
+		err = nil
+	default:
+		c.p.Written(n, neterr.Op(c, "write", err))
+	}
+	return err
+}
+
+// end closes the connection.
+func (c *eventConn) end(cache *protocolCache, linger bool) bool {
+	c.giveBack(cache)
+	if linger && !c.Aborted {
+		return c.beginLinger()
+	}
+	c.finish(c.Aborted)
+	return false
+}
+
+// abandon ends a connection whose protocol was left to a handler that is late
+// and may be reading from it.
+func (c *eventConn) abandon() bool {
+	p := c.p
+	c.p = nil
+	_, _ = c.Set.Host.Return(p, false)
+	if c.Aborted {
+		c.finish(true)
+		return false
+	}
+	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(Passed)
+	return c.beginLinger()
+}
+
+// beginLinger ends the sending side of the connection. What the peer is still
+// sending is read away as it comes: closing right away would make the system reset
+// the connection, and the peer could lose the response (RFC 9112 section 9.6).
+func (c *eventConn) beginLinger() bool {
+	var err error = syscall.ENOTCONN
+	c.net.Use(func(fd int) { err = syscall.Shutdown(fd, syscall.SHUT_WR) })
+	if err != nil {
+		c.finish(false)
+		return false
+	}
+	c.change(eventLingering)
+	c.toDiscard = lingerSize
+	c.net.SetDeadline(lingerTime)
+	return c.linger()
+}
+
+// linger reads away what has come. It is false if the connection was closed.
+func (c *eventConn) linger() bool {
+	rest := bufpool.Get(lingerRead)
+	defer bufpool.Put(rest)
+	for range share {
+		n, err := c.net.Read(rest.B[:cap(rest.B)])
+		if err == netloop.ErrAgain {
+			return true
+		}
+		if c.toDiscard -= int32(n); err != nil || c.toDiscard <= 0 {
+			c.finish(false)
+			return false
+		}
+	}
+	c.net.Again()
+	return true
+}
+
+// finish closes the descriptor and forgets the connection, once: a hook can end the
+// goroutine in between, and what follows from that comes here again.
+func (c *eventConn) finish(reset bool) {
+	if c.phase == eventEnded {
+		return
+	}
+	c.change(eventEnded)
+	defer c.forget()
+	s := c.Set
+	c.working()
+	if d := c.detached(); d != nil {
+		// somebody who has kept the connection waits in Read or Write
+		d.Abandon(reset)
+	} else {
+		c.net.Close(reset)
+	}
+	s.setState(c, StateClosed)
+}
+
+// forget takes the connection out of the books.
+func (c *eventConn) forget() {
+	s, g := c.Set, c.group
+	s.unregister(&c.Conn)
+	g.leave()
+	if c.Pinned.Load() {
+		return
+	}
+	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
+	c.extra.Store(nil)
+	c.peer = netip.Addr{}
+	c.phase, c.drained = eventServing, false
+	eventConns.Put(c)
+}
+
+// handOver gives the connection to the application.
+func (c *eventConn) handOver() bool {
+	take := c.p.HandOver()
+	c.giveBack(nil)
+	c.Set.setState(c, StateHijacked)
+	take(c.leave())
+	return false
+}
+
+// claimIdle implements idleClaimer.
+func (c *eventConn) claimIdle() (closeIt func()) {
+	if !c.net.TryAcquire() {
+		return nil
+	}
+	if !c.lacksHeader() && (c.p != nil || c.phase != eventServing || c.hasInput()) {
+		c.net.Release()
+		return nil
+	}
+	return func() { c.finish(false) }
+}
+
+// ClaimStalled implements Link.
+func (c *eventConn) ClaimStalled(p Protocol) (end func(err error)) {
+	if !c.net.TryAcquire() {
+		return nil
+	}
+	if c.p != p || c.hasInput() {
+		c.net.Release()
+		return nil
+	}
+	return func(err error) {
+		c.working()
+		p.InputEnded(err)
+		if c.driveWithCare(nil, false) {
+			c.net.Release()
+		}
+	}
+}
+
+// hasInput reports whether something has come that nobody has read: it will be
+// served in a moment.
+func (c *eventConn) hasInput() bool { return c.has(unix.POLLIN) }
+
+// has reports whether one of the events is there.
+func (c *eventConn) has(events int16) bool {
+	poll := []unix.PollFd{{Fd: int32(c.net.FD()), Events: events}}
+	n, err := unix.Poll(poll, 0)
+	return n > 0 && err == nil
+}

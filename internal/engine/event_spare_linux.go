@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// spareDescriptor is a descriptor that is kept for a process that has no other
+// left. To make a net.Conn of one, package net needs another one for a moment.
+type spareDescriptor struct {
+	mu sync.Mutex
+	fd int // -1 while there is none
+}
+
+var spare = spareDescriptor{fd: -1}
+
+// keep opens the descriptor, unless there is one.
+func (s *spareDescriptor) keep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open()
+}
+
+// open is keep with mu held.
+func (s *spareDescriptor) open() {
+	if s.fd >= 0 {
+		return
+	}
+	if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC); err == nil {
+		s.fd = fd
+	}
+}
+
+// fileConn makes a connection of package net of a descriptor, which it closes.
+func (s *spareDescriptor) fileConn(fd int) (net.Conn, error) {
+	f := os.NewFile(uintptr(fd), "connection")
+	nc, err := net.FileConn(f)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.fd >= 0 {
+			_ = unix.Close(s.fd)
+			s.fd = -1
+		}
+		nc, err = net.FileConn(f)
+		_ = f.Close()
+		s.open()
+		return nc, err
+	}
+	_ = f.Close()
+	return nc, err
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/netloop"
+)
+
+// TestPhasesOfEventConnections walks all changes from each phase to each other one.
+func TestPhasesOfEventConnections(t *testing.T) {
+	want := map[eventPhase][]eventPhase{
+		eventServing:   {eventUnsent, eventTurn, eventLingering, eventEnded},
+		eventUnsent:    {eventServing, eventUnsent, eventLingering, eventEnded},
+		eventTurn:      {eventServing, eventLingering, eventEnded},
+		eventLingering: {eventEnded},
+		eventHeader:    {eventServing, eventEnded},
+	}
+	for from := range eventPhases {
+		legal := map[eventPhase]bool{}
+		for _, to := range want[from] {
+			legal[to] = true
+		}
+		for to := range eventPhases {
+			c := &eventConn{phase: from}
+			changed := true
+			func() {
+				defer func() { changed = recover() == nil }()
+				c.change(to)
+			}()
+			if changed != legal[to] || changed != (c.phase == to) && from != to {
+				t.Errorf("phase %d to %d: %v, now %d", from, to, changed, c.phase)
+			}
+		}
+	}
+}
+
+// Go raises GOMAXPROCS by itself if the limit of a container is raised.
+func TestLoopsFollowTheNumberOfProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newLines()
+	serve(t, s, ln, "event")
+	dial := func() net.Conn {
+		nc, err := net.Dial("tcp4", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = nc.Close() })
+		return nc
+	}
+	ask := func(nc net.Conn) {
+		t.Helper()
+		_ = nc.SetDeadline(time.Now().Add(time.Minute))
+		var got [2]byte
+		if _, err := nc.Write([]byte("x\n")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := nc.Read(got[:]); n == 0 {
+			t.Fatal(err)
+		}
+	}
+	first := dial()
+	ask(first)
+	loops := func() (n int) {
+		s.All(func(c *Conn) { n = c.NC.(*eventConn).group.Len() })
+		return n
+	}
+	if n := loops(); n != 1 {
+		t.Fatalf("%d loops for one processor", n)
+	}
+	runtime.GOMAXPROCS(3)
+	for range growEvery {
+		ask(dial())
+	}
+	if n := loops(); n != 3 {
+		t.Errorf("%d loops for three processors", n)
+	}
+	for _, nc := range []net.Conn{first, dial(), dial(), dial()} {
+		ask(nc)
+	}
+}
+
+// emptyLines is a Protocol whose requests may have empty lines before them.
+type emptyLines struct{ lines }
+
+func (p *emptyLines) Step() Action {
+	for len(p.in) > 0 && p.in[0] == '\n' {
+		p.in = p.in[:copy(p.in, p.in[1:])]
+		p.c.Empty++
+	}
+	return p.lines.Step()
+}
+
+type emptyLinesHost struct{ linesHost }
+
+func (*emptyLinesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol {
+	return &emptyLines{lines{c: c}}
+}
+
+// A deadline that passes while an empty line lies unread is no reason to wait for
+// ever.
+func TestEmptyLinesDoNotTakeTheFirstDeadlineAway(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Set{Host: new(emptyLinesHost), Limits: Limits{First: time.Hour, Answered: true}}
+	s.Renew()
+	serve(t, s, ln, "event")
+	peer, err := net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	var c *eventConn
+	poll(t, "the connection is on its loop", func() bool {
+		s.All(func(found *Conn) { c = found.NC.(*eventConn) })
+		return c != nil && c.net.TryAcquire()
+	})
+	if _, err := peer.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the empty line is there", c.hasInput)
+	// what the wheel does
+	c.net.SetDeadline(0)
+	if c.Expire() {
+		c.net.Release()
+	}
+	poll(t, "the connection is closed", func() bool { return s.Open() == 0 })
+}
+
+// poll waits until something is the case.
+func poll(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+var _ netloop.Handler = (*eventConn)(nil)
+
+// bytewise is a Protocol that takes a byte at a time, so that a connection soon has to
+// let others go first.
+type bytewise struct{ lines }
+
+func (p *bytewise) Space() []byte                   { return p.lines.Space()[:1] }
+func (p *bytewise) Turn() (w Wait, until time.Time) { return WaitNone, until }
+
+type bytewiseHost struct{ linesHost }
+
+func (*bytewiseHost) Lend(c *Conn, _ Link, _ Protocol) Protocol { return &bytewise{lines{c: c}} }
+
+// What has been received before a connection let others go first is not forgotten, if
+// nothing comes behind it.
+func TestInputBeforeATurnIsServedAfterIt(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Set{Host: new(bytewiseHost)}
+	s.Renew()
+	serve(t, s, ln, "event")
+	for size := 1; size <= 4*share; size++ {
+		nc, err := net.Dial("tcp4", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = nc.SetDeadline(time.Now().Add(time.Minute))
+		text := strings.Repeat("x", size-1) + "\n"
+		if _, err := io.WriteString(nc, text); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, size)
+		if _, err := io.ReadFull(nc, got); err != nil || string(got) != text {
+			t.Fatalf("%d bytes came back as %q, %v", size, got, err)
+		}
+		_ = nc.Close()
+	}
+}

@@ -1,0 +1,421 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/ioread"
+)
+
+// portable is the engine that runs anywhere and on any net.Conn: a goroutine
+// for each connection, which waits in Read and Write.
+type portable struct {
+	Conn
+	p  Protocol
+	nc net.Conn // what the protocol reads and writes
+	// last is a protocol that is used again for a connection of lastOf, or nil
+	last   Protocol
+	lastOf *Set
+	// waits is nc if it can wait for the first byte without a buffer, and pairs if it
+	// can write two parts with one call, all or nothing
+	waits interface{ Await() error }
+	pairs interface{ WriteBoth(a, b []byte) error }
+
+	awake bool // something has come since the connection was last idle
+	// readUntil and writeUntil are the deadlines that the protocol has set, and
+	// limited says that there was one
+	readUntil, writeUntil time.Time
+	limited               bool
+	watcher               *watcher
+	left                  bool // the connection was given to the application
+	buffers               [2][]byte
+	both                  net.Buffers // buffers, as they are being written
+}
+
+var portables = sync.Pool{New: func() any { return new(portable) }}
+
+// ServeConn admits a connection, serves it by the calling goroutine until it ends, and
+// closes it. The error is why it was refused, or what has ended it before its time.
+func (s *Set) ServeConn(nc net.Conn) error {
+	peer, err := s.Host.Admit(nc)
+	if err != nil {
+		s.Host.Refuse(nc, err)
+		return err
+	}
+	return s.newPortable(nc, peer).serve()
+}
+
+// newPortable registers a connection that was admitted.
+func (s *Set) newPortable(nc net.Conn, peer netip.Addr) *portable {
+	e := portables.Get().(*portable)
+	if e.lastOf != s {
+		e.last, e.lastOf = nil, nil
+	}
+	s.register(&e.Conn, nc, peer)
+	return e
+}
+
+// serve serves the connection until it ends, and closes it.
+func (e *portable) serve() error {
+	ended := false
+	defer func() {
+		if !ended {
+			e.drop(recover())
+		}
+	}()
+	end, err := e.run()
+	ended = true
+	if end == HandOver {
+		e.free()
+		return nil
+	}
+	if end == Leave && !e.Aborted {
+		// the handler that reads from the connection is to leave it; TLS is for
+		// one reader
+		_ = e.NC.SetReadDeadline(Passed)
+		LingerOn(e.NC)
+	}
+	if e.p != nil {
+		// what lingers holds no memory
+		var fault error
+		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.Pinned.Load()); err == nil {
+			err = fault
+		}
+		e.lastOf = e.Set
+	}
+	if end == Linger && !e.Aborted {
+		LingerOn(e.nc)
+	}
+	if closed := e.close(); err == nil && !errors.Is(closed, net.ErrClosed) {
+		err = closed
+	}
+	if end != Leave {
+		e.free()
+	}
+	return err
+}
+
+// close closes the connection and forgets it.
+func (e *portable) close() error {
+	s, nc := e.Set, e.NC
+	if e.Aborted {
+		// a reset tells the peer that the message was cut off, whatever its
+		// framing; so does TLS that does not end in order
+		nc = s.Host.Transport(nc)
+		if tcp, ok := nc.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+	err := nc.Close()
+	s.setState(e.NC, StateClosed)
+	e.forget()
+	return err
+}
+
+// forget takes the connection out of the books.
+func (e *portable) forget() {
+	// a shutdown may still be about to ask
+	_ = e.asked()
+	e.Set.unregister(&e.Conn)
+}
+
+// free makes the connection another one, unless somebody may still ask for it.
+func (e *portable) free() {
+	if e.Pinned.Load() {
+		return
+	}
+	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
+	e.awake, e.limited, e.left = false, false, false
+	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
+	portables.Put(e)
+}
+
+// drop ends a connection whose goroutine was ended from inside: by
+// runtime.Goexit, with which a failing test leaves its handler, or by a panic of
+// something that is not called with care, such as a logger. Whatever was in
+// use stays with whoever may still have it.
+func (e *portable) drop(panicked any) {
+	s := e.Set
+	if e.p != nil {
+		e.p.Abandoned()
+	}
+	if !e.left {
+		e.Aborted = true
+		e.Pinned.Store(true)
+		_ = e.close()
+	}
+	if panicked != nil {
+		s.Host.Logf("fasthttp: panic serving a connection: %v\n%s", panicked, debug.Stack())
+	}
+}
+
+// run does what the protocol asks for until the connection ends or belongs to
+// somebody else. It returns Close, Linger, Leave or HandOver.
+func (e *portable) run() (end Action, err error) {
+	s := e.Set
+	nc, over, err := s.Host.Opening(&e.Conn)
+	if over || err != nil {
+		return Close, err
+	}
+	e.nc = nc
+	e.waits, _ = nc.(interface{ Await() error })
+	e.pairs, _ = nc.(interface{ WriteBoth(a, b []byte) error })
+	e.p = s.Host.Lend(&e.Conn, e, e.last)
+	e.last = nil
+	e.limit(e.p.Wait(e.forRequest()))
+	for idle := true; ; {
+		action := Read
+		if !idle {
+			action = e.p.Step()
+			idle = action == Read && e.p.Idle()
+		}
+		switch action {
+		case Read:
+			if claimed := e.receive(idle); claimed {
+				return Close, nil
+			}
+			idle = false
+		case Flush:
+			if err := e.flush(); err != nil {
+				return Close, err
+			}
+			idle = e.p.Idle()
+		case HandOver:
+			e.handOver()
+			return HandOver, nil
+		default:
+			return action, nil
+		}
+	}
+}
+
+// forRequest is the kind of a wait for a request.
+func (e *portable) forRequest() Wait {
+	if e.waits != nil {
+		return WaitBare
+	}
+	return WaitRequest
+}
+
+// limit sets the deadline of reads that begin.
+func (e *portable) limit(until time.Time) {
+	if !until.Equal(e.readUntil) {
+		e.LimitReads(until)
+	}
+}
+
+// receive reads from the connection, with first set what a request begins with. claimed
+// says that a shutdown has closed the connection.
+func (e *portable) receive(first bool) (claimed bool) {
+	if !first {
+		e.limit(e.p.Wait(WaitInput))
+	} else if e.awake {
+		e.rest()
+	}
+	n, err := 0, error(nil)
+	if first {
+		n, err = e.receiveFirst()
+	} else {
+		n, err = ioread.Some(e.nc, e.p.Space())
+	}
+	if e.claimed() || first && (n > 0 || isTimeout(err) && e.NeverBegan()) && !e.wake() {
+		return true
+	}
+	if n > 0 {
+		e.p.Received(n)
+	} else {
+		e.p.InputEnded(err)
+	}
+	return false
+}
+
+// receiveFirst waits for the first bytes of a request. A shutdown that finds the
+// connection waiting ends the wait: what has come by then is served all the same.
+func (e *portable) receiveFirst() (n int, err error) {
+	if !e.asked() {
+		if n, err = e.readFirst(); !isTimeout(err) || !e.asked() {
+			return n, err
+		}
+	}
+	_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
+	if n, err = e.readFirst(); err != nil {
+		e.claim()
+	}
+	return n, err
+}
+
+// lastLook is how long a connection is read from that waits for a request when the
+// server shuts down. What is there is got at once; the time is for a machine that
+// is busy.
+const lastLook = 5 * time.Millisecond
+
+func (e *portable) readFirst() (int, error) {
+	if e.waits != nil {
+		if err := e.waits.Await(); err != nil {
+			return 0, err
+		}
+	}
+	return ioread.Some(e.nc, e.p.Space())
+}
+
+// rest prepares the connection for waiting for its next request.
+func (e *portable) rest() {
+	e.limit(e.p.Wait(e.forRequest()))
+	e.awake = false
+	e.Set.setState(e.NC, StateIdle)
+	e.awaitRequest()
+}
+
+// wake says that the first bytes of a request are there. It is false if a
+// shutdown has closed the connection.
+func (e *portable) wake() bool {
+	ok, asked := e.begin()
+	if !ok {
+		return false
+	}
+	if asked {
+		_ = e.nc.SetReadDeadline(e.readUntil)
+	}
+	e.awake = true
+	e.p.Wait(WaitNone)
+	e.Set.setState(e.NC, StateActive)
+	return true
+}
+
+// flush writes the output of the protocol.
+func (e *portable) flush() error {
+	if until := e.p.Wait(WaitRoom); !until.Equal(e.writeUntil) {
+		e.LimitWrites(until)
+	}
+	head, tail, _ := e.p.Output()
+	var n int64
+	var err error
+	switch {
+	case len(tail) == 0:
+		var wrote int
+		wrote, err = e.nc.Write(head)
+		n = int64(wrote)
+	case e.pairs != nil:
+		if err = e.pairs.WriteBoth(head, tail); err == nil {
+			n = int64(len(head) + len(tail))
+		}
+	default:
+		e.buffers = [2][]byte{head, tail}
+		e.both = e.buffers[:]
+		n, err = e.both.WriteTo(e.nc)
+		e.buffers = [2][]byte{}
+	}
+	if err != nil && e.pairs != nil {
+		// what is encrypted is sent as a whole
+		n = 0
+	}
+	e.p.Written(n, err)
+	return err
+}
+
+// Blocking implements Link. Its deadlines are always those of the connection.
+func (e *portable) Blocking(_, _ time.Time) net.Conn { return e.nc }
+
+// LimitReads implements Link.
+func (e *portable) LimitReads(until time.Time) {
+	e.readUntil = until
+	e.limited = e.limited || !until.IsZero()
+	_ = e.nc.SetReadDeadline(until)
+}
+
+// LimitWrites implements Link.
+func (e *portable) LimitWrites(until time.Time) {
+	e.writeUntil = until
+	e.limited = e.limited || !until.IsZero()
+	_ = e.nc.SetWriteDeadline(until)
+}
+
+// ForgetDeadlines implements Link.
+func (e *portable) ForgetDeadlines(until time.Time) {
+	e.readUntil, e.writeUntil = until, time.Time{}
+	_ = e.nc.SetReadDeadline(until)
+	_ = e.nc.SetWriteDeadline(time.Time{})
+}
+
+// Interrupt implements Link.
+func (e *portable) Interrupt() {
+	if err := e.nc.SetReadDeadline(Passed); err != nil {
+		_ = e.nc.Close()
+	}
+}
+
+// ClaimStalled implements Link: it is a goroutine that waits.
+func (e *portable) ClaimStalled(Protocol) (end func(err error)) { return nil }
+
+// SendsFiles implements Link.
+func (e *portable) SendsFiles() bool { return false }
+
+// KeepsSpace implements Link.
+func (e *portable) KeepsSpace() bool { return true }
+
+// watcher reads ahead while a handler runs, to learn of the end of the
+// connection. What it reads instead is the first byte of another request.
+type watcher struct {
+	stopped atomic.Bool
+	ended   chan struct{}
+	read    bool
+	first   [1]byte
+}
+
+func (r *watcher) run(nc net.Conn, w Watcher) {
+	defer close(r.ended)
+	n, err := ioread.Some(nc, r.first[:])
+	r.read = n > 0
+	if err != nil && !r.stopped.Load() {
+		w.PeerGone(err == io.EOF)
+	}
+}
+
+// Watch implements Link.
+func (e *portable) Watch(w Watcher, mayRead bool) {
+	if !mayRead {
+		return
+	}
+	_ = e.nc.SetReadDeadline(time.Time{})
+	e.watcher = &watcher{ended: make(chan struct{})}
+	go e.watcher.run(e.nc, w)
+}
+
+// Unwatch implements Link.
+func (e *portable) Unwatch() (unlimited bool) {
+	r := e.watcher
+	if r == nil {
+		return false
+	}
+	e.watcher = nil
+	r.stopped.Store(true)
+	_ = e.nc.SetReadDeadline(Passed)
+	<-r.ended
+	e.LimitReads(time.Time{})
+	if r.read {
+		e.p.Space()[0] = r.first[0]
+		e.p.Received(1)
+	}
+	return true
+}
+
+// handOver gives the connection to the application.
+func (e *portable) handOver() {
+	s, nc := e.Set, e.NC
+	if e.limited {
+		_ = nc.SetDeadline(time.Time{})
+	}
+	take := e.p.HandOver()
+	_, _ = s.Host.Return(e.p, false)
+	e.p = nil
+	s.setState(nc, StateHijacked)
+	e.left = true
+	e.forget()
+	take(nc, nil)
+}

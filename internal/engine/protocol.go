@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"time"
+)
+
+// Protocol is what a connection speaks: it takes in what has arrived, and says what
+// the engine is to do. It never waits for the peer, so it can be fed single bytes from
+// an event loop; where it must wait, in the middle of a handler, it asks its Conn for
+// a connection that does.
+//
+// Only the engine calls the methods, one at a time.
+type Protocol interface {
+	// Space returns where to put what arrives next. It is not empty.
+	Space() []byte
+	// Received says that the first n bytes of Space have arrived.
+	Received(n int)
+	// InputEnded says that nothing arrives any more: err is io.EOF, a timeout, or
+	// another error of reading.
+	InputEnded(err error)
+
+	// Step goes as far as what was received reaches, and returns what is to be done.
+	// A panic in it ends the connection.
+	Step() Action
+	// Output returns what is to be written after Flush: head, then tail, then the
+	// part of a file. There is either a tail or a file, or neither.
+	Output() (head, tail []byte, file *FilePart)
+	// Written says that n bytes more of the output were written. If err is not nil no
+	// more will be: the connection takes no more, and is ended; or the file has ended
+	// early, which is io.ErrUnexpectedEOF, and there is another Step.
+	Written(n int64, err error)
+
+	// Idle reports whether nothing has begun that would be lost if the connection
+	// ended. The engine takes the protocol from an idle connection, or keeps it there.
+	Idle() bool
+	// Wait says what the connection waits for from now on, and returns until when: the
+	// zero time stands for ever, and Passed for a time that is over. A deadline that
+	// the application has set comes first, unless the protocol has set one by its Link
+	// since then.
+	Wait(w Wait) (until time.Time)
+	// Turn says that the connection lets others go first, and returns what it waits
+	// for meanwhile. If that is WaitNone the deadline stays that there is.
+	Turn() (w Wait, until time.Time)
+	// Expired says that the time of a WaitInput is over, although something has come,
+	// which is received next: it may have come in time. Wait says whether it has.
+	Expired()
+
+	// HandOver gives the connection to the application after the action of that name.
+	// The engine calls take when it has let go of the connection: with what is
+	// the connection from then on, or with the error that there is none.
+	HandOver() (take func(nc net.Conn, err error))
+	// Abandoned says that the protocol is used no more since the goroutine that was
+	// in one of its methods has ended, or panicked.
+	Abandoned()
+}
+
+// Action is what a protocol asks its engine for.
+type Action uint8
+
+const (
+	Read     Action = iota // receive more, and call Step again
+	Flush                  // write the output, and call Step again
+	Close                  // close the connection
+	Linger                 // read away what the peer still sends, then close
+	HandOver               // give the connection to the application
+	// Leave leaves the protocol to a handler that is late and still uses it; the
+	// connection ends.
+	Leave
+)
+
+// Wait is what a connection waits for.
+type Wait uint8
+
+const (
+	// WaitNone is the end of a wait for a request: something has come. Deadlines that
+	// the application has set for an earlier request hold no more.
+	WaitNone Wait = iota
+	// WaitRequest is the wait for a request to begin, with Space in hand, and WaitBare
+	// the same without.
+	WaitRequest
+	WaitBare
+	WaitInput // for the rest of a request
+	WaitRoom  // for room for the output
+)
+
+// Passed is a deadline that makes everything on a connection fail at once.
+var Passed = time.Unix(1, 0)
+
+// FilePart is a part of a file that is to be sent.
+type FilePart struct {
+	// File is open for reading, and stays so until all was written.
+	File *os.File
+	// Offset is where the part begins in the file, in bytes, and Length how long it is.
+	Offset, Length int64
+}
+
+// Link is what a protocol may ask of the engine below it.
+type Link interface {
+	// Blocking returns the connection with Read and Write that wait, until the next
+	// Step. It has these deadlines, unless the application has set others; the zero
+	// time stands for none.
+	Blocking(readUntil, writeUntil time.Time) net.Conn
+	// LimitReads and LimitWrites set the deadlines of that connection, in the place of
+	// what there was.
+	LimitReads(until time.Time)
+	LimitWrites(until time.Time)
+	// ForgetDeadlines takes away the deadlines that the application has set. Those of
+	// the protocol are until for reading, and none for writing.
+	ForgetDeadlines(until time.Time)
+	// Watch tells w when the peer goes away, until Unwatch is called, which reports
+	// whether there is no deadline for reading any more. An engine that must read for
+	// that only does so if mayRead.
+	Watch(w Watcher, mayRead bool)
+	Unwatch() (unlimited bool)
+	// Interrupt ends the Read of a goroutine that waits in it. It may be called by any
+	// goroutine.
+	Interrupt()
+	// ClaimStalled makes a connection the caller's that waits for input without a
+	// goroutine, and whose protocol is p. end ends its input with an error. It is nil
+	// if somebody is at work.
+	ClaimStalled(p Protocol) (end func(err error))
+	// SendsFiles reports whether Output may have a file.
+	SendsFiles() bool
+	// KeepsSpace reports whether a goroutine waits for input, with Space in hand.
+	KeepsSpace() bool
+}
+
+// Watcher learns of the end of a connection. With half set the peer has only ended
+// its sending side.
+type Watcher interface {
+	// PeerGone is called once, by a goroutine of the engine's, and must not wait.
+	PeerGone(half bool)
+}
+
+// Host is the server that connections belong to. Its methods may be called
+// concurrently.
+type Host interface {
+	// Lend returns the protocol of a connection, when something comes on it. last is
+	// one that was returned by Return, or nil.
+	Lend(c *Conn, l Link, last Protocol) Protocol
+	// Return takes a protocol back. With reuse set it may return one that Lend can
+	// make that of another connection. fault is why the connection has ended before
+	// its time, or nil.
+	Return(p Protocol, reuse bool) (last Protocol, fault error)
+
+	// Admit counts a connection as being served, until Gone. Refuse answers one that
+	// was not admitted, and closes it.
+	Admit(nc net.Conn) (peer netip.Addr, err error)
+	Refuse(nc net.Conn, why error)
+	// Crowded is called after a connection was refused. It may wait.
+	Crowded(why error)
+	// Prepare sets the options of a connection that was accepted. Sockets that are
+	// accepted as descriptors inherit theirs from the listener, which gets the keep-alive
+	// of TCP from Keepalive.
+	Prepare(nc net.Conn)
+	Keepalive() (on bool, period time.Duration)
+	// KindOf reports whether something comes before the protocol on a connection,
+	// and whether it is a TLS connection.
+	KindOf(nc net.Conn) (opening, isTLS bool)
+	// Opening does what comes before the protocol on a connection that waits: what a
+	// proxy says of it, a TLS handshake. It returns the connection to go on with; over
+	// says that it was served already, or that it is not to be.
+	Opening(c *Conn) (nc net.Conn, over bool, err error)
+	// Transport returns the connection below nc whose reset cuts nc off.
+	Transport(nc net.Conn) net.Conn
+	// Gone says that a connection that was admitted is served no more.
+	Gone(peer netip.Addr)
+
+	// ExpectsHeader reports whether a socket begins with a header of the PROXY protocol,
+	// and how long it may take for that. It is closed unless it is served. HeaderFailed
+	// says that there was no header, and AdmitClient, which Refuse follows if it fails,
+	// counts the connection as one of the address that the header has named.
+	ExpectsHeader(nc net.Conn) (wait time.Duration, expected, served bool)
+	HeaderFailed(c *Conn, err error)
+	AdmitClient(c *Conn) error
+
+	// StateChanged tells of a state of a connection that begins, if the Set is Watched.
+	StateChanged(nc net.Conn, state State)
+	// Logf logs what somebody should look at.
+	Logf(format string, args ...any)
+}
+
+// Limits are how long connections wait. 0 stands for ever.
+type Limits struct {
+	// First is for the first byte on a new connection, and Idle for that of another
+	// request.
+	First, Idle time.Duration
+	// Answered says that the peer is told if First is over.
+	Answered bool
+}

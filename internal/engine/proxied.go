@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/valyala/fasthttp/internal/proxyproto"
+)
+
+// NoAddr is the address of a TCP connection whose address is not known.
+var NoAddr = &net.TCPAddr{IP: net.IPv4zero}
+
+// Ends are the addresses of a connection as a header of the PROXY protocol names them.
+type Ends struct {
+	// Remote is the address of the client, and Local the one that it has connected to.
+	Remote, Local net.Addr
+}
+
+// EndsOf returns the addresses that a header names, or nil.
+func EndsOf(h proxyproto.Header) *Ends {
+	if !h.Source.IsValid() {
+		return nil
+	}
+	return &Ends{tcpAddr(h.Source), tcpAddr(h.Destination)}
+}
+
+func tcpAddr(a netip.AddrPort) net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
+}
+
+// Proxied is what is known of a connection that begins with a header, or has begun
+// with one.
+type Proxied struct {
+	Ends atomic.Pointer[Ends] // nil while there are none
+}
+
+// Remote returns the address of the peer of a connection, which socket is but for that.
+func (p *Proxied) Remote(socket net.Conn) net.Addr {
+	if ends := p.Ends.Load(); ends != nil {
+		return ends.Remote
+	}
+	return socket.RemoteAddr()
+}
+
+// Local is Remote for the other end.
+func (p *Proxied) Local(socket net.Conn) net.Addr {
+	if ends := p.Ends.Load(); ends != nil {
+		return ends.Local
+	}
+	return socket.LocalAddr()
+}
+
+// ProxiedConn is a connection without TLS, or what lies under one with it.
+type ProxiedConn struct {
+	net.Conn
+	Proxied
+}
+
+// NewProxiedConn returns a connection with the addresses that a header has named, or
+// will name if ends is nil.
+func NewProxiedConn(nc net.Conn, ends *Ends) *ProxiedConn {
+	c := &ProxiedConn{Conn: nc}
+	c.Ends.Store(ends)
+	return c
+}
+
+// RemoteAddr implements net.Conn.
+func (c *ProxiedConn) RemoteAddr() net.Addr { return c.Remote(c.Conn) }
+
+// LocalAddr implements net.Conn.
+func (c *ProxiedConn) LocalAddr() net.Addr { return c.Local(c.Conn) }
+
+// CloseWrite ends the sending side if the connection has two.
+func (c *ProxiedConn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return syscall.EINVAL
+	}
+	return half.CloseWrite()
+}
+
+// SyscallConn implements syscall.Conn, for setting options of a socket.
+func (c *ProxiedConn) SyscallConn() (syscall.RawConn, error) {
+	own, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, syscall.EINVAL
+	}
+	return own.SyscallConn()
+}
+
+// UnsafeConn returns the connection itself.
+func (c *ProxiedConn) UnsafeConn() net.Conn { return c.Conn }
+
+// Unproxied returns the connection that nc is but for its addresses.
+func Unproxied(nc net.Conn) net.Conn {
+	if c, ok := nc.(*ProxiedConn); ok {
+		return c.Conn
+	}
+	return nc
+}

@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// connShards is the number of lists that the connections of a server are spread
+// over, so that those who come and go on all processors do not queue up for one
+// lock.
+const connShards = 16
+
+// connShard is one list of connections, on cache lines of its own.
+type connShard struct {
+	mu    sync.Mutex
+	first *Conn
+	_     [112]byte
+}
+
+func (l *connShard) add(c *Conn) {
+	l.mu.Lock()
+	if c.next = l.first; c.next != nil {
+		c.next.prev = c
+	}
+	l.first = c
+	l.mu.Unlock()
+}
+
+func (l *connShard) remove(c *Conn) {
+	l.mu.Lock()
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		l.first = c.next
+	}
+	c.prev, c.next = nil, nil
+	l.mu.Unlock()
+}
+
+// Set is the connections and listeners of one server.
+type Set struct {
+	// Host decides about the connections. It must be set, and Renew called, before
+	// anything else.
+	Host Host
+	// Limits are how long connections wait. They do not change while there are some.
+	Limits Limits
+	// Watched says that the Host wants to know of the states of connections. The
+	// application may hold on to any of them then.
+	Watched bool
+	// IdleWorker is how long a worker of the portable engine stays without a
+	// connection.
+	IdleWorker time.Duration
+
+	open     atomic.Int32
+	stopping atomic.Bool
+	shards   [connShards]connShard
+	done     atomic.Pointer[chan struct{}]
+
+	mu        sync.Mutex
+	listeners []*listener
+	drained   chan struct{} // closed when the last connection and listener have gone
+	shutdowns int           // that are under way
+}
+
+// Renew makes the channel of Done a new one.
+func (s *Set) Renew() {
+	done := make(chan struct{})
+	s.done.Store(&done)
+}
+
+// Done returns a channel that is closed when the server shuts down.
+func (s *Set) Done() <-chan struct{} { return *s.done.Load() }
+
+// Stopping reports whether the server shuts down.
+func (s *Set) Stopping() bool { return s.stopping.Load() }
+
+// Open returns how many connections there are.
+func (s *Set) Open() int { return int(s.open.Load()) }
+
+// Listeners returns how many listeners there are.
+func (s *Set) Listeners() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.listeners)
+}
+
+// All calls f for each connection, with a lock held under which none is forgotten.
+func (s *Set) All(f func(c *Conn)) {
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.Lock()
+		for c := shard.first; c != nil; c = c.next {
+			f(c)
+		}
+		shard.mu.Unlock()
+	}
+}
+
+// setState tells of a state of a connection that begins.
+func (s *Set) setState(nc net.Conn, state State) {
+	if s.Watched {
+		s.Host.StateChanged(nc, state)
+	}
+}
+
+func (s *Set) shardOf(c *Conn) *connShard { return &s.shards[c.ID%connShards] }
+
+// register enters a connection into the books.
+func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
+	c.Set, c.NC, c.peer = s, nc, peer
+	c.ID = NewID()
+	c.Opened = time.Since(Began)
+	c.Requests, c.Empty, c.Aborted = 0, 0, false
+	c.looks = 0
+	c.stage.Store(int32(stageWaiting))
+	opening, isTLS := s.Host.KindOf(nc)
+	if c.IsTLS = isTLS; opening {
+		c.stage.Store(int32(stageOpening))
+	}
+	c.Pinned.Store(s.Watched)
+	c.Done = s.Done()
+	s.open.Add(1)
+	s.shardOf(c).add(c)
+	s.setState(nc, StateNew)
+}
+
+// unregister takes a connection out of the books.
+func (s *Set) unregister(c *Conn) {
+	s.shardOf(c).remove(c)
+	s.Host.Gone(c.peer)
+	// a shutdown that is not seen here sees that the connection has gone
+	if s.open.Add(-1) == 0 && s.stopping.Load() {
+		s.mu.Lock()
+		s.checkDrained()
+		s.mu.Unlock()
+	}
+}
+
+// SetPeer says for which peer the connection counts that was admitted when more was
+// known of it.
+func (c *Conn) SetPeer(peer netip.Addr) { c.peer = peer }
+
+// Shutdown ends the server in order: it closes the listeners and the connections that
+// wait for a request, and waits for the others until ctx ends, whose error it returns
+// then. Otherwise the error is that of a listener that could not be closed. begun is
+// called once the server knows that it is to stop.
+func (s *Set) Shutdown(ctx context.Context, begun func()) error {
+	drained, listeners := s.beginShutdown()
+	defer s.endShutdown()
+	begun()
+	for _, ln := range listeners {
+		ln.wind()
+	}
+	// a connection that becomes idle at this very moment is found next time
+	again := time.NewTicker(shutdownLook)
+	defer again.Stop()
+	for {
+		s.closeIdle(ctx)
+		select {
+		case <-drained:
+			return closeAll(listeners)
+		case <-ctx.Done():
+			_ = closeAll(listeners)
+			return ctx.Err()
+		case <-again.C:
+			_ = closeAll(listeners)
+		}
+	}
+}
+
+// closeAll closes listeners, and returns the first error.
+func closeAll(listeners []*listener) (failed error) {
+	for _, ln := range listeners {
+		// somebody else may have closed it
+		if err := ln.Close(); err != nil && failed == nil && !errors.Is(err, net.ErrClosed) {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// beginShutdown makes the server stop, and returns the listeners to be closed
+// and a channel that is closed when nothing is left.
+func (s *Set) beginShutdown() (drained <-chan struct{}, listeners []*listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shutdowns++
+	s.stopping.Store(true)
+	if done := *s.done.Load(); !isClosed(done) {
+		close(done)
+	}
+	if s.drained == nil {
+		s.drained = make(chan struct{})
+	}
+	drained = s.drained
+	s.checkDrained()
+	return drained, slices.Clone(s.listeners)
+}
+
+// checkDrained tells the shutdowns that wait for it that nothing is left. mu is
+// held. The listeners count as well as the connections: one of them may be about
+// to bring in another connection.
+func (s *Set) checkDrained() {
+	if s.drained != nil && s.open.Load() == 0 && len(s.listeners) == 0 {
+		close(s.drained)
+		s.drained = nil
+	}
+}
+
+func (s *Set) endShutdown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shutdowns--
+	s.checkStopped()
+}
+
+// checkStopped lets connections be accepted again once no shutdown needs to know any
+// more that the server was to stop. mu is held.
+func (s *Set) checkStopped() {
+	if s.shutdowns == 0 && len(s.listeners) == 0 && s.stopping.Load() {
+		s.stopping.Store(false)
+		s.Renew()
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// shutdownLook is how often a shutdown looks for connections that have become
+// idle.
+const shutdownLook = 20 * time.Millisecond
+
+// closesPerLook is how many connections are closed before the end of the context
+// counts: a shutdown that has no time left closes idle connections all the same, and
+// one of a million connections returns in time.
+const closesPerLook = 1024
+
+// closeIdle closes the connections that wait for a request, as far as it gets
+// before ctx ends.
+func (s *Set) closeIdle(ctx context.Context) {
+	var claimed []func()
+	closed := 0
+	for i := range s.shards {
+		if closed >= closesPerLook && ctx.Err() != nil {
+			return
+		}
+		shard := &s.shards[i]
+		shard.mu.Lock()
+		for c := shard.first; c != nil; c = c.next {
+			if closeIt := c.claimIdle(); closeIt != nil {
+				claimed = append(claimed, closeIt)
+			}
+		}
+		shard.mu.Unlock()
+		for _, closeIt := range claimed {
+			closeIt()
+		}
+		closed += len(claimed)
+		claimed = claimed[:0]
+	}
+}

@@ -1,0 +1,41 @@
+package files
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// The conditions themselves are compared with a model of RFC 9110 in the tests of
+// the root package, where requests have them.
+
+func TestConditionsOfSeveralFieldLinesAreOneList(t *testing.T) {
+	var fields field.List
+	for _, tag := range []string{`"a"`, `"b"`} {
+		fields.Add([]byte("If-None-Match"), []byte(tag), field.IfNoneMatch, 0)
+	}
+	if got := EvalPreconditions(&fields, Validator{ETag: []byte(`W/"b"`)}); got != notModified {
+		t.Errorf("got %v", got)
+	}
+}
+
+func FuzzEntityTags(f *testing.F) {
+	for _, list := range []string{
+		"*", `"a"`, `W/"a"`, `"b"`, `"b", "a"`, `"b",W/"a" , "c"`, `"b, \", "a,b"`, `, ,"a"`, `""`, "a", `"a`, `w/"a"`, `"b" nonsense "a" , *`,
+	} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		var fields field.List
+		fields.Add([]byte("If-Match"), []byte(list), field.IfMatch, 0)
+		strong := matchesAny(&fields, field.IfMatch, []byte(`"a"`), strongMatch)
+		weak := matchesAny(&fields, field.IfMatch, []byte(`"a"`), weakMatch)
+		if strong && !weak {
+			t.Fatalf("%q matches strongly, and not weakly", list)
+		}
+		if weak && !strings.Contains(list, `"a"`) && strings.Trim(list, " \t") != "*" {
+			t.Fatalf("%q matches", list)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package files
+
+import (
+	"crypto/sha256"
+	"sync"
+
+	"github.com/valyala/fasthttp/internal/coding"
+)
+
+// MaxEncodedKept is how many bytes of encoded content are kept for Finders that
+// look up every file anew.
+const MaxEncodedKept = 32 << 20
+
+// encodedCache keeps encoded content by a hash of the plain one. A Finder that keeps
+// no nodes would encode it for each request otherwise.
+type encodedCache struct {
+	mu    sync.Mutex
+	kept  map[encodedKey]*encodedEntry
+	bytes int
+	uses  int64 // counts look-ups
+}
+
+// encodedKey is a hash of the content, or of what else stands for it.
+type encodedKey struct {
+	sum    [sha256.Size]byte
+	coding coding.Coding
+}
+
+type encodedEntry struct {
+	data  []byte // nil where the coding gains nothing
+	ready bool   // otherwise it is being encoded
+	used  int64
+}
+
+// encodedOverhead is about what an entry takes beside its data.
+const encodedOverhead = 200
+
+// encodings are those of all Finders: some are made for one request.
+var encodings encodedCache
+
+// encodedKeyOf returns the key of content that is read from the start to the end.
+func encodedKeyOf(plain *Content, kind coding.Coding) (key encodedKey, err error) {
+	src, err := plain.reader()
+	if err != nil {
+		return key, err
+	}
+	defer func() { _ = src.Close() }()
+	sum := sha256.New()
+	_, err = copyAll(sum, src)
+	sum.Sum(key.sum[:0])
+	key.coding = kind
+	return key, err
+}
+
+// get returns the data of a key, which is nil if the coding gains nothing; known
+// reports whether somebody has put it there.
+func (c *encodedCache) get(key encodedKey) (data []byte, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.kept[key]
+	if e == nil || !e.ready {
+		return nil, false
+	}
+	c.uses++
+	e.used = c.uses
+	return e.data, true
+}
+
+// make puts there what encode returns, and returns it. It returns nil if encode
+// fails, and without calling it if another goroutine is about to do the same.
+func (c *encodedCache) make(key encodedKey, encode func() ([]byte, error)) []byte {
+	e := &encodedEntry{}
+	c.mu.Lock()
+	busy := c.kept[key] != nil
+	if !busy {
+		if c.kept == nil {
+			c.kept = map[encodedKey]*encodedEntry{}
+		}
+		c.kept[key] = e
+	}
+	c.mu.Unlock()
+	if busy {
+		return nil
+	}
+	failed := true // or it panics
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if failed {
+			delete(c.kept, key)
+			return
+		}
+		c.uses++
+		e.ready, e.used = true, c.uses
+		c.bytes += encodedOverhead + len(e.data)
+		for c.bytes > MaxEncodedKept && len(c.kept) > 1 {
+			if !c.dropOldest(e) {
+				break
+			}
+		}
+	}()
+	data, err := encode()
+	failed = err != nil
+	e.data = data
+	return data
+}
+
+// dropOldest drops, of the first few entries other than keep, the one that nobody
+// has used for the longest. It reports whether there was one.
+func (c *encodedCache) dropOldest(keep *encodedEntry) bool {
+	const few = 8
+	var oldest *encodedEntry
+	var oldestKey encodedKey
+	looked := 0
+	for key, e := range c.kept {
+		if e == keep || !e.ready {
+			continue
+		}
+		if oldest == nil || e.used < oldest.used {
+			oldest, oldestKey = e, key
+		}
+		if looked++; looked == few {
+			break
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(c.kept, oldestKey)
+	c.bytes -= encodedOverhead + len(oldest.data)
+	return true
+}

@@ -1,0 +1,197 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// Finder finds what paths stand for. It comes from New.
+type Finder struct {
+	tree        fs.FS
+	only        string       // the one file that there is, under the path "/"; "" for a tree of files
+	cache       *nodeCache   // nil for none
+	codings     *fileCodings // nil for none
+	indexNames  []string
+	pages       bool
+	tags        TagKind
+	types       typesByExtension
+	hidden      bool // names that begin with a dot are found
+	listsHidden bool // and are on pages
+	rootState   atomic.Uint32
+}
+
+// What Find can fail with, beside ErrHostileName and the errors of opening a file.
+var (
+	ErrNoSlash    = errors.New("fasthttp: path of a directory does not end in a slash")
+	ErrNoIndex    = errors.New("fasthttp: directory has no index")
+	ErrDeniedName = errors.New("fasthttp: index file cannot be opened")
+)
+
+var errNoDirectory = errors.New("fasthttp: not a directory")
+
+// IsServersFault reports whether err says nothing of the file that was asked for.
+func IsServersFault(err error) bool {
+	for _, fault := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, errChanged, errLookupFailed} {
+		if errors.Is(err, fault) {
+			return true
+		}
+	}
+	return false
+}
+
+// What a Finder knows of its root.
+const (
+	rootUnknown = iota
+	rootSeen
+	rootMissed // which MissingRoot has told
+)
+
+// MissingRoot returns why there is no root to find anything in. It does so once; it
+// returns nil after that, and if there is a root.
+func (f *Finder) MissingRoot() error {
+	if f.rootState.Load() != rootUnknown {
+		return nil
+	}
+	info, err := fs.Stat(f.tree, ".")
+	if err == nil && !info.IsDir() {
+		err = errNoDirectory
+	}
+	if err == nil {
+		f.rootState.Store(rootSeen)
+	} else if !f.rootState.CompareAndSwap(rootUnknown, rootMissed) {
+		return nil
+	}
+	return err
+}
+
+// IsCaching reports whether the Finder keeps nodes, and with them their contents.
+func (f *Finder) IsCaching() bool { return f.cache != nil }
+
+// HasCodings reports whether what a client gets depends on the codings that it
+// accepts.
+func (f *Finder) HasCodings() bool { return f.codings != nil }
+
+// Clear empties the cache.
+func (f *Finder) Clear() {
+	if f.cache != nil {
+		f.cache.clear()
+	}
+}
+
+// Forget takes a node out of the cache whose content could not be acquired.
+func (f *Finder) Forget(n *Node) { f.cache.forget(n) }
+
+// Done lets go of a node that is in no cache. A nil node is ignored.
+func (f *Finder) Done(n *Node) {
+	if f.cache == nil && n != nil {
+		for _, part := range n.parts() {
+			part.drop()
+		}
+	}
+}
+
+// Find returns what a path stands for. title is the path that the client knows, which
+// is the title of the page of a directory. The caller gives the node to Done.
+func (f *Finder) Find(p []byte, end End, title []byte) (*Node, error) {
+	if f.only != "" && end == EndsAsDir {
+		end = EndsInSlash
+	}
+	n, err := f.find(p, end, title)
+	if err == nil && end == EndsAsDir && !n.dir {
+		f.Done(n)
+		return nil, fs.ErrNotExist
+	}
+	return n, err
+}
+
+// find is Find for a path that may end as that of a directory, and stand for a file.
+// It does not look into a directory if the path ends in its name: relative links in
+// what is found there would not fit.
+func (f *Finder) find(p []byte, end End, title []byte) (*Node, error) {
+	if f.cache != nil {
+		// a path that stands for itself is found right away; all others are not
+		// in the cache
+		n, stale := f.cache.get(bytes.Trim(p, "/"))
+		switch {
+		case n == nil:
+		case !f.isCurrent(n, stale, title):
+			f.cache.forget(n)
+		case n.dir && end == EndsInName:
+			return nil, ErrNoSlash
+		default:
+			return n, nil
+		}
+	}
+	name, err := Name(string(p), servesWindows)
+	if err != nil {
+		return nil, err
+	}
+	if isReservedName(name) || !f.hidden && isHiddenPath(name) {
+		return nil, fs.ErrNotExist
+	}
+	if f.cache == nil {
+		return f.lookUp(name, end, title)
+	}
+	key := name
+	if key == "." {
+		key = ""
+	}
+	for {
+		n, err := f.cache.load(key, func() (*Node, error) {
+			n, err := f.lookUp(name, end, title)
+			if err == nil {
+				n.key = key
+			}
+			return n, err
+		})
+		// somebody else may have looked it up, with the slash or without
+		switch {
+		case err == ErrNoSlash && end != EndsInName:
+		case err == nil && n.dir && end == EndsInName:
+			return nil, ErrNoSlash
+		default:
+			return n, err
+		}
+	}
+}
+
+// isCurrent reports whether a node may be served as it is. A page has the path that
+// it was made for as its title, and several paths may lead to one directory.
+func (f *Finder) isCurrent(n *Node, stale bool, title []byte) bool {
+	if n.IsPage() && n.title != bytesconv.String(title) {
+		return false
+	}
+	if !stale {
+		return true
+	}
+	if n.dir {
+		// there may be another index file by now, or other entries
+		return false
+	}
+	info, err := fs.Stat(f.tree, n.name)
+	if f.codings != nil && errors.Is(err, fs.ErrNotExist) {
+		f.codings.forget(n.name)
+	}
+	return err == nil && n.isOf(info) && n.besideIsCurrent(f.tree)
+}
+
+// Choose returns the content of a node that suits a client best by the fields of its
+// request; head says that the method is HEAD. The caller has to acquire the content,
+// which fails if the cache has let go of the node meanwhile.
+func (f *Finder) Choose(n *Node, fields *field.List, head bool) *Content {
+	if n.json != nil {
+		if i := fields.FindID(field.Accept, 0); i >= 0 && prefersJSON(fields.Value(i)) {
+			n = n.json
+		}
+	}
+	if f.codings == nil || hasField(fields, field.Range) {
+		return n.plain
+	}
+	return f.codings.choose(f, n, fields, head)
+}

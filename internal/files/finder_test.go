@@ -1,0 +1,124 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+var (
+	plantTime = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	long      = strings.Repeat("all work and no play makes a dull text. ", 5000) // no small content
+)
+
+// plant makes a tree of files, all of the same age, and returns its root. A name
+// that ends in "@" is a symbolic link to the text.
+func plant(t testing.TB, files map[string]string) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "root")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		plantFile(t, filepath.Join(root, name), text)
+	}
+	return root
+}
+
+func plantFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if link, ok := strings.CutSuffix(path, "@"); ok {
+		if err := os.Symlink(text, link); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Chtimes(path, plantTime, plantTime)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// zipping returns settings that encode files with gzip.
+func zipping(s Settings) *Settings {
+	s.TTL = time.Hour
+	s.Codings = coding.SetOf(coding.Gzip)
+	s.Suffixes[coding.Gzip] = ".fasthttp.gz"
+	return &s
+}
+
+func zipped(text string) string {
+	return string(coding.AppendEncoded(nil, []byte(text), coding.Gzip, usualLevel))
+}
+
+// answer is what a client gets of a path.
+type answer struct {
+	coding, body string
+	data         []byte // the bytes themselves, where they are in memory
+	err          error
+}
+
+// ask finds a path for a client that accepts a coding.
+func ask(t testing.TB, f *Finder, method, path, accept string) answer {
+	t.Helper()
+	n, err := f.Find([]byte(path), EndOf([]byte(path)), []byte(path))
+	if err != nil {
+		return answer{err: err}
+	}
+	defer f.Done(n)
+	var fields field.List
+	fields.Add([]byte("Accept-Encoding"), []byte(accept), field.AcceptEncoding, 0)
+	c := f.Choose(n, &fields, method == "HEAD")
+	if !c.Acquire() {
+		t.Fatalf("%s was closed meanwhile", path)
+	}
+	defer c.Release()
+	r, err := c.reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	body, err := io.ReadAll(io.LimitReader(r, c.Size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{c.Coding, string(body), c.data, nil}
+}
+
+// check checks the coding, and what the body is without it.
+func (a answer) check(t testing.TB, what, kind, body string) {
+	t.Helper()
+	text := []byte(a.body)
+	if a.coding == "gzip" {
+		var err error
+		if text, err = coding.AppendDecoded(nil, text, coding.Gzip, coding.HelperBound()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if a.err != nil || a.coding != kind || string(text) != body {
+		t.Errorf("%s: got %q %.50q, %v, want %q %.50q", what, a.coding, text, a.err, kind, body)
+	}
+}
+
+// openings is a file system that remembers what was opened.
+type openings struct {
+	fs.FS
+	names []string
+}
+
+func (o *openings) Open(name string) (fs.File, error) {
+	o.names = append(o.names, name)
+	return o.FS.Open(name)
+}
+
+func (o *openings) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }

@@ -1,0 +1,154 @@
+package files
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp/internal/coding"
+)
+
+// Node is what a path stood for when it was looked up: a file, the index file
+// of a directory, or a page that was made of one. It has the representations
+// that were asked for.
+type Node struct {
+	key   string // in the cache
+	name  string // of the file, or of the directory that a page shows
+	dir   bool   // the path is that of a directory
+	title string // of a page
+	info  fs.FileInfo
+
+	plain    *Content
+	json     *Node // what a page says, for programs
+	cache    *nodeCache
+	checked  atomic.Int64             // when it was found to be up to date
+	used     atomic.Int64             // when it was asked for
+	encoding [coding.Count]sync.Mutex // held while the variant is made
+
+	mu       sync.Mutex
+	dropped  bool
+	bytes    int64 // in memory
+	open     int64 // files
+	beside   [coding.Count]besideFile
+	variants [coding.Count]atomic.Pointer[Content]
+}
+
+// besideFile is what was found beside a file with its content in a coding.
+type besideFile struct {
+	looked bool
+	info   fs.FileInfo // nil for nothing
+}
+
+// lookBeside remembers what lies beside the file.
+func (n *Node) lookBeside(tree fs.FS, kind coding.Coding) {
+	info := statBeside(tree, n.name, kind)
+	n.mu.Lock()
+	n.beside[kind] = besideFile{true, info}
+	n.mu.Unlock()
+}
+
+func statBeside(tree fs.FS, name string, kind coding.Coding) fs.FileInfo {
+	info, err := fs.Stat(tree, name+siblingSuffixes[kind])
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// besideIsCurrent reports whether the same files as before lie beside the file.
+func (n *Node) besideIsCurrent(tree fs.FS) bool {
+	n.mu.Lock()
+	beside := n.beside
+	n.mu.Unlock()
+	for kind, was := range beside {
+		if !was.looked {
+			continue
+		}
+		is := statBeside(tree, n.name, coding.Coding(kind))
+		if is == nil || was.info == nil {
+			if is != was.info {
+				return false
+			}
+		} else if !sameInfo(is, was.info) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsPage reports whether the node is a page that was made of a directory.
+func (n *Node) IsPage() bool { return n.title != "" }
+
+// isOf reports whether the node is that of the file as it is now.
+func (n *Node) isOf(info fs.FileInfo) bool {
+	return sameInfo(info, n.info)
+}
+
+// sameInfo reports whether a file is what it was.
+func sameInfo(is, was fs.FileInfo) bool {
+	if is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
+		return false
+	}
+	// what is not from the operating system cannot tell
+	return os.SameFile(is, was) || is.Sys() == nil
+}
+
+// setVariant keeps the content in a coding, which is the plain content if the coding
+// gains nothing. It reports whether the node has taken over the share of its file.
+func (n *Node) setVariant(kind coding.Coding, c *Content) bool {
+	if !n.storeVariant(kind, c) {
+		return false
+	}
+	if n.cache != nil {
+		n.cache.makeRoom(n)
+	}
+	return true
+}
+
+func (n *Node) storeVariant(kind coding.Coding, c *Content) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.dropped {
+		return false
+	}
+	n.variants[kind].Store(c)
+	if c != n.plain && n.cache != nil {
+		n.count(c)
+	}
+	return true
+}
+
+// count adds content of the node to what the cache holds.
+func (n *Node) count(c *Content) {
+	n.bytes += int64(len(c.data))
+	n.cache.bytes.Add(int64(len(c.data)))
+	if c.shared != nil {
+		n.open++
+		n.cache.open.Add(1)
+	}
+}
+
+// drop lets go of the files. Responses that are being sent keep theirs open.
+func (n *Node) drop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.dropped {
+		return
+	}
+	n.dropped = true
+	n.plain.Release()
+	for i := range n.variants {
+		if c := n.variants[i].Load(); c != nil && c != n.plain {
+			c.Release()
+		}
+	}
+}
+
+// parts returns the node, and the one of what it says to programs if there is one.
+func (n *Node) parts() []*Node {
+	if n.json == nil {
+		return []*Node{n}
+	}
+	return []*Node{n, n.json}
+}

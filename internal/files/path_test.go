@@ -1,0 +1,101 @@
+package files
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The paths are what was decoded once: a percent sign in them is no escape
+// (known failure 49), and no ".." may be left (50).
+func TestNamesStayInTheTree(t *testing.T) {
+	for _, c := range []struct {
+		path, want string
+		err        error
+	}{
+		{"", ".", nil},
+		{"/", ".", nil},
+		{"/a.txt", "a.txt", nil},
+		{"a.txt", "a.txt", nil},
+		{"/a/b", "a/b", nil},
+		{"//a///b/", "a/b", nil},
+		{"/a/./b/.", "a/b", nil},
+		{"/a%2fb", "a%2fb", nil},
+		{"/%2e%2e/b", "%2e%2e/b", nil},
+		{"/..a", "..a", nil},
+		{"/a..", "a..", nil},
+		{"/...", "...", nil},
+		{"/a...b", "a...b", nil},
+		{`/a\b`, `a\b`, nil},
+		{"/..", "", ErrHostileName},
+		{"..", "", ErrHostileName},
+		{"/../a", "", ErrHostileName},
+		{"/a/..", "", ErrHostileName},
+		{"/a/../b", "", ErrHostileName},
+		{"/.../../b", "", ErrHostileName},
+		// a backslash is a letter where the rules of Windows do not apply
+		{`/..\a`, `..\a`, nil},
+		{"/a\x00b", "", ErrHostileName},
+	} {
+		if got, err := Name(c.path, false); got != c.want || err != c.err {
+			t.Errorf("%q: %q, %v, want %q, %v", c.path, got, err, c.want, c.err)
+		}
+	}
+}
+
+// Known failure 46.
+func TestWindowsNamesThatAreNoFilesAreNotFound(t *testing.T) {
+	for _, p := range []string{
+		"/c:/windows", "/a.txt::$DATA", "/a.txt:stream", `/a\b`, `\\server\share\a`, "/con", "/CON", "/aux.txt", "/Nul", "/prn.tar.gz",
+		"/com1", "/LPT9.txt", "/com¹", "/com0", "/conin$", "/CONOUT$", "/nul .txt", "/a.", "/a ", "/dir./b", "/dir /b", "/a?b", "/a*", "/a<b",
+		"/a>b", "/a|b", `/a"b`, "/a\x01", "/d/com2/x",
+	} {
+		if name, err := Name(p, true); err == nil {
+			t.Errorf("%q became %q", p, name)
+		}
+	}
+	for _, p := range []string{"/", "/a.txt", "/.hidden", "/..dots", "/console", "/com", "/com10", "/comic.txt", "/a b.txt", "/null", "/ümlaut", "/d/./e"} {
+		if _, err := Name(p, true); err != nil {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	for _, seed := range []string{"/", "/a/b", "/../a", `/a\..\b`, "/a\x00", "/%2e%2e/", "//a", "/con.txt", "C:\\x", "/..", "a/.../b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		for _, windows := range []bool{false, true} {
+			name, err := Name(p, windows)
+			if err != nil {
+				if err != ErrHostileName && err != errNoSuchName {
+					t.Fatalf("%q: unexpected error %v", p, err)
+				}
+				continue
+			}
+			if !filepath.IsLocal(name) {
+				t.Fatalf("%q became %q, which is not local", p, name)
+			}
+			// what fs calls valid is the same, but for the encoding
+			if !fs.ValidPath(strings.ToValidUTF8(name, "x")) {
+				t.Fatalf("%q became %q, which is no valid path", p, name)
+			}
+			if again, err := Name(name, windows); again != name || err != nil {
+				t.Fatalf("%q became %q, and that %q, %v", p, name, again, err)
+			}
+		}
+	})
+}
+
+func TestHiddenPaths(t *testing.T) {
+	for name, want := range map[string]bool{
+		".": false, "a": false, "a.b": false, "a/b.c": false, ".a": true, "a/.b": true, "a/.b/c": true, "..a": true, ".well-known": false,
+		".well-known/a": false, "a/.well-known/b": false, ".well-known/.a": true, ".well-known.": true, "a./b": false, "...": true,
+	} {
+		if got := isHiddenPath(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// What can be wrong with a range. RFC 9110 section 14.2 has the first two
+// ignored, and the third answered with status 416.
+var (
+	errRangeUnit          = errors.New("fasthttp: range is not in bytes")
+	errRangeSyntax        = errors.New("fasthttp: malformed byte range")
+	errRangeUnsatisfiable = errors.New("fasthttp: byte range lies outside of the content")
+)
+
+// MaxRanges is how many ranges one request may ask for. More are of no use to
+// a client that means well, and each costs a part of its own.
+const MaxRanges = 10
+
+// Span is a part of some content: Length bytes from Offset on.
+type Span struct{ Offset, Length int64 }
+
+// End returns the offset of what follows the span.
+func (s Span) End() int64 { return s.Offset + s.Length }
+
+// ParseRanges reads the value of a Range field for content of size bytes and
+// appends what is to be sent to dst, which is empty: nothing where the field is
+// to be ignored, since it has another unit or asks for too much. The order is
+// the one asked for; ranges that overlap or touch become one (RFC 9110 section
+// 15.3.7.2).
+//
+// It is an error, to be answered with 416, if no byte of the content lies in
+// any of the ranges, and if the value is malformed.
+func ParseRanges(dst []Span, value []byte, size int64) ([]Span, error) {
+	const unit = "bytes="
+	if len(value) < len(unit) || !ascii.EqualFoldString(value[:len(unit)], unit) {
+		return dst, nil
+	}
+	list := value[len(unit):]
+	if bytes.Count(list, []byte(",")) >= MaxRanges {
+		return dst, nil
+	}
+	for more := true; more; {
+		var spec []byte
+		spec, list, more = bytes.Cut(list, []byte(","))
+		if more {
+			list = bytes.TrimLeft(list, " \t")
+			spec = bytes.TrimRight(spec, " \t")
+		}
+		start, end, err := parseRangeSpec(spec, int(size))
+		switch err {
+		case nil:
+			dst = addSpan(dst, Span{int64(start), int64(end-start) + 1})
+		case errRangeUnsatisfiable:
+		default:
+			return dst, err
+		}
+	}
+	if len(dst) == 0 {
+		return dst, errRangeUnsatisfiable
+	}
+	return dst, nil
+}
+
+// addSpan adds s to spans of which no two touch, and keeps it so.
+func addSpan(spans []Span, s Span) []Span {
+	at := -1
+	kept := spans[:0]
+	for _, o := range spans {
+		if s.Offset > o.End() || o.Offset > s.End() {
+			kept = append(kept, o)
+			continue
+		}
+		if at < 0 {
+			at = len(kept)
+			kept = append(kept, o)
+		}
+		start, end := min(s.Offset, o.Offset), max(s.End(), o.End())
+		s = Span{start, end - start}
+	}
+	if at < 0 {
+		return append(kept, s)
+	}
+	kept[at] = s
+	return kept
+}
+
+// AppendContentRange appends the value of a Content-Range field.
+func AppendContentRange(dst []byte, s Span, size int64) []byte {
+	dst = append(dst, "bytes "...)
+	dst = strconv.AppendInt(dst, s.Offset, 10)
+	dst = append(dst, '-')
+	dst = strconv.AppendInt(dst, s.End()-1, 10)
+	dst = append(dst, '/')
+	return strconv.AppendInt(dst, size, 10)
+}
+
+// AppendUnsatisfied appends the Content-Range of a 416 response.
+func AppendUnsatisfied(dst []byte, size int64) []byte {
+	return strconv.AppendInt(append(dst, "bytes */"...), size, 10)
+}
+
+// ParseByteRange reads the value of a Range field that asks for one range of
+// size bytes, and returns the positions of its first and its last byte.
+func ParseByteRange(value []byte, size int) (start, end int, err error) {
+	const unit = "bytes"
+	if len(value) < len(unit) || string(value[:len(unit)]) != unit && !ascii.EqualFoldString(value[:len(unit)], unit) {
+		return 0, 0, errRangeUnit
+	}
+	spec := value[len(unit):]
+	if len(spec) == 0 || spec[0] != '=' {
+		return 0, 0, errRangeSyntax
+	}
+	return parseRangeSpec(spec[1:], size)
+}
+
+// parseRangeSpec reads one range, without its unit.
+func parseRangeSpec(spec []byte, size int) (start, end int, err error) {
+	dash := bytes.IndexByte(spec, '-')
+	if dash < 0 || len(spec) == 1 {
+		return 0, 0, errRangeSyntax
+	}
+	first, last := spec[:dash], spec[dash+1:]
+	start, startOK := rangeNumber(first)
+	end, endOK := rangeNumber(last)
+	switch {
+	case !startOK || !endOK:
+		return 0, 0, errRangeSyntax
+	case len(first) == 0:
+		// end is how many of the last bytes are asked for
+		if end == 0 || size <= 0 {
+			return 0, 0, errRangeUnsatisfiable
+		}
+		return max(size-end, 0), size - 1, nil
+	case start > end:
+		return 0, 0, errRangeSyntax
+	case start >= size:
+		return 0, 0, errRangeUnsatisfiable
+	}
+	return start, min(end, size-1), nil
+}
+
+// rangeNumber reads digits. A number that is too large is as good as the
+// largest one, since no content is as long; so is none at all, which stands for
+// the end of the content.
+func rangeNumber(digits []byte) (n int, ok bool) {
+	if n, ok = ascii.ParseUint(digits); ok {
+		return n, true
+	}
+	return math.MaxInt, ascii.All(digits, ascii.Digit)
+}

@@ -1,0 +1,104 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp/internal/ioread"
+)
+
+// ErrNotRegular says that something cannot be sent since it is a directory, a
+// device or the like.
+var ErrNotRegular = errors.New("fasthttp: not a regular file")
+
+// Shared is an open file of which many parts are read at a time, each from its own
+// position. It is closed when the last of those who share it lets go.
+type Shared struct {
+	file   fs.File
+	at     io.ReaderAt
+	shares atomic.Int64
+}
+
+// NewShared returns file with one share, which is the caller's. at is the same
+// file.
+func NewShared(file fs.File, at io.ReaderAt) *Shared {
+	f := &Shared{file: file, at: at}
+	f.shares.Store(1)
+	return f
+}
+
+// acquire takes another share. It reports whether it could: the file may have been
+// closed meanwhile.
+func (f *Shared) acquire() bool {
+	for {
+		n := f.shares.Load()
+		if n == 0 {
+			return false
+		}
+		if f.shares.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// release gives a share back.
+func (f *Shared) release() error {
+	if f.shares.Add(-1) == 0 {
+		return f.file.Close()
+	}
+	return nil
+}
+
+// Part returns a span of the file. A share of the caller becomes the part's, which
+// Close gives back.
+func (f *Shared) Part(s Span) Part {
+	return Part{shared: f, rest: s}
+}
+
+// Part is a stream of a span of a shared file. It must not be copied once it was
+// read from. Parts are not kept for other responses: one costs little next to what
+// it sends, and somebody who still holds a closed one can do no harm.
+type Part struct {
+	shared *Shared
+	rest   Span
+	closed bool
+}
+
+// Read implements io.Reader. If the file has become shorter it ends early, which
+// whoever sends the stream takes for an error.
+func (p *Part) Read(b []byte) (int, error) {
+	if p.closed {
+		return 0, ioread.ErrClosed
+	}
+	if p.rest.Length <= 0 {
+		return 0, io.EOF
+	}
+	n, err := p.shared.at.ReadAt(b[:min(int64(len(b)), p.rest.Length)], p.rest.Offset)
+	p.rest.Offset += int64(n)
+	p.rest.Length -= int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (p *Part) Close() error {
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	return p.shared.release()
+}
+
+// File returns the file of the operating system that the part lies in, or nil.
+func (p *Part) File() *os.File {
+	file, _ := p.shared.file.(*os.File)
+	return file
+}
+
+// Rest returns what of the file is left to be read.
+func (p *Part) Rest() Span { return p.rest }

@@ -1,0 +1,201 @@
+package files
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A tree is where files are served from: an fs.FS of the application, or one of
+// those below. Names are as Name makes them; unlike fs.ValidPath, those of
+// the operating system need not be UTF-8.
+
+// openFlags are those for files of the operating system. A pipe that takes the
+// place of a file just before that is opened would make opening it wait for its
+// other end.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+
+// confinedTree is a directory out of which no name and no symbolic link leads.
+type confinedTree struct {
+	dir     string
+	refresh time.Duration
+
+	mu      sync.Mutex
+	root    *os.Root
+	checked time.Time
+}
+
+// current returns the directory. It may have been replaced by another one of
+// the same name, as a deployment does that turns a link, so that is looked at
+// now and then.
+func (t *confinedTree) current() (*os.Root, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if t.root != nil && now.Sub(t.checked) < t.refresh {
+		return t.root, nil
+	}
+	if t.root != nil && t.unchanged() {
+		t.checked = now
+		return t.root, nil
+	}
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return nil, err
+	}
+	// the one before is closed by the garbage collector, since others may be
+	// about to use it
+	t.root, t.checked = root, now
+	return root, nil
+}
+
+func (t *confinedTree) unchanged() bool {
+	there, err := os.Stat(t.dir)
+	if err != nil {
+		return false
+	}
+	had, err := t.root.Stat(".")
+	return err == nil && os.SameFile(there, had)
+}
+
+// Open implements fs.FS.
+func (t *confinedTree) Open(name string) (fs.File, error) {
+	root, err := t.current()
+	if err != nil {
+		return nil, err
+	}
+	return opened(root.OpenFile(filepath.FromSlash(name), openFlags, 0))
+}
+
+// Stat implements fs.StatFS.
+func (t *confinedTree) Stat(name string) (fs.FileInfo, error) {
+	root, err := t.current()
+	if err != nil {
+		return nil, err
+	}
+	return root.Stat(filepath.FromSlash(name))
+}
+
+// openTree is a directory of which names are joined to its path and opened as
+// they are, wherever links lead. The empty path stands for no directory: names
+// are absolute paths then, with a volume in front on Windows.
+type openTree string
+
+func (t openTree) path(name string) string {
+	if t == "" && !servesWindows {
+		t = "/"
+	}
+	return filepath.Join(string(t), filepath.FromSlash(name))
+}
+
+// Open implements fs.FS.
+func (t openTree) Open(name string) (fs.File, error) {
+	return opened(os.OpenFile(t.path(name), openFlags, 0))
+}
+
+// Stat implements fs.StatFS.
+func (t openTree) Stat(name string) (fs.FileInfo, error) { return os.Stat(t.path(name)) }
+
+// opened keeps a nil *os.File from becoming an fs.File that is not nil.
+func opened(f *os.File, err error) (fs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// treeOf returns the tree of a directory of the operating system.
+func treeOf(dir string, allowLinksOutside bool, refresh time.Duration) fs.FS {
+	if isWholeVolume(dir) || allowLinksOutside {
+		return openTree(dir)
+	}
+	return &confinedTree{dir: dir, refresh: refresh}
+}
+
+// isWholeVolume reports whether there is nothing to confine names to in dir.
+func isWholeVolume(dir string) bool {
+	return dir == "" || dir == filepath.VolumeName(dir) || filepath.Dir(dir) == dir
+}
+
+// subTree is the part of an fs.FS below a directory. It is fs.Sub, but lets
+// names through that are no UTF-8.
+type subTree struct {
+	fsys fs.FS
+	dir  string
+}
+
+// Open implements fs.FS.
+func (t subTree) Open(name string) (fs.File, error) { return t.fsys.Open(path.Join(t.dir, name)) }
+
+// Stat implements fs.StatFS.
+func (t subTree) Stat(name string) (fs.FileInfo, error) {
+	return fs.Stat(t.fsys, path.Join(t.dir, name))
+}
+
+// openWithInfo opens a file or a directory of a tree. It does not open what is
+// neither if the tree can tell before: opening alone would release who waits at the
+// other end of a pipe, or do something to a device.
+func openWithInfo(tree fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	if s := statOf(tree); s != nil {
+		info, err := s.Stat(name)
+		if err == nil && !isServed(info) {
+			err = ErrNotRegular
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !isServed(info) {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// isServed reports whether something is a file or a directory.
+func isServed(info fs.FileInfo) bool { return info.IsDir() || info.Mode().IsRegular() }
+
+// statOf returns what looks at files without opening them, or nil.
+func statOf(tree fs.FS) fs.StatFS {
+	s, ok := tree.(fs.StatFS)
+	if sub, isSub := tree.(subTree); isSub {
+		_, ok = sub.fsys.(fs.StatFS)
+	}
+	if !ok {
+		return nil
+	}
+	return s
+}
+
+// readDir returns the entries of an open directory by name, directories first.
+func readDir(f fs.File) ([]fs.DirEntry, error) {
+	dir, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil, ErrNotRegular
+	}
+	list, err := dir.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int {
+		if a.IsDir() != b.IsDir() {
+			if a.IsDir() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name(), b.Name())
+	})
+	return list, err
+}

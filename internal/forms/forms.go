@@ -1,0 +1,156 @@
+// Package forms writes multipart forms (RFC 7578), and looks after the files of those
+// that were read.
+//
+// What it writes of an untrusted form, such as the name of a file, ends no line. It
+// imports http1. Start with Write in this file; spool.go has the temporary files.
+package forms
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/textproto"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// ErrNoBoundary says that a form cannot be written without a boundary.
+var ErrNoBoundary = errors.New("fasthttp: the boundary of a multipart form is empty")
+
+// Write writes a form to w: the values first, then the files, both in the order of
+// their keys. file writes the content of a file.
+func Write(w io.Writer, f *multipart.Form, boundary string, file func(w io.Writer, fh *multipart.FileHeader) error) error {
+	if boundary == "" {
+		return ErrNoBoundary
+	}
+	out := multipart.NewWriter(w)
+	if err := out.SetBoundary(boundary); err != nil {
+		return fmt.Errorf("fasthttp: cannot use the form boundary %q: %w", boundary, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Value)) {
+		for _, value := range f.Value[key] {
+			// it escapes line breaks itself
+			if err := out.WriteField(strings.ReplaceAll(key, "\x00", " "), value); err != nil {
+				return fmt.Errorf("fasthttp: cannot write the form value %q: %w", key, err)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.File)) {
+		for _, fh := range f.File[key] {
+			part, err := out.CreatePart(writable(fh.Header))
+			if err == nil {
+				err = file(part, fh)
+			}
+			if err != nil {
+				return fmt.Errorf("fasthttp: cannot write the form file %q: %w", key, err)
+			}
+		}
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("fasthttp: cannot end the form: %w", err)
+	}
+	return nil
+}
+
+// writable returns the fields of a part as they are written: h itself unless it
+// holds a name that is no token, or a value that would end its line.
+func writable(h textproto.MIMEHeader) textproto.MIMEHeader {
+	const breaks = "\r\n\x00"
+	isBroken := func(value string) bool { return strings.ContainsAny(value, breaks) }
+	var cleaned textproto.MIMEHeader
+	for name, values := range h {
+		valid := ascii.IsToken(bytesconv.Bytes(name))
+		if valid && !slices.ContainsFunc(values, isBroken) {
+			continue
+		}
+		if cleaned == nil {
+			cleaned = maps.Clone(h)
+		}
+		delete(cleaned, name)
+		if !valid {
+			continue
+		}
+		for _, value := range values {
+			text := http1.AppendText(nil, bytesconv.Bytes(value))
+			cleaned[name] = append(cleaned[name], string(text))
+		}
+	}
+	if cleaned == nil {
+		return h
+	}
+	return cleaned
+}
+
+// Size returns how many bytes Write writes.
+func Size(f *multipart.Form, boundary string) (int64, error) {
+	var size byteCounter
+	err := Write(&size, f, boundary, func(_ io.Writer, fh *multipart.FileHeader) error {
+		size += byteCounter(fh.Size)
+		return nil
+	})
+	return int64(size), err
+}
+
+// byteCounter is a writer that only counts.
+type byteCounter int64
+
+func (c *byteCounter) Write(p []byte) (int, error) {
+	*c += byteCounter(len(p))
+	return len(p), nil
+}
+
+// Reader reads a body, counts what is read, and fails with http1.ErrBodyTooLarge if that
+// is more than the limit.
+type Reader struct {
+	From  io.Reader // the body
+	Limit int64     // in bytes; 0 for none
+	Count int64     // bytes that were read
+}
+
+// Read implements io.Reader.
+func (f *Reader) Read(p []byte) (int, error) {
+	if f.Limit > 0 {
+		// one byte more reports whether there is more
+		p = p[:min(int64(len(p)), f.Limit+1-f.Count)]
+	}
+	n, err := f.From.Read(p)
+	f.Count += int64(n)
+	if f.Limit > 0 && f.Count > f.Limit {
+		return 0, http1.ErrBodyTooLarge
+	}
+	return n, err
+}
+
+// Save copies the uploaded file fh to the file at path, which is created, or emptied
+// if it is there already. If that fails no part of it is left.
+func Save(fh *multipart.FileHeader, path string) (err error) {
+	src, err := fh.Open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	// two files of the operating system are copied by it
+	_, err = io.Copy(dst, src)
+	if closed := dst.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		return nil
+	}
+	// path may also be that of a device, which is not ours to remove
+	if info, statErr := os.Lstat(path); statErr == nil && info.Mode().IsRegular() {
+		_ = os.Remove(path)
+	}
+	return err
+}

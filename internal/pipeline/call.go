@@ -1,0 +1,176 @@
+package pipeline
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// Call is a request on its way through a Lane, whose response is an R. Two hold it:
+// the caller, and the lane that it waits in. The last one to drop it gives it back
+// to its Lanes.
+type Call[R any] struct {
+	links links[R] // guarded by the mutex of the lane
+	lane  *Lane[R]
+	home  *sync.Pool
+
+	// What is known of the request is set before it is enqueued.
+
+	// Out is its bytes on the wire.
+	Out []byte
+	// Exchange is what of it matters for the framing of the response.
+	Exchange http1.Exchange
+	// Idempotent says that there is no harm in sending it twice, and Closes that it
+	// asks for the connection to be closed.
+	Idempotent, Closes bool
+
+	// end is where its bytes end among those of the connection; of the writer
+	// alone
+	end uint64
+
+	mu sync.Mutex // guards what follows
+	// Response is the caller's, which the reader fills while it holds the lock; nil
+	// if nobody wants it.
+	Response *R
+	phase    callPhase
+
+	err  error // the result, to be read after done
+	done chan struct{}
+
+	holders atomic.Int32
+}
+
+// callPhase is what the caller of a Call has of it.
+type callPhase uint8
+
+const (
+	callAwaited  callPhase = iota // the caller waits
+	callLeft                      // the caller does not wait any more
+	callFinished                  // there is a result, and done has something to receive
+)
+
+// maxKeptRequest is the size up to which the memory of a request is kept for the
+// next one.
+const maxKeptRequest = 64 << 10
+
+// Lock keeps the caller from going on, and with that its response valid.
+func (call *Call[R]) Lock() { call.mu.Lock() }
+
+// Unlock undoes Lock.
+func (call *Call[R]) Unlock() { call.mu.Unlock() }
+
+// Drop says that n of those who hold the call do so no more.
+func (call *Call[R]) Drop(n int32) {
+	if call.holders.Add(-n) > 0 {
+		return
+	}
+	if cap(call.Out) > maxKeptRequest {
+		call.Out = nil
+	}
+	call.lane, call.Response, call.err = nil, nil, nil
+	call.phase = callAwaited
+	call.home.Put(call)
+}
+
+// Done returns what one value comes from when there is a result.
+func (call *Call[R]) Done() <-chan struct{} { return call.done }
+
+// Result returns the result, after Done.
+func (call *Call[R]) Result() error { return call.err }
+
+// Leave gives the call up because of err, unless it has a result by now, and returns
+// the result. After that nobody touches the response.
+func (call *Call[R]) Leave(err error) error {
+	call.mu.Lock()
+	if call.phase == callFinished {
+		call.mu.Unlock()
+		<-call.done
+		return call.err
+	}
+	call.phase, call.Response = callLeft, nil
+	call.mu.Unlock()
+	call.lane.forsake(call)
+	return err
+}
+
+// finish gives the call its result and drops it. It reports whether anybody has
+// waited for it.
+func (call *Call[R]) finish(err error) bool {
+	call.mu.Lock()
+	waited := call.phase == callAwaited
+	if waited {
+		call.phase, call.err, call.Response = callFinished, err, nil
+		call.done <- struct{}{}
+	}
+	call.mu.Unlock()
+	call.Drop(1)
+	return waited
+}
+
+// isLeft reports whether nobody waits for the call.
+func (call *Call[R]) isLeft() bool {
+	call.mu.Lock()
+	defer call.mu.Unlock()
+	return call.phase == callLeft
+}
+
+// links chain a call to its neighbours in a list.
+type links[R any] struct {
+	list       *list[R]
+	prev, next *Call[R]
+}
+
+// list is calls in their order. One that is given up leaves from the middle.
+type list[R any] struct {
+	first, last *Call[R]
+	n           int
+}
+
+// insert puts the call behind after; nil stands for the beginning.
+func (l *list[R]) insert(call, after *Call[R]) {
+	next := l.first
+	if after != nil {
+		next = after.links.next
+		after.links.next = call
+	} else {
+		l.first = call
+	}
+	if next != nil {
+		next.links.prev = call
+	} else {
+		l.last = call
+	}
+	call.links = links[R]{l, after, next}
+	l.n++
+}
+
+func (l *list[R]) push(call *Call[R]) { l.insert(call, l.last) }
+
+// shift takes the first call away, for who puts it into another list.
+func (l *list[R]) shift() *Call[R] {
+	call := l.first
+	if l.first = call.links.next; l.first != nil {
+		l.first.links.prev = nil
+	} else {
+		l.last = nil
+	}
+	l.n--
+	return call
+}
+
+func (l *list[R]) remove(call *Call[R]) {
+	prev, next := call.links.prev, call.links.next
+	if prev != nil {
+		prev.links.next = next
+	} else {
+		l.first = next
+	}
+	if next != nil {
+		next.links.prev = prev
+	} else {
+		l.last = prev
+	}
+	call.links = links[R]{}
+	l.n--
+}

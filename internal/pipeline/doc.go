@@ -1,0 +1,9 @@
+// Package pipeline sends requests on connections without waiting for the responses to
+// those before (RFC 9112 section 9.3.2), and keeps order among them: which call goes
+// to which connection, what is written together, whose response comes next, and what
+// may be sent again when a connection ends.
+//
+// It knows the bytes of requests, and nothing of responses but where they begin and
+// end, which a reader tells that the application of the package brings. It imports
+// clientconn, http1, bufpool, connpool and neterr. Start with Lanes.
+package pipeline

@@ -1,0 +1,530 @@
+package pipeline
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/neterr"
+)
+
+// Lane is one connection of a Lanes, or the place for one, with the calls that wait
+// for it.
+//
+// A goroutine, the writer, runs while there are calls or a connection. It
+// connects, sends what is in queue, and tidies up behind the connection. Each
+// connection has a second goroutine, the reader, which gives the calls in sent
+// their responses.
+type Lane[R any] struct {
+	all  *Lanes[R]
+	conf *Config[R]
+	load atomic.Int64  // of calls in both lists, and about to be
+	wake chan struct{} // for the writer if it waits
+
+	mu     sync.Mutex // guards what follows
+	queue  list[R]
+	sent   list[R]
+	queued int // bytes in queue
+	waited int // calls in both lists for which somebody waits
+	writer writerPhase
+
+	// of the connection
+	conn      *clientconn.Conn // nil if there is none
+	state     http1.ClientConn
+	haste     writeHaste
+	wrote     uint64 // bytes that were given to be sent
+	written   uint64 // bytes that were sent
+	answered  int    // responses that it has brought
+	idleSince time.Time
+
+	// what was learned from earlier ones
+	window    int // how many calls may be in sent
+	together  int // calls that were in queue for the last batch
+	failures  int // connections in a row that brought no response, or did not come about
+	notBefore time.Time
+
+	timer *time.Timer // the writer's, nil before the first time
+}
+
+// writerPhase is what the writer of a Lane does.
+type writerPhase uint8
+
+const (
+	writerAbsent writerPhase = iota // there is none
+	writerWorks                     // it looks at the lists before it waits
+	writerWaits                     // it is to be told of changes
+)
+
+// writeHaste says whose deadline a write has.
+type writeHaste uint8
+
+const (
+	hasteNone  writeHaste = iota // that of WriteTimeout
+	hasteEarly                   // a shorter one: a response came for what is being written
+	hastePast                    // still that one, but what it was for was written
+)
+
+// enqueue adds a call that load counts already, and sees to it that there is a
+// writer. It reports whether there was room.
+func (l *Lane[R]) enqueue(call *Call[R]) bool {
+	l.mu.Lock()
+	if l.queue.n >= l.conf.MaxPending {
+		l.mu.Unlock()
+		return false
+	}
+	call.lane = l
+	l.queue.push(call)
+	l.queued += len(call.Out)
+	l.waited++
+	if l.writer == writerAbsent {
+		l.writer = writerWorks
+		go l.run()
+	} else {
+		l.tell()
+	}
+	l.mu.Unlock()
+	return true
+}
+
+// tell wakes the writer if it waits. The mutex is held.
+func (l *Lane[R]) tell() {
+	if l.writer == writerWaits {
+		l.writer = writerWorks
+		l.wake <- struct{}{}
+	}
+}
+
+// await lets the writer wait for changes, or for the timer, and reports whether
+// the timer was first. The mutex is held before and after that.
+func (l *Lane[R]) await(timer *time.Timer) (expired bool) {
+	l.writer = writerWaits
+	l.mu.Unlock()
+	select {
+	case <-l.wake:
+		l.mu.Lock()
+		return false
+	case <-timer.C:
+	}
+	l.mu.Lock()
+	if l.writer == writerWorks {
+		<-l.wake
+	}
+	l.writer = writerWorks
+	return true
+}
+
+// end takes a call out of its list and gives it its result. The mutex is held.
+func (l *Lane[R]) end(call *Call[R], err error) {
+	l.unlink(call)
+	l.load.Add(-1)
+	if call.finish(err) {
+		l.waited--
+	}
+}
+
+func (l *Lane[R]) unlink(call *Call[R]) {
+	queued := call.links.list == &l.queue
+	call.links.list.remove(call)
+	if queued {
+		l.queued -= len(call.Out)
+		l.all.tellRoom()
+	}
+}
+
+// forsake says that nobody waits for the call any more. One that was sent keeps
+// its place, since its response will come; but a connection on which nobody
+// waits for anything is of no use to those who come next.
+func (l *Lane[R]) forsake(call *Call[R]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waited--
+	if call.links.list == &l.queue {
+		l.end(call, nil)
+		l.tell()
+	}
+	if l.waited == 0 && l.sent.n > 0 && l.conn != nil {
+		l.state.Advance(http1.SendStops)
+		_ = l.conn.Net().Close()
+		l.tell()
+	}
+}
+
+// run is the writer.
+func (l *Lane[R]) run() {
+	out := bufpool.Get(l.conf.WriteSize)
+	defer func() { bufpool.Put(out) }()
+	for {
+		conn, reader := l.connect()
+		if conn == nil {
+			return
+		}
+		l.mu.Lock()
+		l.state.Open()
+		l.state.Advance(http1.SendsRequest)
+		l.state.Advance(http1.AwaitsResponse)
+		l.conn, l.haste = conn, hasteNone
+		l.wrote, l.written, l.answered = 0, 0, 0
+		l.idleSince = time.Now()
+		l.mu.Unlock()
+
+		read := make(chan error, 1)
+		go func() {
+			err := reader()
+			l.hangUp(conn)
+			read <- err
+		}()
+		l.send(conn, out)
+		l.tidy(conn, <-read)
+		if cap(out.B) > maxKeptRequest {
+			bufpool.Put(out)
+			out = bufpool.Get(l.conf.WriteSize)
+		}
+	}
+}
+
+// connect returns a connection, or nil if nobody wants one any more: there
+// is no writer then. Calls that wait while an attempt fails fail with it.
+func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
+	for {
+		if !l.mayConnect() {
+			return nil, nil
+		}
+		conn, read, err := l.conf.Connect(l)
+		if err == nil {
+			return conn, read
+		}
+		l.mu.Lock()
+		l.backOff()
+		for l.queue.n > 0 {
+			l.end(l.queue.first, err)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// mayConnect waits until it is time to connect, and reports whether somebody wants
+// it.
+func (l *Lane[R]) mayConnect() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.queue.n > 0 {
+		wait := time.Until(l.notBefore)
+		if wait <= 0 {
+			return true
+		}
+		timer := l.startTimer(wait)
+		l.await(timer)
+		timer.Stop()
+	}
+	l.writer = writerAbsent
+	return false
+}
+
+// startTimer returns a timer, which the caller stops.
+func (l *Lane[R]) startTimer(d time.Duration) *time.Timer {
+	if l.timer == nil {
+		l.timer = time.NewTimer(d)
+	} else {
+		l.timer.Reset(d)
+	}
+	return l.timer
+}
+
+const (
+	minBackoff = 10 * time.Millisecond
+	maxBackoff = time.Second
+)
+
+// backOff makes the next attempt to connect wait: twice as long as the last
+// time, give or take a quarter, so that many clients do not come back at the
+// same moment. The mutex is held.
+func (l *Lane[R]) backOff() {
+	wait := min(minBackoff<<min(l.failures, 10), maxBackoff)
+	l.failures++
+	l.notBefore = time.Now().Add(wait*3/4 + rand.N(wait/2))
+}
+
+// send sends what is in queue until the connection ends.
+func (l *Lane[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
+	idle := time.NewTimer(l.conf.MaxIdle)
+	defer idle.Stop()
+	for l.nextBatch(conn, out, idle) {
+		n, err := conn.Write(out.B)
+		if n == len(out.B) && err == nil {
+			continue
+		}
+		l.mu.Lock()
+		l.written += uint64(n)
+		l.wrote = l.written
+		event := http1.SendFails
+		if neterr.IsTimeout(err) {
+			if l.haste != hasteEarly {
+				event = http1.SendTimesOut
+			}
+			_ = conn.Net().Close()
+		}
+		l.state.Advance(event)
+		// responses may have come before the connection broke
+		_ = conn.Guard.LimitRead(time.Now().Add(l.conf.DrainingTime))
+		l.mu.Unlock()
+		return
+	}
+}
+
+// nextBatch waits for calls, moves them to sent and their bytes to out. It reports
+// whether there is something to send, which there will not be again if not.
+func (l *Lane[R]) nextBatch(conn *clientconn.Conn, out *bufpool.Buffer, idle *time.Timer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// the last batch was written to its end
+	l.written = l.wrote
+	if l.haste == hasteEarly {
+		l.haste = hastePast
+	}
+	if l.state.Sending() == http1.SendingLast {
+		l.state.Advance(http1.SendEnds)
+	}
+	for {
+		switch {
+		case !l.state.MaySend():
+			return false
+		case l.queue.n > 0 && l.sent.n < l.window:
+			l.collect()
+			if !l.state.MaySend() || l.queue.n == 0 {
+				continue
+			}
+			if l.isStale(conn) {
+				l.state.Advance(http1.SendStops)
+				_ = conn.Net().Close()
+				return false
+			}
+			l.batch(conn, out)
+			return true
+		}
+		if !l.await(idle) {
+			continue
+		}
+		rest := l.conf.MaxIdle
+		if l.load.Load() == 0 {
+			rest -= time.Since(l.idleSince)
+		}
+		if rest <= 0 {
+			l.state.Advance(http1.SendStops)
+			_ = conn.Net().Close()
+			return false
+		}
+		idle.Reset(rest)
+	}
+}
+
+// collect waits for more calls to be sent together, if that is wanted.
+func (l *Lane[R]) collect() {
+	if l.conf.MaxBatchDelay <= 0 {
+		l.gather()
+		return
+	}
+	timer := l.startTimer(l.conf.MaxBatchDelay)
+	defer timer.Stop()
+	for l.state.MaySend() && l.queue.n > 0 && l.queue.n < l.window-l.sent.n && l.queued < l.conf.WriteSize {
+		if l.await(timer) {
+			return
+		}
+	}
+}
+
+// gather lets those run who are about to add a call, if the last batch shows
+// that there are several: a write costs more than that. The mutex is held before
+// and after that.
+func (l *Lane[R]) gather() {
+	if l.queue.n < l.together {
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+	}
+	l.together = l.queue.n
+}
+
+// isStale reports whether the server has closed the connection while it was idle,
+// or has sent what nobody asked for. The reader will notice, but it may not have
+// run yet. What comes through TLS is for the reader alone to tell.
+func (l *Lane[R]) isStale(conn *clientconn.Conn) bool {
+	if l.sent.n > 0 {
+		return false
+	}
+	state := conn.Look()
+	return state == connpool.Ended || state == connpool.Readable && !conn.IsTLS()
+}
+
+// batch moves calls from queue to sent. The mutex is held.
+func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
+	out.B = out.B[:0]
+	if l.sent.n == 0 {
+		l.expect(conn)
+	}
+	if timeout := l.conf.WriteTimeout; timeout > 0 {
+		_ = conn.Guard.LimitWrite(time.Now().Add(timeout))
+	} else if l.haste != hasteNone {
+		_ = conn.Guard.LimitWrite(time.Time{})
+	}
+	l.haste = hasteNone
+	for size := l.conf.WriteSize; l.queue.n > 0 && l.sent.n < l.window && l.state.MaySend(); {
+		if next := len(l.queue.first.Out); len(out.B) > 0 && len(out.B)+next > size {
+			break
+		}
+		call := l.queue.shift()
+		l.sent.push(call)
+		l.queued -= len(call.Out)
+		out.B = append(out.B, call.Out...)
+		l.wrote += uint64(len(call.Out))
+		call.end = l.wrote
+		if call.Closes {
+			l.state.Advance(http1.SendsLast)
+		}
+	}
+	l.all.tellRoom()
+}
+
+// expect sets the deadline for the next response. The mutex is held.
+func (l *Lane[R]) expect(conn *clientconn.Conn) {
+	if timeout := l.conf.ReadTimeout; timeout > 0 && !l.state.Draining() {
+		_ = conn.Guard.LimitRead(time.Now().Add(timeout))
+	}
+}
+
+// Next returns the call that the next response is for, or nil if there is none. It is
+// for the reader, as are the methods behind it.
+func (l *Lane[R]) Next() *Call[R] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent.first
+}
+
+// Respond ends the first call, whose response is complete. closes says that it
+// is the last one of the connection. It returns the call that the next response is
+// for, or nil if none was sent so far.
+func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
+	l.mu.Lock()
+	conn := l.conn
+	if l.haste != hasteEarly && l.sent.first.end > l.written {
+		// the server may not want the rest of what is being written
+		l.haste = hasteEarly
+		_ = conn.Guard.ShortenWrite(time.Now().Add(l.conf.EarlyTime))
+	}
+	l.end(l.sent.first, nil)
+	l.answered++
+	l.failures = 0
+	full := l.sent.n+1 >= l.window
+	if limit := l.conf.MaxPending; l.window < limit && l.answered >= l.window {
+		l.window = min(2*l.window, limit)
+	}
+	if closes {
+		l.state.Advance(http1.LastResponseEnds)
+	}
+	switch {
+	case l.sent.n > 0:
+		l.expect(conn)
+	case l.conf.ReadTimeout > 0 && !l.state.Draining():
+		_ = conn.Guard.LimitRead(time.Time{})
+		fallthrough
+	default:
+		l.idleSince = time.Now()
+	}
+	if full || closes {
+		l.tell()
+	}
+	next = l.sent.first
+	l.mu.Unlock()
+	return next
+}
+
+// Fail ends the first call with err, since its response cannot be read.
+func (l *Lane[R]) Fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sent.n > 0 {
+		l.end(l.sent.first, err)
+	}
+}
+
+// Expire is Fail for a response that did not come in time.
+func (l *Lane[R]) Expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sent.n > 0 && !l.state.Draining() {
+		l.end(l.sent.first, l.conf.ErrTimeout)
+	}
+}
+
+// hangUp says that the reader has ended. The connection ends with it: whoever
+// writes to it would wait for a server that nobody listens to.
+func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
+	l.mu.Lock()
+	l.state.Advance(http1.ReceiveFails)
+	l.tell()
+	l.mu.Unlock()
+	_ = conn.Net().Close()
+}
+
+// tidy puts the calls back into the queue that can be sent again, and ends the
+// others. err is why the reader has ended.
+func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = nil
+	_ = conn.Close()
+	for call := l.sent.first; call != nil; {
+		next := call.links.next
+		if call.isLeft() {
+			l.end(call, nil)
+		}
+		call = next
+	}
+	if l.sent.n == 0 {
+		return
+	}
+	if l.answered == 0 {
+		l.backOff()
+	}
+	l.window = max(l.answered, 1)
+	if err == io.EOF {
+		err = l.conf.ErrClosed
+	} else {
+		err = fmt.Errorf("%w: %w", l.conf.ErrClosed, err)
+	}
+	overdue := l.state.Sending() == http1.SendTimedOut
+	var last *Call[R]
+	for l.sent.n > 0 {
+		call := l.sent.first
+		if overdue && call.end > l.wrote {
+			overdue = false
+			l.end(call, l.conf.ErrTimeout)
+			continue
+		}
+		if !l.mayResend(call) {
+			l.end(call, err)
+			continue
+		}
+		l.unlink(call)
+		l.queue.insert(call, last)
+		l.queued += len(call.Out)
+		last = call
+	}
+}
+
+// mayResend reports whether a call that has got nothing of a response can be sent
+// again: nothing of it was written, the server has said that it reads no more
+// requests, or there is no harm in sending it twice. The mutex is held.
+func (l *Lane[R]) mayResend(call *Call[R]) bool {
+	if l.answered == 0 && l.failures >= l.conf.MaxFailures {
+		return false
+	}
+	return call.Idempotent || l.state.Receiving() == http1.Received || call.end-uint64(len(call.Out)) >= l.wrote
+}

@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/clientconn"
+)
+
+// response is what the calls of the tests are for.
+type response struct{ text string }
+
+var errTest = errors.New("test")
+
+// refusing returns lanes that get no connection.
+func refusing(n, maxPending int) *Lanes[response] {
+	p := &Lanes[response]{}
+	p.Start(n, Config[response]{
+		Connect:    func(*Lane[response]) (*clientconn.Conn, func() error, error) { return nil, nil, errTest },
+		MaxPending: maxPending, WriteSize: 1, ErrOverflow: errors.New("overflow"), ErrTimeout: errors.New("timeout"),
+	})
+	return p
+}
+
+// Calls that come while the connections are busy with others are spread, too.
+func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
+	p := refusing(3, 2)
+	for i := range p.lanes {
+		p.lanes[i].mu.Lock()
+	}
+	var calls sync.WaitGroup
+	for i := range 6 {
+		calls.Go(func() {
+			call := p.NewCall()
+			defer call.Drop(1)
+			if err := p.Enqueue(call); err != nil {
+				t.Error(err)
+				return
+			}
+			if <-call.Done(); call.Result() != errTest {
+				t.Errorf("the call ended with %v", call.Result())
+			}
+		})
+		for sum := int64(0); sum != int64(i+1); {
+			sum = 0
+			for i := range p.lanes {
+				sum += p.lanes[i].load.Load()
+			}
+		}
+	}
+	for i := range p.lanes {
+		if n := p.lanes[i].load.Load(); n != 2 {
+			t.Errorf("lane %d has %d of 6 calls", i, n)
+		}
+		p.lanes[i].mu.Unlock()
+	}
+	calls.Wait()
+	for s := p.Status(); s != (Status{Failures: s.Failures}); s = p.Status() {
+		if s.Queued != 0 {
+			t.Errorf("calls are left: %+v", s)
+		}
+	}
+}
+
+func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
+	p := refusing(2, 3)
+	for i := range p.lanes {
+		// nobody takes them out meanwhile
+		p.lanes[i].writer = writerWorks
+	}
+	var calls []*Call[response]
+	for range 6 {
+		call := p.NewCall()
+		if err := p.Enqueue(call); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, call)
+	}
+	late := p.NewCall()
+	if err := p.Enqueue(late); err != p.conf.ErrOverflow {
+		t.Errorf("the seventh call got %v", err)
+	}
+	expired := make(chan time.Time, 1)
+	expired <- time.Now()
+	if err := p.AwaitRoom(late, expired); err != p.conf.ErrTimeout {
+		t.Errorf("without time the seventh call got %v", err)
+	}
+	waits := make(chan error)
+	go func() { waits <- p.AwaitRoom(late, nil) }()
+	for p.Status().Waiting == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := calls[2].Leave(errTest); err != errTest {
+		t.Errorf("a call that is given up got %v", err)
+	}
+	if err := <-waits; err != nil {
+		t.Errorf("with room the seventh call got %v", err)
+	}
+	if s := p.Status(); s.Queued != 6 || s.Waited != 6 || s.Waiting != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestLaneBacksOff(t *testing.T) {
+	var l Lane[response]
+	for i, most := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000, 1000, 1000} {
+		l.backOff()
+		wait := time.Until(l.notBefore)
+		if most *= time.Millisecond; wait > most*5/4 || wait < most/2 {
+			t.Errorf("after %d failures the next attempt waits for %v, want about %v", i+1, wait, most)
+		}
+	}
+}
+
+// A call that is given up leaves its list, wherever it stands.
+func TestListKeepsItsOrder(t *testing.T) {
+	var l list[response]
+	text := func() string {
+		var names []string
+		n := 0
+		for call := l.first; call != nil; call = call.links.next {
+			names = append(names, call.Response.text)
+			n++
+		}
+		if n != l.n {
+			t.Errorf("%d calls, counted as %d", n, l.n)
+		}
+		return strings.Join(names, " ")
+	}
+	calls := map[string]*Call[response]{}
+	for _, name := range strings.Fields("a b c d e") {
+		calls[name] = &Call[response]{Response: &response{name}}
+		l.push(calls[name])
+	}
+	l.remove(calls["c"])
+	l.insert(calls["c"], nil)
+	l.remove(calls["e"])
+	if got := l.shift(); got != calls["c"] || text() != "a b d" {
+		t.Errorf("shift takes %q and leaves %q", got.Response.text, text())
+	}
+	l.insert(calls["e"], calls["a"])
+	if got := text(); got != "a e b d" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,83 @@
+package recvbuf
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+func receive(b *Buffer, p []byte) {
+	for len(p) > 0 {
+		n := copy(b.Space(), p)
+		b.Received(n)
+		p = p[n:]
+	}
+}
+
+// Whatever the sizes of what comes and goes, it comes out in its order.
+func TestBufferKeepsTheOrder(t *testing.T) {
+	for _, size := range []uint32{0, 1, 600, 4 << 10} {
+		b := Buffer{Size: size}
+		var want []byte
+		next := byte(0)
+		for range 2000 {
+			p := make([]byte, rand.IntN(700))
+			for i := range p {
+				p[i] = next
+				next++
+			}
+			receive(&b, p)
+			want = append(want, p...)
+			n := rand.IntN(len(b.Peek()) + 1)
+			if rand.IntN(10) == 0 {
+				n = len(b.Peek())
+			}
+			if !bytes.Equal(b.Peek(), want) {
+				t.Fatalf("size %d: %d bytes, want %d others", size, len(b.Peek()), len(want))
+			}
+			b.Discard(n)
+			want = want[n:]
+			if n := len(b.Space()); n < MinSpace {
+				t.Fatalf("size %d: room for %d bytes", size, n)
+			}
+		}
+		b.Release()
+		if b.Peek() != nil || !b.Empty() {
+			t.Error("something is left")
+		}
+	}
+}
+
+func TestBufferHasMemoryOnlyWhileItIsNeeded(t *testing.T) {
+	b := Buffer{Size: 4 << 10}
+	b.Discard(0)
+	if b.Peek() != nil || !b.Empty() {
+		t.Error("a buffer has memory before its first byte")
+	}
+	b.Release()
+	small := bufpool.Get(64)
+	b.Adopt(small)
+	if !b.Empty() {
+		t.Error("a buffer adopts what is too small")
+	}
+	large := bufpool.Get(4 << 10)
+	large.B = append(large.B, "a request"...)
+	b.Adopt(large)
+	if b.Empty() || len(b.Peek()) != 0 {
+		t.Errorf("%q was received", b.Peek())
+	}
+	b.Adopt(bufpool.Get(8 << 10))
+	if b.in != large {
+		t.Error("a buffer adopts what it does not need")
+	}
+	b.Release()
+	held := bufpool.Get(4 << 10)
+	held.B = append(held.B, "answer"...)
+	b.Hold(held, len("ans"))
+	if string(b.Peek()) != "ans" {
+		t.Errorf("%q was received", b.Peek())
+	}
+	b.Release()
+}

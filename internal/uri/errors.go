@@ -1,0 +1,37 @@
+package uri
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// ErrInvalid says that a text is no URI. The other errors wrap it, but for
+// BadEscape and BadHostByte.
+var ErrInvalid = errors.New("fasthttp: invalid uri")
+
+// What may be wrong with a URI.
+var (
+	ErrScheme  = fmt.Errorf("%w: malformed scheme", ErrInvalid)
+	ErrUser    = fmt.Errorf("%w: malformed user information", ErrInvalid)
+	ErrPort    = fmt.Errorf("%w: malformed port, or one over 65535", ErrInvalid)
+	ErrAddress = fmt.Errorf("%w: malformed address in brackets", ErrInvalid)
+)
+
+// BadEscape is the error of a host with a percent sign that begins no escape, or
+// with an escape that must not stand in a host. Its text is what was found there.
+type BadEscape string
+
+// Error implements error.
+func (e BadEscape) Error() string {
+	return "fasthttp: invalid url escape " + strconv.Quote(string(e))
+}
+
+// BadHostByte is the error of a host with a character that must not stand there.
+// Its text is that character.
+type BadHostByte string
+
+// Error implements error.
+func (e BadHostByte) Error() string {
+	return "fasthttp: invalid character " + strconv.Quote(string(e)) + " in host name"
+}

@@ -1,0 +1,170 @@
+package uri
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/percent"
+	"golang.org/x/net/idna"
+)
+
+// hostNameBytes are the bytes that may stand anywhere in the name of a host, each
+// in lower case: those of RFC 3986 section 3.2.2, and all outside of ASCII, which
+// people write for the escapes that belong there. The others are 0.
+var hostNameBytes = func() (t [256]byte) {
+	for i := range t {
+		if c := byte(i); c >= 0x80 || ascii.Is(c, ascii.HostByte) {
+			t[i] = ascii.Lower(c)
+		}
+	}
+	for _, c := range []byte(":%[]") {
+		t[c] = 0
+	}
+	return t
+}()
+
+// normalizeHost checks a host with its port, and brings it into lower case and
+// takes off its escapes (see decodeHost), in place. It returns how long it is then.
+func normalizeHost(host []byte) (n int, err error) {
+	i := 0
+	for i < len(host) && hostNameBytes[host[i]] != 0 {
+		host[i] = hostNameBytes[host[i]]
+		i++
+	}
+	switch {
+	case i == len(host):
+		return i, nil
+	case i == 0 && host[0] == '[':
+		return normalizeAddress(host)
+	}
+	escaped := false
+	for i < len(host) {
+		c := host[i]
+		switch {
+		case hostNameBytes[c] != 0:
+			host[i] = hostNameBytes[c]
+			i++
+		case c == '%':
+			escape := host[i:min(i+len("%XX"), len(host))]
+			// only the percent sign and bytes outside of ASCII need escapes
+			if percent.HasBadEscape(escape) || ascii.HexValue(escape[1]) < 8 && string(escape) != "%25" {
+				return len(host), BadEscape(escape)
+			}
+			i += len(escape)
+			escaped = true
+		case c == ':':
+			if !http1.ValidPort(host[i+1:]) {
+				return len(host), ErrPort
+			}
+			i = len(host)
+		default:
+			return len(host), BadHostByte(host[i : i+1])
+		}
+	}
+	if escaped {
+		return decodeHost(host), nil
+	}
+	return len(host), nil
+}
+
+// decodeHost takes off the escapes of a name, in place, and returns how long it is
+// then. That of a percent sign stays: without it the sign would begin an escape.
+func decodeHost(host []byte) (n int) {
+	for i := 0; i < len(host); n++ {
+		if host[i] == '%' && ascii.HexValue(host[i+1]) >= 8 {
+			host[n] = ascii.HexValue(host[i+1])<<4 | ascii.HexValue(host[i+2])
+			i += len("%XX")
+			continue
+		}
+		host[n] = host[i]
+		i++
+	}
+	return n
+}
+
+// normalizeAddress is normalizeHost for an address in brackets.
+func normalizeAddress(host []byte) (n int, err error) {
+	if !http1.ValidHost(host) {
+		zone := bytes.IndexByte(host, '%')
+		if zone >= 0 && !bytes.HasPrefix(host[zone:], []byte("%25")) {
+			return len(host), BadEscape(host[zone:min(zone+len("%XX"), len(host))])
+		}
+		return len(host), ErrAddress
+	}
+	return lowerHost(host), nil
+}
+
+// lowerHost brings a host into lower case, in place, and returns how long it is
+// then. The zone of an address is decoded; its case is left, since names of
+// network interfaces have one.
+func lowerHost(host []byte) (n int) {
+	zone := bytes.IndexByte(host, '%')
+	if len(host) == 0 || host[0] != '[' || zone < 0 {
+		ascii.ToLower(host)
+		return len(host)
+	}
+	ascii.ToLower(host[:zone])
+	if bytes.HasPrefix(host[zone:], []byte("%25")) {
+		return len(percent.AppendDecodedPath(host[:zone], host[zone:]))
+	}
+	return len(host)
+}
+
+// appendHost appends a host as it has to be written: with its zone encoded (RFC
+// 6874 section 2).
+func appendHost(dst, host []byte) []byte {
+	if len(host) > 0 && host[0] == '[' {
+		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
+		if 0 < zone && zone < end {
+			dst = append(append(dst, host[:zone]...), "%25"...)
+			dst = percent.AppendArg(dst, host[zone+1:end])
+			host = host[end:]
+		}
+	}
+	return percent.AppendVisible(dst, host)
+}
+
+// HostField returns host as it is sent in the field Host: without the zone of an
+// address, which means nothing to the peer (RFC 6874 section 4), and in ASCII. It
+// is host itself if there is nothing to do.
+func HostField(host []byte) ([]byte, error) {
+	if len(host) > 0 && host[0] != '[' && ascii.IsASCII(host) {
+		return host, nil
+	}
+	return otherHostField(host)
+}
+
+// otherHostField is HostField for what is no plain name.
+func otherHostField(host []byte) ([]byte, error) {
+	if len(host) > 0 && host[0] == '[' {
+		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
+		if 0 < zone && zone < end {
+			host = append(append([]byte(nil), host[:zone]...), host[end:]...)
+		}
+		return host, nil
+	}
+	text, err := ASCIIHost(bytesconv.String(host))
+	return bytesconv.Bytes(text), err
+}
+
+// ASCIIHost returns a host, with or without a port, in the form that DNS, TLS and
+// HTTP know it by: with A-labels in the place of what is not ASCII (RFC 5890
+// section 2.3.2.1).
+func ASCIIHost(host string) (string, error) {
+	if ascii.IsASCII(bytesconv.Bytes(host)) {
+		return host, nil
+	}
+	name, port := host, ""
+	if colon := strings.LastIndexByte(host, ':'); colon >= 0 {
+		name, port = host[:colon], host[colon:]
+	}
+	name, err := idna.Lookup.ToASCII(name)
+	if err != nil || !utf8.ValidString(host) {
+		return host, BadHostByte(host)
+	}
+	return name + port, nil
+}

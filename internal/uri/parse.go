@@ -1,0 +1,194 @@
+package uri
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// Parse makes t the URI that text is. If text has no scheme and authority it is the
+// target of a request to host, a path with a query, and the scheme is http. If it
+// has, host does not count. With an empty host, text may also begin with the two
+// slashes of its authority.
+//
+// After an error that is about the host or its port t has all parts as they came, and
+// Err returns the same error; after any other one t is empty.
+func (t *Text) Parse(host, text []byte) error {
+	return t.parse(host, text, false, len(host) == 0)
+}
+
+// ParseTarget is Parse for the target of a request to host, which is empty for an old
+// client that did not send it. What begins with two slashes is a path in any
+// case (RFC 9112 section 3.2.1). The scheme of a target that has none is https
+// if isTLS is true.
+func (t *Text) ParseTarget(host, target []byte, isTLS bool) error {
+	return t.parse(host, target, isTLS, false)
+}
+
+// parse is Parse. If there is no scheme it is http or https, and with slashes, two
+// of them begin an authority.
+func (t *Text) parse(host, text []byte, https, slashes bool) error {
+	t.Clear()
+	t.visible = ascii.IsVisible(text)
+	if !t.visible && ascii.HasControl(text) {
+		return ErrInvalid
+	}
+	t.https = https
+	t.block = append(append(t.block, host...), text...)
+	err := t.parseBlock(len(host), slashes)
+	if err != nil && !t.badHost {
+		t.Clear()
+	}
+	return err
+}
+
+// parseBlock reads the block, which is a host and, from start on, a URI. With
+// slashes, it may begin with those of its authority.
+func (t *Text) parseBlock(start int, slashes bool) error {
+	text := t.block[start:]
+	if colon, found := FindScheme(text); found {
+		if colon > 0 {
+			if !IsScheme(text[:colon]) {
+				return ErrScheme
+			}
+			t.takeScheme(span{start, start + colon})
+		}
+		return t.parseHierarchy(start + colon + len("://"))
+	}
+	if slashes && bytes.HasPrefix(text, []byte("//")) {
+		return t.parseHierarchy(len("//"))
+	}
+	err := t.parseAuthority(span{0, start})
+	if err == nil || t.badHost {
+		t.parseTarget(start, start)
+	}
+	return err
+}
+
+// FindScheme returns the position of the colon behind the scheme of text, which
+// is followed by two slashes and stands before anything else that separates
+// parts of a URI. There may be nothing before the colon: such a URI has the
+// scheme that is the default.
+func FindScheme(text []byte) (colon int, found bool) {
+	for i, c := range text {
+		switch c {
+		case '/', '?', '#':
+			return 0, false
+		case ':':
+			if bytes.HasPrefix(text[i:], []byte("://")) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// IsScheme reports whether text is a scheme (RFC 3986 section 3.1), or nothing.
+func IsScheme(text []byte) bool {
+	for i, c := range text {
+		if !ascii.Is(c, ascii.Alpha) && (i == 0 || !ascii.Is(c, ascii.Digit) && c != '+' && c != '-' && c != '.') {
+			return false
+		}
+	}
+	return true
+}
+
+// takeScheme makes a text in the block the scheme.
+func (t *Text) takeScheme(s span) {
+	scheme := t.block[s.start:s.end]
+	ascii.ToLower(scheme)
+	t.https = string(scheme) == "https"
+	if t.https || string(scheme) == "http" {
+		s = span{}
+	}
+	t.parts[Scheme] = s
+}
+
+// parseHierarchy reads what follows the two slashes of a URI.
+func (t *Text) parseHierarchy(start int) error {
+	end := start
+	for end < len(t.block) && t.block[end] != '/' && t.block[end] != '?' && t.block[end] != '#' {
+		end++
+	}
+	err := t.parseAuthority(span{start, end})
+	if err != nil && !t.badHost {
+		return err
+	}
+	if end == len(t.block) {
+		t.block = append(t.block, '/')
+	}
+	t.parseTarget(end, end)
+	return err
+}
+
+// parseAuthority reads user information and host: RFC 3986 section 3.2. A host that
+// is none is taken as it stands, and badHost says so: what follows it is the path
+// all the same.
+func (t *Text) parseAuthority(s span) error {
+	t.parts[Username], t.parts[Password] = span{}, span{}
+	t.plainUser = [2]bool{}
+	t.badHost = false
+	if bytes.IndexByte(t.block[s.start:s.end], '@') >= 0 {
+		at := bytes.LastIndexByte(t.block[s.start:s.end], '@')
+		user := span{s.start, s.start + at}
+		s.start = user.end + 1
+		if !isUserinfo(t.block[user.start:user.end]) {
+			return ErrUser
+		}
+		if colon := bytes.IndexByte(t.block[user.start:user.end], ':'); colon >= 0 {
+			t.parts[Password] = span{user.start + colon + 1, user.end}
+			user.end = user.start + colon
+		}
+		t.parts[Username] = user
+	}
+	n, err := normalizeHost(t.block[s.start:s.end])
+	t.parts[Host] = span{s.start, s.start + n}
+	if t.badHost = err != nil; t.badHost {
+		t.visible = false
+	}
+	return err
+}
+
+// isUserinfo reports whether text can be user information: RFC 3986 section
+// 3.2.1. A raw at sign is let pass, since everybody agrees that the last one ends
+// the user information. Anything else in front of that, such as a backslash, makes
+// programs disagree about which part is the host.
+func isUserinfo(text []byte) bool {
+	for _, c := range text {
+		if !ascii.Is(c, ascii.HostByte) && c != '@' || c == '[' || c == ']' {
+			return false
+		}
+	}
+	return true
+}
+
+// parseTarget reads path, query and fragment, which are the rest of the block
+// from start on. The path lasts at least until from.
+func (t *Text) parseTarget(start, from int) {
+	end := len(t.block)
+	t.parts[Query], t.parts[Hash] = span{}, span{}
+	if i := bytes.IndexByte(t.block[from:end], '#'); i >= 0 {
+		t.parts[Hash] = span{from + i + 1, end}
+		end = from + i
+	}
+	if i := bytes.IndexByte(t.block[from:end], '?'); i >= 0 {
+		t.parts[Query] = span{from + i + 1, end}
+		end = from + i
+	}
+	t.takePath(span{start, end})
+}
+
+// takePath makes a text in the block the path.
+func (t *Text) takePath(s span) {
+	t.badEscape = false
+	t.parts[Original], t.parts[Path] = s, s
+	path := t.block[s.start:s.end]
+	if len(path) == 0 || isNormalPath(path) {
+		return
+	}
+	t.badEscape = percent.HasBadEscape(path)
+	start := len(t.block)
+	t.block = AppendNormalPath(t.block, path)
+	t.parts[Path] = span{start, len(t.block)}
+}

@@ -1,0 +1,86 @@
+package uri
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"testing"
+)
+
+func TestPathsAreNormalized(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"", "/"}, {"/", "/"}, {"x", "/x"}, {"//", "/"}, {"///a", "/a"}, {"/a//b", "/a/b"}, {"/a/", "/a/"}, {"/a//", "/a/"},
+		{"/.", "/"}, {"/./", "/"}, {"/a/.", "/a/"}, {"/a/./", "/a/"}, {"/a/./b", "/a/b"}, {"/a/.//", "/a/"},
+		{"/..", "/"}, {"/../", "/"}, {"/../../..", "/"}, {"/a/..", "/"}, {"/a/../", "/"}, {"/a/../..", "/"},
+		{"/a/b/..", "/a/"}, {"/a/b/../", "/a/"}, {"/a/b/../c", "/a/c"}, {"/a/b/../../../c", "/c"}, {"/a/./../b", "/b"},
+		{"/a//../b", "/b"}, {"/a/b//../c", "/a/c"}, {"/..//a", "/a"}, {"/a/..//../b/", "/b/"},
+		{"/...", "/..."}, {"/a/.../b", "/a/.../b"}, {"/.a", "/.a"}, {"/..a", "/..a"}, {"/a..", "/a.."}, {"/a.", "/a."},
+		{"./a", "/a"}, {"../a", "/a"}, {"a/../b", "/b"}, {".", "/"}, {"..", "/"},
+		{"/a%2fb", "/a/b"}, {"/a%2Fb%2F..", "/a/"}, {"/%2e%2e/a", "/a"}, {"/%2E/a", "/a"}, {"/a/%2e%2e", "/"}, {"%2fa", "/a"},
+		{"/a b", "/a b"}, {"/a%20b", "/a b"}, {"/a%252fb", "/a%2fb"}, {"/a+b", "/a+b"}, {"/%zz%", "/%zz%"}, {"/%00", "/\x00"},
+		{`/a\..\b`, `/a\..\b`}, {"/a;p=1/b", "/a;p=1/b"}, {"*", "/*"},
+	} {
+		if got := string(AppendNormalPath([]byte("<"), []byte(tc.in))); got != "<"+tc.want {
+			t.Errorf("%q: %q, want %q", tc.in, got, "<"+tc.want)
+		}
+		if isNormalPath([]byte(tc.in)) && tc.in != tc.want {
+			t.Errorf("%q is said to be normal", tc.in)
+		}
+	}
+	for _, s := range []string{"/", "/a", "/a/b.c/", "/a..b/c"} {
+		if !isNormalPath([]byte(s)) {
+			t.Errorf("%q is said not to be normal", s)
+		}
+	}
+}
+
+func FuzzNormalPath(f *testing.F) {
+	for _, s := range []string{"", "/", "/a/../b", "a//./..", "/%2e%2e/%2f%", "/../..a/"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		got := AppendNormalPath(nil, src)
+		if isNormalPath(src) && !bytes.Equal(got, src) {
+			t.Fatalf("%q is said to be normal and becomes %q", src, got)
+		}
+		again := bytes.Clone(got)
+		if again = again[:NormalizePath(again)]; !bytes.Equal(again, got) {
+			t.Fatalf("%q: %q, then %q", src, got, again)
+		}
+		decoded := AppendNormalPathReference(string(src))
+		if string(got) != decoded {
+			t.Fatalf("%q: %q, want %q", src, got, decoded)
+		}
+	})
+}
+
+// AppendNormalPathReference says with the standard library what the normal
+// form is.
+func AppendNormalPathReference(src string) string {
+	var b []byte
+	for i := 0; i < len(src); i++ {
+		if src[i] == '%' && i+2 < len(src) && strings.Contains(hexDigits, src[i+1:i+2]) && strings.Contains(hexDigits, src[i+2:i+3]) {
+			b = append(b, byte(strings.Index(hexDigits, src[i+1:i+2])%16<<4|strings.Index(hexDigits, src[i+2:i+3])%16))
+			i += 2
+			continue
+		}
+		b = append(b, src[i])
+	}
+	text := "/" + string(b)
+	clean := path.Clean(text)
+	if clean != "/" && (strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.") || strings.HasSuffix(text, "/..")) {
+		clean += "/"
+	}
+	return clean
+}
+
+// a digit's value is its position modulo 16
+const hexDigits = "0123456789abcdef" + "0123456789ABCDEF"
+
+func BenchmarkIsNormalPath(b *testing.B) {
+	src := []byte("/static/images/2024/holiday/beach-at-dawn.jpeg")
+	b.ReportAllocs()
+	for b.Loop() {
+		isNormalPath(src)
+	}
+}

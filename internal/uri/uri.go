@@ -1,0 +1,237 @@
+// Package uri divides URIs of the http family into their parts (RFC 3986), brings
+// the parts into normal form, resolves references, and writes URIs.
+//
+// A Text holds the text of all parts in one block; what it returns are pieces of
+// that. It knows nothing of query arguments. The package imports percent, and of
+// http1 what a host and a port may be. Start with Text in this file; parse.go reads
+// URIs, update.go resolves references, write.go writes them, and host.go and path.go
+// have the normal forms.
+package uri
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// Text is a URI as a text that is divided into its parts. The zero value is
+// "http:///".
+type Text struct {
+	// the scheme, if its text is empty
+	https bool
+	// the host was parsed and is none
+	badHost bool
+	// the path was received with a percent sign that begins no escape
+	badEscape bool
+	// user name and password were set, not parsed: they hold no escapes
+	plainUser [2]bool
+	// all that was parsed is visible ASCII, and since then no part was set but scheme
+	// and path: host, query and fragment are written as they are
+	visible bool
+
+	// block holds the text of all parts; it only grows until the next Parse
+	block []byte
+	parts [numParts]span
+
+	// changes counts how often a part was set or all of it parsed
+	changes uint64
+}
+
+// Part is a part of a URI.
+type Part uint8
+
+// The parts of a URI. The scheme is empty for http and https.
+const (
+	Scheme Part = iota
+	Username
+	Password
+	Host
+	Original // the path as it came
+	Path     // the path in normal form
+	Query
+	Hash
+	numParts
+)
+
+// span is a run of bytes in the block of a Text.
+type span struct{ start, end int }
+
+func (s span) empty() bool { return s.start == s.end }
+
+var (
+	schemeHTTP  = []byte("http")
+	schemeHTTPS = []byte("https")
+)
+
+// Clear empties all parts, and keeps the memory.
+func (t *Text) Clear() {
+	t.changes++
+	t.https, t.badHost, t.badEscape, t.visible = false, false, false, false
+	t.block = t.block[:0]
+	t.parts = [numParts]span{}
+	t.plainUser = [2]bool{}
+}
+
+// Memory returns the block, which Bytes returns pieces of.
+func (t *Text) Memory() []byte { return t.block }
+
+// Drop lets the memory go. t must be empty.
+func (t *Text) Drop() { t.block = nil }
+
+// CopyTo makes dst a copy of t.
+func (t *Text) CopyTo(dst *Text) {
+	dst.changes++
+	dst.https, dst.badHost, dst.badEscape, dst.visible = t.https, t.badHost, t.badEscape, t.visible
+	dst.block = append(dst.block[:0], t.block...)
+	dst.parts, dst.plainUser = t.parts, t.plainUser
+}
+
+// Changes counts how often a part was set or all of it parsed, so that whoever has
+// made something of t can tell whether t is still the same.
+func (t *Text) Changes() uint64 { return t.changes }
+
+// Bytes returns a part. Appending to it does not touch the block.
+func (t *Text) Bytes(p Part) []byte {
+	s := t.parts[p]
+	return t.block[s.start:s.end:s.end]
+}
+
+// Has reports whether a part has text.
+func (t *Text) Has(p Part) bool { return !t.parts[p].empty() }
+
+// Scheme returns the scheme in lower case, http by default. It must not be written to.
+func (t *Text) Scheme() []byte {
+	switch {
+	case t.Has(Scheme):
+		return t.Bytes(Scheme)
+	case t.https:
+		return schemeHTTPS
+	}
+	return schemeHTTP
+}
+
+// IsHTTP reports whether the scheme is http or https.
+func (t *Text) IsHTTP() bool { return !t.Has(Scheme) }
+
+// IsHTTPS reports whether the scheme is https.
+func (t *Text) IsHTTPS() bool { return t.https }
+
+// store puts text at the end of the block, where it may be changed.
+func (t *Text) store(text []byte) span {
+	start := len(t.block)
+	t.block = append(t.block, text...)
+	return span{start, len(t.block)}
+}
+
+// Set replaces the user name, the password, the query or the fragment. SetScheme,
+// SetHost and SetPath replace the other parts.
+func (t *Text) Set(p Part, text []byte) {
+	t.changes++
+	t.parts[p] = t.store(text)
+	t.visible = false
+	if p == Username || p == Password {
+		t.plainUser[p-Username] = true
+	}
+	t.tidy()
+}
+
+// SetScheme replaces the scheme. An empty one stands for http.
+func (t *Text) SetScheme(scheme []byte) {
+	t.changes++
+	t.takeScheme(t.store(scheme))
+	t.tidy()
+}
+
+// SetHost replaces host and port, which are not checked.
+func (t *Text) SetHost(host []byte) {
+	t.changes++
+	s := t.store(host)
+	s.end = s.start + lowerHost(t.block[s.start:s.end])
+	t.parts[Host] = s
+	t.visible, t.badHost = false, false
+	t.tidy()
+}
+
+// SetPath replaces the path.
+func (t *Text) SetPath(path []byte) {
+	t.changes++
+	t.takePath(t.store(path))
+	// what is set, unlike what is received, is text to encode
+	t.badEscape = false
+	t.tidy()
+}
+
+// tidyFrom is the size under which a block is not worth tidying.
+const tidyFrom = 4 << 10
+
+// tidy moves the text of all parts to another block once most of the old one is
+// no part any more, so that a URI may be changed over and over. The old block is
+// left as it is: slices of it may be in use.
+func (t *Text) tidy() {
+	if len(t.block) < tidyFrom {
+		return
+	}
+	used := 0
+	for _, s := range t.parts {
+		used += s.end - s.start
+	}
+	if used > len(t.block)/4 {
+		return
+	}
+	old := t.block
+	t.block = make([]byte, 0, max(tidyFrom, 2*used))
+	for p, s := range t.parts {
+		t.parts[p] = t.store(old[s.start:s.end])
+	}
+}
+
+// User is a copy of a user name and a password.
+type User struct {
+	name, password []byte
+	plain          [2]bool
+}
+
+// User returns user name and password.
+func (t *Text) User() User {
+	return User{bytes.Clone(t.Bytes(Username)), bytes.Clone(t.Bytes(Password)), t.plainUser}
+}
+
+// SetUser replaces user name and password by those of another URI.
+func (t *Text) SetUser(u User) {
+	t.Set(Username, u.name)
+	t.Set(Password, u.password)
+	t.plainUser = u.plain
+}
+
+// IsEmpty reports whether there is neither.
+func (u User) IsEmpty() bool { return len(u.name)+len(u.password) == 0 }
+
+// HasUser reports whether there is a user name or a password.
+func (t *Text) HasUser() bool { return t.Has(Username) || t.Has(Password) }
+
+// AppendUser appends user name and password as they are meant, with a colon in
+// between.
+func (t *Text) AppendUser(dst []byte) []byte {
+	dst = append(t.appendUserPart(dst, Username), ':')
+	return t.appendUserPart(dst, Password)
+}
+
+func (t *Text) appendUserPart(dst []byte, p Part) []byte {
+	if t.plainUser[p-Username] {
+		return append(dst, t.Bytes(p)...)
+	}
+	return percent.AppendDecodedPath(dst, t.Bytes(p))
+}
+
+// BadHost reports whether the host was parsed, and is none.
+func (t *Text) BadHost() bool { return t.badHost }
+
+// Err returns the error of Parse or Update for the host that t has had since
+// then: there is nowhere to send a request to. Any other error has left no host.
+func (t *Text) Err() error {
+	if !t.badHost {
+		return nil
+	}
+	_, err := normalizeHost(bytes.Clone(t.Bytes(Host)))
+	return err
+}

@@ -1,0 +1,148 @@
+package fasthttp
+
+import (
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
+)
+
+// host is a Server as its engines see it.
+type host Server
+
+var _ engine.Host = (*host)(nil)
+
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+// prepareConns puts the settings into the set of connections.
+func (s *Server) prepareConns() {
+	s.conns.Host = (*host)(s)
+	s.conns.IdleWorker = max(s.MaxIdleWorkerDuration, 0)
+	s.conns.Limits = engine.Limits{First: s.firstTimeout(), Idle: s.idleTimeout(), Answered: s.headTimeout() > 0}
+	s.conns.Watched = s.ConnState != nil
+	s.conns.Renew()
+}
+
+// Lend implements engine.Host.
+func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.Protocol {
+	x, _ := last.(*exchange)
+	if x == nil {
+		x = exchanges.Get().(*exchange)
+	}
+	x.attach((*Server)(h), c, l)
+	return x
+}
+
+// Return implements engine.Host.
+func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
+	x := p.(*exchange)
+	fault = x.fault
+	if reuse && x.light() {
+		return x, fault
+	}
+	x.release()
+	if !x.given {
+		*x = exchange{}
+		exchanges.Put(x)
+	}
+	return nil, fault
+}
+
+// Admit implements engine.Host.
+func (h *host) Admit(nc net.Conn) (peer netip.Addr, err error) { return (*Server)(h).admit(nc) }
+
+// Refuse implements engine.Host.
+func (h *host) Refuse(nc net.Conn, why error) { (*Server)(h).turnAway(nc, why) }
+
+// Crowded implements engine.Host.
+func (h *host) Crowded(why error) {
+	if why == ErrConcurrencyLimit && h.SleepWhenConcurrencyLimitsExceeded > 0 {
+		h.conns.Pause(h.SleepWhenConcurrencyLimitsExceeded)
+	}
+}
+
+// Gone implements engine.Host.
+func (h *host) Gone(peer netip.Addr) { (*Server)(h).dismiss(peer) }
+
+// Prepare implements engine.Host.
+func (h *host) Prepare(nc net.Conn) {
+	if !h.TCPKeepalive {
+		return
+	}
+	if tcp, ok := transportOf(nc).(*net.TCPConn); ok {
+		_ = tcp.SetKeepAlive(true)
+		if h.TCPKeepalivePeriod > 0 {
+			_ = tcp.SetKeepAlivePeriod(h.TCPKeepalivePeriod)
+		}
+	}
+}
+
+// Keepalive implements engine.Host.
+func (h *host) Keepalive() (on bool, period time.Duration) {
+	return h.TCPKeepalive, h.TCPKeepalivePeriod
+}
+
+// KindOf implements engine.Host.
+func (h *host) KindOf(nc net.Conn) (opening, isTLS bool) {
+	_, isTLS = nc.(connTLSer)
+	return isTLS || (*Server)(h).awaitsHeader(nc), isTLS
+}
+
+// Opening implements engine.Host: the header of a proxy, and then TLS.
+func (h *host) Opening(c *engine.Conn) (nc net.Conn, over bool, err error) {
+	s := (*Server)(h)
+	if s.ProxyProtocol != nil {
+		if err := s.awaitHeader(c); err != nil {
+			return nil, true, err
+		}
+	}
+	if c.IsTLS {
+		return s.beginTLS(c)
+	}
+	return engine.Unproxied(c.NC), false, nil
+}
+
+// Transport implements engine.Host.
+func (h *host) Transport(nc net.Conn) net.Conn { return transportOf(nc) }
+
+// ExpectsHeader implements engine.Host.
+func (h *host) ExpectsHeader(nc net.Conn) (wait time.Duration, expected, served bool) {
+	s := (*Server)(h)
+	if s.ProxyProtocol == nil {
+		return 0, false, true
+	}
+	peer := nc.RemoteAddr()
+	if peer == zeroTCPAddr {
+		// it was reset before the system could be asked, as by a proxy that only wanted
+		// to know whether the server is there
+		return 0, false, false
+	}
+	expected, err := s.announces(peer)
+	if err != nil {
+		s.logRefusal(nc, err)
+		return 0, false, false
+	}
+	return s.proxyTimeout(), expected, true
+}
+
+// HeaderFailed implements engine.Host.
+func (h *host) HeaderFailed(c *engine.Conn, err error) { _ = (*Server)(h).headerFailed(c, err) }
+
+// AdmitClient implements engine.Host.
+func (h *host) AdmitClient(c *engine.Conn) error { return (*Server)(h).admitClient(c) }
+
+// StateChanged implements engine.Host.
+func (h *host) StateChanged(nc net.Conn, state engine.State) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.Logf("fasthttp: panic in ConnState: %v\n%s", p, debug.Stack())
+		}
+	}()
+	h.ConnState(nc, ConnState(state))
+}
+
+// Logf implements engine.Host.
+func (h *host) Logf(format string, args ...any) { (*Server)(h).logger().Printf(format, args...) }
