@@ -289,8 +289,6 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(bytesconv.Bytes(s)) }
 
 // What streams of the package are made of, by the names that they have here.
-const copyBufferSize = bodyio.PieceSize
-
 type flushWriter = bodyio.Writer
 
 var (

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http/httptrace"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,18 +17,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// scale returns how often something is done at random: n times where
-// FASTHTTP_SOAK is set, and fewer otherwise.
-func scale(n int) int {
-	switch {
-	case os.Getenv("FASTHTTP_SOAK") != "":
-		return n
-	case testing.Short():
-		return n / 40
-	}
-	return n / 10
-}
 
 // A context that ends between two stages of a call ends the call.
 func TestClientCancelBetweenStages(t *testing.T) {
