@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // watch is a request that may end early: done is closed when the server or,
@@ -117,7 +119,7 @@ func (ctx *RequestCtx) WatchDisconnect() {
 // mayReadAhead reports whether what comes next on the connection is not for the current
 // request.
 func (x *exchange) mayReadAhead() bool {
-	return !(x.streaming && !x.ctx.Request.stream.done) && len(x.pending()) == 0
+	return !(x.conn.Reading() == http1.ReadStream && !x.ctx.Request.stream.done) && len(x.pending()) == 0
 }
 
 // ownsConn reports whether the connection is at work for this request. One that

@@ -37,43 +37,23 @@ type exchange struct {
 	recv   receiver
 	held   *heldBody     // the body of the current request, if it counts for MaxRequestBodyMemory
 	config RequestConfig // of the current request
-	phase  phase
-	begun  bool // the current request has begun to arrive
-	ending bool // nothing is read any more: what is in out is the last
-	linger bool // the peer may still be sending
-	closes bool // the peer wants the connection closed after the current request
-	// writing says that a body that is a stream is being written
-	writing bool
-	// expects says that the peer sends the body only when it was told to go on,
-	// and continues that it was not yet told
-	expects, continues bool
+	conn   http1.Conn
+	timing timing // what readUntil is the deadline of
 	// duplex says that the body, which is a stream, may be read in one
 	// goroutine while the response is written in another. continuing is held
 	// then while the peer is told to go on.
 	duplex     bool
 	continuing sync.Mutex
 	minor      int // of the HTTP/1.x of the current request
-	// streaming says that the handler may read the body from the exchange,
-	// given that the exchange was left to a handler that timed out doing so
-	streaming, given bool
-	toDrain          int // how much may still be read away of the body, see drain
-	// cut says that such a handler reads no more
+	toDrain    int // how much may still be read away of the body, see drain
+	// cut says that a handler which is late, and to which the body was left, reads no
+	// more of it
 	cut atomic.Bool
 
-	// readUntil and writeUntil are the deadlines that the server has set; timed
-	// says that readUntil is that of the current request, and fresh that what the
-	// application had set is forgotten already when that begins. overdue says that
-	// readUntil has passed, and that only what is there is still read.
-	readUntil, writeUntil time.Time
-	timed, fresh, overdue bool
-	// wholeUntil is the deadline of the current request where readUntil is an earlier
-	// one. headTimed says that readUntil is that of the head.
-	wholeUntil time.Time
-	headTimed  bool
-	pace       pace
-	// keepsSpace says that the engine waits with the buffer of what it receives in
-	// hand, in a goroutine. blocked says that others may end a wait for the body.
-	keepsSpace, blocked bool
+	// readUntil and writeUntil are the deadlines that the server has set, and wholeUntil
+	// is that of the current request if readUntil is an earlier one.
+	readUntil, writeUntil, wholeUntil time.Time
+	pace                              pace
 
 	delivery delivery // of the response, for Server.ResponseSent
 
@@ -81,16 +61,6 @@ type exchange struct {
 	fault error // what made the connection end before its time
 	now   time.Time
 }
-
-type phase uint8
-
-const (
-	phaseHead   phase = iota // waiting for a request, or for the rest of its head
-	phaseBody                // waiting for the rest of its body
-	phaseSend                // its response is in out, tail and file, and the next request waits for that
-	phaseEnd                 // nothing is read any more
-	phaseHijack              // the connection is the application's
-)
 
 const (
 	// turnLimit is how many pipelined requests are served before their
@@ -105,7 +75,7 @@ const (
 
 // attach makes the exchange that of a connection.
 func (x *exchange) attach(s *Server, c *engine.Conn, l engine.Link) {
-	x.s, x.c, x.link, x.keepsSpace = s, c, l, l.KeepsSpace()
+	x.s, x.c, x.link = s, c, l
 	x.recv.accept = s.AcceptTrailer
 	if x.ctx != nil {
 		x.ctx.c = c
@@ -117,12 +87,10 @@ func (x *exchange) attach(s *Server, c *engine.Conn, l engine.Link) {
 		x.out.B = x.out.B[:0]
 	}
 	x.tail, x.file = nil, engine.FilePart{}
-	x.phase = phaseHead
-	x.begun, x.ending, x.linger, x.given = false, false, false, false
+	x.conn, x.timing = http1.Conn{}, timesWait
 	x.turn = 0
 	x.fault = nil
 	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
-	x.timed, x.fresh, x.overdue, x.headTimed = false, false, false, false
 	x.now = time.Time{}
 	x.pace = pace{}
 }
@@ -130,7 +98,7 @@ func (x *exchange) attach(s *Server, c *engine.Conn, l engine.Link) {
 // light reports whether the exchange is ready for another connection of the same
 // server as it is: it holds no more than it began with.
 func (x *exchange) light() bool {
-	return !x.given && (x.ctx == nil || !x.ctx.used) &&
+	return !x.conn.Left() && (x.ctx == nil || !x.ctx.used) &&
 		x.in != nil && cap(x.in.B) <= 2*x.s.readSize() && (x.out == nil || cap(x.out.B) <= 2*x.s.writeSize())
 }
 
@@ -169,7 +137,8 @@ func (x *exchange) contain(next *engine.Action) {
 	if x.ctx != nil {
 		x.ctx.discard()
 	}
-	x.phase, x.ctx = phaseEnd, nil
+	x.conn.EndReading()
+	x.ctx = nil
 	x.tail, x.file = nil, engine.FilePart{}
 	if x.out != nil {
 		x.out.B = x.out.B[:0]
@@ -179,29 +148,36 @@ func (x *exchange) contain(next *engine.Action) {
 
 // advance goes as far as the received bytes reach.
 func (x *exchange) advance() engine.Action {
-	for !x.given {
+	for {
 		var next engine.Action
 		var wait bool
-		switch x.phase {
-		case phaseHead:
-			next, wait = x.advanceHead()
-		case phaseBody:
-			next, wait = x.advanceBody()
-		case phaseSend:
+		switch reading := x.conn.Reading(); {
+		case reading == http1.ReadEnded:
+			return x.flushThen(x.last())
+		case reading == http1.ReadLeft:
+			return engine.Leave
+		case x.conn.Writing() == http1.WriteQueued:
 			return engine.Flush
-		case phaseHijack:
-			return x.flushThen(engine.HandOver)
+		case reading == http1.ReadBody:
+			next, wait = x.advanceBody()
 		default:
-			if x.linger {
-				return x.flushThen(engine.Linger)
-			}
-			return x.flushThen(engine.Close)
+			next, wait = x.advanceHead()
 		}
-		if wait && !x.given {
+		if wait && !x.conn.Left() {
 			return next
 		}
 	}
-	return engine.Leave
+}
+
+// last returns what is to be done when all was written.
+func (x *exchange) last() engine.Action {
+	switch x.conn.Life() {
+	case http1.LifeHandedOver:
+		return engine.HandOver
+	case http1.LifeLingering:
+		return engine.Linger
+	}
+	return engine.Close
 }
 
 // flushThen asks for a flush where there is something to be flushed.
@@ -216,7 +192,8 @@ func (x *exchange) flushThen(next engine.Action) engine.Action {
 func (x *exchange) flushed() {
 	x.turn = 0
 	x.out.B = x.out.B[:0]
-	if x.phase == phaseSend {
+	if x.conn.Writing() == http1.WriteQueued {
+		x.conn.SetWriting(http1.WriteIdle)
 		x.tail, x.file = nil, engine.FilePart{}
 		x.endRequest()
 	}
@@ -234,7 +211,7 @@ func (x *exchange) output() *bufpool.Buffer {
 // wait for the step.
 func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
-	if !x.begun {
+	if x.conn.Idle() {
 		b = x.skipEmptyLines(b)
 		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
 			return x.flushThen(engine.Read), true
@@ -276,11 +253,13 @@ func (x *exchange) skipEmptyLines(b []byte) []byte {
 
 // begin prepares for a request whose first byte is there.
 func (x *exchange) begin() {
-	x.begun = true
-	if !x.fresh {
+	if x.conn.Reading() == http1.ReadIdle {
 		x.forgetDeadlines()
 	}
-	x.fresh = false
+	x.conn.SetReading(http1.ReadHead)
+	if x.conn.Waiting() != http1.WaitNever {
+		x.conn.SetWaiting(http1.WaitNever)
+	}
 	x.c.Empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
@@ -293,8 +272,7 @@ func (x *exchange) begin() {
 	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
 	h.head.Limits = x.s.headLimits()
 	x.config = RequestConfig{}
-	x.closes, x.streaming, x.minor = false, false, 1
-	x.expects, x.continues, x.duplex = false, false, false
+	x.minor, x.duplex = 1, false
 }
 
 // headReceived decides how the request goes on behind its head.
@@ -302,10 +280,13 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
 	h.learn(h.memo)
-	if x.headTimed {
+	if x.timing.ofHead() {
 		x.endHead()
 	}
-	x.minor, x.closes = h.head.Minor, h.ConnectionClose()
+	x.minor = h.head.Minor
+	if h.ConnectionClose() {
+		x.conn.SetLife(http1.LifeLast)
+	}
 	framing, err := h.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
 		return x.refuse(err)
@@ -324,23 +305,25 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 		limit = x.config.MaxRequestBodySize
 	}
 	spools := x.spoolsForm(framing)
-	x.streaming = (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
-	if !x.streaming || spools {
+	streams := (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
+	if !streams || spools {
 		if err := x.recv.start(framing, limit); err != nil {
 			return x.refuse(err)
 		}
 	}
 	if h.head.Has(http1.Expect100|http1.ExpectOther) && h.head.Minor > 0 {
-		if code := x.expectation(framing); code != StatusContinue {
+		if code := x.expectation(framing, !streams); code != StatusContinue {
 			return x.reject(code)
 		}
 	}
 	if framing.Kind == http1.NoBody {
+		x.conn.SetReading(http1.ReadDone)
 		req.settleEmpty()
 		return x.serve()
 	}
 	req.body.limit = limit // for decoding it, too
-	if x.streaming {
+	if streams {
+		x.conn.SetReading(http1.ReadStream)
 		x.limitRequest()
 		x.blocking()
 		if err := x.flushNow(); err != nil {
@@ -357,7 +340,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 		}
 		return x.serve()
 	}
-	x.phase = phaseBody
+	x.conn.SetReading(http1.ReadBody)
 	return x.advanceBody()
 }
 
@@ -365,7 +348,8 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 // the handler could be called.
 func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	x.cutOff(err)
-	x.fault, x.phase = err, phaseEnd
+	x.fault = err
+	x.conn.EndReading()
 	return engine.Close, false
 }
 
@@ -373,7 +357,7 @@ func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 func (x *exchange) configure(c RequestConfig) {
 	x.config = c
 	if c.ReadTimeout > 0 {
-		x.timed = false
+		x.timing = timesWait
 	}
 }
 
@@ -387,9 +371,9 @@ func (x *exchange) streamsBodies() bool {
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
-// StatusContinue or the status to refuse the request with. A client whose body
-// is a stream is told to go on when that is read.
-func (x *exchange) expectation(framing http1.Framing) int {
+// StatusContinue or the status to refuse the request with. The client is told to go
+// on at once, or when the body is read.
+func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	s, ctx := x.s, x.ctx
 	if ctx.Request.Header.head.Has(http1.ExpectOther) {
 		return StatusExpectationFailed
@@ -405,8 +389,8 @@ func (x *exchange) expectation(framing http1.Framing) int {
 		}
 	}
 	if framing.Kind == http1.Chunks || framing.Length > 0 {
-		x.expects, x.continues = true, true
-		if !x.streaming {
+		x.conn.SetWaiting(http1.WaitOpen)
+		if atOnce {
 			x.sayContinue()
 		}
 	}
@@ -415,8 +399,8 @@ func (x *exchange) expectation(framing http1.Framing) int {
 
 // sayContinue lets a client that waits for it send the body.
 func (x *exchange) sayContinue() {
-	if x.continues {
-		x.continues = false
+	if x.conn.Waiting() == http1.WaitOpen {
+		x.conn.SetWaiting(http1.WaitOver)
 		out := x.output()
 		out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
 	}
@@ -453,7 +437,7 @@ func (x *exchange) advanceBody() (engine.Action, bool) {
 		}
 		return x.flushThen(engine.Read), true
 	}
-	x.phase = phaseHead
+	x.conn.SetReading(http1.ReadDone)
 	req.settleEmpty()
 	return x.serve()
 }
@@ -500,7 +484,7 @@ func (x *exchange) goOn() error {
 	}
 	x.continuing.Lock()
 	defer x.continuing.Unlock()
-	if !x.continues {
+	if x.conn.Waiting() != http1.WaitOpen {
 		return nil
 	}
 	x.sayContinue()
@@ -526,7 +510,7 @@ func (x *exchange) flushNow() error {
 	if x.out == nil || len(x.out.B) == 0 {
 		return nil
 	}
-	if !x.writing {
+	if x.conn.Writing() != http1.WriteStream {
 		x.limitResponse()
 	}
 	_, err := x.flushTo(x.blocking())
@@ -536,7 +520,7 @@ func (x *exchange) flushNow() error {
 // wantsClose reports whether the connection ends with the current request.
 func (x *exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
-	return x.ending || x.closes || s.DisableKeepalive || s.conns.Stopping() ||
+	return !x.conn.KeepAlive() || s.DisableKeepalive || s.conns.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
 }
@@ -548,7 +532,7 @@ func (x *exchange) release() {
 		x.s.releaseCtx(x.ctx)
 		x.ctx = nil
 	}
-	if x.given {
+	if x.conn.Left() {
 		return
 	}
 	bufpool.Put(x.in)

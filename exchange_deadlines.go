@@ -3,6 +3,8 @@ package fasthttp
 import (
 	"net"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // The deadlines of a connection are set here, and nowhere else; an engine only
@@ -12,6 +14,46 @@ import (
 // Most requests come whole and most responses go out at once: so a deadline is set
 // when somebody is about to wait for the first time, and the clock is not read for
 // those that nobody waits for.
+
+// timing is what the deadline for reading is that of.
+type timing uint8
+
+const (
+	timesWait    timing = iota // the wait for a request, or an earlier one
+	timesRequest               // the current request
+	timesHead                  // its head
+	overRequest                // the current request, whose time is over: only what is there is read
+	overHead                   // its head, in the same way
+)
+
+// over reports whether only what is there is read.
+func (t timing) over() bool { return t >= overRequest }
+
+// ofHead reports whether the deadline is that of a head.
+func (t timing) ofHead() bool { return t == timesHead || t == overHead }
+
+// expired returns what follows if the deadline has passed although something has come,
+// which is the end of the time if over.
+func (t timing) expired(over bool) timing {
+	switch {
+	case t.ofHead() && over:
+		return overHead
+	case t.ofHead():
+		return timesHead
+	case over:
+		return overRequest
+	}
+	return min(t, timesRequest)
+}
+
+// headRead returns what follows on a head that was read, where over says that the time
+// of the whole request is over as well.
+func (t timing) headRead(over bool) timing {
+	if t.over() && over {
+		return overRequest
+	}
+	return timesRequest
+}
 
 // headTimeout returns how long the head of a request may take, or 0.
 func (s *Server) headTimeout() time.Duration {
@@ -58,7 +100,9 @@ func sooner(a, b time.Time) time.Time {
 // woken says that the first bytes of a request have come to an idle connection.
 func (x *exchange) woken() {
 	x.forgetDeadlines()
-	x.fresh = true
+	if x.conn.Reading() == http1.ReadIdle {
+		x.conn.SetReading(http1.ReadWoken)
+	}
 }
 
 // forgetDeadlines takes away what the application has set for an earlier request.
@@ -67,7 +111,7 @@ func (x *exchange) forgetDeadlines() {
 	if !x.c.Pinned.Load() {
 		return
 	}
-	if !x.timed {
+	if x.timing == timesWait {
 		// it was that of an earlier wait
 		x.readUntil = time.Time{}
 	}
@@ -79,19 +123,20 @@ func (x *exchange) forgetDeadlines() {
 // the first time that somebody waits for it, and each time that somebody waits for
 // more of a body that must come at a minimum rate.
 func (x *exchange) limitRequest() {
-	if x.timed && (x.phase != phaseBody || x.s.MinRequestBodyRate <= 0) {
+	buffers := x.conn.Reading() == http1.ReadBody
+	if x.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
 		return
 	}
-	if !x.timed {
-		x.timed = true
+	if x.timing == timesWait {
+		x.timing = timesRequest
 		x.wholeUntil = x.requestEnd()
 	}
 	until := x.wholeUntil
 	switch {
-	case x.phase == phaseBody:
+	case buffers:
 		until = x.paceUntil(until)
 	case x.s.ReadHeaderTimeout > 0 && !x.headRead():
-		x.headTimed = true
+		x.timing = timesHead
 		until = x.requestTimeout(x.s.headTimeout())
 	}
 	x.setReadUntil(until)
@@ -117,9 +162,8 @@ func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
 
 // endHead ends the time of a head that has arrived.
 func (x *exchange) endHead() {
-	x.headTimed = false
 	// it may have come at the last moment; what follows has its own time
-	x.overdue = x.overdue && passed(x.wholeUntil)
+	x.timing = x.timing.headRead(passed(x.wholeUntil))
 	x.setReadUntil(x.wholeUntil)
 }
 
@@ -127,8 +171,11 @@ func (x *exchange) endHead() {
 func (x *exchange) limitFirst() {
 	s := x.s
 	x.limitIdle(s.firstTimeout())
-	if x.timed = s.headTimeout() > 0; x.timed {
-		x.headTimed = s.ReadHeaderTimeout > 0
+	if s.headTimeout() > 0 {
+		x.timing = timesRequest
+		if s.ReadHeaderTimeout > 0 {
+			x.timing = timesHead
+		}
 		x.wholeUntil = afterTimeout(s.ReadTimeout)
 	}
 }

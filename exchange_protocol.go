@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 var _ engine.Protocol = (*exchange)(nil)
@@ -14,7 +15,7 @@ var _ engine.Protocol = (*exchange)(nil)
 // Space implements engine.Protocol: at least a minimum of free bytes behind those that
 // are there.
 func (x *exchange) Space() []byte {
-	large := x.phase == phaseBody && x.recv.decoder.Left() > bodySpace
+	large := x.conn.Reading() == http1.ReadBody && x.recv.decoder.Left() > bodySpace
 	if large && x.in != nil && x.read == len(x.in.B) && cap(x.in.B) < bodySpace {
 		bufpool.Put(x.in)
 		x.in, x.read = nil, 0
@@ -39,7 +40,7 @@ func (x *exchange) Space() []byte {
 
 // Received implements engine.Protocol.
 func (x *exchange) Received(n int) {
-	if x.blocked && !x.resumeBody() {
+	if x.held != nil && !x.held.resumed() {
 		x.InputEnded(ErrRequestBodyMemory)
 		return
 	}
@@ -49,18 +50,18 @@ func (x *exchange) Received(n int) {
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.
 func (x *exchange) InputEnded(err error) {
-	if x.blocked && !x.resumeBody() {
+	if x.held != nil && !x.held.resumed() {
 		err = ErrRequestBodyMemory
 	}
-	if x.phase == phaseEnd {
+	if x.conn.Reading() == http1.ReadEnded {
 		return
 	}
-	silent := !x.begun && x.c.NeverBegan() && isTimeout(err)
+	silent := x.conn.Idle() && x.c.NeverBegan() && isTimeout(err)
 	if silent {
 		x.begin()
 	}
-	if !x.begun {
-		x.phase = phaseEnd
+	if x.conn.Idle() {
+		x.conn.EndReading()
 		if err != io.EOF {
 			x.s.logReadError(x.c, err)
 		}
@@ -74,13 +75,15 @@ func (x *exchange) InputEnded(err error) {
 	defer x.contain(&next)
 	_, _ = x.refuse(err)
 	// a peer that has sent nothing has nothing on its way
-	x.linger = x.linger && !silent
+	if silent && x.conn.Lingers() {
+		x.conn.SetLife(http1.LifeEnding)
+	}
 	x.inputFault(err)
 }
 
 // inputFault makes err what has ended the connection, unless the peer is told.
 func (x *exchange) inputFault(err error) {
-	if !isCommon(err) && x.phase == phaseEnd && x.flushThen(engine.Close) == engine.Close {
+	if !isCommon(err) && x.conn.Reading() == http1.ReadEnded && x.flushThen(engine.Close) == engine.Close {
 		x.fault = err
 	}
 }
@@ -132,7 +135,7 @@ func (x *exchange) taken(n int64) {
 
 // Idle implements engine.Protocol: it reports whether no request has begun.
 func (x *exchange) Idle() bool {
-	return x.phase == phaseHead && !x.begun && len(x.pending()) == 0
+	return x.conn.Idle() && len(x.pending()) == 0
 }
 
 // Wait implements engine.Protocol.
@@ -146,13 +149,13 @@ func (x *exchange) Wait(w engine.Wait) (until time.Time) {
 		x.limitResponse()
 		return x.writeUntil
 	case engine.WaitInput:
-		if x.overdue {
+		if x.timing.over() {
 			return engine.Passed
 		}
-		if !x.keepsSpace {
+		if !x.link.KeepsSpace() {
 			x.giveSpace()
 		} else if x.held != nil {
-			x.blockBody()
+			x.held.block()
 		}
 		x.limitRequest()
 	}
@@ -166,6 +169,9 @@ func (x *exchange) rest(bare bool) {
 		x.s.releaseCtx(x.ctx)
 		x.ctx = nil
 	}
+	if x.conn.Reading() == http1.ReadWoken {
+		x.conn.SetReading(http1.ReadIdle)
+	}
 	bufpool.Put(x.out)
 	x.out = nil
 	x.giveSpace()
@@ -175,9 +181,9 @@ func (x *exchange) rest(bare bool) {
 	}
 	switch {
 	case x.c.Requests > 0:
-		x.timed, x.headTimed = false, false
+		x.timing = timesWait
 		x.limitIdle(x.s.idleTimeout())
-	case !x.timed && x.readUntil.IsZero():
+	case x.timing == timesWait && x.readUntil.IsZero():
 		x.limitFirst()
 	}
 }
@@ -194,10 +200,10 @@ func (x *exchange) giveSpace() {
 // there is no room; a body for which there is a minimum rate goes on to count.
 func (x *exchange) Turn() (w engine.Wait, until time.Time) {
 	switch {
-	case !x.begun || !x.timed:
+	case !x.conn.Begun() || x.timing == timesWait:
 		x.limitResponse()
 		return engine.WaitRoom, x.writeUntil
-	case x.phase == phaseBody && x.pace.begun:
+	case x.conn.Reading() == http1.ReadBody && x.pace.begun:
 		// what has come since the last wait counts
 		x.limitRequest()
 		return engine.WaitInput, x.readUntil
@@ -208,7 +214,7 @@ func (x *exchange) Turn() (w engine.Wait, until time.Time) {
 // Expired implements engine.Protocol. What comes earns a body more time that has some
 // left.
 func (x *exchange) Expired() {
-	x.overdue = !x.pace.begun || x.pace.left <= 0 || passed(x.wholeUntil)
+	x.timing = x.timing.expired(!x.pace.begun || x.pace.left <= 0 || passed(x.wholeUntil))
 }
 
 // HandOver implements engine.Protocol.

@@ -35,7 +35,7 @@ func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, faul
 		return x, fault
 	}
 	x.release()
-	if !x.given {
+	if !x.conn.Left() {
 		*x = exchange{}
 		exchanges.Put(x)
 	}
