@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"runtime/debug"
@@ -20,7 +19,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	ctx := x.ctx
 	x.count()
 	isHead := ctx.Request.Header.IsHead()
-	ctx.x = x
+	ctx.responder = x
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
@@ -33,7 +32,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	if response != nil {
 		return x.answerLate(response, isHead)
 	}
-	ctx.x = nil
+	ctx.responder = nil
 	if !ok {
 		return x.endAfterPanic(isHead)
 	}
@@ -553,24 +552,4 @@ func (x *exchange) prepareHijack(closing bool) bool {
 		x.s.conns.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing
-}
-
-// earlyHints sends a 103 response with the Link fields that are set by now.
-func (x *exchange) earlyHints(h *ResponseHeader) error {
-	out := x.output()
-	from := len(out.B)
-	out.B = appendStatusLine(out.B, StatusEarlyHints)
-	had := len(out.B)
-	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
-		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))
-	}
-	if len(out.B) == had {
-		out.B = out.B[:from]
-		return nil
-	}
-	out.B = append(out.B, strCRLF...)
-	if err := x.flushNow(); err != nil {
-		return fmt.Errorf("fasthttp: cannot send early hints: %w", err)
-	}
-	return nil
 }

@@ -461,7 +461,7 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 	}
 	ctx.Request.Header.shrink()
 	ctx.Response.Header.shrink()
-	ctx.c, ctx.x = nil, nil
+	ctx.c, ctx.responder = nil, nil
 	s.ctxs.Put(ctx)
 }
 

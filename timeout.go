@@ -209,7 +209,7 @@ func (r *timedRun) logFault() {
 // loseConn takes the connection from a context, whose late is held, and from those
 // that were made of it.
 func (ctx *RequestCtx) loseConn() {
-	ctx.x, ctx.lost = nil, true
+	ctx.responder, ctx.lost = nil, true
 	for run := ctx.run; run != nil; run = run.before {
 		run.ctx.late.Lock()
 		run.ctx.loseConn()

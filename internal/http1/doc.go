@@ -9,5 +9,6 @@
 // Start with Head (head.go: start lines and fields), then framing.go (how long
 // the content is: RFC 9112 section 6.3 in one function), chunked.go, body.go
 // (content of any framing), append.go (everything that is written, and the one
-// sanitiser), host.go, conn.go (the phases of a server's connection). It imports ascii, bytesconv and field.
+// sanitiser), host.go, conn.go (the phases of a server's connection). It imports
+// ascii, bytesconv and field.
 package http1
