@@ -152,10 +152,10 @@ func (x *exchange) advance() engine.Action {
 		var next engine.Action
 		var wait bool
 		switch reading := x.conn.Reading(); {
+		case x.conn.Left():
+			return engine.Leave
 		case reading == http1.ReadEnded:
 			return x.flushThen(x.last())
-		case reading == http1.ReadLeft:
-			return engine.Leave
 		case x.conn.Writing() == http1.WriteQueued:
 			return engine.Flush
 		case reading == http1.ReadBody:

@@ -109,7 +109,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 	// the handler may be reading the body at this moment, so the exchange is
 	// left to it, too: closing the connection ends that. What was answered
 	// before was written before the handler was called.
-	x.conn.SetReading(http1.ReadLeft)
+	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &x.ctx.Response
 	resp.SkipBody = isHead
@@ -123,7 +123,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.lent)
-	x.conn.SetReading(http1.ReadLeft)
+	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &ctx.Response
 	if !ok && !x.c.Aborted {

@@ -30,17 +30,14 @@ const (
 	ReadStream
 	// ReadDone means that the current request was read.
 	ReadDone
-	// ReadLeft leaves the body to a handler that is late and may be reading it, for
-	// good.
-	ReadLeft
 	// ReadEnded means that nothing is read any more.
 	ReadEnded
 	readings
 )
 
 // Waiting is a phase of a peer that asks whether it may send a body (RFC 9110 section
-// 10.1.1). It is apart from Reading since the goroutine that reads the body changes it,
-// which can be another one than that which writes the response.
+// 10.1.1). It is apart from Reading since the goroutine that reads a body which is a
+// stream changes it, and that can be another one than that which writes the response.
 type Waiting uint8
 
 const (
@@ -79,6 +76,9 @@ const (
 	LifeEnding
 	// LifeLingering is LifeEnding where the peer may still be sending.
 	LifeLingering
+	// LifeLeft means that there is no other request since a handler is late that may be
+	// reading the body of this one, for as long as it likes. So Reading stays as it is.
+	LifeLeft
 	// LifeHandedOver means that the connection is the application's.
 	LifeHandedOver
 	lives
@@ -96,9 +96,8 @@ var after = struct {
 		ReadWoken:  1<<ReadIdle | 1<<ReadHead | 1<<ReadEnded,
 		ReadHead:   1<<ReadBody | 1<<ReadStream | 1<<ReadDone | 1<<ReadEnded,
 		ReadBody:   1<<ReadStream | 1<<ReadDone | 1<<ReadEnded,
-		ReadStream: 1<<ReadIdle | 1<<ReadDone | 1<<ReadLeft | 1<<ReadEnded,
+		ReadStream: 1<<ReadIdle | 1<<ReadDone | 1<<ReadEnded,
 		ReadDone:   1<<ReadIdle | 1<<ReadEnded,
-		ReadLeft:   0,
 		ReadEnded:  0,
 	},
 	waiting: [waitings]uint16{
@@ -112,10 +111,11 @@ var after = struct {
 		WriteStream: 1 << WriteIdle,
 	},
 	life: [lives]uint16{
-		LifeOpen:       1<<LifeLast | 1<<LifeEnding | 1<<LifeLingering | 1<<LifeHandedOver,
-		LifeLast:       1<<LifeEnding | 1<<LifeLingering | 1<<LifeHandedOver,
+		LifeOpen:       1<<LifeLast | 1<<LifeEnding | 1<<LifeLingering | 1<<LifeLeft | 1<<LifeHandedOver,
+		LifeLast:       1<<LifeEnding | 1<<LifeLingering | 1<<LifeLeft | 1<<LifeHandedOver,
 		LifeEnding:     1<<LifeLingering | 1<<LifeHandedOver,
 		LifeLingering:  1<<LifeEnding | 1<<LifeHandedOver,
+		LifeLeft:       0,
 		LifeHandedOver: 0,
 	},
 }
@@ -139,12 +139,9 @@ func (c *Conn) Begun() bool { return c.reading > ReadWoken && c.reading < ReadEn
 // Idle reports whether the connection waits for a request, of which nothing has come.
 func (c *Conn) Idle() bool { return c.reading <= ReadWoken }
 
-// Left reports whether the body was left to a handler that is late.
-func (c *Conn) Left() bool { return c.reading == ReadLeft }
-
-// EndReading ends reading in any phase, unless it was left to others.
+// EndReading ends reading in any phase, unless it is left to a handler that is late.
 func (c *Conn) EndReading() {
-	if c.reading < ReadLeft {
+	if c.reading != ReadEnded && c.life != LifeLeft {
 		c.SetReading(ReadEnded)
 	}
 }
@@ -191,6 +188,9 @@ func (c *Conn) Ends() bool { return c.life == LifeEnding || c.life == LifeLinger
 
 // Lingers reports whether the connection ends while the peer may still be sending.
 func (c *Conn) Lingers() bool { return c.life == LifeLingering }
+
+// Left reports whether reading is left to a handler that is late.
+func (c *Conn) Left() bool { return c.life == LifeLeft }
 
 // End makes the current request the last. It may have been that before.
 func (c *Conn) End() {

@@ -20,15 +20,14 @@ type phases struct {
 var allPhases = []phases{
 	{
 		kind:  "reading",
-		names: []string{"idle", "woken", "head", "body", "stream", "done", "left", "ended"},
+		names: []string{"idle", "woken", "head", "body", "stream", "done", "ended"},
 		want: map[string]string{
 			"idle":   "woken head ended",
 			"woken":  "idle head ended",
 			"head":   "body stream done ended",
 			"body":   "stream done ended",
-			"stream": "idle done left ended",
+			"stream": "idle done ended",
 			"done":   "idle ended",
-			"left":   "",
 			"ended":  "",
 		},
 		at:  func(c *Conn, phase int) { c.reading = Reading(phase) },
@@ -53,12 +52,13 @@ var allPhases = []phases{
 	},
 	{
 		kind:  "life",
-		names: []string{"open", "last", "ending", "lingering", "handed over"},
+		names: []string{"open", "last", "ending", "lingering", "left", "handed over"},
 		want: map[string]string{
-			"open":        "last ending lingering handed over",
-			"last":        "ending lingering handed over",
+			"open":        "last ending lingering left handed over",
+			"last":        "ending lingering left handed over",
 			"ending":      "lingering handed over",
 			"lingering":   "ending handed over",
+			"left":        "",
 			"handed over": "",
 		},
 		at:  func(c *Conn, phase int) { c.life = Life(phase) },
@@ -69,7 +69,7 @@ var allPhases = []phases{
 
 // TestPhasesOfConnections walks all changes from each phase to each other one.
 func TestPhasesOfConnections(t *testing.T) {
-	if readings != 8 || waitings != 3 || writings != 3 || lives != 5 {
+	if readings != 7 || waitings != 3 || writings != 3 || lives != 6 {
 		t.Fatal("the names below are not those of all phases")
 	}
 	for _, p := range allPhases {
@@ -136,21 +136,25 @@ func TestQuestionsAboutPhases(t *testing.T) {
 	for phase := range readings {
 		c := &Conn{reading: phase}
 		idle := phase == ReadIdle || phase == ReadWoken
-		if c.Idle() != idle || c.Begun() != (!idle && phase != ReadEnded) || c.Left() != (phase == ReadLeft) {
-			t.Errorf("reading %d: idle %v, begun %v, left %v", phase, c.Idle(), c.Begun(), c.Left())
+		if c.Idle() != idle || c.Begun() != (!idle && phase != ReadEnded) {
+			t.Errorf("reading %d: idle %v, begun %v", phase, c.Idle(), c.Begun())
 		}
 		c.EndReading()
-		if want := ReadEnded; phase == ReadLeft && !c.Left() || phase != ReadLeft && c.Reading() != want {
+		if c.Reading() != ReadEnded {
 			t.Errorf("reading %d ends as %d", phase, c.Reading())
+		}
+		c = &Conn{reading: phase, life: LifeLeft}
+		if c.EndReading(); c.Reading() != phase {
+			t.Errorf("reading %d, which was left to a handler, ends as %d", phase, c.Reading())
 		}
 	}
 	for phase := range lives {
 		c := &Conn{life: phase}
 		ends := phase == LifeEnding || phase == LifeLingering
-		if c.KeepAlive() != (phase == LifeOpen) || c.Ends() != ends || c.Lingers() != (phase == LifeLingering) {
-			t.Errorf("life %d: keep alive %v, ends %v, lingers %v", phase, c.KeepAlive(), c.Ends(), c.Lingers())
+		if c.KeepAlive() != (phase == LifeOpen) || c.Ends() != ends || c.Lingers() != (phase == LifeLingering) || c.Left() != (phase == LifeLeft) {
+			t.Errorf("life %d: keep alive %v, ends %v, lingers %v, left %v", phase, c.KeepAlive(), c.Ends(), c.Lingers(), c.Left())
 		}
-		if phase == LifeHandedOver {
+		if phase >= LifeLeft {
 			continue
 		}
 		if c.End(); !c.Ends() || c.Lingers() != (phase == LifeLingering) {
