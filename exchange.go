@@ -2,209 +2,39 @@ package fasthttp
 
 import (
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// exchange serves the requests of one connection, one after the other. It is
-// the whole of HTTP/1 on the server, as the engine.Protocol that an engine drives
-// (exchange_protocol.go).
+// exchange is one request of a connection and the response to it: the hooks and the
+// handler, the body, and what becomes of them. The next request of the connection uses
+// it again.
 //
-// advance goes as far as the received bytes reach, and never waits for the peer. Only
-// bodies that are streams, in either direction, need a connection that can wait: the
-// exchange asks its link for one.
-//
-// An exchange is on loan from a pool while a request is on its way; an idle
-// connection has none.
+// Only bodies that are streams, in either direction, need a connection that can wait:
+// the exchange asks the link for one.
 type exchange struct {
-	s    *Server
-	c    *engine.Conn
-	link engine.Link
-	ctx  *RequestCtx
+	*h1Conn
 
-	in   *bufpool.Buffer // received; what lies before read is consumed
-	read int
-	out  *bufpool.Buffer // to be written
-	tail []byte          // to be written behind out: a body that is not worth copying
-	file engine.FilePart // to be sent behind out, by an engine that does so
+	ctx      *RequestCtx
+	config   RequestConfig
+	recv     receiver
+	held     *heldBody // the body, if it counts for MaxRequestBodyMemory
+	pace     pace
+	delivery delivery // of the response, for Server.ResponseSent
 
-	recv   receiver
-	held   *heldBody     // the body of the current request, if it counts for MaxRequestBodyMemory
-	config RequestConfig // of the current request
-	conn   http1.Conn
-	timing timing // what readUntil is the deadline of
+	minor   int // of HTTP/1.x
+	toDrain int // how much may still be read away of the body, see drain
 	// duplex says that the body, which is a stream, may be read in one
 	// goroutine while the response is written in another. continuing is held
 	// then while the peer is told to go on.
 	duplex     bool
 	continuing sync.Mutex
-	minor      int // of the HTTP/1.x of the current request
-	toDrain    int // how much may still be read away of the body, see drain
 	// cut says that a handler which is late, and to which the body was left, reads no
 	// more of it
 	cut atomic.Bool
-
-	// readUntil and writeUntil are the deadlines that the server has set, and wholeUntil
-	// is that of the current request if readUntil is an earlier one.
-	readUntil, writeUntil, wholeUntil time.Time
-	pace                              pace
-
-	delivery delivery // of the response, for Server.ResponseSent
-
-	turn  int   // requests served since the last flush
-	fault error // what made the connection end before its time
-	now   time.Time
-}
-
-const (
-	// turnLimit is how many pipelined requests are served before their
-	// responses are written and other connections get their turn.
-	turnLimit = 64
-	// flushSize is how many bytes of responses may wait for that.
-	flushSize = 64 << 10
-	// copyLimit is the size up to which a body is copied behind its head, to
-	// go out with it in one write.
-	copyLimit = 16 << 10
-)
-
-// attach makes the exchange that of a connection.
-func (x *exchange) attach(s *Server, c *engine.Conn, l engine.Link) {
-	x.s, x.c, x.link = s, c, l
-	x.recv.accept = s.AcceptTrailer
-	if x.ctx != nil {
-		x.ctx.c = c
-	}
-	if x.in != nil {
-		x.in.B, x.read = x.in.B[:0], 0
-	}
-	if x.out != nil {
-		x.out.B = x.out.B[:0]
-	}
-	x.tail, x.file = nil, engine.FilePart{}
-	x.conn, x.timing = http1.Conn{}, timesWait
-	x.turn = 0
-	x.fault = nil
-	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
-	x.now = time.Time{}
-	x.pace = pace{}
-}
-
-// light reports whether the exchange is ready for another connection of the same
-// server as it is: it holds no more than it began with.
-func (x *exchange) light() bool {
-	return !x.conn.Left() && (x.ctx == nil || !x.ctx.used) &&
-		x.in != nil && cap(x.in.B) <= 2*x.s.readSize() && (x.out == nil || cap(x.out.B) <= 2*x.s.writeSize())
-}
-
-// pending returns the bytes that were received and not yet consumed.
-func (x *exchange) pending() []byte {
-	if x.in == nil {
-		return nil
-	}
-	return x.in.B[x.read:]
-}
-
-func (x *exchange) consume(n int) {
-	x.read += n
-	if x.read == len(x.in.B) {
-		x.in.B = x.in.B[:0]
-		x.read = 0
-	}
-}
-
-const (
-	minSpace = 512
-	// bodySpace is how much is read at a time of a body that is larger
-	bodySpace = 64 << 10
-)
-
-// contain is deferred: it makes of a panic the end of the connection.
-func (x *exchange) contain(next *engine.Action) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	x.logPanic(p)
-	x.c.Aborted = true
-	x.dropBodyCount()
-	x.nothingSent(errNoAnswer)
-	if x.ctx != nil {
-		x.ctx.discard()
-	}
-	x.conn.EndReading()
-	x.ctx = nil
-	x.tail, x.file = nil, engine.FilePart{}
-	if x.out != nil {
-		x.out.B = x.out.B[:0]
-	}
-	*next = engine.Close
-}
-
-// advance goes as far as the received bytes reach.
-func (x *exchange) advance() engine.Action {
-	for {
-		var next engine.Action
-		var wait bool
-		switch reading := x.conn.Reading(); {
-		case x.conn.Left():
-			return engine.Leave
-		case reading == http1.ReadEnded:
-			return x.flushThen(x.last())
-		case x.conn.Writing() == http1.WriteQueued:
-			return engine.Flush
-		case reading == http1.ReadBody:
-			next, wait = x.advanceBody()
-		default:
-			next, wait = x.advanceHead()
-		}
-		if wait && !x.conn.Left() {
-			return next
-		}
-	}
-}
-
-// last returns what is to be done when all was written.
-func (x *exchange) last() engine.Action {
-	switch x.conn.Life() {
-	case http1.LifeHandedOver:
-		return engine.HandOver
-	case http1.LifeLingering:
-		return engine.Linger
-	}
-	return engine.Close
-}
-
-// flushThen asks for a flush where there is something to be flushed.
-func (x *exchange) flushThen(next engine.Action) engine.Action {
-	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 || x.file.File != nil {
-		return engine.Flush
-	}
-	return next
-}
-
-// flushed says that out was written, and tail or file behind it.
-func (x *exchange) flushed() {
-	x.turn = 0
-	x.out.B = x.out.B[:0]
-	if x.conn.Writing() == http1.WriteQueued {
-		x.conn.SetWriting(http1.WriteIdle)
-		x.tail, x.file = nil, engine.FilePart{}
-		x.endRequest()
-	}
-}
-
-// output returns the buffer of what is to be written.
-func (x *exchange) output() *bufpool.Buffer {
-	if x.out == nil {
-		x.out = bufpool.Get(x.s.writeSize())
-	}
-	return x.out
 }
 
 // advanceHead reads a head. The second result tells that the exchange has to
@@ -234,21 +64,6 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 		return x.refuse(requestError(b, err))
 	}
 	return x.headReceived()
-}
-
-// maxEmptyLines is how many empty lines may come before a request line, in bytes.
-const maxEmptyLines = 2 * len("\r\n")
-
-// skipEmptyLines takes the empty lines before a request away, and returns what
-// follows. They are counted, since they may come one by one.
-func (x *exchange) skipEmptyLines(b []byte) []byte {
-	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(x.c.Empty))
-	if n == 0 {
-		return b
-	}
-	x.c.Empty += uint8(n)
-	x.consume(n)
-	return x.pending()
 }
 
 // begin prepares for a request whose first byte is there.
@@ -493,17 +308,6 @@ func (x *exchange) goOn() error {
 
 var _ source = (*exchange)(nil)
 
-// flushTo writes what waits in out to conn.
-func (x *exchange) flushTo(conn net.Conn) (n int, err error) {
-	if x.out == nil || len(x.out.B) == 0 {
-		return 0, nil
-	}
-	n, err = conn.Write(x.out.B)
-	x.out.B = x.out.B[:0]
-	x.turn = 0
-	return n, err
-}
-
 // flushNow writes what waits in out, before the response to the current request
 // or in the middle of it.
 func (x *exchange) flushNow() error {
@@ -523,20 +327,4 @@ func (x *exchange) wantsClose() bool {
 	return !x.conn.KeepAlive() || s.DisableKeepalive || s.conns.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
-}
-
-// release gives everything back that an idle connection does not need.
-func (x *exchange) release() {
-	x.dropBodyCount()
-	if x.ctx != nil {
-		x.s.releaseCtx(x.ctx)
-		x.ctx = nil
-	}
-	if x.conn.Left() {
-		return
-	}
-	bufpool.Put(x.in)
-	bufpool.Put(x.out)
-	x.in, x.out, x.tail, x.read = nil, nil, nil, 0
-	x.file = engine.FilePart{}
 }

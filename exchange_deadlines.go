@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"net"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/http1"
@@ -14,46 +13,6 @@ import (
 // Most requests come whole and most responses go out at once: so a deadline is set
 // when somebody is about to wait for the first time, and the clock is not read for
 // those that nobody waits for.
-
-// timing is what the deadline for reading is that of.
-type timing uint8
-
-const (
-	timesWait    timing = iota // the wait for a request, or an earlier one
-	timesRequest               // the current request
-	timesHead                  // its head
-	overRequest                // the current request, whose time is over: only what is there is read
-	overHead                   // its head, in the same way
-)
-
-// over reports whether only what is there is read.
-func (t timing) over() bool { return t >= overRequest }
-
-// ofHead reports whether the deadline is that of a head.
-func (t timing) ofHead() bool { return t == timesHead || t == overHead }
-
-// expired returns what follows if the deadline has passed although something has come,
-// which is the end of the time if over.
-func (t timing) expired(over bool) timing {
-	switch {
-	case t.ofHead() && over:
-		return overHead
-	case t.ofHead():
-		return timesHead
-	case over:
-		return overRequest
-	}
-	return min(t, timesRequest)
-}
-
-// headRead returns what follows on a head that was read, where over says that the time
-// of the whole request is over as well.
-func (t timing) headRead(over bool) timing {
-	if t.over() && over {
-		return overRequest
-	}
-	return timesRequest
-}
 
 // headTimeout returns how long the head of a request may take, or 0.
 func (s *Server) headTimeout() time.Duration {
@@ -95,28 +54,6 @@ func sooner(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// woken says that the first bytes of a request have come to an idle connection.
-func (x *exchange) woken() {
-	x.forgetDeadlines()
-	if x.conn.Reading() == http1.ReadIdle {
-		x.conn.SetReading(http1.ReadWoken)
-	}
-}
-
-// forgetDeadlines takes away what the application has set for an earlier request.
-// Who can have done that has pinned the connection.
-func (x *exchange) forgetDeadlines() {
-	if !x.c.Pinned.Load() {
-		return
-	}
-	if x.timing == timesWait {
-		// it was that of an earlier wait
-		x.readUntil = time.Time{}
-	}
-	x.writeUntil = time.Time{}
-	x.link.ForgetDeadlines(x.readUntil)
 }
 
 // limitRequest sets how long the rest of the current request may take to arrive,
@@ -167,30 +104,6 @@ func (x *exchange) endHead() {
 	x.setReadUntil(x.wholeUntil)
 }
 
-// limitFirst sets how long a new connection may take for its first request.
-func (x *exchange) limitFirst() {
-	s := x.s
-	x.limitIdle(s.firstTimeout())
-	if s.headTimeout() > 0 {
-		x.timing = timesRequest
-		if s.ReadHeaderTimeout > 0 {
-			x.timing = timesHead
-		}
-		x.wholeUntil = afterTimeout(s.ReadTimeout)
-	}
-}
-
-// limitIdle sets how long the connection may wait for a request.
-func (x *exchange) limitIdle(timeout time.Duration) { x.setReadUntil(afterTimeout(timeout)) }
-
-func (x *exchange) setReadUntil(until time.Time) {
-	if until.IsZero() && x.readUntil.IsZero() {
-		return
-	}
-	x.readUntil = until
-	x.link.LimitReads(until)
-}
-
 // limitResponse sets how long the peer may take to receive what is about to be
 // written.
 func (x *exchange) limitResponse() {
@@ -208,9 +121,4 @@ func (x *exchange) writeTimeout() time.Duration {
 		return x.config.WriteTimeout
 	}
 	return x.s.WriteTimeout
-}
-
-// blocking returns the connection with Read and Write that wait.
-func (x *exchange) blocking() net.Conn {
-	return x.link.Blocking(x.readUntil, x.writeUntil)
 }

@@ -290,7 +290,7 @@ func (h *heldBody) claim() (end func()) {
 			h.wait.Store(bodyClaimed)
 		}
 	}
-	if stop := h.x.link.ClaimStalled(h.x); stop != nil {
+	if stop := h.x.link.ClaimStalled(h.x.h1Conn); stop != nil {
 		end = func() { stop(ErrRequestBodyMemory) }
 	}
 	return end
