@@ -236,7 +236,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
 	}
-	x.settleConnection()
+	x.prepareConnection()
 	if resp.Header.is(hasBadName) {
 		x.s.logBadName(&resp.Header.list)
 	}
@@ -295,9 +295,9 @@ func dropFraming(h *ResponseHeader) {
 	h.setCoding(false)
 }
 
-// settleConnection decides whether the connection lives on after the response,
+// prepareConnection decides whether the connection lives on after the response,
 // and has the response say so.
-func (x *exchange) settleConnection() {
+func (x *exchange) prepareConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
 	closing := x.wantsClose()
