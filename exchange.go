@@ -85,7 +85,7 @@ func (x *exchange) begin() {
 	h := &x.ctx.Request.Header
 	h.head.Reset()
 	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
-	h.head.Limits = x.s.headLimits()
+	h.head.Limits = x.s.set.limits
 	x.config = RequestConfig{}
 	x.minor, x.duplex = 1, false
 }
@@ -115,7 +115,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 			return x.refuseUnread(framing)
 		}
 	}
-	limit := s.maxBodySize()
+	limit := s.set.maxBodySize
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
 	}

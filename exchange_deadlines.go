@@ -14,31 +14,6 @@ import (
 // when somebody is about to wait for the first time, and the clock is not read for
 // those that nobody waits for.
 
-// headTimeout returns how long the head of a request may take, or 0.
-func (s *Server) headTimeout() time.Duration {
-	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout > 0 && s.ReadTimeout < s.ReadHeaderTimeout {
-		return max(s.ReadTimeout, 0)
-	}
-	return s.ReadHeaderTimeout
-}
-
-// firstTimeout returns how long a new connection may wait for its first request,
-// or 0.
-func (s *Server) firstTimeout() time.Duration {
-	if timeout := s.headTimeout(); timeout > 0 {
-		return timeout
-	}
-	return max(s.IdleTimeout, 0)
-}
-
-// idleTimeout returns how long a connection may wait for its next request, or 0.
-func (s *Server) idleTimeout() time.Duration {
-	if s.IdleTimeout > 0 {
-		return s.IdleTimeout
-	}
-	return max(s.ReadTimeout, 0)
-}
-
 // afterTimeout returns when a time is over that begins now. Without one it is the
 // zero time, which stands for never.
 func afterTimeout(timeout time.Duration) time.Time {
@@ -74,7 +49,7 @@ func (x *exchange) limitRequest() {
 		until = x.paceUntil(until)
 	case x.s.ReadHeaderTimeout > 0 && !x.headRead():
 		x.timing = timesHead
-		until = x.requestTimeout(x.s.headTimeout())
+		until = x.requestTimeout(x.s.set.headTimeout)
 	}
 	x.setReadUntil(until)
 }

@@ -97,7 +97,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 // server as it is: it holds no more than it began with.
 func (h *h1Conn) light() bool {
 	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
-		h.in != nil && cap(h.in.B) <= 2*h.s.readSize() && (h.out == nil || cap(h.out.B) <= 2*h.s.writeSize())
+		h.in != nil && cap(h.in.B) <= 2*h.s.set.readSize && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
 }
 
 // pending returns the bytes that were received and not yet consumed.
@@ -195,7 +195,7 @@ func (h *h1Conn) flushed() {
 // output returns the buffer of what is to be written.
 func (h *h1Conn) output() *bufpool.Buffer {
 	if h.out == nil {
-		h.out = bufpool.Get(h.s.writeSize())
+		h.out = bufpool.Get(h.s.set.writeSize)
 	}
 	return h.out
 }

@@ -72,8 +72,8 @@ func (h *h1Conn) forgetDeadlines() {
 // limitFirst sets how long a new connection may take for its first request.
 func (h *h1Conn) limitFirst() {
 	s := h.s
-	h.limitIdle(s.firstTimeout())
-	if s.headTimeout() > 0 {
+	h.limitIdle(s.set.firstTimeout)
+	if s.set.headTimeout > 0 {
 		h.timing = timesRequest
 		if s.ReadHeaderTimeout > 0 {
 			h.timing = timesHead

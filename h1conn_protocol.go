@@ -21,7 +21,7 @@ func (h *h1Conn) Space() []byte {
 		h.in, h.read = nil, 0
 	}
 	if h.in == nil {
-		size := h.s.readSize()
+		size := h.s.set.readSize
 		if large {
 			size = max(size, bodySpace)
 		}
@@ -182,7 +182,7 @@ func (h *h1Conn) rest(bare bool) {
 	switch {
 	case h.c.Requests > 0:
 		h.timing = timesWait
-		h.limitIdle(h.s.idleTimeout())
+		h.limitIdle(h.s.set.idleTimeout)
 	case h.timing == timesWait && h.readUntil.IsZero():
 		h.limitFirst()
 	}

@@ -88,7 +88,7 @@ func (s *Server) bodyMemoryLimit() int64 {
 	if all := debug.SetMemoryLimit(-1); all < math.MaxInt64 {
 		limit = all / 2
 	}
-	largest := int64(s.maxBodySize())
+	largest := int64(s.settings().maxBodySize)
 	return max(limit, min(largest, math.MaxInt64/2)*2)
 }
 

@@ -44,8 +44,8 @@ func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, faul
 
 // Limits implements engine.Host.
 func (h *host) Limits() engine.Limits {
-	s := (*Server)(h)
-	return engine.Limits{First: s.firstTimeout(), Idle: s.idleTimeout(), Answered: s.headTimeout() > 0}
+	set := &h.set
+	return engine.Limits{First: set.firstTimeout, Idle: set.idleTimeout, Answered: set.headTimeout > 0}
 }
 
 // Admit implements engine.Host.

@@ -140,7 +140,7 @@ func (s *Server) admitTimed() bool {
 		// a context that was made without a server
 		return true
 	}
-	if s.timed.Add(1) > int64(s.concurrency()) {
+	if s.timed.Add(1) > int64(s.set.concurrency) {
 		s.timed.Add(-1)
 		return false
 	}
