@@ -43,9 +43,9 @@ type RequestCtx struct {
 	// Response is the response. It must not be copied.
 	Response Response
 
-	s *Server
-	c *engine.Conn
-	x *exchange // while the handler runs
+	s         *Server
+	c         *engine.Conn
+	responder responder // while the handler runs
 
 	requestNum uint64
 	time       time.Time

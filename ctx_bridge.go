@@ -1,10 +1,6 @@
 package fasthttp
 
-import (
-	"fmt"
-
-	"github.com/valyala/fasthttp/internal/http1"
-)
+import "fmt"
 
 // What follows is for those who call handlers in the place of a Server, or who
 // answer for handlers of another kind: see package fasthttpadaptor.
@@ -24,18 +20,7 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
-	return ctx.x.inform(h)
-}
-
-func (x *exchange) inform(h *ResponseHeader) error {
-	out := x.output()
-	out.B = http1.AppendUsualStatusLine(out.B, h.StatusCode())
-	out.B = h.appendList(out.B, http1.Response)
-	out.B = append(out.B, strCRLF...)
-	if err := x.flushNow(); err != nil {
-		return fmt.Errorf("fasthttp: cannot send an informational response: %w", err)
-	}
-	return nil
+	return ctx.responder.inform(h)
 }
 
 // HijackHandler returns what was given to Hijack and HijackSetNoResponse. It is
@@ -59,7 +44,7 @@ func (ctx *RequestCtx) EnableFullDuplex() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if ctx.ownsConn() {
-		ctx.x.duplex = true
+		ctx.responder.readBeside()
 	}
 }
 

@@ -163,7 +163,7 @@ func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.ownsConn() || !ctx.Request.Header.IsHTTP11() {
 		return nil
 	}
-	return ctx.x.earlyHints(&ctx.Response.Header)
+	return ctx.responder.earlyHints(&ctx.Response.Header)
 }
 
 // TimeoutError makes the response a 408 with msg and lets the handler return

@@ -110,19 +110,15 @@ func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if w := ctx.watched(); w != nil && w.link() && ctx.ownsConn() {
-		ctx.x.link.Watch(w, ctx.x.mayReadAhead())
+		ctx.responder.watchPeer(w)
 	}
-}
-
-// mayReadAhead reports whether what comes next on the connection is not for the current
-// request.
-func (x *exchange) mayReadAhead() bool {
-	return !(x.streaming && !x.ctx.Request.stream.done) && len(x.pending()) == 0
 }
 
 // ownsConn reports whether the connection is at work for this request. One that
 // has timed out must leave it to the next. late is held.
-func (ctx *RequestCtx) ownsConn() bool { return ctx.x != nil && ctx.timeoutResponse.Load() == nil }
+func (ctx *RequestCtx) ownsConn() bool {
+	return ctx.responder != nil && ctx.timeoutResponse.Load() == nil
+}
 
 // watched returns the watch of the request, or nil where there cannot be one.
 // late is held.
@@ -133,13 +129,12 @@ func (ctx *RequestCtx) watched() *watch {
 	if !ctx.ownsConn() {
 		return nil
 	}
-	x := ctx.x
 	w := &watch{done: make(chan struct{})}
 	if !ctx.watch.CompareAndSwap(nil, w) {
 		return ctx.watch.Load()
 	}
-	x.s.watches.add(w)
-	if x.s.conns.Stopping() {
+	ctx.s.watches.add(w)
+	if ctx.s.conns.Stopping() {
 		w.end()
 	}
 	return w
@@ -196,21 +191,6 @@ func (o onlyDone) Err() error {
 	default:
 		return nil
 	}
-}
-
-// endWatch ends the watch of the request that was handled. If a handler is late that
-// wants to know of the client it learns now that nobody waits for it any more.
-func (x *exchange) endWatch(w *watch, late bool) {
-	if !w.link() {
-		if x.link.Unwatch() {
-			x.readUntil = time.Time{}
-		}
-		if late {
-			w.end()
-		}
-	}
-	x.s.watches.remove(w)
-	w.finish()
 }
 
 // resetCtx makes the context ready for the next request. One whose channel was

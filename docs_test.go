@@ -40,12 +40,13 @@ func (n size) String() string {
 // in the code are nil there, and "none" in the document.
 func documentedLimits() map[string]any {
 	var s Server
+	set := s.settings()
 	return map[string]any{
 		"request line":                               size(http1.DefaultMaxLine),
 		"head of a request":                          size(http1.DefaultMaxHead),
 		"field lines of a head":                      http1.DefaultMaxFields,
 		"empty lines before a request":               maxEmptyLines / len("\r\n"),
-		"body of a request":                          size(s.maxBodySize()),
+		"body of a request":                          size(set.maxBodySize),
 		"body that a handler reads from a stream":    nil,
 		"bodies of all requests":                     size(defaultBodyMemory),
 		"buffer of a body that is not counted there": size(uncountedBody),
@@ -53,13 +54,13 @@ func documentedLimits() map[string]any {
 		"chunk extensions of a message":              size(http1.MaxChunkExtensions),
 		"trailer section":                            size(http1.MaxTrailers),
 		"trailer fields":                             http1.MaxTrailerFields,
-		"connections":                                s.concurrency(),
+		"connections":                                set.concurrency,
 		"connections from an address, or an IPv6 network of 64 bits":  nil,
 		"requests of a connection":                                    nil,
 		"time for a request":                                          nil,
 		"time for a head":                                             nil,
 		"bytes of a body in a second":                                 nil,
-		"time that a client may lose against that rate":               s.bodyRateGrace(),
+		"time that a client may lose against that rate":               set.bodyRateGrace,
 		"time for a response":                                         nil,
 		"time between requests":                                       nil,
 		"time for a TLS handshake":                                    s.handshakeTimeout(),
@@ -67,14 +68,14 @@ func documentedLimits() map[string]any {
 		"header of the PROXY protocol":                                size(proxyproto.MaxSize),
 		"connections that are refused at a time":                      maxRefusals,
 		"TLS connections that are refused at a time":                  maxTLSRefusals,
-		"handlers under `TimeoutHandler`":                             s.concurrency(),
+		"handlers under `TimeoutHandler`":                             set.concurrency,
 		"pipelined requests before others have a turn":                turnLimit,
 		"names in `Trailer` fields":                                   http1.MaxTrailerNames,
 		"bytes of responses before they are written":                  size(flushSize),
 		"body that a handler left unread, and that is read away":      size(drainLimit),
 		"content codings of one body":                                 coding.MaxApplied,
 		"content codings of a form":                                   1, // TestEncodedForms
-		"what the body of a request decodes to":                       size(s.maxBodySize()),
+		"what the body of a request decodes to":                       size(set.maxBodySize),
 		"what the body of a response decodes to":                      size(coding.DefaultDecodedSize),
 		"window of a zstd body":                                       size(coding.ZstdContentWindow),
 		"files of a form that are in memory":                          size(formMemory),

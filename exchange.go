@@ -2,233 +2,46 @@ package fasthttp
 
 import (
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// exchange serves the requests of one connection, one after the other. It is
-// the whole of HTTP/1 on the server, as the engine.Protocol that an engine drives
-// (exchange_protocol.go).
+// exchange is one request of a connection and the response to it: the hooks and the
+// handler, the body, and what becomes of them. The next request of the connection uses
+// it again.
 //
-// advance goes as far as the received bytes reach, and never waits for the peer. Only
-// bodies that are streams, in either direction, need a connection that can wait: the
-// exchange asks its link for one.
-//
-// An exchange is on loan from a pool while a request is on its way; an idle
-// connection has none.
+// Only bodies that are streams, in either direction, need a connection that can wait:
+// the exchange asks the link for one.
 type exchange struct {
-	s    *Server
-	c    *engine.Conn
-	link engine.Link
-	ctx  *RequestCtx
+	*h1Conn
 
-	in   *bufpool.Buffer // received; what lies before read is consumed
-	read int
-	out  *bufpool.Buffer // to be written
-	tail []byte          // to be written behind out: a body that is not worth copying
-	file engine.FilePart // to be sent behind out, by an engine that does so
+	ctx      *RequestCtx
+	config   RequestConfig
+	recv     receiver
+	held     *heldBody // the body, if it counts for MaxRequestBodyMemory
+	pace     pace
+	delivery delivery // of the response, for Server.ResponseSent
 
-	recv   receiver
-	held   *heldBody     // the body of the current request, if it counts for MaxRequestBodyMemory
-	config RequestConfig // of the current request
-	phase  phase
-	begun  bool // the current request has begun to arrive
-	ending bool // nothing is read any more: what is in out is the last
-	linger bool // the peer may still be sending
-	closes bool // the peer wants the connection closed after the current request
-	// writing says that a body that is a stream is being written
-	writing bool
-	// expects says that the peer sends the body only when it was told to go on,
-	// and continues that it was not yet told
-	expects, continues bool
+	minor   int // of HTTP/1.x
+	toDrain int // how much may still be read away of the body, see drain
 	// duplex says that the body, which is a stream, may be read in one
 	// goroutine while the response is written in another. continuing is held
 	// then while the peer is told to go on.
 	duplex     bool
 	continuing sync.Mutex
-	minor      int // of the HTTP/1.x of the current request
-	// streaming says that the handler may read the body from the exchange,
-	// given that the exchange was left to a handler that timed out doing so
-	streaming, given bool
-	toDrain          int // how much may still be read away of the body, see drain
-	// cut says that such a handler reads no more
+	// cut says that a handler which is late, and to which the body was left, reads no
+	// more of it
 	cut atomic.Bool
-
-	// readUntil and writeUntil are the deadlines that the server has set; timed
-	// says that readUntil is that of the current request, and fresh that what the
-	// application had set is forgotten already when that begins. overdue says that
-	// readUntil has passed, and that only what is there is still read.
-	readUntil, writeUntil time.Time
-	timed, fresh, overdue bool
-	// wholeUntil is the deadline of the current request where readUntil is an earlier
-	// one. headTimed says that readUntil is that of the head.
-	wholeUntil time.Time
-	headTimed  bool
-	pace       pace
-	// keepsSpace says that the engine waits with the buffer of what it receives in
-	// hand, in a goroutine. blocked says that others may end a wait for the body.
-	keepsSpace, blocked bool
-
-	delivery delivery // of the response, for Server.ResponseSent
-
-	turn  int   // requests served since the last flush
-	fault error // what made the connection end before its time
-	now   time.Time
-}
-
-type phase uint8
-
-const (
-	phaseHead   phase = iota // waiting for a request, or for the rest of its head
-	phaseBody                // waiting for the rest of its body
-	phaseSend                // its response is in out, tail and file, and the next request waits for that
-	phaseEnd                 // nothing is read any more
-	phaseHijack              // the connection is the application's
-)
-
-const (
-	// turnLimit is how many pipelined requests are served before their
-	// responses are written and other connections get their turn.
-	turnLimit = 64
-	// flushSize is how many bytes of responses may wait for that.
-	flushSize = 64 << 10
-)
-
-// attach makes the exchange that of a connection.
-func (x *exchange) attach(s *Server, c *engine.Conn, l engine.Link) {
-	x.s, x.c, x.link, x.keepsSpace = s, c, l, l.KeepsSpace()
-	x.recv.accept = s.AcceptTrailer
-	if x.ctx != nil {
-		x.ctx.c = c
-	}
-	if x.in != nil {
-		x.in.B, x.read = x.in.B[:0], 0
-	}
-	if x.out != nil {
-		x.out.B = x.out.B[:0]
-	}
-	x.tail, x.file = nil, engine.FilePart{}
-	x.phase = phaseHead
-	x.begun, x.ending, x.linger, x.given = false, false, false, false
-	x.turn = 0
-	x.fault = nil
-	x.readUntil, x.writeUntil = time.Time{}, time.Time{}
-	x.timed, x.fresh, x.overdue, x.headTimed = false, false, false, false
-	x.now = time.Time{}
-	x.pace = pace{}
-}
-
-// light reports whether the exchange is ready for another connection of the same
-// server as it is: it holds no more than it began with.
-func (x *exchange) light() bool {
-	return !x.given && (x.ctx == nil || !x.ctx.used) &&
-		x.in != nil && cap(x.in.B) <= 2*x.s.readSize() && (x.out == nil || cap(x.out.B) <= 2*x.s.writeSize())
-}
-
-// pending returns the bytes that were received and not yet consumed.
-func (x *exchange) pending() []byte {
-	if x.in == nil {
-		return nil
-	}
-	return x.in.B[x.read:]
-}
-
-func (x *exchange) consume(n int) {
-	x.read += n
-	if x.read == len(x.in.B) {
-		x.in.B = x.in.B[:0]
-		x.read = 0
-	}
-}
-
-// bodySpace is how much is read at a time of a body that is larger
-const bodySpace = 64 << 10
-
-// contain is deferred: it makes of a panic the end of the connection.
-func (x *exchange) contain(next *engine.Action) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	x.logPanic(p)
-	x.c.Aborted = true
-	x.dropBodyCount()
-	x.nothingSent(errNoAnswer)
-	if x.ctx != nil {
-		x.ctx.discard()
-	}
-	x.phase, x.ctx = phaseEnd, nil
-	x.tail, x.file = nil, engine.FilePart{}
-	if x.out != nil {
-		x.out.B = x.out.B[:0]
-	}
-	*next = engine.Close
-}
-
-// advance goes as far as the received bytes reach.
-func (x *exchange) advance() engine.Action {
-	for !x.given {
-		var next engine.Action
-		var wait bool
-		switch x.phase {
-		case phaseHead:
-			next, wait = x.advanceHead()
-		case phaseBody:
-			next, wait = x.advanceBody()
-		case phaseSend:
-			return engine.Flush
-		case phaseHijack:
-			return x.flushThen(engine.HandOver)
-		default:
-			if x.linger {
-				return x.flushThen(engine.Linger)
-			}
-			return x.flushThen(engine.Close)
-		}
-		if wait && !x.given {
-			return next
-		}
-	}
-	return engine.Leave
-}
-
-// flushThen asks for a flush where there is something to be flushed.
-func (x *exchange) flushThen(next engine.Action) engine.Action {
-	if x.out != nil && len(x.out.B) > 0 || len(x.tail) > 0 || x.file.File != nil {
-		return engine.Flush
-	}
-	return next
-}
-
-// flushed says that out was written, and tail or file behind it.
-func (x *exchange) flushed() {
-	x.turn = 0
-	x.out.B = x.out.B[:0]
-	if x.phase == phaseSend {
-		x.tail, x.file = nil, engine.FilePart{}
-		x.endRequest()
-	}
-}
-
-// output returns the buffer of what is to be written.
-func (x *exchange) output() *bufpool.Buffer {
-	if x.out == nil {
-		x.out = bufpool.Get(x.s.writeSize())
-	}
-	return x.out
 }
 
 // advanceHead reads a head. The second result tells that the exchange has to
 // wait for the step.
 func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
-	if !x.begun {
+	if x.conn.Idle() {
 		b = x.skipEmptyLines(b)
 		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
 			return x.flushThen(engine.Read), true
@@ -253,28 +66,15 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 	return x.headReceived()
 }
 
-// maxEmptyLines is how many empty lines may come before a request line, in bytes.
-const maxEmptyLines = 2 * len("\r\n")
-
-// skipEmptyLines takes the empty lines before a request away, and returns what
-// follows. They are counted, since they may come one by one.
-func (x *exchange) skipEmptyLines(b []byte) []byte {
-	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(x.c.Empty))
-	if n == 0 {
-		return b
-	}
-	x.c.Empty += uint8(n)
-	x.consume(n)
-	return x.pending()
-}
-
 // begin prepares for a request whose first byte is there.
 func (x *exchange) begin() {
-	x.begun = true
-	if !x.fresh {
+	if x.conn.Reading() == http1.ReadIdle {
 		x.forgetDeadlines()
 	}
-	x.fresh = false
+	x.conn.SetReading(http1.ReadHead)
+	if x.conn.Waiting() != http1.WaitNever {
+		x.conn.SetWaiting(http1.WaitNever)
+	}
 	x.c.Empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
@@ -285,10 +85,9 @@ func (x *exchange) begin() {
 	h := &x.ctx.Request.Header
 	h.head.Reset()
 	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
-	h.head.Limits = x.s.headLimits()
+	h.head.Limits = x.s.set.limits
 	x.config = RequestConfig{}
-	x.closes, x.streaming, x.minor = false, false, 1
-	x.expects, x.continues, x.duplex = false, false, false
+	x.minor, x.duplex = 1, false
 }
 
 // headReceived decides how the request goes on behind its head.
@@ -296,10 +95,13 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
 	h.learn(h.memo)
-	if x.headTimed {
+	if x.timing.ofHead() {
 		x.endHead()
 	}
-	x.minor, x.closes = h.head.Minor, h.ConnectionClose()
+	x.minor = h.head.Minor
+	if h.ConnectionClose() {
+		x.conn.SetLife(http1.LifeLast)
+	}
 	framing, err := h.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
 		return x.refuse(err)
@@ -313,28 +115,30 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 			return x.refuseUnread(framing)
 		}
 	}
-	limit := s.maxBodySize()
+	limit := s.set.maxBodySize
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
 	}
 	spools := x.spoolsForm(framing)
-	x.streaming = (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
-	if !x.streaming || spools {
+	streams := (x.streamsBodies() || spools) && framing.Kind != http1.NoBody
+	if !streams || spools {
 		if err := x.recv.start(framing, limit); err != nil {
 			return x.refuse(err)
 		}
 	}
 	if h.head.Has(http1.Expect100|http1.ExpectOther) && h.head.Minor > 0 {
-		if code := x.expectation(framing); code != StatusContinue {
+		if code := x.expectation(framing, !streams); code != StatusContinue {
 			return x.reject(code)
 		}
 	}
 	if framing.Kind == http1.NoBody {
+		x.conn.SetReading(http1.ReadDone)
 		req.finalizeEmpty()
 		return x.serve()
 	}
 	req.body.limit = limit // for decoding it, too
-	if x.streaming {
+	if streams {
+		x.conn.SetReading(http1.ReadStream)
 		x.limitRequest()
 		x.blocking()
 		if err := x.flushNow(); err != nil {
@@ -351,7 +155,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 		}
 		return x.serve()
 	}
-	x.phase = phaseBody
+	x.conn.SetReading(http1.ReadBody)
 	return x.advanceBody()
 }
 
@@ -359,7 +163,8 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 // the handler could be called.
 func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	x.cutOff(err)
-	x.fault, x.phase = err, phaseEnd
+	x.fault = err
+	x.conn.EndReading()
 	return engine.Close, false
 }
 
@@ -367,7 +172,7 @@ func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 func (x *exchange) configure(c RequestConfig) {
 	x.config = c
 	if c.ReadTimeout > 0 {
-		x.timed = false
+		x.timing = timesWait
 	}
 }
 
@@ -381,9 +186,9 @@ func (x *exchange) streamsBodies() bool {
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
-// StatusContinue or the status to refuse the request with. A client whose body
-// is a stream is told to go on when that is read.
-func (x *exchange) expectation(framing http1.Framing) int {
+// StatusContinue or the status to refuse the request with. The client is told to go
+// on at once, or when the body is read.
+func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	s, ctx := x.s, x.ctx
 	if ctx.Request.Header.head.Has(http1.ExpectOther) {
 		return StatusExpectationFailed
@@ -399,8 +204,8 @@ func (x *exchange) expectation(framing http1.Framing) int {
 		}
 	}
 	if framing.Kind == http1.Chunks || framing.Length > 0 {
-		x.expects, x.continues = true, true
-		if !x.streaming {
+		x.conn.SetWaiting(http1.WaitOpen)
+		if atOnce {
 			x.sayContinue()
 		}
 	}
@@ -409,8 +214,8 @@ func (x *exchange) expectation(framing http1.Framing) int {
 
 // sayContinue lets a client that waits for it send the body.
 func (x *exchange) sayContinue() {
-	if x.continues {
-		x.continues = false
+	if x.conn.Waiting() == http1.WaitOpen {
+		x.conn.SetWaiting(http1.WaitOver)
 		out := x.output()
 		out.B = append(out.B, "HTTP/1.1 100 Continue\r\n\r\n"...)
 	}
@@ -447,7 +252,7 @@ func (x *exchange) advanceBody() (engine.Action, bool) {
 		}
 		return x.flushThen(engine.Read), true
 	}
-	x.phase = phaseHead
+	x.conn.SetReading(http1.ReadDone)
 	req.finalizeEmpty()
 	return x.serve()
 }
@@ -494,7 +299,7 @@ func (x *exchange) goOn() error {
 	}
 	x.continuing.Lock()
 	defer x.continuing.Unlock()
-	if !x.continues {
+	if x.conn.Waiting() != http1.WaitOpen {
 		return nil
 	}
 	x.sayContinue()
@@ -503,24 +308,13 @@ func (x *exchange) goOn() error {
 
 var _ source = (*exchange)(nil)
 
-// flushTo writes what waits in out to conn.
-func (x *exchange) flushTo(conn net.Conn) (n int, err error) {
-	if x.out == nil || len(x.out.B) == 0 {
-		return 0, nil
-	}
-	n, err = conn.Write(x.out.B)
-	x.out.B = x.out.B[:0]
-	x.turn = 0
-	return n, err
-}
-
 // flushNow writes what waits in out, before the response to the current request
 // or in the middle of it.
 func (x *exchange) flushNow() error {
 	if x.out == nil || len(x.out.B) == 0 {
 		return nil
 	}
-	if !x.writing {
+	if x.conn.Writing() != http1.WriteStream {
 		x.limitResponse()
 	}
 	_, err := x.flushTo(x.blocking())
@@ -530,23 +324,7 @@ func (x *exchange) flushNow() error {
 // wantsClose reports whether the connection ends with the current request.
 func (x *exchange) wantsClose() bool {
 	s, ctx := x.s, x.ctx
-	return x.ending || x.closes || s.DisableKeepalive || s.conns.Stopping() ||
+	return !x.conn.KeepAlive() || s.DisableKeepalive || s.conns.Stopping() ||
 		s.MaxRequestsPerConn > 0 && x.c.Requests >= uint64(s.MaxRequestsPerConn) ||
 		ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose()
-}
-
-// release gives everything back that an idle connection does not need.
-func (x *exchange) release() {
-	x.dropBodyCount()
-	if x.ctx != nil {
-		x.s.releaseCtx(x.ctx)
-		x.ctx = nil
-	}
-	if x.given {
-		return
-	}
-	bufpool.Put(x.in)
-	bufpool.Put(x.out)
-	x.in, x.out, x.tail, x.read = nil, nil, nil, 0
-	x.file = engine.FilePart{}
 }

@@ -1,8 +1,9 @@
 package fasthttp
 
 import (
-	"net"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // The deadlines of a connection are set here, and nowhere else; an engine only
@@ -12,31 +13,6 @@ import (
 // Most requests come whole and most responses go out at once: so a deadline is set
 // when somebody is about to wait for the first time, and the clock is not read for
 // those that nobody waits for.
-
-// headTimeout returns how long the head of a request may take, or 0.
-func (s *Server) headTimeout() time.Duration {
-	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout > 0 && s.ReadTimeout < s.ReadHeaderTimeout {
-		return max(s.ReadTimeout, 0)
-	}
-	return s.ReadHeaderTimeout
-}
-
-// firstTimeout returns how long a new connection may wait for its first request,
-// or 0.
-func (s *Server) firstTimeout() time.Duration {
-	if timeout := s.headTimeout(); timeout > 0 {
-		return timeout
-	}
-	return max(s.IdleTimeout, 0)
-}
-
-// idleTimeout returns how long a connection may wait for its next request, or 0.
-func (s *Server) idleTimeout() time.Duration {
-	if s.IdleTimeout > 0 {
-		return s.IdleTimeout
-	}
-	return max(s.ReadTimeout, 0)
-}
 
 // afterTimeout returns when a time is over that begins now. Without one it is the
 // zero time, which stands for never.
@@ -55,44 +31,25 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// woken says that the first bytes of a request have come to an idle connection.
-func (x *exchange) woken() {
-	x.forgetDeadlines()
-	x.fresh = true
-}
-
-// forgetDeadlines takes away what the application has set for an earlier request.
-// Who can have done that has pinned the connection.
-func (x *exchange) forgetDeadlines() {
-	if !x.c.Pinned.Load() {
-		return
-	}
-	if !x.timed {
-		// it was that of an earlier wait
-		x.readUntil = time.Time{}
-	}
-	x.writeUntil = time.Time{}
-	x.link.ForgetDeadlines(x.readUntil)
-}
-
 // limitRequest sets how long the rest of the current request may take to arrive,
 // the first time that somebody waits for it, and each time that somebody waits for
 // more of a body that must come at a minimum rate.
 func (x *exchange) limitRequest() {
-	if x.timed && (x.phase != phaseBody || x.s.MinRequestBodyRate <= 0) {
+	buffers := x.conn.Reading() == http1.ReadBody
+	if x.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
 		return
 	}
-	if !x.timed {
-		x.timed = true
+	if x.timing == timesWait {
+		x.timing = timesRequest
 		x.wholeUntil = x.requestEnd()
 	}
 	until := x.wholeUntil
 	switch {
-	case x.phase == phaseBody:
+	case buffers:
 		until = x.paceUntil(until)
 	case x.s.ReadHeaderTimeout > 0 && !x.headRead():
-		x.headTimed = true
-		until = x.requestTimeout(x.s.headTimeout())
+		x.timing = timesHead
+		until = x.requestTimeout(x.s.set.headTimeout)
 	}
 	x.setReadUntil(until)
 }
@@ -117,31 +74,9 @@ func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
 
 // endHead ends the time of a head that has arrived.
 func (x *exchange) endHead() {
-	x.headTimed = false
 	// it may have come at the last moment; what follows has its own time
-	x.overdue = x.overdue && passed(x.wholeUntil)
+	x.timing = x.timing.headRead(passed(x.wholeUntil))
 	x.setReadUntil(x.wholeUntil)
-}
-
-// limitFirst sets how long a new connection may take for its first request.
-func (x *exchange) limitFirst() {
-	s := x.s
-	x.limitIdle(s.firstTimeout())
-	if x.timed = s.headTimeout() > 0; x.timed {
-		x.headTimed = s.ReadHeaderTimeout > 0
-		x.wholeUntil = afterTimeout(s.ReadTimeout)
-	}
-}
-
-// limitIdle sets how long the connection may wait for a request.
-func (x *exchange) limitIdle(timeout time.Duration) { x.setReadUntil(afterTimeout(timeout)) }
-
-func (x *exchange) setReadUntil(until time.Time) {
-	if until.IsZero() && x.readUntil.IsZero() {
-		return
-	}
-	x.readUntil = until
-	x.link.LimitReads(until)
 }
 
 // limitResponse sets how long the peer may take to receive what is about to be
@@ -161,9 +96,4 @@ func (x *exchange) writeTimeout() time.Duration {
 		return x.config.WriteTimeout
 	}
 	return x.s.WriteTimeout
-}
-
-// blocking returns the connection with Read and Write that wait.
-func (x *exchange) blocking() net.Conn {
-	return x.link.Blocking(x.readUntil, x.writeUntil)
 }

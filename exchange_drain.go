@@ -1,6 +1,10 @@
 package fasthttp
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
 
 // drainLimit is how much of a body that the handler left unread is read away to
 // keep the connection.
@@ -23,7 +27,7 @@ func (x *exchange) drain(mayWait bool) drained {
 	if stream.done {
 		return drainedAll
 	}
-	if x.expects || stream.decoder.Left() > int64(x.toDrain) {
+	if x.conn.Waiting() != http1.WaitNever || stream.decoder.Left() > int64(x.toDrain) {
 		return drainedNever
 	}
 	if !mayWait {
@@ -54,7 +58,7 @@ var errNotArrived = errors.New("fasthttp: the rest of the body has not arrived")
 // be found behind it.
 func (x *exchange) dropBody(mayWait bool) {
 	if x.drain(mayWait) == drainedNever {
-		x.ending, x.linger = true, true
+		x.conn.Linger()
 	}
 }
 
@@ -66,16 +70,16 @@ func (x *exchange) dropUnread() { x.dropBody(false) }
 // dropRest drains what comes behind the response, which has to be on its way by
 // then. A connection that closes anyway only lingers.
 func (x *exchange) dropRest() {
-	if x.ctx.Request.stream.done || x.linger || x.fault != nil {
+	if x.ctx.Request.stream.done || x.conn.Lingers() || x.fault != nil {
 		return
 	}
 	if err := x.flushNow(); err != nil {
 		x.cutOff(err)
-		x.ending = true
+		x.conn.End()
 		return
 	}
-	if x.ending {
-		x.linger = true
+	if x.conn.Ends() {
+		x.conn.Linger()
 		return
 	}
 	x.dropBody(true)

@@ -37,7 +37,7 @@ func (x *exchange) maySpool() bool {
 // still to come.
 func (x *exchange) spoolRest() (engine.Action, bool) {
 	req := &x.ctx.Request
-	x.phase = phaseHead
+	x.conn.SetReading(http1.ReadStream)
 	x.setReadUntil(x.wholeUntil)
 	x.blocking()
 	if err := x.flushNow(); err != nil {
@@ -72,6 +72,6 @@ func (x *exchange) spoolForm(limit int) error {
 	x.dropBody(true)
 	x.unlistBody()
 	// the handler gets a form, so it cannot be reading from the connection
-	x.streaming = false
+	x.conn.SetReading(http1.ReadDone)
 	return nil
 }

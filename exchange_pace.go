@@ -19,16 +19,9 @@ type pace struct {
 	got   int64     // bytes by then
 }
 
-func (s *Server) bodyRateGrace() time.Duration {
-	if s.MinRequestBodyRateGrace > 0 {
-		return s.MinRequestBodyRateGrace
-	}
-	return defaultBodyRateGrace
-}
-
 // spend takes in that n bytes have come while the peer was waited for.
 func (p *pace) spend(s *Server, waited time.Duration, n int64) {
-	grace := s.bodyRateGrace()
+	grace := s.set.bodyRateGrace
 	if !p.begun {
 		p.begun, p.left = true, grace
 		return

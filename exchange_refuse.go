@@ -1,9 +1,8 @@
 package fasthttp
 
 import (
-	"github.com/valyala/fasthttp/internal/http1"
-
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // refuse answers a request that could not be read, and ends the connection.
@@ -39,7 +38,10 @@ func (x *exchange) reject(code int) (engine.Action, bool) {
 
 func (x *exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
 	x.ctx.Response.SetConnectionClose()
-	x.ending, x.linger = true, true
+	if x.conn.Reading() != http1.ReadDone {
+		x.conn.SetReading(http1.ReadDone)
+	}
+	x.conn.Linger()
 	return x.respond(isHead)
 }
 
@@ -56,17 +58,20 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 		return x.answerAndEnd(isHead)
 	}
 	if framing.Kind == http1.NoBody {
+		x.conn.SetReading(http1.ReadDone)
 		req.finalizeEmpty()
 		return x.respond(isHead)
 	}
-	x.streaming = true
-	x.expects = req.Header.head.Has(http1.Expect100 | http1.ExpectOther)
+	x.conn.SetReading(http1.ReadStream)
+	if req.Header.head.Has(http1.Expect100 | http1.ExpectOther) {
+		x.conn.SetWaiting(http1.WaitOver)
+	}
 	x.limitRequest()
 	req.stream.start(x, framing, &req.Header.header)
 	x.toDrain = drainLimit
 	if x.drain(false) == drainedLater && framing.Kind == http1.Chunks {
 		// how much is still to come is not known
-		x.ending, x.linger = true, true
+		x.conn.Linger()
 	}
 	return x.respond(isHead)
 }

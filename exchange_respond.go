@@ -3,7 +3,6 @@ package fasthttp
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"runtime/debug"
@@ -20,20 +19,20 @@ func (x *exchange) serve() (engine.Action, bool) {
 	ctx := x.ctx
 	x.count()
 	isHead := ctx.Request.Header.IsHead()
-	ctx.x = x
+	ctx.responder = x
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// who produces a body stream wants to know of the client, too
 		x.endWatch(w, ok && (response != nil || ctx.timedOut))
 	}
-	if response == nil && ctx.timedOut && x.streaming {
+	if response == nil && ctx.timedOut && x.conn.Reading() == http1.ReadStream {
 		return x.answerBeside(isHead, ok)
 	}
 	if response != nil {
 		return x.answerLate(response, isHead)
 	}
-	ctx.x = nil
+	ctx.responder = nil
 	if !ok {
 		return x.endAfterPanic(isHead)
 	}
@@ -83,7 +82,7 @@ func (x *exchange) logPanic(p any) {
 func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.Aborted {
 		x.nothingSent(errNoAnswer)
-		x.phase = phaseEnd
+		x.conn.EndReading()
 		return engine.Close, false
 	}
 	// what the handler left half-done is not used again
@@ -104,13 +103,13 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 // context's, which is left to a handler that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, bool) {
 	x.leaveCtx(response)
-	if !x.streaming {
+	if x.conn.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
 	// the handler may be reading the body at this moment, so the exchange is
 	// left to it, too: closing the connection ends that. What was answered
 	// before was written before the handler was called.
-	x.given = true
+	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &x.ctx.Response
 	resp.SkipBody = isHead
@@ -124,7 +123,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.lent)
-	x.given = true
+	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &ctx.Response
 	if !ok && !x.c.Aborted {
@@ -228,14 +227,16 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if tunnel {
 		resp.SkipBody = true
 	}
-	x.ending = x.ending || connected && ctx.hijack == nil
+	if connected && ctx.hijack == nil {
+		x.conn.End()
+	}
 	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
 		// the peer goes on waiting for a response, and would take the next for it
-		x.ending = true
+		x.conn.End()
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
 	}
-	x.finalizeConnection()
+	x.prepareConnection()
 	if resp.Header.is(hasBadName) {
 		x.s.logBadName(&resp.Header.list)
 	}
@@ -265,7 +266,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	}
 	if x.tail != nil || x.s.ResponseSent != nil {
 		x.beginSending(len(out.B) - from + len(x.tail))
-		x.phase = phaseSend
+		x.conn.SetWriting(http1.WriteQueued)
 		return engine.Flush, true
 	}
 	x.endRequest()
@@ -294,9 +295,9 @@ func dropFraming(h *ResponseHeader) {
 	h.setCoding(false)
 }
 
-// finalizeConnection decides whether the connection lives on after the response,
+// prepareConnection decides whether the connection lives on after the response,
 // and has the response say so.
-func (x *exchange) finalizeConnection() {
+func (x *exchange) prepareConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
 	closing := x.wantsClose()
@@ -304,7 +305,7 @@ func (x *exchange) finalizeConnection() {
 		closing = x.prepareHijack(closing)
 	}
 	if closing {
-		x.ending = true
+		x.conn.End()
 		if resp.StatusCode() != StatusSwitchingProtocols {
 			sayClose(&resp.Header)
 		}
@@ -360,8 +361,10 @@ func (x *exchange) respondStream() {
 		// HTTP/1.0 knows no chunks: the end of the connection ends the body
 		sayClose(&resp.Header)
 		resp.Header.SetContentLength(-2)
-		x.ending = true
-		x.linger = x.ctx.Request.stream.in != nil && !x.ctx.Request.stream.done
+		x.conn.End()
+		if stream := &x.ctx.Request.stream; stream.in != nil && !stream.done {
+			x.conn.Linger()
+		}
 	} else {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
@@ -369,19 +372,18 @@ func (x *exchange) respondStream() {
 	if x.duplex {
 		x.continuing.Lock()
 	}
-	if x.continues && !x.ctx.Request.stream.done {
+	if !x.ctx.Request.stream.done {
 		x.sayContinue()
 	}
 	if x.duplex {
-		x.continues = false
 		x.continuing.Unlock()
 	}
 	out := x.output()
 	from := len(out.B)
 	out.B = resp.Header.appendHead(out.B, &x.s.start)
 	x.limitResponse()
-	x.writing = true
-	defer func() { x.writing = false }()
+	x.conn.SetWriting(http1.WriteStream)
+	defer x.conn.SetWriting(http1.WriteIdle)
 	x.beginSending(0)
 	w := streamOutput{x: x, conn: x.blocking(), from: from, sent: -int64(from)}
 	err := error(nil)
@@ -402,7 +404,7 @@ func (x *exchange) respondStream() {
 		x.s.logWriteError(x.c, err)
 		x.fault = err
 		x.cutShort(err)
-		x.ending = true
+		x.conn.End()
 		x.out.B = x.out.B[:w.from]
 		x.c.Aborted = w.broken || w.flushed && resp.Header.contentLength == -2
 	}
@@ -512,7 +514,7 @@ func (x *exchange) endRequest() {
 	if ctx.Request.stream.in != nil {
 		x.dropRest()
 	}
-	x.begun, x.timed, x.overdue = false, false, false
+	x.timing = timesWait
 	if x.held != nil {
 		if ctx.lent != nil {
 			x.leaveBodyCount(ctx.lent)
@@ -525,13 +527,16 @@ func (x *exchange) endRequest() {
 	}
 	switch {
 	case ctx.hijack != nil && !ctx.hijackDropped:
-		x.phase = phaseHijack
+		x.conn.EndReading()
+		x.conn.SetLife(http1.LifeHandedOver)
 		return
-	case x.ending:
-		x.linger = x.linger || len(x.pending()) > 0
-		x.phase = phaseEnd
+	case x.conn.Ends():
+		if len(x.pending()) > 0 {
+			x.conn.Linger()
+		}
+		x.conn.EndReading()
 	default:
-		x.phase = phaseHead
+		x.conn.SetReading(http1.ReadIdle)
 	}
 	x.resetCtx()
 }
@@ -543,28 +548,8 @@ func (x *exchange) prepareHijack(closing bool) bool {
 	if ctx.hijackNoResponse {
 		return false
 	}
-	asked := x.closes || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() || x.ending ||
+	asked := !x.conn.KeepAlive() || ctx.Request.Header.ConnectionClose() || ctx.Response.ConnectionClose() ||
 		x.s.conns.Stopping() && x.s.CloseOnShutdown
 	ctx.hijackDropped = asked
 	return asked && closing
-}
-
-// earlyHints sends a 103 response with the Link fields that are set by now.
-func (x *exchange) earlyHints(h *ResponseHeader) error {
-	out := x.output()
-	from := len(out.B)
-	out.B = http1.AppendUsualStatusLine(out.B, StatusEarlyHints)
-	had := len(out.B)
-	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
-		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))
-	}
-	if len(out.B) == had {
-		out.B = out.B[:from]
-		return nil
-	}
-	out.B = append(out.B, strCRLF...)
-	if err := x.flushNow(); err != nil {
-		return fmt.Errorf("fasthttp: cannot send early hints: %w", err)
-	}
-	return nil
 }

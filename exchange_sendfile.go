@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // queueFile leaves a body that lies in a file to an engine that sends it bit by
@@ -30,7 +31,7 @@ func (x *exchange) queueFile() bool {
 	out.B = resp.Header.appendHead(out.B, &x.s.start)
 	x.file = engine.FilePart{File: file, Offset: offset, Length: length}
 	x.beginSending(len(out.B) - from + int(length))
-	x.phase = phaseSend
+	x.conn.SetWriting(http1.WriteQueued)
 	return true
 }
 
@@ -43,7 +44,7 @@ func (x *exchange) fileEnded() {
 	x.fault = err
 	x.cutShort(err)
 	x.delivery.missing = x.file.Length
-	x.ending = true
+	x.conn.End()
 }
 
 func shortFile(sent, size int64) error {

@@ -81,7 +81,7 @@ func (x *exchange) sent() {
 
 // nothingSent tells that there is no response to the request that has begun.
 func (x *exchange) nothingSent(err error) {
-	if x.s.ResponseSent == nil || x.ctx == nil || !x.begun {
+	if x.s.ResponseSent == nil || x.ctx == nil || !x.conn.Begun() {
 		return
 	}
 	x.stamp()

@@ -292,12 +292,12 @@ type Server struct {
 	// environment variable FASTHTTP_ENGINE goes before it.
 	Engine Engine
 
-	once   sync.Once
-	start  headPrefix
-	name   string // what responses have in Server, or nothing
-	ctxs   sync.Pool
-	log    Logger
-	limits http1.Limits
+	once  sync.Once
+	start headPrefix
+	name  string // what responses have in Server, or nothing
+	ctxs  sync.Pool
+	log   Logger
+	set   settings // what follows from the fields above
 
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
@@ -371,9 +371,7 @@ func (s *Server) prepare() {
 			s.name = name
 			s.start.server = http1.AppendField(nil, []byte(HeaderServer), []byte(name))
 		}
-		if s.ReadBufferSize > 0 {
-			s.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
-		}
+		s.set = s.settings()
 		s.trust = newProxyTrust(&s.TrustedProxies)
 		if p := s.ProxyProtocol; p != nil {
 			s.headerPeers = newPeerSet(p.From, p.FromUnix)
@@ -402,41 +400,6 @@ func (s *Server) logger() Logger {
 	return defaultLogger
 }
 
-func (s *Server) headLimits() http1.Limits { return s.limits }
-
-const (
-	defaultReadSize  = 4 << 10
-	defaultWriteSize = 4 << 10
-)
-
-func (s *Server) readSize() int {
-	if s.ReadBufferSize > 0 {
-		return s.ReadBufferSize
-	}
-	return defaultReadSize
-}
-
-func (s *Server) writeSize() int {
-	if s.WriteBufferSize > 0 {
-		return s.WriteBufferSize
-	}
-	return defaultWriteSize
-}
-
-func (s *Server) maxBodySize() int {
-	if s.MaxRequestBodySize > 0 {
-		return s.MaxRequestBodySize
-	}
-	return DefaultMaxRequestBodySize
-}
-
-func (s *Server) concurrency() int {
-	if s.Concurrency > 0 {
-		return s.Concurrency
-	}
-	return DefaultConcurrency
-}
-
 // acquireCtx returns a context for a request of c.
 func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 	ctx := s.ctxs.Get().(*RequestCtx)
@@ -460,7 +423,7 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 	}
 	ctx.Request.Header.shrink()
 	ctx.Response.Header.shrink()
-	ctx.c, ctx.x = nil, nil
+	ctx.c, ctx.responder = nil, nil
 	s.ctxs.Put(ctx)
 }
 

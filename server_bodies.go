@@ -88,7 +88,7 @@ func (s *Server) bodyMemoryLimit() int64 {
 	if all := debug.SetMemoryLimit(-1); all < math.MaxInt64 {
 		limit = all / 2
 	}
-	largest := int64(s.maxBodySize())
+	largest := int64(s.settings().maxBodySize)
 	return max(limit, min(largest, math.MaxInt64/2)*2)
 }
 
@@ -132,7 +132,7 @@ var heldBodies = sync.Pool{New: func() any { return new(heldBody) }}
 // bodyRoom returns how much the body of the current request takes whose buffer has
 // this size, with the space for a large one if the engine waits with that in hand.
 func (x *exchange) bodyRoom(size int) int {
-	if x.keepsSpace && (x.in != nil && cap(x.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
+	if x.link.KeepsSpace() && (x.in != nil && cap(x.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
 		size += bodySpace
 	}
 	return size
@@ -252,7 +252,7 @@ func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	if h == nil {
 		return ioread.Some(conn, x.Space())
 	}
-	h.wait.Store(bodyBlocked)
+	h.block()
 	n, err := ioread.Some(conn, x.Space())
 	if !h.resume() {
 		return 0, ErrRequestBodyMemory
@@ -260,18 +260,12 @@ func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	return n, err
 }
 
-// blockBody says that the goroutine of the connection is about to wait in Read for more
-// of the body, and resumeBody that it does not wait any more. The latter is false if the
-// body was ended meanwhile.
-func (x *exchange) blockBody() {
-	x.held.wait.Store(bodyBlocked)
-	x.blocked = true
-}
+// block says that the goroutine of the connection is about to wait in Read for more of
+// the body.
+func (h *heldBody) block() { h.wait.Store(bodyBlocked) }
 
-func (x *exchange) resumeBody() bool {
-	x.blocked = false
-	return x.held.resume()
-}
+// resumed is resume for a goroutine that may not have waited.
+func (h *heldBody) resumed() bool { return h.wait.Load() == bodyServed || h.resume() }
 
 // resume says that the goroutine waits no longer. It is false if the body was ended.
 func (h *heldBody) resume() bool {
@@ -296,7 +290,7 @@ func (h *heldBody) claim() (end func()) {
 			h.wait.Store(bodyClaimed)
 		}
 	}
-	if stop := h.x.link.ClaimStalled(h.x); stop != nil {
+	if stop := h.x.link.ClaimStalled(h.x.h1Conn); stop != nil {
 		end = func() { stop(ErrRequestBodyMemory) }
 	}
 	return end

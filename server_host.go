@@ -15,38 +15,38 @@ type host Server
 
 var _ engine.Host = (*host)(nil)
 
-var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+var h1Conns = sync.Pool{New: func() any { return newH1Conn() }}
 
 // prepareConns puts the settings into the set of connections.
 func (s *Server) prepareConns() {
 	s.conns.Host = (*host)(s)
 	s.conns.IdleWorker = max(s.MaxIdleWorkerDuration, 0)
-	s.conns.Limits = engine.Limits{First: s.firstTimeout(), Idle: s.idleTimeout(), Answered: s.headTimeout() > 0}
+	s.conns.Limits = engine.Limits{First: s.set.firstTimeout, Idle: s.set.idleTimeout, Answered: s.set.headTimeout > 0}
 	s.conns.Watched = s.ConnState != nil
 	s.conns.Renew()
 }
 
 // Lend implements engine.Host.
 func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.Protocol {
-	x, _ := last.(*exchange)
-	if x == nil {
-		x = exchanges.Get().(*exchange)
+	own, _ := last.(*h1Conn)
+	if own == nil {
+		own = h1Conns.Get().(*h1Conn)
 	}
-	x.attach((*Server)(h), c, l)
-	return x
+	own.attach((*Server)(h), c, l)
+	return own
 }
 
 // Return implements engine.Host.
 func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
-	x := p.(*exchange)
-	fault = x.fault
-	if reuse && x.light() {
-		return x, fault
+	own := p.(*h1Conn)
+	fault = own.fault
+	if reuse && own.light() {
+		return own, fault
 	}
-	x.release()
-	if !x.given {
-		*x = exchange{}
-		exchanges.Put(x)
+	own.release()
+	if !own.conn.Left() {
+		own.clear()
+		h1Conns.Put(own)
 	}
 	return nil, fault
 }

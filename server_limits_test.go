@@ -151,14 +151,13 @@ func TestServerLimitsConnectionsPerIP(t *testing.T) {
 }
 
 func TestPerIPCountsAreForgotten(t *testing.T) {
-	s := &Server{Handler: echo, MaxConnsPerIP: 1, Logger: &servertest.Log{}}
+	s := &Server{Handler: echo, Concurrency: 1, MaxConnsPerIP: 1, Logger: &servertest.Log{}}
 	for i := range 100 {
 		from := &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(i))}
 		if err := s.ServeConn(ipConn{&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/"))}}, from}); err != nil {
 			t.Fatal(err)
 		}
 		// refused ones count for nobody
-		s.Concurrency = 1
 		s.serving.Add(1)
 		if err := s.ServeConn(ipConn{&servertest.FakeConn{}, from}); err != ErrConcurrencyLimit {
 			t.Fatal(err)

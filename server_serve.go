@@ -135,7 +135,7 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 			return ip, err
 		}
 	}
-	if n := s.serving.Add(1); int(n) > s.concurrency() {
+	if n := s.serving.Add(1); int(n) > s.set.concurrency {
 		s.serving.Add(^uint32(0))
 		s.rejected.Add(1)
 		s.dismissAddress(ip)

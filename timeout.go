@@ -110,7 +110,7 @@ func (s *Server) admitTimed() bool {
 		// a context that was made without a server
 		return true
 	}
-	if s.timed.Add(1) > int64(s.concurrency()) {
+	if s.timed.Add(1) > int64(s.set.concurrency) {
 		s.timed.Add(-1)
 		return false
 	}
@@ -179,7 +179,7 @@ func (r *timedRun) logFault() {
 // loseConn takes the connection from a context, whose late is held, and from those
 // that were made of it.
 func (ctx *RequestCtx) loseConn() {
-	ctx.x, ctx.lost = nil, true
+	ctx.responder, ctx.lost = nil, true
 	for run := ctx.run; run != nil; run = run.before {
 		run.ctx.late.Lock()
 		run.ctx.loseConn()

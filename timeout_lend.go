@@ -26,7 +26,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 		to.timeoutResponse.Store(resp)
 		to.kept = true
 	} else {
-		to.x = ctx.x
+		to.responder = ctx.responder
 	}
 	run.before, ctx.run = ctx.run, run
 	return run
@@ -56,7 +56,7 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 	ctx.Request.takeBack(&from.Request, ctx.timedOut, ctx.readsOn())
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if ctx.x == nil {
+	if ctx.responder == nil {
 		// nobody tells when that is
 		ctx.run = run.before
 	}
@@ -65,7 +65,7 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 // readsOn reports whether the body of the request may be read at this moment, although
 // the handler has returned: see EnableFullDuplex.
 func (ctx *RequestCtx) readsOn() bool {
-	return ctx.x != nil && ctx.x.duplex && ctx.Response.body.stream != nil
+	return ctx.responder != nil && ctx.responder.readsBeside() && ctx.Response.body.stream != nil
 }
 
 // giveUp answers with the response that was set in the place of that of the run,
@@ -92,7 +92,7 @@ func (ctx *RequestCtx) releaseRuns() {
 		lent.releaseRuns()
 		lent.Request.Header.onward, lent.Response.Header.onward = nil, nil
 		lent.watch.Store(nil)
-		lent.s, lent.c, lent.x = nil, nil, nil
+		lent.s, lent.c, lent.responder = nil, nil, nil
 		lent.reset()
 		lent.Request.Header.shrink()
 		lent.Response.Header.shrink()

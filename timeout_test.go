@@ -340,7 +340,7 @@ func TestTimeoutHandlerInTimeAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
 	}
-	ctx := RequestCtx{x: new(exchange)}
+	ctx := RequestCtx{responder: new(exchange)}
 	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, servertest.Never, "too slow")
 	if n := testing.AllocsPerRun(1000, func() {
 		h(&ctx)

@@ -43,7 +43,7 @@ var rootLevels = [][]group{
 	}}},
 	{
 		{"server", []string{"server*.go", "tls*.go", "timeout*.go", "compress*.go"}},
-		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go"}},
+		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go"}},
 		{"engines", []string{"engine*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},

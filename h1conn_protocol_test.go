@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// noEngine is the engine below an exchange that a test drives.
+// noEngine is the engine below an h1Conn that a test drives.
 type noEngine struct {
 	engine.Link
 	keepsSpace bool
@@ -21,27 +21,27 @@ func (noEngine) LimitWrites(time.Time) {}
 func (e noEngine) KeepsSpace() bool    { return e.keepsSpace }
 func (noEngine) SendsFiles() bool      { return false }
 
-// driven returns an exchange of a server that no engine drives.
-func driven(t *testing.T, s *Server, keepsSpace bool) *exchange {
+// driven returns an h1Conn of a server that no engine drives.
+func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 	s.prepare()
 	nc, other := net.Pipe()
 	t.Cleanup(func() { _, _ = nc.Close(), other.Close() })
 	c := &engine.Conn{Set: &s.conns, NC: nc, Done: s.conns.Done()}
-	return (*host)(s).Lend(c, noEngine{keepsSpace: keepsSpace}, nil).(*exchange)
+	return (*host)(s).Lend(c, noEngine{keepsSpace: keepsSpace}, nil).(*h1Conn)
 }
 
-func (x *exchange) give(text string) {
+func (h *h1Conn) give(text string) {
 	for len(text) > 0 {
-		n := copy(x.Space(), text)
-		x.Received(n)
+		n := copy(h.Space(), text)
+		h.Received(n)
 		text = text[n:]
 	}
 }
 
-// expectAction has the exchange make a step.
-func expectAction(t *testing.T, x *exchange, want engine.Action) {
+// expectAction has a connection make a step.
+func expectAction(t *testing.T, h *h1Conn, want engine.Action) {
 	t.Helper()
-	if got := x.Step(); got != want {
+	if got := h.Step(); got != want {
 		t.Fatalf("the step is %d, want %d", got, want)
 	}
 }
@@ -70,7 +70,7 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 	x.Written(int64(len(head)+len(tail)), nil)
 	expectAction(t, x, engine.Read)
 	if !x.Idle() {
-		t.Error("the exchange is busy")
+		t.Error("the connection is busy")
 	}
 }
 
@@ -88,7 +88,7 @@ func TestExpiredHeadIsOverUnlessItIsThere(t *testing.T) {
 	}
 }
 
-// A kept-alive request takes one step: what is written then leaves the exchange idle.
+// A kept-alive request takes one step: what is written then leaves the connection idle.
 func TestKeptAliveRequestTakesOneStep(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, false)
 	for range 3 {
@@ -97,7 +97,7 @@ func TestKeptAliveRequestTakesOneStep(t *testing.T) {
 		head, tail, _ := x.Output()
 		x.Written(int64(len(head)+len(tail)), nil)
 		if !x.Idle() {
-			t.Fatal("the exchange is busy after one step")
+			t.Fatal("the connection is busy after one step")
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package fasthttp
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// responder is what a context knows of what answers its request, while its handler
+// runs.
+type responder interface {
+	// inform sends an informational response at once, and earlyHints a 103 response
+	// with the Link fields that are set by now.
+	inform(h *ResponseHeader) error
+	earlyHints(h *ResponseHeader) error
+	// watchPeer has w learn that the client goes away, until the request was handled.
+	watchPeer(w *watch)
+	// readBeside lets the body of the request be read in one goroutine while the
+	// response is written in another, and readsBeside reports whether it may be.
+	readBeside()
+	readsBeside() bool
+}
+
+var _ responder = (*exchange)(nil)
+
+// inform implements responder.
+func (x *exchange) inform(h *ResponseHeader) error {
+	out := x.output()
+	out.B = http1.AppendUsualStatusLine(out.B, h.StatusCode())
+	out.B = h.appendList(out.B, http1.Response)
+	out.B = append(out.B, strCRLF...)
+	if err := x.flushNow(); err != nil {
+		return fmt.Errorf("fasthttp: cannot send an informational response: %w", err)
+	}
+	return nil
+}
+
+// earlyHints implements responder.
+func (x *exchange) earlyHints(h *ResponseHeader) error {
+	out := x.output()
+	from := len(out.B)
+	out.B = http1.AppendUsualStatusLine(out.B, StatusEarlyHints)
+	had := len(out.B)
+	for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
+		out.B = http1.AppendKnown(out.B, field.Link, h.list.Value(i))
+	}
+	if len(out.B) == had {
+		out.B = out.B[:from]
+		return nil
+	}
+	out.B = append(out.B, strCRLF...)
+	if err := x.flushNow(); err != nil {
+		return fmt.Errorf("fasthttp: cannot send early hints: %w", err)
+	}
+	return nil
+}
+
+// watchPeer implements responder.
+func (x *exchange) watchPeer(w *watch) { x.link.Watch(w, x.mayReadAhead()) }
+
+// mayReadAhead reports whether what comes next on the connection is not for the current
+// request.
+func (x *exchange) mayReadAhead() bool {
+	return !(x.conn.Reading() == http1.ReadStream && !x.ctx.Request.stream.done) && len(x.pending()) == 0
+}
+
+// endWatch ends the watch of the request that was handled. If a handler is late that
+// wants to know of the client it learns now that nobody waits for it any more.
+func (x *exchange) endWatch(w *watch, late bool) {
+	if !w.link() {
+		if x.link.Unwatch() {
+			x.readUntil = time.Time{}
+		}
+		if late {
+			w.end()
+		}
+	}
+	x.s.watches.remove(w)
+	w.finish()
+}
+
+// readBeside implements responder.
+func (x *exchange) readBeside() { x.duplex = true }
+
+// readsBeside implements responder.
+func (x *exchange) readsBeside() bool { return x.duplex }

@@ -1,0 +1,236 @@
+package fasthttp
+
+import (
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// h1Conn is a connection of a server that speaks HTTP/1: what was received and is to be
+// written, its phases, and its deadlines. It serves one request after the other, each by
+// its exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
+//
+// advance goes as far as the received bytes reach, and never waits for the peer.
+//
+// An h1Conn is on loan from a pool while a request is on its way; an idle connection has
+// none.
+type h1Conn struct {
+	s    *Server
+	c    *engine.Conn
+	link engine.Link
+
+	in   *bufpool.Buffer // received; what lies before read is consumed
+	read int
+	out  *bufpool.Buffer // to be written
+	tail []byte          // to be written behind out: a body that is not worth copying
+	file engine.FilePart // to be sent behind out, by an engine that does so
+
+	conn   http1.Conn
+	timing timing // what readUntil is the deadline of
+	// readUntil and writeUntil are the deadlines that the server has set, and wholeUntil
+	// is that of the current request if readUntil is an earlier one.
+	readUntil, writeUntil, wholeUntil time.Time
+
+	turn  int   // requests served since the last flush
+	fault error // what made the connection end before its time
+	now   time.Time
+
+	x exchange // that of the current request
+}
+
+const (
+	// turnLimit is how many pipelined requests are served before their
+	// responses are written and other connections get their turn.
+	turnLimit = 64
+	// flushSize is how many bytes of responses may wait for that.
+	flushSize = 64 << 10
+	// bodySpace is how much is read at a time of a body that is larger
+	bodySpace = 64 << 10
+)
+
+// newH1Conn returns one that belongs to no connection.
+func newH1Conn() *h1Conn {
+	h := new(h1Conn)
+	h.x.h1Conn = h
+	return h
+}
+
+// clear makes h as it was when it was made.
+func (h *h1Conn) clear() {
+	*h = h1Conn{}
+	h.x.h1Conn = h
+}
+
+// attach makes h that of a connection.
+func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
+	h.s, h.c, h.link = s, c, l
+	h.x.recv.accept = s.AcceptTrailer
+	if h.x.ctx != nil {
+		h.x.ctx.c = c
+	}
+	if h.in != nil {
+		h.in.B, h.read = h.in.B[:0], 0
+	}
+	if h.out != nil {
+		h.out.B = h.out.B[:0]
+	}
+	h.tail, h.file = nil, engine.FilePart{}
+	h.conn, h.timing = http1.Conn{}, timesWait
+	h.turn = 0
+	h.fault = nil
+	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
+	h.now = time.Time{}
+	h.x.pace = pace{}
+}
+
+// light reports whether h is ready for another connection of the same
+// server as it is: it holds no more than it began with.
+func (h *h1Conn) light() bool {
+	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
+		h.in != nil && cap(h.in.B) <= 2*h.s.set.readSize && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
+}
+
+// pending returns the bytes that were received and not yet consumed.
+func (h *h1Conn) pending() []byte {
+	if h.in == nil {
+		return nil
+	}
+	return h.in.B[h.read:]
+}
+
+// consume says that n of them are.
+func (h *h1Conn) consume(n int) {
+	h.read += n
+	if h.read == len(h.in.B) {
+		h.in.B = h.in.B[:0]
+		h.read = 0
+	}
+}
+
+// contain is deferred: it makes of a panic the end of the connection.
+func (h *h1Conn) contain(next *engine.Action) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	h.x.logPanic(p)
+	h.c.Aborted = true
+	h.x.dropBodyCount()
+	h.x.nothingSent(errNoAnswer)
+	if h.x.ctx != nil {
+		h.x.ctx.discard()
+	}
+	h.conn.EndReading()
+	h.x.ctx = nil
+	h.tail, h.file = nil, engine.FilePart{}
+	if h.out != nil {
+		h.out.B = h.out.B[:0]
+	}
+	*next = engine.Close
+}
+
+// advance goes as far as the received bytes reach.
+func (h *h1Conn) advance() engine.Action {
+	for {
+		var next engine.Action
+		var wait bool
+		switch reading := h.conn.Reading(); {
+		case h.conn.Left():
+			return engine.Leave
+		case reading == http1.ReadEnded:
+			return h.flushThen(h.last())
+		case h.conn.Writing() == http1.WriteQueued:
+			return engine.Flush
+		case reading == http1.ReadBody:
+			next, wait = h.x.advanceBody()
+		default:
+			next, wait = h.x.advanceHead()
+		}
+		if wait && !h.conn.Left() {
+			return next
+		}
+	}
+}
+
+// last returns what is to be done when all was written.
+func (h *h1Conn) last() engine.Action {
+	switch h.conn.Life() {
+	case http1.LifeHandedOver:
+		return engine.HandOver
+	case http1.LifeLingering:
+		return engine.Linger
+	}
+	return engine.Close
+}
+
+// flushThen asks for a flush where there is something to be flushed.
+func (h *h1Conn) flushThen(next engine.Action) engine.Action {
+	if h.out != nil && len(h.out.B) > 0 || len(h.tail) > 0 || h.file.File != nil {
+		return engine.Flush
+	}
+	return next
+}
+
+// flushed says that out was written, and tail or file behind it.
+func (h *h1Conn) flushed() {
+	h.turn = 0
+	h.out.B = h.out.B[:0]
+	if h.conn.Writing() == http1.WriteQueued {
+		h.conn.SetWriting(http1.WriteIdle)
+		h.tail, h.file = nil, engine.FilePart{}
+		h.x.endRequest()
+	}
+}
+
+// output returns the buffer of what is to be written.
+func (h *h1Conn) output() *bufpool.Buffer {
+	if h.out == nil {
+		h.out = bufpool.Get(h.s.set.writeSize)
+	}
+	return h.out
+}
+
+// maxEmptyLines is how many empty lines may come before a request line, in bytes.
+const maxEmptyLines = 2 * len("\r\n")
+
+// skipEmptyLines takes the empty lines before a request away, and returns what
+// follows. They are counted, since they may come one by one.
+func (h *h1Conn) skipEmptyLines(b []byte) []byte {
+	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(h.c.Empty))
+	if n == 0 {
+		return b
+	}
+	h.c.Empty += uint8(n)
+	h.consume(n)
+	return h.pending()
+}
+
+// flushTo writes what waits in out to conn.
+func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
+	if h.out == nil || len(h.out.B) == 0 {
+		return 0, nil
+	}
+	n, err = conn.Write(h.out.B)
+	h.out.B = h.out.B[:0]
+	h.turn = 0
+	return n, err
+}
+
+// release gives everything back that an idle connection does not need.
+func (h *h1Conn) release() {
+	h.x.dropBodyCount()
+	if h.x.ctx != nil {
+		h.s.releaseCtx(h.x.ctx)
+		h.x.ctx = nil
+	}
+	if h.conn.Left() {
+		return
+	}
+	bufpool.Put(h.in)
+	bufpool.Put(h.out)
+	h.in, h.out, h.tail, h.read = nil, nil, nil, 0
+	h.file = engine.FilePart{}
+}

@@ -1,0 +1,99 @@
+package fasthttp
+
+import (
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// timing is what the deadline for reading is that of.
+type timing uint8
+
+const (
+	timesWait    timing = iota // the wait for a request, or an earlier one
+	timesRequest               // the current request
+	timesHead                  // its head
+	overRequest                // the current request, whose time is over: only what is there is read
+	overHead                   // its head, in the same way
+)
+
+// over reports whether only what is there is read.
+func (t timing) over() bool { return t >= overRequest }
+
+// ofHead reports whether the deadline is that of a head.
+func (t timing) ofHead() bool { return t == timesHead || t == overHead }
+
+// expired returns what follows if the deadline has passed although something has come,
+// which is the end of the time if over.
+func (t timing) expired(over bool) timing {
+	switch {
+	case t.ofHead() && over:
+		return overHead
+	case t.ofHead():
+		return timesHead
+	case over:
+		return overRequest
+	}
+	return min(t, timesRequest)
+}
+
+// headRead returns what follows on a head that was read, where over says that the time
+// of the whole request is over as well.
+func (t timing) headRead(over bool) timing {
+	if t.over() && over {
+		return overRequest
+	}
+	return timesRequest
+}
+
+// woken says that the first bytes of a request have come to an idle connection.
+func (h *h1Conn) woken() {
+	h.forgetDeadlines()
+	if h.conn.Reading() == http1.ReadIdle {
+		h.conn.SetReading(http1.ReadWoken)
+	}
+}
+
+// forgetDeadlines takes away what the application has set for an earlier request.
+// Who can have done that has pinned the connection.
+func (h *h1Conn) forgetDeadlines() {
+	if !h.c.Pinned.Load() {
+		return
+	}
+	if h.timing == timesWait {
+		// it was that of an earlier wait
+		h.readUntil = time.Time{}
+	}
+	h.writeUntil = time.Time{}
+	h.link.ForgetDeadlines(h.readUntil)
+}
+
+// limitFirst sets how long a new connection may take for its first request.
+func (h *h1Conn) limitFirst() {
+	s := h.s
+	h.limitIdle(s.set.firstTimeout)
+	if s.set.headTimeout > 0 {
+		h.timing = timesRequest
+		if s.ReadHeaderTimeout > 0 {
+			h.timing = timesHead
+		}
+		h.wholeUntil = afterTimeout(s.ReadTimeout)
+	}
+}
+
+// limitIdle sets how long the connection may wait for a request.
+func (h *h1Conn) limitIdle(timeout time.Duration) { h.setReadUntil(afterTimeout(timeout)) }
+
+func (h *h1Conn) setReadUntil(until time.Time) {
+	if until.IsZero() && h.readUntil.IsZero() {
+		return
+	}
+	h.readUntil = until
+	h.link.LimitReads(until)
+}
+
+// blocking returns the connection with Read and Write that wait.
+func (h *h1Conn) blocking() net.Conn {
+	return h.link.Blocking(h.readUntil, h.writeUntil)
+}

@@ -1,0 +1,35 @@
+package fasthttp
+
+import "testing"
+
+// TestWhatReadDeadlinesAreOf walks what the deadline for reading can be that of.
+func TestWhatReadDeadlinesAreOf(t *testing.T) {
+	for _, c := range []struct {
+		from                       timing
+		over, ofHead               bool
+		expired, goesOn            timing // after a deadline that has passed, or has been in vain
+		headRead, headReadAtTheEnd timing
+	}{
+		{timesWait, false, false, overRequest, timesWait, timesRequest, timesRequest},
+		{timesRequest, false, false, overRequest, timesRequest, timesRequest, timesRequest},
+		{timesHead, false, true, overHead, timesHead, timesRequest, timesRequest},
+		{overRequest, true, false, overRequest, timesRequest, timesRequest, overRequest},
+		{overHead, true, true, overHead, timesHead, timesRequest, overRequest},
+	} {
+		if c.from.over() != c.over || c.from.ofHead() != c.ofHead {
+			t.Errorf("%d: over %v, of the head %v", c.from, c.from.over(), c.from.ofHead())
+		}
+		if got := c.from.expired(true); got != c.expired {
+			t.Errorf("%d expires as %d, want %d", c.from, got, c.expired)
+		}
+		if got := c.from.expired(false); got != c.goesOn {
+			t.Errorf("%d goes on as %d, want %d", c.from, got, c.goesOn)
+		}
+		if got := c.from.headRead(false); got != c.headRead {
+			t.Errorf("%d is %d once the head was read, want %d", c.from, got, c.headRead)
+		}
+		if got := c.from.headRead(true); got != c.headReadAtTheEnd {
+			t.Errorf("%d is %d once the head was read at the last moment, want %d", c.from, got, c.headReadAtTheEnd)
+		}
+	}
+}

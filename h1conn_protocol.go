@@ -1,0 +1,240 @@
+package fasthttp
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+var _ engine.Protocol = (*h1Conn)(nil)
+
+// Space implements engine.Protocol: at least a minimum of free bytes behind those that
+// are there.
+func (h *h1Conn) Space() []byte {
+	large := h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace
+	if large && h.in != nil && h.read == len(h.in.B) && cap(h.in.B) < bodySpace {
+		bufpool.Put(h.in)
+		h.in, h.read = nil, 0
+	}
+	if h.in == nil {
+		size := h.s.set.readSize
+		if large {
+			size = max(size, bodySpace)
+		}
+		h.in = bufpool.Get(size)
+	}
+	b := h.in
+	if h.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
+		b.B = b.B[:copy(b.B, b.B[h.read:])]
+		h.read = 0
+	}
+	if cap(b.B)-len(b.B) < minSpace {
+		b.Grow(max(cap(b.B), minSpace))
+	}
+	return b.B[len(b.B):cap(b.B)]
+}
+
+// Received implements engine.Protocol.
+func (h *h1Conn) Received(n int) {
+	if h.x.held != nil && !h.x.held.resumed() {
+		h.InputEnded(ErrRequestBodyMemory)
+		return
+	}
+	h.in.B = h.in.B[:len(h.in.B)+n]
+	h.now = time.Time{}
+}
+
+// InputEnded implements engine.Protocol. A request that has begun is refused.
+func (h *h1Conn) InputEnded(err error) {
+	if h.x.held != nil && !h.x.held.resumed() {
+		err = ErrRequestBodyMemory
+	}
+	if h.conn.Reading() == http1.ReadEnded {
+		return
+	}
+	silent := h.conn.Idle() && h.c.NeverBegan() && isTimeout(err)
+	if silent {
+		h.x.begin()
+	}
+	if h.conn.Idle() {
+		h.conn.EndReading()
+		if err != io.EOF {
+			h.s.logReadError(h.c, err)
+		}
+		h.inputFault(err)
+		return
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	var next engine.Action
+	defer h.contain(&next)
+	_, _ = h.x.refuse(err)
+	// a peer that has sent nothing has nothing on its way
+	if silent && h.conn.Lingers() {
+		h.conn.SetLife(http1.LifeEnding)
+	}
+	h.inputFault(err)
+}
+
+// inputFault makes err what has ended the connection, unless the peer is told.
+func (h *h1Conn) inputFault(err error) {
+	if !isCommon(err) && h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close {
+		h.fault = err
+	}
+}
+
+// Step implements engine.Protocol: a panic in one of the application's hooks
+// ends the connection, not the process.
+func (h *h1Conn) Step() (next engine.Action) {
+	defer h.contain(&next)
+	return h.advance()
+}
+
+// Output implements engine.Protocol.
+func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
+	if h.file.File != nil {
+		file = &h.file
+	}
+	return h.out.B, h.tail, file
+}
+
+// Written implements engine.Protocol.
+func (h *h1Conn) Written(n int64, err error) {
+	h.taken(n)
+	switch {
+	case err == io.ErrUnexpectedEOF && h.file.File != nil:
+		h.x.fileEnded()
+		h.flushed()
+	case err != nil:
+		h.x.cutOff(err)
+	case len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0:
+		h.flushed()
+	}
+}
+
+// taken says that n bytes of the output were written.
+func (h *h1Conn) taken(n int64) {
+	if n < int64(len(h.out.B)) {
+		h.out.B = h.out.B[:copy(h.out.B, h.out.B[n:])]
+		return
+	}
+	n -= int64(len(h.out.B))
+	h.out.B = h.out.B[:0]
+	if len(h.tail) > 0 {
+		h.tail = h.tail[n:]
+		return
+	}
+	h.file.Offset += n
+	h.file.Length -= n
+}
+
+// Idle implements engine.Protocol: it reports whether no request has begun.
+func (h *h1Conn) Idle() bool {
+	return h.conn.Idle() && len(h.pending()) == 0
+}
+
+// Wait implements engine.Protocol.
+func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
+	switch w {
+	case engine.WaitNone:
+		h.woken()
+	case engine.WaitRequest, engine.WaitBare:
+		h.rest(w == engine.WaitBare)
+	case engine.WaitRoom:
+		h.x.limitResponse()
+		return h.writeUntil
+	case engine.WaitInput:
+		if h.timing.over() {
+			return engine.Passed
+		}
+		if !h.link.KeepsSpace() {
+			h.giveSpace()
+		} else if h.x.held != nil {
+			h.x.held.block()
+		}
+		h.x.limitRequest()
+	}
+	return h.readUntil
+}
+
+// rest gives back what is of no use until the next request begins, and begins the time
+// for that. Empty lines do not begin a new one.
+func (h *h1Conn) rest(bare bool) {
+	if h.x.ctx != nil {
+		h.s.releaseCtx(h.x.ctx)
+		h.x.ctx = nil
+	}
+	if h.conn.Reading() == http1.ReadWoken {
+		h.conn.SetReading(http1.ReadIdle)
+	}
+	bufpool.Put(h.out)
+	h.out = nil
+	h.giveSpace()
+	if bare {
+		bufpool.Put(h.in)
+		h.in, h.read = nil, 0
+	}
+	switch {
+	case h.c.Requests > 0:
+		h.timing = timesWait
+		h.limitIdle(h.s.set.idleTimeout)
+	case h.timing == timesWait && h.readUntil.IsZero():
+		h.limitFirst()
+	}
+}
+
+// giveSpace gives the room for a large body back while nothing comes.
+func (h *h1Conn) giveSpace() {
+	if h.in != nil && cap(h.in.B) >= bodySpace && len(h.in.B) == 0 {
+		bufpool.Put(h.in)
+		h.in = nil
+	}
+}
+
+// Turn implements engine.Protocol. The others may take as long as a response for which
+// there is no room; a body for which there is a minimum rate goes on to count.
+func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
+	switch {
+	case !h.conn.Begun() || h.timing == timesWait:
+		h.x.limitResponse()
+		return engine.WaitRoom, h.writeUntil
+	case h.conn.Reading() == http1.ReadBody && h.x.pace.begun:
+		// what has come since the last wait counts
+		h.x.limitRequest()
+		return engine.WaitInput, h.readUntil
+	}
+	return engine.WaitNone, time.Time{}
+}
+
+// Expired implements engine.Protocol. What comes earns a body more time that has some
+// left.
+func (h *h1Conn) Expired() {
+	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.wholeUntil))
+}
+
+// HandOver implements engine.Protocol.
+func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
+	s := h.s
+	var ahead []byte
+	if rest := h.pending(); len(rest) > 0 {
+		ahead = append(ahead, rest...)
+	}
+	ctx := h.x.letGo()
+	return func(nc net.Conn, err error) {
+		if err != nil {
+			s.logger().Printf("fasthttp: cannot hand over a connection: %v", err)
+			s.endHijacked(ctx, true)
+			return
+		}
+		ctx.c.NC = nc
+		go s.runHijacked(ctx, &hijackedConn{Conn: nc, ahead: ahead})
+	}
+}
+
+// Abandoned implements engine.Protocol.
+func (h *h1Conn) Abandoned() { h.x.dropBodyCount() }

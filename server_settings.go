@@ -1,0 +1,57 @@
+package fasthttp
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// settings is what follows from the fields of a Server for its connections. It is
+// computed once, before the first of them.
+type settings struct {
+	limits              http1.Limits // of heads
+	readSize, writeSize int          // of buffers
+	maxBodySize         int
+	concurrency         int
+	// headTimeout is how long the head of a request may take, firstTimeout how long a
+	// new connection may wait for its first request, and idleTimeout how long it may
+	// wait for its next one. 0 stands for ever.
+	headTimeout, firstTimeout, idleTimeout time.Duration
+	bodyRateGrace                          time.Duration
+}
+
+const (
+	defaultReadSize  = 4 << 10
+	defaultWriteSize = 4 << 10
+)
+
+// settings returns what follows from the fields of the server.
+func (s *Server) settings() settings {
+	set := settings{
+		readSize:      positive(s.ReadBufferSize, defaultReadSize),
+		writeSize:     positive(s.WriteBufferSize, defaultWriteSize),
+		maxBodySize:   positive(s.MaxRequestBodySize, DefaultMaxRequestBodySize),
+		concurrency:   positive(s.Concurrency, DefaultConcurrency),
+		idleTimeout:   positive(s.IdleTimeout, max(s.ReadTimeout, 0)),
+		bodyRateGrace: positive(s.MinRequestBodyRateGrace, defaultBodyRateGrace),
+	}
+	if s.ReadBufferSize > 0 {
+		set.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
+	}
+	set.headTimeout = positive(s.ReadHeaderTimeout, max(s.ReadTimeout, 0))
+	if s.ReadTimeout > 0 {
+		set.headTimeout = min(set.headTimeout, s.ReadTimeout)
+	}
+	set.firstTimeout = positive(set.headTimeout, max(s.IdleTimeout, 0))
+	return set
+}
+
+// positive returns a value that is set, or else what it is by default.
+func positive[T cmp.Ordered](value, byDefault T) T {
+	var zero T
+	if value > zero {
+		return value
+	}
+	return byDefault
+}
