@@ -290,7 +290,7 @@ func (x *exchange) fill() error {
 var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
 // goOn lets a client that waits for it send a body that is a stream, and gives
-// it what it may be waiting for before it goes on sending. Where the stream has a
+// it what it may be waiting for before it goes on sending. If the stream has a
 // goroutine of its own, the response is the business of the other one.
 func (x *exchange) goOn() error {
 	if !x.duplex {

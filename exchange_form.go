@@ -16,7 +16,7 @@ const spoolFrom = DefaultMaxRequestBodySize
 
 // spoolsForm reports whether the body of the current request is a form that is
 // too large to be held in memory. One with content codings is held there as any
-// other body: it is decoded where the handler asks for it.
+// other body: it is decoded if the handler asks for it.
 func (x *exchange) spoolsForm(framing http1.Framing) bool {
 	return framing.Kind == http1.Length && framing.Length > spoolFrom && x.maySpool()
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// defaultBodyRateGrace is Server.MinRequestBodyRateGrace where it is not set.
+// defaultBodyRateGrace is Server.MinRequestBodyRateGrace if it is not set.
 const defaultBodyRateGrace = 5 * time.Second
 
 // pace is how much of its time a body that must come at a minimum rate has left. It

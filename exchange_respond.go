@@ -23,7 +23,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
-		// who produces a body stream wants to know of the client, too
+		// whoever produces a body stream wants to know of the client, too
 		x.endWatch(w, ok && (response != nil || ctx.timedOut))
 	}
 	if response == nil && ctx.timedOut && x.conn.Reading() == http1.ReadStream {
@@ -77,7 +77,7 @@ func (x *exchange) logPanic(p any) {
 	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.NC.RemoteAddr(), p, debug.Stack())
 }
 
-// endAfterPanic answers with 500, or cuts the connection where the handler
+// endAfterPanic answers with 500, or cuts the connection if the handler
 // asked for that.
 func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.Aborted {
@@ -117,7 +117,7 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 	return engine.Close, true
 }
 
-// answerBeside answers where a handler under TimeoutHandler is late that may be reading
+// answerBeside answers if a handler under TimeoutHandler is late that may be reading
 // the body at this moment. The context is that of those around it, which have set the
 // response, or have panicked unless ok. The stream in it stays where it is.
 func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
@@ -351,7 +351,7 @@ func (x *exchange) respondBody(out *bufpool.Buffer) {
 }
 
 // respondStream writes a response whose body is a stream, waiting for the peer
-// where it must.
+// if it must.
 func (x *exchange) respondStream() {
 	resp := &x.ctx.Response
 	if resp.Header.announces() {
@@ -400,7 +400,7 @@ func (x *exchange) respondStream() {
 	}
 	if err != nil {
 		// the message is cut off, which is how the peer learns of the failure;
-		// where the end of the connection would end it well, it takes a reset
+		// if the end of the connection would end it well, it takes a reset
 		x.s.logWriteError(x.c, err)
 		x.fault = err
 		x.cutShort(err)
@@ -425,7 +425,7 @@ func (x *exchange) writeStream(w *streamOutput) error {
 	return writeBody(w, &resp.body, &resp.Header.header)
 }
 
-// sendFile has the system copy a body from its file to the connection, where
+// sendFile has the system copy a body from its file to the connection, if
 // both are of a kind that it can do that with; known is false otherwise.
 func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body

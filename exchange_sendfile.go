@@ -10,7 +10,7 @@ import (
 
 // queueFile leaves a body that lies in a file to an engine that sends it bit by
 // bit, as the peer takes it: nobody has to wait meanwhile. It is false, and
-// nothing was done, where the body is no such one or the engine does not.
+// nothing was done, if the body is no such one or the engine does not.
 func (x *exchange) queueFile() bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)

@@ -166,7 +166,7 @@ func (h *h1Conn) last() engine.Action {
 	return engine.Close
 }
 
-// flushThen asks for a flush where there is something to be flushed.
+// flushThen asks for a flush if there is something to be flushed.
 func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	if h.out != nil && len(h.out.B) > 0 || len(h.tail) > 0 || h.file.File != nil {
 		return engine.Flush

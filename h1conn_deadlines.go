@@ -38,7 +38,7 @@ func (t timing) expired(over bool) timing {
 	return min(t, timesRequest)
 }
 
-// headRead returns what follows on a head that was read, where over says that the time
+// headRead returns what follows on a head that was read; over says that the time
 // of the whole request is over as well.
 func (t timing) headRead(over bool) timing {
 	if t.over() && over {
@@ -56,7 +56,7 @@ func (h *h1Conn) woken() {
 }
 
 // forgetDeadlines takes away what the application has set for an earlier request.
-// Who can have done that has pinned the connection.
+// Whoever can have done that has pinned the connection.
 func (h *h1Conn) forgetDeadlines() {
 	if !h.c.Pinned.Load() {
 		return

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,31 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 	expectAction(t, x, engine.Read)
 	if !x.Idle() {
 		t.Error("the connection is busy")
+	}
+}
+
+// A request that has come at the last moment, and that HeaderReceived gives time of its
+// own, has that for a body that is collected.
+func TestTimeOfHeaderReceivedAtTheLastMoment(t *testing.T) {
+	x := driven(t, &Server{Handler: echo, ReadTimeout: 1, HeaderReceived: func(*RequestHeader) RequestConfig {
+		return RequestConfig{ReadTimeout: time.Hour}
+	}}, false)
+	x.give("POST / HTTP/1.1\r\n")
+	expectAction(t, x, engine.Read)
+	x.Wait(engine.WaitInput)
+	x.Expired()
+	x.give("Host: a\r\nContent-Length: 2\r\n\r\na")
+	expectAction(t, x, engine.Read)
+	if until := x.Wait(engine.WaitInput); time.Until(until) < time.Minute {
+		t.Errorf("the body may take until %v", until)
+	}
+}
+
+// One h1Conn, with its exchange, is there for each connection that is at work.
+func TestConnectionsOfHTTP1AreSmall(t *testing.T) {
+	const limit = 512
+	if size := reflect.TypeFor[h1Conn]().Size(); size > limit {
+		t.Errorf("an h1Conn has %d bytes, want %d at most", size, limit)
 	}
 }
 

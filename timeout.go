@@ -7,14 +7,14 @@ import (
 )
 
 // TimeoutHandler returns a handler that gives h the timeout for its answer.
-// Where h takes longer the client gets a 408 with msg at that moment.
+// If h takes longer the client gets a 408 with msg at that moment.
 //
 // h runs in a goroutine of its own, and with a context of its own, which begins as
-// the one that the handler was called with. Where h returns in time, everything
+// the one that the handler was called with. If h returns in time, everything
 // that it has set goes back to that one, and so do trailers that its body stream sets
-// in the context of h when it is read. Where it is late, nothing does: the
+// in the context of h when it is read. If it is late, nothing does: the
 // response has the status and msg, and beside them the fields that were set before
-// the handler was called, but for those that describe the content. Who has called
+// the handler was called, but for those that describe the content. Whoever has called
 // it sees that response, and may go on changing it.
 //
 // h is not stopped. It may use its context until it returns: what it sets is
@@ -25,7 +25,7 @@ import (
 // ends.
 //
 // Of one Server no more than Server.Concurrency handlers run this way at a
-// time, those that are late included: where there are more the client gets a
+// time, those that are late included: if there are more, the client gets a
 // 429 with msg.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
@@ -117,7 +117,7 @@ func (s *Server) admitTimed() bool {
 	return true
 }
 
-// expire makes the handler one that is late, and is false where it has returned in
+// expire makes the handler one that is late, and reports false if it has returned in
 // the meantime.
 func (r *timedRun) expire(msg string, statusCode int) bool {
 	resp := timeoutErrorResponse(msg, statusCode)
@@ -129,7 +129,7 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 	}
 	r.late = true
 	ctx.loseConn()
-	// where somebody else has made it time out, that stands
+	// if somebody else has made it time out, that stands
 	if ctx.timeoutResponse.Load() == nil {
 		ctx.timeoutResponse.Store(resp)
 	}

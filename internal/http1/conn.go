@@ -74,7 +74,7 @@ const (
 	LifeLast
 	// LifeEnding means that there is no other request.
 	LifeEnding
-	// LifeLingering is LifeEnding where the peer may still be sending.
+	// LifeLingering is LifeEnding while the peer may still be sending.
 	LifeLingering
 	// LifeLeft means that there is no other request since a handler is late that may be
 	// reading the body of this one, for as long as it likes. So Reading stays as it is.
