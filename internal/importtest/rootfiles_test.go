@@ -35,7 +35,7 @@ var rootGroups = []group{
 		"message*.go", "request*.go", "response*.go", "body*.go", "stream*.go", "multipart*.go", "poison_o*.go",
 	}},
 	{"server, client and files", []string{
-		"ctx*.go", "server*.go", "exchange*.go", "conn*.go", "timeout*.go",
+		"ctx*.go", "server*.go", "exchange*.go", "h1conn*.go", "conn*.go", "timeout*.go",
 		"tls*.go", "compress*.go", "client*.go", "hostclient*.go", "pipelineclient*.go",
 		"lbclient*.go", "dialer*.go", "redirect*.go", "retry*.go", "fs*.go", "engine*.go",
 	}},
