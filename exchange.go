@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -21,7 +22,7 @@ type exchange struct {
 	ctx      *RequestCtx
 	config   RequestConfig
 	recv     receiver
-	held     *heldBody // the body, if it counts for MaxRequestBodyMemory
+	held     *bodymem.Body // the body, if it counts for MaxRequestBodyMemory
 	pace     pace
 	delivery delivery // of the response, for Server.ResponseSent
 
@@ -277,7 +278,7 @@ func (x *exchange) fill() error {
 	n, err := x.awaitPaced(x.blocking())
 	if n > 0 {
 		if x.held != nil {
-			x.held.progress(n)
+			x.held.Progress(n)
 		}
 		x.Received(n)
 		return nil

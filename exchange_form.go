@@ -61,7 +61,7 @@ func (x *exchange) spoolRest() (engine.Action, bool) {
 func (x *exchange) spoolForm(limit int) error {
 	room := formMemory
 	if x.held != nil {
-		room += int(x.held.bytes.Load())
+		room += int(x.held.Bytes())
 	}
 	if err := x.holdBody(room, 0, false); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (x *exchange) spoolForm(limit int) error {
 		return err
 	}
 	x.dropBody(true)
-	x.unlistBody()
+	x.arrived()
 	// the handler gets a form, so it cannot be reading from the connection
 	x.conn.SetReading(http1.ReadDone)
 	return nil

@@ -8,7 +8,7 @@ import (
 // refuse answers a request that could not be read, and ends the connection.
 func (x *exchange) refuse(err error) (engine.Action, bool) {
 	x.fault = err
-	x.unlistBody()
+	x.arrived()
 	x.refused(err)
 	ctx := x.ctx
 	if h := &ctx.Request.Header; !h.is(wasRead) {

@@ -40,7 +40,7 @@ func (h *h1Conn) Space() []byte {
 
 // Received implements engine.Protocol.
 func (h *h1Conn) Received(n int) {
-	if h.x.held != nil && !h.x.held.resumed() {
+	if h.x.held != nil && !h.x.held.Resumed() {
 		h.InputEnded(ErrRequestBodyMemory)
 		return
 	}
@@ -50,7 +50,7 @@ func (h *h1Conn) Received(n int) {
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.
 func (h *h1Conn) InputEnded(err error) {
-	if h.x.held != nil && !h.x.held.resumed() {
+	if h.x.held != nil && !h.x.held.Resumed() {
 		err = ErrRequestBodyMemory
 	}
 	if h.conn.Reading() == http1.ReadEnded {
@@ -155,7 +155,7 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 		if !h.link.KeepsSpace() {
 			h.giveSpace()
 		} else if h.x.held != nil {
-			h.x.held.block()
+			h.x.held.Block()
 		}
 		h.x.limitRequest()
 	}

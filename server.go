@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -314,7 +315,7 @@ type Server struct {
 	trust       *proxyTrust // of TrustedProxies
 	headerPeers peerSet     // of ProxyProtocol
 
-	bodies  bodyMemory
+	bodies  bodymem.Memory
 	conns   engine.Set
 	watches watchSet
 
@@ -380,7 +381,7 @@ func (s *Server) prepare() {
 		if s.log == nil {
 			s.log = defaultLogger
 		}
-		s.bodies.begin(s.bodyMemoryLimit())
+		s.bodies.Begin(s.bodyMemoryLimit())
 		s.ctxs.New = func() any {
 			ctx := new(RequestCtx)
 			ctx.Request.Header.memo = new(memo)

@@ -13,29 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// ageBodies makes the bodies that are arriving ones that have moved so long ago, the
-// first one that was listed before the others; a negative age is in the future.
-func ageBodies(s *Server, age time.Duration) {
-	then := int64(time.Since(engine.Began) - age)
-	for i := range s.bodies.shards {
-		shard := &s.bodies.shards[i]
-		shard.mu.Lock()
-		for h := shard.first; h != nil; h = h.next {
-			h.moved.Store(then + int64(h.x.c.ID))
-		}
-		shard.mu.Unlock()
-	}
-	s.bodies.quietUntil.Store(math.MinInt64)
-}
 
 // takes waits until the bodies of the server take so many bytes.
 func takes(t *testing.T, s *Server, want int64) {
 	t.Helper()
-	servertest.Eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.used.Load() == want })
+	servertest.Eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.Used() == want })
 }
 
 // expectBusy reads the refusal of a request, behind which the connection ends.
@@ -84,7 +69,7 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 		s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
 		ts := start(s)
 		clients := holders(t, ts)
-		ageBodies(s, -time.Hour)
+		s.bodies.Age(-time.Hour)
 
 		c := ts.Dial()
 		_, _ = io.WriteString(c.Conn, servertest.Part("/", 100_000, 100_000))
@@ -126,7 +111,7 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 		}}
 		ts := start(s)
 		clients := holders(t, ts)
-		ageBodies(s, time.Minute)
+		s.bodies.Age(time.Minute)
 		c := ts.Dial()
 		for i := range 2 {
 			c.Send(servertest.Part("/", 200_000, 200_000))
@@ -161,7 +146,7 @@ func TestBodiesStallWithTime(t *testing.T) {
 			clients = append(clients, c)
 		}
 		for range 6 {
-			time.Sleep(stallTime / 5)
+			time.Sleep(bodymem.StallTime / 5)
 			for i, c := range clients {
 				// each has come to 3 KiB, and 6 KiB, and so on in a second
 				c.Send(strings.Repeat("x", 600*(i+1)))
@@ -173,7 +158,7 @@ func TestBodiesStallWithTime(t *testing.T) {
 		expectBusy(clients[0])
 		clients = clients[1:]
 		for range 3 {
-			time.Sleep(stallTime / 5)
+			time.Sleep(bodymem.StallTime / 5)
 			for _, c := range clients {
 				c.Send(strings.Repeat("x", 1000))
 			}
@@ -191,7 +176,7 @@ func TestBodiesStallWithTime(t *testing.T) {
 		more.Send(strings.Repeat("x", 50_000))
 		more.Expect(200, "300000")
 	})
-	if used := s.bodies.used.Load(); used != 0 {
+	if used := s.bodies.Used(); used != 0 {
 		t.Errorf("%d bytes are left", used)
 	}
 }
@@ -202,7 +187,7 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{MaxRequestBodyMemory: 9 << 20, MaxRequestBodySize: 8 << 20, Handler: func(ctx *RequestCtx) {
 			if fh, err := ctx.FormFile("f"); err == nil {
-				fmt.Fprint(ctx, fh.Size, ctx.s.bodies.used.Load())
+				fmt.Fprint(ctx, fh.Size, ctx.s.bodies.Used())
 				return
 			}
 			sayLength(ctx)
@@ -215,12 +200,12 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 			forms = append(forms, c)
 			takes(t, s, int64(i+1)*formMemory)
 		}
-		ageBodies(s, -time.Hour)
+		s.bodies.Age(-time.Hour)
 		c := ts.Dial()
 		_, _ = io.WriteString(c.Conn, servertest.Part("/", 2_000_000, 2_000_000))
 		expectBusy(c)
 
-		ageBodies(s, time.Minute)
+		s.bodies.Age(time.Minute)
 		c = ts.Dial()
 		c.Send(servertest.Part("/", 2_000_000, 2_000_000))
 		c.Expect(200, "2000000")
@@ -235,7 +220,7 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 		s = &Server{MaxRequestBodySize: 8 << 20, Handler: sayLength}
 		c = start(s).Dial()
 		c.Send(servertest.Chunked("/", fmt.Sprintf("%x\r\n", len(form)+(4<<20))+form+strings.Repeat("x", 4<<20)+"\r\n1\r\n", boundary))
-		servertest.Eventually(t, "both", func() bool { return s.bodies.used.Load() >= 8<<20+formMemory })
+		servertest.Eventually(t, "both", func() bool { return s.bodies.Used() >= 8<<20+formMemory })
 		_ = c.Close()
 		takes(t, s, 0)
 	})
@@ -260,7 +245,7 @@ func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
 		broken.Send(servertest.Chunked("/broken", fmt.Sprintf("%x\r\n%s\r\nxyz\r\n", size, strings.Repeat("x", size))))
 		_ = servertest.Receive(t, "the refusal", refused)
 		for range 5 {
-			ageBodies(ts.S, time.Minute)
+			ts.S.bodies.Age(time.Minute)
 			c := ts.Dial()
 			_, _ = io.WriteString(c.Conn, servertest.Part("/", size, size))
 			_, _ = servertest.ReadResponse(c.R, "POST")
@@ -286,7 +271,7 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 		var late chan struct{}
 		var inside atomic.Int64
 		ts := start(&Server{MaxRequestBodySize: 2 * size, ReadTimeout: time.Minute, Handler: func(ctx *RequestCtx) {
-			inside.Store(ctx.s.bodies.used.Load())
+			inside.Store(ctx.s.bodies.Used())
 			switch string(ctx.Request.Header.Peek("Do")) {
 			case "panic":
 				panic("this one ends")
@@ -329,7 +314,7 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 			c := ts.Dial()
 			c.Send(request)
 			if name == "cut off" {
-				servertest.Eventually(t, "a body", func() bool { return ts.S.bodies.used.Load() > 0 })
+				servertest.Eventually(t, "a body", func() bool { return ts.S.bodies.Used() > 0 })
 				_ = c.Close()
 			} else if resp := c.Next("POST"); resp.StatusCode/100 != 4 {
 				t.Errorf("%s: status %d", name, resp.StatusCode)
@@ -343,13 +328,13 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 		c.Send(do("late"))
 		c.Expect(503, "late")
 		runtime.GC()
-		if ts.S.bodies.used.Load() == 0 {
+		if ts.S.bodies.Used() == 0 {
 			t.Error("the body of a late handler does not count")
 		}
 		close(late)
 		servertest.Eventually(t, "the end of the handler", func() bool {
 			runtime.GC()
-			return ts.S.bodies.used.Load() == 0
+			return ts.S.bodies.Used() == 0
 		})
 	})
 }
@@ -360,7 +345,7 @@ func TestBodiesThatAreStreamsDoNotCount(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{StreamRequestBody: true, MaxRequestBodyMemory: 1 << 20, Handler: func(ctx *RequestCtx) {
 			n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
-			fmt.Fprint(ctx, n, err, ctx.s.bodies.used.Load())
+			fmt.Fprint(ctx, n, err, ctx.s.bodies.Used())
 		}})
 		c := ts.Dial()
 		c.Send(servertest.Part("/", 10_000_000, 10_000_000))

@@ -31,7 +31,7 @@ func TestBodiesOfLateHandlersCount(t *testing.T) {
 			if resp := c.Next("POST"); resp.StatusCode != StatusRequestTimeout {
 				t.Fatalf("%s: status %d", name, resp.StatusCode)
 			}
-			if used := ts.S.bodies.used.Load(); used < 4<<20 {
+			if used := ts.S.bodies.Used(); used < 4<<20 {
 				t.Errorf("%s: %d bytes are counted", name, used)
 			}
 		}

@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"internal/coding"},
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
-	{"internal/engine", "internal/files", "internal/clientconn"},
+	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem"},
 	{"internal/pipeline"},
 	{"."},
 	{

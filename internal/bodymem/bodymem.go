@@ -1,0 +1,393 @@
+// Package bodymem counts the memory of the bodies that a server holds, and ends those
+// that have stalled if there is no more of it.
+//
+// Bodies take memory for as long as their clients like to take for sending them.
+// The limit for one of them does not bound what all of them take, so their buffers
+// are counted: by their capacity, when it grows, until the response is on its way.
+//
+// If there is no room for more, those bodies end first that have stalled, the oldest
+// before the others. Only if there are none the request that needs the room is
+// refused. So clients that hold bodies back lose them to those that send.
+package bodymem
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+const (
+	// A body stalls that has received less than stallSize bytes in StallTime.
+	stallSize = 4 << 10
+	// StallTime is that time.
+	StallTime = time.Second
+	// roomShare is which part of the limit is made free at least if stalled bodies
+	// are looked for: looking has its price.
+	roomShare = 16
+	// collectShare is which part of the limit is allocated at least between two
+	// collections of garbage, and collectLeast how many bytes.
+	collectShare = 16
+	collectLeast = 8 << 20
+	// busyLook is for how long nobody looks again if the stalled bodies that there
+	// are were just being served.
+	busyLook = 10 * time.Millisecond
+	// shards is the number of lists that the bodies are spread over which are
+	// arriving, for the sake of the lock.
+	shards = 16
+)
+
+// began is what moments are counted from.
+var began = time.Now()
+
+func now() int64 { return int64(time.Since(began)) }
+
+// Owner is the request that a body belongs to.
+type Owner interface {
+	// InterruptBody ends the Read of the goroutine that waits for more of the body,
+	// and lets the memory of the body go. The goroutine finds out by Body.Resume.
+	InterruptBody()
+	// ClaimStalledBody makes a request the caller's that waits for more of its body
+	// without a goroutine. end ends that. It is nil if somebody is at work.
+	ClaimStalledBody() (end func())
+}
+
+// Memory is what the buffered bodies of a server take.
+type Memory struct {
+	limit  int64
+	used   atomic.Int64
+	shards [shards]shard
+	// quietUntil is until when no body can have stalled
+	quietUntil atomic.Int64
+	looking    sync.Mutex // held while stalled bodies are looked for
+	// collected is what bufpool.Large was when the garbage was last collected, which
+	// is done with collecting held
+	collected  atomic.Int64
+	collecting sync.Mutex
+}
+
+// shard is one list of bodies that are arriving.
+type shard struct {
+	mu    sync.Mutex
+	first *Body
+	_     [112]byte
+}
+
+// Begin sets how many bytes all bodies may take. It is called before anything else.
+func (m *Memory) Begin(limit int64) {
+	m.limit = limit
+	m.quietUntil.Store(math.MinInt64)
+}
+
+// Used returns how many bytes are counted.
+func (m *Memory) Used() int64 { return m.used.Load() }
+
+// Fits reports whether a body of n bytes can ever be held.
+func (m *Memory) Fits(n int) bool { return int64(n) <= m.limit }
+
+// Body is a body that is counted.
+type Body struct {
+	owner Owner
+	key   uint64       // for the list that it is in
+	bytes atomic.Int64 // that are counted
+	fresh int          // bytes that have come since it moved
+	moved atomic.Int64 // when stallSize bytes had come again
+	wait  atomic.Int32
+
+	// its place in the list of those that are still arriving, guarded by the lock
+	// of the shard
+	listed     bool
+	prev, next *Body
+}
+
+// The values of Body.wait, which is for a goroutine that waits in Read.
+const (
+	served   int32 = iota // no goroutine waits in Read
+	blocked               // one does
+	claiming              // another one is about to end that
+	claimed               // another one has
+)
+
+var bodies = sync.Pool{New: func() any { return new(Body) }}
+
+// New returns a body of which nothing is counted so far. Drop takes it back. Keys of
+// bodies are spread over the lists of a Memory.
+func (m *Memory) New(owner Owner, key uint64) *Body {
+	h := bodies.Get().(*Body)
+	h.owner, h.key = owner, key
+	h.move()
+	return h
+}
+
+// Hold counts room for a body, of which got bytes have just come. A body that is done
+// cannot stall any more. It is false if there is no room.
+func (m *Memory) Hold(h *Body, room, got int, done bool) bool {
+	h.Progress(got)
+	if more := int64(room) - h.bytes.Load(); more > 0 {
+		if !m.take(more) {
+			return false
+		}
+		h.bytes.Add(more)
+	}
+	if done {
+		m.Arrived(h)
+	} else if !h.listed {
+		m.list(h)
+	}
+	return true
+}
+
+// Bytes returns how many bytes are counted.
+func (h *Body) Bytes() int64 { return h.bytes.Load() }
+
+// Progress says that n bytes have come.
+func (h *Body) Progress(n int) {
+	if h.fresh += n; h.fresh >= stallSize {
+		h.move()
+	}
+}
+
+func (h *Body) move() {
+	h.fresh = 0
+	h.moved.Store(now())
+}
+
+func (m *Memory) shardOf(h *Body) *shard { return &m.shards[h.key%shards] }
+
+// list makes the body one that may be ended while it stalls.
+func (m *Memory) list(h *Body) {
+	l := m.shardOf(h)
+	l.mu.Lock()
+	if h.next = l.first; h.next != nil {
+		h.next.prev = h
+	}
+	l.first, h.listed = h, true
+	l.mu.Unlock()
+}
+
+// Arrived says that no more of the body is waited for.
+func (m *Memory) Arrived(h *Body) {
+	if h.listed {
+		l := m.shardOf(h)
+		l.mu.Lock()
+		l.remove(h)
+		l.mu.Unlock()
+	}
+}
+
+// remove takes a body out of the list. mu is held.
+func (l *shard) remove(h *Body) {
+	if !h.listed {
+		return
+	}
+	if h.next != nil {
+		h.next.prev = h.prev
+	}
+	if h.prev != nil {
+		h.prev.next = h.next
+	} else {
+		l.first = h.next
+	}
+	h.prev, h.next, h.listed = nil, nil, false
+}
+
+// Drop says that the body is not used any more.
+func (m *Memory) Drop(h *Body) {
+	m.Arrived(h)
+	m.used.Add(-h.bytes.Swap(0))
+	h.owner = nil
+	h.wait.Store(served)
+	bodies.Put(h)
+}
+
+// Leave is Drop for a body that was left to somebody: it counts until Left.Drop.
+func (m *Memory) Leave(h *Body) Left {
+	left := Left{m, h.bytes.Swap(0)}
+	m.Drop(h)
+	return left
+}
+
+// Left is a body that was left to somebody.
+type Left struct {
+	of    *Memory
+	bytes int64
+}
+
+// Drop says that it is not used any more.
+func (l Left) Drop() { l.of.used.Add(-l.bytes) }
+
+// Block says that the goroutine of the request is about to wait in Read for more of
+// the body.
+func (h *Body) Block() { h.wait.Store(blocked) }
+
+// Resumed is Resume for a goroutine that may not have waited.
+func (h *Body) Resumed() bool { return h.wait.Load() == served || h.Resume() }
+
+// Resume says that the goroutine waits no longer. It is false if the body was ended.
+func (h *Body) Resume() bool {
+	for !h.wait.CompareAndSwap(blocked, served) {
+		if h.wait.Load() == claimed {
+			return false
+		}
+		runtime.Gosched()
+	}
+	return true
+}
+
+// claim makes the body the caller's, which is to call end without holding a lock of
+// the Memory. It is nil for a body that is being served. The lock of the shard is
+// held.
+func (h *Body) claim() (end func()) {
+	if h.wait.CompareAndSwap(blocked, claiming) {
+		return func() {
+			h.owner.InterruptBody()
+			h.wait.Store(claimed)
+		}
+	}
+	return h.owner.ClaimStalledBody()
+}
+
+// take counts n bytes more, unless there is no room for them.
+func (m *Memory) take(n int64) bool {
+	for {
+		used := m.used.Load()
+		switch {
+		case used+n > m.limit:
+			if !m.endStalled(n) {
+				return false
+			}
+		case m.used.CompareAndSwap(used, used+n):
+			return true
+		}
+	}
+}
+
+// Tidy is called before a large buffer is made that counts already.
+//
+// If bodies and their garbage may come to more than the limit that is collected before:
+// the runtime would wait until it is as much as what is in use. Those who need more room
+// meanwhile wait, or they would take more than is got back.
+func (m *Memory) Tidy() {
+	if m.littered() {
+		m.collecting.Lock()
+		defer m.collecting.Unlock()
+		if m.littered() {
+			m.collect()
+		}
+	}
+}
+
+func (m *Memory) collect() {
+	begin := bufpool.Large()
+	// what pools hold is let go at the second time
+	runtime.GC()
+	debug.FreeOSMemory()
+	m.collected.Store(begin)
+}
+
+// littered reports whether it is worth while to collect garbage.
+func (m *Memory) littered() bool {
+	fresh := bufpool.Large() - m.collected.Load()
+	return fresh > max(m.limit/collectShare, collectLeast) && m.used.Load() > m.limit-fresh
+}
+
+// endStalled makes room for n bytes, as far as there are bodies that have
+// stalled. It is false if there are none.
+func (m *Memory) endStalled(n int64) bool {
+	if now() < m.quietUntil.Load() {
+		return false
+	}
+	m.looking.Lock()
+	if m.used.Load()+n <= m.limit {
+		m.looking.Unlock()
+		return true
+	}
+	ends := m.claimStalled(n)
+	m.looking.Unlock()
+	for _, end := range ends {
+		end()
+	}
+	return len(ends) > 0
+}
+
+// claimStalled claims the bodies that have stalled for the longest time, as
+// many as it takes, which are not counted any more.
+func (m *Memory) claimStalled(n int64) (ends []func()) {
+	now := now()
+	last, next, some := m.stalledSince(now-int64(StallTime), max(n, m.limit/roomShare))
+	if !some {
+		m.quietUntil.Store(min(next, now) + int64(StallTime))
+		return nil
+	}
+	for i := range m.shards {
+		shard := &m.shards[i]
+		shard.mu.Lock()
+		for h := shard.first; h != nil; {
+			body := h
+			h = h.next
+			if body.moved.Load() > last {
+				continue
+			}
+			if end := body.claim(); end != nil {
+				shard.remove(body)
+				m.used.Add(-body.bytes.Swap(0))
+				ends = append(ends, end)
+			}
+		}
+		shard.mu.Unlock()
+	}
+	if len(ends) == 0 {
+		m.quietUntil.Store(now + int64(busyLook))
+	}
+	return ends
+}
+
+// stalledSince looks for bodies that have not moved since a time, and reports whether
+// there are some. Those that take n bytes together, if they do, have not moved since
+// last. The oldest of the others has moved at next.
+func (m *Memory) stalledSince(since, n int64) (last, next int64, some bool) {
+	type stalled struct{ moved, bytes int64 }
+	var found []stalled
+	next = math.MaxInt64
+	for i := range m.shards {
+		shard := &m.shards[i]
+		shard.mu.Lock()
+		for h := shard.first; h != nil; h = h.next {
+			if moved := h.moved.Load(); moved <= since {
+				found = append(found, stalled{moved, h.bytes.Load()})
+			} else {
+				next = min(next, moved)
+			}
+		}
+		shard.mu.Unlock()
+	}
+	slices.SortFunc(found, func(a, b stalled) int { return cmp.Compare(a.moved, b.moved) })
+	for _, body := range found {
+		last = body.moved
+		if n -= body.bytes; n <= 0 {
+			break
+		}
+	}
+	return last, next, len(found) > 0
+}
+
+// Age makes the bodies that are arriving ones that have moved so long ago, those with a
+// lower key before the others; a negative age is in the future. It is for tests.
+func (m *Memory) Age(age time.Duration) {
+	then := now() - int64(age)
+	for i := range m.shards {
+		shard := &m.shards[i]
+		shard.mu.Lock()
+		for h := shard.first; h != nil; h = h.next {
+			h.moved.Store(then + int64(h.key))
+		}
+		shard.mu.Unlock()
+	}
+	m.quietUntil.Store(math.MinInt64)
+}

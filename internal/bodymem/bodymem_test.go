@@ -1,0 +1,103 @@
+package bodymem
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// request is the owner of a body that a test drives.
+type request struct {
+	idle        bool // it waits without a goroutine
+	interrupted int
+	ended       int
+}
+
+func (r *request) InterruptBody() { r.interrupted++ }
+
+func (r *request) ClaimStalledBody() (end func()) {
+	if !r.idle {
+		return nil
+	}
+	return func() { r.ended++ }
+}
+
+func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
+	var m Memory
+	m.Begin(100)
+	owners := make([]*request, 4)
+	held := make([]*Body, 4)
+	for i := range owners {
+		owners[i] = &request{idle: i != 3}
+		held[i] = m.New(owners[i], uint64(i))
+		if !m.Hold(held[i], 25, 1, false) {
+			t.Fatalf("no room for body %d", i)
+		}
+	}
+	late := m.New(&request{}, 9)
+	if m.Hold(late, 10, 0, false) {
+		t.Fatal("there is room while all bodies arrive")
+	}
+	m.Age(time.Minute)
+	if !m.Hold(late, 10, 0, false) || m.Used() > 100 {
+		t.Fatalf("no room, %d bytes in use", m.Used())
+	}
+	var ended []int
+	for _, r := range owners {
+		ended = append(ended, r.ended)
+	}
+	// the one that has stalled for the longest time is enough
+	if want := []int{1, 0, 0, 0}; !slices.Equal(ended, want) {
+		t.Errorf("ended were %v, want %v", ended, want)
+	}
+	for _, h := range append(held, late) {
+		m.Drop(h)
+	}
+	if m.Used() != 0 {
+		t.Errorf("%d bytes are in use in the end", m.Used())
+	}
+}
+
+func TestGoroutineThatWaitsIsInterrupted(t *testing.T) {
+	var m Memory
+	m.Begin(10)
+	owner := new(request)
+	h := m.New(owner, 1)
+	m.Hold(h, 10, 1, false)
+	h.Block()
+	m.Age(time.Minute)
+	other := m.New(new(request), 2)
+	if !m.Hold(other, 10, 0, false) {
+		t.Fatal("no room")
+	}
+	if owner.interrupted != 1 || h.Resume() {
+		t.Error("the goroutine goes on")
+	}
+	m.Drop(h)
+	m.Drop(other)
+}
+
+func TestBodyThatHasArrivedStays(t *testing.T) {
+	var m Memory
+	m.Begin(10)
+	owner := &request{idle: true}
+	h := m.New(owner, 1)
+	m.Hold(h, 10, 10, true)
+	m.Age(time.Minute)
+	other := m.New(new(request), 2)
+	if m.Hold(other, 1, 0, false) || owner.ended != 0 {
+		t.Error("a body that had arrived was ended")
+	}
+	left := m.Leave(h)
+	if m.Used() != 10 {
+		t.Errorf("a body that was left counts %d bytes", m.Used())
+	}
+	left.Drop()
+	if !m.Hold(other, 10, 0, false) {
+		t.Error("no room when it was dropped")
+	}
+	if m.Fits(11) || !m.Fits(10) {
+		t.Error("what can be held is not the limit")
+	}
+	m.Drop(other)
+}
