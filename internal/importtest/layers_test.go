@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
 	{"internal/engine", "internal/files", "internal/clientconn"},
-	{"internal/pipeline"},
+	{"internal/pipeline", "internal/sender"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",
