@@ -5,12 +5,10 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http/httptrace"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/hostmap"
 	"github.com/valyala/fasthttp/internal/http1"
-	"golang.org/x/sys/cpu"
 )
 
 // Client sends requests to any host. It has a HostClient for each, which is made
@@ -181,11 +179,7 @@ type Client struct {
 	// that responses set are put into it.
 	Jar CookieJar
 
-	known hostmap.Known[*HostClient]
-	_     cpu.CacheLinePad // who finds its host there need not know who locks mu
-	mu    sync.RWMutex
-	hosts [2]map[string]*HostClient // without and with TLS, by host as it is written
-	sweep *time.Timer
+	hosts hostmap.Hosts[*HostClient]
 }
 
 // Do sends req to the host that its URI names, or else its Host field, and fills
@@ -238,7 +232,7 @@ func (c *Client) call(ctx context.Context, req *Request, resp *Response, deadlin
 
 // CloseIdleConnections closes all connections that no call uses.
 func (c *Client) CloseIdleConnections() {
-	for _, hc := range c.all() {
+	for _, hc := range c.hosts.All() {
 		hc.CloseIdleConnections()
 	}
 }
@@ -246,7 +240,7 @@ func (c *Client) CloseIdleConnections() {
 // ConnsCount returns how many connections there are to all hosts, those that are
 // being established included.
 func (c *Client) ConnsCount() (n int) {
-	for _, hc := range c.all() {
+	for _, hc := range c.hosts.All() {
 		n += hc.ConnsCount()
 	}
 	return n
@@ -254,7 +248,7 @@ func (c *Client) ConnsCount() (n int) {
 
 // IdleConnsCount returns how many connections to all hosts are idle.
 func (c *Client) IdleConnsCount() (n int) {
-	for _, hc := range c.all() {
+	for _, hc := range c.hosts.All() {
 		n += hc.IdleConnsCount()
 	}
 	return n

@@ -40,7 +40,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 			}
 		}
 	}
-	if taken := client.known.Taken(); taken < hostmap.Size/2 {
+	if taken := client.hosts.Known(); taken < hostmap.Size/2 {
 		t.Errorf("%d hosts have %d of %d places", 2*n, taken, hostmap.Size)
 	}
 }
@@ -65,7 +65,7 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 				if hc.pending.Dropped() {
 					t.Errorf("a call has got a host that was dropped: %d", hc.pending.Count())
 				}
-				hc.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
+				hc.lastUse.Store(int64(clock.Elapsed() - 2*hostmap.SweepInterval))
 				hc.pending.Leave()
 			}
 		})
@@ -76,18 +76,18 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 			case <-over:
 				return
 			default:
-				client.dropUnused()
+				client.hosts.Sweep()
 			}
 		}
 	})
 	callers.Wait()
 	close(over)
 	sweeper.Wait()
-	client.dropUnused()
-	if n := len(client.all()); n != 0 {
+	client.hosts.Sweep()
+	if n := len(client.hosts.All()); n != 0 {
 		t.Errorf("%d hosts are left", n)
 	}
-	if n := client.known.Taken(); n != 0 {
+	if n := client.hosts.Known(); n != 0 {
 		t.Errorf("%d hosts are known that were dropped", n)
 	}
 	if _, _, err := client.Get(nil, "http://host1.test/"); err != nil {
@@ -107,8 +107,8 @@ func TestDroppedHostServesItsHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.CloseIdleConnections()
-	held.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
-	client.dropUnused()
+	held.lastUse.Store(int64(clock.Elapsed() - 2*hostmap.SweepInterval))
+	client.hosts.Sweep()
 	if !held.pending.Dropped() {
 		t.Fatal("the host is still there")
 	}

@@ -141,7 +141,7 @@ func TestClientUnderLoad(t *testing.T) {
 			client.CloseIdleConnections()
 			return client.ConnsCount() == 0
 		})
-		hc := client.all()[0]
+		hc := client.hosts.All()[0]
 		if n, waiting := hc.PendingRequests(), hc.pool.Waiting(); n != 0 || waiting != 0 {
 			t.Errorf("%d calls are left, and %d wait", n, waiting)
 		}

@@ -3,19 +3,16 @@ package fasthttp
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/sender"
 )
-
-// oneWrite is the size up to which the content of a request goes into a socket at
-// once, so that nobody has to watch for the answer meanwhile.
-const oneWrite = 64 << 10
 
 // send writes the request: its head alone if that asks for more, and all of it
 // otherwise. What does not fit one write is left to a bodySender.
@@ -171,7 +168,7 @@ func (x *clientExchange) oneWrite() int {
 	if !x.cc.line.CanBeSeen() {
 		return copyLimit
 	}
-	return oneWrite
+	return sender.OneWrite
 }
 
 // write is sendContent for what fits one write.
@@ -181,7 +178,7 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	switch {
 	case req.body.stream != nil || req.Header.contentLength < 0:
 		x.call.usedUp = req.body.stream != nil
-		w := &clientWriter{w: &cc.line, out: out}
+		w := &bodyio.Collector{W: &cc.line, Out: out}
 		if err = writeRequestBody(w, req); err == nil {
 			err = w.Flush()
 		}
@@ -203,36 +200,6 @@ func writeRequestBody(w flushWriter, req *Request) error {
 		return writeStream(w, &req.body, &req.Header.header)
 	}
 	return writeContent(w, req.content(), &req.Header.header)
-}
-
-// clientWriter collects what is written to w until it is enough.
-type clientWriter struct {
-	w   io.Writer
-	out *bufpool.Buffer
-}
-
-// Write implements io.Writer.
-func (w *clientWriter) Write(p []byte) (int, error) {
-	if len(w.out.B)+len(p) > cap(w.out.B) {
-		if err := w.Flush(); err != nil {
-			return 0, err
-		}
-		if len(p) >= cap(w.out.B) {
-			return w.w.Write(p)
-		}
-	}
-	w.out.B = append(w.out.B, p...)
-	return len(p), nil
-}
-
-// Flush writes what was collected.
-func (w *clientWriter) Flush() error {
-	if len(w.out.B) == 0 {
-		return nil
-	}
-	_, err := w.w.Write(w.out.B)
-	w.out.B = w.out.B[:0]
-	return err
 }
 
 // defaultExpectTimeout is how long a server that says nothing is given to ask for

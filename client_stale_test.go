@@ -15,6 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/connpool"
+	"github.com/valyala/fasthttp/internal/sender"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -42,7 +43,7 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 // Every connection is looked at before it is used again, whatever the request and
 // however short the rest: nothing is written to one that is of no use.
 func TestClientLooksAtEveryConnection(t *testing.T) {
-	large := strings.Repeat("x", oneWrite+1)
+	large := strings.Repeat("x", sender.OneWrite+1)
 	requests := map[string]func(hc *HostClient, req *Request){
 		"GET":   func(*HostClient, *Request) {},
 		"POST":  func(_ *HostClient, req *Request) { req.SetBodyString("content") },

@@ -223,7 +223,7 @@ func (s *clientStream) drain(within time.Duration) {
 		return
 	}
 	if s.x.sender != nil {
-		if ended, _ := s.x.sender.ended(); !ended {
+		if ended, _ := s.x.sender.Ended(); !ended {
 			// it would give the server more time when it is done
 			return
 		}

@@ -85,7 +85,7 @@ func (x *clientExchange) traceSent() {
 
 // reportSent is traceSent for a call that is traced.
 func (x *clientExchange) reportSent() {
-	if ended, err := x.sender.ended(); ended {
+	if ended, err := x.sender.Ended(); ended {
 		x.traceWrote(wroteRequest, err)
 		return
 	}

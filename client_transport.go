@@ -278,7 +278,7 @@ func (x *clientExchange) give(keep bool) {
 // giveUp ends an exchange that has failed.
 func (x *clientExchange) giveUp() {
 	if x.sender != nil {
-		x.sender.abandon()
+		x.sender.Abandon()
 	}
 	if !x.released {
 		x.finish(false)
@@ -291,7 +291,7 @@ func (x *clientExchange) failed(err error) error {
 		return canceled
 	}
 	if x.sender != nil {
-		if _, sendErr := x.sender.ended(); sendErr != nil && x.cc.line.WriteErr == nil {
+		if _, sendErr := x.sender.Ended(); sendErr != nil && x.cc.line.WriteErr == nil {
 			return sendErr
 		}
 	}

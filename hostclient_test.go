@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp/fasthttputil"
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/hostmap"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -397,16 +398,16 @@ func TestClientDropsHostsThatAreNotUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	client.dropUnused()
-	if n := len(client.all()); n != 20 {
+	client.hosts.Sweep()
+	if n := len(client.hosts.All()); n != 20 {
 		t.Errorf("%d hosts while they have connections", n)
 	}
 	client.CloseIdleConnections()
-	for _, hc := range client.all() {
-		hc.lastUse.Store(int64(clock.Elapsed() - 2*hostSweep))
+	for _, hc := range client.hosts.All() {
+		hc.lastUse.Store(int64(clock.Elapsed() - 2*hostmap.SweepInterval))
 	}
-	client.dropUnused()
-	if n := len(client.all()); n != 0 || client.sweep != nil {
+	client.hosts.Sweep()
+	if n := len(client.hosts.All()); n != 0 {
 		t.Errorf("%d hosts are left", n)
 	}
 	if _, _, err := client.Get(nil, "http://host1.test/"); err != nil {

@@ -3,12 +3,9 @@ package fasthttp
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp/internal/failures"
+	"github.com/valyala/fasthttp/internal/balance"
 )
 
 // DefaultLBClientTimeout is how long LBClient.Do may take, unless
@@ -54,9 +51,13 @@ type LBClient struct {
 	// deadline: DefaultLBClientTimeout by default.
 	Timeout time.Duration
 
-	once    sync.Once
-	changes sync.Mutex // held while members is replaced
-	members atomic.Pointer[[]*lbMember]
+	set balance.Set[BalancingClient]
+}
+
+// members returns the clients of now.
+func (cc *LBClient) members() *balance.Set[BalancingClient] {
+	cc.set.Start(cc.Clients)
+	return &cc.set
 }
 
 // Do gives the request to the least loaded client, which has until Timeout. It
@@ -108,61 +109,33 @@ func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 
 // do is all forms of Do. ctx may be nil.
 func (cc *LBClient) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
-	m := leastLoaded(cc.current())
+	m := cc.members().Least()
 	if m == nil {
 		return req.refused(ErrNoAvailableClients)
 	}
-	m.total.Add(1)
-	m.running.Add(1)
-	defer m.running.Add(-1)
-	err := m.do(ctx, req, resp, deadline)
+	m.Begin()
+	defer m.End()
+	err := doWith(ctx, m.Client, req, resp, deadline)
 	if err != nil && ctx != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
 	if !cc.isHealthy(req, resp, err) {
-		m.failures.Add(time.Now())
+		m.Fail(time.Now())
 	}
 	return err
 }
 
 // PendingRequests returns how many requests are on their way.
-func (cc *LBClient) PendingRequests() int {
-	n := 0
-	for _, m := range cc.current() {
-		n += int(m.running.Load())
-	}
-	return n
-}
+func (cc *LBClient) PendingRequests() int { return cc.members().Running() }
 
 // AddClient adds a client and returns how many there are now.
-func (cc *LBClient) AddClient(c BalancingClient) int {
-	cc.changes.Lock()
-	defer cc.changes.Unlock()
-	members := cc.current()
-	m := &lbMember{client: c}
-	if len(members) > 0 {
-		// it comes next, but has not to catch up with the requests that the
-		// others were given
-		least := members[0].total.Load()
-		for _, other := range members {
-			least = min(least, other.total.Load())
-		}
-		m.total.Store(max(least, 1) - 1)
-	}
-	members = append(slices.Clip(members), m)
-	cc.members.Store(&members)
-	return len(members)
-}
+func (cc *LBClient) AddClient(c BalancingClient) int { return cc.members().Add(c) }
 
 // RemoveClients removes the clients for which rc returns true, and returns how
 // many are left. Requests that they were given go on. rc must not call
 // AddClient or RemoveClients.
 func (cc *LBClient) RemoveClients(rc func(BalancingClient) bool) int {
-	cc.changes.Lock()
-	defer cc.changes.Unlock()
-	members := slices.DeleteFunc(slices.Clone(cc.current()), func(m *lbMember) bool { return rc(m.client) })
-	cc.members.Store(&members)
-	return len(members)
+	return cc.members().Remove(rc)
 }
 
 func (cc *LBClient) isHealthy(req *Request, resp *Response, err error) bool {
@@ -172,32 +145,12 @@ func (cc *LBClient) isHealthy(req *Request, resp *Response, err error) bool {
 	return cc.HealthCheck(req, resp, err)
 }
 
-// current returns the clients of now. The slice is shared and stays as it is.
-func (cc *LBClient) current() []*lbMember {
-	cc.once.Do(func() {
-		members := make([]*lbMember, len(cc.Clients))
-		for i, c := range cc.Clients {
-			members[i] = &lbMember{client: c}
-		}
-		cc.members.Store(&members)
-	})
-	return *cc.members.Load()
-}
-
-// lbMember is a client with what is known of it.
-type lbMember struct {
-	client   BalancingClient
-	total    atomic.Uint64 // requests that it was given
-	running  atomic.Int64  // those of them that are on their way
-	failures failures.Recent
-}
-
-// do gives the client a request. ctx may be nil.
-func (m *lbMember) do(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
+// doWith gives client a request. ctx may be nil.
+func doWith(ctx context.Context, client BalancingClient, req *Request, resp *Response, deadline time.Time) error {
 	if ctx == nil {
-		return m.client.DoDeadline(req, resp, deadline)
+		return client.DoDeadline(req, resp, deadline)
 	}
-	switch c := m.client.(type) {
+	switch c := client.(type) {
 	case *HostClient:
 		return c.call(ctx, req, resp, deadline)
 	case *PipelineClient:
@@ -211,30 +164,5 @@ func (m *lbMember) do(ctx context.Context, req *Request, resp *Response, deadlin
 		defer cancel()
 		return c.DoContext(ctx, req, resp)
 	}
-	return m.client.DoDeadline(req, resp, deadline)
+	return client.DoDeadline(req, resp, deadline)
 }
-
-// load returns how busy the client is. Requests that it was given a moment ago
-// may not be among its pending ones yet, and it may have others that came from
-// elsewhere.
-func (m *lbMember) load() int {
-	return max(m.client.PendingRequests(), int(m.running.Load())) + min(m.failures.Count(), maxLBFailures)
-}
-
-// leastLoaded returns the member for the next request, or nil if there is
-// none.
-func leastLoaded(members []*lbMember) (best *lbMember) {
-	var bestLoad int
-	var bestTotal uint64
-	for _, m := range members {
-		load, total := m.load(), m.total.Load()
-		if best == nil || load < bestLoad || load == bestLoad && total < bestTotal {
-			best, bestLoad, bestTotal = m, load, total
-		}
-	}
-	return best
-}
-
-// maxLBFailures is how many failures count, so that a client that has failed very
-// often is not given up before all others are overloaded.
-const maxLBFailures = 300

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/balance"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -276,11 +277,11 @@ func TestLBClientGivesNoClientUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clients := balanced("a b")
 		clients[0].(*fakeBalanced).answer = func(time.Time) error { return errors.New("fault") }
-		clients[1].(*fakeBalanced).pending = maxLBFailures
+		clients[1].(*fakeBalanced).pending = balance.MaxFailures
 		lb := &LBClient{Clients: clients}
 		// every failure counts for one request, up to the limit
-		expectCalls(t, "with a busy client", doOften(t, lb, clients, 2*maxLBFailures), maxLBFailures, maxLBFailures)
-		clients[1].(*fakeBalanced).pending = maxLBFailures + 1
+		expectCalls(t, "with a busy client", doOften(t, lb, clients, 2*balance.MaxFailures), balance.MaxFailures, balance.MaxFailures)
+		clients[1].(*fakeBalanced).pending = balance.MaxFailures + 1
 		expectCalls(t, "with an overloaded client", doOften(t, lb, clients, 10), 10, 0)
 	})
 }
@@ -351,8 +352,7 @@ func TestLBClientUnderLoad(t *testing.T) {
 		})
 	}
 	all.Wait()
-	lb.RemoveClients(func(c BalancingClient) bool { return c.(*fakeBalanced).name == "new" })
-	if n := len(lb.current()); n != 3 {
+	if n := lb.RemoveClients(func(c BalancingClient) bool { return c.(*fakeBalanced).name == "new" }); n != 3 {
 		t.Errorf("%d clients are left", n)
 	}
 	if n := lb.PendingRequests(); n != 0 {

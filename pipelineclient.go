@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/pipeline"
+	"github.com/valyala/fasthttp/internal/sender"
 )
 
 // DefaultMaxPendingRequests is how many requests may wait to be sent on one
@@ -240,7 +241,7 @@ func (c *PipelineClient) init() {
 		ReadTimeout:   c.ReadTimeout,
 		WriteTimeout:  c.WriteTimeout,
 		DrainingTime:  drainingTime,
-		EarlyTime:     sendPatience,
+		EarlyTime:     sender.Patience,
 		MaxFailures:   DefaultMaxIdemponentCallAttempts,
 		ErrTimeout:    ErrTimeout,
 		ErrClosed:     ErrConnectionClosed,

@@ -4,7 +4,7 @@
 //
 // It knows neither messages nor connections. It imports coding, and of http1 the form
 // of chunks. Start with write.go; copy.go copies, pipe.go has streams that are
-// produced, and encode.go those that are encoded.
+// produced, encode.go those that are encoded, and collector.go makes one write of several.
 package bodyio
 
 import (
@@ -17,15 +17,16 @@ import (
 // PieceSize is the size of the pieces in which streams are copied.
 const PieceSize = 32 << 10
 
-// writerTo is a stream that says whether WriteTo may be called in the place of Read.
-type writerTo interface {
+// WriterTo is a stream that says whether WriteTo may be called in the place of Read.
+type WriterTo interface {
 	io.WriterTo
+	// SupportsBodyWriteTo reports whether WriteTo may be called.
 	SupportsBodyWriteTo() bool
 }
 
 // Copy copies all of r to w.
 func Copy(w io.Writer, r io.Reader) (int64, error) {
-	if c, ok := r.(writerTo); ok && !c.SupportsBodyWriteTo() {
+	if c, ok := r.(WriterTo); ok && !c.SupportsBodyWriteTo() {
 		r = onlyReader{r}
 	}
 	c := copiers.Get().(*copier)

@@ -119,7 +119,7 @@ func WriteChunk(w Writer, p []byte) error {
 
 // writePieces writes what each Read of the stream gives with one Write.
 func writePieces(w io.Writer, stream io.Reader) error {
-	if c, ok := stream.(writerTo); ok && c.SupportsBodyWriteTo() {
+	if c, ok := stream.(WriterTo); ok && c.SupportsBodyWriteTo() {
 		_, err := c.WriteTo(w)
 		return err
 	}

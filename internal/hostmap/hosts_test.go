@@ -1,10 +1,13 @@
 package hostmap
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestKnownHostsAreNotMixedUp(t *testing.T) {
@@ -79,4 +82,77 @@ func TestNobodyEntersWhatWasDropped(t *testing.T) {
 			t.Errorf("%d users at the end", n)
 		}
 	}
+}
+
+// opener opens hosts, and counts them.
+type opener struct {
+	hosts  Hosts[string]
+	users  Users // of all of them
+	busy   atomic.Bool
+	opened int
+}
+
+func (o *opener) add(host, fullName string, isTLS bool) string {
+	value, _ := o.hosts.Add(host, fullName, isTLS, func() (Host[string], error) {
+		o.opened++
+		o.users = Users{}
+		return Host[string]{Value: fmt.Sprint(fullName, isTLS), Users: &o.users, Unused: func() bool { return !o.busy.Load() }}, nil
+	})
+	return value
+}
+
+func TestHostsAreOpenedOnce(t *testing.T) {
+	var o opener
+	h := &o.hosts
+	if _, ok := h.Find([]byte("a"), false); ok {
+		t.Error("a host is found that was not added")
+	}
+	plain, secure := o.add("a", "a:80", false), o.add("a", "a:443", true)
+	if again := o.add("a:80", "a:80", false); again != plain || secure == plain || o.opened != 2 {
+		t.Errorf("%q, %q and %q, of %d hosts", plain, secure, again, o.opened)
+	}
+	for _, name := range []string{"a", "a:80"} {
+		if value, ok := h.Find([]byte(name), false); !ok || value != plain {
+			t.Errorf("%s: %q, %v", name, value, ok)
+		}
+	}
+	failure := errors.New("no")
+	if _, err := h.Add("b", "b:80", false, func() (Host[string], error) { return Host[string]{}, failure }); err != failure {
+		t.Errorf("the error is %v", err)
+	}
+	if _, ok := h.Find([]byte("b"), false); ok {
+		t.Error("a host is found that could not be opened")
+	}
+}
+
+// The timer runs as long as there are hosts.
+func TestHostsWithoutUsersAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o opener
+		o.busy.Store(true)
+		o.add("a", "a:80", false)
+		o.users.Leave()
+		time.Sleep(2*SweepInterval + 1)
+		synctest.Wait()
+		if all := o.hosts.All(); len(all) != 1 || o.users.Dropped() {
+			t.Errorf("of a host that is not unused there is left %v", all)
+		}
+		o.busy.Store(false)
+		o.users.Add()
+		time.Sleep(SweepInterval)
+		synctest.Wait()
+		if o.users.Dropped() {
+			t.Error("a host was dropped that has a user")
+		}
+		o.users.Leave()
+		time.Sleep(SweepInterval)
+		synctest.Wait()
+		if n := len(o.hosts.All()); n != 0 || o.hosts.Known() != 0 || o.hosts.sweep != nil {
+			t.Errorf("%d hosts are left", n)
+		}
+		if o.add("a", "a:80", false); o.opened != 2 {
+			t.Errorf("%d hosts were opened", o.opened)
+		}
+		o.hosts.sweep.Stop()
+	})
 }

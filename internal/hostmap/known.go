@@ -1,8 +1,8 @@
-// Package hostmap finds what belongs to a host without a lock that others take as well
-// (Known), and counts who uses it (Users), so that it is dropped between two uses and
-// never during one.
+// Package hostmap holds what belongs to hosts (Hosts). It finds that without a lock that
+// others take as well (Known), and counts who uses it (Users), so that it is dropped
+// between two uses and never during one.
 //
-// It imports nothing of this module. Start with Known.Find.
+// It imports nothing of this module. Start with Hosts.Find.
 package hostmap
 
 import (

@@ -26,7 +26,7 @@ const (
 var layers = [][]string{
 	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures"},
 	{"internal/ascii"},
-	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto"},
+	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto", "internal/balance"},
 	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
 	{"internal/http1"},
@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/bodyio"},
 	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
 	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem"},
-	{"internal/pipeline"},
+	{"internal/pipeline", "internal/sender"},
 	{"."},
 	{
 		"expvarhandler", "fasthttpadaptor", "fasthttpproxy", "fasthttputil", "stackless", "tcplisten",

@@ -1,0 +1,133 @@
+package hostmap
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/cpu"
+)
+
+// SweepInterval is how often hosts are dropped that are not used any more.
+const SweepInterval = 10 * time.Second
+
+// Host is what belongs to a host.
+type Host[T any] struct {
+	// Value is what is found.
+	Value T
+	// Users counts who uses it.
+	Users *Users
+	// Unused reports whether it may be dropped if it has no users.
+	Unused func() bool
+}
+
+// Hosts is what belongs to hosts, each without and with TLS. What has no users is
+// dropped now and then. The zero value is empty, and one without hosts has no timer. The
+// methods may be called concurrently.
+type Hosts[T any] struct {
+	known Known[T]
+	_     cpu.CacheLinePad // who finds its host there need not know who locks mu
+	mu    sync.RWMutex
+	hosts [2]map[string]Host[T] // without and with TLS, by host as it is written
+	sweep *time.Timer
+}
+
+func side(isTLS bool) int {
+	if isTLS {
+		return 1
+	}
+	return 0
+}
+
+// Find returns what belongs to a host, which has one more user then, and reports
+// whether there is such a host: as long as it has a user, it is not dropped.
+func (h *Hosts[T]) Find(host []byte, isTLS bool) (value T, ok bool) {
+	if value, ok = h.known.Find(host, isTLS); ok {
+		return value, true
+	}
+	return h.lookUp(host, isTLS)
+}
+
+// lookUp is Find for a host that is not Known.
+func (h *Hosts[T]) lookUp(host []byte, isTLS bool) (value T, ok bool) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	found, ok := h.hosts[side(isTLS)][string(host)]
+	if ok {
+		// none is dropped before the lock is given back
+		found.Users.Add()
+		h.known.Keep(host, isTLS, found.Value, found.Users)
+	}
+	return found.Value, ok
+}
+
+// Add is Find for a host that was not found. It may be there by its full name, or may
+// have been added meanwhile; otherwise open makes what belongs to it. Nobody else is
+// served while that runs.
+func (h *Hosts[T]) Add(host, fullName string, isTLS bool, open func() (Host[T], error)) (value T, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hosts := h.hosts[side(isTLS)]
+	found, ok := hosts[host]
+	if !ok {
+		found, ok = hosts[fullName]
+	}
+	if !ok {
+		if found, err = open(); err != nil {
+			return value, err
+		}
+	}
+	if hosts == nil {
+		hosts = make(map[string]Host[T])
+		h.hosts[side(isTLS)] = hosts
+	}
+	hosts[host], hosts[fullName] = found, found
+	found.Users.Add()
+	h.known.Keep([]byte(host), isTLS, found.Value, found.Users)
+	if h.sweep == nil {
+		h.sweep = time.AfterFunc(SweepInterval, h.Sweep)
+	}
+	return found.Value, nil
+}
+
+// Sweep drops what is not used. As long as there is anything left it runs again.
+func (h *Hosts[T]) Sweep() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := 0
+	for _, hosts := range h.hosts {
+		for _, host := range hosts {
+			host.Users.DropIf(host.Unused)
+		}
+		// one may be there by two names
+		maps.DeleteFunc(hosts, func(_ string, host Host[T]) bool { return host.Users.Dropped() })
+		left += len(hosts)
+	}
+	h.known.Forget()
+	if h.sweep != nil {
+		h.sweep.Stop()
+		h.sweep = nil
+	}
+	if left > 0 {
+		h.sweep = time.AfterFunc(SweepInterval, h.Sweep)
+	}
+}
+
+// All returns what belongs to all hosts.
+func (h *Hosts[T]) All() (all []T) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	seen := make(map[*Users]bool)
+	for _, hosts := range h.hosts {
+		for _, host := range hosts {
+			if !seen[host.Users] {
+				seen[host.Users] = true
+				all = append(all, host.Value)
+			}
+		}
+	}
+	return all
+}
+
+// Known returns how many hosts are found without a lock.
+func (h *Hosts[T]) Known() int { return h.known.Taken() }

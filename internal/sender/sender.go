@@ -1,0 +1,307 @@
+package sender
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bodyio"
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/neterr"
+)
+
+const (
+	// OneWrite is the size up to which the content of a request goes into a socket at
+	// once, so that nobody has to watch for the answer meanwhile.
+	OneWrite = 64 << 10
+
+	// Patience is how long a request may still be on its way when its response is
+	// complete, for the connection to be of use afterwards.
+	Patience = 50 * time.Millisecond
+)
+
+// ErrAbandoned is what the sender gets when nobody wants it to go on.
+var ErrAbandoned = errors.New("fasthttp: the response came before the request was sent to its end")
+
+// crlf ends a chunk.
+const crlf = "\r\n"
+
+// Owner is the call that a Sender sends for. Its methods are called on the goroutine of
+// the Sender, at any time until that ends.
+type Owner interface {
+	// WriteStream writes the stream of the request, in chunks if Request.Chunked says
+	// so, up to the last chunk, and closes it.
+	WriteStream(w bodyio.Writer) error
+	// LimitAnswer gives the answer its time: the request is written.
+	LimitAnswer()
+	// LimitDraining is LimitAnswer for a request that the connection does not take.
+	LimitDraining()
+	// Panicked returns the error that a panic with value ends as.
+	Panicked(value any) error
+}
+
+// Trailers is what the trailer section of a request is in. It stays the caller's.
+type Trailers interface {
+	// AppendTrailers appends the section with the empty line that ends it.
+	AppendTrailers(dst []byte) []byte
+}
+
+// Request is what a Sender sends.
+type Request struct {
+	// Line is the connection.
+	Line *clientconn.Conn
+	// Out is the head, and becomes what is collected behind it. The Sender releases it.
+	Out *bufpool.Buffer
+	// Content is that of a request without a stream. It stays the caller's.
+	Content []byte
+	// Stream is the one that Owner.WriteStream writes; nil if there is none.
+	Stream *Stream
+	// Trailers is what follows if the content is chunked.
+	Trailers Trailers
+	// ErrTimeout is the error of a connection that does not take everything in time.
+	ErrTimeout error
+	// Chunked says that the content goes out in chunks.
+	Chunked bool
+	// Lent says that the stream reads what stays the caller's.
+	Lent bool
+	// Detaches says that the call may return before everything is written, so that
+	// nothing is written from the caller's memory.
+	Detaches bool
+}
+
+// Sender sends a request that is more than fits one write: the answer may come early,
+// and a peer that waits for its answer to be read may not read on before.
+//
+// It touches nothing of the caller's after Abandon or Detach has returned, except for a
+// body stream, which is closed then, or was given to it for good.
+//
+// The methods may be called from the goroutine of the call. Start must be the first.
+type Sender struct {
+	Request
+	owner   Owner
+	writing sync.Mutex // held during each write
+	mu      sync.Mutex // guards what follows, and Content and Trailers
+	// phase is Sending, Sent, SendFailed, or SendStopped if the call does not want
+	// it any more
+	phase http1.SendPhase
+	err   error         // why it failed
+	tail  []byte        // the end of a chunked content, once that is copied
+	done  chan struct{} // closed at the end
+}
+
+// Start begins to send.
+func (s *Sender) Start(r Request, owner Owner) {
+	s.Request, s.owner = r, owner
+	s.phase, s.done = http1.Sending, make(chan struct{})
+	if s.Chunked && s.Stream == nil {
+		// in one chunk, since trailers follow
+		s.Out.B = http1.AppendChunkStart(s.Out.B, len(s.Content))
+		s.tail = s.appendEnd(append(s.tail, crlf...))
+	}
+	go s.run()
+}
+
+func (s *Sender) appendEnd(dst []byte) []byte {
+	return s.Trailers.AppendTrailers(http1.AppendLastChunk(dst))
+}
+
+func (s *Sender) run() {
+	defer close(s.done)
+	err := s.sendSafely()
+	bufpool.Put(s.Out)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.phase == http1.SendStopped:
+	case err == nil:
+		s.phase = http1.Sent
+		s.owner.LimitAnswer()
+	case s.Line.WriteErr != nil && !neterr.IsTimeout(s.Line.WriteErr):
+		// the answer may have come before the connection broke
+		s.phase, s.err = http1.SendFailed, err
+		s.owner.LimitDraining()
+	case s.Line.WriteErr != nil:
+		s.phase, s.err = http1.SendFailed, s.ErrTimeout
+		s.Line.Guard.Cancel(s.ErrTimeout)
+	default:
+		s.phase, s.err = http1.SendFailed, err
+		s.Line.Guard.Cancel(err)
+	}
+}
+
+// sendSafely is send that makes an error of a panic: nobody could recover from
+// one on this goroutine.
+func (s *Sender) sendSafely() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.owner.Panicked(p)
+		}
+	}()
+	return s.send()
+}
+
+// send writes everything.
+func (s *Sender) send() error {
+	if s.Stream == nil {
+		return s.sendBytes()
+	}
+	w := &bodyio.Collector{W: s, Out: s.Out}
+	if err := s.owner.WriteStream(w); err != nil || !s.Chunked {
+		return err
+	}
+	if err := s.collectTail(); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// collectTail puts the end of a chunked stream behind what was collected.
+func (s *Sender) collectTail() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.phase == http1.SendStopped:
+		return ErrAbandoned
+	case s.Trailers == nil:
+		s.Out.B = append(s.Out.B, s.tail...)
+	default:
+		s.Out.B = s.appendEnd(s.Out.B)
+	}
+	return nil
+}
+
+// sendBytes sends a content that is no stream.
+func (s *Sender) sendBytes() (err error) {
+	if s.Detaches {
+		err = s.sendPieces()
+	} else {
+		err = s.sendAtOnce()
+	}
+	if err == nil && s.Chunked {
+		_, err = s.Write(s.tail)
+	}
+	return err
+}
+
+// sendAtOnce writes from the caller's memory.
+func (s *Sender) sendAtOnce() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	content, phase := s.Content, s.phase
+	s.mu.Unlock()
+	if phase == http1.SendStopped {
+		return ErrAbandoned
+	}
+	return s.Line.WriteBoth(s.Out.B, content)
+}
+
+// sendPieces writes copies of what is in the caller's memory, which may become a
+// copy itself between two of them.
+func (s *Sender) sendPieces() error {
+	piece := bufpool.Get(OneWrite)
+	defer bufpool.Put(piece)
+	if len(s.Out.B) > 0 {
+		if _, err := s.Write(s.Out.B); err != nil {
+			return err
+		}
+	}
+	for {
+		s.mu.Lock()
+		n := min(len(s.Content), OneWrite)
+		piece.B = append(piece.B[:0], s.Content[:n]...)
+		s.Content = s.Content[n:]
+		s.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		if _, err := s.Write(piece.B); err != nil {
+			return err
+		}
+	}
+}
+
+// Write implements io.Writer for the goroutine of s.
+func (s *Sender) Write(p []byte) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	phase := s.phase
+	s.mu.Unlock()
+	if phase == http1.SendStopped {
+		return 0, ErrAbandoned
+	}
+	return s.Line.Write(p)
+}
+
+// Settle ends the sending, and returns how that went. If moment is not nil, the
+// sending may end by itself until that fires.
+func (s *Sender) Settle(moment <-chan time.Time) (http1.SendPhase, error) {
+	if moment != nil {
+		select {
+		case <-s.done:
+		case <-moment:
+		}
+	}
+	s.Abandon()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase, s.err
+}
+
+// Ended reports whether there is nothing more to send, and why.
+func (s *Sender) Ended() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase != http1.Sending, s.err
+}
+
+// Abandon makes the sender stop, if it has not, and closes the stream. A stream
+// that hangs in a Read is left to its goroutine.
+func (s *Sender) Abandon() {
+	s.mu.Lock()
+	stops := s.phase == http1.Sending
+	if stops {
+		s.phase = http1.SendStopped
+	}
+	s.mu.Unlock()
+	if !stops {
+		return
+	}
+	_ = s.Line.Guard.LimitWrite(clientconn.Past)
+	// a write that is under way may be one of the caller's memory
+	s.writing.Lock()
+	s.forget()
+	s.writing.Unlock()
+	if s.Stream != nil {
+		s.Stream.closeQuietly()
+	}
+	if s.Lent {
+		<-s.done
+	}
+}
+
+// forget lets go of what is the caller's.
+func (s *Sender) forget() {
+	s.mu.Lock()
+	s.Trailers, s.Content = nil, nil
+	s.mu.Unlock()
+}
+
+// Detach copies what is still needed of the caller's, so that the sender can go on
+// after the call. It is not for a stream that is Lent: that must be settled.
+func (s *Sender) Detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase != http1.Sending {
+		return
+	}
+	s.Content = bytes.Clone(s.Content)
+	if s.Trailers != nil && s.Stream != nil && s.Chunked {
+		s.tail = s.appendEnd(s.tail[:0])
+	}
+	s.Trailers = nil
+}

@@ -1,0 +1,73 @@
+package sender
+
+import (
+	"io"
+	"sync"
+
+	"github.com/valyala/fasthttp/internal/bodyio"
+)
+
+// Stream is the body stream of a request that is being sent. Whoever is first
+// closes it.
+type Stream struct {
+	io.Reader
+	once sync.Once
+	err  error
+}
+
+// Take puts a Stream into a place, around what the application has set there: below
+// what is around that already, which belongs to the goroutine that reads.
+func Take(place *io.Reader) *Stream {
+	for {
+		switch s := (*place).(type) {
+		case *bodyio.Exact:
+			place = &s.Reader
+			continue
+		case *bodyio.Encoded:
+			place = s.Source()
+			continue
+		}
+		s := &Stream{Reader: *place}
+		*place = s
+		return s
+	}
+}
+
+// Waits implements bodyio.Waiter.
+func (s *Stream) Waits() bool {
+	p, ok := s.Reader.(bodyio.Waiter)
+	return ok && p.Waits()
+}
+
+// Close implements io.Closer.
+func (s *Stream) Close() error {
+	s.once.Do(func() {
+		if c, ok := s.Reader.(io.Closer); ok {
+			s.err = c.Close()
+		}
+	})
+	return s.err
+}
+
+// closeQuietly is Close for who cannot do anything about a panic in it.
+func (s *Stream) closeQuietly() {
+	defer func() { _ = recover() }()
+	_ = s.Close()
+}
+
+// SupportsBodyWriteTo reports whether WriteTo may be called.
+func (s *Stream) SupportsBodyWriteTo() bool {
+	c, ok := s.Reader.(bodyio.WriterTo)
+	return ok && c.SupportsBodyWriteTo()
+}
+
+// WriteTo implements io.WriterTo, if SupportsBodyWriteTo says so.
+func (s *Stream) WriteTo(w io.Writer) (int64, error) {
+	return s.Reader.(bodyio.WriterTo).WriteTo(w)
+}
+
+// SendsPieces reports whether each piece is sent as soon as it was read.
+func (s *Stream) SendsPieces() bool {
+	p, ok := s.Reader.(interface{ SendsPieces() bool })
+	return ok && p.SendsPieces()
+}
