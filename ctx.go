@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // RequestHandler answers a request: it reads ctx.Request and fills
@@ -55,7 +56,7 @@ type RequestCtx struct {
 	initConn   engine.Conn
 	log        ctxLogger
 
-	watch           atomic.Pointer[watch]
+	watch           atomic.Pointer[watch.Watch]
 	timeoutResponse atomic.Pointer[Response]
 	late            sync.Mutex    // held while the context times out or uses the connection
 	content         *bytes.Reader // of a body that is no stream, once it was asked for

@@ -56,7 +56,5 @@ func (ctx *RequestCtx) EndedSending() bool {
 	if w == nil {
 		return false
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.half
+	return w.Half()
 }

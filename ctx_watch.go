@@ -2,93 +2,10 @@ package fasthttp
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/watch"
 )
-
-// watch is a request that may end early: done is closed when the server or,
-// where that is watched, the client goes away while the handler runs.
-type watch struct {
-	done chan struct{}
-
-	mu     sync.Mutex
-	linked bool // the client is watched
-	ended  bool // done is closed
-	half   bool // that is because the client has ended its sending side
-	over   bool // the request was handled: done will not be closed any more
-	after  map[*func()]struct{}
-}
-
-// end closes done, unless the request was handled.
-func (w *watch) end() { w.endAs(false) }
-
-// endAs is end, where half says that the client may still read the response.
-func (w *watch) endAs(half bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended || w.over {
-		return
-	}
-	w.ended, w.half = true, half
-	close(w.done)
-	for f := range w.after {
-		go (*f)()
-	}
-	w.after = nil
-}
-
-// PeerGone implements engine.Watcher.
-func (w *watch) PeerGone(half bool) { w.endAs(half) }
-
-// finish makes sure that done is not closed from now on. It is false where it
-// is closed already: somebody may be about to ask the context for Err then.
-func (w *watch) finish() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = !w.ended
-	if w.over {
-		w.after = nil
-	}
-	return w.over
-}
-
-// link reports whether the caller is the one to have the client watched.
-func (w *watch) link() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	first := !w.linked
-	w.linked = true
-	return first
-}
-
-// watchSet is the watches of a server, which a shutdown ends.
-type watchSet struct {
-	mu  sync.Mutex
-	all map[*watch]struct{}
-}
-
-func (s *watchSet) add(w *watch) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*watch]struct{})
-	}
-	s.all[w] = struct{}{}
-}
-
-func (s *watchSet) remove(w *watch) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, w)
-}
-
-func (s *watchSet) endAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.all {
-		w.end()
-	}
-}
 
 // WatchDisconnect makes Done and Err tell when the client ends the connection
 // while the handler runs; without it they tell of a shutdown of the server
@@ -109,7 +26,7 @@ func (s *watchSet) endAll() {
 func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
-	if w := ctx.watched(); w != nil && w.link() && ctx.ownsConn() {
+	if w := ctx.watched(); w != nil && w.Link() && ctx.ownsConn() {
 		ctx.responder.watchPeer(w)
 	}
 }
@@ -122,20 +39,20 @@ func (ctx *RequestCtx) ownsConn() bool {
 
 // watched returns the watch of the request, or nil where there cannot be one.
 // late is held.
-func (ctx *RequestCtx) watched() *watch {
+func (ctx *RequestCtx) watched() *watch.Watch {
 	if w := ctx.watch.Load(); w != nil {
 		return w
 	}
 	if !ctx.ownsConn() {
 		return nil
 	}
-	w := &watch{done: make(chan struct{})}
+	w := watch.New()
 	if !ctx.watch.CompareAndSwap(nil, w) {
 		return ctx.watch.Load()
 	}
-	ctx.s.watches.add(w)
+	ctx.s.watches.Add(w)
 	if ctx.s.conns.Stopping() {
-		w.end()
+		w.End()
 	}
 	return w
 }
@@ -156,23 +73,7 @@ func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
 	if w == nil {
 		return context.AfterFunc(onlyDone{done}, f)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended {
-		go f()
-		return func() bool { return false }
-	}
-	if w.after == nil {
-		w.after = make(map[*func()]struct{})
-	}
-	w.after[&f] = struct{}{}
-	return func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		_, inTime := w.after[&f]
-		delete(w.after, &f)
-		return inTime
-	}
+	return w.AfterFunc(f)
 }
 
 // onlyDone is a context that ends when a channel is closed.
@@ -196,7 +97,7 @@ func (o onlyDone) Err() error {
 // resetCtx makes the context ready for the next request. One whose channel was
 // closed is left to those who wait for that, and may ask it why.
 func (x *exchange) resetCtx() {
-	if w := x.ctx.watch.Load(); w != nil && !w.finish() {
+	if w := x.ctx.watch.Load(); w != nil && !w.Finish() {
 		x.ctx.discard()
 		x.ctx = nil
 		return
@@ -215,7 +116,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 		ctx.WatchDisconnect()
 	}
 	if w := ctx.watch.Load(); w != nil {
-		return w.done
+		return w.Done()
 	}
 	return ctx.c.Done
 }

@@ -48,7 +48,7 @@ func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 			s.logger().Printf("fasthttp: panic in a user value: %v\n%s", r, debug.Stack())
 		}
 	}()
-	if w := ctx.watch.Load(); !returned || w != nil && !w.finish() {
+	if w := ctx.watch.Load(); !returned || w != nil && !w.Finish() {
 		ctx.discard()
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // responder is what a context knows of what answers its request, while its handler
@@ -16,7 +17,7 @@ type responder interface {
 	inform(h *ResponseHeader) error
 	earlyHints(h *ResponseHeader) error
 	// watchPeer has w learn that the client goes away, until the request was handled.
-	watchPeer(w *watch)
+	watchPeer(w *watch.Watch)
 	// readBeside lets the body of the request be read in one goroutine while the
 	// response is written in another, and readsBeside reports whether it may be.
 	readBeside()
@@ -58,7 +59,7 @@ func (x *exchange) earlyHints(h *ResponseHeader) error {
 }
 
 // watchPeer implements responder.
-func (x *exchange) watchPeer(w *watch) { x.link.Watch(w, x.mayReadAhead()) }
+func (x *exchange) watchPeer(w *watch.Watch) { x.link.Watch(w, x.mayReadAhead()) }
 
 // mayReadAhead reports whether what comes next on the connection is not for the current
 // request.
@@ -68,17 +69,17 @@ func (x *exchange) mayReadAhead() bool {
 
 // endWatch ends the watch of the request that was handled. If a handler is late that
 // wants to know of the client it learns now that nobody waits for it any more.
-func (x *exchange) endWatch(w *watch, late bool) {
-	if !w.link() {
+func (x *exchange) endWatch(w *watch.Watch, late bool) {
+	if !w.Link() {
 		if x.link.Unwatch() {
 			x.readUntil = time.Time{}
 		}
 		if late {
-			w.end()
+			w.End()
 		}
 	}
-	x.s.watches.remove(w)
-	w.finish()
+	x.s.watches.Remove(w)
+	w.Finish()
 }
 
 // readBeside implements responder.

@@ -307,11 +307,9 @@ func TestContextThatTimedOutIsAskedForItsEnd(t *testing.T) {
 			c.Expect(200, "")
 		}
 		late.Wait()
-		ts.S.watches.mu.Lock()
-		if n := len(ts.S.watches.all); n > 0 {
+		if n := ts.S.watches.Len(); n > 0 {
 			t.Errorf("%d requests are still watched", n)
 		}
-		ts.S.watches.mu.Unlock()
 	})
 }
 

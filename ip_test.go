@@ -80,25 +80,3 @@ func FuzzParseIPv4(f *testing.F) {
 		}
 	})
 }
-
-func TestHostOfAnAddress(t *testing.T) {
-	for ip, want := range map[string]string{
-		"10.1.2.3":                 "10.1.2.3",
-		"::ffff:10.1.2.3":          "10.1.2.3",
-		"64:ff9b::10.1.2.3":        "10.1.2.3",
-		"64:ff9b::1:a01:203":       "64:ff9b::",
-		"2001:db8:1:2:3:4:5:6":     "2001:db8:1:2::",
-		"2001:db8:1:2:3:4:5:6%eth": "2001:db8:1:2::",
-		"::1":                      "::",
-		"fe80::1%eth0":             "fe80::1%eth0",
-		"fe80::2%eth0":             "fe80::2%eth0",
-		"fd00::1":                  "fd00::",
-	} {
-		if got := hostOf(netip.MustParseAddr(ip)); got.String() != want {
-			t.Errorf("%s counts as %v, want %s", ip, got, want)
-		}
-	}
-	if got := hostOf(netip.Addr{}); got.IsValid() {
-		t.Errorf("no address counts as %v", got)
-	}
-}

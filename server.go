@@ -10,6 +10,8 @@ import (
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/peers"
+	"github.com/valyala/fasthttp/internal/watch"
 )
 
 // DefaultConcurrency is how many connections a Server serves at a time where
@@ -313,14 +315,14 @@ type Server struct {
 	nextProtos map[string]ServeHandler
 
 	trust       *proxyTrust // of TrustedProxies
-	headerPeers peerSet     // of ProxyProtocol
+	headerPeers peers.Set   // of ProxyProtocol
 
 	bodies  bodymem.Memory
 	conns   engine.Set
-	watches watchSet
+	watches watch.Set
 
 	mu    sync.Mutex
-	perIP perIPCounter
+	perIP peers.Counter
 }
 
 // RequestConfig is what Server.HeaderReceived wants for one request. A field
@@ -375,7 +377,7 @@ func (s *Server) prepare() {
 		s.set = s.settings()
 		s.trust = newProxyTrust(&s.TrustedProxies)
 		if p := s.ProxyProtocol; p != nil {
-			s.headerPeers = newPeerSet(p.From, p.FromUnix)
+			s.headerPeers = peers.NewSet(p.From, p.FromUnix)
 		}
 		s.log = s.Logger
 		if s.log == nil {

@@ -166,7 +166,7 @@ func TestPerIPCountsAreForgotten(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.perIP); n != 0 {
+	if n, _ := s.perIP.Len(); n != 0 {
 		t.Errorf("%d addresses are held", n)
 	}
 }

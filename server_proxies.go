@@ -1,14 +1,13 @@
 package fasthttp
 
 import (
-	"net"
 	"net/netip"
-	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/forwarded"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/peers"
 )
 
 // TrustedProxies says which proxies in front of a Server are believed when they
@@ -53,7 +52,7 @@ type TrustedProxies struct {
 
 // proxyTrust is TrustedProxies as it is used.
 type proxyTrust struct {
-	peers                 peerSet
+	peers                 peers.Set
 	address, scheme, host key  // host has no name if there is none
 	standard              bool // address is that of the field Forwarded
 }
@@ -64,7 +63,7 @@ func newProxyTrust(t *TrustedProxies) *proxyTrust {
 		return nil
 	}
 	trust := &proxyTrust{
-		peers:   newPeerSet(t.Ranges, t.Unix),
+		peers:   peers.NewSet(t.Ranges, t.Unix),
 		address: namedKey(t.AddressField, HeaderXForwardedFor),
 		scheme:  namedKey(t.SchemeField, HeaderXForwardedProto),
 		host:    namedKey(t.HostField, ""),
@@ -78,41 +77,6 @@ func namedKey(name, usual string) key {
 		name = usual
 	}
 	return keyOf([]byte(name))
-}
-
-// peerSet is a set of peers.
-type peerSet struct {
-	ranges []netip.Prefix
-	unix   bool // those on Unix sockets are in it
-}
-
-// newPeerSet returns the set of the ranges, IPv4 addresses being what they are in
-// whatever form they are written.
-func newPeerSet(ranges []netip.Prefix, unix bool) peerSet {
-	ranges = slices.Clone(ranges)
-	for i, r := range ranges {
-		if addr := r.Addr(); addr.Is4In6() && r.Bits() >= 96 {
-			ranges[i] = netip.PrefixFrom(addr.Unmap(), r.Bits()-96)
-		}
-	}
-	return peerSet{ranges, unix}
-}
-
-// has reports whether a peer with the address is in the set.
-func (p *peerSet) has(addr net.Addr) bool {
-	if _, ok := addr.(*net.UnixAddr); ok {
-		return p.unix
-	}
-	return p.hasIP(addrOf(addr))
-}
-
-func (p *peerSet) hasIP(ip netip.Addr) bool {
-	for _, r := range p.ranges {
-		if r.Contains(ip) {
-			return true
-		}
-	}
-	return false
 }
 
 // ClientIP returns the IP address of the client for whom the request was sent, as
@@ -184,7 +148,7 @@ func (ctx *RequestCtx) ClientHost() []byte {
 
 // proxyTrust returns whom to believe, or nil if that is not the peer.
 func (ctx *RequestCtx) proxyTrust() *proxyTrust {
-	if ctx.s == nil || ctx.s.trust == nil || !ctx.s.trust.peers.has(ctx.RemoteAddr()) {
+	if ctx.s == nil || ctx.s.trust == nil || !ctx.s.trust.peers.Has(ctx.RemoteAddr()) {
 		return nil
 	}
 	return ctx.s.trust
@@ -194,7 +158,7 @@ func (ctx *RequestCtx) proxyTrust() *proxyTrust {
 // front of it. It returns the address of the client, and what the field Forwarded,
 // if that is used, says of its connection.
 func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
-	ip = addrOf(ctx.RemoteAddr())
+	ip = peers.AddrOf(ctx.RemoteAddr())
 	trust := ctx.proxyTrust()
 	if trust == nil {
 		return ip, hop
@@ -217,7 +181,7 @@ func (ctx *RequestCtx) clientHop() (ip netip.Addr, hop forwarded.Element) {
 			if !ok {
 				return ip, hop
 			}
-			if ip = next; !trust.peers.hasIP(ip) {
+			if ip = next; !trust.peers.HasIP(ip) {
 				return ip, hop
 			}
 		}

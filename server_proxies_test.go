@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/peers"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -255,7 +256,7 @@ func TestClientIPHasNoZoneWhateverTheKindOfAddress(t *testing.T) {
 		if ip := ctx.ClientIP(); ip != netip.MustParseAddr("fe80::1") {
 			t.Errorf("%T: %v", addr, ip)
 		}
-		if peers := newPeerSet(ranges("fe80::/10"), false); !peers.has(addr) {
+		if set := peers.NewSet(ranges("fe80::/10"), false); !set.Has(addr) {
 			t.Errorf("%T: %v is not in its range", addr, addr)
 		}
 	}

@@ -4,13 +4,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
-	"github.com/valyala/fasthttp/internal/ioread"
 	"github.com/valyala/fasthttp/internal/proxyproto"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
@@ -75,7 +73,7 @@ func (s *Server) proxyTimeout() time.Duration {
 // is an error if the connection is not to be served.
 func (s *Server) announces(from net.Addr) (header bool, err error) {
 	switch {
-	case s.headerPeers.has(from):
+	case s.headerPeers.Has(from):
 		return true, nil
 	case s.ProxyProtocol.ServeOthers:
 		return false, nil
@@ -206,7 +204,7 @@ func (s *Server) awaitHeader(c *engine.Conn) error {
 		return nil
 	}
 	_ = from.SetReadDeadline(time.Now().Add(s.proxyTimeout()))
-	h, err := readProxyHeader(from)
+	h, err := proxyproto.Read(from)
 	if err != nil {
 		return s.headerFailed(c, err)
 	}
@@ -236,31 +234,4 @@ func (s *Server) headerFailed(c *engine.Conn, err error) error {
 		s.logger().Printf("fasthttp: cannot read the proxy protocol from %v: %v", c.NC.RemoteAddr(), err)
 	}
 	return fmt.Errorf("%w: %w", ErrProxyHeader, err)
-}
-
-// readProxyHeader reads a header, and nothing behind it.
-func readProxyHeader(r io.Reader) (proxyproto.Header, error) {
-	var small [256]byte // a header without extensions, of whatever kind, fits in
-	b := small[:0]
-	for {
-		size, err := proxyproto.Size(b)
-		if err != nil {
-			return proxyproto.Header{}, err
-		}
-		had := len(b)
-		if size <= had {
-			return proxyproto.Parse(b)
-		}
-		if size > cap(b) {
-			b = append(make([]byte, 0, size), b...)
-		}
-		n, err := ioread.Some(r, b[had:size])
-		if n == 0 {
-			if err == io.EOF && had > 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return proxyproto.Header{}, err
-		}
-		b = b[:had+n]
-	}
 }

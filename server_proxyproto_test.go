@@ -374,12 +374,7 @@ func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
 		ts.Log.WaitFor(t, "refused the connection from 192.0.2.1:1234", ErrPerIPConnLimit.Error())
 		_ = conns[2].Close()
 		servertest.Eventually(t, "the end of a connection", func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			n := 0
-			for _, k := range s.perIP {
-				n += k
-			}
+			_, n := s.perIP.Len()
 			return n == 5
 		})
 		c := dialThrough(ts, header2(1, 0))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/peers"
 )
 
 // Errors of ServeConn, which are logged where Serve meets them, but not more
@@ -153,9 +154,7 @@ func (s *Server) dismiss(ip netip.Addr) {
 // dismissAddress says that there is a connection less from an address, if there is one.
 func (s *Server) dismissAddress(ip netip.Addr) {
 	if ip.IsValid() {
-		s.mu.Lock()
-		s.perIP.release(ip)
-		s.mu.Unlock()
+		s.perIP.Release(ip)
 	}
 }
 
@@ -165,12 +164,10 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 	if s.MaxConnsPerIP <= 0 {
 		return ip, nil
 	}
-	if ip = connIP(nc); !ip.IsValid() {
+	if ip = peers.HostOf(peers.AddrOf(nc.RemoteAddr())); !ip.IsValid() {
 		return ip, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.perIP.acquire(ip, s.MaxConnsPerIP) {
+	if !s.perIP.Acquire(ip, s.MaxConnsPerIP) {
 		return netip.Addr{}, ErrPerIPConnLimit
 	}
 	return ip, nil

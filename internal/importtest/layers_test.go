@@ -26,7 +26,7 @@ const (
 var layers = [][]string{
 	{"internal/bytesconv", "internal/rawsys", "internal/neterr", "internal/ioread", "internal/hostmap", "internal/failures"},
 	{"internal/ascii"},
-	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto", "internal/balance"},
+	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto", "internal/balance", "internal/peers", "internal/watch"},
 	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
 	{"internal/http1"},

@@ -1,0 +1,124 @@
+// Package peers knows the addresses of peers: which of them stand for one host, how many
+// connections each host has, and which peers are in a set.
+package peers
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// AddrOf returns the IP address of a network address, without a zone. It is not
+// valid if there is none.
+func AddrOf(addr net.Addr) netip.Addr {
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		ip, _ := netip.AddrFromSlice(a.IP)
+		return ip.Unmap()
+	case nil:
+		return netip.Addr{}
+	default:
+		ap, err := netip.ParseAddrPort(a.String())
+		if err != nil {
+			return netip.Addr{}
+		}
+		return ap.Addr().Unmap().WithZone("")
+	}
+}
+
+// translated are the IPv6 addresses that stand for IPv4 ones (RFC 6052 section 2.1).
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
+// HostOf returns the address that stands for all those that one host may have: of
+// IPv6 that is the first one of its network of 64 bits (RFC 4291 section 2.5.4), any
+// address of which is at the disposal of that host. All link-local addresses are
+// in one such network, so they stand for themselves.
+func HostOf(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap()
+	switch {
+	case !ip.Is6() || ip.IsLinkLocalUnicast():
+		return ip
+	case translated.Contains(ip):
+		b := ip.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	network, _ := ip.WithZone("").Prefix(64)
+	return network.Addr()
+}
+
+// Counter counts the connections of each host. It holds no host without a connection.
+// Its zero value is ready for use, also by several goroutines.
+type Counter struct {
+	mu sync.Mutex
+	of map[netip.Addr]int
+}
+
+// Acquire counts a connection of a host, unless there are limit of them.
+func (c *Counter) Acquire(host netip.Addr, limit int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[host] >= limit {
+		return false
+	}
+	if c.of == nil {
+		c.of = make(map[netip.Addr]int)
+	}
+	c.of[host]++
+	return true
+}
+
+// Release says that there is a connection less of a host.
+func (c *Counter) Release(host netip.Addr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[host]--; c.of[host] <= 0 {
+		delete(c.of, host)
+	}
+}
+
+// Len returns how many hosts there are, and how many connections they have.
+func (c *Counter) Len() (hosts, conns int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.of {
+		conns += n
+	}
+	return len(c.of), conns
+}
+
+// Set is a set of peers.
+type Set struct {
+	ranges []netip.Prefix
+	unix   bool // those on Unix sockets are in it
+}
+
+// NewSet returns the set of the ranges, IPv4 addresses being what they are in
+// whatever form they are written, and with unix of all peers on Unix sockets.
+func NewSet(ranges []netip.Prefix, unix bool) Set {
+	ranges = slices.Clone(ranges)
+	for i, r := range ranges {
+		if addr := r.Addr(); addr.Is4In6() && r.Bits() >= 96 {
+			ranges[i] = netip.PrefixFrom(addr.Unmap(), r.Bits()-96)
+		}
+	}
+	return Set{ranges, unix}
+}
+
+// Has reports whether a peer with the address is in the set.
+func (p *Set) Has(addr net.Addr) bool {
+	if _, ok := addr.(*net.UnixAddr); ok {
+		return p.unix
+	}
+	return p.HasIP(AddrOf(addr))
+}
+
+// HasIP is Has for an IP address.
+func (p *Set) HasIP(ip netip.Addr) bool {
+	for _, r := range p.ranges {
+		if r.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
