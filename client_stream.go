@@ -3,11 +3,9 @@ package fasthttp
 import (
 	"errors"
 	"io"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -25,19 +23,8 @@ type clientStream struct {
 	keepable bool
 	// switched says that the connection speaks something else than HTTP
 	switched bool
-	// reading is held by who reads or cleans up
-	reading sync.Mutex
-	phase   atomic.Int32
-	err     error // what Read returns in the phase streamOver
+	gate     bodyio.Gate
 }
-
-// The phases of a clientStream.
-const (
-	streamIdle    int32 = iota
-	streamReading       // a Read, or a Close, is under way
-	streamCut           // closed while it was, so that who reads has to clean up
-	streamOver          // the connection is gone
-)
 
 // streams reports whether the body is left on the connection.
 func (x *clientExchange) streams() bool {
@@ -92,8 +79,7 @@ func (x *clientExchange) startStream() error {
 	resp.body.limit = x.hc.MaxResponseBodySize
 	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
 		// who knows that there is nothing to be read may not close it either
-		s.err = io.EOF
-		_ = s.end(closeTime)
+		s.gate.End((*gatedStream)(s), closeTime)
 	}
 	return nil
 }
@@ -101,43 +87,24 @@ func (x *clientExchange) startStream() error {
 // Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection
 // ends before the body does, and ErrTimeout when the time of the call is up.
 func (s *clientStream) Read(p []byte) (int, error) {
-	if !s.reading.TryLock() {
-		return 0, errStreamClosed
-	}
-	defer s.reading.Unlock()
-	if !s.phase.CompareAndSwap(streamIdle, streamReading) {
-		if s.phase.Load() == streamOver && s.err != nil {
-			return 0, s.err
-		}
-		return 0, errStreamClosed
-	}
-	n, err := s.body.Read(p)
+	return s.gate.Read((*gatedStream)(s), p)
+}
+
+// gatedStream is a clientStream behind its gate.
+type gatedStream clientStream
+
+// Next implements bodyio.Gated.
+func (s *gatedStream) Next(p []byte) (n int, done bool, err error) {
+	n, err = s.body.Read(p)
 	if err != nil && err != io.EOF {
 		err = s.x.failed(err)
 		s.body.err = err
 	}
-	switch {
-	case err != nil || s.body.done:
-		if err == nil {
-			s.err = io.EOF
-		} else {
-			s.err = err
-		}
-		if s.release() {
-			err = errStreamClosed
-		}
-	case !s.phase.CompareAndSwap(streamReading, streamIdle):
-		s.release()
-		err = errStreamClosed
-	}
-	return n, err
+	return n, s.body.done, err
 }
 
-// release gives the connection back, and reports whether the stream was closed by
-// somebody else meanwhile. The phase changes first: whoever closes the stream
-// after that leaves the connection alone, which may be in use again.
-func (s *clientStream) release() (cut bool) {
-	cut = s.phase.Swap(streamOver) == streamCut
+// Release implements bodyio.Gated: it gives the connection back.
+func (s *gatedStream) Release(cut bool) {
 	if s.body.done {
 		s.x.endResponse()
 	}
@@ -146,7 +113,20 @@ func (s *clientStream) release() (cut bool) {
 		keep = false
 	}
 	s.x.finish(keep)
-	return cut
+}
+
+// Discard implements bodyio.Gated.
+func (s *gatedStream) Discard(within time.Duration) {
+	if within >= 0 {
+		s.drain(within)
+	}
+	_ = s.body.Close()
+}
+
+// Interrupt implements bodyio.Gated.
+func (s *gatedStream) Interrupt() error {
+	s.x.cc.line.Guard.Cancel(errStreamClosed)
+	return s.x.cc.line.Net().Close()
 }
 
 // Close ends the stream. The connection is kept if the body was read to its end,
@@ -166,42 +146,7 @@ func (s *clientStream) CloseWithError(err error) error {
 // end ends the stream. The rest of the body has some time to come, or is not
 // waited for if that is negative. When it returns nobody reads any more.
 func (s *clientStream) end(within time.Duration) error {
-	for {
-		switch s.phase.Load() {
-		case streamIdle:
-			if !s.reading.TryLock() {
-				// a Read is about to begin
-				runtime.Gosched()
-				continue
-			}
-			s.endIdle(within)
-			s.reading.Unlock()
-		case streamReading:
-			if !s.phase.CompareAndSwap(streamReading, streamCut) {
-				continue
-			}
-			// whoever reads sees that, and does the rest
-			s.x.cc.line.Guard.Cancel(errStreamClosed)
-			err := s.x.cc.line.Net().Close()
-			s.reading.Lock()
-			defer s.reading.Unlock()
-			return err
-		default:
-			return nil
-		}
-	}
-}
-
-// endIdle is end of a stream that nobody reads, and whose lock is held.
-func (s *clientStream) endIdle(within time.Duration) {
-	if !s.phase.CompareAndSwap(streamIdle, streamReading) {
-		return
-	}
-	if within >= 0 {
-		s.drain(within)
-	}
-	_ = s.body.Close()
-	s.release()
+	return s.gate.Close((*gatedStream)(s), within)
 }
 
 // What is read of a body that nobody wants, so that the connection can be used
@@ -217,7 +162,7 @@ const (
 
 // drain reads the rest of the body away, if the connection can be of use after
 // that.
-func (s *clientStream) drain(within time.Duration) {
+func (s *gatedStream) drain(within time.Duration) {
 	d := &s.body.decoder
 	if !s.keepable || d.Kind() == http1.UntilClose || d.Kind() == http1.Length && d.Left() > maxDrained {
 		return
@@ -251,7 +196,7 @@ var errNotSwitched = errors.New("fasthttp: only a connection that has switched p
 
 // Write writes to a connection that does not speak HTTP any more.
 func (s *clientStream) Write(p []byte) (int, error) {
-	if s.phase.Load() >= streamCut {
+	if s.gate.IsClosed() {
 		return 0, errStreamClosed
 	}
 	if s.body.decoder.Kind() != http1.UntilClose || !s.switched {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
-	"sync"
 	"syscall"
 	"time"
 
@@ -122,10 +120,7 @@ type TCPDialer struct {
 	// does: Resolver is not used and nothing is remembered.
 	DisableDNSResolution bool
 
-	names dial.Names
-
-	once  sync.Once
-	seats chan struct{} // taken by dials; nil for no limit
+	dialer dial.Dialer
 }
 
 // defaultDialer is the dialer of the functions, and of clients that have no
@@ -215,106 +210,33 @@ func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.
 		defer cancel()
 		ctx = limited
 	}
-	if err := d.takeSeat(ctx); err != nil {
-		return nil, dialError(ctx, addr, err)
-	}
-	defer d.leaveSeat()
-	targets, err := d.targets(ctx, network, addr)
-	if err != nil {
-		return nil, dialError(ctx, addr, err)
-	}
-	attempts := dial.Attempts{Connect: d.attempt, Report: reportAttempt}
-	if network == "tcp" {
-		return attempts.Race(ctx, targets)
-	}
-	return attempts.InTurn(ctx, network, targets)
+	return d.dialer.Dial(ctx, d.config(), network, addr)
 }
 
 // FlushDNSCache makes the dialer forget all addresses. Dials that begin after
 // that wait for no look-up that began before it.
-func (d *TCPDialer) FlushDNSCache() { d.names.Flush() }
+func (d *TCPDialer) FlushDNSCache() { d.dialer.Names.Flush() }
 
-func (d *TCPDialer) takeSeat(ctx context.Context) error {
-	d.once.Do(func() {
-		if d.Concurrency > 0 {
-			d.seats = make(chan struct{}, d.Concurrency)
-		}
-	})
-	if d.seats == nil {
-		return nil
+// config returns what the fields ask for.
+func (d *TCPDialer) config() *dial.Config {
+	c := &dial.Config{
+		Net:         net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: dial.AttemptDelay},
+		Resolver:    d.Resolver,
+		Keep:        cmp.Or(d.DNSCacheDuration, DefaultDNSCacheDuration),
+		Concurrency: d.Concurrency,
+		Host:        asciiHost,
+		Report:      reportDial,
 	}
-	select {
-	case d.seats <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (d *TCPDialer) leaveSeat() {
-	if d.seats != nil {
-		<-d.seats
-	}
-}
-
-// errNoAddress says that a host has no address that may be dialed.
-var errNoAddress = errors.New("fasthttp: the host has no address of the ip version that is dialed: " +
-	"dual stack dialing uses both of them")
-
-// targets returns what is dialed for addr, in the order of the attempts.
-func (d *TCPDialer) targets(ctx context.Context, network, addr string) ([]string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
-	}
-	if host, err = asciiHost(host); err != nil {
-		return nil, err
-	}
-	if host == "" || d.DisableDNSResolution {
-		return []string{net.JoinHostPort(host, port)}, nil
-	}
-	var hosts *dial.Addresses
-	if ip, err := netip.ParseAddr(host); err == nil {
-		hosts = dial.NewAddresses([]netip.Addr{ip})
-	} else if hosts, err = d.lookup(ctx, host); err != nil {
-		return nil, err
-	}
-	var targets []string
-	for _, ip := range hosts.InTurn() {
-		if d.mayDial(network, ip) {
-			targets = append(targets, net.JoinHostPort(ip.String(), port))
-		}
-	}
-	if len(targets) == 0 {
-		return nil, errNoAddress
-	}
-	return targets, nil
-}
-
-func (d *TCPDialer) lookup(ctx context.Context, host string) (*dial.Addresses, error) {
-	resolver := d.Resolver
-	if resolver == nil {
-		resolver = net.DefaultResolver
-	}
-	return d.names.Lookup(ctx, host, resolver, cmp.Or(d.DNSCacheDuration, DefaultDNSCacheDuration))
-}
-
-// mayDial reports whether ip is of the right version.
-func (d *TCPDialer) mayDial(network string, ip netip.Addr) bool {
-	is4 := ip.Is4() || ip.Is4In6()
-	if network == "tcp4" && !is4 || network == "tcp6" && is4 {
-		return false
-	}
-	return d.LocalAddr == nil || d.LocalAddr.IP == nil || is4 == (d.LocalAddr.IP.To4() != nil)
-}
-
-// attempt connects to one target.
-func (d *TCPDialer) attempt(ctx context.Context, network, target string) (net.Conn, error) {
-	dialer := net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: dial.AttemptDelay}
 	if d.LocalAddr != nil {
-		dialer.LocalAddr = d.LocalAddr
+		c.Net.LocalAddr = d.LocalAddr
 	}
-	return dialer.DialContext(ctx, network, target)
+	switch {
+	case d.DisableDNSResolution:
+		c.Resolver = nil
+	case c.Resolver == nil:
+		c.Resolver = net.DefaultResolver
+	}
+	return c
 }
 
 // dialError makes err, which dialing upstream has ended with, an
@@ -334,8 +256,8 @@ func dialError(ctx context.Context, upstream string, err error) *ErrDialWithUpst
 	return &ErrDialWithUpstream{upstream, err}
 }
 
-// reportAttempt is the Report of dial.Attempts.
-func reportAttempt(ctx context.Context, target string, err error) (timedOut bool, reported error) {
+// reportDial is the Report of dial.Config.
+func reportDial(ctx context.Context, target string, err error) (timedOut bool, reported error) {
 	e := dialError(ctx, target, err)
 	return e.cause == ErrDialTimeout, e
 }

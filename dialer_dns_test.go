@@ -16,7 +16,7 @@ func lookUp(t *testing.T, d *TCPDialer, host string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	_, err := d.targets(ctx, "tcp4", host+":80")
+	_, err := d.dialer.Targets(ctx, d.config(), "tcp4", host+":80")
 	return err
 }
 
@@ -68,7 +68,7 @@ func TestAddressLiteralsAreNotLookedUp(t *testing.T) {
 	resolver := servertest.ResolvesTo("127.0.0.1")
 	d := &TCPDialer{Resolver: resolver}
 	for _, addr := range []string{"127.0.0.1:80", "[::1]:80", "[fe80::1%lo]:80", "[::ffff:127.0.0.1]:80"} {
-		if _, err := d.targets(t.Context(), "tcp", addr); err != nil {
+		if _, err := d.dialer.Targets(t.Context(), d.config(), "tcp", addr); err != nil {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/dial"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -115,9 +116,9 @@ func TestDialerErrorsNameTheUpstreamAndTheCause(t *testing.T) {
 	}{
 		{"refused", servertest.ResolvesTo("127.0.0.1"), (*TCPDialer).Dial, "name.test:" + refusing, "127.0.0.1:" + refusing, syscall.ECONNREFUSED},
 		{"unknown name", failing, (*TCPDialer).Dial, "name.test:80", "name.test:80", noSuchHost},
-		{"no address", servertest.ResolvesTo(), (*TCPDialer).Dial, "name.test:80", "name.test:80", errNoAddress},
-		{"no IPv4 address", servertest.ResolvesTo("::1"), (*TCPDialer).Dial, "name.test:80", "name.test:80", errNoAddress},
-		{"IPv6 literal", nil, (*TCPDialer).Dial, "[::1]:80", "[::1]:80", errNoAddress},
+		{"no address", servertest.ResolvesTo(), (*TCPDialer).Dial, "name.test:80", "name.test:80", dial.ErrNoAddress},
+		{"no IPv4 address", servertest.ResolvesTo("::1"), (*TCPDialer).Dial, "name.test:80", "name.test:80", dial.ErrNoAddress},
+		{"IPv6 literal", nil, (*TCPDialer).Dial, "[::1]:80", "[::1]:80", dial.ErrNoAddress},
 		{"no time", servertest.ResolvesTo("127.0.0.1"), func(d *TCPDialer, addr string) (net.Conn, error) {
 			return d.DialTimeout(addr, 0)
 		}, "name.test:80", "name.test:80", ErrDialTimeout},
@@ -307,7 +308,7 @@ func TestTheTimeIsUpOnlyForTheWholeDial(t *testing.T) {
 			}
 			time.Sleep(c.after)
 			synctest.Wait()
-			timedOut, err := reportAttempt(ctx, "127.0.0.1:80", c.err)
+			timedOut, err := reportDial(ctx, "127.0.0.1:80", c.err)
 			if upstreamOf(t, err) != "127.0.0.1:80" || errors.Unwrap(err) != c.cause || timedOut != c.timedOut {
 				t.Errorf("%s: %v, timed out %v, want %v, %v", c.name, err, timedOut, c.cause, c.timedOut)
 			}
@@ -318,7 +319,7 @@ func TestTheTimeIsUpOnlyForTheWholeDial(t *testing.T) {
 // The network may notice that the time is up before the context does.
 func TestATimeoutOfTheNetworkIsTheOneOfTheDial(t *testing.T) {
 	late := lateContext{t.Context(), time.Now()}
-	timedOut, err := reportAttempt(late, "127.0.0.1:80", os.ErrDeadlineExceeded)
+	timedOut, err := reportDial(late, "127.0.0.1:80", os.ErrDeadlineExceeded)
 	if !timedOut || !errors.Is(err, ErrDialTimeout) {
 		t.Errorf("%v, timed out %v", err, timedOut)
 	}

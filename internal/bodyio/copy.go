@@ -4,7 +4,8 @@
 //
 // It knows neither messages nor connections. It imports coding, and of http1 the form
 // of chunks. Start with write.go; copy.go copies, pipe.go has streams that are
-// produced, encode.go those that are encoded, and collector.go makes one write of several.
+// produced, encode.go those that are encoded; collector.go makes one write of several, and
+// gate.go stands between who reads a stream and who closes it.
 package bodyio
 
 import (
