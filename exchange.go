@@ -69,7 +69,7 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 
 // begin prepares for a request whose first byte is there.
 func (x *exchange) begin() {
-	if x.conn.Reading() == http1.ReadIdle {
+	if x.c.Pinned.Load() && x.conn.Reading() == http1.ReadIdle {
 		x.forgetDeadlines()
 	}
 	x.conn.SetReading(http1.ReadHead)

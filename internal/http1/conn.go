@@ -84,14 +84,15 @@ const (
 	lives
 )
 
-// after is which phases may follow each one: a bit for each of them.
+// after is which phases may follow each one: a bit for each of them. There are eight
+// places, and eight bits, so that asking takes no check of an index.
 var after = struct {
-	reading [readings]uint16
-	waiting [waitings]uint16
-	writing [writings]uint16
-	life    [lives]uint16
+	reading [8]uint8
+	waiting [8]uint8
+	writing [8]uint8
+	life    [8]uint8
 }{
-	reading: [readings]uint16{
+	reading: [8]uint8{
 		ReadIdle:   1<<ReadWoken | 1<<ReadHead | 1<<ReadEnded,
 		ReadWoken:  1<<ReadIdle | 1<<ReadHead | 1<<ReadEnded,
 		ReadHead:   1<<ReadBody | 1<<ReadStream | 1<<ReadDone | 1<<ReadEnded,
@@ -100,17 +101,17 @@ var after = struct {
 		ReadDone:   1<<ReadIdle | 1<<ReadEnded,
 		ReadEnded:  0,
 	},
-	waiting: [waitings]uint16{
+	waiting: [8]uint8{
 		WaitNever: 1<<WaitOpen | 1<<WaitOver,
 		WaitOpen:  1<<WaitOver | 1<<WaitNever,
 		WaitOver:  1 << WaitNever,
 	},
-	writing: [writings]uint16{
+	writing: [8]uint8{
 		WriteIdle:   1<<WriteQueued | 1<<WriteStream,
 		WriteQueued: 1 << WriteIdle,
 		WriteStream: 1 << WriteIdle,
 	},
-	life: [lives]uint16{
+	life: [8]uint8{
 		LifeOpen:       1<<LifeLast | 1<<LifeEnding | 1<<LifeLingering | 1<<LifeLeft | 1<<LifeHandedOver,
 		LifeLast:       1<<LifeEnding | 1<<LifeLingering | 1<<LifeLeft | 1<<LifeHandedOver,
 		LifeEnding:     1<<LifeLingering | 1<<LifeHandedOver,
@@ -127,7 +128,7 @@ func (c *Conn) Reading() Reading { return c.reading }
 
 // SetReading begins a phase of reading.
 func (c *Conn) SetReading(to Reading) {
-	if after.reading[c.reading]>>to&1 == 0 {
+	if after.reading[c.reading&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
 	c.reading = to
@@ -151,7 +152,7 @@ func (c *Conn) Waiting() Waiting { return c.waiting }
 
 // SetWaiting begins a phase of such a peer.
 func (c *Conn) SetWaiting(to Waiting) {
-	if after.waiting[c.waiting]>>to&1 == 0 {
+	if after.waiting[c.waiting&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
 	c.waiting = to
@@ -162,7 +163,7 @@ func (c *Conn) Writing() Writing { return c.writing }
 
 // SetWriting begins a phase of writing.
 func (c *Conn) SetWriting(to Writing) {
-	if after.writing[c.writing]>>to&1 == 0 {
+	if after.writing[c.writing&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
 	c.writing = to
@@ -173,7 +174,7 @@ func (c *Conn) Life() Life { return c.life }
 
 // SetLife begins a phase of that.
 func (c *Conn) SetLife(to Life) {
-	if after.life[c.life]>>to&1 == 0 {
+	if after.life[c.life&7]>>(to&7)&1 == 0 {
 		panic(cannotFollow)
 	}
 	c.life = to
