@@ -135,37 +135,6 @@ func (p *http1Client) Close() error {
 	return p.line.Close()
 }
 
-// clientTLSConfig returns the configuration for the connections to addr: base,
-// which may be nil, with what it leaves open. Nothing about an address, however
-// strange, makes it less strict.
-//
-// The error says that no certificate could be for such a host. Its text is an old one
-// that programs compare.
-func clientTLSConfig(base *tls.Config, addr string) (*tls.Config, error) {
-	config := &tls.Config{}
-	if base != nil {
-		config = base.Clone()
-	}
-	if config.ServerName == "" {
-		host, _, err := net.SplitHostPort(AddMissingPort(addr, true))
-		switch {
-		case err == nil:
-			config.ServerName = host
-		case config.InsecureSkipVerify:
-			config.ServerName = addr
-		default:
-			return nil, fmt.Errorf("cannot determine tls server name from addr %q: %w", addr, err)
-		}
-	}
-	if config.ClientSessionCache == nil {
-		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-	}
-	if config.NextProtos == nil {
-		config.NextProtos = []string{"http/1.1"}
-	}
-	return config, nil
-}
-
 // handshakeTimeout limits a TLS handshake for which the application has not set
 // another time.
 const handshakeTimeout = 10 * time.Second

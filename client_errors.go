@@ -3,7 +3,8 @@ package fasthttp
 import (
 	"context"
 	"errors"
-	"fmt"
+
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // What the calls of clients may fail with, besides the errors of the network
@@ -75,6 +76,4 @@ func (*handshakeTimeoutError) Is(target error) bool {
 }
 
 // errUnsupportedScheme says that a URI is not for HTTP.
-func errUnsupportedScheme(scheme []byte) error {
-	return fmt.Errorf("unsupported protocol %q. http and https are supported", scheme)
-}
+func errUnsupportedScheme(scheme []byte) error { return uri.NotHTTP(scheme) }

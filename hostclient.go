@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/connpool"
 	"github.com/valyala/fasthttp/internal/hostmap"
@@ -212,7 +213,7 @@ type HostClient struct {
 	broken   error      // what is wrong with the fields
 	addrs    []string
 	nextAddr atomic.Uint32
-	tls      clientTLS
+	tls      clientconn.TLSConfigs
 	proxy    *proxyForm // as AbsoluteForm wants it
 
 	readers, writers sync.Pool

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
@@ -248,29 +247,10 @@ func (c *HostClient) keepLate(conn net.Conn, err error, addr string) {
 	}
 }
 
-// clientTLS is the configurations of a HostClient, one for each address.
-type clientTLS struct {
-	mu      sync.Mutex
-	configs map[string]*tls.Config
-}
-
 // tlsConfig returns the configuration for an address, which is nil without TLS.
 func (c *HostClient) tlsConfig(addr string) (*tls.Config, error) {
 	if !c.IsTLS {
 		return nil, nil
 	}
-	c.tls.mu.Lock()
-	defer c.tls.mu.Unlock()
-	if config := c.tls.configs[addr]; config != nil {
-		return config, nil
-	}
-	config, err := clientTLSConfig(c.TLSConfig, addr)
-	if err != nil {
-		return nil, err
-	}
-	if c.tls.configs == nil {
-		c.tls.configs = make(map[string]*tls.Config)
-	}
-	c.tls.configs[addr] = config
-	return config, nil
+	return c.tls.For(c.TLSConfig, addr)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bytesconv"
+	"github.com/valyala/fasthttp/internal/clientconn"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/pipeline"
 	"github.com/valyala/fasthttp/internal/sender"
@@ -248,7 +249,7 @@ func (c *PipelineClient) init() {
 		ErrOverflow:   ErrPipelineOverflow,
 	})
 	if c.IsTLS {
-		c.tls, c.broken = clientTLSConfig(c.TLSConfig, c.Addr)
+		c.tls, c.broken = clientconn.TLSConfig(c.TLSConfig, c.Addr)
 	}
 }
 

@@ -1,13 +1,11 @@
 package fasthttp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ascii"
-	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
@@ -151,58 +149,32 @@ func redirect(req *Request, resp *Response, content *redirectContent) error {
 	if content.streamed && req.GetBody == nil && !becomesGet(req, resp.StatusCode()) {
 		return ErrRedirectBodyStream
 	}
-	uri := req.URI()
-	before, user := originOf(uri), uri.text.User()
-	if err := checkLocation(location); err != nil {
+	u := req.URI()
+	before, user := u.text.Origin(), u.text.User()
+	if err := uri.CheckLocation(location); err != nil {
 		return err
 	}
-	if err := uri.update(location); err != nil {
+	if err := u.update(location); err != nil {
 		return err
 	}
-	if !uri.text.IsHTTP() {
-		return errUnsupportedScheme(uri.Scheme())
+	if !u.text.IsHTTP() {
+		return errUnsupportedScheme(u.Scheme())
 	}
-	if len(uri.Host()) == 0 {
+	if len(u.Host()) == 0 {
 		return errNoHost
 	}
-	uri.DisablePathNormalizing = uri.DisablePathNormalizing || req.DisableRedirectPathNormalizing
+	u.DisablePathNormalizing = u.DisablePathNormalizing || req.DisableRedirectPathNormalizing
 	switch {
-	case originOf(uri) != before:
+	case u.text.Origin() != before:
 		leaveOrigin(req)
-	case !uri.text.HasUser() && !user.IsEmpty():
-		uri.text.SetUser(user)
+	case !u.text.HasUser() && !user.IsEmpty():
+		u.text.SetUser(user)
 	}
 	if becomesGet(req, resp.StatusCode()) {
 		dropContent(req)
 		*content = redirectContent{}
 	}
 	return nil
-}
-
-// checkLocation refuses what names no place that a client of HTTP can go to: a
-// reference with a scheme of another kind, and one with a scheme but without an
-// authority. In a reference without a scheme no colon may come before the first
-// slash (RFC 3986 section 4.2).
-func checkLocation(location []byte) error {
-	colon := bytes.IndexAny(location, ":/?#")
-	if colon < 0 || location[colon] != ':' {
-		return nil
-	}
-	scheme := location[:colon]
-	switch {
-	case colon == 0 || !uri.IsScheme(scheme):
-		return uri.ErrScheme
-	case !ascii.EqualFoldString(scheme, "http") && !ascii.EqualFoldString(scheme, "https"):
-		return errUnsupportedScheme(scheme)
-	case !bytes.HasPrefix(location[colon:], []byte("://")):
-		return errNoHost
-	}
-	return nil
-}
-
-// originOf returns scheme, host and port (RFC 6454 section 4).
-func originOf(uri *URI) string {
-	return string(uri.Scheme()) + "://" + AddMissingPort(bytesconv.String(uri.Host()), uri.text.IsHTTPS())
 }
 
 // credentials are the fields that are meant for one origin alone.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"io"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/userdata"
+	"github.com/valyala/fasthttp/internal/uri"
 )
 
 // Request is an HTTP request: its header, its URI and its body.
@@ -322,7 +322,7 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 
 // errNoHost says that a request cannot be sent, since it is not known where to.
 // String returns its text, which is an old one.
-var errNoHost = errors.New("missing required host header in request")
+var errNoHost = uri.ErrNoHost
 
 // prepareHead makes the header that of the message as it will be written: host and
 // target from the URI where that was used, the length from the body.

@@ -3,5 +3,5 @@
 // used again, TLS, and Guard, which owns the deadlines and the end before the time.
 //
 // It knows neither requests nor responses. It imports recvbuf, connpool, ioread,
-// neterr and clock. Start with Conn.
+// neterr, clock, and uri for the names of servers. Start with Conn.
 package clientconn
