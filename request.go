@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
-	"github.com/valyala/fasthttp/internal/userdata"
 	"github.com/valyala/fasthttp/internal/uri"
+	"github.com/valyala/fasthttp/internal/userdata"
 )
 
 // Request is an HTTP request: its header, its URI and its body.
