@@ -3,7 +3,7 @@ package fasthttp
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"net/http/httptrace"
 	"time"
 
@@ -153,27 +153,11 @@ func (req *Request) parseNewTarget() error {
 }
 
 // noHost returns the error of a client that was not told where to send the request:
-// it says what the URL lacks. The query and user name and password are left out, as
-// errors end up in logs. A URL that has a host is not what was to be followed last.
+// it says what the URL lacks. A URL that has a host is not what was to be followed last.
 func (req *Request) noHost() error {
-	target := req.Header.RequestURI()
-	url, scheme := uri.Safe(target)
-	absolute := scheme > 0
-	if absolute && len(url) > scheme && url[scheme] != '/' {
+	fault, lacking := uri.LacksHost(req.Header.RequestURI())
+	if !lacking {
 		return errNoHost
 	}
-	if len(url) > maxToldURL {
-		url = url[:maxToldURL] + "..."
-	}
-	lacks := "no scheme: it does not begin with http:// or https://"
-	switch {
-	case absolute:
-		lacks = "no host"
-	case uri.IsPath(target):
-		lacks = "neither scheme nor host"
-	}
-	return namedError{fmt.Errorf("fasthttp: the URL %q has %s", url, lacks), errNoHost}
+	return namedError{errors.New("fasthttp: the URL " + fault), errNoHost}
 }
-
-// maxToldURL is how much of a URL an error holds.
-const maxToldURL = 200

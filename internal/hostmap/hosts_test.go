@@ -3,11 +3,14 @@ package hostmap
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/cpu"
 )
 
 func TestKnownHostsAreNotMixedUp(t *testing.T) {
@@ -155,4 +158,15 @@ func TestHostsWithoutUsersAreDropped(t *testing.T) {
 		}
 		o.hosts.sweep.Stop()
 	})
+}
+
+// Who finds a known host reads no cache line that others write.
+func TestTheLockStandsApart(t *testing.T) {
+	line := reflect.TypeFor[cpu.CacheLinePad]().Size()
+	hosts := reflect.TypeFor[Hosts[*int]]()
+	known, _ := hosts.FieldByName("known")
+	lock, _ := hosts.FieldByName("mu")
+	if lock.Offset < known.Offset+known.Type.Size()+line {
+		t.Error("the lock stands beside the hosts that are known")
+	}
 }

@@ -1,6 +1,9 @@
 package uri
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Safe returns a URL that may be wrong as it may stand in a log: without user name and
 // password, wherever they are, query and fragment. scheme is how long its scheme is
@@ -14,6 +17,30 @@ func Safe(text []byte) (safe string, scheme int) {
 	}
 	before, behind := cutUser(text[scheme:], IsPath(text))
 	return string(text[:scheme]) + string(before) + string(behind), scheme
+}
+
+// maxTold is how much of a URL an error holds.
+const maxTold = 200
+
+// LacksHost reports whether a URL names no host, and says what it lacks. User name and
+// password and the query are left out, as errors end up in logs.
+func LacksHost(text []byte) (fault string, lacking bool) {
+	url, scheme := Safe(text)
+	absolute := scheme > 0
+	if absolute && len(url) > scheme && url[scheme] != '/' {
+		return "", false
+	}
+	if len(url) > maxTold {
+		url = url[:maxTold] + "..."
+	}
+	lacks := "no scheme: it does not begin with http:// or https://"
+	switch {
+	case absolute:
+		lacks = "no host"
+	case IsPath(text):
+		lacks = "neither scheme nor host"
+	}
+	return strconv.Quote(url) + " has " + lacks, true
 }
 
 // IsPath reports whether a reference is a path, and not one with an authority.

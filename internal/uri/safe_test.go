@@ -1,6 +1,9 @@
 package uri
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestURLsAreSafeInLogs(t *testing.T) {
 	for in, want := range map[string]struct {
@@ -12,6 +15,23 @@ func TestURLsAreSafeInLogs(t *testing.T) {
 	} {
 		if safe, scheme := Safe([]byte(in)); safe != want.safe || scheme != want.scheme {
 			t.Errorf("%q: %q, %d, want %q, %d", in, safe, scheme, want.safe, want.scheme)
+		}
+	}
+}
+
+func TestLacksHost(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for text, want := range map[string]string{
+		"http://a.test/":       "",
+		"a.test/b?c":           `"a.test/b" has no scheme: it does not begin with http:// or https://`,
+		"/b":                   `"/b" has neither scheme nor host`,
+		"http:///b":            `"http:///b" has no host`,
+		"http://":              `"http://" has no host`,
+		"user:secret@a.test/b": `"a.test/b" has no scheme: it does not begin with http:// or https://`,
+		"/" + long:             `"/` + long[:maxTold-1] + `..." has neither scheme nor host`,
+	} {
+		if got, lacking := LacksHost([]byte(text)); got != want || lacking != (want != "") {
+			t.Errorf("%s: %q, %v; want %q", text, got, lacking, want)
 		}
 	}
 }
