@@ -206,6 +206,7 @@ func TestPipelineWriteTimeout(t *testing.T) {
 	if err := c.Do(&req, nil); err != error(ErrTimeout) {
 		t.Errorf("the call ended with %v", err)
 	}
+	servertest.Eventually(t, "the connection is accepted", func() bool { return peer.conns.Load() > 0 })
 	if n := peer.conns.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}

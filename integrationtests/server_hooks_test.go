@@ -442,7 +442,8 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &fasthttp.Server{
-			ReadTimeout: 20 * time.Millisecond, Handler: func(*fasthttp.RequestCtx) {},
+			// a TLS handshake has no more time than that
+			ReadTimeout: 200 * time.Millisecond, Handler: func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
 		}
 		ts := start(s)

@@ -6,7 +6,8 @@ import (
 )
 
 // parallel is how many tests run at a time that wait more than they work. By
-// default there would be one for each processor.
+// default there would be one for each processor, as there is with the race detector:
+// with that they work much more.
 const parallel = "8"
 
 // Main runs the tests of a package. It is called by TestMain.
@@ -14,7 +15,7 @@ func Main(m *testing.M) {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen {
+	if !chosen && !RaceDetector {
 		if err := flag.Set("test.parallel", parallel); err != nil {
 			panic(err)
 		}
