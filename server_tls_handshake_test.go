@@ -64,13 +64,13 @@ func TestTLSHandshakeTimeouts(t *testing.T) {
 // The deadline of the handshake must not become that of the connection.
 func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
 	t.Parallel()
-	s := &Server{Handler: echo, ReadTimeout: 300 * time.Millisecond, IdleTimeout: time.Hour}
+	s := &Server{Handler: echo, ReadTimeout: time.Second, IdleTimeout: time.Hour}
 	ts := startServer(t, servertest.TLSEngine, s)
 	c := ts.Dial()
 	for range 2 {
 		c.Get("/")
 		c.Expect(200, servertest.Echoed("GET", "/", ""))
-		time.Sleep(400 * time.Millisecond)
+		time.Sleep(1200 * time.Millisecond)
 	}
 	c.Get("/")
 	c.Expect(200, servertest.Echoed("GET", "/", ""))

@@ -603,7 +603,7 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		errs := make(chan error, 10)
 		ts := start(&fasthttp.Server{
-			ReadTimeout: 50 * time.Millisecond,
+			ReadTimeout: 200 * time.Millisecond,
 			Handler:     func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) {
 				errs <- err

@@ -92,7 +92,7 @@ var leavings = map[string]struct {
 		c.Send("no request\r\n\r\n" + strings.Repeat("x", 50_000))
 		_, _ = io.ReadAll(c.R)
 	}},
-	"idle for too long": {func(s *fasthttp.Server) { s.IdleTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+	"idle for too long": {func(s *fasthttp.Server) { s.IdleTimeout = 200 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
 		c.Get("/")
 		c.Expect(200, "hello")
 		c.ExpectCut()
