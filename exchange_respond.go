@@ -372,7 +372,9 @@ func (x *exchange) respondStream() {
 	if x.duplex {
 		x.continuing.Lock()
 	}
-	if !x.ctx.Request.stream.done {
+	// done is read only while nothing has asked for content: a goroutine that reads
+	// changes it
+	if x.conn.Waiting() == http1.WaitOpen && !x.ctx.Request.stream.done {
 		x.sayContinue()
 	}
 	if x.duplex {
