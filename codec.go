@@ -82,8 +82,8 @@ func WriteGunzip(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Gzip)
 }
 
-// AppendDeflateBytes appends src to dst, encoded with deflate at CompressDefaultCompression, and
-// returns the extended slice.
+// AppendDeflateBytes appends src to dst, encoded with deflate at
+// CompressDefaultCompression, and returns the extended slice.
 func AppendDeflateBytes(dst, src []byte) []byte {
 	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
 }
@@ -126,8 +126,8 @@ func WriteInflate(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Deflate)
 }
 
-// AppendBrotliBytes appends src to dst, encoded with brotli at CompressBrotliDefaultCompression, and
-// returns the extended slice.
+// AppendBrotliBytes appends src to dst, encoded with brotli at
+// CompressBrotliDefaultCompression, and returns the extended slice.
 func AppendBrotliBytes(dst, src []byte) []byte {
 	return AppendBrotliBytesLevel(dst, src, CompressBrotliDefaultCompression)
 }

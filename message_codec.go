@@ -56,14 +56,16 @@ func (req *Request) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnzstd decodes the body with zstd. It has the limit of BodyGunzip, and also fails with
-// ErrBodyTooLarge if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
+// BodyUnzstd decodes the body with zstd. It has the limit of BodyGunzip, and also fails
+// with ErrBodyTooLarge if the body asks for a window of more than 8 MiB, which RFC 9659
+// forbids.
 func (req *Request) BodyUnzstd() ([]byte, error) {
 	return req.decoded(coding.Zstd, coding.ContentBound(req.body.limit))
 }
 
-// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window may be
-// as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a limit.
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
+// may be as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a
+// limit.
 func (req *Request) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
 }
@@ -151,14 +153,16 @@ func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnzstd decodes the body with zstd. It has the limit of BodyGunzip, and also fails with
-// ErrBodyTooLarge if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
+// BodyUnzstd decodes the body with zstd. It has the limit of BodyGunzip, and also fails
+// with ErrBodyTooLarge if the body asks for a window of more than 8 MiB, which RFC 9659
+// forbids.
 func (resp *Response) BodyUnzstd() ([]byte, error) {
 	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.limit))
 }
 
-// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window may be
-// as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a limit.
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
+// may be as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a
+// limit.
 func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
 }

@@ -20,9 +20,9 @@ import (
 
 // Request is an HTTP request: its header, its URI and its body.
 //
-// The zero value is ready for use. Slices that its methods return belong to the request: they
-// are valid until that part of it is changed or the request is released. A server releases a
-// request when its handler returns.
+// The zero value is ready for use. Slices that its methods return belong to the
+// request: they are valid until that part of it is changed or the request is released.
+// A server releases a request when its handler returns.
 //
 // A Request must not be copied (use CopyTo) nor used by more than one
 // goroutine at a time.
@@ -76,16 +76,16 @@ type Request struct {
 }
 
 // Reset empties the request. It first closes the values set with SetUserValue that are
-// io.Closers, while the request is still unchanged. Then it closes a body stream, and removes
-// the files of a multipart form.
+// io.Closers, while the request is still unchanged. Then it closes a body stream, and
+// removes the files of a multipart form.
 func (req *Request) Reset() {
 	req.closeValues()
 	req.Header.Reset()
 	req.resetExceptHeader()
 }
 
-// closeValues removes the user values. It is called before the request is changed, since values
-// that are closers may read the request.
+// closeValues removes the user values. It is called before the request is changed,
+// since values that are closers may read the request.
 func (req *Request) closeValues() {
 	if len(req.values) > 0 {
 		req.values.Reset()
@@ -156,9 +156,10 @@ func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 // GetTimeOut returns the limit set with SetTimeout.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// PostArgs returns the arguments in a body of type application/x-www-form-urlencoded, which it
-// parses on first use. If such a body is a stream, PostArgs reads it into memory. If the body
-// is empty, the arguments that the caller sets are sent as the body.
+// PostArgs returns the arguments in a body of type application/x-www-form-urlencoded,
+// which it parses on first use. If such a body is a stream, PostArgs reads it into
+// memory. If the body is empty, the arguments that the caller sets are sent as the
+// body.
 func (req *Request) PostArgs() *Args {
 	if !req.argsParsed {
 		req.argsParsed = true
@@ -177,11 +178,11 @@ func (req *Request) MayContinue() bool {
 	return req.Header.IsHTTP11() && ascii.EqualFoldString(req.Header.peekID(field.Expect), "100-continue")
 }
 
-// SetUserValue stores a value in the request under key. Keys are compared as those of a map. A
-// nil value for a key without a value is not stored.
+// SetUserValue stores a value in the request under key. Keys are compared as those of a
+// map. A nil value for a key without a value is not stored.
 //
-// A server drops the values of a request when its handler returns, and closes those that are
-// io.Closers.
+// A server drops the values of a request when its handler returns, and closes those
+// that are io.Closers.
 func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
 // SetUserValueBytes is SetUserValue with the key as a byte slice, for the key string(key).
@@ -243,10 +244,10 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	return req.ContinueReadBody(r, maxBodySize)
 }
 
-// ContinueReadBody reads the body of a request whose header was read from r, after the caller
-// has sent the "100 Continue" if MayContinue returns true. preParseMultipartForm is ignored:
-// MultipartForm parses a form on first use. maxBodySize and the errors are those of ReadBody.
-// After an error the request is empty.
+// ContinueReadBody reads the body of a request whose header was read from r, after the
+// caller has sent the "100 Continue" if MayContinue returns true. preParseMultipartForm
+// is ignored: MultipartForm parses a form on first use. maxBodySize and the errors are
+// those of ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -257,7 +258,8 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.bodyRead(err)
 }
 
-// bodyRead finalizes the header after the body was read, or empties the request after an error.
+// bodyRead finalizes the header after the body was read, or empties the request after
+// an error.
 func (req *Request) bodyRead(err error) error {
 	if err != nil {
 		req.Reset()
@@ -267,8 +269,8 @@ func (req *Request) bodyRead(err error) error {
 	return nil
 }
 
-// finalizeEmpty sets the length of a request that was read and has no content to 0, unless its
-// method has no content by default.
+// finalizeEmpty sets the length of a request that was read and has no content to 0,
+// unless its method has no content by default.
 func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
@@ -278,10 +280,11 @@ func (req *Request) finalizeEmpty() {
 	}
 }
 
-// ContinueReadBodyStream is ContinueReadBody that leaves the body on r: the caller reads it from
-// BodyStream. maxBodySize and preParseMultipartForm are ignored; the reader of the stream has to
-// limit what it reads. ContinueReadBodyStream fails only if the header does not determine the
-// length of the body. Later errors are those of the stream.
+// ContinueReadBodyStream is ContinueReadBody that leaves the body on r: the caller
+// reads it from BodyStream. maxBodySize and preParseMultipartForm are ignored; the
+// reader of the stream has to limit what it reads. ContinueReadBodyStream fails only if
+// the header does not determine the length of the body. Later errors are those of the
+// stream.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -296,10 +299,10 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body of contentLength bytes from r. A contentLength of -1 means a chunked
-// body, a smaller one no body. If maxBodySize is positive and the body is larger, the error is
-// ErrBodyTooLarge. ReadBody does not read the trailer section after a chunked body:
-// Header.ReadTrailer does.
+// ReadBody reads a body of contentLength bytes from r. A contentLength of -1 means a
+// chunked body, a smaller one no body. If maxBodySize is positive and the body is
+// larger, the error is ErrBodyTooLarge. ReadBody does not read the trailer section
+// after a chunked body: Header.ReadTrailer does.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) error {
 	req.ResetBody()
 	f := http1.Framing{Kind: http1.Length, Length: int64(contentLength)}
@@ -318,12 +321,12 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 	return req.bodyRead(nil)
 }
 
-// errNoHost is the error of a request that cannot be sent because it has no host. Programs know
-// its text from Request.String.
+// errNoHost is the error of a request that cannot be sent because it has no host.
+// Programs know its text from Request.String.
 var errNoHost = uri.ErrNoHost
 
-// prepareHead makes the header match the message as it will be written: it sets host and target
-// from the URI if that was used, and the length from the body.
+// prepareHead makes the header match the message as it will be written: it sets host
+// and target from the URI if that was used, and the length from the body.
 func (req *Request) prepareHead() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
 		if err := req.prepareHost(); err != nil {
@@ -334,8 +337,8 @@ func (req *Request) prepareHead() error {
 	return req.prepareContent()
 }
 
-// prepareForServer is prepareHead for a client that sends the request to a server. Such a request
-// has no absolute target: appendHead writes the target that is sent.
+// prepareForServer is prepareHead for a client that sends the request to a server. Such
+// a request has no absolute target: appendHead writes the target that is sent.
 func (req *Request) prepareForServer() error {
 	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
@@ -357,8 +360,8 @@ func (req *Request) prepareParsed() error {
 	return req.prepareContent()
 }
 
-// checkLine returns an error if a server would parse the request line in another way than it was
-// set. A target that was made from a URI needs no check.
+// checkLine returns an error if a server would parse the request line in another way
+// than it was set. A target that was made from a URI needs no check.
 func (req *Request) checkLine() error {
 	h := &req.Header
 	switch {
@@ -373,8 +376,8 @@ func (req *Request) checkLine() error {
 	return h.checkMethod()
 }
 
-// prepareContent is the part of prepareHead for the body. It checks the request line first, so
-// that it does not change a request that cannot be sent.
+// prepareContent is the part of prepareHead for the body. It checks the request line
+// first, so that it does not change a request that cannot be sent.
 func (req *Request) prepareContent() error {
 	if err := req.checkLine(); err != nil {
 		return err
@@ -430,8 +433,8 @@ func (req *Request) content() []byte {
 	return content
 }
 
-// prepareHost is the part of prepareHead for the host: it parses the URI if that is necessary, and
-// sets the Host field.
+// prepareHost is the part of prepareHead for the host: it parses the URI if that is
+// necessary, and sets the Host field.
 func (req *Request) prepareHost() error {
 	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
@@ -458,10 +461,10 @@ func (req *Request) prepareHost() error {
 	return nil
 }
 
-// sentHeader returns the header that is sent. It has user name and password of the URI as a basic
-// Authorization (RFC 7617), which replaces one that was set, and the Proxy-Authorization for a
-// proxy. They are not stored in the request itself, which may get another URI. The caller releases
-// the header with sent.
+// sentHeader returns the header that is sent. It has user name and password of the URI
+// as a basic Authorization (RFC 7617), which replaces one that was set, and the
+// Proxy-Authorization for a proxy. They are not stored in the request itself, which may
+// get another URI. The caller releases the header with sent.
 func (req *Request) sentHeader() *RequestHeader {
 	user := req.uriParsed && req.uri.text.HasUser()
 	proxy := req.call.proxy
@@ -488,7 +491,8 @@ func (req *Request) sentHeader() *RequestHeader {
 // sentHeaders are headers for sentHeader.
 var sentHeaders = sync.Pool{New: func() any { return new(RequestHeader) }}
 
-// basicRoom is the initial size of a buffer for user name and password, plain and as base64.
+// basicRoom is the initial size of a buffer for user name and password, plain and as
+// base64.
 const basicRoom = 256
 
 // sent releases a header from sentHeader.
@@ -504,15 +508,16 @@ func releaseSent(h *RequestHeader) {
 	sentHeaders.Put(h)
 }
 
-// Write writes the request to w, without flushing w at the end. It reads a body stream to its end
-// and closes it. If the size of the stream is unknown, it flushes each piece.
+// Write writes the request to w, without flushing w at the end. It reads a body stream
+// to its end and closes it. If the size of the stream is unknown, it flushes each
+// piece.
 //
-// Host and target are those of the URI, unless they were only set through Header. User name and
-// password of the URI are sent as a basic Authorization.
+// Host and target are those of the URI, unless they were only set through Header. User
+// name and password of the URI are sent as a basic Authorization.
 //
-// If the request cannot be sent, Write returns ErrorInvalidURI or another error before it writes
-// anything. Later errors are those of w or of the stream, or ErrBodyStreamWritePanic if the stream
-// panics.
+// If the request cannot be sent, Write returns ErrorInvalidURI or another error before
+// it writes anything. Later errors are those of w or of the stream, or
+// ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.prepareHead(); err != nil {
 		_ = req.body.closeStream()

@@ -10,9 +10,9 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// callState holds the limits of a client's call in progress, and its outcome so far. It is a part
-// of the request, since a RoundTripper of the application may be between the call and the
-// connection.
+// callState holds the limits of a client's call in progress, and its outcome so far. It
+// is a part of the request, since a RoundTripper of the application may be between the
+// call and the connection.
 type callState struct {
 	ctx      context.Context // nil if the call cannot be canceled
 	deadline time.Time       // zero for none
@@ -54,8 +54,8 @@ func (u contentUse) inner() contentUse {
 	return u
 }
 
-// attemptOutcome is the outcome of the last attempt at a request, which decides whether another
-// attempt may follow.
+// attemptOutcome is the outcome of the last attempt at a request, which decides whether
+// another attempt may follow.
 type attemptOutcome uint8
 
 const (
@@ -90,8 +90,8 @@ func (c *callState) expired() bool {
 	return !c.deadline.IsZero() && !time.Now().Before(c.deadline)
 }
 
-// contextError returns the error of ctx, which has ended. It wraps the cause if the application
-// has set one.
+// contextError returns the error of ctx, which has ended. It wraps the cause if the
+// application has set one.
 func contextError(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); cause != err {
@@ -115,8 +115,9 @@ func (req *Request) isKnown() bool {
 	return len(req.known) > 0 && req.knownAs == req.uri.version()
 }
 
-// parseTarget is parseURI for a client. If the target is the same absolute URI as the last one, it
-// need not be parsed again: its meaning does not depend on other parts of the request.
+// parseTarget is parseURI for a client. If the target is the same absolute URI as the
+// last one, it need not be parsed again: its meaning does not depend on other parts of
+// the request.
 func (req *Request) parseTarget() error {
 	switch {
 	case req.uriParsed:
@@ -127,8 +128,8 @@ func (req *Request) parseTarget() error {
 	return req.parseNewTarget()
 }
 
-// recallTarget uses the URI again if it was parsed from the same target, and reports whether it
-// was.
+// recallTarget uses the URI again if it was parsed from the same target, and reports
+// whether it was.
 func (req *Request) recallTarget() bool {
 	if !req.isKnown() || !bytes.Equal(req.known, req.Header.target()) {
 		return false
@@ -152,9 +153,10 @@ func (req *Request) parseNewTarget() error {
 	return nil
 }
 
-// noHost returns the error for a request without a host. It says what the URL lacks. It does not
-// contain query, user name and password, since errors are written to logs. If the target has a
-// host, it is not the URL that was used last, and the error is errNoHost.
+// noHost returns the error for a request without a host. It says what the URL lacks. It
+// does not contain query, user name and password, since errors are written to logs. If
+// the target has a host, it is not the URL that was used last, and the error is
+// errNoHost.
 func (req *Request) noHost() error {
 	target := req.Header.RequestURI()
 	url, scheme := uri.Safe(target)

@@ -15,9 +15,9 @@ import (
 
 // RequestHeader is the head of a request: the request line and the fields.
 //
-// The zero value is "GET / HTTP/1.1" without fields. Slices that its methods return belong to the
-// header: they are valid until the field is changed or the request is released. A server releases
-// a request when its handler returns.
+// The zero value is "GET / HTTP/1.1" without fields. Slices that its methods return
+// belong to the header: they are valid until the field is changed or the request is
+// released. A server releases a request when its handler returns.
 //
 // A RequestHeader must not be copied (use CopyTo) nor used by more than one
 // goroutine at a time; even reading may change it, since cookies are parsed on
@@ -102,8 +102,9 @@ func (h *RequestHeader) targetIsPath() bool {
 	return target[0] == '/' && ascii.IsVisible(target) && ascii.IndexByte(target, '#') == len(target)
 }
 
-// SetRequestURI sets the request target, which must be percent-encoded as on the wire, like the
-// result of URI.RequestURI. If it is only a query, SetRequestURI prepends the path "/".
+// SetRequestURI sets the request target, which must be percent-encoded as on the wire,
+// like the result of URI.RequestURI. If it is only a query, SetRequestURI prepends the
+// path "/".
 func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(bytesconv.Bytes(requestURI))
 }
@@ -158,8 +159,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setID(field.Referer, byte
 // SetRefererBytes sets the Referer field.
 func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setID(field.Referer, referer) }
 
-// ContentType returns the value of the Content-Type field. If a request that was read has several
-// such lines, it is the value of the first.
+// ContentType returns the value of the Content-Type field. If a request that was read
+// has several such lines, it is the value of the first.
 func (h *RequestHeader) ContentType() []byte { return h.text(h.slots[slotContentType]) }
 
 // ContentEncoding returns the value of the Content-Encoding field.
@@ -183,9 +184,9 @@ func (h *RequestHeader) setID(id field.ID, value []byte) {
 	h.set(http1.Request, key{id.Bytes(), id}, value)
 }
 
-// ContentLength returns the length of the content in bytes. It is -1 if the body is chunked, and
-// -2 if a request that was read, or one without special fields, has no field for the length of a
-// body.
+// ContentLength returns the length of the content in bytes. It is -1 if the body is
+// chunked, and -2 if a request that was read, or one without special fields, has no
+// field for the length of a body.
 func (h *RequestHeader) ContentLength() int {
 	if h.is(noSpecial) && h.contentLength == 0 && !h.is(hasLength) {
 		return -2
@@ -201,9 +202,9 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	h.setCoding(contentLength < 0)
 }
 
-// frameOwnFields corrects the length in the fields that the application writes itself, with special
-// fields disabled: a server would parse content without a length, or beyond a wrong one, as the
-// next request.
+// frameOwnFields corrects the length in the fields that the application writes itself,
+// with special fields disabled: a server would parse content without a length, or
+// beyond a wrong one, as the next request.
 func (h *RequestHeader) frameOwnFields() {
 	if h.is(noSpecial) {
 		h.setOwnLength()
@@ -231,8 +232,9 @@ func (h *RequestHeader) setOwnLength() {
 	h.list.RemoveID(field.ContentLength, at+1)
 }
 
-// SetByteRange sets the Range field to "bytes=startPos-endPos". If endPos is negative, the range
-// extends to the end. If startPos is negative, the range is the last -startPos bytes.
+// SetByteRange sets the Range field to "bytes=startPos-endPos". If endPos is negative,
+// the range extends to the end. If startPos is negative, the range is the last
+// -startPos bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var text [48]byte
 	b := append(text[:0], "bytes="...)
@@ -268,8 +270,8 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 	return http1.FormBoundary(h.ContentType())
 }
 
-// HasAcceptEncoding reports whether Accept-Encoding lists the coding without a weight of 0 (RFC
-// 9110 section 12.5.3).
+// HasAcceptEncoding reports whether Accept-Encoding lists the coding without a weight
+// of 0 (RFC 9110 section 12.5.3).
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(bytesconv.Bytes(acceptEncoding))
 }
@@ -284,9 +286,10 @@ func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	return false
 }
 
-// DisableSpecialHeader makes the header write exactly the fields that were set, in their order, and
-// no others: no default Host, Content-Type and so on. It reports whether special fields were
-// disabled before. Only programs that control the case and order of all fields need it.
+// DisableSpecialHeader makes the header write exactly the fields that were set, in
+// their order, and no others: no default Host, Content-Type and so on. It reports
+// whether special fields were disabled before. Only programs that control the case and
+// order of all fields need it.
 //
 // A body still has framing: a Request with a body is sent with the Content-Length or
 // Transfer-Encoding that fits the body, which replaces one that was set and does not fit.
@@ -296,15 +299,16 @@ func (h *RequestHeader) DisableSpecialHeader() bool {
 	return before
 }
 
-// EnableSpecialHeader undoes DisableSpecialHeader, and reports whether special fields were disabled
-// before.
+// EnableSpecialHeader undoes DisableSpecialHeader, and reports whether special fields
+// were disabled before.
 func (h *RequestHeader) EnableSpecialHeader() bool {
 	before := h.is(noSpecial)
 	h.state &^= noSpecial
 	return before
 }
 
-// Reset empties the header, and undoes the settings of DisableNormalizing and similar methods.
+// Reset empties the header, and undoes the settings of DisableNormalizing and similar
+// methods.
 func (h *RequestHeader) Reset() { h.reset(noDefaultDate) }
 
 // CopyTo makes dst a copy of the header.
@@ -312,11 +316,11 @@ func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 
 // Read reads a head from r, up to and including its empty line.
 //
-// The request line must be shorter than 16 KiB, the head must be shorter than 64 KiB, and it must
-// not have more than 500 fields: otherwise Read returns an ErrSmallBuffer. If the buffer of r is
-// larger than that, only its size limits the head. Read returns io.EOF if r ends before the first
-// byte, and an error that wraps io.ErrUnexpectedEOF if r ends later. After an error the header is
-// empty.
+// The request line must be shorter than 16 KiB, the head must be shorter than 64 KiB,
+// and it must not have more than 500 fields: otherwise Read returns an ErrSmallBuffer.
+// If the buffer of r is larger than that, only its size limits the head. Read returns
+// io.EOF if r ends before the first byte, and an error that wraps io.ErrUnexpectedEOF
+// if r ends later. After an error the header is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	if err := h.read(http1.Request, r); err != nil {
 		return err
@@ -328,8 +332,9 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return nil
 }
 
-// check returns the error of a request that was read and whose lines are well-formed, but whose
-// target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section 7.2) is not.
+// check returns the error of a request that was read and whose lines are well-formed,
+// but whose target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section
+// 7.2) is not.
 func (h *RequestHeader) check() error {
 	if h.memo != nil && h.memo.whole {
 		return nil
@@ -351,9 +356,9 @@ func (h *RequestHeader) check() error {
 	return nil
 }
 
-// RawHeaders returns the field lines of a request that was read, up to and including the empty
-// line. Names are normalized, unless DisableNormalizing was called. The result is empty for a
-// header that was not read.
+// RawHeaders returns the field lines of a request that was read, up to and including
+// the empty line. Names are normalized, unless DisableNormalizing was called. The
+// result is empty for a header that was not read.
 func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
 
 // AppendBytes appends the head, as Write writes it, to dst and returns the extended slice.
@@ -372,15 +377,15 @@ func (h *RequestHeader) appendMethod(dst []byte) []byte {
 	return append(append(dst, h.method()...), ' ')
 }
 
-// hasPathMethod reports whether the method is known to have a path as its target in any case. A
-// result of false does not mean that the target is none.
+// hasPathMethod reports whether the method is known to have a path as its target in any
+// case. A result of false does not mean that the target is none.
 func (h *RequestHeader) hasPathMethod() bool {
 	first := h.method()[0]
 	return first != MethodConnect[0] && first != MethodOptions[0]
 }
 
-// receivedStart returns the request line that was received, or nil if the request line has been
-// changed or was not received.
+// receivedStart returns the request line that was received, or nil if the request line
+// has been changed or was not received.
 func (h *RequestHeader) receivedStart() []byte {
 	method, target, version := h.line[lineMethod], h.line[lineTarget], h.line[lineVersion]
 	if method.Len == 0 || target.Off != method.Off+method.Len+1 || version.Off != target.Off+target.Len+1 || !h.list.IsFrozen(version) {
@@ -405,8 +410,8 @@ func (h *RequestHeader) hasDefaultLine() bool {
 	return h.line[lineMethod].Len|h.line[lineVersion].Len == 0
 }
 
-// checkMethod returns an error if a server would parse the request line in another way because of
-// its method or protocol.
+// checkMethod returns an error if a server would parse the request line in another way
+// because of its method or protocol.
 func (h *RequestHeader) checkMethod() error {
 	if method := h.line[lineMethod]; !h.list.IsFrozen(method) {
 		switch method := h.method(); {
@@ -421,8 +426,8 @@ func (h *RequestHeader) checkMethod() error {
 	return nil
 }
 
-// checkLine is checkMethod that checks the target, too. Parts that were received were checked then,
-// and the defaults are right.
+// checkLine is checkMethod that checks the target, too. Parts that were received were
+// checked then, and the defaults are right.
 func (h *RequestHeader) checkLine() error {
 	if target := h.line[lineTarget]; !h.list.IsFrozen(target) && ascii.HasSpaceOrControl(h.target()) {
 		return errTarget
@@ -461,12 +466,12 @@ func (h *RequestHeader) appendFields(dst []byte) []byte {
 	return h.appendEnd(dst, http1.Request)
 }
 
-// ignoresBody reports whether a request with this method and without a body is sent without a
-// Content-Length.
+// ignoresBody reports whether a request with this method and without a body is sent
+// without a Content-Length.
 func (h *RequestHeader) ignoresBody() bool { return h.IsGet() || h.IsHead() }
 
-// Header returns the head as Write writes it, without the fields that are announced as trailers.
-// The result is valid until the header is changed or released.
+// Header returns the head as Write writes it, without the fields that are announced as
+// trailers. The result is valid until the header is changed or released.
 func (h *RequestHeader) Header() []byte {
 	h.scratch[scratchHead] = h.AppendBytes(h.scratch[scratchHead][:0])
 	return h.scratch[scratchHead]
@@ -475,8 +480,9 @@ func (h *RequestHeader) Header() []byte {
 // String returns the head as Write writes it.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing w. If the method is no token, or the target or the
-// protocol contains a space or control character, Write returns an error and writes nothing.
+// Write writes the head to w, without flushing w. If the method is no token, or the
+// target or the protocol contains a space or control character, Write returns an error
+// and writes nothing.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
 	if err := h.checkLine(); err != nil {
 		return err

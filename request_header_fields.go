@@ -7,11 +7,12 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Peek returns the value of the first field with that name, or nil. The case of the name does not
-// matter.
+// Peek returns the value of the first field with that name, or nil. The case of the
+// name does not matter.
 //
-// Peek also finds a field of the trailer section, if the Trailer field announces it and the header
-// section has no field with that name. PeekTrailer finds any field of the trailer section.
+// Peek also finds a field of the trailer section, if the Trailer field announces it and
+// the header section has no field with that name. PeekTrailer finds any field of the
+// trailer section.
 func (h *RequestHeader) Peek(key string) []byte {
 	return h.peek(http1.Request, keyOf(bytesconv.Bytes(key)))
 }
@@ -36,9 +37,9 @@ func (h *RequestHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Request) }
 
 // Set sets the field to value, which replaces all its values.
 //
-// Set("Cookie", …) adds cookies to the existing ones. The value of a field that was announced with
-// SetTrailer is sent after a chunked body. CR, LF and NUL become spaces. A field whose name is no
-// token (RFC 9110 section 5.6.2) is stored, but never sent.
+// Set("Cookie", …) adds cookies to the existing ones. The value of a field that was
+// announced with SetTrailer is sent after a chunked body. CR, LF and NUL become spaces.
+// A field whose name is no token (RFC 9110 section 5.6.2) is stored, but never sent.
 func (h *RequestHeader) Set(key, value string) {
 	h.set(http1.Request, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }
@@ -96,7 +97,8 @@ func (h *RequestHeader) Len() int { return h.count(http1.Request) }
 // Content-Type, User-Agent, Trailer and Cookie come first, then the others in their order.
 // AllInOrder returns the fields in the order of the wire.
 //
-// Names and values are valid until the next step of the loop. The loop must not change the header.
+// Names and values are valid until the next step of the loop. The loop must not change
+// the header.
 func (h *RequestHeader) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.each(http1.Request, yield)
@@ -112,9 +114,9 @@ func (h *RequestHeader) VisitAll(f func(key, value []byte)) {
 	}
 }
 
-// AllInOrder returns an iterator over the fields of a request that was read, in the order and with
-// the values in which they were received. Names and values are valid until the next step of the
-// loop.
+// AllInOrder returns an iterator over the fields of a request that was read, in the
+// order and with the values in which they were received. Names and values are valid
+// until the next step of the loop.
 func (h *RequestHeader) AllInOrder() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.eachInOrder(yield)
@@ -139,8 +141,8 @@ func (h *RequestHeader) Cookie(key string) []byte {
 // CookieBytes is Cookie for a byte slice.
 func (h *RequestHeader) CookieBytes(key []byte) []byte { return h.cookie(http1.Request, key) }
 
-// Cookies returns an iterator over the names and values of all cookies. Names and values are valid
-// until the next step of the loop.
+// Cookies returns an iterator over the names and values of all cookies. Names and
+// values are valid until the next step of the loop.
 func (h *RequestHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.eachCookie(http1.Request, yield)

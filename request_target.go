@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// URI returns the URI of the request: its target, completed by the Host field. A change of the URI
-// changes the request that is sent.
+// URI returns the URI of the request: its target, completed by the Host field. A change
+// of the URI changes the request that is sent.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
 	return &req.uri
@@ -37,8 +37,8 @@ func (req *Request) SetURI(newURI *URI) {
 	req.uriParsed = true
 }
 
-// RequestURI returns the target of the request line, "/" by default. If the URI was used or set,
-// it is the target of the URI.
+// RequestURI returns the target of the request line, "/" by default. If the URI was
+// used or set, it is the target of the URI.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
 		req.prepareTarget()
@@ -63,15 +63,15 @@ func (req *Request) prepareTarget() {
 	}
 }
 
-// sendsAuthority reports whether the request is CONNECT to a host. A request that was received with
-// a path keeps the path.
+// sendsAuthority reports whether the request is CONNECT to a host. A request that was
+// received with a path keeps the path.
 func (req *Request) sendsAuthority() bool {
 	h := &req.Header
 	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
 }
 
-// keepsTarget reports whether the target is no path, and the URI was parsed from it and has not
-// changed.
+// keepsTarget reports whether the target is no path, and the URI was parsed from it and
+// has not changed.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
 	if h.hasDefaultLine() {
@@ -81,8 +81,9 @@ func (req *Request) keepsTarget() bool {
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
-// appendHead appends the head as it is sent. It does not change the target in the header, which the
-// application sets for each request, and which may be longer than the target that is sent.
+// appendHead appends the head as it is sent. It does not change the target in the
+// header, which the application sets for each request, and which may be longer than the
+// target that is sent.
 func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
@@ -122,8 +123,8 @@ func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	return req.uri.appendRequestURI(dst)
 }
 
-// SetRequestURI sets the target of the request: a path with a query, or an absolute URI. It drops a
-// URI that was set before, including its host.
+// SetRequestURI sets the target of the request: a path with a query, or an absolute
+// URI. It drops a URI that was set before, including its host.
 func (req *Request) SetRequestURI(requestURI string) {
 	req.Header.SetRequestURI(requestURI)
 	req.uriParsed = false

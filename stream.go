@@ -12,12 +12,12 @@ import (
 // gone then, or the time of Server.WriteTimeout is over.
 type StreamWriter func(w *bufio.Writer)
 
-// NewStreamReader runs sw in a goroutine and returns a reader of the content that sw writes.
-// sw blocks while it is 64 KiB ahead of the reader. A panic in sw ends the stream with an
-// ErrBodyStreamWritePanic.
+// NewStreamReader runs sw in a goroutine and returns a reader of the content that sw
+// writes. sw blocks while it is 64 KiB ahead of the reader. A panic in sw ends the
+// stream with an ErrBodyStreamWritePanic.
 //
-// The caller must close the reader, even before its end. The writes of sw fail from then on,
-// so that sw and its goroutine end.
+// The caller must close the reader, even before its end. The writes of sw fail from
+// then on, so that sw and its goroutine end.
 func NewStreamReader(sw StreamWriter) io.ReadCloser {
 	return bodyio.NewPipe(sw, false, producerPanic)
 }
@@ -41,10 +41,11 @@ func NewBoundedStreamReader(sw StreamWriter) io.ReadCloser {
 
 func producerPanic(value any) error { return streamPanic("panic in a StreamWriter", value) }
 
-// BodyWriterTo is a body stream that reports whether WriteTo may be called in place of Read.
+// BodyWriterTo is a body stream that reports whether WriteTo may be called in place of
+// Read.
 //
-// A stream of unknown size with a WriteTo method that is no BodyWriterTo is sent by Read: the
-// method may be promoted from an embedded reader whose Read was overridden.
+// A stream of unknown size with a WriteTo method that is no BodyWriterTo is sent by
+// Read: the method may be promoted from an embedded reader whose Read was overridden.
 // SupportsBodyWriteTo must return true only if WriteTo does everything that Read does,
 // including side effects.
 type BodyWriterTo interface {

@@ -19,8 +19,9 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return t
 }
 
-// ReleaseTimer stops a timer from AcquireTimer and returns it to the pool. Neither t nor its
-// channel may be used after that: the next time on it is for another caller of AcquireTimer.
+// ReleaseTimer stops a timer from AcquireTimer and returns it to the pool. Neither t
+// nor its channel may be used after that: the next time on it is for another caller of
+// AcquireTimer.
 func ReleaseTimer(t *time.Timer) {
 	if !t.Stop() {
 		// A program that runs with GODEBUG=asynctimerchan=1 may find the

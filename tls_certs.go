@@ -12,8 +12,8 @@ import (
 // defaultReloadInterval is the default of TLSReloader.Interval.
 const defaultReloadInterval = 10 * time.Second
 
-// TLSReloader serves certificates from files, and reads them again when they have changed, so
-// that a certificate can be renewed without a restart:
+// TLSReloader serves certificates from files, and reads them again when they have
+// changed, so that a certificate can be renewed without a restart:
 //
 //	certs, err := fasthttp.NewTLSReloader("cert.pem", "key.pem")
 //	if err != nil {
@@ -22,13 +22,13 @@ const defaultReloadInterval = 10 * time.Second
 //	server.TLSConfig = &tls.Config{GetCertificate: certs.GetCertificate}
 //	return server.ListenAndServeTLS(":443", "", "")
 //
-// It has no goroutine of its own: a handshake checks the files if the last check was Interval
-// ago or more. Existing connections keep their certificate. If the changed files cannot be
-// used, for example while only one of the two was replaced, the old certificate stays in use,
-// and the next check tries again.
+// It has no goroutine of its own: a handshake checks the files if the last check was
+// Interval ago or more. Existing connections keep their certificate. If the changed
+// files cannot be used, for example while only one of the two was replaced, the old
+// certificate stays in use, and the next check tries again.
 //
-// Its methods may be called from any goroutine. The fields must not be changed once it is in
-// use. It must not be copied.
+// Its methods may be called from any goroutine. The fields must not be changed once it
+// is in use. It must not be copied.
 type TLSReloader struct {
 	_ noCopy
 
@@ -58,14 +58,14 @@ func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	return r, nil
 }
 
-// Add adds the certificate in two more files, for other hosts or with another type of key. It
-// may be called while servers use the reloader. If a file cannot be read or the two do not
-// match, it returns an error and changes nothing.
+// Add adds the certificate in two more files, for other hosts or with another type of
+// key. It may be called while servers use the reloader. If a file cannot be read or the
+// two do not match, it returns an error and changes nothing.
 func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(certFile, keyFile) }
 
-// GetCertificate is for tls.Config.GetCertificate. It returns the first certificate that the
-// client supports and that is valid for the requested host, or else the first of all. The
-// error is always nil.
+// GetCertificate is for tls.Config.GetCertificate. It returns the first certificate
+// that the client supports and that is valid for the requested host, or else the first
+// of all. The error is always nil.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	r.lookNowAndThen()
 	return r.files.For(hello), nil
@@ -107,11 +107,11 @@ func (r *TLSReloader) logger() Logger {
 // error, but reads the other files in any case.
 func (r *TLSReloader) Reload() error { return r.files.Reload() }
 
-// GenerateTestCertificate returns a self-signed certificate and its private key, both in PEM
-// form, for ServeTLSEmbed and AppendCertEmbed. It is valid for a year, for host: a name such
-// as "localhost" or "*.a.test", or an IP address; a port after it is ignored. A client accepts
-// it only with this certificate among its root certificates.
+// GenerateTestCertificate returns a self-signed certificate and its private key, both
+// in PEM form, for ServeTLSEmbed and AppendCertEmbed. It is valid for a year, for host:
+// a name such as "localhost" or "*.a.test", or an IP address; a port after it is
+// ignored. A client accepts it only with this certificate among its root certificates.
 //
-// It is meant for tests. It returns an error only if the packages of crypto do, for example for
-// a name that a certificate cannot contain.
+// It is meant for tests. It returns an error only if the packages of crypto do, for
+// example for a name that a certificate cannot contain.
 func GenerateTestCertificate(host string) ([]byte, []byte, error) { return certs.SelfSigned(host) }

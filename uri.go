@@ -208,9 +208,10 @@ func (u *URI) SetQueryStringBytes(queryString []byte) {
 	u.dropArgs()
 }
 
-// QueryArgs returns the arguments of the query. They belong to u: a change of them changes
-// the URI. Until the caller changes them, the query is written as it was parsed or set. They
-// are valid until the next call of Parse, Update, SetQueryString, Reset or ReleaseURI.
+// QueryArgs returns the arguments of the query. They belong to u: a change of them
+// changes the URI. Until the caller changes them, the query is written as it was parsed
+// or set. They are valid until the next call of Parse, Update, SetQueryString, Reset or
+// ReleaseURI.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		u.args.ParseBytes(u.text.Bytes(uri.Query))
@@ -236,9 +237,10 @@ func (u *URI) SetHash(hash string) { u.SetHashBytes(bytesconv.Bytes(hash)) }
 // SetHashBytes is SetHash for bytes, which are copied.
 func (u *URI) SetHashBytes(hash []byte) { u.text.Set(uri.Hash, hash) }
 
-// AddMissingPort returns addr with the default port, 443 if isTLS is true and 80 otherwise,
-// if addr has no port. An IPv6 address must be in brackets, "[::1]" or "[::1%lo0]". If addr is
-// neither a host nor a host with a port, it is returned as it is.
+// AddMissingPort returns addr with the default port, 443 if isTLS is true and 80
+// otherwise, if addr has no port. An IPv6 address must be in brackets, "[::1]" or
+// "[::1%lo0]". If addr is neither a host nor a host with a port, it is returned as it
+// is.
 func AddMissingPort(addr string, isTLS bool) string { return uri.AddPort(addr, isTLS) }
 
 // ErrorInvalidURI is the error of a text that is no URI. All errors of [URI.Parse] wrap it,
@@ -283,20 +285,21 @@ func hostField(host []byte) ([]byte, error) {
 	return text, uriError(err)
 }
 
-// Parse parses uri into u. If uri has no scheme and authority, it is the target of a request
-// to host, a path with a query, and the scheme is http. Otherwise Parse ignores host. If host
-// is empty, uri may also begin with the two slashes of its authority.
+// Parse parses uri into u. If uri has no scheme and authority, it is the target of a
+// request to host, a path with a query, and the scheme is http. Otherwise Parse ignores
+// host. If host is empty, uri may also begin with the two slashes of its authority.
 //
-// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After an error of the host
-// or its port u has all parts as they were parsed, and a client that should send a request
-// there returns the same error. After any other error u is empty.
+// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After an error of
+// the host or its port u has all parts as they were parsed, and a client that should
+// send a request there returns the same error. After any other error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	u.dropArgs()
 	return uriError(u.text.Parse(host, uri))
 }
 
-// parse is Parse for the target of a request to host. host is empty if a client, such as one of
-// HTTP/1.0, did not send it. The scheme of a target without one is https if isTLS is true.
+// parse is Parse for the target of a request to host. host is empty if a client, such
+// as one of HTTP/1.0, did not send it. The scheme of a target without one is https if
+// isTLS is true.
 func (u *URI) parse(host, target []byte, isTLS bool) error {
 	u.dropArgs()
 	return uriError(u.text.ParseTarget(host, target, isTLS))
@@ -315,9 +318,10 @@ func (u *URI) Update(newURI string) { u.UpdateBytes(bytesconv.Bytes(newURI)) }
 //   - ?query keeps the path too.
 //   - #hash changes only the fragment.
 //
-// An empty reference does not change u. After a reference with an invalid host or port u has
-// its parts, as after Parse. After any other invalid reference u is empty. A client does not
-// send a request to either. Only the first form accepts a scheme: "mailto:a@b" is a path.
+// An empty reference does not change u. After a reference with an invalid host or port
+// u has its parts, as after Parse. After any other invalid reference u is empty. A
+// client does not send a request to either. Only the first form accepts a scheme:
+// "mailto:a@b" is a path.
 func (u *URI) UpdateBytes(newURI []byte) { _ = u.update(newURI) }
 
 // update is UpdateBytes that returns the error of ref.
@@ -346,8 +350,8 @@ func (u *URI) AppendBytes(dst []byte) []byte {
 // String returns the result of FullURI as a string.
 func (u *URI) String() string { return string(u.FullURI()) }
 
-// WriteTo writes the result of FullURI to w, with one call of Write, whose error it returns. It
-// implements io.WriterTo.
+// WriteTo writes the result of FullURI to w, with one call of Write, whose error it
+// returns. It implements io.WriterTo.
 func (u *URI) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(u.FullURI())
 	return int64(n), err
@@ -360,8 +364,8 @@ func (u *URI) RequestURI() []byte {
 	return u.shown
 }
 
-// encodedTarget is RequestURI for callers that do not modify the result, so that it need not be
-// made anew each time.
+// encodedTarget is RequestURI for callers that do not modify the result, so that it
+// need not be made anew each time.
 func (u *URI) encodedTarget() []byte {
 	if v := u.version(); v == 0 || v != u.targetOf {
 		u.target, u.targetOf = u.appendRequestURI(u.target[:0]), v
