@@ -35,8 +35,7 @@ func (req *Request) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyInflate decodes the body with deflate, with or without the zlib header. It has the
-// limit of BodyGunzip.
+// BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
 func (req *Request) BodyInflate() ([]byte, error) {
 	return req.decoded(coding.Deflate, coding.ContentBound(req.body.limit))
 }
@@ -46,7 +45,7 @@ func (req *Request) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnbrotli decodes the body with brotli. It has the limit of BodyGunzip.
+// BodyUnbrotli is like BodyGunzip, but decodes brotli.
 func (req *Request) BodyUnbrotli() ([]byte, error) {
 	return req.decoded(coding.Brotli, coding.ContentBound(req.body.limit))
 }
@@ -56,9 +55,8 @@ func (req *Request) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnzstd decodes the body with zstd. It has the limit of BodyGunzip, and also fails
-// with ErrBodyTooLarge if the body asks for a window of more than 8 MiB, which RFC 9659
-// forbids.
+// BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
+// if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
 func (req *Request) BodyUnzstd() ([]byte, error) {
 	return req.decoded(coding.Zstd, coding.ContentBound(req.body.limit))
 }
@@ -132,8 +130,7 @@ func (resp *Response) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyInflate decodes the body with deflate, with or without the zlib header. It has the
-// limit of BodyGunzip.
+// BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
 func (resp *Response) BodyInflate() ([]byte, error) {
 	return resp.decoded(coding.Deflate, coding.ContentBound(resp.body.limit))
 }
@@ -143,7 +140,7 @@ func (resp *Response) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnbrotli decodes the body with brotli. It has the limit of BodyGunzip.
+// BodyUnbrotli is like BodyGunzip, but decodes brotli.
 func (resp *Response) BodyUnbrotli() ([]byte, error) {
 	return resp.decoded(coding.Brotli, coding.ContentBound(resp.body.limit))
 }
@@ -153,9 +150,8 @@ func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnzstd decodes the body with zstd. It has the limit of BodyGunzip, and also fails
-// with ErrBodyTooLarge if the body asks for a window of more than 8 MiB, which RFC 9659
-// forbids.
+// BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
+// if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
 func (resp *Response) BodyUnzstd() ([]byte, error) {
 	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.limit))
 }
