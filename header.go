@@ -56,7 +56,7 @@ const (
 	closing       headerState = 1 << iota // Connection: close
 	hasLength                             // Content-Length is to be written
 	rawCookies                            // list has Cookie fields that are not yet in cookies
-	namesKept                             // header names are not normalised
+	namesKept                             // header names are not normalized
 	noSpecial                             // RequestHeader.DisableSpecialHeader
 	noDefaultType                         // SetNoDefaultContentType
 	noDefaultDate                         // of a response, Server.NoDefaultDate
@@ -540,8 +540,8 @@ func (h *header) DisableNormalizing() bool {
 }
 
 // EnableNormalizing makes the header normalize field names again, as it does by
-// default: "content-TYPE" becomes "Content-Type". It reports whether names were kept
-// as they are before.
+// default: "content-TYPE" becomes "Content-Type". It reports whether the header has
+// kept names as they are until then.
 func (h *header) EnableNormalizing() bool {
 	before := h.is(namesKept)
 	h.state &^= namesKept

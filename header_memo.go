@@ -19,7 +19,7 @@ import (
 // that it does not learn in vain if all messages differ.
 type memo struct {
 	raw  []byte // the head as it was received, with the empty line
-	text []byte // its field lines with normalised names
+	text []byte // its field lines with normalized names
 	line http1.StartLine
 
 	facts         http1.Facts

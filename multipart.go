@@ -92,7 +92,7 @@ var errFormRemoved = errors.New("fasthttp: the files of the multipart form were 
 // is in memory stay in memory.
 const formMemory = 4 << 20
 
-// requestForm is the multipart form of a request whose form was parsed.
+// requestForm is the multipart form of a request, or the error of parsing it.
 type requestForm struct {
 	form *multipart.Form
 	read int64 // the number of bytes of the decoded body that were parsed
@@ -153,7 +153,7 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // means no limit. The error wraps ErrBodyTooLarge if the body is larger.
 //
 // A body with the content coding gzip, deflate, br or zstd is decoded, and the limit
-// applies to the decoded body. Without a limit that of the body itself applies:
+// applies to the decoded body. Without one, the limit of the body itself applies:
 // Server.MaxRequestBodySize, 4 MiB by default, or the limit that Server.HeaderReceived has
 // set, or that of ReadLimitBody. For a body without a limit it is 256 MiB. The error wraps
 // ErrContentEncodingUnsupported for other codings, and for more than one coding.
