@@ -21,21 +21,21 @@ var ErrNoArgValue = errors.New("fasthttp: no args value for the given key")
 // or of a form in a body. A key may occur any number of times, and a pair may
 // have been written without '=' (a flag: its value is empty).
 //
-// Keys and values are plain text everywhere in this API; percent-encoding is
-// taken off by Parse and put on by AppendBytes and its like.
+// Keys and values are plain text everywhere in this API: Parse decodes them, and
+// AppendBytes and the methods that use it encode them.
 //
 // The zero value is empty and ready for use. An Args must not be copied; use
 // CopyTo. It must not be used by two goroutines at a time.
 type Args struct {
 	_ noCopy
 
-	// a URI writes its query as it came as long as list is not Changed
+	// a URI writes its query as it was received as long as list is not Changed
 	list field.List
-	// what QueryString returned last
+	// the last result of QueryString
 	query []byte
 }
 
-// Memory over these sizes is not kept for another use.
+// A released Args with more memory than this does not go back to the pool.
 const (
 	maxKeptArgsBytes   = 64 << 10
 	maxKeptArgsEntries = 4 << 10
@@ -43,13 +43,12 @@ const (
 
 var argsPool = sync.Pool{New: func() any { return new(Args) }}
 
-// AcquireArgs returns an empty Args from a pool. Hand it back with ReleaseArgs
-// when it is no longer needed; one that is never handed back is only lost to
-// the pool.
+// AcquireArgs returns an empty Args from a pool. Return it with ReleaseArgs when
+// it is no longer needed. If it is never returned, the garbage collector frees it.
 func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 
-// ReleaseArgs hands an Args from AcquireArgs back. Neither it nor a slice that
-// it returned may be used after that.
+// ReleaseArgs returns an Args from AcquireArgs to the pool. Neither it nor a slice
+// that its methods returned may be used after that.
 func ReleaseArgs(a *Args) {
 	poisonArgs(a)
 	a.Reset()
@@ -72,21 +71,21 @@ func (a *Args) CopyTo(dst *Args) {
 // Len returns the number of arguments; a key that occurs twice counts twice.
 func (a *Args) Len() int { return a.list.Len() }
 
-// Parse replaces all arguments by those of the query string s. See ParseBytes.
+// Parse is like [Args.ParseBytes], but takes a string.
 func (a *Args) Parse(s string) { a.ParseBytes(bytesconv.Bytes(s)) }
 
 // ParseBytes replaces all arguments by those of the query string b, which it
-// copies. Arguments are separated by '&'; plus signs stand for spaces. There are
+// copies. Arguments are separated by '&', and a plus sign means a space. There are
 // no errors: a percent sign that begins no escape is text, and an argument with
-// neither key nor value is left out.
+// neither key nor value is omitted.
 func (a *Args) ParseBytes(b []byte) {
 	a.Reset()
 	urlencoded.Parse(&a.list, b)
 }
 
-// QueryString returns the arguments in encoded form, as AppendBytes would
-// append them. The result is valid until the next call of QueryString, String
-// or WriteTo, or until a is released.
+// QueryString returns the arguments in encoded form, as AppendBytes appends them.
+// The result is valid until the next call of QueryString, String or WriteTo, or
+// until a is released.
 func (a *Args) QueryString() []byte {
 	a.query = a.AppendBytes(a.query[:0])
 	return a.query
@@ -96,8 +95,8 @@ func (a *Args) QueryString() []byte {
 func (a *Args) String() string { return string(a.QueryString()) }
 
 // AppendBytes appends the arguments in encoded form to dst and returns the
-// extended slice: in their order, separated by '&', a space as '+', and all
-// other bytes but letters, digits and "-._~" as escapes.
+// extended slice. The arguments keep their order and are separated by '&'. A space
+// becomes '+', and all other bytes except letters, digits and "-._~" become escapes.
 func (a *Args) AppendBytes(dst []byte) []byte {
 	return urlencoded.Append(dst, &a.list)
 }
@@ -109,7 +108,7 @@ func (a *Args) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// Add appends the argument key=value. Those that are there stay.
+// Add appends the argument key=value. It keeps existing arguments with that key.
 func (a *Args) Add(key, value string) {
 	a.list.Add(bytesconv.Bytes(key), bytesconv.Bytes(value), field.Unknown, 0)
 }
@@ -123,14 +122,14 @@ func (a *Args) AddBytesV(key string, value []byte) { a.AddBytesKV(bytesconv.Byte
 // AddBytesKV is Add for a key and a value in bytes, which are copied.
 func (a *Args) AddBytesKV(key, value []byte) { a.list.Add(key, value, field.Unknown, 0) }
 
-// AddNoValue appends an argument that is written as its key alone, without '='.
+// AddNoValue appends an argument that is encoded as its key alone, without '='.
 func (a *Args) AddNoValue(key string) { a.AddBytesKNoValue(bytesconv.Bytes(key)) }
 
 // AddBytesKNoValue is AddNoValue for a key in bytes.
 func (a *Args) AddBytesKNoValue(key []byte) { a.list.Add(key, nil, field.Unknown, field.NoValue) }
 
-// Set gives the first argument with that key the value, or appends one if
-// there is none. Further arguments with the key stay as they are.
+// Set sets the value of the first argument with that key, or appends an argument
+// if there is none. It does not change further arguments with that key.
 func (a *Args) Set(key, value string) {
 	a.set(bytesconv.Bytes(key), bytesconv.Bytes(value), 0)
 }
@@ -144,8 +143,7 @@ func (a *Args) SetBytesV(key string, value []byte) { a.SetBytesKV(bytesconv.Byte
 // SetBytesKV is Set for a key and a value in bytes, which are copied.
 func (a *Args) SetBytesKV(key, value []byte) { a.set(key, value, 0) }
 
-// SetNoValue is Set for an argument that is written as its key alone, without
-// '='.
+// SetNoValue is Set for an argument that is encoded as its key alone, without '='.
 func (a *Args) SetNoValue(key string) { a.SetBytesKNoValue(bytesconv.Bytes(key)) }
 
 // SetBytesKNoValue is SetNoValue for a key in bytes.
@@ -174,10 +172,10 @@ func (a *Args) Del(key string) { a.DelBytes(bytesconv.Bytes(key)) }
 // DelBytes is Del for a key in bytes.
 func (a *Args) DelBytes(key []byte) { a.list.RemoveAll(key) }
 
-// Sort orders the arguments by key, and those with the same key by value, as f
-// compares them: it returns a number under, equal to or over zero if x comes
-// before, with or after y. bytes.Compare will do. What is equal keeps its
-// order.
+// Sort sorts the arguments by key, and those with the same key by value. f compares
+// two of them: it returns a negative number if x is less than y, 0 if they are equal,
+// and a positive number if x is greater. bytes.Compare is such a function. The sort
+// is stable.
 func (a *Args) Sort(f func(x, y []byte) int) {
 	a.list.Changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
@@ -188,7 +186,7 @@ func (a *Args) Sort(f func(x, y []byte) int) {
 	})
 }
 
-// SortKeys is Sort by key alone: arguments with the same key keep their order.
+// SortKeys is Sort by key alone: arguments with equal keys keep their order.
 func (a *Args) SortKeys(f func(x, y []byte) int) {
 	a.list.Changed = true
 	slices.SortStableFunc(a.list.Entries, func(x, y field.Entry) int {
@@ -202,18 +200,18 @@ func (a *Args) Has(key string) bool { return a.list.Get(key) != nil }
 // HasBytes is Has for a key in bytes.
 func (a *Args) HasBytes(key []byte) bool { return a.list.Find(key, 0) >= 0 }
 
-// Peek returns the value of the first argument with that key. It is nil only
-// if there is none; an empty value is an empty slice. The result is a piece
-// of a: valid until that argument is changed, or a is reset or released, and
-// not to be written to.
+// Peek returns the value of the first argument with that key, or nil if there is
+// no such argument. An empty value is an empty slice that is not nil. The result
+// points into a: it is valid until that argument is changed or a is reset or
+// released, and must not be modified.
 func (a *Args) Peek(key string) []byte { return a.list.Get(key) }
 
 // PeekBytes is Peek for a key in bytes.
 func (a *Args) PeekBytes(key []byte) []byte { return a.list.Get(bytesconv.String(key)) }
 
-// PeekMulti returns the values of all arguments with that key, in their order,
-// or nil. What Peek says of its result holds for each of them; the slice that
-// holds them is the caller's.
+// PeekMulti returns the values of all arguments with that key, in their order, or
+// nil if there are none. Each value points into a, as the result of Peek does. The
+// outer slice belongs to the caller.
 func (a *Args) PeekMulti(key string) [][]byte { return a.PeekMultiBytes(bytesconv.Bytes(key)) }
 
 // PeekMultiBytes is PeekMulti for a key in bytes.
@@ -225,9 +223,9 @@ func (a *Args) PeekMultiBytes(key []byte) [][]byte {
 	return values
 }
 
-// GetUint returns the value of the first argument with that key as a number,
-// as ParseUint reads it. Where that fails the number is -1. The error is
-// ErrNoArgValue if there is no value.
+// GetUint returns the value of the first argument with that key as a number, as
+// ParseUint parses it. The error is ErrNoArgValue if there is no value. With any
+// error the number is -1.
 func (a *Args) GetUint(key string) (int, error) {
 	value := a.Peek(key)
 	if n, ok := ascii.ParseUint(value); ok {
@@ -248,9 +246,9 @@ func (a *Args) GetUintOrZero(key string) int {
 	return n
 }
 
-// GetUfloat returns the value of the first argument with that key as a number,
-// as ParseUfloat reads it. Where that fails the number is -1. The error is
-// ErrNoArgValue if there is no value.
+// GetUfloat returns the value of the first argument with that key as a number, as
+// ParseUfloat parses it. The error is ErrNoArgValue if there is no value. With any
+// error the number is -1.
 func (a *Args) GetUfloat(key string) (float64, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -268,8 +266,8 @@ func (a *Args) GetUfloatOrZero(key string) float64 {
 	return f
 }
 
-// GetBool reports whether the first argument with that key says yes: whether it
-// is 1, t, T, true, TRUE, True, y, Y, yes, YES or Yes.
+// GetBool reports whether the value of the first argument with that key is 1, t,
+// T, true, TRUE, True, y, Y, yes, YES or Yes.
 func (a *Args) GetBool(key string) bool {
 	switch string(a.Peek(key)) {
 	case "1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes", "YES", "Yes":
@@ -278,9 +276,9 @@ func (a *Args) GetBool(key string) bool {
 	return false
 }
 
-// All iterates over the keys and values of all arguments, in their order. What
-// Peek says of its result holds for both. The arguments must not be changed
-// meanwhile.
+// All returns an iterator over the keys and values of all arguments, in their
+// order. Both point into a, as the result of Peek does. The arguments must not be
+// changed during the iteration.
 func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for _, e := range a.list.Entries {
@@ -291,9 +289,10 @@ func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// VisitAll calls f for every argument, in order. What All says holds here too.
+// VisitAll calls f for every argument, in their order. f must follow the rules for
+// the loop body of All.
 //
-// Deprecated: All does the same and can be left early.
+// Deprecated: use All, which can be stopped early.
 func (a *Args) VisitAll(f func(key, value []byte)) {
 	for key, value := range a.All() {
 		f(key, value)

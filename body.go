@@ -19,15 +19,15 @@ import (
 // the application, or a stream.
 type body struct {
 	buf    *bufpool.Buffer
-	raw    []byte // of SetBodyRaw
+	raw    []byte // the argument of SetBodyRaw
 	stream io.Reader
 	size   int   // of stream; negative if it is not known
 	broken error // why stream could not be read to its end
-	limit  int   // that it was read under, which holds for what it decodes to as well
+	limit  int   // in bytes, under which the content was read; also limits its decoded form
 }
 
-// bodyPoolLimits are the sizes over which buffers of request and response
-// bodies are not kept; negative for no limit.
+// bodyPoolLimits are the sizes over which buffers of request and response bodies
+// do not go back to the pool; negative for no limit.
 var bodyPoolLimits [2]atomic.Int64
 
 func init() {
@@ -40,16 +40,16 @@ const (
 	responsePool = 1
 )
 
-// SetBodySizePoolLimit sets the sizes in bytes over which the buffers of
-// request and response bodies are left to the garbage collector instead of
-// being kept for other messages. A negative limit stands for none but that of
-// the pool itself, which is 1 MiB; that is the default.
+// SetBodySizePoolLimit sets the largest sizes in bytes of the buffers that are
+// reused for other request and response bodies. The garbage collector frees larger
+// buffers. With a negative limit, the default, only the limit of the pool itself
+// applies, which is 1 MiB.
 func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
 	bodyPoolLimits[requestPool].Store(int64(reqBodyLimit))
 	bodyPoolLimits[responsePool].Store(int64(respBodyLimit))
 }
 
-// bytes returns what is buffered.
+// bytes returns the buffered content.
 func (b *body) bytes() []byte {
 	if b.raw != nil {
 		return b.raw
@@ -60,8 +60,8 @@ func (b *body) bytes() []byte {
 	return b.buf.B
 }
 
-// write appends p to what is buffered. Where the buffer is too small the content
-// moves to a larger one, and the room of the old one goes back to the pool.
+// write appends p to the buffered content. If the buffer is too small, the content
+// moves to a larger one, and the old buffer goes back to the pool.
 func (b *body) write(p []byte) {
 	if b.raw != nil {
 		raw := b.raw
@@ -71,7 +71,7 @@ func (b *body) write(p []byte) {
 	b.extend(p)
 }
 
-// put makes p, which may be a part of the buffer, all that is buffered.
+// put replaces the buffered content by p, which may be a part of the buffer.
 func (b *body) put(p []byte) {
 	if b.buf != nil && cap(b.buf.B) >= len(p) {
 		b.buf.B = append(b.buf.B[:0], p...)
@@ -83,8 +83,8 @@ func (b *body) put(p []byte) {
 	bufpool.Put(old)
 }
 
-// fastGrowth is the size in bytes up to which a buffer is made four times as large
-// when it is full, instead of twice: copying costs more than so little memory.
+// A full buffer doubles its size. If that is less than fastGrowth bytes, it grows
+// fourfold instead: copying costs more than so little memory.
 const fastGrowth = 64 << 10
 
 // extend appends p, which may be a part of the buffer, to the buffer.
@@ -99,8 +99,8 @@ func (b *body) extend(p []byte) {
 	b.buf.B = append(b.buf.B, p...)
 }
 
-// move gives the body another buffer, of size bytes. What was its buffer is left to
-// the caller.
+// move copies the content to another buffer, of size bytes. The caller has to
+// return the old buffer to the pool.
 func (b *body) move(size int) {
 	old := b.buf
 	b.buf = bufpool.Get(size)
@@ -117,9 +117,9 @@ func (b *body) room() int {
 	return cap(b.buf.B)
 }
 
-// grown returns which size the buffer must get for n bytes more, or 0 if it is large
-// enough. All that is still to come is left bytes at most: the buffer gets no more room
-// than for that.
+// grown returns the size that the buffer needs for n more bytes, or 0 if it is
+// large enough. At most left bytes are still to come: the size leaves no room for
+// more than them.
 func (b *body) grown(n int, left int64) int {
 	if b.buf == nil {
 		return n
@@ -138,15 +138,15 @@ func (b *body) grown(n int, left int64) int {
 	return max(len(b.buf.B)+n, grown)
 }
 
-// grow gives the body a buffer of size bytes, and the one it has back.
+// grow replaces the buffer by one of size bytes, and returns the old one to the pool.
 func (b *body) grow(size int) {
 	old := b.buf
 	b.move(size)
 	bufpool.Put(old)
 }
 
-// makeRoom makes room for n bytes that are there, which are a part of left bytes that
-// were announced.
+// makeRoom makes room for n bytes that have arrived. They are the first of left
+// bytes that were announced.
 func (b *body) makeRoom(n int, left int64) {
 	if b.buf == nil {
 		return
@@ -168,8 +168,8 @@ func (b *body) append(p []byte) {
 	b.write(p)
 }
 
-// empty drops the content and keeps the buffer, since what is set next may well
-// be made of the bytes in it.
+// empty drops the content and keeps the buffer: the next content may be a part of
+// the bytes in it.
 func (b *body) empty() {
 	_ = b.closeStream()
 	b.raw, b.broken = nil, nil
@@ -186,18 +186,18 @@ func (b *body) setRaw(p []byte) {
 func (b *body) setStream(r io.Reader, size int) {
 	b.empty()
 	if l, ok := r.(*io.LimitedReader); ok && size < 0 {
-		// such a reader knows its size
+		// an io.LimitedReader knows how many bytes it has
 		size = int(l.N)
 	}
 	b.stream, b.size = r, size
 }
 
-// ownBuffer is the size up to which a message keeps the buffer of its body for
-// the next one: most bodies are no larger, and the pool has its price.
+// ownBuffer is the size up to which a message keeps the buffer of its body for the
+// next body: most bodies are no larger, and using the pool takes time.
 const ownBuffer = 4 << 10
 
-// reset empties the body. Its buffer goes back to the pool unless it is small
-// or is to be kept.
+// reset empties the body. Its buffer goes back to the pool unless it is small or
+// keep is set.
 func (b *body) reset(pool int, keep bool) {
 	if b.stream != nil {
 		_ = b.closeStream()
@@ -227,7 +227,8 @@ func (b *body) reset(pool int, keep bool) {
 	b.buf = nil
 }
 
-// release lets go of a buffer that is larger than size.
+// release drops a buffer that is larger than size, and leaves it to the garbage
+// collector.
 func (b *body) release(size int) {
 	b.raw = nil
 	if b.buf != nil && cap(b.buf.B) > size {
@@ -236,13 +237,13 @@ func (b *body) release(size int) {
 	}
 }
 
-// drop gives the buffer back.
+// drop returns the buffer to the pool.
 func (b *body) drop() {
 	bufpool.Put(b.buf)
 	b.buf = nil
 }
 
-// swap exchanges the buffered bytes for p.
+// swap replaces the content by p, and returns the old content.
 func (b *body) swap(p []byte) []byte {
 	_ = b.load()
 	b.broken = nil
@@ -288,7 +289,7 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(bytesconv.Bytes(s)) }
 
-// What streams of the package are made of, by the names that they have here.
+// Names of internal/bodyio that this package uses often.
 type flushWriter = bodyio.Writer
 
 var (
@@ -299,7 +300,7 @@ var (
 // copyStream copies all of r to w.
 func copyStream(w io.Writer, r io.Reader) (int64, error) { return bodyio.Copy(w, r) }
 
-// writeTo writes the content to w, whatever it is held in.
+// writeTo writes the content to w, and closes the stream if there is one.
 func (b *body) writeTo(w io.Writer) error {
 	if b.stream == nil {
 		_, err := w.Write(b.bytes())
@@ -318,22 +319,22 @@ func (b *body) writeFixed(w flushWriter) (err error) {
 	return bodyio.WriteFixed(w, b.stream, b.size)
 }
 
-// writeChunked writes the stream in chunks, each of them at once, up to the
-// last chunk, and closes it. The trailer section is left to the caller.
+// writeChunked writes the stream in chunks, flushes each of them, and closes the
+// stream. The caller has to write the last chunk and the trailer section.
 func (b *body) writeChunked(w flushWriter) (err error) {
 	defer b.endStream(&err)
 	return bodyio.WriteChunked(w, b.stream)
 }
 
-// writePlain writes the stream as it is, each piece at once, and closes it. The
-// end of the connection must end the message.
+// writePlain writes the stream without a coding, flushes each piece, and closes the
+// stream. The end of the connection must end the message.
 func (b *body) writePlain(w flushWriter) (err error) {
 	defer b.endStream(&err)
 	return bodyio.WritePlain(w, b.stream)
 }
 
-// writeLastChunk writes what ends a chunked body: the last chunk and the
-// trailer section of h.
+// writeLastChunk writes the end of a chunked body: the last chunk and the trailer
+// section of h.
 func writeLastChunk(w flushWriter, h *header) error {
 	end := http1.AppendLastChunk(h.scratch[scratchTrailers][:0])
 	end = h.appendTrailers(end)
@@ -342,8 +343,8 @@ func writeLastChunk(w flushWriter, h *header) error {
 	return err
 }
 
-// unsize makes a stream of a known size one that is sent in chunks, since fields
-// are to follow it. It still must have its size.
+// unsize makes a stream of a known size be sent in chunks, so that trailers can
+// follow it. It is still an error if the stream has another size.
 func (b *body) unsize() {
 	if b.size >= 0 {
 		b.stream = bodyio.NewExact(b.stream, b.size)
@@ -351,7 +352,8 @@ func (b *body) unsize() {
 	}
 }
 
-// endStream closes the stream, and turns a panic of it into an error.
+// endStream closes the stream. It recovers from a panic of the stream and makes it
+// the error.
 func (b *body) endStream(err *error) {
 	if p := recover(); p != nil {
 		*err = streamPanic("panic while writing body stream", p)
@@ -366,7 +368,7 @@ func (b *body) endStream(err *error) {
 	}
 }
 
-// streamPanic returns the error that a panic of a stream ends as.
+// streamPanic returns the error for a panic of a stream.
 func streamPanic(what string, value any) error {
 	if err, ok := value.(error); ok {
 		return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %w", what, err), string(debug.Stack())}
@@ -374,8 +376,8 @@ func streamPanic(what string, value any) error {
 	return &ErrBodyStreamWritePanic{fmt.Errorf("%s: %v", what, value), string(debug.Stack())}
 }
 
-// within returns content unless it is larger than limit; 0 or less stands for
-// no limit.
+// within returns content and err, or ErrBodyTooLarge if content is larger than
+// limit. A limit of 0 or less means no limit.
 func within(limit int, content []byte, err error) ([]byte, error) {
 	if err == nil && limit > 0 && len(content) > limit {
 		return nil, ErrBodyTooLarge
@@ -383,7 +385,7 @@ func within(limit int, content []byte, err error) ([]byte, error) {
 	return content, err
 }
 
-// encode encodes what is buffered. It may get a few bytes larger by that.
+// encode encodes the buffered content. The result may be a few bytes larger.
 func (b *body) encode(c coding.Coding, level int) {
 	plain := b.bytes()
 	buf := bufpool.Get(len(plain) / 2)
@@ -392,16 +394,16 @@ func (b *body) encode(c coding.Coding, level int) {
 	b.buf, b.raw = buf, nil
 }
 
-// encodeStream puts an encoder between the stream and those who read it.
+// encodeStream replaces the stream by one that returns its bytes encoded.
 func (b *body) encodeStream(c coding.Coding, level int) {
 	b.stream = bodyio.NewEncoded(b.stream, b.size, c, level)
 	b.size = -1
 }
 
-// fileSpan is a body stream whose bytes lie in a file of the operating system,
-// so that a connection may have them copied without looking at them. Who does
-// that sends length bytes from offset on, never moves the file's own position,
-// which other streams share, and closes the stream as it would any other.
+// fileSpan is a body stream whose bytes lie in a file of the operating system, so
+// that the kernel can copy them to a connection. The sender sends length bytes from
+// offset on and closes the stream as it would any other. It must not move the
+// position of the file, which other streams share.
 type fileSpan interface {
 	span() (file *os.File, offset, length int64)
 }

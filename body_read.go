@@ -8,15 +8,15 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// receiver takes the content of one message in, piece by piece as it arrives,
-// and appends it to the body of the message. It never waits.
+// receiver receives the content of one message, piece by piece as it arrives, and
+// appends it to the body of the message. It never blocks.
 type receiver struct {
 	decoder http1.Body
 	limit   int64 // of the content in bytes; 0 for none
 	got     int64
-	// bodyOnly says that the trailer section is left to the caller
+	// bodyOnly means that the caller reads the trailer section
 	bodyOnly bool
-	accept   trailerFilter // of a server
+	accept   trailerFilter // nil except for a server
 }
 
 func (r *receiver) start(f http1.Framing, limit int) error {
@@ -28,9 +28,9 @@ func (r *receiver) start(f http1.Framing, limit int) error {
 	return nil
 }
 
-// feed takes from b what belongs to the message and returns how much that is.
-// The trailer section, which is for h, counts; done reports whether it was the
-// last of it.
+// feed reads the bytes of b that belong to the message, and returns their number.
+// They include the trailer section, which is added to h. done reports whether the
+// message is complete.
 func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err error) {
 	for !r.decoder.Done() {
 		content, used, err := r.decoder.Next(b[n:])
@@ -39,7 +39,7 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 			return n, false, brokenChunk(err)
 		}
 		r.got += int64(len(content))
-		// a chunk that will be too large is not waited for
+		// the size of a chunk is checked before its content arrives
 		if r.limit > 0 && (r.got > r.limit || r.decoder.Left() > r.limit-r.got) {
 			return n, false, ErrBodyTooLarge
 		}
@@ -64,8 +64,8 @@ func (r *receiver) feed(b []byte, dst *body, h *header) (n int, done bool, err e
 	return n + used, used > 0, nil
 }
 
-// grown returns which size the buffer of dst gets if n bytes are fed, at most; 0 if it
-// is large enough.
+// grown returns the largest size that the buffer of dst can get if n bytes are fed,
+// or 0 if it is large enough.
 func (r *receiver) grown(dst *body, n int) int {
 	if r.decoder.Kind() != http1.Length {
 		return dst.grown(n, math.MaxInt64)
@@ -74,26 +74,26 @@ func (r *receiver) grown(dst *body, n int) int {
 	return dst.grown(int(min(int64(n), left)), left)
 }
 
-// brokenChunk marks an error of the chunked coding as such.
+// brokenChunk wraps an error of the chunked coding.
 func brokenChunk(err error) error {
 	return ErrBrokenChunk{err}
 }
 
-// readBody reads the content of a message from in into dst, and the trailer
-// section behind a chunked body into h.
+// readBody reads the content of a message from in into dst, and the trailer section
+// after a chunked body into h.
 func readBody(in source, f http1.Framing, limit int, dst *body, h *header) error {
 	var r receiver
 	return r.read(in, f, limit, dst, h)
 }
 
-// readBodyOnly is readBody that leaves the trailer section behind a chunked
-// body to be read with ReadTrailer.
+// readBodyOnly is like readBody, but leaves the trailer section after a chunked
+// body in the source: ReadTrailer reads it.
 func readBodyOnly(in source, f http1.Framing, limit int, dst *body, h *header) error {
 	r := receiver{bodyOnly: true}
 	return r.read(in, f, limit, dst, h)
 }
 
-// bodyReader is either of them.
+// bodyReader is readBody or readBodyOnly.
 type bodyReader func(in source, f http1.Framing, limit int, dst *body, h *header) error
 
 func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *header) error {
@@ -122,8 +122,8 @@ func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *hea
 	}
 }
 
-// atEnd returns the error of reading what must not be missing at the end of a
-// message.
+// atEnd returns the error of reading a part that a message must have at its end:
+// the end of the stream is unexpected there.
 func atEnd(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -131,16 +131,16 @@ func atEnd(err error) error {
 	return err
 }
 
-// bodyStream is the content of a message that is read by the application while
-// it arrives.
+// bodyStream is the content of a message that the application reads while it
+// arrives.
 type bodyStream struct {
 	in      source
 	decoder http1.Body
 	h       *header
-	accept  trailerFilter // of a server
-	err     error         // what Read returns from now on
+	accept  trailerFilter // nil except for a server
+	err     error         // the result of all further calls of Read
 	done    bool          // the message was read to its end
-	limited bool          // no more than left bytes may still come
+	limited bool          // Read may return no more than left bytes
 	left    int64
 }
 
@@ -152,7 +152,8 @@ func (s *bodyStream) start(in source, f http1.Framing, h *header) {
 	}
 }
 
-// resume makes the stream give what a decoder that has begun has not given.
+// resume makes the stream continue with a decoder that has decoded a part of the
+// content.
 func (s *bodyStream) resume(in source, decoder http1.Body, h *header) {
 	*s = bodyStream{in: in, h: h, decoder: decoder}
 }
@@ -161,8 +162,8 @@ func (s *bodyStream) finish() {
 	s.done, s.err = true, io.EOF
 }
 
-// Read reads content. It returns io.EOF behind the last byte of the message,
-// and io.ErrUnexpectedEOF where the peer went away before that.
+// Read reads content. It returns io.EOF after the last byte of the message, and
+// io.ErrUnexpectedEOF if the connection ends before that.
 func (s *bodyStream) Read(p []byte) (int, error) {
 	for s.err == nil {
 		if s.decoder.Done() {
@@ -194,8 +195,8 @@ func (s *bodyStream) Read(p []byte) (int, error) {
 	return 0, s.err
 }
 
-// limit bounds what can still be read. Of a body that is known to be larger nothing
-// is.
+// limit limits the bytes that can still be read to n. If the body is known to be
+// larger, no byte of it can be read.
 func (s *bodyStream) limit(n int64) error {
 	if s.err != nil {
 		return nil
@@ -210,7 +211,8 @@ func (s *bodyStream) limit(n int64) error {
 	return nil
 }
 
-// spend takes n bytes from what may be read, and returns how many of them may.
+// spend subtracts n from the bytes that may be read, and returns how many of the n
+// bytes may be read.
 func (s *bodyStream) spend(n int) int {
 	if int64(n) > s.left {
 		n = int(s.left)
@@ -220,7 +222,7 @@ func (s *bodyStream) spend(n int) int {
 	return n
 }
 
-// take moves content from b, the bytes at hand, to p.
+// take decodes content from b, the bytes that have arrived, into p.
 func (s *bodyStream) take(p, b []byte) (int, error) {
 	if left := s.decoder.Left(); left > 0 || s.decoder.Kind() == http1.UntilClose {
 		b = b[:min(len(b), len(p))]
@@ -240,7 +242,7 @@ func (s *bodyStream) take(p, b []byte) (int, error) {
 	return n, nil
 }
 
-// wait waits for more bytes.
+// wait blocks until more bytes arrive, or sets err.
 func (s *bodyStream) wait() {
 	switch err := s.in.fill(); {
 	case err == nil:
@@ -262,7 +264,7 @@ func (s *bodyStream) readTrailers() {
 	}
 }
 
-// Close ends the stream. What was not read stays on the connection.
+// Close ends the stream. Bytes that were not read stay on the connection.
 func (s *bodyStream) Close() error { return s.CloseWithError(nil) }
 
 // CloseWithError ends the stream as Close does.
@@ -273,15 +275,16 @@ func (s *bodyStream) CloseWithError(error) error {
 	return nil
 }
 
-// drain reads the rest of the message away, up to limit bytes, which it counts, and
-// reports whether that was all of it.
+// drain reads and discards the rest of the message, up to limit bytes, and subtracts
+// from limit what it has read. It reports whether it has reached the end of the
+// message.
 func (s *bodyStream) drain(limit *int) bool {
 	if s.err == errStreamClosed {
 		s.err = nil
 	}
-	var waste [512]byte
+	var discarded [512]byte
 	for *limit > 0 && !s.done {
-		n, err := s.Read(waste[:min(*limit, len(waste))])
+		n, err := s.Read(discarded[:min(*limit, len(discarded))])
 		*limit -= n
 		if err != nil {
 			break

@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// Levels of compression for gzip and deflate. A level that is none of -2 to 9
-// stands for CompressDefaultCompression.
+// Levels of compression for gzip and deflate. A level outside of -2 to 9 means
+// CompressDefaultCompression.
 const (
 	CompressNoCompression      = 0
 	CompressBestSpeed          = 1
@@ -16,7 +16,7 @@ const (
 	CompressHuffmanOnly        = -2 // no search for repetitions, only short codes for frequent bytes
 )
 
-// Levels of compression for brotli. A level that is none of 0 to 11 stands for
+// Levels of compression for brotli. A level outside of 0 to 11 means
 // CompressBrotliDefaultCompression, which takes about as long as
 // CompressDefaultCompression does with gzip.
 const (
@@ -26,8 +26,8 @@ const (
 	CompressBrotliDefaultCompression = 4
 )
 
-// Levels of compression for zstd. CompressZstdSpeedNotSet, and any level that
-// is not in this list, stands for CompressZstdDefault.
+// Levels of compression for zstd. CompressZstdSpeedNotSet, and any level that is
+// not in this list, means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed
@@ -36,9 +36,9 @@ const (
 	CompressZstdBestCompression
 )
 
-// ErrContentEncodingUnsupported is returned where a body is to be decoded whose
-// Content-Encoding names something else than gzip, deflate, br, zstd and
-// identity, or more than four of them.
+// ErrContentEncodingUnsupported is returned if a body cannot be decoded because its
+// Content-Encoding names a coding other than gzip, deflate, br, zstd and identity,
+// or more than four codings.
 var ErrContentEncodingUnsupported = coding.ErrUnsupported
 
 // AppendGzipBytes appends src to dst, encoded with gzip at CompressDefaultCompression, and
@@ -67,22 +67,23 @@ func WriteGzipLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Gzip, level)
 }
 
-// AppendGunzipBytes appends to dst what the gzip stream src decodes to, and
-// returns the extended slice. Where src is malformed, what could be decoded is
-// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
-// and nothing is appended then: WriteGunzip has no such limit.
+// AppendGunzipBytes decodes the gzip stream src, appends the result to dst and
+// returns the extended slice. If src is malformed, the bytes decoded before the
+// error are appended. If the result exceeds 256 MiB, nothing is appended and the
+// error is ErrBodyTooLarge; WriteGunzip has no such limit.
 func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Gzip, coding.HelperBound())
 }
 
-// WriteGunzip writes to w what the gzip stream p decodes to, piece by piece, and
-// returns how many bytes that were. What was decoded before an error is written.
+// WriteGunzip decodes the gzip stream p and writes the result to w, piece by piece.
+// It returns the number of bytes written, which include those decoded before an
+// error.
 func WriteGunzip(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Gzip)
 }
 
-// AppendDeflateBytes appends src to dst, encoded with deflate at CompressDefaultCompression, and
-// returns the extended slice.
+// AppendDeflateBytes appends src to dst, encoded with deflate at
+// CompressDefaultCompression, and returns the extended slice.
 func AppendDeflateBytes(dst, src []byte) []byte {
 	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
 }
@@ -107,25 +108,26 @@ func WriteDeflateLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Deflate, level)
 }
 
-// AppendInflateBytes appends to dst what the deflate stream src decodes to, and
-// returns the extended slice. Where src is malformed, what could be decoded is
-// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
-// and nothing is appended then: WriteInflate has no such limit.
+// AppendInflateBytes decodes the deflate stream src, appends the result to dst and
+// returns the extended slice. If src is malformed, the bytes decoded before the
+// error are appended. If the result exceeds 256 MiB, nothing is appended and the
+// error is ErrBodyTooLarge; WriteInflate has no such limit.
 //
-// The stream may have the header of zlib, as RFC 9110 wants it, or not.
+// The stream may have the zlib header, which RFC 9110 section 8.4.1.2 requires, or
+// not.
 func AppendInflateBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Deflate, coding.HelperBound())
 }
 
-// WriteInflate writes to w what the deflate stream p decodes to, piece by piece, and
-// returns how many bytes that were. The stream may have the header of zlib or not.
-// What was decoded before an error is written.
+// WriteInflate decodes the deflate stream p, with or without the zlib header, and
+// writes the result to w, piece by piece. It returns the number of bytes written,
+// which include those decoded before an error.
 func WriteInflate(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Deflate)
 }
 
-// AppendBrotliBytes appends src to dst, encoded with brotli at CompressBrotliDefaultCompression, and
-// returns the extended slice.
+// AppendBrotliBytes appends src to dst, encoded with brotli at
+// CompressBrotliDefaultCompression, and returns the extended slice.
 func AppendBrotliBytes(dst, src []byte) []byte {
 	return AppendBrotliBytesLevel(dst, src, CompressBrotliDefaultCompression)
 }
@@ -148,16 +150,17 @@ func WriteBrotliLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Brotli, level)
 }
 
-// AppendUnbrotliBytes appends to dst what the brotli stream src decodes to, and
-// returns the extended slice. Where src is malformed, what could be decoded is
-// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
-// and nothing is appended then: WriteUnbrotli has no such limit.
+// AppendUnbrotliBytes decodes the brotli stream src, appends the result to dst and
+// returns the extended slice. If src is malformed, the bytes decoded before the
+// error are appended. If the result exceeds 256 MiB, nothing is appended and the
+// error is ErrBodyTooLarge; WriteUnbrotli has no such limit.
 func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Brotli, coding.HelperBound())
 }
 
-// WriteUnbrotli writes to w what the brotli stream p decodes to, piece by piece, and
-// returns how many bytes that were. What was decoded before an error is written.
+// WriteUnbrotli decodes the brotli stream p and writes the result to w, piece by
+// piece. It returns the number of bytes written, which include those decoded before
+// an error.
 func WriteUnbrotli(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Brotli)
 }
@@ -181,20 +184,18 @@ func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
 	return coding.WriteEncoded(w, p, coding.Zstd, level)
 }
 
-// AppendUnzstdBytes appends to dst what the zstd stream src decodes to, and
-// returns the extended slice. Where src is malformed, what could be decoded is
-// appended nonetheless. More than 256 MiB are refused with ErrBodyTooLarge,
-// and nothing is appended then: WriteUnzstd has no such limit.
-//
-// A stream that asks for a window of more than 128 MiB is refused in the same
-// way.
+// AppendUnzstdBytes decodes the zstd stream src, appends the result to dst and
+// returns the extended slice. If src is malformed, the bytes decoded before the
+// error are appended. If the result exceeds 256 MiB, nothing is appended and the
+// error is ErrBodyTooLarge; WriteUnzstd has no such limit. A stream that asks for a
+// window of more than 128 MiB is refused with ErrBodyTooLarge, too.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecoded(dst, src, coding.Zstd, coding.HelperBound())
 }
 
-// WriteUnzstd writes to w what the zstd stream p decodes to, piece by piece, and
-// returns how many bytes that were. A stream that asks for a window of more than
-// 128 MiB is refused with ErrBodyTooLarge.
+// WriteUnzstd decodes the zstd stream p and writes the result to w, piece by piece.
+// It returns the number of bytes written. A stream that asks for a window of more
+// than 128 MiB is refused with ErrBodyTooLarge.
 func WriteUnzstd(w io.Writer, p []byte) (int, error) {
 	return coding.WriteDecoded(w, p, coding.Zstd)
 }

@@ -18,20 +18,19 @@ import (
 // panics if n is negative.
 func AppendUint(dst []byte, n int) []byte { return ascii.AppendUint(dst, n) }
 
-// ParseUint reads all of buf as a number in decimal: digits only, at least
-// one, and a value that an int holds. With any error the number is -1.
+// ParseUint parses all of buf as a number in decimal: one or more digits, and a
+// value that fits into an int. With any error the number is -1.
 func ParseUint(buf []byte) (int, error) { return ascii.Uint(buf) }
 
-// ParseUfloat reads all of buf as a number in decimal, which may have a point
-// and an exponent, as 1, 0.5, .5, 1. and 1e-3 have. A plus sign may come first.
-// The hexadecimal form, Inf and NaN are no numbers here. With any error the
-// result is -1.
+// ParseUfloat parses all of buf as a number in decimal, which may have a plus sign,
+// a point and an exponent: 1, 0.5, .5, 1. and 1e-3 are such numbers. The
+// hexadecimal form, Inf and NaN are errors. With any error the number is -1.
 func ParseUfloat(buf []byte) (float64, error) { return ascii.Ufloat(buf) }
 
 var errIPv4 = errors.New("fasthttp: malformed IPv4 address")
 
 // AppendIPv4 appends ip in dotted decimal form to dst and returns the extended
-// slice. If ip is no IPv4 address, a text that says so is appended.
+// slice. If ip is no IPv4 address, it appends "non-v4 ip passed to AppendIPv4".
 func AppendIPv4(dst []byte, ip net.IP) []byte {
 	ip = ip.To4()
 	if ip == nil {
@@ -40,10 +39,11 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 	return ascii.AppendIPv4(dst, [net.IPv4len]byte(ip))
 }
 
-// ParseIPv4 reads all of ipStr as an IPv4 address in dotted decimal form. The
-// result has four bytes and lies in dst if that has a length of four, or none
-// and room for four; otherwise it is new. Numbers have no leading zeros, which
-// some software takes for octal. With an error dst is returned as it was.
+// ParseIPv4 parses all of ipStr as an IPv4 address in dotted decimal form. The
+// result has four bytes. It uses the memory of dst if dst has a length of four, or is
+// empty with a capacity of four or more; otherwise it is allocated. A number with a
+// leading zero, which some software takes for octal, is an error. With any error
+// ParseIPv4 returns dst unchanged.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	parts, ok := ascii.ParseIPv4(ipStr)
 	if !ok {
@@ -59,28 +59,28 @@ func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	return dst, nil
 }
 
-// AppendHTTPDate appends date to dst in the form that Date, Last-Modified,
-// Expires and the like have, "Sun, 06 Nov 1994 08:49:37 GMT", and returns the
-// extended slice. The date is converted to GMT and cut off to the whole
-// second. Nothing is allocated if dst has 29 bytes of room.
+// AppendHTTPDate appends date to dst in the form of the fields Date, Last-Modified
+// and Expires, "Sun, 06 Nov 1994 08:49:37 GMT", and returns the extended slice. The
+// date is converted to GMT and truncated to the second. AppendHTTPDate allocates
+// nothing if dst has 29 bytes of room.
 func AppendHTTPDate(dst []byte, date time.Time) []byte {
 	return httpdate.Append(dst, date)
 }
 
-// ParseHTTPDate reads the value of a field such as Date or If-Modified-Since.
-// It understands the three formats that RFC 9110 section 5.6.7 asks for:
+// ParseHTTPDate parses the value of a field such as Date or If-Modified-Since, in
+// one of the three formats of RFC 9110 section 5.6.7:
 //
 //	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the one that is sent today
 //	Sunday, 06-Nov-94 08:49:37 GMT   RFC 850
 //	Sun Nov  6 08:49:37 1994         asctime
 //
-// A year of two digits is taken for the latest one that lies no more than 50
-// years ahead. The day of the week has to be one, but need not fit the date.
-// Zones other than GMT are refused, save UTC in the second format.
+// A year of two digits means the latest such year that is no more than 50 years
+// ahead. The day of the week must be the name of a day, but need not fit the date.
+// Zones other than GMT are errors, except for UTC in the second format.
 //
-// The location of the time returned is UTC, called GMT if the date says so. If the
-// text is no such date there is an error, and the time is the zero Time.
-// ParseHTTPDate allocates nothing.
+// The location of the time returned has the offset of UTC, and the name GMT if the
+// date ends in it. With any error the time is the zero Time. ParseHTTPDate allocates
+// nothing.
 func ParseHTTPDate(date []byte) (time.Time, error) {
 	t, err := httpdate.Parse(date)
 	if err == nil && bytes.HasSuffix(date, gmtName) {
@@ -93,9 +93,9 @@ var gmtName = []byte("GMT")
 
 var gmt = time.FixedZone("GMT", 0)
 
-// AppendHTMLEscape appends s to dst, with those characters replaced that mean
-// something in HTML, and returns the extended slice. The result may stand in
-// text and in quoted attributes.
+// AppendHTMLEscape appends s to dst, with the characters <, >, &, " and ' escaped
+// for HTML, and returns the extended slice. The result is safe in text and in quoted
+// attributes.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	return AppendHTMLEscapeBytes(dst, bytesconv.Bytes(s))
 }
@@ -126,23 +126,23 @@ func htmlEscape(c byte) string {
 	return "&#39;"
 }
 
-// AppendQuotedArg appends src, encoded as a name or value of a query string, to
-// dst and returns the extended slice: a space becomes '+', and all other bytes
-// but letters, digits and "-._~" become escapes.
+// AppendQuotedArg appends src to dst, encoded as a name or value of a query string,
+// and returns the extended slice. A space becomes '+', and all other bytes except
+// letters, digits and "-._~" become escapes.
 func AppendQuotedArg(dst, src []byte) []byte { return percent.AppendArg(dst, src) }
 
-// AppendUnquotedArg appends what src, a name or value of a query string, stands
-// for to dst and returns the extended slice. A percent sign that begins no
-// escape is kept. dst may be src[:0], which decodes in place.
+// AppendUnquotedArg decodes src, a name or value of a query string, appends the
+// result to dst and returns the extended slice. It keeps a percent sign that begins
+// no escape. If dst is src[:0], it decodes in place.
 func AppendUnquotedArg(dst, src []byte) []byte { return percent.AppendDecodedArg(dst, src) }
 
-// AppendNormalizedHeaderKey appends the name of a header field in its usual form
-// to dst and returns the extended slice. The first letter and those behind a
-// hyphen are in upper case, and all others in lower case: coNTENT-TYPe becomes
+// AppendNormalizedHeaderKey appends the name of a header field to dst in its
+// canonical form, and returns the extended slice. The first letter and each letter
+// after a hyphen are in upper case, all others in lower case: coNTENT-TYPe becomes
 // Content-Type.
 //
-// A name that holds something else than RFC 9110 lets stand in one keeps its
-// case; line breaks and NUL in it become spaces.
+// A name that is no token (RFC 9110 section 5.6.2) keeps its case; CR, LF and NUL in
+// it become spaces.
 func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	return AppendNormalizedHeaderKeyBytes(dst, bytesconv.Bytes(key))
 }
@@ -161,13 +161,13 @@ func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 
 // VisitHeaderParams calls f for each parameter of a field value such as
 // "text/html; charset=utf-8; q=1" (RFC 9110 section 5.6.6), until f returns
-// false. What stands before the first semicolon is passed over.
+// false. It skips the text before the first semicolon.
 //
-// It also ends, without saying so, at the first parameter that is malformed: one
-// without an equals sign, or with an empty or unfinished value. What stands
-// behind a value, up to the next semicolon, is passed over.
+// It also stops, without an error, at the first malformed parameter: one without an
+// equals sign, or with an empty or unfinished value. It skips the text between a
+// value and the next semicolon.
 //
-// A value may be quoted, and f gets it without its quotes; backslashes that are
-// in front of other characters there are left in place. key and value are pieces
-// of b: valid as long as that is, and not to be written to.
+// If a value is quoted, f gets it without its quotes, but with the backslashes that
+// escape other characters. key and value point into b: they are valid as long as b
+// is, and must not be modified.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) { http1.VisitParams(b, f) }

@@ -12,25 +12,25 @@ import (
 
 // Errors of [Cookie.Parse].
 var (
-	// ErrNoCookies says that the text was empty.
+	// ErrNoCookies is returned if the text is empty.
 	ErrNoCookies = cookie.ErrNone
-	// ErrInvalidCookieValue says that the value of the cookie, its domain or
-	// its path holds a character that must not stand there.
+	// ErrInvalidCookieValue is returned if the value of the cookie, its domain or
+	// its path contains a character that is not allowed there.
 	ErrInvalidCookieValue = cookie.ErrValue
 )
 
 var (
-	// CookieExpireDelete is a time that lies in the past: a cookie that
-	// expires then is deleted by the client.
+	// CookieExpireDelete is a time in the past: a client deletes a cookie with
+	// this expiration time.
 	CookieExpireDelete = cookie.Past
 
-	// CookieExpireUnlimited is the expiration time of a cookie that has none.
-	// Clients keep it until their session ends.
+	// CookieExpireUnlimited is the zero Time: the cookie has no expiration time,
+	// and clients keep it until their session ends.
 	CookieExpireUnlimited = time.Time{}
 )
 
-// CookieSameSite says with which requests from other sites a client sends a
-// cookie along: the SameSite attribute.
+// CookieSameSite is the SameSite attribute: it says with which requests from other
+// sites a client sends the cookie.
 type CookieSameSite int
 
 const (
@@ -42,17 +42,16 @@ const (
 	CookieSameSiteLaxMode = CookieSameSite(cookie.SameSiteLax)
 	// CookieSameSiteStrictMode writes SameSite=Strict.
 	CookieSameSiteStrictMode = CookieSameSite(cookie.SameSiteStrict)
-	// CookieSameSiteNoneMode writes SameSite=None, which clients take from
-	// secure cookies only.
+	// CookieSameSiteNoneMode writes SameSite=None, which clients accept only in
+	// secure cookies.
 	CookieSameSiteNoneMode = CookieSameSite(cookie.SameSiteNone)
 )
 
 // Cookie is a cookie as a response sets it: the value of a Set-Cookie field.
 //
-// Semicolons, and control characters other than tabs, cannot stand in any part
-// of a cookie. Where the setters and Parse meet one they put a space in its
-// place; nothing else is changed. So no value of a cookie can add an attribute
-// or a header field.
+// The setters and Parse replace semicolons, and control characters other than tabs,
+// with spaces in all parts of a cookie. They change nothing else. So no value of a
+// cookie can add an attribute or a header field.
 //
 // The zero value is an empty cookie, ready for use. A Cookie must not be copied;
 // use CopyTo. It must not be used by two goroutines at a time.
@@ -61,23 +60,23 @@ type Cookie struct {
 
 	set cookie.Set
 
-	// what Cookie returned last
+	// the last result of the method Cookie
 	text []byte
 }
 
-// maxKeptCookie is the size over which the memory of a cookie is not kept for
-// another use. Clients take no more than 4 KiB.
+// maxKeptCookie is the size in bytes over which a released cookie does not go back to
+// the pool. Clients accept no more than 4 KiB.
 const maxKeptCookie = 16 << 10
 
 var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}
 
-// AcquireCookie returns an empty Cookie from a pool. Hand it back with
-// ReleaseCookie when it is no longer needed; one that is never handed back is
-// only lost to the pool.
+// AcquireCookie returns an empty Cookie from a pool. Return it with ReleaseCookie
+// when it is no longer needed. If it is never returned, the garbage collector frees
+// it.
 func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 
-// ReleaseCookie hands a Cookie from AcquireCookie back. Neither it nor a slice
-// that it returned may be used after that.
+// ReleaseCookie returns a Cookie from AcquireCookie to the pool. Neither it nor a
+// slice that its methods returned may be used after that.
 func ReleaseCookie(c *Cookie) {
 	poisonCookie(c)
 	c.Reset()
@@ -89,13 +88,12 @@ func ReleaseCookie(c *Cookie) {
 // Reset makes c an empty cookie without attributes.
 func (c *Cookie) Reset() { c.set.Reset() }
 
-// CopyTo makes c a copy of src: it copies in the direction that its name does
-// not say.
+// CopyTo makes c a copy of src. Despite its name it copies from its argument.
 func (c *Cookie) CopyTo(src *Cookie) { src.set.CopyTo(&c.set) }
 
-// Key returns the name of the cookie. As with all slices that a Cookie
-// returns, it is valid until the cookie is changed, reset or released, and is
-// not to be written to.
+// Key returns the name of the cookie. Like all slices that methods of Cookie return,
+// it is valid until the cookie is changed, reset or released, and must not be
+// modified.
 func (c *Cookie) Key() []byte { return c.set.Name }
 
 // SetKey sets the name of the cookie.
@@ -113,20 +111,20 @@ func (c *Cookie) SetValue(value string) { c.SetValueBytes(bytesconv.Bytes(value)
 // SetValueBytes is SetValue for bytes, which are copied.
 func (c *Cookie) SetValueBytes(value []byte) { c.set.Value = cookie.SetText(c.set.Value, value) }
 
-// Domain returns the Domain attribute, empty if there is none.
+// Domain returns the Domain attribute; it is empty if there is none.
 func (c *Cookie) Domain() []byte { return c.set.Domain }
 
-// SetDomain sets the Domain attribute. An empty one is left out.
+// SetDomain sets the Domain attribute. If domain is empty, it is not written.
 func (c *Cookie) SetDomain(domain string) { c.SetDomainBytes(bytesconv.Bytes(domain)) }
 
 // SetDomainBytes is SetDomain for bytes, which are copied.
 func (c *Cookie) SetDomainBytes(domain []byte) { c.set.Domain = cookie.SetText(c.set.Domain, domain) }
 
-// Path returns the Path attribute, empty if there is none.
+// Path returns the Path attribute; it is empty if there is none.
 func (c *Cookie) Path() []byte { return c.set.Path }
 
-// SetPath sets the Path attribute to the decoded and normal form of path, as
-// [URI.Path] has it: an empty path becomes "/".
+// SetPath sets the Path attribute to the decoded and normalized form of path, like
+// that of [URI.Path]. An empty path becomes "/".
 func (c *Cookie) SetPath(path string) { c.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
@@ -135,22 +133,22 @@ func (c *Cookie) SetPathBytes(path []byte) {
 	cookie.Clean(c.set.Path)
 }
 
-// Expire returns when the cookie expires, CookieExpireUnlimited if it does
-// not say.
+// Expire returns the expiration time of the cookie, or CookieExpireUnlimited if it
+// has none.
 func (c *Cookie) Expire() time.Time { return c.set.Expires }
 
-// SetExpire sets when the cookie expires: CookieExpireDelete has the client
-// delete it now, and CookieExpireUnlimited, the default, at the end of its
-// session. Clients count in whole seconds.
+// SetExpire sets the expiration time of the cookie, which is written in whole
+// seconds. With CookieExpireDelete the client deletes the cookie at once, with
+// CookieExpireUnlimited, the default, at the end of its session.
 func (c *Cookie) SetExpire(expire time.Time) { c.set.Expires = expire }
 
-// MaxAge returns the lifetime of the cookie in seconds: 0 if it does not
-// say, a negative number if the client is to delete it.
+// MaxAge returns the lifetime of the cookie in seconds, 0 if it has none, or a
+// negative number if the client is to delete it.
 func (c *Cookie) MaxAge() int { return c.set.MaxAge }
 
-// SetMaxAge sets the lifetime of the cookie in seconds. Where there is one it is
-// written in place of the expiration time. A negative number has the client
-// delete the cookie, and 0 leaves the attribute out: as in net/http.
+// SetMaxAge sets the lifetime of the cookie in seconds. If it is not 0, it is written
+// instead of the expiration time. As in net/http, a negative number makes the client
+// delete the cookie, and 0 omits the attribute.
 func (c *Cookie) SetMaxAge(seconds int) { c.set.MaxAge = seconds }
 
 // HTTPOnly reports whether scripts of the client cannot see the cookie.
@@ -160,17 +158,17 @@ func (c *Cookie) HTTPOnly() bool { return c.set.HTTPOnly }
 func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.set.HTTPOnly = httpOnly }
 
 // Secure reports whether the client sends the cookie over TLS only. A partitioned
-// cookie is always secure: clients take no other ones.
+// cookie is always secure: clients accept no others.
 func (c *Cookie) Secure() bool { return c.set.IsSecure() }
 
 // SetSecure sets whether the client sends the cookie over TLS only.
 func (c *Cookie) SetSecure(secure bool) { c.set.Secure = secure }
 
-// SameSite returns with which requests from other sites the cookie is sent.
+// SameSite returns the SameSite attribute.
 func (c *Cookie) SameSite() CookieSameSite { return CookieSameSite(c.set.SameSite) }
 
-// SetSameSite sets with which requests from other sites the cookie is sent.
-// CookieSameSiteNoneMode makes it secure as well; clients refuse it otherwise.
+// SetSameSite sets the SameSite attribute. CookieSameSiteNoneMode makes the cookie
+// secure as well; clients refuse it otherwise.
 func (c *Cookie) SetSameSite(mode CookieSameSite) {
 	c.set.SameSite = cookie.SameSite(mode)
 	if mode == CookieSameSiteNoneMode {
@@ -183,8 +181,8 @@ func (c *Cookie) SetSameSite(mode CookieSameSite) {
 func (c *Cookie) Partitioned() bool { return c.set.Partitioned }
 
 // SetPartitioned sets whether clients keep the cookie apart for each site that
-// embeds this one. Where they do, the cookie also becomes secure and its path
-// "/"; clients refuse it otherwise.
+// embeds this one. If partitioned is true, the cookie also becomes secure and its
+// path "/"; clients refuse it otherwise.
 func (c *Cookie) SetPartitioned(partitioned bool) {
 	c.set.Partitioned = partitioned
 	if partitioned {
@@ -193,18 +191,18 @@ func (c *Cookie) SetPartitioned(partitioned bool) {
 	}
 }
 
-// Parse makes c the cookie that src, the value of a Set-Cookie field, sets. See
-// ParseBytes.
+// Parse is like [Cookie.ParseBytes], but takes a string.
 func (c *Cookie) Parse(src string) error { return c.ParseBytes(bytesconv.Bytes(src)) }
 
-// ParseBytes makes c the cookie that src, the value of a Set-Cookie field, sets.
+// ParseBytes parses src, the value of a Set-Cookie field, into c.
 //
-// It is as lenient as clients are: attributes are matched without regard to
-// case, the last one of several counts, and attributes that are unknown, or have
-// a value that is no date or number, are passed over. A cookie without an equals
-// sign is a value without a name. Quotes around a value are taken off.
+// It is as lenient as clients are. The case of attribute names does not matter, and
+// the last of several attributes with a name counts. Unknown attributes, and those
+// whose value is not the date or number that it should be, are ignored. A cookie
+// without an equals sign is a value without a name. Quotes around a value are
+// removed.
 //
-// The error is ErrNoCookies or ErrInvalidCookieValue. After one c is empty.
+// The error is ErrNoCookies or ErrInvalidCookieValue; c is empty then.
 func (c *Cookie) ParseBytes(src []byte) error { return c.set.Parse(src) }
 
 // AppendBytes appends the cookie as the value of a Set-Cookie field to dst and

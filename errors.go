@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// What can be wrong with a message that is read. Errors of Read, ReadBody and
-// their like wrap one of these where it fits.
+// Errors in a message that is read. The errors of Read, ReadBody and the like wrap
+// one of these if it fits.
 var (
 	ErrBadTrailer                    error = http1.ErrBadTrailer
 	ErrReadingResponseHeaders              = errors.New("fasthttp: error when reading response headers")
@@ -26,12 +26,12 @@ var (
 	ErrSmallReadBuffer                     = errors.New("fasthttp: small read buffer. increase readbuffersize")
 )
 
-// ErrBodyTooLarge is returned where a request or response body is larger than
-// the limit that was given.
+// ErrBodyTooLarge is returned if a request or response body is larger than the limit
+// that was set.
 var ErrBodyTooLarge error = http1.ErrBodyTooLarge
 
-// ErrNothingRead says that a connection failed or timed out before the first
-// byte of a message.
+// ErrNothingRead is the error of a connection that failed or timed out before the
+// first byte of a message.
 type ErrNothingRead struct {
 	error
 }
@@ -39,10 +39,10 @@ type ErrNothingRead struct {
 // Unwrap returns the cause.
 func (e ErrNothingRead) Unwrap() error { return e.error }
 
-// ErrSmallBuffer says that a start line or header section is larger than its
-// limit: Server.ReadBufferSize where that is set, else 16 KiB for the request
-// line and 64 KiB for the whole head. A head with more than 500 fields is so, too;
-// the text of the error says "too many header fields" then.
+// ErrSmallBuffer is the error of a start line or header section that is larger than
+// its limit: Server.ReadBufferSize if that is set, else 16 KiB for the request line
+// and 64 KiB for the whole head. It is also the error of a head with more than 500
+// fields; its text contains "too many header fields" then.
 type ErrSmallBuffer struct {
 	error
 }
@@ -50,7 +50,7 @@ type ErrSmallBuffer struct {
 // Unwrap returns the cause.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrBrokenChunk says that the chunked coding of a body is malformed.
+// ErrBrokenChunk is the error of a body whose chunked coding is malformed.
 type ErrBrokenChunk struct {
 	error
 }
@@ -58,8 +58,8 @@ type ErrBrokenChunk struct {
 // Unwrap returns the cause.
 func (e ErrBrokenChunk) Unwrap() error { return e.error }
 
-// ErrBodyStreamWritePanic says that a body stream panicked while it was
-// written. The message was cut off there.
+// ErrBodyStreamWritePanic is the error of a body stream that panicked while it was
+// written. The message is incomplete then.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack string

@@ -8,123 +8,123 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 )
 
-// FSHandlerCacheDuration is FS.CacheDuration where that is not set.
+// FSHandlerCacheDuration is the default of FS.CacheDuration.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// FSCompressedFileSuffix is what the names of copies in gzip end in where FS
-// says nothing else.
+// FSCompressedFileSuffix is the default suffix of the names of copies in gzip.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is what the names of compressed copies end in where
-// FS says nothing else, by content coding. It is read when a request handler is
-// made, and must not be changed any more from then on.
+// FSCompressedFileSuffixes are the default suffixes of the names of compressed
+// copies, by content coding. The map is read when a request handler is made, and
+// must not be changed after that.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": ".fasthttp.gz",
 	"br":   ".fasthttp.br",
 	"zstd": ".fasthttp.zst",
 }
 
-// FS says how files are served. NewRequestHandler makes a RequestHandler of it.
+// FS holds the settings for serving files. NewRequestHandler returns a
+// RequestHandler with these settings.
 //
-// GET and HEAD are answered, with the conditions of RFC 9110 section 13 and,
-// with AcceptByteRange, the ranges of section 14; other methods get 405 for a
-// file that exists. A directory without a slash at the end of its path is
-// redirected to the path with one; the path of a file with a slash at its end is
-// not found. Neither is what is no regular file, such as a pipe or a device: it is
-// not even opened. The first path that is not found in a Root that is not there
-// has that logged, once for each handler.
+// The handler answers GET and HEAD, with the conditions of RFC 9110 section 13 and,
+// with AcceptByteRange, the ranges of section 14. For a file that exists, other
+// methods get 405. The path of a directory is redirected to the same path with a
+// slash at its end, if it has none. The path of a file with a slash at its end is
+// not found. Neither is a file that is not regular, such as a pipe or a device: the
+// handler does not even open it. If Root does not exist, the handler logs that once,
+// when it does not find a path.
 //
-// An FS must not be copied, nor be changed once a handler was made of it.
+// An FS must not be copied, nor changed after a handler was made from it.
 type FS struct {
 	_ noCopy
 
-	// FS is where files are from, such as an embed.FS; nil for Root in the file
-	// system of the operating system.
+	// FS is the file system that has the files, such as an embed.FS. If it is nil,
+	// files come from the file system of the operating system.
 	FS fs.FS
 
-	// PathRewrite gives the path to look up for a request; nil for that of the
-	// request.
+	// PathRewrite returns the path to look up for a request. If it is nil, the
+	// handler looks up the path of the request.
 	PathRewrite PathRewriteFunc
 
-	// PathNotFound answers requests for which there is no file; nil for a 404
-	// that says "Cannot open requested path".
+	// PathNotFound answers requests for which there is no file. If it is nil, the
+	// response is a 404 with the text "Cannot open requested path".
 	PathNotFound RequestHandler
 
-	// CompressedFileSuffixes is what the names of compressed copies end in, by
-	// content coding: "gzip", "br" and "zstd". FSCompressedFileSuffixes stands
-	// in for those that are missing.
+	// CompressedFileSuffixes are the suffixes of the names of compressed copies, by
+	// content coding: "gzip", "br" and "zstd". For a coding that is missing, that of
+	// FSCompressedFileSuffixes is used.
 	CompressedFileSuffixes map[string]string
 
-	// CleanStop, if it is set, makes the handler let go of everything it has
-	// cached, open files among them, when the channel is closed. It must not be
-	// closed before the handler has served its last request.
+	// CleanStop, if it is not nil, makes the handler drop its whole cache and close
+	// its files when the channel is closed. Do not close it before the handler has
+	// served its last request.
 	//
-	// Without it the same happens bit by bit, CacheDuration after the last
-	// request.
+	// Without it the handler drops a file and closes it CacheDuration after its
+	// last request.
 	CleanStop chan struct{}
 
-	// Root is the directory to serve; within FS, if that is set. The working
-	// directory, or all of FS, by default. It may also be a single file, which
-	// is served for the path "/", when the handler is made.
+	// Root is the directory to serve, in FS if that is set. The default is the
+	// working directory, or all of FS. If Root is a single file when the handler is
+	// made, it is served for the path "/".
 	//
-	// Symbolic links in it are followed as long as they are relative and stay
-	// inside; see AllowSymlinksOutsideRoot. Root itself may be one.
+	// Symbolic links in Root are followed if they are relative and lead to a file
+	// inside; see AllowSymlinksOutsideRoot. Root itself may be a symbolic link.
 	Root string
 
-	// CompressRoot is the directory for compressed copies, which is made where
-	// it is missing; Root by default, so that copies lie beside the files.
+	// CompressRoot is the directory for compressed copies. It is created if it is
+	// missing. The default is Root, so that copies lie beside the files.
 	//
-	// Copies stay inside of it as files do inside of Root.
+	// Copies stay inside CompressRoot as files do inside Root.
 	CompressRoot string
 
-	// CompressedFileSuffix is what the names of copies in gzip end in, where
-	// CompressedFileSuffixes does not say; FSCompressedFileSuffix by default.
+	// CompressedFileSuffix is the suffix of the names of copies in gzip, if
+	// CompressedFileSuffixes has none; FSCompressedFileSuffix by default.
 	CompressedFileSuffix string
 
-	// IndexNames are the names of files to serve for a directory, of which the
-	// first that is there is taken. None by default.
+	// IndexNames are names of files to serve for a directory. The handler serves the
+	// first that exists. There are none by default.
 	IndexNames []string
 
 	// ContentTypes are the media types of files by the extension of their names,
-	// such as ".glb", in any case; that of names without one is "". They come before
-	// those that are known otherwise.
+	// such as ".glb", in any case. The extension of a name without one is "". These
+	// types take precedence over the built-in ones.
 	ContentTypes map[string]string
 
-	// CompressTypes are the media types of files that Compress is for, in the
-	// form of Compressor.Types; those of DefaultCompressTypes by default.
+	// CompressTypes are the media types of files that Compress applies to, in the
+	// form of Compressor.Types; DefaultCompressTypes by default.
 	CompressTypes []string
 
-	// CacheControl is the Cache-Control field of responses with a file or a page,
-	// 304 among them, such as "public, max-age=3600"; none by default. One that is
-	// set already stays.
+	// CacheControl is the Cache-Control field of responses with a file or an index
+	// page, and of 304, such as "public, max-age=3600"; none by default. It does not
+	// replace a field that the application has set.
 	CacheControl string
 
-	// CacheDuration is how long a file is served as it was found before it is
-	// looked at again, and how long it is kept without being asked for;
+	// CacheDuration is how long a file is served from the cache before the handler
+	// checks it for changes, and how long it stays in the cache without a request;
 	// FSHandlerCacheDuration by default.
 	//
-	// At most 4096 files are kept: those of up to 64 KiB in memory, up to 64 MiB
-	// in all, larger ones as open files.
+	// The cache holds at most 4096 files: those of up to 64 KiB in memory, up to
+	// 64 MiB in all, larger ones as open files.
 	CacheDuration time.Duration
 
-	// AllowEmptyRoot makes an empty Root stand for no directory at all, so that
-	// paths are absolute ones; on Windows they begin with a drive.
+	// AllowEmptyRoot makes an empty Root mean no directory, so that paths are
+	// absolute; on Windows they begin with a drive.
 	AllowEmptyRoot bool
 
-	// AllowSymlinksOutsideRoot makes symbolic links be followed wherever they
-	// lead, in Root and in CompressRoot.
+	// AllowSymlinksOutsideRoot makes the handler follow all symbolic links in Root
+	// and CompressRoot.
 	//
-	// Otherwise files are opened with os.Root: what lies behind an absolute link
-	// or one that leads outside is not found. A Root that is a whole volume,
-	// such as "/", confines nothing, and neither does this package confine an FS.
+	// Otherwise files are opened with os.Root: a path with a link that is absolute
+	// or leads outside is not found. A Root that is a whole volume, such as "/",
+	// restricts nothing. This package does not restrict an FS.
 	AllowSymlinksOutsideRoot bool
 
-	// AllowHiddenFiles makes files be served and listed as any others of which a
-	// segment of the path begins with a dot, such as .git and .env.
+	// AllowHiddenFiles makes the handler serve and list hidden files: those with a
+	// segment of the path that begins with a dot, such as .git and .env.
 	//
-	// Otherwise they are not found, and not listed either. Below a segment that is
-	// ".well-known" (RFC 8615) files are found in any case, and so are all files
-	// if AllowEmptyRoot makes the application name them with their whole paths.
+	// Otherwise hidden files are neither found nor listed. Files below a segment
+	// ".well-known" (RFC 8615) are found in any case. So are all files if Root is
+	// empty and AllowEmptyRoot is set, since paths are absolute then.
 	AllowHiddenFiles bool
 
 	// CompressBrotli makes Compress use brotli, too.
@@ -133,68 +133,69 @@ type FS struct {
 	// CompressZstd makes Compress use zstd, too.
 	CompressZstd bool
 
-	// GenerateIndexPages makes a page that lists what is in a directory, for
-	// directories without an index file. Clients that prefer application/json
-	// get a list of objects with name, type, mtime and size. Such a page takes
-	// some milliseconds for each thousand files; it is kept for CacheDuration.
+	// GenerateIndexPages makes the handler serve a list of the files in a directory
+	// that has no index file. Clients that prefer application/json get a list of
+	// objects with name, type, mtime and size. Making a list takes some milliseconds
+	// for each thousand files; it is cached for CacheDuration.
 	//
-	// Without it such a directory is answered with 403.
+	// Without it the response for such a directory is a 403.
 	GenerateIndexPages bool
 
-	// Compress makes files be sent compressed to clients that accept it, in the
-	// coding that they like best; Vary says so in each response.
+	// Compress makes the handler send files compressed to clients that accept it, in
+	// the coding that they prefer. Each response has a Vary field for that.
 	//
-	// A copy is made when the first client asks by GET, of files of 128 bytes to
-	// 64 MiB whose type is one of CompressTypes. It is kept in CompressRoot, with
-	// a suffix, until the size or the time of the original changes. It ends in a few
-	// bytes that tell which those were; they are not sent. Copies are neither found
-	// by their own names nor listed, and are removed when it is noticed that the
-	// original is gone. Names that end in .fasthttp.gz, .fasthttp.br or
-	// .fasthttp.zst, with .tmp behind that or without, stand for copies in any tree.
+	// The handler makes a copy of a file of 128 bytes to 64 MiB whose type is one of
+	// CompressTypes when the first client requests it by GET. The copy is kept in
+	// CompressRoot, with a suffix, until the size or the time of the original
+	// changes. It ends in a few bytes that hold this size and time; they are not
+	// sent. Copies are neither found by their own names nor listed. The handler
+	// removes them when it notices that the original is gone. In any tree, names that
+	// end in .fasthttp.gz, .fasthttp.br or .fasthttp.zst, also with .tmp after that,
+	// are names of copies.
 	//
-	// Where copies cannot be written, and for files of FS, they are kept in memory
-	// if the original has no more than 8 MiB.
+	// If copies cannot be written, and for files of FS, they are kept in memory if
+	// the original has no more than 8 MiB.
 	Compress bool
 
-	// Precompressed makes a file be sent in the place of another one that is named
-	// as it is with .gz, .br or .zst behind and is not older, to clients that accept
-	// that coding. So whoever can put files into the tree decides what the other
-	// path is answered with. It does not need Compress, which has such a file come
-	// before a copy.
+	// Precompressed makes the handler send a file name.gz, name.br or name.zst
+	// instead of the file name to clients that accept this coding, if it is not
+	// older. So a user who can add files to the tree can change the response for
+	// another path. Precompressed works without Compress; with it, such a file takes
+	// precedence over a copy.
 	Precompressed bool
 
-	// AcceptByteRange makes Range fields be answered with the parts that they
-	// ask for, up to 10 of them; parts are never compressed.
+	// AcceptByteRange makes the handler answer Range fields with the requested
+	// parts, up to 10 of them. Parts are never compressed.
 	AcceptByteRange bool
 
 	// GenerateETag makes responses carry a weak entity tag, derived from the
-	// time of the last change and the size. Files of which that time is not
-	// known, as those of embed.FS, get none.
+	// modification time and the size. Files without a known modification time, such
+	// as those of embed.FS, get none.
 	GenerateETag bool
 
 	// StrongETag makes responses carry a strong entity tag, derived from the
-	// content, so that If-Range can go by it, and servers with the same files have
-	// the same tags. A file is read for that when it is looked up, so it is best
-	// not to be used with SkipCache; files must be replaced rather than written to.
-	// Those of more than 64 MiB get the tag of GenerateETag.
+	// content, so that If-Range can use it, and servers with the same files have the
+	// same tags. The handler reads a file for that when it looks it up, so StrongETag
+	// should not be combined with SkipCache. Replace files rather than write to them.
+	// Files of more than 64 MiB get the tag of GenerateETag.
 	StrongETag bool
 
-	// NoSniff makes responses with a file carry "X-Content-Type-Options: nosniff":
-	// browsers take the file for what Content-Type says. Pages that list a
-	// directory have it in any case, and a Content-Security-Policy that forbids
-	// everything but their style.
+	// NoSniff makes responses with a file carry "X-Content-Type-Options: nosniff",
+	// so that browsers do not guess a type other than that of Content-Type. Index
+	// pages have this field in any case, and a Content-Security-Policy that forbids
+	// everything except their style.
 	NoSniff bool
 
-	// SkipCache makes every request open its file anew. What was compressed in
-	// memory is kept nonetheless, by its content, and up to 32 MiB of it.
+	// SkipCache makes every request open its file anew. Content that was compressed
+	// in memory is cached nonetheless, by its plain content, up to 32 MiB of it.
 	SkipCache bool
 }
 
-// NewRequestHandler returns a handler that serves files as fs says. It keeps
-// files open between requests, so the limit for open files of the process has to
-// leave room for them, up to 1024.
+// NewRequestHandler returns a handler that serves files with the settings of fs. It
+// keeps up to 1024 files open between requests: the limit for open files of the
+// process has to allow for them.
 //
-// Handlers share nothing, so it is best to make one of an FS and to keep it.
+// Handlers share no cache, so make one handler from an FS and keep it.
 func (fs *FS) NewRequestHandler() RequestHandler {
 	h := newFileHandler(fs, fs.settings())
 	if h.finder.IsCaching() && fs.CleanStop != nil {
@@ -207,10 +208,10 @@ func (fs *FS) NewRequestHandler() RequestHandler {
 }
 
 // FSHandler returns a handler for the files in root, with index.html as index
-// file, index pages for directories without one, and byte ranges. The first
-// stripSlashes segments of paths are taken off; see NewPathSlashesStripper.
+// file, index pages for directories without one, and byte ranges. It removes the
+// first stripSlashes segments of paths; see NewPathSlashesStripper.
 //
-// It is best to make one handler for a root and to keep it.
+// Handlers share no cache, so make one handler for a root and keep it.
 func FSHandler(root string, stripSlashes int) RequestHandler {
 	fs := &FS{Root: root, IndexNames: []string{"index.html"}, GenerateIndexPages: true, AcceptByteRange: true}
 	if stripSlashes > 0 {
@@ -219,7 +220,7 @@ func FSHandler(root string, stripSlashes int) RequestHandler {
 	return fs.NewRequestHandler()
 }
 
-// settings returns what fs says of the files that are found.
+// settings returns the settings of fs for finding files.
 func (fs *FS) settings() *files.Settings {
 	s := &files.Settings{
 		FS:                       fs.FS,
@@ -273,7 +274,7 @@ func (fs *FS) setCodings(s *files.Settings) {
 	}
 }
 
-// CacheKind has no use: nothing takes or returns one.
+// CacheKind is not used: no function takes or returns one.
 //
-// Deprecated: it is there for programs that name the type.
+// Deprecated: it exists for programs that name the type.
 type CacheKind uint8

@@ -12,10 +12,10 @@ import (
 
 // fileHandler answers requests with files. A request goes through small steps:
 //
-//	handle         what path it is about
-//	Finder.Find    what that path stands for: a node, from the cache or looked up
-//	Finder.Choose  which representation of it the client gets
-//	send           conditions, ranges, and the response
+//	handle         determines the path to look up
+//	Finder.Find    returns the node of that path, from the cache or the file system
+//	Finder.Choose  chooses the representation of it for the client
+//	send           evaluates conditions and ranges, and sets the response
 type fileHandler struct {
 	finder      *files.Finder
 	ranges      bool
@@ -26,8 +26,8 @@ type fileHandler struct {
 	readMethods bool // only GET and HEAD are answered
 }
 
-// newFileHandler makes what the settings say. found are those of them that say what
-// is found, which the caller may have changed.
+// newFileHandler returns a handler with the settings of s. found are its settings
+// for finding files, which the caller may have changed.
 func newFileHandler(s *FS, found *files.Settings) *fileHandler {
 	return &fileHandler{
 		finder:      files.New(found),
@@ -46,8 +46,8 @@ func (h *fileHandler) handle(ctx *RequestCtx) {
 	end := files.EndOf(p)
 	if h.rewrite != nil {
 		p = h.rewrite(ctx)
-		// a rewriter that puts a slash there wants no redirect to one, and one
-		// that takes it off wants a file
+		// a rewriter that adds a slash at the end wants no redirect to one, and a
+		// rewriter that removes it wants a file
 		if rewritten := files.EndOf(p); rewritten != end {
 			end = files.EndsInSlash
 		}
@@ -55,9 +55,9 @@ func (h *fileHandler) handle(ctx *RequestCtx) {
 	h.serve(ctx, p, end)
 }
 
-// serve answers with what the path p stands for.
+// serve answers with the file or directory at the path p.
 func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end files.End) {
-	// the cache may let go of a node between Find and Acquire
+	// the cache may drop a node between Find and Acquire
 	for {
 		n, err := h.finder.Find(p, end, ctx.Path())
 		if err == files.ErrNoSlash || err == nil {
@@ -82,9 +82,9 @@ func (h *fileHandler) serve(ctx *RequestCtx, p []byte, end files.End) {
 	}
 }
 
-// redirectToSlash redirects to the path of the request with a slash behind it. A
-// reference that begins with a dot leads to no other host, whatever the path is,
-// and holds as well behind a proxy that takes something off paths.
+// redirectToSlash redirects to the path of the request followed by a slash. A
+// reference that begins with a dot cannot lead to another host, whatever the path
+// is, and is also right behind a proxy that removes a prefix of paths.
 func redirectToSlash(ctx *RequestCtx) {
 	u := ctx.URI()
 	segment := u.PathOriginal()
@@ -92,7 +92,7 @@ func redirectToSlash(ctx *RequestCtx) {
 	if len(segment) == 0 {
 		segment = percent.AppendPath(nil, u.LastPathSegment())
 	}
-	// an escaped slash is one more, which needs no redirect
+	// an escaped slash becomes a further slash, which the redirect need not have
 	segment = bytes.TrimLeft(percent.AppendRecodedPath(nil, segment), "/")
 	location := append(append(make([]byte, 0, 64), "./"...), segment...)
 	location = append(location, '/')
@@ -117,7 +117,7 @@ func (h *fileHandler) refuse(ctx *RequestCtx, err error) {
 		if errors.Is(err, fs.ErrPermission) {
 			ctx.Logger().Printf("cannot open file: %v", err)
 		}
-		// so that it need not be guessed why nothing is found
+		// a missing root explains why no path is found
 		if err := h.finder.MissingRoot(); err != nil {
 			ctx.Logger().Printf("FS.Root cannot be served, so nothing is found in it: %v", err)
 		}

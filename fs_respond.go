@@ -10,7 +10,7 @@ import (
 
 var noSniffValue = []byte("nosniff")
 
-// send answers with a representation, whose share it takes over.
+// send answers with the representation c. It takes over the caller's share of c.
 func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 	req, resp := &ctx.Request.Header, &ctx.Response
 	isRead := ctx.IsGet() || ctx.IsHead()
@@ -46,9 +46,9 @@ func (h *fileHandler) send(ctx *RequestCtx, n *files.Node, c *files.Content) {
 	}
 }
 
-// setFields sets what 200 and 206 have in common. A Content-Type that is there
-// already is the application's. Where it has set no more than that, what is set
-// here is the same for all responses with the content.
+// setFields sets the fields that 200 and 206 have in common. It keeps a Content-Type
+// that the application has set. If the application has set no other field, the
+// fields set here are the same for all responses with this content, and are cached.
 func (h *fileHandler) setFields(resp *Response, n *files.Node, c *files.Content) {
 	if resp.Header.slots[slotContentType].Len == 0 {
 		resp.Header.SetContentTypeBytes(c.Type)
@@ -76,12 +76,12 @@ func (h *fileHandler) setFields(resp *Response, n *files.Node, c *files.Content)
 	}
 }
 
-// setValidators sets what a 304 has to say as well (RFC 9110 section 15.4.5).
+// setValidators sets the fields that a 304 needs as well (RFC 9110 section 15.4.5).
 func (h *fileHandler) setValidators(resp *Response, n *files.Node, c *files.Content) {
 	if len(c.ETag) > 0 {
 		resp.Header.setID(field.Etag, c.ETag)
 	}
-	// the tag says it better to who has the content already
+	// the tag is the better validator for a client that has the content
 	if len(c.LastModified) > 0 && (len(c.ETag) == 0 || resp.StatusCode() != StatusNotModified) {
 		resp.Header.setID(field.LastModified, c.LastModified)
 	}
@@ -96,8 +96,8 @@ func (h *fileHandler) setValidators(resp *Response, n *files.Node, c *files.Cont
 	}
 }
 
-// setBody sets the status and the body: all of the content without spans, else
-// those parts of it.
+// setBody sets the status and the body: all of the content if there are no spans,
+// else these parts of it.
 func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.Span) error {
 	resp := &ctx.Response
 	resp.SetStatusCode(StatusOK)
@@ -114,7 +114,7 @@ func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.S
 			sendRanges(ctx, c, src, spans)
 			return nil
 		}
-		// such content cannot be read in any order, so the client gets all of it
+		// this content has no random access, so the client gets all of it
 	}
 	if ctx.IsHead() {
 		c.Release()
@@ -133,8 +133,8 @@ func (h *fileHandler) setBody(ctx *RequestCtx, c *files.Content, spans []files.S
 	return nil
 }
 
-// streamOf returns a part of content that is not in memory. The caller's share
-// becomes the stream's, with an error, too.
+// streamOf returns a stream of a part of content that is not in memory. The stream
+// takes over the caller's share of c, also if there is an error.
 func streamOf(c *files.Content, part files.Span) (io.ReadCloser, error) {
 	if shared := c.Shared(); shared != nil {
 		return newFileStream(shared.Part(part)), nil
@@ -142,7 +142,7 @@ func streamOf(c *files.Content, part files.Span) (io.ReadCloser, error) {
 	return c.Reopen(part)
 }
 
-// sendRanges makes several ranges the body.
+// sendRanges makes several ranges the body, as multipart/byteranges.
 func sendRanges(ctx *RequestCtx, c *files.Content, src io.ReaderAt, spans []files.Span) {
 	resp := &ctx.Response
 	boundary := files.NewBoundary()
@@ -160,15 +160,14 @@ func sendRanges(ctx *RequestCtx, c *files.Content, src io.ReaderAt, spans []file
 	resp.SetBodyStream(body, int(body.Size))
 }
 
-// skipBody makes the response one to HEAD, which only says how long the body
-// would be.
+// skipBody makes the response that to HEAD: without the body, but with its length.
 func skipBody(resp *Response, size int64) {
 	resp.ResetBody()
 	resp.SkipBody = true
 	resp.Header.SetContentLength(int(size))
 }
 
-// setDefault sets a field, unless the application has.
+// setDefault sets a field, unless the application has set it.
 func setDefault(h *ResponseHeader, id field.ID, value []byte) {
 	if h.list.FindID(id, 0) < 0 {
 		h.setID(id, value)

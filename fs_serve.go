@@ -15,26 +15,27 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// The functions here that answer a request do so with one file that the application
-// names, whatever the method of the request is. They must never be given a path that
-// was made of what a client has sent: they serve every file there is. An FS with a
-// Root is for that.
+// The functions below answer a request with one file that the application names,
+// whatever the method of the request is. They can serve every file of the file system.
+// So the application must not pass them a path that depends on what the client has
+// sent. An FS with a Root is for that.
 
 // ServeFile answers with the file, or the index page of the directory, that path
-// names: an absolute path, or one from the working directory on. It is
-// compressed for clients that accept gzip, brotli or zstd, and kept in a cache,
-// as with FS.Compress: see there for where copies are written. Conditions and
-// byte ranges of the request are honoured.
+// names. The path is absolute or relative to the working directory. The file is
+// cached, and compressed for clients that accept gzip, brotli or zstd, as FS.Compress
+// describes; see there for the place of copies. ServeFile evaluates conditions and
+// byte ranges of the request.
 //
-// path is read as that of a URI: escapes in it are decoded, and what follows a
-// question mark or number sign is cut off. ServeFileLiteral takes it as it is.
+// path is parsed as the path of a URI: ServeFile decodes escapes in it, and removes a
+// question mark or number sign and the text after it. ServeFileLiteral uses path as
+// it is.
 func ServeFile(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), pathOfURI(path)) }
 
 // ServeFileBytes is ServeFile for a byte slice.
 func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, bytesconv.String(path)) }
 
-// ServeFileUncompressed is ServeFile without compression, for content that does
-// not get smaller by it.
+// ServeFileUncompressed is ServeFile without compression, for content that
+// compression does not make smaller.
 func ServeFileUncompressed(ctx *RequestCtx, path string) {
 	serveFile(ctx, plainly(), pathOfURI(path))
 }
@@ -44,23 +45,23 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 	ServeFileUncompressed(ctx, bytesconv.String(path))
 }
 
-// ServeFileLiteral is ServeFile for a path that is taken as it is, percent
-// signs, question marks and number signs included.
+// ServeFileLiteral is ServeFile for a path that is used as it is, including percent
+// signs, question marks and number signs.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveFile(ctx, compressing(), path) }
 
-// ServeFS is ServeFile for a file of filesystem. path is taken from its root on,
-// with or without a slash in front.
+// ServeFS is ServeFile for a file of filesystem. path is relative to its root, with
+// or without a slash at its beginning.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveFromFS(ctx, filesystem, pathOfURI(path))
 }
 
-// ServeFSLiteral is ServeFS for a path that is taken as it is.
+// ServeFSLiteral is ServeFS for a path that is used as it is.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveFromFS(ctx, filesystem, path)
 }
 
-// FileLastModified returns when the file that path names was last changed, cut
-// off to the second as the Last-Modified field has it. The error is that of os.Stat.
+// FileLastModified returns the modification time of the file that path names, in UTC,
+// truncated to the second like a Last-Modified field. The error is that of os.Stat.
 func FileLastModified(path string) (time.Time, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -69,14 +70,13 @@ func FileLastModified(path string) (time.Time, error) {
 	return info.ModTime().UTC().Truncate(time.Second), nil
 }
 
-// ParseByteRange reads the value of a Range field that asks for one range of
-// contentLength bytes: "bytes=0-99", "bytes=100-" or, for the last ones,
-// "bytes=-100" (RFC 9110 section 14.1.2). It returns the positions of the first
-// and the last byte; a range that ends behind the content ends with it.
+// ParseByteRange parses the value of a Range field with one range of contentLength
+// bytes: "bytes=0-99", "bytes=100-" or, for the last bytes, "bytes=-100" (RFC 9110
+// section 14.1.2). It returns the positions of the first and the last byte. A range
+// that ends after the content is shortened to end with it.
 //
-// It is an error if the value asks for several ranges, has another unit, or if
-// no byte of the content lies in the range: so it always is where there is no
-// content.
+// ParseByteRange returns an error if the value has several ranges or another unit, or
+// if the range contains no byte of the content. Empty content always is an error.
 func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
 	return files.ParseByteRange(byteRange, contentLength)
 }
@@ -94,15 +94,15 @@ var (
 func servingHandler(s *FS) *fileHandler {
 	s.GenerateIndexPages, s.AcceptByteRange = true, true
 	found := s.settings()
-	// a name that the application gives is meant, and there is no Root that could
-	// be missing
+	// the application may name hidden files, and there is no Root that could be
+	// missing
 	found.FindHidden, found.RootIsThere = true, true
 	h := newFileHandler(s, found)
 	h.readMethods = false
 	return h
 }
 
-// pathOfURI returns what a path stands for that is written as in a URI.
+// pathOfURI returns the decoded form of a path that is written as in a URI.
 func pathOfURI(path string) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
@@ -113,8 +113,9 @@ func pathOfURI(path string) string {
 	return string(percent.AppendDecodedPath(nil, bytesconv.Bytes(path)))
 }
 
-// endOfNamed returns whether relative links fit, should path be a directory. A
-// file is meant however the client's own path ends.
+// endOfNamed returns the end of path, which decides whether relative links on the
+// page of a directory work: they do if the client's own path, or path, ends in a
+// slash. A file is found in any case.
 func endOfNamed(ctx *RequestCtx, path string) files.End {
 	if files.EndOf(ctx.Path()) == files.EndsAsDir || path != "" && os.IsPathSeparator(path[len(path)-1]) {
 		return files.EndsInSlash
@@ -139,17 +140,17 @@ func serveFromFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	handlerFor(filesystem).serve(ctx, bytesconv.Bytes(cleanPath(path)), end)
 }
 
-// cleanPath resolves dot segments, which the application may well use.
+// cleanPath resolves dot segments, which the application may use.
 func cleanPath(path string) string {
 	b := []byte("/" + path)
 	return string(b[:uri.NormalizePath(b)])
 }
 
-// maxFileSystems is how many file systems are remembered with what was found in
-// them.
+// maxFileSystems is the number of file systems whose handlers, with their caches, are
+// kept.
 const maxFileSystems = 32
 
-// fileSystems are the handlers for those file systems that can be told apart.
+// fileSystems are the handlers for those file systems that are comparable.
 var fileSystems struct {
 	mu       sync.Mutex
 	handlers map[fs.FS]*fileHandler

@@ -11,10 +11,10 @@ import (
 
 // header is what RequestHeader and ResponseHeader have in common.
 //
-// All text lies in the block of list. Fields that a message has at most once
-// and that everybody asks for have a slot of their own, which says where their
-// value is; cookies and trailers have lists of their own; all other fields stand
-// in list, in order.
+// All text lies in the block of list. The fields that are used most, and that a
+// message has at most once, have slots, which hold the positions of their values.
+// Cookies and trailers have lists of their own. All other fields are in list, in
+// order.
 type header struct {
 	_ noCopy
 
@@ -23,24 +23,24 @@ type header struct {
 	line     [3]field.Span // the start line, see lineMethod and so on
 	cookies  field.List
 	trailers http1.Trailers // announced names, without values, and fields that are Behind
-	onward   *header        // where the trailer section is, if not here: see moveTrailers
-	head     http1.Head     // what the head said that was read last
+	onward   *header        // the header with the trailer section, if not this: see moveTrailers
+	head     http1.Head     // the result of parsing the last head that was read
 
 	raw           field.Span // the field lines as they were received
 	memo          *memo      // of the requests that a server reads
 	contentLength int
 	state         headerState
-	self          uintptr // the address of the header whose memory the lists have, see own
+	self          uintptr // the address of the header that owns the memory of the lists, see own
 
 	// serverName is what a server sends in the field Server of its responses
 	serverName string
 
-	peeked  [][]byte // what PeekAll and PeekKeys returned last
+	peeked  [][]byte // the last result of PeekAll or PeekKeys
 	scratch [numScratch][]byte
 }
 
-// Texts that are put together on demand and handed out; each has a buffer of
-// its own, so that asking for one leaves the others as they are.
+// Texts that methods compose on demand and return. Each has a buffer of its own, so
+// that a call of one method does not change the result of another.
 const (
 	scratchHead = iota
 	scratchTrailers
@@ -56,7 +56,7 @@ const (
 	closing       headerState = 1 << iota // Connection: close
 	hasLength                             // Content-Length is to be written
 	rawCookies                            // list has Cookie fields that are not yet in cookies
-	namesKept                             // header names are not normalised
+	namesKept                             // header names are not normalized
 	noSpecial                             // RequestHeader.DisableSpecialHeader
 	noDefaultType                         // SetNoDefaultContentType
 	noDefaultDate                         // of a response, Server.NoDefaultDate
@@ -66,7 +66,7 @@ const (
 	trailing                              // trailers has fields, and not names alone
 	namesServer                           // of a response: Server is serverName, see nameServer
 
-	// what reading a head leaves as it is
+	// the flags that reading a head does not change
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
 )
 
@@ -80,12 +80,12 @@ func (h *header) setState(s headerState, on bool) {
 	}
 }
 
-// The slots. Which field has which depends on the role.
+// The slots. The field of a slot depends on the role.
 const (
 	slotContentType = iota
 	slotHost        // of a request
 	slotUserAgent   // of a request
-	slotLength      // the text of contentLength, once somebody asked for it
+	slotLength      // the text of contentLength, if lengthText was called
 	numSlots
 
 	slotServer          = slotHost      // of a response
@@ -100,7 +100,7 @@ const (
 	lineReason  = 1 // of a response
 )
 
-// place says where a header keeps the field with a well-known name.
+// place is where a header keeps the field with a well-known name.
 type place uint8
 
 const (
@@ -114,14 +114,15 @@ const (
 	isDate       // of a response: written, never set
 )
 
-type where struct {
+type placement struct {
 	place place
 	slot  uint8
 }
 
-// places tells for both roles where the fields are that are not simply in list.
-// It is indexed by id: an array, since every field of every message asks it.
-var places = [2][256]where{
+// places holds, for both roles, the places of the fields that are not simply in
+// list. It is an array, indexed by id, since it is used for every field of every
+// message.
+var places = [2][256]placement{
 	http1.Request: {
 		field.Host:             {inSlot, slotHost},
 		field.ContentType:      {inSlot, slotContentType},
@@ -145,7 +146,7 @@ var places = [2][256]where{
 	},
 }
 
-// reset empties the header. Of its state only what is in kept stays.
+// reset empties the header. It keeps only the flags of its state that are in kept.
 func (h *header) reset(kept headerState) {
 	h.list.Reset()
 	h.cookies.Reset()
@@ -158,11 +159,11 @@ func (h *header) reset(kept headerState) {
 	h.head.Flags = 0
 }
 
-// maxKeptBlock is the size over which the memory of a header is not kept for
-// the next message.
+// maxKeptBlock is the size in bytes over which the memory of a header is not reused
+// for the next message.
 const maxKeptBlock = 64 << 10
 
-// shrink lets go of memory that one unusual message made the header grow to.
+// shrink frees memory that an unusually large message has left in the header.
 func (h *header) shrink() {
 	if isLarge(&h.list) || isLarge(&h.cookies) || isLarge(&h.trailers.List) || cap(h.peeked) > maxKeptBlock/32 {
 		h.list = field.List{}
@@ -194,7 +195,7 @@ func (h *header) copyTo(dst *header) {
 	}
 }
 
-// text returns the text of a span; nil where it is empty.
+// text returns the text of a span, or nil if it is empty.
 func (h *header) text(s field.Span) []byte {
 	if s.Len == 0 {
 		return nil
@@ -202,11 +203,11 @@ func (h *header) text(s field.Span) []byte {
 	return h.list.Bytes(s)
 }
 
-// store puts text in the place of what s shows, cleaned of line breaks. s is
-// one of the spans of the header, which tidying may move.
+// store replaces the text of s, which is one of the spans of the header, by text
+// with its line breaks replaced. It may tidy, which moves all spans.
 func (h *header) store(s *field.Span, text []byte) {
 	h.makeRoom(len(text))
-	// text may be a piece of the block, so it is not looked at once it was stored
+	// text may point into the block, so it must not be used after Store
 	unclean := ascii.HasControl(text)
 	*s = h.list.Store(*s, text)
 	if unclean {
@@ -220,8 +221,8 @@ func (h *header) storeAt(i int, text []byte) {
 	h.store(&h.list.Entries[i].Value, text)
 }
 
-// makeRoom is called before up to n bytes are stored. Where they would make the
-// block grow although most of it is waste, it is tidied.
+// makeRoom is called before up to n bytes are stored. If the block would have to grow
+// although most of it is unused, makeRoom tidies it.
 func (h *header) makeRoom(n int) {
 	h.own()
 	h.list.KeepsPlace = true
@@ -231,8 +232,8 @@ func (h *header) makeRoom(n int) {
 }
 
 // own is called before the lists are changed. A message must not be copied as a
-// value, but tests do so to make the request of a context; so a header that finds
-// itself to be a copy takes memory of its own first.
+// value, but tests of applications do so to make the request of a context. Therefore
+// own gives a header that is a copy memory of its own.
 func (h *header) own() {
 	if at := bytesconv.Address(h); h.self != at {
 		h.separate(at)
@@ -252,7 +253,7 @@ func (h *header) tidy() {
 	h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 }
 
-// key is a field name that a caller asks for.
+// key is a field name that a caller has passed.
 type key struct {
 	name []byte
 	id   field.ID
@@ -260,9 +261,9 @@ type key struct {
 
 func keyOf(name []byte) key { return key{name, field.Lookup(name)} }
 
-// find returns the position of the first field in list with the name k, or
-// -1. Where names are kept as they are, one that is equal to the letter goes
-// before one that is equal but for its case.
+// find returns the position of the first field in list with the name k, or -1. If
+// names are kept as they are, a name that is exactly equal takes precedence over one
+// that differs in its case.
 func (h *header) find(k key) int {
 	if h.is(namesKept) {
 		if i := h.list.Find(k.name, 0); i >= 0 {
@@ -272,8 +273,8 @@ func (h *header) find(k key) int {
 	return h.findFold(k, 0)
 }
 
-// findAll returns how the positions of all fields with the name k are found:
-// as find does, the same way for each of them.
+// findAll returns the function that finds the positions of all fields with the name
+// k: either all names are compared exactly, or all without regard to case.
 func (h *header) findAll(k key) func(h *header, k key, from int) int {
 	if h.is(namesKept) && h.list.Find(k.name, 0) >= 0 {
 		return (*header).findExact
@@ -283,8 +284,8 @@ func (h *header) findAll(k key) func(h *header, k key, from int) int {
 
 func (h *header) findFold(k key, from int) int { return h.list.FindFold(k.id, k.name, from) }
 
-// findExact is find for changing a field: with names that are kept, only the
-// same letters are the same name.
+// findExact is find for changing a field: if names are kept as they are, only names
+// that are exactly equal match.
 func (h *header) findExact(k key, from int) int {
 	if h.is(namesKept) {
 		return h.list.Find(k.name, from)
@@ -321,9 +322,9 @@ func (h *header) peek(role http1.Role, k key) []byte {
 	return nil
 }
 
-// nameServer makes the name of the server the value of the field Server, which it is
-// by default, for somebody who asks for it or sets another one. Most responses are
-// sent without that.
+// nameServer stores the name of the server, the default, as the value of the field
+// Server. It is called before the field is read or set; most responses are sent
+// without a call.
 func (h *header) nameServer() {
 	if h.is(namesServer) {
 		h.state &^= namesServer
@@ -341,7 +342,7 @@ func (h *header) lengthText() []byte {
 	return h.text(h.slots[slotLength])
 }
 
-// set gives the field k the one value.
+// set sets the field k to value, its only value.
 func (h *header) set(role http1.Role, k key, value []byte) {
 	if place := places[role][k.id].place; place != inList {
 		if place == isConnection {
@@ -366,7 +367,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 	h.setOnly(i, k, value)
 }
 
-// setOnly gives the field k, whose first line is at i, the one value.
+// setOnly sets the field k, whose first line is at i, to value, its only value.
 func (h *header) setOnly(i int, k key, value []byte) {
 	h.storeAt(i, value)
 	h.list.Entries[i].Flags &^= field.Upfront
@@ -375,13 +376,13 @@ func (h *header) setOnly(i int, k key, value []byte) {
 	}
 }
 
-// removeFrom removes the line at i, and those of the field k behind it.
+// removeFrom removes the line at i, and the later lines of the field k.
 func (h *header) removeFrom(i int, k key) {
 	h.own()
 	h.list.RemoveEach(i, func(from int) int { return h.findExact(k, from) })
 }
 
-// add gives the field k one more value.
+// add adds a value to the field k.
 func (h *header) add(role http1.Role, k key, value []byte) {
 	switch w := places[role][k.id]; {
 	case w.place == inList:
@@ -389,7 +390,7 @@ func (h *header) add(role http1.Role, k key, value []byte) {
 		_ = h.addTrailers(cleaned(value))
 		return
 	case w.place == inSlot && h.is(noSpecial) && h.slots[w.slot].Len > 0:
-		// the first of several values is the one that is known
+		// the slot keeps the first of several values
 	case h.setSpecial(role, k, value):
 		return
 	}
@@ -420,16 +421,16 @@ func (h *header) append(k key, value []byte) {
 	http1.Clean(h.list.Value(i))
 }
 
-// setSpecial sets a field that is not simply in list, and reports whether it
-// does not belong there too.
+// setSpecial sets a field that is not simply in list. It returns false if the field
+// must be added to list, too.
 func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	w := places[role][k.id]
 	if w.place == inSlot {
 		h.nameServer()
 	}
 	if h.is(noSpecial) {
-		// the application writes these fields itself; they are known, but
-		// stand in list too, which is all that will be written
+		// the application writes these fields itself: they are stored in their
+		// places, and also in list, the only place that is written
 		switch w.place {
 		case inSlot:
 			h.store(&h.slots[w.slot], value)
@@ -448,7 +449,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	case inCookies:
 		h.addCookies(role, value)
 	case inTrailers:
-		// as documented, forbidden names are left out in silence
+		// as documented, forbidden names are omitted without an error
 		_ = h.setTrailers(cleaned(value))
 	case isLength:
 		h.setLengthText(value)
@@ -458,7 +459,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	return true
 }
 
-// cleaned returns value without line breaks: itself where it has none.
+// cleaned returns value with its line breaks replaced, or value itself if it has none.
 func cleaned(value []byte) []byte {
 	if ascii.IndexLineBreak(value) == len(value) {
 		return value
@@ -501,8 +502,8 @@ func (h *header) del(role http1.Role, k key) {
 	h.removeFrom(h.findExact(k, 0), k)
 }
 
-// delAnyCase is del that takes names for equal which differ in their case, also
-// where names are kept as they are.
+// delAnyCase is del that compares names without regard to case, even if names are
+// kept as they are.
 func (h *header) delAnyCase(role http1.Role, name string) {
 	k := keyOf(bytesconv.Bytes(name))
 	h.del(role, k)
@@ -522,25 +523,25 @@ func (h *header) SetContentTypeBytes(contentType []byte) {
 	h.store(&h.slots[slotContentType], contentType)
 }
 
-// SetNoDefaultContentType says whether a message with content but without a
-// Content-Type is sent as it is (true), or gets a default one (false).
+// SetNoDefaultContentType sets whether a message with content but without a
+// Content-Type is sent without one (true), or gets a default Content-Type (false).
 func (h *header) SetNoDefaultContentType(noDefaultContentType bool) {
 	h.setState(noDefaultType, noDefaultContentType)
 }
 
-// DisableNormalizing makes the header keep field names as they are set or
-// received, and returns whether they were kept before. Only proxies that pass on
-// messages to peers which tell "x-id" from "X-Id" need it. Names are still
-// looked up without regard to case where none matches to the letter.
+// DisableNormalizing makes the header keep field names as they are set or received,
+// and reports whether it did so before. Only proxies need it, for peers to which
+// "x-id" and "X-Id" are different names. If no name matches exactly, methods still
+// look it up without regard to case.
 func (h *header) DisableNormalizing() bool {
 	before := h.is(namesKept)
 	h.state |= namesKept
 	return before
 }
 
-// EnableNormalizing makes the header normalise field names again, as it does
-// by default: "content-TYPE" becomes "Content-Type". It returns whether they
-// were kept before.
+// EnableNormalizing makes the header normalize field names again, as it does by
+// default: "content-TYPE" becomes "Content-Type". It reports whether the header has
+// kept names as they are until then.
 func (h *header) EnableNormalizing() bool {
 	before := h.is(namesKept)
 	h.state &^= namesKept
@@ -555,7 +556,7 @@ func (h *header) setVersion(version []byte) {
 	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
 }
 
-// peekVersion is version for callers who may write to it.
+// peekVersion is like version, but the caller may write to the result.
 func (h *header) peekVersion() []byte {
 	if v := h.text(h.line[lineVersion]); v != nil {
 		return v
@@ -563,7 +564,7 @@ func (h *header) peekVersion() []byte {
 	return h.lend(lentVersion)
 }
 
-// version returns the protocol, which is not to be written to.
+// version returns the protocol. The caller must not write to the result.
 func (h *header) version() []byte {
 	if v := h.text(h.line[lineVersion]); v != nil {
 		return v
@@ -571,7 +572,7 @@ func (h *header) version() []byte {
 	return strHTTP11
 }
 
-// setCoding keeps the Transfer-Encoding field in step with contentLength.
+// setCoding makes the Transfer-Encoding field match contentLength.
 func (h *header) setCoding(chunked bool) {
 	at := h.list.FindID(field.TransferEncoding, 0)
 	switch {
@@ -582,8 +583,8 @@ func (h *header) setCoding(chunked bool) {
 	}
 }
 
-// findPlain returns the position of the first field whose name is name to the
-// letter, and which has no other place than list, or -1.
+// findPlain returns the position of the first field whose name is exactly name, or
+// -1 if there is none or it has another place than list.
 func (h *header) findPlain(role http1.Role, name []byte) int {
 	i := h.list.Find(name, 0)
 	if i >= 0 && places[role][h.list.Entries[i].ID].place != inList {
@@ -592,7 +593,7 @@ func (h *header) findPlain(role http1.Role, name []byte) int {
 	return i
 }
 
-// peekCanonical is peek for a name that is taken to the letter.
+// peekCanonical is peek for a name that must match exactly.
 func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
 	if i := h.findPlain(role, name); i >= 0 {
 		return h.list.Value(i)
@@ -610,7 +611,7 @@ func (h *header) peekCanonical(role http1.Role, name []byte) []byte {
 	return h.peekAnnounced(k)
 }
 
-// setCanonical is set for a name that is taken to the letter.
+// setCanonical is set for a name that must match exactly and is not normalized.
 func (h *header) setCanonical(role http1.Role, name, value []byte) {
 	before := h.is(namesKept)
 	h.state |= namesKept

@@ -6,16 +6,15 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// ConnectionClose reports whether the connection is to be closed after this
-// message: "Connection: close" was set or received, alone or in a list, or
-// the message came as HTTP/1.0 without keep-alive.
+// ConnectionClose reports whether the connection is closed after this message. It is
+// if "Connection: close" was set or received, alone or in a list, or if the message
+// was received as HTTP/1.0 without keep-alive.
 func (h *header) ConnectionClose() bool { return h.is(closing) }
 
 // SetConnectionClose sets "Connection: close".
 func (h *header) SetConnectionClose() { h.state |= closing }
 
-// ResetConnectionClose takes "Connection: close" back, whether it was set or
-// received.
+// ResetConnectionClose removes "Connection: close", whether it was set or received.
 func (h *header) ResetConnectionClose() {
 	if !h.is(closing) {
 		return
@@ -26,12 +25,12 @@ func (h *header) ResetConnectionClose() {
 			h.storeAt(i, others)
 		}
 	}
-	// those that are left say nothing else
+	// the lines that are left have no other option
 	h.list.RemoveEach(h.findClose(0), h.findClose)
 }
 
-// findClose returns the position of the first Connection line from a position on
-// that lists close, or -1.
+// findClose returns the position of the first Connection line at or after from that
+// lists close, or -1.
 func (h *header) findClose(from int) int {
 	for i := h.list.FindID(field.Connection, from); i >= 0; i = h.list.FindID(field.Connection, i+1) {
 		if http1.ConnectionFlags(h.list.Value(i))&http1.Close != 0 {
@@ -57,8 +56,8 @@ func withoutClose(list []byte) (others []byte) {
 	return others
 }
 
-// closesUnsaid reports whether "Connection: close" is to be written beside the
-// Connection fields in list, none of which says so.
+// closesUnsaid reports whether "Connection: close" has to be written in addition to
+// the Connection fields in list, because none of them lists close.
 func (h *header) closesUnsaid() bool {
 	if !h.is(closing) {
 		return false
@@ -66,9 +65,9 @@ func (h *header) closesUnsaid() bool {
 	return h.findClose(0) < 0
 }
 
-// ConnectionUpgrade reports whether the Connection field lists "upgrade", in any
-// case (RFC 9110 section 7.8). It is false for a message after which the connection
-// is to be closed, as it is after one of HTTP/1.0 that does not ask to keep it.
+// ConnectionUpgrade reports whether the Connection field lists "upgrade", in upper
+// or lower case (RFC 9110 section 7.8). It returns false if ConnectionClose returns
+// true, as for an HTTP/1.0 message without keep-alive.
 func (h *header) ConnectionUpgrade() bool {
 	if h.is(closing) {
 		return false
@@ -81,7 +80,7 @@ func (h *header) ConnectionUpgrade() bool {
 	return false
 }
 
-// setConnection replaces all Connection fields. A lone "close" is a state.
+// setConnection replaces all Connection fields. A "close" alone is kept as a flag.
 func (h *header) setConnection(k key, value []byte) {
 	h.dropConnection()
 	if ascii.EqualFold(value, strClose) {

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// collectCookies moves the cookies of a head that was received from list into
-// cookies. Until somebody asks for one they stay as they came.
+// collectCookies moves the cookies of a received head from list into cookies. Until
+// it is called, they stay as they were received.
 func (h *header) collectCookies(role http1.Role) {
 	if h.is(rawCookies) {
 		h.parseCookies(role)
@@ -33,8 +33,8 @@ func cookieField(role http1.Role) field.ID {
 	return field.SetCookie
 }
 
-// addCookies takes in the value of a Cookie or Set-Cookie field. Cookies that
-// are there stay.
+// addCookies adds the cookies in the value of a Cookie or Set-Cookie field, and keeps
+// the existing ones.
 func (h *header) addCookies(role http1.Role, value []byte) {
 	h.own()
 	h.collectCookies(role)
@@ -46,7 +46,7 @@ func (h *header) addCookies(role http1.Role, value []byte) {
 	}
 }
 
-// setCookie gives the cookie name the value, in the place of an older one.
+// setCookie sets the value of the cookie name, which replaces that of an existing one.
 func (h *header) setCookie(role http1.Role, name, value []byte) {
 	h.own()
 	h.collectCookies(role)

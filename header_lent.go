@@ -2,8 +2,8 @@ package fasthttp
 
 import "github.com/valyala/fasthttp/internal/field"
 
-// lent is a text that headers do not hold, but hand out: a default, or the name of
-// a field that has a place of its own.
+// lent is a text that headers return but do not store: a default, or the name of a
+// field that has a place of its own.
 type lent uint8
 
 const (
@@ -43,8 +43,8 @@ var lentTexts = [numLent]string{
 	lentUserAgent:       field.UserAgent.String(),
 }
 
-// lentAt is where each of them stands in the buffer of a header, and, behind them,
-// how long that is.
+// lentAt are the offsets of these texts in the buffer of a header. The last element
+// is the length of the buffer.
 var lentAt = func() (at [numLent + 1]int) {
 	for l, text := range lentTexts {
 		at[l+1] = at[l] + len(text)
@@ -52,9 +52,9 @@ var lentAt = func() (at [numLent + 1]int) {
 	return at
 }()
 
-// lend returns a text as it should be, in memory of this header alone. Programs do
-// write to what they get, as to lower the case of names; what other headers say
-// must not change with it, and memory that is read-only ends the process.
+// lend returns a text in memory that only this header uses. Programs write to slices
+// that they get, for example to change the case of names. That must not change the
+// texts of other headers, and a write to read-only memory would end the process.
 func (h *header) lend(l lent) []byte {
 	b := h.scratch[scratchLent]
 	if b == nil {

@@ -7,20 +7,19 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// memo remembers the head of a message and what became of it.
+// memo remembers the head of a message and the result of parsing it.
 //
-// A client sends the same fields again and again: mostly only its request line
-// differs from one request to the next. So do servers, within the same second.
-// Finding out that the field lines are those of the last message takes one
-// comparison, and then there is nothing to be parsed, checked and sorted: what
-// is the same to the byte means the same, given the same protocol and status.
-// Where the request line is the same as well, that need not be parsed either.
+// A client mostly sends the same fields with each request, and only its request line
+// differs. A server sends the same fields within the same second. One comparison
+// shows that the field lines are those of the last message. Then the header need not
+// parse, check and sort them: the same bytes mean the same, given the same protocol
+// and status. If the request line is the same as well, it need not be parsed either.
 //
-// Fields are only learned when they are as long as those of the last request, so
-// that a server whose clients all differ does not learn in vain.
+// The memo learns fields only if they are as long as those of the last message, so
+// that it does not learn in vain if all messages differ.
 type memo struct {
-	raw  []byte // the head as it is received, with the empty line
-	text []byte // its field lines with normalised names
+	raw  []byte // the head as it was received, with the empty line
+	text []byte // its field lines with normalized names
 	line http1.StartLine
 
 	facts         http1.Facts
@@ -33,26 +32,26 @@ type memo struct {
 	learning bool
 	recalled bool // the field lines of the current head are those remembered
 	whole    bool // and so is its start line
-	// useful says that it was recalled at least once. Where what is learned is
-	// of no use, it is waited for longer and longer before more is learned.
+	// useful means that the memo was recalled at least once since it has learned.
+	// If it was not, it waits for more and more heads before it learns again.
 	useful        bool
 	penalty, wait uint8
 	misses        uint8 // heads in a row that were not what is remembered
 }
 
-// maxMisses is after how many of them it is forgotten, so that it need not be
-// compared with others.
+// maxMisses is the number of misses in a row after which the memo forgets, which
+// spares the comparisons.
 const maxMisses = 4
 
-// maxPenalty is how many heads are let pass at most before one is learned.
+// maxPenalty is the largest number of heads that the memo skips before it learns one.
 const maxPenalty = 63
 
-// memoLimit is the size of field lines, and that of a start line, over which none
-// are learned.
+// memoLimit is the size of the field lines, and of the start line, in bytes over which
+// the memo does not learn.
 const memoLimit = 2 << 10
 
-// recall reads a head from b where its field lines are those that are remembered.
-// It returns the length of the head, or 0.
+// recall reads a head from b if its field lines are those that the memo remembers. It
+// returns the length of the head, or 0 if they are not.
 func (h *header) recall(role http1.Role, b []byte) (n int, err error) {
 	m := h.memo
 	m.recalled = false
@@ -65,7 +64,7 @@ func (h *header) recall(role http1.Role, b []byte) (n int, err error) {
 	}
 	from := h.head.Fields
 	if len(m.text) == 0 {
-		// what line and raw have may belong to different heads
+		// line and raw may be of different heads
 		m.watch(b, from)
 		return 0, err
 	}
@@ -94,8 +93,8 @@ func (h *header) recall(role http1.Role, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// move moves the spans of the field lines by a distance, which may stand for
-// a negative one.
+// move adds by to the offsets of the field lines. The addition wraps around for a
+// negative distance.
 func (h *header) move(by uint32) {
 	for i := range h.list.Entries {
 		h.list.Entries[i].Name.Off += by
@@ -108,8 +107,8 @@ func (h *header) move(by uint32) {
 	}
 }
 
-// watch takes a copy of a head that is to be learned and whose field lines begin
-// at from, before parsing normalises their names.
+// watch copies a head that the memo will learn, before parsing normalizes the names
+// of its fields. The field lines begin at from.
 func (m *memo) watch(b []byte, from int) {
 	m.learning = m.size <= memoLimit && from <= memoLimit && len(b)-from >= m.size && m.wait == 0
 	if m.wait > 0 {
@@ -121,7 +120,7 @@ func (m *memo) watch(b []byte, from int) {
 	}
 }
 
-// rests reports whether nothing is remembered, and nothing to be learned for a while.
+// rests reports whether the memo neither remembers a head nor learns the next one.
 func (m *memo) rests() bool {
 	if len(m.text) > 0 || m.wait == 0 {
 		return false
@@ -131,9 +130,9 @@ func (m *memo) rests() bool {
 	return true
 }
 
-// learn makes m remember the field lines that were just read and are found to be
-// right, where they are as long as the last ones. Announced trailers and the transfer
-// coding have further effects, and are left alone.
+// learn makes m remember the field lines that were just read and checked, if they are
+// as long as the last ones. It skips heads with a Trailer or Transfer-Encoding field,
+// which have further effects.
 func (h *header) learn(m *memo) {
 	if m == nil || m.recalled {
 		return

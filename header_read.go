@@ -18,9 +18,9 @@ func (h *header) begin() {
 	h.head.KeepNames = h.is(namesKept)
 }
 
-// feed reads a head from the beginning of b, which holds all of it that was
-// received so far, and returns its length, or 0 for need more. A head that is
-// complete was copied when feed returns.
+// feed reads a head from the beginning of b, which holds all bytes received so far,
+// and returns its length, or 0 if it is not complete. feed copies a complete head, so
+// that b can be reused.
 func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
 	h.own()
 	if h.memo != nil && !h.memo.rests() {
@@ -40,8 +40,8 @@ func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
 	return n, h.adopt(role)
 }
 
-// adopt puts the fields of the head that was parsed, whose text is the block
-// of list, where they belong.
+// adopt moves the fields of the parsed head, whose text is the block of list, to
+// their places.
 func (h *header) adopt(role http1.Role) error {
 	h.list.KeepsPlace = true
 	h.list.Freeze()
@@ -75,9 +75,8 @@ func (h *header) adoptStartLine(role http1.Role) {
 	}
 }
 
-// place takes a received field to its place, which is w, and reports whether it
-// stays in list.
-func (h *header) place(role http1.Role, w where, e *field.Entry) (stays bool) {
+// place moves a received field to its place, w, and reports whether it stays in list.
+func (h *header) place(role http1.Role, w placement, e *field.Entry) (stays bool) {
 	switch w.place {
 	case inSlot:
 		if s := &h.slots[w.slot]; *s == (field.Span{}) || !h.is(noSpecial) && !firstCounts(role, w) {
@@ -98,15 +97,16 @@ func (h *header) place(role http1.Role, w where, e *field.Entry) (stays bool) {
 	return h.is(noSpecial)
 }
 
-// firstCounts reports whether of several lines of a field that may have one the
-// first counts, even an empty one. For the type of a request's content this is what
-// net/http and most proxies do: what has passed one of them as a type must not be
-// parsed as another here (RFC 9110 section 8.3).
-func firstCounts(role http1.Role, w where) bool {
+// firstCounts reports whether the first of several lines counts, even if it is empty,
+// for a field that may have only one. net/http and most proxies use the first
+// Content-Type of a request: content that one of them has accepted as one type must
+// not be parsed as another here (RFC 9110 section 8.3).
+func firstCounts(role http1.Role, w placement) bool {
 	return role == http1.Request && w.slot == slotContentType
 }
 
-// adoptFacts takes over what the head says of framing and connection.
+// adoptFacts sets the state of the header from the framing and connection fields of
+// the head.
 func (h *header) adoptFacts(role http1.Role) error {
 	f := &h.head
 	h.setState(oldProtocol, f.Minor == 0)
@@ -145,7 +145,7 @@ func bodiless(status int) bool {
 // read reads a head from r.
 func (h *header) read(role http1.Role, r *bufio.Reader) error {
 	h.begin()
-	// those of a client or server that had the header before are not for this one
+	// the limits of a client or server that used the header before do not apply
 	h.head.Limits = http1.Limits{}
 	if size := r.Size(); size > http1.DefaultMaxHead {
 		h.head.Limits = headLimits(size)
@@ -171,8 +171,8 @@ func (h *header) read(role http1.Role, r *bufio.Reader) error {
 // shortestField is the size of the shortest field line.
 const shortestField = len("a:\r\n")
 
-// headLimits returns the limits for a head that may fill a buffer of a size: with as
-// many fields as that has room for.
+// headLimits returns the limits for a head of up to size bytes, with as many fields as
+// fit into them.
 func headLimits(size int) http1.Limits {
 	return http1.Limits{
 		Line: max(size, http1.DefaultMaxLine), Head: size, Fields: max(size/shortestField, http1.DefaultMaxFields),
@@ -183,7 +183,7 @@ func isTooLarge(err error) bool {
 	return errors.Is(err, http1.ErrLongHead) || errors.Is(err, http1.ErrLongRequestLine) || errors.Is(err, http1.ErrManyFields)
 }
 
-// readFrom reads a head from in, however small the buffer of in is.
+// readFrom reads a head from in. The head may be larger than the buffer of in.
 func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 	started := false
 	empty := 2 * len(strCRLF)
@@ -222,8 +222,8 @@ func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 	}
 }
 
-// readLong goes on with a head that is longer than the buffer of in: the block
-// of list takes the bytes so far.
+// readLong reads a head that is larger than the buffer of in. It collects the bytes in
+// the block of list.
 func (h *header) readLong(role http1.Role, in bufferedSource) error {
 	block := h.list.Block[:0]
 	for {
@@ -258,8 +258,8 @@ func (h *header) readLong(role http1.Role, in bufferedSource) error {
 // rawHeaders returns the field lines that were received.
 func (h *header) rawHeaders() []byte { return h.text(h.raw) }
 
-// eachInOrder calls yield for the fields that were received, in the order in
-// which they came, until it returns false.
+// eachInOrder calls yield for the received fields, in the order of the wire, until it
+// returns false.
 func (h *header) eachInOrder(yield func(name, value []byte) bool) {
 	raw := append([]byte(nil), h.rawHeaders()...)
 	var fields field.List
@@ -275,7 +275,7 @@ func (h *header) eachInOrder(yield func(name, value []byte) bool) {
 	}
 }
 
-// headerError says that reading a head failed, and why.
+// headerError returns the error of reading a head that failed because of err.
 func headerError(what string, err error) error {
 	err = fmt.Errorf("error when reading %s headers: %w", what, withName(err))
 	if isTooLarge(err) {
@@ -284,7 +284,7 @@ func headerError(what string, err error) error {
 	return err
 }
 
-// withName makes err, which has no exported name, known by that of its kind.
+// withName makes err wrap the exported error of its kind, if err is not exported.
 func withName(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrContentLength):
@@ -304,16 +304,16 @@ type namedError struct {
 
 func (e namedError) Unwrap() []error { return []error{e.error, e.name} }
 
-// source is a stream of received bytes of which the next ones can be looked at
-// before they are taken. Heads, bodies and trailers are read from one, whether
-// it is a connection of the server or a bufio.Reader of the caller.
+// source is a stream of received bytes whose next bytes can be peeked at before they
+// are discarded. Heads, bodies and trailers are read from a source: a connection of
+// the server, or a bufio.Reader of the caller.
 type source interface {
-	// peek returns the bytes that are there, without waiting for any.
+	// peek returns the buffered bytes. It does not block.
 	peek() []byte
-	// discard takes n of them away.
+	// discard removes n of them.
 	discard(n int)
-	// fill waits until there is at least one byte more, or fails: with
-	// bufio.ErrBufferFull where no more fit.
+	// fill blocks until there is at least one more byte, or returns an error:
+	// bufio.ErrBufferFull if the buffer is full.
 	fill() error
 }
 

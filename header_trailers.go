@@ -12,17 +12,17 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// SetTrailer announces the names in a comma-separated list as trailer fields,
-// in the place of those announced before. Their values, set with Set or Add
-// before or after, are sent behind a chunked body instead of in the header. Fields
-// that were received in the header section stay there if the Trailer field that
-// came with them has their name.
+// SetTrailer announces the names in a comma-separated list as trailer fields, in
+// place of those announced before. Their values, set with Set or Add before or after,
+// are sent after a chunked body instead of in the header section. Fields that were
+// received in the header section stay there if the received Trailer field has their
+// name.
 //
-// Fields that say how to frame, route, authenticate or read a message must
-// not come in a trailer (RFC 9110 section 6.5.1), nor must those by which a front
-// end says who the client is, such as X-Forwarded-For: they are left out, and
-// ErrBadTrailer is returned, as it is for what is no field name, and for what
-// follows the first 64 names.
+// SetTrailer omits the names of fields that must not be trailers, and returns
+// ErrBadTrailer. These are fields for framing, routing, authentication or parsing of
+// a message (RFC 9110 section 6.5.1), and fields in which a proxy passes on the
+// identity of the client, such as X-Forwarded-For. It does the same for a text that
+// is no field name, and for all names after the first 64.
 func (h *header) SetTrailer(trailer string) error {
 	return h.setTrailers(bytesconv.Bytes(trailer))
 }
@@ -30,7 +30,7 @@ func (h *header) SetTrailer(trailer string) error {
 // SetTrailerBytes is SetTrailer for a byte slice.
 func (h *header) SetTrailerBytes(trailer []byte) error { return h.setTrailers(trailer) }
 
-// AddTrailer is SetTrailer that keeps what was announced before.
+// AddTrailer is SetTrailer that keeps the names announced before.
 func (h *header) AddTrailer(trailer string) error {
 	return h.addTrailers(bytesconv.Bytes(trailer))
 }
@@ -38,9 +38,9 @@ func (h *header) AddTrailer(trailer string) error {
 // AddTrailerBytes is AddTrailer for a byte slice.
 func (h *header) AddTrailerBytes(trailer []byte) error { return h.addTrailers(trailer) }
 
-// AnnounceTrailer adds the names in a comma-separated list to the Trailer field,
-// for fields that AddTrailerField will add. Unlike AddTrailer it leaves fields of
-// those names in the header section. It fails as SetTrailer does.
+// AnnounceTrailer adds the names in a comma-separated list to the Trailer field, for
+// fields that AddTrailerField will add. Unlike AddTrailer it leaves fields of these
+// names in the header section. Its errors are those of SetTrailer.
 func (h *header) AnnounceTrailer(trailer string) error {
 	return h.announceList(bytesconv.Bytes(trailer), field.Apart)
 }
@@ -78,8 +78,8 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 	return err
 }
 
-// keepUpfront has fields stay in the header section that came there with a name
-// which the peer announced. Who passes a message on announces what it announced.
+// keepUpfront keeps the received fields of the name k in the header section if the
+// peer announced this name: a proxy announces the names that its peer announced.
 func (h *header) keepUpfront(k key) {
 	if i := h.trailers.Announced(k.id, k.name); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
 		return
@@ -91,9 +91,9 @@ func (h *header) keepUpfront(k key) {
 	}
 }
 
-// hintTrailers takes in a Trailer field of a peer. Fields of those names that
-// stand in the header section, or are set later, are no trailers for that: else
-// a client could make a proxy withhold what it sets.
+// hintTrailers adds the names in the Trailer field of a peer as hints. They do not make
+// trailers of fields that are in the header section or are set later: otherwise a
+// client could make a proxy withhold a field that the proxy sets.
 func (h *header) hintTrailers(list []byte) {
 	for rest := list; rest != nil; {
 		var name []byte
@@ -109,7 +109,7 @@ func (h *header) hintTrailers(list []byte) {
 	}
 }
 
-// announce takes in a trailer name, or tells that it must not be one.
+// announce adds a trailer name. It returns false if the name must not be a trailer.
 func (h *header) announce(k key, flags field.Flag) bool {
 	if !http1.MayTrail(k.name) {
 		return false
@@ -126,8 +126,8 @@ func (h *header) addTrailer(k key, value []byte, flags field.Flag) {
 	h.trailers.Put(k.id, k.name, value, flags, h.is(namesKept))
 }
 
-// dropTrailerNames takes back what was announced. Fields of the trailer section
-// stay there: they are never part of the header section.
+// dropTrailerNames removes the announced names. Fields of the trailer section stay
+// there: they are never part of the header section.
 func (h *header) dropTrailerNames() {
 	if !h.is(trailing) {
 		h.trailers.Reset()
@@ -136,15 +136,14 @@ func (h *header) dropTrailerNames() {
 	h.trailers.DropNames()
 }
 
-// dropTrailers takes back what was announced, and takes the fields of the trailer
-// section away.
+// dropTrailers removes the announced names and the fields of the trailer section.
 func (h *header) dropTrailers() {
 	h.trailers.Reset()
 	h.state &^= trailing
 }
 
-// isTrailer reports whether the field e of list is sent behind the body, since its
-// name was announced here.
+// isTrailer reports whether the field e of list is sent after the body, because the
+// application has announced its name.
 func (h *header) isTrailer(e *field.Entry) bool {
 	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
 		return false
@@ -152,9 +151,9 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	return h.trailers.Sends(e.ID, h.list.Bytes(e.Name))
 }
 
-// sendsTrailers reports whether a trailer section can follow. HTTP/1.0 has none:
-// fields of the header that were announced stay in the header section there, and
-// those of a trailer section are dropped.
+// sendsTrailers reports whether a trailer section can follow. HTTP/1.0 has none: there
+// it drops the announced names, so that these fields stay in the header section, and
+// the fields of the trailer section.
 func (h *header) sendsTrailers() bool {
 	if h.is(oldProtocol) {
 		h.dropTrailers()
@@ -162,11 +161,12 @@ func (h *header) sendsTrailers() bool {
 	return h.trailers.Len() > 0
 }
 
-// announces reports whether there are trailers that were announced here, or that
-// have come: what a peer has announced may never come.
+// announces reports whether there are trailers that the application has announced, or
+// that were received or added. A trailer that only a peer has announced may never
+// arrive.
 func (h *header) announces() bool { return h.trailers.HasOwn() && h.sendsTrailers() }
 
-// hasTrailerNames reports whether there is a Trailer field. It is asked of every
+// hasTrailerNames reports whether there is a Trailer field. It is called for every
 // message.
 func (h *header) hasTrailerNames() bool {
 	return len(h.trailers.Entries) > 0 && h.trailers.HasNames()
@@ -181,12 +181,12 @@ func (h *header) trailerNames() []byte {
 	return h.scratch[scratchTrailerNames]
 }
 
-// The fields of a trailer section stand in trailers, never in list: what looks at
-// the header section cannot take one for the other, whatever names they have.
+// The fields of a trailer section are in trailers, never in list: so code that reads
+// the header section cannot confuse the two, whatever names the fields have.
 
-// Trailers returns an iterator over the names of the trailer fields: those that
-// were announced, then those that have come without. A name is valid until the
-// next step of the loop.
+// Trailers returns an iterator over the names of the trailer fields: first those that
+// were announced, then those of fields that were not. A name is valid until the next
+// step of the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return h.section().trailers.EachName
 }
@@ -211,15 +211,14 @@ func (h *header) PeekTrailerKeys() [][]byte {
 	return h.peeked
 }
 
-// TrailerFields returns an iterator over the names and values of the fields in
-// the trailer section: those that were set under a name which was announced with
-// SetTrailer or AddTrailer, then those that came behind the body or were added
-// with AddTrailerField, in their order. Fields of the header section are not among
-// them.
+// TrailerFields returns an iterator over the names and values of the fields in the
+// trailer section: first the fields that were set and whose names were announced with
+// SetTrailer or AddTrailer, then those that were received after the body or added with
+// AddTrailerField, in their order. It does not include fields of the header section.
 //
-// Names and values are valid until the next step of the loop, in which the header
-// must not be changed. What comes behind a body stream is there once the stream
-// has returned io.EOF.
+// Names and values are valid until the next step of the loop. The loop must not change
+// the header. Trailers after a body stream are available once the stream has returned
+// io.EOF.
 func (h *header) TrailerFields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachTrailer(yield) }
 }
@@ -241,9 +240,9 @@ func (h *header) eachTrailer(yield func(name, value []byte) bool) {
 	}
 }
 
-// PeekTrailer returns the value of the first field of that name in the trailer
-// section, or nil. The name is found whatever its case. The field need not have
-// been announced, and one of the header section is never returned.
+// PeekTrailer returns the value of the first field with that name in the trailer
+// section, or nil. The case of the name does not matter. The field need not have been
+// announced. PeekTrailer never returns a field of the header section.
 func (h *header) PeekTrailer(key string) []byte {
 	for name, value := range h.eachTrailer {
 		if ascii.EqualFold(name, bytesconv.Bytes(key)) {
@@ -253,7 +252,7 @@ func (h *header) PeekTrailer(key string) []byte {
 	return nil
 }
 
-// PeekTrailerAll returns the values of all fields of that name in the trailer
+// PeekTrailerAll returns the values of all fields with that name in the trailer
 // section. The outer slice is valid until the next call of a method whose name
 // begins with Peek.
 func (h *header) PeekTrailerAll(key string) [][]byte {
@@ -266,14 +265,14 @@ func (h *header) PeekTrailerAll(key string) [][]byte {
 	return h.peeked
 }
 
-// AddTrailerField adds a field to the trailer section, which is sent behind a
-// chunked body. The header section stays as it is, fields of that name included,
-// and so does its Trailer field: AnnounceTrailer adds names to that. A proxy
-// passes on with it what TrailerFields has.
+// AddTrailerField adds a field to the trailer section, which is sent after a chunked
+// body. It does not change the header section: neither fields with that name nor the
+// Trailer field, to which AnnounceTrailer adds names. A proxy uses AddTrailerField to
+// pass on the fields of TrailerFields.
 //
-// ErrBadTrailer says that the name must not come in a trailer; see SetTrailer. CR,
-// LF and NUL in the value become spaces. HTTP/1.0 has no trailers: they are dropped
-// there.
+// The error is ErrBadTrailer if the field must not be a trailer; see SetTrailer. CR, LF
+// and NUL in the value become spaces. An HTTP/1.0 message has no trailers: they are
+// dropped.
 func (h *header) AddTrailerField(key, value string) error {
 	return h.AddTrailerFieldBytes(bytesconv.Bytes(key), bytesconv.Bytes(value))
 }
@@ -293,10 +292,10 @@ func (h *header) addTrailing(k key, value []byte) {
 	h.state |= trailing
 }
 
-// moveTrailers makes the trailer section of h that of to, which has its fields already.
-// The stream of a body knows the header of the message that it was set in; when that has
-// gone back to where it was copied from, trailers that the stream sets, or looks for,
-// are there.
+// moveTrailers makes h use the trailer section of to, which has a copy of its fields. A
+// body stream refers to the header of the message that it was set in. After that message
+// was copied back to its original, trailers that the stream sets or reads are in the
+// original.
 func (h *header) moveTrailers(to *header) {
 	h.onward = to
 	h.state |= trailing
@@ -310,9 +309,9 @@ func (h *header) section() *header {
 	return h
 }
 
-// peekAnnounced returns the value of the first field with the name k in the
-// trailer section, or nil if there is none or it was not announced. It
-// is what Peek returns of a field that the header section does not have.
+// peekAnnounced returns the value of the first field with the name k in the trailer
+// section, or nil if there is none or it was not announced. Peek returns it if the
+// header section has no such field.
 func (h *header) peekAnnounced(k key) []byte {
 	h = h.section()
 	if h.trailers.Announced(k.id, k.name) < 0 {
@@ -336,16 +335,16 @@ func (h *header) peekAllAnnounced(k key) [][]byte {
 	return h.peeked
 }
 
-// removeTrailing takes the fields with the name k out of the trailer section, or
-// only those with exactly that name.
+// removeTrailing removes the fields with the name k from the trailer section. With exact
+// the case of their names must match, too.
 func (h *header) removeTrailing(k key, exact bool) {
 	h.own()
 	h.trailers.DropBehind(k.id, k.name, exact)
 }
 
-// TrailerHeader returns the trailer section as it goes behind a chunked body:
-// a line for each of TrailerFields, and an empty line. A field whose name is no
-// token is left out. The result is valid until the message is changed or released.
+// TrailerHeader returns the trailer section as it is sent after a chunked body: a line
+// for each of TrailerFields, and an empty line. It omits fields whose name is no token.
+// The result is valid until the message is changed or released.
 func (h *header) TrailerHeader() []byte {
 	h.scratch[scratchTrailers] = h.appendTrailers(h.scratch[scratchTrailers][:0])
 	return h.scratch[scratchTrailers]
@@ -360,16 +359,16 @@ func (h *header) appendTrailers(dst []byte) []byte {
 	return append(dst, strCRLF...)
 }
 
-// ReadTrailer reads the trailer section of a chunked message from r, up to
-// and with its empty line. It is limited to 4 KiB and 100 fields.
+// ReadTrailer reads the trailer section of a chunked message from r, up to and including
+// its empty line. The section is limited to 4 KiB and 100 fields.
 //
 // The fields are kept apart from those of the header section: TrailerFields and
-// PeekTrailer have them. Peek and PeekAll have those whose names the Trailer field
-// announces and the header section does not have.
+// PeekTrailer return them. Peek and PeekAll return those that the Trailer field announces,
+// if the header section has no field of that name.
 //
-// It returns io.EOF if r ends before the first byte. A field that must not
-// come in a trailer (see SetTrailer) is an error that wraps ErrBadTrailer; in the
-// trailer section of a response whose header was read, it is left out.
+// ReadTrailer returns io.EOF if r ends before the first byte. If there is a field that
+// must not be a trailer (see SetTrailer), it returns an error that wraps ErrBadTrailer,
+// unless the header is that of a response that was read: then it omits the field.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	err := h.readTrailers(bufferedSource{r}, nil)
 	if err == nil || err == io.EOF {
@@ -378,14 +377,14 @@ func (h *header) ReadTrailer(r *bufio.Reader) error {
 	return fmt.Errorf("error when reading trailers: %w", err)
 }
 
-// trailerFilter reports whether a field of a trailer section with the name is
-// kept. Where there is none, all are.
+// trailerFilter reports whether to keep a field of a trailer section with this name. A
+// nil filter keeps all fields.
 type trailerFilter func(name []byte) bool
 
-// readTrailers reads the trailer section from in, however small the buffer of
-// in is.
+// readTrailers reads the trailer section from in. The section may be larger than the
+// buffer of in.
 func (h *header) readTrailers(in source, accept trailerFilter) error {
-	var held []byte // what came before the bytes in the buffer of in
+	var held []byte // the bytes received before those in the buffer of in
 	for {
 		b := in.peek()
 		had := len(held)
@@ -419,15 +418,14 @@ func (h *header) readTrailers(in source, accept trailerFilter) error {
 	}
 }
 
-// isReceivedResponse reports whether the header is that of a response which was
-// read. The content of such a response is whole, whatever stands in its trailer
-// section: fields that do not belong there are dropped (RFC 9110 section 6.5.1).
-// In a request they are refused, since they could change what it means for
-// another reader.
+// isReceivedResponse reports whether the header is that of a response that was read. The
+// content of such a response is complete, whatever its trailer section contains: fields
+// that must not be there are dropped (RFC 9110 section 6.5.1). A request with such fields
+// is refused, since they could change its meaning for another recipient.
 func (h *header) isReceivedResponse() bool { return h.is(wasRead) && h.head.Status != 0 }
 
-// feedTrailers reads the trailer section at the beginning of b and returns its
-// length, or 0 for need more.
+// feedTrailers reads the trailer section at the beginning of b and returns its length, or
+// 0 if it is not complete.
 func (h *header) feedTrailers(b []byte, accept trailerFilter) (n int, err error) {
 	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
 		return 2, nil

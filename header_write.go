@@ -7,12 +7,11 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// What is written here was cleaned on its way into the header: see store,
-// append and setCookie. So no text can end a line early, and none is looked at
-// twice.
+// The methods that set fields have cleaned their texts: see store, append and setCookie.
+// So no text contains a line break, and the code below need not check that again.
 
-// appendSlot appends the field of a slot where it has a value. name is that of
-// the field with what separates it from the value.
+// appendSlot appends the field of a slot if it has a value. name is the name of the field,
+// followed by a colon and a space.
 func (h *header) appendSlot(dst []byte, slot int, name string) []byte {
 	s := h.slots[slot]
 	if s.Len == 0 {
@@ -21,9 +20,9 @@ func (h *header) appendSlot(dst []byte, slot int, name string) []byte {
 	return append(append(append(dst, name...), h.list.Bytes(s)...), "\r\n"...)
 }
 
-// writtenSize returns how many bytes the head takes, or a little less. The text of
-// every part is in one of the blocks once; to it comes what separates the parts,
-// and what is written by itself.
+// writtenSize returns an estimate of the size of the head in bytes, which may be a little
+// low. The text of every part is in one of the blocks. writtenSize adds the separators
+// and the fields that are written without being set.
 func (h *header) writtenSize() int {
 	const itself = 512
 	return itself + len(h.list.Block) + len(": \r\n")*len(h.list.Entries) +
@@ -36,8 +35,8 @@ func appendLength(dst []byte, n int) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendList appends the fields of list that go into the header section. Lines
-// that follow each other in what was received are appended at once.
+// appendList appends the fields of list that belong to the header section. It appends
+// lines that follow each other in the received head at once.
 func (h *header) appendList(dst []byte, role http1.Role) []byte {
 	var lines field.Span // received, and not yet appended
 	for i := range h.list.Entries {
@@ -58,14 +57,14 @@ func (h *header) appendList(dst []byte, role http1.Role) []byte {
 	return append(dst, h.list.Bytes(lines)...)
 }
 
-// fieldLines are fields that many messages have alike. They are put together once,
-// as the lines that appendList appends.
+// fieldLines are fields that many messages share, in the form of the lines that appendList
+// appends. They are made once.
 type fieldLines struct {
 	text    []byte
 	entries []field.Entry // in text
 }
 
-// linesOf returns the fields that list has now.
+// linesOf returns the fields of list as lines.
 func linesOf(list *field.List) *fieldLines {
 	l := &fieldLines{entries: append([]field.Entry(nil), list.Entries...)}
 	for i := range l.entries {
@@ -78,7 +77,7 @@ func linesOf(list *field.List) *fieldLines {
 	return l
 }
 
-// appendLines adds fields to list, which has none of those names.
+// appendLines adds fields to list, which must not have fields with these names.
 func (h *header) appendLines(l *fieldLines) {
 	h.makeRoom(len(l.text))
 	at := h.list.Append(l.text).Off
@@ -90,8 +89,8 @@ func (h *header) appendLines(l *fieldLines) {
 	h.list.Changed = true
 }
 
-// receivedLine returns the line of a field that stands in the block as it is to
-// be written, as received ones do, or nothing.
+// receivedLine returns the line of a field if the block contains it in the form in which
+// it is written, as for received fields, or an empty span.
 func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 	name, end, block := e.Name.Off+e.Name.Len, e.Value.Off+e.Value.Len, h.list.Block
 	if e.Value.Off == name+2 && int(end)+2 <= len(block) && string(block[name:name+2]) == ": " && string(block[end:end+2]) == "\r\n" {
@@ -100,14 +99,14 @@ func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 	return line
 }
 
-// listed reports whether the field e of list is written among the others:
-// trailers have their own place, and so have special fields, which are in list
-// since the time when they were not special.
+// listed reports whether the field e of list is written with the others. Trailers are not,
+// nor are special fields that are in list because they were set while special fields were
+// disabled.
 func (h *header) listed(role http1.Role, e *field.Entry) bool {
 	return len(h.trailers.Entries) == 0 && places[role][e.ID].place == inList || h.listedElse(role, e)
 }
 
-// listedElse is listed for other fields than the usual ones.
+// listedElse is listed for the fields that are not plain ones.
 func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	if h.isTrailer(e) {
 		return false
@@ -119,14 +118,14 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	case inList, isCoding, isConnection:
 		return true
 	case inCookies:
-		// those of a request go as they came, where they came
+		// the cookies of a request are written as and where they were received
 		return role == http1.Request && h.is(rawCookies)
 	}
 	return false
 }
 
-// appendEnd appends what comes last in every header section: the names of
-// trailers, the cookies, and whether the connection is closed.
+// appendEnd appends the end of a header section: the names of trailers, the cookies,
+// "Connection: close" if it applies, and the empty line.
 func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 	if h.hasTrailerNames() {
 		dst = append(dst, "Trailer: "...)
@@ -159,9 +158,8 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// each calls yield for every field of the header section until it returns
-// false, and says whether it never did. Those that are not in list come first,
-// then the others.
+// each calls yield for every field of the header section until it returns false, and
+// reports whether it always returned true. The fields that are not in list come first.
 func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool {
 	cookie := h.onlyCookieField(role)
 	if !h.is(noSpecial) && !h.eachSpecial(role, cookie, yield) {
@@ -184,8 +182,8 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 	return true
 }
 
-// eachSpecial is each for the fields that are not in list, and for the one at
-// cookie, unless that is -1.
+// eachSpecial is each for the fields that are not in list, and for the field of list at
+// the position cookie, unless that is -1.
 func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value []byte) bool) bool {
 	if role == http1.Request {
 		return h.yieldSlot(slotHost, lentHost, yield) &&
@@ -210,8 +208,8 @@ func (h *header) yieldSlot(slot int, name lent, yield func(name, value []byte) b
 	return s.Len == 0 || yield(h.lend(name), h.list.Bytes(s))
 }
 
-// onlyCookieField returns the position of the field that all cookies of a request
-// are in, as they came, or -1.
+// onlyCookieField returns the position of the field that contains all cookies of a request
+// as they were received, or -1.
 func (h *header) onlyCookieField(role http1.Role) int {
 	if role != http1.Request || h.state&(rawCookies|noSpecial) != rawCookies {
 		return -1
@@ -239,8 +237,8 @@ func (h *header) yieldCookies(role http1.Role, only int, yield func(name, value 
 	return true
 }
 
-// peekType returns the Content-Type of a response: the default where none was set
-// and none was forbidden.
+// peekType returns the Content-Type of a response, or the default if none was set and
+// SetNoDefaultContentType does not forbid it.
 func (h *header) peekType() []byte {
 	if t := h.text(h.slots[slotContentType]); t != nil || h.is(noDefaultType) {
 		return t

@@ -1,8 +1,7 @@
 package fasthttp
 
-// Names of header fields, in the spelling that they have on the wire after
-// normalisation or that their specification gives them. Field names are compared
-// without regard to case (RFC 9110 section 5.1).
+// Names of header fields, in their normalized spelling or in that of their
+// specification. The case of field names does not matter (RFC 9110 section 5.1).
 const (
 	// Authentication (RFC 9110 section 11).
 
@@ -95,7 +94,7 @@ const (
 	HeaderContentLocation = "Content-Location"
 	HeaderContentType     = "Content-Type"
 
-	// Proxies (RFC 7239, RFC 9110 section 7.6.3, and what came before them).
+	// Proxies (RFC 7239, RFC 9110 section 7.6.3, and older names without a standard).
 
 	HeaderForwarded       = "Forwarded"
 	HeaderVia             = "Via"
@@ -103,12 +102,12 @@ const (
 	HeaderXForwardedHost  = "X-Forwarded-Host"
 	HeaderXForwardedProto = "X-Forwarded-Proto"
 
-	// Where to go (RFC 9110 section 10.2.2).
+	// The target of a redirect or the address of a resource (RFC 9110 section 10.2.2).
 
 	HeaderLocation = "Location"
 
-	// Who asks, and how (RFC 9110 sections 7.2, 10.1 and 7.6.2; Referrer-Policy is
-	// W3C's).
+	// The context of a request (RFC 9110 sections 7.2, 10.1 and 7.6.2; Referrer-Policy
+	// is W3C's).
 
 	HeaderExpect         = "Expect"
 	HeaderFrom           = "From"
@@ -118,7 +117,7 @@ const (
 	HeaderReferrerPolicy = "Referrer-Policy"
 	HeaderUserAgent      = "User-Agent"
 
-	// Who answers (RFC 9110 section 10.2).
+	// The context of a response (RFC 9110 section 10.2).
 
 	HeaderAllow  = "Allow"
 	HeaderServer = "Server"

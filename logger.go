@@ -5,9 +5,10 @@ import (
 	"os"
 )
 
-// Logger writes log lines.
+// Logger is the interface for writing log lines.
 type Logger interface {
-	// Printf must be safe for concurrent use, and take arguments as fmt.Printf does.
+	// Printf writes a line. It takes the arguments of fmt.Printf, and must be safe for
+	// concurrent use.
 	Printf(format string, args ...any)
 }
 

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// copyLimit is the size up to which a body is copied behind its head, to
-	// go out with it in one write.
+	// copyLimit is the size in bytes up to which a body is copied after its head, so
+	// that one write sends both.
 	copyLimit = 16 << 10
-	// minSpace is how much a read has room for at least.
+	// minSpace is the least number of bytes that a read has room for.
 	minSpace = 512
 )
 
@@ -20,12 +20,12 @@ var (
 	responses = sync.Pool{New: func() any { return new(Response) }}
 )
 
-// AcquireRequest returns an empty Request from a pool. Giving it back with
-// ReleaseRequest spares the garbage collector work.
+// AcquireRequest returns an empty Request from a pool. Return it with ReleaseRequest
+// when it is no longer needed: this reduces the work of the garbage collector.
 func AcquireRequest() *Request { return requests.Get().(*Request) }
 
-// ReleaseRequest gives req back. Neither it nor any slice that came from it
-// may be used after that.
+// ReleaseRequest returns req to the pool. Neither it nor a slice that its methods
+// returned may be used after that.
 func ReleaseRequest(req *Request) {
 	poisonRequest(req)
 	req.KeepBodyBuffer = false
@@ -36,12 +36,13 @@ func ReleaseRequest(req *Request) {
 	requests.Put(req)
 }
 
-// AcquireResponse returns an empty Response from a pool. Giving it back with
-// ReleaseResponse spares the garbage collector work.
+// AcquireResponse returns an empty Response from a pool. Return it with
+// ReleaseResponse when it is no longer needed: this reduces the work of the garbage
+// collector.
 func AcquireResponse() *Response { return responses.Get().(*Response) }
 
-// ReleaseResponse gives resp back. Neither it nor any slice that came from it
-// may be used after that.
+// ReleaseResponse returns resp to the pool. Neither it nor a slice that its methods
+// returned may be used after that.
 func ReleaseResponse(resp *Response) {
 	poisonResponse(resp)
 	resp.KeepBodyBuffer = false
@@ -51,7 +52,7 @@ func ReleaseResponse(resp *Response) {
 	responses.Put(resp)
 }
 
-// messageText returns the text of m, or of the error that writing it gives.
+// messageText returns the text of m, or the text of the error of writing it.
 func messageText(m bodyio.Message) string {
 	var text bytes.Buffer
 	if _, err := bodyio.WriteMessage(&text, m); err != nil {

@@ -10,33 +10,32 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// The methods that decode a body return a new slice, which is the caller's.
-// They leave the body as it is, except that a body stream is read to its end.
+// The methods that decode a body return a new slice, which belongs to the caller. They
+// do not change the body, except that they read a body stream to its end.
 //
-// Those without a limit of the caller's refuse what decodes to more bytes than
-// the body itself was allowed to have. For a request of a server that is
-// Server.MaxRequestBodySize, or what Server.HeaderReceived gave for it, or the
-// default of 4 MiB; for one that ReadLimitBody has read, its limit; and 256 MiB for
-// a body that had none. All of them fail with ErrBodyTooLarge, and take no memory
-// for what they refuse beyond 16 MiB and the tables of a decoder.
+// The methods without a limit as an argument use the limit that the body itself had.
+// For a request of a server this is Server.MaxRequestBodySize, or the limit that
+// Server.HeaderReceived has set, or the default of 4 MiB. For a message that
+// ReadLimitBody has read it is that limit. For a body without a limit it is 256 MiB. If
+// the decoded body exceeds the limit, the methods fail with ErrBodyTooLarge. For content
+// that they refuse they use no more memory than 16 MiB and the tables of a decoder.
 
-// BodyGunzip returns what the body decodes to from gzip. It fails with
-// ErrBodyTooLarge where that is more bytes than the body itself was allowed to
-// have: Server.MaxRequestBodySize, 4 MiB by default, or what Server.HeaderReceived
-// gave for the request. For a body that was not read under a limit that is
-// 256 MiB. Use BodyGunzipWithLimit for more. The result is a new slice.
+// BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
+// with ErrBodyTooLarge if the result exceeds the limit that the body itself had:
+// Server.MaxRequestBodySize, 4 MiB by default, or the limit that Server.HeaderReceived
+// has set for the request. For a body that was read without a limit it is 256 MiB. Use
+// BodyGunzipWithLimit for larger results.
 func (req *Request) BodyGunzip() ([]byte, error) {
 	return req.decoded(coding.Gzip, coding.ContentBound(req.body.limit))
 }
 
-// BodyGunzipWithLimit is BodyGunzip that fails with ErrBodyTooLarge where the
-// result would be larger than maxBodySize bytes; 0 or less stands for no limit.
+// BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes for the result; 0 or
+// less means no limit. It fails with ErrBodyTooLarge if the result is larger.
 func (req *Request) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyInflate returns what the body decodes to from deflate, with the header of
-// zlib or without it. Its limit is that of BodyGunzip.
+// BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
 func (req *Request) BodyInflate() ([]byte, error) {
 	return req.decoded(coding.Deflate, coding.ContentBound(req.body.limit))
 }
@@ -46,8 +45,7 @@ func (req *Request) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnbrotli returns what the body decodes to from brotli. Its limit is that
-// of BodyGunzip.
+// BodyUnbrotli is like BodyGunzip, but decodes brotli.
 func (req *Request) BodyUnbrotli() ([]byte, error) {
 	return req.decoded(coding.Brotli, coding.ContentBound(req.body.limit))
 }
@@ -57,31 +55,29 @@ func (req *Request) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnzstd returns what the body decodes to from zstd. Its limit is that of
-// BodyGunzip; a body that asks for a window of more than 8 MiB, which RFC 9659
-// forbids, is too large as well.
+// BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
+// if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
 func (req *Request) BodyUnzstd() ([]byte, error) {
 	return req.decoded(coding.Zstd, coding.ContentBound(req.body.limit))
 }
 
-// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The
-// window may be as large as the limit, rounded up to a multiple of 8 MiB, and
-// 512 MiB where there is none.
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
+// may be as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a
+// limit.
 func (req *Request) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return req.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUncompressed returns the body without the codings that the
-// Content-Encoding fields name: gzip, deflate, br, zstd, or up to four of them.
-// It fails with ErrContentEncodingUnsupported where there are others. The limit
-// of each step is that of BodyGunzip. Where there is nothing to decode it
-// returns what Body returns.
+// Content-Encoding fields name: up to four of gzip, deflate, br and zstd. It fails with
+// ErrContentEncodingUnsupported for other codings or more. Each step has the limit of
+// BodyGunzip. Without a coding it returns the same slice as Body.
 func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(coding.ContentBound(req.body.limit))
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of
-// BodyUnzstdWithLimit, which holds for a body without codings as well.
+// BodyUnzstdWithLimit, which also applies to a body without codings.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	content, err := req.uncompressed(coding.ExplicitBound(maxBodySize))
 	return within(maxBodySize, content, err)
@@ -110,7 +106,7 @@ func (req *Request) uncompressed(bound coding.Bound) ([]byte, error) {
 	return applied.Undo(content, bound)
 }
 
-// loaded is Body with its error.
+// loaded is Body that returns the error.
 func (req *Request) loaded() ([]byte, error) {
 	if err := req.loadForm(); err != nil {
 		return nil, err
@@ -121,21 +117,20 @@ func (req *Request) loaded() ([]byte, error) {
 	return req.bodyBytes(), nil
 }
 
-// BodyGunzip returns what the body decodes to from gzip. It fails with
-// ErrBodyTooLarge where that is more than the MaxResponseBodySize of the client,
-// or more than 256 MiB if that is not set. The result is a new slice.
+// BodyGunzip decodes the body with gzip and returns the result, a new slice. It fails
+// with ErrBodyTooLarge if the result exceeds the MaxResponseBodySize of the client, or
+// 256 MiB if that is not set.
 func (resp *Response) BodyGunzip() ([]byte, error) {
 	return resp.decoded(coding.Gzip, coding.ContentBound(resp.body.limit))
 }
 
-// BodyGunzipWithLimit is BodyGunzip that fails with ErrBodyTooLarge where the
-// result would be larger than maxBodySize bytes; 0 or less stands for no limit.
+// BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes for the result; 0 or
+// less means no limit. It fails with ErrBodyTooLarge if the result is larger.
 func (resp *Response) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Gzip, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyInflate returns what the body decodes to from deflate, with the header of
-// zlib or without it. Its limit is that of BodyGunzip.
+// BodyInflate is like BodyGunzip, but decodes deflate, with or without the zlib header.
 func (resp *Response) BodyInflate() ([]byte, error) {
 	return resp.decoded(coding.Deflate, coding.ContentBound(resp.body.limit))
 }
@@ -145,8 +140,7 @@ func (resp *Response) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Deflate, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnbrotli returns what the body decodes to from brotli. Its limit is that
-// of BodyGunzip.
+// BodyUnbrotli is like BodyGunzip, but decodes brotli.
 func (resp *Response) BodyUnbrotli() ([]byte, error) {
 	return resp.decoded(coding.Brotli, coding.ContentBound(resp.body.limit))
 }
@@ -156,31 +150,29 @@ func (resp *Response) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Brotli, coding.ExplicitBound(maxBodySize))
 }
 
-// BodyUnzstd returns what the body decodes to from zstd. Its limit is that of
-// BodyGunzip; a body that asks for a window of more than 8 MiB, which RFC 9659
-// forbids, is too large as well.
+// BodyUnzstd is like BodyGunzip, but decodes zstd. It also fails with ErrBodyTooLarge
+// if the body asks for a window of more than 8 MiB, which RFC 9659 forbids.
 func (resp *Response) BodyUnzstd() ([]byte, error) {
 	return resp.decoded(coding.Zstd, coding.ContentBound(resp.body.limit))
 }
 
-// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The
-// window may be as large as the limit, rounded up to a multiple of 8 MiB, and
-// 512 MiB where there is none.
+// BodyUnzstdWithLimit is BodyUnzstd with the limit of BodyGunzipWithLimit. The window
+// may be as large as the limit, rounded up to a multiple of 8 MiB, or 512 MiB without a
+// limit.
 func (resp *Response) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.decoded(coding.Zstd, coding.ExplicitBound(maxBodySize))
 }
 
 // BodyUncompressed returns the body without the codings that the
-// Content-Encoding field names: gzip, deflate, br, zstd, or up to four of them.
-// It fails with ErrContentEncodingUnsupported where there are others. The limit
-// of each step is that of BodyGunzip. Where there is nothing to decode it
-// returns what Body returns.
+// Content-Encoding field names: up to four of gzip, deflate, br and zstd. It fails with
+// ErrContentEncodingUnsupported for other codings or more. Each step has the limit of
+// BodyGunzip. Without a coding it returns the same slice as Body.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressed(coding.ContentBound(resp.body.limit))
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of
-// BodyUnzstdWithLimit, which holds for a body without codings as well.
+// BodyUnzstdWithLimit, which also applies to a body without codings.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	content, err := resp.uncompressed(coding.ExplicitBound(maxBodySize))
 	return within(maxBodySize, content, err)
@@ -209,10 +201,9 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 	return resp.WriteGzipLevel(w, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes the response to w, without flushing it, and with its
-// body encoded with gzip at the level. The response itself changes to that. A
-// body that CompressHandler would not encode is written as it is. The errors are
-// those of Write.
+// WriteGzipLevel encodes the body with gzip at the level, which changes the response
+// itself, and writes the response to w without flushing w. A body that CompressHandler
+// would not encode is written as it is. The errors are those of Write.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	return resp.writeEncoded(w, coding.Gzip, level)
 }
@@ -222,7 +213,7 @@ func (resp *Response) WriteDeflate(w *bufio.Writer) error {
 	return resp.WriteDeflateLevel(w, CompressDefaultCompression)
 }
 
-// WriteDeflateLevel is WriteGzipLevel for deflate, with the header of zlib.
+// WriteDeflateLevel is WriteGzipLevel for deflate, with the zlib header.
 func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
 	return resp.writeEncoded(w, coding.Deflate, level)
 }
@@ -235,12 +226,12 @@ func (resp *Response) writeEncoded(w *bufio.Writer, c coding.Coding, level int) 
 	return resp.Write(w)
 }
 
-// minEncodedSize is the size in bytes from which on bodies are encoded: smaller
-// ones fit into one packet either way.
+// minEncodedSize is the least size in bytes of bodies that are encoded: smaller bodies
+// fit into one packet in any case.
 const minEncodedSize = 200
 
-// isEncodable reports whether the response has content that is worth encoding, being
-// of one of the types and having at least so many bytes, and may be encoded.
+// isEncodable reports whether the response may be encoded, and has content of one of the
+// types with at least that many bytes.
 func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	h := &resp.Header
 	if bodiless(h.StatusCode()) || h.StatusCode() == StatusPartialContent || len(h.ContentEncoding()) > 0 {
@@ -251,7 +242,7 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	case resp.body.stream != nil:
 		size = resp.body.size
 	case size == 0 && resp.SkipBody:
-		// only the length is known of what GET would have got
+		// of the content for GET only the length is known
 		size = h.contentLength
 	}
 	if size >= 0 && size < least || !types.Has(h.ContentType()) {
@@ -265,8 +256,8 @@ func (resp *Response) isEncodable(types *coding.TypeSet, least int) bool {
 	return true
 }
 
-// encode encodes the body of a response that isEncodable, and makes its header
-// say so.
+// encode encodes the body of a response for which isEncodable is true, and sets the
+// fields for that.
 func (resp *Response) encode(c coding.Coding, level int) {
 	h := &resp.Header
 	switch {
@@ -274,14 +265,14 @@ func (resp *Response) encode(c coding.Coding, level int) {
 		resp.body.encodeStream(c, level)
 		h.SetContentLength(-1)
 	case len(resp.body.bytes()) == 0:
-		// the length that GET would have got is not known
+		// the encoded length of the content for GET is not known
 		h.SetContentLength(-1)
 	default:
 		resp.body.encode(c, level)
 	}
 	h.SetContentEncoding(c.String())
 	h.weakenTag()
-	// ranges would be of the encoded content, which is made anew each time
+	// ranges would refer to the encoded content, which may differ for each response
 	h.removeID(field.AcceptRanges)
 }
 
@@ -309,22 +300,22 @@ func (h *ResponseHeader) varyBy(request string) {
 		h.setID(field.Vary, bytesconv.Bytes(request))
 		return
 	}
-	// one line, for those who look at the first one only
+	// one line, since some recipients read only the first
 	var text [128]byte
 	value := append(text[:0], h.list.Value(first)...)
 	value = append(append(value, strCommaSpace...), request...)
 	h.storeAt(first, value)
 }
 
-// varyByCoding is what most responses say of what they depend on.
+// varyByCoding is the usual Vary field: "Accept-Encoding".
 var varyByCoding = func() *fieldLines {
 	var h ResponseHeader
 	h.setID(field.Vary, []byte(HeaderAcceptEncoding))
 	return linesOf(&h.list)
 }()
 
-// weakenTag makes the entity tag one that the encoded content may share with the
-// plain one: a strong tag stands for the same bytes (RFC 9110 section 8.8.1).
+// weakenTag makes a strong entity tag weak, so that the encoded and the plain content can
+// share it: a strong tag identifies the same bytes (RFC 9110 section 8.8.1).
 func (h *ResponseHeader) weakenTag() {
 	i := h.list.FindID(field.Etag, 0)
 	if i < 0 || !bytes.HasPrefix(h.list.Value(i), []byte{'"'}) {

@@ -1,8 +1,8 @@
 package fasthttp
 
-// Request methods. They are case-sensitive. The comment names what defines
-// each, and whether it is safe (asks for nothing to change) and idempotent
-// (doing it twice is like doing it once), as RFC 9110 section 9.2 has it.
+// Request methods. They are case-sensitive. The comments name the specification of each
+// method, and say whether it is safe (read-only) and idempotent (two requests have the
+// same effect as one), as RFC 9110 section 9.2 defines it.
 const (
 	MethodGet     = "GET"     // RFC 9110 section 9.3.1; safe, idempotent
 	MethodHead    = "HEAD"    // RFC 9110 section 9.3.2; safe, idempotent
@@ -16,7 +16,7 @@ const (
 	MethodQuery   = "QUERY"   // the HTTP QUERY method of the IETF's httpbis group; safe, idempotent
 )
 
-// Texts of the protocol that are needed as bytes. They are never written to.
+// Texts of the protocol as bytes. They must not be modified.
 var (
 	strClose         = []byte("close")
 	strKeepAlive     = []byte("keep-alive")

@@ -14,17 +14,17 @@ import (
 	"github.com/valyala/fasthttp/internal/forms"
 )
 
-// WriteMultipartForm writes f to w as the content of a multipart/form-data
-// body: the values first, then the files, both in the order of their keys.
+// WriteMultipartForm writes f to w as the content of a multipart/form-data body: first
+// the values, then the files, both in the order of their keys.
 //
-// Names and values of part fields, those in FileHeader.Header included, are
-// written as those of messages are: CR, LF and NUL become spaces, and a field whose
-// name is no token is left out. CR and LF in the name of a value become %0D and %0A.
+// It writes the fields of parts, including those of FileHeader.Header, as it writes the
+// fields of messages: CR, LF and NUL become spaces, and a field whose name is no token
+// is omitted. CR and LF in the name of a value become %0D and %0A.
 //
-// boundary must have 1 to 70 characters that RFC 2046 section 5.1.1 allows, else
-// there is an error, as there is if a file cannot be read, or w fails.
-// What is sent needs it in its Content-Type; see
-// RequestHeader.SetMultipartFormBoundary.
+// boundary must have 1 to 70 of the characters that RFC 2046 section 5.1.1 allows. It has
+// to be a parameter of the Content-Type of the message; see
+// RequestHeader.SetMultipartFormBoundary. WriteMultipartForm returns an error for other
+// boundaries, if a file cannot be read, and if w fails.
 func WriteMultipartForm(w io.Writer, f *multipart.Form, boundary string) error {
 	return forms.Write(w, f, boundary, copyFile)
 }
@@ -40,13 +40,13 @@ func copyFile(w io.Writer, fh *multipart.FileHeader) error {
 	return err
 }
 
-// formStream is the text of a form as a body stream. It is produced by a
-// goroutine, which is started by the first Read.
+// formStream is the text of a form as a body stream. The first Read starts a goroutine
+// that produces it.
 type formStream struct {
 	form     *multipart.Form
 	boundary string
 	r        io.ReadCloser
-	err      error // of producing it
+	err      error // of the producer
 }
 
 // Read implements io.Reader.
@@ -58,7 +58,7 @@ func (s *formStream) Read(p []byte) (int, error) {
 	}
 	n, err := s.r.Read(p)
 	if err == io.EOF && s.err != nil {
-		// the end of the stream was seen, so the producer is done with err
+		// at the end of the stream the producer has returned, and has set err before
 		err = s.err
 	}
 	return n, err
@@ -72,53 +72,51 @@ func (s *formStream) Close() error {
 	return s.r.Close()
 }
 
-// SaveMultipartFile copies the uploaded file fh to the file at path, which is
-// created, or emptied if it is there already. If that fails no part of
-// it is left.
+// SaveMultipartFile copies the uploaded file fh to the file at path, which it creates, or
+// truncates if it exists. After an error it leaves no part of the file.
 //
-// path is taken as it is. It must not be made of fh.Filename, which is what
-// the client says, unless that was checked.
+// path is used as it is. Do not make it from fh.Filename, which the client chooses,
+// without checking that.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) error { return forms.Save(fh, path) }
 
-// ErrNoMultipartForm says that a request has no multipart form: its
+// ErrNoMultipartForm is the error of a request that has no multipart form: its
 // Content-Type is not multipart/form-data, or has no boundary.
 var ErrNoMultipartForm = errors.New("fasthttp: request content-type has bad boundary or is not multipart/form-data")
 
-// errFormRemoved is what a request gives whose form was removed and cannot be
-// parsed again, since its body was a stream.
+// errFormRemoved is the error of a request whose form was removed and cannot be parsed
+// again, since its body was a stream.
 var errFormRemoved = errors.New("fasthttp: the files of the multipart form were removed")
 
-// formMemory is how many bytes of files a form that is read from a stream holds
-// in memory; the files beyond that are spooled to the disk. Those of a request
-// whose body is in memory already stay there.
+// formMemory is how many bytes of files a form that is read from a stream holds in
+// memory. Further files are written to temporary files. The files of a request whose body
+// is in memory stay in memory.
 const formMemory = 4 << 20
 
-// requestForm is the multipart form of a request, once it was asked for.
+// requestForm is the multipart form of a request, or the error of parsing it.
 type requestForm struct {
 	form *multipart.Form
-	read int64 // bytes of the body, decoded, that it was made of
+	read int64 // the number of bytes of the decoded body that were parsed
 	// spooled is nil if all files are in memory
 	spooled *forms.Spooled
-	// err says why there is no form if parsing the body again is of no use: as
-	// long as fields are what they were, and if over is not 0 with no higher limit
-	// than that
+	// err is the error of parsing the body. Parsing it again fails as long as fields
+	// has not changed and, if over is not 0, the limit is not higher than over
 	err     error
 	fields  formFields
 	over    int64
 	encoded bool
-	// only tells that the body was a stream: the form is all there is of it
+	// only means that the body was a stream, of which only the form is left
 	only bool
 }
 
-// formFields are the fields on which it depends how a body is parsed.
+// formFields are the fields that determine how a body is parsed.
 type formFields struct{ boundary, coding string }
 
 func (h *RequestHeader) formFields() formFields {
 	return formFields{string(h.MultipartFormBoundary()), string(h.ContentEncoding())}
 }
 
-// stale reports whether a form that could not be parsed may be now, with a limit for
-// the body; 0 for none.
+// stale reports whether parsing a form that has failed may succeed with this limit for the
+// body, 0 for none.
 func (f *requestForm) stale(req *Request, limit int64) bool {
 	if f.err == nil || f.only || f.err == errFormRemoved {
 		return false
@@ -137,31 +135,28 @@ func (f *requestForm) stale(req *Request, limit int64) bool {
 	return f.fields != (formFields{}) && f.fields != req.Header.formFields()
 }
 
-// MultipartForm returns the form in a body of type multipart/form-data. It is
-// parsed on first use. Other bodies give ErrNoMultipartForm.
+// MultipartForm returns the form in a body of type multipart/form-data, which it parses
+// on first use. The error is ErrNoMultipartForm for other bodies.
 //
-// A body that is a stream is read to the end of the form, whatever its size:
-// see MultipartFormWithLimit. Of its files 4 MiB are held in memory, the others
-// in temporary files; of its values there may be 10 MiB more. A form has at
-// most 1000 parts, which is the limit of mime/multipart, as that for the size
-// of their headers is.
+// If the body is a stream, MultipartForm reads it to the end of the form, whatever its
+// size: see MultipartFormWithLimit. It holds up to 4 MiB of the files in memory, and the
+// others in temporary files. The values may have 10 MiB more. A form has at most 1000
+// parts. This limit, and that for the size of their headers, are those of mime/multipart.
 //
-// The form belongs to the request. Its files are removed when the request is
-// reset or released, when its body is changed, or with
-// RemoveMultipartFormFiles.
+// The form belongs to the request. Its files are removed when the request is reset or
+// released, when its body is changed, or by RemoveMultipartFormFiles.
 func (req *Request) MultipartForm() (*multipart.Form, error) {
 	return req.MultipartFormWithLimit(0)
 }
 
-// MultipartFormWithLimit is MultipartForm with a limit for the body in bytes; 0
-// or less for none. The error wraps ErrBodyTooLarge if the body is larger.
+// MultipartFormWithLimit is MultipartForm with a limit for the body in bytes; 0 or less
+// means no limit. The error wraps ErrBodyTooLarge if the body is larger.
 //
-// A body with the content coding gzip, deflate, br or zstd is decoded on the way,
-// and the limit is for what it decodes to. Where there is none that is the limit
-// that the body itself had: Server.MaxRequestBodySize or what
-// Server.HeaderReceived gave, the default of 4 MiB included, or that of
-// ReadLimitBody; 256 MiB for a body without one. The error wraps
-// ErrContentEncodingUnsupported for other codings, and for more than one.
+// A body with the content coding gzip, deflate, br or zstd is decoded, and the limit
+// applies to the decoded body. Without one, the limit of the body itself applies:
+// Server.MaxRequestBodySize, 4 MiB by default, or the limit that Server.HeaderReceived has
+// set, or that of ReadLimitBody. For a body without a limit it is 256 MiB. The error wraps
+// ErrContentEncodingUnsupported for other codings, and for more than one coding.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	limit := int64(max(maxBodySize, 0))
 	if req.form == nil || req.form.stale(req, limit) {
@@ -180,13 +175,13 @@ func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, er
 	return f.form, nil
 }
 
-// formError puts what was done in front of err.
+// formError wraps the error of reading a form.
 func formError(err error) error {
 	return fmt.Errorf("fasthttp: cannot read the multipart form: %w", err)
 }
 
-// parseForm makes the form of the body. A buffered body is left as it was; of a
-// stream there is nothing left then but the form, or the error.
+// parseForm parses the body into the form. It does not change a buffered body. A stream is
+// read, and only the form or the error is left of it.
 func (req *Request) parseForm(limit int64, start startForm) error {
 	boundary := req.Header.MultipartFormBoundary()
 	if len(boundary) == 0 {
@@ -199,7 +194,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	if streamed {
 		in, memory = req.body.stream, formMemory
 		if limit > 0 && int64(req.body.size) > limit {
-			// it is left unread, so a higher limit may be tried
+			// the stream is not read, so the caller may try a higher limit
 			return formError(ErrBodyTooLarge)
 		}
 	}
@@ -220,7 +215,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	form, err := multipart.NewReader(&limited, string(boundary)).ReadForm(memory)
 	if err != nil {
 		err = formError(err)
-		// asking for one value after the other must not parse it each time
+		// further calls must not parse the body again
 		req.form = &requestForm{err: err}
 		if !streamed {
 			req.form.fields, req.form.encoded = req.Header.formFields(), encoded
@@ -233,7 +228,7 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	if streamed {
 		_ = req.body.closeStream()
 		if encoded {
-			// the form will be written without one
+			// writeForm writes the form without a coding
 			req.Header.removeID(field.ContentEncoding)
 		}
 	}
@@ -244,9 +239,8 @@ func (req *Request) parseForm(limit int64, start startForm) error {
 	return nil
 }
 
-// RemoveMultipartFormFiles removes the temporary files of the form, and the
-// form with them. It is parsed anew when it is asked for again, unless the
-// body was a stream.
+// RemoveMultipartFormFiles removes the form and its temporary files. MultipartForm parses
+// the body again after that, unless it was a stream.
 func (req *Request) RemoveMultipartFormFiles() {
 	f := req.form
 	if f == nil || f.form == nil {
@@ -266,18 +260,16 @@ func (f *requestForm) remove() {
 	}
 }
 
-// dropForm forgets the form, since the body it was made of is gone.
+// dropForm removes the form and its files when the body is replaced.
 func (req *Request) dropForm() {
 	req.form.remove()
 	req.form = nil
 }
 
-// onlyForm reports whether the body was a stream of which the form is all that is
-// left.
+// onlyForm reports whether the body was a stream of which only the form is left.
 func (req *Request) onlyForm() bool { return req.form != nil && req.form.only }
 
-// loadForm puts the text of a form that was read from a stream into the body,
-// when it is asked for.
+// loadForm makes the text of a form that was read from a stream the body.
 func (req *Request) loadForm() error {
 	if !req.onlyForm() {
 		return nil
@@ -296,9 +288,8 @@ func (req *Request) writeForm(w io.Writer) error {
 	return WriteMultipartForm(w, req.form.form, bytesconv.String(req.Header.MultipartFormBoundary()))
 }
 
-// streamForm makes the text of a form that was read from a stream the body that
-// is sent. It may be larger than what memory is there for, so it is a stream
-// again.
+// streamForm makes the text of a form that was read from a stream the body stream for
+// sending. It is a stream again since it may be too large for memory.
 func (req *Request) streamForm() error {
 	if !req.onlyForm() {
 		return nil
@@ -312,28 +303,26 @@ func (req *Request) streamForm() error {
 	return nil
 }
 
-// formDecoder undoes the content coding of a form while it is read. There is one
-// at most: a second one has no purpose but to make a few bytes become a great many,
-// and nobody counts what is between the two.
+// formDecoder decodes the content coding of a form while it is read. It accepts one coding
+// at most: a second one would only serve to turn few bytes into very many, and no limit
+// applies to the content between the two.
 type formDecoder struct {
 	io.Reader
 	decoder *coding.Decoder // nil if there is no coding
 }
 
-// startForm makes the decoder read from in, and reports whether that has a content
-// coding. It is start or startPlain: what the server itself calls must not name
-// start, or all decoders were part of every program with a server in it, which
-// is a seventh of a small one.
+// startForm makes the decoder read from in, and reports whether in has a content coding. It
+// is start or startPlain. Code that every server uses must not name start, or the linker
+// would include all decoders in every program with a server: a seventh of a small one.
 type startForm func(d *formDecoder, in io.Reader, h *header, bound coding.Bound) (encoded bool, err error)
 
-// startPlain is for a form that has no coding.
+// startPlain is the startForm for a form without a coding.
 func (d *formDecoder) startPlain(in io.Reader, _ *header, _ coding.Bound) (encoded bool, err error) {
 	d.Reader = in
 	return false, nil
 }
 
-// start makes the decoder read from in, which has the coding that h says, and
-// reports whether there is one.
+// start is the startForm for the coding that h names, if any.
 func (d *formDecoder) start(in io.Reader, h *header, bound coding.Bound) (encoded bool, err error) {
 	var applied coding.Applied
 	for i := h.list.FindID(field.ContentEncoding, 0); i >= 0; i = h.list.FindID(field.ContentEncoding, i+1) {
@@ -353,7 +342,7 @@ func (d *formDecoder) start(in io.Reader, h *header, bound coding.Bound) (encode
 	return false, ErrContentEncodingUnsupported
 }
 
-// release gives the decoder back.
+// release releases the decoder.
 func (d *formDecoder) release() {
 	if d.decoder != nil {
 		d.decoder.Release()

@@ -6,16 +6,15 @@ import (
 	"runtime/debug"
 )
 
-// handlerPanic is what the panic of a handler becomes on its way to the
-// goroutine that waits for it: it tells where it began.
+// handlerPanic carries the panic of a handler, and the stack of its goroutine, to the
+// goroutine that waits for the handler.
 type handlerPanic struct {
 	value any
 	stack []byte
 }
 
-// passPanic returns the value to panic with in another goroutine. An abort is
-// passed on as it is: nobody wants to know where it began, and handlers around
-// this one may compare it.
+// passPanic returns the value to panic with in another goroutine. It returns an abort as it
+// is: its stack is never logged, and a handler that calls this one may compare the value.
 func passPanic(value any) any {
 	if err, ok := value.(error); ok && isAbort(err) {
 		return value
@@ -28,15 +27,15 @@ func (p *handlerPanic) Error() string {
 	return fmt.Sprintf("%v\n%s", p.value, p.stack)
 }
 
-// Unwrap returns the value where it is an error.
+// Unwrap returns the value of the panic if it is an error.
 func (p *handlerPanic) Unwrap() error {
 	err, _ := p.value.(error)
 	return err
 }
 
-// abortHandler is the text of http.ErrAbortHandler, the usual value for a
-// panic that only means to cut the connection. Comparing with the variable
-// would link all of net/http into every server.
+// abortHandler is the text of http.ErrAbortHandler, the usual value for a panic that is
+// only meant to close the connection. A comparison with the variable would link all of
+// net/http into every server.
 const abortHandler = "net/http: abort Handler"
 
 // isAbort reports whether err is http.ErrAbortHandler or wraps it.

@@ -4,10 +4,9 @@ package fasthttp
 
 import "github.com/valyala/fasthttp/internal/bufpool"
 
-// What follows is for programs that are built with the tag fasthttp_poison, to
-// find slices that are used after what they belong to was released. All memory
-// that such slices can point to is overwritten at that moment. What belongs to
-// the application, such as the slice of SetBodyRaw, is not.
+// With the tag fasthttp_poison, Release functions overwrite all memory that slices of the
+// released object can point to. So a program that uses such a slice too late is found.
+// Memory of the application, such as the slice of SetBodyRaw, is not overwritten.
 
 func poisonURI(u *URI) {
 	bufpool.Poison(u.text.Memory())

@@ -20,9 +20,9 @@ import (
 
 // Request is an HTTP request: its header, its URI and its body.
 //
-// The zero value is ready for use. Slices that its methods return belong to
-// the request: they are valid until that part of it is changed or the request
-// is released, which for a request of a server is when its handler returns.
+// The zero value is ready for use. Slices that its methods return belong to the
+// request: they are valid until that part of it is changed or the request is released.
+// A server releases a request when its handler returns.
 //
 // A Request must not be copied (use CopyTo) nor used by more than one
 // goroutine at a time.
@@ -33,23 +33,24 @@ type Request struct {
 	Header RequestHeader
 
 	// KeepBodyBuffer makes Reset and ResetBody keep the buffer of the body,
-	// however large, for the next use of this Request. ReleaseRequest clears
-	// it and gives the buffer back; CopyTo leaves it alone; the requests of a
-	// server have it cleared between two requests.
+	// however large, for the next use of this Request. ReleaseRequest clears it
+	// and releases the buffer. CopyTo does not copy it. A server clears it between
+	// two requests.
 	KeepBodyBuffer bool
 
 	// UseHostHeader makes a client send the Host that was set with
 	// Header.SetHost instead of the host of the URI.
 	UseHostHeader bool
 
-	// DisableRedirectPathNormalizing makes DoRedirects take the paths of
-	// redirects as they come, without removing "..", double slashes and so on.
+	// DisableRedirectPathNormalizing makes DoRedirects use the paths of redirects
+	// as they are, without removing dot segments and repeated slashes.
 	DisableRedirectPathNormalizing bool
 
-	// GetBody returns the body stream anew, from its beginning, for a redirect that
-	// sends the same once more. It is of the size that SetBodyStream was given, and
-	// closed behind its end if it is an io.Closer. Without it such a redirect is an
-	// ErrRedirectBodyStream. Reset clears it.
+	// GetBody returns a new body stream with the same content, for a redirect that
+	// sends the body again. The stream must have the size that was passed to
+	// SetBodyStream. The client closes it after its end if it is an io.Closer. If
+	// GetBody is nil, such a redirect fails with ErrRedirectBodyStream. Reset clears
+	// GetBody.
 	GetBody func() (io.Reader, error)
 
 	body    body
@@ -57,34 +58,34 @@ type Request struct {
 	args    Args
 	values  userdata.List
 	stream  bodyStream   // the body that StreamRequestBody left on the connection
-	form    *requestForm // once it was asked for
+	form    *requestForm // the form, if it was parsed
 	timeout time.Duration
-	call    callState // of the client's call that is under way
-	// known is the target that uri was parsed from and had knownAs behind that, so
-	// that who sends the same again spares the parsing
+	call    callState // the state of the client's call in progress
+	// known is the target that uri was parsed from, and knownAs was its version
+	// then, so that a client need not parse the same target again
 	known   []byte
 	knownAs uriVersion
-	// plainHost is the version of uri whose host is found to be sent as it is
+	// plainHost is a version of uri whose host is sent as it is
 	plainHost uriVersion
 
-	// uriParsed says that uri counts, and not the target in the header
+	// uriParsed means that uri is used instead of the target in the header
 	uriParsed  bool
 	argsParsed bool
 	isTLS      bool
-	again      bool // the target was known already when it was parsed last
+	again      bool // the last call of parseTarget found the target known
 }
 
-// Reset empties the request. Values set with SetUserValue that are io.Closers
-// are closed first, while the request is as it was. Then a body stream is closed, and
-// the files of a multipart form are removed.
+// Reset empties the request. It first closes the values set with SetUserValue that are
+// io.Closers, while the request is still unchanged. Then it closes a body stream, and
+// removes the files of a multipart form.
 func (req *Request) Reset() {
 	req.closeValues()
 	req.Header.Reset()
 	req.resetExceptHeader()
 }
 
-// closeValues removes the user values. Those that are closers may look at the
-// request, so it comes before everything else.
+// closeValues removes the user values. It is called before the request is changed,
+// since values that are closers may read the request.
 func (req *Request) closeValues() {
 	if len(req.values) > 0 {
 		req.values.Reset()
@@ -142,24 +143,23 @@ func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
 // SetHostBytes sets the host of the URI.
 func (req *Request) SetHostBytes(host []byte) { req.URI().SetHostBytes(host) }
 
-// ConnectionClose reports whether the connection is to be closed after the
-// response.
+// ConnectionClose reports whether the connection is closed after the response.
 func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose() }
 
 // SetConnectionClose sets "Connection: close".
 func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 
-// SetTimeout limits how long a client may take for the request, from waiting
-// for a connection to the last byte of the response. 0 stands for no limit.
+// SetTimeout limits the time that a client may take for the request, from waiting for a
+// connection to the last byte of the response. 0 means no limit.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// GetTimeOut returns what SetTimeout has set.
+// GetTimeOut returns the limit set with SetTimeout.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// PostArgs returns the arguments in a body of type
-// application/x-www-form-urlencoded; they are parsed on first use. Such a body
-// that is a stream is read into memory for that. Arguments set there are sent as
-// the body where it is empty otherwise.
+// PostArgs returns the arguments in a body of type application/x-www-form-urlencoded,
+// which it parses on first use. If such a body is a stream, PostArgs reads it into
+// memory. If the body is empty, the arguments that the caller sets are sent as the
+// body.
 func (req *Request) PostArgs() *Args {
 	if !req.argsParsed {
 		req.argsParsed = true
@@ -170,32 +170,32 @@ func (req *Request) PostArgs() *Args {
 	return &req.args
 }
 
-// MayContinue reports whether the peer waits for a "100 Continue" before it
-// sends the body: "Expect: 100-continue" in a request that is not HTTP/1.0
-// (RFC 9110 section 10.1.1). Answer with it and call ContinueReadBody, or
-// answer with a final status, or close the connection.
+// MayContinue reports whether the peer waits for a "100 Continue" before it sends the body:
+// "Expect: 100-continue" in a request that is not HTTP/1.0 (RFC 9110 section 10.1.1). The
+// caller must send a "100 Continue" and call ContinueReadBody, or send a final response, or
+// close the connection.
 func (req *Request) MayContinue() bool {
 	return req.Header.IsHTTP11() && ascii.EqualFoldString(req.Header.peekID(field.Expect), "100-continue")
 }
 
-// SetUserValue keeps a value with the request under key, which is compared as
-// a map would. A nil value for a key that is not there is not kept.
+// SetUserValue stores a value in the request under key. Keys are compared as those of a
+// map. A nil value for a key without a value is not stored.
 //
-// The values of a server's request are dropped when its handler returns;
-// those that are io.Closers are closed then.
+// A server drops the values of a request when its handler returns, and closes those
+// that are io.Closers.
 func (req *Request) SetUserValue(key, value any) { req.values.Set(key, value) }
 
-// SetUserValueBytes is SetUserValue for the string that key holds.
+// SetUserValueBytes is SetUserValue with the key as a byte slice, for the key string(key).
 func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.Set(string(key), value) }
 
-// UserValue returns the value kept under key, or nil.
+// UserValue returns the value stored under key, or nil.
 func (req *Request) UserValue(key any) any { return req.values.Get(key) }
 
-// UserValueBytes is UserValue for the string that key holds.
+// UserValueBytes is UserValue for the key string(key).
 func (req *Request) UserValueBytes(key []byte) any { return req.values.GetString(key) }
 
-// VisitUserValues calls f for all values whose key is a string. The keys that f
-// gets are copies, which it may keep and change.
+// VisitUserValues calls f for all values whose key is a string. The keys passed to f are
+// copies, which f may keep and modify.
 func (req *Request) VisitUserValues(f func([]byte, any)) {
 	var keys []byte
 	for _, v := range req.values {
@@ -217,23 +217,22 @@ func (req *Request) VisitUserValuesAll(f func(any, any)) {
 // ResetUserValues removes all values, and closes those that are io.Closers.
 func (req *Request) ResetUserValues() { req.values.Reset() }
 
-// RemoveUserValue removes the value kept under key.
+// RemoveUserValue removes the value stored under key.
 func (req *Request) RemoveUserValue(key any) { req.values.Remove(key) }
 
-// RemoveUserValueBytes is RemoveUserValue for the string that key holds.
+// RemoveUserValueBytes is RemoveUserValue for the key string(key).
 func (req *Request) RemoveUserValueBytes(key []byte) { req.values.Remove(string(key)) }
 
 // Read reads a request with its body from r.
 //
-// A body of any length is read: use ReadLimitBody for peers that are not
-// trusted. Where MayContinue tells so, the body is not read: see there.
-// It returns io.EOF where r ends before the first byte, and an error that
-// wraps io.ErrUnexpectedEOF where it ends later. See RequestHeader.Read for
-// the limits of the head.
+// The size of the body is not limited: use ReadLimitBody for peers that are not trusted. If
+// MayContinue returns true, the body is not read: see there. Read returns io.EOF if r ends
+// before the first byte, and an error that wraps io.ErrUnexpectedEOF if r ends later. See
+// RequestHeader.Read for the limits of the head.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
-// ReadLimitBody is Read with a limit for the body in bytes, 0 or less for
-// none. It returns ErrBodyTooLarge where the body is larger.
+// ReadLimitBody is Read with a limit for the body in bytes; 0 or less means no limit.
+// It returns ErrBodyTooLarge if the body is larger.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetExceptHeader()
 	if err := req.Header.Read(r); err != nil {
@@ -245,10 +244,10 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	return req.ContinueReadBody(r, maxBodySize)
 }
 
-// ContinueReadBody reads the body of a request whose header was read from r
-// and for which MayContinue was answered. preParseMultipartForm is ignored:
-// forms are parsed when they are asked for. maxBodySize and the errors are those of
-// ReadBody; after one the request is empty.
+// ContinueReadBody reads the body of a request whose header was read from r, after the
+// caller has sent the "100 Continue" if MayContinue returns true. preParseMultipartForm
+// is ignored: MultipartForm parses a form on first use. maxBodySize and the errors are
+// those of ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -259,7 +258,8 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.bodyRead(err)
 }
 
-// bodyRead finalizes the header after the body was read.
+// bodyRead finalizes the header after the body was read, or empties the request after
+// an error.
 func (req *Request) bodyRead(err error) error {
 	if err != nil {
 		req.Reset()
@@ -269,8 +269,8 @@ func (req *Request) bodyRead(err error) error {
 	return nil
 }
 
-// finalizeEmpty gives a request that was read and turned out to have no content
-// the length 0, unless its method goes without saying so.
+// finalizeEmpty sets the length of a request that was read and has no content to 0,
+// unless its method has no content by default.
 func (req *Request) finalizeEmpty() {
 	h := &req.Header
 	switch {
@@ -280,10 +280,11 @@ func (req *Request) finalizeEmpty() {
 	}
 }
 
-// ContinueReadBodyStream is ContinueReadBody that leaves the body on r, to be
-// read through BodyStream. maxBodySize is ignored, as preParseMultipartForm
-// is: who reads the stream says how much that is. It fails only if the header does
-// not say how long the body is; what goes wrong later is an error of the stream.
+// ContinueReadBodyStream is ContinueReadBody that leaves the body on r: the caller
+// reads it from BodyStream. maxBodySize and preParseMultipartForm are ignored; the
+// reader of the stream has to limit what it reads. ContinueReadBodyStream fails only if
+// the header does not determine the length of the body. Later errors are those of the
+// stream.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
 	if err != nil {
@@ -298,10 +299,10 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body of contentLength bytes from r: -1 stands for a chunked
-// one, less for none. maxBodySize limits it where it is positive: the error is
-// ErrBodyTooLarge then. The trailer section behind a chunked body is left on
-// r: Header.ReadTrailer reads it.
+// ReadBody reads a body of contentLength bytes from r. A contentLength of -1 means a
+// chunked body, a smaller one no body. If maxBodySize is positive and the body is
+// larger, the error is ErrBodyTooLarge. ReadBody does not read the trailer section
+// after a chunked body: Header.ReadTrailer does.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) error {
 	req.ResetBody()
 	f := http1.Framing{Kind: http1.Length, Length: int64(contentLength)}
@@ -320,12 +321,12 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 	return req.bodyRead(nil)
 }
 
-// errNoHost says that a request cannot be sent, since it is not known where to.
-// String returns its text, which is an old one.
+// errNoHost is the error of a request that cannot be sent because it has no host.
+// Programs know its text from Request.String.
 var errNoHost = uri.ErrNoHost
 
-// prepareHead makes the header that of the message as it will be written: host and
-// target from the URI where that was used, the length from the body.
+// prepareHead makes the header match the message as it will be written: it sets host
+// and target from the URI if that was used, and the length from the body.
 func (req *Request) prepareHead() error {
 	if len(req.Header.Host()) == 0 || req.uriParsed {
 		if err := req.prepareHost(); err != nil {
@@ -336,8 +337,8 @@ func (req *Request) prepareHead() error {
 	return req.prepareContent()
 }
 
-// prepareForServer is prepareHead for a client that sends the request to a server, whose
-// requests have no absolute targets: appendHead writes what is sent.
+// prepareForServer is prepareHead for a client that sends the request to a server. Such
+// a request has no absolute target: appendHead writes the target that is sent.
 func (req *Request) prepareForServer() error {
 	if !req.uriParsed && !req.recallTarget() && (len(req.Header.Host()) == 0 || !req.Header.targetIsPath()) {
 		if err := req.parseNewTarget(); err != nil {
@@ -347,8 +348,7 @@ func (req *Request) prepareForServer() error {
 	return req.prepareParsed()
 }
 
-// prepareParsed is what is left of prepareHead if the target in the header stays what
-// it is.
+// prepareParsed is the part of prepareHead that does not change the target in the header.
 func (req *Request) prepareParsed() error {
 	if req.uriParsed {
 		if err := req.prepareHost(); err == errNoHost {
@@ -360,8 +360,8 @@ func (req *Request) prepareParsed() error {
 	return req.prepareContent()
 }
 
-// checkLine returns an error where the request line that will be written would be
-// read as another one. What a URI is written as holds nothing of that kind.
+// checkLine returns an error if a server would parse the request line in another way
+// than it was set. A target that was made from a URI needs no check.
 func (req *Request) checkLine() error {
 	h := &req.Header
 	switch {
@@ -376,8 +376,8 @@ func (req *Request) checkLine() error {
 	return h.checkMethod()
 }
 
-// prepareContent is the part of prepareHead that is about the body. It looks at the
-// request line first: nothing is done to a request that cannot be sent.
+// prepareContent is the part of prepareHead for the body. It checks the request line
+// first, so that it does not change a request that cannot be sent.
 func (req *Request) prepareContent() error {
 	if err := req.checkLine(); err != nil {
 		return err
@@ -421,7 +421,7 @@ func (req *Request) prepareContent() error {
 	return nil
 }
 
-// content returns what is sent as the body where it is no stream.
+// content returns the bytes that are sent as the body if it is no stream.
 func (req *Request) content() []byte {
 	content := req.bodyBytes()
 	if len(content) == 0 && req.argsParsed && req.args.Len() > 0 {
@@ -433,8 +433,8 @@ func (req *Request) content() []byte {
 	return content
 }
 
-// prepareHost is the part of prepareHead that is about where the request goes, and as
-// whom.
+// prepareHost is the part of prepareHead for the host: it parses the URI if that is
+// necessary, and sets the Host field.
 func (req *Request) prepareHost() error {
 	if !req.uriParsed || req.uri.text.BadHost() {
 		if err := req.parseURI(); err != nil {
@@ -461,10 +461,10 @@ func (req *Request) prepareHost() error {
 	return nil
 }
 
-// sentHeader returns the header that is sent: with user name and password of the
-// URI as a basic Authorization (RFC 7617), which goes before one that was set, and
-// with what a proxy wants. They stay out of the request itself, that may have
-// another URI next. The caller gives the header back by sent.
+// sentHeader returns the header that is sent. It has user name and password of the URI
+// as a basic Authorization (RFC 7617), which replaces one that was set, and the
+// Proxy-Authorization for a proxy. They are not stored in the request itself, which may
+// get another URI. The caller releases the header with sent.
 func (req *Request) sentHeader() *RequestHeader {
 	user := req.uriParsed && req.uri.text.HasUser()
 	proxy := req.call.proxy
@@ -488,13 +488,14 @@ func (req *Request) sentHeader() *RequestHeader {
 	return h
 }
 
-// sentHeaders are headers that were sent in the place of those of requests.
+// sentHeaders are headers for sentHeader.
 var sentHeaders = sync.Pool{New: func() any { return new(RequestHeader) }}
 
-// basicRoom is room for user name and password, plain and as base64.
+// basicRoom is the initial size of a buffer for user name and password, plain and as
+// base64.
 const basicRoom = 256
 
-// sent takes a header from sentHeader back.
+// sent releases a header from sentHeader.
 func (req *Request) sent(h *RequestHeader) {
 	if h != &req.Header {
 		releaseSent(h)
@@ -507,14 +508,15 @@ func releaseSent(h *RequestHeader) {
 	sentHeaders.Put(h)
 }
 
-// Write writes the request to w, without flushing it. A body stream is read to
-// its end and closed; each piece of one whose size is not known is flushed.
+// Write writes the request to w, without flushing w at the end. It reads a body stream
+// to its end and closes it. If the size of the stream is unknown, it flushes each
+// piece.
 //
-// Host and target are taken from the URI unless only Header was used to set
-// them; user name and password of the URI are sent as a basic Authorization.
+// Host and target are those of the URI, unless they were only set through Header. User
+// name and password of the URI are sent as a basic Authorization.
 //
-// It returns ErrorInvalidURI, or another error, before anything is written if the
-// request cannot be sent as it is; later that of w or of the stream, or
+// If the request cannot be sent, Write returns ErrorInvalidURI or another error before
+// it writes anything. Later errors are those of w or of the stream, or
 // ErrBodyStreamWritePanic if the stream panics.
 func (req *Request) Write(w *bufio.Writer) error {
 	if err := req.prepareHead(); err != nil {
@@ -534,7 +536,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 	return writeContent(w, req.content(), &req.Header.header)
 }
 
-// writeContent writes content as h, which was written before, says.
+// writeContent writes content with the framing of h, which was written before.
 func writeContent(w flushWriter, content []byte, h *header) error {
 	if h.contentLength >= 0 {
 		_, err := w.Write(content)
@@ -558,7 +560,7 @@ func writeStream(w flushWriter, b *body, h *header) error {
 	return writeLastChunk(w, h)
 }
 
-// writeBody writes the content of b as h, which was written before, says.
+// writeBody writes the content of b with the framing of h, which was written before.
 func writeBody(w flushWriter, b *body, h *header) error {
 	if b.stream != nil {
 		return writeStream(w, b, h)
@@ -570,6 +572,5 @@ func writeBody(w flushWriter, b *body, h *header) error {
 // io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return bodyio.WriteMessage(w, req) }
 
-// String returns the request as it goes on the wire, or the text of the error
-// that keeps it from being written.
+// String returns the request as Write writes it, or the text of the error of Write.
 func (req *Request) String() string { return messageText(req) }

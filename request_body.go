@@ -7,11 +7,11 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 )
 
-// Body returns the body. A body stream is read to its end first; where that
-// fails the result is nil: use BodyStream or BodyWriteTo where errors matter.
+// Body returns the body. It reads a body stream to its end first. If that fails, it
+// returns nil; BodyWriteTo returns the error, as the reader of BodyStream does.
 //
-// Where a multipart form was parsed from a stream the body is what
-// WriteMultipartForm makes of the form.
+// If MultipartForm has parsed a form from a stream, the body is the form as
+// WriteMultipartForm writes it.
 func (req *Request) Body() []byte {
 	if req.loadForm() != nil || req.body.load() != nil {
 		return nil
@@ -30,8 +30,8 @@ func (req *Request) SetBody(body []byte) {
 // SetBodyString sets the body.
 func (req *Request) SetBodyString(body string) { req.SetBody(bytesconv.Bytes(body)) }
 
-// SetBodyRaw sets the body without copying it: body must not be changed as
-// long as the request uses it.
+// SetBodyRaw sets the body without copying it: body must not be modified as long as the
+// request uses it.
 func (req *Request) SetBodyRaw(body []byte) {
 	req.bodyChanges()
 	req.body.setRaw(body)
@@ -46,7 +46,7 @@ func (req *Request) AppendBody(p []byte) {
 // AppendBodyString appends to the body.
 func (req *Request) AppendBodyString(s string) { req.AppendBody(bytesconv.Bytes(s)) }
 
-// bodyChanges drops what was derived from the body.
+// bodyChanges drops the arguments and the form that were parsed from the body.
 func (req *Request) bodyChanges() {
 	if req.argsParsed {
 		req.args.Reset()
@@ -57,27 +57,27 @@ func (req *Request) bodyChanges() {
 	}
 }
 
-// SetBodyStream sets a stream as the body, which is read when the request is
-// written, and closed then if it is an io.Closer.
+// SetBodyStream sets a stream as the body. It is read when the request is written, and
+// closed then if it is an io.Closer.
 //
-// With a bodySize of 0 or more the stream must have that many bytes; with a
-// negative one it is sent in chunks up to its io.EOF.
+// If bodySize is 0 or more, the stream must have that many bytes. If it is negative,
+// the stream is sent in chunks up to its io.EOF.
 func (req *Request) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	req.bodyChanges()
 	req.body.setStream(bodyStream, bodySize)
 	req.Header.SetContentLength(max(bodySize, -1))
 }
 
-// SetBodyStreamWriter sets a producer of the body, which runs in a goroutine
-// of its own until it returns. See StreamWriter and NewStreamReader.
+// SetBodyStreamWriter makes sw the producer of the body. sw runs in a goroutine of its
+// own. See StreamWriter and NewStreamReader.
 func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.SetBodyStream(NewStreamReader(sw), -1)
 }
 
-// BodyStream returns the body stream, or nil where the body is no stream. On a
-// server with StreamRequestBody it is the body as it arrives. It must be
-// closed with CloseBodyStream unless the request is released. A stream that a
-// multipart form was made of is at its end.
+// BodyStream returns the body stream, or nil if the body is no stream. On a server with
+// StreamRequestBody it returns the body as it arrives. The caller must close it with
+// CloseBodyStream, unless the request is released. If MultipartForm has read the
+// stream, the result is an empty stream.
 func (req *Request) BodyStream() io.Reader {
 	if req.body.stream == nil && req.onlyForm() {
 		return http.NoBody
@@ -99,8 +99,9 @@ func (req *Request) BodyWriter() io.Writer {
 	return (*bodyWriter)(&req.body)
 }
 
-// BodyWriteTo writes the body to w. A body stream is read to its end and closed. The
-// error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics.
+// BodyWriteTo writes the body to w. It reads a body stream to its end and closes it.
+// The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
+// panics.
 func (req *Request) BodyWriteTo(w io.Writer) error {
 	if req.onlyForm() {
 		return req.writeForm(w)
@@ -114,14 +115,14 @@ func (req *Request) ResetBody() {
 	req.body.reset(requestPool, req.KeepBodyBuffer)
 }
 
-// SwapBody sets the body to body, without copying it, and returns the bytes of
-// the old one. The request owns body from then on.
+// SwapBody sets the body to body, without copying it, and returns the bytes of the old
+// body. The request owns body after that.
 func (req *Request) SwapBody(body []byte) []byte {
 	_ = req.loadForm()
 	req.bodyChanges()
 	return req.body.swap(body)
 }
 
-// ReleaseBody lets go of the buffer of the body where it is larger than size
-// bytes, so that it is not kept for other requests.
+// ReleaseBody drops the buffer of the body if it is larger than size bytes, so that it
+// is not reused for other requests.
 func (req *Request) ReleaseBody(size int) { req.body.release(size) }

@@ -10,15 +10,15 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// callState is what a client's call in progress must keep to, and what became
-// of it so far. It travels in the request, since a RoundTripper of the
-// application may stand between the call and the connection.
+// callState holds the limits of a client's call in progress, and its outcome so far. It
+// is a part of the request, since a RoundTripper of the application may be between the
+// call and the connection.
 type callState struct {
-	ctx      context.Context // nil where the call cannot be canceled
+	ctx      context.Context // nil if the call cannot be canceled
 	deadline time.Time       // zero for none
 	trace    *httptrace.ClientTrace
 
-	proxy *proxyForm // nil for a request that goes to its host
+	proxy *proxyForm // nil for a request that is sent to its host
 
 	purpose callPurpose
 	content contentUse
@@ -32,21 +32,21 @@ type callState struct {
 type callPurpose uint8
 
 const (
-	noCall       callPurpose = iota // nothing: the request is its owner's
+	noCall       callPurpose = iota // nothing: no call is in progress
 	callSends                       // the request is being sent
 	callHandsOut                    // a connection is acquired for the application
 )
 
-// contentUse is what becomes of the content of the response.
+// contentUse is how a call uses the content of the response.
 type contentUse uint8
 
 const (
-	contentAsSet     contentUse = iota // what client and response are set to
+	contentAsSet     contentUse = iota // the settings of client and response decide
 	contentBuffered                    // it is read before the call returns
-	contentDiscarded                   // nobody will look at it
+	contentDiscarded                   // the caller will not read it
 )
 
-// inner returns what goes for a call within the call, which has a response of its own.
+// inner returns the use for a call within the call, which has a response of its own.
 func (u contentUse) inner() contentUse {
 	if u == contentDiscarded {
 		return contentAsSet
@@ -54,22 +54,22 @@ func (u contentUse) inner() contentUse {
 	return u
 }
 
-// attemptOutcome is what has become of the last attempt at a request, and with
-// that of the question whether another one may follow.
+// attemptOutcome is the outcome of the last attempt at a request, which decides whether
+// another attempt may follow.
 type attemptOutcome uint8
 
 const (
-	attemptUnanswered attemptOutcome = iota // no byte of a response came so far
+	attemptUnanswered attemptOutcome = iota // no byte of a response was received
 	attemptUnreached                        // there was no connection for it
 	attemptLost                             // the connection itself has failed, without a byte of a response
-	attemptAnswered                         // the first byte of a response came
+	attemptAnswered                         // the first byte of a response was received
 )
 
 // proxyForm is how a request is sent to an HTTP proxy: with an absolute URI as its
 // target, and with this Proxy-Authorization if it has none.
 type proxyForm struct{ authorization string }
 
-// done returns what ends the call early, or nil.
+// done returns a channel that is closed when the call is canceled, or nil.
 func (c *callState) done() <-chan struct{} {
 	if c.ctx == nil {
 		return nil
@@ -85,13 +85,13 @@ func (c *callState) canceled() error {
 	return contextError(c.ctx)
 }
 
-// expired reports whether the time is up.
+// expired reports whether the deadline has passed.
 func (c *callState) expired() bool {
 	return !c.deadline.IsZero() && !time.Now().Before(c.deadline)
 }
 
-// contextError returns why ctx has ended: its error, and the cause where the
-// application gave one.
+// contextError returns the error of ctx, which has ended. It wraps the cause if the
+// application has set one.
 func contextError(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); cause != err {
@@ -104,20 +104,20 @@ type canceledError struct{ err, cause error }
 
 func (e canceledError) Error() string { return e.err.Error() + ": " + e.cause.Error() }
 
-// Unwrap makes both known to errors.Is.
+// Unwrap returns both errors for errors.Is.
 func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
 
 // maxKnownTarget is the size over which a target is not remembered.
 const maxKnownTarget = 2 << 10
 
-// isKnown reports whether the URI is what known was parsed to.
+// isKnown reports whether the URI is the result of parsing known, and unchanged.
 func (req *Request) isKnown() bool {
 	return len(req.known) > 0 && req.knownAs == req.uri.version()
 }
 
-// parseTarget is parseURI for a client. A target that is the same absolute URI
-// as the last one need not be parsed again: it means the same, whatever else is
-// in the request.
+// parseTarget is parseURI for a client. If the target is the same absolute URI as the
+// last one, it need not be parsed again: its meaning does not depend on other parts of
+// the request.
 func (req *Request) parseTarget() error {
 	switch {
 	case req.uriParsed:
@@ -128,7 +128,8 @@ func (req *Request) parseTarget() error {
 	return req.parseNewTarget()
 }
 
-// recallTarget makes the URI that of the target if it was parsed from the same one.
+// recallTarget uses the URI again if it was parsed from the same target, and reports
+// whether it was.
 func (req *Request) recallTarget() bool {
 	if !req.isKnown() || !bytes.Equal(req.known, req.Header.target()) {
 		return false
@@ -152,8 +153,10 @@ func (req *Request) parseNewTarget() error {
 	return nil
 }
 
-// noHost returns the error of a client that was not told where to send the request:
-// it says what the URL lacks. A URL that has a host is not what was to be followed last.
+// noHost returns the error for a request without a host. It says what the URL lacks. It
+// does not contain query, user name and password, since errors are written to logs. If
+// the target has a host, it is not the URL that was used last, and the error is
+// errNoHost.
 func (req *Request) noHost() error {
 	fault, lacking := uri.LacksHost(req.Header.RequestURI())
 	if !lacking {

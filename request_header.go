@@ -15,10 +15,9 @@ import (
 
 // RequestHeader is the head of a request: the request line and the fields.
 //
-// The zero value is "GET / HTTP/1.1" without fields. Slices that its methods
-// return belong to the header: they are valid until the field is changed or
-// the request is released, which for a request of a server is when its handler
-// returns.
+// The zero value is "GET / HTTP/1.1" without fields. Slices that its methods return
+// belong to the header: they are valid until the field is changed or the request is
+// released. A server releases a request when its handler returns.
 //
 // A RequestHeader must not be copied (use CopyTo) nor used by more than one
 // goroutine at a time; even reading may change it, since cookies are parsed on
@@ -35,7 +34,7 @@ func (h *RequestHeader) Method() []byte {
 	return h.lend(lentMethod)
 }
 
-// method is Method for those who do not write to it.
+// method is Method for callers that do not modify the result.
 func (h *RequestHeader) method() []byte {
 	if m := h.text(h.line[lineMethod]); m != nil {
 		return m
@@ -81,8 +80,7 @@ func (h *RequestHeader) IsPatch() bool { return string(h.method()) == MethodPatc
 // IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.method()) == MethodQuery }
 
-// RequestURI returns the request target as it stands in the request line, "/"
-// by default.
+// RequestURI returns the request target of the request line, "/" by default.
 func (h *RequestHeader) RequestURI() []byte {
 	if t := h.text(h.line[lineTarget]); t != nil {
 		return t
@@ -90,7 +88,7 @@ func (h *RequestHeader) RequestURI() []byte {
 	return h.lend(lentTarget)
 }
 
-// target is RequestURI for those who do not write to it.
+// target is RequestURI for callers that do not modify the result.
 func (h *RequestHeader) target() []byte {
 	if t := h.text(h.line[lineTarget]); t != nil {
 		return t
@@ -104,9 +102,9 @@ func (h *RequestHeader) targetIsPath() bool {
 	return target[0] == '/' && ascii.IsVisible(target) && ascii.IndexByte(target, '#') == len(target)
 }
 
-// SetRequestURI sets the request target, which must be percent-encoded as it
-// has to be on the wire. URI.RequestURI makes one. A query alone gets the path
-// "/" in front.
+// SetRequestURI sets the request target, which must be percent-encoded as on the wire,
+// like the result of URI.RequestURI. If it is only a query, SetRequestURI prepends the
+// path "/".
 func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(bytesconv.Bytes(requestURI))
 }
@@ -161,8 +159,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setID(field.Referer, byte
 // SetRefererBytes sets the Referer field.
 func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setID(field.Referer, referer) }
 
-// ContentType returns the value of the Content-Type field: of several lines in a
-// request that was read, that of the first.
+// ContentType returns the value of the Content-Type field. If a request that was read
+// has several such lines, it is the value of the first.
 func (h *RequestHeader) ContentType() []byte { return h.text(h.slots[slotContentType]) }
 
 // ContentEncoding returns the value of the Content-Encoding field.
@@ -186,9 +184,9 @@ func (h *RequestHeader) setID(id field.ID, value []byte) {
 	h.set(http1.Request, key{id.Bytes(), id}, value)
 }
 
-// ContentLength returns the length of the content in bytes: -1 where the body
-// is chunked, -2 where a request that was read, or one without special fields,
-// says nothing of a body.
+// ContentLength returns the length of the content in bytes. It is -1 if the body is
+// chunked, and -2 if a request that was read, or one without special fields, has no
+// field for the length of a body.
 func (h *RequestHeader) ContentLength() int {
 	if h.is(noSpecial) && h.contentLength == 0 && !h.is(hasLength) {
 		return -2
@@ -196,7 +194,7 @@ func (h *RequestHeader) ContentLength() int {
 	return h.contentLength
 }
 
-// SetContentLength sets the Content-Length field. A negative length stands for
+// SetContentLength sets the Content-Length field. A negative length means
 // "Transfer-Encoding: chunked".
 func (h *RequestHeader) SetContentLength(contentLength int) {
 	h.contentLength = contentLength
@@ -204,9 +202,9 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	h.setCoding(contentLength < 0)
 }
 
-// frameOwnFields makes the fields that the application writes itself, with special
-// fields off, say how long the body is: what is sent without a length, or with a
-// wrong one, is read as the next request.
+// frameOwnFields corrects the length in the fields that the application writes itself,
+// with special fields disabled: a server would parse content without a length, or
+// beyond a wrong one, as the next request.
 func (h *RequestHeader) frameOwnFields() {
 	if h.is(noSpecial) {
 		h.setOwnLength()
@@ -234,9 +232,9 @@ func (h *RequestHeader) setOwnLength() {
 	h.list.RemoveID(field.ContentLength, at+1)
 }
 
-// SetByteRange asks for a range of bytes: "Range: bytes=startPos-endPos". With
-// a negative endPos the range goes to the end; with a negative startPos it is
-// the last -startPos bytes.
+// SetByteRange sets the Range field to "bytes=startPos-endPos". If endPos is negative,
+// the range extends to the end. If startPos is negative, the range is the last
+// -startPos bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var text [48]byte
 	b := append(text[:0], "bytes="...)
@@ -272,8 +270,8 @@ func (h *RequestHeader) MultipartFormBoundary() (boundary []byte) {
 	return http1.FormBoundary(h.ContentType())
 }
 
-// HasAcceptEncoding reports whether the client accepts the coding: it stands in
-// Accept-Encoding without a quality of 0 (RFC 9110 section 12.5.3).
+// HasAcceptEncoding reports whether Accept-Encoding lists the coding without a weight
+// of 0 (RFC 9110 section 12.5.3).
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(bytesconv.Bytes(acceptEncoding))
 }
@@ -288,42 +286,41 @@ func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	return false
 }
 
-// DisableSpecialHeader makes the header write exactly the fields that were
-// set, in their order, and none by itself: no default Host, Content-Type and so
-// on. It returns whether it was in force before. Only who has to control the case
-// and order of all fields needs it.
+// DisableSpecialHeader makes the header write exactly the fields that were set, in
+// their order, and no others: no default Host, Content-Type and so on. It reports
+// whether special fields were disabled before. Only programs that control the case and
+// order of all fields need it.
 //
-// A body has framing all the same: a Request that has one is sent with the
-// Content-Length or Transfer-Encoding that fits it, in the place of one that was
-// set and does not.
+// A body still has framing: a Request with a body is sent with the Content-Length or
+// Transfer-Encoding that fits the body, which replaces one that was set and does not fit.
 func (h *RequestHeader) DisableSpecialHeader() bool {
 	before := h.is(noSpecial)
 	h.state |= noSpecial
 	return before
 }
 
-// EnableSpecialHeader undoes DisableSpecialHeader and returns whether it was
-// in force.
+// EnableSpecialHeader undoes DisableSpecialHeader, and reports whether special fields
+// were disabled before.
 func (h *RequestHeader) EnableSpecialHeader() bool {
 	before := h.is(noSpecial)
 	h.state &^= noSpecial
 	return before
 }
 
-// Reset empties the header, and undoes what DisableNormalizing and its like
-// have set.
+// Reset empties the header, and undoes the settings of DisableNormalizing and similar
+// methods.
 func (h *RequestHeader) Reset() { h.reset(noDefaultDate) }
 
 // CopyTo makes dst a copy of the header.
 func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 
-// Read reads a head from r, up to and with its empty line.
+// Read reads a head from r, up to and including its empty line.
 //
-// The request line must be shorter than 16 KiB, the head than 64 KiB, and it
-// must not have more than 500 fields: Read returns an ErrSmallBuffer otherwise.
-// Where the buffer of r is larger than that, a head is limited by it alone.
-// It returns io.EOF where r ends before the first byte, and an error that wraps
-// io.ErrUnexpectedEOF where it ends later. After an error the header is empty.
+// The request line must be shorter than 16 KiB, the head must be shorter than 64 KiB,
+// and it must not have more than 500 fields: otherwise Read returns an ErrSmallBuffer.
+// If the buffer of r is larger than that, only its size limits the head. Read returns
+// io.EOF if r ends before the first byte, and an error that wraps io.ErrUnexpectedEOF
+// if r ends later. After an error the header is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	if err := h.read(http1.Request, r); err != nil {
 		return err
@@ -335,9 +332,9 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return nil
 }
 
-// check tells what is wrong with a request that was read and whose lines are
-// well-formed: its target (RFC 9112 section 3.2) or its Host (section 3.2 and
-// RFC 9110 section 7.2).
+// check returns the error of a request that was read and whose lines are well-formed,
+// but whose target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section
+// 7.2) is not.
 func (h *RequestHeader) check() error {
 	if h.memo != nil && h.memo.whole {
 		return nil
@@ -359,12 +356,12 @@ func (h *RequestHeader) check() error {
 	return nil
 }
 
-// RawHeaders returns the field lines of a request that was read, up to and
-// with the empty line. Names in them are normalised unless that is switched
-// off. It is empty for a header that was not read.
+// RawHeaders returns the field lines of a request that was read, up to and including
+// the empty line. Names are normalized, unless DisableNormalizing was called. The
+// result is empty for a header that was not read.
 func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
 
-// AppendBytes appends the head as it goes on the wire.
+// AppendBytes appends the head, as Write writes it, to dst and returns the extended slice.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	if line := h.receivedStart(); line != nil {
 		return h.appendFields(append(dst, line...))
@@ -372,7 +369,7 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...))
 }
 
-// appendMethod appends the method with the space behind it.
+// appendMethod appends the method and a space.
 func (h *RequestHeader) appendMethod(dst []byte) []byte {
 	if h.hasDefaultMethod() {
 		return append(dst, "GET "...)
@@ -380,15 +377,15 @@ func (h *RequestHeader) appendMethod(dst []byte) []byte {
 	return append(append(dst, h.method()...), ' ')
 }
 
-// hasPathMethod reports whether the method is one whose target is a path in any
-// case. That it is not does not say that there are others.
+// hasPathMethod reports whether the method is known to have a path as its target in any
+// case. A result of false does not mean that the target is none.
 func (h *RequestHeader) hasPathMethod() bool {
 	first := h.method()[0]
 	return first != MethodConnect[0] && first != MethodOptions[0]
 }
 
-// receivedStart returns the request line that was received, if it is still the
-// one of the request, or nil.
+// receivedStart returns the request line that was received, or nil if the request line
+// has been changed or was not received.
 func (h *RequestHeader) receivedStart() []byte {
 	method, target, version := h.line[lineMethod], h.line[lineTarget], h.line[lineVersion]
 	if method.Len == 0 || target.Off != method.Off+method.Len+1 || version.Off != target.Off+target.Len+1 || !h.list.IsFrozen(version) {
@@ -397,7 +394,7 @@ func (h *RequestHeader) receivedStart() []byte {
 	return h.list.Bytes(field.Span{Off: method.Off, Len: version.Off + version.Len - method.Off})
 }
 
-// The errors of a request line that would be read as another one.
+// The errors of a request line that a server would parse in another way than it was set.
 var (
 	errMethod   = errors.New("fasthttp: the method of the request is no token")
 	errTarget   = fmt.Errorf("%w: there is a space or control character in the target of the request", ErrorInvalidURI)
@@ -413,8 +410,8 @@ func (h *RequestHeader) hasDefaultLine() bool {
 	return h.line[lineMethod].Len|h.line[lineVersion].Len == 0
 }
 
-// checkMethod returns an error where the method or the protocol would make another
-// line of the request line.
+// checkMethod returns an error if a server would parse the request line in another way
+// because of its method or protocol.
 func (h *RequestHeader) checkMethod() error {
 	if method := h.line[lineMethod]; !h.list.IsFrozen(method) {
 		switch method := h.method(); {
@@ -429,8 +426,8 @@ func (h *RequestHeader) checkMethod() error {
 	return nil
 }
 
-// checkLine is checkMethod that looks at the target, too. What was received was
-// looked at then, and what was not set is as it should be.
+// checkLine is checkMethod that checks the target, too. Parts that were received were
+// checked then, and the defaults are right.
 func (h *RequestHeader) checkLine() error {
 	if target := h.line[lineTarget]; !h.list.IsFrozen(target) && ascii.HasSpaceOrControl(h.target()) {
 		return errTarget
@@ -438,7 +435,7 @@ func (h *RequestHeader) checkLine() error {
 	return h.checkMethod()
 }
 
-// appendBehindTarget appends what follows the target of the request line.
+// appendBehindTarget appends the part of the head after the target.
 func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
 	if h.line[lineVersion].Len == 0 {
 		return h.appendFields(append(dst, " HTTP/1.1"...))
@@ -446,7 +443,7 @@ func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
 	return h.appendFields(append(append(dst, ' '), h.version()...))
 }
 
-// appendFields appends what follows the version of the request line.
+// appendFields appends the part of the head after the version.
 func (h *RequestHeader) appendFields(dst []byte) []byte {
 	dst = append(dst, "\r\n"...)
 	if h.is(noSpecial) {
@@ -469,31 +466,30 @@ func (h *RequestHeader) appendFields(dst []byte) []byte {
 	return h.appendEnd(dst, http1.Request)
 }
 
-// ignoresBody reports whether a request with this method says nothing of a body
-// unless it has one.
+// ignoresBody reports whether a request with this method and without a body is sent
+// without a Content-Length.
 func (h *RequestHeader) ignoresBody() bool { return h.IsGet() || h.IsHead() }
 
-// Header returns the head as it goes on the wire, without the fields that are
-// announced as trailers. The result is valid until the header is changed or
-// released.
+// Header returns the head as Write writes it, without the fields that are announced as
+// trailers. The result is valid until the header is changed or released.
 func (h *RequestHeader) Header() []byte {
 	h.scratch[scratchHead] = h.AppendBytes(h.scratch[scratchHead][:0])
 	return h.scratch[scratchHead]
 }
 
-// String returns the head as it goes on the wire.
+// String returns the head as Write writes it.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing it. Where the method is no token, or
-// the target holds a space or control character, there is an error, and nothing is
-// written.
+// Write writes the head to w, without flushing w. If the method is no token, or the
+// target or the protocol contains a space or control character, Write returns an error
+// and writes nothing.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
 	if err := h.checkLine(); err != nil {
 		return err
 	}
 	var head []byte
 	if h.writtenSize() <= w.Available() {
-		// what is made in the buffer of w need not be copied there
+		// in the buffer of w, so that Write need not copy it
 		head = h.AppendBytes(w.AvailableBuffer())
 	} else {
 		head = h.Header()

@@ -7,11 +7,12 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Peek returns the value of the first field with the name, or nil. The name is
-// found whatever its case.
+// Peek returns the value of the first field with that name, or nil. The case of the
+// name does not matter.
 //
-// It finds a field of the trailer section, too, if the Trailer field announces it
-// and the header section has none of the name; PeekTrailer finds any.
+// Peek also finds a field of the trailer section, if the Trailer field announces it and
+// the header section has no field with that name. PeekTrailer finds any field of the
+// trailer section.
 func (h *RequestHeader) Peek(key string) []byte {
 	return h.peek(http1.Request, keyOf(bytesconv.Bytes(key)))
 }
@@ -19,7 +20,7 @@ func (h *RequestHeader) Peek(key string) []byte {
 // PeekBytes is Peek for a byte slice.
 func (h *RequestHeader) PeekBytes(key []byte) []byte { return h.peek(http1.Request, keyOf(key)) }
 
-// PeekCanonical returns the value of the field whose name is key to the letter.
+// PeekCanonical returns the value of the first field whose name is exactly key.
 func (h *RequestHeader) PeekCanonical(key []byte) []byte {
 	return h.peekCanonical(http1.Request, key)
 }
@@ -34,12 +35,11 @@ func (h *RequestHeader) PeekAll(key string) [][]byte {
 // next call of a method whose name begins with Peek.
 func (h *RequestHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Request) }
 
-// Set gives the field the one value, in the place of those it had.
+// Set sets the field to value, which replaces all its values.
 //
-// Set("Cookie", …) adds cookies to those that are there. The value of a field that
-// was announced with SetTrailer is sent behind a chunked body. CR, LF and NUL
-// become spaces; a field whose name is no token of RFC 9110 is kept here, but never
-// sent.
+// Set("Cookie", …) adds cookies to the existing ones. The value of a field that was
+// announced with SetTrailer is sent after a chunked body. CR, LF and NUL become spaces.
+// A field whose name is no token (RFC 9110 section 5.6.2) is stored, but never sent.
 func (h *RequestHeader) Set(key, value string) {
 	h.set(http1.Request, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }
@@ -57,13 +57,12 @@ func (h *RequestHeader) SetBytesV(key string, value []byte) {
 // SetBytesKV is Set with key and value as byte slices.
 func (h *RequestHeader) SetBytesKV(key, value []byte) { h.set(http1.Request, keyOf(key), value) }
 
-// SetCanonical is SetBytesKV for a name that is taken as it is, without
-// normalising it.
+// SetCanonical is SetBytesKV for a name that is used as it is, without normalizing it.
 func (h *RequestHeader) SetCanonical(key, value []byte) {
 	h.setCanonical(http1.Request, key, value)
 }
 
-// Add gives the field one more value.
+// Add adds a value to the field.
 //
 // Host, Content-Type, User-Agent, Content-Length, Connection and
 // Transfer-Encoding have one value at most: Add replaces it. It treats names,
@@ -85,7 +84,7 @@ func (h *RequestHeader) AddBytesV(key string, value []byte) {
 // AddBytesKV is Add with key and value as byte slices.
 func (h *RequestHeader) AddBytesKV(key, value []byte) { h.add(http1.Request, keyOf(key), value) }
 
-// Del removes all fields with the name, those of the trailer section included.
+// Del removes all fields with that name, including those of the trailer section.
 func (h *RequestHeader) Del(key string) { h.del(http1.Request, keyOf(bytesconv.Bytes(key))) }
 
 // DelBytes is Del for a byte slice.
@@ -94,12 +93,12 @@ func (h *RequestHeader) DelBytes(key []byte) { h.del(http1.Request, keyOf(key)) 
 // Len returns the number of fields that All visits.
 func (h *RequestHeader) Len() int { return h.count(http1.Request) }
 
-// All returns an iterator over the names and values of all fields. Host,
-// Content-Length, Content-Type, User-Agent, Trailer and Cookie come first, the
-// others in their order; AllInOrder has the fields in the order of the wire.
+// All returns an iterator over the names and values of all fields. Host, Content-Length,
+// Content-Type, User-Agent, Trailer and Cookie come first, then the others in their order.
+// AllInOrder returns the fields in the order of the wire.
 //
-// They are valid until the next step of the loop, in which the header must not
-// be changed.
+// Names and values are valid until the next step of the loop. The loop must not change
+// the header.
 func (h *RequestHeader) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.each(http1.Request, yield)
@@ -115,9 +114,9 @@ func (h *RequestHeader) VisitAll(f func(key, value []byte)) {
 	}
 }
 
-// AllInOrder returns an iterator over the fields of a request that was read,
-// in the order in which they came and with the values they had then. They are
-// valid until the next step of the loop.
+// AllInOrder returns an iterator over the fields of a request that was read, in the
+// order and with the values in which they were received. Names and values are valid
+// until the next step of the loop.
 func (h *RequestHeader) AllInOrder() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.eachInOrder(yield)
@@ -142,8 +141,8 @@ func (h *RequestHeader) Cookie(key string) []byte {
 // CookieBytes is Cookie for a byte slice.
 func (h *RequestHeader) CookieBytes(key []byte) []byte { return h.cookie(http1.Request, key) }
 
-// Cookies returns an iterator over the names and values of all cookies. They
-// are valid until the next step of the loop.
+// Cookies returns an iterator over the names and values of all cookies. Names and
+// values are valid until the next step of the loop.
 func (h *RequestHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.eachCookie(http1.Request, yield)

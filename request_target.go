@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// URI returns the URI of the request: its target, made complete by the Host
-// field. Changing it changes the request that is sent.
+// URI returns the URI of the request: its target, completed by the Host field. A change
+// of the URI changes the request that is sent.
 func (req *Request) URI() *URI {
 	_ = req.parseURI()
 	return &req.uri
@@ -37,8 +37,8 @@ func (req *Request) SetURI(newURI *URI) {
 	req.uriParsed = true
 }
 
-// RequestURI returns the target of the request line, "/" by default. Where
-// the URI was asked for or changed, it is that of the URI.
+// RequestURI returns the target of the request line, "/" by default. If the URI was
+// used or set, it is the target of the URI.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
 		req.prepareTarget()
@@ -46,14 +46,14 @@ func (req *Request) RequestURI() []byte {
 	return req.Header.RequestURI()
 }
 
-// prepareTarget takes the target over from the URI, unless it is an authority or
-// an asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
+// prepareTarget sets the target in the header from the URI, unless it is an authority or an
+// asterisk, which are no paths (RFC 9112 sections 3.2.3 and 3.2.4).
 func (req *Request) prepareTarget() {
 	h := &req.Header
 	switch {
 	case req.keepsTarget():
 	case req.sendsAuthority():
-		// what is no host is refused where it is to be the Host
+		// prepareHost returns the error of an invalid host
 		host, _ := hostField(req.uri.Host())
 		h.SetRequestURIBytes(host)
 	default:
@@ -63,15 +63,15 @@ func (req *Request) prepareTarget() {
 	}
 }
 
-// sendsAuthority reports whether the request is CONNECT to a host. One that was
-// received with a path keeps it.
+// sendsAuthority reports whether the request is CONNECT to a host. A request that was
+// received with a path keeps the path.
 func (req *Request) sendsAuthority() bool {
 	h := &req.Header
 	return h.IsConnect() && (h.receivedStart() == nil || h.target()[0] != '/')
 }
 
-// keepsTarget reports whether the target is no path, and what the URI was parsed
-// from, which was not changed since.
+// keepsTarget reports whether the target is no path, and the URI was parsed from it and
+// has not changed.
 func (req *Request) keepsTarget() bool {
 	h := &req.Header
 	if h.hasDefaultLine() {
@@ -81,15 +81,15 @@ func (req *Request) keepsTarget() bool {
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
-// appendHead appends the head as it goes on the wire. The target in the header
-// stays what it is: who sends a request again and again sets it each time, and
-// it may be longer than what is sent.
+// appendHead appends the head as it is sent. It does not change the target in the
+// header, which the application sets for each request, and which may be longer than the
+// target that is sent.
 func (req *Request) appendHead(dst []byte) []byte {
 	if !req.uriParsed {
 		return req.Header.AppendBytes(dst)
 	}
 	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
-		// what nearly all requests are that are sent again and again
+		// the usual request of a client that sends requests to the same URI
 		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
 	}
 	kept := req.keepsTarget()
@@ -107,13 +107,13 @@ func (req *Request) appendHead(dst []byte) []byte {
 	return dst
 }
 
-// appendTarget appends the target that is sent. With kept it is no path.
+// appendTarget appends the target that is sent. If kept is set, it is no path.
 func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	if req.call.proxy != nil {
 		host, _ := hostField(req.uri.Host())
 		dst = append(append(dst, "http://"...), host...)
 		if kept {
-			// RFC 9112 section 3.2.4: there is no path where the server itself is meant
+			// RFC 9112 section 3.2.4: a request to the server itself has no path
 			return dst
 		}
 	}
@@ -123,8 +123,8 @@ func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 	return req.uri.appendRequestURI(dst)
 }
 
-// SetRequestURI sets the target of the request: a path with a query, or an
-// absolute URI. A URI that was set before, host included, is dropped.
+// SetRequestURI sets the target of the request: a path with a query, or an absolute
+// URI. It drops a URI that was set before, including its host.
 func (req *Request) SetRequestURI(requestURI string) {
 	req.Header.SetRequestURI(requestURI)
 	req.uriParsed = false

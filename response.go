@@ -12,9 +12,9 @@ import (
 
 // Response is an HTTP response: its header and its body.
 //
-// The zero value is ready for use. Slices that its methods return belong to
-// the response: they are valid until that part of it is changed or the
-// response is released.
+// The zero value is ready for use. Slices that its methods return belong to the
+// response: they are valid until that part of it is changed or the response is
+// released.
 //
 // A Response must not be copied (use CopyTo) nor used by more than one
 // goroutine at a time.
@@ -24,28 +24,28 @@ type Response struct {
 	// Header is the status line and the fields. It must not be copied.
 	Header ResponseHeader
 
-	// ImmediateHeaderFlush makes Write flush the header before it asks a body
-	// stream for its first byte.
+	// ImmediateHeaderFlush makes Write flush the header before it reads a body
+	// stream.
 	ImmediateHeaderFlush bool
 
 	// StreamBody makes Read, ReadBody and a client leave the body on the
-	// connection, to be read through BodyStream. Errors of the body come from
-	// the stream then, after Read has returned.
+	// connection. The caller reads it from BodyStream. Errors of the body are
+	// errors of the stream then, after Read has returned.
 	StreamBody bool
 
-	// SkipBody makes Read expect no body, as after a HEAD request, and Write
-	// write none. A client that reads a response sets it after a HEAD request,
-	// so that the response can be written as it is, and clears it again with
-	// the next call for the same Response, unless it was set before.
+	// SkipBody makes Read expect no body, as after a HEAD request, and Write write
+	// none. A client sets it after a HEAD request, so that the response can be
+	// written as it is. The next call with the same Response clears it, unless it
+	// was set before the HEAD request.
 	SkipBody bool
 
 	// KeepBodyBuffer makes Reset and ResetBody keep the buffer of the body,
-	// however large, for the next use of this Response. ReleaseResponse clears
-	// it and gives the buffer back; CopyTo leaves it alone; the responses of a
-	// server have it cleared between two requests.
+	// however large, for the next use of this Response. ReleaseResponse clears it
+	// and releases the buffer. CopyTo does not copy it. A server clears it between
+	// two requests.
 	KeepBodyBuffer bool
 
-	// skipsHead says that a client has set SkipBody after a HEAD request
+	// skipsHead means that a client has set SkipBody after a HEAD request
 	skipsHead bool
 
 	body   body
@@ -54,7 +54,7 @@ type Response struct {
 	remoteAddr, localAddr net.Addr
 }
 
-// Reset empties the response. A body stream is closed.
+// Reset empties the response, and closes a body stream.
 func (resp *Response) Reset() {
 	resp.Header.Reset()
 	resp.resetExceptHeader()
@@ -70,22 +70,22 @@ func (resp *Response) resetExceptHeader() {
 	}
 }
 
-// reuse empties the response, but for its header, for that of another request.
-// What the application has set to say how it is to be read stays.
+// reuse empties the response, except for its header, before it is read again. It keeps
+// the fields in which the application has set how to read it.
 func (resp *Response) reuse() {
 	skip, stream, flush := resp.SkipBody && !resp.skipsHead, resp.StreamBody, resp.ImmediateHeaderFlush
 	resp.resetExceptHeader()
 	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = skip, stream, flush
 }
 
-// startOver is reuse for all of the response.
+// startOver is reuse that empties the header, too.
 func (resp *Response) startOver() {
 	resp.reuse()
 	resp.Header.reset(configured)
 	resp.Header.status = 0
 }
 
-// skipHead makes the response one to a HEAD request.
+// skipHead makes the response that to a HEAD request.
 func (resp *Response) skipHead() {
 	resp.skipsHead = resp.skipsHead || !resp.SkipBody
 	resp.SkipBody = true
@@ -115,37 +115,35 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose sets "Connection: close".
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// ParseNetConn takes over the addresses of the connection that the response
-// came from.
+// ParseNetConn sets RemoteAddr and LocalAddr to the addresses of conn.
 func (resp *Response) ParseNetConn(conn net.Conn) {
 	resp.remoteAddr, resp.localAddr = conn.RemoteAddr(), conn.LocalAddr()
 }
 
-// RemoteAddr returns the address of the peer that a client's response came
-// from, or nil. It is shared and must not be changed.
+// RemoteAddr returns the address of the peer that sent the response to a client, or
+// nil. It is shared and must not be modified.
 func (resp *Response) RemoteAddr() net.Addr { return resp.remoteAddr }
 
-// LocalAddr returns the client's address on the connection that a response
-// came from, or nil. It is shared and must not be changed.
+// LocalAddr returns the client's own address on the connection of the response, or
+// nil. It is shared and must not be modified.
 func (resp *Response) LocalAddr() net.Addr { return resp.localAddr }
 
 // Read reads a response with its body from r.
 //
-// A body of any length is read: use ReadLimitBody for peers that are not
-// trusted. It returns io.EOF where r ends before the first byte, and an error
-// that wraps io.ErrUnexpectedEOF where it ends later. See ResponseHeader.Read
-// for the limits of the head.
+// The size of the body is not limited: use ReadLimitBody for peers that are not
+// trusted. Read returns io.EOF if r ends before the first byte, and an error that
+// wraps io.ErrUnexpectedEOF if r ends later. See ResponseHeader.Read for the limits of
+// the head.
 //
-// With StreamBody nothing else may read from r until the stream was read to
-// its end or closed.
+// With StreamBody the caller must not read from r until the stream was read to its end
+// or closed.
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
-// ReadLimitBody is Read with a limit for the body in bytes, 0 or less for
-// none. It returns ErrBodyTooLarge where the body is larger. With StreamBody
-// there is no limit.
+// ReadLimitBody is Read with a limit for the body in bytes; 0 or less means no limit.
+// It returns ErrBodyTooLarge if the body is larger. With StreamBody there is no limit.
 //
-// Informational responses before the final one are skipped, except for 101; there
-// may be 32 of them.
+// ReadLimitBody skips up to 32 informational responses before the final one. A 101 is
+// final.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.body.empty()
 	resp.body.limit = 0
@@ -171,15 +169,15 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	return resp.readContent(r, maxBodySize, readBody)
 }
 
-// maxInformational is how many 1xx responses may come before the final one.
+// maxInformational is how many 1xx responses may precede the final one.
 const maxInformational = 32
 
 var errTooManyInformational = errors.New("fasthttp: too many informational responses")
 
-// ReadBody reads the body of a response whose header was read from r.
-// maxBodySize limits it where it is positive: the error is ErrBodyTooLarge
-// then. With StreamBody it is left on r. The trailer section behind a chunked
-// body that is no stream is left there, too: Header.ReadTrailer reads it.
+// ReadBody reads the body of a response whose header was read from r. If maxBodySize is
+// positive and the body is larger, the error is ErrBodyTooLarge. With StreamBody the
+// body stays on r. Otherwise ReadBody does not read the trailer section after a chunked
+// body: Header.ReadTrailer does.
 func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) error {
 	return resp.readContent(r, maxBodySize, readBodyOnly)
 }
@@ -192,7 +190,7 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 	if resp.StreamBody || f.Kind == http1.NoBody || f.Kind == http1.Length {
 		resp.ResetBody()
 	} else {
-		// nobody knows how much will come: there is room for as much as last time
+		// the size is unknown, so keep the buffer of the last body
 		resp.body.empty()
 	}
 	if resp.StreamBody && f.Kind != http1.NoBody {
@@ -210,8 +208,8 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 	return nil
 }
 
-// framing decides how long the body is. A header that was not read, but put
-// together by the caller, says so by its length.
+// framing determines the length of the body. If the header was not read, but set by the
+// caller, its ContentLength decides.
 func (resp *Response) framing() (http1.Framing, error) {
 	h := &resp.Header
 	if h.is(wasRead) {
@@ -228,7 +226,7 @@ func (resp *Response) framing() (http1.Framing, error) {
 	return http1.Framing{Kind: http1.UntilClose, MustClose: true}, nil
 }
 
-// prepareHead makes the header that of the message as it will be written, and tells
+// prepareHead makes the header match the message as it will be written, and reports
 // whether a body follows.
 func (resp *Response) prepareHead() (hasBody bool) {
 	h := &resp.Header
@@ -256,10 +254,10 @@ func (resp *Response) prepareHead() (hasBody bool) {
 	return !skip
 }
 
-// Write writes the response to w, without flushing it. A body stream is read
-// to its end and closed; each piece of one whose size is not known is flushed. The
-// error is that of w or of the stream, or ErrBodyStreamWritePanic if that panics:
-// the response is cut off then.
+// Write writes the response to w, without flushing w at the end. It reads a body stream
+// to its end and closes it. If the size of the stream is unknown, it flushes each piece.
+// The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
+// panics. The response is incomplete then.
 func (resp *Response) Write(w *bufio.Writer) error {
 	hasBody := resp.prepareHead()
 	if err := resp.Header.Write(w); err != nil {
@@ -285,6 +283,5 @@ func (resp *Response) Write(w *bufio.Writer) error {
 // io.WriterTo.
 func (resp *Response) WriteTo(w io.Writer) (int64, error) { return bodyio.WriteMessage(w, resp) }
 
-// String returns the response as it goes on the wire, or the text of the error
-// that keeps it from being written.
+// String returns the response as Write writes it, or the text of the error of Write.
 func (resp *Response) String() string { return messageText(resp) }

@@ -8,12 +8,12 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 )
 
-// SendFile makes the content of a file the body, and the time of its last
-// change the Last-Modified field. The file is open until the response was sent,
-// reset or released. What the content is, Content-Type, is left to the caller.
+// SendFile makes the content of a file the body, and sets the Last-Modified field to its
+// modification time. The file stays open until the response was sent, reset or released.
+// SendFile does not set Content-Type.
 //
-// The error is that of opening the file, or says that path is no regular file;
-// the response is as it was then.
+// It returns an error, and does not change the response, if the file cannot be opened or
+// is not regular.
 func (resp *Response) SendFile(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func newFileStream(part files.Part) io.ReadCloser {
 	if file := part.File(); file != nil {
 		return &fileStream{part, file}
 	}
-	s := part // so that it is the copy that is allocated, where it is needed
+	s := part // only this copy is allocated, and only if it is needed
 	return &s
 }
 

@@ -15,9 +15,9 @@ import (
 
 // ResponseHeader is the head of a response: the status line and the fields.
 //
-// The zero value is "HTTP/1.1 200 OK" without fields. Slices that its methods
-// return belong to the header: they are valid until the field is changed or
-// the response is released.
+// The zero value is "HTTP/1.1 200 OK" without fields. Slices that its methods return
+// belong to the header: they are valid until the field is changed or the response is
+// released.
 //
 // A ResponseHeader must not be copied (use CopyTo) nor used by more than one
 // goroutine at a time.
@@ -37,8 +37,8 @@ func (h *ResponseHeader) StatusCode() int {
 // SetStatusCode sets the status code.
 func (h *ResponseHeader) SetStatusCode(statusCode int) { h.status = max(statusCode, 0) }
 
-// StatusMessage returns the reason phrase of the status line where one was set
-// or received, else nil: StatusMessage(code) is written then.
+// StatusMessage returns the reason phrase of the status line if it was set or received,
+// else nil: then the result of the function StatusMessage is written.
 func (h *ResponseHeader) StatusMessage() []byte { return h.text(h.line[lineReason]) }
 
 // SetStatusMessage sets the reason phrase of the status line.
@@ -52,8 +52,8 @@ func (h *ResponseHeader) Protocol() []byte { return h.peekVersion() }
 // SetProtocol sets the protocol of the status line.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setVersion(protocol) }
 
-// Server returns the value of the Server field. In a response of a Server that is its
-// Name until another one is set.
+// Server returns the value of the Server field. In a response of a Server the default is
+// the Name of the Server.
 func (h *ResponseHeader) Server() []byte {
 	h.nameServer()
 	return h.text(h.slots[slotServer])
@@ -68,9 +68,8 @@ func (h *ResponseHeader) SetServerBytes(server []byte) {
 	h.store(&h.slots[slotServer], server)
 }
 
-// ContentType returns the value of the Content-Type field, which is
-// "text/plain; charset=utf-8" where none was set, unless
-// SetNoDefaultContentType says otherwise.
+// ContentType returns the value of the Content-Type field. If none was set, it is
+// "text/plain; charset=utf-8", or nil after SetNoDefaultContentType(true).
 func (h *ResponseHeader) ContentType() []byte { return h.peekType() }
 
 // ContentEncoding returns the value of the Content-Encoding field.
@@ -86,13 +85,13 @@ func (h *ResponseHeader) SetContentEncodingBytes(contentEncoding []byte) {
 	h.store(&h.slots[slotContentEncoding], contentEncoding)
 }
 
-// ContentLength returns the length of the content in bytes: -1 where the body
-// is chunked, -2 where it ends with the connection.
+// ContentLength returns the length of the content in bytes. It is -1 if the body is
+// chunked, and -2 if the end of the connection ends the body.
 func (h *ResponseHeader) ContentLength() int { return h.contentLength }
 
-// SetContentLength sets the Content-Length field; -1 stands for
-// "Transfer-Encoding: chunked", -2 for a body that ends with the connection.
-// It does nothing for a status that has no content.
+// SetContentLength sets the Content-Length field. -1 means "Transfer-Encoding: chunked",
+// and -2 a body that the end of the connection ends. SetContentLength does nothing for a
+// status that has no content.
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	if bodiless(h.StatusCode()) {
 		return
@@ -128,8 +127,8 @@ func (h *ResponseHeader) setID(id field.ID, value []byte) {
 	h.set(http1.Response, key{id.Bytes(), id}, value)
 }
 
-// Reset empties the header, and undoes what DisableNormalizing and its like
-// have set.
+// Reset empties the header, and undoes the settings of DisableNormalizing and similar
+// methods.
 func (h *ResponseHeader) Reset() {
 	h.reset(noDefaultDate)
 	h.status = 0
@@ -141,20 +140,20 @@ func (h *ResponseHeader) CopyTo(dst *ResponseHeader) {
 	dst.status = h.status
 }
 
-// Read reads a head from r, up to and with its empty line.
+// Read reads a head from r, up to and including its empty line.
 //
-// The head must be shorter than 64 KiB, and it must not have more than 500
-// fields: Read returns an ErrSmallBuffer otherwise. Where the buffer of r is larger
-// than that, a head is limited by it alone. It returns io.EOF where r
-// ends before the first byte, and an error that wraps io.ErrUnexpectedEOF
-// where it ends later. After an error the header is empty.
+// The head must be shorter than 64 KiB, and it must not have more than 500 fields:
+// otherwise Read returns an ErrSmallBuffer. If the buffer of r is larger than that, only
+// its size limits the head. Read returns io.EOF if r ends before the first byte, and an
+// error that wraps io.ErrUnexpectedEOF if r ends later. After an error the header is
+// empty.
 func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	h.status = 0
 	if err := h.read(http1.Response, r); err != nil {
 		return err
 	}
 	if h.head.Status < http1.FirstStatus {
-		// there is no class of responses that begins with 0
+		// no class of responses begins with 0
 		h.reset(configured)
 		return headerError("response", http1.ErrStatusLine)
 	}
@@ -162,23 +161,23 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	return nil
 }
 
-// AppendBytes appends the head as it goes on the wire. Date is the current time.
+// AppendBytes appends the head, as Write writes it, to dst and returns the extended
+// slice. Date is the current time.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	h.nameServer()
 	return h.appendHead(dst, &plainPrefix)
 }
 
-// plainPrefix is the start of responses that no server sends.
+// plainPrefix is the start of responses that are not sent by a server.
 var plainPrefix headPrefix
 
-// headPrefix makes the start of the head of nearly every response of a server,
-// of which only the date ever changes: it has the status line, the field Server
-// and the field Date.
+// headPrefix caches the start of the head of nearly every response of a server: the
+// status line, the field Server and the field Date. Only the date changes.
 //
-// Many responses of a server are alike but for their content. So it has the whole
-// head as well of the first response of each second, for those that follow.
+// Many responses of a server differ only in their content. Therefore headPrefix also
+// caches the whole head of the first response of each second.
 type headPrefix struct {
-	server []byte // the line of the field Server, or nothing
+	server []byte // the line of the field Server, or nil
 	last   atomic.Pointer[datedPrefix]
 }
 
@@ -186,14 +185,14 @@ type datedPrefix struct {
 	date string
 	text []byte
 
-	// whole is the head with no fields but these
+	// whole is the head with these fields and no others
 	whole         []byte
 	contentType   string
 	contentLength int
 }
 
-// now returns the start for the current second, which is one in which h was the
-// first response.
+// now returns the start for the current second. If there is none yet, h is the first
+// response in this second.
 func (p *headPrefix) now(h *ResponseHeader) *datedPrefix {
 	date := clock.Date()
 	last := p.last.Load()
@@ -213,8 +212,8 @@ func (p *headPrefix) make(h *ResponseHeader, date string) *datedPrefix {
 	return d
 }
 
-// isPlain reports whether the head has no fields but Content-Type and
-// Content-Length beside those of the start.
+// isPlain reports whether Content-Type and Content-Length are the only fields in addition
+// to those of the start.
 func (h *ResponseHeader) isPlain() bool {
 	return h.state&(hasLength|closing|rawCookies) == hasLength && h.slots[slotContentType].Len > 0 && h.slots[slotContentEncoding].Len == 0 &&
 		len(h.list.Entries) == 0 && h.trailers.Len() == 0 && h.cookies.Len() == 0
@@ -224,8 +223,8 @@ func appendDate(dst []byte, date string) []byte {
 	return append(append(append(dst, "Date: "...), date...), "\r\n"...)
 }
 
-// appendHead is AppendBytes for a server, which has a start for the usual
-// response and gives others its own Server field; start may be nil.
+// appendHead is AppendBytes for a server. start is the cached start of the usual response;
+// it may be nil. Other responses get its Server field.
 func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix) []byte {
 	status := h.StatusCode()
 	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
@@ -240,7 +239,7 @@ func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix) []byte {
 	return h.appendRest(dst, status)
 }
 
-// appendRest appends what follows the fields of the start.
+// appendRest appends the part of the head after the start.
 func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 	switch {
 	case h.slots[slotContentType].Len > 0:
@@ -249,7 +248,7 @@ func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
 		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
 	}
 	dst = h.appendSlot(dst, slotContentEncoding, "Content-Encoding: ")
-	// a 304 may say how long the content is that it does not send (RFC 9110 section 8.6)
+	// a 304 may have the length of the content that it does not send (RFC 9110 section 8.6)
 	if h.is(hasLength) && (!bodiless(status) || status == StatusNotModified) {
 		dst = appendLength(dst, h.contentLength)
 	}
@@ -283,30 +282,29 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix) 
 	return dst
 }
 
-// isReceivedStart reports whether the status line that was received, with which the
-// block begins, is still the one of the response.
+// isReceivedStart reports whether the status line of the response is the one that was
+// received. It is at the beginning of the block.
 func (h *ResponseHeader) isReceivedStart(status int) bool {
 	version, reason := h.line[lineVersion], h.line[lineReason]
 	return status == h.head.Status && version.Off == 0 && version.Len > 0 &&
 		reason.Off == version.Len+uint32(len(" 200 ")) && h.list.IsFrozen(reason)
 }
 
-// Header returns the head as it goes on the wire, without the fields that are
-// announced as trailers. The result is valid until the header is changed or
-// released.
+// Header returns the head as Write writes it, without the fields that are announced as
+// trailers. The result is valid until the header is changed or released.
 func (h *ResponseHeader) Header() []byte {
 	h.scratch[scratchHead] = h.AppendBytes(h.scratch[scratchHead][:0])
 	return h.scratch[scratchHead]
 }
 
-// String returns the head as it goes on the wire.
+// String returns the head as Write writes it.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes the head to w, without flushing it. The error is that of w.
+// Write writes the head to w, without flushing w. The error is that of w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	var head []byte
 	if h.writtenSize() <= w.Available() {
-		// what is made in the buffer of w need not be copied there
+		// in the buffer of w, so that Write need not copy it
 		head = h.AppendBytes(w.AvailableBuffer())
 	} else {
 		head = h.Header()

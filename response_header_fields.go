@@ -7,11 +7,12 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Peek returns the value of the first field with the name, or nil. The name is
-// found whatever its case.
+// Peek returns the value of the first field with that name, or nil. The case of the name
+// does not matter.
 //
-// It finds a field of the trailer section, too, if the Trailer field announces it
-// and the header section has none of the name; PeekTrailer finds any.
+// Peek also finds a field of the trailer section, if the Trailer field announces it and
+// the header section has no field with that name. PeekTrailer finds any field of the
+// trailer section.
 func (h *ResponseHeader) Peek(key string) []byte {
 	return h.peek(http1.Response, keyOf(bytesconv.Bytes(key)))
 }
@@ -19,7 +20,7 @@ func (h *ResponseHeader) Peek(key string) []byte {
 // PeekBytes is Peek for a byte slice.
 func (h *ResponseHeader) PeekBytes(key []byte) []byte { return h.peek(http1.Response, keyOf(key)) }
 
-// PeekCanonical returns the value of the field whose name is key to the letter.
+// PeekCanonical returns the value of the first field whose name is exactly key.
 func (h *ResponseHeader) PeekCanonical(key []byte) []byte {
 	return h.peekCanonical(http1.Response, key)
 }
@@ -34,13 +35,12 @@ func (h *ResponseHeader) PeekAll(key string) [][]byte {
 // next call of a method whose name begins with Peek.
 func (h *ResponseHeader) PeekKeys() [][]byte { return h.peekKeys(http1.Response) }
 
-// Set gives the field the one value, in the place of those it had.
+// Set sets the field to value, which replaces all its values.
 //
-// Set("Set-Cookie", …) adds a cookie to those that are there; Date is the
-// server's and cannot be set. The value of a field that was announced with SetTrailer is
-// sent behind a chunked body. CR, LF and NUL become spaces; a field whose name
-// is no token of RFC 9110 is kept here, but never sent, which a server with
-// LogAllErrors logs once.
+// Set("Set-Cookie", …) adds a cookie to the existing ones. Date cannot be set: the server
+// sets it. The value of a field that was announced with SetTrailer is sent after a chunked
+// body. CR, LF and NUL become spaces. A field whose name is no token (RFC 9110 section
+// 5.6.2) is stored, but never sent; a server with LogAllErrors logs that once.
 func (h *ResponseHeader) Set(key, value string) {
 	h.set(http1.Response, keyOf(bytesconv.Bytes(key)), bytesconv.Bytes(value))
 }
@@ -58,13 +58,12 @@ func (h *ResponseHeader) SetBytesV(key string, value []byte) {
 // SetBytesKV is Set with key and value as byte slices.
 func (h *ResponseHeader) SetBytesKV(key, value []byte) { h.set(http1.Response, keyOf(key), value) }
 
-// SetCanonical is SetBytesKV for a name that is taken as it is, without
-// normalising it.
+// SetCanonical is SetBytesKV for a name that is used as it is, without normalizing it.
 func (h *ResponseHeader) SetCanonical(key, value []byte) {
 	h.setCanonical(http1.Response, key, value)
 }
 
-// Add gives the field one more value.
+// Add adds a value to the field.
 //
 // Content-Type, Content-Encoding, Content-Length, Connection, Server and
 // Transfer-Encoding have one value at most: Add replaces it. It treats names,
@@ -86,7 +85,7 @@ func (h *ResponseHeader) AddBytesV(key string, value []byte) {
 // AddBytesKV is Add with key and value as byte slices.
 func (h *ResponseHeader) AddBytesKV(key, value []byte) { h.add(http1.Response, keyOf(key), value) }
 
-// Del removes all fields with the name, those of the trailer section included.
+// Del removes all fields with that name, including those of the trailer section.
 func (h *ResponseHeader) Del(key string) { h.del(http1.Response, keyOf(bytesconv.Bytes(key))) }
 
 // DelBytes is Del for a byte slice.
@@ -95,12 +94,12 @@ func (h *ResponseHeader) DelBytes(key []byte) { h.del(http1.Response, keyOf(key)
 // Len returns the number of fields that All visits.
 func (h *ResponseHeader) Len() int { return h.count(http1.Response) }
 
-// All returns an iterator over the names and values of all fields.
-// Content-Length, Content-Type, Content-Encoding, Server, the cookies and
-// Trailer come first, the others in their order.
+// All returns an iterator over the names and values of all fields. Content-Length,
+// Content-Type, Content-Encoding, Server, the cookies and Trailer come first, then the
+// others in their order.
 //
-// They are valid until the next step of the loop, in which the header must not
-// be changed.
+// Names and values are valid until the next step of the loop. The loop must not change the
+// header.
 func (h *ResponseHeader) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.each(http1.Response, yield)
@@ -122,16 +121,15 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 	return h.cookie(http1.Response, bytesconv.Bytes(key))
 }
 
-// Cookie fills cookie with the one that has its key, and reports whether there
-// is one that can be parsed.
+// Cookie parses the first cookie with the key of cookie into cookie. It reports whether
+// there is such a cookie and it can be parsed.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	value := h.cookie(http1.Response, cookie.Key())
 	return value != nil && cookie.ParseBytes(value) == nil
 }
 
-// Cookies returns an iterator over the cookies: their names, and their whole
-// Set-Cookie values, which Cookie.ParseBytes reads. They are valid until the
-// next step of the loop.
+// Cookies returns an iterator over the cookies: their names, and their whole Set-Cookie
+// values, which Cookie.ParseBytes parses. Both are valid until the next step of the loop.
 func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		h.eachCookie(http1.Response, yield)
@@ -148,14 +146,14 @@ func (h *ResponseHeader) VisitAllCookie(f func(key, value []byte)) {
 	}
 }
 
-// SetCookie sets a cookie, in the place of one with the same key. The cookie
-// may be used again after that.
+// SetCookie sets a cookie, which replaces one with the same key. The caller may reuse or
+// release cookie after that.
 func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	h.setCookie(http1.Response, cookie.Key(), cookie.Cookie())
 }
 
-// DelCookie removes the cookies with the name from the response. It does not
-// make the client forget them: see DelClientCookie.
+// DelCookie removes the cookies with that name from the response. It does not make the
+// client delete them: see DelClientCookie.
 func (h *ResponseHeader) DelCookie(key string) {
 	h.delCookie(http1.Response, bytesconv.Bytes(key))
 }
@@ -166,9 +164,9 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) { h.delCookie(http1.Response
 // DelAllCookies removes all cookies from the response.
 func (h *ResponseHeader) DelAllCookies() { h.delAllCookies(http1.Response) }
 
-// DelClientCookie makes the client forget a cookie that has neither a domain
-// nor a path: it sets one that has expired. For others, set a Cookie with the
-// same domain and path whose Expire is CookieExpireDelete.
+// DelClientCookie makes the client delete a cookie that has neither a domain nor a path:
+// it sets the cookie with an expiration time in the past. For other cookies, set a Cookie
+// with the same domain and path whose Expire is CookieExpireDelete.
 func (h *ResponseHeader) DelClientCookie(key string) {
 	h.delCookie(http1.Response, bytesconv.Bytes(key))
 	c := AcquireCookie()

@@ -2,8 +2,7 @@ package fasthttp
 
 import "github.com/valyala/fasthttp/internal/http1"
 
-// Informational status codes: the exchange goes on, the final response is
-// still to come (RFC 9110 section 15.2).
+// Informational status codes: the final response follows (RFC 9110 section 15.2).
 const (
 	StatusContinue           = 100 // RFC 9110 section 15.2.1
 	StatusSwitchingProtocols = 101 // RFC 9110 section 15.2.2
@@ -26,8 +25,8 @@ const (
 	StatusIMUsed               = 226 // RFC 3229 section 10.4.1
 )
 
-// Redirection status codes: the client has to do something more, mostly to
-// ask elsewhere (RFC 9110 section 15.4).
+// Redirection status codes: the client has to do something more, mostly to send a request
+// to another URI (RFC 9110 section 15.4).
 const (
 	StatusMultipleChoices   = 300 // RFC 9110 section 15.4.1
 	StatusMovedPermanently  = 301 // RFC 9110 section 15.4.2
@@ -39,8 +38,8 @@ const (
 	StatusPermanentRedirect = 308 // RFC 9110 section 15.4.9
 )
 
-// Client error status codes: the request is at fault, or the one who sent it
-// may not have what it asks for (RFC 9110 section 15.5).
+// Client error status codes: the request is wrong, or the server refuses it to this client
+// (RFC 9110 section 15.5).
 const (
 	StatusBadRequest                   = 400 // RFC 9110 section 15.5.1
 	StatusUnauthorized                 = 401 // RFC 9110 section 15.5.2
@@ -72,8 +71,8 @@ const (
 	StatusUnavailableForLegalReasons   = 451 // RFC 7725 section 3
 )
 
-// Server error status codes: the request may be fine, the server cannot or
-// will not fulfil it (RFC 9110 section 15.6).
+// Server error status codes: the request may be right, but the server cannot or will not
+// fulfill it (RFC 9110 section 15.6).
 const (
 	StatusInternalServerError           = 500 // RFC 9110 section 15.6.1
 	StatusNotImplemented                = 501 // RFC 9110 section 15.6.2
@@ -88,15 +87,13 @@ const (
 	StatusNetworkAuthenticationRequired = 511 // RFC 6585 section 6
 )
 
-// unknownStatusText stands in for the reason phrase of a code that has none.
-// StatusMessage returns the reason phrase that belongs to statusCode, such as
-// "Not Found" for 404. Every code that has no Status constant, in or out of
-// the range of HTTP, gives "Unknown Status Code"; the result is never empty.
+// StatusMessage returns the reason phrase of statusCode, such as "Not Found" for 404. For
+// any code without a Status constant it returns "Unknown Status Code"; the result is never
+// empty.
 func StatusMessage(statusCode int) string { return http1.Reason(statusCode) }
 
-// StatusCodeIsRedirect reports whether a client that follows redirects goes to
-// the Location of a response with this code. That is so for 301, 302, 303,
-// 307 and 308, and for no other code of the class.
+// StatusCodeIsRedirect reports whether a client that follows redirects follows the Location
+// of a response with this code: 301, 302, 303, 307 or 308.
 func StatusCodeIsRedirect(statusCode int) bool {
 	switch statusCode {
 	case StatusMovedPermanently, StatusFound, StatusSeeOther,

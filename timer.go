@@ -7,10 +7,9 @@ import (
 
 var timerPool sync.Pool
 
-// AcquireTimer returns a timer that sends the time on its channel once the
-// timeout has passed, at once if timeout is not positive. It may be one that
-// was released before; give it back with ReleaseTimer when it is not needed
-// any more, whether it has fired or not.
+// AcquireTimer returns a timer that sends the time on its channel after timeout, or at once
+// if timeout is not positive. The timer may come from a pool: return it with ReleaseTimer
+// when it is no longer needed, whether it has fired or not.
 func AcquireTimer(timeout time.Duration) *time.Timer {
 	t, ok := timerPool.Get().(*time.Timer)
 	if !ok {
@@ -20,9 +19,9 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return t
 }
 
-// ReleaseTimer stops a timer that came from AcquireTimer and keeps it for the
-// next caller. Neither t nor its channel may be used after that: what arrives
-// there is meant for somebody else.
+// ReleaseTimer stops a timer from AcquireTimer and returns it to the pool. Neither t
+// nor its channel may be used after that: the next time on it is for another caller of
+// AcquireTimer.
 func ReleaseTimer(t *time.Timer) {
 	if !t.Stop() {
 		// A program that runs with GODEBUG=asynctimerchan=1 may find the
@@ -35,10 +34,10 @@ func ReleaseTimer(t *time.Timer) {
 	timerPool.Put(t)
 }
 
-// CoarseTimeNow returns the current time cut off to the whole second, without
-// a monotonic reading.
+// CoarseTimeNow returns the current time truncated to the second, without a monotonic clock
+// reading.
 //
-// Deprecated: use time.Now, which costs less and says more.
+// Deprecated: use time.Now, which is faster and more precise.
 func CoarseTimeNow() time.Time {
 	return time.Now().Truncate(time.Second)
 }

@@ -9,12 +9,11 @@ import (
 	"github.com/valyala/fasthttp/internal/certs"
 )
 
-// defaultReloadInterval is how often a TLSReloader looks at its files if
-// TLSReloader.Interval is not set.
+// defaultReloadInterval is the default of TLSReloader.Interval.
 const defaultReloadInterval = 10 * time.Second
 
-// TLSReloader has certificates in files, and reads them again when they have
-// changed, so that a certificate is renewed without a restart:
+// TLSReloader serves certificates from files, and reads them again when they have
+// changed, so that a certificate can be renewed without a restart:
 //
 //	certs, err := fasthttp.NewTLSReloader("cert.pem", "key.pem")
 //	if err != nil {
@@ -23,26 +22,24 @@ const defaultReloadInterval = 10 * time.Second
 //	server.TLSConfig = &tls.Config{GetCertificate: certs.GetCertificate}
 //	return server.ListenAndServeTLS(":443", "", "")
 //
-// It has no goroutine of its own: a handshake that finds that the last look at
-// the files is Interval ago looks again. Connections that exist keep the
-// certificate they began with. If changed files cannot be used, such as
-// while only one of the two was replaced, the certificate from before stays in
-// use, and the next look tries again.
+// It has no goroutine of its own: a handshake checks the files if the last check was
+// Interval ago or more. Existing connections keep their certificate. If the changed
+// files cannot be used, for example while only one of the two was replaced, the old
+// certificate stays in use, and the next check tries again.
 //
-// Its methods may be called from any goroutine; the fields must not be changed
-// once it is in use. It must not be copied.
+// Its methods may be called from any goroutine. The fields must not be changed once it
+// is in use. It must not be copied.
 type TLSReloader struct {
 	_ noCopy
 
-	// Interval is how often the files are looked at, at most; 10 seconds if
-	// it is 0.
+	// Interval is the least time between two checks of the files; 10 seconds if it is 0.
 	Interval time.Duration
 
 	// Logger gets the errors of reading files that have changed. By default
 	// they go to the standard error output.
 	Logger Logger
 
-	looked atomic.Int64 // when, in nanoseconds since begun
+	looked atomic.Int64 // the time of the last check, in nanoseconds since begun
 	begun  time.Time
 
 	files certs.Files
@@ -51,8 +48,8 @@ type TLSReloader struct {
 	last string     // the last error that was logged
 }
 
-// NewTLSReloader returns a TLSReloader with the certificate of the PEM files
-// certFile and keyFile. It fails as Add does.
+// NewTLSReloader returns a TLSReloader with the certificate in the PEM files certFile and
+// keyFile. Its errors are those of Add.
 func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	r := &TLSReloader{begun: time.Now()}
 	if err := r.Add(certFile, keyFile); err != nil {
@@ -61,21 +58,21 @@ func NewTLSReloader(certFile, keyFile string) (*TLSReloader, error) {
 	return r, nil
 }
 
-// Add adds the certificate of two more files, for other hosts or with another
-// kind of key. It may be called while servers use the reloader. It fails, and changes
-// nothing, if a file cannot be read or the two do not belong together.
+// Add adds the certificate in two more files, for other hosts or with another type of
+// key. It may be called while servers use the reloader. If a file cannot be read or the
+// two do not match, it returns an error and changes nothing.
 func (r *TLSReloader) Add(certFile, keyFile string) error { return r.files.Add(certFile, keyFile) }
 
-// GetCertificate is for tls.Config.GetCertificate. It returns the first
-// certificate that the client can use and that is valid for the host it asks
-// for, or else the very first. It returns no error.
+// GetCertificate is for tls.Config.GetCertificate. It returns the first certificate
+// that the client supports and that is valid for the requested host, or else the first
+// of all. The error is always nil.
 func (r *TLSReloader) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	r.lookNowAndThen()
 	return r.files.For(hello), nil
 }
 
-// lookNowAndThen looks at the files if the time has come. Of the handshakes
-// of that moment one does so, and the others do not wait for it.
+// lookNowAndThen checks the files if the last check was Interval ago. Of several concurrent
+// handshakes one does so, and the others do not wait for it.
 func (r *TLSReloader) lookNowAndThen() {
 	interval := r.Interval
 	if interval <= 0 {
@@ -92,7 +89,7 @@ func (r *TLSReloader) lookNowAndThen() {
 		r.last = ""
 		return
 	}
-	// the same error comes with each look until somebody mends it
+	// each check has the same error until the files are right: log it once
 	if text := err.Error(); text != r.last {
 		r.last = text
 		r.logger().Printf("%s; the certificate from before stays in use", text)
@@ -106,16 +103,15 @@ func (r *TLSReloader) logger() Logger {
 	return defaultLogger
 }
 
-// Reload looks at the files at once and reads those that have changed. It
-// returns the first error there was; the other files were read in any case.
+// Reload checks the files at once and reads those that have changed. It returns the first
+// error, but reads the other files in any case.
 func (r *TLSReloader) Reload() error { return r.files.Reload() }
 
-// GenerateTestCertificate returns a certificate that signs itself, and its
-// private key, both in PEM form, fit for ServeTLSEmbed and AppendCertEmbed. It
-// is valid for a year, for host: a name such as "localhost" or "*.a.test", or an
-// IP address; a port behind it is left out. A client that is to accept it must
-// have it among its root certificates.
+// GenerateTestCertificate returns a self-signed certificate and its private key, both
+// in PEM form, for ServeTLSEmbed and AppendCertEmbed. It is valid for a year, for host:
+// a name such as "localhost" or "*.a.test", or an IP address; a port after it is
+// ignored. A client accepts it only with this certificate among its root certificates.
 //
-// It is meant for tests: the world has no reason to trust it. It fails only if the
-// packages of crypto do, as for a name that cannot stand in a certificate.
+// It is meant for tests. It returns an error only if the packages of crypto do, for
+// example for a name that a certificate cannot contain.
 func GenerateTestCertificate(host string) ([]byte, []byte, error) { return certs.SelfSigned(host) }

@@ -11,25 +11,24 @@ import (
 )
 
 // URI is a URI of the http family: scheme://user:password@host/path?query#hash.
-// Everything but the host may be missing; without a scheme it is http,
-// and without a path that is "/".
+// Every part except the host may be missing. The default scheme is http, and the
+// default path is "/".
 //
-// Slices that its methods return are pieces of the URI: they are valid until
-// the next call of any of its methods, or until it is released, and are not to
-// be written to.
+// Slices that its methods return point into the URI: they are valid until the next
+// call of any of its methods, or until it is released, and must not be modified.
 //
 // The zero value is "http:///", ready for use. A URI must not be copied; use
 // CopyTo. It must not be used by two goroutines at a time.
 type URI struct {
 	_ noCopy
 
-	// DisablePathNormalizing has the path written as it was parsed or set, as
-	// a proxy needs it for servers that tell such paths apart. Only what would
-	// break a request line (spaces, control characters) is escaped. Path
-	// returns the normal form all the same.
+	// DisablePathNormalizing makes methods write the path as it was parsed or set.
+	// A proxy needs this for servers to which such paths are different. Only spaces
+	// and control characters, which would break a request line, are escaped. Path
+	// still returns the normalized form.
 	//
-	// By default, or if this is false, a path is written in its normal
-	// form: without repeated slashes and dot segments, and encoded anew.
+	// By default a path is written in its normalized form: without repeated slashes
+	// and dot segments, and encoded anew.
 	//
 	// Reset sets it to false; Parse and Update leave it as it is.
 	DisablePathNormalizing bool
@@ -40,23 +39,23 @@ type URI struct {
 	text uri.Text
 	args Args
 
-	// what FullURI and RequestURI returned last, which callers may have written to,
-	// and what encodedTarget did
+	// the last results of FullURI and RequestURI, which callers may have modified,
+	// and that of encodedTarget
 	full, shown, target []byte
 
-	// lent is the memory of what Scheme and Path return by default
+	// lent is the memory of the default results of Scheme and Path
 	lent [len("https") + len("/")]byte
 
-	// the version of which target was made
+	// the version that target was made from
 	targetOf uriVersion
 }
 
-// uriVersion stands for what becomes of a URI when it is written: it is another
-// one as soon as the URI is changed. 0 says that this cannot be told.
+// uriVersion identifies the written form of a URI: it changes whenever the URI does.
+// 0 means that the version is unknown.
 type uriVersion uint64
 
-// version returns the version that u has now. Arguments of the query that were
-// changed may change at any time.
+// version returns the current version of u. It is unknown once the arguments of the
+// query were changed: they may change at any time.
 func (u *URI) version() uriVersion {
 	if u.argsParsed && u.args.list.Changed {
 		return 0
@@ -68,19 +67,18 @@ func (u *URI) version() uriVersion {
 	return v
 }
 
-// maxKeptURI is the size over which the memory of a URI is not kept for another
-// use. It is four times the limit of a request line.
+// maxKeptURI is the size in bytes over which Reset frees the memory of a URI. It is four
+// times the limit of a request line.
 const maxKeptURI = 64 << 10
 
 var uriPool = sync.Pool{New: func() any { return new(URI) }}
 
-// AcquireURI returns an empty URI from a pool. Hand it back with ReleaseURI
-// when it is no longer needed; one that is never handed back is only lost to
-// the pool.
+// AcquireURI returns an empty URI from a pool. Return it with ReleaseURI when it is no
+// longer needed. If it is never returned, the garbage collector frees it.
 func AcquireURI() *URI { return uriPool.Get().(*URI) }
 
-// ReleaseURI hands a URI from AcquireURI back. Neither it nor a slice or Args
-// that it returned may be used after that.
+// ReleaseURI returns a URI from AcquireURI to the pool. Neither it nor a slice or Args that
+// its methods returned may be used after that.
 func ReleaseURI(u *URI) {
 	poisonURI(u)
 	u.Reset()
@@ -131,46 +129,41 @@ func (u *URI) SetScheme(scheme string) { u.SetSchemeBytes(bytesconv.Bytes(scheme
 // SetSchemeBytes is SetScheme for bytes, which are copied.
 func (u *URI) SetSchemeBytes(scheme []byte) { u.text.SetScheme(scheme) }
 
-// Username returns the user name, as it stands in the URI or was set. It is not
-// part of what FullURI returns.
+// Username returns the user name as it was parsed or set. FullURI omits it.
 func (u *URI) Username() []byte { return u.text.Bytes(uri.Username) }
 
-// SetUsername sets the user name, which is text without escapes: it is sent as it
-// is.
+// SetUsername sets the user name. It is plain text without escapes, and is sent as it is.
 func (u *URI) SetUsername(username string) { u.SetUsernameBytes(bytesconv.Bytes(username)) }
 
 // SetUsernameBytes is SetUsername for bytes, which are copied.
 func (u *URI) SetUsernameBytes(username []byte) { u.text.Set(uri.Username, username) }
 
-// Password returns the password, as it stands in the URI or was set. It is not
-// part of what FullURI returns.
+// Password returns the password as it was parsed or set. FullURI omits it.
 func (u *URI) Password() []byte { return u.text.Bytes(uri.Password) }
 
-// SetPassword sets the password, which is text without escapes: it is sent as it
-// is.
+// SetPassword sets the password. It is plain text without escapes, and is sent as it is.
 func (u *URI) SetPassword(password string) { u.SetPasswordBytes(bytesconv.Bytes(password)) }
 
 // SetPasswordBytes is SetPassword for bytes, which are copied.
 func (u *URI) SetPasswordBytes(password []byte) { u.text.Set(uri.Password, password) }
 
-// Host returns the host and, if there is one, the port, in lower case. The
-// zone of an IPv6 address is kept as it is, without escapes.
+// Host returns the host and, if there is one, the port, in lower case. The zone of an IPv6
+// address keeps its case and is decoded.
 func (u *URI) Host() []byte { return u.text.Bytes(uri.Host) }
 
-// invalid returns the error of Parse or Update for the host that u has had since
-// then: there is nowhere to send a request to. Any other error has left no host.
+// invalid returns the error of Parse or Update for the host that u still has: a request
+// cannot be sent there. After any other error there is no host.
 func (u *URI) invalid() error { return uriError(u.text.Err()) }
 
-// SetHost sets host and port. They are not checked. A name that is not ASCII is
-// sent with A-labels, as it stands in DNS.
+// SetHost sets host and port, without checking them. A name that is not ASCII is sent with
+// A-labels, its form in DNS.
 func (u *URI) SetHost(host string) { u.SetHostBytes(bytesconv.Bytes(host)) }
 
 // SetHostBytes is SetHost for bytes, which are copied.
 func (u *URI) SetHostBytes(host []byte) { u.text.SetHost(host) }
 
-// Path returns the path in its normal form: decoded, with a slash in front, and
-// without repeated slashes and dot segments. "//f%20obar/baz/../zzz" becomes
-// "/f obar/zzz".
+// Path returns the path in its normalized form: decoded, with a leading slash, and without
+// repeated slashes and dot segments. "//f%20obar/baz/../zzz" becomes "/f obar/zzz".
 func (u *URI) Path() []byte {
 	if u.text.Has(uri.Path) {
 		return u.text.Bytes(uri.Path)
@@ -181,31 +174,30 @@ func (u *URI) Path() []byte {
 	return root
 }
 
-// SetPath sets the path. It is decoded and brought into normal form, so that a
-// percent sign which is not to be read as an escape has to be escaped itself.
+// SetPath sets the path, which it decodes and normalizes. So a percent sign that does not
+// begin an escape must be escaped itself.
 func (u *URI) SetPath(path string) { u.SetPathBytes(bytesconv.Bytes(path)) }
 
 // SetPathBytes is SetPath for bytes, which are copied.
 func (u *URI) SetPathBytes(path []byte) { u.text.SetPath(path) }
 
-// PathOriginal returns the path as it was parsed or set, neither decoded nor
-// in normal form. It may be empty.
+// PathOriginal returns the path as it was parsed or set, neither decoded nor normalized. It
+// may be empty.
 func (u *URI) PathOriginal() []byte { return u.text.Bytes(uri.Original) }
 
-// LastPathSegment returns what follows the last slash of the path: "baz.html"
-// of "/foo/bar/baz.html", and nothing of "/foo/bar/".
+// LastPathSegment returns the text after the last slash of the path: "baz.html" for
+// "/foo/bar/baz.html", and an empty slice for "/foo/bar/".
 func (u *URI) LastPathSegment() []byte {
 	path := u.Path()
 	return path[bytes.LastIndexByte(path, '/')+1:]
 }
 
-// QueryString returns the query as it was parsed or set, without the question
-// mark. Changes that were made through QueryArgs do not show here; RequestURI
-// and FullURI have them.
+// QueryString returns the query as it was parsed or set, without the question mark. It does
+// not contain changes made through QueryArgs; RequestURI and FullURI do.
 func (u *URI) QueryString() []byte { return u.text.Bytes(uri.Query) }
 
-// SetQueryString sets the query, which has to be encoded. Arguments that were
-// set through QueryArgs are gone then.
+// SetQueryString sets the query, which must be encoded. It drops arguments that were set
+// through QueryArgs.
 func (u *URI) SetQueryString(queryString string) {
 	u.SetQueryStringBytes(bytesconv.Bytes(queryString))
 }
@@ -216,10 +208,10 @@ func (u *URI) SetQueryStringBytes(queryString []byte) {
 	u.dropArgs()
 }
 
-// QueryArgs returns the arguments of the query. They belong to u, and changing
-// them changes the URI; as long as nobody does, the query is written as it
-// came. They are valid until the next call of Parse, Update, SetQueryString,
-// Reset or ReleaseURI.
+// QueryArgs returns the arguments of the query. They belong to u: a change of them
+// changes the URI. Until the caller changes them, the query is written as it was parsed
+// or set. They are valid until the next call of Parse, Update, SetQueryString, Reset or
+// ReleaseURI.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		u.args.ParseBytes(u.text.Bytes(uri.Query))
@@ -236,7 +228,7 @@ func (u *URI) dropArgs() {
 	}
 }
 
-// Hash returns the fragment: what follows the number sign.
+// Hash returns the fragment: the text after the number sign.
 func (u *URI) Hash() []byte { return u.text.Bytes(uri.Hash) }
 
 // SetHash sets the fragment.
@@ -245,31 +237,31 @@ func (u *URI) SetHash(hash string) { u.SetHashBytes(bytesconv.Bytes(hash)) }
 // SetHashBytes is SetHash for bytes, which are copied.
 func (u *URI) SetHashBytes(hash []byte) { u.text.Set(uri.Hash, hash) }
 
-// AddMissingPort returns addr with the default port of the scheme, 443 if isTLS is
-// true and 80 otherwise, if it has none. An IPv6 address has to be in
-// brackets, "[::1]" or "[::1%lo0]"; what is neither a host nor a host with a port
-// is returned as it is.
+// AddMissingPort returns addr with the default port, 443 if isTLS is true and 80
+// otherwise, if addr has no port. An IPv6 address must be in brackets, "[::1]" or
+// "[::1%lo0]". If addr is neither a host nor a host with a port, it is returned as it
+// is.
 func AddMissingPort(addr string, isTLS bool) string { return uri.AddPort(addr, isTLS) }
 
-// ErrorInvalidURI says that a text is no URI. Errors of [URI.Parse] that say
-// more wrap it, but for EscapeError and InvalidHostError.
+// ErrorInvalidURI is the error of a text that is no URI. All errors of [URI.Parse] wrap it,
+// except for EscapeError and InvalidHostError.
 var ErrorInvalidURI = uri.ErrInvalid
 
-// EscapeError says that a host holds a percent sign that begins no escape, or
-// one that must not stand in a host. Its text is what was found there.
+// EscapeError is the error of a host with a percent sign that begins no escape, or with an
+// escape that is not allowed in a host. Its value is the text at the percent sign.
 type EscapeError string
 
 // Error implements error.
 func (e EscapeError) Error() string { return uri.BadEscape(e).Error() }
 
-// InvalidHostError says that a host holds a character that must not stand
-// there. Its text is that character.
+// InvalidHostError is the error of a host with a character that is not allowed there. Its
+// value is that character.
 type InvalidHostError string
 
 // Error implements error.
 func (e InvalidHostError) Error() string { return uri.BadHostByte(e).Error() }
 
-// uriError returns an error of internal/uri as the one that users know.
+// uriError converts an error of internal/uri to the exported error.
 func uriError(err error) error {
 	switch e := err.(type) {
 	case uri.BadEscape:
@@ -280,62 +272,59 @@ func uriError(err error) error {
 	return err
 }
 
-// asciiHost returns a host, with or without a port, in the form that DNS, TLS and
-// HTTP know it by.
+// asciiHost returns a host, with or without a port, in its form for DNS, TLS and HTTP.
 func asciiHost(host string) (string, error) {
 	text, err := uri.ASCIIHost(host)
 	return text, uriError(err)
 }
 
-// hostField returns host as it is sent in the field Host. It is host itself if
-// there is nothing to do.
+// hostField returns host as it is sent in the field Host. The result is host itself if
+// nothing has to be changed.
 func hostField(host []byte) ([]byte, error) {
 	text, err := uri.HostField(host)
 	return text, uriError(err)
 }
 
-// Parse makes u the URI that uri is. If uri has no scheme and authority it is
-// the target of a request to host, a path with a query, and the scheme is http.
-// If it has, host does not count. With an empty host, uri may also begin with
-// the two slashes of its authority.
+// Parse parses uri into u. If uri has no scheme and authority, it is the target of a
+// request to host, a path with a query, and the scheme is http. Otherwise Parse ignores
+// host. If host is empty, uri may also begin with the two slashes of its authority.
 //
-// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After one that is
-// about the host or its port u has all parts as they came, and a client that is to
-// send a request there returns the same error; after any other one u is empty.
+// The errors are ErrorInvalidURI, EscapeError and InvalidHostError. After an error of
+// the host or its port u has all parts as they were parsed, and a client that should
+// send a request there returns the same error. After any other error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	u.dropArgs()
 	return uriError(u.text.Parse(host, uri))
 }
 
-// parse is Parse for the target of a request to host, which is empty for an old
-// client that did not send it. The scheme of a target that has none is https if
+// parse is Parse for the target of a request to host. host is empty if a client, such
+// as one of HTTP/1.0, did not send it. The scheme of a target without one is https if
 // isTLS is true.
 func (u *URI) parse(host, target []byte, isTLS bool) error {
 	u.dropArgs()
 	return uriError(u.text.ParseTarget(host, target, isTLS))
 }
 
-// Update makes u the URI that newURI, a reference found at u, refers to. See
-// UpdateBytes.
+// Update is like [URI.UpdateBytes], but takes a string.
 func (u *URI) Update(newURI string) { u.UpdateBytes(bytesconv.Bytes(newURI)) }
 
-// UpdateBytes makes u the URI that newURI, a reference found at u, refers to (RFC
-// 3986 section 5.2):
+// UpdateBytes resolves newURI, a reference relative to u, and makes u the result (RFC 3986
+// section 5.2):
 //
 //   - scheme://host/path?query replaces all of u.
 //   - //host/path?query keeps the scheme.
 //   - /path?query keeps scheme, user, host and port.
-//   - path?query begins where the last segment of the path of u does.
+//   - path?query replaces the last segment of the path of u.
 //   - ?query keeps the path too.
-//   - #hash changes the fragment alone.
+//   - #hash changes only the fragment.
 //
-// An empty reference leaves u as it is. One whose host or port is none makes u what
-// Parse would, and any other one that is no URI leaves u empty: a client does not
-// send a request to either. No form but the first accepts a scheme: "mailto:a@b" is a
-// path.
+// An empty reference does not change u. After a reference with an invalid host or port
+// u has its parts, as after Parse. After any other invalid reference u is empty. A
+// client does not send a request to either. Only the first form accepts a scheme:
+// "mailto:a@b" is a path.
 func (u *URI) UpdateBytes(newURI []byte) { _ = u.update(newURI) }
 
-// update is UpdateBytes that returns what is wrong with ref.
+// update is UpdateBytes that returns the error of ref.
 func (u *URI) update(ref []byte) error {
 	err := u.text.Update(ref, u.DisablePathNormalizing)
 	if err != nil || len(ref) > 0 && ref[0] != '#' {
@@ -344,42 +333,39 @@ func (u *URI) update(ref []byte) error {
 	return uriError(err)
 }
 
-// FullURI returns the whole URI, scheme://host/path?query#hash. User name and
-// password are left out. Spaces and control characters, which no URI holds, are
-// escaped wherever they were set; in query and fragment other text than ASCII is,
-// too.
+// FullURI returns the whole URI, scheme://host/path?query#hash, without user name and
+// password. It escapes spaces and control characters, which a URI must not contain, in all
+// parts, and text that is not ASCII in query and fragment.
 func (u *URI) FullURI() []byte {
 	u.full = u.AppendBytes(u.full[:0])
 	return u.full
 }
 
-// AppendBytes appends what FullURI returns to dst and returns the extended
-// slice.
+// AppendBytes appends the result of FullURI to dst and returns the extended slice.
 func (u *URI) AppendBytes(dst []byte) []byte {
 	dst = u.text.AppendPath(u.text.AppendOrigin(dst), u.DisablePathNormalizing)
 	return u.text.AppendHash(u.appendQuery(dst))
 }
 
-// String returns what FullURI does, as a string.
+// String returns the result of FullURI as a string.
 func (u *URI) String() string { return string(u.FullURI()) }
 
-// WriteTo writes what FullURI returns to w, with one call of Write, whose error it
+// WriteTo writes the result of FullURI to w, with one call of Write, whose error it
 // returns. It implements io.WriterTo.
 func (u *URI) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(u.FullURI())
 	return int64(n), err
 }
 
-// RequestURI returns path and query, as they stand in the request line of a
-// request to the host of the URI. Like FullURI it holds no spaces and control
-// characters.
+// RequestURI returns path and query, as in the request line of a request to the host of the
+// URI. Like FullURI it escapes spaces and control characters.
 func (u *URI) RequestURI() []byte {
 	u.shown = append(u.shown[:0], u.encodedTarget()...)
 	return u.shown
 }
 
-// encodedTarget is RequestURI for those who do not write to it, so that it need not
-// be made anew each time.
+// encodedTarget is RequestURI for callers that do not modify the result, so that it
+// need not be made anew each time.
 func (u *URI) encodedTarget() []byte {
 	if v := u.version(); v == 0 || v != u.targetOf {
 		u.target, u.targetOf = u.appendRequestURI(u.target[:0]), v
@@ -389,7 +375,7 @@ func (u *URI) encodedTarget() []byte {
 
 func (u *URI) appendRequestURI(dst []byte) []byte {
 	if u.DisablePathNormalizing && string(u.PathOriginal()) == "*" {
-		// the target of an OPTIONS request that means the server itself
+		// the target of an OPTIONS request to the server itself
 		return u.appendQuery(append(dst, '*'))
 	}
 	return u.appendQuery(u.text.AppendPath(dst, u.DisablePathNormalizing))
