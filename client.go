@@ -39,9 +39,9 @@ type Client struct {
 	// for a minute.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial connects to an address. It knows nothing of the time that is left: a
-	// call whose time is up does not wait for it, and a connection that comes
-	// too late is kept for another call. DialTimeout goes before it.
+	// Dial connects to an address. It does not get the time that is left: a call
+	// whose time is up does not wait for it, and a connection that comes too late is
+	// kept for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
@@ -54,20 +54,20 @@ type Client struct {
 	// the roots of the system.
 	TLSConfig *tls.Config
 
-	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, unless no connection was to be had. Without it that goes for
-	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, if the time is not up.
+	// RetryIf reports whether a request that failed may be sent again. It is called
+	// whatever the error is, unless there was no connection. By default a request may
+	// be sent again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its
+	// connection failed before the first byte of a response, and the time is not up.
 	//
-	// Deprecated: use RetryIfErr, which goes before it.
+	// Deprecated: use RetryIfErr, which takes precedence over it.
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides what happens after a failed attempt, as long as there
 	// were fewer than MaxIdemponentCallAttempts. RetryWithBackoff makes one.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream is a RetryIfErr that is told the address. It goes
-	// before RetryIfErr.
+	// RetryIfErrUpstream is a RetryIfErr that also gets the address. It takes
+	// precedence over RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// ConfigureClient changes the HostClient of a host before its first use.
@@ -168,7 +168,7 @@ type Client struct {
 	// Deadlines stay in force until it ends. Get and Post read all of it.
 	StreamResponseBody bool
 
-	// Trace is told what calls are doing, unless the context of a call has a
+	// Trace has the hooks that calls run, unless the context of a call carries a
 	// trace of its own.
 	Trace *httptrace.ClientTrace
 
@@ -294,8 +294,8 @@ type RetryIfFunc func(request *Request) bool
 // that has been read, the response is too large, or the context has ended.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
-// RetryIfErrUpstreamFunc is a RetryIfErrFunc that is told which address the
-// attempt was for, as "host:port"; upstream is empty if none was chosen yet.
+// RetryIfErrUpstreamFunc is a RetryIfErrFunc that also gets the address of the
+// attempt, as "host:port"; upstream is empty if none was chosen yet.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // ConnPoolStrategyType says which of several idle connections is used next.

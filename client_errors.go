@@ -15,8 +15,8 @@ var (
 	ErrNoFreeConns = errors.New("fasthttp: no free connections available to host")
 
 	// ErrConnectionClosed says that the server closed the connection when the
-	// response was due, before its first byte, and that the request could not
-	// be sent again: nobody knows whether the server has worked on it. A server
+	// response was due, before its first byte, and that the request could not be sent
+	// again: the client cannot know whether the server has worked on it. A server
 	// that announces it with "Connection: close" keeps its clients from sending
 	// requests that it will not read.
 	ErrConnectionClosed = errors.New("fasthttp: the server closed connection before returning the first response byte. " +
@@ -26,7 +26,7 @@ var (
 	// FIFO.
 	ErrConnPoolStrategyNotImpl = errors.New("fasthttp: connection pool strategy is not implement")
 
-	// ErrMissingLocation says that a redirect does not say where to.
+	// ErrMissingLocation says that a redirect has no Location field.
 	ErrMissingLocation = errors.New("fasthttp: missing location header for http redirect")
 
 	// ErrTooManyRedirects says that a call was redirected more often than its
@@ -43,9 +43,8 @@ var (
 		" please use client instead")
 )
 
-// ErrTimeout says that the time for a call was up before the response was
-// there. It is a net.Error, and errors.Is takes it for a
-// context.DeadlineExceeded.
+// ErrTimeout says that the time for a call was up before the response was there. It
+// is a net.Error, and errors.Is reports that it is context.DeadlineExceeded.
 var ErrTimeout = &timeoutError{}
 
 type timeoutError struct{}

@@ -49,9 +49,10 @@ func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, 
 	return defaultClient.Post(dst, url, postArgs)
 }
 
-// Get returns the status and the body of what is at url. The body is in dst,
-// whose content it replaces, or in a larger slice; it belongs to the caller. Up to
-// 16 redirects are followed. The error is one of DoRedirects; any status is none.
+// Get sends a GET request for url and returns the status and the body of the
+// response. The body is in dst, whose content it replaces, or in a larger slice; it
+// belongs to the caller. Up to 16 redirects are followed. The errors are those of
+// DoRedirects; no status is an error.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
@@ -74,9 +75,10 @@ func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, b
 	return postURL(noContext, c, dst, url, postArgs)
 }
 
-// Get returns the status and the body of what is at url. The body is in dst,
-// whose content it replaces, or in a larger slice; it belongs to the caller. Up to
-// 16 redirects are followed. The error is one of DoRedirects; any status is none.
+// Get sends a GET request for url and returns the status and the body of the
+// response. The body is in dst, whose content it replaces, or in a larger slice; it
+// belongs to the caller. Up to 16 redirects are followed. The errors are those of
+// DoRedirects; no status is an error.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
@@ -150,20 +152,20 @@ func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline tim
 // noContext stands for a call without a context, which is spared looking at one.
 var noContext context.Context
 
-// DoContext is Do with a context: when it ends, the call does, whatever it is
-// waiting for. The error is that of the context then, and wraps its cause. The
-// deadline of the context, the timeout of the request and those of the client
-// all count; the earliest goes first.
+// DoContext is Do with a context. When the context ends, the call ends, whatever it
+// is waiting for, and returns the error of the context, which wraps its cause. The
+// deadline of the context, the timeout of the request and the timeouts of the client
+// all count; the earliest applies.
 //
 // If the response has a body stream, the context also ends that.
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.call(ctx, req, resp, time.Time{})
 }
 
-// DoContext is Do with a context: when it ends, the call does, whatever it is
-// waiting for. The error is that of the context then, and wraps its cause. The
-// deadline of the context, the timeout of the request and those of the client
-// all count; the earliest goes first.
+// DoContext is Do with a context. When the context ends, the call ends, whatever it
+// is waiting for, and returns the error of the context, which wraps its cause. The
+// deadline of the context, the timeout of the request and the timeouts of the client
+// all count; the earliest applies.
 //
 // If the response has a body stream, the context also ends that.
 func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {

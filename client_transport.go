@@ -10,14 +10,14 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// RoundTripper does one attempt at a request: it sends it to the host of hc,
-// and reads the response. Client.Transport and HostClient.Transport put one
-// around, or in the place of, DefaultTransport.
+// RoundTripper makes one attempt at a request: it sends the request to the host of
+// hc, and reads the response. Client.Transport and HostClient.Transport take one that
+// wraps or replaces DefaultTransport.
 //
-// retry reports whether another attempt makes sense after err; whether there will
-// be one is up to RetryIfErr and its like. What is left of the time that the
-// call was given is found with req.GetTimeOut; DefaultTransport heeds it by
-// itself. After RoundTrip has returned it must not use req and resp any more.
+// retry reports whether another attempt makes sense after err; RetryIfErr and its
+// like decide whether there is one. req.GetTimeOut returns the time that is left of
+// the call; DefaultTransport observes it by itself. RoundTrip must not use req and
+// resp after it has returned.
 type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }

@@ -226,10 +226,10 @@ func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns a reader of the body of the request, or nil if there is
 // no content. With Server.StreamRequestBody, or RequestConfig.BodyMode, it is the
-// body as it arrives: what is left unread of it when the handler returns is dropped;
-// where that is more than 256 KiB the connection is closed. Otherwise it is the body
-// that was received before the handler was called, the same reader each time; a
-// multipart form that was parsed while it arrived has none.
+// body as it arrives. The server discards the rest that is unread when the handler
+// returns, and closes the connection if that is more than 256 KiB. Otherwise it is
+// the body that was received before the handler was called, the same reader each
+// time; a multipart form that was parsed while it arrived has none.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader {
 	switch {
 	case ctx.Request.body.stream != nil:

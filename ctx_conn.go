@@ -41,7 +41,7 @@ func (ctx *RequestCtx) conn() net.Conn {
 }
 
 // RemoteAddr returns the address of the client; it is never nil. If a proxy passes
-// requests on to the server, it is that of the proxy: see ClientIP.
+// requests on to the server, it is the address of the proxy: see ClientIP.
 func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.remoteAddr != nil {
 		return ctx.remoteAddr
@@ -57,9 +57,9 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	return zeroTCPAddr
 }
 
-// SetRemoteAddr makes RemoteAddr return remoteAddr, or the address of the
-// connection again, or that given to Init, where it is nil. It holds for the
-// current request.
+// SetRemoteAddr makes RemoteAddr return remoteAddr. If remoteAddr is nil, RemoteAddr
+// returns the address of the connection again, or the one given to Init. It holds for
+// the current request.
 func (ctx *RequestCtx) SetRemoteAddr(remoteAddr net.Addr) { ctx.remoteAddr = remoteAddr }
 
 // LocalAddr returns the server's address of the connection; it is never nil.
@@ -72,11 +72,10 @@ func (ctx *RequestCtx) LocalAddr() net.Addr {
 	return zeroTCPAddr
 }
 
-// RemoteIP returns the IP address of the client, 0.0.0.0 where it has none.
+// RemoteIP returns the IP address of the client, 0.0.0.0 if it has none.
 func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
 
-// LocalIP returns the server's IP address of the connection, 0.0.0.0 where it
-// has none.
+// LocalIP returns the server's IP address of the connection, 0.0.0.0 if it has none.
 func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
 
 func addrIP(addr net.Addr) net.IP {
@@ -150,18 +149,18 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	return &state
 }
 
-// Hijack makes the server give the connection to handler once the RequestHandler
-// has returned and the response was sent. What the client had sent by then
-// beyond the request is read from the connection first. The server is done with
-// the connection then: its limits and timeouts do not apply any more.
+// Hijack makes the server give the connection to handler once the RequestHandler has
+// returned and the response was sent. Bytes that the client has sent after the
+// request by then are read from the connection first. The server is done with the
+// connection then: its limits and timeouts do not apply any more.
 //
-// The handler is not called where the request or the response asks to close
-// the connection, where the server shuts down with CloseOnShutdown, or where
-// sending the response failed; HijackSetNoResponse lifts that.
+// The handler is not called if the request or the response asks to close the
+// connection, if the server shuts down with CloseOnShutdown, or if sending the
+// response failed; HijackSetNoResponse lifts that.
 //
-// The handler runs in a goroutine of its own, and ServeConn does not wait for it.
-// It may use the context, but for the files of a multipart form, which are removed,
-// and for what is left of a body that is a stream: the request ends when the handler
+// The handler runs in a goroutine of its own, and ServeConn does not wait for it. It
+// may use the context, except the files of a multipart form, which are removed, and
+// the unread rest of a body that is a stream. The request ends when the handler
 // returns, and user values are closed then.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 

@@ -203,9 +203,8 @@ func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Unlock()
 }
 
-// LastTimeoutErrorResponse returns the response that the last TimeoutError
-// method has set, or nil. Behind a TimeoutHandler whose handler was late it is
-// Response itself.
+// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
+// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
 	if resp := ctx.timeoutResponse.Load(); resp != nil || !ctx.timedOut {
 		return resp

@@ -7,21 +7,20 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// WatchDisconnect makes Done and Err tell when the client ends the connection
-// while the handler runs; without it they tell of a shutdown of the server
-// only. A context that is derived from ctx must be cancelled before the handler
-// returns.
+// WatchDisconnect makes Done and Err report when the client ends the connection while
+// the handler runs; without it they report only a shutdown of the server. A context
+// that is derived from ctx must be cancelled before the handler returns.
 //
-// A client that only ends its sending side counts as gone, as it does for
-// net/http; EndedSending tells which it is. For a handler that has timed out Done is
-// closed when its client gets another answer.
+// A client that only ends its sending side counts as gone, as it does for net/http;
+// EndedSending reports which it is. If the handler has timed out, Done is closed when
+// the client gets another answer.
 //
 // On the event engine watching costs next to nothing. On the portable one it costs a
 // goroutine, which reads from the connection: a client that has sent its next request
 // already is not watched any more, and neither is one whose body is still arriving as a
 // stream.
 //
-// It does nothing for a context that is not in the hands of a server's handler.
+// It does nothing unless ctx belongs to a running handler of a server.
 // Server.CancelOnDisconnect does the same for all requests.
 func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
@@ -105,9 +104,9 @@ func (x *exchange) resetCtx() {
 	x.ctx.reset()
 }
 
-// Done returns a channel that is closed when the server shuts down and, where
-// the client is watched, when that goes away; see WatchDisconnect. It is nil for
-// a context without a server.
+// Done returns a channel that is closed when the server shuts down and, if the client
+// is watched, when the client goes away; see WatchDisconnect. It is nil for a context
+// without a server.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	if ctx.c == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// SentResponse is what Server.ResponseSent is told of a response.
+// SentResponse is what Server.ResponseSent gets to know about a response.
 type SentResponse struct {
 	// StatusCode is the status of the response, or 0 if there was none.
 	StatusCode int

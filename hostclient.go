@@ -42,9 +42,9 @@ type HostClient struct {
 	// for a minute.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial connects to an address. It knows nothing of the time that is left: a
-	// call whose time is up does not wait for it, and a connection that comes
-	// too late is kept for another call. DialTimeout goes before it.
+	// Dial connects to an address. It does not get the time that is left: a call
+	// whose time is up does not wait for it, and a connection that comes too late is
+	// kept for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
@@ -59,20 +59,20 @@ type HostClient struct {
 	// the HostClient's own.
 	TLSConfig *tls.Config
 
-	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, unless no connection was to be had. Without it that goes for
-	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, if the time is not up.
+	// RetryIf reports whether a request that failed may be sent again. It is called
+	// whatever the error is, unless there was no connection. By default a request may
+	// be sent again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its
+	// connection failed before the first byte of a response, and the time is not up.
 	//
-	// Deprecated: use RetryIfErr, which goes before it.
+	// Deprecated: use RetryIfErr, which takes precedence over it.
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides what happens after a failed attempt, as long as there
 	// were fewer than MaxIdemponentCallAttempts. RetryWithBackoff makes one.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream is a RetryIfErr that is told the address. It goes
-	// before RetryIfErr.
+	// RetryIfErrUpstream is a RetryIfErr that also gets the address. It takes
+	// precedence over RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// Addr is the address of the host, or a comma-separated list of them that
@@ -192,7 +192,7 @@ type HostClient struct {
 	// Deadlines stay in force until it ends. Get and Post read all of it.
 	StreamResponseBody bool
 
-	// Trace is told what calls are doing, unless the context of a call has a
+	// Trace has the hooks that calls run, unless the context of a call carries a
 	// trace of its own.
 	Trace *httptrace.ClientTrace
 
@@ -455,7 +455,8 @@ func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
 	return bufio.NewWriterSize(conn, c.writeSize())
 }
 
-// ReleaseWriter takes a writer from AcquireWriter back. What it holds is lost.
+// ReleaseWriter takes back a writer of AcquireWriter. Bytes that were not flushed are
+// lost.
 func (c *HostClient) ReleaseWriter(bw *bufio.Writer) {
 	bw.Reset(nil)
 	c.writers.Put(bw)

@@ -267,9 +267,9 @@ var strFasthttp = []byte("fasthttp")
 // each further one, but never longer than limit. The randomness keeps many
 // clients that failed together from coming back together.
 //
-// It tries again what may be repeated: requests that never reached a host, since
-// no connection was to be had, and those with the methods GET, HEAD, PUT, OPTIONS,
-// TRACE and QUERY whose connection failed or took too long, as long as nothing of a
+// It retries requests that may be repeated: those that never reached a host, since
+// there was no connection, and those with the methods GET, HEAD, PUT, OPTIONS, TRACE
+// and QUERY whose connection failed or took too long, as long as nothing of a
 // response was there. The wait counts as time of the call, and ends with it.
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {

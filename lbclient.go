@@ -39,8 +39,8 @@ type BalancingClient interface {
 type LBClient struct {
 	_ noCopy
 
-	// HealthCheck tells after each request whether its client is well, given
-	// what the client has returned. By default it is unless err is set.
+	// HealthCheck reports after each request whether its client is healthy, given
+	// what the client has returned. By default a client is healthy unless err is set.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
 	// Clients are the clients to begin with. AddClient and RemoveClients change
@@ -86,13 +86,13 @@ func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return cc.do(noContext, req, resp, deadline)
 }
 
-// DoContext gives the request to the least loaded client, which has until ctx
-// ends, or until Timeout if ctx has no deadline. A client of another type
-// than those of this package is told of ctx if it has a method DoContext as
-// they have; otherwise it gets the deadline alone.
+// DoContext gives the request to the least loaded client, which has until ctx ends,
+// or until Timeout if ctx has no deadline. A client of a type that is not of this
+// package gets ctx if it has the same method DoContext; otherwise it gets the
+// deadline alone.
 //
 // It returns what DoDeadline does, and the error of ctx if that has ended. If ctx is
-// canceled the client is not to blame: it is not held for failing.
+// canceled, that does not count as a failure of the client.
 func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx == nil {
 		return cc.Do(req, resp)

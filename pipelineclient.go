@@ -28,12 +28,11 @@ const DefaultMaxPendingRequests = 1024
 var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has been overflowed. " +
 	"increase maxconns and/or maxpendingrequests")
 
-// PipelineClient sends requests to one server without waiting for the responses
-// to earlier ones (RFC 9112 section 9.3.2): many go out with one write, and
-// the responses come back in their order. That saves most of the cost of small
-// requests between programs that trust each other. One slow response holds up
-// all that come behind it on its connection: if that matters, use a
-// HostClient.
+// PipelineClient sends requests to one server without waiting for the responses to
+// earlier ones (RFC 9112 section 9.3.2): many go out with one write, and the
+// responses come back in their order. That saves most of the cost of small requests
+// between programs that trust each other. One slow response delays all later ones on
+// its connection: if that matters, use a HostClient.
 //
 // A request is read into memory when the call begins, a body stream included,
 // and belongs to its caller again as soon as the call returns, however it ends;
@@ -42,14 +41,14 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 // is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
 // limits it.
 //
-// If a connection ends before all responses have come, requests that the
-// server cannot have worked on are sent again on the next one: those of which
-// nothing was written, and those behind a response that ends the connection.
-// So are the others if their method is idempotent, unless connections end
-// again and again without a response; the rest fail with ErrConnectionClosed. After
-// such an end the client pipelines no deeper than the server has answered, until it
-// answers more. A failed attempt to connect fails the requests that wait, and
-// makes the next attempt wait, from 10 ms up to a second.
+// If a connection ends before all responses have come, requests that the server
+// cannot have worked on are sent again on the next one: those of which nothing was
+// written, and those after a response that ends the connection. So are the other
+// requests if their method is idempotent, unless connections end again and again
+// without a response; the rest fail with ErrConnectionClosed. After such an end the
+// client pipelines no deeper than the server has answered, until it answers more. A
+// failed attempt to connect fails the requests that wait, and makes the next attempt
+// wait, from 10 ms up to a second.
 //
 // The fields must not be changed after first use, nor the client copied. All
 // methods may be called at the same time. Connections that are idle for
@@ -57,8 +56,8 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 type PipelineClient struct {
 	_ noCopy
 
-	// Logger gets what no call can be told, such as bytes that nobody has asked
-	// for: the standard logger by default.
+	// Logger gets errors that no call can return, such as bytes that answer no
+	// request: the standard logger by default.
 	Logger Logger
 
 	// Dial connects to the server: the function DialDualStack by default.
@@ -85,8 +84,8 @@ type PipelineClient struct {
 	// wait for some as long as they have time.
 	MaxPendingRequests int
 
-	// MaxBatchDelay is how long a request may wait for others to be sent with
-	// it. By default they are sent together only when they come together.
+	// MaxBatchDelay is how long a request may wait for other requests to be sent with
+	// it. By default requests are sent together only if they come together.
 	MaxBatchDelay time.Duration
 
 	// MaxIdleConnDuration is how long a connection may be unused before it is
@@ -110,8 +109,8 @@ type PipelineClient struct {
 	WriteTimeout time.Duration
 
 	// MaxResponseBodySize limits the body of a response in bytes: a call whose
-	// response has more fails with ErrBodyTooLarge, and its connection ends.
-	// There is no limit by default, nor with a negative value.
+	// response has more fails with ErrBodyTooLarge, and its connection ends. There is
+	// no limit if it is 0, the default, or negative.
 	MaxResponseBodySize int
 
 	// NoDefaultUserAgentHeader keeps requests without a User-Agent field

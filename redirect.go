@@ -20,19 +20,20 @@ import (
 // makes it return resp as the response.
 type RedirectPolicy func(next *Request, resp *Response, count int) error
 
-// ErrUseLastResponse is what a RedirectPolicy returns where the caller is to get
-// the redirect itself.
+// ErrUseLastResponse is what a RedirectPolicy returns if the caller is to get the
+// redirect itself.
 var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followed")
 
 // DoRedirects is Do that follows redirects, maxRedirectsCount of them at most;
 // with one more it returns ErrTooManyRedirects.
 //
-// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does;
-// 307 and 308 send the same once more. For that a body that is a stream has to be
-// got anew by Request.GetBody: without it the error is ErrRedirectBodyStream. A
+// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does; 307
+// and 308 send the same once more. If the body is a stream, Request.GetBody must
+// return it anew: without that function the error is ErrRedirectBodyStream. A
 // redirect to another origin, which is another scheme, host or port, is followed
-// without Authorization, Cookie and Proxy-Authorization. One to what is not http or
-// https is an error. The timeout of the request counts for all together.
+// without Authorization, Cookie and Proxy-Authorization. A redirect to a scheme other
+// than http and https is an error. The timeout of the request covers all requests
+// together.
 //
 // The URI of req is that of the last request afterwards; everything else in it
 // is left as it was.
