@@ -26,7 +26,7 @@ var (
 	// FIFO.
 	ErrConnPoolStrategyNotImpl = errors.New("fasthttp: connection pool strategy is not implement")
 
-	// ErrMissingLocation says that a redirect has no Location field.
+	// ErrMissingLocation says that a redirect has no usable Location field.
 	ErrMissingLocation = errors.New("fasthttp: missing location header for http redirect")
 
 	// ErrTooManyRedirects says that a call was redirected more often than its

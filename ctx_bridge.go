@@ -38,8 +38,8 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 // while the response is written.
 //
 // If the response to such a request has a body stream, a TimeoutHandler leaves the
-// request header to its handler: its callers see the header as it was before, without
-// changes of the handler and without the trailers.
+// request header to its handler: the handlers around it see the header as it was
+// before, without changes of that handler and without the trailers.
 func (ctx *RequestCtx) EnableFullDuplex() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()

@@ -20,20 +20,20 @@ import (
 // A connection from one of the proxies must begin with the header, or is closed. Its
 // RemoteAddr is the address of the client then, and its LocalAddr the one that the
 // client has connected to, for RequestCtx, hooks, handlers that take the connection
-// over and logs; MaxConnsPerIP counts the connections of the client. Where the
-// header names no addresses, because the proxy connects for itself to see whether
-// the server is there, or does not know them, the addresses of the connection stay
-// what they are. Server.ConnState is called with StateNew before the header has
-// come.
+// over and logs; MaxConnsPerIP counts the connections of the client. If the header
+// names no addresses, because the proxy connects for a health check of its own or
+// does not know them, the addresses of the connection stay as they are.
+// Server.ConnState is called with StateNew before the header has come.
 //
-// The header is read by the event engine as it is by the portable one: a connection
-// that waits for it has no goroutine there.
+// Both engines read the header. On the event engine a connection that waits for it
+// has no goroutine.
 type ProxyProtocol struct {
-	// From are the addresses of the proxies. They are never found out by looking
-	// whether there is a header: anybody can send one.
+	// From are the addresses of the proxies. A header does not make a peer a proxy:
+	// any client can send one.
 	From []netip.Prefix
 
-	// FromUnix takes whoever connects through a Unix socket for one of the proxies.
+	// FromUnix says that every peer that connects through a Unix socket is one of the
+	// proxies.
 	FromUnix bool
 
 	// ServeOthers serves connections from elsewhere as they are, by the address
@@ -48,8 +48,7 @@ type ProxyProtocol struct {
 	Timeout time.Duration
 }
 
-// Errors of ServeConn with Server.ProxyProtocol, which are logged where Serve meets
-// them.
+// Errors of ServeConn with Server.ProxyProtocol. Serve logs them.
 var (
 	// ErrProxyHeader says that a connection from one of the proxies does not begin
 	// with a header of the PROXY protocol, or not in time. It wraps what was wrong.

@@ -13,8 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/peers"
 )
 
-// Errors of ServeConn, which are logged where Serve meets them, but not more
-// than once a second.
+// Errors of ServeConn. Serve logs them, but not more than once a second.
 var (
 	// ErrPerIPConnLimit says that there are MaxConnsPerIP connections from the
 	// address already.
@@ -78,9 +77,9 @@ func (s *Server) listen(network, addr string) (net.Listener, error) {
 	return config.Listen(context.Background(), network, addr)
 }
 
-// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the
-// mode. A file that is there already is removed. It returns nil after Shutdown, else
-// an error: that the file could not be removed, or made, or that of Serve.
+// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the mode. A
+// file that is there already is removed. It returns nil after Shutdown; otherwise the
+// error of removing the file, of creating it, or of Serve.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := os.Remove(addr); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("fasthttp: cannot remove the old socket %q: %w", addr, err)
@@ -96,10 +95,10 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	return s.Serve(ln)
 }
 
-// Serve serves HTTP on the connections that ln accepts, until ln fails for
-// good, which it returns. It returns nil when Shutdown is called, and when ln is
-// closed by others. It closes ln. It may be called for more than one listener.
-// Without a Handler, and without a protocol of NextProto, it fails at once.
+// Serve serves HTTP on the connections that ln accepts, until ln fails for good, and
+// returns that error. It returns nil when Shutdown is called, and when other code
+// closes ln. It closes ln. It may be called for more than one listener. Without a
+// Handler, and without a protocol of NextProto, it fails at once.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
 	if err := s.checkHandler(); err != nil {
@@ -245,13 +244,13 @@ func (s *Server) logRefusal(nc net.Conn, why error) {
 	}
 }
 
-// ServeConn serves HTTP on the connection c, and closes it. It returns nil
-// when the connection has ended in order, ErrPerIPConnLimit or
-// ErrConcurrencyLimit where it was refused, else what went wrong. A connection
-// that a handler has hijacked has ended in order: ServeConn returns when the
-// response was sent, and leaves the connection to the HijackHandler.
+// ServeConn serves HTTP on the connection c, and closes it. It returns nil when the
+// connection has ended in order, ErrPerIPConnLimit or ErrConcurrencyLimit if it was
+// refused, else the error that ended it. A connection that a handler has hijacked has
+// ended in order: ServeConn returns when the response was sent, and leaves the
+// connection to the HijackHandler.
 //
-// What is written to c must reach the peer without waiting for more.
+// A Write on c must send the bytes to the peer at once, without waiting for more.
 func (s *Server) ServeConn(c net.Conn) error {
 	s.prepare()
 	if err := s.checkHandler(); err != nil {

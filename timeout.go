@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// TimeoutHandler returns a handler that gives h the timeout for its answer.
-// If h takes longer the client gets a 408 with msg at that moment.
+// TimeoutHandler returns a handler that runs h with a time limit. If h takes longer
+// than timeout, the client gets a 408 with msg at that moment.
 //
 // h runs in a goroutine of its own, and with a context of its own, which begins as
-// the one that the handler was called with. If h returns in time, everything
-// that it has set goes back to that one, and so do trailers that its body stream sets
-// in the context of h when it is read. If it is late, nothing does: the
-// response has the status and msg, and beside them the fields that were set before
-// the handler was called, but for those that describe the content. Whoever has called
-// it sees that response, and may go on changing it.
+// the one that the handler was called with. If h returns in time, everything that it
+// has set is copied back to the caller's context, and so are trailers that its body
+// stream sets in the context of h when it is read. If it is late, nothing is: the
+// response has the status and msg, and also the fields that were set before the
+// handler was called, except those that describe the content. The caller of the
+// handler sees that response, and may change it.
 //
-// h is not stopped. It may use its context until it returns: what it sets is
-// dropped; when it returns, values set with SetUserValue and its response's body
-// stream are closed and the files of its multipart form removed. If it watches the
-// client (see WatchDisconnect) its context ends when the client gets the other answer.
-// A body that is still arriving as a stream is left to h as well, and the connection
-// ends.
+// h is not stopped. It may use its context until it returns, but its changes have no
+// effect. When it returns, values set with SetUserValue and its response's body
+// stream are closed, and the files of its multipart form are removed. If it watches
+// the client (see WatchDisconnect) its context ends when the client gets the other
+// answer. A body that is still arriving as a stream is left to h as well, and the
+// connection ends.
 //
-// Of one Server no more than Server.Concurrency handlers run this way at a
-// time, those that are late included: if there are more, the client gets a
-// 429 with msg.
+// No more than Server.Concurrency handlers of a Server run this way at a time,
+// including late ones: if there are more, the client gets a 429 with msg.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
