@@ -27,7 +27,7 @@ type clientConn struct {
 type connPast struct {
 	memo    memo // what the server has said of late, which it may well say again
 	created time.Time
-	lastUse time.Duration // since created; AcquireConn sets it, for who can ask
+	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
 }
 
 // adoptConn makes what a dial function has returned for addr a connection.
@@ -67,8 +67,9 @@ func (cc *clientConn) fill() error { return cc.line.Fill() }
 
 var _ source = (*clientConn)(nil)
 
-// isSeenLater reports whether a call looks at an idle connection when it writes the
-// request, which costs less, rather than before anybody hears of the connection.
+// isSeenLater reports whether a call checks an idle connection when it writes the
+// request, which costs less, rather than before the trace or the caller gets the
+// connection.
 func (cc *clientConn) isSeenLater(call *callState) bool {
 	return cc.line.Asks() && call.trace == nil && call.purpose != callHandsOut
 }
@@ -126,8 +127,8 @@ func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 // shared implements clientProtocol.
 func (*http1Client) shared() bool { return false }
 
-// reserve implements clientProtocol: who holds the connection has the one
-// reservation that there is.
+// reserve implements clientProtocol: the holder of the connection has the only
+// reservation.
 func (*http1Client) reserve() bool { return false }
 
 // Close implements clientProtocol.
@@ -139,8 +140,9 @@ func (p *http1Client) Close() error {
 // another time.
 const handshakeTimeout = 10 * time.Second
 
-// handshake makes the connection one with TLS, before a deadline, and chooses what is
-// spoken on it. The state is that of the handshake, also if it fails. ctx may be nil.
+// handshake starts TLS on the connection, before a deadline, and chooses the
+// protocol. It returns the state of the handshake, also if that fails. ctx may be
+// nil.
 func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time) (tls.ConnectionState, error) {
 	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
 		cc.protocol, err = protocolOf(cc, state.NegotiatedProtocol)

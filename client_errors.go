@@ -57,7 +57,7 @@ func (*timeoutError) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (*timeoutError) Temporary() bool { return true }
 
-// Is makes the error known as that of a context whose time is up.
+// Is reports whether target is context.DeadlineExceeded.
 func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // ErrTLSHandshakeTimeout says that the TLS handshake of a new connection was not

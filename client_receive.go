@@ -117,8 +117,8 @@ func (x *clientExchange) endResponse() {
 }
 
 // keepable reports whether the connection, on which the body of the response was
-// read, may be used for another request, if this one is written to its end. Bytes
-// that nobody asked for are no response to the next one.
+// read, may be used for another request, if this one is written to its end.
+// Unsolicited bytes are no response to the next request.
 func (x *clientExchange) keepable() bool {
 	return x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
@@ -130,7 +130,7 @@ func (x *clientExchange) readBody() error {
 		return nil
 	}
 	if resp.SkipBody {
-		// what the caller does not want stays where it is
+		// a body that the caller does not want stays unread
 		x.frame.MustClose = x.frame.MustClose || x.frame.Kind != http1.Length || x.frame.Length > 0
 		return nil
 	}

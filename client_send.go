@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/sender"
 )
 
-// send writes the request: its head alone if that asks for more, and all of it
-// otherwise. What does not fit one write is left to a bodySender.
+// send writes the request: its head alone if the request expects 100 (Continue), and
+// all of it otherwise. A bodySender sends content that does not fit one write.
 func (x *clientExchange) send() error {
 	if err := x.limitWrite(); err != nil {
 		return err

@@ -115,8 +115,8 @@ type clientExchange struct {
 	req  *Request
 	resp *Response
 
-	// what the request is, which is asked while its header may be changed by the
-	// stream that is being sent
+	// properties of the request, kept here since the stream that is being sent may
+	// change its header
 	isHead, isConnect, closes bool
 
 	frame http1.Framing
@@ -135,8 +135,8 @@ type clientExchange struct {
 type connLook uint8
 
 const (
-	lookDone   connLook = iota // somebody has looked at it, or it is a new one
-	lookUnseen                 // it was idle, and nobody has looked at it since
+	lookDone   connLook = iota // it was checked, or it is a new one
+	lookUnseen                 // it was idle, and was not checked since
 	lookStale                  // it was found to be of no use
 )
 
@@ -197,28 +197,29 @@ func (x *clientExchange) exchange() error {
 	}
 	x.endResponse()
 	keep := x.keepable()
-	if err := x.settleSender(keep); err != nil {
+	if err := x.finishSender(keep); err != nil {
 		return err
 	}
 	x.finish(keep)
 	return nil
 }
 
-// mayBeAnswered reports whether there may be an answer although the request could
-// not be written to its end: a server that refuses a large body closes the
-// connection in the middle of it. What is there is there: nobody waits for long.
+// mayBeAnswered reports whether there may be an answer although the request could not
+// be written to its end: a server that refuses a large body closes the connection in
+// the middle of it. A response that was sent has arrived by then, so the wait is
+// short.
 func (x *clientExchange) mayBeAnswered() bool {
 	cc := x.cc
 	return cc.wire.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
 }
 
-// settleSender ends the sending of a request whose response is complete. wait is
+// finishSender ends the sending of a request whose response is complete. wait is
 // set if the connection could be used again then.
-func (x *clientExchange) settleSender(wait bool) error {
+func (x *clientExchange) finishSender(wait bool) error {
 	if x.sender == nil {
 		return nil
 	}
-	phase, err := x.sender.settle(wait)
+	phase, err := x.sender.finish(wait)
 	x.cc.line.Duplex = false
 	switch phase {
 	case http1.Sent:
@@ -230,7 +231,8 @@ func (x *clientExchange) settleSender(wait bool) error {
 	}
 	x.traceWrote(wroteRequest, err)
 	if phase == http1.SendFailed && x.cc.line.WriteErr == nil {
-		// it is the stream that has failed: nobody can tell what the response is to
+		// the stream has failed, so the response may be to something other than the
+		// request
 		return err
 	}
 	return nil
@@ -340,8 +342,8 @@ func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) erro
 	return g.LimitRead(clock.Earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
 }
 
-// answerBy returns when a response must be there whose request was just written,
-// in a call with the deadline.
+// answerBy returns the time by which the response to a request that was just written
+// must have come, in a call with the deadline.
 func (c *HostClient) answerBy(deadline time.Time) time.Time {
 	if c.ReadTimeout <= 0 {
 		return deadline

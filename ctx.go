@@ -51,7 +51,7 @@ type RequestCtx struct {
 	requestNum uint64
 	time       time.Time
 	remoteAddr net.Addr // set with SetRemoteAddr
-	initAddr   net.Addr // given to Init, where there is no connection
+	initAddr   net.Addr // given to Init, if there is no connection
 	initLogger Logger   // given to Init or Init2, or nil
 	initConn   engine.Conn
 	log        ctxLogger
@@ -64,7 +64,7 @@ type RequestCtx struct {
 	lent            *RequestCtx   // of a handler that is late, which still has the body
 	timedOut        bool          // a run was late: Response is the answer to that
 	lost            bool          // it is of a run that is late, or within one: the connection is not its own; guarded by late
-	kept            bool          // it was left to others with a TimeoutError method
+	kept            bool          // a TimeoutError method has left it to the goroutines of the handler
 	used            bool          // since the last reset
 
 	hijack           HijackHandler
@@ -86,8 +86,7 @@ func (ctx *RequestCtx) reset() {
 	ctx.Request.Reset()
 	ctx.Response.Reset()
 	ctx.time = time.Time{}
-	// pointers are only written where they must be: the garbage collector is
-	// to be told of each
+	// pointers are only written if they must be: each write may need a write barrier
 	if ctx.remoteAddr != nil {
 		ctx.remoteAddr = nil
 	}
@@ -116,8 +115,7 @@ func (ctx *RequestCtx) reset() {
 
 // discard lets go of what a context holds that is not used again.
 func (ctx *RequestCtx) discard() {
-	// a panic in somebody's Close is of no more interest than the one that
-	// brought us here
+	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()
 	_ = ctx.Response.body.closeStream()
 	ctx.Request.RemoveMultipartFormFiles()

@@ -125,14 +125,14 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 			uri = withoutAuthority(uri)
 		}
 	}
-	// what is no URI is sent as it is: the URI of this request would be a loop
+	// text that is no URI is sent as it is: the URI of this request would be a loop
 	ctx.Response.Header.setID(field.Location, uri)
 	ctx.Response.SetStatusCode(statusCode)
 	ReleaseURI(u)
 }
 
-// withoutAuthority returns a URI that has no host as one that is relative. Where
-// its path begins with two slashes, that would give it a host.
+// withoutAuthority returns a URI that has no host as a relative reference, unless its
+// path begins with two slashes: such a reference would have a host.
 func withoutAuthority(uri []byte) []byte {
 	_, rest, ok := bytes.Cut(uri, []byte("://"))
 	if ok && bytes.HasPrefix(rest, strSlash) && !bytes.HasPrefix(rest, []byte("//")) {
@@ -192,7 +192,7 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeOut(own)
 }
 
-// timeOut makes resp the response. What uses the connection is let finish first.
+// timeOut makes resp the response. It waits for a method that uses the connection.
 func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Lock()
 	if run := ctx.run; run != nil {

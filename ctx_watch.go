@@ -36,8 +36,8 @@ func (ctx *RequestCtx) ownsConn() bool {
 	return ctx.responder != nil && ctx.timeoutResponse.Load() == nil
 }
 
-// watched returns the watch of the request, or nil where there cannot be one.
-// late is held.
+// watched returns the watch of the request, or nil if there cannot be one. late is
+// held.
 func (ctx *RequestCtx) watched() *watch.Watch {
 	if w := ctx.watch.Load(); w != nil {
 		return w
@@ -65,7 +65,7 @@ func (ctx *RequestCtx) watched() *watch.Watch {
 // therefore cost no goroutine, and do not ask ctx anything once it belongs to
 // another request.
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
-	done := ctx.Done() // has the client watched where that is wanted
+	done := ctx.Done() // also begins to watch the client if CancelOnDisconnect is set
 	ctx.late.Lock()
 	w := ctx.watched()
 	ctx.late.Unlock()
@@ -93,8 +93,8 @@ func (o onlyDone) Err() error {
 	}
 }
 
-// resetCtx makes the context ready for the next request. One whose channel was
-// closed is left to those who wait for that, and may ask it why.
+// resetCtx makes the context ready for the next request. A context whose channel was
+// closed is not reused: goroutines that wait for the channel may still call Err.
 func (x *exchange) resetCtx() {
 	if w := x.ctx.watch.Load(); w != nil && !w.Finish() {
 		x.ctx.discard()
@@ -125,7 +125,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 func (ctx *RequestCtx) Err() error {
 	done := ctx.Done()
 	if done == nil && ctx.s != nil {
-		// somebody still asks after the request has ended
+		// the method was called after the request had ended
 		done = ctx.s.conns.Done()
 	}
 	select {

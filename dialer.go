@@ -55,7 +55,7 @@ func (*dialTimeoutError) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (*dialTimeoutError) Temporary() bool { return true }
 
-// Is makes the error known as that of a context whose time is up.
+// Is reports whether target is context.DeadlineExceeded.
 func (*dialTimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // ErrDialWithUpstream says which address could not be connected to. Its cause

@@ -28,9 +28,9 @@ type exchange struct {
 
 	minor   int // of HTTP/1.x
 	toDrain int // how much may still be read away of the body, see drain
-	// duplex says that the body, which is a stream, may be read in one
-	// goroutine while the response is written in another. continuing is held
-	// then while the peer is told to go on.
+	// duplex says that the body, which is a stream, may be read in one goroutine
+	// while the response is written in another. continuing is held then while 100
+	// (Continue) is sent.
 	duplex     bool
 	continuing sync.Mutex
 	// cut says that a handler which is late, and to which the body was left, reads no
@@ -38,7 +38,7 @@ type exchange struct {
 	cut atomic.Bool
 }
 
-// advanceHead reads a head. The second result tells that the exchange has to
+// advanceHead reads a head. The second result reports whether the exchange has to
 // wait for the step.
 func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
@@ -67,7 +67,7 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 	return x.headReceived()
 }
 
-// begin prepares for a request whose first byte is there.
+// begin prepares for a request whose first byte has arrived.
 func (x *exchange) begin() {
 	if x.c.Pinned.Load() && x.conn.Reading() == http1.ReadIdle {
 		x.forgetDeadlines()
@@ -187,8 +187,8 @@ func (x *exchange) streamsBodies() bool {
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
-// StatusContinue or the status to refuse the request with. The client is told to go
-// on at once, or when the body is read.
+// StatusContinue or the status to refuse the request with. The server sends 100
+// (Continue) at once, or when the body is read.
 func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	s, ctx := x.s, x.ctx
 	if ctx.Request.Header.head.Has(http1.ExpectOther) {

@@ -21,7 +21,7 @@ func (x *exchange) spoolsForm(framing http1.Framing) bool {
 	return framing.Kind == http1.Length && framing.Length > spoolFrom && x.maySpool()
 }
 
-// outgrown tells the same of a body that comes in chunks, once so much of it has
+// outgrown reports the same of a body that comes in chunks, once so much of it has
 // come.
 func (x *exchange) outgrown() bool {
 	return x.recv.got > spoolFrom && x.recv.decoder.Kind() == http1.Chunks && x.maySpool()
@@ -56,8 +56,8 @@ func (x *exchange) spoolRest() (engine.Action, bool) {
 	return x.serve()
 }
 
-// spoolForm parses the form of the current request, whose body is a stream until
-// then and may have limit bytes. What lies behind the form is dropped.
+// spoolForm parses the form of the current request, whose body is a stream until then
+// and may have limit bytes. Bytes of the body after the form are discarded.
 func (x *exchange) spoolForm(limit int) error {
 	room := formMemory
 	if x.held != nil {

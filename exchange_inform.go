@@ -67,8 +67,9 @@ func (x *exchange) mayReadAhead() bool {
 	return !(x.conn.Reading() == http1.ReadStream && !x.ctx.Request.stream.done) && len(x.pending()) == 0
 }
 
-// endWatch ends the watch of the request that was handled. If a handler is late that
-// wants to know of the client it learns now that nobody waits for it any more.
+// endWatch ends the watch of the request that was handled. If a handler is late and
+// watches the client, the end of the watch says that no client waits for its response
+// any more.
 func (x *exchange) endWatch(w *watch.Watch, late bool) {
 	if !w.Link() {
 		if x.link.Unwatch() {

@@ -42,8 +42,8 @@ func (x *exchange) paceUntil(until time.Time) time.Time {
 	return sooner(until, now.Add(p.left))
 }
 
-// awaitPaced is awaitBody for the body that a handler reads, whose own time does not
-// count.
+// awaitPaced is awaitBody for a body that a handler reads. The time that the handler
+// takes does not count.
 func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 	if x.s.MinRequestBodyRate <= 0 {
 		return x.awaitBody(conn)
@@ -54,7 +54,7 @@ func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 	}
 	x.link.LimitReads(sooner(x.readUntil, now.Add(p.left)))
 	if x.cut.Load() {
-		// its end stands in that deadline's place
+		// LimitReads may have replaced the deadline that ends the reading
 		return 0, errReadingCut
 	}
 	n, err := x.awaitBody(conn)

@@ -45,8 +45,8 @@ func (x *exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
 	return x.respond(isHead)
 }
 
-// refuseUnread answers a request that Server.HeaderReceived has refused. What of
-// the body is worth it is read away, as that which a handler leaves unread.
+// refuseUnread answers a request that Server.HeaderReceived has refused. The body is
+// drained within the same limits as one that a handler leaves unread.
 func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.refused(ErrRequestRefused)

@@ -23,7 +23,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
-		// whoever produces a body stream wants to know of the client, too
+		// the producer of a body stream needs the watch, too
 		x.endWatch(w, ok && (response != nil || ctx.timedOut))
 	}
 	if response == nil && ctx.timedOut && x.conn.Reading() == http1.ReadStream {
@@ -85,7 +85,7 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 		x.conn.EndReading()
 		return engine.Close, false
 	}
-	// what the handler left half-done is not used again
+	// the context may be inconsistent, so it is not used again
 	left := x.ctx
 	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
@@ -117,9 +117,10 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 	return engine.Close, true
 }
 
-// answerBeside answers if a handler under TimeoutHandler is late that may be reading
-// the body at this moment. The context is that of those around it, which have set the
-// response, or have panicked unless ok. The stream in it stays where it is.
+// answerBeside answers if a handler under TimeoutHandler is late and may be reading
+// the body at this moment. The context is that of the handlers around it, which have
+// set the response, or have panicked if ok is false. The stream in that context stays
+// where it is.
 func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.lent)
@@ -368,7 +369,8 @@ func (x *exchange) respondStream() {
 	} else {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
-	// what is sent may be made of what is received, and this is the last moment
+	// the response body may be made from the request body, and this is the last
+	// moment
 	if x.duplex {
 		x.continuing.Lock()
 	}

@@ -26,7 +26,7 @@ type SentResponse struct {
 
 // delivery is what is known of the response that is being written.
 type delivery struct {
-	on      bool  // Server.ResponseSent is to be told of it
+	on      bool  // Server.ResponseSent is to be called for it
 	size    int64 // in bytes
 	missing int64 // of them, which are in no buffer
 	refused error // why the request was refused
@@ -65,7 +65,8 @@ func (x *exchange) cutShort(err error) {
 	}
 }
 
-// sent tells of the response that was written, or of which no more will be.
+// sent reports to Server.ResponseSent the response that was written, as a whole or as
+// far as it will be.
 func (x *exchange) sent() {
 	d := &x.delivery
 	if x.s.ResponseSent != nil {
@@ -79,7 +80,8 @@ func (x *exchange) sent() {
 	*d = delivery{}
 }
 
-// nothingSent tells that there is no response to the request that has begun.
+// nothingSent reports to Server.ResponseSent that the request that has begun gets no
+// response.
 func (x *exchange) nothingSent(err error) {
 	if x.s.ResponseSent == nil || x.ctx == nil || !x.conn.Begun() {
 		return
@@ -108,7 +110,8 @@ func (s *Server) tellSent(ctx *RequestCtx, sent SentResponse) {
 	s.ResponseSent(ctx, sent)
 }
 
-// tellRefusal tells of the response to a connection that was refused.
+// tellRefusal reports to Server.ResponseSent the response to a connection that was
+// refused.
 func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	if s.ResponseSent == nil {
 		return

@@ -22,7 +22,7 @@ type h1Conn struct {
 	c    *engine.Conn
 	link engine.Link
 
-	in   *bufpool.Buffer // received; what lies before read is consumed
+	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 	out  *bufpool.Buffer // to be written
 	tail []byte          // to be written behind out: a body that is not worth copying
@@ -30,8 +30,8 @@ type h1Conn struct {
 
 	conn   http1.Conn
 	timing timing // what readUntil is the deadline of
-	// readUntil and writeUntil are the deadlines that the server has set, and wholeUntil
-	// is that of the current request if readUntil is an earlier one.
+	// readUntil and writeUntil are the deadlines that the server has set; wholeUntil
+	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
 	turn  int   // requests served since the last flush
@@ -86,9 +86,9 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.x.pace = pace{}
 }
 
-// light reports whether h is ready for another connection of the same
-// server as it is: it holds no more than it began with.
-func (h *h1Conn) light() bool {
+// reusable reports whether h can serve another connection of the same server as it
+// is: its buffers have not grown much, and no handler still uses it.
+func (h *h1Conn) reusable() bool {
 	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
 		h.in != nil && cap(h.in.B) <= 2*h.s.set.readSize && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
 }

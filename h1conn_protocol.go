@@ -81,7 +81,8 @@ func (h *h1Conn) InputEnded(err error) {
 	h.inputFault(err)
 }
 
-// inputFault makes err what has ended the connection, unless the peer is told.
+// inputFault makes err the fault that has ended the connection, unless the peer gets
+// a response.
 func (h *h1Conn) inputFault(err error) {
 	if !isCommon(err) && h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close {
 		h.fault = err
@@ -196,8 +197,9 @@ func (h *h1Conn) giveSpace() {
 	}
 }
 
-// Turn implements engine.Protocol. The others may take as long as a response for which
-// there is no room; a body for which there is a minimum rate goes on to count.
+// Turn implements engine.Protocol. The turns of other connections may take as long as
+// a response for which there is no room; the time of a body with a minimum rate goes
+// on.
 func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
 	switch {
 	case !h.conn.Begun() || h.timing == timesWait:

@@ -413,7 +413,7 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 	c.keepConn(cc)
 }
 
-// keepConn is ReleaseConn for a connection whose deadlines are the guard's.
+// keepConn is ReleaseConn for a connection whose deadlines only the guard has set.
 func (c *HostClient) keepConn(cc *clientConn) {
 	if c.MaxConnDuration > 0 && time.Since(cc.past.created) >= c.MaxConnDuration {
 		c.CloseConn(cc)

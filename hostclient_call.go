@@ -58,7 +58,7 @@ func (req *Request) refused(err error) error {
 	return err
 }
 
-// callCounted is call for who has counted it in pending.
+// callCounted is call for a caller that has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	call := &req.call
 	if call.purpose == callSends {
@@ -73,7 +73,8 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	return c.callLimited(req, resp)
 }
 
-// endCall makes the request one that nobody is sending any more.
+// endCall removes the state of the call from the request, and closes the stream of
+// the body.
 func (req *Request) endCall() {
 	req.call = callState{content: req.call.content}
 	if req.body.stream != nil {
@@ -123,7 +124,7 @@ func (c *HostClient) callPlain(req *Request, resp *Response) error {
 	return c.attempts(req, resp)
 }
 
-// callForNothing is a call whose caller does not want the response.
+// callForNothing makes a call whose response is discarded.
 func (c *HostClient) callForNothing(req *Request) error {
 	resp, use := AcquireResponse(), req.call.content
 	defer func() {
@@ -310,8 +311,8 @@ type CookieJar interface {
 	SetCookies(uri *URI, values []string)
 }
 
-// lendCookies adds cookies whose names the header does not have yet, and returns
-// those names.
+// lendCookies adds the cookies whose names the header does not have yet, and returns
+// these names.
 func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []string) {
 	for name, value := range cookies {
 		name = string(cookie.Cleaned(bytesconv.Bytes(name)))

@@ -383,8 +383,8 @@ func (e *pipelineEncoder) Write(p []byte) (int, error) {
 
 func (e *pipelineEncoder) Flush() error { return nil }
 
-// awaitPipelined waits for the result. When it returns, nobody touches the caller's response
-// any more.
+// awaitPipelined waits for the result. After it has returned, the client does not
+// touch the caller's response any more.
 func awaitPipelined(ctx context.Context, call *pipelineCall, deadline time.Time) error {
 	if ctx == nil && deadline.IsZero() {
 		<-call.Done()

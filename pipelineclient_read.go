@@ -23,7 +23,7 @@ type pipelineReader struct {
 	recv   receiver
 	closes bool // it is the last one
 
-	waste *Response // takes what nobody wants
+	spare *Response // takes responses that no caller wants
 }
 
 // errUnasked says that the server has sent what no request asked for.
@@ -42,8 +42,8 @@ func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, 
 // server has closed the connection, or has announced that with a response.
 func (r *pipelineReader) read() error {
 	defer func() {
-		if r.waste != nil {
-			ReleaseResponse(r.waste)
+		if r.spare != nil {
+			ReleaseResponse(r.spare)
 		}
 	}()
 	for {
@@ -98,7 +98,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 	defer call.Unlock()
 	resp := call.Response
 	if resp == nil {
-		resp = r.wasted()
+		resp = r.discarded()
 	}
 	if !r.inBody {
 		if n, err = r.feedHead(&resp.Header, b); err != nil || !r.inBody {
@@ -113,19 +113,19 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 	dst := &resp.body
 	dst.limit = r.c.MaxResponseBodySize
 	if resp.SkipBody {
-		dst = &r.wasted().body
+		dst = &r.discarded().body
 	}
 	used, done, err := r.recv.feed(b[n:], dst, &resp.Header.header)
 	return n + used, done, err
 }
 
-// wasted returns an empty response for what nobody wants.
-func (r *pipelineReader) wasted() *Response {
-	if r.waste == nil {
-		r.waste = AcquireResponse()
+// discarded returns an empty response for content that no caller wants.
+func (r *pipelineReader) discarded() *Response {
+	if r.spare == nil {
+		r.spare = AcquireResponse()
 	}
-	r.waste.ResetBody()
-	return r.waste
+	r.spare.ResetBody()
+	return r.spare
 }
 
 // feedHead reads a head, and decides how the content behind it ends.
@@ -182,7 +182,7 @@ func (r *pipelineReader) inputEnds(err error) error {
 	return err
 }
 
-// fail ends the current call, whose response is wrong.
+// fail ends the current call, whose response is malformed.
 func (r *pipelineReader) fail(err error) {
 	if r.call == nil {
 		r.c.logf("PipelineClient: %s: %v", r.c.Addr, err)

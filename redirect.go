@@ -221,8 +221,8 @@ func dropContent(req *Request) {
 	h.SetContentLength(0)
 }
 
-// setOnce returns the value of a field that must not come twice with different
-// values: nobody could tell which one counts.
+// setOnce returns the value of a field, or nil if it comes twice with different
+// values: it is unclear which one counts.
 func (h *ResponseHeader) setOnce(id field.ID) []byte {
 	i := h.list.FindID(id, 0)
 	if i < 0 {

@@ -302,7 +302,7 @@ type Server struct {
 	// refusedAt is the second in which it was last logged that a connection
 	// was refused, or a body for which there was no memory
 	refusedAt atomic.Int64
-	refusals  atomic.Int32 // connections that are being told so
+	refusals  atomic.Int32 // connections that get such a response at the moment
 	// badNameLogged says that it was logged that a field of a response is not sent
 	badNameLogged atomic.Bool
 
@@ -412,7 +412,7 @@ func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 // releaseCtx takes back a context.
 func (s *Server) releaseCtx(ctx *RequestCtx) {
 	if ctx.timeoutResponse.Load() != nil {
-		// somebody still uses it
+		// the handler may still use it
 		return
 	}
 	if ctx.used {

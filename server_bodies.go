@@ -30,7 +30,7 @@ const (
 )
 
 // bodyMemoryLimit returns how many bytes the buffers of all bodies may have. By
-// default the largest body fits, whose buffer may be twice its size.
+// default there is room for the largest body, whose buffer may be twice its size.
 func (s *Server) bodyMemoryLimit() int64 {
 	switch {
 	case s.MaxRequestBodyMemory > 0:
@@ -46,8 +46,9 @@ func (s *Server) bodyMemoryLimit() int64 {
 	return max(limit, min(largest, math.MaxInt64/2)*2)
 }
 
-// bodyRoom returns how much the body of the current request takes whose buffer has
-// this size, with the space for a large one if the engine waits with that in hand.
+// bodyRoom returns how much memory the body of the current request takes if its
+// buffer has this size. For a large body that includes the space for reading, if the
+// engine holds it while it waits.
 func (x *exchange) bodyRoom(size int) int {
 	if x.link.KeepsSpace() && (x.in != nil && cap(x.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
 		size += bodySpace
@@ -107,7 +108,7 @@ func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
 }
 
 // awaitBody reads more of a request from its connection, in a goroutine that waits
-// for that. A body that stalls meanwhile may be ended by others.
+// for it. Meanwhile a stalled body may be ended to make room for other requests.
 func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {

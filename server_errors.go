@@ -104,8 +104,8 @@ func (s *Server) logWriteError(c *engine.Conn, err error) {
 }
 
 // logBadName logs that a response goes without a field, since its name is no token.
-// It does so once, for who looks for that field: each response of a handler may have
-// one.
+// It does so once, so that a developer who misses the field finds the reason: each
+// response of a handler may have one.
 func (s *Server) logBadName(list *field.List) {
 	if !s.LogAllErrors || s.badNameLogged.Load() {
 		return

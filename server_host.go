@@ -40,7 +40,7 @@ func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.
 func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
 	own := p.(*h1Conn)
 	fault = own.fault
-	if reuse && own.light() {
+	if reuse && own.reusable() {
 		return own, fault
 	}
 	own.release()

@@ -53,10 +53,10 @@ type TrustedProxies struct {
 type proxyTrust struct {
 	peers                 peers.Set
 	address, scheme, host key  // host has no name if there is none
-	standard              bool // address is that of the field Forwarded
+	standard              bool // address is the field Forwarded
 }
 
-// newProxyTrust returns nil if nobody is trusted.
+// newProxyTrust returns nil if no proxy is trusted.
 func newProxyTrust(t *TrustedProxies) *proxyTrust {
 	if len(t.Ranges) == 0 && !t.Unix {
 		return nil
@@ -145,7 +145,7 @@ func (ctx *RequestCtx) ClientHost() []byte {
 	return ctx.Host()
 }
 
-// proxyTrust returns whom to believe, or nil if that is not the peer.
+// proxyTrust returns the trusted proxies, or nil if the peer is none of them.
 func (ctx *RequestCtx) proxyTrust() *proxyTrust {
 	if ctx.s == nil || ctx.s.trust == nil || !ctx.s.trust.peers.Has(ctx.RemoteAddr()) {
 		return nil

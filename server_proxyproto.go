@@ -80,7 +80,7 @@ func (s *Server) announces(from net.Addr) (header bool, err error) {
 	return false, ErrUntrustedPeer
 }
 
-// overTLS is a TLS connection that somebody else has made.
+// overTLS is a TLS connection that the server has not made itself.
 type overTLS interface {
 	net.Conn
 	connTLSer
@@ -151,8 +151,8 @@ func (s *Server) throughProxy(nc net.Conn) (net.Conn, error) {
 	return engine.NewProxiedConn(nc, nil), nil
 }
 
-// proxiedListener makes the connections of another listener, where they come from
-// the proxies, ones that begin with a header.
+// proxiedListener wraps a listener: its connections from the proxies begin with a
+// header.
 type proxiedListener struct {
 	net.Listener
 	s *Server
@@ -194,9 +194,9 @@ func (ln *proxiedListener) SetDeadline(t time.Time) error {
 	return own.SetDeadline(t)
 }
 
-// awaitHeader reads the header of a connection, if it begins with one. It is an
-// error if the connection is not to be served, which the client was told then if
-// there is something to tell.
+// awaitHeader reads the header of a connection, if it begins with one. It returns an
+// error if the connection is not to be served; the client has got a response by then
+// if there is one.
 func (s *Server) awaitHeader(c *engine.Conn) error {
 	p, from := proxiedOf(c.NC)
 	if p == nil {
@@ -219,8 +219,8 @@ func (s *Server) awaitHeader(c *engine.Conn) error {
 	return nil
 }
 
-// admitClient counts a connection as one of its client, whose address has come with
-// the header.
+// admitClient counts a connection for the address of its client, which the header has
+// named.
 func (s *Server) admitClient(c *engine.Conn) error {
 	ip, err := s.admitAddress(c.NC)
 	c.SetPeer(ip)

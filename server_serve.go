@@ -115,7 +115,8 @@ func (s *Server) Serve(ln net.Listener) error {
 
 var errNoHandler = errors.New("fasthttp: cannot serve: Server.Handler is nil")
 
-// checkHandler returns an error if nobody is there to answer requests.
+// checkHandler returns an error if there is neither a Handler nor a protocol of
+// NextProto.
 func (s *Server) checkHandler() error {
 	if s.Handler != nil {
 		return nil
@@ -176,13 +177,13 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 // the refusal.
 const turnAwayTimeout = time.Second
 
-// maxRefusals is how many connections are told at a time that they are refused.
-// Each of them holds a descriptor until its client has heard that: those who open
-// more than they may must not take those of the others.
+// maxRefusals is how many refused connections get a response at a time. Each of them
+// holds a descriptor until its client has received it: clients that open too many
+// connections must not use up the descriptors of other clients.
 const maxRefusals = 1024
 
-// mayRefuse reports whether a connection is told that it is refused. Where it is,
-// refused must be called afterwards.
+// mayRefuse reports whether a refused connection gets a response. If it does, refused
+// must be called afterwards.
 func (s *Server) mayRefuse(limit int64) bool {
 	if int64(s.refusals.Add(1)) <= limit {
 		return true

@@ -161,7 +161,7 @@ func (s *Server) ownTLSConfig() {
 }
 
 // servingConfig returns a copy of TLSConfig that is fit for serving, with the
-// certificate of the source where that has one.
+// certificate of the source if that has one.
 func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,11 +183,11 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	return config, nil
 }
 
-// offeredProtos returns the protocols that clients may choose from, given those
-// that are configured. They are never none: a client that knows no common
-// protocol is told so in the handshake, and cannot be led to take this server
-// for one of another protocol. HTTP/2 is offered by configurations that were
-// made for other servers; where nobody serves it, each browser would fail.
+// offeredProtos returns the protocols that clients may choose from, given those that
+// are configured. There is always at least one: a client without a common protocol
+// fails in the handshake, and cannot be tricked into taking this server for one of
+// another protocol. Configurations that were made for other servers offer HTTP/2; if
+// there is no handler for it, each browser would fail.
 func (s *Server) offeredProtos(configured []string) []string {
 	protos := slices.DeleteFunc(slices.Clone(configured), func(proto string) bool {
 		return proto == protoHTTP2 && s.nextProtos[protoHTTP2] == nil
@@ -198,8 +198,8 @@ func (s *Server) offeredProtos(configured []string) []string {
 	return protos
 }
 
-// tlsListener makes the connections of another listener ones of TLS. The
-// handshake is for whoever serves them.
+// tlsListener wraps a listener: its connections speak TLS. The goroutine that serves
+// a connection does the handshake.
 type tlsListener struct {
 	net.Listener
 	config *tls.Config
@@ -223,8 +223,8 @@ func (ln *tlsListener) SetDeadline(t time.Time) error {
 	return own.SetDeadline(t)
 }
 
-// transportOf returns what lies under the TLS connection nc, or nc itself where
-// it is none.
+// transportOf returns the connection below the TLS connection nc, or nc itself if it
+// is none.
 func transportOf(nc net.Conn) net.Conn {
 	switch c := nc.(type) {
 	case *tls.Conn:

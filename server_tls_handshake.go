@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// defaultHandshakeTimeout is how long a TLS handshake may take where
-// Server.ReadTimeout is not set.
+// defaultHandshakeTimeout is how long a TLS handshake may take if Server.ReadTimeout
+// is not set.
 const defaultHandshakeTimeout = 10 * time.Second
 
 func (s *Server) handshakeTimeout() time.Duration {
@@ -96,7 +96,7 @@ func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	return false
 }
 
-// answerPlainHTTP tells a client that it has to use TLS.
+// answerPlainHTTP answers a client that has to use TLS with a 400.
 func (s *Server) answerPlainHTTP(nc net.Conn) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
@@ -106,7 +106,6 @@ func (s *Server) answerPlainHTTP(nc net.Conn) {
 	s.sendRefusal(nc, resp, errPlainHTTP)
 }
 
-// maxTLSRefusals is how many TLS connections are told at a time that they are
-// refused. Telling takes a handshake, of which a server that has too much to do
-// cannot make any number.
+// maxTLSRefusals is how many refused TLS connections get a response at a time. The
+// response takes a handshake, and an overloaded server cannot do many of them.
 const maxTLSRefusals = 64

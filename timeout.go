@@ -128,7 +128,7 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 	}
 	r.late = true
 	ctx.loseConn()
-	// if somebody else has made it time out, that stands
+	// if a TimeoutError method has set a response, that one stands
 	if ctx.timeoutResponse.Load() == nil {
 		ctx.timeoutResponse.Store(resp)
 	}
@@ -146,8 +146,8 @@ func (r *timedRun) leave(resp *Response) {
 	}
 }
 
-// end says that the handler has returned. One that is late puts the lights out,
-// unless its context was left to others with a TimeoutError method.
+// end says that the handler has returned. A late one discards its context, unless a
+// TimeoutError method has left that to other goroutines of the application.
 func (r *timedRun) end() {
 	ctx := r.ctx
 	if ctx.s != nil {
@@ -166,8 +166,8 @@ func (r *timedRun) end() {
 	}
 }
 
-// logFault logs a panic that nobody waits for any more. Of the request it says no
-// more than what a context keeps in any state.
+// logFault logs a panic of a handler whose caller has gone on. It logs only the
+// address, which a context has in any state.
 func (r *timedRun) logFault() {
 	if err, ok := r.fault.(error); r.fault == nil || ok && isAbort(err) {
 		return
@@ -175,8 +175,8 @@ func (r *timedRun) logFault() {
 	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
 }
 
-// loseConn takes the connection from a context, whose late is held, and from those
-// that were made of it.
+// loseConn takes the connection from a context, whose late is held, and from the
+// contexts that were lent from it.
 func (ctx *RequestCtx) loseConn() {
 	ctx.responder, ctx.lost = nil, true
 	for run := ctx.run; run != nil; run = run.before {

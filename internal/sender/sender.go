@@ -237,9 +237,9 @@ func (s *Sender) Write(p []byte) (int, error) {
 	return s.Line.Write(p)
 }
 
-// Settle ends the sending, and returns how that went. If moment is not nil, the
+// Finish ends the sending, and returns how that went. If moment is not nil, the
 // sending may end by itself until that fires.
-func (s *Sender) Settle(moment <-chan time.Time) (http1.SendPhase, error) {
+func (s *Sender) Finish(moment <-chan time.Time) (http1.SendPhase, error) {
 	if moment != nil {
 		select {
 		case <-s.done:
