@@ -52,7 +52,7 @@ func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, 
 // Get sends a GET request for url and returns the status and the body of the
 // response. The body is in dst, whose content it replaces, or in a larger slice; it
 // belongs to the caller. Up to 16 redirects are followed. The errors are those of
-// DoRedirects; no status is an error.
+// DoRedirects; a status is never an error.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
@@ -78,7 +78,7 @@ func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, b
 // Get sends a GET request for url and returns the status and the body of the
 // response. The body is in dst, whose content it replaces, or in a larger slice; it
 // belongs to the caller. Up to 16 redirects are followed. The errors are those of
-// DoRedirects; no status is an error.
+// DoRedirects; a status is never an error.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }

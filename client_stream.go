@@ -152,8 +152,7 @@ func (s *clientStream) end(within time.Duration) error {
 // be used again: maxDrained bytes at most, if they arrive within a time.
 const (
 	maxDrained = 256 << 10
-	// closeTime is for a caller who closes a stream and expects that to take no
-	// time
+	// closeTime is for a caller that closes a stream and expects that to take no time
 	closeTime = 25 * time.Millisecond
 	// drainTime is for a call that would wait for its response in any case
 	drainTime = 250 * time.Millisecond

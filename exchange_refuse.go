@@ -24,7 +24,7 @@ func (x *exchange) refuse(err error) (engine.Action, bool) {
 	return x.answerAndEnd(isHead)
 }
 
-// reject answers a request whose body is not wanted.
+// reject answers a request whose body is refused.
 func (x *exchange) reject(code int) (engine.Action, bool) {
 	isHead := x.ctx.Request.Header.IsHead()
 	x.refused(ErrRequestRefused)

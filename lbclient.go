@@ -29,10 +29,10 @@ type BalancingClient interface {
 // the fewest requests on its way, and among equals to the one that was given
 // the fewest.
 //
-// A client that fails counts as having one request more on its way for each
-// failure of the last three seconds, up to 300, so that others are preferred.
-// It still gets requests while the others are busier than that, and gets its
-// share again as the failures grow old.
+// A client that fails counts as having one request more on its way for each failure
+// of the last three seconds, up to 300, so that other clients are preferred. It still
+// gets requests while the other clients are busier than that, and gets its share
+// again as the failures grow old.
 //
 // The fields must not be changed after first use, nor the LBClient copied. All
 // methods may be called at the same time.

@@ -26,7 +26,8 @@ type Conn struct {
 	gate  *gate    // below TLS, nil if there is none
 	asker *connpool.Asker
 	probe connpool.Probe
-	// Duplex says that somebody writes while the reader reads. It is the reader's.
+	// Duplex says that another goroutine writes while the reader reads. Only the
+	// reader uses it.
 	Duplex bool
 	// Sent counts the bytes that were written. It is the writer's, as is WriteErr.
 	Sent uint64
@@ -70,10 +71,10 @@ func lowest(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Handshake makes the connection one with TLS, before a deadline, if accept has
-// nothing against what was negotiated. The state is that of the handshake, also if
-// it fails. Functions in the configuration get the values of ctx, which may be nil;
-// its end is the Guard's.
+// Handshake starts TLS on the connection, before a deadline. It fails if accept
+// returns an error for the negotiated state. It returns the state of the handshake,
+// also if that fails. Functions in the configuration get the values of ctx, which may
+// be nil; the Guard handles its end.
 func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, accept func(*tls.ConnectionState) error) (tls.ConnectionState, error) {
 	if err := c.Guard.Limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
@@ -126,8 +127,8 @@ func (c *Conn) Fill() error {
 	return err
 }
 
-// Read receives into p, past what is in Recv, and returns either bytes or an error.
-// Whoever writes meanwhile may give the reader more time, or less.
+// Read receives into p, past what is in Recv, and returns either bytes or an error. A
+// goroutine that writes meanwhile may extend or shorten the time of the reader.
 func (c *Conn) Read(p []byte) (int, error) {
 	if err := c.readErr; err != nil && !neterr.IsTimeout(err) {
 		// the system says it once

@@ -47,8 +47,8 @@ type TLSConfigs struct {
 	configs map[string]*tls.Config
 }
 
-// For returns the configuration for an address, which the first call makes of base. The
-// error is that of TLSConfig.
+// For returns the configuration for an address, which the first call makes of base.
+// It returns the error of TLSConfig.
 func (c *TLSConfigs) For(base *tls.Config, addr string) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,8 +29,8 @@ type Probe struct {
 	state State
 }
 
-// Attach makes p look at c. Only connections of the operating system can be
-// looked at, and those only on systems where a socket can be peeked into.
+// Attach makes p check c. Only connections of the operating system can be checked,
+// and only on systems that can peek into a socket.
 func (p *Probe) Attach(c net.Conn) {
 	*p = Probe{}
 	s, ok := c.(syscall.Conn)

@@ -7,8 +7,8 @@ import "time"
 type waiter[C Conn] struct {
 	prev, next *waiter[C]
 	queued     bool
-	// ready has room for the one grant that a waiter gets, so that whoever
-	// gives it never waits
+	// ready has room for the one grant that a waiter gets, so that sending it never
+	// blocks
 	ready chan Grant[C]
 	timer *time.Timer
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// listener is a listener whose connections are being accepted.
+// listener is a listener that a Set accepts from.
 type listener struct {
 	net.Listener
 	once   sync.Once
@@ -24,8 +24,8 @@ func (l *listener) Close() error {
 	return l.closed
 }
 
-// lastAccepts is for how long a listener is accepted from that has a deadline when
-// the server shuts down: what is in its queue is got at once.
+// lastAccepts is how long the engine still accepts when the server shuts down, if the
+// listener has deadlines: the connections in its queue come at once.
 const lastAccepts = 5 * time.Millisecond
 
 // wind has Serve take the connections that have come by now, and no more.

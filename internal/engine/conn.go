@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// State is a state of a connection as the Host is told. The values are those of
+// State is a state of a connection, as passed to the Host. The values are those of
 // ConnState of the server's package.
 type State int
 
 const (
-	// StateNew is that of one that was accepted.
+	// StateNew is the state of a connection that was accepted.
 	StateNew State = iota
 	// StateActive begins with the first byte of a request.
 	StateActive
 	// StateIdle begins when a request was answered.
 	StateIdle
-	// StateHijacked is that of one that was handed over.
+	// StateHijacked is the state of a connection that was handed over.
 	StateHijacked
-	// StateClosed is that of one that was closed.
+	// StateClosed is the state of a connection that was closed.
 	StateClosed
 )
 
@@ -55,8 +55,8 @@ type Conn struct {
 	// Aborted has the connection be cut off instead of ended in order.
 	Aborted bool
 	looks   uint8 // how often shutdowns have found it asked
-	// Pinned says that somebody may still ask for the connection, so that it is not
-	// used for another one.
+	// Pinned says that the application may still hold a reference to this Conn, so
+	// that it is not reused for another connection.
 	Pinned atomic.Bool
 
 	stage atomic.Int32 // a stage
@@ -66,8 +66,8 @@ type Conn struct {
 }
 
 // stage is how far a connection is on its way from one request to the next. On the
-// portable engine a shutdown and the goroutine of the connection agree by it on who
-// ends the connection; on the event engine the owner of the connection does.
+// portable engine a shutdown and the goroutine of the connection agree by it which of
+// them ends the connection; on the event engine the owner ends it.
 type stage int32
 
 const (
@@ -106,8 +106,9 @@ func (c *Conn) OpenedAt() time.Time {
 	return now.Add(c.Opened - now.Sub(Began))
 }
 
-// Pin keeps the connection from becoming another one, since somebody may ask for
-// it from now on. What is asked for when it has ended is its addresses.
+// Pin keeps the Conn from being reused, since the application may hold a reference
+// from now on. It also records the addresses, which may be asked for after the end of
+// the connection.
 func (c *Conn) Pin() {
 	c.Pinned.Store(true)
 	// an engine that asks the system for them knows them then
@@ -187,9 +188,9 @@ func (c *Conn) awaitRequest() {
 	}
 }
 
-// begin says that the first bytes of a request are there. It is false if a
-// shutdown has claimed the connection. asked says that one has asked: its deadline
-// is that of the connection then.
+// begin says that the first bytes of a request are there. It is false if a shutdown
+// has claimed the connection. asked says that a shutdown has asked, and has set its
+// deadline on the connection.
 func (c *Conn) begin() (ok, asked bool) {
 	for {
 		switch now := c.at(); now {

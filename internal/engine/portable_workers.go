@@ -44,8 +44,8 @@ const (
 )
 
 // Serve serves the connections that ln accepts by the portable engine, until ln fails
-// for good, which it returns. The error is nil when the server shuts down, and when ln
-// was closed by others. Serve closes ln.
+// for good, and returns that error. The error is nil when the server shuts down, and
+// when other code has closed ln. Serve closes ln.
 func (s *Set) Serve(ln net.Listener) error {
 	l := s.addListener(ln)
 	if l == nil {
@@ -112,7 +112,7 @@ func (w *connWorkers) serveAll(c *portable) {
 	}
 }
 
-// accept returns another connection for a worker, or nil where it is to rest.
+// accept returns another connection for a worker, or nil if the worker is to rest.
 func (w *connWorkers) accept() *portable {
 	if w.accepted.Load() < ManyAccepted {
 		return nil
@@ -129,7 +129,7 @@ func (w *connWorkers) accept() *portable {
 		w.fail(err)
 		return nil
 	case !w.enter():
-		// nobody would wait for it
+		// Serve would not wait for it
 		_ = nc.Close()
 		return nil
 	}

@@ -33,7 +33,7 @@ type Lane[R any] struct {
 	queue  list[R]
 	sent   list[R]
 	queued int // bytes in queue
-	waited int // calls in both lists for which somebody waits
+	waited int // calls in both lists whose callers still wait
 	writer writerPhase
 
 	// of the connection
@@ -60,10 +60,10 @@ type writerPhase uint8
 const (
 	writerAbsent writerPhase = iota // there is none
 	writerWorks                     // it looks at the lists before it waits
-	writerWaits                     // it is to be told of changes
+	writerWaits                     // it is to be woken after changes
 )
 
-// writeHaste says whose deadline a write has.
+// writeHaste says which deadline a write has.
 type writeHaste uint8
 
 const (
@@ -139,9 +139,9 @@ func (l *Lane[R]) unlink(call *Call[R]) {
 	}
 }
 
-// forsake says that nobody waits for the call any more. One that was sent keeps
-// its place, since its response will come; but a connection on which nobody
-// waits for anything is of no use to those who come next.
+// forsake says that the caller has given up the call. A call that was sent keeps its
+// place, since its response will come; but the connection is closed if no caller
+// waits for any of its responses, so that later calls need not wait for them.
 func (l *Lane[R]) forsake(call *Call[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,8 +190,8 @@ func (l *Lane[R]) run() {
 	}
 }
 
-// connect returns a connection, or nil if nobody wants one any more: there
-// is no writer then. Calls that wait while an attempt fails fail with it.
+// connect returns a connection, or nil if no call is left that needs one: there is no
+// writer then. Calls that wait while an attempt fails fail with it.
 func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
 	for {
 		if !l.mayConnect() {
@@ -210,8 +210,8 @@ func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
 	}
 }
 
-// mayConnect waits until it is time to connect, and reports whether somebody wants
-// it.
+// mayConnect waits until it is time to connect, and reports whether a call still
+// needs it.
 func (l *Lane[R]) mayConnect() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -340,9 +340,9 @@ func (l *Lane[R]) collect() {
 	}
 }
 
-// gather lets those run who are about to add a call, if the last batch shows
-// that there are several: a write costs more than that. The mutex is held before
-// and after that.
+// gather lets goroutines run that are about to add a call, if the last batch shows
+// that there are several: a write costs more than that. The mutex is held when it is
+// called and when it returns.
 func (l *Lane[R]) gather() {
 	if l.queue.n < l.together {
 		l.mu.Unlock()
@@ -352,9 +352,9 @@ func (l *Lane[R]) gather() {
 	l.together = l.queue.n
 }
 
-// isStale reports whether the server has closed the connection while it was idle,
-// or has sent what nobody asked for. The reader will notice, but it may not have
-// run yet. What comes through TLS is for the reader alone to tell.
+// isStale reports whether the server has closed the connection while it was idle, or
+// has sent unsolicited bytes. The reader will notice, but it may not have run yet.
+// With TLS only the reader can know whether bytes are content.
 func (l *Lane[R]) isStale(conn *clientconn.Conn) bool {
 	if l.sent.n > 0 {
 		return false
@@ -463,8 +463,8 @@ func (l *Lane[R]) Expire() {
 	}
 }
 
-// hangUp says that the reader has ended. The connection ends with it: whoever
-// writes to it would wait for a server that nobody listens to.
+// hangUp says that the reader has ended. The connection ends with it: the writer
+// would wait for a server whose responses are not read.
 func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	l.mu.Lock()
 	l.state.Advance(http1.ReceiveFails)
@@ -473,8 +473,8 @@ func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	_ = conn.Net().Close()
 }
 
-// tidy puts the calls back into the queue that can be sent again, and ends the
-// others. err is why the reader has ended.
+// tidy puts the calls that can be sent again back into the queue, and ends the other
+// ones. err is the reason for which the reader has ended.
 func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,7 +21,8 @@ type Config[R any] struct {
 	MaxPending int
 	// WriteSize is how many bytes of requests are collected for one write.
 	WriteSize int
-	// MaxBatchDelay is how long a request may wait for others to be sent with it.
+	// MaxBatchDelay is how long a request may wait for other requests to be sent with
+	// it.
 	MaxBatchDelay time.Duration
 	// MaxIdle is how long a connection may be unused before it is closed.
 	MaxIdle time.Duration
@@ -77,9 +78,9 @@ func (p *Lanes[R]) NewCall() *Call[R] {
 	return call
 }
 
-// Enqueue gives the call to the connection that has the fewest, or else to one
-// that has room. The choice counts at once, not when the lock is had: those who
-// choose meanwhile would all take the same connection, and overflow it.
+// Enqueue gives the call to the connection that has the fewest, or else to one that
+// has room. The choice counts at once, not when the lock is acquired: otherwise all
+// callers that choose meanwhile would take the same connection, and overflow it.
 func (p *Lanes[R]) Enqueue(call *Call[R]) error {
 	best := 0
 	for i := range p.lanes {
@@ -114,7 +115,7 @@ func (p *Lanes[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 	return nil
 }
 
-// tellRoom tells one of those who wait for room that there may be some.
+// tellRoom wakes one caller that waits for room, since there may be some.
 func (p *Lanes[R]) tellRoom() {
 	if p.waiting.Load() > 0 {
 		select {
@@ -131,7 +132,7 @@ type Status struct {
 	Queued   int // calls that were not sent so far, and Bytes how long they are
 	Bytes    int
 	Sent     int // calls that wait for their response
-	Waited   int // calls for whose result somebody waits
+	Waited   int // calls whose callers wait for the result
 	Waiting  int // calls that wait for room
 	Failures int // connections in a row that brought no response
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// OneWrite is the size up to which the content of a request goes into a socket at
-	// once, so that nobody has to watch for the answer meanwhile.
+	// OneWrite is the size up to which the content of a request fits into a socket at
+	// once, so that there is no need to watch for the response meanwhile.
 	OneWrite = 64 << 10
 
 	// Patience is how long a request may still be on its way when its response is
@@ -23,7 +23,7 @@ const (
 	Patience = 50 * time.Millisecond
 )
 
-// ErrAbandoned is what the sender gets when nobody wants it to go on.
+// ErrAbandoned is the error of a sender that was stopped before it was done.
 var ErrAbandoned = errors.New("fasthttp: the response came before the request was sent to its end")
 
 // crlf ends a chunk.
@@ -55,7 +55,7 @@ type Request struct {
 	Line *clientconn.Conn
 	// Out is the head, and becomes what is collected behind it. The Sender releases it.
 	Out *bufpool.Buffer
-	// Content is that of a request without a stream. It stays the caller's.
+	// Content is the content of a request without a stream. It stays the caller's.
 	Content []byte
 	// Stream is the one that Owner.WriteStream writes; nil if there is none.
 	Stream *Stream
@@ -132,8 +132,8 @@ func (s *Sender) run() {
 	}
 }
 
-// sendSafely is send that makes an error of a panic: nobody could recover from
-// one on this goroutine.
+// sendSafely is send that turns a panic into an error: the caller could not recover
+// from a panic on this goroutine.
 func (s *Sender) sendSafely() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -292,7 +292,7 @@ func (s *Sender) forget() {
 }
 
 // Detach copies what is still needed of the caller's, so that the sender can go on
-// after the call. It is not for a stream that is Lent: that must be settled.
+// after the call. It is not for a stream that is Lent: call Finish for that.
 func (s *Sender) Detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 )
 
-// Stream is the body stream of a request that is being sent. Whoever is first
+// Stream is the body stream of a request that is being sent. The first call of Close
 // closes it.
 type Stream struct {
 	io.Reader
@@ -49,7 +49,7 @@ func (s *Stream) Close() error {
 	return s.err
 }
 
-// closeQuietly is Close for who cannot do anything about a panic in it.
+// closeQuietly is Close for callers that cannot handle a panic in it.
 func (s *Stream) closeQuietly() {
 	defer func() { _ = recover() }()
 	_ = s.Close()
