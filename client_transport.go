@@ -22,9 +22,9 @@ type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient. It is
-// what clients without a Transport use, so another one in its place is used by all
-// of them; it has to be put there before the first call.
+// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient. All
+// clients without a Transport use it, so an assignment to it changes all of them; it
+// must be made before the first call.
 var DefaultTransport RoundTripper = defaultTransport
 
 var defaultTransport = &transport{}

@@ -26,8 +26,8 @@ type RequestHandler func(ctx *RequestCtx)
 // Server.KeepHijackedConns is set: then closing c is up to the application.
 type HijackHandler func(c net.Conn)
 
-// RequestCtx is a request of a server together with the response to it, and
-// what is to be known of the connection.
+// RequestCtx is a request that a server has received, with the response to it and the
+// properties of the connection.
 //
 // It is used again for other requests after the handler has returned, so
 // neither it nor anything that its methods return may be kept. It must not be

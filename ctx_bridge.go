@@ -23,7 +23,7 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	return ctx.responder.inform(h)
 }
 
-// HijackHandler returns what was given to Hijack and HijackSetNoResponse. It is for
+// HijackHandler returns the arguments of Hijack and HijackSetNoResponse. It is for
 // code that has called a RequestHandler without a Server, and must call the
 // HijackHandler itself.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {

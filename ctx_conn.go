@@ -85,11 +85,11 @@ func addrIP(addr net.Addr) net.IP {
 	return net.IPv4zero
 }
 
-// SetReadDeadline sets the read deadline of the connection. It holds until the
-// server sets its own: if IdleTimeout or ReadTimeout is set, when the connection
-// begins to wait for the next request, else when that begins. The error is
-// ErrDeadlineUpdatesDisabled once the context is no longer the handler's, else what
-// the connection returns.
+// SetReadDeadline sets the read deadline of the connection. It holds until the server
+// sets its own: if IdleTimeout or ReadTimeout is set, when the connection begins to
+// wait for the next request, else when that begins. The error is
+// ErrDeadlineUpdatesDisabled once the context does not belong to the handler any
+// more, else the error of the connection.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -138,8 +138,8 @@ func (ctx *RequestCtx) IsTLS() bool {
 	return ok
 }
 
-// TLSConnectionState returns what was negotiated for a TLS connection, or nil
-// for another one.
+// TLSConnectionState returns the state of a TLS connection, or nil for another
+// connection.
 func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	c, ok := ctx.conn().(connTLSer)
 	if !ok {
@@ -199,9 +199,8 @@ func (ctx *RequestCtx) serverLogger() Logger {
 	return ctx.s.logger()
 }
 
-// Logger returns a logger that begins each line with the time spent on the
-// request so far and with what String returns. It is valid until the handler
-// returns.
+// Logger returns a logger that begins each line with the time spent on the request so
+// far and the result of String. It is valid until the handler returns.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.log.ctx = ctx
 	return &ctx.log

@@ -75,8 +75,8 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error drops what was set of the response, fields included, and makes it one
-// with the status code and msg as plain text.
+// Error resets the response, fields included, and sets the status code, and msg as
+// plain text.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.resetResponse()
 	ctx.SetStatusCode(statusCode)
@@ -91,14 +91,14 @@ func (ctx *RequestCtx) resetResponse() {
 	}
 }
 
-// NotFound drops what was set of the response and makes it a 404.
+// NotFound resets the response and makes it a 404.
 func (ctx *RequestCtx) NotFound() {
 	ctx.resetResponse()
 	ctx.SetStatusCode(StatusNotFound)
 	ctx.SetBodyString("404 Page not found")
 }
 
-// NotModified drops what was set of the response and makes it a 304.
+// NotModified resets the response and makes it a 304.
 func (ctx *RequestCtx) NotModified() {
 	ctx.resetResponse()
 	ctx.SetStatusCode(StatusNotModified)
@@ -141,8 +141,8 @@ func withoutAuthority(uri []byte) []byte {
 	return uri
 }
 
-// IfModifiedSince reports whether the client is to get a representation that was
-// last modified at lastModified: it asked without If-Modified-Since, or with
+// IfModifiedSince reports whether the client is to get a representation that was last
+// modified at lastModified: the request has no If-Modified-Since field, or one with
 // an earlier date (RFC 9110 section 13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	value := ctx.Request.Header.peekID(field.IfModifiedSince)
@@ -153,9 +153,9 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	return err != nil || since.Before(lastModified.Truncate(time.Second))
 }
 
-// EarlyHints sends the Link fields that are set by now to the client in a 103
-// response, so that it can load what it will need while the handler works. It
-// does nothing without a Link field and for HTTP/1.0. The error is one of the
+// EarlyHints sends the Link fields that are set so far to the client in a 103
+// response, so that the client can load these resources while the handler works. It
+// does nothing without a Link field and for HTTP/1.0. It returns an error of the
 // connection: the final response cannot be sent then either.
 func (ctx *RequestCtx) EarlyHints() error {
 	ctx.late.Lock()

@@ -27,8 +27,8 @@ const (
 // handshake.
 type DialFunc func(addr string) (net.Conn, error)
 
-// DialFuncWithTimeout is a DialFunc that must return within timeout: clients
-// pass what is left of the time that the call was given.
+// DialFuncWithTimeout is a DialFunc that must return within timeout: clients pass the
+// time that is left of the call.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
 // Resolver finds the addresses of a host. A *net.Resolver is one.

@@ -9,16 +9,16 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// SentResponse is what Server.ResponseSent gets to know about a response.
+// SentResponse describes a response to Server.ResponseSent.
 type SentResponse struct {
 	// StatusCode is the status of the response, or 0 if there was none.
 	StatusCode int
 	// Bytes is how many bytes of it the connection has taken, its head included and
 	// before they are encrypted. Whether they have arrived is not known.
 	Bytes int64
-	// Refused is why the request was refused: what Server.ErrorHandler got,
-	// ErrRequestRefused also for an Expect field, ErrConcurrencyLimit or
-	// ErrPerIPConnLimit. It is nil if a handler answered.
+	// Refused is the error for which the request was refused: the one that
+	// Server.ErrorHandler got, ErrRequestRefused also for an Expect field,
+	// ErrConcurrencyLimit or ErrPerIPConnLimit. It is nil if a handler answered.
 	Refused error
 	// Err is why the response was cut off; nil if all of it was taken.
 	Err error

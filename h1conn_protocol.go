@@ -12,8 +12,8 @@ import (
 
 var _ engine.Protocol = (*h1Conn)(nil)
 
-// Space implements engine.Protocol: at least a minimum of free bytes behind those that
-// are there.
+// Space implements engine.Protocol: at least a minimum of free bytes after the
+// received ones.
 func (h *h1Conn) Space() []byte {
 	large := h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace
 	if large && h.in != nil && h.read == len(h.in.B) && cap(h.in.B) < bodySpace {
@@ -213,8 +213,8 @@ func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
 	return engine.WaitNone, time.Time{}
 }
 
-// Expired implements engine.Protocol. What comes earns a body more time that has some
-// left.
+// Expired implements engine.Protocol. Bytes that come earn a body more time, if it
+// has some left.
 func (h *h1Conn) Expired() {
 	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.wholeUntil))
 }

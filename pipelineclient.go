@@ -34,12 +34,11 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 // between programs that trust each other. One slow response delays all later ones on
 // its connection: if that matters, use a HostClient.
 //
-// A request is read into memory when the call begins, a body stream included,
-// and belongs to its caller again as soon as the call returns, however it ends;
-// so does the response. Its content goes out with its head: "Expect:
-// 100-continue" makes no difference. Responses are buffered, too: if Response.StreamBody
-// is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
-// limits it.
+// A request is read into memory when the call begins, a body stream included. Request
+// and response belong to the caller again as soon as the call returns, whatever the
+// error. Its content goes out with its head: "Expect: 100-continue" makes no
+// difference. Responses are buffered, too: if Response.StreamBody is set, BodyStream
+// reads from that buffer. Nothing but MaxResponseBodySize limits it.
 //
 // If a connection ends before all responses have come, requests that the server
 // cannot have worked on are sent again on the next one: those of which nothing was

@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// RedirectPolicy is asked before a redirect is followed. next is the request that
-// will be sent, which it may change; resp is the response that redirects to it,
-// and count the number of redirects, this one included.
+// RedirectPolicy is called before a redirect is followed. next is the request that
+// will be sent, which it may change; resp is the response that redirects to it, and
+// count the number of redirects, this one included.
 //
 // An error ends the call with that error, except for ErrUseLastResponse, which
 // makes it return resp as the response.
@@ -27,16 +27,15 @@ var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followe
 // DoRedirects is Do that follows redirects, maxRedirectsCount of them at most;
 // with one more it returns ErrTooManyRedirects.
 //
-// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does; 307
-// and 308 send the same once more. If the body is a stream, Request.GetBody must
-// return it anew: without that function the error is ErrRedirectBodyStream. A
-// redirect to another origin, which is another scheme, host or port, is followed
-// without Authorization, Cookie and Proxy-Authorization. A redirect to a scheme other
-// than http and https is an error. The timeout of the request covers all requests
-// together.
+// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does; after
+// 307 and 308 the same request is sent again. If the body is a stream,
+// Request.GetBody must return it anew: without that function the error is
+// ErrRedirectBodyStream. A redirect to another origin, which is another scheme, host
+// or port, is followed without Authorization, Cookie and Proxy-Authorization. A
+// redirect to a scheme other than http and https is an error. The timeout of the
+// request covers all requests together.
 //
-// The URI of req is that of the last request afterwards; everything else in it
-// is left as it was.
+// Afterwards req has the URI of the last request; everything else in it is unchanged.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }

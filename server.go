@@ -33,8 +33,8 @@ const defaultServerName = "fasthttp"
 type Server struct {
 	_ noCopy
 
-	// Logger gets the errors of the server and what is logged with
-	// RequestCtx.Logger. By default they go to the standard error output.
+	// Logger gets the errors of the server and the messages of RequestCtx.Logger. By
+	// default they go to the standard error output.
 	Logger Logger
 
 	// Handler answers the requests. If it panics, the panic is logged, the client
@@ -42,12 +42,12 @@ type Server struct {
 	// the connection is closed without a log entry or a response.
 	Handler RequestHandler
 
-	// ErrorHandler makes the response to a request that could not be read. By
-	// default it is a short text with the status that fits: 400, 408, 413,
-	// 414, 417, 431, 501, 503 or 505. The connection is closed after it. Among
-	// the errors are ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory,
-	// *ErrSmallBuffer, ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. Of
-	// the request only that is there which had been read.
+	// ErrorHandler makes the response to a request that could not be read. By default
+	// it is a short text with the status that fits: 400, 408, 413, 414, 417, 431,
+	// 501, 503 or 505. The connection is closed after it. Among the errors are
+	// ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory, *ErrSmallBuffer,
+	// ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. ctx has only the part
+	// of the request that was read.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
 	// HeaderReceived is called when the header of a request was read. The fields of
@@ -60,20 +60,20 @@ type Server struct {
 	// connection is closed. By default all requests are accepted.
 	ContinueHandler func(header *RequestHeader) bool
 
-	// ExpectHandler is ContinueHandler with the choice of the status: 100 lets
-	// the client go on, any other one refuses the request. It must not change
-	// ctx.Response. It goes before ContinueHandler.
+	// ExpectHandler is like ContinueHandler, but returns the status: 100 lets the
+	// client go on, any other one refuses the request. It must not change
+	// ctx.Response. It takes precedence over ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// AcceptTrailer reports whether a field of the trailer section behind the body of
 	// a request is kept. It is called with the name of each such field, which is
-	// valid until it returns; those that it returns false for are dropped, as RFC
-	// 9110 section 6.5.1 allows. If it is nil, all are kept but those that must not
-	// be in a trailer section (see RequestHeader.SetTrailer), which are refused with
-	// 400 in any case. It must be safe for use by many goroutines.
+	// valid until it returns. If it returns false, the field is dropped, as RFC 9110
+	// section 6.5.1 allows. If it is nil, all are kept but those that must not be in
+	// a trailer section (see RequestHeader.SetTrailer), which are refused with 400 in
+	// any case. It must be safe for use by many goroutines.
 	//
-	// A service behind a front end should take only those that it makes use of: front
-	// ends pass trailers on without checking them.
+	// A service behind a front end should accept only the trailers that it uses:
+	// front ends pass trailers on without checking them.
 	AcceptTrailer func(name []byte) bool
 
 	// ResponseSent is called after each response, and reports how sending it went:
@@ -145,13 +145,13 @@ type Server struct {
 	// for ReadTimeout alone.
 	ReadHeaderTimeout time.Duration
 
-	// MinRequestBodyRate is how many bytes of a request body a client has to send
-	// in a second. One that is slower is answered with 408, and closed, once it has
+	// MinRequestBodyRate is how many bytes of a request body a client has to send in
+	// a second. A slower client gets a 408, and its connection is closed, once it has
 	// used up MinRequestBodyRateGrace: waiting takes from that time, and bytes that
-	// come add to it what they may take at this rate, though never more than there
-	// was at first. So a client that sends nothing ends after that time in any case.
-	// The time that a handler takes to read a stream does not count. 0 stands for no
-	// limit.
+	// come add the time that they may take at this rate, though never beyond the
+	// initial amount. So the connection of a client that sends nothing is closed
+	// after that time in any case. The time that a handler takes to read a stream
+	// does not count. 0 stands for no limit.
 	MinRequestBodyRate int
 
 	// MinRequestBodyRateGrace is how much time a client may lose by sending a body at
@@ -183,7 +183,7 @@ type Server struct {
 
 	// MaxRequestBodySize limits the body of a request in bytes;
 	// DefaultMaxRequestBodySize if it is 0 or less. Requests with more are refused
-	// with 413. It limits what a body with content codings decodes to as well: see
+	// with 413. It also limits the decoded size of a body with content codings: see
 	// Request.BodyUncompressed and Request.MultipartForm.
 	MaxRequestBodySize int
 
@@ -229,7 +229,7 @@ type Server struct {
 	// GetOnly refuses all requests but GET and HEAD.
 	GetOnly bool
 
-	// DisablePreParseMultipartForm keeps all bodies in memory, as they came.
+	// DisablePreParseMultipartForm keeps all bodies in memory, as they were received.
 	// Otherwise a body of type multipart/form-data that has more than 4 MiB, which
 	// MaxRequestBodySize must allow, is parsed while it arrives, so that large files
 	// go to the disk: the request is refused with 400 if that fails, and
@@ -237,13 +237,13 @@ type Server struct {
 	// ones are in any case parsed on first use, as are all with StreamRequestBody.
 	DisablePreParseMultipartForm bool
 
-	// LogAllErrors logs also what goes wrong all the time on a public server:
-	// connections that are reset, cut off, or time out. It also logs, once, that a
-	// field of a response is not sent because its name is no token.
+	// LogAllErrors also logs errors that are common on a public server: connections
+	// that are reset, cut off, or time out. It also logs, once, that a field of a
+	// response is not sent because its name is no token.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect: the errors that a server logs never
-	// hold what a client sent.
+	// contain text from a client.
 	SecureErrorLogMessage bool
 
 	// DisableHeaderNamesNormalizing keeps field names as they are received and
@@ -266,10 +266,10 @@ type Server struct {
 	// shuts down. Responses have "Connection: close" from then on in any case.
 	CloseOnShutdown bool
 
-	// StreamRequestBody calls the handler as soon as the header of a request
-	// is there; RequestCtx.RequestBodyStream is the body as it arrives.
+	// StreamRequestBody makes the server call the handler as soon as the header of a
+	// request was read; RequestCtx.RequestBodyStream is the body as it arrives.
 	// MaxRequestBodySize does not limit it; see RequestCtx.LimitRequestBody.
-	// RequestConfig.BodyMode chooses for one request.
+	// RequestConfig.BodyMode overrides it for one request.
 	StreamRequestBody bool
 
 	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err report when the
@@ -285,8 +285,8 @@ type Server struct {
 	// as HAProxy put in front of connections, and says which proxies those are.
 	ProxyProtocol *ProxyProtocol
 
-	// Engine says how connections are served; EngineAuto by default. The
-	// environment variable FASTHTTP_ENGINE goes before it.
+	// Engine says how connections are served; EngineAuto by default. The environment
+	// variable FASTHTTP_ENGINE takes precedence over it.
 	Engine Engine
 
 	once  sync.Once
@@ -319,8 +319,8 @@ type Server struct {
 	perIP peers.Counter
 }
 
-// RequestConfig is what Server.HeaderReceived wants for one request. A field
-// that is zero leaves the setting of the server in force.
+// RequestConfig holds the settings that Server.HeaderReceived returns for one
+// request. A field that is zero leaves the setting of the server in force.
 type RequestConfig struct {
 	// ReadTimeout is how long the rest of the request may take to arrive.
 	ReadTimeout time.Duration
@@ -330,10 +330,10 @@ type RequestConfig struct {
 	MaxRequestBodySize int
 	// BodyMode says whether the handler gets the body as it arrives.
 	BodyMode BodyMode
-	// RefuseStatus has the request answered with this status, 200 to 599, and not
-	// passed to the handler; anything else but 0 counts as 400. The body is not
-	// asked for, nor waited for: the connection is closed unless there is none, or
-	// it has a length of 256 KiB at most, or has arrived already.
+	// RefuseStatus refuses the request with this status, 200 to 599, without a call
+	// of the handler; any other value but 0 counts as 400. The server neither sends
+	// 100 (Continue) nor waits for the body: it closes the connection unless there is
+	// no body, or its length is 256 KiB at most, or it has arrived already.
 	//
 	// The content is the text of the status. Server.ErrorHandler, if there is one,
 	// is called with ErrRequestRefused and may set other content and fields, such as
@@ -347,10 +347,10 @@ type BodyMode uint8
 const (
 	// BodyModeServer leaves it to Server.StreamRequestBody. It is the default.
 	BodyModeServer BodyMode = iota
-	// BodyModeStream calls the handler as soon as the header is there, as
-	// Server.StreamRequestBody does.
+	// BodyModeStream makes the server call the handler as soon as the header was
+	// read, as Server.StreamRequestBody does.
 	BodyModeStream
-	// BodyModeBuffer calls the handler when the body is there.
+	// BodyModeBuffer makes the server call the handler when the body was read.
 	BodyModeBuffer
 )
 

@@ -17,8 +17,8 @@ import (
 // nor HEAD.
 var ErrGetOnly = errors.New("fasthttp: non-get request received")
 
-// ErrRequestRefused is what Server.ErrorHandler gets of a request that was refused
-// with RequestConfig.RefuseStatus.
+// ErrRequestRefused is the error that Server.ErrorHandler gets for a request that was
+// refused with RequestConfig.RefuseStatus.
 var ErrRequestRefused = errors.New("fasthttp: the request was refused by its header")
 
 // requestError returns the error of a head that cannot be read, of which text is the

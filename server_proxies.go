@@ -41,11 +41,11 @@ type TrustedProxies struct {
 	// If it has several values, the last one counts.
 	SchemeField string
 
-	// HostField is the name of the field in which the proxies say which host the
-	// client has asked for, such as "X-Forwarded-Host". It is for proxies that send
-	// a Host of their own, and set this field in each request: many pass on what
-	// the client sends of it. If it is empty, RequestCtx.Host counts. If it has
-	// several values, the last one does.
+	// HostField is the name of the field in which the proxies send the host that the
+	// client has requested, such as "X-Forwarded-Host". It is for proxies that send a
+	// Host of their own, and set this field in each request: many pass on the field
+	// of the client. If HostField is empty, RequestCtx.Host counts. If the field has
+	// several values, the last one counts.
 	HostField string
 }
 
@@ -123,12 +123,12 @@ func (ctx *RequestCtx) ClientScheme() string {
 	return "http"
 }
 
-// ClientHost returns the host, with its port if there is one, that the client has
-// asked for, if the peer is a trusted proxy and says so, and what Host returns
-// otherwise. See Server.TrustedProxies. It is valid until the handler returns.
+// ClientHost returns the host that the client has requested, with its port if there
+// is one, as named by the peer if that is a trusted proxy. Otherwise it returns Host.
+// See Server.TrustedProxies. It is valid until the handler returns.
 //
-// The client chooses it as it chooses the field Host: compare it with the hosts that
-// you serve before you use it in links.
+// The client can choose it freely, as it can the field Host: compare it with the
+// hosts that you serve before you use it in links.
 func (ctx *RequestCtx) ClientHost() []byte {
 	var said []byte
 	if trust := ctx.proxyTrust(); trust != nil {

@@ -51,7 +51,7 @@ type ProxyProtocol struct {
 // Errors of ServeConn with Server.ProxyProtocol. Serve logs them.
 var (
 	// ErrProxyHeader says that a connection from one of the proxies does not begin
-	// with a header of the PROXY protocol, or not in time. It wraps what was wrong.
+	// with a header of the PROXY protocol, or not in time. It wraps the cause.
 	ErrProxyHeader = errors.New("fasthttp: no header of the proxy protocol")
 
 	// ErrUntrustedPeer says that a connection comes from none of the proxies.
