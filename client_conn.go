@@ -23,14 +23,15 @@ type clientConn struct {
 	past     *connPast
 }
 
-// connPast is what a connection remembers.
+// connPast is the history of a connection.
 type connPast struct {
 	memo    memo // what the server has said of late, which it may well say again
 	created time.Time
 	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
 }
 
-// adoptConn makes what a dial function has returned for addr a connection.
+// adoptConn returns a clientConn for conn, which a dial function has returned for
+// addr.
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 	cc := &clientConn{upstream: addr, past: &connPast{created: time.Now()}}
 	cc.line.Attach(conn, size)
@@ -74,8 +75,8 @@ func (cc *clientConn) isSeenLater(call *callState) bool {
 	return cc.line.Asks() && call.trace == nil && call.purpose != callHandsOut
 }
 
-// clientProtocol is what a client speaks on one connection. It is chosen when the
-// connection is there, and with TLS when the two sides have agreed on it.
+// clientProtocol is the protocol of one connection. It is chosen when the connection
+// was established, and with TLS when the two sides have agreed on it.
 type clientProtocol interface {
 	// roundTrip sends req and fills resp, on a connection that the pool of hc has
 	// given to the caller. since is when it became idle, on the clock, and zero for
@@ -94,8 +95,8 @@ type clientProtocol interface {
 	Close() error
 }
 
-// protocolOf returns what is spoken on cc, given the protocol that TLS has
-// negotiated, which is empty without TLS and for a server that does not negotiate.
+// protocolOf returns the protocol for cc, given the name that TLS has negotiated,
+// which is empty without TLS and for a server that does not negotiate.
 func protocolOf(cc *clientConn, negotiated string) (clientProtocol, error) {
 	switch negotiated {
 	case "", "http/1.1":

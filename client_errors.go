@@ -7,8 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// What the calls of clients may fail with, besides the errors of the network
-// and those of the messages.
+// The errors of calls of clients, besides those of the network and of the messages.
 var (
 	// ErrNoFreeConns says that a host has as many connections as it may have,
 	// and that none of them became free within MaxConnWaitTimeout.

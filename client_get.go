@@ -8,7 +8,7 @@ import (
 // maxGetRedirects is how many redirects Get and Post follow.
 const maxGetRedirects = 16
 
-// defaultClient is what the functions of the package use.
+// defaultClient is the client of the functions of the package.
 var defaultClient Client
 
 // Do is Client.Do of the client of the package.
@@ -69,8 +69,8 @@ func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (status
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends postArgs as a form to url, or an empty form if postArgs is nil. Its
-// results are those of Get.
+// Post sends postArgs as a form to url, or an empty form if postArgs is nil. The
+// results and errors are those of Get.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
 }
@@ -95,8 +95,8 @@ func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (st
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends postArgs as a form to url, or an empty form if postArgs is nil. Its
-// results are those of Get.
+// Post sends postArgs as a form to url, or an empty form if postArgs is nil. The
+// results and errors are those of Get.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
 }

@@ -50,7 +50,7 @@ func (x *clientExchange) nextHead() error {
 	return nil
 }
 
-// feedHead is nextHead up to what is in the head.
+// feedHead reads the next head for nextHead.
 func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
 	for {

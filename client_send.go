@@ -45,7 +45,7 @@ func (x *clientExchange) send() error {
 	return err
 }
 
-// isStale looks at an idle connection, and reports whether it is of no use.
+// isStale checks an idle connection, and reports whether it cannot be used any more.
 func (x *clientExchange) isStale() bool {
 	x.look = lookDone
 	if !x.cc.line.IsQuiet() {
@@ -54,8 +54,8 @@ func (x *clientExchange) isStale() bool {
 	return x.look == lookStale
 }
 
-// errStale says that nothing was written since the connection was of no use. No
-// caller sees it: the request goes through another connection.
+// errStale says that nothing was written since the connection could not be used any
+// more. No caller sees it: the request goes through another connection.
 var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
 
 // asks reports whether the request, with size bytes of content, goes out at once,
@@ -126,8 +126,8 @@ func (x *clientExchange) stopSending() {
 	x.cc.wire.Advance(event)
 }
 
-// sendContent writes what is in out, and the content of the request, which is
-// content unless it is a stream.
+// sendContent writes out, and then the content of the request: content, unless it is
+// a stream.
 func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
 	x.cc.wire.Advance(http1.SendsRequest)
 	if x.blocks(len(content)) {
@@ -171,7 +171,7 @@ func (x *clientExchange) oneWrite() int {
 	return sender.OneWrite
 }
 
-// write is sendContent for what fits one write.
+// write is sendContent for content that fits one write.
 func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	req, cc := x.req, x.cc
 	var err error
@@ -241,7 +241,7 @@ func (x *clientExchange) awaitContinue() error {
 				return err
 			}
 		}
-		// what has begun to come has the time that a response has
+		// a response that has begun to come has the usual time
 		if err := x.limitAnswer(); err != nil {
 			return err
 		}

@@ -48,8 +48,8 @@ func (x *clientExchange) mayStream() bool {
 	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
-// startStream leaves the body on the connection. What is still being sent goes on
-// being sent meanwhile.
+// startStream leaves the body on the connection. A request that is still being sent
+// goes on meanwhile.
 func (x *clientExchange) startStream() error {
 	resp := x.resp
 	frame := x.frame

@@ -131,7 +131,7 @@ type clientExchange struct {
 	stop     func() bool // of watching the context
 }
 
-// connLook is what is known of an idle connection before something is written.
+// connLook says what is known of an idle connection before the request is written.
 type connLook uint8
 
 const (
@@ -337,7 +337,7 @@ func (c *HostClient) limitAnswer(g *clientconn.Guard, deadline time.Time) error 
 }
 
 // limitDraining is limitAnswer for a request that could not be written to its end:
-// only what has come by then is of interest.
+// only a response that has come by then is of interest.
 func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
 	return g.LimitRead(clock.Earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
 }

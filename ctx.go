@@ -113,7 +113,7 @@ func (ctx *RequestCtx) reset() {
 	}
 }
 
-// discard lets go of what a context holds that is not used again.
+// discard releases the streams, files and values of a context that is not used again.
 func (ctx *RequestCtx) discard() {
 	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()

@@ -122,7 +122,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if c == nil {
 		return nil, ErrNilConnection
 	}
-	// the next request does away with what is set now
+	// the next request removes the deadline that is set here
 	ctx.c.Pinned.Store(true)
 	return c, nil
 }
@@ -171,7 +171,7 @@ func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoRespon
 // Hijacked reports whether Hijack was called.
 func (ctx *RequestCtx) Hijacked() bool { return ctx.hijack != nil }
 
-// ctxLogger puts what is known of a request in front of its log lines.
+// ctxLogger puts a description of the request in front of its log lines.
 type ctxLogger struct {
 	ctx *RequestCtx
 	mu  sync.Mutex

@@ -213,7 +213,7 @@ func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.
 // that wait for no look-up that began before it.
 func (d *TCPDialer) FlushDNSCache() { d.dialer.Names.Flush() }
 
-// config returns what the fields ask for.
+// config returns the configuration that the fields describe.
 func (d *TCPDialer) config() *dial.Config {
 	c := &dial.Config{
 		Net:         net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: dial.AttemptDelay},
@@ -235,9 +235,9 @@ func (d *TCPDialer) config() *dial.Config {
 	return c
 }
 
-// dialError makes err, which dialing upstream has ended with, an
-// ErrDialWithUpstream. Whether the time was up, or the caller did not want to
-// wait any longer, is for ctx to say.
+// dialError wraps err, with which dialing upstream has ended, in an
+// ErrDialWithUpstream. ctx decides whether the time was up or the caller has canceled
+// the dial.
 func dialError(ctx context.Context, upstream string, err error) *ErrDialWithUpstream {
 	deadline, ok := ctx.Deadline()
 	switch cause := context.Cause(ctx); {

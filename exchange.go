@@ -11,8 +11,8 @@ import (
 )
 
 // exchange is one request of a connection and the response to it: the hooks and the
-// handler, the body, and what becomes of them. The next request of the connection uses
-// it again.
+// handler, the body, and how they end. The next request of the connection uses it
+// again.
 //
 // Only bodies that are streams, in either direction, need a connection that can wait:
 // the exchange asks the link for one.
@@ -91,7 +91,7 @@ func (x *exchange) begin() {
 	x.minor, x.duplex = 1, false
 }
 
-// headReceived decides how the request goes on behind its head.
+// headReceived decides how the request goes on after its head.
 func (x *exchange) headReceived() (engine.Action, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
@@ -160,8 +160,8 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	return x.advanceBody()
 }
 
-// flushFailed ends a connection that did not take what was to be written before
-// the handler could be called.
+// flushFailed ends a connection to which earlier output could not be written before
+// the call of the handler.
 func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	x.cutOff(err)
 	x.fault = err
@@ -169,7 +169,8 @@ func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	return engine.Close, false
 }
 
-// configure takes over what Server.HeaderReceived wants for the request.
+// configure applies the settings that Server.HeaderReceived has returned for the
+// request.
 func (x *exchange) configure(c RequestConfig) {
 	x.config = c
 	if c.ReadTimeout > 0 {
@@ -286,13 +287,13 @@ func (x *exchange) fill() error {
 	return err
 }
 
-// errReadingCut is what a handler that has timed out gets of a body that was still
-// arriving.
+// errReadingCut is the error of reading a body that was still arriving when its
+// handler timed out.
 var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
-// goOn lets a client that waits for it send a body that is a stream, and gives
-// it what it may be waiting for before it goes on sending. If the stream has a
-// goroutine of its own, the response is the business of the other one.
+// goOn sends 100 (Continue) to a client that waits for it before it sends a body that
+// is a stream, and flushes output that the client may wait for before it sends more.
+// If the stream has a goroutine of its own, the other goroutine handles the response.
 func (x *exchange) goOn() error {
 	if !x.duplex {
 		x.sayContinue()
@@ -309,8 +310,8 @@ func (x *exchange) goOn() error {
 
 var _ source = (*exchange)(nil)
 
-// flushNow writes what waits in out, before the response to the current request
-// or in the middle of it.
+// flushNow writes the bytes in out, before the response to the current request or in
+// the middle of it.
 func (x *exchange) flushNow() error {
 	if x.out == nil || len(x.out.B) == 0 {
 		return nil

@@ -74,13 +74,13 @@ func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
 
 // endHead ends the time of a head that has arrived.
 func (x *exchange) endHead() {
-	// it may have come at the last moment; what follows has its own time
+	// it may have come at the last moment; the rest of the request has its own time
 	x.timing = x.timing.headRead(passed(x.wholeUntil))
 	x.setReadUntil(x.wholeUntil)
 }
 
-// limitResponse sets how long the peer may take to receive what is about to be
-// written.
+// limitResponse sets how long the peer may take to receive the bytes that are about
+// to be written.
 func (x *exchange) limitResponse() {
 	until := afterTimeout(x.writeTimeout())
 	if until.IsZero() && x.writeUntil.IsZero() {

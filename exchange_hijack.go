@@ -54,7 +54,8 @@ func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	s.releaseCtx(ctx)
 }
 
-// hijackedConn is a connection with what had been read ahead of it in front.
+// hijackedConn is a connection whose Read returns the bytes that were read ahead
+// first.
 type hijackedConn struct {
 	net.Conn
 	ahead []byte

@@ -9,8 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// responder is what a context knows of what answers its request, while its handler
-// runs.
+// responder is the exchange as its context sees it while the handler runs.
 type responder interface {
 	// inform sends an informational response at once, and earlyHints a 103 response
 	// with the Link fields that are set by now.
@@ -61,8 +60,8 @@ func (x *exchange) earlyHints(h *ResponseHeader) error {
 // watchPeer implements responder.
 func (x *exchange) watchPeer(w *watch.Watch) { x.link.Watch(w, x.mayReadAhead()) }
 
-// mayReadAhead reports whether what comes next on the connection is not for the current
-// request.
+// mayReadAhead reports whether the next bytes on the connection do not belong to the
+// current request.
 func (x *exchange) mayReadAhead() bool {
 	return !(x.conn.Reading() == http1.ReadStream && !x.ctx.Request.stream.done) && len(x.pending()) == 0
 }

@@ -9,9 +9,9 @@ import (
 const defaultBodyRateGrace = 5 * time.Second
 
 // pace is how much of its time a body that must come at a minimum rate has left. It
-// begins with the grace; what comes adds to that, and waiting takes from it. There is
-// never more of it than the grace, so a client that has sent much cannot hold the rest
-// back for long.
+// begins with the grace; bytes that come add to that, and waiting takes from it.
+// There is never more of it than the grace, so a client that has sent much cannot
+// hold the rest back for long.
 type pace struct {
 	begun bool
 	left  time.Duration

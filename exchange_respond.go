@@ -106,9 +106,9 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 	if x.conn.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
-	// the handler may be reading the body at this moment, so the exchange is
-	// left to it, too: closing the connection ends that. What was answered
-	// before was written before the handler was called.
+	// the handler may be reading the body at this moment, so the exchange is left to
+	// it, too: closing the connection ends that. Earlier responses were written
+	// before the handler was called.
 	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &x.ctx.Response
@@ -184,7 +184,7 @@ func (x *exchange) sendBeside(resp *Response) {
 	x.sent()
 }
 
-// countingWriter counts what is written.
+// countingWriter counts the bytes that are written.
 type countingWriter struct {
 	w io.Writer
 	n int64
@@ -275,14 +275,14 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 }
 
 // opensTunnel reports whether the response makes the connection a tunnel: it has
-// neither content nor framing then, and what the peer sends behind its request
-// is none (RFC 9110 section 9.3.6). If the target is a path, which RFC 9110 does not
-// know, only a handler that takes the connection over makes one.
+// neither content nor framing then, and the bytes that the peer sends after its
+// request are no request (RFC 9110 section 9.3.6). If the target is a path, which RFC
+// 9110 does not define, only a handler that takes the connection over makes one.
 //
 // The second result reports whether a front end may take it for a tunnel. Unless the
-// handler takes the connection over, it ends then: a front end passes on whatever
-// comes through a tunnel, so requests that were served from there would be ones that
-// it has not looked at.
+// handler takes the connection over, it ends then: a front end passes on all bytes of
+// a tunnel, so requests that were served from there would be ones that it has not
+// checked.
 func (x *exchange) opensTunnel() (tunnel, connected bool) {
 	h := &x.ctx.Request.Header
 	connected = h.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
@@ -330,7 +330,7 @@ func sayClose(h *ResponseHeader) {
 	h.SetConnectionClose()
 }
 
-// respondBody puts a buffered body behind its head.
+// respondBody puts a buffered body after its head.
 func (x *exchange) respondBody(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
 	body := resp.body.bytes()
@@ -449,7 +449,7 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	out.B = out.B[:0]
 	x.turn = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
-		// the connection is well, and what was sent is to arrive
+		// the connection is intact, and the bytes that were sent should arrive
 		w.broken = false
 		err = shortFile(sent, length)
 	}
@@ -491,9 +491,9 @@ func (w *streamOutput) Flush() error {
 	return err
 }
 
-// cutOff ends a connection that could not be written to, or not in time. What the
-// system still holds for a peer that does not read would stay for minutes if the
-// connection were ended in order.
+// cutOff ends a connection that could not be written to, or not in time. If the
+// connection were ended in order, the system would hold the output for a peer that
+// does not read for minutes.
 func (x *exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.Aborted = true

@@ -24,7 +24,7 @@ type SentResponse struct {
 	Err error
 }
 
-// delivery is what is known of the response that is being written.
+// delivery is the state of the response that is being written.
 type delivery struct {
 	on      bool  // Server.ResponseSent is to be called for it
 	size    int64 // in bytes

@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// h1Conn is a connection of a server that speaks HTTP/1: what was received and is to be
-// written, its phases, and its deadlines. It serves one request after the other, each by
-// its exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
+// h1Conn is a connection of a server that speaks HTTP/1: its input and output, its
+// phases, and its deadlines. It serves one request after the other, each by its
+// exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
 //
 // advance goes as far as the received bytes reach, and never waits for the peer.
 //
@@ -155,7 +155,7 @@ func (h *h1Conn) advance() engine.Action {
 	}
 }
 
-// last returns what is to be done when all was written.
+// last returns the action for when all was written.
 func (h *h1Conn) last() engine.Action {
 	switch h.conn.Life() {
 	case http1.LifeHandedOver:
@@ -174,7 +174,7 @@ func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	return next
 }
 
-// flushed says that out was written, and tail or file behind it.
+// flushed says that out was written, and tail or file after it.
 func (h *h1Conn) flushed() {
 	h.turn = 0
 	h.out.B = h.out.B[:0]
@@ -185,7 +185,7 @@ func (h *h1Conn) flushed() {
 	}
 }
 
-// output returns the buffer of what is to be written.
+// output returns the buffer for output.
 func (h *h1Conn) output() *bufpool.Buffer {
 	if h.out == nil {
 		h.out = bufpool.Get(h.s.set.writeSize)
@@ -196,8 +196,8 @@ func (h *h1Conn) output() *bufpool.Buffer {
 // maxEmptyLines is how many empty lines may come before a request line, in bytes.
 const maxEmptyLines = 2 * len("\r\n")
 
-// skipEmptyLines takes the empty lines before a request away, and returns what
-// follows. They are counted, since they may come one by one.
+// skipEmptyLines removes the empty lines before a request, and returns the rest. They
+// are counted, since they may come one by one.
 func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(h.c.Empty))
 	if n == 0 {
@@ -208,7 +208,7 @@ func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	return h.pending()
 }
 
-// flushTo writes what waits in out to conn.
+// flushTo writes out to conn.
 func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	if h.out == nil || len(h.out.B) == 0 {
 		return 0, nil

@@ -24,8 +24,8 @@ func (t timing) over() bool { return t >= overRequest }
 // ofHead reports whether the deadline belongs to a head.
 func (t timing) ofHead() bool { return t == timesHead || t == overHead }
 
-// expired returns what follows if the deadline has passed although something has come,
-// which is the end of the time if over.
+// expired returns the next timing if the deadline has passed although bytes have
+// come; over says that the time has ended.
 func (t timing) expired(over bool) timing {
 	switch {
 	case t.ofHead() && over:
@@ -38,8 +38,8 @@ func (t timing) expired(over bool) timing {
 	return min(t, timesRequest)
 }
 
-// headRead returns what follows on a head that was read; over says that the time
-// of the whole request is over as well.
+// headRead returns the next timing when a head was read; over says that the time of
+// the whole request has ended as well.
 func (t timing) headRead(over bool) timing {
 	if t.over() && over {
 		return overRequest

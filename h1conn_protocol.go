@@ -163,8 +163,8 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	return h.readUntil
 }
 
-// rest gives back what is of no use until the next request begins, and begins the time
-// for that. Empty lines do not begin a new one.
+// rest releases memory that is not needed until the next request begins, and begins
+// the time for that. Empty lines do not begin a new one.
 func (h *h1Conn) rest(bare bool) {
 	if h.x.ctx != nil {
 		h.s.releaseCtx(h.x.ctx)
@@ -206,7 +206,7 @@ func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
 		h.x.limitResponse()
 		return engine.WaitRoom, h.writeUntil
 	case h.conn.Reading() == http1.ReadBody && h.x.pace.begun:
-		// what has come since the last wait counts
+		// bytes that have come since the last wait count
 		h.x.limitRequest()
 		return engine.WaitInput, h.readUntil
 	}

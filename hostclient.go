@@ -244,8 +244,8 @@ func (c *HostClient) ready() error {
 	return c.broken
 }
 
-// transport returns what does the attempts. DefaultTransport counts as it is now:
-// an application may have put its own there.
+// transport returns the RoundTripper for the attempts. It reads DefaultTransport each
+// time: the application may have assigned its own.
 func (c *HostClient) transport() RoundTripper {
 	if c.Transport == nil {
 		return DefaultTransport

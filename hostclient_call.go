@@ -99,7 +99,7 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 	return c.callLimited(req, resp)
 }
 
-// callLimited is what is left of callCounted once the request knows of the call.
+// callLimited is the rest of callCounted, when the request has the state of the call.
 func (c *HostClient) callLimited(req *Request, resp *Response) error {
 	call := &req.call
 	if req.timeout > 0 {
@@ -198,7 +198,7 @@ func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err erro
 	if req.call.deadline.IsZero() {
 		return t.RoundTrip(c, req, resp)
 	}
-	// a RoundTripper of the application finds there what is left
+	// a RoundTripper of the application finds the time that is left there
 	timeout := req.timeout
 	req.timeout = time.Until(req.call.deadline)
 	defer func() { req.timeout = timeout }()
@@ -223,7 +223,7 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 	return false, isIdempotent(req)
 }
 
-// prepare makes the request what is sent to this host.
+// prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
 	req.call.proxy = c.proxy
@@ -327,9 +327,9 @@ func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []
 	return added
 }
 
-// callWithCookies adds the cookies of the jar to a call, and takes out those that
-// it sets. A cookie that the caller has set goes before that of the jar. When
-// the call is over, the request has its own cookies only.
+// callWithCookies adds the cookies of the jar to a call, and stores the cookies of
+// the response in the jar. A cookie that the caller has set takes precedence over one
+// of the jar. When the call is over, the request has its own cookies only.
 func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 	if resp == nil {
 		resp = AcquireResponse()

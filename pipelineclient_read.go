@@ -26,10 +26,10 @@ type pipelineReader struct {
 	spare *Response // takes responses that no caller wants
 }
 
-// errUnasked says that the server has sent what no request asked for.
+// errUnasked says that the server has sent unsolicited bytes.
 var errUnasked = errors.New("fasthttp: the server has sent bytes that belong to no response")
 
-// open makes a connection, and returns what reads responses from it.
+// open establishes a connection, and returns a function that reads responses from it.
 func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, func() error, error) {
 	conn, err := c.connect()
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *pipelineReader) discarded() *Response {
 	return r.spare
 }
 
-// feedHead reads a head, and decides how the content behind it ends.
+// feedHead reads a head, and decides how the content after it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 	n, final, err := r.heads.feed(h, &r.conn.past.memo, r.c.ReadBufferSize, b)
 	if err != nil || !final {

@@ -113,7 +113,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirectContent is what is known of the content of a request that is redirected.
+// redirectContent describes the content of a request that is redirected.
 type redirectContent struct {
 	streamed bool // it was a stream, which is gone once the request was sent
 	size     int  // of that stream
@@ -139,8 +139,8 @@ func (c redirectContent) renew(req *Request) error {
 	return nil
 }
 
-// redirect makes req the request that follows it, after resp. content is what its
-// content was, and becomes what it is to be.
+// redirect makes req the request that follows the redirect resp. content describes
+// its content, and is updated for the next request.
 func redirect(req *Request, resp *Response, content *redirectContent) error {
 	location := resp.Header.setOnce(field.Location)
 	if len(location) == 0 {
@@ -182,8 +182,8 @@ var credentials = []string{
 	HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
 }
 
-// leaveOrigin takes away what is meant for the origin of req alone, however the
-// names were spelled that it was set with.
+// leaveOrigin removes the fields that are meant only for the origin of req, however
+// their names are spelled.
 func leaveOrigin(req *Request) {
 	for _, name := range credentials {
 		req.Header.delAnyCase(http1.Request, name)

@@ -357,7 +357,7 @@ const (
 // ServeHandler serves a connection for which another protocol was negotiated.
 type ServeHandler func(c net.Conn) error
 
-// prepare computes what follows from the settings, once.
+// prepare computes the values that follow from the settings, once.
 func (s *Server) prepare() {
 	s.once.Do(func() {
 		name := s.Name

@@ -23,7 +23,7 @@ const (
 	defaultBodyMemory = 1 << 30
 	// uncountedBody is the size up to which a buffer is not counted.
 	uncountedBody = 16 << 10
-	// aheadRoom is the size over which a buffer is counted before it is there.
+	// aheadRoom is the size over which a buffer is counted before it is allocated.
 	aheadRoom = 64 << 10
 	// bodyRetryAfter is in how many seconds a client may try again that was refused.
 	bodyRetryAfter = "1"
@@ -72,8 +72,8 @@ func (x *exchange) holdBody(room, got int, done bool) error {
 	return nil
 }
 
-// growBody gives the body of the current request a buffer of the size, which counts
-// before it is there, and is not there if it does not fit.
+// growBody gives the body of the current request a buffer of the size. The buffer is
+// counted before it is allocated, and not allocated if there is no room.
 func (x *exchange) growBody(size int) error {
 	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
 		return err

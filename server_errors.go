@@ -69,7 +69,7 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	}
 }
 
-// isCommon reports whether err is what a public server meets all the time.
+// isCommon reports whether err is common on a public server.
 func isCommon(err error) bool {
 	return isTimeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||

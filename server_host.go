@@ -116,8 +116,8 @@ func (h *host) ExpectsHeader(nc net.Conn) (wait time.Duration, expected, served 
 	}
 	peer := nc.RemoteAddr()
 	if peer == zeroTCPAddr {
-		// it was reset before the system could be asked, as by a proxy that only wanted
-		// to know whether the server is there
+		// it was reset before the system could be asked, as by the health check of a
+		// proxy
 		return 0, false, false
 	}
 	expected, err := s.announces(peer)

@@ -203,8 +203,8 @@ func lastElement(h *header, k key) []byte {
 }
 
 // lastField returns the position of the last field of the header section with the
-// name k that stands before a position, or -1. Fields of a trailer section are left
-// out, since front ends do not look at those.
+// name k before a position, or -1. Fields of a trailer section are left out, since
+// front ends do not check those.
 func (h *header) lastField(k key, before int) int {
 	for i := before - 1; i >= 0; i-- {
 		e := &h.list.Entries[i]

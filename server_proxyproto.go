@@ -102,8 +102,8 @@ func (c *proxiedTLS) RemoteAddr() net.Addr { return c.Remote(c.overTLS) }
 // LocalAddr implements net.Conn.
 func (c *proxiedTLS) LocalAddr() net.Addr { return c.Local(c.overTLS) }
 
-// proxiedOf returns what is known of the header of a connection, and the connection
-// that it is read from. It is nil if there is none.
+// proxiedOf returns the addresses from the header of a connection, and the connection
+// that the header is read from. p is nil if there is no header.
 func proxiedOf(nc net.Conn) (p *engine.Proxied, from net.Conn) {
 	switch c := nc.(type) {
 	case *proxiedTLS:
@@ -158,7 +158,8 @@ type proxiedListener struct {
 	s *Server
 }
 
-// behindProxies returns ln as the server is to accept from it.
+// behindProxies returns the listener to accept from: ln, wrapped if there is a
+// ProxyProtocol.
 func (s *Server) behindProxies(ln net.Listener) net.Listener {
 	if s.ProxyProtocol == nil {
 		return ln
@@ -227,7 +228,7 @@ func (s *Server) admitClient(c *engine.Conn) error {
 	return err
 }
 
-// headerFailed says what was wrong with a header.
+// headerFailed logs and returns the error of a header.
 func (s *Server) headerFailed(c *engine.Conn, err error) error {
 	if !isCommon(err) || s.LogAllErrors {
 		s.logger().Printf("fasthttp: cannot read the proxy protocol from %v: %v", c.NC.RemoteAddr(), err)

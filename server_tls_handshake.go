@@ -23,9 +23,9 @@ func (s *Server) handshakeTimeout() time.Duration {
 	return defaultHandshakeTimeout
 }
 
-// beginTLS performs the handshake of a TLS connection, and returns what HTTP is spoken
-// on. over says that it is not, since the handshake failed or a handler of another
-// protocol has served the connection.
+// beginTLS performs the handshake of a TLS connection, and returns the connection for
+// HTTP. over says that there is none, since the handshake failed or a handler of
+// another protocol has served the connection.
 func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 	conn := c.NC.(connTLSer)
 	_ = c.NC.SetDeadline(time.Now().Add(s.handshakeTimeout()))
@@ -84,9 +84,8 @@ func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 
 var errPlainHTTP = errors.New("the client sent an http request to an https server")
 
-// startsLikeHTTP reports whether what stands in the place of a record's header is
-// the start of an HTTP request. The letters that are the first of a method are
-// no types of records.
+// startsLikeHTTP reports whether the bytes in the place of a record's header are the
+// start of an HTTP request. The first letters of methods are no types of records.
 func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	switch string(header[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO", "CONNE", "TRACE", "PRI *",

@@ -32,7 +32,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 	return run
 }
 
-// exchangeWith gives to what a handler sets beside the request.
+// exchangeWith gives to everything that a handler sets except the request.
 func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
 	to.time, to.remoteAddr = ctx.time, ctx.remoteAddr
@@ -139,7 +139,7 @@ func (req *Request) pointStream(to *Request) {
 	}
 }
 
-// copyTextTo copies everything but the body, and what was made of it.
+// copyTextTo copies everything except the body and the values derived from it.
 func (req *Request) copyTextTo(dst *Request) {
 	req.Header.CopyTo(&dst.Header)
 	req.copyTargetTo(dst)
@@ -189,7 +189,7 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// giveUp leaves to a late handler what it was lent.
+// giveUp leaves the parts that were lent to a late handler with it.
 func (req *Request) giveUp() {
 	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
 }
