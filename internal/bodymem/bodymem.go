@@ -43,7 +43,7 @@ const (
 	shards = 16
 )
 
-// began is what moments are counted from.
+// began is the origin of the moments.
 var began = time.Now()
 
 func now() int64 { return int64(time.Since(began)) }
@@ -59,7 +59,7 @@ type Owner interface {
 	ClaimStalledBody() (end func())
 }
 
-// Memory is what the buffered bodies of a server take.
+// Memory counts the memory of the buffered bodies of a server.
 type Memory struct {
 	limit  int64
 	used   atomic.Int64
@@ -67,8 +67,8 @@ type Memory struct {
 	// quietUntil is until when no body can have stalled
 	quietUntil atomic.Int64
 	looking    sync.Mutex // held while stalled bodies are looked for
-	// collected is what bufpool.Large was when the garbage was last collected, which
-	// is done with collecting held
+	// collected is the value of bufpool.Large at the last collection of garbage,
+	// which holds collecting
 	collected  atomic.Int64
 	collecting sync.Mutex
 }

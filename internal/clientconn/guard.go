@@ -28,7 +28,7 @@ type Guard struct {
 	restBy   time.Time // becomes readBy behind the head, in the phase headFirst
 }
 
-// answerPhase is what readBy is for in the answer to a request.
+// answerPhase says to which part of a response readBy applies.
 type answerPhase uint8
 
 const (

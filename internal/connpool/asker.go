@@ -22,7 +22,7 @@ type Asker struct {
 	waiting bool // the question was sent
 }
 
-// Asked is what became of a question.
+// Asked is the result of a question.
 type Asked struct {
 	// State is the state of the connection before anything was sent; Unknown if it
 	// could not be checked, since its time was over or it was closed. Nothing is sent

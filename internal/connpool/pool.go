@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What Get returns if it does not get anything.
+// The errors of Get.
 var (
 	ErrTimeout  = errors.New("fasthttp: no connection became free in time")
 	ErrCanceled = errors.New("fasthttp: the wait for a connection was canceled")
@@ -62,8 +62,8 @@ type Conn interface {
 	io.Closer
 }
 
-// Grant is what Get returns: a place with an idle connection, or with none, or one
-// reservation of a connection that is shared.
+// Grant is the result of Get: a place with an idle connection, or with none, or one
+// reservation of a shared connection.
 type Grant[C Conn] struct {
 	Conn  C             // valid if Found is set
 	Found bool          // there is a connection; otherwise one may be opened
@@ -119,9 +119,9 @@ func (p *Pool[C]) leave(w *waiter[C]) bool {
 	return p.waiting.remove(w)
 }
 
-// Replace closes a connection that its caller has found to be of no use, and
-// returns another one, or the leave to open one in its place. It does not wait: if
-// c is shared and still in use, there may be neither.
+// Replace closes a connection that its caller has found to be unusable, and returns
+// another one, or the permission to open one in its place. It does not wait: if c is
+// shared and still in use, there may be neither.
 func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	p.mu.Lock()
 	last := p.retire(c)
@@ -270,7 +270,7 @@ func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) (dropped []
 	return p.dropShared(dropped, condition)
 }
 
-// sweep closes what has been idle for too long.
+// sweep closes the connections that were idle for too long.
 func (p *Pool[C]) sweep() {
 	now := time.Now()
 	p.mu.Lock()

@@ -63,7 +63,7 @@ func (p *Pool[C]) reserve() (g Grant[C], ok bool) {
 	return g, false
 }
 
-// lookUp returns what is known of a connection that is shared, or nil.
+// lookUp returns the entry of a shared connection, or nil.
 func (p *Pool[C]) lookUp(c C) *shared[C] {
 	for _, s := range p.shared {
 		if s.conn == c {

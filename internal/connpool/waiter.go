@@ -13,7 +13,7 @@ type waiter[C Conn] struct {
 	timer *time.Timer
 }
 
-// wait returns what w gets, or why it has to give up.
+// wait returns the grant of w, or the error with which it has to give up.
 func (w *waiter[C]) wait(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	var expired <-chan time.Time
 	if !until.IsZero() {

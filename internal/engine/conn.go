@@ -30,10 +30,10 @@ var connIDs atomic.Uint64
 // NewID returns a number that no other connection of the process has had.
 func NewID() uint64 { return connIDs.Add(1) }
 
-// Began is what moments are counted from that are kept for long.
+// Began is the origin of moments that are kept for long.
 var Began = time.Now()
 
-// Conn is what is known of a connection all its life long.
+// Conn is the state of a connection that lasts as long as the connection.
 type Conn struct {
 	// Set is the set that the connection is in.
 	Set *Set
@@ -121,14 +121,14 @@ func (c *Conn) NeverBegan() bool {
 	return c.Requests == 0 && c.Empty == 0 && c.Set.Limits.Answered
 }
 
-// EndOpening says that what comes before the first request is done, as far as the
-// protocol is concerned.
+// EndOpening says that the opening, such as a header of a proxy or a handshake, is
+// done, as far as the protocol is concerned.
 func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
 
 // Begin makes a connection busy that waits. It is false if the server shuts down.
 func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }
 
-// Opening reports whether what comes before the first request is under way.
+// Opening reports whether the opening before the first request is under way.
 func (c *Conn) Opening() bool { return c.at() == stageOpening }
 
 // Waiting reports whether the connection waits for a request.
@@ -149,7 +149,7 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		if !c.change(stageWaiting, stageAsking) {
 			return nil
 		}
-		// until it is said that it is asked, the connection does not go away
+		// the connection does not go away before its stage is stageAsked
 		return func() {
 			if err := nc.SetReadDeadline(Passed); err != nil {
 				c.change(stageAsking, stageClaimed)
@@ -210,7 +210,7 @@ func (c *Conn) begin() (ok, asked bool) {
 	}
 }
 
-// asked reports whether a shutdown wants to know whether there is a request.
+// asked reports whether a shutdown has asked whether there is a request.
 func (c *Conn) asked() bool {
 	for c.at() == stageAsking {
 		runtime.Gosched()

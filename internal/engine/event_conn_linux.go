@@ -13,10 +13,10 @@ import (
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
-// What follows makes a connection of the event engine a net.Conn, and one that
-// waits while a protocol works with streams.
+// This file makes a connection of the event engine a net.Conn, and lets it wait while
+// a protocol works with streams.
 
-// eventExtra is what only some connections need.
+// eventExtra is the state that only some connections need.
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
@@ -29,13 +29,14 @@ type eventExtra struct {
 	waits         waitKind       // what the connection waits for while it has no owner
 }
 
-// ownDeadline is what the application has set in the place of the server's.
+// ownDeadline is a deadline that the application has set in the place of the
+// server's.
 type ownDeadline struct {
 	until time.Time
 	set   bool
 }
 
-// waitKind is what a connection waits for that is left to its loop.
+// waitKind is what a connection without an owner waits for.
 type waitKind uint8
 
 const (

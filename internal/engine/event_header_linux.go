@@ -20,9 +20,9 @@ import (
 // AwaitsHeader reports whether the header has not come yet.
 func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
 
-// takeHeader takes the header off the connection. taken is false if that was not to
-// be: it has not come as a whole, or the connection was closed or given away, in
-// which case alive is false, too.
+// takeHeader reads the header from the connection. taken is false if it has not come
+// as a whole, or if the connection was closed or handed over, in which case alive is
+// false, too.
 func (c *eventConn) takeHeader() (taken, alive bool) {
 	b := bufpool.Get(proxyproto.MaxSize)
 	defer bufpool.Put(b)
@@ -55,7 +55,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 	return true, true
 }
 
-// peekHeader looks at the header without taking it. The error is netloop.ErrAgain
+// peekHeader parses the header without consuming it. The error is netloop.ErrAgain
 // while more of it may come.
 func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
 	n, err := c.net.Peek(b)

@@ -85,7 +85,7 @@ type eventConn struct {
 	group *eventGroup
 	p     Protocol // of the request that is on its way, or nil
 	extra atomic.Pointer[eventExtra]
-	// toDiscard is how many bytes are still read away before the connection is closed
+	// toDiscard is how many bytes are still discarded before the connection is closed
 	toDiscard int32
 	phase     eventPhase
 	isTCP     bool
@@ -203,9 +203,9 @@ func (c *eventConn) giveBack(cache *protocolCache) {
 // its loop get their turn.
 const share = 16
 
-// drive does what the protocol asks for, as far as it can without waiting. It
-// is false if the connection was closed or given away. With readable set there is
-// something to be read before the protocol can go on.
+// drive does what the protocol asks for, as far as it can without waiting. It returns
+// false if the connection was closed or handed over. If readable is set, drive must
+// read before the protocol can go on.
 func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	if c.phase == eventTurn {
 		c.change(eventServing)
@@ -232,7 +232,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				break
 			}
 			if !asked && !p.Idle() {
-				// it may not have seen yet what came before its turn ended
+				// it may not have seen yet the bytes that came before its turn ended
 				continue
 			}
 			if alive, done := c.await(cache); done {
@@ -428,7 +428,7 @@ func (c *eventConn) flush() error {
 	return err
 }
 
-// flushFile is flush for what ends in a part of a file.
+// flushFile is flush for output that ends with a part of a file.
 func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 	raw, err := file.File.SyscallConn()
 	if err != nil {
@@ -490,7 +490,8 @@ func (c *eventConn) beginLinger() bool {
 	return c.linger()
 }
 
-// linger reads away what has come. It is false if the connection was closed.
+// linger discards the bytes that have come. It returns false if the connection was
+// closed.
 func (c *eventConn) linger() bool {
 	rest := bufpool.Get(lingerRead)
 	defer bufpool.Put(rest)
@@ -509,7 +510,7 @@ func (c *eventConn) linger() bool {
 }
 
 // finish closes the descriptor and forgets the connection, once: a hook can end the
-// goroutine in between, and what follows from that comes here again.
+// goroutine in between, and the cleanup after that calls finish again.
 func (c *eventConn) finish(reset bool) {
 	if c.phase == eventEnded {
 		return

@@ -40,8 +40,9 @@ type portable struct {
 
 var portables = sync.Pool{New: func() any { return new(portable) }}
 
-// ServeConn admits a connection, serves it by the calling goroutine until it ends, and
-// closes it. The error is why it was refused, or what has ended it before its time.
+// ServeConn admits a connection, serves it by the calling goroutine until it ends,
+// and closes it. It returns the error for which the connection was refused, or which
+// has ended it early.
 func (s *Set) ServeConn(nc net.Conn) error {
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
@@ -82,7 +83,7 @@ func (e *portable) serve() error {
 		LingerOn(e.NC)
 	}
 	if e.p != nil {
-		// what lingers holds no memory
+		// a lingering connection holds no memory
 		var fault error
 		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.Pinned.Load()); err == nil {
 			err = fault
@@ -211,8 +212,8 @@ func (e *portable) limit(until time.Time) {
 	}
 }
 
-// receive reads from the connection, with first set what a request begins with. claimed
-// says that a shutdown has closed the connection.
+// receive reads from the connection; first says that it waits for the beginning of a
+// request. claimed says that a shutdown has closed the connection.
 func (e *portable) receive(first bool) (claimed bool) {
 	if !first {
 		e.limit(e.p.Wait(WaitInput))

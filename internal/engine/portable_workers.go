@@ -104,7 +104,7 @@ func (w *connWorkers) serve(c *portable) {
 	w.pool.Do(c)
 }
 
-// serveAll serves c, and then what the worker accepts itself.
+// serveAll serves c, and then the connections that the worker accepts itself.
 func (w *connWorkers) serveAll(c *portable) {
 	for c != nil {
 		_ = c.serve()
@@ -148,7 +148,7 @@ func (w *connWorkers) enter() bool {
 	return !w.stopped
 }
 
-// fail has Serve return err, which the listener may not say again.
+// fail makes Serve return err, which the listener may not return again.
 func (w *connWorkers) fail(err error) {
 	if w.failed.CompareAndSwap(nil, &err) {
 		_ = w.ln.Close()

@@ -22,8 +22,8 @@ type Protocol interface {
 	// another error of reading.
 	InputEnded(err error)
 
-	// Step goes as far as what was received reaches, and returns what is to be done.
-	// A panic in it ends the connection.
+	// Step goes as far as the received bytes reach, and returns what is to be done. A
+	// panic in it ends the connection.
 	Step() Action
 	// Output returns what is to be written after Flush: head, then tail, then the
 	// part of a file. There is either a tail or a file, or neither.
@@ -50,8 +50,8 @@ type Protocol interface {
 	Expired()
 
 	// HandOver gives the connection to the application after the action of that name.
-	// The engine calls take when it has let go of the connection: with what is
-	// the connection from then on, or with the error that there is none.
+	// The engine calls take when it has let go of the connection: with the connection
+	// to use from then on, or with an error if there is none.
 	HandOver() (take func(nc net.Conn, err error))
 	// Abandoned says that the protocol is used no more since the goroutine that was
 	// in one of its methods has ended, or panicked.
@@ -104,11 +104,10 @@ type Link interface {
 	// Step. It has these deadlines, unless the application has set other ones; the
 	// zero time stands for none.
 	Blocking(readUntil, writeUntil time.Time) net.Conn
-	// LimitReads and LimitWrites set the deadlines of that connection, in the place of
-	// what there was.
+	// LimitReads and LimitWrites replace the deadlines of that connection.
 	LimitReads(until time.Time)
 	LimitWrites(until time.Time)
-	// ForgetDeadlines takes away the deadlines that the application has set. Those of
+	// ForgetDeadlines removes the deadlines that the application has set. Those of
 	// the protocol are until for reading, and none for writing.
 	ForgetDeadlines(until time.Time)
 	// Watch makes the engine call w when the peer goes away, until Unwatch is called,
@@ -161,9 +160,9 @@ type Host interface {
 	// KindOf reports whether something comes before the protocol on a connection,
 	// and whether it is a TLS connection.
 	KindOf(nc net.Conn) (opening, isTLS bool)
-	// Opening does what comes before the protocol on a connection that waits: what a
-	// proxy says of it, a TLS handshake. It returns the connection to go on with; over
-	// says that it was served already, or that it is not to be.
+	// Opening does the opening of a connection before its protocol, and may wait: the
+	// header of a proxy, a TLS handshake. It returns the connection to go on with;
+	// over says that it was served already, or that it is not to be.
 	Opening(c *Conn) (nc net.Conn, over bool, err error)
 	// Transport returns the connection below nc whose reset cuts nc off.
 	Transport(nc net.Conn) net.Conn

@@ -52,8 +52,8 @@ type Set struct {
 	Host Host
 	// Limits are how long connections wait. They do not change while there are some.
 	Limits Limits
-	// Watched says that the Host wants to know of the states of connections. The
-	// application may hold on to any of them then.
+	// Watched says that the Host is called for the states of connections. The
+	// application may keep any connection then.
 	Watched bool
 	// IdleWorker is how long a worker of the portable engine stays without a
 	// connection.

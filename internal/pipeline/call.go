@@ -42,7 +42,7 @@ type Call[R any] struct {
 	holders atomic.Int32
 }
 
-// callPhase is what the caller of a Call has of it.
+// callPhase says whether the caller of a Call waits.
 type callPhase uint8
 
 const (
@@ -74,7 +74,7 @@ func (call *Call[R]) Drop(n int32) {
 	call.home.Put(call)
 }
 
-// Done returns what one value comes from when there is a result.
+// Done returns a channel that gets one value when there is a result.
 func (call *Call[R]) Done() <-chan struct{} { return call.done }
 
 // Result returns the result, after Done.

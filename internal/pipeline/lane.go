@@ -19,10 +19,9 @@ import (
 // Lane is one connection of a Lanes, or the place for one, with the calls that wait
 // for it.
 //
-// A goroutine, the writer, runs while there are calls or a connection. It
-// connects, sends what is in queue, and tidies up behind the connection. Each
-// connection has a second goroutine, the reader, which gives the calls in sent
-// their responses.
+// A goroutine, the writer, runs while there are calls or a connection. It connects,
+// sends the calls in queue, and tidies up after the connection. Each connection has a
+// second goroutine, the reader, which gives the calls in sent their responses.
 type Lane[R any] struct {
 	all  *Lanes[R]
 	conf *Config[R]
@@ -45,7 +44,7 @@ type Lane[R any] struct {
 	answered  int    // responses that it has brought
 	idleSince time.Time
 
-	// what was learned from earlier ones
+	// learned from earlier connections
 	window    int // how many calls may be in sent
 	together  int // calls that were in queue for the last batch
 	failures  int // connections in a row that brought no response, or did not come about
@@ -252,7 +251,7 @@ func (l *Lane[R]) backOff() {
 	l.notBefore = time.Now().Add(wait*3/4 + rand.N(wait/2))
 }
 
-// send sends what is in queue until the connection ends.
+// send sends the calls in queue until the connection ends.
 func (l *Lane[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
 	idle := time.NewTimer(l.conf.MaxIdle)
 	defer idle.Stop()
@@ -414,7 +413,7 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 	l.mu.Lock()
 	conn := l.conn
 	if l.haste != hasteEarly && l.sent.first.end > l.written {
-		// the server may not want the rest of what is being written
+		// the server may not want the rest of the request that is being written
 		l.haste = hasteEarly
 		_ = conn.Guard.ShortenWrite(time.Now().Add(l.conf.EarlyTime))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clientconn"
 )
 
-// Config is what a Lanes keeps to. It must not be changed after Start.
+// Config is the configuration of a Lanes. It must not be changed after Start.
 type Config[R any] struct {
 	// Connect returns a connection, and the function that reads responses from it:
 	// see Lane.Next. That runs on a goroutine of its own and returns why it has ended,
@@ -39,9 +39,9 @@ type Config[R any] struct {
 	// nothing is sent again.
 	MaxFailures int
 
-	// ErrTimeout is what a call gets that was not sent or answered in time,
-	// ErrClosed one that may not be sent again, and ErrOverflow one for which there is
-	// no room.
+	// ErrTimeout is the error of a call that was not sent or answered in time,
+	// ErrClosed of one that may not be sent again, and ErrOverflow of one for which
+	// there is no room.
 	ErrTimeout, ErrClosed, ErrOverflow error
 }
 
@@ -125,7 +125,7 @@ func (p *Lanes[R]) tellRoom() {
 	}
 }
 
-// Status is what a Lanes does.
+// Status is the state of a Lanes.
 type Status struct {
 	Writers  int // lanes that have a connection, or try to get one
 	Load     int // calls that have been given to a lane
@@ -137,7 +137,7 @@ type Status struct {
 	Failures int // connections in a row that brought no response
 }
 
-// Status returns what is going on, lane by lane.
+// Status returns the state, summed over the lanes.
 func (p *Lanes[R]) Status() (s Status) {
 	s.Waiting = int(p.waiting.Load())
 	for i := range p.lanes {

@@ -43,29 +43,29 @@ type Owner interface {
 	Panicked(value any) error
 }
 
-// Trailers is what the trailer section of a request is in. It stays the caller's.
+// Trailers holds the trailer section of a request. It stays the caller's.
 type Trailers interface {
 	// AppendTrailers appends the section with the empty line that ends it.
 	AppendTrailers(dst []byte) []byte
 }
 
-// Request is what a Sender sends.
+// Request describes what a Sender sends.
 type Request struct {
 	// Line is the connection.
 	Line *clientconn.Conn
-	// Out is the head, and becomes what is collected behind it. The Sender releases it.
+	// Out is the head; content may be collected after it. The Sender releases it.
 	Out *bufpool.Buffer
 	// Content is the content of a request without a stream. It stays the caller's.
 	Content []byte
 	// Stream is the one that Owner.WriteStream writes; nil if there is none.
 	Stream *Stream
-	// Trailers is what follows if the content is chunked.
+	// Trailers is the trailer section, which follows if the content is chunked.
 	Trailers Trailers
 	// ErrTimeout is the error of a connection that does not take everything in time.
 	ErrTimeout error
 	// Chunked says that the content goes out in chunks.
 	Chunked bool
-	// Lent says that the stream reads what stays the caller's.
+	// Lent says that the stream reads memory that stays the caller's.
 	Lent bool
 	// Detaches says that the call may return before everything is written, so that
 	// nothing is written from the caller's memory.
@@ -158,7 +158,7 @@ func (s *Sender) send() error {
 	return w.Flush()
 }
 
-// collectTail puts the end of a chunked stream behind what was collected.
+// collectTail puts the end of a chunked stream after the collected bytes.
 func (s *Sender) collectTail() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,8 +199,8 @@ func (s *Sender) sendAtOnce() error {
 	return s.Line.WriteBoth(s.Out.B, content)
 }
 
-// sendPieces writes copies of what is in the caller's memory, which may become a
-// copy itself between two of them.
+// sendPieces writes copies of the content in the caller's memory; Detach may replace
+// that by a copy between two of them.
 func (s *Sender) sendPieces() error {
 	piece := bufpool.Get(OneWrite)
 	defer bufpool.Put(piece)
@@ -284,15 +284,15 @@ func (s *Sender) Abandon() {
 	}
 }
 
-// forget lets go of what is the caller's.
+// forget drops the references to memory of the caller.
 func (s *Sender) forget() {
 	s.mu.Lock()
 	s.Trailers, s.Content = nil, nil
 	s.mu.Unlock()
 }
 
-// Detach copies what is still needed of the caller's, so that the sender can go on
-// after the call. It is not for a stream that is Lent: call Finish for that.
+// Detach copies the memory of the caller that is still needed, so that the sender can
+// go on after the call. It is not for a stream that is Lent: call Finish for that.
 func (s *Sender) Detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ type Stream struct {
 	err  error
 }
 
-// Take puts a Stream into a place, around what the application has set there: below
-// what is around that already, which belongs to the goroutine that reads.
+// Take puts a Stream around the reader that the application has set in a place, below
+// the wrappers that are around it already, which belong to the goroutine that reads.
 func Take(place *io.Reader) *Stream {
 	for {
 		switch s := (*place).(type) {
