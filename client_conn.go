@@ -25,7 +25,7 @@ type clientConn struct {
 
 // connPast is the history of a connection.
 type connPast struct {
-	memo    memo // what the server has said of late, which it may well say again
+	memo    memo // recent fields of the server, which it is likely to send again
 	created time.Time
 	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
 }

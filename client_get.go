@@ -149,7 +149,7 @@ func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline tim
 	return resp.StatusCode(), append(dst[:0], resp.Body()...), nil
 }
 
-// noContext stands for a call without a context, which is spared looking at one.
+// noContext stands for a call without a context, which need not check one.
 var noContext context.Context
 
 // DoContext is Do with a context. When the context ends, the call ends, whatever it

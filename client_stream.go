@@ -128,9 +128,8 @@ func (s *gatedStream) Interrupt() error {
 	return s.x.cc.line.Net().Close()
 }
 
-// Close ends the stream. The connection is kept if the body was read to its end,
-// or the little that is left of it is at hand or about to come; it is closed
-// otherwise.
+// Close ends the stream. The connection is kept if the body was read to its end, or
+// its small rest has arrived or is about to; it is closed otherwise.
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
 // CloseWithError is Close; err says why the body is not read to its end. The

@@ -33,10 +33,10 @@ type transport struct{}
 
 // RoundTrip implements RoundTripper.
 //
-// A connection may turn out to have been closed by the peer only when a request
-// was sent on it. The request goes out again on another connection if nothing of
-// it was written; or if a connection that cannot be looked at before it is used
-// ends in order, without a byte of an answer.
+// A connection may turn out to have been closed by the peer only when a request was
+// sent on it. The request goes out again on another connection if nothing of it was
+// written; or if a connection that cannot be checked before it is used ends in order,
+// without a byte of an answer.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if req.call.purpose != callSends {
 		return t.alone(hc, req, resp)
@@ -137,7 +137,7 @@ type connLook uint8
 const (
 	lookDone   connLook = iota // it was checked, or it is a new one
 	lookUnseen                 // it was idle, and was not checked since
-	lookStale                  // it was found to be of no use
+	lookStale                  // it cannot be used any more
 )
 
 // run sends the request and reads the response. since is when the connection

@@ -63,7 +63,7 @@ type RequestCtx struct {
 	run             *timedRun     // that was given the context last, and is not late
 	lent            *RequestCtx   // of a handler that is late, which still has the body
 	timedOut        bool          // a run was late: Response is the answer to that
-	lost            bool          // it is of a run that is late, or within one: the connection is not its own; guarded by late
+	lost            bool          // it belongs to a late run, or to one within that: it may not use the connection; guarded by late
 	kept            bool          // a TimeoutError method has left it to the goroutines of the handler
 	used            bool          // since the last reset
 

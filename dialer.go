@@ -101,8 +101,8 @@ type TCPDialer struct {
 	// error ends the attempt at this address.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// Concurrency is how many dials may be on their way at the same time; the
-	// others wait. There is no limit by default.
+	// Concurrency is how many dials may be on their way at the same time; further
+	// dials wait. There is no limit by default.
 	Concurrency int
 
 	// DNSCacheDuration is how long the addresses of a name are used without asking
@@ -167,7 +167,7 @@ func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, e
 // DefaultDialTimeout. The addresses of the host race as in RFC 8305: the two versions
 // in turn, beginning with the version that the resolver put first, the next one as
 // soon as an attempt has failed or 250 ms have passed. The first connection is
-// returned, the others are closed.
+// returned, the other ones are closed.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.DialDualStackTimeout(addr, DefaultDialTimeout)
 }

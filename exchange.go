@@ -27,7 +27,7 @@ type exchange struct {
 	delivery delivery // of the response, for Server.ResponseSent
 
 	minor   int // of HTTP/1.x
-	toDrain int // how much may still be read away of the body, see drain
+	toDrain int // how much of the body may still be discarded, see drain
 	// duplex says that the body, which is a stream, may be read in one goroutine
 	// while the response is written in another. continuing is held then while 100
 	// (Continue) is sent.

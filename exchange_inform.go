@@ -12,10 +12,11 @@ import (
 // responder is the exchange as its context sees it while the handler runs.
 type responder interface {
 	// inform sends an informational response at once, and earlyHints a 103 response
-	// with the Link fields that are set by now.
+	// with the Link fields that are set so far.
 	inform(h *ResponseHeader) error
 	earlyHints(h *ResponseHeader) error
-	// watchPeer has w learn that the client goes away, until the request was handled.
+	// watchPeer makes the engine call w when the client goes away, until the request
+	// was handled.
 	watchPeer(w *watch.Watch)
 	// readBeside lets the body of the request be read in one goroutine while the
 	// response is written in another, and readsBeside reports whether it may be.

@@ -19,7 +19,7 @@ type pace struct {
 	got   int64     // bytes by then
 }
 
-// spend takes in that n bytes have come while the peer was waited for.
+// spend records that n bytes have come during a wait for the peer.
 func (p *pace) spend(s *Server, waited time.Duration, n int64) {
 	grace := s.set.bodyRateGrace
 	if !p.begun {

@@ -29,13 +29,13 @@ type h1Conn struct {
 	file engine.FilePart // to be sent behind out, by an engine that does so
 
 	conn   http1.Conn
-	timing timing // what readUntil is the deadline of
+	timing timing // says to what readUntil belongs
 	// readUntil and writeUntil are the deadlines that the server has set; wholeUntil
 	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
 	turn  int   // requests served since the last flush
-	fault error // what made the connection end before its time
+	fault error // the error that ended the connection early
 	now   time.Time
 
 	x exchange // that of the current request

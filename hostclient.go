@@ -209,7 +209,7 @@ type HostClient struct {
 
 	setup    sync.Once
 	mu       sync.Mutex // of MaxConns
-	broken   error      // what is wrong with the fields
+	broken   error      // the error in the fields
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientconn.TLSConfigs

@@ -306,8 +306,8 @@ type CookieJar interface {
 	// may come more than once: cookies with longer paths come first then (RFC 6265
 	// section 5.4). Quotes around a value are a part of it.
 	Cookies(uri *URI) iter.Seq2[string, string]
-	// SetCookies takes in the values of the Set-Cookie fields in a response
-	// from uri, which must not be changed.
+	// SetCookies stores the values of the Set-Cookie fields in a response from uri,
+	// which must not be changed.
 	SetCookies(uri *URI, values []string)
 }
 

@@ -132,7 +132,7 @@ type PipelineClient struct {
 	once    sync.Once
 	lanes   pipeline.Lanes[Response]
 	tls     *tls.Config
-	broken  error // what is wrong with the fields
+	broken  error // the error in the fields
 	pending atomic.Int64
 }
 

@@ -291,10 +291,10 @@ type Server struct {
 
 	once  sync.Once
 	start headPrefix
-	name  string // what responses have in Server, or nothing
+	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
 	log   Logger
-	set   settings // what follows from the fields above
+	set   settings // the values that follow from the fields above
 
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32

@@ -92,7 +92,7 @@ func (p *CrossOriginProtection) SetDenyHandler(h RequestHandler) {
 }
 
 // Handler returns a handler that calls h for the requests that Check allows, and
-// refuses the others.
+// refuses all other requests.
 func (p *CrossOriginProtection) Handler(h RequestHandler) RequestHandler {
 	return func(ctx *RequestCtx) {
 		err := p.Check(ctx)

@@ -71,7 +71,7 @@ type timedRun struct {
 	handler RequestHandler
 	late    bool // it has timed out; guarded by ctx.late
 	ended   bool // it has returned; guarded by ctx.late
-	fault   any  // what it panicked with
+	fault   any  // the value of its panic
 	before  *timedRun
 
 	start func()        // serve, as a value that is made once

@@ -111,7 +111,7 @@ type Body struct {
 const (
 	served   int32 = iota // no goroutine waits in Read
 	blocked               // one does
-	claiming              // another one is about to end that
+	claiming              // another goroutine is about to end that
 	claimed               // another one has
 )
 

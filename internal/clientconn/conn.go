@@ -23,7 +23,7 @@ type Conn struct {
 	// Recv has the bytes that were received and not consumed. Only the reader uses
 	// it.
 	Recv  recvbuf.Buffer
-	conn  net.Conn // what the application protocol is spoken through: plain, or with TLS
+	conn  net.Conn // the connection for the application protocol: plain, or with TLS
 	gate  *gate    // below TLS, nil if there is none
 	asker *connpool.Asker
 	probe connpool.Probe
@@ -35,7 +35,7 @@ type Conn struct {
 	// Guard owns the deadlines.
 	Guard Guard
 
-	pair *bufferPair // what WriteBoth needs, nil before the first time
+	pair *bufferPair // the memory of WriteBoth, nil before the first time
 	// WriteErr and readErr are errors of the connection itself.
 	WriteErr, readErr error
 }

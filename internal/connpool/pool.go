@@ -67,7 +67,7 @@ type Conn interface {
 type Grant[C Conn] struct {
 	Conn  C             // valid if Found is set
 	Found bool          // there is a connection; otherwise one may be opened
-	Since time.Duration // when it was last known to be of use: what clock.Elapsed returned
+	Since time.Duration // when it was last known to be usable, as clock.Elapsed
 }
 
 // TryGet is Get that does not wait: it reports whether it need not.

@@ -15,7 +15,7 @@ import (
 type listener struct {
 	net.Listener
 	once   sync.Once
-	closed error // what closing it has returned
+	closed error // the error of Close
 }
 
 // Close closes the listener, once.

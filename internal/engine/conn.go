@@ -52,7 +52,7 @@ type Conn struct {
 	Empty    uint8
 	// IsTLS says that the connection is a TLS connection.
 	IsTLS bool
-	// Aborted has the connection be cut off instead of ended in order.
+	// Aborted says that the connection is reset instead of ended in order.
 	Aborted bool
 	looks   uint8 // how often shutdowns have found it asked
 	// Pinned says that the application may still hold a reference to this Conn, so
@@ -62,7 +62,7 @@ type Conn struct {
 	stage atomic.Int32 // a stage
 
 	prev, next *Conn
-	peer       netip.Addr // what Host.Admit has returned
+	peer       netip.Addr // the result of Host.Admit
 }
 
 // stage is how far a connection is on its way from one request to the next. On the
@@ -72,7 +72,7 @@ type stage int32
 
 const (
 	stageBusy    stage = iota // a request has begun
-	stageOpening              // what comes before the first request is under way
+	stageOpening              // the opening before the first request is under way
 	stageWaiting              // for a request
 	stageAsking               // the same, and a shutdown is about to end the wait
 	stageAsked                // the same: a shutdown wants to know whether there is a request

@@ -24,7 +24,7 @@ type eventExtra struct {
 
 	mu            sync.Mutex
 	local, remote net.Addr
-	proxied       *Ends          // what they are because of a header, or nil
+	proxied       *Ends          // the addresses that a header has named, or nil
 	own           [2]ownDeadline // of reading, and of writing
 	waits         waitKind       // what the connection waits for while it has no owner
 }
@@ -103,9 +103,8 @@ func (c *eventConn) working() {
 	}
 }
 
-// setOwn takes in a deadline of the application. The owner of the connection
-// applies it when it leaves the connection to its loop; if there is none, it holds
-// at once.
+// setOwn stores a deadline of the application. The owner of the connection applies it
+// when it leaves the connection to its loop; if there is none, it holds at once.
 func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 	if c.net.Closed() {
 		return netloop.ErrClosed

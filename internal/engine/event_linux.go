@@ -100,7 +100,7 @@ const (
 	eventServing   eventPhase = iota // go on with the protocol, or begin with it
 	eventUnsent                      // go on with a flush for which there was no room
 	eventTurn                        // go on with the protocol, after other connections had their turn
-	eventLingering                   // read away what comes, until the peer is done
+	eventLingering                   // discard the bytes that come, until the peer is done
 	eventHeader                      // take the header of the PROXY protocol, when it is there
 	eventEnded                       // nothing: the descriptor is closed or handed over
 	eventPhases
@@ -199,8 +199,8 @@ func (c *eventConn) giveBack(cache *protocolCache) {
 	}
 }
 
-// share is how many reads and writes a connection may do before the others of
-// its loop get their turn.
+// share is how many reads and writes a connection may do before the other connections
+// of its loop get their turn.
 const share = 16
 
 // drive does what the protocol asks for, as far as it can without waiting. It returns

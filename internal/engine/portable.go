@@ -18,7 +18,7 @@ import (
 type portable struct {
 	Conn
 	p  Protocol
-	nc net.Conn // what the protocol reads and writes
+	nc net.Conn // the connection that the protocol reads and writes
 	// last is a protocol that is used again for a connection of lastOf, or nil
 	last   Protocol
 	lastOf *Set

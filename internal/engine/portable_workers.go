@@ -155,7 +155,7 @@ func (w *connWorkers) fail(err error) {
 	}
 }
 
-// stop ends the idle workers, and the others as soon as their connections have
+// stop ends the idle workers, and the busy ones as soon as their connections have
 // ended. No worker brings in another connection when it has returned.
 func (w *connWorkers) stop() {
 	w.mu.Lock()

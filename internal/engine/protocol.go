@@ -50,8 +50,8 @@ type Protocol interface {
 	Expired()
 
 	// HandOver gives the connection to the application after the action of that name.
-	// The engine calls take when it has let go of the connection: with the connection
-	// to use from then on, or with an error if there is none.
+	// The engine calls take when it does not use the connection any more: with the
+	// connection to use from then on, or with an error if there is none.
 	HandOver() (take func(nc net.Conn, err error))
 	// Abandoned says that the protocol is used no more since the goroutine that was
 	// in one of its methods has ended, or panicked.
@@ -65,7 +65,7 @@ const (
 	Read     Action = iota // receive more, and call Step again
 	Flush                  // write the output, and call Step again
 	Close                  // close the connection
-	Linger                 // read away what the peer still sends, then close
+	Linger                 // discard the bytes that the peer still sends, then close
 	HandOver               // give the connection to the application
 	// Leave leaves the protocol to a handler that is late and still uses it; the
 	// connection ends.

@@ -41,7 +41,7 @@ type Lane[R any] struct {
 	haste     writeHaste
 	wrote     uint64 // bytes that were given to be sent
 	written   uint64 // bytes that were sent
-	answered  int    // responses that it has brought
+	answered  int    // responses that came on it
 	idleSince time.Time
 
 	// learned from earlier connections
@@ -58,7 +58,7 @@ type writerPhase uint8
 
 const (
 	writerAbsent writerPhase = iota // there is none
-	writerWorks                     // it looks at the lists before it waits
+	writerWorks                     // it checks the lists before it waits
 	writerWaits                     // it is to be woken after changes
 )
 
