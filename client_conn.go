@@ -79,9 +79,9 @@ func (cc *clientConn) isSeenLater(call *callState) bool {
 // was established, and with TLS when the two sides have agreed on it.
 type clientProtocol interface {
 	// roundTrip sends req and fills resp, on a connection that the pool of hc has
-	// given to the caller. since is when it became idle, on the clock, and zero for
-	// a new one. The connection, or the reservation, has gone its way when roundTrip
-	// returns, whatever happened: back to the pool, or to the stream of a body.
+	// given to the caller. since is when it became idle, on the clock, and zero for a
+	// new one. roundTrip always gives up the connection, or the reservation, before
+	// it returns: to the pool, or to the stream of a body.
 	//
 	// untouched reports whether a request that has failed may be sent again whatever
 	// its method, since the server has not worked on it.

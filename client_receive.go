@@ -105,11 +105,11 @@ func (x *clientExchange) frameResponse() error {
 	return nil
 }
 
-// switched reports whether the connection speaks something else from now on.
+// switched reports whether the connection speaks another protocol from now on.
 func (x *clientExchange) switched() bool { return x.cc.wire.Receiving() == http1.Switched }
 
-// endResponse says that the response was read, with which HTTP may have ended
-// before.
+// endResponse says that the response was read, unless the connection has switched to
+// another protocol.
 func (x *clientExchange) endResponse() {
 	if !x.switched() {
 		x.cc.wire.Advance(http1.ResponseEnds)
@@ -148,8 +148,8 @@ func (x *clientExchange) readBody() error {
 	return nil
 }
 
-// readStep is how much room the body gets at least for each read of a long one.
-// The length that the server has announced is no reason to give it all at once.
+// readStep is how much room the body gets at least for each read of a long one. The
+// server may announce any length, so it is not allocated at once.
 const readStep = 32 << 10
 
 // readLength reads a body of a known length into the response, without a stop in

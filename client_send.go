@@ -118,7 +118,7 @@ func (x *clientExchange) stopSending() {
 	event := http1.SendFails
 	switch err := x.cc.line.WriteErr; {
 	case err == nil:
-		// it is the content that has failed
+		// the content has failed, not the connection
 		event = http1.SendStops
 	case isTimeout(err):
 		event = http1.SendTimesOut
@@ -162,8 +162,8 @@ func (x *clientExchange) blocks(size int) bool {
 	return size < 0 || size > copyLimit && size > x.oneWrite()
 }
 
-// oneWrite is how much goes out at once. Connections that are no sockets have
-// less room.
+// oneWrite is how much goes out at once. Connections other than sockets have less
+// room.
 func (x *clientExchange) oneWrite() int {
 	if !x.cc.line.CanBeSeen() {
 		return copyLimit
@@ -193,8 +193,8 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	return err
 }
 
-// writeRequestBody writes the content of req as its header, which was written
-// before, says.
+// writeRequestBody writes the content of req, framed as in its header, which was
+// written before.
 func writeRequestBody(w flushWriter, req *Request) error {
 	if req.body.stream != nil {
 		return writeStream(w, &req.body, &req.Header.header)
@@ -202,9 +202,9 @@ func writeRequestBody(w flushWriter, req *Request) error {
 	return writeContent(w, req.content(), &req.Header.header)
 }
 
-// defaultExpectTimeout is how long a server that says nothing is given to ask for
-// the content of a request: one that knows nothing of expectations does not
-// answer before it has all of it.
+// defaultExpectTimeout is how long the client waits for a server to ask for the
+// content of a request: a server that ignores expectations does not answer before it
+// has all of it.
 const defaultExpectTimeout = time.Second
 
 func (c *HostClient) expectTimeout() time.Duration {

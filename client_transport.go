@@ -80,7 +80,7 @@ func (x *clientExchange) isUntouched(err error) bool {
 	return cc.line.Sent == 0 || err == io.EOF && !cc.line.CanBeSeen()
 }
 
-// alone is RoundTrip for a caller that is no HostClient.
+// alone is RoundTrip for a caller other than a HostClient.
 func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if err := hc.ready(); err != nil {
 		return false, err
@@ -120,13 +120,13 @@ type clientExchange struct {
 	isHead, isConnect, closes bool
 
 	frame http1.Framing
-	// sender sends the content, nil if that is not left to one
+	// sender sends the content; nil if the call does that itself
 	sender *bodySender
 	look   connLook
 	heads  headReader
 	traced tracedWrite
-	// released says that the connection has gone its way, to the pool or to the
-	// stream of the body
+	// released says that the exchange has given up the connection, to the pool or to
+	// the stream of the body
 	released bool
 	stop     func() bool // of watching the context
 }
@@ -140,9 +140,9 @@ const (
 	lookStale                  // it cannot be used any more
 )
 
-// run sends the request and reads the response. since is when the connection
-// became idle, on the clock, and zero for a new one. The connection has gone its way when run
-// returns, whatever happened.
+// run sends the request and reads the response. since is when the connection became
+// idle, on the clock, and zero for a new one. run always gives the connection up
+// before it returns.
 func (x *clientExchange) run(since time.Duration) (err error) {
 	over := false
 	defer func() {
@@ -238,8 +238,8 @@ func (x *clientExchange) finishSender(wait bool) error {
 	return nil
 }
 
-// unwatch makes the end of the context leave the connection alone, and reports
-// whether it has so far.
+// unwatch makes the end of the context not cancel the connection any more, and
+// reports whether it was in time.
 func (x *clientExchange) unwatch() bool {
 	if x.stop == nil {
 		return true
@@ -249,7 +249,7 @@ func (x *clientExchange) unwatch() bool {
 	return stop()
 }
 
-// finish gives the connection back, to be used again or to be closed.
+// finish returns the connection to the pool, to be used again or to be closed.
 func (x *clientExchange) finish(keep bool) {
 	keep = x.unwatch() && keep && x.cc.wire.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
@@ -259,7 +259,7 @@ func (x *clientExchange) finish(keep bool) {
 	x.give(keep)
 }
 
-// finishTraced gives the connection back to be used again, unless the hook
+// finishTraced returns the connection to the pool to be used again, unless the hook
 // panics.
 func (x *clientExchange) finishTraced(put func(error)) {
 	keep := false

@@ -33,8 +33,7 @@ type exchange struct {
 	// (Continue) is sent.
 	duplex     bool
 	continuing sync.Mutex
-	// cut says that a handler which is late, and to which the body was left, reads no
-	// more of it
+	// cut says that a late handler, which has the body, must not read more of it
 	cut atomic.Bool
 }
 
@@ -82,7 +81,7 @@ func (x *exchange) begin() {
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS
-	// the header was reset when the last request had been answered
+	// the header was reset after the last response
 	h := &x.ctx.Request.Header
 	h.head.Reset()
 	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
@@ -214,7 +213,7 @@ func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	return StatusContinue
 }
 
-// sayContinue lets a client that waits for it send the body.
+// sayContinue sends 100 (Continue) to a client that waits for it.
 func (x *exchange) sayContinue() {
 	if x.conn.Waiting() == http1.WaitOpen {
 		x.conn.SetWaiting(http1.WaitOver)
@@ -239,7 +238,7 @@ func (x *exchange) advanceBody() (engine.Action, bool) {
 	if n > 0 {
 		x.consume(n)
 	}
-	// a small body that is there has no more room than is not counted
+	// the buffer of a small body that has arrived is below the size that counts
 	if err == nil && (!done || x.recv.got > ownBuffer) {
 		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
 			err = x.holdBody(room, n, done)

@@ -14,8 +14,8 @@ import (
 // it arrives: with the default limit for bodies that is never needed.
 const spoolFrom = DefaultMaxRequestBodySize
 
-// spoolsForm reports whether the body of the current request is a form that is
-// too large to be held in memory. One with content codings is held there as any
+// spoolsForm reports whether the body of the current request is a form that is too
+// large to be held in memory. A form with content codings is held in memory as any
 // other body: it is decoded if the handler asks for it.
 func (x *exchange) spoolsForm(framing http1.Framing) bool {
 	return framing.Kind == http1.Length && framing.Length > spoolFrom && x.maySpool()
@@ -33,8 +33,8 @@ func (x *exchange) maySpool() bool {
 		x.ctx.Request.Header.list.FindID(field.ContentEncoding, 0) < 0
 }
 
-// spoolRest parses a form of which the beginning is in memory, and the rest is
-// still to come.
+// spoolRest parses a form whose beginning is in memory and whose rest is still to
+// come.
 func (x *exchange) spoolRest() (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.conn.SetReading(http1.ReadStream)

@@ -39,7 +39,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	return x.respond(isHead)
 }
 
-// count makes the current request one that is answered.
+// count counts the current request as answered.
 func (x *exchange) count() {
 	ctx := x.ctx
 	x.turn++
@@ -54,7 +54,7 @@ func (x *exchange) count() {
 	ctx.time = x.now
 }
 
-// callHandler runs the handler and reports whether it came back without a panic.
+// callHandler runs the handler and reports whether it returned without a panic.
 func (x *exchange) callHandler() (ok bool) {
 	defer func() {
 		if ok {
@@ -77,8 +77,8 @@ func (x *exchange) logPanic(p any) {
 	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.NC.RemoteAddr(), p, debug.Stack())
 }
 
-// endAfterPanic answers with 500, or cuts the connection if the handler
-// asked for that.
+// endAfterPanic answers with 500, or resets the connection if the handler panicked
+// with http.ErrAbortHandler.
 func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.Aborted {
 		x.nothingSent(errNoAnswer)
@@ -99,8 +99,8 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	return x.answerAndEnd(isHead)
 }
 
-// answerLate answers with the response that was set in the place of the
-// context's, which is left to a handler that timed out and goes on using it.
+// answerLate answers with the timeout response, and leaves the context to a handler
+// that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, bool) {
 	x.leaveCtx(response)
 	if x.conn.Reading() != http1.ReadStream {
@@ -145,8 +145,8 @@ func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	return engine.Close, true
 }
 
-// sendBeside sends the response that is the last of a connection from which a late
-// handler may be reading.
+// sendBeside sends the last response of a connection from which a late handler may be
+// reading.
 func (x *exchange) sendBeside(resp *Response) {
 	sayClose(&resp.Header)
 	if x.minor == 0 {
@@ -232,7 +232,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		x.conn.End()
 	}
 	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
-		// the peer goes on waiting for a response, and would take the next for it
+		// the peer still waits for a response, and would take the next one for it
 		x.conn.End()
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
@@ -289,15 +289,15 @@ func (x *exchange) opensTunnel() (tunnel, connected bool) {
 	return connected && (x.ctx.hijack != nil || h.target()[0] != '/'), connected
 }
 
-// dropFraming takes the fields that frame content out of h.
+// dropFraming removes the fields that frame content from h.
 func dropFraming(h *ResponseHeader) {
 	h.contentLength = 0
 	h.setState(hasLength, false)
 	h.setCoding(false)
 }
 
-// prepareConnection decides whether the connection lives on after the response,
-// and has the response say so.
+// prepareConnection decides whether the connection stays open after the response, and
+// makes the response say so.
 func (x *exchange) prepareConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
@@ -314,15 +314,14 @@ func (x *exchange) prepareConnection() {
 	if x.minor > 0 {
 		return
 	}
-	// HTTP/1.0 has neither chunks nor trailers, and keep-alive must be said
+	// HTTP/1.0 has neither chunks nor trailers, and needs an explicit keep-alive
 	resp.Header.dropTrailers()
 	if !closing {
 		resp.Header.setID(field.Connection, strKeepAlive)
 	}
 }
 
-// sayClose has the peer know that the connection ends, whatever the handler said
-// of it.
+// sayClose announces the end of the connection, whatever the handler has set.
 func sayClose(h *ResponseHeader) {
 	if i := h.list.FindID(field.Connection, 0); i >= 0 && http1.ConnectionFlags(h.list.Value(i))&http1.KeepAlive != 0 {
 		h.dropConnection()
@@ -401,8 +400,8 @@ func (x *exchange) respondStream() {
 		err = w.Flush()
 	}
 	if err != nil {
-		// the message is cut off, which is how the peer learns of the failure;
-		// if the end of the connection would end it well, it takes a reset
+		// the message is cut off, which shows the peer the failure; if the end of the
+		// connection would end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
 		x.fault = err
 		x.cutShort(err)
@@ -427,8 +426,8 @@ func (x *exchange) writeStream(w *streamOutput) error {
 	return writeBody(w, &resp.body, &resp.Header.header)
 }
 
-// sendFile has the system copy a body from its file to the connection, if
-// both are of a kind that it can do that with; known is false otherwise.
+// sendFile makes the system copy a body from its file to the connection, if it can do
+// that with both; known is false otherwise.
 func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body
 	file, offset, length := span.span()

@@ -15,8 +15,8 @@ import (
 //
 // advance goes as far as the received bytes reach, and never waits for the peer.
 //
-// An h1Conn is on loan from a pool while a request is on its way; an idle connection has
-// none.
+// A connection has an h1Conn from a pool while a request is on its way; an idle
+// connection has none.
 type h1Conn struct {
 	s    *Server
 	c    *engine.Conn
@@ -51,20 +51,20 @@ const (
 	bodySpace = 64 << 10
 )
 
-// newH1Conn returns one that belongs to no connection.
+// newH1Conn returns an h1Conn that belongs to no connection.
 func newH1Conn() *h1Conn {
 	h := new(h1Conn)
 	h.x.h1Conn = h
 	return h
 }
 
-// clear makes h as it was when it was made.
+// clear resets h to its initial state.
 func (h *h1Conn) clear() {
 	*h = h1Conn{}
 	h.x.h1Conn = h
 }
 
-// attach makes h that of a connection.
+// attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
 	h.x.recv.accept = s.AcceptTrailer
@@ -101,7 +101,7 @@ func (h *h1Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
-// consume says that n of them are.
+// consume consumes n of these bytes.
 func (h *h1Conn) consume(n int) {
 	h.read += n
 	if h.read == len(h.in.B) {
@@ -110,7 +110,7 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred: it makes of a panic the end of the connection.
+// contain is deferred: it turns a panic into the end of the connection.
 func (h *h1Conn) contain(next *engine.Action) {
 	p := recover()
 	if p == nil {
@@ -219,7 +219,7 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	return n, err
 }
 
-// release gives everything back that an idle connection does not need.
+// release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
 	h.x.dropBodyCount()
 	if h.x.ctx != nil {

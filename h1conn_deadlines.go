@@ -47,7 +47,7 @@ func (t timing) headRead(over bool) timing {
 	return timesRequest
 }
 
-// woken says that the first bytes of a request have come to an idle connection.
+// woken says that the first bytes of a request have come on an idle connection.
 func (h *h1Conn) woken() {
 	h.forgetDeadlines()
 	if h.conn.Reading() == http1.ReadIdle {

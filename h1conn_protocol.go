@@ -189,7 +189,7 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// giveSpace gives the room for a large body back while nothing comes.
+// giveSpace releases the buffer for a large body while no bytes come.
 func (h *h1Conn) giveSpace() {
 	if h.in != nil && cap(h.in.B) >= bodySpace && len(h.in.B) == 0 {
 		bufpool.Put(h.in)

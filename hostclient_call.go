@@ -68,7 +68,7 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	if err := c.ready(); err != nil {
 		return err
 	}
-	// nothing else of it was set so far but the use of the content
+	// only the use of the content was set before
 	call.purpose, call.ctx, call.deadline = callSends, ctx, deadline
 	return c.callLimited(req, resp)
 }
@@ -82,8 +82,8 @@ func (req *Request) endCall() {
 	}
 }
 
-// callWithin is callCounted for a request that a RoundTripper sends by another
-// client than that it is called by.
+// callWithin is callCounted for a request that a RoundTripper sends by another client
+// than its own.
 func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	before := req.call
 	defer func() { req.call = before }()
@@ -141,11 +141,12 @@ func (c *HostClient) callForNothing(req *Request) error {
 	return err
 }
 
-// attempts sends the request until there is a response, or no point in going on.
+// attempts sends the request until there is a response, or another attempt makes no
+// sense.
 func (c *HostClient) attempts(req *Request, resp *Response) error {
 	call := &req.call
 	if resp.body.stream != nil {
-		// it may hold the connection that is waited for next
+		// it may hold the connection that the next attempt waits for
 		_ = resp.body.closeStream()
 	}
 	var interval time.Duration
@@ -178,7 +179,7 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 	}
 }
 
-// finalError is the error that the caller gets for that of an attempt.
+// finalError returns the error for the caller, given the error of an attempt.
 func finalError(err error) error {
 	if err == io.EOF {
 		return ErrConnectionClosed
@@ -186,14 +187,14 @@ func finalError(err error) error {
 	return err
 }
 
-// attempt does one attempt.
+// attempt makes one attempt.
 func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
 	t := c.transport()
 	if own, ok := t.(*transport); ok {
 		return own.RoundTrip(c, req, resp)
 	}
 	resp.startOver()
-	// unless it is found to be otherwise below
+	// unless DefaultTransport sets another one
 	req.call.outcome = attemptLost
 	if req.call.deadline.IsZero() {
 		return t.RoundTrip(c, req, resp)
@@ -270,8 +271,8 @@ var strFasthttp = []byte("fasthttp")
 //
 // It retries requests that may be repeated: those that never reached a host, since
 // there was no connection, and those with the methods GET, HEAD, PUT, OPTIONS, TRACE
-// and QUERY whose connection failed or took too long, as long as nothing of a
-// response was there. The wait counts as time of the call, and ends with it.
+// and QUERY whose connection failed or took too long, as long as no byte of a
+// response had come. The wait counts as time of the call, and ends with it.
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
 		call := &req.call

@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/dial"
 )
 
-// splitAddrs returns the addresses of HostClient.Addr. Those for a dial function of
-// the application are left as they are: they may be paths of Unix sockets, or empty
-// if the function knows where to connect to.
+// splitAddrs returns the addresses of HostClient.Addr. Addresses for a dial function
+// of the application are left as they are: they may be paths of Unix sockets, or
+// empty if the function knows where to connect to.
 func (c *HostClient) splitAddrs() (addrs []string) {
 	custom := c.dialsItself()
 	for addr := range strings.SplitSeq(c.Addr, ",") {
@@ -33,8 +33,8 @@ func (c *HostClient) splitAddrs() (addrs []string) {
 	return addrs
 }
 
-// acquire returns a connection for the caller alone, and since when it has been
-// idle, on the clock, which is zero for a new one.
+// acquire returns a connection for the call, and the time of the clock since which it
+// is idle, zero for a new one.
 func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Duration, err error) {
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
@@ -152,7 +152,7 @@ func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool,
 	return cc, false, err
 }
 
-// secure makes cc a connection with TLS, or closes it.
+// secure starts TLS on cc, or closes it.
 func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config) (err error) {
 	done := false
 	defer func() {
@@ -176,7 +176,7 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	return err
 }
 
-// dial connects to addr by the means that are configured.
+// dial connects to addr with the dial function that is configured.
 func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late bool, err error) {
 	var timeout time.Duration
 	if !call.deadline.IsZero() {

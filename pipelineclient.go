@@ -258,7 +258,7 @@ func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error
 	return c.lanes.AwaitRoom(call, timer.C)
 }
 
-// connect makes a connection that HTTP can be spoken through.
+// connect establishes a connection for HTTP.
 func (c *PipelineClient) connect() (cc *clientConn, err error) {
 	addr := c.Addr
 	if c.Dial == nil {
@@ -334,7 +334,8 @@ func (c *PipelineClient) logf(format string, args ...any) {
 // pipelineCall is a request on its way through a PipelineClient.
 type pipelineCall = pipeline.Call[Response]
 
-// encode keeps the bytes of the request in a call, so that req is not needed any more.
+// encode stores the bytes of the request in a call, so that req is not needed any
+// more.
 func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 	h := &req.Header
 	if c.DisablePathNormalizing {

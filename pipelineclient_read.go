@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/pipeline"
 )
 
-// pipelineReader gives the calls that were sent on a connection their responses.
-// It never waits for the network while it holds a response.
+// pipelineReader gives the calls that were sent on a connection their responses. It
+// does not wait for the network while it holds a response.
 type pipelineReader struct {
 	c    *PipelineClient
 	lane *pipeline.Lane[Response]
@@ -38,8 +38,9 @@ func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, 
 	return &conn.line, (&pipelineReader{c: c, lane: lane, conn: conn}).read, nil
 }
 
-// read gives calls their responses until it ends, and returns why: io.EOF if the
-// server has closed the connection, or has announced that with a response.
+// read gives calls their responses until the connection ends, and returns the reason:
+// io.EOF if the server has closed the connection, or has announced that with a
+// response.
 func (r *pipelineReader) read() error {
 	defer func() {
 		if r.spare != nil {
@@ -155,7 +156,8 @@ func (r *pipelineReader) begun() bool {
 	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
 }
 
-// inputEnds says that nothing more comes, and returns why the reader ends.
+// inputEnds says that no more bytes come, and returns the error with which the reader
+// ends.
 func (r *pipelineReader) inputEnds(err error) error {
 	switch {
 	case err == io.EOF && r.inBody && r.recv.decoder.Kind() == http1.UntilClose:

@@ -105,7 +105,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		if err := content.renew(hop); err != nil {
 			return err
 		}
-		// its connection may be the one that the next request needs
+		// the next request may need its connection
 		if s, ok := resp.body.stream.(*clientStream); ok {
 			s.drainSmall()
 		}
@@ -123,7 +123,7 @@ func contentOf(req *Request) redirectContent {
 	return redirectContent{streamed: req.body.stream != nil, size: req.body.size}
 }
 
-// renew gives req, which follows a redirect, its stream again.
+// renew sets the stream of req, which follows a redirect, again.
 func (c redirectContent) renew(req *Request) error {
 	if !c.streamed {
 		return nil
@@ -203,8 +203,8 @@ func becomesGet(req *Request, status int) bool {
 	return false
 }
 
-// dropContent makes req a GET, or leaves it a HEAD, and takes away its content
-// with all that is said of it.
+// dropContent makes req a GET, or leaves it a HEAD, and removes its content and the
+// fields that describe it.
 func dropContent(req *Request) {
 	h := &req.Header
 	if !h.IsHead() {

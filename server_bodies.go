@@ -15,7 +15,7 @@ import (
 // Server holds have reached MaxRequestBodyMemory.
 var ErrRequestBodyMemory error = http1.ErrBodyMemory
 
-// A body that is no larger than most are is not counted, and costs nothing here.
+// Small bodies, as most are, are not counted.
 
 const (
 	// defaultBodyMemory is how much all bodies may take, unless the memory limit of
@@ -25,7 +25,7 @@ const (
 	uncountedBody = 16 << 10
 	// aheadRoom is the size over which a buffer is counted before it is allocated.
 	aheadRoom = 64 << 10
-	// bodyRetryAfter is in how many seconds a client may try again that was refused.
+	// bodyRetryAfter is in how many seconds a refused client may try again.
 	bodyRetryAfter = "1"
 )
 
@@ -56,8 +56,8 @@ func (x *exchange) bodyRoom(size int) int {
 	return size
 }
 
-// holdBody counts room for the body of the current request, of which got bytes have
-// just come. A body that is done cannot stall any more.
+// holdBody counts the memory of the body of the current request, of which got bytes
+// have just come. A body that is done cannot stall any more.
 func (x *exchange) holdBody(room, got int, done bool) error {
 	m := &x.s.bodies
 	if !m.Fits(room) {
@@ -83,7 +83,7 @@ func (x *exchange) growBody(size int) error {
 	return nil
 }
 
-// arrived says that no more of the body is waited for.
+// arrived says that the body has arrived, or is not waited for any more.
 func (x *exchange) arrived() {
 	if x.held != nil {
 		x.s.bodies.Arrived(x.held)
@@ -98,8 +98,7 @@ func (x *exchange) dropBodyCount() {
 	}
 }
 
-// leaveBodyCount counts the body for as long as the context is in use, with which it
-// was left.
+// leaveBodyCount counts the body until the context that keeps it is garbage.
 func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
 	if h := x.held; h != nil {
 		x.held = nil

@@ -145,13 +145,13 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 	return ip, nil
 }
 
-// dismiss says that a connection is served no more that was admitted.
+// dismiss says that an admitted connection is not served any more.
 func (s *Server) dismiss(ip netip.Addr) {
 	s.serving.Add(^uint32(0))
 	s.dismissAddress(ip)
 }
 
-// dismissAddress says that there is a connection less from an address, if there is one.
+// dismissAddress undoes admitAddress, if there is an address.
 func (s *Server) dismissAddress(ip netip.Addr) {
 	if ip.IsValid() {
 		s.perIP.Release(ip)
@@ -231,8 +231,8 @@ func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	}
 }
 
-// mayLogRefusal reports whether a refusal may be logged. A server that has too much
-// to do must not be busy with saying so.
+// mayLogRefusal reports whether a refusal may be logged. An overloaded server must
+// not spend its time on logging.
 func (s *Server) mayLogRefusal() bool {
 	now := time.Now().Unix()
 	return s.refusedAt.Swap(now) != now

@@ -46,7 +46,7 @@ func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 	return engine.Unproxied(c.NC), false, nil
 }
 
-// serveProto has a connection served by the handler of its protocol.
+// serveProto calls the handler of the protocol of a connection.
 func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 	if !c.Begin() {
 		// the server shuts down
@@ -69,8 +69,8 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 	return err
 }
 
-// handshakeFailed says why a handshake failed: to the log, and to a client that
-// had not meant to make one.
+// handshakeFailed logs why a handshake failed, and answers a client that has sent
+// plain HTTP.
 func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok && header.Conn != nil && startsLikeHTTP(header.RecordHeader) {
 		err = errPlainHTTP

@@ -48,7 +48,7 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 				ctx.giveUp(run)
 				return
 			}
-			// it has ended in the same moment
+			// it has ended at the same moment
 			<-run.done
 		}
 		if run.ctx.timeoutResponse.Load() != nil {
@@ -84,8 +84,8 @@ var timedRuns = sync.Pool{New: func() any {
 	return r
 }}
 
-// errHandlerLeft is how a handler ends that did not return, but ended its
-// goroutine.
+// errHandlerLeft is the fault of a handler that has ended its goroutine instead of
+// returning.
 var errHandlerLeft = errors.New("fasthttp: the handler has ended its goroutine")
 
 // serve calls the handler.
@@ -106,7 +106,7 @@ func (r *timedRun) serve() {
 // there are too many.
 func (s *Server) admitTimed() bool {
 	if s == nil {
-		// a context that was made without a server
+		// the context was made without a server
 		return true
 	}
 	if s.timed.Add(1) > int64(s.set.concurrency) {
@@ -116,7 +116,7 @@ func (s *Server) admitTimed() bool {
 	return true
 }
 
-// expire makes the handler one that is late, and reports false if it has returned in
+// expire marks the handler as late. It returns false if the handler has returned in
 // the meantime.
 func (r *timedRun) expire(msg string, statusCode int) bool {
 	resp := timeoutErrorResponse(msg, statusCode)
@@ -135,8 +135,8 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 	return true
 }
 
-// leave makes the response of a handler that still runs resp: those around it have
-// left its request.
+// leave makes resp the response of a handler that still runs: a TimeoutError method
+// was called on the context around it.
 func (r *timedRun) leave(resp *Response) {
 	r.ctx.late.Lock()
 	running := !r.ended
