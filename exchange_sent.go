@@ -70,12 +70,12 @@ func (x *exchange) cutShort(err error) {
 func (x *exchange) sent() {
 	d := &x.delivery
 	if x.s.ResponseSent != nil {
-		told := SentResponse{Refused: d.refused, Err: d.err}
+		report := SentResponse{Refused: d.refused, Err: d.err}
 		if d.on {
-			told.StatusCode = x.ctx.Response.StatusCode()
-			told.Bytes = max(d.size-d.missing-x.unsent(), 0)
+			report.StatusCode = x.ctx.Response.StatusCode()
+			report.Bytes = max(d.size-d.missing-x.unsent(), 0)
 		}
-		x.s.tellSent(x.ctx, told)
+		x.s.reportSent(x.ctx, report)
 	}
 	*d = delivery{}
 }
@@ -100,8 +100,8 @@ func (x *exchange) unsent() int64 {
 	return n
 }
 
-// tellSent calls Server.ResponseSent.
-func (s *Server) tellSent(ctx *RequestCtx, sent SentResponse) {
+// reportSent calls Server.ResponseSent.
+func (s *Server) reportSent(ctx *RequestCtx, sent SentResponse) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.logger().Printf("fasthttp: panic in ResponseSent: %v\n%s", p, debug.Stack())
@@ -110,9 +110,9 @@ func (s *Server) tellSent(ctx *RequestCtx, sent SentResponse) {
 	s.ResponseSent(ctx, sent)
 }
 
-// tellRefusal reports to Server.ResponseSent the response to a connection that was
+// reportRefusal reports to Server.ResponseSent the response to a connection that was
 // refused.
-func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
+func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	if s.ResponseSent == nil {
 		return
 	}
@@ -121,5 +121,5 @@ func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	ctx := &RequestCtx{s: s, c: c, time: now}
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()
-	s.tellSent(ctx, sent)
+	s.reportSent(ctx, sent)
 }

@@ -225,7 +225,7 @@ func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	resp.SetConnectionClose()
 	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
 	n, err := resp.WriteTo(nc)
-	s.tellRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
+	s.reportRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
 	if err == nil {
 		engine.LingerOn(nc)
 	}

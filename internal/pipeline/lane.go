@@ -87,14 +87,14 @@ func (l *Lane[R]) enqueue(call *Call[R]) bool {
 		l.writer = writerWorks
 		go l.run()
 	} else {
-		l.tell()
+		l.signal()
 	}
 	l.mu.Unlock()
 	return true
 }
 
-// tell wakes the writer if it waits. The mutex is held.
-func (l *Lane[R]) tell() {
+// signal wakes the writer if it waits. The mutex is held.
+func (l *Lane[R]) signal() {
 	if l.writer == writerWaits {
 		l.writer = writerWorks
 		l.wake <- struct{}{}
@@ -134,7 +134,7 @@ func (l *Lane[R]) unlink(call *Call[R]) {
 	call.links.list.remove(call)
 	if queued {
 		l.queued -= len(call.Out)
-		l.all.tellRoom()
+		l.all.signalRoom()
 	}
 }
 
@@ -147,12 +147,12 @@ func (l *Lane[R]) forsake(call *Call[R]) {
 	l.waited--
 	if call.links.list == &l.queue {
 		l.end(call, nil)
-		l.tell()
+		l.signal()
 	}
 	if l.waited == 0 && l.sent.n > 0 && l.conn != nil {
 		l.state.Advance(http1.SendStops)
 		_ = l.conn.Net().Close()
-		l.tell()
+		l.signal()
 	}
 }
 
@@ -388,7 +388,7 @@ func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 			l.state.Advance(http1.SendsLast)
 		}
 	}
-	l.all.tellRoom()
+	l.all.signalRoom()
 }
 
 // expect sets the deadline for the next response. The mutex is held.
@@ -437,7 +437,7 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 		l.idleSince = time.Now()
 	}
 	if full || closes {
-		l.tell()
+		l.signal()
 	}
 	next = l.sent.first
 	l.mu.Unlock()
@@ -467,7 +467,7 @@ func (l *Lane[R]) Expire() {
 func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	l.mu.Lock()
 	l.state.Advance(http1.ReceiveFails)
-	l.tell()
+	l.signal()
 	l.mu.Unlock()
 	_ = conn.Net().Close()
 }

@@ -111,12 +111,12 @@ func (p *Lanes[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 		}
 	}
 	// there may be room for one more
-	p.tellRoom()
+	p.signalRoom()
 	return nil
 }
 
-// tellRoom wakes one caller that waits for room, since there may be some.
-func (p *Lanes[R]) tellRoom() {
+// signalRoom wakes one caller that waits for room, since there may be some.
+func (p *Lanes[R]) signalRoom() {
 	if p.waiting.Load() > 0 {
 		select {
 		case p.room <- struct{}{}:
