@@ -11,21 +11,22 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Client sends requests to any host. It has a HostClient for each, which is made
-// with the first request and dropped when the host was not used for a while.
+// Client sends requests to any host. It has a HostClient for each, which is created
+// for the first request to the host and dropped when the host was not used for a
+// while.
 //
-// The zero value is ready for use. The fields must not be changed after the
-// first call. A Client must not be copied. Its methods may be called
-// concurrently; one Client for all of a program is the way to use it.
+// The zero value is ready for use. The fields must not be changed after the first
+// call. A Client must not be copied. Its methods may be called concurrently; a
+// program usually has one Client.
 //
-// A call runs on the goroutine of its caller from beginning to end, but for content
-// of a request that does not fit one write, and body streams, which are sent beside
-// it while the answer is watched for. When it returns, request and response belong
-// to the caller again, whatever the error.
+// A call runs on the goroutine of its caller from beginning to end, except that
+// another goroutine sends body streams and content that does not fit one write, while
+// the call watches for the response. When it returns, request and response belong to
+// the caller again, whatever the error.
 //
-// A body stream of a request is closed by the time when the call returns, whatever
-// the error; if the response is left to be read as a stream, it may be read and
-// closed later, while that is.
+// A body stream of a request is closed before the call returns, whatever the error.
+// If the response is read as a stream, the body stream of the request may be read and
+// closed later, while the response is read.
 type Client struct {
 	_ noCopy
 
@@ -33,20 +34,19 @@ type Client struct {
 	// DefaultTransport, as it is when the attempt begins.
 	Transport RoundTripper
 
-	// DialTimeout connects to an address within a time, which is what is left
-	// for the call, or 0 if the call has no deadline. Without it and Dial,
-	// the package's own dialer is used, which remembers the addresses of names
-	// for a minute.
+	// DialTimeout connects to an address within the time that is left of the call, or
+	// 0 if the call has no deadline. Without it and Dial, the package's own dialer is
+	// used, which remembers the addresses of names for a minute.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial connects to an address. It knows nothing of the time that is left: a
-	// call whose time is up does not wait for it, and a connection that comes
-	// too late is kept for another call. DialTimeout goes before it.
+	// Dial connects to an address. It does not get the time that is left: a call
+	// whose time is up does not wait for it, and a connection that comes too late is
+	// kept for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
-	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of
-	// the context means nothing to a connection that is established. It goes before
+	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of the
+	// context has no effect on an established connection. It takes precedence over
 	// DialTimeout and Dial.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -54,20 +54,20 @@ type Client struct {
 	// the roots of the system.
 	TLSConfig *tls.Config
 
-	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, unless no connection was to be had. Without it that goes for
-	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, if the time is not up.
+	// RetryIf reports whether a request that failed may be sent again. It is called
+	// whatever the error is, unless there was no connection. By default a request may
+	// be sent again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its
+	// connection failed before the first byte of a response, and the time is not up.
 	//
-	// Deprecated: use RetryIfErr, which goes before it.
+	// Deprecated: use RetryIfErr, which takes precedence over it.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr decides what happens after a failed attempt, as long as there
-	// were fewer than MaxIdemponentCallAttempts. RetryWithBackoff makes one.
+	// RetryIfErr decides what happens after a failed attempt, as long as there were
+	// fewer than MaxIdemponentCallAttempts. RetryWithBackoff returns such a function.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream is a RetryIfErr that is told the address. It goes
-	// before RetryIfErr.
+	// RetryIfErrUpstream is a RetryIfErr that also gets the address. It takes
+	// precedence over RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// ConfigureClient changes the HostClient of a host before its first use.
@@ -85,9 +85,9 @@ type Client struct {
 	// DefaultMaxIdleConnDuration by default.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection is used, counted from when it
-	// was established; it is closed after the response by then. By default
-	// there is no limit.
+	// MaxConnDuration is how long a connection is used after it was established. A
+	// connection that is older is closed after its response. By default there is no
+	// limit.
 	MaxConnDuration time.Duration
 
 	// MaxIdemponentCallAttempts is how often a request is sent at most,
@@ -162,17 +162,17 @@ type Client struct {
 	// instead of removing dot segments and the like.
 	DisablePathNormalizing bool
 
-	// StreamResponseBody makes Do and its like return as soon as the head of
-	// the response is there. The body is read through Response.BodyStream,
-	// which has to be closed, and the errors of that come from the stream.
-	// Deadlines stay in force until it ends. Get and Post read all of it.
+	// StreamResponseBody makes Do and its like return as soon as the head of the
+	// response has arrived. Response.BodyStream reads the body and returns its
+	// errors; it must be closed. Deadlines stay in force until it ends. Get and Post
+	// read all of it.
 	StreamResponseBody bool
 
-	// Trace is told what calls are doing, unless the context of a call has a
+	// Trace has the hooks that calls run, unless the context of a call carries a
 	// trace of its own.
 	Trace *httptrace.ClientTrace
 
-	// CheckRedirect is asked before each redirect. See RedirectPolicy.
+	// CheckRedirect is called before each redirect. See RedirectPolicy.
 	CheckRedirect RedirectPolicy
 
 	// Jar keeps cookies: those that fit are added to each request, and those
@@ -282,28 +282,28 @@ func responseLimits(readBufferSize int) http1.Limits {
 // RetryIfFunc reports whether a request that failed may be sent again.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc decides what is done after attempt number attempts to do
-// the request, counted from 1, has failed with err: whether to try again, and
-// whether the next attempt gets as much time as the call was given to begin
-// with, instead of what is left of it.
+// RetryIfErrFunc decides what to do after an attempt at the request has failed with
+// err; attempts is its number, counted from 1. retry reports whether to try again,
+// and resetTimeout whether the next attempt gets the whole timeout of the call again,
+// instead of the time that is left.
 //
-// err is io.EOF if the server closed the connection in the place of a
-// response. The function is not asked if the last of the attempts that
-// MaxIdemponentCallAttempts allows has failed, nor if no other attempt could
-// end differently: the request cannot be sent as it is, its body was a stream
-// that has been read, the response is too large, or the context has ended.
+// err is io.EOF if the server closed the connection in the place of a response. The
+// function is not called if the last of the attempts that MaxIdemponentCallAttempts
+// allows has failed, nor if no other attempt could end differently: the request
+// cannot be sent as it is, its body was a stream that has been read, the response is
+// too large, or the context has ended.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
-// RetryIfErrUpstreamFunc is a RetryIfErrFunc that is told which address the
-// attempt was for, as "host:port"; upstream is empty if none was chosen yet.
+// RetryIfErrUpstreamFunc is a RetryIfErrFunc that also gets the address of the
+// attempt, as "host:port"; upstream is empty if none was chosen yet.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // ConnPoolStrategyType says which of several idle connections is used next.
 type ConnPoolStrategyType int
 
 const (
-	// FIFO uses the connection next that has been idle for longest. All of them
-	// stay in use, and the requests spread over what is behind a load balancer.
+	// FIFO uses the connection next that has been idle for longest. All of them stay
+	// in use, and the requests spread over the servers behind a load balancer.
 	FIFO ConnPoolStrategyType = iota
 	// LIFO uses the connection next that was used last. Those that are not
 	// needed any more get old and are closed.

@@ -23,14 +23,15 @@ type clientConn struct {
 	past     *connPast
 }
 
-// connPast is what a connection remembers.
+// connPast is the history of a connection.
 type connPast struct {
-	memo    memo // what the server has said of late, which it may well say again
+	memo    memo // recent fields of the server, which it is likely to send again
 	created time.Time
-	lastUse time.Duration // since created; AcquireConn sets it, for who can ask
+	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
 }
 
-// adoptConn makes what a dial function has returned for addr a connection.
+// adoptConn returns a clientConn for conn, which a dial function has returned for
+// addr.
 func adoptConn(conn net.Conn, addr string, size int) *clientConn {
 	cc := &clientConn{upstream: addr, past: &connPast{created: time.Now()}}
 	cc.line.Attach(conn, size)
@@ -67,19 +68,20 @@ func (cc *clientConn) fill() error { return cc.line.Fill() }
 
 var _ source = (*clientConn)(nil)
 
-// isSeenLater reports whether a call looks at an idle connection when it writes the
-// request, which costs less, rather than before anybody hears of the connection.
+// isSeenLater reports whether a call checks an idle connection when it writes the
+// request, which costs less, rather than before the trace or the caller gets the
+// connection.
 func (cc *clientConn) isSeenLater(call *callState) bool {
 	return cc.line.Asks() && call.trace == nil && call.purpose != callHandsOut
 }
 
-// clientProtocol is what a client speaks on one connection. It is chosen when the
-// connection is there, and with TLS when the two sides have agreed on it.
+// clientProtocol is the protocol of one connection. It is chosen when the connection
+// was established, and with TLS when the two sides have agreed on it.
 type clientProtocol interface {
 	// roundTrip sends req and fills resp, on a connection that the pool of hc has
-	// given to the caller. since is when it became idle, on the clock, and zero for
-	// a new one. The connection, or the reservation, has gone its way when roundTrip
-	// returns, whatever happened: back to the pool, or to the stream of a body.
+	// given to the caller. since is when it became idle, on the clock, and zero for a
+	// new one. roundTrip always gives up the connection, or the reservation, before
+	// it returns: to the pool, or to the stream of a body.
 	//
 	// untouched reports whether a request that has failed may be sent again whatever
 	// its method, since the server has not worked on it.
@@ -93,8 +95,8 @@ type clientProtocol interface {
 	Close() error
 }
 
-// protocolOf returns what is spoken on cc, given the protocol that TLS has
-// negotiated, which is empty without TLS and for a server that does not negotiate.
+// protocolOf returns the protocol for cc, given the name that TLS has negotiated,
+// which is empty without TLS and for a server that does not negotiate.
 func protocolOf(cc *clientConn, negotiated string) (clientProtocol, error) {
 	switch negotiated {
 	case "", "http/1.1":
@@ -126,8 +128,8 @@ func (p *http1Client) roundTrip(hc *HostClient, req *Request, resp *Response, si
 // shared implements clientProtocol.
 func (*http1Client) shared() bool { return false }
 
-// reserve implements clientProtocol: who holds the connection has the one
-// reservation that there is.
+// reserve implements clientProtocol: the holder of the connection has the only
+// reservation.
 func (*http1Client) reserve() bool { return false }
 
 // Close implements clientProtocol.
@@ -139,8 +141,9 @@ func (p *http1Client) Close() error {
 // another time.
 const handshakeTimeout = 10 * time.Second
 
-// handshake makes the connection one with TLS, before a deadline, and chooses what is
-// spoken on it. The state is that of the handshake, also if it fails. ctx may be nil.
+// handshake starts TLS on the connection, before a deadline, and chooses the
+// protocol. It returns the state of the handshake, also if that fails. ctx may be
+// nil.
 func (cc *clientConn) handshake(ctx context.Context, config *tls.Config, by time.Time) (tls.ConnectionState, error) {
 	state, err := cc.line.Handshake(ctx, config, by, func(state *tls.ConnectionState) (err error) {
 		cc.protocol, err = protocolOf(cc, state.NegotiatedProtocol)

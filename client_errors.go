@@ -7,16 +7,15 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// What the calls of clients may fail with, besides the errors of the network
-// and those of the messages.
+// The errors of calls of clients, besides those of the network and of the messages.
 var (
 	// ErrNoFreeConns says that a host has as many connections as it may have,
 	// and that none of them became free within MaxConnWaitTimeout.
 	ErrNoFreeConns = errors.New("fasthttp: no free connections available to host")
 
 	// ErrConnectionClosed says that the server closed the connection when the
-	// response was due, before its first byte, and that the request could not
-	// be sent again: nobody knows whether the server has worked on it. A server
+	// response was due, before its first byte, and that the request could not be sent
+	// again: the client cannot know whether the server has worked on it. A server
 	// that announces it with "Connection: close" keeps its clients from sending
 	// requests that it will not read.
 	ErrConnectionClosed = errors.New("fasthttp: the server closed connection before returning the first response byte. " +
@@ -26,7 +25,7 @@ var (
 	// FIFO.
 	ErrConnPoolStrategyNotImpl = errors.New("fasthttp: connection pool strategy is not implement")
 
-	// ErrMissingLocation says that a redirect does not say where to.
+	// ErrMissingLocation says that a redirect has no usable Location field.
 	ErrMissingLocation = errors.New("fasthttp: missing location header for http redirect")
 
 	// ErrTooManyRedirects says that a call was redirected more often than its
@@ -43,9 +42,8 @@ var (
 		" please use client instead")
 )
 
-// ErrTimeout says that the time for a call was up before the response was
-// there. It is a net.Error, and errors.Is takes it for a
-// context.DeadlineExceeded.
+// ErrTimeout says that the time for a call was up before the response was there. It
+// is a net.Error, and errors.Is reports that it is context.DeadlineExceeded.
 var ErrTimeout = &timeoutError{}
 
 type timeoutError struct{}
@@ -58,7 +56,7 @@ func (*timeoutError) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (*timeoutError) Temporary() bool { return true }
 
-// Is makes the error known as that of a context whose time is up.
+// Is reports whether target is context.DeadlineExceeded.
 func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // ErrTLSHandshakeTimeout says that the TLS handshake of a new connection was not

@@ -8,7 +8,7 @@ import (
 // maxGetRedirects is how many redirects Get and Post follow.
 const maxGetRedirects = 16
 
-// defaultClient is what the functions of the package use.
+// defaultClient is the client of the functions of the package.
 var defaultClient Client
 
 // Do is Client.Do of the client of the package.
@@ -49,9 +49,10 @@ func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, 
 	return defaultClient.Post(dst, url, postArgs)
 }
 
-// Get returns the status and the body of what is at url. The body is in dst,
-// whose content it replaces, or in a larger slice; it belongs to the caller. Up to
-// 16 redirects are followed. The error is one of DoRedirects; any status is none.
+// Get sends a GET request for url and returns the status and the body of the
+// response. The body is in dst, whose content it replaces, or in a larger slice; it
+// belongs to the caller. Up to 16 redirects are followed. The errors are those of
+// DoRedirects; a status is never an error.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
@@ -68,15 +69,16 @@ func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (status
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends args as a form to url, or an empty one if args is nil, and
-// returns what Get does.
+// Post sends postArgs as a form to url, or an empty form if postArgs is nil. The
+// results and errors are those of Get.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
 }
 
-// Get returns the status and the body of what is at url. The body is in dst,
-// whose content it replaces, or in a larger slice; it belongs to the caller. Up to
-// 16 redirects are followed. The error is one of DoRedirects; any status is none.
+// Get sends a GET request for url and returns the status and the body of the
+// response. The body is in dst, whose content it replaces, or in a larger slice; it
+// belongs to the caller. Up to 16 redirects are followed. The errors are those of
+// DoRedirects; a status is never an error.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(noContext, c, dst, url, time.Time{})
 }
@@ -93,8 +95,8 @@ func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (st
 	return getURL(noContext, c, dst, url, deadline)
 }
 
-// Post sends args as a form to url, or an empty one if args is nil, and
-// returns what Get does.
+// Post sends postArgs as a form to url, or an empty form if postArgs is nil. The
+// results and errors are those of Get.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(noContext, c, dst, url, postArgs)
 }
@@ -147,23 +149,23 @@ func fetch(ctx context.Context, c caller, dst []byte, req *Request, deadline tim
 	return resp.StatusCode(), append(dst[:0], resp.Body()...), nil
 }
 
-// noContext stands for a call without a context, which is spared looking at one.
+// noContext stands for a call without a context, which need not check one.
 var noContext context.Context
 
-// DoContext is Do with a context: when it ends, the call does, whatever it is
-// waiting for. The error is that of the context then, and wraps its cause. The
-// deadline of the context, the timeout of the request and those of the client
-// all count; the earliest goes first.
+// DoContext is Do with a context. When the context ends, the call ends, whatever it
+// is waiting for, and returns the error of the context, which wraps its cause. The
+// deadline of the context, the timeout of the request and the timeouts of the client
+// all count; the earliest applies.
 //
 // If the response has a body stream, the context also ends that.
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.call(ctx, req, resp, time.Time{})
 }
 
-// DoContext is Do with a context: when it ends, the call does, whatever it is
-// waiting for. The error is that of the context then, and wraps its cause. The
-// deadline of the context, the timeout of the request and those of the client
-// all count; the earliest goes first.
+// DoContext is Do with a context. When the context ends, the call ends, whatever it
+// is waiting for, and returns the error of the context, which wraps its cause. The
+// deadline of the context, the timeout of the request and the timeouts of the client
+// all count; the earliest applies.
 //
 // If the response has a body stream, the context also ends that.
 func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {

@@ -50,7 +50,7 @@ func (x *clientExchange) nextHead() error {
 	return nil
 }
 
-// feedHead is nextHead up to what is in the head.
+// feedHead reads the next head for nextHead.
 func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
 	for {
@@ -105,11 +105,11 @@ func (x *clientExchange) frameResponse() error {
 	return nil
 }
 
-// switched reports whether the connection speaks something else from now on.
+// switched reports whether the connection speaks another protocol from now on.
 func (x *clientExchange) switched() bool { return x.cc.wire.Receiving() == http1.Switched }
 
-// endResponse says that the response was read, with which HTTP may have ended
-// before.
+// endResponse says that the response was read, unless the connection has switched to
+// another protocol.
 func (x *clientExchange) endResponse() {
 	if !x.switched() {
 		x.cc.wire.Advance(http1.ResponseEnds)
@@ -117,8 +117,8 @@ func (x *clientExchange) endResponse() {
 }
 
 // keepable reports whether the connection, on which the body of the response was
-// read, may be used for another request, if this one is written to its end. Bytes
-// that nobody asked for are no response to the next one.
+// read, may be used for another request, if this one is written to its end.
+// Unsolicited bytes are no response to the next request.
 func (x *clientExchange) keepable() bool {
 	return x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
@@ -130,7 +130,7 @@ func (x *clientExchange) readBody() error {
 		return nil
 	}
 	if resp.SkipBody {
-		// what the caller does not want stays where it is
+		// a body that the caller does not want stays unread
 		x.frame.MustClose = x.frame.MustClose || x.frame.Kind != http1.Length || x.frame.Length > 0
 		return nil
 	}
@@ -148,8 +148,8 @@ func (x *clientExchange) readBody() error {
 	return nil
 }
 
-// readStep is how much room the body gets at least for each read of a long one.
-// The length that the server has announced is no reason to give it all at once.
+// readStep is how much room the body gets at least for each read of a long one. The
+// server may announce any length, so it is not allocated at once.
 const readStep = 32 << 10
 
 // readLength reads a body of a known length into the response, without a stop in

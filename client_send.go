@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/sender"
 )
 
-// send writes the request: its head alone if that asks for more, and all of it
-// otherwise. What does not fit one write is left to a bodySender.
+// send writes the request: its head alone if the request expects 100 (Continue), and
+// all of it otherwise. A bodySender sends content that does not fit one write.
 func (x *clientExchange) send() error {
 	if err := x.limitWrite(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (x *clientExchange) send() error {
 	return err
 }
 
-// isStale looks at an idle connection, and reports whether it is of no use.
+// isStale checks an idle connection, and reports whether it cannot be used any more.
 func (x *clientExchange) isStale() bool {
 	x.look = lookDone
 	if !x.cc.line.IsQuiet() {
@@ -54,8 +54,8 @@ func (x *clientExchange) isStale() bool {
 	return x.look == lookStale
 }
 
-// errStale says that nothing was written since the connection was of no use. No
-// caller sees it: the request goes through another connection.
+// errStale says that nothing was written since the connection could not be used any
+// more. No caller sees it: the request goes through another connection.
 var errStale = errors.New("fasthttp: the connection was closed by the peer, or it said something unasked")
 
 // asks reports whether the request, with size bytes of content, goes out at once,
@@ -118,7 +118,7 @@ func (x *clientExchange) stopSending() {
 	event := http1.SendFails
 	switch err := x.cc.line.WriteErr; {
 	case err == nil:
-		// it is the content that has failed
+		// the content has failed, not the connection
 		event = http1.SendStops
 	case isTimeout(err):
 		event = http1.SendTimesOut
@@ -126,8 +126,8 @@ func (x *clientExchange) stopSending() {
 	x.cc.wire.Advance(event)
 }
 
-// sendContent writes what is in out, and the content of the request, which is
-// content unless it is a stream.
+// sendContent writes out, and then the content of the request: content, unless it is
+// a stream.
 func (x *clientExchange) sendContent(out *bufpool.Buffer, content []byte) error {
 	x.cc.wire.Advance(http1.SendsRequest)
 	if x.blocks(len(content)) {
@@ -162,8 +162,8 @@ func (x *clientExchange) blocks(size int) bool {
 	return size < 0 || size > copyLimit && size > x.oneWrite()
 }
 
-// oneWrite is how much goes out at once. Connections that are no sockets have
-// less room.
+// oneWrite is how much goes out at once. Connections other than sockets have less
+// room.
 func (x *clientExchange) oneWrite() int {
 	if !x.cc.line.CanBeSeen() {
 		return copyLimit
@@ -171,7 +171,7 @@ func (x *clientExchange) oneWrite() int {
 	return sender.OneWrite
 }
 
-// write is sendContent for what fits one write.
+// write is sendContent for content that fits one write.
 func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	req, cc := x.req, x.cc
 	var err error
@@ -193,8 +193,8 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	return err
 }
 
-// writeRequestBody writes the content of req as its header, which was written
-// before, says.
+// writeRequestBody writes the content of req, framed as in its header, which was
+// written before.
 func writeRequestBody(w flushWriter, req *Request) error {
 	if req.body.stream != nil {
 		return writeStream(w, &req.body, &req.Header.header)
@@ -202,9 +202,9 @@ func writeRequestBody(w flushWriter, req *Request) error {
 	return writeContent(w, req.content(), &req.Header.header)
 }
 
-// defaultExpectTimeout is how long a server that says nothing is given to ask for
-// the content of a request: one that knows nothing of expectations does not
-// answer before it has all of it.
+// defaultExpectTimeout is how long the client waits for a server to ask for the
+// content of a request: a server that ignores expectations does not answer before it
+// has all of it.
 const defaultExpectTimeout = time.Second
 
 func (c *HostClient) expectTimeout() time.Duration {
@@ -241,7 +241,7 @@ func (x *clientExchange) awaitContinue() error {
 				return err
 			}
 		}
-		// what has begun to come has the time that a response has
+		// a response that has begun to come has the usual time
 		if err := x.limitAnswer(); err != nil {
 			return err
 		}

@@ -69,21 +69,21 @@ func (t *sentTrailers) AppendTrailers(dst []byte) []byte {
 	return (*RequestHeader)(t).appendTrailers(dst)
 }
 
-// settle ends the sending, and returns how that went. If wait is set, it is given
+// finish ends the sending, and returns how that went. If wait is set, it is given
 // a moment to end by itself.
-func (s *bodySender) settle(wait bool) (http1.SendPhase, error) {
+func (s *bodySender) finish(wait bool) (http1.SendPhase, error) {
 	if !wait {
-		return s.Settle(nil)
+		return s.Finish(nil)
 	}
 	timer := AcquireTimer(sender.Patience)
 	defer ReleaseTimer(timer)
-	return s.Settle(timer.C)
+	return s.Finish(timer.C)
 }
 
 // detach lets the sender go on after the call, if it can.
 func (s *bodySender) detach() {
 	if s.Lent {
-		_, _ = s.settle(true)
+		_, _ = s.finish(true)
 		return
 	}
 	s.Detach()

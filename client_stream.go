@@ -37,8 +37,7 @@ func (x *clientExchange) streams() bool {
 	return x.frame.Kind != http1.NoBody && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
-// discards reports whether nobody will look at the body, nor wants to know whether
-// it is too large.
+// discards reports whether the body is discarded and needs no check of its size.
 func (x *clientExchange) discards() bool {
 	return x.call.content == contentDiscarded && x.hc.MaxResponseBodySize <= 0
 }
@@ -49,14 +48,14 @@ func (x *clientExchange) mayStream() bool {
 	return x.call.content != contentBuffered && (x.resp.StreamBody || x.hc.StreamResponseBody || x.discards())
 }
 
-// startStream leaves the body on the connection. What is still being sent goes on
-// being sent meanwhile.
+// startStream leaves the body on the connection. A request that is still being sent
+// goes on meanwhile.
 func (x *clientExchange) startStream() error {
 	resp := x.resp
 	frame := x.frame
 	if x.switched() {
 		frame = http1.Framing{Kind: http1.UntilClose, MustClose: true}
-		// what comes now is neither a request nor a response
+		// the bytes that follow are neither a request nor a response
 		if err := x.cc.line.Guard.Limit(x.call.deadline, x.call.deadline); err != nil {
 			return err
 		}
@@ -78,7 +77,7 @@ func (x *clientExchange) startStream() error {
 	resp.body.setStream(s, size)
 	resp.body.limit = x.hc.MaxResponseBodySize
 	if frame.Kind == http1.Length && frame.Length == 0 && x.sender == nil {
-		// who knows that there is nothing to be read may not close it either
+		// a caller that knows that the body is empty may never close it
 		s.gate.End((*gatedStream)(s), closeTime)
 	}
 	return nil
@@ -109,7 +108,7 @@ func (s *gatedStream) Release(cut bool) {
 		s.x.endResponse()
 	}
 	keep := !cut && s.body.done && s.keepable && len(s.x.cc.peek()) == 0
-	if err := s.x.settleSender(keep); err != nil {
+	if err := s.x.finishSender(keep); err != nil {
 		keep = false
 	}
 	s.x.finish(keep)
@@ -129,9 +128,8 @@ func (s *gatedStream) Interrupt() error {
 	return s.x.cc.line.Net().Close()
 }
 
-// Close ends the stream. The connection is kept if the body was read to its end,
-// or the little that is left of it is at hand or about to come; it is closed
-// otherwise.
+// Close ends the stream. The connection is kept if the body was read to its end, or
+// its small rest has arrived or is about to; it is closed otherwise.
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
 // CloseWithError is Close; err says why the body is not read to its end. The
@@ -143,18 +141,17 @@ func (s *clientStream) CloseWithError(err error) error {
 	return s.end(closeTime)
 }
 
-// end ends the stream. The rest of the body has some time to come, or is not
-// waited for if that is negative. When it returns nobody reads any more.
+// end ends the stream. The rest of the body has the time within to arrive, and is not
+// waited for if that is negative. When end returns, no goroutine reads any more.
 func (s *clientStream) end(within time.Duration) error {
 	return s.gate.Close((*gatedStream)(s), within)
 }
 
-// What is read of a body that nobody wants, so that the connection can be used
-// again: maxDrained bytes at most, as long as they come within a time.
+// The limits for reading a discarded body, which is read so that the connection can
+// be used again: maxDrained bytes at most, if they arrive within a time.
 const (
 	maxDrained = 256 << 10
-	// closeTime is for a caller who closes a stream and expects that to take no
-	// time
+	// closeTime is for a caller that closes a stream and expects that to take no time
 	closeTime = 25 * time.Millisecond
 	// drainTime is for a call that would wait for its response in any case
 	drainTime = 250 * time.Millisecond
@@ -182,8 +179,8 @@ func (s *gatedStream) drain(within time.Duration) {
 	s.body.drain(&limit)
 }
 
-// drainSmall closes the stream of a response that nobody wants. Of one that is over
-// the limit only what is at hand is read.
+// drainSmall closes the stream of a response that is discarded. If its body is over
+// the limit, only the bytes at hand are read.
 func (s *clientStream) drainSmall() {
 	within := drainTime
 	if limit := s.x.hc.MaxResponseBodySize; limit > 0 && s.x.frame.Kind == http1.Length && s.x.frame.Length > int64(limit) {

@@ -53,8 +53,8 @@ const (
 	wroteRequest
 )
 
-// traceWrote reports what was written, up to a point, unless that was reported
-// before.
+// traceWrote reports that the request was written up to a point, unless that was
+// reported before.
 func (x *clientExchange) traceWrote(upTo tracedWrite, err error) {
 	if t := x.call.trace; t != nil && x.traced < upTo {
 		x.reportWrote(t, upTo, err)
@@ -76,7 +76,7 @@ func (x *clientExchange) reportWrote(t *httptrace.ClientTrace, upTo tracedWrite,
 	}
 }
 
-// traceSent reports what a bodySender has written, on the goroutine of the call.
+// traceSent reports how far a bodySender has written, on the goroutine of the call.
 func (x *clientExchange) traceSent() {
 	if x.sender != nil && x.call.trace != nil {
 		x.reportSent()

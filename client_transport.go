@@ -10,21 +10,21 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// RoundTripper does one attempt at a request: it sends it to the host of hc,
-// and reads the response. Client.Transport and HostClient.Transport put one
-// around, or in the place of, DefaultTransport.
+// RoundTripper makes one attempt at a request: it sends the request to the host of
+// hc, and reads the response. Client.Transport and HostClient.Transport take one that
+// wraps or replaces DefaultTransport.
 //
-// retry reports whether another attempt makes sense after err; whether there will
-// be one is up to RetryIfErr and its like. What is left of the time that the
-// call was given is found with req.GetTimeOut; DefaultTransport heeds it by
-// itself. After RoundTrip has returned it must not use req and resp any more.
+// retry reports whether another attempt makes sense after err; RetryIfErr and its
+// like decide whether there is one. req.GetTimeOut returns the time that is left of
+// the call; DefaultTransport observes it by itself. RoundTrip must not use req and
+// resp after it has returned.
 type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient. It is
-// what clients without a Transport use, so another one in its place is used by all
-// of them; it has to be put there before the first call.
+// DefaultTransport speaks HTTP/1.1 over the connections of the HostClient. All
+// clients without a Transport use it, so an assignment to it changes all of them; it
+// must be made before the first call.
 var DefaultTransport RoundTripper = defaultTransport
 
 var defaultTransport = &transport{}
@@ -33,10 +33,10 @@ type transport struct{}
 
 // RoundTrip implements RoundTripper.
 //
-// A connection may turn out to have been closed by the peer only when a request
-// was sent on it. The request goes out again on another connection if nothing of
-// it was written; or if a connection that cannot be looked at before it is used
-// ends in order, without a byte of an answer.
+// A connection may turn out to have been closed by the peer only when a request was
+// sent on it. The request goes out again on another connection if nothing of it was
+// written; or if a connection that cannot be checked before it is used ends in order,
+// without a byte of an answer.
 func (t *transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if req.call.purpose != callSends {
 		return t.alone(hc, req, resp)
@@ -80,7 +80,7 @@ func (x *clientExchange) isUntouched(err error) bool {
 	return cc.line.Sent == 0 || err == io.EOF && !cc.line.CanBeSeen()
 }
 
-// alone is RoundTrip for a caller that is no HostClient.
+// alone is RoundTrip for a caller other than a HostClient.
 func (t *transport) alone(hc *HostClient, req *Request, resp *Response) (retry bool, err error) {
 	if err := hc.ready(); err != nil {
 		return false, err
@@ -115,34 +115,34 @@ type clientExchange struct {
 	req  *Request
 	resp *Response
 
-	// what the request is, which is asked while its header may be changed by the
-	// stream that is being sent
+	// properties of the request, kept here since the stream that is being sent may
+	// change its header
 	isHead, isConnect, closes bool
 
 	frame http1.Framing
-	// sender sends the content, nil if that is not left to one
+	// sender sends the content; nil if the call does that itself
 	sender *bodySender
 	look   connLook
 	heads  headReader
 	traced tracedWrite
-	// released says that the connection has gone its way, to the pool or to the
-	// stream of the body
+	// released says that the exchange has given up the connection, to the pool or to
+	// the stream of the body
 	released bool
 	stop     func() bool // of watching the context
 }
 
-// connLook is what is known of an idle connection before something is written.
+// connLook says what is known of an idle connection before the request is written.
 type connLook uint8
 
 const (
-	lookDone   connLook = iota // somebody has looked at it, or it is a new one
-	lookUnseen                 // it was idle, and nobody has looked at it since
-	lookStale                  // it was found to be of no use
+	lookDone   connLook = iota // it was checked, or it is a new one
+	lookUnseen                 // it was idle, and was not checked since
+	lookStale                  // it cannot be used any more
 )
 
-// run sends the request and reads the response. since is when the connection
-// became idle, on the clock, and zero for a new one. The connection has gone its way when run
-// returns, whatever happened.
+// run sends the request and reads the response. since is when the connection became
+// idle, on the clock, and zero for a new one. run always gives the connection up
+// before it returns.
 func (x *clientExchange) run(since time.Duration) (err error) {
 	over := false
 	defer func() {
@@ -197,28 +197,29 @@ func (x *clientExchange) exchange() error {
 	}
 	x.endResponse()
 	keep := x.keepable()
-	if err := x.settleSender(keep); err != nil {
+	if err := x.finishSender(keep); err != nil {
 		return err
 	}
 	x.finish(keep)
 	return nil
 }
 
-// mayBeAnswered reports whether there may be an answer although the request could
-// not be written to its end: a server that refuses a large body closes the
-// connection in the middle of it. What is there is there: nobody waits for long.
+// mayBeAnswered reports whether there may be an answer although the request could not
+// be written to its end: a server that refuses a large body closes the connection in
+// the middle of it. A response that was sent has arrived by then, so the wait is
+// short.
 func (x *clientExchange) mayBeAnswered() bool {
 	cc := x.cc
 	return cc.wire.Sending() == http1.SendFailed && cc.line.Sent > 0 && x.hc.limitDraining(&cc.line.Guard, x.call.deadline) == nil
 }
 
-// settleSender ends the sending of a request whose response is complete. wait is
+// finishSender ends the sending of a request whose response is complete. wait is
 // set if the connection could be used again then.
-func (x *clientExchange) settleSender(wait bool) error {
+func (x *clientExchange) finishSender(wait bool) error {
 	if x.sender == nil {
 		return nil
 	}
-	phase, err := x.sender.settle(wait)
+	phase, err := x.sender.finish(wait)
 	x.cc.line.Duplex = false
 	switch phase {
 	case http1.Sent:
@@ -230,14 +231,15 @@ func (x *clientExchange) settleSender(wait bool) error {
 	}
 	x.traceWrote(wroteRequest, err)
 	if phase == http1.SendFailed && x.cc.line.WriteErr == nil {
-		// it is the stream that has failed: nobody can tell what the response is to
+		// the stream has failed, so the response may be to something other than the
+		// request
 		return err
 	}
 	return nil
 }
 
-// unwatch makes the end of the context leave the connection alone, and reports
-// whether it has so far.
+// unwatch makes the end of the context not cancel the connection any more, and
+// reports whether it was in time.
 func (x *clientExchange) unwatch() bool {
 	if x.stop == nil {
 		return true
@@ -247,7 +249,7 @@ func (x *clientExchange) unwatch() bool {
 	return stop()
 }
 
-// finish gives the connection back, to be used again or to be closed.
+// finish returns the connection to the pool, to be used again or to be closed.
 func (x *clientExchange) finish(keep bool) {
 	keep = x.unwatch() && keep && x.cc.wire.Reusable()
 	if t := x.call.trace; keep && t != nil && t.PutIdleConn != nil {
@@ -257,7 +259,7 @@ func (x *clientExchange) finish(keep bool) {
 	x.give(keep)
 }
 
-// finishTraced gives the connection back to be used again, unless the hook
+// finishTraced returns the connection to the pool to be used again, unless the hook
 // panics.
 func (x *clientExchange) finishTraced(put func(error)) {
 	keep := false
@@ -335,13 +337,13 @@ func (c *HostClient) limitAnswer(g *clientconn.Guard, deadline time.Time) error 
 }
 
 // limitDraining is limitAnswer for a request that could not be written to its end:
-// only what has come by then is of interest.
+// only a response that has come by then is of interest.
 func (c *HostClient) limitDraining(g *clientconn.Guard, deadline time.Time) error {
 	return g.LimitRead(clock.Earliest(c.answerBy(deadline), time.Now().Add(drainingTime)))
 }
 
-// answerBy returns when a response must be there whose request was just written,
-// in a call with the deadline.
+// answerBy returns the time by which the response to a request that was just written
+// must have come, in a call with the deadline.
 func (c *HostClient) answerBy(deadline time.Time) time.Time {
 	if c.ReadTimeout <= 0 {
 		return deadline

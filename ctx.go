@@ -26,8 +26,8 @@ type RequestHandler func(ctx *RequestCtx)
 // Server.KeepHijackedConns is set: then closing c is up to the application.
 type HijackHandler func(c net.Conn)
 
-// RequestCtx is a request of a server together with the response to it, and
-// what is to be known of the connection.
+// RequestCtx is a request that a server has received, with the response to it and the
+// properties of the connection.
 //
 // It is used again for other requests after the handler has returned, so
 // neither it nor anything that its methods return may be kept. It must not be
@@ -51,7 +51,7 @@ type RequestCtx struct {
 	requestNum uint64
 	time       time.Time
 	remoteAddr net.Addr // set with SetRemoteAddr
-	initAddr   net.Addr // given to Init, where there is no connection
+	initAddr   net.Addr // given to Init, if there is no connection
 	initLogger Logger   // given to Init or Init2, or nil
 	initConn   engine.Conn
 	log        ctxLogger
@@ -63,8 +63,8 @@ type RequestCtx struct {
 	run             *timedRun     // that was given the context last, and is not late
 	lent            *RequestCtx   // of a handler that is late, which still has the body
 	timedOut        bool          // a run was late: Response is the answer to that
-	lost            bool          // it is of a run that is late, or within one: the connection is not its own; guarded by late
-	kept            bool          // it was left to others with a TimeoutError method
+	lost            bool          // it belongs to a late run, or to one within that: it may not use the connection; guarded by late
+	kept            bool          // a TimeoutError method has left it to the goroutines of the handler
 	used            bool          // since the last reset
 
 	hijack           HijackHandler
@@ -86,8 +86,7 @@ func (ctx *RequestCtx) reset() {
 	ctx.Request.Reset()
 	ctx.Response.Reset()
 	ctx.time = time.Time{}
-	// pointers are only written where they must be: the garbage collector is
-	// to be told of each
+	// pointers are only written if they must be: each write may need a write barrier
 	if ctx.remoteAddr != nil {
 		ctx.remoteAddr = nil
 	}
@@ -114,10 +113,9 @@ func (ctx *RequestCtx) reset() {
 	}
 }
 
-// discard lets go of what a context holds that is not used again.
+// discard releases the streams, files and values of a context that is not used again.
 func (ctx *RequestCtx) discard() {
-	// a panic in somebody's Close is of no more interest than the one that
-	// brought us here
+	// a panic in a Close of the application matters no more than the one before it
 	defer func() { _ = recover() }()
 	_ = ctx.Response.body.closeStream()
 	ctx.Request.RemoveMultipartFormFiles()
@@ -226,10 +224,10 @@ func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns a reader of the body of the request, or nil if there is
 // no content. With Server.StreamRequestBody, or RequestConfig.BodyMode, it is the
-// body as it arrives: what is left unread of it when the handler returns is dropped;
-// where that is more than 256 KiB the connection is closed. Otherwise it is the body
-// that was received before the handler was called, the same reader each time; a
-// multipart form that was parsed while it arrived has none.
+// body as it arrives. The server discards the rest that is unread when the handler
+// returns, and closes the connection if that is more than 256 KiB. Otherwise it is
+// the body that was received before the handler was called, the same reader each
+// time; a multipart form that was parsed while it arrived has none.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader {
 	switch {
 	case ctx.Request.body.stream != nil:

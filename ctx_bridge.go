@@ -2,14 +2,14 @@ package fasthttp
 
 import "fmt"
 
-// What follows is for those who call handlers in the place of a Server, or who
-// answer for handlers of another kind: see package fasthttpadaptor.
+// This file is for code that calls handlers in the place of a Server, or answers for
+// handlers of another kind: see package fasthttpadaptor.
 
-// Inform sends an informational response at once: the status code of h, which
-// must be 102 to 199, and its fields, as they were set. The final response
-// follows it. Nothing is sent to an HTTP/1.0 client, nor if the context does not
-// belong to the handler of a server. The error is that of another status code, or of
-// the connection. See EarlyHints for the usual case.
+// Inform sends an informational response at once: the status code of h, which must be
+// 102 to 199, and its fields, as they were set. The final response follows it.
+// Nothing is sent to an HTTP/1.0 client, nor if the context does not belong to the
+// handler of a server. It returns an error if the status code is another one, or the
+// error of the connection. See EarlyHints for the usual case.
 func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	code := h.StatusCode()
 	if code <= StatusSwitchingProtocols || code > 199 {
@@ -23,23 +23,23 @@ func (ctx *RequestCtx) Inform(h *ResponseHeader) error {
 	return ctx.responder.inform(h)
 }
 
-// HijackHandler returns what was given to Hijack and HijackSetNoResponse. It is
-// for those who have called a RequestHandler without a Server, so that nobody
-// else calls the HijackHandler.
+// HijackHandler returns the arguments of Hijack and HijackSetNoResponse. It is for
+// code that has called a RequestHandler without a Server, and must call the
+// HijackHandler itself.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijack, ctx.hijackNoResponse
 }
 
-// EnableFullDuplex lets the body of the request, where it is a stream, be read
-// in one goroutine while the body stream of the response is produced in another,
-// as a proxy does. The producer must not end before the reader.
+// EnableFullDuplex lets one goroutine read the body of the request, if it is a
+// stream, while another produces the body stream of the response, as a proxy does.
+// The producer must not end before the reader.
 //
-// Otherwise whoever reads the one while the other is written must be the body
-// stream of the response itself.
+// Otherwise only the body stream of the response itself may read the request body
+// while the response is written.
 //
-// Of such a request a TimeoutHandler leaves the header to its handler if the response has
-// a body stream: those around it see that of before, without what the handler has set and
-// without the trailers.
+// If the response to such a request has a body stream, a TimeoutHandler leaves the
+// request header to its handler: the handlers around it see the header as it was
+// before, without changes of that handler and without the trailers.
 func (ctx *RequestCtx) EnableFullDuplex() {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()

@@ -41,7 +41,7 @@ func (ctx *RequestCtx) conn() net.Conn {
 }
 
 // RemoteAddr returns the address of the client; it is never nil. If a proxy passes
-// requests on to the server, it is that of the proxy: see ClientIP.
+// requests on to the server, it is the address of the proxy: see ClientIP.
 func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.remoteAddr != nil {
 		return ctx.remoteAddr
@@ -57,9 +57,9 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	return zeroTCPAddr
 }
 
-// SetRemoteAddr makes RemoteAddr return remoteAddr, or the address of the
-// connection again, or that given to Init, where it is nil. It holds for the
-// current request.
+// SetRemoteAddr makes RemoteAddr return remoteAddr. If remoteAddr is nil, RemoteAddr
+// returns the address of the connection again, or the one given to Init. It holds for
+// the current request.
 func (ctx *RequestCtx) SetRemoteAddr(remoteAddr net.Addr) { ctx.remoteAddr = remoteAddr }
 
 // LocalAddr returns the server's address of the connection; it is never nil.
@@ -72,11 +72,10 @@ func (ctx *RequestCtx) LocalAddr() net.Addr {
 	return zeroTCPAddr
 }
 
-// RemoteIP returns the IP address of the client, 0.0.0.0 where it has none.
+// RemoteIP returns the IP address of the client, 0.0.0.0 if it has none.
 func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
 
-// LocalIP returns the server's IP address of the connection, 0.0.0.0 where it
-// has none.
+// LocalIP returns the server's IP address of the connection, 0.0.0.0 if it has none.
 func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
 
 func addrIP(addr net.Addr) net.IP {
@@ -86,11 +85,11 @@ func addrIP(addr net.Addr) net.IP {
 	return net.IPv4zero
 }
 
-// SetReadDeadline sets the read deadline of the connection. It holds until the
-// server sets its own: if IdleTimeout or ReadTimeout is set, when the connection
-// begins to wait for the next request, else when that begins. The error is
-// ErrDeadlineUpdatesDisabled once the context is no longer the handler's, else what
-// the connection returns.
+// SetReadDeadline sets the read deadline of the connection. It holds until the server
+// sets its own: if IdleTimeout or ReadTimeout is set, when the connection begins to
+// wait for the next request, else when that begins. The error is
+// ErrDeadlineUpdatesDisabled once the context does not belong to the handler any
+// more, else the error of the connection.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
@@ -123,7 +122,7 @@ func (ctx *RequestCtx) deadlineConn() (net.Conn, error) {
 	if c == nil {
 		return nil, ErrNilConnection
 	}
-	// the next request does away with what is set now
+	// the next request removes the deadline that is set here
 	ctx.c.Pinned.Store(true)
 	return c, nil
 }
@@ -139,8 +138,8 @@ func (ctx *RequestCtx) IsTLS() bool {
 	return ok
 }
 
-// TLSConnectionState returns what was negotiated for a TLS connection, or nil
-// for another one.
+// TLSConnectionState returns the state of a TLS connection, or nil for another
+// connection.
 func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	c, ok := ctx.conn().(connTLSer)
 	if !ok {
@@ -150,18 +149,18 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	return &state
 }
 
-// Hijack makes the server give the connection to handler once the RequestHandler
-// has returned and the response was sent. What the client had sent by then
-// beyond the request is read from the connection first. The server is done with
-// the connection then: its limits and timeouts do not apply any more.
+// Hijack makes the server give the connection to handler once the RequestHandler has
+// returned and the response was sent. Bytes that the client has sent after the
+// request by then are read from the connection first. The server is done with the
+// connection then: its limits and timeouts do not apply any more.
 //
-// The handler is not called where the request or the response asks to close
-// the connection, where the server shuts down with CloseOnShutdown, or where
-// sending the response failed; HijackSetNoResponse lifts that.
+// The handler is not called if the request or the response asks to close the
+// connection, if the server shuts down with CloseOnShutdown, or if sending the
+// response failed; HijackSetNoResponse lifts that.
 //
-// The handler runs in a goroutine of its own, and ServeConn does not wait for it.
-// It may use the context, but for the files of a multipart form, which are removed,
-// and for what is left of a body that is a stream: the request ends when the handler
+// The handler runs in a goroutine of its own, and ServeConn does not wait for it. It
+// may use the context, except the files of a multipart form, which are removed, and
+// the unread rest of a body that is a stream. The request ends when the handler
 // returns, and user values are closed then.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijack = handler }
 
@@ -172,7 +171,7 @@ func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoRespon
 // Hijacked reports whether Hijack was called.
 func (ctx *RequestCtx) Hijacked() bool { return ctx.hijack != nil }
 
-// ctxLogger puts what is known of a request in front of its log lines.
+// ctxLogger puts a description of the request in front of its log lines.
 type ctxLogger struct {
 	ctx *RequestCtx
 	mu  sync.Mutex
@@ -200,9 +199,8 @@ func (ctx *RequestCtx) serverLogger() Logger {
 	return ctx.s.logger()
 }
 
-// Logger returns a logger that begins each line with the time spent on the
-// request so far and with what String returns. It is valid until the handler
-// returns.
+// Logger returns a logger that begins each line with the time spent on the request so
+// far and the result of String. It is valid until the handler returns.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.log.ctx = ctx
 	return &ctx.log

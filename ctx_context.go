@@ -30,7 +30,7 @@ var ownKey = func() any {
 	return p.key
 }()
 
-// keyProbe is an ended context that remembers what it was asked for.
+// keyProbe is an ended context that remembers the key that it was asked for.
 type keyProbe struct {
 	onlyDone
 	key any

@@ -3,8 +3,8 @@ package fasthttp
 // SendFile answers with the file that path names; see ServeFile, for which it is
 // another name. Errors are logged and answered with a status code of their own.
 //
-// path must never be made of what a client has sent: every file there is can be
-// named by it. An FS with a Root is for that.
+// path must never be made of text from a client: it can name every file of the
+// system. Use an FS with a Root for that.
 func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 
 // SendFileBytes is SendFile for a byte slice.

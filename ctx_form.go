@@ -8,8 +8,8 @@ import (
 // ErrMissingFile says that a multipart form has no file under the key.
 var ErrMissingFile = errors.New("fasthttp: there is no uploaded file associated with the given key")
 
-// FormValueFunc looks a form value up; see Server.FormValueFunc. It returns nil
-// where there is none.
+// FormValueFunc looks up a form value; see Server.FormValueFunc. It returns nil if
+// there is none.
 type FormValueFunc func(*RequestCtx, string) []byte
 
 // NetHttpFormValueFunc is a FormValueFunc that looks where net/http does, in
@@ -28,14 +28,13 @@ var NetHttpFormValueFunc = func(ctx *RequestCtx, key string) []byte {
 	return nil
 }
 
-// FormValue returns the first value under key, which is searched for in the
-// query, in a body of type application/x-www-form-urlencoded, and in a
-// multipart form, in this order; Server.FormValueFunc may set another. It is
-// nil where there is none.
+// FormValue returns the first value under key, which is searched for in the query, in
+// a body of type application/x-www-form-urlencoded, and in a multipart form, in this
+// order; Server.FormValueFunc may set another. It is nil if there is none.
 //
-// A multipart form is parsed on first use, without a limit for its size beyond
-// that of the server: where Server.StreamRequestBody is set, and bodies have no
-// limit therefore, call MultipartFormWithLimit first.
+// A multipart form is parsed on first use, without a limit for its size other than
+// the server's: if Server.StreamRequestBody is set, and bodies therefore have no
+// limit, call MultipartFormWithLimit first.
 func (ctx *RequestCtx) FormValue(key string) []byte {
 	if ctx.s != nil && ctx.s.FormValueFunc != nil {
 		return ctx.s.FormValueFunc(ctx, key)
@@ -59,9 +58,9 @@ func (ctx *RequestCtx) multipartValue(key string) []byte {
 	return []byte(form.Value[key][0])
 }
 
-// FormFile returns the first file of the multipart form under key, or
-// ErrMissingFile where there is none, or the error of MultipartForm. See there
-// for how long the file lives, and SaveMultipartFile for keeping it longer.
+// FormFile returns the first file of the multipart form under key, or ErrMissingFile
+// if there is none, or the error of MultipartForm. See there for how long the file
+// lives, and SaveMultipartFile for keeping it longer.
 func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	form, err := ctx.MultipartForm()
 	if err != nil {

@@ -1,16 +1,17 @@
 package fasthttp
 
 // LimitRequestBody limits the body of the request to limit bytes, as
-// http.MaxBytesReader does. It is for servers with StreamRequestBody, where
-// MaxRequestBodySize does not hold; of a body that is a stream it counts what is read
-// from then on. A limit that is lower than one before holds, a higher one changes
-// nothing.
+// http.MaxBytesReader does. It is for servers with StreamRequestBody, to which
+// MaxRequestBodySize does not apply. If the body is a stream, it counts the bytes
+// that are read after the call. A limit lower than an earlier one replaces it, a
+// higher one changes nothing.
 //
 // The error is ErrBodyTooLarge if the body is known to be larger. Otherwise reading
 // it, or a form in it, fails with an error that wraps ErrBodyTooLarge once there are
-// more than limit bytes. Of a stream that is too large no more is read, and the
-// connection is closed behind the response, for which 413 is the status. A stream that
-// the application has set in its place has no limit but that of what it reads from it.
+// more than limit bytes. The server reads no more of a stream that is too large, and
+// closes the connection after the response, whose status should be 413. A stream that
+// the application has set in the place of the body is limited only by the body that
+// it reads from.
 func (ctx *RequestCtx) LimitRequestBody(limit int64) error {
 	req := &ctx.Request
 	limit = max(limit, 0)

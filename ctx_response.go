@@ -75,8 +75,8 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error drops what was set of the response, fields included, and makes it one
-// with the status code and msg as plain text.
+// Error resets the response, fields included, and sets the status code, and msg as
+// plain text.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.resetResponse()
 	ctx.SetStatusCode(statusCode)
@@ -91,14 +91,14 @@ func (ctx *RequestCtx) resetResponse() {
 	}
 }
 
-// NotFound drops what was set of the response and makes it a 404.
+// NotFound resets the response and makes it a 404.
 func (ctx *RequestCtx) NotFound() {
 	ctx.resetResponse()
 	ctx.SetStatusCode(StatusNotFound)
 	ctx.SetBodyString("404 Page not found")
 }
 
-// NotModified drops what was set of the response and makes it a 304.
+// NotModified resets the response and makes it a 304.
 func (ctx *RequestCtx) NotModified() {
 	ctx.resetResponse()
 	ctx.SetStatusCode(StatusNotModified)
@@ -125,14 +125,14 @@ func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 			uri = withoutAuthority(uri)
 		}
 	}
-	// what is no URI is sent as it is: the URI of this request would be a loop
+	// text that is no URI is sent as it is: the URI of this request would be a loop
 	ctx.Response.Header.setID(field.Location, uri)
 	ctx.Response.SetStatusCode(statusCode)
 	ReleaseURI(u)
 }
 
-// withoutAuthority returns a URI that has no host as one that is relative. Where
-// its path begins with two slashes, that would give it a host.
+// withoutAuthority returns a URI that has no host as a relative reference, unless its
+// path begins with two slashes: such a reference would have a host.
 func withoutAuthority(uri []byte) []byte {
 	_, rest, ok := bytes.Cut(uri, []byte("://"))
 	if ok && bytes.HasPrefix(rest, strSlash) && !bytes.HasPrefix(rest, []byte("//")) {
@@ -141,8 +141,8 @@ func withoutAuthority(uri []byte) []byte {
 	return uri
 }
 
-// IfModifiedSince reports whether the client is to get a representation that was
-// last modified at lastModified: it asked without If-Modified-Since, or with
+// IfModifiedSince reports whether the client is to get a representation that was last
+// modified at lastModified: the request has no If-Modified-Since field, or one with
 // an earlier date (RFC 9110 section 13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	value := ctx.Request.Header.peekID(field.IfModifiedSince)
@@ -153,9 +153,9 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	return err != nil || since.Before(lastModified.Truncate(time.Second))
 }
 
-// EarlyHints sends the Link fields that are set by now to the client in a 103
-// response, so that it can load what it will need while the handler works. It
-// does nothing without a Link field and for HTTP/1.0. The error is one of the
+// EarlyHints sends the Link fields that are set so far to the client in a 103
+// response, so that the client can load these resources while the handler works. It
+// does nothing without a Link field and for HTTP/1.0. It returns an error of the
 // connection: the final response cannot be sent then either.
 func (ctx *RequestCtx) EarlyHints() error {
 	ctx.late.Lock()
@@ -192,7 +192,7 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeOut(own)
 }
 
-// timeOut makes resp the response. What uses the connection is let finish first.
+// timeOut makes resp the response. It waits for a method that uses the connection.
 func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Lock()
 	if run := ctx.run; run != nil {
@@ -203,9 +203,8 @@ func (ctx *RequestCtx) timeOut(resp *Response) {
 	ctx.late.Unlock()
 }
 
-// LastTimeoutErrorResponse returns the response that the last TimeoutError
-// method has set, or nil. Behind a TimeoutHandler whose handler was late it is
-// Response itself.
+// LastTimeoutErrorResponse returns the response that the last TimeoutError method has
+// set, or nil. After a TimeoutHandler whose handler was late it is Response itself.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
 	if resp := ctx.timeoutResponse.Load(); resp != nil || !ctx.timedOut {
 		return resp

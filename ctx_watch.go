@@ -7,21 +7,20 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// WatchDisconnect makes Done and Err tell when the client ends the connection
-// while the handler runs; without it they tell of a shutdown of the server
-// only. A context that is derived from ctx must be cancelled before the handler
-// returns.
+// WatchDisconnect makes Done and Err report when the client ends the connection while
+// the handler runs; without it they report only a shutdown of the server. A context
+// that is derived from ctx must be cancelled before the handler returns.
 //
-// A client that only ends its sending side counts as gone, as it does for
-// net/http; EndedSending tells which it is. For a handler that has timed out Done is
-// closed when its client gets another answer.
+// A client that only ends its sending side counts as gone, as it does for net/http;
+// EndedSending reports which it is. If the handler has timed out, Done is closed when
+// the client gets another answer.
 //
 // On the event engine watching costs next to nothing. On the portable one it costs a
 // goroutine, which reads from the connection: a client that has sent its next request
 // already is not watched any more, and neither is one whose body is still arriving as a
 // stream.
 //
-// It does nothing for a context that is not in the hands of a server's handler.
+// It does nothing unless ctx belongs to a running handler of a server.
 // Server.CancelOnDisconnect does the same for all requests.
 func (ctx *RequestCtx) WatchDisconnect() {
 	ctx.late.Lock()
@@ -37,8 +36,8 @@ func (ctx *RequestCtx) ownsConn() bool {
 	return ctx.responder != nil && ctx.timeoutResponse.Load() == nil
 }
 
-// watched returns the watch of the request, or nil where there cannot be one.
-// late is held.
+// watched returns the watch of the request, or nil if there cannot be one. late is
+// held.
 func (ctx *RequestCtx) watched() *watch.Watch {
 	if w := ctx.watch.Load(); w != nil {
 		return w
@@ -66,7 +65,7 @@ func (ctx *RequestCtx) watched() *watch.Watch {
 // therefore cost no goroutine, and do not ask ctx anything once it belongs to
 // another request.
 func (ctx *RequestCtx) AfterFunc(f func()) (stop func() bool) {
-	done := ctx.Done() // has the client watched where that is wanted
+	done := ctx.Done() // also begins to watch the client if CancelOnDisconnect is set
 	ctx.late.Lock()
 	w := ctx.watched()
 	ctx.late.Unlock()
@@ -94,8 +93,8 @@ func (o onlyDone) Err() error {
 	}
 }
 
-// resetCtx makes the context ready for the next request. One whose channel was
-// closed is left to those who wait for that, and may ask it why.
+// resetCtx makes the context ready for the next request. A context whose channel was
+// closed is not reused: goroutines that wait for the channel may still call Err.
 func (x *exchange) resetCtx() {
 	if w := x.ctx.watch.Load(); w != nil && !w.Finish() {
 		x.ctx.discard()
@@ -105,9 +104,9 @@ func (x *exchange) resetCtx() {
 	x.ctx.reset()
 }
 
-// Done returns a channel that is closed when the server shuts down and, where
-// the client is watched, when that goes away; see WatchDisconnect. It is nil for
-// a context without a server.
+// Done returns a channel that is closed when the server shuts down and, if the client
+// is watched, when the client goes away; see WatchDisconnect. It is nil for a context
+// without a server.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	if ctx.c == nil {
 		return nil
@@ -126,7 +125,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 func (ctx *RequestCtx) Err() error {
 	done := ctx.Done()
 	if done == nil && ctx.s != nil {
-		// somebody still asks after the request has ended
+		// the method was called after the request had ended
 		done = ctx.s.conns.Done()
 	}
 	select {

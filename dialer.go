@@ -23,12 +23,12 @@ const (
 
 // DialFunc connects to addr, which is always "host:port".
 //
-// It returns the plain connection also where the client speaks TLS: the
-// handshake is the client's business.
+// It returns the plain connection also if the client speaks TLS: the client does the
+// handshake.
 type DialFunc func(addr string) (net.Conn, error)
 
-// DialFuncWithTimeout is a DialFunc that must return within timeout: clients
-// pass what is left of the time that the call was given.
+// DialFuncWithTimeout is a DialFunc that must return within timeout: clients pass the
+// time that is left of the call.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
 // Resolver finds the addresses of a host. A *net.Resolver is one.
@@ -38,8 +38,8 @@ type Resolver interface {
 	LookupIPAddr(context.Context, string) (names []net.IPAddr, err error)
 }
 
-// ErrDialTimeout says that no connection was established in time. It is a
-// net.Error whose Timeout method returns true, and errors.Is takes it for a
+// ErrDialTimeout says that no connection was established in time. It is a net.Error
+// whose Timeout method returns true, and errors.Is reports that it is
 // context.DeadlineExceeded.
 var ErrDialTimeout error = &dialTimeoutError{}
 
@@ -55,14 +55,14 @@ func (*dialTimeoutError) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (*dialTimeoutError) Temporary() bool { return true }
 
-// Is makes the error known as that of a context whose time is up.
+// Is reports whether target is context.DeadlineExceeded.
 func (*dialTimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // ErrDialWithUpstream says which address could not be connected to. Its cause
 // is found with errors.Is and errors.As, and it is found that way itself.
 type ErrDialWithUpstream struct {
-	// Upstream is the "host:port" that was dialed: with an IP address in the
-	// place of the host where it got as far as that.
+	// Upstream is the "host:port" that was dialed, with an IP address in the place of
+	// the host if the dial got as far as that.
 	Upstream string
 
 	cause error
@@ -80,22 +80,20 @@ func (e *ErrDialWithUpstream) Unwrap() error { return e.cause }
 // for DNSCacheDuration, looks a name up once however many goroutines wait for
 // it, and begins with another address of the name each time.
 //
-// Every timeout covers the whole dial: the wait for a free seat where
-// Concurrency limits it, the look-up, and the attempts at all addresses. What
-// fails is reported as an ErrDialWithUpstream around the cause, which is
-// ErrDialTimeout where the time was up.
+// Every timeout covers the whole dial: the wait for its turn if Concurrency is set,
+// the look-up, and the attempts at all addresses. The error is an ErrDialWithUpstream
+// that wraps the cause, which is ErrDialTimeout if the time was up.
 //
 // The zero value is ready for use. Fields must not be changed, nor the dialer
 // copied, after the first dial. All methods may be called at the same time.
 type TCPDialer struct {
-	// Resolver looks up names: net.DefaultResolver by default. It runs in a
-	// goroutine of its own, so that a dial ends in time where the resolver
-	// does not; the context that it gets ends when nobody waits any more.
+	// Resolver looks up names: net.DefaultResolver by default. It runs in a goroutine
+	// of its own, so that a dial ends in time even if the resolver does not; the
+	// context that it gets ends when no dial waits any more.
 	Resolver Resolver
 
-	// LocalAddr is the address to dial from: the choice is the system's by
-	// default. Addresses of the other IP version are not dialed where it has
-	// an IP address.
+	// LocalAddr is the address to dial from: the choice is the system's by default.
+	// If it has an IP address, addresses of the other IP version are not dialed.
 	LocalAddr *net.TCPAddr
 
 	// Control is called for each socket before it connects, with the network
@@ -103,17 +101,17 @@ type TCPDialer struct {
 	// error ends the attempt at this address.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// Concurrency is how many dials may be on their way at the same time; the
-	// others wait. There is no limit by default.
+	// Concurrency is how many dials may be on their way at the same time; further
+	// dials wait. There is no limit by default.
 	Concurrency int
 
-	// DNSCacheDuration is how long the addresses of a name are used without
-	// asking the resolver again: DefaultDNSCacheDuration by default, not at all
-	// where it is negative. Failed look-ups are not remembered.
+	// DNSCacheDuration is how long the addresses of a name are used without asking
+	// the resolver again: DefaultDNSCacheDuration by default, not at all if it is
+	// negative. Failed look-ups are not remembered.
 	DNSCacheDuration time.Duration
 
-	// KeepAlive is the interval between keep-alive probes on connections. The
-	// default is that of net.Dialer; there are none where it is negative.
+	// KeepAlive is the interval between keep-alive probes on connections. The default
+	// is that of net.Dialer; there are none if it is negative.
 	KeepAlive time.Duration
 
 	// DisableDNSResolution leaves names to the operating system, as net.Dial
@@ -127,10 +125,9 @@ type TCPDialer struct {
 // other.
 var defaultDialer TCPDialer
 
-// Dial connects to addr, "host:port", over IPv4 within DefaultDialTimeout. It
-// uses a TCPDialer that all functions and clients share. Wrap it where
-// connections are to be counted or limited, and give that to a client as its
-// Dial. The error is an ErrDialWithUpstream.
+// Dial connects to addr, "host:port", over IPv4 within DefaultDialTimeout. It uses a
+// TCPDialer that all functions and clients share. To count or limit connections, wrap
+// it and set the wrapper as Dial of a client. The error is an ErrDialWithUpstream.
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout is Dial with a timeout of its own: one that is not positive has
@@ -167,10 +164,10 @@ func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, e
 }
 
 // DialDualStack connects to addr, "host:port", over IPv4 or IPv6 within
-// DefaultDialTimeout. The addresses of the host race as RFC 8305 wants it:
-// those of the two versions in turn, beginning with the version that the
-// resolver put first, the next one as soon as an attempt has failed or 250 ms
-// have passed. The first connection is returned, the others are closed.
+// DefaultDialTimeout. The addresses of the host race as in RFC 8305: the two versions
+// in turn, beginning with the version that the resolver put first, the next one as
+// soon as an attempt has failed or 250 ms have passed. The first connection is
+// returned, the other ones are closed.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.DialDualStackTimeout(addr, DefaultDialTimeout)
 }
@@ -194,11 +191,10 @@ func (d *TCPDialer) dialTimeout(network, addr string, timeout time.Duration) (ne
 // the shape of net.Dialer.DialContext: network is "tcp4" for IPv4 as in Dial,
 // "tcp6" for IPv6 likewise, or "tcp" for both as in DialDualStack.
 //
-// Where ctx has no deadline, DefaultDialTimeout applies. The hooks of
-// net/http/httptrace that ctx carries are called. The error wraps
-// context.Cause(ctx) where ctx was canceled, and ErrDialTimeout where its
-// deadline has passed. The end of ctx means nothing to a connection that is
-// established.
+// If ctx has no deadline, DefaultDialTimeout applies. The hooks of net/http/httptrace
+// that ctx carries are called. The error wraps context.Cause(ctx) if ctx was
+// canceled, and ErrDialTimeout if its deadline has passed. The end of ctx has no
+// effect on an established connection.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
@@ -217,7 +213,7 @@ func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.
 // that wait for no look-up that began before it.
 func (d *TCPDialer) FlushDNSCache() { d.dialer.Names.Flush() }
 
-// config returns what the fields ask for.
+// config returns the configuration that the fields describe.
 func (d *TCPDialer) config() *dial.Config {
 	c := &dial.Config{
 		Net:         net.Dialer{KeepAlive: d.KeepAlive, Control: d.Control, FallbackDelay: dial.AttemptDelay},
@@ -239,9 +235,9 @@ func (d *TCPDialer) config() *dial.Config {
 	return c
 }
 
-// dialError makes err, which dialing upstream has ended with, an
-// ErrDialWithUpstream. Whether the time was up, or the caller did not want to
-// wait any longer, is for ctx to say.
+// dialError wraps err, with which dialing upstream has ended, in an
+// ErrDialWithUpstream. ctx decides whether the time was up or the caller has canceled
+// the dial.
 func dialError(ctx context.Context, upstream string, err error) *ErrDialWithUpstream {
 	deadline, ok := ctx.Deadline()
 	switch cause := context.Cause(ctx); {

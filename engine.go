@@ -9,8 +9,8 @@ import (
 type Engine int
 
 const (
-	// EngineAuto is EngineEvent where the system and the listener allow it,
-	// else EnginePortable.
+	// EngineAuto is EngineEvent if the system and the listener allow it, else
+	// EnginePortable.
 	EngineAuto Engine = iota
 
 	// EnginePortable runs a goroutine for each connection. It works on every

@@ -11,8 +11,8 @@ import (
 )
 
 // exchange is one request of a connection and the response to it: the hooks and the
-// handler, the body, and what becomes of them. The next request of the connection uses
-// it again.
+// handler, the body, and how they end. The next request of the connection uses it
+// again.
 //
 // Only bodies that are streams, in either direction, need a connection that can wait:
 // the exchange asks the link for one.
@@ -27,18 +27,17 @@ type exchange struct {
 	delivery delivery // of the response, for Server.ResponseSent
 
 	minor   int // of HTTP/1.x
-	toDrain int // how much may still be read away of the body, see drain
-	// duplex says that the body, which is a stream, may be read in one
-	// goroutine while the response is written in another. continuing is held
-	// then while the peer is told to go on.
+	toDrain int // how much of the body may still be discarded, see drain
+	// duplex says that the body, which is a stream, may be read in one goroutine
+	// while the response is written in another. continuing is held then while 100
+	// (Continue) is sent.
 	duplex     bool
 	continuing sync.Mutex
-	// cut says that a handler which is late, and to which the body was left, reads no
-	// more of it
+	// cut says that a late handler, which has the body, must not read more of it
 	cut atomic.Bool
 }
 
-// advanceHead reads a head. The second result tells that the exchange has to
+// advanceHead reads a head. The second result reports whether the exchange has to
 // wait for the step.
 func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
@@ -67,7 +66,7 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 	return x.headReceived()
 }
 
-// begin prepares for a request whose first byte is there.
+// begin prepares for a request whose first byte has arrived.
 func (x *exchange) begin() {
 	if x.c.Pinned.Load() && x.conn.Reading() == http1.ReadIdle {
 		x.forgetDeadlines()
@@ -82,7 +81,7 @@ func (x *exchange) begin() {
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS
-	// the header was reset when the last request had been answered
+	// the header was reset after the last response
 	h := &x.ctx.Request.Header
 	h.head.Reset()
 	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
@@ -91,7 +90,7 @@ func (x *exchange) begin() {
 	x.minor, x.duplex = 1, false
 }
 
-// headReceived decides how the request goes on behind its head.
+// headReceived decides how the request goes on after its head.
 func (x *exchange) headReceived() (engine.Action, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
@@ -160,8 +159,8 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	return x.advanceBody()
 }
 
-// flushFailed ends a connection that did not take what was to be written before
-// the handler could be called.
+// flushFailed ends a connection to which earlier output could not be written before
+// the call of the handler.
 func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	x.cutOff(err)
 	x.fault = err
@@ -169,7 +168,8 @@ func (x *exchange) flushFailed(err error) (engine.Action, bool) {
 	return engine.Close, false
 }
 
-// configure takes over what Server.HeaderReceived wants for the request.
+// configure applies the settings that Server.HeaderReceived has returned for the
+// request.
 func (x *exchange) configure(c RequestConfig) {
 	x.config = c
 	if c.ReadTimeout > 0 {
@@ -187,8 +187,8 @@ func (x *exchange) streamsBodies() bool {
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
-// StatusContinue or the status to refuse the request with. The client is told to go
-// on at once, or when the body is read.
+// StatusContinue or the status to refuse the request with. The server sends 100
+// (Continue) at once, or when the body is read.
 func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	s, ctx := x.s, x.ctx
 	if ctx.Request.Header.head.Has(http1.ExpectOther) {
@@ -213,7 +213,7 @@ func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	return StatusContinue
 }
 
-// sayContinue lets a client that waits for it send the body.
+// sayContinue sends 100 (Continue) to a client that waits for it.
 func (x *exchange) sayContinue() {
 	if x.conn.Waiting() == http1.WaitOpen {
 		x.conn.SetWaiting(http1.WaitOver)
@@ -238,7 +238,7 @@ func (x *exchange) advanceBody() (engine.Action, bool) {
 	if n > 0 {
 		x.consume(n)
 	}
-	// a small body that is there has no more room than is not counted
+	// the buffer of a small body that has arrived is below the size that counts
 	if err == nil && (!done || x.recv.got > ownBuffer) {
 		if room := x.bodyRoom(req.body.room()); room > uncountedBody {
 			err = x.holdBody(room, n, done)
@@ -286,13 +286,13 @@ func (x *exchange) fill() error {
 	return err
 }
 
-// errReadingCut is what a handler that has timed out gets of a body that was still
-// arriving.
+// errReadingCut is the error of reading a body that was still arriving when its
+// handler timed out.
 var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
 
-// goOn lets a client that waits for it send a body that is a stream, and gives
-// it what it may be waiting for before it goes on sending. If the stream has a
-// goroutine of its own, the response is the business of the other one.
+// goOn sends 100 (Continue) to a client that waits for it before it sends a body that
+// is a stream, and flushes output that the client may wait for before it sends more.
+// If the stream has a goroutine of its own, the other goroutine handles the response.
 func (x *exchange) goOn() error {
 	if !x.duplex {
 		x.sayContinue()
@@ -309,8 +309,8 @@ func (x *exchange) goOn() error {
 
 var _ source = (*exchange)(nil)
 
-// flushNow writes what waits in out, before the response to the current request
-// or in the middle of it.
+// flushNow writes the bytes in out, before the response to the current request or in
+// the middle of it.
 func (x *exchange) flushNow() error {
 	if x.out == nil || len(x.out.B) == 0 {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// The deadlines of a connection are set here, and nowhere else; an engine only
-// applies them. What the application sets in their place holds until the server
-// sets its own again, or the next request begins.
+// The deadlines of a connection are set in this file, and nowhere else; an engine
+// only applies them. Deadlines that the application sets instead hold until the
+// server sets its own again, or the next request begins.
 //
-// Most requests come whole and most responses go out at once: so a deadline is set
-// when somebody is about to wait for the first time, and the clock is not read for
-// those that nobody waits for.
+// Most requests arrive in one piece and most responses go out at once. So a deadline
+// is set when the connection is about to wait for the first time, and the clock is
+// not read for messages that need no wait.
 
 // afterTimeout returns when a time is over that begins now. Without one it is the
 // zero time, which stands for never.
@@ -32,8 +32,8 @@ func sooner(a, b time.Time) time.Time {
 }
 
 // limitRequest sets how long the rest of the current request may take to arrive,
-// the first time that somebody waits for it, and each time that somebody waits for
-// more of a body that must come at a minimum rate.
+// before the first wait for it, and before each wait for more of a body that must
+// come at a minimum rate.
 func (x *exchange) limitRequest() {
 	buffers := x.conn.Reading() == http1.ReadBody
 	if x.timing != timesWait && (!buffers || x.s.MinRequestBodyRate <= 0) {
@@ -74,13 +74,13 @@ func (x *exchange) requestTimeout(timeout time.Duration) time.Time {
 
 // endHead ends the time of a head that has arrived.
 func (x *exchange) endHead() {
-	// it may have come at the last moment; what follows has its own time
+	// it may have come at the last moment; the rest of the request has its own time
 	x.timing = x.timing.headRead(passed(x.wholeUntil))
 	x.setReadUntil(x.wholeUntil)
 }
 
-// limitResponse sets how long the peer may take to receive what is about to be
-// written.
+// limitResponse sets how long the peer may take to receive the bytes that are about
+// to be written.
 func (x *exchange) limitResponse() {
 	until := afterTimeout(x.writeTimeout())
 	if until.IsZero() && x.writeUntil.IsZero() {

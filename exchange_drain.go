@@ -6,11 +6,11 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// drainLimit is how much of a body that the handler left unread is read away to
-// keep the connection.
+// drainLimit is how much of a body that the handler left unread is discarded to keep
+// the connection.
 const drainLimit = 256 << 10
 
-// drained is what reading the rest of a body away has come to.
+// drained is the result of draining a body.
 type drained uint8
 
 const (
@@ -19,9 +19,9 @@ const (
 	drainedLater                // the rest has not arrived
 )
 
-// drain reads away what the handler left of a body that is a stream: unless it may
-// wait, no more than what has arrived. A body that the peer may be waiting to send
-// is not waited for.
+// drain discards the rest that the handler left unread of a body that is a stream:
+// unless mayWait is set, only the bytes that have arrived. It does not wait for a
+// body that the peer may be waiting to send.
 func (x *exchange) drain(mayWait bool) drained {
 	stream := &x.ctx.Request.stream
 	if stream.done {
@@ -45,7 +45,8 @@ func (x *exchange) drain(mayWait bool) drained {
 	return drainedNever
 }
 
-// arrivedSource is the source of a body of which only what has arrived is read.
+// arrivedSource is the source of a body of which only the bytes that have arrived are
+// read.
 type arrivedSource struct{ *exchange }
 
 // fill implements source.
@@ -54,21 +55,22 @@ func (arrivedSource) fill() error { return errNotArrived }
 // errNotArrived is what fill returns if it must not wait.
 var errNotArrived = errors.New("fasthttp: the rest of the body has not arrived")
 
-// dropBody drains the body, and has the connection end if the next request cannot
-// be found behind it.
+// dropBody drains the body, and makes the connection end if the next request cannot
+// be found after it.
 func (x *exchange) dropBody(mayWait bool) {
 	if x.drain(mayWait) == drainedNever {
 		x.conn.Linger()
 	}
 }
 
-// dropUnread drains what has arrived of the body before the response, which says
-// then if the connection closes because of what is left. The peer may be waiting
-// for the response before it sends more, so that is left to dropRest.
+// dropUnread drains the part of the body that has arrived before the response, so
+// that the response can say whether the connection closes because of the rest. The
+// peer may be waiting for the response before it sends more, so that is left to
+// dropRest.
 func (x *exchange) dropUnread() { x.dropBody(false) }
 
-// dropRest drains what comes behind the response, which has to be on its way by
-// then. A connection that closes anyway only lingers.
+// dropRest drains the part of the body that comes after the response, which it
+// flushes first. A connection that closes anyway only lingers.
 func (x *exchange) dropRest() {
 	if x.ctx.Request.stream.done || x.conn.Lingers() || x.fault != nil {
 		return

@@ -14,14 +14,14 @@ import (
 // it arrives: with the default limit for bodies that is never needed.
 const spoolFrom = DefaultMaxRequestBodySize
 
-// spoolsForm reports whether the body of the current request is a form that is
-// too large to be held in memory. One with content codings is held there as any
+// spoolsForm reports whether the body of the current request is a form that is too
+// large to be held in memory. A form with content codings is held in memory as any
 // other body: it is decoded if the handler asks for it.
 func (x *exchange) spoolsForm(framing http1.Framing) bool {
 	return framing.Kind == http1.Length && framing.Length > spoolFrom && x.maySpool()
 }
 
-// outgrown tells the same of a body that comes in chunks, once so much of it has
+// outgrown reports the same of a body that comes in chunks, once so much of it has
 // come.
 func (x *exchange) outgrown() bool {
 	return x.recv.got > spoolFrom && x.recv.decoder.Kind() == http1.Chunks && x.maySpool()
@@ -33,8 +33,8 @@ func (x *exchange) maySpool() bool {
 		x.ctx.Request.Header.list.FindID(field.ContentEncoding, 0) < 0
 }
 
-// spoolRest parses a form of which the beginning is in memory, and the rest is
-// still to come.
+// spoolRest parses a form whose beginning is in memory and whose rest is still to
+// come.
 func (x *exchange) spoolRest() (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.conn.SetReading(http1.ReadStream)
@@ -56,8 +56,8 @@ func (x *exchange) spoolRest() (engine.Action, bool) {
 	return x.serve()
 }
 
-// spoolForm parses the form of the current request, whose body is a stream until
-// then and may have limit bytes. What lies behind the form is dropped.
+// spoolForm parses the form of the current request, whose body is a stream until then
+// and may have limit bytes. Bytes of the body after the form are discarded.
 func (x *exchange) spoolForm(limit int) error {
 	room := formMemory
 	if x.held != nil {

@@ -12,8 +12,7 @@ import (
 func (x *exchange) letGo() *RequestCtx {
 	ctx := x.ctx
 	x.ctx = nil
-	// what was not read of the body is read by nobody, and connections that are the
-	// application's can live for days
+	// the rest of the body is never read, and a hijacked connection can live for days
 	ctx.Request.RemoveMultipartFormFiles()
 	if ctx.Request.stream.in != nil {
 		_ = ctx.Request.stream.Close()
@@ -40,8 +39,8 @@ func (s *Server) runHijacked(ctx *RequestCtx, hc *hijackedConn) {
 	returned = true
 }
 
-// endHijacked gives back the context of a request whose connection was hijacked,
-// unless its handler has left it half-done.
+// endHijacked releases the context of a request whose connection was hijacked, unless
+// the handler did not return or the channel of Done was closed.
 func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -55,7 +54,8 @@ func (s *Server) endHijacked(ctx *RequestCtx, returned bool) {
 	s.releaseCtx(ctx)
 }
 
-// hijackedConn is a connection with what had been read ahead of it in front.
+// hijackedConn is a connection whose Read returns the bytes that were read ahead
+// first.
 type hijackedConn struct {
 	net.Conn
 	ahead []byte
@@ -73,5 +73,6 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// UnsafeConn returns the connection itself. What was read ahead is not in it.
+// UnsafeConn returns the connection itself. Bytes that were read ahead cannot be read
+// from it.
 func (c *hijackedConn) UnsafeConn() net.Conn { return c.Conn }

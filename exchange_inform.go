@@ -9,14 +9,14 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// responder is what a context knows of what answers its request, while its handler
-// runs.
+// responder is the exchange as its context sees it while the handler runs.
 type responder interface {
 	// inform sends an informational response at once, and earlyHints a 103 response
-	// with the Link fields that are set by now.
+	// with the Link fields that are set so far.
 	inform(h *ResponseHeader) error
 	earlyHints(h *ResponseHeader) error
-	// watchPeer has w learn that the client goes away, until the request was handled.
+	// watchPeer makes the engine call w when the client goes away, until the request
+	// was handled.
 	watchPeer(w *watch.Watch)
 	// readBeside lets the body of the request be read in one goroutine while the
 	// response is written in another, and readsBeside reports whether it may be.
@@ -61,14 +61,15 @@ func (x *exchange) earlyHints(h *ResponseHeader) error {
 // watchPeer implements responder.
 func (x *exchange) watchPeer(w *watch.Watch) { x.link.Watch(w, x.mayReadAhead()) }
 
-// mayReadAhead reports whether what comes next on the connection is not for the current
-// request.
+// mayReadAhead reports whether the next bytes on the connection do not belong to the
+// current request.
 func (x *exchange) mayReadAhead() bool {
 	return !(x.conn.Reading() == http1.ReadStream && !x.ctx.Request.stream.done) && len(x.pending()) == 0
 }
 
-// endWatch ends the watch of the request that was handled. If a handler is late that
-// wants to know of the client it learns now that nobody waits for it any more.
+// endWatch ends the watch of the request that was handled. If a handler is late and
+// watches the client, the end of the watch says that no client waits for its response
+// any more.
 func (x *exchange) endWatch(w *watch.Watch, late bool) {
 	if !w.Link() {
 		if x.link.Unwatch() {

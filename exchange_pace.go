@@ -9,9 +9,9 @@ import (
 const defaultBodyRateGrace = 5 * time.Second
 
 // pace is how much of its time a body that must come at a minimum rate has left. It
-// begins with the grace; what comes adds to that, and waiting takes from it. There is
-// never more of it than the grace, so a client that has sent much cannot hold the rest
-// back for long.
+// begins with the grace; bytes that come add to that, and waiting takes from it.
+// There is never more of it than the grace, so a client that has sent much cannot
+// hold the rest back for long.
 type pace struct {
 	begun bool
 	left  time.Duration
@@ -19,7 +19,7 @@ type pace struct {
 	got   int64     // bytes by then
 }
 
-// spend takes in that n bytes have come while the peer was waited for.
+// spend records that n bytes have come during a wait for the peer.
 func (p *pace) spend(s *Server, waited time.Duration, n int64) {
 	grace := s.set.bodyRateGrace
 	if !p.begun {
@@ -42,8 +42,8 @@ func (x *exchange) paceUntil(until time.Time) time.Time {
 	return sooner(until, now.Add(p.left))
 }
 
-// awaitPaced is awaitBody for the body that a handler reads, whose own time does not
-// count.
+// awaitPaced is awaitBody for a body that a handler reads. The time that the handler
+// takes does not count.
 func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 	if x.s.MinRequestBodyRate <= 0 {
 		return x.awaitBody(conn)
@@ -54,7 +54,7 @@ func (x *exchange) awaitPaced(conn net.Conn) (int, error) {
 	}
 	x.link.LimitReads(sooner(x.readUntil, now.Add(p.left)))
 	if x.cut.Load() {
-		// its end stands in that deadline's place
+		// LimitReads may have replaced the deadline that ends the reading
 		return 0, errReadingCut
 	}
 	n, err := x.awaitBody(conn)

@@ -24,7 +24,7 @@ func (x *exchange) refuse(err error) (engine.Action, bool) {
 	return x.answerAndEnd(isHead)
 }
 
-// reject answers a request whose body is not wanted.
+// reject answers a request whose body is refused.
 func (x *exchange) reject(code int) (engine.Action, bool) {
 	isHead := x.ctx.Request.Header.IsHead()
 	x.refused(ErrRequestRefused)
@@ -45,8 +45,8 @@ func (x *exchange) answerAndEnd(isHead bool) (engine.Action, bool) {
 	return x.respond(isHead)
 }
 
-// refuseUnread answers a request that Server.HeaderReceived has refused. What of
-// the body is worth it is read away, as that which a handler leaves unread.
+// refuseUnread answers a request that Server.HeaderReceived has refused. The body is
+// drained within the same limits as one that a handler leaves unread.
 func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	req := &x.ctx.Request
 	x.refused(ErrRequestRefused)

@@ -23,7 +23,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
-		// whoever produces a body stream wants to know of the client, too
+		// the producer of a body stream needs the watch, too
 		x.endWatch(w, ok && (response != nil || ctx.timedOut))
 	}
 	if response == nil && ctx.timedOut && x.conn.Reading() == http1.ReadStream {
@@ -39,7 +39,7 @@ func (x *exchange) serve() (engine.Action, bool) {
 	return x.respond(isHead)
 }
 
-// count makes the current request one that is answered.
+// count counts the current request as answered.
 func (x *exchange) count() {
 	ctx := x.ctx
 	x.turn++
@@ -54,7 +54,7 @@ func (x *exchange) count() {
 	ctx.time = x.now
 }
 
-// callHandler runs the handler and reports whether it came back without a panic.
+// callHandler runs the handler and reports whether it returned without a panic.
 func (x *exchange) callHandler() (ok bool) {
 	defer func() {
 		if ok {
@@ -77,15 +77,15 @@ func (x *exchange) logPanic(p any) {
 	x.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", x.c.NC.RemoteAddr(), p, debug.Stack())
 }
 
-// endAfterPanic answers with 500, or cuts the connection if the handler
-// asked for that.
+// endAfterPanic answers with 500, or resets the connection if the handler panicked
+// with http.ErrAbortHandler.
 func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	if x.c.Aborted {
 		x.nothingSent(errNoAnswer)
 		x.conn.EndReading()
 		return engine.Close, false
 	}
-	// what the handler left half-done is not used again
+	// the context may be inconsistent, so it is not used again
 	left := x.ctx
 	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
@@ -99,16 +99,16 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	return x.answerAndEnd(isHead)
 }
 
-// answerLate answers with the response that was set in the place of the
-// context's, which is left to a handler that timed out and goes on using it.
+// answerLate answers with the timeout response, and leaves the context to a handler
+// that timed out and goes on using it.
 func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, bool) {
 	x.leaveCtx(response)
 	if x.conn.Reading() != http1.ReadStream {
 		return x.respond(isHead)
 	}
-	// the handler may be reading the body at this moment, so the exchange is
-	// left to it, too: closing the connection ends that. What was answered
-	// before was written before the handler was called.
+	// the handler may be reading the body at this moment, so the exchange is left to
+	// it, too: closing the connection ends that. Earlier responses were written
+	// before the handler was called.
 	x.conn.SetLife(http1.LifeLeft)
 	x.cut.Store(true)
 	resp := &x.ctx.Response
@@ -117,9 +117,10 @@ func (x *exchange) answerLate(response *Response, isHead bool) (engine.Action, b
 	return engine.Close, true
 }
 
-// answerBeside answers if a handler under TimeoutHandler is late that may be reading
-// the body at this moment. The context is that of those around it, which have set the
-// response, or have panicked unless ok. The stream in it stays where it is.
+// answerBeside answers if a handler under TimeoutHandler is late and may be reading
+// the body at this moment. The context is that of the handlers around it, which have
+// set the response, or have panicked if ok is false. The stream in that context stays
+// where it is.
 func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	ctx := x.ctx
 	x.leaveBodyCount(ctx.lent)
@@ -144,8 +145,8 @@ func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 	return engine.Close, true
 }
 
-// sendBeside sends the response that is the last of a connection from which a late
-// handler may be reading.
+// sendBeside sends the last response of a connection from which a late handler may be
+// reading.
 func (x *exchange) sendBeside(resp *Response) {
 	sayClose(&resp.Header)
 	if x.minor == 0 {
@@ -183,7 +184,7 @@ func (x *exchange) sendBeside(resp *Response) {
 	x.sent()
 }
 
-// countingWriter counts what is written.
+// countingWriter counts the bytes that are written.
 type countingWriter struct {
 	w io.Writer
 	n int64
@@ -231,7 +232,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		x.conn.End()
 	}
 	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
-		// the peer goes on waiting for a response, and would take the next for it
+		// the peer still waits for a response, and would take the next one for it
 		x.conn.End()
 	} else if code == StatusResetContent {
 		resp.ResetBody() // RFC 9110 section 15.3.6
@@ -274,29 +275,29 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 }
 
 // opensTunnel reports whether the response makes the connection a tunnel: it has
-// neither content nor framing then, and what the peer sends behind its request
-// is none (RFC 9110 section 9.3.6). If the target is a path, which RFC 9110 does not
-// know, only a handler that takes the connection over makes one.
+// neither content nor framing then, and the bytes that the peer sends after its
+// request are no request (RFC 9110 section 9.3.6). If the target is a path, which RFC
+// 9110 does not define, only a handler that takes the connection over makes one.
 //
 // The second result reports whether a front end may take it for a tunnel. Unless the
-// handler takes the connection over, it ends then: a front end passes on whatever
-// comes through a tunnel, so requests that were served from there would be ones that
-// it has not looked at.
+// handler takes the connection over, it ends then: a front end passes on all bytes of
+// a tunnel, so requests that were served from there would be ones that it has not
+// checked.
 func (x *exchange) opensTunnel() (tunnel, connected bool) {
 	h := &x.ctx.Request.Header
 	connected = h.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
 	return connected && (x.ctx.hijack != nil || h.target()[0] != '/'), connected
 }
 
-// dropFraming takes the fields that frame content out of h.
+// dropFraming removes the fields that frame content from h.
 func dropFraming(h *ResponseHeader) {
 	h.contentLength = 0
 	h.setState(hasLength, false)
 	h.setCoding(false)
 }
 
-// prepareConnection decides whether the connection lives on after the response,
-// and has the response say so.
+// prepareConnection decides whether the connection stays open after the response, and
+// makes the response say so.
 func (x *exchange) prepareConnection() {
 	ctx := x.ctx
 	resp := &ctx.Response
@@ -313,15 +314,14 @@ func (x *exchange) prepareConnection() {
 	if x.minor > 0 {
 		return
 	}
-	// HTTP/1.0 has neither chunks nor trailers, and keep-alive must be said
+	// HTTP/1.0 has neither chunks nor trailers, and needs an explicit keep-alive
 	resp.Header.dropTrailers()
 	if !closing {
 		resp.Header.setID(field.Connection, strKeepAlive)
 	}
 }
 
-// sayClose has the peer know that the connection ends, whatever the handler said
-// of it.
+// sayClose announces the end of the connection, whatever the handler has set.
 func sayClose(h *ResponseHeader) {
 	if i := h.list.FindID(field.Connection, 0); i >= 0 && http1.ConnectionFlags(h.list.Value(i))&http1.KeepAlive != 0 {
 		h.dropConnection()
@@ -329,7 +329,7 @@ func sayClose(h *ResponseHeader) {
 	h.SetConnectionClose()
 }
 
-// respondBody puts a buffered body behind its head.
+// respondBody puts a buffered body after its head.
 func (x *exchange) respondBody(out *bufpool.Buffer) {
 	resp := &x.ctx.Response
 	body := resp.body.bytes()
@@ -368,7 +368,8 @@ func (x *exchange) respondStream() {
 	} else {
 		resp.Header.SetContentLength(max(resp.body.size, -1))
 	}
-	// what is sent may be made of what is received, and this is the last moment
+	// the response body may be made from the request body, and this is the last
+	// moment
 	if x.duplex {
 		x.continuing.Lock()
 	}
@@ -401,8 +402,8 @@ func (x *exchange) respondStream() {
 		err = w.Flush()
 	}
 	if err != nil {
-		// the message is cut off, which is how the peer learns of the failure;
-		// if the end of the connection would end it well, it takes a reset
+		// the message is cut off, which shows the peer the failure; if the end of the
+		// connection would end the message properly, a reset is needed
 		x.s.logWriteError(x.c, err)
 		x.fault = err
 		x.cutShort(err)
@@ -427,8 +428,8 @@ func (x *exchange) writeStream(w *streamOutput) error {
 	return writeBody(w, &resp.body, &resp.Header.header)
 }
 
-// sendFile has the system copy a body from its file to the connection, if
-// both are of a kind that it can do that with; known is false otherwise.
+// sendFile makes the system copy a body from its file to the connection, if it can do
+// that with both; known is false otherwise.
 func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err error) {
 	body := &x.ctx.Response.body
 	file, offset, length := span.span()
@@ -449,7 +450,7 @@ func (x *exchange) sendFile(w *streamOutput, span fileSpan) (known bool, err err
 	out.B = out.B[:0]
 	x.turn = 0
 	if w.broken = err != nil; errors.Is(err, io.ErrUnexpectedEOF) {
-		// the connection is well, and what was sent is to arrive
+		// the connection is intact, and the bytes that were sent should arrive
 		w.broken = false
 		err = shortFile(sent, length)
 	}
@@ -491,9 +492,9 @@ func (w *streamOutput) Flush() error {
 	return err
 }
 
-// cutOff ends a connection that could not be written to, or not in time. What the
-// system still holds for a peer that does not read would stay for minutes if the
-// connection were ended in order.
+// cutOff ends a connection that could not be written to, or not in time. If the
+// connection were ended in order, the system would hold the output for a peer that
+// does not read for minutes.
 func (x *exchange) cutOff(err error) {
 	x.s.logWriteError(x.c, err)
 	x.c.Aborted = true

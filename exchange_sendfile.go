@@ -8,9 +8,9 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// queueFile leaves a body that lies in a file to an engine that sends it bit by
-// bit, as the peer takes it: nobody has to wait meanwhile. It is false, and
-// nothing was done, if the body is no such one or the engine does not.
+// queueFile leaves a body that lies in a file to an engine that sends it bit by bit,
+// as the peer takes it: no goroutine waits meanwhile. It returns false, and does
+// nothing, if the body is not a file or the engine does not send files.
 func (x *exchange) queueFile() bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)
@@ -18,7 +18,7 @@ func (x *exchange) queueFile() bool {
 		return false
 	}
 	if stream := &x.ctx.Request.stream; stream.in != nil && !stream.done {
-		// the peer may have to be told to go on with its body
+		// 100 (Continue) may have to be sent before the body is read
 		return false
 	}
 	file, offset, length := span.span()
@@ -35,8 +35,8 @@ func (x *exchange) queueFile() bool {
 	return true
 }
 
-// fileEnded says that a file ended before what was announced of it was sent. The
-// end of the connection tells the peer, which keeps what it has got.
+// fileEnded says that a file ended before the announced length was sent. The end of
+// the connection shows this to the peer, which keeps the bytes that it has got.
 func (x *exchange) fileEnded() {
 	size := int64(x.ctx.Response.body.size)
 	err := shortFile(size-x.file.Length, size)

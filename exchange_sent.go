@@ -9,24 +9,24 @@ import (
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
-// SentResponse is what Server.ResponseSent is told of a response.
+// SentResponse describes a response to Server.ResponseSent.
 type SentResponse struct {
 	// StatusCode is the status of the response, or 0 if there was none.
 	StatusCode int
 	// Bytes is how many bytes of it the connection has taken, its head included and
 	// before they are encrypted. Whether they have arrived is not known.
 	Bytes int64
-	// Refused is why the request was refused: what Server.ErrorHandler got,
-	// ErrRequestRefused also for an Expect field, ErrConcurrencyLimit or
-	// ErrPerIPConnLimit. It is nil if a handler answered.
+	// Refused is the error for which the request was refused: the one that
+	// Server.ErrorHandler got, ErrRequestRefused also for an Expect field,
+	// ErrConcurrencyLimit or ErrPerIPConnLimit. It is nil if a handler answered.
 	Refused error
 	// Err is why the response was cut off; nil if all of it was taken.
 	Err error
 }
 
-// delivery is what is known of the response that is being written.
+// delivery is the state of the response that is being written.
 type delivery struct {
-	on      bool  // Server.ResponseSent is to be told of it
+	on      bool  // Server.ResponseSent is to be called for it
 	size    int64 // in bytes
 	missing int64 // of them, which are in no buffer
 	refused error // why the request was refused
@@ -65,21 +65,23 @@ func (x *exchange) cutShort(err error) {
 	}
 }
 
-// sent tells of the response that was written, or of which no more will be.
+// sent reports to Server.ResponseSent the response that was written, as a whole or as
+// far as it will be.
 func (x *exchange) sent() {
 	d := &x.delivery
 	if x.s.ResponseSent != nil {
-		told := SentResponse{Refused: d.refused, Err: d.err}
+		report := SentResponse{Refused: d.refused, Err: d.err}
 		if d.on {
-			told.StatusCode = x.ctx.Response.StatusCode()
-			told.Bytes = max(d.size-d.missing-x.unsent(), 0)
+			report.StatusCode = x.ctx.Response.StatusCode()
+			report.Bytes = max(d.size-d.missing-x.unsent(), 0)
 		}
-		x.s.tellSent(x.ctx, told)
+		x.s.reportSent(x.ctx, report)
 	}
 	*d = delivery{}
 }
 
-// nothingSent tells that there is no response to the request that has begun.
+// nothingSent reports to Server.ResponseSent that the request that has begun gets no
+// response.
 func (x *exchange) nothingSent(err error) {
 	if x.s.ResponseSent == nil || x.ctx == nil || !x.conn.Begun() {
 		return
@@ -98,8 +100,8 @@ func (x *exchange) unsent() int64 {
 	return n
 }
 
-// tellSent calls Server.ResponseSent.
-func (s *Server) tellSent(ctx *RequestCtx, sent SentResponse) {
+// reportSent calls Server.ResponseSent.
+func (s *Server) reportSent(ctx *RequestCtx, sent SentResponse) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.logger().Printf("fasthttp: panic in ResponseSent: %v\n%s", p, debug.Stack())
@@ -108,8 +110,9 @@ func (s *Server) tellSent(ctx *RequestCtx, sent SentResponse) {
 	s.ResponseSent(ctx, sent)
 }
 
-// tellRefusal tells of the response to a connection that was refused.
-func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
+// reportRefusal reports to Server.ResponseSent the response to a connection that was
+// refused.
+func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	if s.ResponseSent == nil {
 		return
 	}
@@ -118,5 +121,5 @@ func (s *Server) tellRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	ctx := &RequestCtx{s: s, c: c, time: now}
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()
-	s.tellSent(ctx, sent)
+	s.reportSent(ctx, sent)
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// h1Conn is a connection of a server that speaks HTTP/1: what was received and is to be
-// written, its phases, and its deadlines. It serves one request after the other, each by
-// its exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
+// h1Conn is a connection of a server that speaks HTTP/1: its input and output, its
+// phases, and its deadlines. It serves one request after the other, each by its
+// exchange, and is the engine.Protocol that an engine drives (h1conn_protocol.go).
 //
 // advance goes as far as the received bytes reach, and never waits for the peer.
 //
-// An h1Conn is on loan from a pool while a request is on its way; an idle connection has
-// none.
+// A connection has an h1Conn from a pool while a request is on its way; an idle
+// connection has none.
 type h1Conn struct {
 	s    *Server
 	c    *engine.Conn
 	link engine.Link
 
-	in   *bufpool.Buffer // received; what lies before read is consumed
+	in   *bufpool.Buffer // received; the bytes before read are consumed
 	read int
 	out  *bufpool.Buffer // to be written
 	tail []byte          // to be written behind out: a body that is not worth copying
 	file engine.FilePart // to be sent behind out, by an engine that does so
 
 	conn   http1.Conn
-	timing timing // what readUntil is the deadline of
-	// readUntil and writeUntil are the deadlines that the server has set, and wholeUntil
-	// is that of the current request if readUntil is an earlier one.
+	timing timing // says to what readUntil belongs
+	// readUntil and writeUntil are the deadlines that the server has set; wholeUntil
+	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
 	turn  int   // requests served since the last flush
-	fault error // what made the connection end before its time
+	fault error // the error that ended the connection early
 	now   time.Time
 
 	x exchange // that of the current request
@@ -51,20 +51,20 @@ const (
 	bodySpace = 64 << 10
 )
 
-// newH1Conn returns one that belongs to no connection.
+// newH1Conn returns an h1Conn that belongs to no connection.
 func newH1Conn() *h1Conn {
 	h := new(h1Conn)
 	h.x.h1Conn = h
 	return h
 }
 
-// clear makes h as it was when it was made.
+// clear resets h to its initial state.
 func (h *h1Conn) clear() {
 	*h = h1Conn{}
 	h.x.h1Conn = h
 }
 
-// attach makes h that of a connection.
+// attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
 	h.x.recv.accept = s.AcceptTrailer
@@ -86,9 +86,9 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.x.pace = pace{}
 }
 
-// light reports whether h is ready for another connection of the same
-// server as it is: it holds no more than it began with.
-func (h *h1Conn) light() bool {
+// reusable reports whether h can serve another connection of the same server as it
+// is: its buffers have not grown much, and no handler still uses it.
+func (h *h1Conn) reusable() bool {
 	return !h.conn.Left() && (h.x.ctx == nil || !h.x.ctx.used) &&
 		h.in != nil && cap(h.in.B) <= 2*h.s.set.readSize && (h.out == nil || cap(h.out.B) <= 2*h.s.set.writeSize)
 }
@@ -101,7 +101,7 @@ func (h *h1Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
-// consume says that n of them are.
+// consume consumes n of these bytes.
 func (h *h1Conn) consume(n int) {
 	h.read += n
 	if h.read == len(h.in.B) {
@@ -110,7 +110,7 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred: it makes of a panic the end of the connection.
+// contain is deferred: it turns a panic into the end of the connection.
 func (h *h1Conn) contain(next *engine.Action) {
 	p := recover()
 	if p == nil {
@@ -155,7 +155,7 @@ func (h *h1Conn) advance() engine.Action {
 	}
 }
 
-// last returns what is to be done when all was written.
+// last returns the action for when all was written.
 func (h *h1Conn) last() engine.Action {
 	switch h.conn.Life() {
 	case http1.LifeHandedOver:
@@ -174,7 +174,7 @@ func (h *h1Conn) flushThen(next engine.Action) engine.Action {
 	return next
 }
 
-// flushed says that out was written, and tail or file behind it.
+// flushed says that out was written, and tail or file after it.
 func (h *h1Conn) flushed() {
 	h.turn = 0
 	h.out.B = h.out.B[:0]
@@ -185,7 +185,7 @@ func (h *h1Conn) flushed() {
 	}
 }
 
-// output returns the buffer of what is to be written.
+// output returns the buffer for output.
 func (h *h1Conn) output() *bufpool.Buffer {
 	if h.out == nil {
 		h.out = bufpool.Get(h.s.set.writeSize)
@@ -196,8 +196,8 @@ func (h *h1Conn) output() *bufpool.Buffer {
 // maxEmptyLines is how many empty lines may come before a request line, in bytes.
 const maxEmptyLines = 2 * len("\r\n")
 
-// skipEmptyLines takes the empty lines before a request away, and returns what
-// follows. They are counted, since they may come one by one.
+// skipEmptyLines removes the empty lines before a request, and returns the rest. They
+// are counted, since they may come one by one.
 func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	n := min(http1.SkipEmptyLines(b), maxEmptyLines-int(h.c.Empty))
 	if n == 0 {
@@ -208,7 +208,7 @@ func (h *h1Conn) skipEmptyLines(b []byte) []byte {
 	return h.pending()
 }
 
-// flushTo writes what waits in out to conn.
+// flushTo writes out to conn.
 func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	if h.out == nil || len(h.out.B) == 0 {
 		return 0, nil
@@ -219,7 +219,7 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 	return n, err
 }
 
-// release gives everything back that an idle connection does not need.
+// release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
 	h.x.dropBodyCount()
 	if h.x.ctx != nil {

@@ -7,25 +7,25 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// timing is what the deadline for reading is that of.
+// timing says to which part of an exchange the deadline for reading belongs.
 type timing uint8
 
 const (
 	timesWait    timing = iota // the wait for a request, or an earlier one
 	timesRequest               // the current request
 	timesHead                  // its head
-	overRequest                // the current request, whose time is over: only what is there is read
+	overRequest                // the current request, whose time is over: only bytes that have arrived are read
 	overHead                   // its head, in the same way
 )
 
-// over reports whether only what is there is read.
+// over reports whether only bytes that have arrived are read.
 func (t timing) over() bool { return t >= overRequest }
 
-// ofHead reports whether the deadline is that of a head.
+// ofHead reports whether the deadline belongs to a head.
 func (t timing) ofHead() bool { return t == timesHead || t == overHead }
 
-// expired returns what follows if the deadline has passed although something has come,
-// which is the end of the time if over.
+// expired returns the next timing if the deadline has passed although bytes have
+// come; over says that the time has ended.
 func (t timing) expired(over bool) timing {
 	switch {
 	case t.ofHead() && over:
@@ -38,8 +38,8 @@ func (t timing) expired(over bool) timing {
 	return min(t, timesRequest)
 }
 
-// headRead returns what follows on a head that was read; over says that the time
-// of the whole request is over as well.
+// headRead returns the next timing when a head was read; over says that the time of
+// the whole request has ended as well.
 func (t timing) headRead(over bool) timing {
 	if t.over() && over {
 		return overRequest
@@ -47,7 +47,7 @@ func (t timing) headRead(over bool) timing {
 	return timesRequest
 }
 
-// woken says that the first bytes of a request have come to an idle connection.
+// woken says that the first bytes of a request have come on an idle connection.
 func (h *h1Conn) woken() {
 	h.forgetDeadlines()
 	if h.conn.Reading() == http1.ReadIdle {
@@ -55,14 +55,14 @@ func (h *h1Conn) woken() {
 	}
 }
 
-// forgetDeadlines takes away what the application has set for an earlier request.
-// Whoever can have done that has pinned the connection.
+// forgetDeadlines removes the deadlines that the application has set for an earlier
+// request. That is possible only on a connection that was pinned.
 func (h *h1Conn) forgetDeadlines() {
 	if !h.c.Pinned.Load() {
 		return
 	}
 	if h.timing == timesWait {
-		// it was that of an earlier wait
+		// it belonged to an earlier wait
 		h.readUntil = time.Time{}
 	}
 	h.writeUntil = time.Time{}

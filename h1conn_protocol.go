@@ -12,8 +12,8 @@ import (
 
 var _ engine.Protocol = (*h1Conn)(nil)
 
-// Space implements engine.Protocol: at least a minimum of free bytes behind those that
-// are there.
+// Space implements engine.Protocol: at least a minimum of free bytes after the
+// received ones.
 func (h *h1Conn) Space() []byte {
 	large := h.conn.Reading() == http1.ReadBody && h.x.recv.decoder.Left() > bodySpace
 	if large && h.in != nil && h.read == len(h.in.B) && cap(h.in.B) < bodySpace {
@@ -81,7 +81,8 @@ func (h *h1Conn) InputEnded(err error) {
 	h.inputFault(err)
 }
 
-// inputFault makes err what has ended the connection, unless the peer is told.
+// inputFault makes err the fault that has ended the connection, unless the peer gets
+// a response.
 func (h *h1Conn) inputFault(err error) {
 	if !isCommon(err) && h.conn.Reading() == http1.ReadEnded && h.flushThen(engine.Close) == engine.Close {
 		h.fault = err
@@ -162,8 +163,8 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	return h.readUntil
 }
 
-// rest gives back what is of no use until the next request begins, and begins the time
-// for that. Empty lines do not begin a new one.
+// rest releases memory that is not needed until the next request begins, and begins
+// the time for that. Empty lines do not begin a new one.
 func (h *h1Conn) rest(bare bool) {
 	if h.x.ctx != nil {
 		h.s.releaseCtx(h.x.ctx)
@@ -188,7 +189,7 @@ func (h *h1Conn) rest(bare bool) {
 	}
 }
 
-// giveSpace gives the room for a large body back while nothing comes.
+// giveSpace releases the buffer for a large body while no bytes come.
 func (h *h1Conn) giveSpace() {
 	if h.in != nil && cap(h.in.B) >= bodySpace && len(h.in.B) == 0 {
 		bufpool.Put(h.in)
@@ -196,23 +197,24 @@ func (h *h1Conn) giveSpace() {
 	}
 }
 
-// Turn implements engine.Protocol. The others may take as long as a response for which
-// there is no room; a body for which there is a minimum rate goes on to count.
+// Turn implements engine.Protocol. The turns of other connections may take as long as
+// a response for which there is no room; the time of a body with a minimum rate goes
+// on.
 func (h *h1Conn) Turn() (w engine.Wait, until time.Time) {
 	switch {
 	case !h.conn.Begun() || h.timing == timesWait:
 		h.x.limitResponse()
 		return engine.WaitRoom, h.writeUntil
 	case h.conn.Reading() == http1.ReadBody && h.x.pace.begun:
-		// what has come since the last wait counts
+		// bytes that have come since the last wait count
 		h.x.limitRequest()
 		return engine.WaitInput, h.readUntil
 	}
 	return engine.WaitNone, time.Time{}
 }
 
-// Expired implements engine.Protocol. What comes earns a body more time that has some
-// left.
+// Expired implements engine.Protocol. Bytes that come earn a body more time, if it
+// has some left.
 func (h *h1Conn) Expired() {
 	h.timing = h.timing.expired(!h.x.pace.begun || h.x.pace.left <= 0 || passed(h.wholeUntil))
 }

@@ -17,18 +17,18 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// HostClient sends requests to one host, or to several that stand for each
-// other. It keeps connections open between requests, and shares them among
-// all goroutines that call it.
+// HostClient sends requests to one host, or to several equivalent ones. It keeps
+// connections open between requests, and shares them among all goroutines that call
+// it.
 //
 // The zero value with an Addr is ready for use. The fields must not be changed
 // after the first call, except for MaxConns by SetMaxConns. A HostClient must
 // not be copied.
 //
-// A call runs on the goroutine of its caller from beginning to end, but for content
-// of a request that does not fit one write, and body streams, which are sent beside
-// it while the answer is watched for. When it returns, request and response belong
-// to the caller again, whatever the error.
+// A call runs on the goroutine of its caller from beginning to end, except that
+// another goroutine sends body streams and content that does not fit one write, while
+// the call watches for the response. When it returns, request and response belong to
+// the caller again, whatever the error.
 type HostClient struct {
 	_ noCopy
 
@@ -36,20 +36,19 @@ type HostClient struct {
 	// DefaultTransport, as it is when the attempt begins.
 	Transport RoundTripper
 
-	// DialTimeout connects to an address within a time, which is what is left
-	// for the call, or 0 if the call has no deadline. Without it and Dial,
-	// the package's own dialer is used, which remembers the addresses of names
-	// for a minute.
+	// DialTimeout connects to an address within the time that is left of the call, or
+	// 0 if the call has no deadline. Without it and Dial, the package's own dialer is
+	// used, which remembers the addresses of names for a minute.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial connects to an address. It knows nothing of the time that is left: a
-	// call whose time is up does not wait for it, and a connection that comes
-	// too late is kept for another call. DialTimeout goes before it.
+	// Dial connects to an address. It does not get the time that is left: a call
+	// whose time is up does not wait for it, and a connection that comes too late is
+	// kept for another call. DialTimeout takes precedence over it.
 	Dial DialFunc
 
 	// DialContext connects to an address, with the context of the call and its
-	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of
-	// the context means nothing to a connection that is established. It goes before
+	// deadline, as net.Dialer.DialContext does: network is "tcp", and the end of the
+	// context has no effect on an established connection. It takes precedence over
 	// DialTimeout and Dial.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -59,20 +58,20 @@ type HostClient struct {
 	// the HostClient's own.
 	TLSConfig *tls.Config
 
-	// RetryIf reports whether a request that failed may be sent again, whatever it
-	// failed with, unless no connection was to be had. Without it that goes for
-	// GET, HEAD, PUT, OPTIONS, TRACE and QUERY whose connection failed before the
-	// first byte of a response, if the time is not up.
+	// RetryIf reports whether a request that failed may be sent again. It is called
+	// whatever the error is, unless there was no connection. By default a request may
+	// be sent again if its method is GET, HEAD, PUT, OPTIONS, TRACE or QUERY, its
+	// connection failed before the first byte of a response, and the time is not up.
 	//
-	// Deprecated: use RetryIfErr, which goes before it.
+	// Deprecated: use RetryIfErr, which takes precedence over it.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr decides what happens after a failed attempt, as long as there
-	// were fewer than MaxIdemponentCallAttempts. RetryWithBackoff makes one.
+	// RetryIfErr decides what happens after a failed attempt, as long as there were
+	// fewer than MaxIdemponentCallAttempts. RetryWithBackoff returns such a function.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream is a RetryIfErr that is told the address. It goes
-	// before RetryIfErr.
+	// RetryIfErrUpstream is a RetryIfErr that also gets the address. It takes
+	// precedence over RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// Addr is the address of the host, or a comma-separated list of them that
@@ -89,9 +88,9 @@ type HostClient struct {
 	// DefaultMaxConnsPerHost by default. SetMaxConns changes it later.
 	MaxConns int
 
-	// MaxConnDuration is how long a connection is used, counted from when it
-	// was established; it is closed after the response by then. By default
-	// there is no limit.
+	// MaxConnDuration is how long a connection is used after it was established. A
+	// connection that is older is closed after its response. By default there is no
+	// limit.
 	MaxConnDuration time.Duration
 
 	// MaxIdleConnDuration is how long an unused connection is kept,
@@ -164,10 +163,10 @@ type HostClient struct {
 	// IsTLS makes the connections ones with TLS.
 	IsTLS bool
 
-	// AbsoluteForm makes the targets of requests absolute URIs, as an HTTP proxy
-	// wants them that Addr or the dial function leads to (RFC 9112 section 3.2.2).
-	// It has no effect with IsTLS: what is for the host alone goes through a tunnel.
-	// See fasthttpproxy.Dialer.ConfigureClient.
+	// AbsoluteForm makes the targets of requests absolute URIs. It is for connections
+	// to an HTTP proxy, to which Addr or the dial function leads (RFC 9112 section
+	// 3.2.2). It has no effect with IsTLS: requests over TLS go through a tunnel. See
+	// fasthttpproxy.Dialer.ConfigureClient.
 	AbsoluteForm bool
 
 	// ProxyAuthorization is the field Proxy-Authorization of such requests that
@@ -182,21 +181,21 @@ type HostClient struct {
 	// instead of removing dot segments and the like.
 	DisablePathNormalizing bool
 
-	// SecureErrorLogMessage has no effect: the texts of errors never hold what
-	// came from a peer.
+	// SecureErrorLogMessage has no effect: the texts of errors never contain text
+	// from a peer.
 	SecureErrorLogMessage bool
 
-	// StreamResponseBody makes Do and its like return as soon as the head of
-	// the response is there. The body is read through Response.BodyStream,
-	// which has to be closed, and the errors of that come from the stream.
-	// Deadlines stay in force until it ends. Get and Post read all of it.
+	// StreamResponseBody makes Do and its like return as soon as the head of the
+	// response has arrived. Response.BodyStream reads the body and returns its
+	// errors; it must be closed. Deadlines stay in force until it ends. Get and Post
+	// read all of it.
 	StreamResponseBody bool
 
-	// Trace is told what calls are doing, unless the context of a call has a
+	// Trace has the hooks that calls run, unless the context of a call carries a
 	// trace of its own.
 	Trace *httptrace.ClientTrace
 
-	// CheckRedirect is asked before each redirect. See RedirectPolicy.
+	// CheckRedirect is called before each redirect. See RedirectPolicy.
 	CheckRedirect RedirectPolicy
 
 	// Jar keeps cookies: those that fit are added to each request, and those
@@ -210,7 +209,7 @@ type HostClient struct {
 
 	setup    sync.Once
 	mu       sync.Mutex // of MaxConns
-	broken   error      // what is wrong with the fields
+	broken   error      // the error in the fields
 	addrs    []string
 	nextAddr atomic.Uint32
 	tls      clientconn.TLSConfigs
@@ -245,8 +244,8 @@ func (c *HostClient) ready() error {
 	return c.broken
 }
 
-// transport returns what does the attempts. DefaultTransport counts as it is now:
-// an application may have put its own there.
+// transport returns the RoundTripper for the attempts. It reads DefaultTransport each
+// time: the application may have assigned its own.
 func (c *HostClient) transport() RoundTripper {
 	if c.Transport == nil {
 		return DefaultTransport
@@ -413,7 +412,7 @@ func (c *HostClient) ReleaseConn(cc *clientConn) {
 	c.keepConn(cc)
 }
 
-// keepConn is ReleaseConn for a connection whose deadlines are the guard's.
+// keepConn is ReleaseConn for a connection whose deadlines only the guard has set.
 func (c *HostClient) keepConn(cc *clientConn) {
 	if c.MaxConnDuration > 0 && time.Since(cc.past.created) >= c.MaxConnDuration {
 		c.CloseConn(cc)
@@ -455,7 +454,8 @@ func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
 	return bufio.NewWriterSize(conn, c.writeSize())
 }
 
-// ReleaseWriter takes a writer from AcquireWriter back. What it holds is lost.
+// ReleaseWriter takes back a writer of AcquireWriter. Bytes that were not flushed are
+// lost.
 func (c *HostClient) ReleaseWriter(bw *bufio.Writer) {
 	bw.Reset(nil)
 	c.writers.Put(bw)

@@ -58,7 +58,7 @@ func (req *Request) refused(err error) error {
 	return err
 }
 
-// callCounted is call for who has counted it in pending.
+// callCounted is call for a caller that has counted it in pending.
 func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	call := &req.call
 	if call.purpose == callSends {
@@ -68,12 +68,13 @@ func (c *HostClient) callCounted(ctx context.Context, req *Request, resp *Respon
 	if err := c.ready(); err != nil {
 		return err
 	}
-	// nothing else of it was set so far but the use of the content
+	// only the use of the content was set before
 	call.purpose, call.ctx, call.deadline = callSends, ctx, deadline
 	return c.callLimited(req, resp)
 }
 
-// endCall makes the request one that nobody is sending any more.
+// endCall removes the state of the call from the request, and closes the stream of
+// the body.
 func (req *Request) endCall() {
 	req.call = callState{content: req.call.content}
 	if req.body.stream != nil {
@@ -81,8 +82,8 @@ func (req *Request) endCall() {
 	}
 }
 
-// callWithin is callCounted for a request that a RoundTripper sends by another
-// client than that it is called by.
+// callWithin is callCounted for a request that a RoundTripper sends by another client
+// than its own.
 func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Response, deadline time.Time) error {
 	before := req.call
 	defer func() { req.call = before }()
@@ -98,7 +99,7 @@ func (c *HostClient) callWithin(ctx context.Context, req *Request, resp *Respons
 	return c.callLimited(req, resp)
 }
 
-// callLimited is what is left of callCounted once the request knows of the call.
+// callLimited is the rest of callCounted, when the request has the state of the call.
 func (c *HostClient) callLimited(req *Request, resp *Response) error {
 	call := &req.call
 	if req.timeout > 0 {
@@ -123,7 +124,7 @@ func (c *HostClient) callPlain(req *Request, resp *Response) error {
 	return c.attempts(req, resp)
 }
 
-// callForNothing is a call whose caller does not want the response.
+// callForNothing makes a call whose response is discarded.
 func (c *HostClient) callForNothing(req *Request) error {
 	resp, use := AcquireResponse(), req.call.content
 	defer func() {
@@ -140,11 +141,12 @@ func (c *HostClient) callForNothing(req *Request) error {
 	return err
 }
 
-// attempts sends the request until there is a response, or no point in going on.
+// attempts sends the request until there is a response, or another attempt makes no
+// sense.
 func (c *HostClient) attempts(req *Request, resp *Response) error {
 	call := &req.call
 	if resp.body.stream != nil {
-		// it may hold the connection that is waited for next
+		// it may hold the connection that the next attempt waits for
 		_ = resp.body.closeStream()
 	}
 	var interval time.Duration
@@ -177,7 +179,7 @@ func (c *HostClient) attempts(req *Request, resp *Response) error {
 	}
 }
 
-// finalError is the error that the caller gets for that of an attempt.
+// finalError returns the error for the caller, given the error of an attempt.
 func finalError(err error) error {
 	if err == io.EOF {
 		return ErrConnectionClosed
@@ -185,19 +187,19 @@ func finalError(err error) error {
 	return err
 }
 
-// attempt does one attempt.
+// attempt makes one attempt.
 func (c *HostClient) attempt(req *Request, resp *Response) (retry bool, err error) {
 	t := c.transport()
 	if own, ok := t.(*transport); ok {
 		return own.RoundTrip(c, req, resp)
 	}
 	resp.startOver()
-	// unless it is found to be otherwise below
+	// unless DefaultTransport sets another one
 	req.call.outcome = attemptLost
 	if req.call.deadline.IsZero() {
 		return t.RoundTrip(c, req, resp)
 	}
-	// a RoundTripper of the application finds there what is left
+	// a RoundTripper of the application finds the time that is left there
 	timeout := req.timeout
 	req.timeout = time.Until(req.call.deadline)
 	defer func() { req.timeout = timeout }()
@@ -222,7 +224,7 @@ func (c *HostClient) shouldRetry(req *Request, attempt int, err error) (reset, a
 	return false, isIdempotent(req)
 }
 
-// prepare makes the request what is sent to this host.
+// prepare prepares the request for sending to this host.
 func (c *HostClient) prepare(req *Request) error {
 	h := &req.Header
 	req.call.proxy = c.proxy
@@ -267,10 +269,10 @@ var strFasthttp = []byte("fasthttp")
 // each further one, but never longer than limit. The randomness keeps many
 // clients that failed together from coming back together.
 //
-// It tries again what may be repeated: requests that never reached a host, since
-// no connection was to be had, and those with the methods GET, HEAD, PUT, OPTIONS,
-// TRACE and QUERY whose connection failed or took too long, as long as nothing of a
-// response was there. The wait counts as time of the call, and ends with it.
+// It retries requests that may be repeated: those that never reached a host, since
+// there was no connection, and those with the methods GET, HEAD, PUT, OPTIONS, TRACE
+// and QUERY whose connection failed or took too long, as long as no byte of a
+// response had come. The wait counts as time of the call, and ends with it.
 func RetryWithBackoff(base, limit time.Duration) RetryIfErrFunc {
 	return func(req *Request, attempts int, err error) (resetTimeout, retry bool) {
 		call := &req.call
@@ -305,13 +307,13 @@ type CookieJar interface {
 	// may come more than once: cookies with longer paths come first then (RFC 6265
 	// section 5.4). Quotes around a value are a part of it.
 	Cookies(uri *URI) iter.Seq2[string, string]
-	// SetCookies takes in the values of the Set-Cookie fields in a response
-	// from uri, which must not be changed.
+	// SetCookies stores the values of the Set-Cookie fields in a response from uri,
+	// which must not be changed.
 	SetCookies(uri *URI, values []string)
 }
 
-// lendCookies adds cookies whose names the header does not have yet, and returns
-// those names.
+// lendCookies adds the cookies whose names the header does not have yet, and returns
+// these names.
 func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []string) {
 	for name, value := range cookies {
 		name = string(cookie.Cleaned(bytesconv.Bytes(name)))
@@ -326,9 +328,9 @@ func (h *RequestHeader) lendCookies(cookies iter.Seq2[string, string]) (added []
 	return added
 }
 
-// callWithCookies adds the cookies of the jar to a call, and takes out those that
-// it sets. A cookie that the caller has set goes before that of the jar. When
-// the call is over, the request has its own cookies only.
+// callWithCookies adds the cookies of the jar to a call, and stores the cookies of
+// the response in the jar. A cookie that the caller has set takes precedence over one
+// of the jar. When the call is over, the request has its own cookies only.
 func (c *HostClient) callWithCookies(req *Request, resp *Response) error {
 	if resp == nil {
 		resp = AcquireResponse()

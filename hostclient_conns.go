@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/dial"
 )
 
-// splitAddrs returns the addresses of HostClient.Addr. Those for a dial function
+// splitAddrs returns the addresses of HostClient.Addr. Addresses for a dial function
 // of the application are left as they are: they may be paths of Unix sockets, or
-// nothing at all if the function knows where to connect to.
+// empty if the function knows where to connect to.
 func (c *HostClient) splitAddrs() (addrs []string) {
 	custom := c.dialsItself()
 	for addr := range strings.SplitSeq(c.Addr, ",") {
@@ -33,8 +33,8 @@ func (c *HostClient) splitAddrs() (addrs []string) {
 	return addrs
 }
 
-// acquire returns a connection for the caller alone, and since when it has been
-// idle, on the clock, which is zero for a new one.
+// acquire returns a connection for the call, and the time of the clock since which it
+// is idle, zero for a new one.
 func (c *HostClient) acquire(call *callState) (cc *clientConn, since time.Duration, err error) {
 	if call.trace != nil {
 		traceGetConn(call, c.Addr)
@@ -81,9 +81,9 @@ func (c *HostClient) await(call *callState) (connpool.Grant[*clientConn], error)
 	return g, ErrNoFreeConns
 }
 
-// usable reports whether an idle connection may be used. Every one is looked at,
-// here or before something is written (see isSeenLater): a server that has closed
-// it, or has sent what nobody asked for, may have done so a moment ago.
+// usable reports whether an idle connection may be used. Every one is checked, here
+// or before the request is written (see isSeenLater): the server may have closed it,
+// or sent unsolicited bytes, a moment ago.
 func (c *HostClient) usable(call *callState, cc *clientConn, now, since time.Duration) bool {
 	if now-since >= c.maxIdle() || c.MaxConnDuration > 0 && clock.At(now).Sub(cc.past.created) >= c.MaxConnDuration {
 		return false
@@ -108,7 +108,8 @@ func (c *HostClient) open(call *callState) (cc *clientConn, err error) {
 	return cc, err
 }
 
-// connect establishes a connection. With late, somebody else holds the place.
+// connect establishes a connection. If late is set, the dial goes on and holds the
+// place.
 func (c *HostClient) connect(call *callState) (cc *clientConn, late bool, err error) {
 	if len(c.addrs) == 0 {
 		return nil, false, errNoAddr
@@ -151,7 +152,7 @@ func (c *HostClient) connectTo(call *callState, addr string) (*clientConn, bool,
 	return cc, false, err
 }
 
-// secure makes cc a connection with TLS, or closes it.
+// secure starts TLS on cc, or closes it.
 func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config) (err error) {
 	done := false
 	defer func() {
@@ -175,7 +176,7 @@ func (c *HostClient) secure(call *callState, cc *clientConn, config *tls.Config)
 	return err
 }
 
-// dial connects to addr by the means that are configured.
+// dial connects to addr with the dial function that is configured.
 func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late bool, err error) {
 	var timeout time.Duration
 	if !call.deadline.IsZero() {
@@ -213,7 +214,7 @@ func (c *HostClient) dial(call *callState, addr string) (conn net.Conn, late boo
 var errNoConn = errors.New("fasthttp: the dial function returned neither a connection nor an error")
 
 // dialAside dials with a function that cannot be interrupted. A connection that comes
-// too late takes the place in the pool, for whoever is next.
+// too late takes the place in the pool, for the next call.
 func (c *HostClient) dialAside(call *callState, addr string, timeout time.Duration, connect func() (net.Conn, error)) (net.Conn, bool, error) {
 	aside := dial.Aside{
 		Dial: connect, Caught: passPanic,

@@ -16,8 +16,8 @@ const DefaultLBClientTimeout = time.Second
 // to.
 var ErrNoAvailableClients = errors.New("fasthttp: no available clients")
 
-// BalancingClient is what an LBClient gives requests to. HostClient and
-// PipelineClient are such clients, as is LBClient itself.
+// BalancingClient is a client to which an LBClient gives requests. HostClient,
+// PipelineClient and LBClient itself implement it.
 type BalancingClient interface {
 	// DoDeadline sends req and fills resp, before the deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
@@ -29,18 +29,18 @@ type BalancingClient interface {
 // the fewest requests on its way, and among equals to the one that was given
 // the fewest.
 //
-// A client that fails counts as having one request more on its way for each
-// failure of the last three seconds, up to 300, so that others are preferred.
-// It still gets requests while the others are busier than that, and gets its
-// share again as the failures grow old.
+// A client that fails counts as having one request more on its way for each failure
+// of the last three seconds, up to 300, so that other clients are preferred. It still
+// gets requests while the other clients are busier than that, and gets its share
+// again as the failures grow old.
 //
 // The fields must not be changed after first use, nor the LBClient copied. All
 // methods may be called at the same time.
 type LBClient struct {
 	_ noCopy
 
-	// HealthCheck tells after each request whether its client is well, given
-	// what the client has returned. By default it is unless err is set.
+	// HealthCheck reports after each request whether its client is healthy, given the
+	// result of the client. By default a client is healthy unless err is set.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
 	// Clients are the clients to begin with. AddClient and RemoveClients change
@@ -60,8 +60,8 @@ func (cc *LBClient) members() *balance.Set[BalancingClient] {
 	return &cc.set
 }
 
-// Do gives the request to the least loaded client, which has until Timeout. It
-// returns what DoDeadline does.
+// Do gives the request to the least loaded client, which has until Timeout. Its
+// errors are those of DoDeadline.
 func (cc *LBClient) Do(req *Request, resp *Response) error {
 	return cc.DoTimeout(req, resp, cc.timeout())
 }
@@ -73,26 +73,25 @@ func (cc *LBClient) timeout() time.Duration {
 	return cc.Timeout
 }
 
-// DoTimeout gives the request to the least loaded client, which has as long as
-// timeout. It returns what DoDeadline does.
+// DoTimeout gives the request to the least loaded client, which has the time timeout.
+// Its errors are those of DoDeadline.
 func (cc *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return cc.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline gives the request to the least loaded client, which has until
-// deadline. It returns ErrNoAvailableClients if there is none, else what the
-// client returns.
+// DoDeadline gives the request to the least loaded client, which has until deadline.
+// It returns ErrNoAvailableClients if there is none, else the error of the client.
 func (cc *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return cc.do(noContext, req, resp, deadline)
 }
 
-// DoContext gives the request to the least loaded client, which has until ctx
-// ends, or until Timeout if ctx has no deadline. A client of another type
-// than those of this package is told of ctx if it has a method DoContext as
-// they have; otherwise it gets the deadline alone.
+// DoContext gives the request to the least loaded client, which has until ctx ends,
+// or until Timeout if ctx has no deadline. A client of a type that is not of this
+// package gets ctx if it has the same method DoContext; otherwise it gets the
+// deadline alone.
 //
-// It returns what DoDeadline does, and the error of ctx if that has ended. If ctx is
-// canceled the client is not to blame: it is not held for failing.
+// Its errors are those of DoDeadline, and the error of ctx if that has ended. If ctx
+// is canceled, that does not count as a failure of the client.
 func (cc *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx == nil {
 		return cc.Do(req, resp)

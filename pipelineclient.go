@@ -28,28 +28,26 @@ const DefaultMaxPendingRequests = 1024
 var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has been overflowed. " +
 	"increase maxconns and/or maxpendingrequests")
 
-// PipelineClient sends requests to one server without waiting for the responses
-// to earlier ones (RFC 9112 section 9.3.2): many go out with one write, and
-// the responses come back in their order. That saves most of the cost of small
-// requests between programs that trust each other. One slow response holds up
-// all that come behind it on its connection: if that matters, use a
-// HostClient.
+// PipelineClient sends requests to one server without waiting for the responses to
+// earlier ones (RFC 9112 section 9.3.2): many go out with one write, and the
+// responses come back in their order. That saves most of the cost of small requests
+// between programs that trust each other. One slow response delays all later ones on
+// its connection: if that matters, use a HostClient.
 //
-// A request is read into memory when the call begins, a body stream included,
-// and belongs to its caller again as soon as the call returns, however it ends;
-// so does the response. Its content goes out with its head: "Expect:
-// 100-continue" makes no difference. Responses are buffered, too: if Response.StreamBody
-// is set, BodyStream reads from that buffer. Nothing but MaxResponseBodySize
-// limits it.
+// A request is read into memory when the call begins, a body stream included. Request
+// and response belong to the caller again as soon as the call returns, whatever the
+// error. Its content goes out with its head: "Expect: 100-continue" makes no
+// difference. Responses are buffered, too: if Response.StreamBody is set, BodyStream
+// reads from that buffer. Nothing but MaxResponseBodySize limits it.
 //
-// If a connection ends before all responses have come, requests that the
-// server cannot have worked on are sent again on the next one: those of which
-// nothing was written, and those behind a response that ends the connection.
-// So are the others if their method is idempotent, unless connections end
-// again and again without a response; the rest fail with ErrConnectionClosed. After
-// such an end the client pipelines no deeper than the server has answered, until it
-// answers more. A failed attempt to connect fails the requests that wait, and
-// makes the next attempt wait, from 10 ms up to a second.
+// If a connection ends before all responses have come, requests that the server
+// cannot have worked on are sent again on the next one: those of which nothing was
+// written, and those after a response that ends the connection. So are the other
+// requests if their method is idempotent, unless connections end again and again
+// without a response; the rest fail with ErrConnectionClosed. After such an end the
+// client pipelines no deeper than the server has answered, until it answers more. A
+// failed attempt to connect fails the requests that wait, and makes the next attempt
+// wait, from 10 ms up to a second.
 //
 // The fields must not be changed after first use, nor the client copied. All
 // methods may be called at the same time. Connections that are idle for
@@ -57,8 +55,8 @@ var ErrPipelineOverflow = errors.New("fasthttp: pipelined requests' queue has be
 type PipelineClient struct {
 	_ noCopy
 
-	// Logger gets what no call can be told, such as bytes that nobody has asked
-	// for: the standard logger by default.
+	// Logger gets errors that no call can return, such as bytes that answer no
+	// request: the standard logger by default.
 	Logger Logger
 
 	// Dial connects to the server: the function DialDualStack by default.
@@ -85,8 +83,8 @@ type PipelineClient struct {
 	// wait for some as long as they have time.
 	MaxPendingRequests int
 
-	// MaxBatchDelay is how long a request may wait for others to be sent with
-	// it. By default they are sent together only when they come together.
+	// MaxBatchDelay is how long a request may wait for other requests to be sent with
+	// it. By default requests are sent together only if they come together.
 	MaxBatchDelay time.Duration
 
 	// MaxIdleConnDuration is how long a connection may be unused before it is
@@ -110,8 +108,8 @@ type PipelineClient struct {
 	WriteTimeout time.Duration
 
 	// MaxResponseBodySize limits the body of a response in bytes: a call whose
-	// response has more fails with ErrBodyTooLarge, and its connection ends.
-	// There is no limit by default, nor with a negative value.
+	// response has more fails with ErrBodyTooLarge, and its connection ends. There is
+	// no limit if it is 0, the default, or negative.
 	MaxResponseBodySize int
 
 	// NoDefaultUserAgentHeader keeps requests without a User-Agent field
@@ -134,7 +132,7 @@ type PipelineClient struct {
 	once    sync.Once
 	lanes   pipeline.Lanes[Response]
 	tls     *tls.Config
-	broken  error // what is wrong with the fields
+	broken  error // the error in the fields
 	pending atomic.Int64
 }
 
@@ -260,7 +258,7 @@ func (c *PipelineClient) awaitRoom(call *pipelineCall, deadline time.Time) error
 	return c.lanes.AwaitRoom(call, timer.C)
 }
 
-// connect makes a connection that HTTP can be spoken through.
+// connect establishes a connection for HTTP.
 func (c *PipelineClient) connect() (cc *clientConn, err error) {
 	addr := c.Addr
 	if c.Dial == nil {
@@ -336,7 +334,8 @@ func (c *PipelineClient) logf(format string, args ...any) {
 // pipelineCall is a request on its way through a PipelineClient.
 type pipelineCall = pipeline.Call[Response]
 
-// encode keeps the bytes of the request in a call, so that req is not needed any more.
+// encode stores the bytes of the request in a call, so that req is not needed any
+// more.
 func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 	h := &req.Header
 	if c.DisablePathNormalizing {
@@ -384,8 +383,8 @@ func (e *pipelineEncoder) Write(p []byte) (int, error) {
 
 func (e *pipelineEncoder) Flush() error { return nil }
 
-// awaitPipelined waits for the result. When it returns, nobody touches the caller's response
-// any more.
+// awaitPipelined waits for the result. After it has returned, the client does not
+// touch the caller's response any more.
 func awaitPipelined(ctx context.Context, call *pipelineCall, deadline time.Time) error {
 	if ctx == nil && deadline.IsZero() {
 		<-call.Done()

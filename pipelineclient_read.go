@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/pipeline"
 )
 
-// pipelineReader gives the calls that were sent on a connection their responses.
-// It never waits for the network while it holds a response.
+// pipelineReader gives the calls that were sent on a connection their responses. It
+// does not wait for the network while it holds a response.
 type pipelineReader struct {
 	c    *PipelineClient
 	lane *pipeline.Lane[Response]
@@ -23,13 +23,13 @@ type pipelineReader struct {
 	recv   receiver
 	closes bool // it is the last one
 
-	waste *Response // takes what nobody wants
+	spare *Response // takes responses that no caller wants
 }
 
-// errUnasked says that the server has sent what no request asked for.
+// errUnasked says that the server has sent unsolicited bytes.
 var errUnasked = errors.New("fasthttp: the server has sent bytes that belong to no response")
 
-// open makes a connection, and returns what reads responses from it.
+// open establishes a connection, and returns a function that reads responses from it.
 func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, func() error, error) {
 	conn, err := c.connect()
 	if err != nil {
@@ -38,12 +38,13 @@ func (c *PipelineClient) open(lane *pipeline.Lane[Response]) (*clientconn.Conn, 
 	return &conn.line, (&pipelineReader{c: c, lane: lane, conn: conn}).read, nil
 }
 
-// read gives calls their responses until it ends, and returns why: io.EOF if the
-// server has closed the connection, or has announced that with a response.
+// read gives calls their responses until the connection ends, and returns the reason:
+// io.EOF if the server has closed the connection, or has announced that with a
+// response.
 func (r *pipelineReader) read() error {
 	defer func() {
-		if r.waste != nil {
-			ReleaseResponse(r.waste)
+		if r.spare != nil {
+			ReleaseResponse(r.spare)
 		}
 	}()
 	for {
@@ -98,7 +99,7 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 	defer call.Unlock()
 	resp := call.Response
 	if resp == nil {
-		resp = r.wasted()
+		resp = r.discarded()
 	}
 	if !r.inBody {
 		if n, err = r.feedHead(&resp.Header, b); err != nil || !r.inBody {
@@ -113,22 +114,22 @@ func (r *pipelineReader) feed(b []byte) (n int, done bool, err error) {
 	dst := &resp.body
 	dst.limit = r.c.MaxResponseBodySize
 	if resp.SkipBody {
-		dst = &r.wasted().body
+		dst = &r.discarded().body
 	}
 	used, done, err := r.recv.feed(b[n:], dst, &resp.Header.header)
 	return n + used, done, err
 }
 
-// wasted returns an empty response for what nobody wants.
-func (r *pipelineReader) wasted() *Response {
-	if r.waste == nil {
-		r.waste = AcquireResponse()
+// discarded returns an empty response for content that no caller wants.
+func (r *pipelineReader) discarded() *Response {
+	if r.spare == nil {
+		r.spare = AcquireResponse()
 	}
-	r.waste.ResetBody()
-	return r.waste
+	r.spare.ResetBody()
+	return r.spare
 }
 
-// feedHead reads a head, and decides how the content behind it ends.
+// feedHead reads a head, and decides how the content after it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
 	n, final, err := r.heads.feed(h, &r.conn.past.memo, r.c.ReadBufferSize, b)
 	if err != nil || !final {
@@ -155,7 +156,8 @@ func (r *pipelineReader) begun() bool {
 	return r.call != nil && (r.inBody || r.heads.hints > 0 || len(r.conn.peek()) > 0)
 }
 
-// inputEnds says that nothing more comes, and returns why the reader ends.
+// inputEnds says that no more bytes come, and returns the error with which the reader
+// ends.
 func (r *pipelineReader) inputEnds(err error) error {
 	switch {
 	case err == io.EOF && r.inBody && r.recv.decoder.Kind() == http1.UntilClose:
@@ -182,7 +184,7 @@ func (r *pipelineReader) inputEnds(err error) error {
 	return err
 }
 
-// fail ends the current call, whose response is wrong.
+// fail ends the current call, whose response is malformed.
 func (r *pipelineReader) fail(err error) {
 	if r.call == nil {
 		r.c.logf("PipelineClient: %s: %v", r.c.Addr, err)

@@ -12,30 +12,30 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// RedirectPolicy is asked before a redirect is followed. next is the request that
-// will be sent, which it may change; resp is the response that redirects to it,
-// and count the number of redirects, this one included.
+// RedirectPolicy is called before a redirect is followed. next is the request that
+// will be sent, which it may change; resp is the response that redirects to it, and
+// count the number of redirects, this one included.
 //
 // An error ends the call with that error, except for ErrUseLastResponse, which
 // makes it return resp as the response.
 type RedirectPolicy func(next *Request, resp *Response, count int) error
 
-// ErrUseLastResponse is what a RedirectPolicy returns where the caller is to get
-// the redirect itself.
+// ErrUseLastResponse is what a RedirectPolicy returns if the caller is to get the
+// redirect itself.
 var ErrUseLastResponse = errors.New("fasthttp: the redirect is not to be followed")
 
 // DoRedirects is Do that follows redirects, maxRedirectsCount of them at most;
 // with one more it returns ErrTooManyRedirects.
 //
-// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does;
-// 307 and 308 send the same once more. For that a body that is a stream has to be
-// got anew by Request.GetBody: without it the error is ErrRedirectBodyStream. A
-// redirect to another origin, which is another scheme, host or port, is followed
-// without Authorization, Cookie and Proxy-Authorization. One to what is not http or
-// https is an error. The timeout of the request counts for all together.
+// After 301 and 302 a POST becomes a GET, after 303 every method but HEAD does; after
+// 307 and 308 the same request is sent again. If the body is a stream,
+// Request.GetBody must return it anew: without that function the error is
+// ErrRedirectBodyStream. A redirect to another origin, which is another scheme, host
+// or port, is followed without Authorization, Cookie and Proxy-Authorization. A
+// redirect to a scheme other than http and https is an error. The timeout of the
+// request covers all requests together.
 //
-// The URI of req is that of the last request afterwards; everything else in it
-// is left as it was.
+// Afterwards req has the URI of the last request; everything else in it is unchanged.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return followRedirects(noContext, c, req, resp, time.Time{}, maxRedirectsCount)
 }
@@ -105,7 +105,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 		if err := content.renew(hop); err != nil {
 			return err
 		}
-		// its connection may be the one that the next request needs
+		// the next request may need its connection
 		if s, ok := resp.body.stream.(*clientStream); ok {
 			s.drainSmall()
 		}
@@ -113,7 +113,7 @@ func followRedirects(ctx context.Context, c caller, req *Request, resp *Response
 	}
 }
 
-// redirectContent is what is known of the content of a request that is redirected.
+// redirectContent describes the content of a request that is redirected.
 type redirectContent struct {
 	streamed bool // it was a stream, which is gone once the request was sent
 	size     int  // of that stream
@@ -123,7 +123,7 @@ func contentOf(req *Request) redirectContent {
 	return redirectContent{streamed: req.body.stream != nil, size: req.body.size}
 }
 
-// renew gives req, which follows a redirect, its stream again.
+// renew sets the stream of req, which follows a redirect, again.
 func (c redirectContent) renew(req *Request) error {
 	if !c.streamed {
 		return nil
@@ -139,8 +139,8 @@ func (c redirectContent) renew(req *Request) error {
 	return nil
 }
 
-// redirect makes req the request that follows it, after resp. content is what its
-// content was, and becomes what it is to be.
+// redirect makes req the request that follows the redirect resp. content describes
+// its content, and is updated for the next request.
 func redirect(req *Request, resp *Response, content *redirectContent) error {
 	location := resp.Header.setOnce(field.Location)
 	if len(location) == 0 {
@@ -182,8 +182,8 @@ var credentials = []string{
 	HeaderAuthorization, HeaderProxyAuthorization, HeaderCookie, HeaderCookie2, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
 }
 
-// leaveOrigin takes away what is meant for the origin of req alone, however the
-// names were spelled that it was set with.
+// leaveOrigin removes the fields that are meant only for the origin of req, however
+// their names are spelled.
 func leaveOrigin(req *Request) {
 	for _, name := range credentials {
 		req.Header.delAnyCase(http1.Request, name)
@@ -203,8 +203,8 @@ func becomesGet(req *Request, status int) bool {
 	return false
 }
 
-// dropContent makes req a GET, or leaves it a HEAD, and takes away its content
-// with all that is said of it.
+// dropContent makes req a GET, or leaves it a HEAD, and removes its content and the
+// fields that describe it.
 func dropContent(req *Request) {
 	h := &req.Header
 	if !h.IsHead() {
@@ -220,8 +220,8 @@ func dropContent(req *Request) {
 	h.SetContentLength(0)
 }
 
-// setOnce returns the value of a field that must not come twice with different
-// values: nobody could tell which one counts.
+// setOnce returns the value of a field, or nil if it comes twice with different
+// values: it is unclear which one counts.
 func (h *ResponseHeader) setOnce(id field.ID) []byte {
 	i := h.list.FindID(id, 0)
 	if i < 0 {

@@ -14,12 +14,12 @@ import (
 	"github.com/valyala/fasthttp/internal/watch"
 )
 
-// DefaultConcurrency is how many connections a Server serves at a time where
+// DefaultConcurrency is how many connections a Server serves at a time if
 // Server.Concurrency is not set.
 const DefaultConcurrency = 256 * 1024
 
-// DefaultMaxRequestBodySize is the size in bytes up to which a Server reads
-// request bodies where Server.MaxRequestBodySize is not set.
+// DefaultMaxRequestBodySize is the size in bytes up to which a Server reads request
+// bodies if Server.MaxRequestBodySize is not set.
 const DefaultMaxRequestBodySize = 4 * 1024 * 1024
 
 const defaultServerName = "fasthttp"
@@ -33,71 +33,69 @@ const defaultServerName = "fasthttp"
 type Server struct {
 	_ noCopy
 
-	// Logger gets the errors of the server and what is logged with
-	// RequestCtx.Logger. By default they go to the standard error output.
+	// Logger gets the errors of the server and the messages of RequestCtx.Logger. By
+	// default they go to the standard error output.
 	Logger Logger
 
-	// Handler answers the requests. Where it panics, the panic is logged, the
-	// client gets a 500, and the connection is closed; with the value
-	// http.ErrAbortHandler the connection is closed without a word.
+	// Handler answers the requests. If it panics, the panic is logged, the client
+	// gets a 500, and the connection is closed; if the value is http.ErrAbortHandler,
+	// the connection is closed without a log entry or a response.
 	Handler RequestHandler
 
-	// ErrorHandler makes the response to a request that could not be read. By
-	// default it is a short text with the status that fits: 400, 408, 413,
-	// 414, 417, 431, 501, 503 or 505. The connection is closed after it. Among
-	// the errors are ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory,
-	// *ErrSmallBuffer, ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. Of
-	// the request only that is there which had been read.
+	// ErrorHandler makes the response to a request that could not be read. By default
+	// it is a short text with the status that fits: 400, 408, 413, 414, 417, 431,
+	// 501, 503 or 505. The connection is closed after it. Among the errors are
+	// ErrGetOnly, ErrBodyTooLarge, ErrRequestBodyMemory, *ErrSmallBuffer,
+	// ErrBrokenChunk and those that wrap io.ErrUnexpectedEOF. ctx has only the part
+	// of the request that was read.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
-	// HeaderReceived is called when the header of a request is there. What it
-	// returns, where it is not zero, goes before the settings of the server
+	// HeaderReceived is called when the header of a request was read. The fields of
+	// its result that are not zero take precedence over the settings of the server
 	// for this request. It may refuse the request before its body is read.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
-	// ContinueHandler decides whether a client that sent "Expect:
-	// 100-continue" is to send the body. Where it returns false the request is
-	// refused with 417 and the connection closed. By default all may.
+	// ContinueHandler decides whether a client that sent "Expect: 100-continue" is to
+	// send the body. If it returns false, the request is refused with 417 and the
+	// connection is closed. By default all requests are accepted.
 	ContinueHandler func(header *RequestHeader) bool
 
-	// ExpectHandler is ContinueHandler with the choice of the status: 100 lets
-	// the client go on, any other one refuses the request. It must not change
-	// ctx.Response. It goes before ContinueHandler.
+	// ExpectHandler is like ContinueHandler, but returns the status: 100 lets the
+	// client go on, any other one refuses the request. It must not change
+	// ctx.Response. It takes precedence over ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
-	// AcceptTrailer reports whether a field of the trailer section behind the body
-	// of a request is kept. It is called with the name of each such field, which is
-	// valid until it returns; those that it returns false for are dropped, as RFC
-	// 9110 section 6.5.1 allows. Where it is nil, all are kept but those that must
-	// not be in a trailer section (see RequestHeader.SetTrailer), which are refused
-	// with 400 in any case. It must be safe for use by many goroutines.
+	// AcceptTrailer reports whether a field of the trailer section behind the body of
+	// a request is kept. It is called with the name of each such field, which is
+	// valid until it returns. If it returns false, the field is dropped, as RFC 9110
+	// section 6.5.1 allows. If it is nil, all are kept but those that must not be in
+	// a trailer section (see RequestHeader.SetTrailer), which are refused with 400 in
+	// any case. It must be safe for use by many goroutines.
 	//
-	// A service behind a front end should take only those that it makes use of:
-	// front ends pass trailers on without looking at them.
+	// A service behind a front end should accept only the trailers that it uses:
+	// front ends pass trailers on without checking them.
 	AcceptTrailer func(name []byte) bool
 
-	// ResponseSent is called behind each response, with what has become of it: for
-	// access logs and metrics. It is called for those that a handler made, streams
-	// and hijacked connections included (before the HijackHandler), for those to
-	// requests that were refused, and for those to connections that were, over
-	// Concurrency and the like; and with the status 0 if there was no response,
-	// since a handler has panicked with http.ErrAbortHandler or a hook did, or since
+	// ResponseSent is called after each response, and reports how sending it went:
+	// for access logs and metrics. It is called for the responses of handlers,
+	// streams and hijacked connections included (before the HijackHandler), for those
+	// to refused requests, and for those to refused connections, such as connections
+	// over Concurrency. It is called with the status 0 if there was no response,
+	// because a handler panicked with http.ErrAbortHandler, a hook panicked, or
 	// HijackSetNoResponse was called.
 	//
-	// It runs where the request was handled, before the next one of the connection:
-	// pipelined responses are written one by one. Several connections may call it at
-	// a time. ctx is valid until it returns, and
-	// changing it has no effect. Of a request that was refused only that is there
-	// which had been read; of one that was left to others with a TimeoutError method
-	// only the response is. A panic is logged.
+	// It runs as part of handling the request, before the next request of the
+	// connection: pipelined responses are written one by one. Several connections may
+	// call it at a time. ctx is valid until it returns, and changing it has no
+	// effect. If the request was refused, ctx has only the part of it that was read;
+	// after a TimeoutError method it has only the response. A panic is logged.
 	ResponseSent func(ctx *RequestCtx, sent SentResponse)
 
 	// ConnState is called when a connection changes its state; see the states.
 	ConnState func(net.Conn, ConnState)
 
-	// FormValueFunc says where RequestCtx.FormValue looks for values, and in
-	// which order; see there for the default. NetHttpFormValueFunc is another
-	// choice.
+	// FormValueFunc looks up the values of RequestCtx.FormValue, which documents the
+	// default. NetHttpFormValueFunc is another choice.
 	FormValueFunc FormValueFunc
 
 	// TLSConfig is the TLS configuration, to which AppendCert, AppendCertEmbed
@@ -111,25 +109,24 @@ type Server struct {
 	// default is "fasthttp".
 	Name string
 
-	// Concurrency is how many connections are served at a time;
-	// DefaultConcurrency where it is 0. More are answered with 503 and closed.
+	// Concurrency is how many connections are served at a time; DefaultConcurrency if
+	// it is 0. More are answered with 503 and closed.
 	Concurrency int
 
-	// ReadBufferSize is the size of the buffer for reading a connection, in
-	// bytes, and the limit of a request's header. Where it is 0, buffers begin
-	// at 4 KiB and headers may have 64 KiB, of which 16 KiB for the request
-	// line.
+	// ReadBufferSize is the size of the buffer for reading a connection, in bytes,
+	// and the limit of a request's header. If it is 0, buffers begin at 4 KiB and
+	// headers may have 64 KiB, of which 16 KiB for the request line.
 	ReadBufferSize int
 
-	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB
-	// where it is 0.
+	// WriteBufferSize is the size of the buffer for responses, in bytes, 4 KiB if it
+	// is 0.
 	WriteBufferSize int
 
-	// ReadTimeout is how long a request may take to arrive, its body included,
-	// from its first byte on; for the first request of a connection, from when
-	// the connection was accepted. 0 stands for no limit. A TLS handshake may
-	// take as long, or 10 seconds where there is no limit, and the time for the
-	// first request begins after it.
+	// ReadTimeout is how long a request may take to arrive, its body included, from
+	// its first byte on; for the first request of a connection, from when the
+	// connection was accepted. 0 stands for no limit. A TLS handshake may take as
+	// long, or 10 seconds if there is no limit, and the time for the first request
+	// begins after it.
 	ReadTimeout time.Duration
 
 	// WriteTimeout is how long a client may take to receive a response, from
@@ -138,9 +135,9 @@ type Server struct {
 	// as one of events, needs a longer one, which HeaderReceived may give.
 	WriteTimeout time.Duration
 
-	// IdleTimeout is how long a connection may wait for its next request;
-	// ReadTimeout where it is 0. Where only IdleTimeout is set, it is also how
-	// long a connection may wait for its first one.
+	// IdleTimeout is how long a connection may wait for its next request; ReadTimeout
+	// if it is 0. If only IdleTimeout is set, it is also how long a connection may
+	// wait for its first one.
 	IdleTimeout time.Duration
 
 	// ReadHeaderTimeout is how long the head of a request may take to arrive, from
@@ -148,23 +145,23 @@ type Server struct {
 	// for ReadTimeout alone.
 	ReadHeaderTimeout time.Duration
 
-	// MinRequestBodyRate is how many bytes of a request body a client has to send
-	// in a second. One that is slower is answered with 408, and closed, once it has
+	// MinRequestBodyRate is how many bytes of a request body a client has to send in
+	// a second. A slower client gets a 408, and its connection is closed, once it has
 	// used up MinRequestBodyRateGrace: waiting takes from that time, and bytes that
-	// come add to it what they may take at this rate, though never more than there
-	// was at first. So a client that sends nothing ends after that time in any case.
-	// The time that a handler takes to read a stream does not count. 0 stands for no
-	// limit.
+	// come add the time that they may take at this rate, though never beyond the
+	// initial amount. So the connection of a client that sends nothing is closed
+	// after that time in any case. The time that a handler takes to read a stream
+	// does not count. 0 stands for no limit.
 	MinRequestBodyRate int
 
-	// MinRequestBodyRateGrace is how much time a client may lose with sending a body
-	// at less than MinRequestBodyRate; 5 seconds where it is 0.
+	// MinRequestBodyRateGrace is how much time a client may lose by sending a body at
+	// less than MinRequestBodyRate; 5 seconds if it is 0.
 	MinRequestBodyRateGrace time.Duration
 
 	// MaxConnsPerIP limits the connections from one IP address, of IPv6 from one
-	// network of 64 bits, except for link-local addresses. More are answered with
-	// 429 and closed. 0 stands for no limit. With ProxyProtocol the address is that
-	// of the client.
+	// network of 64 bits, except for link-local addresses. More are answered with 429
+	// and closed. 0 stands for no limit. With ProxyProtocol it is the address of the
+	// client that counts.
 	MaxConnsPerIP int
 
 	// MaxRequestsPerConn limits the requests of one connection: the response
@@ -176,39 +173,38 @@ type Server struct {
 	// Deprecated: use IdleTimeout.
 	MaxKeepaliveDuration time.Duration
 
-	// MaxIdleWorkerDuration is how long a goroutine that served a connection
-	// waits for another one before it ends; 10 seconds where it is 0.
+	// MaxIdleWorkerDuration is how long a goroutine that served a connection waits
+	// for another one before it ends; 10 seconds if it is 0.
 	MaxIdleWorkerDuration time.Duration
 
-	// TCPKeepalivePeriod is the time between two keep-alive probes of the
-	// operating system; its own default where it is 0.
+	// TCPKeepalivePeriod is the time between two keep-alive probes of the operating
+	// system; the system's default if it is 0.
 	TCPKeepalivePeriod time.Duration
 
 	// MaxRequestBodySize limits the body of a request in bytes;
-	// DefaultMaxRequestBodySize where it is 0 or less. Requests with more are
-	// refused with 413. It limits what a body with content codings decodes to as
-	// well: see Request.BodyUncompressed and Request.MultipartForm.
+	// DefaultMaxRequestBodySize if it is 0 or less. Requests with more are refused
+	// with 413. It also limits the decoded size of a body with content codings: see
+	// Request.BodyUncompressed and Request.MultipartForm.
 	MaxRequestBodySize int
 
-	// MaxRequestBodyMemory limits what the bodies of all requests together take of
-	// the memory, in bytes, from when they arrive until the response was made; 0
-	// stands for half of the runtime's memory limit (GOMEMLIMIT), or 1 GiB where
-	// there is none, but not for less than twice MaxRequestBodySize; less than 0 for
-	// no limit.
+	// MaxRequestBodyMemory limits the memory of the bodies of all requests together,
+	// in bytes, from when they arrive until the response was made. 0 stands for half
+	// of the runtime's memory limit (GOMEMLIMIT), or 1 GiB if there is none, but not
+	// for less than twice MaxRequestBodySize; less than 0 stands for no limit.
 	//
-	// What is counted is the capacity of buffers over 16 KiB, which may be twice the
-	// size of their bodies; of a multipart form that is parsed while it arrives 4
-	// MiB, though its values may take 10 MiB more. Streams are not counted, nor is
-	// what a handler makes of a body. What the garbage collector has not taken back
-	// yet is not counted either; where that and the bodies come to more than the
-	// limit, it is collected before more is taken.
+	// It counts the capacity of buffers over 16 KiB, which may be twice the size of
+	// their bodies. A multipart form that is parsed while it arrives counts as 4 MiB,
+	// though its values may take 10 MiB more. Streams are not counted, nor are copies
+	// that a handler makes of a body. Garbage that was not collected yet is not
+	// counted either; if the garbage and the bodies together exceed the limit,
+	// garbage is collected before more memory is taken.
 	//
-	// Where there is no room for more, requests are ended whose bodies have stalled,
-	// those first that have done so for the longest time: that had less than 4 KiB in
-	// the last second. Where there are none, the request that needs the room is
-	// refused. Either gets 503 with Retry-After, and ErrorHandler
-	// ErrRequestBodyMemory. A body that would take more than the limit alone is
-	// refused with 413: set a higher one if HeaderReceived allows such bodies.
+	// If there is no room for more, the server ends requests whose bodies have
+	// stalled, which are those that got less than 4 KiB in the last second; the
+	// longest stalled first. If there are none, the request that needs the room is
+	// refused. Either gets 503 with Retry-After, and ErrorHandler gets
+	// ErrRequestBodyMemory. A body that alone would take more than the limit is
+	// refused with 413: set a higher limit if HeaderReceived allows such bodies.
 	MaxRequestBodyMemory int
 
 	// SleepWhenConcurrencyLimitsExceeded is how long the server waits before
@@ -233,36 +229,34 @@ type Server struct {
 	// GetOnly refuses all requests but GET and HEAD.
 	GetOnly bool
 
-	// DisablePreParseMultipartForm keeps all bodies in memory, as they came.
-	// Otherwise a body of type multipart/form-data that has more than 4 MiB,
-	// which MaxRequestBodySize must allow, is parsed while it arrives, so that
-	// large files go to the disk: the request is refused with
-	// 400 where that fails, and RequestCtx.PostBody is what
-	// WriteMultipartForm makes of the form. Smaller ones are parsed when they
-	// are asked for in any case, as are all with StreamRequestBody.
+	// DisablePreParseMultipartForm keeps all bodies in memory, as they were received.
+	// Otherwise a body of type multipart/form-data that has more than 4 MiB, which
+	// MaxRequestBodySize must allow, is parsed while it arrives, so that large files
+	// go to the disk: the request is refused with 400 if that fails, and
+	// RequestCtx.PostBody returns what WriteMultipartForm makes of the form. Smaller
+	// ones are in any case parsed on first use, as are all with StreamRequestBody.
 	DisablePreParseMultipartForm bool
 
-	// LogAllErrors logs also what goes wrong all the time on a public server:
-	// connections that are reset, cut off, or time out. It also logs, once, that a
-	// field of a response is not sent because its name is no token.
+	// LogAllErrors also logs errors that are common on a public server: connections
+	// that are reset, cut off, or time out. It also logs, once, that a field of a
+	// response is not sent because its name is no token.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect: the errors that a server logs never
-	// hold what a client sent.
+	// contain text from a client.
 	SecureErrorLogMessage bool
 
 	// DisableHeaderNamesNormalizing keeps field names as they are received and
 	// set, instead of "content-type" becoming "Content-Type".
 	DisableHeaderNamesNormalizing bool
 
-	// NoDefaultServerHeader sends a Server field only where the response has one.
+	// NoDefaultServerHeader sends a Server field only if the response has one.
 	NoDefaultServerHeader bool
 
 	// NoDefaultDate leaves out the Date field.
 	NoDefaultDate bool
 
-	// NoDefaultContentType sends a Content-Type field only where the response
-	// has one.
+	// NoDefaultContentType sends a Content-Type field only if the response has one.
 	NoDefaultContentType bool
 
 	// KeepHijackedConns leaves closing a hijacked connection to the application.
@@ -272,35 +266,35 @@ type Server struct {
 	// shuts down. Responses have "Connection: close" from then on in any case.
 	CloseOnShutdown bool
 
-	// StreamRequestBody calls the handler as soon as the header of a request
-	// is there; RequestCtx.RequestBodyStream is the body as it arrives.
+	// StreamRequestBody makes the server call the handler as soon as the header of a
+	// request was read; RequestCtx.RequestBodyStream is the body as it arrives.
 	// MaxRequestBodySize does not limit it; see RequestCtx.LimitRequestBody.
-	// RequestConfig.BodyMode chooses for one request.
+	// RequestConfig.BodyMode overrides it for one request.
 	StreamRequestBody bool
 
-	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err tell when the
-	// client goes away, for all requests; see RequestCtx.WatchDisconnect. It
-	// costs nothing where a handler calls neither.
+	// CancelOnDisconnect makes RequestCtx.Done and RequestCtx.Err report when the
+	// client goes away, for all requests; see RequestCtx.WatchDisconnect. It costs
+	// nothing if a handler calls neither.
 	CancelOnDisconnect bool
 
-	// TrustedProxies says which proxies in front of the server are believed when
-	// they say for whom they ask. By default none is.
+	// TrustedProxies says which proxies in front of the server are trusted to name
+	// the client of a request. By default none is.
 	TrustedProxies TrustedProxies
 
 	// ProxyProtocol, if it is set, has the server read the header that proxies such
 	// as HAProxy put in front of connections, and says which proxies those are.
 	ProxyProtocol *ProxyProtocol
 
-	// Engine says how connections are served; EngineAuto by default. The
-	// environment variable FASTHTTP_ENGINE goes before it.
+	// Engine says how connections are served; EngineAuto by default. The environment
+	// variable FASTHTTP_ENGINE takes precedence over it.
 	Engine Engine
 
 	once  sync.Once
 	start headPrefix
-	name  string // what responses have in Server, or nothing
+	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
 	log   Logger
-	set   settings // what follows from the fields above
+	set   settings // the values that follow from the fields above
 
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32
@@ -308,7 +302,7 @@ type Server struct {
 	// refusedAt is the second in which it was last logged that a connection
 	// was refused, or a body for which there was no memory
 	refusedAt atomic.Int64
-	refusals  atomic.Int32 // connections that are being told so
+	refusals  atomic.Int32 // connections that get such a response at the moment
 	// badNameLogged says that it was logged that a field of a response is not sent
 	badNameLogged atomic.Bool
 
@@ -325,8 +319,8 @@ type Server struct {
 	perIP peers.Counter
 }
 
-// RequestConfig is what Server.HeaderReceived wants for one request. A field
-// that is zero leaves the setting of the server in force.
+// RequestConfig holds the settings that Server.HeaderReceived returns for one
+// request. A field that is zero leaves the setting of the server in force.
 type RequestConfig struct {
 	// ReadTimeout is how long the rest of the request may take to arrive.
 	ReadTimeout time.Duration
@@ -336,10 +330,10 @@ type RequestConfig struct {
 	MaxRequestBodySize int
 	// BodyMode says whether the handler gets the body as it arrives.
 	BodyMode BodyMode
-	// RefuseStatus has the request answered with this status, 200 to 599, and not
-	// passed to the handler; anything else but 0 counts as 400. The body is not
-	// asked for, nor waited for: the connection is closed unless there is none, or
-	// it has a length of 256 KiB at most, or has arrived already.
+	// RefuseStatus refuses the request with this status, 200 to 599, without a call
+	// of the handler; any other value but 0 counts as 400. The server neither sends
+	// 100 (Continue) nor waits for the body: it closes the connection unless there is
+	// no body, or its length is 256 KiB at most, or it has arrived already.
 	//
 	// The content is the text of the status. Server.ErrorHandler, if there is one,
 	// is called with ErrRequestRefused and may set other content and fields, such as
@@ -353,17 +347,17 @@ type BodyMode uint8
 const (
 	// BodyModeServer leaves it to Server.StreamRequestBody. It is the default.
 	BodyModeServer BodyMode = iota
-	// BodyModeStream calls the handler as soon as the header is there, as
-	// Server.StreamRequestBody does.
+	// BodyModeStream makes the server call the handler as soon as the header was
+	// read, as Server.StreamRequestBody does.
 	BodyModeStream
-	// BodyModeBuffer calls the handler when the body is there.
+	// BodyModeBuffer makes the server call the handler when the body was read.
 	BodyModeBuffer
 )
 
 // ServeHandler serves a connection for which another protocol was negotiated.
 type ServeHandler func(c net.Conn) error
 
-// prepare computes what follows from the settings, once.
+// prepare computes the values that follow from the settings, once.
 func (s *Server) prepare() {
 	s.once.Do(func() {
 		name := s.Name
@@ -418,7 +412,7 @@ func (s *Server) acquireCtx(c *engine.Conn) *RequestCtx {
 // releaseCtx takes back a context.
 func (s *Server) releaseCtx(ctx *RequestCtx) {
 	if ctx.timeoutResponse.Load() != nil {
-		// somebody still uses it
+		// the handler may still use it
 		return
 	}
 	if ctx.used {

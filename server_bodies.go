@@ -15,7 +15,7 @@ import (
 // Server holds have reached MaxRequestBodyMemory.
 var ErrRequestBodyMemory error = http1.ErrBodyMemory
 
-// A body that is no larger than most are is not counted, and costs nothing here.
+// Small bodies, as most are, are not counted.
 
 const (
 	// defaultBodyMemory is how much all bodies may take, unless the memory limit of
@@ -23,14 +23,14 @@ const (
 	defaultBodyMemory = 1 << 30
 	// uncountedBody is the size up to which a buffer is not counted.
 	uncountedBody = 16 << 10
-	// aheadRoom is the size over which a buffer is counted before it is there.
+	// aheadRoom is the size over which a buffer is counted before it is allocated.
 	aheadRoom = 64 << 10
-	// bodyRetryAfter is in how many seconds a client may try again that was refused.
+	// bodyRetryAfter is in how many seconds a refused client may try again.
 	bodyRetryAfter = "1"
 )
 
 // bodyMemoryLimit returns how many bytes the buffers of all bodies may have. By
-// default the largest body fits, whose buffer may be twice its size.
+// default there is room for the largest body, whose buffer may be twice its size.
 func (s *Server) bodyMemoryLimit() int64 {
 	switch {
 	case s.MaxRequestBodyMemory > 0:
@@ -46,8 +46,9 @@ func (s *Server) bodyMemoryLimit() int64 {
 	return max(limit, min(largest, math.MaxInt64/2)*2)
 }
 
-// bodyRoom returns how much the body of the current request takes whose buffer has
-// this size, with the space for a large one if the engine waits with that in hand.
+// bodyRoom returns how much memory the body of the current request takes if its
+// buffer has this size. For a large body that includes the space for reading, if the
+// engine holds it while it waits.
 func (x *exchange) bodyRoom(size int) int {
 	if x.link.KeepsSpace() && (x.in != nil && cap(x.in.B) >= bodySpace || x.recv.decoder.Left() > bodySpace) {
 		size += bodySpace
@@ -55,8 +56,8 @@ func (x *exchange) bodyRoom(size int) int {
 	return size
 }
 
-// holdBody counts room for the body of the current request, of which got bytes have
-// just come. A body that is done cannot stall any more.
+// holdBody counts the memory of the body of the current request, of which got bytes
+// have just come. A body that is done cannot stall any more.
 func (x *exchange) holdBody(room, got int, done bool) error {
 	m := &x.s.bodies
 	if !m.Fits(room) {
@@ -71,8 +72,8 @@ func (x *exchange) holdBody(room, got int, done bool) error {
 	return nil
 }
 
-// growBody gives the body of the current request a buffer of the size, which counts
-// before it is there, and is not there if it does not fit.
+// growBody gives the body of the current request a buffer of the size. The buffer is
+// counted before it is allocated, and not allocated if there is no room.
 func (x *exchange) growBody(size int) error {
 	if err := x.holdBody(x.bodyRoom(size), 0, false); err != nil {
 		return err
@@ -82,7 +83,7 @@ func (x *exchange) growBody(size int) error {
 	return nil
 }
 
-// arrived says that no more of the body is waited for.
+// arrived says that the body has arrived, or is not waited for any more.
 func (x *exchange) arrived() {
 	if x.held != nil {
 		x.s.bodies.Arrived(x.held)
@@ -97,8 +98,7 @@ func (x *exchange) dropBodyCount() {
 	}
 }
 
-// leaveBodyCount counts the body for as long as the context is in use, with which it
-// was left.
+// leaveBodyCount counts the body until the context that keeps it is garbage.
 func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
 	if h := x.held; h != nil {
 		x.held = nil
@@ -107,7 +107,7 @@ func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
 }
 
 // awaitBody reads more of a request from its connection, in a goroutine that waits
-// for that. A body that stalls meanwhile may be ended by others.
+// for it. Meanwhile a stalled body may be ended to make room for other requests.
 func (x *exchange) awaitBody(conn net.Conn) (int, error) {
 	h := x.held
 	if h == nil {

@@ -1,6 +1,6 @@
 package fasthttp
 
-// ConnState is a state of a server's connection, as Server.ConnState is told.
+// ConnState is a state of a server's connection, as passed to Server.ConnState.
 type ConnState int
 
 const (

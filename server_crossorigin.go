@@ -23,22 +23,22 @@ var (
 	errCrossOriginHost = fmt.Errorf("%w, or one of a browser that is out of date: there is no Sec-Fetch-Site, and Origin is not Host", ErrCrossOrigin)
 )
 
-// CrossOriginProtection refuses requests that change something and that browsers
-// send on behalf of pages of other origins (cross-site request forgery). It needs no
-// token in forms, and goes by the rules of http.CrossOriginProtection:
+// CrossOriginProtection refuses requests that change something and that browsers send
+// on behalf of pages of other origins (cross-site request forgery). It needs no token
+// in forms, and follows the rules of http.CrossOriginProtection:
 //
 //   - GET, HEAD and OPTIONS are allowed. Handlers must not change anything for them.
 //   - With Sec-Fetch-Site, which all browsers have sent since 2023, the request is
 //     allowed if that is "same-origin" or "none".
-//   - With Origin alone it is allowed if its host and port are those that the client
-//     has asked for: RequestCtx.ClientHost, which is the field Host unless
-//     Server.TrustedProxies says otherwise.
+//   - With Origin alone it is allowed if the host and port are those of
+//     RequestCtx.ClientHost, which is the field Host unless Server.TrustedProxies
+//     says otherwise.
 //   - With neither it is allowed: browsers send one of them.
-//   - What is refused by these rules is allowed if its Origin is trusted, or if the
-//     function given to SetInsecureBypass allows it.
+//   - A request that these rules refuse is allowed if its Origin is trusted, or if
+//     the function given to SetInsecureBypass allows it.
 //
-// What comes by GET only, such as WebSockets, is not protected: compare Origin
-// yourself there.
+// Requests that are always GET, such as WebSocket handshakes, are not protected:
+// compare Origin yourself there.
 //
 // The zero value is ready for use, trusts no origin, and must not be copied. All
 // methods may be called at any time, and from any goroutine.
@@ -51,9 +51,9 @@ type CrossOriginProtection struct {
 	deny    atomic.Pointer[RequestHandler]
 }
 
-// AddTrustedOrigin allows all requests whose Origin is exactly the given one, such
-// as "https://example.com" or "https://example.com:8443". It is an error if that is
-// no origin.
+// AddTrustedOrigin allows all requests whose Origin is exactly the given one, such as
+// "https://example.com" or "https://example.com:8443". It returns an error if that is
+// not an origin.
 func (p *CrossOriginProtection) AddTrustedOrigin(origin string) error {
 	if len(originHost(bytesconv.Bytes(origin))) == 0 {
 		return fmt.Errorf("fasthttp: %q is no origin: want scheme://host or scheme://host:port", origin)
@@ -69,11 +69,10 @@ func (p *CrossOriginProtection) AddTrustedOrigin(origin string) error {
 }
 
 // SetInsecureBypass allows all requests for which f returns true, such as those for
-// some paths, in the place of those for which the f of an earlier call did. A nil f
-// allows none.
+// some paths. f replaces the function of an earlier call. A nil f allows none.
 //
-// f is only called for requests that are refused otherwise. It should look at the
-// path as the handlers do, with RequestCtx.Path.
+// f is only called for requests that would be refused. It should get the path as the
+// handlers do, with RequestCtx.Path.
 func (p *CrossOriginProtection) SetInsecureBypass(f func(ctx *RequestCtx) bool) {
 	if f == nil {
 		p.bypass.Store(nil)
@@ -93,7 +92,7 @@ func (p *CrossOriginProtection) SetDenyHandler(h RequestHandler) {
 }
 
 // Handler returns a handler that calls h for the requests that Check allows, and
-// refuses the others.
+// refuses all other requests.
 func (p *CrossOriginProtection) Handler(h RequestHandler) RequestHandler {
 	return func(ctx *RequestCtx) {
 		err := p.Check(ctx)

@@ -17,8 +17,8 @@ import (
 // nor HEAD.
 var ErrGetOnly = errors.New("fasthttp: non-get request received")
 
-// ErrRequestRefused is what Server.ErrorHandler gets of a request that was refused
-// with RequestConfig.RefuseStatus.
+// ErrRequestRefused is the error that Server.ErrorHandler gets for a request that was
+// refused with RequestConfig.RefuseStatus.
 var ErrRequestRefused = errors.New("fasthttp: the request was refused by its header")
 
 // requestError returns the error of a head that cannot be read, of which text is the
@@ -69,7 +69,7 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 	}
 }
 
-// isCommon reports whether err is what a public server meets all the time.
+// isCommon reports whether err is common on a public server.
 func isCommon(err error) bool {
 	return isTimeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
@@ -104,8 +104,8 @@ func (s *Server) logWriteError(c *engine.Conn, err error) {
 }
 
 // logBadName logs that a response goes without a field, since its name is no token.
-// It does so once, for who looks for that field: each response of a handler may have
-// one.
+// It does so once, so that a developer who misses the field finds the reason: each
+// response of a handler may have one.
 func (s *Server) logBadName(list *field.List) {
 	if !s.LogAllErrors || s.badNameLogged.Load() {
 		return

@@ -40,7 +40,7 @@ func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.
 func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
 	own := p.(*h1Conn)
 	fault = own.fault
-	if reuse && own.light() {
+	if reuse && own.reusable() {
 		return own, fault
 	}
 	own.release()
@@ -116,8 +116,8 @@ func (h *host) ExpectsHeader(nc net.Conn) (wait time.Duration, expected, served 
 	}
 	peer := nc.RemoteAddr()
 	if peer == zeroTCPAddr {
-		// it was reset before the system could be asked, as by a proxy that only wanted
-		// to know whether the server is there
+		// it was reset before the system could be asked, as by the health check of a
+		// proxy
 		return 0, false, false
 	}
 	expected, err := s.announces(peer)

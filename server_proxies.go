@@ -10,31 +10,30 @@ import (
 	"github.com/valyala/fasthttp/internal/peers"
 )
 
-// TrustedProxies says which proxies in front of a Server are believed when they
-// say for whom they ask, and in which fields they do so. RequestCtx.ClientIP,
-// RequestCtx.ClientScheme and RequestCtx.ClientHost return what follows from it.
-// The zero value trusts nobody.
+// TrustedProxies says which proxies in front of a Server are trusted to name the
+// client of a request, and in which fields they do so. RequestCtx.ClientIP,
+// RequestCtx.ClientScheme and RequestCtx.ClientHost return the results. The zero
+// value trusts no proxy.
 //
-// Anybody can send these fields. So name only what your proxies set, or append to,
-// in each request: what they pass on as it came is the word of the client. The
-// fields of a trailer section do not count.
+// Any client can send these fields. So name only fields that your proxies set, or
+// append to, in each request: a field that they pass on unchanged may come from the
+// client. The fields of a trailer section do not count.
 type TrustedProxies struct {
 	// Ranges are the addresses of the proxies. A request of another peer is
 	// answered as if it had none of the fields. A range of all addresses, such as
 	// 0.0.0.0/0, lets each client say that it is another one.
 	Ranges []netip.Prefix
 
-	// Unix trusts whoever connects through a Unix socket. Only those can who may
-	// write to the file of the socket.
+	// Unix trusts every peer that connects through a Unix socket. To connect, a
+	// process needs permission to write to the file of the socket.
 	Unix bool
 
 	// AddressField is the name of the field that the proxies append the address of
-	// their peer to, "X-Forwarded-For" if it is empty. It may be one that they set
-	// anew, such as "X-Real-IP".
+	// their peer to, "X-Forwarded-For" if it is empty. It may be one that they
+	// replace, such as "X-Real-IP".
 	//
-	// With "Forwarded", which is that of RFC 7239, each of its elements has the
-	// address, the scheme and the host of one hop, so SchemeField and HostField
-	// have no effect.
+	// With "Forwarded" (RFC 7239) each element has the address, the scheme and the
+	// host of one hop, so SchemeField and HostField have no effect.
 	AddressField string
 
 	// SchemeField is the name of the field in which the proxies say whether the
@@ -42,11 +41,11 @@ type TrustedProxies struct {
 	// If it has several values, the last one counts.
 	SchemeField string
 
-	// HostField is the name of the field in which the proxies say which host the
-	// client has asked for, such as "X-Forwarded-Host". It is for proxies that send
-	// a Host of their own, and set this field in each request: many pass on what
-	// the client sends of it. If it is empty, RequestCtx.Host counts. If it has
-	// several values, the last one does.
+	// HostField is the name of the field in which the proxies send the host that the
+	// client has requested, such as "X-Forwarded-Host". It is for proxies that send a
+	// Host of their own, and set this field in each request: many pass on the field
+	// of the client. If HostField is empty, RequestCtx.Host counts. If the field has
+	// several values, the last one counts.
 	HostField string
 }
 
@@ -54,10 +53,10 @@ type TrustedProxies struct {
 type proxyTrust struct {
 	peers                 peers.Set
 	address, scheme, host key  // host has no name if there is none
-	standard              bool // address is that of the field Forwarded
+	standard              bool // address is the field Forwarded
 }
 
-// newProxyTrust returns nil if nobody is trusted.
+// newProxyTrust returns nil if no proxy is trusted.
 func newProxyTrust(t *TrustedProxies) *proxyTrust {
 	if len(t.Ranges) == 0 && !t.Unix {
 		return nil
@@ -79,16 +78,16 @@ func namedKey(name, usual string) key {
 	return keyOf([]byte(name))
 }
 
-// ClientIP returns the IP address of the client for whom the request was sent, as
-// far as Server.TrustedProxies says whom to believe. If the peer is none of the
-// trusted proxies, that is the address of the peer.
+// ClientIP returns the IP address of the client that the request comes from, as far
+// as the proxies of Server.TrustedProxies name it. If the peer is not a trusted
+// proxy, it is the address of the peer.
 //
-// Otherwise the field that they append to is read from its end, all lines of it
-// being one list: each address that a trusted proxy has noted is that of its own
-// peer. The first one that is not that of a trusted proxy is the client's. What
-// stands in front of it was sent by the client, and is not looked at. If a trusted
-// proxy has noted something else than an address, such as "unknown", or nothing at
-// all, the result is the address of that proxy: nobody knows more.
+// Otherwise AddressField is read from its end, with all its lines as one list: a
+// trusted proxy appends the address of its own peer. The first address that does not
+// belong to a trusted proxy is the client's. The part in front of it was sent by the
+// client, and is ignored. If a trusted proxy has appended something other than an
+// address, such as "unknown", or nothing at all, the result is the address of that
+// proxy, since nothing more is known.
 //
 // IPv4 addresses are returned as such, whatever form they came in, and addresses
 // have no zone. The result is the zero Addr if the peer has no IP address, as on a
@@ -124,12 +123,12 @@ func (ctx *RequestCtx) ClientScheme() string {
 	return "http"
 }
 
-// ClientHost returns the host, with its port if there is one, that the client has
-// asked for, if the peer is a trusted proxy and says so, and what Host returns
-// otherwise. See Server.TrustedProxies. It is valid until the handler returns.
+// ClientHost returns the host that the client has requested, with its port if there
+// is one, as named by the peer if that is a trusted proxy. Otherwise it returns Host.
+// See Server.TrustedProxies. It is valid until the handler returns.
 //
-// The client chooses it as it chooses the field Host: compare it with the hosts that
-// you serve before you use it in links.
+// The client can choose it freely, as it can the field Host: compare it with the
+// hosts that you serve before you use it in links.
 func (ctx *RequestCtx) ClientHost() []byte {
 	var said []byte
 	if trust := ctx.proxyTrust(); trust != nil {
@@ -146,7 +145,7 @@ func (ctx *RequestCtx) ClientHost() []byte {
 	return ctx.Host()
 }
 
-// proxyTrust returns whom to believe, or nil if that is not the peer.
+// proxyTrust returns the trusted proxies, or nil if the peer is none of them.
 func (ctx *RequestCtx) proxyTrust() *proxyTrust {
 	if ctx.s == nil || ctx.s.trust == nil || !ctx.s.trust.peers.Has(ctx.RemoteAddr()) {
 		return nil
@@ -204,8 +203,8 @@ func lastElement(h *header, k key) []byte {
 }
 
 // lastField returns the position of the last field of the header section with the
-// name k that stands before a position, or -1. Fields of a trailer section are left
-// out, since front ends do not look at those.
+// name k before a position, or -1. Fields of a trailer section are left out, since
+// front ends do not check those.
 func (h *header) lastField(k key, before int) int {
 	for i := before - 1; i >= 0; i-- {
 		e := &h.list.Entries[i]

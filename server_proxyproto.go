@@ -20,20 +20,20 @@ import (
 // A connection from one of the proxies must begin with the header, or is closed. Its
 // RemoteAddr is the address of the client then, and its LocalAddr the one that the
 // client has connected to, for RequestCtx, hooks, handlers that take the connection
-// over and logs; MaxConnsPerIP counts the connections of the client. Where the
-// header names no addresses, because the proxy connects for itself to see whether
-// the server is there, or does not know them, the addresses of the connection stay
-// what they are. Server.ConnState is called with StateNew before the header has
-// come.
+// over and logs; MaxConnsPerIP counts the connections of the client. If the header
+// names no addresses, because the proxy connects for a health check of its own or
+// does not know them, the addresses of the connection stay as they are.
+// Server.ConnState is called with StateNew before the header has come.
 //
-// The header is read by the event engine as it is by the portable one: a connection
-// that waits for it has no goroutine there.
+// Both engines read the header. On the event engine a connection that waits for it
+// has no goroutine.
 type ProxyProtocol struct {
-	// From are the addresses of the proxies. They are never found out by looking
-	// whether there is a header: anybody can send one.
+	// From are the addresses of the proxies. A header does not make a peer a proxy:
+	// any client can send one.
 	From []netip.Prefix
 
-	// FromUnix takes whoever connects through a Unix socket for one of the proxies.
+	// FromUnix says that every peer that connects through a Unix socket is one of the
+	// proxies.
 	FromUnix bool
 
 	// ServeOthers serves connections from elsewhere as they are, by the address
@@ -48,11 +48,10 @@ type ProxyProtocol struct {
 	Timeout time.Duration
 }
 
-// Errors of ServeConn with Server.ProxyProtocol, which are logged where Serve meets
-// them.
+// Errors of ServeConn with Server.ProxyProtocol. Serve logs them.
 var (
 	// ErrProxyHeader says that a connection from one of the proxies does not begin
-	// with a header of the PROXY protocol, or not in time. It wraps what was wrong.
+	// with a header of the PROXY protocol, or not in time. It wraps the cause.
 	ErrProxyHeader = errors.New("fasthttp: no header of the proxy protocol")
 
 	// ErrUntrustedPeer says that a connection comes from none of the proxies.
@@ -81,7 +80,7 @@ func (s *Server) announces(from net.Addr) (header bool, err error) {
 	return false, ErrUntrustedPeer
 }
 
-// overTLS is a TLS connection that somebody else has made.
+// overTLS is a TLS connection that the server has not made itself.
 type overTLS interface {
 	net.Conn
 	connTLSer
@@ -103,8 +102,8 @@ func (c *proxiedTLS) RemoteAddr() net.Addr { return c.Remote(c.overTLS) }
 // LocalAddr implements net.Conn.
 func (c *proxiedTLS) LocalAddr() net.Addr { return c.Local(c.overTLS) }
 
-// proxiedOf returns what is known of the header of a connection, and the connection
-// that it is read from. It is nil if there is none.
+// proxiedOf returns the addresses from the header of a connection, and the connection
+// that the header is read from. p is nil if there is no header.
 func proxiedOf(nc net.Conn) (p *engine.Proxied, from net.Conn) {
 	switch c := nc.(type) {
 	case *proxiedTLS:
@@ -152,14 +151,15 @@ func (s *Server) throughProxy(nc net.Conn) (net.Conn, error) {
 	return engine.NewProxiedConn(nc, nil), nil
 }
 
-// proxiedListener makes the connections of another listener, where they come from
-// the proxies, ones that begin with a header.
+// proxiedListener wraps a listener: its connections from the proxies begin with a
+// header.
 type proxiedListener struct {
 	net.Listener
 	s *Server
 }
 
-// behindProxies returns ln as the server is to accept from it.
+// behindProxies returns the listener to accept from: ln, wrapped if there is a
+// ProxyProtocol.
 func (s *Server) behindProxies(ln net.Listener) net.Listener {
 	if s.ProxyProtocol == nil {
 		return ln
@@ -195,9 +195,9 @@ func (ln *proxiedListener) SetDeadline(t time.Time) error {
 	return own.SetDeadline(t)
 }
 
-// awaitHeader reads the header of a connection, if it begins with one. It is an
-// error if the connection is not to be served, which the client was told then if
-// there is something to tell.
+// awaitHeader reads the header of a connection, if it begins with one. It returns an
+// error if the connection is not to be served; the client has got a response by then
+// if there is one.
 func (s *Server) awaitHeader(c *engine.Conn) error {
 	p, from := proxiedOf(c.NC)
 	if p == nil {
@@ -220,15 +220,15 @@ func (s *Server) awaitHeader(c *engine.Conn) error {
 	return nil
 }
 
-// admitClient counts a connection as one of its client, whose address has come with
-// the header.
+// admitClient counts a connection for the address of its client, which the header has
+// named.
 func (s *Server) admitClient(c *engine.Conn) error {
 	ip, err := s.admitAddress(c.NC)
 	c.SetPeer(ip)
 	return err
 }
 
-// headerFailed says what was wrong with a header.
+// headerFailed logs and returns the error of a header.
 func (s *Server) headerFailed(c *engine.Conn, err error) error {
 	if !isCommon(err) || s.LogAllErrors {
 		s.logger().Printf("fasthttp: cannot read the proxy protocol from %v: %v", c.NC.RemoteAddr(), err)

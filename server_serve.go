@@ -13,8 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/peers"
 )
 
-// Errors of ServeConn, which are logged where Serve meets them, but not more
-// than once a second.
+// Errors of ServeConn. Serve logs them, but not more than once a second.
 var (
 	// ErrPerIPConnLimit says that there are MaxConnsPerIP connections from the
 	// address already.
@@ -78,9 +77,9 @@ func (s *Server) listen(network, addr string) (net.Listener, error) {
 	return config.Listen(context.Background(), network, addr)
 }
 
-// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the
-// mode. A file that is there already is removed. It returns nil after Shutdown, else
-// an error: that the file could not be removed, or made, or that of Serve.
+// ListenAndServeUNIX serves HTTP on the Unix socket addr, whose file gets the mode. A
+// file that is there already is removed. It returns nil after Shutdown; otherwise the
+// error of removing the file, of creating it, or of Serve.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := os.Remove(addr); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("fasthttp: cannot remove the old socket %q: %w", addr, err)
@@ -96,10 +95,10 @@ func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	return s.Serve(ln)
 }
 
-// Serve serves HTTP on the connections that ln accepts, until ln fails for
-// good, which it returns. It returns nil when Shutdown is called, and when ln is
-// closed by others. It closes ln. It may be called for more than one listener.
-// Without a Handler, and without a protocol of NextProto, it fails at once.
+// Serve serves HTTP on the connections that ln accepts, until ln fails for good, and
+// returns that error. It returns nil when Shutdown is called, and when other code
+// closes ln. It closes ln. It may be called for more than one listener. Without a
+// Handler, and without a protocol of NextProto, it fails at once.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
 	if err := s.checkHandler(); err != nil {
@@ -116,7 +115,8 @@ func (s *Server) Serve(ln net.Listener) error {
 
 var errNoHandler = errors.New("fasthttp: cannot serve: Server.Handler is nil")
 
-// checkHandler returns an error if nobody is there to answer requests.
+// checkHandler returns an error if there is neither a Handler nor a protocol of
+// NextProto.
 func (s *Server) checkHandler() error {
 	if s.Handler != nil {
 		return nil
@@ -145,13 +145,13 @@ func (s *Server) admit(nc net.Conn) (ip netip.Addr, err error) {
 	return ip, nil
 }
 
-// dismiss says that a connection is served no more that was admitted.
+// dismiss says that an admitted connection is not served any more.
 func (s *Server) dismiss(ip netip.Addr) {
 	s.serving.Add(^uint32(0))
 	s.dismissAddress(ip)
 }
 
-// dismissAddress says that there is a connection less from an address, if there is one.
+// dismissAddress undoes admitAddress, if there is an address.
 func (s *Server) dismissAddress(ip netip.Addr) {
 	if ip.IsValid() {
 		s.perIP.Release(ip)
@@ -177,13 +177,13 @@ func (s *Server) admitAddress(nc net.Conn) (ip netip.Addr, err error) {
 // the refusal.
 const turnAwayTimeout = time.Second
 
-// maxRefusals is how many connections are told at a time that they are refused.
-// Each of them holds a descriptor until its client has heard that: those who open
-// more than they may must not take those of the others.
+// maxRefusals is how many refused connections get a response at a time. Each of them
+// holds a descriptor until its client has received it: clients that open too many
+// connections must not use up the descriptors of other clients.
 const maxRefusals = 1024
 
-// mayRefuse reports whether a connection is told that it is refused. Where it is,
-// refused must be called afterwards.
+// mayRefuse reports whether a refused connection gets a response. If it does, refused
+// must be called afterwards.
 func (s *Server) mayRefuse(limit int64) bool {
 	if int64(s.refusals.Add(1)) <= limit {
 		return true
@@ -225,14 +225,14 @@ func (s *Server) sendRefusal(nc net.Conn, resp *Response, why error) {
 	resp.SetConnectionClose()
 	_ = nc.SetDeadline(time.Now().Add(turnAwayTimeout))
 	n, err := resp.WriteTo(nc)
-	s.tellRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
+	s.reportRefusal(nc, resp, SentResponse{Bytes: n, Refused: why, Err: err})
 	if err == nil {
 		engine.LingerOn(nc)
 	}
 }
 
-// mayLogRefusal reports whether a refusal may be logged. A server that has too much
-// to do must not be busy with saying so.
+// mayLogRefusal reports whether a refusal may be logged. An overloaded server must
+// not spend its time on logging.
 func (s *Server) mayLogRefusal() bool {
 	now := time.Now().Unix()
 	return s.refusedAt.Swap(now) != now
@@ -245,13 +245,13 @@ func (s *Server) logRefusal(nc net.Conn, why error) {
 	}
 }
 
-// ServeConn serves HTTP on the connection c, and closes it. It returns nil
-// when the connection has ended in order, ErrPerIPConnLimit or
-// ErrConcurrencyLimit where it was refused, else what went wrong. A connection
-// that a handler has hijacked has ended in order: ServeConn returns when the
-// response was sent, and leaves the connection to the HijackHandler.
+// ServeConn serves HTTP on the connection c, and closes it. It returns nil when the
+// connection has ended in order, ErrPerIPConnLimit or ErrConcurrencyLimit if it was
+// refused, else the error that ended it. A connection that a handler has hijacked has
+// ended in order: ServeConn returns when the response was sent, and leaves the
+// connection to the HijackHandler.
 //
-// What is written to c must reach the peer without waiting for more.
+// A Write on c must send the bytes to the peer at once, without waiting for more.
 func (s *Server) ServeConn(c net.Conn) error {
 	s.prepare()
 	if err := s.checkHandler(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// settings is what follows from the fields of a Server for its connections. It is
-// computed once, before the first of them.
+// settings holds the values that follow from the fields of a Server for its
+// connections. They are computed once, before the first connection.
 type settings struct {
 	limits              http1.Limits // of heads
 	readSize, writeSize int          // of buffers
@@ -26,7 +26,7 @@ const (
 	defaultWriteSize = 4 << 10
 )
 
-// settings returns what follows from the fields of the server.
+// settings returns the values that follow from the fields of the server.
 func (s *Server) settings() settings {
 	set := settings{
 		readSize:      positive(s.ReadBufferSize, defaultReadSize),
@@ -47,7 +47,7 @@ func (s *Server) settings() settings {
 	return set
 }
 
-// positive returns a value that is set, or else what it is by default.
+// positive returns a value if it is set, or else its default.
 func positive[T cmp.Ordered](value, byDefault T) T {
 	var zero T
 	if value > zero {

@@ -70,28 +70,27 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 	return s.Serve(&tlsListener{ln, config})
 }
 
-// ServeTLS serves HTTPS on the connections that ln accepts, which are those of
-// a transport such as TCP. certFile and keyFile are PEM files; their
-// certificate comes after those that TLSConfig has. Where one of the names is
-// empty, TLSConfig is all there is, and an error is returned if that has no
-// certificate.
+// ServeTLS serves HTTPS on the connections that ln accepts, which are those of a
+// transport such as TCP. certFile and keyFile are PEM files; their certificate comes
+// after those that TLSConfig has. If one of the names is empty, only TLSConfig is
+// used, and an error is returned if it has no certificate.
 //
-// The files are read once: TLSReloader serves a certificate that is renewed
-// while the server runs. As for the rest, ServeTLS is what Serve is: it closes
-// ln, returns nil after Shutdown, and may be called more than once, next to
-// Serve for plain HTTP, too. TLS is served by the portable engine.
+// The files are read once: TLSReloader serves a certificate that is renewed while the
+// server runs. Otherwise ServeTLS is like Serve: it closes ln, returns nil after
+// Shutdown, and may be called more than once, also beside Serve for plain HTTP. The
+// portable engine serves TLS.
 //
-// Handshakes take place apart from accepting. A client has ReadTimeout for its
-// handshake, or 10 seconds where that is 0. One that speaks plain HTTP gets a
-// 400. The protocols that clients are offered are those of TLSConfig.NextProtos
-// and http/1.1; h2 is among them only where NextProto has set a handler for it.
+// Handshakes do not hold up accepting. A client has ReadTimeout for its handshake, or
+// 10 seconds if that is 0. A client that speaks plain HTTP gets a 400. The protocols
+// offered to clients are those of TLSConfig.NextProtos and http/1.1; h2 is among them
+// only if NextProto has set a handler for it.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	return s.serveTLS(ln, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
 
-// ServeTLSEmbed is ServeTLS with the contents of the files: certData is a
-// certificate in PEM form, followed by those of its issuers, and keyData its
-// key. Neither is kept. Where one of them is empty, TLSConfig is all there is.
+// ServeTLSEmbed is ServeTLS with the contents of the files: certData is a certificate
+// in PEM form, followed by those of its issuers, and keyData its key. Neither is
+// kept. If one of them is empty, only TLSConfig is used.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
 	return s.serveTLS(ln, certs.Source{Cert: string(certData), Key: string(keyData)})
 }
@@ -105,11 +104,11 @@ func (s *Server) serveTLS(ln net.Listener, source certs.Source) error {
 	return s.Serve(&tlsListener{ln, config})
 }
 
-// AppendCert adds the certificate of the PEM files certFile and keyFile to
-// those of TLSConfig, which is made where it is nil. A client gets the first
-// one that is valid for the host it asks for, or else the very first. It has
-// to be called before the server is started. It fails if a file cannot be read, or
-// if the two do not belong together.
+// AppendCert adds the certificate of the PEM files certFile and keyFile to those of
+// TLSConfig, which is created if it is nil. A client gets the first one that is valid
+// for the host it asks for, or else the very first. AppendCert must be called before
+// the server is started. It fails if a file cannot be read, or if the two do not
+// belong together.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	return s.appendCert(certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
@@ -136,11 +135,11 @@ func (s *Server) appendCert(source certs.Source) error {
 // 7301); key is added to TLSConfig.NextProtos for that. It has to be called
 // before the server is started.
 //
-// nph gets the connection, a *tls.Conn unless the listener made another one,
-// after its handshake and without deadlines; the server closes it when nph has
-// returned. Until then the connection is one of those that are being served:
-// it counts for Concurrency and MaxConnsPerIP, and Shutdown waits for it. An
-// error that nph returns is logged, and so is a panic.
+// nph gets the connection, a *tls.Conn unless the listener made another one, after
+// its handshake and without deadlines; the server closes it when nph has returned.
+// Until then the connection counts as served: it counts for Concurrency and
+// MaxConnsPerIP, and Shutdown waits for it. An error that nph returns is logged, and
+// so is a panic.
 func (s *Server) NextProto(key string, nph ServeHandler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +161,7 @@ func (s *Server) ownTLSConfig() {
 }
 
 // servingConfig returns a copy of TLSConfig that is fit for serving, with the
-// certificate of the source where that has one.
+// certificate of the source if that has one.
 func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,11 +183,11 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 	return config, nil
 }
 
-// offeredProtos returns the protocols that clients may choose from, given those
-// that are configured. They are never none: a client that knows no common
-// protocol is told so in the handshake, and cannot be led to take this server
-// for one of another protocol. HTTP/2 is offered by configurations that were
-// made for other servers; where nobody serves it, each browser would fail.
+// offeredProtos returns the protocols that clients may choose from, given those that
+// are configured. There is always at least one: a client without a common protocol
+// fails in the handshake, and cannot be tricked into taking this server for one of
+// another protocol. Configurations that were made for other servers offer HTTP/2; if
+// there is no handler for it, each browser would fail.
 func (s *Server) offeredProtos(configured []string) []string {
 	protos := slices.DeleteFunc(slices.Clone(configured), func(proto string) bool {
 		return proto == protoHTTP2 && s.nextProtos[protoHTTP2] == nil
@@ -199,8 +198,8 @@ func (s *Server) offeredProtos(configured []string) []string {
 	return protos
 }
 
-// tlsListener makes the connections of another listener ones of TLS. The
-// handshake is for whoever serves them.
+// tlsListener wraps a listener: its connections speak TLS. The goroutine that serves
+// a connection does the handshake.
 type tlsListener struct {
 	net.Listener
 	config *tls.Config
@@ -224,8 +223,8 @@ func (ln *tlsListener) SetDeadline(t time.Time) error {
 	return own.SetDeadline(t)
 }
 
-// transportOf returns what lies under the TLS connection nc, or nc itself where
-// it is none.
+// transportOf returns the connection below the TLS connection nc, or nc itself if it
+// is none.
 func transportOf(nc net.Conn) net.Conn {
 	switch c := nc.(type) {
 	case *tls.Conn:

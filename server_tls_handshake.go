@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// defaultHandshakeTimeout is how long a TLS handshake may take where
-// Server.ReadTimeout is not set.
+// defaultHandshakeTimeout is how long a TLS handshake may take if Server.ReadTimeout
+// is not set.
 const defaultHandshakeTimeout = 10 * time.Second
 
 func (s *Server) handshakeTimeout() time.Duration {
@@ -23,9 +23,9 @@ func (s *Server) handshakeTimeout() time.Duration {
 	return defaultHandshakeTimeout
 }
 
-// beginTLS performs the handshake of a TLS connection, and returns what HTTP is spoken
-// on. over says that it is not, since the handshake failed or a handler of another
-// protocol has served the connection.
+// beginTLS performs the handshake of a TLS connection, and returns the connection for
+// HTTP. over says that there is none, since the handshake failed or a handler of
+// another protocol has served the connection.
 func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 	conn := c.NC.(connTLSer)
 	_ = c.NC.SetDeadline(time.Now().Add(s.handshakeTimeout()))
@@ -46,7 +46,7 @@ func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
 	return engine.Unproxied(c.NC), false, nil
 }
 
-// serveProto has a connection served by the handler of its protocol.
+// serveProto calls the handler of the protocol of a connection.
 func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 	if !c.Begin() {
 		// the server shuts down
@@ -69,8 +69,8 @@ func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {
 	return err
 }
 
-// handshakeFailed says why a handshake failed: to the log, and to a client that
-// had not meant to make one.
+// handshakeFailed logs why a handshake failed, and answers a client that has sent
+// plain HTTP.
 func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok && header.Conn != nil && startsLikeHTTP(header.RecordHeader) {
 		err = errPlainHTTP
@@ -84,9 +84,8 @@ func (s *Server) handshakeFailed(c *engine.Conn, err error) {
 
 var errPlainHTTP = errors.New("the client sent an http request to an https server")
 
-// startsLikeHTTP reports whether what stands in the place of a record's header is
-// the start of an HTTP request. The letters that are the first of a method are
-// no types of records.
+// startsLikeHTTP reports whether the bytes in the place of a record's header are the
+// start of an HTTP request. The first letters of methods are no types of records.
 func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	switch string(header[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO", "CONNE", "TRACE", "PRI *",
@@ -96,7 +95,7 @@ func startsLikeHTTP(header [tlswire.HeaderSize]byte) bool {
 	return false
 }
 
-// answerPlainHTTP tells a client that it has to use TLS.
+// answerPlainHTTP answers a client that has to use TLS with a 400.
 func (s *Server) answerPlainHTTP(nc net.Conn) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
@@ -106,7 +105,6 @@ func (s *Server) answerPlainHTTP(nc net.Conn) {
 	s.sendRefusal(nc, resp, errPlainHTTP)
 }
 
-// maxTLSRefusals is how many TLS connections are told at a time that they are
-// refused. Telling takes a handshake, of which a server that has too much to do
-// cannot make any number.
+// maxTLSRefusals is how many refused TLS connections get a response at a time. The
+// response takes a handshake, and an overloaded server cannot do many of them.
 const maxTLSRefusals = 64

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// TimeoutHandler returns a handler that gives h the timeout for its answer.
-// If h takes longer the client gets a 408 with msg at that moment.
+// TimeoutHandler returns a handler that runs h with a time limit. If h takes longer
+// than timeout, the client gets a 408 with msg at that moment.
 //
 // h runs in a goroutine of its own, and with a context of its own, which begins as
-// the one that the handler was called with. If h returns in time, everything
-// that it has set goes back to that one, and so do trailers that its body stream sets
-// in the context of h when it is read. If it is late, nothing does: the
-// response has the status and msg, and beside them the fields that were set before
-// the handler was called, but for those that describe the content. Whoever has called
-// it sees that response, and may go on changing it.
+// the one that the handler was called with. If h returns in time, everything that it
+// has set is copied back to the caller's context, and so are trailers that its body
+// stream sets in the context of h when it is read. If it is late, nothing is: the
+// response has the status and msg, and also the fields that were set before the
+// handler was called, except those that describe the content. The caller of the
+// handler sees that response, and may change it.
 //
-// h is not stopped. It may use its context until it returns: what it sets is
-// dropped; when it returns, values set with SetUserValue and its response's body
-// stream are closed and the files of its multipart form removed. If it watches the
-// client (see WatchDisconnect) its context ends when the client gets the other answer.
-// A body that is still arriving as a stream is left to h as well, and the connection
-// ends.
+// h is not stopped. It may use its context until it returns, but its changes have no
+// effect. When it returns, values set with SetUserValue and its response's body
+// stream are closed, and the files of its multipart form are removed. If it watches
+// the client (see WatchDisconnect) its context ends when the client gets the other
+// answer. A body that is still arriving as a stream is left to h as well, and the
+// connection ends.
 //
-// Of one Server no more than Server.Concurrency handlers run this way at a
-// time, those that are late included: if there are more, the client gets a
-// 429 with msg.
+// No more than Server.Concurrency handlers of a Server run this way at a time,
+// including late ones: if there are more, the client gets a 429 with msg.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
@@ -49,7 +48,7 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 				ctx.giveUp(run)
 				return
 			}
-			// it has ended in the same moment
+			// it has ended at the same moment
 			<-run.done
 		}
 		if run.ctx.timeoutResponse.Load() != nil {
@@ -72,7 +71,7 @@ type timedRun struct {
 	handler RequestHandler
 	late    bool // it has timed out; guarded by ctx.late
 	ended   bool // it has returned; guarded by ctx.late
-	fault   any  // what it panicked with
+	fault   any  // the value of its panic
 	before  *timedRun
 
 	start func()        // serve, as a value that is made once
@@ -85,8 +84,8 @@ var timedRuns = sync.Pool{New: func() any {
 	return r
 }}
 
-// errHandlerLeft is how a handler ends that did not return, but ended its
-// goroutine.
+// errHandlerLeft is the fault of a handler that has ended its goroutine instead of
+// returning.
 var errHandlerLeft = errors.New("fasthttp: the handler has ended its goroutine")
 
 // serve calls the handler.
@@ -107,7 +106,7 @@ func (r *timedRun) serve() {
 // there are too many.
 func (s *Server) admitTimed() bool {
 	if s == nil {
-		// a context that was made without a server
+		// the context was made without a server
 		return true
 	}
 	if s.timed.Add(1) > int64(s.set.concurrency) {
@@ -117,7 +116,7 @@ func (s *Server) admitTimed() bool {
 	return true
 }
 
-// expire makes the handler one that is late, and reports false if it has returned in
+// expire marks the handler as late. It returns false if the handler has returned in
 // the meantime.
 func (r *timedRun) expire(msg string, statusCode int) bool {
 	resp := timeoutErrorResponse(msg, statusCode)
@@ -129,15 +128,15 @@ func (r *timedRun) expire(msg string, statusCode int) bool {
 	}
 	r.late = true
 	ctx.loseConn()
-	// if somebody else has made it time out, that stands
+	// if a TimeoutError method has set a response, that one stands
 	if ctx.timeoutResponse.Load() == nil {
 		ctx.timeoutResponse.Store(resp)
 	}
 	return true
 }
 
-// leave makes the response of a handler that still runs resp: those around it have
-// left its request.
+// leave makes resp the response of a handler that still runs: a TimeoutError method
+// was called on the context around it.
 func (r *timedRun) leave(resp *Response) {
 	r.ctx.late.Lock()
 	running := !r.ended
@@ -147,8 +146,8 @@ func (r *timedRun) leave(resp *Response) {
 	}
 }
 
-// end says that the handler has returned. One that is late puts the lights out,
-// unless its context was left to others with a TimeoutError method.
+// end says that the handler has returned. A late one discards its context, unless a
+// TimeoutError method has left that to other goroutines of the application.
 func (r *timedRun) end() {
 	ctx := r.ctx
 	if ctx.s != nil {
@@ -167,8 +166,8 @@ func (r *timedRun) end() {
 	}
 }
 
-// logFault logs a panic that nobody waits for any more. Of the request it says no
-// more than what a context keeps in any state.
+// logFault logs a panic of a handler whose caller has gone on. It logs only the
+// address, which a context has in any state.
 func (r *timedRun) logFault() {
 	if err, ok := r.fault.(error); r.fault == nil || ok && isAbort(err) {
 		return
@@ -176,8 +175,8 @@ func (r *timedRun) logFault() {
 	r.ctx.serverLogger().Printf("fasthttp: panic serving %s after its timeout: %v", r.ctx.RemoteAddr(), r.fault)
 }
 
-// loseConn takes the connection from a context, whose late is held, and from those
-// that were made of it.
+// loseConn takes the connection from a context, whose late is held, and from the
+// contexts that were lent from it.
 func (ctx *RequestCtx) loseConn() {
 	ctx.responder, ctx.lost = nil, true
 	for run := ctx.run; run != nil; run = run.before {

@@ -5,10 +5,10 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// A handler with a timeout may go on when its request was answered long ago, while
-// those around it go on, too: they log the answer, and set fields of it. So it gets
-// a context of its own. Text is copied, as whoever was called before may hold
-// pieces of it; what is large or open is handed over.
+// A handler with a timeout may go on long after its request was answered, and so do
+// the handlers around it: they log the answer, and set fields of it. So it gets a
+// context of its own. Text is copied, since the handlers around it may hold pieces of
+// it; large content and open streams are handed over.
 
 // lend returns a run of h with a context that begins as ctx.
 func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
@@ -22,7 +22,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if resp := ctx.timeoutResponse.Load(); resp != nil && ctx.kept {
-		// it is in the hands of others already
+		// a TimeoutError method has already left it to other goroutines
 		to.timeoutResponse.Store(resp)
 		to.kept = true
 	} else {
@@ -32,7 +32,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 	return run
 }
 
-// exchangeWith gives to what a handler sets beside the request.
+// exchangeWith gives to everything that a handler sets except the request.
 func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
 	to.time, to.remoteAddr = ctx.time, ctx.remoteAddr
@@ -41,8 +41,8 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	to.content = ctx.content
 }
 
-// takeBack takes in what a handler has done that has returned in time. What it was
-// given of its context may be kept until the request was handled, so that is
+// takeBack copies back the changes of a handler that has returned in time. The
+// application may keep its context until the request was handled, so the context is
 // released with ctx.
 func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
@@ -57,7 +57,7 @@ func (ctx *RequestCtx) takeBack(run *timedRun) {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	if ctx.responder == nil {
-		// nobody tells when that is
+		// there is no exchange that says when that is
 		ctx.run = run.before
 	}
 }
@@ -68,8 +68,8 @@ func (ctx *RequestCtx) readsOn() bool {
 	return ctx.responder != nil && ctx.responder.readsBeside() && ctx.Response.body.stream != nil
 }
 
-// giveUp answers with the response that was set in the place of that of the run,
-// whose context is left to its handler, or to those that it was given to.
+// giveUp answers with the timeout response of the run, and leaves the context of the
+// run to its handler.
 func (ctx *RequestCtx) giveUp(run *timedRun) {
 	ctx.late.Lock()
 	ctx.run = run.before
@@ -84,7 +84,7 @@ func (ctx *RequestCtx) giveUp(run *timedRun) {
 	ctx.watch.Store(run.ctx.watch.Load())
 }
 
-// releaseRuns gives back what handlers were lent that have returned in time.
+// releaseRuns releases the contexts of handlers that have returned in time.
 func (ctx *RequestCtx) releaseRuns() {
 	for run := ctx.run; run != nil; {
 		before := run.before
@@ -116,15 +116,15 @@ func (req *Request) lendTo(dst *Request) {
 	dst.form, req.form = req.form, nil
 }
 
-// trailingStream is a body stream of somebody else that adds the trailers behind it to
-// the request that has it.
+// trailingStream is a body stream of another package that adds the trailers after it
+// to its request.
 type trailingStream interface {
 	// TrailersTo gives it the function to add them with.
 	TrailersTo(add func(name, value string) error)
 }
 
-// pointStream has the trailer section behind a body that is a stream become one of
-// to. The stream itself stays where the exchange has it.
+// pointStream makes the stream of the body add its trailer section to the request to.
+// The stream itself is not moved.
 func (req *Request) pointStream(to *Request) {
 	switch stream := req.body.stream.(type) {
 	case *bodyStream:
@@ -139,7 +139,7 @@ func (req *Request) pointStream(to *Request) {
 	}
 }
 
-// copyTextTo copies everything but the body, and what was made of it.
+// copyTextTo copies everything except the body and the values derived from it.
 func (req *Request) copyTextTo(dst *Request) {
 	req.Header.CopyTo(&dst.Header)
 	req.copyTargetTo(dst)
@@ -160,9 +160,9 @@ func (req *Request) copyTargetTo(dst *Request) {
 	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS
 }
 
-// takeBack takes in what lendTo gave away. If a handler in it is late, that still
-// has the body. If somebody is reading that, the header is left to them, since trailers
-// may come at any moment.
+// takeBack takes back the parts that lendTo gave away. If an inner handler is late,
+// that one keeps the body. If a goroutine is reading the body, the header stays with
+// it, since trailers may come at any moment.
 func (req *Request) takeBack(from *Request, late, reading bool) {
 	if !reading {
 		from.Header.CopyTo(&req.Header)
@@ -189,7 +189,7 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// giveUp leaves to a late handler what it was lent.
+// giveUp leaves the parts that were lent to a late handler with it.
 func (req *Request) giveUp() {
 	req.body = body{raw: req.body.bytes(), limit: req.body.limit}
 }
@@ -203,8 +203,8 @@ func (resp *Response) moveTo(dst *Response) {
 	dst.body, resp.body = resp.body, body{}
 }
 
-// answer gives the response status, content and fields of another one. Its own
-// fields stay where the other has not the same, unless they describe the content.
+// answer gives the response status, content and fields of another one. Its own fields
+// stay if the other has no field of the same name, unless they describe the content.
 func (resp *Response) answer(other *Response) {
 	h, from := &resp.Header, &other.Header
 	resp.ResetBody()

@@ -1,13 +1,13 @@
-// Package bodymem counts the memory of the bodies that a server holds, and ends those
-// that have stalled if there is no more of it.
+// Package bodymem counts the memory of the bodies that a server holds, and ends
+// stalled bodies if there is no more memory.
 //
-// Bodies take memory for as long as their clients like to take for sending them.
-// The limit for one of them does not bound what all of them take, so their buffers
-// are counted: by their capacity, when it grows, until the response is on its way.
+// Bodies take memory for as long as their clients take to send them. The limit for
+// one body does not bound the memory of all, so their buffers are counted: by their
+// capacity, when it grows, until the response is on its way.
 //
-// If there is no room for more, those bodies end first that have stalled, the oldest
-// before the others. Only if there are none the request that needs the room is
-// refused. So clients that hold bodies back lose them to those that send.
+// If there is no room for more, stalled bodies are ended, the longest stalled first.
+// Only if there are none, the request that needs the room is refused. So clients that
+// hold back their bodies lose the memory to clients that send.
 package bodymem
 
 import (
@@ -35,15 +35,15 @@ const (
 	// collections of garbage, and collectLeast how many bytes.
 	collectShare = 16
 	collectLeast = 8 << 20
-	// busyLook is for how long nobody looks again if the stalled bodies that there
-	// are were just being served.
+	// busyLook is how long no further search is made if all stalled bodies were just
+	// being served.
 	busyLook = 10 * time.Millisecond
 	// shards is the number of lists that the bodies are spread over which are
 	// arriving, for the sake of the lock.
 	shards = 16
 )
 
-// began is what moments are counted from.
+// began is the origin of the moments.
 var began = time.Now()
 
 func now() int64 { return int64(time.Since(began)) }
@@ -53,12 +53,13 @@ type Owner interface {
 	// InterruptBody ends the Read of the goroutine that waits for more of the body,
 	// and lets the memory of the body go. The goroutine finds out by Body.Resume.
 	InterruptBody()
-	// ClaimStalledBody makes a request the caller's that waits for more of its body
-	// without a goroutine. end ends that. It is nil if somebody is at work.
+	// ClaimStalledBody claims a request that waits for more of its body without a
+	// goroutine. The caller must call end, which ends the request. end is nil if the
+	// request is being served.
 	ClaimStalledBody() (end func())
 }
 
-// Memory is what the buffered bodies of a server take.
+// Memory counts the memory of the buffered bodies of a server.
 type Memory struct {
 	limit  int64
 	used   atomic.Int64
@@ -66,8 +67,8 @@ type Memory struct {
 	// quietUntil is until when no body can have stalled
 	quietUntil atomic.Int64
 	looking    sync.Mutex // held while stalled bodies are looked for
-	// collected is what bufpool.Large was when the garbage was last collected, which
-	// is done with collecting held
+	// collected is the value of bufpool.Large at the last collection of garbage,
+	// which holds collecting
 	collected  atomic.Int64
 	collecting sync.Mutex
 }
@@ -110,7 +111,7 @@ type Body struct {
 const (
 	served   int32 = iota // no goroutine waits in Read
 	blocked               // one does
-	claiming              // another one is about to end that
+	claiming              // another goroutine is about to end that
 	claimed               // another one has
 )
 
@@ -206,14 +207,15 @@ func (m *Memory) Drop(h *Body) {
 	bodies.Put(h)
 }
 
-// Leave is Drop for a body that was left to somebody: it counts until Left.Drop.
+// Leave is Drop for a body that a handler keeps after its request: it counts until
+// Left.Drop.
 func (m *Memory) Leave(h *Body) Left {
 	left := Left{m, h.bytes.Swap(0)}
 	m.Drop(h)
 	return left
 }
 
-// Left is a body that was left to somebody.
+// Left is a body that a handler keeps after its request.
 type Left struct {
 	of    *Memory
 	bytes int64
@@ -268,11 +270,11 @@ func (m *Memory) take(n int64) bool {
 	}
 }
 
-// Tidy is called before a large buffer is made that counts already.
+// Tidy is called before a large buffer is allocated whose memory was counted.
 //
-// If bodies and their garbage may come to more than the limit that is collected before:
-// the runtime would wait until it is as much as what is in use. Those who need more room
-// meanwhile wait, or they would take more than is got back.
+// If bodies and their garbage may exceed the limit, the garbage is collected first:
+// the runtime would wait until there is as much garbage as memory in use. Goroutines
+// that need more room meanwhile wait, or they would take more than is freed.
 func (m *Memory) Tidy() {
 	if m.littered() {
 		m.collecting.Lock()
@@ -285,7 +287,7 @@ func (m *Memory) Tidy() {
 
 func (m *Memory) collect() {
 	begin := bufpool.Large()
-	// what pools hold is let go at the second time
+	// buffers in pools are freed by the second collection
 	runtime.GC()
 	debug.FreeOSMemory()
 	m.collected.Store(begin)
@@ -349,8 +351,9 @@ func (m *Memory) claimStalled(n int64) (ends []func()) {
 }
 
 // stalledSince looks for bodies that have not moved since a time, and reports whether
-// there are some. Those that take n bytes together, if they do, have not moved since
-// last. The oldest of the others has moved at next.
+// there are some. The longest stalled ones that take n bytes together, or all if they
+// take less, have not moved since last. The body that will stall next has moved at
+// next.
 func (m *Memory) stalledSince(since, n int64) (last, next int64, some bool) {
 	type stalled struct{ moved, bytes int64 }
 	var found []stalled
@@ -377,8 +380,8 @@ func (m *Memory) stalledSince(since, n int64) (last, next int64, some bool) {
 	return last, next, len(found) > 0
 }
 
-// Age makes the bodies that are arriving ones that have moved so long ago, those with a
-// lower key before the others; a negative age is in the future. It is for tests.
+// Age makes it appear that the arriving bodies last moved that long ago, those with a
+// lower key earlier; a negative age is in the future. It is for tests.
 func (m *Memory) Age(age time.Duration) {
 	then := now() - int64(age)
 	for i := range m.shards {

@@ -15,25 +15,27 @@ import (
 
 // Conn is a connection of a client, which Attach makes ready.
 //
-// Calls of several processors take turns with a connection, so what every call
-// needs stands together, in as few cache lines as possible.
+// Calls on several processors take turns with a connection, so the fields that every
+// call needs stand together, in as few cache lines as possible.
 //
-// One goroutine reads and one writes at a time. The Guard is for all.
+// One goroutine reads and one writes at a time. Any goroutine may use the Guard.
 type Conn struct {
-	// Recv is what was received and not consumed. It is the reader's.
+	// Recv has the bytes that were received and not consumed. Only the reader uses
+	// it.
 	Recv  recvbuf.Buffer
-	conn  net.Conn // what the application protocol is spoken through: plain, or with TLS
+	conn  net.Conn // the connection for the application protocol: plain, or with TLS
 	gate  *gate    // below TLS, nil if there is none
 	asker *connpool.Asker
 	probe connpool.Probe
-	// Duplex says that somebody writes while the reader reads. It is the reader's.
+	// Duplex says that another goroutine writes while the reader reads. Only the
+	// reader uses it.
 	Duplex bool
 	// Sent counts the bytes that were written. It is the writer's, as is WriteErr.
 	Sent uint64
 	// Guard owns the deadlines.
 	Guard Guard
 
-	pair *bufferPair // what WriteBoth needs, nil before the first time
+	pair *bufferPair // the memory of WriteBoth, nil before the first time
 	// WriteErr and readErr are errors of the connection itself.
 	WriteErr, readErr error
 }
@@ -44,8 +46,7 @@ type bufferPair struct {
 	both    net.Buffers // buffers, as they are being written
 }
 
-// Attach makes conn the connection, with a buffer of size bytes for what is
-// received.
+// Attach makes conn the connection, with a receive buffer of size bytes.
 func (c *Conn) Attach(conn net.Conn, size int) {
 	c.conn = conn
 	c.Recv.Size = uint32(size)
@@ -54,7 +55,8 @@ func (c *Conn) Attach(conn net.Conn, size int) {
 	c.asker = connpool.NewAsker(conn)
 }
 
-// lowest returns what is below wrappers that say what they wrap, as *tls.Conn does.
+// lowest returns the connection below wrappers that have a method for it, as
+// *tls.Conn does.
 func lowest(conn net.Conn) net.Conn {
 	for range 8 {
 		w, ok := conn.(interface{ NetConn() net.Conn })
@@ -70,10 +72,10 @@ func lowest(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Handshake makes the connection one with TLS, before a deadline, if accept has
-// nothing against what was negotiated. The state is that of the handshake, also if
-// it fails. Functions in the configuration get the values of ctx, which may be nil;
-// its end is the Guard's.
+// Handshake starts TLS on the connection, before a deadline. It fails if accept
+// returns an error for the negotiated state. It returns the state of the handshake,
+// also if that fails. Functions in the configuration get the values of ctx, which may
+// be nil; the Guard handles its end.
 func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, accept func(*tls.ConnectionState) error) (tls.ConnectionState, error) {
 	if err := c.Guard.Limit(by, by); err != nil {
 		return tls.ConnectionState{}, err
@@ -100,8 +102,8 @@ func (c *Conn) Handshake(ctx context.Context, config *tls.Config, by time.Time, 
 	return state, err
 }
 
-// Net returns what the application protocol is spoken through: a *tls.Conn if that
-// is TLS.
+// Net returns the connection for the application protocol: a *tls.Conn if that is
+// TLS.
 func (c *Conn) Net() net.Conn { return c.conn }
 
 // Close closes the connection.
@@ -110,7 +112,7 @@ func (c *Conn) Close() error {
 	return c.conn.Close()
 }
 
-// Peek returns what is in Recv, and Discard takes n bytes of that away.
+// Peek returns the bytes in Recv, and Discard removes n of them.
 func (c *Conn) Peek() []byte { return c.Recv.Peek() }
 
 // Discard is described with Peek.
@@ -126,8 +128,9 @@ func (c *Conn) Fill() error {
 	return err
 }
 
-// Read receives into p, past what is in Recv, and returns either bytes or an error.
-// Whoever writes meanwhile may give the reader more time, or less.
+// Read receives into p, without the bytes in Recv, and returns either bytes or an
+// error. A goroutine that writes meanwhile may extend or shorten the time of the
+// reader.
 func (c *Conn) Read(p []byte) (int, error) {
 	if err := c.readErr; err != nil && !neterr.IsTimeout(err) {
 		// the system says it once
@@ -146,7 +149,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// Write implements io.Writer. It counts what was written, and keeps the error.
+// Write implements io.Writer. It counts the bytes written, and keeps the error.
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.conn.Write(p)
 	c.wrote(int64(n), err)
@@ -170,9 +173,9 @@ func (c *Conn) WriteBoth(a, b []byte) error {
 // Asks reports whether Ask may be called.
 func (c *Conn) Asks() bool { return c.asker != nil }
 
-// Ask writes what is in out and waits for the answer, the beginning of which it may
-// receive into the memory of out: see connpool.Asker.Ask. It has no effect unless
-// the connection is quiet.
+// Ask writes out and waits for the answer, and may receive its beginning into the
+// memory of out: see connpool.Asker.Ask. It has no effect unless the connection is
+// quiet.
 func (c *Conn) Ask(out *bufpool.Buffer) connpool.Asked {
 	var room []byte
 	if c.Recv.Empty() && cap(out.B) >= int(c.Recv.Size) {
@@ -193,25 +196,26 @@ func (c *Conn) wrote(n int64, err error) {
 	}
 }
 
-// Failed reports whether the connection itself has failed, rather than what came
-// through it or the time.
+// Failed reports whether the connection itself has failed: a malformed response or a
+// timeout is no such failure.
 func (c *Conn) Failed() bool {
 	return c.Guard.Err() == nil &&
 		(c.WriteErr != nil && !neterr.IsTimeout(c.WriteErr) || c.readErr != nil && !neterr.IsTimeout(c.readErr))
 }
 
-// CanBeSeen reports whether the socket can be looked at.
+// CanBeSeen reports whether the socket can be checked.
 func (c *Conn) CanBeSeen() bool { return c.probe.Sees() }
 
-// Look looks at the socket: with TLS, what it sees may be TLS talking to itself.
+// Look checks the socket: with TLS, the bytes that it finds may be messages of TLS
+// itself.
 func (c *Conn) Look() connpool.State { return c.probe.Look() }
 
 // IsTLS reports whether the connection speaks TLS.
 func (c *Conn) IsTLS() bool { return c.gate != nil }
 
-// IsQuiet reports whether an idle connection looks as if it could be used: nothing
-// came since its last response, and the peer did not close it. A connection that
-// cannot be looked at gets the benefit of the doubt.
+// IsQuiet reports whether an idle connection seems usable: nothing came since its
+// last response, and the peer did not close it. It is true for a connection that
+// cannot be checked.
 func (c *Conn) IsQuiet() bool {
 	if c.gate != nil {
 		return c.gate.isQuiet(c.conn)

@@ -1,6 +1,6 @@
-// Package clientconn is a connection of a client, below what is spoken on it: what was
-// received and not consumed, writing, the look at an idle connection before it is
-// used again, TLS, and Guard, which owns the deadlines and the end before the time.
+// Package clientconn is a connection of a client, below its protocol: bytes that were
+// received and not consumed, writing, the check of an idle connection before it is
+// used again, TLS, and Guard, which owns the deadlines and cancellation.
 //
 // It knows neither requests nor responses. It imports recvbuf, connpool, ioread,
 // neterr, clock, and uri for the names of servers. Start with Conn.

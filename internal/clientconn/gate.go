@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp/internal/connpool"
 )
 
-// gate is a connection below TLS. It can be read without waiting, which is how
-// TLS takes in what is its own, such as session tickets, while the connection is
-// idle; and it knows whether a record of TLS was received in part.
+// gate is a connection below TLS. It can be read without waiting: that is how TLS
+// receives its own messages, such as session tickets, while the connection is idle.
+// It also knows whether a record of TLS was received in part.
 type gate struct {
 	net.Conn
 	probe *connpool.Probe
@@ -24,8 +24,8 @@ type gate struct {
 // NetConn returns the connection below.
 func (g *gate) NetConn() net.Conn { return g.Conn }
 
-// errWouldWait is what a read that must not wait fails with. It is one that TLS
-// forgets.
+// errWouldWait is the error of a read that must not wait. TLS does not keep it, since
+// it is temporary.
 var errWouldWait net.Error = &wouldWait{}
 
 type wouldWait struct{}
@@ -51,7 +51,7 @@ func (g *gate) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow keeps up with the records in what was received.
+// follow tracks the records in the received bytes.
 func (g *gate) follow(b []byte) {
 	for len(b) > 0 {
 		if g.content > 0 {
@@ -70,9 +70,9 @@ func (g *gate) follow(b []byte) {
 	}
 }
 
-// isQuiet reports whether nothing has come through the connection above, secure,
-// that is not TLS talking to itself. What TLS had received with the last response
-// counts as well.
+// isQuiet reports whether nothing but messages of TLS itself has come through secure,
+// the connection above. Bytes that TLS had received with the last response count as
+// well.
 func (g *gate) isQuiet(secure net.Conn) bool {
 	g.dry = true
 	defer func() { g.dry = false }()

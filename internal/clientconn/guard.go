@@ -10,9 +10,9 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// Guard owns the deadlines of a client's connection, and its end before the
-// time: nobody else sets a deadline. Once the connection was canceled no stage of
-// a call can give it time again, whatever that stage was about to do.
+// Guard owns the deadlines of a client's connection, and its cancellation: no other
+// code sets a deadline. Once the connection was canceled, no stage of a call can give
+// it time again.
 //
 // The methods may be called concurrently.
 type Guard struct {
@@ -28,12 +28,12 @@ type Guard struct {
 	restBy   time.Time // becomes readBy behind the head, in the phase headFirst
 }
 
-// answerPhase is what readBy is for in the answer to a request.
+// answerPhase says to which part of a response readBy applies.
 type answerPhase uint8
 
 const (
 	allOfIt    answerPhase = iota // the head has no deadline of its own so far
-	headFirst                     // readBy is that of the head
+	headFirst                     // readBy is the deadline of the head
 	behindHead                    // the head came
 )
 
@@ -58,8 +58,8 @@ func (g *Guard) setBoth(by time.Time) error {
 	return errors.Join(g.conn.SetReadDeadline(by), g.conn.SetWriteDeadline(by))
 }
 
-// Renew takes the deadlines off that somebody else may have set. It returns why the
-// connection is of no more use, if it is.
+// Renew removes deadlines that the application may have set. It returns the reason if
+// the connection was canceled.
 func (g *Guard) Renew() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,8 +78,8 @@ func (g *Guard) Limit(readBy, writeBy time.Time) error {
 	return g.set(readBy, writeBy)
 }
 
-// LimitRequest sets both deadlines, as Limit does, for a request whose answer must
-// not be there before.
+// LimitRequest sets both deadlines, as Limit does, for a request that begins: the
+// head of its response has no deadline of its own so far.
 func (g *Guard) LimitRequest(by time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +95,7 @@ func (g *Guard) writeLimit() time.Time {
 	return g.readBy
 }
 
-// set is Limit for who holds the mutex.
+// set is Limit with the mutex held.
 func (g *Guard) set(readBy, writeBy time.Time) error {
 	if g.canceled != nil {
 		return g.canceled
@@ -193,8 +193,8 @@ func (g *Guard) Err() error {
 	return g.canceled
 }
 
-// MayRead reports whether there is time left for reading: a read that timed out
-// may have begun before somebody gave it more.
+// MayRead reports whether there is time left for reading: a read that timed out may
+// have begun before the deadline was moved.
 func (g *Guard) MayRead() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

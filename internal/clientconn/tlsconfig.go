@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// TLSConfig returns the configuration for the connections to addr: base,
-// which may be nil, with what it leaves open. Nothing about an address, however
-// strange, makes it less strict.
+// TLSConfig returns the configuration for the connections to addr: base, which may be
+// nil, with defaults for the fields that are not set. No address, however strange,
+// makes it less strict.
 //
 // The error says that no certificate could be for such a host. Its text is an old one
 // that programs compare.
@@ -47,8 +47,8 @@ type TLSConfigs struct {
 	configs map[string]*tls.Config
 }
 
-// For returns the configuration for an address, which the first call makes of base. The
-// error is that of TLSConfig.
+// For returns the configuration for an address, which the first call makes of base.
+// It returns the error of TLSConfig.
 func (c *TLSConfigs) For(base *tls.Config, addr string) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// Asker speaks on a TCP connection for one that has a question and waits for the
-// answer, without the calls to the system that net.Conn makes for that: package
-// net reads before it waits, although an answer cannot be there yet.
+// Asker sends a question on a TCP connection and waits for the answer, with fewer
+// system calls than net.Conn: package net reads before it waits, although an answer
+// cannot be there yet.
 //
 // An Asker is used by one goroutine at a time. Only Linux has any.
 type Asker struct {
@@ -22,10 +22,10 @@ type Asker struct {
 	waiting bool // the question was sent
 }
 
-// Asked is what became of a question.
+// Asked is the result of a question.
 type Asked struct {
-	// State is that of the connection before anything was sent, Unknown if
-	// nobody could look since its time was over or it was closed. Nothing is sent
+	// State is the state of the connection before anything was sent; Unknown if it
+	// could not be checked, since its time was over or it was closed. Nothing is sent
 	// unless it is Quiet.
 	State State
 	// Sent is how much of the question was sent, and Got how much of the answer
@@ -36,9 +36,9 @@ type Asked struct {
 	SendErr, RecvErr error
 }
 
-// NewAsker returns one for c, or nil if c is nothing but a TCP connection that
-// this system has Askers for. What wraps a connection, or embeds it, wants to see
-// what is written and read.
+// NewAsker returns an Asker for c, or nil unless c is a *net.TCPConn itself and this
+// system has Askers. A type that wraps or embeds a connection must see the bytes that
+// are written and read.
 func NewAsker(c net.Conn) *Asker {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok || !canAsk {
@@ -61,7 +61,7 @@ func NewAsker(c net.Conn) *Asker {
 func (a *Asker) Ask(c net.Conn, b, room []byte) Asked {
 	a.b, a.room = b, room
 	a.asked, a.waiting = Asked{}, false
-	// whoever reads next meets the same deadline, or the same end
+	// the next read meets the same deadline, or the same end
 	_ = a.raw.Read(a.step)
 	a.b, a.room = nil, nil
 	asked := &a.asked

@@ -9,12 +9,11 @@ import (
 
 const canAsk = true
 
-// talk is a step of asking, and reports whether it was the last one: the first
-// sends, and those behind it see what has come.
+// talk is a step of asking, and reports whether it was the last one: the first sends,
+// and the later ones receive.
 //
-// RawConn.Read forgets that the connection was ready before it takes the first
-// step. So what came before is found by peek, and what comes behind it ends the
-// waiting.
+// RawConn.Read forgets that the connection was ready before it takes the first step.
+// So earlier bytes are found by peek, and later ones end the wait.
 func (a *Asker) talk(fd uintptr) bool {
 	if a.waiting {
 		return a.hear(int(fd))

@@ -10,25 +10,25 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What Get returns if it does not get anything.
+// The errors of Get.
 var (
 	ErrTimeout  = errors.New("fasthttp: no connection became free in time")
 	ErrCanceled = errors.New("fasthttp: the wait for a connection was canceled")
 )
 
-// Pool is the connections to one host.
+// Pool holds the connections to one host.
 //
 // Each connection takes one of Max places. A caller that gets a connection, or the
-// leave to open one, holds its place, and gives it back with Put, Discard or Drop.
+// permission to open one, holds its place, and returns it with Put, Discard or Drop.
 // While all places are taken, callers wait in the order in which they came; a place
-// that becomes free goes to the first of them directly, so that nobody who comes
-// later is faster.
+// that becomes free goes to the first of them directly, so that no later caller
+// overtakes it.
 //
 // A connection has one user at a time, unless its holder calls Share: then it has
 // as many as have reserved it, all of them in the one place.
 //
-// Connections that nobody needs are closed after MaxIdle by a timer, which
-// runs only while there are any: a pool has no goroutine of its own.
+// A timer closes connections that are idle for MaxIdle. It runs only while there are
+// any: a pool has no goroutine of its own.
 //
 // The exported fields must be set before the first call; SetMax changes Max
 // later. All methods may be called concurrently. A Pool must not be copied.
@@ -40,9 +40,9 @@ type Pool[C Conn] struct {
 	OldestFirst bool
 	// MaxIdle is how long a connection may be idle, 0 for as long as it likes.
 	MaxIdle time.Duration
-	// Reserve reports whether a connection that is shared takes one more user, who
-	// has a reservation then. It is called with the lock of the pool held, and not
-	// at all if nothing is shared.
+	// Reserve reports whether a shared connection takes one more user, which has a
+	// reservation then. It is called with the lock of the pool held, and not at all
+	// if nothing is shared.
 	Reserve func(C) bool
 
 	_       cpu.CacheLinePad // every call writes what follows
@@ -62,12 +62,12 @@ type Conn interface {
 	io.Closer
 }
 
-// Grant is what Get returns: a place with an idle connection, or with none, or one
-// reservation of a connection that is shared.
+// Grant is the result of Get: a place with an idle connection, or with none, or one
+// reservation of a shared connection.
 type Grant[C Conn] struct {
 	Conn  C             // valid if Found is set
 	Found bool          // there is a connection; otherwise one may be opened
-	Since time.Duration // when it was last known to be of use: what clock.Elapsed returned
+	Since time.Duration // when it was last known to be usable, as clock.Elapsed
 }
 
 // TryGet is Get that does not wait: it reports whether it need not.
@@ -119,9 +119,9 @@ func (p *Pool[C]) leave(w *waiter[C]) bool {
 	return p.waiting.remove(w)
 }
 
-// Replace closes a connection that its caller has found to be of no use, and
-// returns another one, or the leave to open one in its place. It does not wait: if
-// c is shared and still in use, there may be neither.
+// Replace closes a connection that its caller has found to be unusable, and returns
+// another one, or the permission to open one in its place. It does not wait: if c is
+// shared and still in use, there may be neither.
 func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	p.mu.Lock()
 	last := p.retire(c)
@@ -140,7 +140,7 @@ func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	return g, ok
 }
 
-// take returns a connection that somebody else has opened.
+// take returns a connection that is open already.
 func (p *Pool[C]) take() (g Grant[C], ok bool) {
 	if len(p.shared) > 0 {
 		if g, ok = p.reserve(); ok {
@@ -159,7 +159,7 @@ func (p *Pool[C]) take() (g Grant[C], ok bool) {
 	return Grant[C]{Conn: taken.conn, Found: true, Since: taken.since}, true
 }
 
-// Put gives a place back with its connection, which somebody else may use, or a
+// Put returns a place with its connection, which another caller may use, or a
 // reservation. The connection is closed if there are too many. now is what
 // clock.Elapsed returns.
 func (p *Pool[C]) Put(c C, now time.Duration) {
@@ -193,8 +193,8 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 	p.mu.Unlock()
 }
 
-// Discard gives a place back, or a reservation, whose connection is of no more use.
-// The connection is closed, if it is shared when the last one gives it back.
+// Discard returns a place or a reservation whose connection cannot be used any more.
+// The connection is closed; if it is shared, when its last reservation is returned.
 func (p *Pool[C]) Discard(c C) {
 	p.mu.Lock()
 	last := p.retire(c)
@@ -212,13 +212,13 @@ func (p *Pool[C]) Drop() {
 	p.mu.Unlock()
 }
 
-// free gives a place to the first who waits for one.
+// free releases a place, and gives it to the first waiter.
 func (p *Pool[C]) free() {
 	p.open--
 	p.admit()
 }
 
-// admit gives all places that are not taken to those who wait.
+// admit gives all free places to waiters.
 func (p *Pool[C]) admit() {
 	for p.open < p.Max {
 		w := p.waiting.first()
@@ -230,8 +230,8 @@ func (p *Pool[C]) admit() {
 	}
 }
 
-// SetMax changes Max. If there are more connections, those that are idle are
-// closed, and the others once they are given back.
+// SetMax changes Max. If there are more connections, those that are idle are closed,
+// and the other ones once they are returned.
 func (p *Pool[C]) SetMax(n int) {
 	p.mu.Lock()
 	p.Max = max(n, 1)
@@ -270,7 +270,7 @@ func (p *Pool[C]) dropIdle(condition func(since time.Duration) bool) (dropped []
 	return p.dropShared(dropped, condition)
 }
 
-// sweep closes what has been idle for too long.
+// sweep closes the connections that were idle for too long.
 func (p *Pool[C]) sweep() {
 	now := time.Now()
 	p.mu.Lock()

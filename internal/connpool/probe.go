@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// State is what a Probe has seen.
+// State is the result of a Probe.
 type State uint8
 
 const (
-	// Unknown says that the connection cannot be looked at.
+	// Unknown says that the connection cannot be checked.
 	Unknown State = iota
 	// Quiet says that nothing came: the connection is as it was left.
 	Quiet
@@ -19,8 +19,8 @@ const (
 	Ended
 )
 
-// Probe looks at an idle connection without reading from it and without
-// waiting. The zero value is one of a connection that cannot be looked at.
+// Probe checks an idle connection without reading from it and without waiting. The
+// zero value is the Probe of a connection that cannot be checked.
 //
 // A Probe is used by one goroutine at a time.
 type Probe struct {
@@ -29,8 +29,8 @@ type Probe struct {
 	state State
 }
 
-// Attach makes p look at c. Only connections of the operating system can be
-// looked at, and those only on systems where a socket can be peeked into.
+// Attach makes p check c. Only connections of the operating system can be checked,
+// and only on systems that can peek into a socket.
 func (p *Probe) Attach(c net.Conn) {
 	*p = Probe{}
 	s, ok := c.(syscall.Conn)
@@ -45,7 +45,7 @@ func (p *Probe) Attach(c net.Conn) {
 	p.look = func(fd uintptr) { p.state = peek(fd) }
 }
 
-// Sees reports whether the connection can be looked at.
+// Sees reports whether the connection can be checked.
 func (p *Probe) Sees() bool { return p.raw != nil }
 
 // Look returns the state of the connection, at the price of one system call.

@@ -14,14 +14,14 @@ type shared[C any] struct {
 	// and that neither Put nor Discard has got back
 	users int
 	since time.Duration // when it became idle, if there are none
-	// retired says that nobody else gets it
+	// retired says that no further caller gets it
 	retired bool
 }
 
-// Share lets others use c, too, which its holder has got from Get or has opened in
-// the place that Get gave. From now on every use of c is a reservation, of which
-// the holder has the first. Get gives another one whenever Pool.Reserve says that
-// there is room for it; the place is free when c was closed.
+// Share lets other callers use c, too. The caller holds c: it has got it from Get, or
+// opened it in the place that Get gave. From now on every use of c is a reservation,
+// of which the caller has the first. Get gives another one whenever Pool.Reserve says
+// that there is room for it; the place is free when c was closed.
 func (p *Pool[C]) Share(c C) {
 	p.mu.Lock()
 	p.shared = append(p.shared, &shared[C]{conn: c, users: 1})
@@ -36,7 +36,7 @@ func (p *Pool[C]) HasRoom() {
 	p.mu.Unlock()
 }
 
-// lend gives reservations to those who wait.
+// lend gives reservations to waiters.
 func (p *Pool[C]) lend() {
 	for p.waiting.n > 0 {
 		g, ok := p.reserve()
@@ -63,7 +63,7 @@ func (p *Pool[C]) reserve() (g Grant[C], ok bool) {
 	return g, false
 }
 
-// lookUp returns what is known of a connection that is shared, or nil.
+// lookUp returns the entry of a shared connection, or nil.
 func (p *Pool[C]) lookUp(c C) *shared[C] {
 	for _, s := range p.shared {
 		if s.conn == c {
@@ -73,8 +73,8 @@ func (p *Pool[C]) lookUp(c C) *shared[C] {
 	return nil
 }
 
-// giveBack takes a reservation back, and reports whether the connection is to be
-// closed: it was the last one of a connection that nobody else gets.
+// giveBack takes back a reservation, and reports whether the connection is to be
+// closed: it was the last one of a retired connection.
 func (p *Pool[C]) giveBack(s *shared[C], now time.Duration) (last bool) {
 	s.users--
 	s.since = now
@@ -97,8 +97,8 @@ func (p *Pool[C]) forget(s *shared[C]) {
 	p.shared = slices.Delete(p.shared, i, i+1)
 }
 
-// retire takes back the reservation of somebody for whom c is of no more use, so
-// that nobody else gets it, and reports whether c is to be closed.
+// retire takes back a reservation of c and retires c, so that no further caller gets
+// it. It reports whether c is to be closed.
 func (p *Pool[C]) retire(c C) (last bool) {
 	s := p.lookUp(c)
 	if s == nil {
@@ -108,8 +108,8 @@ func (p *Pool[C]) retire(c C) (last bool) {
 	return p.giveBack(s, 0)
 }
 
-// dropShared takes those out that nobody uses and for which condition holds, as
-// dropIdle does.
+// dropShared removes the shared connections without users for which condition holds,
+// as dropIdle does.
 func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bool) []C {
 	for i := len(p.shared) - 1; i >= 0; i-- {
 		if s := p.shared[i]; s.users == 0 && condition(s.since) {
@@ -121,7 +121,7 @@ func (p *Pool[C]) dropShared(dropped []C, condition func(since time.Duration) bo
 	return dropped
 }
 
-// idleShared returns how many of them nobody uses.
+// idleShared returns how many of them have no users.
 func (p *Pool[C]) idleShared() (n int) {
 	for _, s := range p.shared {
 		if s.users == 0 {

@@ -7,13 +7,13 @@ import "time"
 type waiter[C Conn] struct {
 	prev, next *waiter[C]
 	queued     bool
-	// ready has room for the one grant that a waiter gets, so that whoever
-	// gives it never waits
+	// ready has room for the one grant that a waiter gets, so that sending it never
+	// blocks
 	ready chan Grant[C]
 	timer *time.Timer
 }
 
-// wait returns what w gets, or why it has to give up.
+// wait returns the grant of w, or the error with which it has to give up.
 func (w *waiter[C]) wait(until time.Time, done <-chan struct{}) (Grant[C], error) {
 	var expired <-chan time.Time
 	if !until.IsZero() {

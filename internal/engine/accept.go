@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// listener is a listener whose connections are being accepted.
+// listener is a listener that a Set accepts from.
 type listener struct {
 	net.Listener
 	once   sync.Once
-	closed error // what closing it has returned
+	closed error // the error of Close
 }
 
 // Close closes the listener, once.
@@ -24,11 +24,11 @@ func (l *listener) Close() error {
 	return l.closed
 }
 
-// lastAccepts is for how long a listener is accepted from that has a deadline when
-// the server shuts down: what is in its queue is got at once.
+// lastAccepts is how long the engine still accepts when the server shuts down, if the
+// listener has deadlines: the connections in its queue come at once.
 const lastAccepts = 5 * time.Millisecond
 
-// wind has Serve take the connections that have come by now, and no more.
+// wind makes Serve accept the connections that have come by now, and no more.
 func (l *listener) wind() {
 	if ln, ok := l.Listener.(interface{ SetDeadline(t time.Time) error }); ok && ln.SetDeadline(time.Now().Add(lastAccepts)) == nil {
 		return
@@ -66,14 +66,14 @@ func IsClosing(err error) bool {
 	return err != nil && (errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), net.ErrClosed.Error()))
 }
 
-// acceptFailures is what an accept loop knows of its failures.
+// acceptFailures is the state of an accept loop about its failures.
 type acceptFailures struct {
 	wait   time.Duration // how long was waited after the last of them; 0 after a success
 	logged time.Time     // when one of them was logged
 }
 
-// acceptLogTime is for how long failures to accept are not logged again. A server
-// that is short of descriptors gets one now and then, and fails again.
+// acceptLogTime is how long failures to accept are not logged again. A server that is
+// short of descriptors gets one now and then, and fails again.
 const acceptLogTime = 10 * time.Second
 
 // waitToAccept waits after an error of accepting, longer each time. It is false

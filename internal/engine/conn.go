@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// State is a state of a connection as the Host is told. The values are those of
+// State is a state of a connection, as passed to the Host. The values are those of
 // ConnState of the server's package.
 type State int
 
 const (
-	// StateNew is that of one that was accepted.
+	// StateNew is the state of a connection that was accepted.
 	StateNew State = iota
 	// StateActive begins with the first byte of a request.
 	StateActive
 	// StateIdle begins when a request was answered.
 	StateIdle
-	// StateHijacked is that of one that was handed over.
+	// StateHijacked is the state of a connection that was handed over.
 	StateHijacked
-	// StateClosed is that of one that was closed.
+	// StateClosed is the state of a connection that was closed.
 	StateClosed
 )
 
@@ -30,10 +30,10 @@ var connIDs atomic.Uint64
 // NewID returns a number that no other connection of the process has had.
 func NewID() uint64 { return connIDs.Add(1) }
 
-// Began is what moments are counted from that are kept for long.
+// Began is the origin of moments that are kept for long.
 var Began = time.Now()
 
-// Conn is what is known of a connection all its life long.
+// Conn is the state of a connection that lasts as long as the connection.
 type Conn struct {
 	// Set is the set that the connection is in.
 	Set *Set
@@ -52,27 +52,27 @@ type Conn struct {
 	Empty    uint8
 	// IsTLS says that the connection is a TLS connection.
 	IsTLS bool
-	// Aborted has the connection be cut off instead of ended in order.
+	// Aborted says that the connection is reset instead of ended in order.
 	Aborted bool
 	looks   uint8 // how often shutdowns have found it asked
-	// Pinned says that somebody may still ask for the connection, so that it is not
-	// used for another one.
+	// Pinned says that the application may still hold a reference to this Conn, so
+	// that it is not reused for another connection.
 	Pinned atomic.Bool
 
 	stage atomic.Int32 // a stage
 
 	prev, next *Conn
-	peer       netip.Addr // what Host.Admit has returned
+	peer       netip.Addr // the result of Host.Admit
 }
 
 // stage is how far a connection is on its way from one request to the next. On the
-// portable engine a shutdown and the goroutine of the connection agree by it on who
-// ends the connection; on the event engine the owner of the connection does.
+// portable engine a shutdown and the goroutine of the connection agree by it which of
+// them ends the connection; on the event engine the owner ends it.
 type stage int32
 
 const (
 	stageBusy    stage = iota // a request has begun
-	stageOpening              // what comes before the first request is under way
+	stageOpening              // the opening before the first request is under way
 	stageWaiting              // for a request
 	stageAsking               // the same, and a shutdown is about to end the wait
 	stageAsked                // the same: a shutdown wants to know whether there is a request
@@ -106,8 +106,9 @@ func (c *Conn) OpenedAt() time.Time {
 	return now.Add(c.Opened - now.Sub(Began))
 }
 
-// Pin keeps the connection from becoming another one, since somebody may ask for
-// it from now on. What is asked for when it has ended is its addresses.
+// Pin keeps the Conn from being reused, since the application may hold a reference
+// from now on. It also records the addresses, which may be asked for after the end of
+// the connection.
 func (c *Conn) Pin() {
 	c.Pinned.Store(true)
 	// an engine that asks the system for them knows them then
@@ -120,14 +121,14 @@ func (c *Conn) NeverBegan() bool {
 	return c.Requests == 0 && c.Empty == 0 && c.Set.Limits.Answered
 }
 
-// EndOpening says that what comes before the first request is done, as far as the
-// protocol is concerned.
+// EndOpening says that the opening, such as a header of a proxy or a handshake, is
+// done, as far as the protocol is concerned.
 func (c *Conn) EndOpening() { c.change(stageOpening, stageWaiting) }
 
 // Begin makes a connection busy that waits. It is false if the server shuts down.
 func (c *Conn) Begin() bool { return c.change(stageWaiting, stageBusy) }
 
-// Opening reports whether what comes before the first request is under way.
+// Opening reports whether the opening before the first request is under way.
 func (c *Conn) Opening() bool { return c.at() == stageOpening }
 
 // Waiting reports whether the connection waits for a request.
@@ -148,7 +149,7 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		if !c.change(stageWaiting, stageAsking) {
 			return nil
 		}
-		// until it is said that it is asked, the connection does not go away
+		// the connection does not go away before its stage is stageAsked
 		return func() {
 			if err := nc.SetReadDeadline(Passed); err != nil {
 				c.change(stageAsking, stageClaimed)
@@ -187,9 +188,9 @@ func (c *Conn) awaitRequest() {
 	}
 }
 
-// begin says that the first bytes of a request are there. It is false if a
-// shutdown has claimed the connection. asked says that one has asked: its deadline
-// is that of the connection then.
+// begin says that the first bytes of a request are there. It is false if a shutdown
+// has claimed the connection. asked says that a shutdown has asked, and has set its
+// deadline on the connection.
 func (c *Conn) begin() (ok, asked bool) {
 	for {
 		switch now := c.at(); now {
@@ -209,7 +210,7 @@ func (c *Conn) begin() (ok, asked bool) {
 	}
 }
 
-// asked reports whether a shutdown wants to know whether there is a request.
+// asked reports whether a shutdown has asked whether there is a request.
 func (c *Conn) asked() bool {
 	for c.at() == stageAsking {
 		runtime.Gosched()

@@ -1,9 +1,9 @@
 // Package engine moves the bytes of a server's connections.
 //
-// A [Set] is the connections of one server, and its [Host] what decides about them:
-// who is admitted, what is logged, what a connection waits for at first. What a
-// connection speaks is a [Protocol]: a state machine without I/O, which says step by
-// step what it needs. Two engines drive it, and it does not know which:
+// A [Set] holds the connections of one server. Its [Host] decides about them: which
+// are admitted, what is logged, what a connection waits for at first. The [Protocol]
+// of a connection is a state machine without I/O, which says step by step what it
+// needs. Two engines drive it, and it does not know which:
 //
 //   - [Set.ServeEvents] serves sockets of Linux from event loops. A connection that
 //     waits for a request has no goroutine, no buffer and no Protocol.

@@ -20,8 +20,8 @@ import (
 // net.Listener has no way to wait for a connection without accepting it. So the
 // listener's descriptor is put into an epoll set, and Go's poller watches the set.
 // There is no copy of the descriptor: a copy would keep the port open after the
-// listener was closed, and making one is what clears O_NONBLOCK in the hands of
-// those who do not expect it.
+// listener was closed, and making one may clear O_NONBLOCK for all users of the
+// socket.
 type eventListener struct {
 	net.Listener
 	raw  syscall.RawConn // of the listener
@@ -135,8 +135,8 @@ func (a *acceptor) take() error {
 	return a.err
 }
 
-// next waits for a connection. The error is os.ErrDeadlineExceeded if there was
-// none for a while: that the listener was closed by others wakes nobody up.
+// next waits for a connection. The error is os.ErrDeadlineExceeded if there was none
+// for a while: next does not wake up when other code closes the listener.
 func (a *acceptor) next() (fd int, err error) {
 	waited := a.l.wait.Read(a.fromSet)
 	switch {
@@ -157,11 +157,11 @@ func (a *acceptor) next() (fd int, err error) {
 const closedCheck = 100 * time.Millisecond
 
 // acceptFrom accepts a connection as a nonblocking descriptor. The address of the
-// peer is left for whoever asks.
+// peer is not read until it is asked for.
 //
-// Others may have copies of the listening socket, and whoever clears O_NONBLOCK
-// for one of them does so for all. The call would wait then, so the scheduler has
-// to know of it, and the flag is looked at each time.
+// Other processes may have copies of the listening socket, and clearing O_NONBLOCK
+// for one copy clears it for all. The call would block then. So the scheduler has to
+// know of it, and the flag is checked each time.
 func acceptFrom(fd int) (int, error) {
 	_ = rawsys.SetNonblock(fd)
 	n, _, errno := syscall.Syscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
@@ -171,10 +171,10 @@ func acceptFrom(fd int) (int, error) {
 	return int(n), nil
 }
 
-// ServeEvents accepts the connections of ln and serves them from event loops, until ln
-// fails for good, which it returns. The error is nil when the server shuts down, and
-// when ln was closed by others. It closes ln. served is false if event loops are not
-// possible for ln.
+// ServeEvents accepts the connections of ln and serves them from event loops, until
+// ln fails for good, and returns that error. The error is nil when the server shuts
+// down, and when other code has closed ln. It closes ln. served is false if event
+// loops are not possible for ln.
 func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
 	l, err := newEventListener(ln)
 	if err != nil {
@@ -225,8 +225,8 @@ func (s *Set) prepareListener(raw syscall.RawConn) {
 }
 
 // growEvery is after how many connections the number of loops follows that of
-// processors, which can grow while the server runs: Go raises it itself where the
-// limit of a container is raised.
+// processors, which can grow while the server runs: Go raises it itself if the limit
+// of a container is raised.
 const growEvery = 64
 
 // acceptEvents accepts until the listener is closed or the server is to stop.
@@ -264,8 +264,8 @@ const (
 	backlogSize = 4096
 )
 
-// acceptBacklog accepts the connections that have come before the server was told
-// to stop: there may be requests on them.
+// acceptBacklog accepts the connections that have come before Shutdown was called:
+// there may be requests on them.
 func (s *Set) acceptBacklog(l *eventListener, g *eventGroup, isTCP bool) {
 	if !s.stopping.Load() {
 		return

@@ -13,10 +13,10 @@ import (
 	"github.com/valyala/fasthttp/internal/netloop"
 )
 
-// What follows makes a connection of the event engine a net.Conn, and one that
-// waits while a protocol works with streams.
+// This file makes a connection of the event engine a net.Conn, and lets it wait while
+// a protocol works with streams.
 
-// eventExtra is what only some connections need.
+// eventExtra is the state that only some connections need.
 type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
@@ -24,22 +24,23 @@ type eventExtra struct {
 
 	mu            sync.Mutex
 	local, remote net.Addr
-	proxied       *Ends          // what they are because of a header, or nil
+	proxied       *Ends          // the addresses that a header has named, or nil
 	own           [2]ownDeadline // of reading, and of writing
-	waits         waitKind       // what the connection waits for while nobody owns it
+	waits         waitKind       // what the connection waits for while it has no owner
 }
 
-// ownDeadline is what the application has set in the place of the server's.
+// ownDeadline is a deadline that the application has set in the place of the
+// server's.
 type ownDeadline struct {
 	until time.Time
 	set   bool
 }
 
-// waitKind is what a connection waits for that is left to its loop.
+// waitKind is what a connection without an owner waits for.
 type waitKind uint8
 
 const (
-	waitNone  waitKind = iota // somebody owns it
+	waitNone  waitKind = iota // it has an owner
 	waitRead                  // for a request, or for the rest of one
 	waitWrite                 // for room
 )
@@ -78,8 +79,8 @@ func (c *eventConn) waitFor(kind waitKind, timeout time.Duration) time.Duration 
 	return timeout
 }
 
-// stay leaves the connection to its loop after an event that has changed nothing:
-// what it waits for, and how long, is what it was.
+// stay leaves the connection to its loop after an event that has changed nothing: the
+// wait and its deadline go on.
 func (c *eventConn) stay(kind waitKind) {
 	e := c.extra.Load()
 	if e == nil {
@@ -102,9 +103,8 @@ func (c *eventConn) working() {
 	}
 }
 
-// setOwn takes in a deadline of the application. The owner of the connection
-// applies it when it leaves the connection to its loop; if there is none, it holds
-// at once.
+// setOwn stores a deadline of the application. The owner of the connection applies it
+// when it leaves the connection to its loop; if there is none, it holds at once.
 func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 	if c.net.Closed() {
 		return netloop.ErrClosed
@@ -126,7 +126,7 @@ func (c *eventConn) setOwn(kind waitKind, t time.Time) error {
 			c.net.Release()
 			break
 		}
-		// the owner is about to leave, or somebody has just become it
+		// the owner is about to release it, or has just acquired it
 		runtime.Gosched()
 		e.mu.Lock()
 		waits = e.waits
@@ -229,8 +229,7 @@ func (c *eventConn) extras() *eventExtra {
 	return c.extra.Load()
 }
 
-// detached returns the connection in the mode that waits, or nil where it is
-// not in it.
+// detached returns the connection in blocking mode, or nil if it is not in it.
 func (c *eventConn) detached() *netloop.Detached {
 	e := c.extra.Load()
 	if e == nil {
@@ -239,9 +238,9 @@ func (c *eventConn) detached() *netloop.Detached {
 	return e.detached.Load()
 }
 
-// detach makes the connection one whose Read and Write wait, until the current
-// request was answered. It has these deadlines, unless the application has set
-// others.
+// detach puts the connection into blocking mode, in which Read and Write wait, until
+// the current request was answered. It has these deadlines, unless the application
+// has set other ones.
 func (c *eventConn) detach(readUntil, writeUntil time.Time) *netloop.Detached {
 	e := c.extras()
 	if d := e.detached.Load(); d != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/valyala/fasthttp/internal/proxyproto"
 )
 
-// What follows is the PROXY protocol on the event engine. A header that has not
-// come as a whole is left to the system, which keeps it: so a connection that waits
-// for one needs no memory for it.
+// This file is the PROXY protocol on the event engine. A header that has not come as
+// a whole stays in the socket, so a connection that waits for one needs no memory for
+// it.
 
 // AwaitsHeader reports whether the header has not come yet.
 func (c *eventConn) AwaitsHeader() bool { return c.phase == eventHeader }
 
-// takeHeader takes the header off the connection. taken is false if that was not to
-// be: it has not come as a whole, or the connection was closed or given away, in
-// which case alive is false, too.
+// takeHeader reads the header from the connection. taken is false if it has not come
+// as a whole, or if the connection was closed or handed over, in which case alive is
+// false, too.
 func (c *eventConn) takeHeader() (taken, alive bool) {
 	b := bufpool.Get(proxyproto.MaxSize)
 	defer bufpool.Put(b)
@@ -31,7 +31,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		return false, true
 	}
 	if err == nil {
-		// all of it is there, and nobody else reads
+		// all of it is there, and only the owner reads
 		_, err = c.net.Read(b.B[:size])
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 	return true, true
 }
 
-// peekHeader looks at the header without taking it. The error is netloop.ErrAgain
+// peekHeader parses the header without consuming it. The error is netloop.ErrAgain
 // while more of it may come.
 func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err error) {
 	n, err := c.net.Peek(b)
@@ -75,8 +75,8 @@ func (c *eventConn) peekHeader(b []byte) (h proxyproto.Header, size int, err err
 	return h, size, err
 }
 
-// expireHeader is Expire for a connection whose header was waited for. It may have
-// come in time, and the loop was busy.
+// expireHeader is Expire for a connection that waits for its header. The header may
+// have come in time, while the loop was busy.
 func (c *eventConn) expireHeader() (alive bool) {
 	taken, alive := c.takeHeader()
 	switch {
@@ -101,7 +101,7 @@ func (c *eventConn) lacksHeader() bool {
 	return err == netloop.ErrAgain
 }
 
-// turnAway answers a connection of a client who has too many of them.
+// turnAway answers a connection of a client that has too many of them.
 func (c *eventConn) turnAway(why error) {
 	s := c.Set
 	s.setState(c, StateClosed)

@@ -56,7 +56,7 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	g.users.Add(1)
 	s.register(&c.Conn, c, peer)
 	if c.Pinned.Load() {
-		// it may be used by others from the start
+		// the application may use it from the start
 		c.extras()
 	}
 	if err := g.Add(&c.net, c.waitFor(waitRead, timeout)); err != nil {
@@ -85,7 +85,7 @@ type eventConn struct {
 	group *eventGroup
 	p     Protocol // of the request that is on its way, or nil
 	extra atomic.Pointer[eventExtra]
-	// toDiscard is how many bytes are still read away before the connection is closed
+	// toDiscard is how many bytes are still discarded before the connection is closed
 	toDiscard int32
 	phase     eventPhase
 	isTCP     bool
@@ -99,10 +99,10 @@ type eventPhase uint8
 const (
 	eventServing   eventPhase = iota // go on with the protocol, or begin with it
 	eventUnsent                      // go on with a flush for which there was no room
-	eventTurn                        // go on with the protocol, which has let others go first
-	eventLingering                   // read away what comes, until the peer is done
+	eventTurn                        // go on with the protocol, after other connections had their turn
+	eventLingering                   // discard the bytes that come, until the peer is done
 	eventHeader                      // take the header of the PROXY protocol, when it is there
-	eventEnded                       // nothing: the descriptor is closed or somebody else's
+	eventEnded                       // nothing: the descriptor is closed or handed over
 	eventPhases
 )
 
@@ -153,8 +153,8 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 	return c.driveWithCare(cache, c.phase == eventServing)
 }
 
-// driveWithCare is drive for code that may not come back: it panics where
-// nothing of the application is expected to run, or ends its goroutine.
+// driveWithCare is drive for code that may not return: it may panic outside of a
+// handler, or end its goroutine.
 func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bool) {
 	ended := false
 	defer func() {
@@ -167,8 +167,8 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 	return alive
 }
 
-// drop ends a connection whose protocol has stopped in the middle. Whatever
-// was in use stays with whoever may still have it.
+// drop ends a connection whose protocol has stopped in the middle. Memory that was in
+// use is not reused, since references to it may remain.
 func (c *eventConn) drop(panicked any) {
 	s := c.Set
 	if c.p != nil {
@@ -199,13 +199,13 @@ func (c *eventConn) giveBack(cache *protocolCache) {
 	}
 }
 
-// share is how many reads and writes a connection may do before the others of
-// its loop get their turn.
+// share is how many reads and writes a connection may do before the other connections
+// of its loop get their turn.
 const share = 16
 
-// drive does what the protocol asks for, as far as it can without waiting. It
-// is false if the connection was closed or given away. With readable set there is
-// something to be read before the protocol can go on.
+// drive does what the protocol asks for, as far as it can without waiting. It returns
+// false if the connection was closed or handed over. If readable is set, drive must
+// read before the protocol can go on.
 func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	if c.phase == eventTurn {
 		c.change(eventServing)
@@ -232,7 +232,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 				break
 			}
 			if !asked && !p.Idle() {
-				// it may not have seen yet what came before its turn ended
+				// it may not have seen yet the bytes that came before its turn ended
 				continue
 			}
 			if alive, done := c.await(cache); done {
@@ -269,9 +269,9 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 	}
 }
 
-// giveTurn lets the other connections of the loop have their turn. Meanwhile
-// nobody owns this one, and a deadline of an earlier wait must not end it. Its turn
-// comes when there is room for output, which may be never.
+// giveTurn lets the other connections of the loop have their turn. Meanwhile this one
+// has no owner, and a deadline of an earlier wait must not end it. Its turn comes
+// when there is room for output, which may be never.
 func (c *eventConn) giveTurn() {
 	switch w, until := c.p.Turn(); w {
 	case WaitRoom:
@@ -285,8 +285,8 @@ func (c *eventConn) giveTurn() {
 
 // receive reads for the protocol. It is false if there is nothing at the moment.
 func (c *eventConn) receive() bool {
-	// what came while the last request was handled is answered, too, before the
-	// server goes down
+	// a request that came while the last one was handled is answered, too, before the
+	// server shuts down
 	if c.drained && !c.net.Gone() && !c.Set.Stopping() {
 		return false
 	}
@@ -319,7 +319,7 @@ func (c *eventConn) wake() {
 }
 
 // await leaves the connection to its loop until more comes. done is false if the time
-// for that is over, which the protocol was told.
+// for that is over, which InputEnded has reported to the protocol.
 func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 	if c.p.Idle() {
 		return c.rest(cache), true
@@ -428,7 +428,7 @@ func (c *eventConn) flush() error {
 	return err
 }
 
-// flushFile is flush for what ends in a part of a file.
+// flushFile is flush for output that ends with a part of a file.
 func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 	raw, err := file.File.SyscallConn()
 	if err != nil {
@@ -474,8 +474,8 @@ func (c *eventConn) abandon() bool {
 	return c.beginLinger()
 }
 
-// beginLinger ends the sending side of the connection. What the peer is still
-// sending is read away as it comes: closing right away would make the system reset
+// beginLinger ends the sending side of the connection. Bytes that the peer is still
+// sending are discarded as they come: closing right away would make the system reset
 // the connection, and the peer could lose the response (RFC 9112 section 9.6).
 func (c *eventConn) beginLinger() bool {
 	var err error = syscall.ENOTCONN
@@ -490,7 +490,8 @@ func (c *eventConn) beginLinger() bool {
 	return c.linger()
 }
 
-// linger reads away what has come. It is false if the connection was closed.
+// linger discards the bytes that have come. It returns false if the connection was
+// closed.
 func (c *eventConn) linger() bool {
 	rest := bufpool.Get(lingerRead)
 	defer bufpool.Put(rest)
@@ -509,7 +510,7 @@ func (c *eventConn) linger() bool {
 }
 
 // finish closes the descriptor and forgets the connection, once: a hook can end the
-// goroutine in between, and what follows from that comes here again.
+// goroutine in between, and the cleanup after that calls finish again.
 func (c *eventConn) finish(reset bool) {
 	if c.phase == eventEnded {
 		return
@@ -519,7 +520,7 @@ func (c *eventConn) finish(reset bool) {
 	s := c.Set
 	c.working()
 	if d := c.detached(); d != nil {
-		// somebody who has kept the connection waits in Read or Write
+		// a goroutine of the application may wait in Read or Write
 		d.Abandon(reset)
 	} else {
 		c.net.Close(reset)
@@ -581,7 +582,7 @@ func (c *eventConn) ClaimStalled(p Protocol) (end func(err error)) {
 	}
 }
 
-// hasInput reports whether something has come that nobody has read: it will be
+// hasInput reports whether bytes have come that were not read yet: they will be
 // served in a moment.
 func (c *eventConn) hasInput() bool { return c.has(unix.POLLIN) }
 

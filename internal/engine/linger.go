@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// lingerTime and lingerSize bound how long the rest of a request is read
-	// away that was answered before its end, and lingerRead how much at a time.
+	// lingerTime and lingerSize bound the time and the bytes for discarding the rest
+	// of a request that was answered before its end, and lingerRead the bytes of one
+	// read.
 	lingerTime = 500 * time.Millisecond
 	lingerSize = 256 << 10
 	lingerRead = 16 << 10
 )
 
-// LingerOn ends the sending side of a connection and reads away what the peer
-// is still sending: closing right away would make the system reset it, and the
-// peer could lose the response (RFC 9112 section 9.6).
+// LingerOn ends the sending side of a connection and discards the bytes that the peer
+// is still sending: closing right away would make the system reset it, and the peer
+// could lose the response (RFC 9112 section 9.6).
 func LingerOn(nc net.Conn) {
 	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
@@ -35,6 +36,6 @@ func LingerOn(nc net.Conn) {
 	}
 }
 
-// lingerLeast is how much a goroutine reads away at a time, which holds its buffer
-// while it waits.
+// lingerLeast is how much a goroutine discards at a time. It is small, since the
+// goroutine holds its buffer while it waits.
 const lingerLeast = 4 << 10

@@ -18,7 +18,7 @@ import (
 type portable struct {
 	Conn
 	p  Protocol
-	nc net.Conn // what the protocol reads and writes
+	nc net.Conn // the connection that the protocol reads and writes
 	// last is a protocol that is used again for a connection of lastOf, or nil
 	last   Protocol
 	lastOf *Set
@@ -40,8 +40,9 @@ type portable struct {
 
 var portables = sync.Pool{New: func() any { return new(portable) }}
 
-// ServeConn admits a connection, serves it by the calling goroutine until it ends, and
-// closes it. The error is why it was refused, or what has ended it before its time.
+// ServeConn admits a connection, serves it by the calling goroutine until it ends,
+// and closes it. It returns the error for which the connection was refused, or which
+// has ended it early.
 func (s *Set) ServeConn(nc net.Conn) error {
 	peer, err := s.Host.Admit(nc)
 	if err != nil {
@@ -82,7 +83,7 @@ func (e *portable) serve() error {
 		LingerOn(e.NC)
 	}
 	if e.p != nil {
-		// what lingers holds no memory
+		// a lingering connection holds no memory
 		var fault error
 		if e.last, fault = e.Set.Host.Return(e.p, end == Close && !e.Pinned.Load()); err == nil {
 			err = fault
@@ -105,8 +106,8 @@ func (e *portable) serve() error {
 func (e *portable) close() error {
 	s, nc := e.Set, e.NC
 	if e.Aborted {
-		// a reset tells the peer that the message was cut off, whatever its
-		// framing; so does TLS that does not end in order
+		// a reset shows the peer that the message was cut off, whatever its framing;
+		// so does TLS without its closing alert
 		nc = s.Host.Transport(nc)
 		if tcp, ok := nc.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
@@ -125,7 +126,8 @@ func (e *portable) forget() {
 	e.Set.unregister(&e.Conn)
 }
 
-// free makes the connection another one, unless somebody may still ask for it.
+// free makes e available for another connection, unless the application may still
+// hold a reference.
 func (e *portable) free() {
 	if e.Pinned.Load() {
 		return
@@ -136,10 +138,10 @@ func (e *portable) free() {
 	portables.Put(e)
 }
 
-// drop ends a connection whose goroutine was ended from inside: by
-// runtime.Goexit, with which a failing test leaves its handler, or by a panic of
-// something that is not called with care, such as a logger. Whatever was in
-// use stays with whoever may still have it.
+// drop ends a connection whose goroutine was ended from inside: by runtime.Goexit,
+// with which a failing test leaves its handler, or by a panic of code outside of
+// handlers and hooks, such as a logger. Memory that was in use is not reused, since
+// references to it may remain.
 func (e *portable) drop(panicked any) {
 	s := e.Set
 	if e.p != nil {
@@ -155,8 +157,8 @@ func (e *portable) drop(panicked any) {
 	}
 }
 
-// run does what the protocol asks for until the connection ends or belongs to
-// somebody else. It returns Close, Linger, Leave or HandOver.
+// run does what the protocol asks for until the connection ends or is handed over. It
+// returns Close, Linger, Leave or HandOver.
 func (e *portable) run() (end Action, err error) {
 	s := e.Set
 	nc, over, err := s.Host.Opening(&e.Conn)
@@ -210,8 +212,8 @@ func (e *portable) limit(until time.Time) {
 	}
 }
 
-// receive reads from the connection, with first set what a request begins with. claimed
-// says that a shutdown has closed the connection.
+// receive reads from the connection; first says that it waits for the beginning of a
+// request. claimed says that a shutdown has closed the connection.
 func (e *portable) receive(first bool) (claimed bool) {
 	if !first {
 		e.limit(e.p.Wait(WaitInput))
@@ -236,7 +238,8 @@ func (e *portable) receive(first bool) (claimed bool) {
 }
 
 // receiveFirst waits for the first bytes of a request. A shutdown that finds the
-// connection waiting ends the wait: what has come by then is served all the same.
+// connection waiting ends the wait: a request that has come by then is served all the
+// same.
 func (e *portable) receiveFirst() (n int, err error) {
 	if !e.asked() {
 		if n, err = e.readFirst(); !isTimeout(err) || !e.asked() {
@@ -250,9 +253,9 @@ func (e *portable) receiveFirst() (n int, err error) {
 	return n, err
 }
 
-// lastLook is how long a connection is read from that waits for a request when the
-// server shuts down. What is there is got at once; the time is for a machine that
-// is busy.
+// lastLook is how long a shutdown lets a connection that waits for a request read
+// once more. Bytes that have arrived are read at once; the time is for a busy
+// machine.
 const lastLook = 5 * time.Millisecond
 
 func (e *portable) readFirst() (int, error) {
@@ -312,7 +315,7 @@ func (e *portable) flush() error {
 		e.buffers = [2][]byte{}
 	}
 	if err != nil && e.pairs != nil {
-		// what is encrypted is sent as a whole
+		// how much of the encrypted bytes was sent is not known
 		n = 0
 	}
 	e.p.Written(n, err)
@@ -359,8 +362,8 @@ func (e *portable) SendsFiles() bool { return false }
 // KeepsSpace implements Link.
 func (e *portable) KeepsSpace() bool { return true }
 
-// watcher reads ahead while a handler runs, to learn of the end of the
-// connection. What it reads instead is the first byte of another request.
+// watcher reads ahead while a handler runs, to learn of the end of the connection.
+// The byte that it may read is the first one of another request.
 type watcher struct {
 	stopped atomic.Bool
 	ended   chan struct{}

@@ -44,8 +44,8 @@ const (
 )
 
 // Serve serves the connections that ln accepts by the portable engine, until ln fails
-// for good, which it returns. The error is nil when the server shuts down, and when ln
-// was closed by others. Serve closes ln.
+// for good, and returns that error. The error is nil when the server shuts down, and
+// when other code has closed ln. Serve closes ln.
 func (s *Set) Serve(ln net.Listener) error {
 	l := s.addListener(ln)
 	if l == nil {
@@ -104,7 +104,7 @@ func (w *connWorkers) serve(c *portable) {
 	w.pool.Do(c)
 }
 
-// serveAll serves c, and then what the worker accepts itself.
+// serveAll serves c, and then the connections that the worker accepts itself.
 func (w *connWorkers) serveAll(c *portable) {
 	for c != nil {
 		_ = c.serve()
@@ -112,7 +112,7 @@ func (w *connWorkers) serveAll(c *portable) {
 	}
 }
 
-// accept returns another connection for a worker, or nil where it is to rest.
+// accept returns another connection for a worker, or nil if the worker is to rest.
 func (w *connWorkers) accept() *portable {
 	if w.accepted.Load() < ManyAccepted {
 		return nil
@@ -129,7 +129,7 @@ func (w *connWorkers) accept() *portable {
 		w.fail(err)
 		return nil
 	case !w.enter():
-		// nobody would wait for it
+		// Serve would not wait for it
 		_ = nc.Close()
 		return nil
 	}
@@ -148,14 +148,14 @@ func (w *connWorkers) enter() bool {
 	return !w.stopped
 }
 
-// fail has Serve return err, which the listener may not say again.
+// fail makes Serve return err, which the listener may not return again.
 func (w *connWorkers) fail(err error) {
 	if w.failed.CompareAndSwap(nil, &err) {
 		_ = w.ln.Close()
 	}
 }
 
-// stop ends the idle workers, and the others as soon as their connections have
+// stop ends the idle workers, and the busy ones as soon as their connections have
 // ended. No worker brings in another connection when it has returned.
 func (w *connWorkers) stop() {
 	w.mu.Lock()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Protocol is what a connection speaks: it takes in what has arrived, and says what
-// the engine is to do. It never waits for the peer, so it can be fed single bytes from
-// an event loop; where it must wait, in the middle of a handler, it asks its Conn for
-// a connection that does.
+// Protocol is the protocol of a connection: it receives the bytes that have arrived,
+// and says what the engine is to do. It never waits for the peer, so an event loop
+// can feed it single bytes. If it must wait, in the middle of a handler, it asks its
+// Link for a connection that waits.
 //
 // Only the engine calls the methods, one at a time.
 type Protocol interface {
-	// Space returns where to put what arrives next. It is not empty.
+	// Space returns the buffer for the bytes that arrive next. It is not empty.
 	Space() []byte
 	// Received says that the first n bytes of Space have arrived.
 	Received(n int)
@@ -22,8 +22,8 @@ type Protocol interface {
 	// another error of reading.
 	InputEnded(err error)
 
-	// Step goes as far as what was received reaches, and returns what is to be done.
-	// A panic in it ends the connection.
+	// Step goes as far as the received bytes reach, and returns what is to be done. A
+	// panic in it ends the connection.
 	Step() Action
 	// Output returns what is to be written after Flush: head, then tail, then the
 	// part of a file. There is either a tail or a file, or neither.
@@ -41,16 +41,17 @@ type Protocol interface {
 	// the application has set comes first, unless the protocol has set one by its Link
 	// since then.
 	Wait(w Wait) (until time.Time)
-	// Turn says that the connection lets others go first, and returns what it waits
-	// for meanwhile. If that is WaitNone the deadline stays that there is.
+	// Turn says that the other connections of the loop get their turn, and returns
+	// what this one waits for meanwhile. If that is WaitNone, the deadline stays as
+	// it is.
 	Turn() (w Wait, until time.Time)
 	// Expired says that the time of a WaitInput is over, although something has come,
 	// which is received next: it may have come in time. Wait says whether it has.
 	Expired()
 
 	// HandOver gives the connection to the application after the action of that name.
-	// The engine calls take when it has let go of the connection: with what is
-	// the connection from then on, or with the error that there is none.
+	// The engine calls take when it does not use the connection any more: with the
+	// connection to use from then on, or with an error if there is none.
 	HandOver() (take func(nc net.Conn, err error))
 	// Abandoned says that the protocol is used no more since the goroutine that was
 	// in one of its methods has ended, or panicked.
@@ -64,7 +65,7 @@ const (
 	Read     Action = iota // receive more, and call Step again
 	Flush                  // write the output, and call Step again
 	Close                  // close the connection
-	Linger                 // read away what the peer still sends, then close
+	Linger                 // discard the bytes that the peer still sends, then close
 	HandOver               // give the connection to the application
 	// Leave leaves the protocol to a handler that is late and still uses it; the
 	// connection ends.
@@ -100,27 +101,26 @@ type FilePart struct {
 // Link is what a protocol may ask of the engine below it.
 type Link interface {
 	// Blocking returns the connection with Read and Write that wait, until the next
-	// Step. It has these deadlines, unless the application has set others; the zero
-	// time stands for none.
+	// Step. It has these deadlines, unless the application has set other ones; the
+	// zero time stands for none.
 	Blocking(readUntil, writeUntil time.Time) net.Conn
-	// LimitReads and LimitWrites set the deadlines of that connection, in the place of
-	// what there was.
+	// LimitReads and LimitWrites replace the deadlines of that connection.
 	LimitReads(until time.Time)
 	LimitWrites(until time.Time)
-	// ForgetDeadlines takes away the deadlines that the application has set. Those of
+	// ForgetDeadlines removes the deadlines that the application has set. Those of
 	// the protocol are until for reading, and none for writing.
 	ForgetDeadlines(until time.Time)
-	// Watch tells w when the peer goes away, until Unwatch is called, which reports
-	// whether there is no deadline for reading any more. An engine that must read for
-	// that only does so if mayRead.
+	// Watch makes the engine call w when the peer goes away, until Unwatch is called,
+	// which reports whether there is no deadline for reading any more. An engine that
+	// must read for that only does so if mayRead is set.
 	Watch(w Watcher, mayRead bool)
 	Unwatch() (unlimited bool)
 	// Interrupt ends the Read of a goroutine that waits in it. It may be called by any
 	// goroutine.
 	Interrupt()
-	// ClaimStalled makes a connection the caller's that waits for input without a
-	// goroutine, and whose protocol is p. end ends its input with an error. It is nil
-	// if somebody is at work.
+	// ClaimStalled claims a connection with the protocol p that waits for input
+	// without a goroutine. The caller must call end, which ends the input with an
+	// error. end is nil if the connection has an owner, another protocol, or input.
 	ClaimStalled(p Protocol) (end func(err error))
 	// SendsFiles reports whether Output may have a file.
 	SendsFiles() bool
@@ -160,9 +160,9 @@ type Host interface {
 	// KindOf reports whether something comes before the protocol on a connection,
 	// and whether it is a TLS connection.
 	KindOf(nc net.Conn) (opening, isTLS bool)
-	// Opening does what comes before the protocol on a connection that waits: what a
-	// proxy says of it, a TLS handshake. It returns the connection to go on with; over
-	// says that it was served already, or that it is not to be.
+	// Opening does the opening of a connection before its protocol, and may wait: the
+	// header of a proxy, a TLS handshake. It returns the connection to go on with;
+	// over says that it was served already, or that it is not to be.
 	Opening(c *Conn) (nc net.Conn, over bool, err error)
 	// Transport returns the connection below nc whose reset cuts nc off.
 	Transport(nc net.Conn) net.Conn
@@ -177,9 +177,10 @@ type Host interface {
 	HeaderFailed(c *Conn, err error)
 	AdmitClient(c *Conn) error
 
-	// StateChanged tells of a state of a connection that begins, if the Set is Watched.
+	// StateChanged is called when a state of a connection begins, if the Set is
+	// Watched.
 	StateChanged(nc net.Conn, state State)
-	// Logf logs what somebody should look at.
+	// Logf logs an error that the operator of the server should know of.
 	Logf(format string, args ...any)
 }
 
@@ -188,6 +189,6 @@ type Limits struct {
 	// First is for the first byte on a new connection, and Idle for that of another
 	// request.
 	First, Idle time.Duration
-	// Answered says that the peer is told if First is over.
+	// Answered says that the peer gets a response when First is over.
 	Answered bool
 }

@@ -30,8 +30,8 @@ func tcpAddr(a netip.AddrPort) net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
 }
 
-// Proxied is what is known of a connection that begins with a header, or has begun
-// with one.
+// Proxied is the state of a connection that begins with a header, or has begun with
+// one.
 type Proxied struct {
 	Ends atomic.Pointer[Ends] // nil while there are none
 }
@@ -52,7 +52,7 @@ func (p *Proxied) Local(socket net.Conn) net.Addr {
 	return socket.LocalAddr()
 }
 
-// ProxiedConn is a connection without TLS, or what lies under one with it.
+// ProxiedConn is a connection without TLS, or the one below a TLS connection.
 type ProxiedConn struct {
 	net.Conn
 	Proxied

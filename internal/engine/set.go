@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// connShards is the number of lists that the connections of a server are spread
-// over, so that those who come and go on all processors do not queue up for one
-// lock.
+// connShards is the number of lists that the connections of a server are spread over,
+// so that connections that come and go on all processors do not contend for one lock.
 const connShards = 16
 
 // connShard is one list of connections, on cache lines of its own.
@@ -53,8 +52,8 @@ type Set struct {
 	Host Host
 	// Limits are how long connections wait. They do not change while there are some.
 	Limits Limits
-	// Watched says that the Host wants to know of the states of connections. The
-	// application may hold on to any of them then.
+	// Watched says that the Host is called for the states of connections. The
+	// application may keep any connection then.
 	Watched bool
 	// IdleWorker is how long a worker of the portable engine stays without a
 	// connection.
@@ -105,7 +104,7 @@ func (s *Set) All(f func(c *Conn)) {
 	}
 }
 
-// setState tells of a state of a connection that begins.
+// setState reports to the Host that a state of a connection begins.
 func (s *Set) setState(nc net.Conn, state State) {
 	if s.Watched {
 		s.Host.StateChanged(nc, state)
@@ -150,9 +149,9 @@ func (s *Set) unregister(c *Conn) {
 func (c *Conn) SetPeer(peer netip.Addr) { c.peer = peer }
 
 // Shutdown ends the server in order: it closes the listeners and the connections that
-// wait for a request, and waits for the others until ctx ends, whose error it returns
-// then. Otherwise the error is that of a listener that could not be closed. begun is
-// called once the server knows that it is to stop.
+// wait for a request, and waits for the other connections until ctx ends, and returns
+// its error then. Otherwise it returns the error of a listener that could not be
+// closed. begun is called once the server has begun to stop.
 func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 	drained, listeners := s.beginShutdown()
 	defer s.endShutdown()
@@ -180,7 +179,7 @@ func (s *Set) Shutdown(ctx context.Context, begun func()) error {
 // closeAll closes listeners, and returns the first error.
 func closeAll(listeners []*listener) (failed error) {
 	for _, ln := range listeners {
-		// somebody else may have closed it
+		// other code may have closed it
 		if err := ln.Close(); err != nil && failed == nil && !errors.Is(err, net.ErrClosed) {
 			failed = err
 		}
@@ -206,9 +205,9 @@ func (s *Set) beginShutdown() (drained <-chan struct{}, listeners []*listener) {
 	return drained, slices.Clone(s.listeners)
 }
 
-// checkDrained tells the shutdowns that wait for it that nothing is left. mu is
-// held. The listeners count as well as the connections: one of them may be about
-// to bring in another connection.
+// checkDrained wakes the waiting shutdowns if nothing is left. mu is held. The
+// listeners count as well as the connections: one of them may be about to bring in
+// another connection.
 func (s *Set) checkDrained() {
 	if s.drained != nil && s.open.Load() == 0 && len(s.listeners) == 0 {
 		close(s.drained)

@@ -7,31 +7,32 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// Call is a request on its way through a Lane, whose response is an R. Two hold it:
-// the caller, and the lane that it waits in. The last one to drop it gives it back
-// to its Lanes.
+// Call is a request on its way through a Lane, whose response is an R. It has two
+// holders: the caller, and the lane that it waits in. The last one to drop it returns
+// it to its Lanes.
 type Call[R any] struct {
 	links links[R] // guarded by the mutex of the lane
 	lane  *Lane[R]
 	home  *sync.Pool
 
-	// What is known of the request is set before it is enqueued.
+	// The fields that describe the request are set before it is enqueued.
 
 	// Out is its bytes on the wire.
 	Out []byte
-	// Exchange is what of it matters for the framing of the response.
+	// Exchange has the properties of the request that decide the framing of the
+	// response.
 	Exchange http1.Exchange
 	// Idempotent says that there is no harm in sending it twice, and Closes that it
 	// asks for the connection to be closed.
 	Idempotent, Closes bool
 
-	// end is where its bytes end among those of the connection; of the writer
-	// alone
+	// end is the offset at which its bytes end on the connection; only the writer
+	// uses it
 	end uint64
 
 	mu sync.Mutex // guards what follows
-	// Response is the caller's, which the reader fills while it holds the lock; nil
-	// if nobody wants it.
+	// Response belongs to the caller. The reader fills it while it holds the lock;
+	// nil if the response is discarded.
 	Response *R
 	phase    callPhase
 
@@ -41,7 +42,7 @@ type Call[R any] struct {
 	holders atomic.Int32
 }
 
-// callPhase is what the caller of a Call has of it.
+// callPhase says whether the caller of a Call waits.
 type callPhase uint8
 
 const (
@@ -60,7 +61,7 @@ func (call *Call[R]) Lock() { call.mu.Lock() }
 // Unlock undoes Lock.
 func (call *Call[R]) Unlock() { call.mu.Unlock() }
 
-// Drop says that n of those who hold the call do so no more.
+// Drop says that n holders of the call do not use it any more.
 func (call *Call[R]) Drop(n int32) {
 	if call.holders.Add(-n) > 0 {
 		return
@@ -73,14 +74,14 @@ func (call *Call[R]) Drop(n int32) {
 	call.home.Put(call)
 }
 
-// Done returns what one value comes from when there is a result.
+// Done returns a channel that gets one value when there is a result.
 func (call *Call[R]) Done() <-chan struct{} { return call.done }
 
 // Result returns the result, after Done.
 func (call *Call[R]) Result() error { return call.err }
 
 // Leave gives the call up because of err, unless it has a result by now, and returns
-// the result. After that nobody touches the response.
+// the result. After that the lane does not touch the response.
 func (call *Call[R]) Leave(err error) error {
 	call.mu.Lock()
 	if call.phase == callFinished {
@@ -94,8 +95,8 @@ func (call *Call[R]) Leave(err error) error {
 	return err
 }
 
-// finish gives the call its result and drops it. It reports whether anybody has
-// waited for it.
+// finish gives the call its result and drops it. It reports whether the caller was
+// waiting for it.
 func (call *Call[R]) finish(err error) bool {
 	call.mu.Lock()
 	waited := call.phase == callAwaited
@@ -108,7 +109,7 @@ func (call *Call[R]) finish(err error) bool {
 	return waited
 }
 
-// isLeft reports whether nobody waits for the call.
+// isLeft reports whether the caller has given up the call.
 func (call *Call[R]) isLeft() bool {
 	call.mu.Lock()
 	defer call.mu.Unlock()
@@ -147,7 +148,7 @@ func (l *list[R]) insert(call, after *Call[R]) {
 
 func (l *list[R]) push(call *Call[R]) { l.insert(call, l.last) }
 
-// shift takes the first call away, for who puts it into another list.
+// shift removes the first call, which the caller puts into another list.
 func (l *list[R]) shift() *Call[R] {
 	call := l.first
 	if l.first = call.links.next; l.first != nil {

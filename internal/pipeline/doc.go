@@ -3,7 +3,7 @@
 // to which connection, what is written together, whose response comes next, and what
 // may be sent again when a connection ends.
 //
-// It knows the bytes of requests, and nothing of responses but where they begin and
-// end, which a reader tells that the application of the package brings. It imports
+// It knows the bytes of requests. Of responses it knows only where they begin and
+// end; a reader that the user of the package provides reports that. It imports
 // clientconn, http1, bufpool, connpool and neterr. Start with Lanes.
 package pipeline

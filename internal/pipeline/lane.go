@@ -19,10 +19,9 @@ import (
 // Lane is one connection of a Lanes, or the place for one, with the calls that wait
 // for it.
 //
-// A goroutine, the writer, runs while there are calls or a connection. It
-// connects, sends what is in queue, and tidies up behind the connection. Each
-// connection has a second goroutine, the reader, which gives the calls in sent
-// their responses.
+// A goroutine, the writer, runs while there are calls or a connection. It connects,
+// sends the calls in queue, and tidies up after the connection. Each connection has a
+// second goroutine, the reader, which gives the calls in sent their responses.
 type Lane[R any] struct {
 	all  *Lanes[R]
 	conf *Config[R]
@@ -33,7 +32,7 @@ type Lane[R any] struct {
 	queue  list[R]
 	sent   list[R]
 	queued int // bytes in queue
-	waited int // calls in both lists for which somebody waits
+	waited int // calls in both lists whose callers still wait
 	writer writerPhase
 
 	// of the connection
@@ -42,10 +41,10 @@ type Lane[R any] struct {
 	haste     writeHaste
 	wrote     uint64 // bytes that were given to be sent
 	written   uint64 // bytes that were sent
-	answered  int    // responses that it has brought
+	answered  int    // responses that came on it
 	idleSince time.Time
 
-	// what was learned from earlier ones
+	// learned from earlier connections
 	window    int // how many calls may be in sent
 	together  int // calls that were in queue for the last batch
 	failures  int // connections in a row that brought no response, or did not come about
@@ -59,11 +58,11 @@ type writerPhase uint8
 
 const (
 	writerAbsent writerPhase = iota // there is none
-	writerWorks                     // it looks at the lists before it waits
-	writerWaits                     // it is to be told of changes
+	writerWorks                     // it checks the lists before it waits
+	writerWaits                     // it is to be woken after changes
 )
 
-// writeHaste says whose deadline a write has.
+// writeHaste says which deadline a write has.
 type writeHaste uint8
 
 const (
@@ -88,14 +87,14 @@ func (l *Lane[R]) enqueue(call *Call[R]) bool {
 		l.writer = writerWorks
 		go l.run()
 	} else {
-		l.tell()
+		l.signal()
 	}
 	l.mu.Unlock()
 	return true
 }
 
-// tell wakes the writer if it waits. The mutex is held.
-func (l *Lane[R]) tell() {
+// signal wakes the writer if it waits. The mutex is held.
+func (l *Lane[R]) signal() {
 	if l.writer == writerWaits {
 		l.writer = writerWorks
 		l.wake <- struct{}{}
@@ -135,25 +134,25 @@ func (l *Lane[R]) unlink(call *Call[R]) {
 	call.links.list.remove(call)
 	if queued {
 		l.queued -= len(call.Out)
-		l.all.tellRoom()
+		l.all.signalRoom()
 	}
 }
 
-// forsake says that nobody waits for the call any more. One that was sent keeps
-// its place, since its response will come; but a connection on which nobody
-// waits for anything is of no use to those who come next.
+// forsake says that the caller has given up the call. A call that was sent keeps its
+// place, since its response will come; but the connection is closed if no caller
+// waits for any of its responses, so that later calls need not wait for them.
 func (l *Lane[R]) forsake(call *Call[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waited--
 	if call.links.list == &l.queue {
 		l.end(call, nil)
-		l.tell()
+		l.signal()
 	}
 	if l.waited == 0 && l.sent.n > 0 && l.conn != nil {
 		l.state.Advance(http1.SendStops)
 		_ = l.conn.Net().Close()
-		l.tell()
+		l.signal()
 	}
 }
 
@@ -190,8 +189,8 @@ func (l *Lane[R]) run() {
 	}
 }
 
-// connect returns a connection, or nil if nobody wants one any more: there
-// is no writer then. Calls that wait while an attempt fails fail with it.
+// connect returns a connection, or nil if no call is left that needs one: there is no
+// writer then. Calls that wait while an attempt fails fail with it.
 func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
 	for {
 		if !l.mayConnect() {
@@ -210,8 +209,8 @@ func (l *Lane[R]) connect() (conn *clientconn.Conn, read func() error) {
 	}
 }
 
-// mayConnect waits until it is time to connect, and reports whether somebody wants
-// it.
+// mayConnect waits until it is time to connect, and reports whether a call still
+// needs it.
 func (l *Lane[R]) mayConnect() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,7 +251,7 @@ func (l *Lane[R]) backOff() {
 	l.notBefore = time.Now().Add(wait*3/4 + rand.N(wait/2))
 }
 
-// send sends what is in queue until the connection ends.
+// send sends the calls in queue until the connection ends.
 func (l *Lane[R]) send(conn *clientconn.Conn, out *bufpool.Buffer) {
 	idle := time.NewTimer(l.conf.MaxIdle)
 	defer idle.Stop()
@@ -340,9 +339,9 @@ func (l *Lane[R]) collect() {
 	}
 }
 
-// gather lets those run who are about to add a call, if the last batch shows
-// that there are several: a write costs more than that. The mutex is held before
-// and after that.
+// gather lets goroutines run that are about to add a call, if the last batch shows
+// that there are several: a write costs more than that. The mutex is held when it is
+// called and when it returns.
 func (l *Lane[R]) gather() {
 	if l.queue.n < l.together {
 		l.mu.Unlock()
@@ -352,9 +351,9 @@ func (l *Lane[R]) gather() {
 	l.together = l.queue.n
 }
 
-// isStale reports whether the server has closed the connection while it was idle,
-// or has sent what nobody asked for. The reader will notice, but it may not have
-// run yet. What comes through TLS is for the reader alone to tell.
+// isStale reports whether the server has closed the connection while it was idle, or
+// has sent unsolicited bytes. The reader will notice, but it may not have run yet.
+// With TLS only the reader can know whether bytes are content.
 func (l *Lane[R]) isStale(conn *clientconn.Conn) bool {
 	if l.sent.n > 0 {
 		return false
@@ -389,7 +388,7 @@ func (l *Lane[R]) batch(conn *clientconn.Conn, out *bufpool.Buffer) {
 			l.state.Advance(http1.SendsLast)
 		}
 	}
-	l.all.tellRoom()
+	l.all.signalRoom()
 }
 
 // expect sets the deadline for the next response. The mutex is held.
@@ -414,7 +413,7 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 	l.mu.Lock()
 	conn := l.conn
 	if l.haste != hasteEarly && l.sent.first.end > l.written {
-		// the server may not want the rest of what is being written
+		// the server may not want the rest of the request that is being written
 		l.haste = hasteEarly
 		_ = conn.Guard.ShortenWrite(time.Now().Add(l.conf.EarlyTime))
 	}
@@ -438,7 +437,7 @@ func (l *Lane[R]) Respond(closes bool) (next *Call[R]) {
 		l.idleSince = time.Now()
 	}
 	if full || closes {
-		l.tell()
+		l.signal()
 	}
 	next = l.sent.first
 	l.mu.Unlock()
@@ -463,18 +462,18 @@ func (l *Lane[R]) Expire() {
 	}
 }
 
-// hangUp says that the reader has ended. The connection ends with it: whoever
-// writes to it would wait for a server that nobody listens to.
+// hangUp says that the reader has ended. The connection ends with it: the writer
+// would wait for a server whose responses are not read.
 func (l *Lane[R]) hangUp(conn *clientconn.Conn) {
 	l.mu.Lock()
 	l.state.Advance(http1.ReceiveFails)
-	l.tell()
+	l.signal()
 	l.mu.Unlock()
 	_ = conn.Net().Close()
 }
 
-// tidy puts the calls back into the queue that can be sent again, and ends the
-// others. err is why the reader has ended.
+// tidy puts the calls that can be sent again back into the queue, and ends the other
+// ones. err is the reason for which the reader has ended.
 func (l *Lane[R]) tidy(conn *clientconn.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/clientconn"
 )
 
-// Config is what a Lanes keeps to. It must not be changed after Start.
+// Config is the configuration of a Lanes. It must not be changed after Start.
 type Config[R any] struct {
 	// Connect returns a connection, and the function that reads responses from it:
 	// see Lane.Next. That runs on a goroutine of its own and returns why it has ended,
@@ -21,7 +21,8 @@ type Config[R any] struct {
 	MaxPending int
 	// WriteSize is how many bytes of requests are collected for one write.
 	WriteSize int
-	// MaxBatchDelay is how long a request may wait for others to be sent with it.
+	// MaxBatchDelay is how long a request may wait for other requests to be sent with
+	// it.
 	MaxBatchDelay time.Duration
 	// MaxIdle is how long a connection may be unused before it is closed.
 	MaxIdle time.Duration
@@ -38,9 +39,9 @@ type Config[R any] struct {
 	// nothing is sent again.
 	MaxFailures int
 
-	// ErrTimeout is what a call gets that was not sent or answered in time,
-	// ErrClosed one that may not be sent again, and ErrOverflow one for which there is
-	// no room.
+	// ErrTimeout is the error of a call that was not sent or answered in time,
+	// ErrClosed of one that may not be sent again, and ErrOverflow of one for which
+	// there is no room.
 	ErrTimeout, ErrClosed, ErrOverflow error
 }
 
@@ -77,9 +78,9 @@ func (p *Lanes[R]) NewCall() *Call[R] {
 	return call
 }
 
-// Enqueue gives the call to the connection that has the fewest, or else to one
-// that has room. The choice counts at once, not when the lock is had: those who
-// choose meanwhile would all take the same connection, and overflow it.
+// Enqueue gives the call to the connection that has the fewest, or else to one that
+// has room. The choice counts at once, not when the lock is acquired: otherwise all
+// callers that choose meanwhile would take the same connection, and overflow it.
 func (p *Lanes[R]) Enqueue(call *Call[R]) error {
 	best := 0
 	for i := range p.lanes {
@@ -110,12 +111,12 @@ func (p *Lanes[R]) AwaitRoom(call *Call[R], expired <-chan time.Time) error {
 		}
 	}
 	// there may be room for one more
-	p.tellRoom()
+	p.signalRoom()
 	return nil
 }
 
-// tellRoom tells one of those who wait for room that there may be some.
-func (p *Lanes[R]) tellRoom() {
+// signalRoom wakes one caller that waits for room, since there may be some.
+func (p *Lanes[R]) signalRoom() {
 	if p.waiting.Load() > 0 {
 		select {
 		case p.room <- struct{}{}:
@@ -124,19 +125,19 @@ func (p *Lanes[R]) tellRoom() {
 	}
 }
 
-// Status is what a Lanes does.
+// Status is the state of a Lanes.
 type Status struct {
 	Writers  int // lanes that have a connection, or try to get one
 	Load     int // calls that have been given to a lane
 	Queued   int // calls that were not sent so far, and Bytes how long they are
 	Bytes    int
 	Sent     int // calls that wait for their response
-	Waited   int // calls for whose result somebody waits
+	Waited   int // calls whose callers wait for the result
 	Waiting  int // calls that wait for room
 	Failures int // connections in a row that brought no response
 }
 
-// Status returns what is going on, lane by lane.
+// Status returns the state, summed over the lanes.
 func (p *Lanes[R]) Status() (s Status) {
 	s.Waiting = int(p.waiting.Load())
 	for i := range p.lanes {

@@ -2,7 +2,7 @@
 // call that it belongs to watches for the answer (Sender), and closes body streams that
 // two goroutines may want to close (Stream).
 //
-// It knows neither requests nor responses: what it needs of them is an Owner. It imports
-// clientconn, bodyio, bufpool, neterr, and of http1 the phases of sending and the form of
-// chunks. Start with Sender.
+// It knows neither requests nor responses: an Owner stands for them. It imports
+// clientconn, bodyio, bufpool, neterr, and of http1 the phases of sending and the
+// form of chunks. Start with Sender.
 package sender

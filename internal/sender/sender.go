@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// OneWrite is the size up to which the content of a request goes into a socket at
-	// once, so that nobody has to watch for the answer meanwhile.
+	// OneWrite is the size up to which the content of a request fits into a socket at
+	// once, so that there is no need to watch for the response meanwhile.
 	OneWrite = 64 << 10
 
 	// Patience is how long a request may still be on its way when its response is
@@ -23,7 +23,7 @@ const (
 	Patience = 50 * time.Millisecond
 )
 
-// ErrAbandoned is what the sender gets when nobody wants it to go on.
+// ErrAbandoned is the error of a sender that was stopped before it was done.
 var ErrAbandoned = errors.New("fasthttp: the response came before the request was sent to its end")
 
 // crlf ends a chunk.
@@ -43,29 +43,29 @@ type Owner interface {
 	Panicked(value any) error
 }
 
-// Trailers is what the trailer section of a request is in. It stays the caller's.
+// Trailers holds the trailer section of a request. It stays the caller's.
 type Trailers interface {
 	// AppendTrailers appends the section with the empty line that ends it.
 	AppendTrailers(dst []byte) []byte
 }
 
-// Request is what a Sender sends.
+// Request describes what a Sender sends.
 type Request struct {
 	// Line is the connection.
 	Line *clientconn.Conn
-	// Out is the head, and becomes what is collected behind it. The Sender releases it.
+	// Out is the head; content may be collected after it. The Sender releases it.
 	Out *bufpool.Buffer
-	// Content is that of a request without a stream. It stays the caller's.
+	// Content is the content of a request without a stream. It stays the caller's.
 	Content []byte
 	// Stream is the one that Owner.WriteStream writes; nil if there is none.
 	Stream *Stream
-	// Trailers is what follows if the content is chunked.
+	// Trailers is the trailer section, which follows if the content is chunked.
 	Trailers Trailers
 	// ErrTimeout is the error of a connection that does not take everything in time.
 	ErrTimeout error
 	// Chunked says that the content goes out in chunks.
 	Chunked bool
-	// Lent says that the stream reads what stays the caller's.
+	// Lent says that the stream reads memory that stays the caller's.
 	Lent bool
 	// Detaches says that the call may return before everything is written, so that
 	// nothing is written from the caller's memory.
@@ -132,8 +132,8 @@ func (s *Sender) run() {
 	}
 }
 
-// sendSafely is send that makes an error of a panic: nobody could recover from
-// one on this goroutine.
+// sendSafely is send that turns a panic into an error: the caller could not recover
+// from a panic on this goroutine.
 func (s *Sender) sendSafely() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -158,7 +158,7 @@ func (s *Sender) send() error {
 	return w.Flush()
 }
 
-// collectTail puts the end of a chunked stream behind what was collected.
+// collectTail puts the end of a chunked stream after the collected bytes.
 func (s *Sender) collectTail() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,8 +199,8 @@ func (s *Sender) sendAtOnce() error {
 	return s.Line.WriteBoth(s.Out.B, content)
 }
 
-// sendPieces writes copies of what is in the caller's memory, which may become a
-// copy itself between two of them.
+// sendPieces writes copies of the content in the caller's memory; Detach may replace
+// that by a copy between two of them.
 func (s *Sender) sendPieces() error {
 	piece := bufpool.Get(OneWrite)
 	defer bufpool.Put(piece)
@@ -237,9 +237,9 @@ func (s *Sender) Write(p []byte) (int, error) {
 	return s.Line.Write(p)
 }
 
-// Settle ends the sending, and returns how that went. If moment is not nil, the
+// Finish ends the sending, and returns how that went. If moment is not nil, the
 // sending may end by itself until that fires.
-func (s *Sender) Settle(moment <-chan time.Time) (http1.SendPhase, error) {
+func (s *Sender) Finish(moment <-chan time.Time) (http1.SendPhase, error) {
 	if moment != nil {
 		select {
 		case <-s.done:
@@ -284,15 +284,15 @@ func (s *Sender) Abandon() {
 	}
 }
 
-// forget lets go of what is the caller's.
+// forget drops the references to memory of the caller.
 func (s *Sender) forget() {
 	s.mu.Lock()
 	s.Trailers, s.Content = nil, nil
 	s.mu.Unlock()
 }
 
-// Detach copies what is still needed of the caller's, so that the sender can go on
-// after the call. It is not for a stream that is Lent: that must be settled.
+// Detach copies the memory of the caller that is still needed, so that the sender can
+// go on after the call. It is not for a stream that is Lent: call Finish for that.
 func (s *Sender) Detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

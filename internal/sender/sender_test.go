@@ -80,7 +80,7 @@ func (g *rig) expect(t *testing.T, want string) {
 
 func (g *rig) expectPhase(t *testing.T, phase http1.SendPhase, err error) {
 	t.Helper()
-	if got, why := g.Settle(nil); got != phase || !errors.Is(why, err) {
+	if got, why := g.Finish(nil); got != phase || !errors.Is(why, err) {
 		t.Errorf("the phase is %v, %v; want %v, %v", got, why, phase, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestSettleGivesAMoment(t *testing.T) {
 	moment := make(chan time.Time)
 	settled := make(chan http1.SendPhase)
 	go func() {
-		phase, _ := g.Settle(moment)
+		phase, _ := g.Finish(moment)
 		settled <- phase
 	}()
 	g.expect(t, "head:abc")

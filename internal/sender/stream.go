@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bodyio"
 )
 
-// Stream is the body stream of a request that is being sent. Whoever is first
+// Stream is the body stream of a request that is being sent. The first call of Close
 // closes it.
 type Stream struct {
 	io.Reader
@@ -15,8 +15,8 @@ type Stream struct {
 	err  error
 }
 
-// Take puts a Stream into a place, around what the application has set there: below
-// what is around that already, which belongs to the goroutine that reads.
+// Take puts a Stream around the reader that the application has set in a place, below
+// the wrappers that are around it already, which belong to the goroutine that reads.
 func Take(place *io.Reader) *Stream {
 	for {
 		switch s := (*place).(type) {
@@ -49,7 +49,7 @@ func (s *Stream) Close() error {
 	return s.err
 }
 
-// closeQuietly is Close for who cannot do anything about a panic in it.
+// closeQuietly is Close for callers that cannot handle a panic in it.
 func (s *Stream) closeQuietly() {
 	defer func() { _ = recover() }()
 	_ = s.Close()
