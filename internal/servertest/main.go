@@ -14,7 +14,8 @@ const parallel = "8"
 func Main(m *testing.M) {
 	flag.Parse()
 	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	// a fuzz test has as many workers
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" || f.Name == "test.fuzz" })
 	if !chosen && !RaceDetector {
 		if err := flag.Set("test.parallel", parallel); err != nil {
 			panic(err)

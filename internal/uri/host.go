@@ -120,7 +120,8 @@ func appendHost(dst, host []byte) []byte {
 	if len(host) > 0 && host[0] == '[' {
 		zone, end := bytes.IndexByte(host, '%'), bytes.LastIndexByte(host, ']')
 		if 0 < zone && zone < end {
-			dst = append(append(dst, host[:zone]...), "%25"...)
+			// what is malformed may have anything before the zone
+			dst = append(percent.AppendVisible(dst, host[:zone]), "%25"...)
 			dst = percent.AppendArg(dst, host[zone+1:end])
 			host = host[end:]
 		}
