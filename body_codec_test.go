@@ -167,17 +167,6 @@ func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
 	}
 }
 
-// closeRecorder tells that it was closed.
-type closeRecorder struct {
-	io.Reader
-	closed int
-}
-
-func (c *closeRecorder) Close() error {
-	c.closed++
-	return nil
-}
-
 func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 	content := servertest.SampleText(200_000)
 	for _, h := range allHelpers {
@@ -187,7 +176,7 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 			"early end": iotest.DataErrReader(bytes.NewReader(content)),
 			"nothing":   bytes.NewReader(nil),
 		} {
-			src := &closeRecorder{Reader: r}
+			src := &servertest.CloseRecorder{Reader: r}
 			b := body{stream: src, size: -1}
 			b.encodeStream(h.coding, h.levels[0])
 			want := content
@@ -208,8 +197,8 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 			if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s, %s: %d bytes, %v", h.coding, name, len(got), err)
 			}
-			if err := b.closeStream(); err != nil || src.closed != 1 {
-				t.Errorf("%s, %s: closed %d times, %v", h.coding, name, src.closed, err)
+			if err := b.closeStream(); err != nil || src.Closed != 1 {
+				t.Errorf("%s, %s: closed %d times, %v", h.coding, name, src.Closed, err)
 			}
 		}
 	}

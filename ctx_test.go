@@ -384,7 +384,7 @@ func TestCtxIsAContext(t *testing.T) {
 		if deadline, ok := ctx.Deadline(); ok || !deadline.IsZero() {
 			t.Errorf("the deadline is %v", deadline)
 		}
-		if ctx.Err() != nil || ctx.Done() == nil || isClosed(ctx.Done()) {
+		if ctx.Err() != nil || ctx.Done() == nil || servertest.IsClosed(ctx.Done()) {
 			t.Error("the context has ended")
 		}
 		child, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/valyala/fasthttp/internal/files"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // decode returns what the body is without its coding.
@@ -114,20 +115,6 @@ func TestOnlyCodingsThatAreAskedForAreUsed(t *testing.T) {
 	askFor(t, h, "GET", "/a.txt", "Accept-Encoding", "br, zstd, gzip").checkCoding(t, "gzip", "gzip", long)
 }
 
-// stateOf returns the text of a file, and what it is.
-func stateOf(t testing.TB, path string) (text string, info fs.FileInfo) {
-	t.Helper()
-	info, err := os.Lstat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b), info
-}
-
 func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 	root := plant(t, map[string]string{"sub/a.txt": long})
 	apart := filepath.Join(t.TempDir(), "copies")
@@ -146,12 +133,12 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 			askFor(t, s.NewRequestHandler(), "GET", "/sub/a.txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
 		}
 		ask()
-		text, info := stateOf(t, c.path)
+		text, info := servertest.StateOf(t, c.path)
 		if !info.ModTime().Before(modelTime) || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: the copy is of %v, with mode %v", name, info.ModTime(), info.Mode())
 		}
 		ask()
-		again, second := stateOf(t, c.path)
+		again, second := servertest.StateOf(t, c.path)
 		if again != text || !os.SameFile(info, second) {
 			t.Errorf("%s: the copy was made again", name)
 		}
@@ -179,7 +166,7 @@ func TestCopiesOfFilesWithLongNames(t *testing.T) {
 			if len(name+suffix) > 255 {
 				continue
 			}
-			if _, info := stateOf(t, filepath.Join(root, name+suffix)); info.Size() == 0 {
+			if _, info := servertest.StateOf(t, filepath.Join(root, name+suffix)); info.Size() == 0 {
 				t.Errorf("%d bytes, %s: the copy is empty", len(name), coding)
 			}
 		}
@@ -213,12 +200,12 @@ func TestCopiesAreNeverLinksOrOld(t *testing.T) {
 			askFor(t, h, "GET", "/"+name, "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
 		}
 		for _, name := range []string{"link.txt", "inner.txt", "old.txt", "left.txt"} {
-			if _, info := stateOf(t, filepath.Join(root, name+".fasthttp.gz")); !info.Mode().IsRegular() || !info.ModTime().Equal(modelTime.Add(-time.Minute)) {
+			if _, info := servertest.StateOf(t, filepath.Join(root, name+".fasthttp.gz")); !info.Mode().IsRegular() || !info.ModTime().Equal(modelTime.Add(-time.Minute)) {
 				t.Errorf("the copy of %s is %v of %v", name, info.Mode(), info.ModTime())
 			}
 		}
 		for name, want := range map[string]string{"../victim": "untouched", "other": "untouched, too"} {
-			if got, _ := stateOf(t, filepath.Join(root, name)); got != want {
+			if got, _ := servertest.StateOf(t, filepath.Join(root, name)); got != want {
 				t.Errorf("%s is %q", name, got)
 			}
 		}
@@ -256,7 +243,7 @@ func TestCopiesReplaceNoFiles(t *testing.T) {
 	for range 2 {
 		askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "in memory", "gzip", long)
 	}
-	if text, _ := stateOf(t, filepath.Join(root, "a.txt.gz")); text != "a file of its own" {
+	if text, _ := servertest.StateOf(t, filepath.Join(root, "a.txt.gz")); text != "a file of its own" {
 		t.Errorf("the file became %.50q", text)
 	}
 }

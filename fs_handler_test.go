@@ -19,34 +19,15 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// plant makes a tree of files, all of the same age, and returns its root. A name
-// that ends in "@" is a symbolic link to the text.
+// plant makes a tree of files, all of the same age, and returns its root.
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "root")
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range files {
-		plantFile(t, filepath.Join(root, name), text)
-	}
-	return root
+	return servertest.Plant(t, modelTime, files)
 }
 
 func plantFile(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if link, ok := strings.CutSuffix(path, "@"); ok {
-		if err := os.Symlink(text, link); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Chtimes(path, modelTime, modelTime)); err != nil {
-		t.Fatal(err)
-	}
+	servertest.PlantFile(t, modelTime, path, text)
 }
 
 // fileAnswer is what came of a request for a file.

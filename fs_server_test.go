@@ -29,7 +29,7 @@ func TestServersSendFiles(t *testing.T) {
 				ts := start(&Server{Handler: h})
 				c := ts.Dial()
 				for _, file := range []string{"small", "edge", "over", "long", "huge", "small"} {
-					text, _ := stateOf(t, filepath.Join(root, file))
+					text, _ := servertest.StateOf(t, filepath.Join(root, file))
 					c.Get("/" + file)
 					if resp := c.Next("GET"); resp.StatusCode != 200 || resp.Content != text || resp.Header.Get("Content-Length") != strconv.Itoa(len(text)) {
 						t.Fatalf("%s: got %d, %d bytes", file, resp.StatusCode, len(resp.Content))

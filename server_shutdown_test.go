@@ -115,15 +115,6 @@ func (s *Server) busyConns() (n int) {
 	return n
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 func TestShutdownMayBeCalledMoreThanOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		g := servertest.NewGate()
@@ -170,7 +161,7 @@ func TestShutdownWithContextGivesUp(t *testing.T) {
 		s := &Server{Handler: func(ctx *RequestCtx) {
 			late = ctx
 			passing(g)(ctx)
-			if !isClosed(ctx.Done()) || ctx.Err() != context.Canceled {
+			if !servertest.IsClosed(ctx.Done()) || ctx.Err() != context.Canceled {
 				t.Error("the request that goes on is not told that the server was shut down")
 			}
 		}}
@@ -178,7 +169,7 @@ func TestShutdownWithContextGivesUp(t *testing.T) {
 		c := ts.Dial()
 		c.Get("/")
 		servertest.Receive(t, "the request", g.Entered)
-		if late.Err() != nil || isClosed(late.Done()) {
+		if late.Err() != nil || servertest.IsClosed(late.Done()) {
 			t.Error("Done is closed before the shutdown")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -243,7 +234,7 @@ func TestServeAgainAfterShutdown(t *testing.T) {
 			if err := s.Shutdown(); err != nil {
 				t.Fatalf("Shutdown: %v", err)
 			}
-			if !isClosed(done) {
+			if !servertest.IsClosed(done) {
 				t.Error("Done is not closed by the shutdown")
 			}
 			if err := servertest.Receive(t, "return of Serve", ts.Served); err != nil {

@@ -74,24 +74,31 @@ func starve(t *testing.T, e servertest.Engine) (addr string, log *servertest.Log
 	return addr, log
 }
 
-// serveApart runs a test with a server in a process of its own, until this test ends.
-// It returns where that serves, what it logs, and the number of the process.
-func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (addr string, log *servertest.Log, pid int) {
+// startTest starts a test in a process of its own, with variables in its environment,
+// and returns what its input and output are connected to.
+func startTest(ctx context.Context, t *testing.T, test string, env ...string) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	cmd = exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
 	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if out, err = cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return cmd, in, out
+}
+
+// serveApart runs a test with a server in a process of its own, until this test ends.
+// It returns where that serves, what it logs, and the number of the process.
+func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (addr string, log *servertest.Log, pid int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	cmd, in, out := startTest(ctx, t, test, env...)
 	log = &servertest.Log{}
 	addrs := make(chan string, 1)
 	var reading sync.WaitGroup

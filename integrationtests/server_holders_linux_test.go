@@ -3,11 +3,11 @@ package integrationtests
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -63,19 +63,7 @@ func TestCrowdOfHolders(t *testing.T) {
 // sent or refused. end ends it.
 func startCrowd(t *testing.T, addr string, clients, size int) (refused int, end func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestCrowdOfHolders$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d", crowdVariable, addr, clients, size))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, in, out := startTest(context.Background(), t, "TestCrowdOfHolders", fmt.Sprintf("%s=%s %d %d", crowdVariable, addr, clients, size))
 	end = sync.OnceFunc(func() {
 		_ = in.Close()
 		_, _ = io.Copy(io.Discard, out)
@@ -84,10 +72,13 @@ func startCrowd(t *testing.T, addr string, clients, size int) (refused int, end 
 		}
 	})
 	t.Cleanup(end)
-	if _, err := fmt.Fscanf(out, "refused %d\n", &refused); err != nil {
-		t.Fatalf("the process with the crowd: %v", err)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if n, _ := fmt.Sscanf(lines.Text(), "refused %d", &refused); n == 1 {
+			return refused, end
+		}
 	}
-	return refused, end
+	t.Fatal("the process with the crowd says nothing")
+	return 0, nil
 }
 
 // resident returns how much memory a process has, in bytes.

@@ -5,32 +5,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"testing"
 	"testing/iotest"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 var codings = []coding.Coding{coding.Gzip, coding.Deflate, coding.Brotli, coding.Zstd}
-
-// noise is what cannot be made smaller.
-func noise(n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
-	return b
-}
-
-// closeRecorder counts how often it was closed.
-type closeRecorder struct {
-	io.Reader
-	closed int
-}
-
-func (c *closeRecorder) Close() error {
-	c.closed++
-	return nil
-}
 
 // TestEncodersOfStreamsAreReleased is about known failure 56.
 func TestEncodersOfStreamsAreReleased(t *testing.T) {
@@ -40,13 +22,13 @@ func TestEncodersOfStreamsAreReleased(t *testing.T) {
 		size int
 		want error
 	}{
-		"closed early":     {bytes.NewReader(noise(1 << 20)), -1, nil},
-		"failing source":   {io.MultiReader(bytes.NewReader(noise(1000)), iotest.ErrReader(broken)), -1, broken},
-		"shorter than set": {bytes.NewReader(noise(1000)), 1001, ErrShort},
-		"longer than set":  {bytes.NewReader(noise(1000)), 999, ErrLong},
+		"closed early":     {bytes.NewReader(servertest.Noise(1 << 20)), -1, nil},
+		"failing source":   {io.MultiReader(bytes.NewReader(servertest.Noise(1000)), iotest.ErrReader(broken)), -1, broken},
+		"shorter than set": {bytes.NewReader(servertest.Noise(1000)), 1001, ErrShort},
+		"longer than set":  {bytes.NewReader(servertest.Noise(1000)), 999, ErrLong},
 	} {
 		for _, kind := range codings {
-			src := &closeRecorder{Reader: c.src}
+			src := &servertest.CloseRecorder{Reader: c.src}
 			s := NewEncoded(src, c.size, kind, coding.LevelsFor(1)[kind])
 			if c.want == nil {
 				if _, err := io.ReadFull(s, make([]byte, 10)); err != nil || !s.Holds() {
@@ -55,7 +37,7 @@ func TestEncodersOfStreamsAreReleased(t *testing.T) {
 			} else if _, err := io.ReadAll(s); !errors.Is(err, c.want) || s.Holds() {
 				t.Errorf("%s, %s: %v, encoder held: %v", kind, name, err, s.Holds())
 			}
-			if err := s.Close(); err != nil || s.Holds() || src.closed != 1 {
+			if err := s.Close(); err != nil || s.Holds() || src.Closed != 1 {
 				t.Errorf("%s, %s: something is held by a stream that was closed (%v)", kind, name, err)
 			}
 			if n, err := s.Read(make([]byte, 1)); n != 0 || err != ErrClosed {
@@ -64,7 +46,7 @@ func TestEncodersOfStreamsAreReleased(t *testing.T) {
 			if seeker, ok := c.src.(io.Seeker); ok {
 				_, _ = seeker.Seek(0, io.SeekStart)
 			} else {
-				c.src = io.MultiReader(bytes.NewReader(noise(1000)), iotest.ErrReader(broken))
+				c.src = io.MultiReader(bytes.NewReader(servertest.Noise(1000)), iotest.ErrReader(broken))
 			}
 		}
 	}

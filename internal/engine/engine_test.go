@@ -52,7 +52,7 @@ func (p *lines) Abandoned()                                       {}
 func (*linesHost) Lend(c *Conn, _ Link, _ Protocol) Protocol      { return &lines{c: c} }
 func (*linesHost) Return(Protocol, bool) (last Protocol, _ error) { return nil, nil }
 
-type linesHost struct{ Unlimited }
+type linesHost struct{ unlimited }
 
 func newLines() *Set {
 	s := &Set{Host: new(linesHost)}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/ioread"
+	"github.com/valyala/fasthttp/internal/neterr"
 )
 
 // portable is the engine that runs anywhere and on any net.Conn: a goroutine
@@ -226,7 +227,7 @@ func (e *portable) receive(first bool) (claimed bool) {
 	} else {
 		n, err = ioread.Some(e.nc, e.p.Space())
 	}
-	if e.claimed() || first && (n > 0 || isTimeout(err) && e.NeverBegan()) && !e.wake() {
+	if e.claimed() || first && (n > 0 || neterr.IsTimeout(err) && e.NeverBegan()) && !e.wake() {
 		return true
 	}
 	if n > 0 {
@@ -242,7 +243,7 @@ func (e *portable) receive(first bool) (claimed bool) {
 // same.
 func (e *portable) receiveFirst() (n int, err error) {
 	if !e.asked() {
-		if n, err = e.readFirst(); !isTimeout(err) || !e.asked() {
+		if n, err = e.readFirst(); !neterr.IsTimeout(err) || !e.asked() {
 			return n, err
 		}
 	}

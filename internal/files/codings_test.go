@@ -12,21 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
-
-// stateOf returns the text of a file, and what it is.
-func stateOf(t testing.TB, path string) (text string, info fs.FileInfo) {
-	t.Helper()
-	info, err := os.Lstat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b), info
-}
 
 func TestACopyGoesWithItsFile(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long})
@@ -68,9 +55,9 @@ func TestFilesWithoutATimeAreEncodedOnce(t *testing.T) {
 	}
 	f := New(zipping(Settings{Root: root, SkipCache: true}))
 	ask(t, f, "GET", "/a.txt", "gzip").check(t, "first", "gzip", long)
-	_, first := stateOf(t, filepath.Join(root, "a.txt.fasthttp.gz"))
+	_, first := servertest.StateOf(t, filepath.Join(root, "a.txt.fasthttp.gz"))
 	ask(t, f, "GET", "/a.txt", "gzip").check(t, "again", "gzip", long)
-	if _, again := stateOf(t, filepath.Join(root, "a.txt.fasthttp.gz")); !os.SameFile(first, again) {
+	if _, again := servertest.StateOf(t, filepath.Join(root, "a.txt.fasthttp.gz")); !os.SameFile(first, again) {
 		t.Error("the copy was made again")
 	}
 	ask(t, f, "GET", "/noise.txt", "gzip").check(t, "noise", "", noise)
@@ -180,7 +167,7 @@ func TestCopiesWithoutAWholeStampAreMadeAgain(t *testing.T) {
 		return ask(t, New(zipping(Settings{Root: root})), "GET", "/a.txt", "gzip")
 	}
 	ask().check(t, "first", "gzip", long)
-	whole, _ := stateOf(t, path)
+	whole, _ := servertest.StateOf(t, path)
 	if !strings.HasPrefix(whole, "\x1f\x8b") || len(ask().body) != len(whole)-stampSize {
 		t.Fatalf("a copy has %d bytes, of which %d are sent", len(whole), len(ask().body))
 	}
@@ -194,7 +181,7 @@ func TestCopiesWithoutAWholeStampAreMadeAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			ask().check(t, name, "gzip", long)
-			if got, _ := stateOf(t, path); got != whole {
+			if got, _ := servertest.StateOf(t, path); got != whole {
 				t.Errorf("%s: the copy has %d bytes", name, len(got))
 			}
 		}

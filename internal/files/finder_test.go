@@ -1,17 +1,15 @@
 package files
 
 import (
-	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 var (
@@ -19,34 +17,15 @@ var (
 	long      = strings.Repeat("all work and no play makes a dull text. ", 5000) // no small content
 )
 
-// plant makes a tree of files, all of the same age, and returns its root. A name
-// that ends in "@" is a symbolic link to the text.
+// plant makes a tree of files, all of the same age, and returns its root.
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "root")
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range files {
-		plantFile(t, filepath.Join(root, name), text)
-	}
-	return root
+	return servertest.Plant(t, plantTime, files)
 }
 
 func plantFile(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if link, ok := strings.CutSuffix(path, "@"); ok {
-		if err := os.Symlink(text, link); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Chtimes(path, plantTime, plantTime)); err != nil {
-		t.Fatal(err)
-	}
+	servertest.PlantFile(t, plantTime, path, text)
 }
 
 // zipping returns settings that encode files with gzip.

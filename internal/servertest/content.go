@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 )
 
@@ -19,4 +20,17 @@ func Noise(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
 	return b
+}
+
+// CloseRecorder is a stream that counts how often it was closed.
+type CloseRecorder struct {
+	io.Reader
+	// Closed is how often.
+	Closed int
+}
+
+// Close implements io.Closer.
+func (c *CloseRecorder) Close() error {
+	c.Closed++
+	return nil
 }

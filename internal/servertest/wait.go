@@ -97,3 +97,13 @@ func (g *Gate) Pass(who string) {
 	g.Entered <- who
 	<-g.Open
 }
+
+// IsClosed reports whether a channel is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,15 +1,10 @@
 package watch
 
-import "testing"
+import (
+	"testing"
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
+	"github.com/valyala/fasthttp/internal/servertest"
+)
 
 func TestWatchEndsOnceAndNotAfterTheRequest(t *testing.T) {
 	var s Set
@@ -25,13 +20,13 @@ func TestWatchEndsOnceAndNotAfterTheRequest(t *testing.T) {
 		t.Error("a watch that did not end cannot be finished")
 	}
 	s.EndAll()
-	if !isClosed(gone.Done()) || !gone.Half() {
+	if !servertest.IsClosed(gone.Done()) || !gone.Half() {
 		t.Error("the end of the client is not told")
 	}
-	if !isClosed(stopped.Done()) || stopped.Half() {
+	if !servertest.IsClosed(stopped.Done()) || stopped.Half() {
 		t.Error("the end of the server is not told")
 	}
-	if isClosed(over.Done()) {
+	if servertest.IsClosed(over.Done()) {
 		t.Error("a request that was handled ends")
 	}
 	if gone.Finish() {

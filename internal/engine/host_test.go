@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"net"
+	"net/netip"
+	"time"
+)
+
+// unlimited is a Host but for Lend and Return, without limits and hooks. It is for
+// embedding.
+type unlimited struct{}
+
+// Admit implements Host.
+func (unlimited) Admit(net.Conn) (peer netip.Addr, err error) { return peer, nil }
+
+// Refuse implements Host.
+func (unlimited) Refuse(nc net.Conn, _ error) { _ = nc.Close() }
+
+// Crowded implements Host.
+func (unlimited) Crowded(error) {}
+
+// Prepare implements Host.
+func (unlimited) Prepare(net.Conn) {}
+
+// Keepalive implements Host.
+func (unlimited) Keepalive() (on bool, period time.Duration) { return false, 0 }
+
+// KindOf implements Host.
+func (unlimited) KindOf(net.Conn) (opening, isTLS bool) { return false, false }
+
+// Opening implements Host.
+func (unlimited) Opening(c *Conn) (nc net.Conn, over bool, err error) { return c.NC, false, nil }
+
+// Transport implements Host.
+func (unlimited) Transport(nc net.Conn) net.Conn { return nc }
+
+// Gone implements Host.
+func (unlimited) Gone(netip.Addr) {}
+
+// ExpectsHeader implements Host.
+func (unlimited) ExpectsHeader(net.Conn) (wait time.Duration, expected, served bool) {
+	return 0, false, true
+}
+
+// HeaderFailed implements Host.
+func (unlimited) HeaderFailed(*Conn, error) {}
+
+// AdmitClient implements Host.
+func (unlimited) AdmitClient(*Conn) error { return nil }
+
+// StateChanged implements Host.
+func (unlimited) StateChanged(net.Conn, State) {}
+
+// Logf implements Host.
+func (unlimited) Logf(string, ...any) {}
