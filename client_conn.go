@@ -20,12 +20,12 @@ type clientConn struct {
 	answered bool
 	protocol clientProtocol
 	upstream string
+	head     http1.Head // of the response that is being received
 	past     *connPast
 }
 
 // connPast is the history of a connection.
 type connPast struct {
-	memo    memo // recent fields of the server, which it is likely to send again
 	created time.Time
 	lastUse time.Duration // since created; AcquireConn sets it for LastUseTime
 }

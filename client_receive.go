@@ -15,7 +15,8 @@ func (x *clientExchange) readHead() error {
 			return err
 		}
 	}
-	return x.frameResponse()
+	x.frameResponse()
+	return nil
 }
 
 // awaitsHead reports whether the head of the final response is still to come.
@@ -55,7 +56,7 @@ func (x *clientExchange) feedHead() (final bool, err error) {
 	cc, h := x.cc, &x.resp.Header
 	for {
 		if b := cc.peek(); len(b) > 0 {
-			n, final, err := x.heads.feed(h, &cc.past.memo, x.hc.ReadBufferSize, b)
+			n, final, err := x.heads.feed(h, &cc.head, x.hc.ReadBufferSize, b)
 			if err != nil {
 				return false, err
 			}
@@ -87,22 +88,17 @@ func (x *clientExchange) receive() error {
 }
 
 // frameResponse decides how the body of the response is read.
-func (x *clientExchange) frameResponse() error {
+func (x *clientExchange) frameResponse() {
 	h := &x.resp.Header
-	var err error
-	x.frame, err = h.head.Frame(http1.Response, http1.Exchange{Head: x.isHead, Connect: x.isConnect})
-	if err != nil {
-		return headerError("response", err)
-	}
+	x.frame = x.cc.head.FrameAnswer(http1.Exchange{Head: x.isHead, Connect: x.isConnect})
 	if x.isHead {
 		x.resp.skipHead()
-		h.setState(closing, !h.head.KeepsAlive())
+		h.setState(closing, !x.cc.head.KeepsAlive())
 	}
 	status := h.StatusCode()
 	if status == StatusSwitchingProtocols || x.isConnect && status/100 == 2 {
 		x.cc.wire.Advance(http1.ProtocolSwitches)
 	}
-	return nil
 }
 
 // switched reports whether the connection speaks another protocol from now on.
@@ -120,7 +116,7 @@ func (x *clientExchange) endResponse() {
 // read, may be used for another request, if this one is written to its end.
 // Unsolicited bytes are no response to the next request.
 func (x *clientExchange) keepable() bool {
-	return x.resp.Header.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
+	return x.cc.head.KeepsAlive() && !x.frame.MustClose && !x.closes && len(x.cc.peek()) == 0
 }
 
 // readBody reads the body into the response.
@@ -188,25 +184,22 @@ type headReader struct {
 }
 
 // feed reads a head into h from the beginning of b, which holds all of it that
-// was received so far, and returns its length, or 0 for need more. m is the memo of
+// was received so far, and returns its length, or 0 for need more. head is that of
 // the connection, and bufferSize the ReadBufferSize of the client. final is false for
 // the head of an informational response.
-func (r *headReader) feed(h *ResponseHeader, m *memo, bufferSize int, b []byte) (n int, final bool, err error) {
+func (r *headReader) feed(h *ResponseHeader, head *http1.Head, bufferSize int, b []byte) (n int, final bool, err error) {
 	if r.h != h {
-		r.begin(h, bufferSize)
+		r.begin(h, head, bufferSize)
 	}
-	h.memo = m
-	n, err = h.feed(http1.Response, b)
-	h.memo = nil
+	n, err = h.feed(http1.Response, head, b)
 	if err != nil {
 		return n, false, headerError("response", err)
 	}
 	if n == 0 {
 		return 0, false, nil
 	}
-	h.learn(m)
 	r.h = nil
-	h.status = h.head.Status
+	h.status = head.Status
 	switch {
 	case h.status < http1.FirstStatus:
 		// there is no class of responses that begins with 0
@@ -221,9 +214,9 @@ func (r *headReader) feed(h *ResponseHeader, m *memo, bufferSize int, b []byte) 
 }
 
 // begin makes h ready for a head.
-func (r *headReader) begin(h *ResponseHeader, bufferSize int) {
+func (r *headReader) begin(h *ResponseHeader, head *http1.Head, bufferSize int) {
 	r.h = h
-	h.begin()
+	h.begin(head)
 	h.status = 0
-	h.head.Limits = responseLimits(bufferSize)
+	head.Limits = responseLimits(bufferSize)
 }

@@ -67,7 +67,7 @@ func (x *clientExchange) startStream() error {
 	s.body.start(x.cc, frame, &resp.Header.header)
 	// the request is its caller's again, and so is the call
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
-	s.keepable = resp.Header.head.KeepsAlive() && !frame.MustClose && !x.closes
+	s.keepable = x.cc.head.KeepsAlive() && !frame.MustClose && !x.closes
 	s.x.req, s.x.resp = nil, nil
 	x.released = true
 	size := resp.Header.contentLength

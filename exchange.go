@@ -52,13 +52,13 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 		x.begin()
 	}
 	h := &x.ctx.Request.Header
-	n, err := h.feed(http1.Request, b)
+	n, err := h.feed(http1.Request, &x.head, b)
 	if err == nil && n == 0 {
 		return x.flushThen(engine.Read), true
 	}
 	if err == nil {
 		x.consume(n)
-		err = h.check()
+		err = h.check(&x.head)
 	}
 	if err != nil {
 		return x.refuse(requestError(b, err))
@@ -82,10 +82,9 @@ func (x *exchange) begin() {
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS
 	// the header was reset after the last response
-	h := &x.ctx.Request.Header
-	h.head.Reset()
-	h.head.KeepNames = x.s.DisableHeaderNamesNormalizing
-	h.head.Limits = x.s.set.limits
+	x.head.Reset()
+	x.head.KeepNames = x.s.DisableHeaderNamesNormalizing
+	x.head.Limits = x.s.set.limits
 	x.config = RequestConfig{}
 	x.minor, x.duplex = 1, false
 }
@@ -94,18 +93,14 @@ func (x *exchange) begin() {
 func (x *exchange) headReceived() (engine.Action, bool) {
 	s, req := x.s, &x.ctx.Request
 	h := &req.Header
-	h.learn(h.memo)
 	if x.timing.ofHead() {
 		x.endHead()
 	}
-	x.minor = h.head.Minor
+	x.minor = x.head.Minor
 	if h.ConnectionClose() {
 		x.conn.SetLife(http1.LifeLast)
 	}
-	framing, err := h.head.Frame(http1.Request, http1.Exchange{})
-	if err != nil {
-		return x.refuse(err)
-	}
+	framing := x.head.Framing
 	if s.GetOnly && !h.IsGet() && !h.IsHead() {
 		return x.refuse(ErrGetOnly)
 	}
@@ -126,7 +121,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 			return x.refuse(err)
 		}
 	}
-	if h.head.Has(http1.Expect100|http1.ExpectOther) && h.head.Minor > 0 {
+	if x.head.Has(http1.Expect100|http1.ExpectOther) && x.minor > 0 {
 		if code := x.expectation(framing, !streams); code != StatusContinue {
 			return x.reject(code)
 		}
@@ -191,7 +186,7 @@ func (x *exchange) streamsBodies() bool {
 // (Continue) at once, or when the body is read.
 func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
 	s, ctx := x.s, x.ctx
-	if ctx.Request.Header.head.Has(http1.ExpectOther) {
+	if x.head.Has(http1.ExpectOther) {
 		return StatusExpectationFailed
 	}
 	switch {

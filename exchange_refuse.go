@@ -63,7 +63,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 		return x.respond(isHead)
 	}
 	x.conn.SetReading(http1.ReadStream)
-	if req.Header.head.Has(http1.Expect100 | http1.ExpectOther) {
+	if x.head.Has(http1.Expect100 | http1.ExpectOther) {
 		x.conn.SetWaiting(http1.WaitOver)
 	}
 	x.limitRequest()

@@ -29,7 +29,8 @@ type h1Conn struct {
 	file engine.FilePart // to be sent behind out, by an engine that does so
 
 	conn   http1.Conn
-	timing timing // says to what readUntil belongs
+	head   http1.Head // of the request that is being received, or was received last
+	timing timing     // says to what readUntil belongs
 	// readUntil and writeUntil are the deadlines that the server has set; wholeUntil
 	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time

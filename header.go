@@ -24,12 +24,12 @@ type header struct {
 	cookies  field.List
 	trailers http1.Trailers // announced names, without values, and fields that are Behind
 	onward   *header        // the header with the trailer section, if not this: see moveTrailers
-	head     http1.Head     // the result of parsing the last head that was read
 
-	raw           field.Span // the field lines as they were received
-	memo          *memo      // of the requests that a server reads
+	raw           field.Span    // the field lines as they were received
+	framing       http1.Framing // of the content behind the head that was read
 	contentLength int
 	state         headerState
+	received      uint16  // the status of a response that was read, 0 in any other header
 	self          uintptr // the address of the header that owns the memory of the lists, see own
 
 	// serverName is what a server sends in the field Server of its responses
@@ -156,7 +156,8 @@ func (h *header) reset(kept headerState) {
 	h.raw = field.Span{}
 	h.contentLength = 0
 	h.state &= kept
-	h.head.Flags = 0
+	h.framing = http1.Framing{}
+	h.received = 0
 }
 
 // maxKeptBlock is the size in bytes over which the memory of a header is not reused
@@ -189,7 +190,7 @@ func (h *header) copyTo(dst *header) {
 	dst.trailers.CopyFrom(&h.trailers.List)
 	dst.slots, dst.line, dst.raw = h.slots, h.line, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
-	dst.head = h.head
+	dst.framing, dst.received = h.framing, h.received
 	if h.is(namesServer) {
 		dst.serverName = h.serverName
 	}

@@ -11,43 +11,47 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// begin makes the header ready for a new head.
-func (h *header) begin() {
+// begin makes the header, and the parser of its head, ready for a new head.
+func (h *header) begin(head *http1.Head) {
 	h.reset(configured)
-	h.head.Reset()
-	h.head.KeepNames = h.is(namesKept)
+	head.Reset()
+	head.KeepNames = h.is(namesKept)
 }
 
 // feed reads a head from the beginning of b, which holds all bytes received so far,
 // and returns its length, or 0 if it is not complete. feed copies a complete head, so
-// that b can be reused.
-func (h *header) feed(role http1.Role, b []byte) (n int, err error) {
+// that b can be reused, even one whose framing is an error.
+func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err error) {
 	h.own()
-	if h.memo != nil && !h.memo.rests() {
-		if n, err = h.recall(role, b); n > 0 || err != nil || h.head.Fields == 0 {
-			return n, err
-		}
+	n, err = parseHead(role, head, b, &h.list)
+	if n > 0 {
+		h.list.Block = append(h.list.Block[:0], b[:n]...)
+		h.adopt(role, head)
 	}
+	return n, err
+}
+
+func parseHead(role http1.Role, head *http1.Head, b []byte, fields *field.List) (n int, err error) {
 	if role == http1.Request {
-		n, err = h.head.ParseRequest(b, &h.list)
-	} else {
-		n, err = h.head.ParseResponse(b, &h.list)
+		return head.ParseRequest(b, fields)
 	}
-	if n == 0 || err != nil {
-		return 0, err
-	}
-	h.list.Block = append(h.list.Block[:0], b[:n]...)
-	return n, h.adopt(role)
+	return head.ParseResponse(b, fields)
 }
 
 // adopt moves the fields of the parsed head, whose text is the block of list, to
 // their places.
-func (h *header) adopt(role http1.Role) error {
+func (h *header) adopt(role http1.Role, head *http1.Head) {
 	h.list.KeepsPlace = true
 	h.list.Freeze()
 	h.state |= wasRead
-	h.adoptStartLine(role)
-	if from := h.head.Fields; len(h.list.Entries) > 0 {
+	h.line[lineVersion] = head.Version
+	if role == http1.Request {
+		h.line[lineMethod], h.line[lineTarget] = head.Method, head.Target
+	} else {
+		h.line[lineReason] = head.Reason
+		h.received = uint16(head.Status)
+	}
+	if from := head.Fields; len(h.list.Entries) > 0 {
 		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
 	kept := 0
@@ -63,16 +67,7 @@ func (h *header) adopt(role http1.Role) error {
 		kept++
 	}
 	h.list.Entries = entries[:kept]
-	return h.adoptFacts(role)
-}
-
-func (h *header) adoptStartLine(role http1.Role) {
-	h.line[lineVersion] = h.head.Version
-	if role == http1.Request {
-		h.line[lineMethod], h.line[lineTarget] = h.head.Method, h.head.Target
-	} else {
-		h.line[lineReason] = h.head.Reason
-	}
+	h.adoptFacts(role, head)
 }
 
 // place moves a received field to its place, w, and reports whether it stays in list.
@@ -107,33 +102,28 @@ func firstCounts(role http1.Role, w placement) bool {
 
 // adoptFacts sets the state of the header from the framing and connection fields of
 // the head.
-func (h *header) adoptFacts(role http1.Role) error {
-	f := &h.head
-	h.setState(oldProtocol, f.Minor == 0)
-	h.setState(closing, !f.KeepsAlive())
+func (h *header) adoptFacts(role http1.Role, head *http1.Head) {
+	h.framing = head.Framing
+	h.setState(oldProtocol, head.Minor == 0)
+	h.setState(closing, !head.KeepsAlive())
 	switch {
-	case f.Has(http1.HasCoding):
-		framing, err := f.Frame(role, http1.Exchange{})
-		if err != nil {
-			return err
-		}
-		if framing.Kind == http1.Chunks {
+	case head.Has(http1.HasCoding):
+		if h.framing.Kind == http1.Chunks {
 			h.contentLength = -1
 			h.setCoding(true)
-		} else if framing.Kind == http1.UntilClose {
+		} else if h.framing.Kind == http1.UntilClose {
 			h.contentLength = -2
 		}
-		h.setState(closing, h.is(closing) || framing.MustClose)
-	case f.Has(http1.HasLength):
-		h.contentLength = int(f.ContentLength)
+		h.setState(closing, h.is(closing) || h.framing.MustClose)
+	case head.Has(http1.HasLength):
+		h.contentLength = int(head.ContentLength)
 		h.state |= hasLength
 	default:
 		h.contentLength = -2
-		if role == http1.Response && !bodiless(f.Status) {
+		if role == http1.Response && !bodiless(head.Status) {
 			h.state |= closing
 		}
 	}
-	return nil
 }
 
 // bodiless reports whether responses with this status never have content (RFC
@@ -143,14 +133,12 @@ func bodiless(status int) bool {
 }
 
 // read reads a head from r.
-func (h *header) read(role http1.Role, r *bufio.Reader) error {
-	h.begin()
-	// the limits of a client or server that used the header before do not apply
-	h.head.Limits = http1.Limits{}
+func (h *header) read(role http1.Role, head *http1.Head, r *bufio.Reader) error {
+	h.begin(head)
 	if size := r.Size(); size > http1.DefaultMaxHead {
-		h.head.Limits = headLimits(size)
+		head.Limits = headLimits(size)
 	}
-	err := h.readFrom(role, bufferedSource{r})
+	err := h.readFrom(role, head, bufferedSource{r})
 	if err == nil {
 		return nil
 	}
@@ -184,7 +172,7 @@ func isTooLarge(err error) bool {
 }
 
 // readFrom reads a head from in. The head may be larger than the buffer of in.
-func (h *header) readFrom(role http1.Role, in bufferedSource) error {
+func (h *header) readFrom(role http1.Role, head *http1.Head, in bufferedSource) error {
 	started := false
 	empty := 2 * len(strCRLF)
 	for {
@@ -197,7 +185,7 @@ func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 		}
 		if len(b) > 0 && string(b) != "\r" {
 			started = true
-			n, err := h.feed(role, b)
+			n, err := h.feed(role, head, b)
 			if err != nil {
 				return err
 			}
@@ -209,7 +197,7 @@ func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 		switch err := in.fill(); {
 		case err == nil:
 		case err == bufio.ErrBufferFull:
-			return h.readLong(role, in)
+			return h.readLong(role, head, in)
 		case !started && err == io.EOF:
 			return err
 		case !started:
@@ -224,19 +212,13 @@ func (h *header) readFrom(role http1.Role, in bufferedSource) error {
 
 // readLong reads a head that is larger than the buffer of in. It collects the bytes in
 // the block of list.
-func (h *header) readLong(role http1.Role, in bufferedSource) error {
+func (h *header) readLong(role http1.Role, head *http1.Head, in bufferedSource) error {
 	block := h.list.Block[:0]
 	for {
 		b := in.peek()
 		had := len(block)
 		block = append(block, b...)
-		var n int
-		var err error
-		if role == http1.Request {
-			n, err = h.head.ParseRequest(block, &h.list)
-		} else {
-			n, err = h.head.ParseResponse(block, &h.list)
-		}
+		n, err := parseHead(role, head, block, &h.list)
 		h.list.Block = block[:0]
 		if err != nil {
 			return err
@@ -244,7 +226,8 @@ func (h *header) readLong(role http1.Role, in bufferedSource) error {
 		if n > 0 {
 			in.discard(n - had)
 			h.list.Block = block[:n]
-			return h.adopt(role)
+			h.adopt(role, head)
+			return nil
 		}
 		in.discard(len(b))
 		if err := in.fill(); err == io.EOF {

@@ -422,7 +422,7 @@ func (h *header) readTrailers(in source, accept trailerFilter) error {
 // content of such a response is complete, whatever its trailer section contains: fields
 // that must not be there are dropped (RFC 9110 section 6.5.1). A request with such fields
 // is refused, since they could change its meaning for another recipient.
-func (h *header) isReceivedResponse() bool { return h.is(wasRead) && h.head.Status != 0 }
+func (h *header) isReceivedResponse() bool { return h.received != 0 }
 
 // feedTrailers reads the trailer section at the beginning of b and returns its length, or
 // 0 if it is not complete.

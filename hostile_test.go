@@ -400,9 +400,10 @@ func parsedCookies(in string) {
 // readLongHead reads a head, however long it is and however many fields it has:
 // whoever sets ReadBufferSize moves these limits.
 func readLongHead(h *header, role http1.Role, head string) {
-	h.begin()
-	h.head.Limits = http1.Limits{Head: 2 * len(head), Line: 2 * len(head), Fields: len(head)}
-	if n, err := h.feed(role, []byte(head)); err != nil || n != len(head) {
+	var parser http1.Head
+	h.begin(&parser)
+	parser.Limits = http1.Limits{Head: 2 * len(head), Line: 2 * len(head), Fields: len(head)}
+	if n, err := h.feed(role, &parser, []byte(head)); err != nil || n != len(head) {
 		panic(fmt.Sprint("a head was not read: ", n, err))
 	}
 }

@@ -131,16 +131,13 @@ func (r *pipelineReader) discarded() *Response {
 
 // feedHead reads a head, and decides how the content after it ends.
 func (r *pipelineReader) feedHead(h *ResponseHeader, b []byte) (int, error) {
-	n, final, err := r.heads.feed(h, &r.conn.past.memo, r.c.ReadBufferSize, b)
+	n, final, err := r.heads.feed(h, &r.conn.head, r.c.ReadBufferSize, b)
 	if err != nil || !final {
 		return n, err
 	}
-	frame, err := h.head.Frame(http1.Response, r.call.Exchange)
-	if err != nil {
-		return n, headerError("response", err)
-	}
+	frame := r.conn.head.FrameAnswer(r.call.Exchange)
 	switched := h.status == StatusSwitchingProtocols || r.call.Exchange.Connect && h.status/100 == 2
-	r.closes = r.call.Closes || switched || frame.MustClose || !h.head.KeepsAlive()
+	r.closes = r.call.Closes || switched || frame.MustClose || !r.conn.head.KeepsAlive()
 	r.inBody = true
 	return n, r.recv.start(frame, r.c.MaxResponseBodySize)
 }

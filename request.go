@@ -249,12 +249,8 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // is ignored: MultipartForm parses a form on first use. maxBodySize and the errors are
 // those of ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
-	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
-	if err != nil {
-		return err
-	}
 	req.ResetBody()
-	err = readBody(bufferedSource{r}, f, maxBodySize, &req.body, &req.Header.header)
+	err := readBody(bufferedSource{r}, req.Header.framing, maxBodySize, &req.body, &req.Header.header)
 	return req.bodyRead(err)
 }
 
@@ -286,10 +282,7 @@ func (req *Request) finalizeEmpty() {
 // the header does not determine the length of the body. Later errors are those of the
 // stream.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
-	f, err := req.Header.head.Frame(http1.Request, http1.Exchange{})
-	if err != nil {
-		return err
-	}
+	f := req.Header.framing
 	req.ResetBody()
 	if f.Kind == http1.NoBody {
 		return req.bodyRead(nil)

@@ -322,10 +322,11 @@ func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 // io.EOF if r ends before the first byte, and an error that wraps io.ErrUnexpectedEOF
 // if r ends later. After an error the header is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
-	if err := h.read(http1.Request, r); err != nil {
+	var head http1.Head
+	if err := h.read(http1.Request, &head, r); err != nil {
 		return err
 	}
-	if err := h.check(); err != nil {
+	if err := h.check(&head); err != nil {
 		h.reset(configured)
 		return headerError("request", err)
 	}
@@ -335,22 +336,16 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 // check returns the error of a request that was read and whose lines are well-formed,
 // but whose target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section
 // 7.2) is not.
-func (h *RequestHeader) check() error {
-	if h.memo != nil && h.memo.whole {
-		return nil
-	}
+func (h *RequestHeader) check(head *http1.Head) error {
 	if err := http1.CheckTarget(h.method(), h.target()); err != nil {
 		return err
 	}
-	if h.memo != nil && h.memo.recalled {
-		return nil
-	}
 	switch {
-	case !h.head.Has(http1.HasHost) && h.head.Minor > 0,
-		h.head.Has(http1.ManyHosts),
-		h.head.Has(http1.HasHost) && !http1.ValidHost(h.Host()),
+	case !head.Has(http1.HasHost) && head.Minor > 0,
+		head.Has(http1.ManyHosts),
+		head.Has(http1.HasHost) && !http1.ValidHost(h.Host()),
 		// no http URI has an empty host (RFC 9110 section 4.2.1)
-		h.head.Has(http1.HasHost) && len(h.Host()) == 0 && h.head.Minor > 0:
+		head.Has(http1.HasHost) && len(h.Host()) == 0 && head.Minor > 0:
 		return http1.ErrHost
 	}
 	return nil

@@ -183,10 +183,7 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) error {
 }
 
 func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyReader) error {
-	f, err := resp.framing()
-	if err != nil {
-		return err
-	}
+	f := resp.framing()
 	if resp.StreamBody || f.Kind == http1.NoBody || f.Kind == http1.Length {
 		resp.ResetBody()
 	} else {
@@ -210,20 +207,20 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 
 // framing determines the length of the body. If the header was not read, but set by the
 // caller, its ContentLength decides.
-func (resp *Response) framing() (http1.Framing, error) {
+func (resp *Response) framing() http1.Framing {
 	h := &resp.Header
 	if h.is(wasRead) {
-		return h.head.Frame(http1.Response, http1.Exchange{})
+		return h.framing
 	}
 	switch n := h.ContentLength(); {
 	case bodiless(h.StatusCode()):
-		return http1.Framing{}, nil
+		return http1.Framing{}
 	case n >= 0:
-		return http1.Framing{Kind: http1.Length, Length: int64(n)}, nil
+		return http1.Framing{Kind: http1.Length, Length: int64(n)}
 	case n == -1:
-		return http1.Framing{Kind: http1.Chunks, LooseChunks: true}, nil
+		return http1.Framing{Kind: http1.Chunks, LooseChunks: true}
 	}
-	return http1.Framing{Kind: http1.UntilClose, MustClose: true}, nil
+	return http1.Framing{Kind: http1.UntilClose, MustClose: true}
 }
 
 // prepareHead makes the header match the message as it will be written, and reports

@@ -149,15 +149,16 @@ func (h *ResponseHeader) CopyTo(dst *ResponseHeader) {
 // empty.
 func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	h.status = 0
-	if err := h.read(http1.Response, r); err != nil {
+	var head http1.Head
+	if err := h.read(http1.Response, &head, r); err != nil {
 		return err
 	}
-	if h.head.Status < http1.FirstStatus {
+	if head.Status < http1.FirstStatus {
 		// no class of responses begins with 0
 		h.reset(configured)
 		return headerError("response", http1.ErrStatusLine)
 	}
-	h.status = h.head.Status
+	h.status = head.Status
 	return nil
 }
 
@@ -286,7 +287,7 @@ func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix) 
 // received. It is at the beginning of the block.
 func (h *ResponseHeader) isReceivedStart(status int) bool {
 	version, reason := h.line[lineVersion], h.line[lineReason]
-	return status == h.head.Status && version.Off == 0 && version.Len > 0 &&
+	return status == int(h.received) && version.Off == 0 && version.Len > 0 &&
 		reason.Off == version.Len+uint32(len(" 200 ")) && h.list.IsFrozen(reason)
 }
 

@@ -379,9 +379,7 @@ func (s *Server) prepare() {
 		}
 		s.bodies.Begin(s.bodyMemoryLimit())
 		s.ctxs.New = func() any {
-			ctx := new(RequestCtx)
-			ctx.Request.Header.memo = new(memo)
-			return ctx
+			return new(RequestCtx)
 		}
 		s.prepareConns()
 	})

@@ -12,8 +12,8 @@ const (
 
 // Framing says how long the content of a message is.
 type Framing struct {
-	Kind   BodyKind // how to find the end of the content
 	Length int64    // of a Length body
+	Kind   BodyKind // how to find the end of the content
 	// MustClose says that the connection must not be used again after this message,
 	// since another server on the way may have framed it differently.
 	MustClose bool
@@ -22,24 +22,28 @@ type Framing struct {
 	LooseChunks bool
 }
 
-// Exchange is what Frame must know about the request to frame a response.
+// Exchange is what must be known of a request to frame the response to it.
 type Exchange struct {
 	Head    bool // the request was HEAD
 	Connect bool // the request was CONNECT
 }
 
-// Frame decides the framing of a message: RFC 9112 section 6.3, rule by rule.
-// The framing of both roles is decided only here.
-func (h *Head) Frame(role Role, x Exchange) (Framing, error) {
-	if role == Response {
-		// rule 1
-		if x.Head || h.Status/100 == 1 || h.Status == 204 || h.Status == 304 {
-			return Framing{}, nil
-		}
-		// rule 2: a tunnel begins
-		if x.Connect && h.Status/100 == 2 {
-			return Framing{}, nil
-		}
+// FrameAnswer returns the framing of a response, whose head this is, to a request.
+func (h *Head) FrameAnswer(x Exchange) Framing {
+	// rule 1 of RFC 9112 section 6.3, and rule 2: a tunnel begins
+	if x.Head || x.Connect && h.Status/100 == 2 {
+		return Framing{}
+	}
+	return h.Framing
+}
+
+// frame decides the framing of a message: RFC 9112 section 6.3, rule by rule. The
+// framing of both roles is decided only here, and for the rules that depend on the
+// request in FrameAnswer.
+func (h *Head) frame(role Role) (Framing, error) {
+	// rule 1
+	if role == Response && (h.Status/100 == 1 || h.Status == 204 || h.Status == 304) {
+		return Framing{}, nil
 	}
 	if h.Has(HasCoding) {
 		return h.frameCoding(role)

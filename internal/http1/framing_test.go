@@ -22,8 +22,7 @@ func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	if n != len(raw) {
 		return Framing{}, h, errors.New("the head is not complete")
 	}
-	f, err := h.Frame(role, x)
-	return f, h, err
+	return h.FrameAnswer(x), h, nil
 }
 
 // TestFramingFollowsTheRFC goes through RFC 9112 section 6.3 rule by rule; kf
@@ -251,10 +250,10 @@ func TestDecidingTheFramingDoesNotAllocate(t *testing.T) {
 		t.Fatal("an unknown coding was accepted")
 	}
 	allocs := testing.AllocsPerRun(100, func() {
-		if f, err := h.Frame(Request, Exchange{}); f.Kind != Chunks || err != nil {
+		if f, err := h.frame(Request); f.Kind != Chunks || err != nil {
 			t.Error(f, err)
 		}
-		if _, err := bad.Frame(Request, Exchange{}); err == nil {
+		if _, err := bad.frame(Request); err == nil {
 			t.Error("no error")
 		}
 	})

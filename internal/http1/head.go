@@ -53,9 +53,10 @@ const (
 type Head struct {
 	Facts
 	StartLine
-	KeepNames bool   // leave names unchanged
-	Spaces    bool   // accept names with spaces in trailers, as in responses
-	Limits    Limits // of this head
+	Framing   Framing // of the content of the message, once its head is complete
+	KeepNames bool    // leave names unchanged
+	Spaces    bool    // accept names with spaces in trailers, as in responses
+	Limits    Limits  // of this head
 
 	next int // where the first line begins that was not parsed yet
 	// seen is the position up to which that line was examined. The bytes before it
@@ -86,12 +87,15 @@ type StartLine struct {
 func (h *Head) Reset() {
 	h.Facts = Facts{}
 	h.StartLine = StartLine{}
+	h.Framing = Framing{}
 	h.next, h.seen, h.inValue = 0, 0, false
 }
 
 // ParseRequest reads the head of a request from b, which begins with its first
 // byte, and adds an entry to fields for every field line. It returns the
-// length of the head, or 0 if b does not contain all of it.
+// length of the head, or 0 if b does not contain all of it. If the head is well-formed,
+// but the framing of the content is not, it returns the length and the error of the
+// framing.
 func (h *Head) ParseRequest(b []byte, fields *field.List) (n int, err error) {
 	return h.parse(Request, b, fields)
 }
@@ -130,12 +134,15 @@ func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error)
 	}
 	n, err = h.parseFields(role, b, fields)
 	if err == nil {
-		err = h.CheckSize(max(n, h.pending(b, n)))
+		err = h.checkSize(max(n, h.pending(b, n)))
 	}
 	if err != nil {
 		return 0, err
 	}
-	return n, nil
+	if n > 0 {
+		h.Framing, err = h.frame(role)
+	}
+	return n, err
 }
 
 // startLine parses the start line if all of it is there.
@@ -151,24 +158,13 @@ func (h *Head) startLine(role Role, b []byte) error {
 		n, err = h.statusLine(b)
 	}
 	if err == nil && n == 0 {
-		err = h.CheckSize(len(b))
+		err = h.checkSize(len(b))
 	}
 	if err != nil {
 		return err
 	}
 	h.next, h.Fields = n, n
 	return nil
-}
-
-// ParseStartLine does the first part of ParseRequest or ParseResponse: it parses the
-// start line only, for a caller that may know the field lines already. It returns
-// their position, or 0 if b does not contain all of the start line. ParseRequest or
-// ParseResponse continues from there.
-func (h *Head) ParseStartLine(role Role, b []byte) (n int, err error) {
-	if h.next == 0 {
-		err = h.startLine(role, b)
-	}
-	return h.next, err
 }
 
 // lineSize returns the size of a request line of n bytes, without its line end. If n
@@ -183,16 +179,8 @@ func lineSize(b []byte, n int) int {
 	return len(b)
 }
 
-// CheckStartLine returns an error if the start line exceeds its limit.
-func (h *Head) CheckStartLine(role Role) error {
-	if role == Request && h.Fields-len("\r\n") > h.Limits.line() {
-		return ErrLongRequestLine
-	}
-	return nil
-}
-
-// CheckSize returns an error if n bytes exceed the limit of a head.
-func (h *Head) CheckSize(n int) error {
+// checkSize returns an error if n bytes exceed the limit of a head.
+func (h *Head) checkSize(n int) error {
 	if n > h.Limits.head() {
 		return ErrLongHead
 	}
