@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -15,6 +16,19 @@ import (
 // pipelinedAnswers are the answers to as many requests as are likely to come
 // at once.
 var pipelinedAnswers = bytes.Repeat(clientAnswerBytes, 256)
+
+// variedAnswers are answers of which none has the head of the one before, whether
+// or not that has the same size.
+var variedAnswers = func() (all [][]byte) {
+	for i := range 64 {
+		id := fmt.Sprintf("%016x", uint64(i+1)*0x9e3779b97f4a7c15)
+		if i%8 > 4 {
+			id = id[:8+i%8]
+		}
+		all = append(all, bytes.Replace(clientAnswerBytes, []byte("Content-Type"), []byte("X-Request-Id: "+id+"\r\nContent-Type"), 1))
+	}
+	return all
+}()
 
 // variedPipelined is as many answers of one size of which none has the head of the
 // one before.

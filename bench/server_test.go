@@ -51,7 +51,7 @@ func fewClients() int { return 2 * runtime.GOMAXPROCS(0) }
 // benchServer measures serve with a few clients that never pause.
 func benchServer(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
 	drive(b, serve, fakenet.Config{
-		Request: request,
+		Texts:   [][]byte{request},
 		PerConn: perConn,
 		Clients: fewClients(),
 	})
@@ -61,7 +61,7 @@ func benchServer(b *testing.B, serve func(net.Listener) error, request []byte, p
 // have requests under way at a time, each in its turn.
 func benchCrowd(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
 	drive(b, serve, fakenet.Config{
-		Request: request,
+		Texts:   [][]byte{request},
 		PerConn: perConn,
 		Batch:   min(perConn, manyBatch),
 		Clients: manyClients,
@@ -287,15 +287,21 @@ func TestRequestsHaveTheSizeOfABrowsers(t *testing.T) {
 // wrong answer shows without running a benchmark.
 func TestServersAnswerTheHarness(t *testing.T) {
 	servers := []struct {
-		name    string
-		serve   func(net.Listener) error
-		request []byte
+		name  string
+		serve func(net.Listener) error
+		texts [][]byte
 	}{
-		{"fasthttp GET", serveGet, getRequest},
-		{"fasthttp POST", servePost, postRequest},
-		{"net/http GET", serveNetHTTPGet, getRequest},
-		{"net/http POST", serveNetHTTPPost, postRequest},
-		{"bare", serveBare, getRequest},
+		{"fasthttp GET", serveGet, [][]byte{getRequest}},
+		{"fasthttp POST", servePost, [][]byte{postRequest}},
+		{"fasthttp visitors", serveGet, visitors},
+		{"fasthttp proxied", serveGet, proxied},
+		{"fasthttp posts", serveVariedPost, posts},
+		{"net/http GET", serveNetHTTPGet, [][]byte{getRequest}},
+		{"net/http POST", serveNetHTTPPost, [][]byte{postRequest}},
+		{"net/http visitors", serveNetHTTPGet, visitors},
+		{"net/http proxied", serveNetHTTPGet, proxied},
+		{"net/http posts", serveNetHTTPVariedPost, posts},
+		{"bare", serveBare, [][]byte{getRequest}},
 	}
 	shapes := []struct {
 		name string
@@ -307,13 +313,15 @@ func TestServersAnswerTheHarness(t *testing.T) {
 		{"crowd, one turn a connection", fakenet.Config{Requests: 500, PerConn: 2, Clients: 50, Turns: 3}},
 		{"crowd, more turns", fakenet.Config{Requests: 3000, PerConn: 25, Batch: 4, Clients: 50, Turns: 4}},
 		{"crowd, warmed up", fakenet.Config{Requests: 3000, PerConn: 1, Clients: 50, Turns: 4, WarmUp: true}},
+		{"a request a read", fakenet.Config{Requests: 3000, PerConn: 400, Clients: 5, OnePerRead: true}},
+		{"crowd, a request a read", fakenet.Config{Requests: 3000, PerConn: 25, Batch: 4, Clients: 50, Turns: 4, WarmUp: true, OnePerRead: true}},
 		{"fewer requests than clients", fakenet.Config{Requests: 3, PerConn: 2, Clients: 50, Turns: 4}},
 	}
 	for _, server := range servers {
 		for _, shape := range shapes {
 			t.Run(server.name+"/"+shape.name, func(t *testing.T) {
 				cfg := shape.cfg
-				cfg.Request, cfg.ContentType, cfg.Body = server.request, contentType, answer
+				cfg.Texts, cfg.ContentType, cfg.Body = server.texts, contentType, answer
 				ln, err := fakenet.New(cfg)
 				if err != nil {
 					t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,14 +28,25 @@ var errUnasked = errors.New("fakenet: more responses than requests")
 type Conn struct {
 	ln *Listener
 
-	// Of the reader: how many bytes of the batch are unread, and at which byte
-	// of a request the next one stands.
-	unread, at int
-	final      bool // the batch was the last on this connection
+	// Of the reader: how many bytes it was given and has not read, where in the
+	// cycle the next one stands, which request comes after those, and how many of
+	// the turn it was not given.
+	unread, at, next, left int
+	ending                 bool // the turn is the last on this connection
+	final                  bool // and the reader was given all of it
+
+	// given counts the requests that the reader was given on this connection. The
+	// writer reads it before it adds to answered; the reader adds to it only while
+	// both are equal.
+	given int
 
 	// Of the writer. counted is the part of answered that the listener knows of.
-	answered, counted int
-	check             checker
+	answered atomic.Int64
+	counted  int
+	check    checker
+
+	// waiting means that the reader is blocked, or about to look for a reason not to.
+	waiting atomic.Bool
 
 	// Guarded by the listener's lock. asked and last are also read by the
 	// writer: they change only while it has nothing to write.
@@ -46,7 +58,6 @@ type Conn struct {
 	busy    bool // some of those asked are unanswered
 	hasTurn bool
 	inLine  bool
-	waiting bool // the reader is blocked
 	expired bool // the read deadline has passed
 	behind  *Conn
 
@@ -58,8 +69,10 @@ type Conn struct {
 func (c *Conn) connect() {
 	c.open = true
 	c.rest = c.ln.cfg.PerConn
-	c.asked, c.answered, c.counted = 0, 0, 0
-	c.unread, c.at, c.final = 0, 0, false
+	c.asked, c.given, c.counted = 0, 0, 0
+	c.answered.Store(0)
+	c.unread, c.left, c.ending, c.final = 0, 0, false, false
+	c.at = c.ln.cycle.start(c.next)
 	c.last, c.busy, c.expired = false, false, false
 	c.check.reset()
 }
@@ -78,7 +91,7 @@ func (c *Conn) take(n int) {
 
 // rouse wakes the reader if it is blocked. The lock is held.
 func (c *Conn) rouse() {
-	if !c.waiting {
+	if !c.waiting.Load() {
 		return
 	}
 	select {
@@ -98,63 +111,102 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if c.final {
 			return 0, io.EOF
 		}
-		if err := c.await(); err != nil {
+		if c.more() {
+			c.give()
+		} else if err := c.await(); err != nil {
 			return 0, err
 		}
 	}
-	size := len(c.ln.cfg.Request)
-	n := copy(p[:min(len(p), c.unread)], c.ln.text[c.at:])
+	texts := &c.ln.cycle
+	n := copy(p[:min(len(p), c.unread)], texts.text[c.at:])
 	c.unread -= n
-	c.at = (c.at + n) % size
+	if c.at += n; c.at >= texts.size() {
+		c.at %= texts.size()
+	}
 	return n, nil
 }
 
-// await blocks until there is a batch to read.
+// more reports whether the client has a turn and waits for no response.
+func (c *Conn) more() bool { return c.left > 0 && c.answered.Load() == int64(c.given) }
+
+// give gives the reader what the client sends now: all of its turn, or one request.
+func (c *Conn) give() {
+	n := c.left
+	if c.ln.cfg.OnePerRead {
+		n = 1
+	}
+	c.unread, c.next = c.ln.cycle.run(c.next, n)
+	c.given += n
+	c.left -= n
+	c.final = c.ending && c.left == 0
+}
+
+// await blocks until there is something to read.
 func (c *Conn) await() error {
 	l := c.ln
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer c.waiting.Store(false)
 	for {
 		switch {
 		case !c.open:
 			return net.ErrClosed
+		case c.expired:
+			return os.ErrDeadlineExceeded
 		case c.granted > 0:
-			c.unread = c.granted * len(l.cfg.Request)
-			c.granted = 0
-			c.final = c.last
+			c.left, c.granted = c.granted, 0
+			c.ending = c.last
+			c.give()
+			return nil
+		case c.more():
+			c.give()
 			return nil
 		case l.closed:
 			return io.EOF
-		case c.expired:
-			return os.ErrDeadlineExceeded
 		}
 		if !c.inLine && !c.busy {
 			l.queue(c)
 			continue
 		}
-		c.waiting = true
+		// The writer counts a response without the lock, and looks whether the reader
+		// waits. So the reader says first that it does, and looks once more.
+		if !c.waiting.Swap(true) && c.left > 0 {
+			continue
+		}
 		l.mu.Unlock()
 		<-c.wake
 		l.mu.Lock()
-		c.waiting = false
+		c.waiting.Store(false)
 	}
 }
 
 // Write checks that p goes on with the right responses.
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.check.feed(p, &c.ln.want)
-	c.answered += n
-	if err == nil && c.answered > c.asked {
+	answered := int(c.answered.Load()) + n
+	if err == nil && answered > c.given {
 		err = errUnasked
 	}
 	if err != nil {
 		c.ln.Fail(err)
 		return 0, err
 	}
-	if n > 0 && c.answered == c.asked {
-		c.batchAnswered()
+	if n > 0 {
+		c.answered.Store(int64(answered))
+		if answered == c.asked {
+			c.batchAnswered()
+		} else if c.waiting.Load() {
+			c.rouseReader()
+		}
 	}
 	return len(p), nil
+}
+
+// rouseReader wakes a reader that waits for the response to the last request.
+func (c *Conn) rouseReader() {
+	c.ln.mu.Lock()
+	defer c.ln.mu.Unlock()
+	c.rouse()
 }
 
 // batchAnswered ends the client's turn. The last batch of a connection is left
@@ -171,7 +223,7 @@ func (c *Conn) batchAnswered() {
 	// A server may read ahead while its handler runs (net/http does, to notice
 	// that the client left). Its reader then found the batch unanswered and
 	// could not line up.
-	if c.waiting && !c.inLine {
+	if c.waiting.Load() && !c.inLine {
 		l.queue(c)
 	}
 }

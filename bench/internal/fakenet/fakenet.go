@@ -18,13 +18,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Config says what the clients of a Listener do.
 type Config struct {
-	// Request is the text of one request, head and body. Every request is the
-	// same.
-	Request []byte
+	// Texts are requests, head and body, that each client sends in turn, again and
+	// again. Clients begin at different ones, and go on where they were when they
+	// connect again.
+	Texts [][]byte
+	// OnePerRead has a client wait for the response to a request before it sends the
+	// next, so that a Read yields one request. A client with a turn never pauses: the
+	// next Read after the response has a request, and no other goroutine takes part.
+	OnePerRead bool
 	// ContentType and Body are what each response has to carry. The media type
 	// may have parameters in the response.
 	ContentType, Body string
@@ -34,7 +40,7 @@ type Config struct {
 	// PerConn is how many requests a client sends on one connection.
 	PerConn int
 	// Batch is how many requests a client sends in one turn, at most. 0 means
-	// PerConn: everything at once.
+	// PerConn: everything at once, or one right after the other.
 	Batch int
 
 	// Clients is how many connections are open at a time.
@@ -56,7 +62,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.Turns = cfg.Clients
 	}
 	switch {
-	case len(cfg.Request) == 0:
+	case len(cfg.Texts) == 0 || slices.ContainsFunc(cfg.Texts, func(text []byte) bool { return len(text) == 0 }):
 		return cfg, errors.New("fakenet: no request text")
 	case cfg.Requests < 1 || cfg.PerConn < 1 || cfg.Batch < 1 || cfg.Clients < 1 || cfg.Turns < 1:
 		return cfg, fmt.Errorf("fakenet: counts must be positive: %+v", cfg)
@@ -70,8 +76,44 @@ func (cfg Config) withDefaults() (Config, error) {
 // than the read buffer of any server measured here.
 const pipelinedBytes = 64 << 10
 
-// pipeline repeats one request so often that a read of up to pipelinedBytes
-// may begin at any byte of the first one.
-func pipeline(request []byte) []byte {
-	return bytes.Repeat(request, pipelinedBytes/len(request)+2)
+// cycle is the texts of requests, one behind the other.
+type cycle struct {
+	text []byte // so often that a read may begin at any byte of the first time
+	ends []int  // of each request in the text
+}
+
+func newCycle(texts [][]byte) cycle {
+	var c cycle
+	once := slices.Concat(texts...)
+	c.text = bytes.Repeat(once, pipelinedBytes/len(once)+2)
+	at := 0
+	for _, text := range texts {
+		at += len(text)
+		c.ends = append(c.ends, at)
+	}
+	return c
+}
+
+// size is the length of all texts together.
+func (c *cycle) size() int { return c.ends[len(c.ends)-1] }
+
+// start is where a request begins.
+func (c *cycle) start(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return c.ends[i-1]
+}
+
+// run returns the length of n requests from one on, and which follows them.
+func (c *cycle) run(from, n int) (size, next int) {
+	if n >= len(c.ends) {
+		size = n / len(c.ends) * c.size()
+		n %= len(c.ends)
+	}
+	if next = from + n; next >= len(c.ends) {
+		next -= len(c.ends)
+		size += c.size()
+	}
+	return size + c.start(next) - c.start(from), next
 }

@@ -21,7 +21,9 @@ const (
 )
 
 func config(cfg Config) Config {
-	cfg.Request = []byte(testRequest)
+	if cfg.Texts == nil {
+		cfg.Texts = [][]byte{[]byte(testRequest)}
+	}
 	cfg.ContentType, cfg.Body = "text/plain", testBody
 	return cfg
 }

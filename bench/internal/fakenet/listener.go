@@ -20,10 +20,10 @@ import (
 //	b.StopTimer()
 //	err = ln.Stop()
 type Listener struct {
-	cfg  Config
-	text []byte
-	want expectation
-	all  []*Conn
+	cfg   Config
+	cycle cycle
+	want  expectation
+	all   []*Conn
 
 	finished chan struct{} // closed once every request is answered, or on failure
 
@@ -41,6 +41,10 @@ type Listener struct {
 	err      error
 }
 
+// apart is how many texts further on each client begins than the one before. It is
+// prime and more than a batch, so that few clients send the same at a time.
+const apart = 89
+
 // New returns a Listener whose clients behave as cfg says.
 func New(cfg Config) (*Listener, error) {
 	cfg, err := cfg.withDefaults()
@@ -49,7 +53,7 @@ func New(cfg Config) (*Listener, error) {
 	}
 	l := &Listener{
 		cfg:      cfg,
-		text:     pipeline(cfg.Request),
+		cycle:    newCycle(cfg.Texts),
 		want:     expectation{contentType: cfg.ContentType, body: cfg.Body},
 		all:      make([]*Conn, cfg.Clients),
 		quiet:    make(chan struct{}),
@@ -66,6 +70,7 @@ func New(cfg Config) (*Listener, error) {
 	for i := range conns {
 		c := &conns[i]
 		c.ln = l
+		c.next = i * apart % len(cfg.Texts)
 		c.wake = make(chan struct{}, 1)
 		l.all[i] = c
 	}
@@ -216,8 +221,9 @@ func (l *Listener) deal() {
 
 // count adds the answers that a client got since it was last counted.
 func (l *Listener) count(c *Conn) {
-	l.answered += c.answered - c.counted
-	c.counted = c.answered
+	answered := int(c.answered.Load())
+	l.answered += answered - c.counted
+	c.counted = answered
 	if l.answered == l.total {
 		closeOnce(l.finished)
 	}
@@ -237,8 +243,8 @@ func (l *Listener) hangUp(c *Conn) error {
 	l.count(c)
 	if !l.closed {
 		switch {
-		case c.answered != c.asked:
-			l.fail(fmt.Errorf("fakenet: connection closed after %d responses to %d requests", c.answered, c.asked))
+		case c.counted != c.asked:
+			l.fail(fmt.Errorf("fakenet: connection closed after %d responses to %d requests", c.counted, c.asked))
 		case !c.last:
 			l.fail(fmt.Errorf("fakenet: connection closed with %d requests still to come", c.rest))
 		}

@@ -1,0 +1,219 @@
+package traffic
+
+import "strconv"
+
+// Visitors returns GET requests of all that come to a public server: browsers on
+// desktops and phones, with cookies of various lengths, programs, probes of a load
+// balancer, and bots. No two that follow each other have the same fields, nor do the
+// last and the first.
+func Visitors() [][]byte {
+	s := newSource(1)
+	return spread(visitors, func(int) []byte { return s.visitor() }, sameFields)
+}
+
+func (s source) visitor() []byte {
+	switch n := s.IntN(100); {
+	case n < 42:
+		return s.chromium(s.browse())
+	case n < 58:
+		return s.safari(s.browse())
+	case n < 70:
+		return s.firefox(s.browse())
+	case n < 80:
+		return s.bot()
+	case n < 87:
+		return s.probe()
+	}
+	return s.program()
+}
+
+// Proxied returns GET requests that one client sends through a proxy. All have the
+// same fields, of which some have another value in each.
+func Proxied() [][]byte {
+	s := newSource(2)
+	agent := "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"
+	return spread(proxied, func(int) []byte {
+		m := request("GET", s.target())
+		m.add("Host", "shop.example.com")
+		m.add("X-Real-IP", "203.0.113.47")
+		m.add("X-Forwarded-For", "203.0.113.47")
+		m.add("X-Forwarded-Proto", "https")
+		m.add("X-Request-Id", s.uuid())
+		m.add("traceparent", s.traceparent())
+		m.add("User-Agent", agent)
+		m.add("Accept", "application/json, text/plain, */*")
+		m.add("Accept-Encoding", "gzip, deflate, br, zstd")
+		m.add("Accept-Language", "en-GB,en;q=0.9")
+		return m.end(nil)
+	}, sameFields)
+}
+
+// The sizes of the bodies of Posts.
+const (
+	leastPost = 60
+	mostPost  = 1500
+)
+
+// Posts returns POST requests of programs and browsers that send JSON of 60 to 1500
+// bytes to an API.
+func Posts() [][]byte {
+	s := newSource(3)
+	return spread(posts, func(int) []byte {
+		body := s.object(s.between(leastPost, mostPost-8))
+		size := strconv.Itoa(len(body))
+		target := s.pick("/v1/orders", "/v1/orders/"+s.number(1, 99999)+"/items", "/v1/events", "/v2/carts/"+s.uuid(), "/v1/search?limit="+s.number(10, 100))
+		m := request("POST", target)
+		switch s.IntN(4) {
+		case 0: // a page in a browser
+			a := s.chromiumAgent()
+			m.add("Host", "api.example.com")
+			m.add("Connection", "keep-alive")
+			m.add("Content-Length", size)
+			a.hints(m)
+			m.add("X-Request-Id", s.uuid())
+			m.add("User-Agent", a.agent)
+			m.add("Authorization", s.bearer())
+			m.add("Content-Type", "application/json")
+			m.add("Accept", "application/json")
+			m.add("Origin", "https://shop.example.com")
+			m.add("Sec-Fetch-Site", "same-site")
+			m.add("Sec-Fetch-Mode", "cors")
+			m.add("Sec-Fetch-Dest", "empty")
+			m.add("Referer", "https://shop.example.com"+s.target())
+			m.add("Accept-Encoding", "gzip, deflate, br, zstd")
+			m.add("Accept-Language", s.languages())
+		case 1: // a service behind a proxy
+			m.add("Host", "api.example.com")
+			m.add("User-Agent", "Go-http-client/1.1")
+			m.add("Content-Length", size)
+			m.add("Authorization", s.bearer())
+			m.add("Content-Type", "application/json")
+			m.add("Traceparent", s.traceparent())
+			m.add("X-Forwarded-For", s.address())
+			m.add("X-Request-Id", s.uuid())
+			m.add("Accept-Encoding", "gzip")
+		case 2: // a script
+			m.add("Host", "api.example.com")
+			m.add("User-Agent", "python-requests/"+s.pick("2.32.3", "2.31.0", "2.28.2"))
+			m.add("Accept-Encoding", "gzip, deflate")
+			m.add("Accept", "*/*")
+			m.add("Connection", "keep-alive")
+			m.add("Authorization", s.bearer())
+			m.add("X-Request-ID", s.hex(32))
+			m.add("Content-Length", size)
+			m.add("Content-Type", "application/json")
+		default: // a program that writes names in lower case
+			m.add("host", "api.example.com")
+			m.add("connection", "keep-alive")
+			m.add("authorization", s.bearer())
+			m.add("content-type", "application/json; charset=utf-8")
+			m.add("idempotency-key", s.uuid())
+			m.add("x-request-id", s.uuid())
+			m.add("accept", "*/*")
+			m.add("accept-language", "*")
+			m.add("sec-fetch-mode", "cors")
+			m.add("user-agent", "node")
+			m.add("accept-encoding", "gzip, deflate")
+			m.add("content-length", size)
+		}
+		return m.end(body)
+	}, sameFields)
+}
+
+// target returns a path of the shop, with a query for some.
+func (s source) target() string {
+	switch s.IntN(6) {
+	case 0:
+		return "/"
+	case 1:
+		return "/item?id=" + s.number(1, 99999)
+	case 2:
+		return "/c/" + s.pick("shoes", "boots", "bags", "coats") + "/" + s.pick("women", "men", "kids") + "?page=" + s.number(1, 40) + "&sort=" + s.pick("price", "new", "rating")
+	case 3:
+		return "/search?q=" + s.pick("red+shoes", "caf%C3%A9", "winter%20coat", "gift") + "&size=" + s.number(34, 46)
+	case 4:
+		return "/api/v1/stock/" + s.number(1, 99999)
+	}
+	return "/p/" + s.pick("leather-boots", "rain-coat", "canvas-bag") + "-" + s.hex(6) + ".html"
+}
+
+// program returns a request of something without a window.
+func (s source) program() []byte {
+	m := request("GET", "/v1/"+s.pick("items", "orders", "stock", "users")+"/"+s.number(1, 99999)+s.pick("", "?expand=all", "?fields=id,name,price"))
+	switch s.IntN(5) {
+	case 0:
+		m.add("Host", "api.example.com")
+		m.add("User-Agent", "curl/"+s.pick("8.14.1", "8.5.0", "7.88.1"))
+		m.add("Accept", s.pick("*/*", "application/json"))
+		m.add("X-Api-Key", s.pick("", s.token(32)))
+	case 1:
+		m.add("Host", "api.example.com")
+		m.add("User-Agent", "Go-http-client/1.1")
+		m.add("Authorization", s.bearer())
+		m.add("X-Request-Id", s.uuid())
+		m.add("Accept-Encoding", "gzip")
+	case 2:
+		m.add("Host", "api.example.com")
+		m.add("User-Agent", "python-requests/"+s.pick("2.32.3", "2.31.0", "2.28.2"))
+		m.add("Accept-Encoding", s.pick("gzip, deflate", "gzip, deflate, br"))
+		m.add("Accept", "*/*")
+		m.add("Connection", "keep-alive")
+		m.add("Authorization", s.pick("", "Basic "+s.token(28)))
+	case 3:
+		m.add("host", "api.example.com")
+		m.add("connection", "keep-alive")
+		m.add("authorization", s.bearer())
+		m.add("accept", "*/*")
+		m.add("accept-language", "*")
+		m.add("sec-fetch-mode", "cors")
+		m.add("user-agent", "node")
+		m.add("accept-encoding", "gzip, deflate")
+	default:
+		m.add("Accept", "application/json")
+		m.add("X-Trace-Id", s.hex(16))
+		m.add("User-Agent", "okhttp/"+s.pick("4.12.0", "5.1.0"))
+		m.add("Host", "api.example.com")
+		m.add("Connection", "Keep-Alive")
+		m.add("Accept-Encoding", "gzip")
+		m.add("If-None-Match", s.pick("", `W/"`+s.hex(16)+`"`))
+	}
+	return m.end(nil)
+}
+
+// probe returns a request of what watches over the server.
+func (s source) probe() []byte {
+	m := request("GET", s.pick("/healthz", "/ready", "/status"))
+	switch s.IntN(3) {
+	case 0:
+		m.add("Host", "10.0.3."+s.number(2, 250)+":8080")
+		m.add("Connection", "keep-alive")
+		m.add("User-Agent", "ELB-HealthChecker/2.0")
+		m.add("Accept-Encoding", "gzip, compressed")
+	case 1:
+		m.add("Host", "10.0.3."+s.number(2, 250)+":8080")
+		m.add("User-Agent", "kube-probe/1."+s.number(28, 34))
+		m.add("Accept", "*/*")
+	default:
+		m.add("host", "shop")
+		m.add("user-agent", "Envoy/HC")
+		m.add("x-envoy-expected-rq-timeout-ms", s.number(500, 2000))
+	}
+	return m.end(nil)
+}
+
+// bot returns a request of a crawler.
+func (s source) bot() []byte {
+	m := request("GET", s.pick("/robots.txt", "/sitemap.xml", s.target(), s.target(), s.target()))
+	m.add("Host", s.pick("shop.example.com", "www.example.com"))
+	m.add("Connection", "keep-alive")
+	m.add("Accept", s.pick("*/*", "text/html,application/xhtml+xml,application/signed-exchange;v=b3,application/xml;q=0.9,*/*;q=0.8"))
+	m.add("From", s.pick("", "", "bot@example.net"))
+	m.add("User-Agent", s.pick(
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/136.0.0.0 Safari/537.36",
+		"Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.7339.207 Mobile Safari/537.36 (compatible; GPTBot/1.2; +https://openai.com/gptbot)",
+		"Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)"))
+	m.add("Accept-Encoding", s.pick("gzip, deflate, br", "gzip,deflate"))
+	m.add("If-Modified-Since", s.pick("", date(begin.AddDate(0, 0, -s.between(1, 300)))))
+	return m.end(nil)
+}

@@ -1,0 +1,125 @@
+package traffic
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRequestsAreWhole(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		all           [][]byte
+		n             int
+		least, most   int // of a head
+		body, maxBody int
+	}{
+		{"visitors", Visitors(), visitors, 60, 2000, 0, 0},
+		{"proxied", Proxied(), proxied, 350, 600, 0, 0},
+		{"posts", Posts(), posts, 350, 1400, leastPost, mostPost},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if len(test.all) != test.n {
+				t.Errorf("%d of %d", len(test.all), test.n)
+			}
+			for _, text := range test.all {
+				r := bufio.NewReader(bytes.NewReader(text))
+				req, err := http.ReadRequest(r)
+				if err != nil {
+					t.Fatalf("%v: %s", err, text)
+				}
+				body, err := io.ReadAll(req.Body)
+				if err != nil || r.Buffered() > 0 || req.Close || req.Host == "" || req.ProtoMinor != 1 {
+					t.Errorf("%v, %d bytes more, of %q: %s", err, r.Buffered(), req.Host, text)
+				}
+				if len(body) < test.body || len(body) > test.maxBody {
+					t.Errorf("a body of %d bytes: %s", len(body), text)
+				}
+				if head := len(text) - len(body); head < test.least || head > test.most {
+					t.Errorf("a head of %d bytes: %s", head, text)
+				}
+				for name, values := range req.Header {
+					if len(values) != 1 || values[0] == "" {
+						t.Errorf("%s: %q", name, values)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAnswersAreWhole(t *testing.T) {
+	sizes := map[int]bool{}
+	for _, text := range Answers() {
+		r := bufio.NewReader(bytes.NewReader(text))
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || r.Buffered() > 0 || resp.StatusCode != http.StatusOK || len(body) < leastAnswer || len(body) > mostAnswer {
+			t.Errorf("%v, %d bytes: %s", err, len(body), text)
+		}
+		if body[0] != '{' || body[len(body)-1] != '}' {
+			t.Errorf("a body of %s", body)
+		}
+		sizes[len(body)] = true
+	}
+	if len(sizes) < answers/2 {
+		t.Errorf("only %d lengths", len(sizes))
+	}
+}
+
+// TestNeighboursDiffer is what the texts are for: a server that remembers the last head
+// must not know the next one, with its length or without.
+func TestNeighboursDiffer(t *testing.T) {
+	for name, all := range map[string][][]byte{"visitors": Visitors(), "proxied": Proxied(), "posts": Posts(), "answers": Answers()} {
+		last := all[len(all)-1]
+		for _, text := range all {
+			if sameFields(last, text) {
+				t.Errorf("%s: twice in turn:\n%s", name, text)
+			}
+			last = text
+		}
+		distinct := map[string]bool{}
+		for _, text := range all {
+			distinct[fields(text)] = true
+		}
+		if len(distinct) < len(all)*9/10 {
+			t.Errorf("%s: %d texts have %d different heads", name, len(all), len(distinct))
+		}
+	}
+}
+
+func TestTextsAreTheSameEachTime(t *testing.T) {
+	for name, texts := range map[string]func() [][]byte{"visitors": Visitors, "proxied": Proxied, "posts": Posts, "answers": Answers} {
+		if !slices.EqualFunc(texts(), texts(), bytes.Equal) {
+			t.Errorf("%s differ", name)
+		}
+	}
+}
+
+func TestVisitorsAreOfAllKinds(t *testing.T) {
+	all := string(bytes.Join(Visitors(), nil))
+	for _, part := range []string{
+		"Chrome/", "Edg/", "Firefox/", "iPhone", "Android", "Macintosh", "curl/", "Go-http-client", "python-requests", "okhttp", "user-agent: node",
+		"ELB-HealthChecker", "kube-probe", "Envoy/HC", "Googlebot", "bingbot", "sec-ch-ua-mobile: ?1", "Sec-Fetch-User", "If-None-Match", "If-Modified-Since",
+		"Referer: ", "Cookie: ", "Accept-Language: ja", "Authorization: Bearer ", "X-Request-Id: ",
+	} {
+		if !strings.Contains(all, part) {
+			t.Errorf("no %s", part)
+		}
+	}
+}
+
+func TestCallsHaveBodies(t *testing.T) {
+	for i, c := range Calls() {
+		if !strings.HasPrefix(c.URL, "http://") || c.ID == "" || len(c.Body) < leastPost || len(c.Body) > mostPost {
+			t.Errorf("%d: %+v", i, c)
+		}
+	}
+}
