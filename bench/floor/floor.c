@@ -41,7 +41,7 @@ static const char last_answer[] = "HTTP/1.1 200 OK\r\n"
 				  "\r\n"
 				  "Hello, World!";
 
-enum { answer_size = sizeof(answer) - 1, batch = 64, in_size = 16384, most = 256 };
+enum { answer_size = sizeof(answer) - 1, batch = 64, in_size = 65536, most = 256 };
 
 static char in[in_size];
 static char out[most * answer_size];

@@ -91,9 +91,38 @@ func TestPlatformHasNoPatchLevel(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for args, ok := range map[string]bool{"": true, "-margin 5 -update": true, "-margin -1": false, "-rows (": false, "x": false} {
+	for args, ok := range map[string]bool{"": true, "-margin 5 -update": true, "-margin -1": false, "-table -top 20": true, "-top -1": false, "-table -update": false, "-rows (": false, "x": false} {
 		if _, err := parseFlags(strings.Fields(args), io.Discard); (err == nil) != ok {
 			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestProfileIsReadByFunction(t *testing.T) {
+	run := func(parse, copied, calls string) profile {
+		t.Helper()
+		p, err := parseProfile(strings.NewReader("version: 1\npositions: line\nevents: Ir\nsummary: 9\n\n" +
+			"fl=(1) a.go\nfn=(1) serve\n10 7\n+3 3\ncfn=(2) parse\ncalls=" + calls + " 20\n* 999\n" +
+			"fn=(2)\n20 " + parse + "\ncfi=(2) b.go\ncfn=(3) memmove\ncalls=" + calls + " 5\n-1 999\n" +
+			"fn=(4) write\n30 50\ncfn=(3)\ncalls=" + calls + " 5\n* 999\n\n" +
+			"fn=(3)\n* " + copied + "\nfn=(5) serve'2\n* 90\ntotals: 9\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	got := map[string]function{}
+	for _, f := range perOperation(run("100", "40", "1"), run("500", "240", "11"), 10) {
+		got[f.name] = f
+	}
+	for _, want := range []function{{"parse", 40, 50}, {"memmove", 20, 20}, {"write", 0, 10}, {"serve", 0, 50}} {
+		if got[want.name] != want {
+			t.Errorf("got %v, want %v", got[want.name], want)
+		}
+	}
+	for _, text := range []string{"fn=(1) a\n10\n", "fn=(1) a\n10 x\n", "fn=(1) a\ncalls=x 3\n"} {
+		if _, err := parseProfile(strings.NewReader(text)); err == nil {
+			t.Errorf("%q was understood", text)
 		}
 	}
 }

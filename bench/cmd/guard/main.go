@@ -4,8 +4,10 @@
 // times, these hardly depend on other work of the machine, so that a CI run shows a loss
 // of a few percent. It is run in the bench folder:
 //
-//	go run ./cmd/guard            # compare
-//	go run ./cmd/guard -update    # measure, and store what was measured
+//	go run ./cmd/guard                     # compare with the bounds
+//	go run ./cmd/guard -update             # measure, and store what was measured
+//	go run ./cmd/guard -table              # compare with the published fasthttp instead
+//	go run ./cmd/guard -rows X -top 20     # and show which functions take them
 //
 // valgrind counts the instructions; without it they are left out, and the output says
 // so. There are bounds for each version of Go and each architecture; if they are missing,
@@ -25,12 +27,16 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/command"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/stats"
 )
 
 type options struct {
 	rows   *regexp.Regexp
 	margin float64
 	update bool
+	table  bool
+	top    int
+	rig.Modules
 }
 
 func main() { command.Main("guard", parseFlags, run) }
@@ -41,11 +47,20 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rows(&opts.rows, "Server")
 	flags.Float64Var(&opts.margin, "margin", 8, "how many percent more than what is stored are let through")
 	flags.BoolVar(&opts.update, "update", false, "store what is measured")
+	flags.BoolVar(&opts.table, "table", false, "count for the published fasthttp, too, and compare with that instead of the bounds")
+	flags.IntVar(&opts.top, "top", 0, "show so many functions that take the most of our instructions")
+	flags.Modules(&opts.Modules)
 	if _, err := flags.Parse(args); err != nil {
 		return opts, err
 	}
 	if opts.margin < 0 || opts.margin > 100 {
 		return opts, errors.New("-margin must be from 0 to 100")
+	}
+	if opts.top < 0 {
+		return opts, errors.New("-top must be 0 or more")
+	}
+	if opts.table && opts.update {
+		return opts, errors.New("-table stores nothing")
 	}
 	return opts, nil
 }
@@ -60,13 +75,21 @@ func run(ctx context.Context, opts options, out, _ io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	m, err := newMeter(ctx, dir, temp)
+	m, err := newMeter(ctx, dir, temp, opts.Ours)
 	if err != nil {
 		return err
 	}
 	if m.valgrind == "" {
 		fmt.Fprintln(out, "instructions are not counted: there is no valgrind; on Debian and Ubuntu: sudo apt-get install valgrind")
 	}
+	if opts.table {
+		return table(ctx, opts, m, dir, temp, out)
+	}
+	return guard(ctx, opts, m, dir, out)
+}
+
+// guard compares ours with the bounds, or stores them.
+func guard(ctx context.Context, opts options, m *meter, dir string, out io.Writer) error {
 	file := filepath.Join(dir, "cmd", "guard", "bounds.json")
 	bounds, err := readBounds(file)
 	if err != nil {
@@ -99,7 +122,10 @@ func run(ctx context.Context, opts options, out, _ io.Writer) error {
 			return err
 		}
 		got[row.name] = c
-		fmt.Fprintf(out, "%-26s %7.0f instructions  %5.2f allocations  %7.1f bytes  %s\n", row.name, c.Instructions, c.Allocations, c.Bytes, judge(row.name, c))
+		fmt.Fprintf(out, "%-30s %7.0f instructions  %5.2f allocations  %7.1f bytes  %s\n", row.name, c.Instructions, c.Allocations, c.Bytes, judge(row.name, c))
+		if err := m.show(row, opts.top, out); err != nil {
+			return err
+		}
 	}
 	if opts.rows.MatchString(sizeRow) {
 		size, err := binsize.Size(ctx, dir, "go.mod")
@@ -108,11 +134,40 @@ func run(ctx context.Context, opts options, out, _ io.Writer) error {
 		}
 		c := cost{Bytes: float64(size)}
 		got[sizeRow] = c
-		fmt.Fprintf(out, "%-26s %d bytes  %s\n", sizeRow, size, judge(sizeRow, c))
+		fmt.Fprintf(out, "%-30s %d bytes  %s\n", sizeRow, size, judge(sizeRow, c))
 	}
 	if opts.update {
 		bounds.store(key, got)
 		return bounds.write(file)
 	}
 	return errors.Join(exceeded...)
+}
+
+// table compares ours with upstream.
+func table(ctx context.Context, opts options, ours *meter, dir, temp string, out io.Writer) error {
+	upstream, err := newMeter(ctx, dir, temp, opts.Upstream)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%-30s %21s %7s  %17s  %17s\n", "", "instructions", "", "allocations", "bytes")
+	fmt.Fprintf(out, "%-30s %10s %10s %7s  %8s %8s  %8s %8s\n", "row", "ours", "upstream", "ratio", "ours", "upstream", "ours", "upstream")
+	for _, row := range rows {
+		if !opts.rows.MatchString(row.name) {
+			continue
+		}
+		a, err := ours.measure(ctx, row)
+		if err != nil {
+			return err
+		}
+		b, err := upstream.measure(ctx, row)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%-30s %10.0f %10.0f %7.2f  %8.2f %8.2f  %8.1f %8.1f\n", row.name,
+			a.Instructions, b.Instructions, stats.Ratio(b.Instructions, a.Instructions), a.Allocations, b.Allocations, a.Bytes, b.Bytes)
+		if err := ours.show(row, opts.top, out); err != nil {
+			return err
+		}
+	}
+	return nil
 }

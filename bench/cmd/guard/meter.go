@@ -26,10 +26,22 @@ var rows = []workload{
 	{"ServerGet10ReqPerConn", 10_000},
 	{"ServerGet10KReqPerConn", 10_000},
 	{"ServerPost10KReqPerConn", 10_000},
+	{"ServerGetVaried10KReqPerConn", 10_240},
+	{"ServerGetProxied10KReqPerConn", 10_240},
+	{"ServerPostVaried10KReqPerConn", 10_240},
+	{"ServerGetVariedOnePerRead", 10_240},
+	{"ServerGetProxiedOnePerRead", 10_240},
+	{"ServerPostVariedOnePerRead", 10_240},
+	{"ServerGetOnePerRead", 10_240},
+	{"ServerGetBrowserOnePerRead", 10_240},
+	{"ClientGetVaried1CallersMemory", 6_144},
+	{"ClientPostVaried1CallersMemory", 6_144},
 	{"ClientGet1CallersMemory", 6_000},
 	{"ClientPost1CallersMemory", 6_000},
 	{"RequestHeaderRead", 10_000},
 	{"ResponseHeaderRead", 10_000},
+	{"RequestHeaderReadVaried", 10_240},
+	{"ResponseHeaderReadVaried", 10_240},
 	{"RequestHeaderWrite", 10_000},
 	{"ResponseHeaderWrite", 10_000},
 	{"ArgsParse", 10_000},
@@ -47,9 +59,10 @@ type meter struct {
 	valgrind    string // "" if there is none
 }
 
-func newMeter(ctx context.Context, dir, temp string) (*meter, error) {
-	m := &meter{dir: dir, binary: filepath.Join(temp, "guard.test")}
-	compile := exec.CommandContext(ctx, "go", "test", "-c", "-o", m.binary, ".")
+// newMeter builds the benchmarks with a module file.
+func newMeter(ctx context.Context, dir, temp, modfile string) (*meter, error) {
+	m := &meter{dir: dir, binary: filepath.Join(temp, modfile+".test")}
+	compile := exec.CommandContext(ctx, "go", "test", "-c", "-modfile="+modfile, "-o", m.binary, ".")
 	compile.Dir = dir
 	if text, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the benchmarks: %w\n%s", err, text)
@@ -106,17 +119,38 @@ func (m *meter) measure(ctx context.Context, w workload) (cost, error) {
 	if m.valgrind == "" {
 		return c, nil
 	}
-	const base = 1000
-	few, err := m.count(ctx, w.name, base)
+	few, err := m.count(ctx, w.name, baseOperations)
 	if err != nil {
 		return c, err
 	}
-	many, err := m.count(ctx, w.name, base+w.operations)
+	many, err := m.count(ctx, w.name, baseOperations+w.operations)
 	if err != nil {
 		return c, err
 	}
 	c.Instructions = float64(many-few) / float64(w.operations)
 	return c, nil
+}
+
+// baseOperations is how many operations the shorter of two runs has. It is, as the
+// operations of rows are whose messages take turns, a multiple of the number of those.
+const baseOperations = 1024
+
+// functions returns what the functions take of an operation that was measured.
+func (m *meter) functions(w workload) ([]function, error) {
+	few, err := readProfile(m.profile(baseOperations))
+	if err != nil {
+		return nil, err
+	}
+	many, err := readProfile(m.profile(baseOperations + w.operations))
+	if err != nil {
+		return nil, err
+	}
+	return perOperation(few, many, w.operations), nil
+}
+
+// profile is the file of the last run with so many operations.
+func (m *meter) profile(operations int) string {
+	return fmt.Sprintf("%s.%d.callgrind", m.binary, operations)
 }
 
 // command runs a benchmark in a process that does as little as possible that
@@ -136,7 +170,7 @@ var collected = regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)`)
 
 // count returns how many instructions a whole run takes.
 func (m *meter) count(ctx context.Context, name string, operations int) (int64, error) {
-	cmd := m.command(ctx, name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.binary+".callgrind")
+	cmd := m.command(ctx, name, operations, m.valgrind, "--tool=callgrind", "--callgrind-out-file="+m.profile(operations))
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("counting the instructions of %s: %w\n%s", name, err, text)

@@ -21,11 +21,13 @@ type chart struct {
 
 // The files of the charts.
 const (
-	serversChart = "servers.svg"
-	clientsChart = "clients.svg"
-	valuesChart  = "values.svg"
-	cpuChart     = "cpu.svg"
-	idleChart    = "idle.svg"
+	variedServersChart = "servers-varied.svg"
+	serversChart       = "servers.svg"
+	variedClientsChart = "clients-varied.svg"
+	clientsChart       = "clients.svg"
+	valuesChart        = "values.svg"
+	cpuChart           = "cpu.svg"
+	idleChart          = "idle.svg"
 )
 
 // charts draws everything that there are figures for.
@@ -33,8 +35,10 @@ func charts(r *results) []chart {
 	var all []chart
 	if r.Rows != nil {
 		all = append(all,
-			ratioChart(r.Rows, serversChart, "Server: times as fast as upstream v1.77.0", "Requests over connections in memory. Longer is better.", report.Servers),
-			ratioChart(r.Rows, clientsChart, "Client: times as fast as upstream v1.77.0", "Calls over connections in memory and over TCP. Longer is better.", report.Clients),
+			ratioChart(r.Rows, variedServersChart, "Server, varied requests: times as fast as upstream v1.77.0", "Over connections in memory; no two requests in a row are alike. Longer is better.", report.VariedServers),
+			ratioChart(r.Rows, serversChart, "Server, repeated requests: times as fast as upstream v1.77.0", "Over connections in memory; all requests are the same. Longer is better.", report.Servers),
+			ratioChart(r.Rows, variedClientsChart, "Client, varied messages: times as fast as upstream v1.77.0", "Calls over connections in memory; no two responses in a row are alike. Longer is better.", report.VariedClients),
+			ratioChart(r.Rows, clientsChart, "Client, repeated messages: times as fast as upstream v1.77.0", "Calls over connections in memory and over TCP. Longer is better.", report.Clients),
 			ratioChart(r.Rows, valuesChart, "Values, compression, files: times as fast as upstream v1.77.0", "From the most gained to the least.", report.Values, report.Compression, report.Files))
 	}
 	if r.TCP != nil {
@@ -88,7 +92,7 @@ func ratioChart(r *report.Report, file, title, note string, groups ...string) ch
 	return chart{file, title, c.SVG()}
 }
 
-var serverName = regexp.MustCompile(`^Server(Get|Post)(\d+K?)ReqPerConn(10KClients)?$`)
+var serverName = regexp.MustCompile(`^Server(Get|Post)(Varied|Proxied|Browser)?(?:(\d+K?)ReqPerConn|OnePerRead)(10KClients)?$`)
 
 // shortName says in words what a row of a server measures.
 func shortName(name string) string {
@@ -96,8 +100,16 @@ func shortName(name string) string {
 	if match == nil {
 		return name
 	}
-	short := strings.ToUpper(match[1]) + ", " + match[2] + " per connection"
+	short := strings.ToUpper(match[1])
+	if match[2] != "" {
+		short += " " + strings.ToLower(match[2])
+	}
 	if match[3] != "" {
+		short += ", " + match[3] + " per connection"
+	} else {
+		short += ", one per read"
+	}
+	if match[4] != "" {
 		short += ", 10K clients"
 	}
 	return short

@@ -88,7 +88,7 @@ const crowdProcs = 8
 // How long parts take on an idle machine with two cores, besides what is asked
 // for: how many runs there are in a round, and what comes with each of them.
 const (
-	benchRuns  = 300 // of a binary, one or two benchmarks in each
+	benchRuns  = 360 // of a binary, one or two benchmarks in each
 	benchSpare = 120 * time.Millisecond
 	loadRuns   = 30
 	loadSpare  = 500 * time.Millisecond

@@ -172,20 +172,33 @@ func (p *page) writeServers(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\n## Server in memory\n\n" +
-		"Connections without sockets: what is compared is accepting, parsing, dispatching and writing. A browser-like request of\n" +
-		"230 bytes is answered with 13 bytes of text.\n")
-	p.figure(b, serversChart)
+		"Connections without sockets: what is compared is accepting, parsing, dispatching and writing. A request is answered with\n" +
+		"13 bytes of text.\n\n" +
+		"Varied requests are those of browsers, programs, probes and bots in turn (GetVaried), those of a client behind a proxy,\n" +
+		"which gives each an id (GetProxied), and JSON for an API (PostVaried). No two in a row have the same fields, so it is of\n" +
+		"no use to recognise those of the last request. Where one request comes per read, the client waits for each response;\n" +
+		"elsewhere it sends as fast as the server reads.\n")
+	p.figure(b, variedServersChart)
 	b.WriteString(tableNote)
-	p.Rows.WriteTables(b, "###", report.Servers)
+	p.Rows.WriteTables(b, "###", report.VariedServers)
+	b.WriteString("\n### The same request again and again\n\n" +
+		"Each client repeats one browser-like request of 230 bytes (Browser: of 800), which a server may recognise, as ours does.\n")
+	p.figure(b, serversChart)
+	p.Rows.WriteTables(b, "####", report.Servers)
 }
 
 func (p *page) writeClients(b *strings.Builder) {
 	if p.Rows == nil {
 		return
 	}
-	b.WriteString("\n## Clients\n")
+	b.WriteString("\n## Clients\n\n" +
+		"Varied messages are requests with an id and another path in each, and responses of an API: their dates, ids and tags\n" +
+		"change, and bodies have 20 to 2000 bytes.\n")
+	p.figure(b, variedClientsChart)
+	p.Rows.WriteTables(b, "###", report.VariedClients)
+	b.WriteString("\n### The same response again and again\n")
 	p.figure(b, clientsChart)
-	p.Rows.WriteTables(b, "###", report.Clients)
+	p.Rows.WriteTables(b, "####", report.Clients)
 }
 
 func (p *page) writeValues(b *strings.Builder) {
@@ -308,7 +321,7 @@ func (p *page) writeNetHTTP(b *strings.Builder) {
 func (p *page) summary() string {
 	var b strings.Builder
 	for _, g := range p.goals {
-		fmt.Fprintf(&b, "%-14s %-16s %s: %s\n", strings.Trim(g.verdict(), "*"), g.id, g.text, cmp.Or(g.figure, rig.None))
+		fmt.Fprintf(&b, "%-14s %-22s %s: %s\n", strings.Trim(g.verdict(), "*"), g.id, g.text, cmp.Or(g.figure, rig.None))
 	}
 	return b.String()
 }

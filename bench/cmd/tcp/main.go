@@ -3,12 +3,13 @@
 // It is run in the bench folder, on linux:
 //
 //	go run ./cmd/tcp          # requests a second, processor time, latency; with wrk
+//	go run ./cmd/tcp -varied  # the same with requests of which no two in a row are alike
 //	go run ./cmd/tcp -slow    # what slow handlers do to the requests beside them
 //	go run ./cmd/tcp -wait    # handlers that all wait a little
 //	go run ./cmd/tcp -wait -only 'sleep300us|mix' -conns 64 -procs 1 -servers event,portable
 //
 // The tables go to standard output, and with every sample to the files tcp.md
-// and tcp.json, tcp-slow.md and tcp-slow.json, or tcp-wait.md and tcp-wait.json,
+// and tcp.json, tcp-varied.md and tcp-varied.json, tcp-slow.md and tcp-slow.json, or tcp-wait.md and tcp-wait.json,
 // in the results folder. The exit code is 1 if anything failed, and 2 if the
 // command line is wrong. A goal that is not met is no failure.
 package main
@@ -35,9 +36,10 @@ import (
 type what string
 
 const (
-	loads what = "tcp" // as wrk makes them
-	slow  what = "tcp-slow"
-	wait  what = "tcp-wait"
+	loads  what = "tcp" // as wrk makes them
+	varied what = "tcp-varied"
+	slow   what = "tcp-slow"
+	wait   what = "tcp-wait"
 )
 
 type options struct {
@@ -58,6 +60,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rounds(&opts.Rounds, 3, 1)
 	flags.Int(&opts.Seconds, "seconds", 5, 1, "how long a run takes; not with -wait")
 	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
+	flags.BoolVar(&opts.Varied, "varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again; not with -slow and -wait")
 	besideSlow := flags.Bool("slow", false, "measure requests beside slow ones instead; nothing is pinned then")
 	flags.IntVar(&opts.Rate, "rate", 2000, "with -slow: ordinary requests a second")
 	flags.Rows(&opts.Rows, "'^512 ' or pipelined")
@@ -81,10 +84,14 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	switch {
 	case *besideSlow && *waiting:
 		return opts, errors.New("-slow and -wait are two measurements")
+	case opts.Varied && (*besideSlow || *waiting):
+		return opts, errors.New("-varied goes with neither -slow nor -wait")
 	case *besideSlow:
 		opts.what = slow
 	case *waiting:
 		opts.what = wait
+	case opts.Varied:
+		opts.what = varied
 	default:
 		opts.what = loads
 	}

@@ -34,18 +34,24 @@ func IsTwin(name string) bool { return strings.HasPrefix(name, twinPrefix) }
 
 // IsServer reports whether a row measures a whole server, as against a single
 // call.
-func IsServer(name string) bool { return Group(name) == Servers }
+func IsServer(name string) bool {
+	group := Group(name)
+	return group == VariedServers || group == Servers
+}
 
-// The groups of rows, in the order of their tables.
+// The groups of rows, in the order of their tables. In the varied ones no message has
+// the head of the one before; in the others of servers and clients all are the same.
 const (
-	Servers     = "Servers"
-	Clients     = "Clients"
-	Values      = "Values"
-	Compression = "Compression"
-	Files       = "Files"
+	VariedServers = "Servers, varied requests"
+	Servers       = "Servers, repeated requests"
+	VariedClients = "Clients, varied messages"
+	Clients       = "Clients, repeated messages"
+	Values        = "Values"
+	Compression   = "Compression"
+	Files         = "Files"
 )
 
-var groupOrder = []string{Servers, Clients, Values, Compression, Files}
+var groupOrder = []string{VariedServers, Servers, VariedClients, Clients, Values, Compression, Files}
 
 // groupPrefixes says what group rows with such names are in; all others are
 // Values.
@@ -60,10 +66,16 @@ var groupPrefixes = []struct{ prefix, group string }{
 	{"Files", Files},
 }
 
+// variedGroups are the groups of rows with varied messages.
+var variedGroups = map[string]string{Servers: VariedServers, Clients: VariedClients}
+
 // Group returns the group that a row is in.
 func Group(name string) string {
 	for _, g := range groupPrefixes {
 		if strings.HasPrefix(name, g.prefix) {
+			if strings.Contains(name, "Varied") || strings.Contains(name, "Proxied") {
+				return cmp.Or(variedGroups[g.group], g.group)
+			}
 			return g.group
 		}
 	}

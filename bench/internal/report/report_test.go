@@ -86,10 +86,10 @@ func TestMeansAreTakenPerGroupAndProcessors(t *testing.T) {
 	if len(means) != 3 {
 		t.Fatalf("got %+v", means)
 	}
-	if m := means[0]; m.Group != "Servers" || m.Procs != 1 || math.Abs(m.Ratios[Upstream]-1) > 1e-12 || math.Abs(m.Ratios[NetHTTP]-10) > 1e-12 {
+	if m := means[0]; m.Group != Servers || m.Procs != 1 || math.Abs(m.Ratios[Upstream]-1) > 1e-12 || math.Abs(m.Ratios[NetHTTP]-10) > 1e-12 {
 		t.Errorf("got %+v", m)
 	}
-	if m := means[1]; m.Group != "Servers" || m.Procs != 4 || len(m.Ratios) != 0 {
+	if m := means[1]; m.Group != Servers || m.Procs != 4 || len(m.Ratios) != 0 {
 		t.Errorf("got %+v", m)
 	}
 	if m := means[2]; m.Group != "Values" || m.Procs != 1 {
@@ -109,7 +109,7 @@ func TestMarkdown(t *testing.T) {
 - date: 2026-01-02, 3 rounds of 1s each
 `
 	const tables = `
-## Servers, GOMAXPROCS 1
+## Servers, repeated requests, GOMAXPROCS 1
 
 | row | ours | upstream | net/http | upstream ÷ ours | net/http ÷ ours | CPU: upstream ÷ ours | CPU: net/http ÷ ours | B/op: ours / upstream / net/http | allocs/op: ours / upstream / net/http |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
@@ -117,7 +117,7 @@ func TestMarkdown(t *testing.T) {
 | ServerPost | 100 ±0% | 50.0 ±0% | – | 0.50 | – | (1.00) | – | 0 / 0 / – | 0 / 0 / – |
 | **geometric mean** |  |  |  | **1.00** | **10.00** | **2.00** | – |  |  |
 
-## Servers, GOMAXPROCS 4
+## Servers, repeated requests, GOMAXPROCS 4
 
 | row | ours | upstream | upstream ÷ ours | CPU: upstream ÷ ours | B/op: ours / upstream | allocs/op: ours / upstream |
 |---|---:|---:|---:|---:|---:|---:|
@@ -170,21 +170,27 @@ func TestNames(t *testing.T) {
 	if name := TwinName("ServerGet"); !IsTwin(name) || IsServer(name) {
 		t.Errorf("%s: twin %v, server %v", name, IsTwin(name), IsServer(name))
 	}
-	if IsTwin("ServerGet") || !IsServer("ServerGet") || IsServer("ArgsParse") {
+	if IsTwin("ServerGet") || !IsServer("ServerGet") || !IsServer("ServerGetProxiedOnePerRead") || IsServer("ArgsParse") {
 		t.Error("rows of this module are taken for something else")
 	}
 }
 
 func TestGroupsOfRows(t *testing.T) {
 	for name, want := range map[string]string{
-		"ServerGet10ReqPerConn":   Servers,
-		"ClientGet1CallersMemory": Clients,
-		"PipelineClientDo100":     Clients,
-		"ArgsParse":               Values,
-		"AppendHTTPDate":          Values,
-		"AppendEncoded/Gzip":      Compression,
-		"CompressHandler":         Compression,
-		"FilesTCP/1KiB":           Files,
+		"ServerGet10ReqPerConn":         Servers,
+		"ServerGetBrowserOnePerRead":    Servers,
+		"ServerPostVariedOnePerRead":    VariedServers,
+		"ServerGetProxied10KReqPerConn": VariedServers,
+		"ClientGet1CallersMemory":       Clients,
+		"ClientGetVaried1CallersMemory": VariedClients,
+		"PipelineClientVaried1":         VariedClients,
+		"RequestHeaderReadVaried":       Values,
+		"PipelineClientDo100":           Clients,
+		"ArgsParse":                     Values,
+		"AppendHTTPDate":                Values,
+		"AppendEncoded/Gzip":            Compression,
+		"CompressHandler":               Compression,
+		"FilesTCP/1KiB":                 Files,
 	} {
 		if got := Group(name); got != want {
 			t.Errorf("%s is among %s, want %s", name, got, want)

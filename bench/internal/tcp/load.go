@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/traffic"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
@@ -38,9 +40,42 @@ var loads = []load{
 	{name: "64 connections", kind: Steady, conns: 64, cpuGoal: 0.65},
 	{name: "512 connections", kind: Steady, conns: 512, cpuGoal: 0.6},
 	{name: "4096 connections", kind: Steady, conns: 4096, cpuGoal: 0.75},
-	{name: "64 connections, 16 requests pipelined", kind: Pipelined, conns: 64, script: wrk.PipelineScript(16, 64), cpuGoal: 0.4},
-	{name: "64 connections, churn: closed after 10 requests", kind: Churn, conns: 64, script: wrk.ChurnScript(10), cpuGoal: 0.7},
+	{name: "64 connections, 16 requests pipelined", kind: Pipelined, conns: pipelinedConns, script: wrk.PipelineScript(pipelinedSize, pipelinedConns), cpuGoal: 0.4},
+	{name: "64 connections, churn: closed after 10 requests", kind: Churn, conns: 64, script: wrk.ChurnScript(churnRequests), cpuGoal: 0.7},
 }
+
+// The numbers that the scripts of loads go by.
+const (
+	pipelinedSize  = 16
+	pipelinedConns = 64
+	churnRequests  = 10
+)
+
+// variedLoads are the same with requests of which no two in a row are alike.
+func variedLoads() []load {
+	visitors := traffic.Visitors()
+	all := slices.Clone(loads)
+	for i := range all {
+		l := &all[i]
+		l.name += variedSuffix
+		switch l.kind {
+		case Steady:
+			l.script = wrk.SequenceScript(visitors)
+		case Pipelined:
+			l.script = wrk.PipelineSequenceScript(visitors, pipelinedSize, pipelinedConns)
+		case Churn:
+			texts := slices.Clone(visitors[:len(visitors)/churnRequests*churnRequests])
+			for j := churnRequests - 1; j < len(texts); j += churnRequests {
+				texts[j] = traffic.Closing(texts[j])
+			}
+			l.script = wrk.SequenceScript(texts)
+		}
+	}
+	return all
+}
+
+// variedSuffix ends the names of varied loads.
+const variedSuffix = ", varied requests"
 
 // generator runs wrk.
 type generator struct {

@@ -155,11 +155,37 @@ func (r *Report) Markdown() string {
 		"in µs, user and system. Latencies are as wrk reports them, pipelined ones those of whole batches. Ratios are to\n" +
 		"upstream; one stands in parentheses where the two ranges of samples overlap, so that the difference may be\n" +
 		"chance.\n")
+	r.writeCPU(&b)
 	r.WriteTables(&b, "##")
 	writeGoals(&b, "ratio to upstream", r.Goals)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
 }
+
+// writeCPU writes one table with the processor times of all loads.
+func (r *Report) writeCPU(b *strings.Builder) {
+	b.WriteString("\n## CPU µs/request\n")
+	table := rig.Table{Header: append([]string{"load"}, cpuOrder...)}
+	table.Header = append(table.Header, rig.Event+" ÷ "+rig.Upstream, rig.Event+" ÷ "+rig.Floor)
+	for _, row := range r.Rows {
+		cells := []string{row.Name}
+		for _, server := range cpuOrder {
+			cell := rig.None
+			if m := row.Of(server); m != nil {
+				cell = fmt.Sprintf("%.2f", m.CPU.Median)
+			}
+			cells = append(cells, cell)
+		}
+		var ours Measurement
+		if m := row.Of(rig.Event); m != nil {
+			ours = *m
+		}
+		table.Rows = append(table.Rows, append(cells, ours.CPURatio.String(), ours.FloorRatio.String()))
+	}
+	table.Write(b)
+}
+
+var cpuOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP, rig.Floor}
 
 // WriteTables writes a table for each load, under a heading with the marks that
 // Markdown has for its level.

@@ -23,7 +23,8 @@ type Options struct {
 	Seconds int // that a run takes
 	Pin     bool
 	Rows    *regexp.Regexp
-	Rate    int // ordinary requests a second, for MeasureSlow
+	Varied  bool // send requests of which no two in a row are alike; not for MeasureSlow
+	Rate    int  // ordinary requests a second, for MeasureSlow
 	Modules rig.Modules
 }
 
@@ -82,7 +83,11 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		limit:    limit,
 		log:      log,
 	}
-	for _, l := range loads {
+	all := loads
+	if opts.Varied {
+		all = variedLoads()
+	}
+	for _, l := range all {
 		if opts.Rows.MatchString(l.name) {
 			s.loads = append(s.loads, l)
 		}

@@ -54,6 +54,27 @@ func TestGeneratorCommand(t *testing.T) {
 	}
 }
 
+func TestVariedLoadsAreTheSameLoads(t *testing.T) {
+	all := variedLoads()
+	if len(all) != len(loads) {
+		t.Fatalf("%d loads, want %d", len(all), len(loads))
+	}
+	for i, l := range all {
+		if l.name != loads[i].name+variedSuffix || l.kind != loads[i].kind || l.conns != loads[i].conns {
+			t.Errorf("%s, %s", l.name, loads[i].name)
+		}
+		if closing := strings.Contains(l.script, "Connection: close"); closing != (l.kind == Churn) {
+			t.Errorf("%s: asks to close: %v", l.name, closing)
+		}
+		if latency := strings.Contains(l.script, "Latency of batches"); latency != (l.kind == Pipelined) {
+			t.Errorf("%s: latency of batches: %v", l.name, latency)
+		}
+		if !strings.Contains(l.script, "Firefox") || loads[i].script == l.script {
+			t.Errorf("%s has no visitors", l.name)
+		}
+	}
+}
+
 // served is a session with known samples.
 func served() *session {
 	l := load{name: "64 connections", cpuGoal: 0.65}
@@ -121,6 +142,7 @@ func TestMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"# Servers over loopback sockets\n",
 		"- 5 seconds each\n",
+		"| 64 connections | 6.00 | 9.00 | 10.00 | – | 5.00 | 0.60 | (1.20) |\n",
 		"\n## 64 connections\n",
 		"| ours, event engine | 200 ±10% | 6.00 ±10% | 100 ±0% | 410 ±10% | 2.00 | 0.60 | (1.02) | (1.20) | 3 |\n",
 		"| ours, portable engine | 110 ±10% | 9.00 ±10% | 100 ±0% | 800 ±10% | (1.10) | (0.90) | 2.00 | 1.80 | 3 |\n",
@@ -134,7 +156,7 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "| net/http |") {
+	if strings.Contains(text, "\n| net/http |") {
 		t.Errorf("a line of figures for a server without any:\n%s", text)
 	}
 }

@@ -1,6 +1,9 @@
 package traffic
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Visitors returns GET requests of all that come to a public server: browsers on
 // desktops and phones, with cookies of various lengths, programs, probes of a load
@@ -216,4 +219,17 @@ func (s source) bot() []byte {
 	m.add("Accept-Encoding", s.pick("gzip, deflate, br", "gzip,deflate"))
 	m.add("If-Modified-Since", s.pick("", date(begin.AddDate(0, 0, -s.between(1, 300)))))
 	return m.end(nil)
+}
+
+// Closing returns a request of this package with a Connection field that asks the server
+// to close the connection.
+func Closing(text []byte) []byte {
+	head, body, _ := strings.Cut(string(text), "\r\n\r\n")
+	var b strings.Builder
+	for line := range strings.SplitSeq(head, "\r\n") {
+		if name, _, _ := strings.Cut(line, ":"); !strings.EqualFold(name, "Connection") {
+			b.WriteString(line + "\r\n")
+		}
+	}
+	return []byte(b.String() + "Connection: close\r\n\r\n" + body)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -120,6 +121,23 @@ func TestCallsHaveBodies(t *testing.T) {
 	for i, c := range Calls() {
 		if !strings.HasPrefix(c.URL, "http://") || c.ID == "" || len(c.Body) < leastPost || len(c.Body) > mostPost {
 			t.Errorf("%d: %+v", i, c)
+		}
+	}
+}
+
+func TestClosingRequestsAreTheSameButForThat(t *testing.T) {
+	for _, text := range append(Visitors(), Posts()...) {
+		want, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(Closing(text))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Header.Set("Connection", "close")
+		if !got.Close || got.RequestURI != want.RequestURI || got.ContentLength != want.ContentLength || !maps.EqualFunc(got.Header, want.Header, slices.Equal) {
+			t.Errorf("got %s of %s", Closing(text), text)
 		}
 	}
 }

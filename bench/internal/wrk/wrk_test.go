@@ -3,6 +3,7 @@ package wrk
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -165,6 +167,43 @@ func batchServer(t *testing.T, size int, usual, slow time.Duration, slowEach int
 		}
 	}()
 	return ln
+}
+
+func TestSequenceScriptSendsTextsInTurn(t *testing.T) {
+	// a name of a field with quotes would be refused, so they are in a value
+	var texts [][]byte
+	for i := range 7 {
+		texts = append(texts, fmt.Appendf(nil, "GET /%d HTTP/1.1\r\nHost: a\r\nX-Quoted: \"\\%d\"\r\n\r\n", i, i))
+	}
+	var counts [7]atomic.Int64
+	var wrong atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		i, err := strconv.Atoi(r.URL.Path[1:])
+		if err != nil || r.Header.Get("X-Quoted") != fmt.Sprintf(`"\%d"`, i) {
+			wrong.Add(1)
+			return
+		}
+		counts[i].Add(1)
+	}))
+	defer server.Close()
+	for _, script := range []string{SequenceScript(texts), PipelineSequenceScript(texts[:6], 3, 2)} {
+		cmd, out := start(t, script, server.URL)
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if _, err := Parse(out.String()); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	server.Close()
+	if wrong.Load() > 0 {
+		t.Errorf("%d wrong requests", wrong.Load())
+	}
+	for i := range counts {
+		if counts[i].Load() == 0 {
+			t.Errorf("no request %d", i)
+		}
+	}
 }
 
 func TestPipelineScriptMeasuresWholeBatches(t *testing.T) {
