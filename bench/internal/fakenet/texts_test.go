@@ -2,11 +2,14 @@ package fakenet
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // numbered returns n requests, each with another length than its neighbours.
@@ -90,6 +93,12 @@ func TestOnePerRead(t *testing.T) {
 			if err != nil || !bytes.Equal(buf[:n], text) {
 				t.Fatalf("request %d: %q, %v, want %q", i, buf[:n], err, text)
 			}
+			// the next one does not come before the response
+			_ = c.SetReadDeadline(time.Unix(1, 0))
+			if n, err := c.Read(buf); i < 9 && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("before the response to request %d: %d, %v", i, n, err)
+			}
+			_ = c.SetReadDeadline(time.Time{})
 			if i%3 > 0 {
 				if _, err := c.Write([]byte(testResponse)); err != nil {
 					t.Fatal(err)
