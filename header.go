@@ -82,14 +82,13 @@ func (h *header) setState(s headerState, on bool) {
 
 // The slots. The field of a slot depends on the role.
 const (
-	slotContentType = iota
-	slotHost        // of a request
-	slotUserAgent   // of a request
-	slotLength      // the text of contentLength, if lengthText was called
-	numSlots
-
-	slotServer          = slotHost      // of a response
-	slotContentEncoding = slotUserAgent // of a response
+	slotContentType     = http1.SlotContentType
+	slotHost            = http1.SlotHost            // of a request
+	slotUserAgent       = http1.SlotUserAgent       // of a request
+	slotServer          = http1.SlotServer          // of a response
+	slotContentEncoding = http1.SlotContentEncoding // of a response
+	slotLength          = http1.NumSlots            // the text of contentLength, if lengthText was called
+	numSlots            = slotLength + 1
 )
 
 // The parts of a start line.

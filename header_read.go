@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -15,7 +14,7 @@ import (
 func (h *header) begin(head *http1.Head) {
 	h.reset(configured)
 	head.Reset()
-	head.KeepNames = h.is(namesKept)
+	head.KeepNames, head.KeepAll = h.is(namesKept), h.is(noSpecial)
 }
 
 // feed reads a head from the beginning of b, which holds all bytes received so far,
@@ -38,8 +37,7 @@ func parseHead(role http1.Role, head *http1.Head, b []byte, fields *field.List) 
 	return head.ParseResponse(b, fields)
 }
 
-// adopt moves the fields of the parsed head, whose text is the block of list, to
-// their places.
+// adopt takes over what head has found. The text is the block of list.
 func (h *header) adopt(role http1.Role, head *http1.Head) {
 	h.list.KeepsPlace = true
 	h.list.Freeze()
@@ -51,53 +49,26 @@ func (h *header) adopt(role http1.Role, head *http1.Head) {
 		h.line[lineReason] = head.Reason
 		h.received = uint16(head.Status)
 	}
-	if from := head.Fields; len(h.list.Entries) > 0 {
+	if head.Lines > 0 {
+		from := head.Fields
 		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
-	kept := 0
-	entries, places := h.list.Entries, &places[role]
-	for i := range entries {
-		e := &entries[i]
-		if w := places[e.ID]; w.place != inList && !h.place(role, w, e) {
-			continue
-		}
-		if kept != i {
-			entries[kept] = *e
-		}
-		kept++
+	copy(h.slots[:], head.Slots[:])
+	if head.Has(http1.HasCookie) {
+		h.state |= rawCookies
 	}
-	h.list.Entries = entries[:kept]
+	if head.Has(http1.HasTrailer) && !h.is(noSpecial) {
+		h.adoptTrailerNames()
+	}
 	h.adoptFacts(role, head)
 }
 
-// place moves a received field to its place, w, and reports whether it stays in list.
-func (h *header) place(role http1.Role, w placement, e *field.Entry) (stays bool) {
-	switch w.place {
-	case inSlot:
-		if s := &h.slots[w.slot]; *s == (field.Span{}) || !h.is(noSpecial) && !firstCounts(role, w) {
-			*s = e.Value
-		}
-	case inCookies:
-		h.state |= rawCookies
-		return true
-	case inTrailers:
-		if !h.is(noSpecial) {
-			h.hintTrailers(h.list.Bytes(e.Value))
-		}
-	case isConnection:
-		return h.is(noSpecial) || !ascii.EqualFold(h.list.Bytes(e.Value), strClose)
-	case isDate:
-		return true
+// adoptTrailerNames moves the names in the Trailer field of a peer to trailers.
+func (h *header) adoptTrailerNames() {
+	for i := h.list.FindID(field.Trailer, 0); i >= 0; i = h.list.FindID(field.Trailer, i+1) {
+		h.hintTrailers(h.list.Value(i))
 	}
-	return h.is(noSpecial)
-}
-
-// firstCounts reports whether the first of several lines counts, even if it is empty,
-// for a field that may have only one. net/http and most proxies use the first
-// Content-Type of a request: content that one of them has accepted as one type must
-// not be parsed as another here (RFC 9110 section 8.3).
-func firstCounts(role http1.Role, w placement) bool {
-	return role == http1.Request && w.slot == slotContentType
+	h.removeID(field.Trailer)
 }
 
 // adoptFacts sets the state of the header from the framing and connection fields of

@@ -18,9 +18,16 @@ func upTo(w, least uint64) uint64 {
 	return ((w - least) | ((w ^ 0x7f*ones) - ones)) &^ w & highs
 }
 
+// ZeroBytes returns a word with the high bit set for every byte of w that is zero. The
+// lowest of these bits is always right; those above it may be wrong.
+func ZeroBytes(w uint64) uint64 { return (w - ones) &^ w & highs }
+
 // IndexControl returns the position of the first byte of b that is a control
 // character (under 0x20, or 0x7f), or len(b) if there is none. A tab counts.
-func IndexControl(b []byte) int {
+func IndexControl(b []byte) int { return NextControl(b, 0) }
+
+// indexControl is IndexControl for any processor.
+func indexControl(b []byte) int {
 	i := 0
 	for ; i <= len(b)-16; i += 16 {
 		pair := b[i : i+16]

@@ -15,6 +15,7 @@ var scans = []struct {
 	hit  func(c byte) bool
 }{
 	{"IndexControl", IndexControl, func(c byte) bool { return c < 0x20 || c == 0x7f }},
+	{"indexControl", indexControl, func(c byte) bool { return c < 0x20 || c == 0x7f }},
 	{"IndexSpaceOrControl", IndexSpaceOrControl, func(c byte) bool { return c <= 0x20 || c == 0x7f }},
 	{"IndexByte of a colon", func(b []byte) int { return IndexByte(b, ':') }, func(c byte) bool { return c == ':' }},
 	{"IndexByte of 0xff", func(b []byte) int { return IndexByte(b, 0xff) }, func(c byte) bool { return c == 0xff }},
@@ -41,6 +42,11 @@ func checkScans(t *testing.T, b []byte) {
 		for _, s := range scans {
 			if got, want := s.scan(part), naive(b, s.hit); got != want {
 				t.Errorf("%s(%q) at alignment %d: %d, want %d", s.name, b, shift, got, want)
+			}
+		}
+		for from := range len(part) + 1 {
+			if got, want := NextControl(part, from), from+indexControl(part[from:]); got != want {
+				t.Errorf("NextControl(%q, %d) at alignment %d: %d, want %d", b, from, shift, got, want)
 			}
 		}
 		if got, want := HasControl(part), IndexControl(part) < len(part); got != want {

@@ -1,6 +1,9 @@
 package bytesconv
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+)
 
 func TestViewsShowTheSameText(t *testing.T) {
 	for _, s := range []string{"", "a", "Content-Type", "\x00\xff"} {
@@ -27,5 +30,14 @@ func TestViewsDoNotAllocate(t *testing.T) {
 	})
 	if allocs != 0 || n == 0 {
 		t.Errorf("%v allocations", allocs)
+	}
+}
+
+func TestWordReadsEightBytes(t *testing.T) {
+	b := []byte("0123456789abcdef")
+	for i := range len(b) - 7 {
+		if got, want := Word(b, i), binary.LittleEndian.Uint64(b[i:]); got != want {
+			t.Errorf("at %d: %x, want %x", i, got, want)
+		}
 	}
 }

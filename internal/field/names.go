@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
@@ -15,6 +16,7 @@ type ID uint8
 const (
 	Unknown ID = iota
 	Accept
+	AcceptCh
 	AcceptCharset
 	AcceptEncoding
 	AcceptLanguage
@@ -27,11 +29,18 @@ const (
 	AccessControlMaxAge
 	AccessControlRequestHeaders
 	AccessControlRequestMethod
+	AccessControlRequestPrivateNetwork
 	Age
 	Allow
 	AltSvc
 	Authorization
+	Baggage
 	CacheControl
+	CfCacheStatus
+	CfConnectingIp
+	CfIpcountry
+	CfRay
+	CfVisitor
 	Connection
 	ContentDisposition
 	ContentEncoding
@@ -40,16 +49,23 @@ const (
 	ContentLocation
 	ContentRange
 	ContentSecurityPolicy
+	ContentSecurityPolicyReportOnly
 	ContentType
 	Cookie
+	CrossOriginEmbedderPolicy
+	CrossOriginOpenerPolicy
+	CrossOriginResourcePolicy
 	Date
 	Dnt
+	EarlyData
 	Etag
 	Expect
 	Expires
 	Forwarded
 	From
 	Host
+	Http2Settings
+	IdempotencyKey
 	IfMatch
 	IfModifiedSince
 	IfNoneMatch
@@ -60,7 +76,9 @@ const (
 	Link
 	Location
 	MaxForwards
+	Nel
 	Origin
+	PermissionsPolicy
 	Pragma
 	Priority
 	ProxyAuthenticate
@@ -68,127 +86,216 @@ const (
 	ProxyConnection
 	Range
 	Referer
+	ReferrerPolicy
+	ReportTo
 	RetryAfter
+	SaveData
+	SecChUa
+	SecChUaArch
+	SecChUaMobile
+	SecChUaModel
+	SecChUaPlatform
 	SecFetchDest
 	SecFetchMode
 	SecFetchSite
+	SecFetchStorageAccess
 	SecFetchUser
+	SecGpc
+	SecPurpose
 	SecWebsocketAccept
 	SecWebsocketExtensions
 	SecWebsocketKey
 	SecWebsocketProtocol
 	SecWebsocketVersion
 	Server
+	ServerTiming
 	SetCookie
 	StrictTransportSecurity
 	Te
+	TimingAllowOrigin
+	Traceparent
+	Tracestate
 	Trailer
 	TransferEncoding
+	TrueClientIp
 	Upgrade
 	UpgradeInsecureRequests
 	UserAgent
 	Vary
 	Via
 	WwwAuthenticate
+	XAmznTraceId
+	XApiKey
+	XB3Sampled
+	XB3Spanid
+	XB3Traceid
+	XCache
+	XCloudTraceContext
 	XContentTypeOptions
+	XCorrelationId
+	XCsrfToken
+	XEnvoyAttemptCount
+	XEnvoyUpstreamServiceTime
 	XForwardedFor
 	XForwardedHost
+	XForwardedPort
 	XForwardedProto
+	XForwardedServer
 	XFrameOptions
 	XPoweredBy
+	XRatelimitLimit
+	XRatelimitRemaining
+	XRatelimitReset
 	XRealIp
 	XRequestId
+	XRequestStart
 	XRequestedWith
+	XRuntime
+	XServedBy
+	XXssProtection
 	numIDs
 )
 
 // names holds the well-known names in their normalised form.
 var names = [numIDs]string{
-	Accept:                        "Accept",
-	AcceptCharset:                 "Accept-Charset",
-	AcceptEncoding:                "Accept-Encoding",
-	AcceptLanguage:                "Accept-Language",
-	AcceptRanges:                  "Accept-Ranges",
-	AccessControlAllowCredentials: "Access-Control-Allow-Credentials",
-	AccessControlAllowHeaders:     "Access-Control-Allow-Headers",
-	AccessControlAllowMethods:     "Access-Control-Allow-Methods",
-	AccessControlAllowOrigin:      "Access-Control-Allow-Origin",
-	AccessControlExposeHeaders:    "Access-Control-Expose-Headers",
-	AccessControlMaxAge:           "Access-Control-Max-Age",
-	AccessControlRequestHeaders:   "Access-Control-Request-Headers",
-	AccessControlRequestMethod:    "Access-Control-Request-Method",
-	Age:                           "Age",
-	Allow:                         "Allow",
-	AltSvc:                        "Alt-Svc",
-	Authorization:                 "Authorization",
-	CacheControl:                  "Cache-Control",
-	Connection:                    "Connection",
-	ContentDisposition:            "Content-Disposition",
-	ContentEncoding:               "Content-Encoding",
-	ContentLanguage:               "Content-Language",
-	ContentLength:                 "Content-Length",
-	ContentLocation:               "Content-Location",
-	ContentRange:                  "Content-Range",
-	ContentSecurityPolicy:         "Content-Security-Policy",
-	ContentType:                   "Content-Type",
-	Cookie:                        "Cookie",
-	Date:                          "Date",
-	Dnt:                           "Dnt",
-	Etag:                          "Etag",
-	Expect:                        "Expect",
-	Expires:                       "Expires",
-	Forwarded:                     "Forwarded",
-	From:                          "From",
-	Host:                          "Host",
-	IfMatch:                       "If-Match",
-	IfModifiedSince:               "If-Modified-Since",
-	IfNoneMatch:                   "If-None-Match",
-	IfRange:                       "If-Range",
-	IfUnmodifiedSince:             "If-Unmodified-Since",
-	KeepAlive:                     "Keep-Alive",
-	LastModified:                  "Last-Modified",
-	Link:                          "Link",
-	Location:                      "Location",
-	MaxForwards:                   "Max-Forwards",
-	Origin:                        "Origin",
-	Pragma:                        "Pragma",
-	Priority:                      "Priority",
-	ProxyAuthenticate:             "Proxy-Authenticate",
-	ProxyAuthorization:            "Proxy-Authorization",
-	ProxyConnection:               "Proxy-Connection",
-	Range:                         "Range",
-	Referer:                       "Referer",
-	RetryAfter:                    "Retry-After",
-	SecFetchDest:                  "Sec-Fetch-Dest",
-	SecFetchMode:                  "Sec-Fetch-Mode",
-	SecFetchSite:                  "Sec-Fetch-Site",
-	SecFetchUser:                  "Sec-Fetch-User",
-	SecWebsocketAccept:            "Sec-Websocket-Accept",
-	SecWebsocketExtensions:        "Sec-Websocket-Extensions",
-	SecWebsocketKey:               "Sec-Websocket-Key",
-	SecWebsocketProtocol:          "Sec-Websocket-Protocol",
-	SecWebsocketVersion:           "Sec-Websocket-Version",
-	Server:                        "Server",
-	SetCookie:                     "Set-Cookie",
-	StrictTransportSecurity:       "Strict-Transport-Security",
-	Te:                            "Te",
-	Trailer:                       "Trailer",
-	TransferEncoding:              "Transfer-Encoding",
-	Upgrade:                       "Upgrade",
-	UpgradeInsecureRequests:       "Upgrade-Insecure-Requests",
-	UserAgent:                     "User-Agent",
-	Vary:                          "Vary",
-	Via:                           "Via",
-	WwwAuthenticate:               "Www-Authenticate",
-	XContentTypeOptions:           "X-Content-Type-Options",
-	XForwardedFor:                 "X-Forwarded-For",
-	XForwardedHost:                "X-Forwarded-Host",
-	XForwardedProto:               "X-Forwarded-Proto",
-	XFrameOptions:                 "X-Frame-Options",
-	XPoweredBy:                    "X-Powered-By",
-	XRealIp:                       "X-Real-Ip",
-	XRequestId:                    "X-Request-Id",
-	XRequestedWith:                "X-Requested-With",
+	Accept:                             "Accept",
+	AcceptCh:                           "Accept-Ch",
+	AcceptCharset:                      "Accept-Charset",
+	AcceptEncoding:                     "Accept-Encoding",
+	AcceptLanguage:                     "Accept-Language",
+	AcceptRanges:                       "Accept-Ranges",
+	AccessControlAllowCredentials:      "Access-Control-Allow-Credentials",
+	AccessControlAllowHeaders:          "Access-Control-Allow-Headers",
+	AccessControlAllowMethods:          "Access-Control-Allow-Methods",
+	AccessControlAllowOrigin:           "Access-Control-Allow-Origin",
+	AccessControlExposeHeaders:         "Access-Control-Expose-Headers",
+	AccessControlMaxAge:                "Access-Control-Max-Age",
+	AccessControlRequestHeaders:        "Access-Control-Request-Headers",
+	AccessControlRequestMethod:         "Access-Control-Request-Method",
+	AccessControlRequestPrivateNetwork: "Access-Control-Request-Private-Network",
+	Age:                                "Age",
+	Allow:                              "Allow",
+	AltSvc:                             "Alt-Svc",
+	Authorization:                      "Authorization",
+	Baggage:                            "Baggage",
+	CacheControl:                       "Cache-Control",
+	CfCacheStatus:                      "Cf-Cache-Status",
+	CfConnectingIp:                     "Cf-Connecting-Ip",
+	CfIpcountry:                        "Cf-Ipcountry",
+	CfRay:                              "Cf-Ray",
+	CfVisitor:                          "Cf-Visitor",
+	Connection:                         "Connection",
+	ContentDisposition:                 "Content-Disposition",
+	ContentEncoding:                    "Content-Encoding",
+	ContentLanguage:                    "Content-Language",
+	ContentLength:                      "Content-Length",
+	ContentLocation:                    "Content-Location",
+	ContentRange:                       "Content-Range",
+	ContentSecurityPolicy:              "Content-Security-Policy",
+	ContentSecurityPolicyReportOnly:    "Content-Security-Policy-Report-Only",
+	ContentType:                        "Content-Type",
+	Cookie:                             "Cookie",
+	CrossOriginEmbedderPolicy:          "Cross-Origin-Embedder-Policy",
+	CrossOriginOpenerPolicy:            "Cross-Origin-Opener-Policy",
+	CrossOriginResourcePolicy:          "Cross-Origin-Resource-Policy",
+	Date:                               "Date",
+	Dnt:                                "Dnt",
+	EarlyData:                          "Early-Data",
+	Etag:                               "Etag",
+	Expect:                             "Expect",
+	Expires:                            "Expires",
+	Forwarded:                          "Forwarded",
+	From:                               "From",
+	Host:                               "Host",
+	Http2Settings:                      "Http2-Settings",
+	IdempotencyKey:                     "Idempotency-Key",
+	IfMatch:                            "If-Match",
+	IfModifiedSince:                    "If-Modified-Since",
+	IfNoneMatch:                        "If-None-Match",
+	IfRange:                            "If-Range",
+	IfUnmodifiedSince:                  "If-Unmodified-Since",
+	KeepAlive:                          "Keep-Alive",
+	LastModified:                       "Last-Modified",
+	Link:                               "Link",
+	Location:                           "Location",
+	MaxForwards:                        "Max-Forwards",
+	Nel:                                "Nel",
+	Origin:                             "Origin",
+	PermissionsPolicy:                  "Permissions-Policy",
+	Pragma:                             "Pragma",
+	Priority:                           "Priority",
+	ProxyAuthenticate:                  "Proxy-Authenticate",
+	ProxyAuthorization:                 "Proxy-Authorization",
+	ProxyConnection:                    "Proxy-Connection",
+	Range:                              "Range",
+	Referer:                            "Referer",
+	ReferrerPolicy:                     "Referrer-Policy",
+	ReportTo:                           "Report-To",
+	RetryAfter:                         "Retry-After",
+	SaveData:                           "Save-Data",
+	SecChUa:                            "Sec-Ch-Ua",
+	SecChUaArch:                        "Sec-Ch-Ua-Arch",
+	SecChUaMobile:                      "Sec-Ch-Ua-Mobile",
+	SecChUaModel:                       "Sec-Ch-Ua-Model",
+	SecChUaPlatform:                    "Sec-Ch-Ua-Platform",
+	SecFetchDest:                       "Sec-Fetch-Dest",
+	SecFetchMode:                       "Sec-Fetch-Mode",
+	SecFetchSite:                       "Sec-Fetch-Site",
+	SecFetchStorageAccess:              "Sec-Fetch-Storage-Access",
+	SecFetchUser:                       "Sec-Fetch-User",
+	SecGpc:                             "Sec-Gpc",
+	SecPurpose:                         "Sec-Purpose",
+	SecWebsocketAccept:                 "Sec-Websocket-Accept",
+	SecWebsocketExtensions:             "Sec-Websocket-Extensions",
+	SecWebsocketKey:                    "Sec-Websocket-Key",
+	SecWebsocketProtocol:               "Sec-Websocket-Protocol",
+	SecWebsocketVersion:                "Sec-Websocket-Version",
+	Server:                             "Server",
+	ServerTiming:                       "Server-Timing",
+	SetCookie:                          "Set-Cookie",
+	StrictTransportSecurity:            "Strict-Transport-Security",
+	Te:                                 "Te",
+	TimingAllowOrigin:                  "Timing-Allow-Origin",
+	Traceparent:                        "Traceparent",
+	Tracestate:                         "Tracestate",
+	Trailer:                            "Trailer",
+	TransferEncoding:                   "Transfer-Encoding",
+	TrueClientIp:                       "True-Client-Ip",
+	Upgrade:                            "Upgrade",
+	UpgradeInsecureRequests:            "Upgrade-Insecure-Requests",
+	UserAgent:                          "User-Agent",
+	Vary:                               "Vary",
+	Via:                                "Via",
+	WwwAuthenticate:                    "Www-Authenticate",
+	XAmznTraceId:                       "X-Amzn-Trace-Id",
+	XApiKey:                            "X-Api-Key",
+	XB3Sampled:                         "X-B3-Sampled",
+	XB3Spanid:                          "X-B3-Spanid",
+	XB3Traceid:                         "X-B3-Traceid",
+	XCache:                             "X-Cache",
+	XCloudTraceContext:                 "X-Cloud-Trace-Context",
+	XContentTypeOptions:                "X-Content-Type-Options",
+	XCorrelationId:                     "X-Correlation-Id",
+	XCsrfToken:                         "X-Csrf-Token",
+	XEnvoyAttemptCount:                 "X-Envoy-Attempt-Count",
+	XEnvoyUpstreamServiceTime:          "X-Envoy-Upstream-Service-Time",
+	XForwardedFor:                      "X-Forwarded-For",
+	XForwardedHost:                     "X-Forwarded-Host",
+	XForwardedPort:                     "X-Forwarded-Port",
+	XForwardedProto:                    "X-Forwarded-Proto",
+	XForwardedServer:                   "X-Forwarded-Server",
+	XFrameOptions:                      "X-Frame-Options",
+	XPoweredBy:                         "X-Powered-By",
+	XRatelimitLimit:                    "X-Ratelimit-Limit",
+	XRatelimitRemaining:                "X-Ratelimit-Remaining",
+	XRatelimitReset:                    "X-Ratelimit-Reset",
+	XRealIp:                            "X-Real-Ip",
+	XRequestId:                         "X-Request-Id",
+	XRequestStart:                      "X-Request-Start",
+	XRequestedWith:                     "X-Requested-With",
+	XRuntime:                           "X-Runtime",
+	XServedBy:                          "X-Served-By",
+	XXssProtection:                     "X-Xss-Protection",
 }
 
 // String returns the normalised name, or "" for Unknown.
@@ -197,41 +304,61 @@ func (id ID) String() string { return names[id] }
 // Bytes returns the normalised name, which must not be written to.
 func (id ID) Bytes() []byte { return bytesconv.Bytes(names[id]) }
 
+// words is the key by which a name is looked up: its first and its last eight bytes, which
+// overlap in a name of fewer than 16. Both are the whole name, padded with zeros, if that
+// has fewer than eight.
+type words struct{ first, last uint64 }
+
+func wordsOf(name []byte) (w words) {
+	if n := len(name); n >= 8 {
+		return words{binary.LittleEndian.Uint64(name), binary.LittleEndian.Uint64(name[n-8:])}
+	}
+	for i, c := range name {
+		w.first |= uint64(c) << (8 * i)
+	}
+	w.last = w.first
+	return w
+}
+
 const (
-	slotBits = 9
+	slotBits = 10
 	// found by trying random odd numbers until no two names shared a slot; a test
 	// fails if an added name makes another number necessary
-	slotFactor = 0x345b062254eeca2b
-	sizeFactor = 0x9e3779b97f4a7c15
+	slotFactor = 0x9b5ea933d0a88333
+	lowerCase  = 0x2020202020202020
 )
 
-var slots = buildSlots()
+// slot computes a slot from the length and the ends of a name, without regard to case.
+func (w words) slot(size int) uint64 {
+	return ((w.first | lowerCase) ^ bits.RotateLeft64(w.last|lowerCase, 29) ^ uint64(size)) * slotFactor >> (64 - slotBits)
+}
 
-func buildSlots() (t [1 << slotBits]ID) {
+// known is a well-known name as LookupWords compares it.
+type known struct {
+	words
+	// fold has the bit 0x20 set for every letter: it is the case of the letter
+	fold words
+	size int
+}
+
+// slots has the ids of the well-known names in their slots, and table what they are
+// compared with.
+var slots, table = buildTable()
+
+func buildTable() (slots [1 << slotBits]ID, table [numIDs]known) {
 	for id := Unknown + 1; id < numIDs; id++ {
-		t[slot(id.Bytes())] = id
+		name := id.Bytes()
+		w := wordsOf(name)
+		table[id] = known{words: w, fold: words{letters(w.first), letters(w.last)}, size: len(name)}
+		slots[w.slot(len(name))] = id
 	}
-	return t
+	table[Unknown].size = -1 // no name has it
+	return slots, table
 }
 
-// slot computes a slot from the length and the ends of a name.
-func slot(name []byte) uint64 {
-	return (ends(name) + uint64(len(name))*sizeFactor) * slotFactor >> (64 - slotBits)
-}
-
-// ends returns the first and the last four bytes of a name, without regard to
-// case.
-func ends(name []byte) uint64 {
-	var lo, hi uint32
-	if n := len(name); n >= 4 {
-		lo = binary.LittleEndian.Uint32(name)
-		hi = binary.LittleEndian.Uint32(name[n-4:])
-	} else {
-		lo = uint32(name[0]) | uint32(name[n-1])<<8
-		hi = uint32(name[n/2])
-	}
-	return (uint64(lo) | uint64(hi)<<32) | 0x2020202020202020
-}
+// letters returns a word with the bit 0x20 set for every byte of w that is a letter. w is
+// a part of a well-known name, or padding: of its bytes, only letters have the bit 0x40.
+func letters(w uint64) uint64 { return w & 0x4040404040404040 >> 1 }
 
 // Lookup returns the id of name, whatever its case, or Unknown.
 func Lookup(name []byte) ID {
@@ -242,50 +369,52 @@ func Lookup(name []byte) ID {
 // LookupForm is like Lookup, and also reports whether a known name is in its
 // normalised form.
 func LookupForm(name []byte) (id ID, normal bool) {
-	if len(name) == 0 {
+	w := wordsOf(name)
+	return LookupWords(w.first, w.last, name)
+}
+
+// Candidate returns the only id that a name with these ends, as in LookupWords, and this
+// size can have.
+func Candidate(first, last uint64, size int) ID {
+	return slots[words{first, last}.slot(size)]
+}
+
+// Is reports whether a name with these ends and this size is the name of id in its
+// normalised form. It is false for names of more than 16 bytes.
+func (id ID) Is(first, last uint64, size int) bool {
+	k := &table[id]
+	return k.first == first && k.last == last && k.size == size && size <= 16
+}
+
+// LookupWords is LookupForm for a caller that has the first eight bytes of the name and
+// its last eight as little-endian words. If the name has fewer than eight, both words are
+// the whole name, with zeros after it.
+func LookupWords(first, last uint64, name []byte) (id ID, normal bool) {
+	id = slots[words{first, last}.slot(len(name))]
+	k := &table[id]
+	if k.size != len(name) {
 		return Unknown, false
 	}
-	id = slots[slot(name)]
-	if known := id.Bytes(); len(name) == len(known) {
-		if same, normal := compare(name, known); same {
-			return id, normal
+	differ := words{first ^ k.first, last ^ k.last}
+	if differ.first&^k.fold.first|differ.last&^k.fold.last != 0 {
+		return Unknown, false
+	}
+	normal = differ == words{}
+	if len(name) > 16 {
+		middle := names[id][8 : len(name)-8]
+		if string(name[8:len(name)-8]) != middle {
+			return id.ifFolded(name[8:len(name)-8], middle)
 		}
+	}
+	return id, normal
+}
+
+// ifFolded returns id if a and b, parts of names, differ in nothing but their case.
+func (id ID) ifFolded(a []byte, b string) (_ ID, normal bool) {
+	if ascii.EqualFoldString(a, b) {
+		return id, false
 	}
 	return Unknown, false
-}
-
-// compare reports whether name equals known without regard to the case of letters,
-// and whether it equals known byte for byte. Both have the same length, which is not
-// 0. known consists of letters and hyphens; only letters have the bit 0x40, and the
-// bit 0x20 is their case.
-func compare(name, known []byte) (same, equal bool) {
-	const letters = 0x4040404040404040
-	var differ, wrong uint64
-	if len(known) < 8 {
-		n, k := shortWord(name), shortWord(known)
-		differ = n ^ k
-		wrong = differ &^ (k & letters >> 1)
-		return wrong == 0, differ == 0
-	}
-	last := len(known) - 8
-	for i := 0; ; i = min(i+8, last) {
-		k := binary.LittleEndian.Uint64(known[i : i+8])
-		d := binary.LittleEndian.Uint64(name[i:i+8]) ^ k
-		differ |= d
-		wrong |= d &^ (k & letters >> 1)
-		if i == last {
-			return wrong == 0, differ == 0
-		}
-	}
-}
-
-// shortWord packs a name of 1 to 7 bytes into a word. Bytes in the middle of the name
-// may be in it twice.
-func shortWord(name []byte) uint64 {
-	if n := len(name); n >= 4 {
-		return uint64(binary.LittleEndian.Uint32(name)) | uint64(binary.LittleEndian.Uint32(name[n-4:]))<<32
-	}
-	return uint64(name[0]) | uint64(name[len(name)/2])<<8 | uint64(name[len(name)-1])<<16
 }
 
 // Normalize converts name to its normalised form, in place: the first letter and

@@ -8,7 +8,7 @@ import (
 func TestEveryWellKnownNameHasItsOwnSlot(t *testing.T) {
 	seen := map[uint64]ID{}
 	for id := Unknown + 1; id < numIDs; id++ {
-		s := slot(id.Bytes())
+		s := wordsOf(id.Bytes()).slot(len(id.Bytes()))
 		if other, taken := seen[s]; taken {
 			t.Fatalf("%s and %s share slot %d: look for another slotFactor", id, other, s)
 		}

@@ -8,9 +8,10 @@ import (
 // Facts is what the fields of a head say about its framing and its connection. The
 // parser collects it in the same pass in which it reads the fields.
 type Facts struct {
-	ContentLength int64 // valid if HasLength is set
-	Flags         Flags // what was found
-	HostAt        int   // position of the Host field if HasHost is set
+	ContentLength int64                // valid if HasLength is set
+	Slots         [NumSlots]field.Span // positions of values
+	Lines         int                  // the number of field lines
+	Flags         Flags                // what was found
 }
 
 // Flags is a set of facts.
@@ -30,47 +31,120 @@ const (
 	HasHost                       // one Host field
 	ManyHosts                     // more than one
 	HasTrailer                    // Trailer
-	HasCookie                     // Cookie
+	HasCookie                     // Cookie, or Set-Cookie in a response
 )
 
 // Has reports whether any of the flags in set is set.
 func (f *Facts) Has(set Flags) bool { return f.Flags&set != 0 }
 
-// noted is the set of the fields that note handles.
-var noted = [256]bool{
-	field.Host:             true,
-	field.Connection:       true,
-	field.ContentLength:    true,
-	field.TransferEncoding: true,
-	field.Expect:           true,
-	field.Trailer:          true,
-	field.Cookie:           true,
+// Slots of a Head: the values that nearly every message has, and has once.
+const (
+	SlotContentType = iota
+	SlotHost        // of a request
+	SlotUserAgent   // of a request
+	NumSlots
+
+	SlotServer          = SlotHost      // of a response
+	SlotContentEncoding = SlotUserAgent // of a response
+)
+
+// handler says what the parser does with a field line beside indexing it. The zero value
+// is asOthers: nothing.
+type handler uint8
+
+const (
+	asOthers handler = iota
+	contentType
+	host
+	userAgent
+	server
+	contentEncoding
+	contentLength
+	transferEncoding
+	connection
+	expect
+	trailer
+	cookie
+)
+
+// handlers has, for each role, the fields that are handled. It is an array, indexed by
+// id, since it is used for every field of every message.
+var handlers = [...][256]handler{
+	Request: {
+		field.ContentType:      contentType,
+		field.Host:             host,
+		field.UserAgent:        userAgent,
+		field.ContentLength:    contentLength,
+		field.TransferEncoding: transferEncoding,
+		field.Connection:       connection,
+		field.Expect:           expect,
+		field.Trailer:          trailer,
+		field.Cookie:           cookie,
+	},
+	Response: {
+		field.ContentType:      contentType,
+		field.Server:           server,
+		field.ContentEncoding:  contentEncoding,
+		field.ContentLength:    contentLength,
+		field.TransferEncoding: transferEncoding,
+		field.Connection:       connection,
+		field.Trailer:          trailer,
+		field.SetCookie:        cookie,
+	},
+	trailers: {},
 }
 
-// note records what a field says about framing or connection. at is the position
-// that the field gets in the list.
-func (f *Facts) note(role Role, id field.ID, value []byte, at int) error {
-	switch id {
-	case field.Host:
-		if f.Has(HasHost) {
-			f.Flags |= ManyHosts
+// handle records what a field line says about framing, connection or the message, and
+// reports whether the line belongs to the list of fields as well. at is the place of
+// value.
+func (h *Head) handle(what handler, role Role, value []byte, at field.Span) (keep bool, err error) {
+	switch what {
+	case contentType:
+		// In a request the first of several lines counts, even if it is empty. net/http
+		// and most proxies use it: content that one of them has accepted as one type must
+		// not be parsed as another here (RFC 9110 section 8.3).
+		if role == Response || h.Slots[SlotContentType] == (field.Span{}) {
+			h.place(SlotContentType, at)
 		}
-		f.Flags |= HasHost
-		f.HostAt = at
-	case field.Connection:
-		f.Flags |= ConnectionFlags(value)
-	case field.ContentLength:
-		return f.noteLength(role, value)
-	case field.TransferEncoding:
-		return f.noteCoding(role, value)
-	case field.Expect:
-		f.noteExpect(value)
-	case field.Trailer:
-		f.Flags |= HasTrailer
-	case field.Cookie:
-		f.Flags |= HasCookie
+	case host:
+		if h.Has(HasHost) {
+			h.Flags |= ManyHosts
+		}
+		h.Flags |= HasHost
+		h.place(SlotHost, at)
+	case userAgent:
+		h.place(SlotUserAgent, at)
+	case server:
+		h.place(SlotServer, at)
+	case contentEncoding:
+		h.place(SlotContentEncoding, at)
+	case contentLength:
+		err = h.noteLength(role, value)
+	case transferEncoding:
+		err = h.noteCoding(role, value)
+	case connection:
+		h.Flags |= ConnectionFlags(value)
+		// "close" is a state of the message
+		return h.KeepAll || !ascii.EqualFoldString(value, "close"), nil
+	case expect:
+		h.noteExpect(value)
+		return true, nil
+	case trailer:
+		h.Flags |= HasTrailer
+		return true, nil
+	case cookie:
+		h.Flags |= HasCookie
+		return true, nil
 	}
-	return nil
+	return h.KeepAll, err
+}
+
+// place makes a line the value of a slot. The last line counts, but the first one if
+// all lines are kept.
+func (h *Head) place(slot int, at field.Span) {
+	if !h.KeepAll || h.Slots[slot] == (field.Span{}) {
+		h.Slots[slot] = at
+	}
 }
 
 // noteLength parses a Content-Length: digits only, once (RFC 9110 section 8.6). In a

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp/internal/field"
@@ -201,24 +202,78 @@ func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
 	}
 }
 
+// hostOf returns the text in the slot of Host, of a head that facts has parsed.
+func hostOf(h *Head, lines string) string {
+	raw, at := "POST / HTTP/1.1\r\n"+lines, h.Slots[SlotHost]
+	return raw[at.Off : at.Off+at.Len]
+}
+
+// The fields that have a slot, or that say how a message is framed, are not in the list
+// unless all are to be kept there.
+func TestHandledFields(t *testing.T) {
+	for _, c := range []struct {
+		role  Role
+		lines string
+		all   bool
+		slots string
+		list  string
+	}{
+		{Request, "Host: a\r\nX: y\r\nUser-Agent: u\r\nContent-Type: t\r\n", false, "t a u", "X"},
+		{Request, "Host: a\r\nX: y\r\nUser-Agent: u\r\nContent-Type: t\r\n", true, "t a u", "Host X User-Agent Content-Type"},
+		{Request, "User-Agent: u\r\nUser-Agent: v\r\nContent-Type: t\r\nContent-Type: s\r\n", false, "t  v", ""},
+		{Request, "User-Agent: u\r\nUser-Agent: v\r\nContent-Type:\r\nContent-Type: s\r\n", false, "  v", ""},
+		{Request, "User-Agent: u\r\nUser-Agent: v\r\nContent-Type: t\r\nContent-Type: s\r\n", true, "t  u", "User-Agent User-Agent Content-Type Content-Type"},
+		{Request, "Content-Length: 1\r\nCookie: c=d\r\nConnection: close\r\nConnection: x, close\r\nTransfer-Encoding: chunked\r\n", false, "  ", "Cookie Connection"},
+		{Request, "Server: s\r\nContent-Encoding: br\r\nSet-Cookie: c=d\r\nTrailer: X\r\nExpect: 100-continue\r\n", false, "  ", "Server Content-Encoding Set-Cookie Trailer Expect"},
+		{Response, "Server: s\r\nContent-Encoding: br\r\nSet-Cookie: c=d\r\nTrailer: X\r\nContent-Type: t\r\nContent-Type: u\r\n", false, "u s br", "Set-Cookie Trailer"},
+		{Response, "Host: a\r\nUser-Agent: u\r\nCookie: c\r\nConnection: Close\r\nConnection: keep-alive\r\nContent-Length: 0\r\n", false, "  ", "Host User-Agent Cookie Connection"},
+	} {
+		start := "POST / HTTP/1.1\r\n"
+		if c.role == Response {
+			start = "HTTP/1.1 200 OK\r\n"
+		}
+		raw := []byte(start + c.lines + "\r\n")
+		h, fields := &Head{KeepAll: c.all}, &field.List{Block: raw}
+		if n, err := h.parse(c.role, raw, fields); n != len(raw) || err != nil {
+			t.Fatalf("%q: %d, %v", raw, n, err)
+		}
+		var slots, names []string
+		for _, s := range h.Slots {
+			slots = append(slots, string(fields.Bytes(s)))
+		}
+		for i := range fields.Len() {
+			names = append(names, string(fields.Name(i)))
+		}
+		if got := strings.Join(slots, " "); got != c.slots {
+			t.Errorf("%q: slots %q, want %q", c.lines, got, c.slots)
+		}
+		if got := strings.Join(names, " "); got != c.list {
+			t.Errorf("%q: list %q, want %q", c.lines, got, c.list)
+		}
+		if want := strings.Count(c.lines, "\n"); h.Lines != want {
+			t.Errorf("%q: %d lines", c.lines, h.Lines)
+		}
+	}
+}
+
 func TestOtherFacts(t *testing.T) {
 	for _, c := range []struct {
 		lines string
 		want  Flags
-		host  int
+		host  string
 	}{
-		{"Host: a\r\n", HasHost, 0},
-		{"A: b\r\nHOST:\r\n", HasHost, 1},
-		{"Host: a\r\nhost: a\r\n", HasHost | ManyHosts, 1},
-		{"A: b\r\nB: c\r\nTrailer: X\r\nCookie: a=b\r\nHost: h\r\n", HasTrailer | HasCookie | HasHost, 4},
-		{"Content-Length: 0\r\n", HasLength, 0},
-		{"Cookie: a=b\r\nHost: a\r\nHost: b\r\n", HasCookie | HasHost | ManyHosts, 2},
-		{"Host: a\r\nCookie: a=b\r\nTrailer: X\r\nExpect: x\r\nConnection: close\r\nContent-Length: 1\r\n", HasHost | HasCookie | HasTrailer | ExpectOther | Close | HasLength, 0},
-		{"X-Host: a\r\nSet-Cookie: a=b\r\nTE: trailers\r\nUpgrade: h2c\r\n", 0, 0},
+		{"Host: a\r\n", HasHost, "a"},
+		{"A: b\r\nHOST:\r\n", HasHost, ""},
+		{"Host: a\r\nhost: a\r\n", HasHost | ManyHosts, "a"},
+		{"A: b\r\nB: c\r\nTrailer: X\r\nCookie: a=b\r\nHost: h\r\n", HasTrailer | HasCookie | HasHost, "h"},
+		{"Content-Length: 0\r\n", HasLength, ""},
+		{"Cookie: a=b\r\nHost: a\r\nHost: b\r\n", HasCookie | HasHost | ManyHosts, "b"},
+		{"Host: a\r\nCookie: a=b\r\nTrailer: X\r\nExpect: x\r\nConnection: close\r\nContent-Length: 1\r\n", HasHost | HasCookie | HasTrailer | ExpectOther | Close | HasLength, "a"},
+		{"X-Host: a\r\nSet-Cookie: a=b\r\nTE: trailers\r\nUpgrade: h2c\r\n", 0, ""},
 	} {
 		h, err := facts(t, c.lines)
-		if err != nil || h.Flags != c.want || h.HostAt != c.host {
-			t.Errorf("%q: %x at %d, %v, want %x at %d", c.lines, h.Flags, h.HostAt, err, c.want, c.host)
+		if err != nil || h.Flags != c.want || hostOf(h, c.lines) != c.host {
+			t.Errorf("%q: %x, host %q, %v, want %x, %q", c.lines, h.Flags, hostOf(h, c.lines), err, c.want, c.host)
 		}
 	}
 	var f Facts
@@ -248,7 +303,6 @@ func TestAResetHeadKeepsItsSettingsOnly(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	h.Reset()
-	h.guesses = [maxGuesses]field.ID{}
 	if want := (Head{KeepNames: true, Limits: Limits{Line: 100, Head: 200, Fields: 3}}); *h != want {
 		t.Errorf("%+v", *h)
 	}

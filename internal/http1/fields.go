@@ -1,14 +1,16 @@
 package http1
 
 import (
+	"math/bits"
+
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 )
 
 // parseFields parses the field lines from h.next on, up to the empty line. It
 // returns the position after that line, or 0 if it needs more bytes.
 func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err error) {
-	most := h.Limits.fields()
 	if h.inValue {
 		if valueEnd(b, h.seen) == len(b) {
 			h.seen = len(b)
@@ -16,77 +18,177 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		}
 		h.inValue, h.seen = false, 0
 	}
-	for i := h.next; ; {
-		h.next = i
+	for {
+		if h.seen == 0 {
+			if err := h.usualLines(role, b, fields); err != nil {
+				return 0, err
+			}
+		}
+		i := h.next
 		if i >= len(b) {
 			return 0, nil
 		}
 		if c := b[i]; c == '\r' || c == '\n' {
 			return sectionEnd(role, b, i)
 		}
-		at := len(fields.Entries)
-		size, id := h.guess(b[i:], at)
-		colon := i + size
-		var flags field.Flag
-		if size == 0 {
-			size, colon, id, err = h.fieldName(b, i, role == Response || h.Spaces)
-			if colon == 0 || err != nil {
-				return 0, err
-			}
-			if at < maxGuesses {
-				h.guesses[at] = id
-			}
-			if id == field.Unknown && h.Has(Close) && isSpaced(b[i:i+size], 0) && ascii.IndexByte(b[i:i+size], ' ') < size {
-				// the field is not forwarded
-				flags = field.BadName
-			}
+		if end, err := h.anyLine(role, b, fields); end == 0 || err != nil {
+			return 0, err
 		}
-		// nearly every value has one space before it and CRLF after it;
-		// fieldValue parses all others
-		from := colon + 2
-		stop := from + ascii.IndexControl(b[min(from, len(b)):])
-		end := stop + 2
-		if end >= len(b) || b[colon+1] != ' ' || b[stop] != '\r' || b[stop+1] != '\n' ||
-			isSpace(b[from]) || isSpace(b[stop-1]) || role == Response && isSpace(b[end]) {
-			from, stop, end, err = fieldValue(role, b, colon+1)
-			if end == 0 || err != nil {
-				if h.inValue = err == nil && valueEnd(b, colon+1) == len(b); h.inValue {
-					h.seen = len(b)
-				}
-				return 0, err
-			}
-		}
-		if at >= most {
-			return 0, ErrManyFields
-		}
-		if noted[id] && role != trailers {
-			if err := h.note(role, id, b[from:stop], at); err != nil {
-				return 0, err
-			}
-		}
-		fields.Entries = append(fields.Entries, field.Entry{
-			Name:  field.Span{Off: uint32(i), Len: uint32(size)},
-			Value: field.Span{Off: uint32(from), Len: uint32(stop - from)},
-			ID:    id,
-			Flags: flags,
-		})
-		i = end
 	}
 }
 
-// guess compares b with the normalised name that the field in this place had in the
-// last message. It returns the length of the name if b begins with it, and 0
-// otherwise.
-func (h *Head) guess(b []byte, at int) (colon int, id field.ID) {
-	if at >= maxGuesses {
-		return 0, field.Unknown
+// usualLines parses field lines as long as they are complete and have the form that
+// nearly all lines have: a name, a colon, a space, a value without tabs, and CRLF. It
+// leaves any other line, and those at the end of b, to anyLine.
+func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
+	handled, left := &handlers[role], h.Limits.fields()-h.Lines
+	entries := fields.Entries
+	i := h.next
+	for ; len(b)-i >= shortestUsual && left > 0; left-- {
+		size, id := usualName(b, i)
+		if id == otherName {
+			if size == 0 {
+				break
+			}
+			if id = h.lookUp(b[i : i+size]); id == badName {
+				break
+			}
+		}
+		from := i + size + len(": ")
+		if from >= len(b) {
+			break
+		}
+		stop := ascii.NextControl(b, from)
+		// with the byte behind the line, which shows whether the value goes on there
+		if end := stop + len("\r\n") + 1; end > len(b) || end < 8 {
+			break
+		}
+		ends := bytesconv.Word(b, stop-5)
+		if uint32(ends>>40)&0xffff != '\r'|'\n'<<8 || byte(ends>>32) == ' ' || b[from-1] != ' ' || b[from] == ' ' ||
+			role == Response && isSpace(byte(ends>>56)) {
+			break
+		}
+		value := field.Span{Off: uint32(from), Len: uint32(stop - from)}
+		if handle := handled[id]; handle != asOthers {
+			keep, err := h.handle(handle, role, b[from:stop], value)
+			if err != nil {
+				return err
+			}
+			if !keep {
+				h.Lines++
+				i = stop + len("\r\n")
+				continue
+			}
+		}
+		h.Lines++
+		entries = append(entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
+		i = stop + len("\r\n")
 	}
-	id = h.guesses[at]
-	name := id.String()
-	if len(name) == 0 || len(b) <= len(name) || b[len(name)] != ':' || string(b[:len(name)]) != name {
-		return 0, field.Unknown
+	h.next, fields.Entries = i, entries
+	return nil
+}
+
+// shortestUsual is the least number of bytes that usualName examines.
+const shortestUsual = 24
+
+// What usualName and lookUp return in place of an id.
+const (
+	otherName = field.ID(254) // not one of the short well-known names in its normalised form
+	badName   = field.ID(255) // not a token
+)
+
+// usualName finds the colon after the name at b[i], and returns the size of the name and
+// its id, or otherName. The size is 0 if there is no name, or no colon near enough.
+func usualName(b []byte, i int) (size int, id field.ID) {
+	const colons = ':' * 0x0101010101010101
+	first := bytesconv.Word(b, i)
+	last := first
+	if hit := ascii.ZeroBytes(first ^ colons); hit != 0 {
+		size = bits.TrailingZeros64(hit) / 8
+		first &= (hit&-hit)>>7 - 1
+		last = first
+	} else {
+		if hit := ascii.ZeroBytes(bytesconv.Word(b, i+8) ^ colons); hit != 0 {
+			size = 8 + bits.TrailingZeros64(hit)/8
+		} else if hit := ascii.ZeroBytes(bytesconv.Word(b, i+16) ^ colons); hit != 0 {
+			size = 16 + bits.TrailingZeros64(hit)/8
+		} else {
+			return longName(b, i), otherName
+		}
+		last = bytesconv.Word(b, i+size-8)
 	}
-	return len(name), id
+	id = field.Candidate(first, last, size)
+	if !id.Is(first, last, size) {
+		id = otherName
+	}
+	return size, id
+}
+
+// longName returns the size of the name at b[i], which has at least 24 bytes, or 0 if
+// there is no colon near enough.
+func longName(b []byte, i int) int {
+	const near = 64
+	end := min(len(b), i+near)
+	size := ascii.IndexByte(b[i:end], ':')
+	if i+size == end {
+		return 0
+	}
+	return size
+}
+
+// lookUp returns the id of a name, and normalises it.
+func (h *Head) lookUp(name []byte) field.ID {
+	id, normal := field.LookupForm(name)
+	switch {
+	case normal || id != field.Unknown && h.KeepNames:
+	case id != field.Unknown:
+		copy(name, id.String())
+	case !h.validName(name):
+		return badName
+	}
+	return id
+}
+
+// anyLine parses the field line at h.next. It returns the position after the line, or 0 if
+// it needs more bytes.
+func (h *Head) anyLine(role Role, b []byte, fields *field.List) (end int, err error) {
+	i := h.next
+	size, colon, id, err := h.fieldName(b, i, role == Response || h.Spaces)
+	if colon == 0 || err != nil {
+		return 0, err
+	}
+	var flags field.Flag
+	if id == field.Unknown && h.Has(Close) && isSpaced(b[i:i+size], 0) && ascii.IndexByte(b[i:i+size], ' ') < size {
+		// the field is not forwarded
+		flags = field.BadName
+	}
+	from, stop, end, err := fieldValue(role, b, colon+1)
+	if end == 0 || err != nil {
+		if h.inValue = err == nil && valueEnd(b, colon+1) == len(b); h.inValue {
+			h.seen = len(b)
+		}
+		return 0, err
+	}
+	if h.Lines >= h.Limits.fields() {
+		return 0, ErrManyFields
+	}
+	h.Lines++
+	value, keep := field.Span{Off: uint32(from), Len: uint32(stop - from)}, true
+	if handle := handlers[role][id]; handle != asOthers {
+		if keep, err = h.handle(handle, role, b[from:stop], value); err != nil {
+			return 0, err
+		}
+	}
+	if keep {
+		fields.Entries = append(fields.Entries, field.Entry{
+			Name:  field.Span{Off: uint32(i), Len: uint32(size)},
+			Value: value,
+			ID:    id,
+			Flags: flags,
+		})
+	}
+	h.next = end
+	return end, nil
 }
 
 // sectionEnd parses the empty line at b[i].
@@ -150,22 +252,26 @@ func isSpaced(name []byte, from int) bool {
 	return len(name) > 0 && name[0] != ' '
 }
 
-// validName reports whether name is a token, and normalises it in the same pass.
+// validName reports whether name is a token, and normalises one that is.
 func (h *Head) validName(name []byte) bool {
 	if h.KeepNames || len(name) == 0 {
 		return ascii.IsToken(name)
 	}
 	letters := &tokens[1]
-	for i, c := range name {
-		c = letters[c]
-		if c == 0 {
+	differ := byte(0)
+	for _, c := range name {
+		normal := letters[c]
+		if normal == 0 {
 			return false
 		}
-		name[i] = c
+		differ |= normal ^ c
 		letters = &tokens[0]
 		if c == '-' {
 			letters = &tokens[1]
 		}
+	}
+	if differ != 0 {
+		field.Normalize(name)
 	}
 	return true
 }

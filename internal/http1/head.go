@@ -55,6 +55,7 @@ type Head struct {
 	StartLine
 	Framing   Framing // of the content of the message, once its head is complete
 	KeepNames bool    // leave names unchanged
+	KeepAll   bool    // index fields that have a slot or an effect of their own, too
 	Spaces    bool    // accept names with spaces in trailers, as in responses
 	Limits    Limits  // of this head
 
@@ -64,14 +65,7 @@ type Head struct {
 	// that comes byte by byte is not read from its beginning for every byte.
 	seen    int
 	inValue bool
-
-	// guesses are the well-known names of the last message, in order. Peers with the
-	// same software send the same fields in the same order, and comparing a name
-	// with the expected one is cheaper than looking it up.
-	guesses [maxGuesses]field.ID
 }
-
-const maxGuesses = 24
 
 // StartLine is what the first line of a head says.
 type StartLine struct {

@@ -1,0 +1,62 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func nextControl(b []byte, from int) int
+//
+// Sixteen bytes at a time, of which the last sixteen may overlap those before. b has
+// at least sixteen, and from is at most len(b). SSE2 is part of every amd64.
+TEXT ·nextControl(SB), NOSPLIT, $0-40
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), DX
+	MOVQ from+24(FP), AX
+	MOVQ $0x1f1f1f1f1f1f1f1f, BX
+	MOVQ $0x7f7f7f7f7f7f7f7f, CX
+	MOVQ BX, X0
+	MOVQ CX, X1
+	PUNPCKLQDQ X0, X0
+	PUNPCKLQDQ X1, X1
+	LEAQ -16(DX), DI
+
+loop:
+	CMPQ AX, DI
+	JGT last
+	MOVOU (SI)(AX*1), X2
+	MOVO X2, X3
+	PMINUB X0, X3
+	PCMPEQB X2, X3
+	PCMPEQB X1, X2
+	POR X2, X3
+	PMOVMSKB X3, CX
+	TESTL CX, CX
+	JNZ found
+	ADDQ $16, AX
+	JMP loop
+
+found:
+	BSFL CX, CX
+	ADDQ CX, AX
+	MOVQ AX, ret+32(FP)
+	RET
+
+last:
+	// the bits of the bytes before AX are shifted out
+	MOVQ AX, CX
+	SUBQ DI, CX
+	MOVOU (SI)(DI*1), X2
+	MOVO X2, X3
+	PMINUB X0, X3
+	PCMPEQB X2, X3
+	PCMPEQB X1, X2
+	POR X2, X3
+	PMOVMSKB X3, BX
+	SHRL CX, BX
+	JNZ foundLast
+	MOVQ DX, ret+32(FP)
+	RET
+
+foundLast:
+	BSFL BX, BX
+	ADDQ BX, AX
+	MOVQ AX, ret+32(FP)
+	RET

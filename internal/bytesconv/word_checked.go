@@ -1,0 +1,9 @@
+//go:build (!amd64 && !arm64) || race || fasthttp_poison
+
+package bytesconv
+
+import "encoding/binary"
+
+// Word returns the eight bytes of b from i on as a little-endian number. It panics if b
+// has fewer.
+func Word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8 : len(b)]) }
