@@ -80,8 +80,10 @@ func (ctx *RequestCtx) reset() {
 	ctx.used = false
 	ctx.Request.KeepBodyBuffer = false
 	ctx.Response.KeepBodyBuffer = false
-	if ctx.Request.stream.in != nil {
-		ctx.Request.stream = bodyStream{}
+	if source := ctx.Request.source; source != nil {
+		// the handler may have put another stream in its place
+		_ = source.Close()
+		ctx.Request.source = nil
 	}
 	ctx.Request.Reset()
 	ctx.Response.Reset()

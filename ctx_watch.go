@@ -101,7 +101,11 @@ func (x *exchange) resetCtx() {
 		x.ctx = nil
 		return
 	}
+	source := x.ctx.Request.source
 	x.ctx.reset()
+	if source != nil {
+		x.reclaim(source)
+	}
 }
 
 // Done returns a channel that is closed when the server shuts down and, if the client

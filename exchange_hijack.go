@@ -14,8 +14,8 @@ func (x *exchange) letGo() *RequestCtx {
 	x.ctx = nil
 	// the rest of the body is never read, and a hijacked connection can live for days
 	ctx.Request.RemoveMultipartFormFiles()
-	if ctx.Request.stream.in != nil {
-		_ = ctx.Request.stream.Close()
+	if source := ctx.Request.source; source != nil {
+		_ = source.Close()
 	}
 	c := x.c
 	ctx.c = &engine.Conn{Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Done: c.Done, IsTLS: c.IsTLS, Requests: c.Requests}
