@@ -35,13 +35,6 @@ func newPieces(content ...string) *pieces {
 	return &pieces{content: content, arrived: len(content), room: 1 << 40}
 }
 
-func (s *pieces) size() (n int) {
-	for _, p := range s.content {
-		n += len(p)
-	}
-	return n
-}
-
 func (s *pieces) Read(p []byte) (int, error) {
 	switch {
 	case s.err != nil:
@@ -336,5 +329,21 @@ func TestBodyStreamAfterHijack(t *testing.T) {
 		}
 		close(streaming.Open)
 		next.Expect(200, "content<nil>")
+	})
+}
+
+// A goroutine that a handler has left behind when it panicked gets no more of the body.
+func TestBodyStreamAfterPanic(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, start starter) {
+		streams := make(chan io.Reader, 1)
+		c := start(&Server{StreamRequestBody: true, Logger: &servertest.Log{}, Handler: func(ctx *RequestCtx) {
+			streams <- ctx.RequestBodyStream()
+			panic("oops")
+		}}).Dial()
+		c.Send(servertest.Post("/", "content"))
+		c.Expect(500, StatusMessage(500))
+		if n, err := servertest.Receive(t, "the stream", streams).Read(make([]byte, 10)); n > 0 || err != errStreamClosed {
+			t.Errorf("the stream has %d bytes left, %v", n, err)
+		}
 	})
 }

@@ -80,9 +80,9 @@ func (ctx *RequestCtx) reset() {
 	ctx.used = false
 	ctx.Request.KeepBodyBuffer = false
 	ctx.Response.KeepBodyBuffer = false
-	if source := ctx.Request.source; source != nil {
+	if ctx.Request.source != nil {
 		// the handler may have put another stream in its place
-		_ = source.Close()
+		ctx.Request.closeSource()
 		ctx.Request.source = nil
 	}
 	ctx.Request.Reset()

@@ -97,6 +97,7 @@ func (o onlyDone) Err() error {
 // closed is not reused: goroutines that wait for the channel may still call Err.
 func (x *exchange) resetCtx() {
 	if w := x.ctx.watch.Load(); w != nil && !w.Finish() {
+		x.ctx.Request.closeSource()
 		x.ctx.discard()
 		x.ctx = nil
 		return

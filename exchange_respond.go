@@ -87,6 +87,7 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	}
 	// the context may be inconsistent, so it is not used again
 	left := x.ctx
+	left.Request.closeSource()
 	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.time = left.requestNum, left.time

@@ -115,6 +115,13 @@ func (req *Request) setSource(source contentSource, size int) {
 	req.body.setStream(source, size)
 }
 
+// closeSource ends the reading of content that is still arriving.
+func (req *Request) closeSource() {
+	if req.source != nil {
+		_ = req.source.Close()
+	}
+}
+
 // arrives reports whether the message is still arriving.
 func (req *Request) arrives() bool { return req.source != nil && !req.source.Ended() }
 

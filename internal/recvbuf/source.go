@@ -19,7 +19,10 @@ type Source interface {
 }
 
 // Buffered is a bufio.Reader as a Source.
-type Buffered struct{ R *bufio.Reader }
+type Buffered struct {
+	// R is that reader, whose buffer is that of the Source.
+	R *bufio.Reader
+}
 
 var _ Source = Buffered{}
 
