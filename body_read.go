@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
 // receiver receives the content of one message, piece by piece as it arrives, and
@@ -81,33 +82,33 @@ func brokenChunk(err error) error {
 
 // readBody reads the content of a message from in into dst, and the trailer section
 // after a chunked body into h.
-func readBody(in source, f http1.Framing, limit int, dst *body, h *header) error {
+func readBody(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
 	var r receiver
 	return r.read(in, f, limit, dst, h)
 }
 
 // readBodyOnly is like readBody, but leaves the trailer section after a chunked
 // body in the source: ReadTrailer reads it.
-func readBodyOnly(in source, f http1.Framing, limit int, dst *body, h *header) error {
+func readBodyOnly(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
 	r := receiver{bodyOnly: true}
 	return r.read(in, f, limit, dst, h)
 }
 
 // bodyReader is readBody or readBodyOnly.
-type bodyReader func(in source, f http1.Framing, limit int, dst *body, h *header) error
+type bodyReader func(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error
 
-func (r *receiver) read(in source, f http1.Framing, limit int, dst *body, h *header) error {
+func (r *receiver) read(in recvbuf.Source, f http1.Framing, limit int, dst *body, h *header) error {
 	if err := r.start(f, limit); err != nil {
 		return err
 	}
 	dst.limit = limit
 	for {
-		n, done, err := r.feed(in.peek(), dst, h)
-		in.discard(n)
+		n, done, err := r.feed(in.Peek(), dst, h)
+		in.Discard(n)
 		if done || err != nil {
 			return err
 		}
-		switch err := in.fill(); {
+		switch err := in.Fill(); {
 		case err == nil:
 		case err == io.EOF && f.Kind == http1.UntilClose:
 			return nil
@@ -130,167 +131,3 @@ func atEnd(err error) error {
 	}
 	return err
 }
-
-// bodyStream is the content of a message that the application reads while it
-// arrives.
-type bodyStream struct {
-	in      source
-	decoder http1.Body
-	h       *header
-	accept  trailerFilter // nil except for a server
-	err     error         // the result of all further calls of Read
-	done    bool          // the message was read to its end
-	limited bool          // Read may return no more than left bytes
-	left    int64
-}
-
-func (s *bodyStream) start(in source, f http1.Framing, h *header) {
-	*s = bodyStream{in: in, h: h}
-	s.decoder.Start(f)
-	if f.Kind == http1.NoBody {
-		s.finish()
-	}
-}
-
-// resume makes the stream continue with a decoder that has decoded a part of the
-// content.
-func (s *bodyStream) resume(in source, decoder http1.Body, h *header) {
-	*s = bodyStream{in: in, h: h, decoder: decoder}
-}
-
-func (s *bodyStream) finish() {
-	s.done, s.err = true, io.EOF
-}
-
-// Read reads content. It returns io.EOF after the last byte of the message, and
-// io.ErrUnexpectedEOF if the connection ends before that.
-func (s *bodyStream) Read(p []byte) (int, error) {
-	for s.err == nil {
-		if s.decoder.Done() {
-			s.readTrailers()
-			continue
-		}
-		if len(p) == 0 {
-			return 0, nil
-		}
-		b := s.in.peek()
-		if len(b) == 0 {
-			s.wait()
-			continue
-		}
-		n, err := s.take(p, b)
-		if err != nil {
-			s.err = err
-		}
-		if s.limited {
-			n = s.spend(n)
-		}
-		if n > 0 {
-			if s.decoder.Done() && s.decoder.Kind() == http1.Length {
-				s.finish()
-			}
-			return n, nil
-		}
-	}
-	return 0, s.err
-}
-
-// limit limits the bytes that can still be read to n. If the body is known to be
-// larger, no byte of it can be read.
-func (s *bodyStream) limit(n int64) error {
-	if s.err != nil {
-		return nil
-	}
-	if s.decoder.Kind() == http1.Length && s.decoder.Left() > n {
-		s.err = ErrBodyTooLarge
-		return s.err
-	}
-	if !s.limited || n < s.left {
-		s.limited, s.left = true, n
-	}
-	return nil
-}
-
-// spend subtracts n from the bytes that may be read, and returns how many of the n
-// bytes may be read.
-func (s *bodyStream) spend(n int) int {
-	if int64(n) > s.left {
-		n = int(s.left)
-		s.err = ErrBodyTooLarge
-	}
-	s.left -= int64(n)
-	return n
-}
-
-// take decodes content from b, the bytes that have arrived, into p.
-func (s *bodyStream) take(p, b []byte) (int, error) {
-	if left := s.decoder.Left(); left > 0 || s.decoder.Kind() == http1.UntilClose {
-		b = b[:min(len(b), len(p))]
-	}
-	content, used, err := s.decoder.Next(b)
-	if err != nil {
-		s.in.discard(used)
-		return 0, brokenChunk(err)
-	}
-	n := copy(p, content)
-	if n < len(content) {
-		// only a chunk that begins in b can be longer than p
-		s.decoder.PutBack(len(content) - n)
-		used -= len(content) - n
-	}
-	s.in.discard(used)
-	return n, nil
-}
-
-// wait blocks until more bytes arrive, or sets err.
-func (s *bodyStream) wait() {
-	switch err := s.in.fill(); {
-	case err == nil:
-	case err == io.EOF && s.decoder.Kind() == http1.UntilClose:
-		s.finish()
-	case err == io.EOF:
-		s.err = io.ErrUnexpectedEOF
-	default:
-		s.err = err
-	}
-}
-
-func (s *bodyStream) readTrailers() {
-	if s.decoder.Kind() == http1.Chunks {
-		s.err = atEnd(s.h.readTrailers(s.in, s.accept))
-	}
-	if s.err == nil {
-		s.finish()
-	}
-}
-
-// Close ends the stream. Bytes that were not read stay on the connection.
-func (s *bodyStream) Close() error { return s.CloseWithError(nil) }
-
-// CloseWithError ends the stream as Close does.
-func (s *bodyStream) CloseWithError(error) error {
-	if s.err == nil {
-		s.err = errStreamClosed
-	}
-	return nil
-}
-
-// drain reads and discards the rest of the message, up to limit bytes, and subtracts
-// from limit what it has read. It reports whether it has reached the end of the
-// message.
-func (s *bodyStream) drain(limit *int) bool {
-	if s.err == errStreamClosed {
-		s.err = nil
-	}
-	var discarded [512]byte
-	for *limit > 0 && !s.done {
-		n, err := s.Read(discarded[:min(*limit, len(discarded))])
-		*limit -= n
-		if err != nil {
-			break
-		}
-	}
-	return s.done
-}
-
-var _ ReadCloserWithError = (*bodyStream)(nil)

@@ -59,14 +59,12 @@ func (cc *clientConn) Close() error { return cc.protocol.Close() }
 
 func (cc *clientConn) reserve() bool { return cc.protocol.reserve() }
 
-// peek, discard and fill make the connection the source of a response.
+// peek, discard and fill read what the connection has received; see recvbuf.Source.
 func (cc *clientConn) peek() []byte { return cc.line.Peek() }
 
 func (cc *clientConn) discard(n int) { cc.line.Discard(n) }
 
 func (cc *clientConn) fill() error { return cc.line.Fill() }
-
-var _ source = (*clientConn)(nil)
 
 // isSeenLater reports whether a call checks an idle connection when it writes the
 // request, which costs less, rather than before the trace or the caller gets the

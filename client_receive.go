@@ -135,7 +135,7 @@ func (x *clientExchange) readBody() error {
 	if x.frame.Kind == http1.Length && (limit <= 0 || x.frame.Length <= int64(limit)) {
 		return x.readLength()
 	}
-	if err := readBody(x.cc, x.frame, limit, &resp.body, &resp.Header.header); err != nil {
+	if err := readBody(&x.cc.line, x.frame, limit, &resp.body, &resp.Header.header); err != nil {
 		return err
 	}
 	if x.frame.Kind == http1.UntilClose {

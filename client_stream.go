@@ -16,7 +16,7 @@ import (
 // If the connection speaks something else than HTTP from now on, because the
 // response was 101 or the request was CONNECT, the stream can be written to.
 type clientStream struct {
-	body bodyStream
+	body h1Content
 	x    clientExchange
 	// keepable says that the connection may be used for another request once
 	// the body was read
@@ -64,7 +64,7 @@ func (x *clientExchange) startStream() error {
 		x.sender.detach()
 	}
 	s := &clientStream{x: *x, switched: x.switched()}
-	s.body.start(x.cc, frame, &resp.Header.header)
+	s.body.start(&x.cc.line, frame, &resp.Header.header, nil)
 	// the request is its caller's again, and so is the call
 	s.x.call = &callState{ctx: x.call.ctx, deadline: x.call.deadline, trace: x.call.trace}
 	s.keepable = x.cc.head.KeepsAlive() && !frame.MustClose && !x.closes
@@ -97,17 +97,16 @@ func (s *gatedStream) Next(p []byte) (n int, done bool, err error) {
 	n, err = s.body.Read(p)
 	if err != nil && err != io.EOF {
 		err = s.x.failed(err)
-		s.body.err = err
 	}
-	return n, s.body.done, err
+	return n, s.body.Ended(), err
 }
 
 // Release implements bodyio.Gated: it gives the connection back.
 func (s *gatedStream) Release(cut bool) {
-	if s.body.done {
+	if s.body.Ended() {
 		s.x.endResponse()
 	}
-	keep := !cut && s.body.done && s.keepable && len(s.x.cc.peek()) == 0
+	keep := !cut && s.body.Ended() && s.keepable && len(s.x.cc.peek()) == 0
 	if err := s.x.finishSender(keep); err != nil {
 		keep = false
 	}
@@ -160,8 +159,8 @@ const (
 // drain reads the rest of the body away, if the connection can be of use after
 // that.
 func (s *gatedStream) drain(within time.Duration) {
-	d := &s.body.decoder
-	if !s.keepable || d.Kind() == http1.UntilClose || d.Kind() == http1.Length && d.Left() > maxDrained {
+	left, known := s.body.Left()
+	if !s.keepable || left > maxDrained {
 		return
 	}
 	if s.x.sender != nil {
@@ -170,13 +169,13 @@ func (s *gatedStream) drain(within time.Duration) {
 			return
 		}
 	}
-	if d.Kind() != http1.Length || d.Left() > int64(len(s.x.cc.peek())) {
+	if !known || left > int64(len(s.x.cc.peek())) {
 		if s.x.cc.line.Guard.Shorten(time.Now().Add(within)) != nil {
 			return
 		}
 	}
 	limit := maxDrained
-	s.body.drain(&limit)
+	s.body.Drain(&limit)
 }
 
 // drainSmall closes the stream of a response that is discarded. If its body is over
@@ -196,7 +195,7 @@ func (s *clientStream) Write(p []byte) (int, error) {
 	if s.gate.IsClosed() {
 		return 0, errStreamClosed
 	}
-	if s.body.decoder.Kind() != http1.UntilClose || !s.switched {
+	if !s.switched {
 		return 0, errNotSwitched
 	}
 	return s.x.cc.line.Net().Write(p)

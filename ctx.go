@@ -80,8 +80,10 @@ func (ctx *RequestCtx) reset() {
 	ctx.used = false
 	ctx.Request.KeepBodyBuffer = false
 	ctx.Response.KeepBodyBuffer = false
-	if ctx.Request.stream.in != nil {
-		ctx.Request.stream = bodyStream{}
+	if ctx.Request.source != nil {
+		// the handler may have put another stream in its place
+		ctx.Request.closeSource()
+		ctx.Request.source = nil
 	}
 	ctx.Request.Reset()
 	ctx.Response.Reset()

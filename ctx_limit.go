@@ -15,9 +15,9 @@ package fasthttp
 func (ctx *RequestCtx) LimitRequestBody(limit int64) error {
 	req := &ctx.Request
 	limit = max(limit, 0)
-	// the stream of a handler with a timeout is in the context around it
-	if stream, ok := req.body.stream.(*bodyStream); ok && stream.in != nil {
-		return stream.limit(limit)
+	// of a handler with a timeout, the context around it has the source
+	if source, ok := req.body.stream.(contentSource); ok {
+		return source.Limit(limit)
 	}
 	switch {
 	case req.onlyForm() && req.form.read > limit, int64(len(req.body.bytes())) > limit:

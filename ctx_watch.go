@@ -97,11 +97,16 @@ func (o onlyDone) Err() error {
 // closed is not reused: goroutines that wait for the channel may still call Err.
 func (x *exchange) resetCtx() {
 	if w := x.ctx.watch.Load(); w != nil && !w.Finish() {
+		x.ctx.Request.closeSource()
 		x.ctx.discard()
 		x.ctx = nil
 		return
 	}
+	source := x.ctx.Request.source
 	x.ctx.reset()
+	if source != nil {
+		x.reclaim(source)
+	}
 }
 
 // Done returns a channel that is closed when the server shuts down and, if the client

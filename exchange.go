@@ -1,7 +1,6 @@
 package fasthttp
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -26,8 +25,9 @@ type exchange struct {
 	pace     pace
 	delivery delivery // of the response, for Server.ResponseSent
 
-	minor   int // of HTTP/1.x
-	toDrain int // how much of the body may still be discarded, see drain
+	minor   int        // of HTTP/1.x
+	toDrain int        // how much of the body may still be discarded, see drain
+	spare   *h1Content // for the next body that is a stream, or nil
 	// duplex says that the body, which is a stream, may be read in one goroutine
 	// while the response is written in another. continuing is held then while 100
 	// (Continue) is sent.
@@ -139,10 +139,9 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 		if err := x.flushNow(); err != nil {
 			return x.flushFailed(err)
 		}
-		req.stream.start(x, framing, &h.header)
-		x.toDrain = drainLimit
-		req.stream.accept = s.AcceptTrailer
-		req.body.setStream(&req.stream, h.contentLength)
+		source := x.newSource()
+		source.start(x, framing, &h.header, s.AcceptTrailer)
+		req.setSource(source, h.contentLength)
 		if spools {
 			if err := x.spoolForm(limit); err != nil {
 				return x.refuse(err)
@@ -252,57 +251,6 @@ func (x *exchange) advanceBody() (engine.Action, bool) {
 	req.finalizeEmpty()
 	return x.serve()
 }
-
-// peek, discard and fill make an exchange the source of a request body that is
-// a stream.
-func (x *exchange) peek() []byte { return x.pending() }
-
-func (x *exchange) discard(n int) {
-	if n > 0 {
-		x.consume(n)
-	}
-}
-
-func (x *exchange) fill() error {
-	if x.cut.Load() {
-		return errReadingCut
-	}
-	if err := x.goOn(); err != nil {
-		return err
-	}
-	n, err := x.awaitPaced(x.blocking())
-	if n > 0 {
-		if x.held != nil {
-			x.held.Progress(n)
-		}
-		x.Received(n)
-		return nil
-	}
-	return err
-}
-
-// errReadingCut is the error of reading a body that was still arriving when its
-// handler timed out.
-var errReadingCut = errors.New("fasthttp: the rest of the body is not read since the handler has timed out")
-
-// goOn sends 100 (Continue) to a client that waits for it before it sends a body that
-// is a stream, and flushes output that the client may wait for before it sends more.
-// If the stream has a goroutine of its own, the other goroutine handles the response.
-func (x *exchange) goOn() error {
-	if !x.duplex {
-		x.sayContinue()
-		return x.flushNow()
-	}
-	x.continuing.Lock()
-	defer x.continuing.Unlock()
-	if x.conn.Waiting() != http1.WaitOpen {
-		return nil
-	}
-	x.sayContinue()
-	return x.flushNow()
-}
-
-var _ source = (*exchange)(nil)
 
 // flushNow writes the bytes in out, before the response to the current request or in
 // the middle of it.

@@ -1,8 +1,7 @@
 package fasthttp
 
 import (
-	"errors"
-
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -10,55 +9,26 @@ import (
 // the connection.
 const drainLimit = 256 << 10
 
-// drained is the result of draining a body.
-type drained uint8
-
-const (
-	drainedAll   drained = iota // the next request lies behind it
-	drainedNever                // there is too much of it, or it never comes
-	drainedLater                // the rest has not arrived
-)
-
 // drain discards the rest that the handler left unread of a body that is a stream:
 // unless mayWait is set, only the bytes that have arrived. It does not wait for a
 // body that the peer may be waiting to send.
-func (x *exchange) drain(mayWait bool) drained {
-	stream := &x.ctx.Request.stream
-	if stream.done {
-		return drainedAll
+func (x *exchange) drain(mayWait bool) bodyio.Drained {
+	source := x.ctx.Request.source
+	switch {
+	case source.Ended():
+		return bodyio.DrainedAll
+	case x.conn.Waiting() != http1.WaitNever:
+		return bodyio.DrainedNever
+	case mayWait:
+		return source.Drain(&x.toDrain)
 	}
-	if x.conn.Waiting() != http1.WaitNever || stream.decoder.Left() > int64(x.toDrain) {
-		return drainedNever
-	}
-	if !mayWait {
-		in := stream.in
-		stream.in = arrivedSource{x}
-		defer func() { stream.in = in }()
-	}
-	if stream.drain(&x.toDrain) {
-		return drainedAll
-	}
-	if stream.err == errNotArrived {
-		stream.err = nil
-		return drainedLater
-	}
-	return drainedNever
+	return source.DrainArrived(&x.toDrain)
 }
-
-// arrivedSource is the source of a body of which only the bytes that have arrived are
-// read.
-type arrivedSource struct{ *exchange }
-
-// fill implements source.
-func (arrivedSource) fill() error { return errNotArrived }
-
-// errNotArrived is what fill returns if it must not wait.
-var errNotArrived = errors.New("fasthttp: the rest of the body has not arrived")
 
 // dropBody drains the body, and makes the connection end if the next request cannot
 // be found after it.
 func (x *exchange) dropBody(mayWait bool) {
-	if x.drain(mayWait) == drainedNever {
+	if x.drain(mayWait) == bodyio.DrainedNever {
 		x.conn.Linger()
 	}
 }
@@ -72,7 +42,7 @@ func (x *exchange) dropUnread() { x.dropBody(false) }
 // dropRest drains the part of the body that comes after the response, which it
 // flushes first. A connection that closes anyway only lingers.
 func (x *exchange) dropRest() {
-	if x.ctx.Request.stream.done || x.conn.Lingers() || x.fault != nil {
+	if x.ctx.Request.source.Ended() || x.conn.Lingers() || x.fault != nil {
 		return
 	}
 	if err := x.flushNow(); err != nil {

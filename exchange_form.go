@@ -45,10 +45,10 @@ func (x *exchange) spoolRest() (engine.Action, bool) {
 	}
 	beginning := req.body.buf
 	req.body.buf = nil
-	req.stream.resume(x, x.recv.decoder, &req.Header.header)
-	req.stream.accept = x.s.AcceptTrailer
-	x.toDrain = drainLimit
-	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), &req.stream), -1)
+	source := x.newSource()
+	source.resume(x, x.recv.decoder, &req.Header.header, x.s.AcceptTrailer)
+	req.source = source
+	req.body.setStream(io.MultiReader(bytes.NewReader(beginning.B), source), -1)
 	if err := x.spoolForm(int(x.recv.limit)); err != nil {
 		return x.refuse(err)
 	}

@@ -14,9 +14,7 @@ func (x *exchange) letGo() *RequestCtx {
 	x.ctx = nil
 	// the rest of the body is never read, and a hijacked connection can live for days
 	ctx.Request.RemoveMultipartFormFiles()
-	if ctx.Request.stream.in != nil {
-		_ = ctx.Request.stream.Close()
-	}
+	ctx.Request.closeSource()
 	c := x.c
 	ctx.c = &engine.Conn{Set: c.Set, NC: c.NC, ID: c.ID, Opened: c.Opened, Done: c.Done, IsTLS: c.IsTLS, Requests: c.Requests}
 	return ctx

@@ -64,7 +64,7 @@ func (x *exchange) watchPeer(w *watch.Watch) { x.link.Watch(w, x.mayReadAhead())
 // mayReadAhead reports whether the next bytes on the connection do not belong to the
 // current request.
 func (x *exchange) mayReadAhead() bool {
-	return !(x.conn.Reading() == http1.ReadStream && !x.ctx.Request.stream.done) && len(x.pending()) == 0
+	return !(x.conn.Reading() == http1.ReadStream && x.ctx.Request.arrives()) && len(x.pending()) == 0
 }
 
 // endWatch ends the watch of the request that was handled. If a handler is late and

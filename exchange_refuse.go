@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -67,9 +68,10 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 		x.conn.SetWaiting(http1.WaitOver)
 	}
 	x.limitRequest()
-	req.stream.start(x, framing, &req.Header.header)
-	x.toDrain = drainLimit
-	if x.drain(false) == drainedLater && framing.Kind == http1.Chunks {
+	source := x.newSource()
+	source.start(x, framing, &req.Header.header, nil)
+	req.source = source
+	if x.drain(false) == bodyio.DrainedLater && framing.Kind == http1.Chunks {
 		// how much is still to come is not known
 		x.conn.Linger()
 	}

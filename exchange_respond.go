@@ -87,6 +87,7 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	}
 	// the context may be inconsistent, so it is not used again
 	left := x.ctx
+	left.Request.closeSource()
 	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.time = left.requestNum, left.time
@@ -221,7 +222,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if isHead {
 		resp.SkipBody = true
 	}
-	if ctx.Request.stream.in != nil && resp.body.stream == nil {
+	if ctx.Request.source != nil && resp.body.stream == nil {
 		x.dropUnread()
 	}
 	tunnel, connected := x.opensTunnel()
@@ -362,7 +363,7 @@ func (x *exchange) respondStream() {
 		sayClose(&resp.Header)
 		resp.Header.SetContentLength(-2)
 		x.conn.End()
-		if stream := &x.ctx.Request.stream; stream.in != nil && !stream.done {
+		if x.ctx.Request.arrives() {
 			x.conn.Linger()
 		}
 	} else {
@@ -373,9 +374,7 @@ func (x *exchange) respondStream() {
 	if x.duplex {
 		x.continuing.Lock()
 	}
-	// done is read only while nothing has asked for content: a goroutine that reads
-	// changes it
-	if x.conn.Waiting() == http1.WaitOpen && !x.ctx.Request.stream.done {
+	if x.conn.Waiting() == http1.WaitOpen && x.ctx.Request.arrives() {
 		x.sayContinue()
 	}
 	if x.duplex {
@@ -514,7 +513,7 @@ func (x *exchange) endRequest() {
 	if x.s.ResponseSent != nil {
 		x.sent()
 	}
-	if ctx.Request.stream.in != nil {
+	if ctx.Request.source != nil {
 		x.dropRest()
 	}
 	x.timing = timesWait

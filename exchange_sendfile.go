@@ -17,7 +17,7 @@ func (x *exchange) queueFile() bool {
 	if !ok || !x.link.SendsFiles() || resp.ImmediateHeaderFlush || resp.Header.trailers.Len() > 0 {
 		return false
 	}
-	if stream := &x.ctx.Request.stream; stream.in != nil && !stream.done {
+	if x.ctx.Request.arrives() {
 		// 100 (Continue) may have to be sent before the body is read
 		return false
 	}

@@ -61,8 +61,9 @@ func newH1Conn() *h1Conn {
 
 // clear resets h to its initial state.
 func (h *h1Conn) clear() {
+	spare := h.x.spare
 	*h = h1Conn{}
-	h.x.h1Conn = h
+	h.x.h1Conn, h.x.spare = h, spare
 }
 
 // attach makes h serve a connection.

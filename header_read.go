@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
 // begin makes the header, and the parser of its head, ready for a new head.
@@ -109,7 +110,7 @@ func (h *header) read(role http1.Role, head *http1.Head, r *bufio.Reader) error 
 	if size := r.Size(); size > http1.DefaultMaxHead {
 		head.Limits = headLimits(size)
 	}
-	err := h.readFrom(role, head, bufferedSource{r})
+	err := h.readFrom(role, head, recvbuf.Buffered{R: r})
 	if err == nil {
 		return nil
 	}
@@ -143,14 +144,14 @@ func isTooLarge(err error) bool {
 }
 
 // readFrom reads a head from in. The head may be larger than the buffer of in.
-func (h *header) readFrom(role http1.Role, head *http1.Head, in bufferedSource) error {
+func (h *header) readFrom(role http1.Role, head *http1.Head, in recvbuf.Buffered) error {
 	started := false
 	empty := 2 * len(strCRLF)
 	for {
-		b := in.peek()
+		b := in.Peek()
 		if role == http1.Request && !started {
 			n := min(http1.SkipEmptyLines(b), empty)
-			in.discard(n)
+			in.Discard(n)
 			empty -= n
 			b = b[n:]
 		}
@@ -161,11 +162,11 @@ func (h *header) readFrom(role http1.Role, head *http1.Head, in bufferedSource) 
 				return err
 			}
 			if n > 0 {
-				in.discard(n)
+				in.Discard(n)
 				return nil
 			}
 		}
-		switch err := in.fill(); {
+		switch err := in.Fill(); {
 		case err == nil:
 		case err == bufio.ErrBufferFull:
 			return h.readLong(role, head, in)
@@ -183,10 +184,10 @@ func (h *header) readFrom(role http1.Role, head *http1.Head, in bufferedSource) 
 
 // readLong reads a head that is larger than the buffer of in. It collects the bytes in
 // the block of list.
-func (h *header) readLong(role http1.Role, head *http1.Head, in bufferedSource) error {
+func (h *header) readLong(role http1.Role, head *http1.Head, in recvbuf.Buffered) error {
 	block := h.list.Block[:0]
 	for {
-		b := in.peek()
+		b := in.Peek()
 		had := len(block)
 		block = append(block, b...)
 		n, err := parseHead(role, head, block, &h.list)
@@ -195,13 +196,13 @@ func (h *header) readLong(role http1.Role, head *http1.Head, in bufferedSource) 
 			return err
 		}
 		if n > 0 {
-			in.discard(n - had)
+			in.Discard(n - had)
 			h.list.Block = block[:n]
 			h.adopt(role, head)
 			return nil
 		}
-		in.discard(len(b))
-		if err := in.fill(); err == io.EOF {
+		in.Discard(len(b))
+		if err := in.Fill(); err == io.EOF {
 			return io.ErrUnexpectedEOF
 		} else if err != nil {
 			return err
@@ -257,41 +258,3 @@ type namedError struct {
 }
 
 func (e namedError) Unwrap() []error { return []error{e.error, e.name} }
-
-// source is a stream of received bytes whose next bytes can be peeked at before they
-// are discarded. Heads, bodies and trailers are read from a source: a connection of
-// the server, or a bufio.Reader of the caller.
-type source interface {
-	// peek returns the buffered bytes. It does not block.
-	peek() []byte
-	// discard removes n of them.
-	discard(n int)
-	// fill blocks until there is at least one more byte, or returns an error:
-	// bufio.ErrBufferFull if the buffer is full.
-	fill() error
-}
-
-// bufferedSource is a bufio.Reader as a source.
-type bufferedSource struct{ r *bufio.Reader }
-
-func (s bufferedSource) peek() []byte {
-	b, _ := s.r.Peek(s.r.Buffered())
-	return b
-}
-
-func (s bufferedSource) discard(n int) { _, _ = s.r.Discard(n) }
-
-func (s bufferedSource) fill() error {
-	if s.r.Buffered() == s.r.Size() {
-		return bufio.ErrBufferFull
-	}
-	had := s.r.Buffered()
-	_, err := s.r.Peek(had + 1)
-	if s.r.Buffered() > had {
-		return nil
-	}
-	if err == nil {
-		err = io.ErrNoProgress
-	}
-	return err
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
 // SetTrailer announces the names in a comma-separated list as trailer fields, in
@@ -370,7 +371,7 @@ func (h *header) appendTrailers(dst []byte) []byte {
 // must not be a trailer (see SetTrailer), it returns an error that wraps ErrBadTrailer,
 // unless the header is that of a response that was read: then it omits the field.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
-	err := h.readTrailers(bufferedSource{r}, nil)
+	err := h.readTrailers(recvbuf.Buffered{R: r}, nil)
 	if err == nil || err == io.EOF {
 		return err
 	}
@@ -383,39 +384,8 @@ type trailerFilter func(name []byte) bool
 
 // readTrailers reads the trailer section from in. The section may be larger than the
 // buffer of in.
-func (h *header) readTrailers(in source, accept trailerFilter) error {
-	var held []byte // the bytes received before those in the buffer of in
-	for {
-		b := in.peek()
-		had := len(held)
-		if had > 0 {
-			held = append(held, b...)
-			b = held
-		}
-		n, err := h.feedTrailers(b, accept)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			in.discard(n - had)
-			return nil
-		}
-		if had > 0 {
-			in.discard(len(b) - had)
-		}
-		err = in.fill()
-		if err == bufio.ErrBufferFull {
-			held = append(held, b...)
-			in.discard(len(b))
-			err = in.fill()
-		}
-		if err == io.EOF && len(b) > 0 {
-			return io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return err
-		}
-	}
+func (h *header) readTrailers(in recvbuf.Source, accept trailerFilter) error {
+	return recvbuf.ReadSection(in, func(b []byte) (int, error) { return h.feedTrailers(b, accept) })
 }
 
 // isReceivedResponse reports whether the header is that of a response that was read. The

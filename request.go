@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 	"github.com/valyala/fasthttp/internal/uri"
 	"github.com/valyala/fasthttp/internal/userdata"
 )
@@ -57,8 +58,8 @@ type Request struct {
 	uri     URI
 	args    Args
 	values  userdata.List
-	stream  bodyStream   // the body that StreamRequestBody left on the connection
-	form    *requestForm // the form, if it was parsed
+	source  contentSource // of the body that a server reads while it arrives, or nil
+	form    *requestForm  // the form, if it was parsed
 	timeout time.Duration
 	call    callState // the state of the client's call in progress
 	// known is the target that uri was parsed from, and knownAs was its version
@@ -250,7 +251,7 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // those of ReadBody. After an error the request is empty.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	req.ResetBody()
-	err := readBody(bufferedSource{r}, req.Header.framing, maxBodySize, &req.body, &req.Header.header)
+	err := readBody(recvbuf.Buffered{R: r}, req.Header.framing, maxBodySize, &req.body, &req.Header.header)
 	return req.bodyRead(err)
 }
 
@@ -287,8 +288,7 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	if f.Kind == http1.NoBody {
 		return req.bodyRead(nil)
 	}
-	req.stream.start(bufferedSource{r}, f, &req.Header.header)
-	req.body.setStream(&req.stream, req.Header.contentLength)
+	req.body.leaveOn(r, f, &req.Header.header)
 	return nil
 }
 
@@ -305,7 +305,7 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) er
 	case contentLength < 0:
 		return nil
 	}
-	if err := readBodyOnly(bufferedSource{r}, f, maxBodySize, &req.body, &req.Header.header); err != nil {
+	if err := readBodyOnly(recvbuf.Buffered{R: r}, f, maxBodySize, &req.body, &req.Header.header); err != nil {
 		return req.bodyRead(err)
 	}
 	if contentLength >= 0 {

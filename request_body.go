@@ -109,6 +109,22 @@ func (req *Request) BodyWriteTo(w io.Writer) error {
 	return req.body.writeTo(w)
 }
 
+// setSource makes content that is still arriving the body stream.
+func (req *Request) setSource(source contentSource, size int) {
+	req.source = source
+	req.body.setStream(source, size)
+}
+
+// closeSource ends the reading of content that is still arriving.
+func (req *Request) closeSource() {
+	if req.source != nil {
+		_ = req.source.Close()
+	}
+}
+
+// arrives reports whether the message is still arriving.
+func (req *Request) arrives() bool { return req.source != nil && !req.source.Ended() }
+
 // ResetBody empties the body.
 func (req *Request) ResetBody() {
 	req.bodyChanges()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/recvbuf"
 )
 
 // Response is an HTTP response: its header and its body.
@@ -48,8 +49,7 @@ type Response struct {
 	// skipsHead means that a client has set SkipBody after a HEAD request
 	skipsHead bool
 
-	body   body
-	stream bodyStream // the body that StreamBody left on the connection
+	body body
 
 	remoteAddr, localAddr net.Addr
 }
@@ -191,12 +191,11 @@ func (resp *Response) readContent(r *bufio.Reader, maxBodySize int, read bodyRea
 		resp.body.empty()
 	}
 	if resp.StreamBody && f.Kind != http1.NoBody {
-		resp.stream.start(bufferedSource{r}, f, &resp.Header.header)
-		resp.body.setStream(&resp.stream, resp.Header.contentLength)
+		resp.body.leaveOn(r, f, &resp.Header.header)
 		resp.body.limit = maxBodySize
 		return nil
 	}
-	if err := read(bufferedSource{r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {
+	if err := read(recvbuf.Buffered{R: r}, f, maxBodySize, &resp.body, &resp.Header.header); err != nil {
 		return err
 	}
 	if f.Kind == http1.UntilClose {

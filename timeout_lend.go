@@ -127,15 +127,13 @@ type trailingStream interface {
 // The stream itself is not moved.
 func (req *Request) pointStream(to *Request) {
 	switch stream := req.body.stream.(type) {
-	case *bodyStream:
-		if stream.in != nil {
-			stream.h = &to.Header.header
-		}
+	case contentSource:
+		stream.trailersTo(&to.Header.header)
 	case trailingStream:
 		stream.TrailersTo(to.Header.AddTrailerField)
 	}
-	if req.stream.in != nil {
-		req.stream.h = &to.Header.header
+	if req.source != nil {
+		req.source.trailersTo(&to.Header.header)
 	}
 }
 

@@ -1,11 +1,12 @@
 // Package bodyio copies and writes the streams that the content of messages may be:
 // whole, in chunks, with a size that they must have, encoded, or produced by a
-// goroutine.
+// goroutine; and it reads those that arrive.
 //
-// It knows neither messages nor connections. It imports coding, and of http1 the form
-// of chunks. Start with write.go; copy.go copies, pipe.go has streams that are
-// produced, encode.go those that are encoded; collector.go makes one write of several, and
-// gate.go stands between who reads a stream and who closes it.
+// It knows neither messages nor connections. It imports coding, recvbuf, and of http1
+// the framing of content. Start with write.go; copy.go copies, pipe.go has streams that
+// are produced, encode.go those that are encoded, incoming.go those that arrive in
+// HTTP/1; collector.go makes one write of several, and gate.go stands between who reads
+// a stream and who closes it.
 package bodyio
 
 import (

@@ -1,6 +1,7 @@
 // Package recvbuf holds what was received on a connection and not consumed. It
 // knows nothing of connections: whoever reads from one puts the bytes into Space,
-// and says with Received how many there were.
+// and says with Received how many there were. source.go has what messages are read
+// from, which may be a Buffer or something else.
 //
 // It imports internal/bufpool.
 package recvbuf
