@@ -43,6 +43,7 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 // Every connection is looked at before it is used again, whatever the request and
 // however short the rest: nothing is written to one that is of no use.
 func TestClientLooksAtEveryConnection(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("x", sender.OneWrite+1)
 	requests := map[string]func(hc *HostClient, req *Request){
 		"GET":   func(*HostClient, *Request) {},
