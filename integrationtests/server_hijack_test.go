@@ -34,6 +34,7 @@ func upgrade(ctx *fasthttp.RequestCtx) {
 }
 
 func TestHijackHandsTheConnectionOver(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: upgrade, ReadTimeout: 300 * time.Millisecond, WriteTimeout: 300 * time.Millisecond, IdleTimeout: 300 * time.Millisecond})
 		c := ts.Dial()

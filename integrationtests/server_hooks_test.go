@@ -440,6 +440,7 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 // TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic where no
 // bytes have come: the deadline has passed, or the client has left.
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &fasthttp.Server{
 			// a TLS handshake has no more time than that
@@ -600,6 +601,7 @@ func TestLazyRequestTime(t *testing.T) {
 
 // Programs tell timeouts and the like by the types that package net gives errors.
 func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		errs := make(chan error, 10)
 		ts := start(&fasthttp.Server{

@@ -14,8 +14,8 @@ import (
 )
 
 // comeAndGo has a second server serve and shut down in turn, with clients that
-// keep it busy: its end must not touch the connections of the others.
-func (s *soak) comeAndGo(e servertest.Engine) {
+// keep it busy, for a round each: its end must not touch the connections of the others.
+func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 	for !s.stopping.Load() {
 		server := &fasthttp.Server{Handler: s.handle, Logger: &soakLog{}, ReadTimeout: soakTimeout, IdleTimeout: soakTimeout}
 		prepare(server, e)
@@ -27,9 +27,7 @@ func (s *soak) comeAndGo(e servertest.Engine) {
 			for s.visit(ts) {
 			}
 		}()
-		for end := time.Now().Add(soakRound); time.Now().Before(end) && !s.stopping.Load(); {
-			time.Sleep(soakRound / 100)
-		}
+		s.pass(round)
 		if err := server.Shutdown(); err != nil {
 			s.t.Errorf("Shutdown of the second server: %v", err)
 		}
