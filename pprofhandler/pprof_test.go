@@ -8,6 +8,7 @@ import (
 	"os"
 	rtp "runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -74,8 +75,11 @@ func TestTraceIsTaken(t *testing.T) {
 	}
 }
 
+// ownProfile is one for the program, however often a test runs.
+var ownProfile = sync.OnceValue(func() *rtp.Profile { return rtp.NewProfile("pprofhandler.test") })
+
 func TestProfilesOfTheProgramAreServed(t *testing.T) {
-	p := rtp.NewProfile("pprofhandler.test")
+	p := ownProfile()
 	p.Add(p, 0)
 	defer p.Remove(p)
 	ctx := ask("/debug/pprof/pprofhandler.test?debug=1")
