@@ -18,7 +18,7 @@ import (
 
 const (
 	// nearTime is a time that is waited for, and farTime one that is not reached.
-	nearTime = 60 * time.Millisecond
+	nearTime = 100 * time.Millisecond
 	farTime  = time.Hour
 )
 
@@ -36,6 +36,7 @@ func endedAfter(c *servertest.Conn, after time.Duration, since time.Time) {
 func TestDeadlineOfAnIdleConnection(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for name, server := range map[string]*fasthttp.Server{"no timeouts": {}, "timeouts": {ReadTimeout: farTime, IdleTimeout: farTime}} {
 			for _, in := range []fasthttp.ConnState{fasthttp.StateNew, fasthttp.StateActive, fasthttp.StateIdle, fasthttp.StateClosed} {
 				t.Run(fmt.Sprintf("%s, %v", name, in), func(t *testing.T) {
@@ -121,6 +122,7 @@ func TestDeadlineInThePast(t *testing.T) {
 func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for _, server := range []*fasthttp.Server{{}, {StreamRequestBody: true}} {
 			server.Handler = func(ctx *fasthttp.RequestCtx) {
 				body := len(ctx.PostBody())
@@ -174,8 +176,9 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 // ReadTimeout is one time for all of a request, however its body is read.
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
-	const timeout = 400 * time.Millisecond
+	const timeout = 1500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		failed := make(chan error, 1)
 		ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: timeout, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
 			_, err := io.ReadAll(ctx.RequestBodyStream())
@@ -189,7 +192,7 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 		c.Expect(200, "")
 		begun := time.Now()
 		c.Send("POST / HTTP/1.1\r\n")
-		time.Sleep(timeout * 3 / 4)
+		time.Sleep(timeout * 3 / 5)
 		c.Send("Host: a\r\nContent-Length: 3\r\n\r\n")
 		if err := servertest.Receive(t, "the end of the body", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("the body ends with %v", err)

@@ -96,7 +96,7 @@ var leavings = map[string]struct {
 		c.Get("/")
 		c.Expect(200, "hello")
 	}},
-	"too slow": {func(s *fasthttp.Server) { s.ReadTimeout = 20 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
+	"too slow": {func(s *fasthttp.Server) { s.ReadTimeout = 100 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
 		// a handshake can be too slow as well
 		_, _ = io.WriteString(c.Conn, "GET / HT")
 	}},
