@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,12 +22,17 @@ func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 		prepare(server, e)
 		ts := &testServer{T: s.t, S: server, Engine: e, Served: make(chan error, 1)}
 		ts.Serve()
-		ended := make(chan struct{})
+		begun, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
+			visited := sync.OnceFunc(func() { close(begun) })
 			for s.visit(ts) {
+				visited()
 			}
+			visited()
 		}()
+		// a shutdown before Serve has begun is no end of that
+		<-begun
 		s.pass(round)
 		if err := server.Shutdown(); err != nil {
 			s.t.Errorf("Shutdown of the second server: %v", err)
