@@ -271,7 +271,7 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 	}
 }
 
-// Known failure 31: where a limit for the wait is set, it counts.
+// Known failure 31: if a limit for the wait is set, it counts.
 func TestClientWaitTimeout(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

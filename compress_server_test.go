@@ -162,7 +162,7 @@ type panickingReader struct{}
 func (panickingReader) Read([]byte) (int, error) { panic(errors.New("the source is broken")) }
 
 // TestServerLimitsWhatBodiesDecodeTo is about known failure 41: what a body may have
-// is what it may decode to, also where nobody has set that.
+// is what it may decode to, also if the server sets none.
 func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 	const limit = 50_000
 	bodies := map[coding.Coding]map[int][]byte{}

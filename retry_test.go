@@ -91,7 +91,7 @@ func TestRetryIf(t *testing.T) {
 	}
 }
 
-// The time begins anew where the hook wants so.
+// The time begins anew if the hook wants so.
 func TestRetryResetsTimeout(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

@@ -242,7 +242,7 @@ func TestClientGetDoesNotStream(t *testing.T) {
 }
 
 // What Get asks of its requests is forgotten before other callers get them from
-// the pool, also where it has followed a redirect.
+// the pool, also if it has followed a redirect.
 func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {

@@ -195,7 +195,7 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 					other.Get("/")
 					other.Expect(200, servertest.Echoed("GET", "/", ""))
 				}
-				// where the clients are what is waited for, they leave now
+				// if the clients are what is waited for, they leave now
 				freeAll()
 			})
 		})

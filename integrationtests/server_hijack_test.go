@@ -131,7 +131,7 @@ func TestHijackWithoutResponse(t *testing.T) {
 		c.Expect(200, servertest.Echoed("GET", "/before", ""))
 		c.ExpectLine("raw bytes\n")
 		c.ExpectEnd()
-		// also where the connection was to be closed
+		// also if the connection was to be closed
 		c = ts.Dial()
 		c.Send(servertest.Get("/hijack", "Connection: close"))
 		c.ExpectLine("raw bytes\n")

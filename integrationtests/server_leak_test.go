@@ -304,7 +304,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 }
 
 // loadUntilShutdown sends requests over one connection, until that ends. It is
-// false where there are no more connections.
+// false if there are no more connections.
 func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atomic.Int64) bool {
 	nc, err := ts.Dialer()
 	if err != nil {

@@ -300,7 +300,7 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 }
 
 // TestServerFieldsOfTheConnection holds what responses say of framing and
-// connection where the handler or the request makes that difficult.
+// connection if the handler or the request makes that difficult.
 func TestServerFieldsOfTheConnection(t *testing.T) {
 	stream := func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("streamed"), -1) }
 	keepAlive := func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Connection", "keep-alive") }

@@ -338,7 +338,7 @@ func (s *soak) handleBody(ctx *fasthttp.RequestCtx, path string, content []byte)
 		if err == nil && !bytes.Equal(got, content) {
 			s.t.Errorf("a stream gave %d other bytes instead of %d", len(got), len(content))
 		}
-		// where the client has left there is nobody to answer to
+		// a client that has left takes no answer
 		ctx.SetBody(got)
 	default:
 		body := ctx.PostBody()

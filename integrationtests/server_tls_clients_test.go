@@ -14,7 +14,7 @@ import (
 )
 
 // program returns the path of a program that is not part of Go; the test is
-// skipped where the machine has none.
+// skipped if the machine has none.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {

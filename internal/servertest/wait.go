@@ -61,7 +61,7 @@ func Soon(t testing.TB, what string, f func()) {
 	}
 }
 
-// Must fails a test where a call failed.
+// Must fails a test if a call failed.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
