@@ -117,6 +117,7 @@ func TestReleaseConnClosesOneThatWasCanceled(t *testing.T) {
 
 // RetryIf decides on every failure of a connection that was there.
 func TestRetryIfIsAskedWhateverHasFailed(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"garbage":   "garbage\r\n\r\n",
 		"half-head": "HTTP/1.1 200 OK\r\nContent-Le",

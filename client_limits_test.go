@@ -127,6 +127,7 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 }
 
 func TestTLSHandshakeTimeout(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, (*servertest.PeerConn).UntilClosed)
 	for _, client := range []*Client{{TLSHandshakeTimeout: servertest.Short}, {ConfigureClient: func(hc *HostClient) error { hc.TLSHandshakeTimeout = servertest.Short; return nil }}} {
 		servertest.Soon(t, "the handshake", func() {

@@ -210,6 +210,7 @@ func (h *hanging) Read([]byte) (int, error) {
 // What ends a call also ends one whose body stream does not come on. The stream is
 // closed, and request and response are the caller's.
 func TestClientLeavesBodyStreamThatHangs(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.UntilClosed() })
 	for name, tt := range map[string]struct {
 		do   func(hc *HostClient, req *Request, resp *Response) error

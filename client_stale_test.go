@@ -43,6 +43,7 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 // Every connection is looked at before it is used again, whatever the request and
 // however short the rest: nothing is written to one that is of no use.
 func TestClientLooksAtEveryConnection(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("x", sender.OneWrite+1)
 	requests := map[string]func(hc *HostClient, req *Request){
 		"GET":   func(*HostClient, *Request) {},
@@ -270,7 +271,7 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 	}
 }
 
-// Known failure 31: where a limit for the wait is set, it counts.
+// Known failure 31: if a limit for the wait is set, it counts.
 func TestClientWaitTimeout(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

@@ -25,6 +25,7 @@ func getEncoded(c *servertest.Conn, target string, kind coding.Coding) {
 }
 
 func TestServerSendsEncodedBodies(t *testing.T) {
+	t.Parallel()
 	content := servertest.SampleText(300_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: withBrotli(func(ctx *RequestCtx) {
@@ -161,9 +162,16 @@ type panickingReader struct{}
 func (panickingReader) Read([]byte) (int, error) { panic(errors.New("the source is broken")) }
 
 // TestServerLimitsWhatBodiesDecodeTo is about known failure 41: what a body may have
-// is what it may decode to, also where nobody has set that.
+// is what it may decode to, also if the server sets none.
 func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 	const limit = 50_000
+	bodies := map[coding.Coding]map[int][]byte{}
+	for _, kind := range wireCodings {
+		bodies[kind] = map[int][]byte{}
+		for _, size := range []int{limit, limit + 1, DefaultMaxRequestBodySize, DefaultMaxRequestBodySize + 1} {
+			bodies[kind][size] = zeros(kind, size)
+		}
+	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, c := range []struct {
 			name  string
@@ -186,7 +194,7 @@ func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 			conn := start(c.s).Dial()
 			for _, kind := range wireCodings {
 				for size, want := range map[int]int{c.limit: StatusOK, c.limit + 1: StatusRequestEntityTooLarge} {
-					body := zeros(kind, size)
+					body := bodies[kind][size]
 					conn.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + kind.String() +
 						"\r\nContent-Length: " + string(AppendUint(nil, len(body))) + "\r\n\r\n" + string(body))
 					if resp := conn.Next("POST"); resp.StatusCode != want {

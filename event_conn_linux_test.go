@@ -19,6 +19,7 @@ import (
 // A connection that lets others go first waits for room. A peer that never makes
 // any is not waited for longer than for a response.
 func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{24 << 10, 64 << 10, 200 << 10} {
 		body := bytes.Repeat([]byte("x"), size)
 		var closed atomic.Bool

@@ -211,8 +211,10 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // What is left of a request whose ErrorHandler has panicked says nothing of the time
 // that another connection has.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
-	const grace = 500 * time.Millisecond
+	t.Parallel()
+	const grace = time.Second
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		ts := start(&Server{
 			MinRequestBodyRate: 1000, MinRequestBodyRateGrace: grace, Handler: echo,
 			ErrorHandler: func(*RequestCtx, error) { panic("this one ends") },

@@ -90,6 +90,7 @@ func TestFilesAreSentByTheSystem(t *testing.T) {
 }
 
 func TestSendingAFileEndsAtTheWriteTimeout(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
 	file, err := os.Create(name)
 	if err != nil {

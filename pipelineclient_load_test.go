@@ -80,6 +80,7 @@ func expectNoPipelineLeft(t *testing.T, c *PipelineClient) {
 }
 
 func TestPipelineUnderLoad(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	c := peer.client()
 	c.MaxConns = 3
@@ -97,6 +98,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 
 // A server that ends connections whenever it likes, and in every way.
 func TestPipelineWithAnUnreliableServer(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		for {
 			request := c.request()
@@ -144,6 +146,7 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 // A connection on which nobody waits for anything is left, so that a server that
 // hangs on one request does not hold up the next ones.
 func TestPipelineLeavesAServerThatHangs(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
 		if n <= 2 {
 			c.expect("GET /hang")
@@ -156,7 +159,7 @@ func TestPipelineLeavesAServerThatHangs(t *testing.T) {
 	for range 2 {
 		var req Request
 		req.SetRequestURI("http://host.test/hang")
-		if err := c.DoTimeout(&req, nil, 20*time.Millisecond); err != error(ErrTimeout) {
+		if err := c.DoTimeout(&req, nil, 500*time.Millisecond); err != error(ErrTimeout) {
 			t.Error(err)
 		}
 	}
@@ -164,6 +167,7 @@ func TestPipelineLeavesAServerThatHangs(t *testing.T) {
 }
 
 func TestPipelineReadTimeout(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
 		if n > 1 {
 			c.echo()
@@ -173,7 +177,7 @@ func TestPipelineReadTimeout(t *testing.T) {
 		c.waitForEnd()
 	})
 	c := peer.client()
-	c.ReadTimeout = 50 * time.Millisecond
+	c.ReadTimeout, c.MaxIdleConnDuration = 200*time.Millisecond, time.Second
 	bodies, errs := pipelineTogether(t, c, MethodGet, 3)
 	if errs[0] != error(ErrTimeout) {
 		t.Errorf("the first call ended with %v", errs[0])
@@ -192,6 +196,7 @@ func TestPipelineReadTimeout(t *testing.T) {
 }
 
 func TestPipelineWriteTimeout(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		<-release // nothing is read
@@ -244,6 +249,7 @@ func TestPipelineAllocatesNothing(t *testing.T) {
 }
 
 func TestPipelineOverTLS(t *testing.T) {
+	t.Parallel()
 	// a server whose certificate is for example.com, and a client that trusts it
 	known := httptest.NewTLSServer(nil)
 	defer known.Close()

@@ -10,6 +10,7 @@ import (
 )
 
 func TestPipelineIsBounded(t *testing.T) {
+	t.Parallel()
 	proceed := make(chan struct{})
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	c := peer.client()
@@ -67,6 +68,7 @@ func (c *PipelineClient) queued() int {
 
 // Calls of all kinds share the room that there is, and none is forgotten.
 func TestPipelineRoomIsForAll(t *testing.T) {
+	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })
 	c := peer.client()
 	c.MaxPendingRequests, c.MaxConns = 2, 2

@@ -91,8 +91,9 @@ func TestRetryIf(t *testing.T) {
 	}
 }
 
-// The time begins anew where the hook wants so.
+// The time begins anew if the hook wants so.
 func TestRetryResetsTimeout(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
 		if c.Number < 3 {
@@ -103,7 +104,7 @@ func TestRetryResetsTimeout(t *testing.T) {
 	})
 	hc := hostFor(p)
 	hc.RetryIfErr = func(_ *Request, _ int, err error) (bool, bool) { return true, err == error(ErrTimeout) }
-	servertest.Must(t, hc.DoTimeout(requestTo(t, MethodPost, p.URL("/")), responseFor(t), 100*time.Millisecond))
+	servertest.Must(t, hc.DoTimeout(requestTo(t, MethodPost, p.URL("/")), responseFor(t), 300*time.Millisecond))
 	p.Counts(3, 3)
 	hc.CloseIdleConnections()
 

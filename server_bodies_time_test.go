@@ -11,6 +11,7 @@ import (
 
 // A handler that is late under TimeoutHandler has its body for as long as it likes.
 func TestBodiesOfLateHandlersCount(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		late := make(chan struct{})
 		t.Cleanup(func() { close(late) })

@@ -91,6 +91,7 @@ func dialFrom2(t *testing.T, ts *testServer, addr string) *servertest.Conn {
 }
 
 func TestHAProxyNamesTheClient(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: &ProxyProtocol{From: ranges("127.0.0.1/32")}}
 		ts := start(s)
@@ -131,6 +132,7 @@ func TestHAProxyNamesTheClient(t *testing.T) {
 // What HAProxy says of the client in fields is what counts, and not what the client
 // has sent of them.
 func TestHAProxySaysWhoAsks(t *testing.T) {
+	t.Parallel()
 	for _, e := range servertest.Engines[:2] {
 		t.Run(e.Name, func(t *testing.T) {
 			ts := startServer(t, e, &Server{

@@ -220,6 +220,7 @@ func TestProxyProtocolServesOthersAsTheyAre(t *testing.T) {
 }
 
 func TestProxyProtocolHeaderHasATimeout(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		for _, setup := range []func(s *Server){
 			func(s *Server) { s.ProxyProtocol.Timeout = 30 * time.Millisecond },
@@ -292,6 +293,7 @@ func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
 // A server that waits for headers, and for requests behind them, is shut down at
 // once; what has come by then is answered.
 func TestProxyProtocolShutdown(t *testing.T) {
+	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		var states sync.Map
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), ConnState: func(nc net.Conn, state ConnState) {
@@ -423,6 +425,7 @@ func TestProxyProtocolConnectionsHaveTheAddressesOfTheClient(t *testing.T) {
 
 // Large bodies, files and uploads go through as they do without a header.
 func TestProxyProtocolConnectionsCarryBodies(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
 	text := strings.Repeat("0123456789abcdef", 1<<16)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

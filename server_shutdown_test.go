@@ -214,6 +214,7 @@ func TestShutdownWithoutTimeClosesIdleConnections(t *testing.T) {
 }
 
 func TestServeAgainAfterShutdown(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var done <-chan struct{}
 		s := &Server{Handler: func(ctx *RequestCtx) {
@@ -253,10 +254,7 @@ func TestServeAgainAfterShutdown(t *testing.T) {
 // again and again. Each of them gets an answer or is cut off, and nothing is left
 // behind.
 func TestShutdownMeetsNewConnections(t *testing.T) {
-	rounds := 30
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := servertest.Times(100)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyString("ok") }}
 		ts := start(s)
@@ -300,6 +298,7 @@ func TestShutdownMeetsNewConnections(t *testing.T) {
 }
 
 func TestServeOfSeveralListeners(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: echo}
 		ts := start(s)
@@ -377,6 +376,7 @@ func TestServeGoesOnAfterErrorsThatPass(t *testing.T) {
 
 // Programs close their listener to stop serving, and take an error for a failure.
 func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
+	t.Parallel()
 	listen := func() net.Listener {
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {

@@ -313,6 +313,7 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 // TestReadTimeoutOfOneRequestIsNotForTheNext has a request come whole, so that its
 // timeout is not needed: it must not be kept for another one.
 func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streamed := range []bool{false, true} {
 			ts := start(&Server{

@@ -15,6 +15,7 @@ import (
 )
 
 func TestSilentTLSClientsHoldNobodyUp(t *testing.T) {
+	t.Parallel()
 	s := &Server{Handler: echo}
 	ts := startServer(t, servertest.TLSEngine, s)
 	for i := range 20 {
@@ -37,6 +38,7 @@ func TestSilentTLSClientsHoldNobodyUp(t *testing.T) {
 }
 
 func TestTLSHandshakeIsCutAfterReadTimeout(t *testing.T) {
+	t.Parallel()
 	s := &Server{Handler: echo, ReadTimeout: 100 * time.Millisecond, LogAllErrors: true}
 	ts := startServer(t, servertest.TLSEngine, s)
 	silent, slow := ts.DialPlain(), ts.DialPlain()
@@ -127,8 +129,9 @@ func dialLines(t *testing.T, ts *testServer) *servertest.Conn {
 }
 
 func TestNextProtoServesItsConnections(t *testing.T) {
+	t.Parallel()
 	log := &servertest.States[ConnState]{}
-	s := &Server{Handler: echo, ConnState: log.Note, ReadTimeout: 200 * time.Millisecond}
+	s := &Server{Handler: echo, ConnState: log.Note, ReadTimeout: 500 * time.Millisecond}
 	kinds := make(chan net.Conn, 1)
 	s.NextProto("lines", func(c net.Conn) error {
 		kinds <- c
@@ -145,7 +148,7 @@ func TestNextProtoServesItsConnections(t *testing.T) {
 		t.Errorf("%d served connections, %d open ones", a, b)
 	}
 	// the deadlines of HTTP are none of its business
-	time.Sleep(250 * time.Millisecond)
+	time.Sleep(600 * time.Millisecond)
 	c.Send("bye\n")
 	c.ExpectLine("you said bye\n")
 	c.ExpectEnd()

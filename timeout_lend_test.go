@@ -140,6 +140,7 @@ func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 // TestTimeoutHandlerThatHasTheConnection has handlers with a timeout use what
 // belongs to the connection.
 func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ended := make(chan error, 1)
 		ts := start(&Server{Handler: TimeoutHandler(func(ctx *RequestCtx) {
@@ -182,6 +183,7 @@ func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
 // TestTimeoutHandlerReadsTrailers has handlers with a timeout, one within the other,
 // read bodies that are streams to their end, and send them back.
 func TestTimeoutHandlerReadsTrailers(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		inner := TimeoutHandler(func(ctx *RequestCtx) {
 			if string(ctx.Path()) == "/echo" {

@@ -223,6 +223,7 @@ func TestLateHandlersProducerIsEnded(t *testing.T) {
 // out. What all handlers have is closed when the last of them has returned, and
 // only once.
 func TestTimeoutHandlersInOneAnother(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name         string
 		inner, outer time.Duration

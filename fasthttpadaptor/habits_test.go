@@ -225,24 +225,28 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 // the Flush has returned.
 func TestWriteDeadlineSetBehindAFlushHolds(t *testing.T) {
 	const timeout = 50 * time.Millisecond
+	h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		rc := http.NewResponseController(w)
+		_ = rc.Flush()
+		if err := rc.SetWriteDeadline(time.Time{}); err != nil {
+			t.Errorf("SetWriteDeadline: %v", err)
+		}
+		// the deadline of the server passes
+		time.Sleep(2 * timeout)
+		io.WriteString(w, "late")
+	})
+	var all sync.WaitGroup
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		for range 20 {
-			h := NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				rc := http.NewResponseController(w)
-				_ = rc.Flush()
-				if err := rc.SetWriteDeadline(time.Time{}); err != nil {
-					t.Errorf("SetWriteDeadline: %v", err)
-				}
-				// the deadline of the server passes
-				time.Sleep(2 * timeout)
-				io.WriteString(w, "late")
-			})
 			c := serve(t, &fasthttp.Server{Engine: engine, Handler: h, WriteTimeout: timeout}, listenTCP)
-			if got := ask(t, c, get); got.body != "late" || got.err != nil {
-				t.Fatalf("the answer is %s, %v", got, got.err)
-			}
+			all.Go(func() {
+				if got := ask(t, c, get); got.body != "late" || got.err != nil {
+					t.Errorf("the answer is %s, %v", got, got.err)
+				}
+			})
 		}
 	}
+	all.Wait()
 }
 
 func TestConvertedRequestLeavesTheBodyToOthers(t *testing.T) {

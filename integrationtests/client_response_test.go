@@ -16,6 +16,7 @@ import (
 // Known failures 35, 36 and 39, and what else may come as a response. keeps says
 // whether the connection is used for the second request.
 func TestClientResponses(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("v", 8<<10)
 	tests := []struct {
 		name     string

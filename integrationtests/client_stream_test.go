@@ -165,6 +165,7 @@ func TestProxyPassesTruncatedBodyOn(t *testing.T) {
 }
 
 func TestClientStreamDeadline(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
 		c.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
@@ -241,7 +242,7 @@ func TestClientGetDoesNotStream(t *testing.T) {
 }
 
 // What Get asks of its requests is forgotten before other callers get them from
-// the pool, also where it has followed a redirect.
+// the pool, also if it has followed a redirect.
 func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -319,6 +320,7 @@ func TestClientStreamOfSlowServer(t *testing.T) {
 // A connection that is another protocol's from now on is not limited by what was
 // for the request.
 func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
 		c.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")

@@ -15,6 +15,7 @@ import (
 // Known failure 33: when the call returns, nobody writes to the response or reads
 // the request any more. The race detector would tell.
 func TestClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
 			time.Sleep(3 * time.Millisecond)
@@ -46,6 +47,7 @@ func TestClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 
 // Known failure 34: the deadline covers every stage of a call.
 func TestClientDeadlineCoversEveryStage(t *testing.T) {
+	t.Parallel()
 	never := make(chan struct{})
 	defer close(never)
 	hanging := func(string) (net.Conn, error) {
@@ -145,6 +147,7 @@ func TestClientWriteTimeout(t *testing.T) {
 
 // A deadline does not outlast its call.
 func TestClientDeadlineIsTakenAway(t *testing.T) {
+	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
 			if c.Body == "slow" {
@@ -203,6 +206,7 @@ func TestClientTimeoutIsKnownByItsKinds(t *testing.T) {
 // The end of a context ends the call, at every stage, with the error of the
 // context.
 func TestClientContextEndsTheCall(t *testing.T) {
+	t.Parallel()
 	never := make(chan struct{})
 	defer close(never)
 	cause := errors.New("changed my mind")

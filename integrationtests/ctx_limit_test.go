@@ -12,6 +12,7 @@ import (
 )
 
 func TestLimitRequestBody(t *testing.T) {
+	t.Parallel()
 	const form = "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nvalue\r\n--b--\r\n"
 	const formType = "Content-Type: multipart/form-data; boundary=b"
 	body := strings.Repeat("x", 1000)

@@ -102,6 +102,7 @@ func (s *badStream) Close() error {
 // TestStreamsThatFailCutTheConnection has streams that do not keep what was
 // promised for them. The client can tell, and what was answered before arrives.
 func TestStreamsThatFailCutTheConnection(t *testing.T) {
+	t.Parallel()
 	const promised = 100_000
 	eof := func() (int, error) { return 0, io.EOF }
 	fails := func() (int, error) { return 0, errors.New("out of paper") }

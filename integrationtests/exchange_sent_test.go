@@ -222,6 +222,7 @@ func TestBytesOfResponsesAreCounted(t *testing.T) {
 // TestResponseThatIsNotTakenIsLogged has clients go away while they are sent
 // something.
 func TestResponseThatIsNotTakenIsLogged(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	const size = 64 << 20
 	if err := os.WriteFile(file, make([]byte, size), 0o600); err != nil {

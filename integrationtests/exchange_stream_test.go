@@ -234,6 +234,7 @@ func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 }
 
 func TestRequestStreamAsResponseStream(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
 			if body := ctx.RequestBodyStream(); body != nil {

@@ -18,7 +18,7 @@ import (
 
 const (
 	// nearTime is a time that is waited for, and farTime one that is not reached.
-	nearTime = 60 * time.Millisecond
+	nearTime = 100 * time.Millisecond
 	farTime  = time.Hour
 )
 
@@ -34,7 +34,9 @@ func endedAfter(c *servertest.Conn, after time.Duration, since time.Time) {
 
 // A deadline that the application sets while the connection waits holds at once.
 func TestDeadlineOfAnIdleConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for name, server := range map[string]*fasthttp.Server{"no timeouts": {}, "timeouts": {ReadTimeout: farTime, IdleTimeout: farTime}} {
 			for _, in := range []fasthttp.ConnState{fasthttp.StateNew, fasthttp.StateActive, fasthttp.StateIdle, fasthttp.StateClosed} {
 				t.Run(fmt.Sprintf("%s, %v", name, in), func(t *testing.T) {
@@ -118,7 +120,9 @@ func TestDeadlineInThePast(t *testing.T) {
 
 // What a handler sets is not for the next request.
 func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		for _, server := range []*fasthttp.Server{{}, {StreamRequestBody: true}} {
 			server.Handler = func(ctx *fasthttp.RequestCtx) {
 				body := len(ctx.PostBody())
@@ -150,6 +154,7 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 
 // The deadline that a handler sets for a response holds if the server has none.
 func TestWriteDeadlineOfAHandler(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan struct{}, 1)
 		ts := start(&fasthttp.Server{
@@ -170,8 +175,10 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 
 // ReadTimeout is one time for all of a request, however its body is read.
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
-	const timeout = 400 * time.Millisecond
+	t.Parallel()
+	const timeout = 1500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		failed := make(chan error, 1)
 		ts := start(&fasthttp.Server{StreamRequestBody: true, ReadTimeout: timeout, IdleTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
 			_, err := io.ReadAll(ctx.RequestBodyStream())
@@ -185,7 +192,7 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 		c.Expect(200, "")
 		begun := time.Now()
 		c.Send("POST / HTTP/1.1\r\n")
-		time.Sleep(timeout * 3 / 4)
+		time.Sleep(timeout * 3 / 5)
 		c.Send("Host: a\r\nContent-Length: 3\r\n\r\n")
 		if err := servertest.Receive(t, "the end of the body", failed); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("the body ends with %v", err)
@@ -204,7 +211,13 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 		clients, requests = 24, 400
 	)
 	onEvents(t, func(t *testing.T, start starter) {
-		ts := start(&fasthttp.Server{ReadTimeout: timeout, IdleTimeout: farTime, WriteTimeout: farTime, Handler: func(ctx *fasthttp.RequestCtx) {
+		var begun atomic.Int32
+		noteBegun := func(_ net.Conn, state fasthttp.ConnState) {
+			if state == fasthttp.StateActive {
+				begun.Add(1)
+			}
+		}
+		ts := start(&fasthttp.Server{ReadTimeout: timeout, IdleTimeout: farTime, WriteTimeout: farTime, ConnState: noteBegun, Handler: func(ctx *fasthttp.RequestCtx) {
 			for end := time.Now().Add(200 * time.Microsecond); time.Now().Before(end); {
 			}
 			ctx.SetBodyString("ok")
@@ -218,7 +231,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 			c.Send(pipeline[:half])
 			conns = append(conns, c)
 		}
-		time.Sleep(timeout / 20)
+		servertest.Eventually(t, "the first bytes of all", func() bool { return begun.Load() == clients })
 		for _, c := range conns {
 			c.Send(pipeline[half:more])
 		}
@@ -242,6 +255,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 // Between two states of the same kind there is always another one: programs count
 // connections by them.
 func TestConnStateOfStreamedExchanges(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		log := &servertest.States[fasthttp.ConnState]{}
 		ts := start(&fasthttp.Server{StreamRequestBody: true, ConnState: log.Note, Handler: func(ctx *fasthttp.RequestCtx) {

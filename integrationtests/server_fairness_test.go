@@ -195,7 +195,7 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 					other.Get("/")
 					other.Expect(200, servertest.Echoed("GET", "/", ""))
 				}
-				// where the clients are what is waited for, they leave now
+				// if the clients are what is waited for, they leave now
 				freeAll()
 			})
 		})
@@ -270,6 +270,7 @@ func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
 // A client that takes a little of the response from time to time must not hold
 // the server up for longer than one that takes nothing.
 func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
+	t.Parallel()
 	big := bytes.Repeat([]byte("x"), 64<<20)
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBody(big) }, WriteTimeout: slowTimeout})
@@ -296,6 +297,7 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 // Each of them takes less than the timeout, also where an answer had to wait
 // before.
 func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
+	t.Parallel()
 	onEvents(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{ReadTimeout: slowTimeout, Handler: func(ctx *fasthttp.RequestCtx) {
 			if string(ctx.Path()) == "/big" {

@@ -33,6 +33,7 @@ func repeatedFields(n int, format string) (fields []string) {
 }
 
 func TestServerFramesBodies(t *testing.T) {
+	t.Parallel()
 	form := "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\ny\r\n--b--\r\n" + servertest.Smuggled
 	streaming := func(h fasthttp.RequestHandler) *fasthttp.Server {
 		return &fasthttp.Server{StreamRequestBody: true, Handler: h}
@@ -106,6 +107,7 @@ func TestServerFramesBodies(t *testing.T) {
 }
 
 func TestServerReadsChunks(t *testing.T) {
+	t.Parallel()
 	quoted := `;a="` + strings.Repeat("x", 1000) + `"`
 	manyTrailers := strings.Join(repeatedFields(100, "T%d: v"), "\r\n") + "\r\n"
 	runRaw(t, []rawCase{

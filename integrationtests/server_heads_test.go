@@ -14,6 +14,7 @@ import (
 func hosts(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.Host()) }
 
 func TestServerReadsHeads(t *testing.T) {
+	t.Parallel()
 	long := func(n int) string { return strings.Repeat("x", n) }
 	ok := []rawAnswer{{200, "ok", ""}}
 	okServer := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("ok") }}
@@ -144,6 +145,7 @@ func TestServerReadsHeads(t *testing.T) {
 }
 
 func TestServerChecksHost(t *testing.T) {
+	t.Parallel()
 	var cases []rawCase
 	for _, host := range []string{
 		"a", "a.b", "A-b_c~d", "a:80", "a:", "a:65535", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:80", "[2001:db8::1%25eth0]",

@@ -34,8 +34,10 @@ func upgrade(ctx *fasthttp.RequestCtx) {
 }
 
 func TestHijackHandsTheConnectionOver(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
-		ts := start(&fasthttp.Server{Handler: upgrade, ReadTimeout: 300 * time.Millisecond, WriteTimeout: 300 * time.Millisecond, IdleTimeout: 300 * time.Millisecond})
+		t.Parallel()
+		ts := start(&fasthttp.Server{Handler: upgrade, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond, IdleTimeout: 500 * time.Millisecond})
 		c := ts.Dial()
 		// what was sent ahead comes first
 		c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: lines") + "first\nsec")
@@ -45,7 +47,7 @@ func TestHijackHandsTheConnectionOver(t *testing.T) {
 		}
 		c.ExpectLine("you said first\n")
 		// the timeouts of the server do not count any more
-		time.Sleep(350 * time.Millisecond)
+		time.Sleep(600 * time.Millisecond)
 		c.Send("ond\n")
 		c.ExpectLine("you said second\n")
 		for i := range 100 {
@@ -129,7 +131,7 @@ func TestHijackWithoutResponse(t *testing.T) {
 		c.Expect(200, servertest.Echoed("GET", "/before", ""))
 		c.ExpectLine("raw bytes\n")
 		c.ExpectEnd()
-		// also where the connection was to be closed
+		// also if the connection was to be closed
 		c = ts.Dial()
 		c.Send(servertest.Get("/hijack", "Connection: close"))
 		c.ExpectLine("raw bytes\n")

@@ -440,10 +440,12 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 // TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic where no
 // bytes have come: the deadline has passed, or the client has left.
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		s := &fasthttp.Server{
 			// a TLS handshake has no more time than that
-			ReadTimeout: 200 * time.Millisecond, Handler: func(*fasthttp.RequestCtx) {},
+			ReadTimeout: 500 * time.Millisecond, Handler: func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
 		}
 		ts := start(s)
@@ -600,10 +602,12 @@ func TestLazyRequestTime(t *testing.T) {
 
 // Programs tell timeouts and the like by the types that package net gives errors.
 func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
 		errs := make(chan error, 10)
 		ts := start(&fasthttp.Server{
-			ReadTimeout: 200 * time.Millisecond,
+			ReadTimeout: 500 * time.Millisecond,
 			Handler:     func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) {
 				errs <- err
@@ -615,7 +619,7 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 		for _, begun := range []string{"GET / HT", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nabc"} {
 			c := ts.Dial()
 			c.Send(begun)
-			err := <-errs
+			err := servertest.Receive(t, "an error", errs)
 			told, ok := errors.AsType[*net.OpError](err)
 			if !ok || !told.Timeout() || !strings.HasSuffix(told.Op, "read") || !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%q: the error is a %T: %v", begun, err, err)

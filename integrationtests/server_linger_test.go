@@ -6,21 +6,21 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // TestAnswerOfAHandlerThatTimedOutArrives has clients that read only when they
-// have sent all of their request.
+// have sent all of what they have, most of it behind the answer.
 func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for name, read := range map[string]bool{"reading": true, "not reading": false} {
 			t.Run(name, func(t *testing.T) {
 				ended := make(chan struct{})
 				answered := make(chan struct{})
-				ts := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+				sent := make(chan struct{}, 1)
+				ts := start(&fasthttp.Server{StreamRequestBody: true, ResponseSent: func(*fasthttp.RequestCtx, fasthttp.SentResponse) { sent <- struct{}{} }, Handler: func(ctx *fasthttp.RequestCtx) {
 					go func() {
 						defer close(ended)
 						if !read {
@@ -38,8 +38,8 @@ func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 				c := ts.Dial()
 				const piece, pieces = 10_000, 20
 				c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000"))
+				servertest.Receive(t, "the answer", sent)
 				for range pieces {
-					time.Sleep(5 * time.Millisecond)
 					c.Send(strings.Repeat("x", piece))
 				}
 				if resp := c.Expect(408, "too slow"); !resp.Close {
@@ -56,17 +56,20 @@ func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 // Connections that linger cost no goroutine on the event engine, and end after a
 // while whatever the peer does.
 func TestManyConnectionsLinger(t *testing.T) {
+	t.Parallel()
 	const crowd = 100
 	forEachEngine(t, func(t *testing.T, start starter) {
+		t.Parallel()
+		count := servertest.CountGoroutines(t)
 		var refused atomic.Int32
 		ts := start(&fasthttp.Server{ErrorHandler: func(ctx *fasthttp.RequestCtx, _ error) { refused.Add(1) }, Handler: echo})
-		before := runtime.NumGoroutine()
+		before := count()
 		for range crowd {
 			c := ts.Dial()
 			c.Send("no request\r\n\r\n")
 		}
 		servertest.Eventually(t, "all refusals", func() bool { return refused.Load() == crowd })
-		if n := runtime.NumGoroutine(); ts.Engine.Name == "event/tcp" && n > before+crowd/2 && runtime.GOOS == "linux" {
+		if n := count(); ts.Engine.Name == "event/tcp" && n > before+crowd/2 && runtime.GOOS == "linux" {
 			t.Errorf("%d goroutines, %d before", n, before)
 		}
 		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })

@@ -42,6 +42,7 @@ func answers(ctx *fasthttp.RequestCtx) {
 }
 
 func TestServerFollowsRFC9112(t *testing.T) {
+	t.Parallel()
 	s := &fasthttp.Server{Handler: answers}
 	http10 := func(method, target string, fields ...string) string {
 		return servertest.Head(append([]string{method + " " + target + " HTTP/1.0"}, fields...)...)
@@ -99,6 +100,7 @@ func TestServerFollowsRFC9112(t *testing.T) {
 // a request ends. Either it is refused, or the connection is closed behind it, or
 // there is no doubt.
 func TestServerIsNotSmuggled(t *testing.T) {
+	t.Parallel()
 	clTE := func(te string) string {
 		return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n" + te + "\r\n\r\n0\r\n\r\n" + servertest.Smuggled
 	}
@@ -172,6 +174,7 @@ func TestServerIsNotSmuggled(t *testing.T) {
 }
 
 func TestServerAnswersPipelinedRequestsInOrder(t *testing.T) {
+	t.Parallel()
 	const n = 1000
 	var in, bodies strings.Builder
 	for i := range n {
@@ -297,7 +300,7 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 }
 
 // TestServerFieldsOfTheConnection holds what responses say of framing and
-// connection where the handler or the request makes that difficult.
+// connection if the handler or the request makes that difficult.
 func TestServerFieldsOfTheConnection(t *testing.T) {
 	stream := func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("streamed"), -1) }
 	keepAlive := func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Connection", "keep-alive") }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,22 +15,25 @@ import (
 )
 
 // comeAndGo has a second server serve and shut down in turn, with clients that
-// keep it busy: its end must not touch the connections of the others.
-func (s *soak) comeAndGo(e servertest.Engine) {
+// keep it busy, for a round each: its end must not touch the connections of the others.
+func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 	for !s.stopping.Load() {
 		server := &fasthttp.Server{Handler: s.handle, Logger: &soakLog{}, ReadTimeout: soakTimeout, IdleTimeout: soakTimeout}
 		prepare(server, e)
 		ts := &testServer{T: s.t, S: server, Engine: e, Served: make(chan error, 1)}
 		ts.Serve()
-		ended := make(chan struct{})
+		begun, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
+			visited := sync.OnceFunc(func() { close(begun) })
 			for s.visit(ts) {
+				visited()
 			}
+			visited()
 		}()
-		for end := time.Now().Add(soakRound); time.Now().Before(end) && !s.stopping.Load(); {
-			time.Sleep(soakRound / 100)
-		}
+		// a shutdown before Serve has begun is no end of that
+		<-begun
+		s.pass(round)
 		if err := server.Shutdown(); err != nil {
 			s.t.Errorf("Shutdown of the second server: %v", err)
 		}

@@ -28,7 +28,7 @@ const (
 	// interplay allows.
 	soakSeedVariable = "FASTHTTP_SOAK_SEED"
 
-	soakTime    = 2 * time.Second
+	soakTime    = time.Second
 	soakClients = 32
 	// soakPatience is how long a client waits for a single byte, which is only
 	// reached by a connection that hangs.
@@ -42,7 +42,8 @@ const (
 	// is one of many tests, on a machine that does other things.
 	soakLateness      = 150 * time.Millisecond
 	soakShortLateness = 2 * time.Second
-	// soakRound is how long the server that comes and goes serves at a time.
+	// soakRound is how long the server that comes and goes serves at a time, in a run
+	// that is long enough.
 	soakRound = 2 * time.Second
 )
 
@@ -91,6 +92,8 @@ type soak struct {
 	conns    atomic.Uint64
 	ids      atomic.Uint64
 	stopping atomic.Bool
+	stopped  chan struct{} // closed with that, by stop
+	stop     func()
 	failures atomic.Int32
 
 	plain, timed, streaming, hasty *testServer
@@ -117,7 +120,11 @@ const (
 )
 
 func newSoak(t *testing.T, seed uint64) *soak {
-	s := &soak{t: t, seed: seed, block: make([]byte, soakBlock), counts: make([]soakCounts, len(soakKinds))}
+	s := &soak{t: t, seed: seed, block: make([]byte, soakBlock), counts: make([]soakCounts, len(soakKinds)), stopped: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() {
+		s.stopping.Store(true)
+		close(s.stopped)
+	})
 	r := rand.New(rand.NewPCG(seed, 0))
 	for i := range s.block {
 		s.block[i] = byte(r.Uint32())
@@ -138,7 +145,7 @@ func (s *soak) run(e servertest.Engine, length time.Duration) {
 	s.streaming = s.start(e, &fasthttp.Server{StreamRequestBody: true, ReadTimeout: soakTimeout})
 	s.hasty = s.start(e, &fasthttp.Server{ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
 	var wg sync.WaitGroup
-	wg.Go(func() { s.comeAndGo(e) })
+	wg.Go(func() { s.comeAndGo(e, min(soakRound, length/2)) })
 	wg.Go(s.measureTimeouts)
 	for range soakClients {
 		wg.Go(func() {
@@ -147,8 +154,8 @@ func (s *soak) run(e servertest.Engine, length time.Duration) {
 			}
 		})
 	}
-	time.Sleep(length)
-	s.stopping.Store(true)
+	s.pass(length)
+	s.stop()
 	wg.Wait()
 	limit := soakLateness
 	if length <= soakTime {
@@ -234,7 +241,15 @@ func (s *soak) connect() {
 func (s *soak) fail(kind string, number uint64, err error) {
 	s.t.Errorf("connection %d, %s: %.500s", number, kind, err.Error())
 	if s.failures.Add(1) >= 10 {
-		s.stopping.Store(true)
+		s.stop()
+	}
+}
+
+// pass lets time go by, until the run ends.
+func (s *soak) pass(length time.Duration) {
+	select {
+	case <-s.stopped:
+	case <-time.After(length):
 	}
 }
 
@@ -323,7 +338,7 @@ func (s *soak) handleBody(ctx *fasthttp.RequestCtx, path string, content []byte)
 		if err == nil && !bytes.Equal(got, content) {
 			s.t.Errorf("a stream gave %d other bytes instead of %d", len(got), len(content))
 		}
-		// where the client has left there is nobody to answer to
+		// a client that has left takes no answer
 		ctx.SetBody(got)
 	default:
 		body := ctx.PostBody()

@@ -14,7 +14,7 @@ import (
 )
 
 // program returns the path of a program that is not part of Go; the test is
-// skipped where the machine has none.
+// skipped if the machine has none.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -50,6 +50,7 @@ func tellTLS(ctx *fasthttp.RequestCtx) {
 }
 
 func TestCurlSpeaksTLS(t *testing.T) {
+	t.Parallel()
 	curl := program(t, "curl")
 	ts := startServer(t, servertest.TLSEngine, &fasthttp.Server{Handler: tellTLS})
 	url := "https://" + ts.Listener.Addr().String()
@@ -102,6 +103,7 @@ c.close()
 `
 
 func TestPythonSpeaksTLS(t *testing.T) {
+	t.Parallel()
 	python := program(t, "python3", "python")
 	if err := exec.CommandContext(t.Context(), python, "-c", "import ssl, http.client; ssl.TLSVersion.TLSv1_3").Run(); err != nil {
 		t.Skipf("the Python of this machine has no ssl: %v", err)

@@ -158,6 +158,7 @@ func TestLateHandlerThatWatchesIsTold(t *testing.T) {
 // A body stream sets trailers, and looks for those of the request, in the context that its
 // handler had, which has gone back to the one around it by then.
 func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
+	t.Parallel()
 	h := func(ctx *fasthttp.RequestCtx) {
 		in, out := &ctx.Request.Header, &ctx.Response.Header
 		if err := out.SetTrailer("Sum, Sums, Canonical"); err != nil {

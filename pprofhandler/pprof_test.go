@@ -3,17 +3,16 @@ package pprofhandler
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"io"
 	"net"
-	"net/http"
 	"os"
-	"runtime"
 	rtp "runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 func TestPaths(t *testing.T) {
@@ -76,8 +75,11 @@ func TestTraceIsTaken(t *testing.T) {
 	}
 }
 
+// ownProfile is one for the program, however often a test runs.
+var ownProfile = sync.OnceValue(func() *rtp.Profile { return rtp.NewProfile("pprofhandler.test") })
+
 func TestProfilesOfTheProgramAreServed(t *testing.T) {
-	p := rtp.NewProfile("pprofhandler.test")
+	p := ownProfile()
 	p.Add(p, 0)
 	defer p.Remove(p)
 	ctx := ask("/debug/pprof/pprofhandler.test?debug=1")
@@ -99,22 +101,17 @@ func TestProfileEndsWhenTheClientLeaves(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 
-	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+ln.Addr().String()+"/debug/pprof/profile?seconds=3600", nil)
+	nc, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed := make(chan error, 1)
-	go func() {
-		_, err := http.DefaultClient.Do(req)
-		failed <- err
-	}()
-	for !bytes.Contains(ask("/debug/pprof/goroutine?debug=2").Response.Body(), []byte("net/http/pprof.sleep")) {
-		runtime.Gosched()
-	}
-	cancel()
-	<-failed
-	<-over
+	servertest.NewConn(t, nc).Get("/debug/pprof/profile?seconds=3600")
+	servertest.Eventually(t, "the profile", func() bool {
+		return bytes.Contains(ask("/debug/pprof/goroutine?debug=2").Response.Body(), []byte("net/http/pprof.sleep"))
+	})
+	// one that ended its sending side alone could still read
+	servertest.Reset(nc)
+	servertest.Receive(t, "the end of the handler", over)
 	if err := s.Shutdown(); err != nil {
 		t.Error(err)
 	}

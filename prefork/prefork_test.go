@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
 	"golang.org/x/sys/unix"
 )
 
@@ -213,22 +214,20 @@ func (f *family) get(t *testing.T, path string) string {
 	if f.tls != nil {
 		origin = "https://" + f.addr
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	var answer string
+	servertest.Eventually(t, "the answer of a child", func() bool {
 		resp, err := client.Get(origin + path)
 		if err == nil {
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			if err == nil {
-				return string(body)
+				answer = string(body)
+				return true
 			}
 		}
-		if path == "/crash" && !errors.Is(err, syscall.ECONNREFUSED) {
-			return ""
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no child answers: %v", err)
-		}
-	}
+		return path == "/crash" && !errors.Is(err, syscall.ECONNREFUSED)
+	})
+	return answer
 }
 
 func (f *family) wait(t *testing.T) error {
@@ -249,12 +248,12 @@ func (f *family) wait(t *testing.T) error {
 // awaitEnd waits until a process is gone.
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); alive(pid); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	defer func() {
+		if alive(pid) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatalf("process %d is still there", pid)
 		}
-	}
+	}()
+	servertest.Eventually(t, fmt.Sprint("the end of process ", pid), func() bool { return !alive(pid) })
 }
 
 // alive reports whether a process is running, and not merely a zombie.

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // The processes of the test run the test binary. The environment says that it acts as
@@ -130,9 +132,7 @@ func TestNoRequestFailsDuringRestarts(t *testing.T) {
 			t.Errorf("process %d has replaced itself", old)
 		}
 		// the new process must serve requests before it is replaced
-		for answered.Load() < before+2*clients && !t.Failed() {
-			time.Sleep(time.Millisecond)
-		}
+		servertest.Eventually(t, "answers of the new process", func() bool { return answered.Load() >= before+2*clients || t.Failed() })
 	}
 	stop.Store(true)
 	wg.Wait()

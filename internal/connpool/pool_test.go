@@ -1,6 +1,7 @@
 package connpool
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // conn is a connection that knows whether it was closed.
@@ -184,11 +186,7 @@ func TestIdleConnectionsAreClosedInTime(t *testing.T) {
 	for _, c := range conns {
 		p.Put(c, clock.Elapsed())
 	}
-	for end := time.Now().Add(20 * time.Second); p.Open() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("idle connections stay open")
-		}
-	}
+	servertest.Eventually(t, "the end of idle connections", func() bool { return p.Open() == 0 })
 	for _, c := range conns {
 		if !c.closed.Load() {
 			t.Error("a connection was dropped, but not closed")
@@ -371,9 +369,5 @@ func BenchmarkLook(b *testing.B) {
 
 func waitFor(t *testing.T, p *Probe, want State) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); p.Look() != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the state is %v, want %v", p.Look(), want)
-		}
-	}
+	servertest.Eventually(t, fmt.Sprint("the state ", want), func() bool { return p.Look() == want })
 }

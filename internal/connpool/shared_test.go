@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // streams is a connection of a protocol that has room for several users.
@@ -180,11 +181,7 @@ func TestIdleSharedConnectionsAreClosedInTime(t *testing.T) {
 	s, used := openShared(t, p, 1), openShared(t, p, 1)
 	closed := func(s *streams) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !s.closed.Load(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("an idle connection stays open")
-			}
-		}
+		servertest.Eventually(t, "the end of an idle connection", s.closed.Load)
 	}
 	s.put(p)
 	closed(s)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A call of Use that finds the connection closed is still counted. If Init reset
@@ -73,7 +75,7 @@ func TestConnectionsAreUsedAgainWhileOthersHoldThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.ask(nc, "x")
-		eventually(t, "the connection is free", c.TryAcquire)
+		servertest.Eventually(t, "the connection is free", c.TryAcquire)
 		c.Close(false)
 		_ = nc.Close()
 	}
@@ -247,7 +249,7 @@ func TestNoEventIsLostBetweenOwners(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		eventually(t, "the connection has no owner", func() bool { return c.state.Load() == stateIdle })
+		servertest.Eventually(t, "the connection has no owner", func() bool { return c.state.Load() == stateIdle })
 		if posted, seen := c.posted.Load(), c.seen.Load(); posted != seen {
 			t.Fatalf("%d events, and the last time that the connection was served there were %d", posted, seen)
 		}

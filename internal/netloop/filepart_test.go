@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // planted returns an open file with n bytes in it, and these bytes.
@@ -188,7 +190,7 @@ func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {
 		}
 	}
 	for i, c := range conns {
-		eventually(t, "the connection is free", c.TryAcquire)
+		servertest.Eventually(t, "the connection is free", c.TryAcquire)
 		if c.turns < 4 {
 			t.Errorf("connection %d has sent all in %d turns", i, c.turns)
 		}

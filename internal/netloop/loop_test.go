@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // echo is a connection that sends back what it gets. A message that begins
@@ -133,17 +135,6 @@ func (w *world) expect(nc net.Conn, text string) {
 	}
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		runtime.Gosched()
-		time.Sleep(time.Millisecond)
-	}
-}
-
 func TestConnectionsAreServed(t *testing.T) {
 	before := runtime.NumGoroutine()
 	w := newWorld(t, 2)
@@ -173,7 +164,7 @@ func TestConnectionsAreServed(t *testing.T) {
 		_ = nc.Close()
 	}
 	w.g.Close()
-	eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
+	servertest.Eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 func TestHandlersThatBlockHoldUpNoConnection(t *testing.T) {
@@ -188,7 +179,7 @@ func TestHandlersThatBlockHoldUpNoConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = c
-		eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == n })
+		servertest.Eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == n })
 		w.ask(other, "still here")
 	}
 	close(w.free)
@@ -213,7 +204,7 @@ func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 	if _, err := all[0].Write([]byte("b")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first handler blocks", func() bool { return w.blocked.Load() == 1 })
+	servertest.Eventually(t, "the first handler blocks", func() bool { return w.blocked.Load() == 1 })
 	for i, nc := range all[1:] {
 		text := "x"
 		if i%2 == 0 {
@@ -223,7 +214,7 @@ func TestEventsBehindOneThatBlocksAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all others were begun", func() bool { return w.blocked.Load() == 21 && w.served.Load() >= 19 })
+	servertest.Eventually(t, "all others were begun", func() bool { return w.blocked.Load() == 21 && w.served.Load() >= 19 })
 	close(w.free)
 	for i, nc := range all {
 		text := "x"
@@ -387,12 +378,12 @@ func TestGoneIsKnown(t *testing.T) {
 	if _, err := nc.Write([]byte("b")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == 1 })
+	servertest.Eventually(t, "the handler blocks", func() bool { return w.blocked.Load() == 1 })
 	if c.Gone() {
 		t.Error("gone too early")
 	}
 	_ = nc.Close()
-	eventually(t, "the connection is known to be gone", c.Gone)
+	servertest.Eventually(t, "the connection is known to be gone", c.Gone)
 	close(w.free)
 }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // caller is a connection whose handler is a function, called for each byte.
@@ -114,7 +116,7 @@ func TestLoopLearnsThatHandlersAreLong(t *testing.T) {
 		if _, err := nc.Write([]byte("b")); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
+		servertest.Eventually(t, "the handler blocks", func() bool { return blocked.Load() == n })
 		w.ask(quick, "x")
 		// whether one such handler is enough depends on when the timer fires
 		l.mu.Lock()
@@ -260,7 +262,7 @@ func TestWhateverIsReadyIsBegun(t *testing.T) {
 		if r.IntN(50) == 0 {
 			l.quicken()
 		}
-		eventually(t, fmt.Sprintf("all that is ready at step %d was begun", step), begun)
+		servertest.Eventually(t, fmt.Sprintf("all that is ready at step %d was begun", step), begun)
 	}
 	for _, c := range conns {
 		if c.blocking {
@@ -286,7 +288,7 @@ func TestLockedGoroutinesLeaveTheLoop(t *testing.T) {
 	for range 3 {
 		w.ask(nc, "l")
 	}
-	eventually(t, "no locked goroutine serves any more", func() bool {
+	servertest.Eventually(t, "no locked goroutine serves any more", func() bool {
 		for len(threads) > 0 {
 			<-threads
 		}
@@ -313,7 +315,7 @@ func TestPollersThatAreNotNeededEnd(t *testing.T) {
 		}
 		all = append(all, nc)
 	}
-	eventually(t, "all handlers block", func() bool { return blocked.Load() == many })
+	servertest.Eventually(t, "all handlers block", func() bool { return blocked.Load() == many })
 	close(free)
 	for _, nc := range all {
 		w.expect(nc, "b")
@@ -323,7 +325,7 @@ func TestPollersThatAreNotNeededEnd(t *testing.T) {
 		defer l.mu.Unlock()
 		return len(l.idle)
 	}
-	eventually(t, "the pollers are parked", func() bool { return parked() >= many-1 })
+	servertest.Eventually(t, "the pollers are parked", func() bool { return parked() >= many-1 })
 	// the first call cannot know which pollers were needed
 	l.trim()
 	if n := parked(); n < many-1 {
@@ -334,7 +336,7 @@ func TestPollersThatAreNotNeededEnd(t *testing.T) {
 	if n := parked(); n != keepIdle {
 		t.Errorf("%d are kept, want %d", n, keepIdle)
 	}
-	eventually(t, "their goroutines end", func() bool { return runtime.NumGoroutine() <= before-many+keepIdle+2 })
+	servertest.Eventually(t, "their goroutines end", func() bool { return runtime.NumGoroutine() <= before-many+keepIdle+2 })
 	w.ask(all[0], "x")
 }
 

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // A shutdown may find a connection that is registered with the server, but not yet
@@ -24,7 +26,7 @@ func TestConnectionsCannotBeAcquiredBeforeTheyAreOnALoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.ask(nc, "hello")
-	eventually(t, "the connection can be acquired", c.TryAcquire)
+	servertest.Eventually(t, "the connection can be acquired", c.TryAcquire)
 	c.Close(false)
 }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // empty closes the peers and waits until the loop has closed the connections.
@@ -73,7 +75,7 @@ func TestOthersGetTheirTurnBesideALoop(t *testing.T) {
 			if _, err := peers[0].Write([]byte("x")); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "all are served", func() bool { return answered.Load() == conns })
+			servertest.Eventually(t, "all are served", func() bool { return answered.Load() == conns })
 			w.empty(peers)
 			_ = out.Close()
 			_ = r.Close()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/clientconn"
+	"github.com/valyala/fasthttp/internal/servertest"
 )
 
 // response is what the calls of the tests are for.
@@ -90,9 +91,7 @@ func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	}
 	waits := make(chan error)
 	go func() { waits <- p.AwaitRoom(late, nil) }()
-	for p.Status().Waiting == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	servertest.Eventually(t, "a call that waits", func() bool { return p.Status().Waiting > 0 })
 	if err := calls[2].Leave(errTest); err != errTest {
 		t.Errorf("a call that is given up got %v", err)
 	}

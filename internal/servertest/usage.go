@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"sync/atomic"
 	"testing"
 )
 
@@ -32,6 +35,35 @@ func Measure(t testing.TB) Usage {
 	pollers := bytes.Count(Stacks(), []byte("netloop.(*Poller).run("))
 	return Usage{goroutines, goroutines - pollers, OpenFiles(t), int64(m.HeapAlloc)}
 }
+
+// CountGoroutines returns what counts the goroutines of a test: the one that calls,
+// and all that it and those start from then on. Tests that run at the same time do
+// not count.
+func CountGoroutines(t testing.TB) func() int {
+	label := strconv.FormatUint(counting.Add(1), 10)
+	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("servertest", label)))
+	mark := []byte(fmt.Sprintf("%q:%q", "servertest", label))
+	return func() (n int) {
+		var profile bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+			t.Fatal(err)
+		}
+		// a paragraph for all with the same stack and labels begins with their number
+		for same := range bytes.SplitSeq(profile.Bytes(), []byte("\n\n")) {
+			if number, _, ok := bytes.Cut(same, []byte(" @ ")); ok && bytes.Contains(same, mark) {
+				of, err := strconv.Atoi(string(number[bytes.LastIndexByte(number, '\n')+1:]))
+				if err != nil {
+					t.Fatalf("a goroutine profile with %q", same)
+				}
+				n += of
+			}
+		}
+		return n
+	}
+}
+
+// counting is how many tests have called CountGoroutines.
+var counting atomic.Uint64
 
 // OpenFiles counts the descriptors of the process.
 func OpenFiles(t testing.TB) int {

@@ -22,13 +22,16 @@ func Stacks() []byte {
 	return b[:runtime.Stack(b, true)]
 }
 
-// Eventually waits until a condition holds.
+// Eventually waits until a condition holds. It looks again at once in the beginning,
+// and less often the longer it has waited.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	for begun := time.Now(); !holds(); {
+		waited := time.Since(begun)
+		if waited > Patience {
 			t.Fatalf("never seen: %s", what)
 		}
+		time.Sleep(min(max(waited/8, time.Millisecond/4), 50*time.Millisecond))
 	}
 }
 
@@ -58,7 +61,7 @@ func Soon(t testing.TB, what string, f func()) {
 	}
 }
 
-// Must fails a test where a call failed.
+// Must fails a test if a call failed.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
