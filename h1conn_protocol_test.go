@@ -94,7 +94,7 @@ func TestTimeOfHeaderReceivedAtTheLastMoment(t *testing.T) {
 
 // One h1Conn, with its exchange, is there for each connection that is at work.
 func TestConnectionsOfHTTP1AreSmall(t *testing.T) {
-	const limit = 688
+	const limit = 704
 	if size := reflect.TypeFor[h1Conn]().Size(); size > limit {
 		t.Errorf("an h1Conn has %d bytes, want %d at most", size, limit)
 	}
