@@ -27,7 +27,7 @@ func (x *clientExchange) send() error {
 		return errStale
 	}
 	out := bufpool.Get(x.hc.writeSize())
-	out.B = x.req.appendHead(out.B)
+	out.B = x.req.appendHead(out.B, x.encoding)
 	if asks {
 		out.B = append(out.B, content...)
 		return x.ask(out)
@@ -62,7 +62,7 @@ var errStale = errors.New("fasthttp: the connection was closed by the peer, or i
 // through an asker.
 func (x *clientExchange) asks(size int) bool {
 	return x.cc.line.Asks() && x.call.trace == nil &&
-		size <= copyLimit && x.req.body.stream == nil && x.req.Header.contentLength >= 0
+		size <= copyLimit && x.req.body.stream == nil && x.encoding.Kind != http1.Chunks
 }
 
 // ask sends the request, all of which is in out, and waits for the answer.
@@ -176,10 +176,10 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 	req, cc := x.req, x.cc
 	var err error
 	switch {
-	case req.body.stream != nil || req.Header.contentLength < 0:
+	case req.body.stream != nil || x.encoding.Kind == http1.Chunks:
 		x.call.usedUp = req.body.stream != nil
 		w := &bodyio.Collector{W: &cc.line, Out: out}
-		if err = writeRequestBody(w, req); err == nil {
+		if err = req.writeContent(w, x.encoding); err == nil {
 			err = w.Flush()
 		}
 	case len(content) <= copyLimit:
@@ -191,15 +191,6 @@ func (x *clientExchange) write(out *bufpool.Buffer, content []byte) error {
 		err = cc.line.WriteBoth(out.B, content)
 	}
 	return err
-}
-
-// writeRequestBody writes the content of req, framed as in its header, which was
-// written before.
-func writeRequestBody(w flushWriter, req *Request) error {
-	if req.body.stream != nil {
-		return writeStream(w, &req.body, &req.Header.header)
-	}
-	return writeContent(w, req.content(), &req.Header.header)
 }
 
 // defaultExpectTimeout is how long the client waits for a server to ask for the

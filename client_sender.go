@@ -24,16 +24,19 @@ func (x *clientExchange) startSender(out *bufpool.Buffer, content []byte) {
 	s := &bodySender{hc: x.hc, deadline: x.call.deadline}
 	r := sender.Request{
 		Line: &x.cc.line, Out: out, Trailers: (*sentTrailers)(&req.Header), ErrTimeout: ErrTimeout, Detaches: x.mayStream(),
+		Chunked: x.encoding.Kind == http1.Chunks,
 	}
 	if req.body.stream != nil {
 		x.call.usedUp = true
+		if r.Chunked {
+			req.body.unsize()
+		}
 		s.body = body{stream: req.body.stream, size: req.body.size}
 		req.body.stream = nil
 		r.Stream = sender.Take(&s.body.stream)
-		r.Chunked = s.body.size < 0
 		_, r.Lent = r.Stream.Reader.(*formStream)
 	} else {
-		r.Content, r.Chunked = content, req.Header.contentLength < 0
+		r.Content = content
 	}
 	x.sender, x.cc.line.Duplex = s, true
 	s.Start(r, (*senderOwner)(s))

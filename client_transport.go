@@ -119,7 +119,8 @@ type clientExchange struct {
 	// change its header
 	isHead, isConnect, closes bool
 
-	frame http1.Framing
+	encoding http1.Encoding // of the request
+	frame    http1.Framing
 	// sender sends the content; nil if the call does that itself
 	sender *bodySender
 	look   connLook
@@ -167,6 +168,7 @@ func (x *clientExchange) run(since time.Duration) (err error) {
 func (x *clientExchange) exchange() error {
 	h := &x.req.Header
 	x.isHead, x.isConnect, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	x.encoding = x.req.encode()
 	if x.call.ctx != nil {
 		x.stop = x.cc.line.Guard.Watch(x.call.ctx, contextError)
 	}

@@ -30,7 +30,7 @@ var _ responder = (*exchange)(nil)
 func (x *exchange) inform(h *ResponseHeader) error {
 	out := x.output()
 	out.B = http1.AppendUsualStatusLine(out.B, h.StatusCode())
-	out.B = h.appendList(out.B, http1.Response)
+	out.B = h.appendList(out.B, http1.Response, 0)
 	out.B = append(out.B, strCRLF...)
 	if err := x.flushNow(); err != nil {
 		return fmt.Errorf("fasthttp: cannot send an informational response: %w", err)

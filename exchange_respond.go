@@ -10,7 +10,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
-	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
@@ -149,30 +148,18 @@ func (x *exchange) answerBeside(isHead, ok bool) (engine.Action, bool) {
 // sendBeside sends the last response of a connection from which a late handler may be
 // reading.
 func (x *exchange) sendBeside(resp *Response) {
-	sayClose(&resp.Header)
-	if x.minor == 0 {
-		resp.Header.dropTrailers()
-	}
-	hasBody := resp.prepareHead()
-	plain := x.minor == 0 && resp.Header.contentLength < 0
-	switch {
-	case plain && hasBody:
-		resp.Header.SetContentLength(-2)
-	case plain:
-		dropFraming(&resp.Header)
-	}
+	tunnel, _ := x.opensTunnel()
+	e := x.encode(tunnel, true)
+	resp.Header.record(e)
 	x.limitResponse()
 	x.beginSending(0)
 	out := countingWriter{w: x.c.NC}
 	w := bufio.NewWriter(&out)
-	_, err := w.Write(resp.Header.appendHead(nil, &x.s.start))
-	switch {
-	case err != nil || !hasBody:
+	_, err := w.Write(resp.Header.appendHead(nil, &x.s.start, e))
+	if err == nil {
+		err = writeBody(w, &resp.body, e, &resp.Header.header)
+	} else {
 		_ = resp.body.closeStream()
-	case plain:
-		err = resp.body.writePlain(w)
-	default:
-		err = writeBody(w, &resp.body, &resp.Header.header)
 	}
 	if err == nil {
 		err = w.Flush()
@@ -229,16 +216,25 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if tunnel {
 		resp.SkipBody = true
 	}
-	if connected && ctx.hijack == nil {
+	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
+		// after a status below 200 the peer still waits for a response, and would take the
+		// next one for it
 		x.conn.End()
 	}
-	if code := resp.StatusCode(); code < StatusOK && ctx.hijack == nil {
-		// the peer still waits for a response, and would take the next one for it
-		x.conn.End()
-	} else if code == StatusResetContent {
-		resp.ResetBody() // RFC 9110 section 15.3.6
+	closing := x.wantsClose()
+	if ctx.hijack != nil {
+		closing = x.prepareHijack(closing)
 	}
-	x.prepareConnection()
+	var e http1.Encoding
+	if !closing && !tunnel && x.minor > 0 && resp.isUsual() {
+		e = http1.Sized(len(resp.body.bytes()))
+	} else if e = x.encode(tunnel, closing); e.Says.Has(http1.EndsConn) {
+		x.conn.End()
+	}
+	if x.s.ResponseSent != nil || len(ctx.Request.values) > 0 {
+		// these, the values if they are closers, may look at the response later
+		resp.Header.record(e)
+	}
 	if resp.Header.is(hasBadName) {
 		x.s.logBadName(&resp.Header.list)
 	}
@@ -246,23 +242,18 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	case ctx.hijack != nil && ctx.hijackNoResponse:
 		x.endRequest()
 		return engine.Read, false
-	case resp.body.stream != nil && !resp.SkipBody && !bodiless(resp.StatusCode()):
-		if x.queueFile() {
+	case resp.body.stream != nil && e.Kind != http1.NoBody:
+		if x.queueFile(e) {
 			return engine.Flush, true
 		}
-		x.respondStream()
+		x.respondStream(e)
 		return engine.Read, false
-	}
-	hasBody := resp.prepareHead()
-	if tunnel || x.minor == 0 && resp.Header.contentLength < 0 {
-		// the chunked coding is not for HTTP/1.0, not even in an answer to HEAD
-		dropFraming(&resp.Header)
 	}
 	out := x.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, &x.s.start)
-	if hasBody {
-		x.respondBody(out)
+	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
+	if e.Kind != http1.NoBody {
+		x.respondBody(out, e)
 	} else {
 		_ = resp.body.closeStream()
 	}
@@ -290,52 +281,28 @@ func (x *exchange) opensTunnel() (tunnel, connected bool) {
 	return connected && (x.ctx.hijack != nil || h.target()[0] != '/'), connected
 }
 
-// dropFraming removes the fields that frame content from h.
-func dropFraming(h *ResponseHeader) {
-	h.contentLength = 0
-	h.setState(hasLength, false)
-	h.setCoding(false)
-}
-
-// prepareConnection decides whether the connection stays open after the response, and
-// makes the response say so.
-func (x *exchange) prepareConnection() {
-	ctx := x.ctx
-	resp := &ctx.Response
-	closing := x.wantsClose()
-	if ctx.hijack != nil {
-		closing = x.prepareHijack(closing)
+// encode decides how the response is sent on this connection, which ends after it if
+// closing is set.
+func (x *exchange) encode(tunnel, closing bool) http1.Encoding {
+	o := x.ctx.Response.outgoing()
+	if tunnel {
+		o.Terms |= http1.BeginsTunnel
 	}
 	if closing {
-		x.conn.End()
-		if resp.StatusCode() != StatusSwitchingProtocols {
-			sayClose(&resp.Header)
-		}
+		o.Terms |= http1.ConnEnds
 	}
-	if x.minor > 0 {
-		return
+	if x.minor == 0 {
+		o.Terms |= http1.PeerIsOld
 	}
-	// HTTP/1.0 has neither chunks nor trailers, and needs an explicit keep-alive
-	resp.Header.dropTrailers()
-	if !closing {
-		resp.Header.setID(field.Connection, strKeepAlive)
-	}
-}
-
-// sayClose announces the end of the connection, whatever the handler has set.
-func sayClose(h *ResponseHeader) {
-	if i := h.list.FindID(field.Connection, 0); i >= 0 && http1.ConnectionFlags(h.list.Value(i))&http1.KeepAlive != 0 {
-		h.dropConnection()
-	}
-	h.SetConnectionClose()
+	return o.Encode()
 }
 
 // respondBody puts a buffered body after its head.
-func (x *exchange) respondBody(out *bufpool.Buffer) {
+func (x *exchange) respondBody(out *bufpool.Buffer, e http1.Encoding) {
 	resp := &x.ctx.Response
 	body := resp.body.bytes()
 	switch {
-	case resp.Header.contentLength < 0:
+	case e.Kind == http1.Chunks:
 		// trailers follow, so the body is a chunk
 		if len(body) > 0 {
 			out.B = http1.AppendChunkStart(out.B, len(body))
@@ -353,21 +320,10 @@ func (x *exchange) respondBody(out *bufpool.Buffer) {
 
 // respondStream writes a response whose body is a stream, waiting for the peer
 // if it must.
-func (x *exchange) respondStream() {
+func (x *exchange) respondStream(e http1.Encoding) {
 	resp := &x.ctx.Response
-	if resp.Header.announces() {
-		resp.body.unsize()
-	}
-	if x.minor == 0 && resp.body.size < 0 {
-		// HTTP/1.0 knows no chunks: the end of the connection ends the body
-		sayClose(&resp.Header)
-		resp.Header.SetContentLength(-2)
-		x.conn.End()
-		if x.ctx.Request.arrives() {
-			x.conn.Linger()
-		}
-	} else {
-		resp.Header.SetContentLength(max(resp.body.size, -1))
+	if e.Kind == http1.UntilClose && x.ctx.Request.arrives() {
+		x.conn.Linger()
 	}
 	// the response body may be made from the request body, and this is the last
 	// moment
@@ -382,7 +338,7 @@ func (x *exchange) respondStream() {
 	}
 	out := x.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, &x.s.start)
+	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.limitResponse()
 	x.conn.SetWriting(http1.WriteStream)
 	defer x.conn.SetWriting(http1.WriteIdle)
@@ -393,7 +349,7 @@ func (x *exchange) respondStream() {
 		err = w.Flush()
 	}
 	if err == nil {
-		err = x.writeStream(&w)
+		err = x.writeStream(&w, e)
 	} else {
 		_ = resp.body.closeStream()
 	}
@@ -408,23 +364,20 @@ func (x *exchange) respondStream() {
 		x.cutShort(err)
 		x.conn.End()
 		x.out.B = x.out.B[:w.from]
-		x.c.Aborted = w.broken || w.flushed && resp.Header.contentLength == -2
+		x.c.Aborted = w.broken || w.flushed && e.Kind == http1.UntilClose
 	}
 	x.delivery.size = w.sent
 	x.endRequest()
 }
 
-func (x *exchange) writeStream(w *streamOutput) error {
+func (x *exchange) writeStream(w *streamOutput, e http1.Encoding) error {
 	resp := &x.ctx.Response
-	if span, ok := resp.body.stream.(fileSpan); ok && resp.Header.contentLength > 0 {
+	if span, ok := resp.body.stream.(fileSpan); ok && e.Kind == http1.Length && e.Length > 0 {
 		if known, err := x.sendFile(w, span); known {
 			return err
 		}
 	}
-	if resp.Header.contentLength == -2 {
-		return resp.body.writePlain(w)
-	}
-	return writeBody(w, &resp.body, &resp.Header.header)
+	return writeStream(w, &resp.body, e, &resp.Header.header)
 }
 
 // sendFile makes the system copy a body from its file to the connection, if it can do

@@ -10,11 +10,12 @@ import (
 
 // queueFile leaves a body that lies in a file to an engine that sends it bit by bit,
 // as the peer takes it: no goroutine waits meanwhile. It returns false, and does
-// nothing, if the body is not a file or the engine does not send files.
-func (x *exchange) queueFile() bool {
+// nothing, if the body is not a file, or is not sent as it is, or the engine does not send
+// files.
+func (x *exchange) queueFile(e http1.Encoding) bool {
 	resp := &x.ctx.Response
 	span, ok := resp.body.stream.(fileSpan)
-	if !ok || !x.link.SendsFiles() || resp.ImmediateHeaderFlush || resp.Header.trailers.Len() > 0 {
+	if !ok || !x.link.SendsFiles() || resp.ImmediateHeaderFlush || e.Kind != http1.Length {
 		return false
 	}
 	if x.ctx.Request.arrives() {
@@ -25,10 +26,9 @@ func (x *exchange) queueFile() bool {
 	if file == nil || length <= 0 || length != int64(resp.body.size) {
 		return false
 	}
-	resp.Header.SetContentLength(resp.body.size)
 	out := x.output()
 	from := len(out.B)
-	out.B = resp.Header.appendHead(out.B, &x.s.start)
+	out.B = resp.Header.appendHead(out.B, &x.s.start, e)
 	x.file = engine.FilePart{File: file, Offset: offset, Length: length}
 	x.beginSending(len(out.B) - from + int(length))
 	x.conn.SetWriting(http1.WriteQueued)

@@ -137,7 +137,8 @@ func (h *header) dropTrailerNames() {
 	h.trailers.DropNames()
 }
 
-// dropTrailers removes the announced names and the fields of the trailer section.
+// dropTrailers removes the announced names and the fields of the trailer section. Fields
+// of these names in list stay in the header section.
 func (h *header) dropTrailers() {
 	h.trailers.Reset()
 	h.state &^= trailing
@@ -151,21 +152,6 @@ func (h *header) isTrailer(e *field.Entry) bool {
 	}
 	return h.trailers.Sends(e.ID, h.list.Bytes(e.Name))
 }
-
-// sendsTrailers reports whether a trailer section can follow. HTTP/1.0 has none: there
-// it drops the announced names, so that these fields stay in the header section, and
-// the fields of the trailer section.
-func (h *header) sendsTrailers() bool {
-	if h.is(oldProtocol) {
-		h.dropTrailers()
-	}
-	return h.trailers.Len() > 0
-}
-
-// announces reports whether there are trailers that the application has announced, or
-// that were received or added. A trailer that only a peer has announced may never
-// arrive.
-func (h *header) announces() bool { return h.trailers.HasOwn() && h.sendsTrailers() }
 
 // hasTrailerNames reports whether there is a Trailer field. It is called for every
 // message.

@@ -35,23 +35,28 @@ func appendLength(dst []byte, n int) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendList appends the fields of list that belong to the header section. It appends
-// lines that follow each other in the received head at once.
-func (h *header) appendList(dst []byte, role http1.Role) []byte {
+// appendList appends the fields of list that belong to the header section of a message
+// whose Encoding says that. It appends lines that follow each other in the received head
+// at once.
+func (h *header) appendList(dst []byte, role http1.Role, says http1.Sayings) []byte {
 	var lines field.Span // received, and not yet appended
+	places, trails := &places[role], len(h.trailers.Entries) > 0
 	for i := range h.list.Entries {
-		e := &h.list.Entries[i]
-		if e.Flags&field.BadName != 0 || !h.listed(role, e) {
+		entry := &h.list.Entries[i]
+		if entry.Flags&field.BadName != 0 {
 			continue
 		}
-		line := h.receivedLine(e)
+		if (trails || places[entry.ID].place != inList) && !h.isSent(role, entry, says) {
+			continue
+		}
+		line := h.receivedLine(entry)
 		if line.Len > 0 && line.Off == lines.Off+lines.Len {
 			lines.Len += line.Len
 			continue
 		}
 		dst = append(dst, h.list.Bytes(lines)...)
 		if lines = line; line.Len == 0 {
-			dst = http1.AppendLine(dst, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
+			dst = http1.AppendLine(dst, h.list.Bytes(entry.Name), h.list.Bytes(entry.Value))
 		}
 	}
 	return append(dst, h.list.Bytes(lines)...)
@@ -99,14 +104,29 @@ func (h *header) receivedLine(e *field.Entry) (line field.Span) {
 	return line
 }
 
-// listed reports whether the field e of list is written with the others. Trailers are not,
-// nor are special fields that are in list because they were set while special fields were
-// disabled.
-func (h *header) listed(role http1.Role, e *field.Entry) bool {
-	return len(h.trailers.Entries) == 0 && places[role][e.ID].place == inList || h.listedElse(role, e)
+// isSent reports whether the field entry of list, which is not a plain one, is sent in the
+// header section of a message whose Encoding says that. What is said of framing and
+// connection is up to that, unless the application writes these fields itself.
+func (h *header) isSent(role http1.Role, entry *field.Entry, says http1.Sayings) bool {
+	place := places[role][entry.ID].place
+	if place == inList || h.is(noSpecial) {
+		return says.Has(http1.LacksTrailers) || !h.isTrailer(entry)
+	}
+	if place == isConnection {
+		return keepsLine(h.list.Bytes(entry.Value), says)
+	}
+	return place == inCookies && h.sendsCookieLines(role)
 }
 
-// listedElse is listed for the fields that are not plain ones.
+// sendsCookieLines reports whether the cookies of a request are sent as and where they were
+// received.
+func (h *header) sendsCookieLines(role http1.Role) bool {
+	return role == http1.Request && h.is(rawCookies)
+}
+
+// listedElse reports whether the field e of list, which is not a plain one, belongs to the
+// header section. Trailers do not, nor do special fields that are in list because they were
+// set while special fields were disabled.
 func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	if h.isTrailer(e) {
 		return false
@@ -118,16 +138,21 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	case inList, isCoding, isConnection:
 		return true
 	case inCookies:
-		// the cookies of a request are written as and where they were received
-		return role == http1.Request && h.is(rawCookies)
+		return h.sendsCookieLines(role)
 	}
 	return false
 }
 
-// appendEnd appends the end of a header section: the names of trailers, the cookies,
-// "Connection: close" if it applies, and the empty line.
-func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
-	if h.hasTrailerNames() {
+// appendEnd appends the end of the header section of a message whose Encoding says that:
+// Transfer-Encoding, the names of trailers, the cookies, Connection, and the empty line.
+func (h *header) appendEnd(dst []byte, role http1.Role, says http1.Sayings) []byte {
+	if says.Has(http1.SaysChunked) {
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+	}
+	if says.Has(http1.SaysKeepAlive) {
+		dst = append(dst, "Connection: keep-alive\r\n"...)
+	}
+	if h.hasTrailerNames() && !says.Has(http1.LacksTrailers) {
 		dst = append(dst, "Trailer: "...)
 		dst = h.trailers.AppendNames(dst)
 		dst = append(dst, "\r\n"...)
@@ -138,7 +163,7 @@ func (h *header) appendEnd(dst []byte, role http1.Role) []byte {
 	if h.cookies.Len() > 0 {
 		dst = h.appendCookies(dst, role)
 	}
-	if h.closesUnsaid() {
+	if says.Has(http1.SaysClose) && !h.saysClose(says) {
 		dst = append(dst, "Connection: close\r\n"...)
 	}
 	return append(dst, "\r\n"...)

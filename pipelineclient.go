@@ -362,15 +362,13 @@ func (c *PipelineClient) encode(call *pipelineCall, req *Request) error {
 		call.Exchange, call.Idempotent = http1.Exchange{Head: h.IsHead(), Connect: h.IsConnect()}, isIdempotent(req)
 	}
 	call.Closes = h.ConnectionClose()
-	call.Out = req.appendHead(call.Out[:0])
-	switch {
-	case req.body.stream == nil && h.contentLength >= 0:
+	encoding := req.encode()
+	call.Out = req.appendHead(call.Out[:0], encoding)
+	if req.body.stream == nil && encoding.Kind != http1.Chunks {
 		call.Out = append(call.Out, req.content()...)
 		return nil
-	case req.body.stream == nil:
-		return writeContent((*pipelineEncoder)(call), req.content(), &h.header)
 	}
-	return writeStream((*pipelineEncoder)(call), &req.body, &h.header)
+	return req.writeContent((*pipelineEncoder)(call), encoding)
 }
 
 // pipelineEncoder appends to the bytes of a request.

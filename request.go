@@ -382,36 +382,56 @@ func (req *Request) prepareContent() error {
 	if h.line[lineMethod].Len == uint32(len(MethodTrace)) && h.IsTrace() {
 		// RFC 9110 section 9.3.8 forbids content
 		_ = req.body.closeStream()
-		h.SetContentLength(0)
-		h.frameOwnFields()
 		return nil
 	}
 	if req.body.stream != nil {
-		if h.announces() {
-			req.body.unsize()
-		}
-		h.SetContentLength(max(req.body.size, -1))
-		h.frameOwnFields()
 		return nil
 	}
-	if req.body.broken != nil {
-		return req.body.broken
+	return req.body.broken
+}
+
+// encode decides how the request is sent by HTTP/1.1, and makes its header say so.
+func (req *Request) encode() (e http1.Encoding) {
+	h := &req.Header
+	if req.body.stream != nil || len(h.trailers.Entries) > 0 || h.state&(closing|oldProtocol|noSpecial) != 0 {
+		return req.encodeUnusual()
 	}
-	switch size := len(req.content()); {
-	case size == 0 && h.ignoresBody():
-		h.contentLength = 0
-		h.state &^= hasLength
-		h.setCoding(false)
-	case h.sendsTrailers():
-		h.SetContentLength(-1)
-		if size > 0 && h.ContentType() == nil && !h.is(noDefaultType) {
-			h.SetContentTypeBytes(strOctetStream)
+	if size := len(req.content()); size > 0 || !h.ignoresBody() {
+		e = http1.Sized(size)
+	}
+	h.header.record(e)
+	return e
+}
+
+// encodeUnusual is encode for any request.
+func (req *Request) encodeUnusual() http1.Encoding {
+	h := &req.Header
+	o := http1.Outgoing{Role: http1.Request, Terms: h.terms()}
+	switch {
+	case req.body.stream != nil:
+		// a trailer that only a peer has announced may never arrive
+		if h.trailers.HasOwn() {
+			o.Terms |= http1.HasTrailers
+		}
+		o.Content, o.Size = http1.SizedContent, req.body.size
+		if o.Size < 0 {
+			o.Content = http1.UnsizedContent
 		}
 	default:
-		h.SetContentLength(size)
+		o.Size = len(req.content())
+		if o.Size > 0 || !h.ignoresBody() {
+			o.Content = http1.SizedContent
+		}
+		if h.trailers.Len() > 0 && !h.IsTrace() {
+			o.Terms |= http1.HasTrailers
+		}
 	}
-	h.frameOwnFields()
-	return nil
+	e := o.Encode()
+	if e.Kind == http1.Chunks && req.body.stream == nil && o.Size > 0 && h.ContentType() == nil && !h.is(noDefaultType) {
+		h.SetContentTypeBytes(strOctetStream)
+	}
+	h.record(e)
+	return e
 }
 
 // content returns the bytes that are sent as the body if it is no stream.
@@ -516,22 +536,28 @@ func (req *Request) Write(w *bufio.Writer) error {
 		_ = req.body.closeStream()
 		return err
 	}
+	e := req.encode()
 	h := req.sentHeader()
-	err := h.Write(w)
+	err := h.write(w, e)
 	req.sent(h)
 	if err != nil {
 		_ = req.body.closeStream()
 		return err
 	}
-	if req.body.stream != nil {
-		return writeStream(w, &req.body, &req.Header.header)
-	}
-	return writeContent(w, req.content(), &req.Header.header)
+	return req.writeContent(w, e)
 }
 
-// writeContent writes content with the framing of h, which was written before.
-func writeContent(w flushWriter, content []byte, h *header) error {
-	if h.contentLength >= 0 {
+// writeContent writes the content of the request, whose head was written before.
+func (req *Request) writeContent(w flushWriter, e http1.Encoding) error {
+	if req.body.stream != nil {
+		return writeStream(w, &req.body, e, &req.Header.header)
+	}
+	return writeContent(w, req.content(), e, &req.Header.header)
+}
+
+// writeContent writes content as e says, and the trailers of h if they follow.
+func writeContent(w flushWriter, content []byte, e http1.Encoding, h *header) error {
+	if e.Kind != http1.Chunks {
 		_, err := w.Write(content)
 		return err
 	}
@@ -542,23 +568,32 @@ func writeContent(w flushWriter, content []byte, h *header) error {
 	return writeLastChunk(w, h)
 }
 
-// writeStream is writeContent for the stream of b.
-func writeStream(w flushWriter, b *body, h *header) error {
-	if b.size >= 0 {
+// writeStream is writeContent for the stream of b. If content of a known size is sent in
+// chunks, the stream checks that size itself.
+func writeStream(w flushWriter, b *body, e http1.Encoding, h *header) error {
+	switch e.Kind {
+	case http1.Length:
 		return b.writeFixed(w)
+	case http1.UntilClose:
+		return b.writePlain(w)
 	}
+	b.unsize()
 	if err := b.writeChunked(w); err != nil {
 		return err
 	}
 	return writeLastChunk(w, h)
 }
 
-// writeBody writes the content of b with the framing of h, which was written before.
-func writeBody(w flushWriter, b *body, h *header) error {
-	if b.stream != nil {
-		return writeStream(w, b, h)
+// writeBody is writeContent for b, which may be a stream. If e says that no content
+// follows the head, it closes the stream.
+func writeBody(w flushWriter, b *body, e http1.Encoding, h *header) error {
+	switch {
+	case e.Kind == http1.NoBody:
+		return b.closeStream()
+	case b.stream != nil:
+		return writeStream(w, b, e, h)
 	}
-	return writeContent(w, b.bytes(), h)
+	return writeContent(w, b.bytes(), e, h)
 }
 
 // WriteTo writes the request to w, with the errors of Write. It implements

@@ -202,15 +202,7 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	h.setCoding(contentLength < 0)
 }
 
-// frameOwnFields corrects the length in the fields that the application writes itself,
-// with special fields disabled: a server would parse content without a length, or
-// beyond a wrong one, as the next request.
-func (h *RequestHeader) frameOwnFields() {
-	if h.is(noSpecial) {
-		h.setOwnLength()
-	}
-}
-
+// setOwnLength corrects the length in the fields that the application writes itself.
 func (h *RequestHeader) setOwnLength() {
 	at := h.list.FindID(field.ContentLength, 0)
 	if at < 0 && h.contentLength <= 0 {
@@ -358,10 +350,15 @@ func (h *RequestHeader) RawHeaders() []byte { return h.rawHeaders() }
 
 // AppendBytes appends the head, as Write writes it, to dst and returns the extended slice.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
+	return h.appendHead(dst, h.asSet())
+}
+
+// appendHead appends the head of a message that is sent as e says.
+func (h *RequestHeader) appendHead(dst []byte, e http1.Encoding) []byte {
 	if line := h.receivedStart(); line != nil {
-		return h.appendFields(append(dst, line...))
+		return h.appendFields(append(dst, line...), e)
 	}
-	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...))
+	return h.appendBehindTarget(append(h.appendMethod(dst), h.target()...), e)
 }
 
 // appendMethod appends the method and a space.
@@ -431,18 +428,18 @@ func (h *RequestHeader) checkLine() error {
 }
 
 // appendBehindTarget appends the part of the head after the target.
-func (h *RequestHeader) appendBehindTarget(dst []byte) []byte {
+func (h *RequestHeader) appendBehindTarget(dst []byte, e http1.Encoding) []byte {
 	if h.line[lineVersion].Len == 0 {
-		return h.appendFields(append(dst, " HTTP/1.1"...))
+		return h.appendFields(append(dst, " HTTP/1.1"...), e)
 	}
-	return h.appendFields(append(append(dst, ' '), h.version()...))
+	return h.appendFields(append(append(dst, ' '), h.version()...), e)
 }
 
 // appendFields appends the part of the head after the version.
-func (h *RequestHeader) appendFields(dst []byte) []byte {
+func (h *RequestHeader) appendFields(dst []byte, e http1.Encoding) []byte {
 	dst = append(dst, "\r\n"...)
 	if h.is(noSpecial) {
-		dst = h.appendList(dst, http1.Request)
+		dst = h.appendList(dst, http1.Request, e.Says)
 		if h.closesUnsaid() {
 			dst = append(dst, "Connection: close\r\n"...)
 		}
@@ -451,14 +448,14 @@ func (h *RequestHeader) appendFields(dst []byte) []byte {
 	dst = h.appendSlot(dst, slotHost, "Host: ")
 	dst = h.appendSlot(dst, slotUserAgent, "User-Agent: ")
 	dst = h.appendSlot(dst, slotContentType, "Content-Type: ")
-	if h.is(hasLength) {
-		if h.slots[slotContentType].Len == 0 && h.contentLength > 0 && !h.is(noDefaultType) {
-			dst = http1.AppendLine(dst, field.ContentType.Bytes(), strOctetStream)
-		}
-		dst = appendLength(dst, h.contentLength)
+	if e.Length > 0 && h.slots[slotContentType].Len == 0 && !h.is(noDefaultType) {
+		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strOctetStream)
 	}
-	dst = h.appendList(dst, http1.Request)
-	return h.appendEnd(dst, http1.Request)
+	if e.Says.Has(http1.SaysLength) {
+		dst = appendLength(dst, e.Length)
+	}
+	dst = h.appendList(dst, http1.Request, e.Says)
+	return h.appendEnd(dst, http1.Request, e.Says)
 }
 
 // ignoresBody reports whether a request with this method and without a body is sent
@@ -482,12 +479,19 @@ func (h *RequestHeader) Write(w *bufio.Writer) error {
 	if err := h.checkLine(); err != nil {
 		return err
 	}
+	return h.write(w, h.asSet())
+}
+
+// write writes the head of a message that is sent as e says, and whose request line was
+// checked.
+func (h *RequestHeader) write(w *bufio.Writer, e http1.Encoding) error {
 	var head []byte
 	if h.writtenSize() <= w.Available() {
 		// in the buffer of w, so that Write need not copy it
-		head = h.AppendBytes(w.AvailableBuffer())
+		head = h.appendHead(w.AvailableBuffer(), e)
 	} else {
-		head = h.Header()
+		head = h.appendHead(h.scratch[scratchHead][:0], e)
+		h.scratch[scratchHead] = head
 	}
 	_, err := w.Write(head)
 	return err

@@ -81,16 +81,16 @@ func (req *Request) keepsTarget() bool {
 	return noPath && bytes.Equal(req.uri.PathOriginal(), h.target())
 }
 
-// appendHead appends the head as it is sent. It does not change the target in the
+// appendHead appends the head as e says that it is sent. It does not change the target in the
 // header, which the application sets for each request, and which may be longer than the
 // target that is sent.
-func (req *Request) appendHead(dst []byte) []byte {
+func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if !req.uriParsed {
-		return req.Header.AppendBytes(dst)
+		return req.Header.appendHead(dst, e)
 	}
 	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
 		// the usual request of a client that sends requests to the same URI
-		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...))
+		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...), e)
 	}
 	kept := req.keepsTarget()
 	prepares := req.sendsAuthority() || kept && req.call.proxy == nil
@@ -99,9 +99,9 @@ func (req *Request) appendHead(dst []byte) []byte {
 	}
 	h := req.sentHeader()
 	if prepares {
-		dst = h.AppendBytes(dst)
+		dst = h.appendHead(dst, e)
 	} else {
-		dst = h.appendBehindTarget(req.appendTarget(h.appendMethod(dst), kept))
+		dst = h.appendBehindTarget(req.appendTarget(h.appendMethod(dst), kept), e)
 	}
 	req.sent(h)
 	return dst

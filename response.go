@@ -222,32 +222,43 @@ func (resp *Response) framing() http1.Framing {
 	return http1.Framing{Kind: http1.UntilClose, MustClose: true}
 }
 
-// prepareHead makes the header match the message as it will be written, and reports
-// whether a body follows.
-func (resp *Response) prepareHead() (hasBody bool) {
+// isUsual reports whether a connection that goes on sends the response as http1.Sized: with
+// all of its content, which is no stream, and without trailers.
+func (resp *Response) isUsual() bool {
 	h := &resp.Header
-	bare := bodiless(h.StatusCode())
-	skip := resp.SkipBody || bare
+	return resp.body.stream == nil && !resp.SkipBody && h.StatusCode() == StatusOK &&
+		len(h.trailers.Entries) == 0 && h.state&(closing|oldProtocol) == 0
+}
+
+// outgoing returns what the response itself says of how it is sent. A connection adds its
+// own terms.
+func (resp *Response) outgoing() http1.Outgoing {
+	h := &resp.Header
+	o := http1.Outgoing{Role: http1.Response, Content: http1.SizedContent, Status: h.StatusCode(), Terms: h.terms()}
+	if resp.SkipBody {
+		o.Terms |= http1.SkipsContent
+	}
 	switch {
-	case bare:
-		h.setCoding(false)
+	case bodiless(o.Status):
+		// a 304 may say how long the content of a 200 would be
+		o.Content, o.Size = h.declared()
 	case resp.body.stream != nil:
-		if !skip && h.announces() {
-			resp.body.unsize()
+		// a trailer that only a peer has announced may never arrive
+		if h.trailers.HasOwn() {
+			o.Terms |= http1.HasTrailers
 		}
-		h.SetContentLength(max(resp.body.size, -1))
-	case !skip && h.sendsTrailers():
-		h.SetContentLength(-1)
+		if o.Size = resp.body.size; o.Size < 0 {
+			o.Content = http1.UnsizedContent
+		}
 	default:
-		if size := len(resp.body.bytes()); size > 0 || !resp.SkipBody {
-			h.contentLength = size
-			h.state |= hasLength
-			if len(h.list.Entries) > 0 {
-				h.setCoding(false)
-			}
+		if h.trailers.Len() > 0 {
+			o.Terms |= http1.HasTrailers
+		}
+		if o.Size = len(resp.body.bytes()); o.Size == 0 && resp.SkipBody {
+			o.Content, o.Size = h.declared()
 		}
 	}
-	return !skip
+	return o
 }
 
 // Write writes the response to w, without flushing w at the end. It reads a body stream
@@ -255,24 +266,21 @@ func (resp *Response) prepareHead() (hasBody bool) {
 // The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
 // panics. The response is incomplete then.
 func (resp *Response) Write(w *bufio.Writer) error {
-	hasBody := resp.prepareHead()
-	if err := resp.Header.Write(w); err != nil {
+	o := resp.outgoing()
+	o.Terms |= http1.ByApplication
+	e := o.Encode()
+	resp.Header.record(e)
+	if err := resp.Header.write(w, e); err != nil {
 		_ = resp.body.closeStream()
 		return err
 	}
-	if !hasBody {
-		return resp.body.closeStream()
-	}
-	if resp.body.stream == nil {
-		return writeContent(w, resp.body.bytes(), &resp.Header.header)
-	}
-	if resp.ImmediateHeaderFlush {
+	if resp.ImmediateHeaderFlush && resp.body.stream != nil && e.Kind != http1.NoBody {
 		if err := w.Flush(); err != nil {
 			_ = resp.body.closeStream()
 			return err
 		}
 	}
-	return writeStream(w, &resp.body, &resp.Header.header)
+	return writeBody(w, &resp.body, e, &resp.Header.header)
 }
 
 // WriteTo writes the response to w, with the errors of Write. It implements

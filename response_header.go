@@ -165,8 +165,13 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 // AppendBytes appends the head, as Write writes it, to dst and returns the extended
 // slice. Date is the current time.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
+	return h.appendAlone(dst, h.asSet())
+}
+
+// appendAlone appends the head of a message that no server sends.
+func (h *ResponseHeader) appendAlone(dst []byte, e http1.Encoding) []byte {
 	h.nameServer()
-	return h.appendHead(dst, &plainPrefix)
+	return h.appendHead(dst, &plainPrefix, e)
 }
 
 // plainPrefix is the start of responses that are not sent by a server.
@@ -193,30 +198,30 @@ type datedPrefix struct {
 }
 
 // now returns the start for the current second. If there is none yet, h is the first
-// response in this second.
-func (p *headPrefix) now(h *ResponseHeader) *datedPrefix {
+// response in this second, sent as e says.
+func (p *headPrefix) now(h *ResponseHeader, e http1.Encoding) *datedPrefix {
 	date := clock.Date()
 	last := p.last.Load()
 	if last == nil || last.date != date {
-		last = p.make(h, date)
+		last = p.make(h, date, e)
 		p.last.Store(last)
 	}
 	return last
 }
 
-func (p *headPrefix) make(h *ResponseHeader, date string) *datedPrefix {
+func (p *headPrefix) make(h *ResponseHeader, date string, e http1.Encoding) *datedPrefix {
 	d := &datedPrefix{date: date, text: appendDate(append(http1.AppendUsualStatusLine(nil, StatusOK), p.server...), date)}
-	if h.isPlain() {
-		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), h.contentLength
-		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK)
+	if h.isPlain() && e.Says == http1.SaysLength {
+		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), e.Length
+		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK, e)
 	}
 	return d
 }
 
-// isPlain reports whether Content-Type and Content-Length are the only fields in addition
-// to those of the start.
+// isPlain reports whether Content-Type is the only field in addition to those of the start
+// and those of framing and connection.
 func (h *ResponseHeader) isPlain() bool {
-	return h.state&(hasLength|closing|rawCookies) == hasLength && h.slots[slotContentType].Len > 0 && h.slots[slotContentEncoding].Len == 0 &&
+	return !h.is(rawCookies) && h.slots[slotContentType].Len > 0 && h.slots[slotContentEncoding].Len == 0 &&
 		len(h.list.Entries) == 0 && h.trailers.Len() == 0 && h.cookies.Len() == 0
 }
 
@@ -224,39 +229,38 @@ func appendDate(dst []byte, date string) []byte {
 	return append(append(append(dst, "Date: "...), date...), "\r\n"...)
 }
 
-// appendHead is AppendBytes for a server. start is the cached start of the usual response;
-// it may be nil. Other responses get its Server field.
-func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix) []byte {
+// appendHead appends the head of a message that is sent as e says. start is the cached
+// start of the usual response; it may be nil. Other responses get its Server field.
+func (h *ResponseHeader) appendHead(dst []byte, start *headPrefix, e http1.Encoding) []byte {
 	status := h.StatusCode()
 	if start != nil && status == StatusOK && h.line[lineVersion].Len|h.line[lineReason].Len == 0 && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate) {
-		now := start.now(h)
-		if h.contentLength == now.contentLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
+		now := start.now(h, e)
+		if e.Length == now.contentLength && e.Says == http1.SaysLength && h.isPlain() && string(h.list.Bytes(h.slots[slotContentType])) == now.contentType {
 			return append(dst, now.whole...)
 		}
 		dst = append(dst, now.text...)
 	} else {
 		dst = h.appendStart(dst, status, start)
 	}
-	return h.appendRest(dst, status)
+	return h.appendRest(dst, status, e)
 }
 
 // appendRest appends the part of the head after the start.
-func (h *ResponseHeader) appendRest(dst []byte, status int) []byte {
+func (h *ResponseHeader) appendRest(dst []byte, status int, e http1.Encoding) []byte {
 	switch {
 	case h.slots[slotContentType].Len > 0:
 		dst = h.appendSlot(dst, slotContentType, "Content-Type: ")
-	case h.contentLength != 0 && !h.is(noDefaultType) && !bodiless(status):
+	case e.Length != 0 && !h.is(noDefaultType) && !bodiless(status):
 		dst = http1.AppendLine(dst, field.ContentType.Bytes(), strTextPlain)
 	}
 	dst = h.appendSlot(dst, slotContentEncoding, "Content-Encoding: ")
-	// a 304 may have the length of the content that it does not send (RFC 9110 section 8.6)
-	if h.is(hasLength) && (!bodiless(status) || status == StatusNotModified) {
-		dst = appendLength(dst, h.contentLength)
+	if e.Says.Has(http1.SaysLength) {
+		dst = appendLength(dst, e.Length)
 	}
 	if len(h.list.Entries) > 0 {
-		dst = h.appendList(dst, http1.Response)
+		dst = h.appendList(dst, http1.Response, e.Says)
 	}
-	return h.appendEnd(dst, http1.Response)
+	return h.appendEnd(dst, http1.Response, e.Says)
 }
 
 func (h *ResponseHeader) appendStart(dst []byte, status int, start *headPrefix) []byte {
@@ -303,12 +307,18 @@ func (h *ResponseHeader) String() string { return string(h.Header()) }
 
 // Write writes the head to w, without flushing w. The error is that of w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
+	return h.write(w, h.asSet())
+}
+
+// write writes the head of a message that is sent as e says.
+func (h *ResponseHeader) write(w *bufio.Writer, e http1.Encoding) error {
 	var head []byte
 	if h.writtenSize() <= w.Available() {
 		// in the buffer of w, so that Write need not copy it
-		head = h.AppendBytes(w.AvailableBuffer())
+		head = h.appendAlone(w.AvailableBuffer(), e)
 	} else {
-		head = h.Header()
+		head = h.appendAlone(h.scratch[scratchHead][:0], e)
+		h.scratch[scratchHead] = head
 	}
 	_, err := w.Write(head)
 	return err

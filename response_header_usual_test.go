@@ -43,13 +43,14 @@ func TestUsualHeadIsForResponsesThatAreAlike(t *testing.T) {
 			setFirst(&one)
 			setSecond(&other)
 			var got, want string
+			e := other.asSet()
 			for date := ""; date != clock.Date(); {
 				// until all of it falls into one second
 				date = clock.Date()
 				var start headPrefix
-				one.appendHead(nil, &start)
-				got = string(other.appendHead(nil, &start))
-				want = string(other.appendHead(nil, nil))
+				one.appendHead(nil, &start, one.asSet())
+				got = string(other.appendHead(nil, &start, e))
+				want = string(other.appendHead(nil, nil, e))
 			}
 			if got != want {
 				t.Errorf("%s after %s is\n%q, want\n%q", second, first, got, want)

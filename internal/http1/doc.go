@@ -8,7 +8,7 @@
 //
 // Start with Head (head.go: start lines and fields), then framing.go (how long the
 // content is: RFC 9112 section 6.3 in one function), chunked.go, body.go (content of
-// any framing), append.go (all output, and the only sanitiser), host.go, conn.go (the
-// phases of a server's connection). The package
-// imports ascii, bytesconv and field.
+// any framing), encode.go (how content is sent, and what is said of the connection),
+// append.go (all output, and the only sanitiser), host.go, conn.go (the phases of a
+// server's connection). The package imports ascii, bytesconv and field.
 package http1
