@@ -42,7 +42,9 @@ type exchange struct {
 func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
 	if x.conn.Idle() {
-		b = x.skipEmptyLines(b)
+		if len(b) > 0 && b[0] == '\r' {
+			b = x.skipEmptyLines(b)
+		}
 		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
 			return x.flushThen(engine.Read), true
 		}
@@ -58,7 +60,7 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 	}
 	if err == nil {
 		x.consume(n)
-		err = h.check(&x.head)
+		err = x.head.CheckRequest(h.list.Block)
 	}
 	if err != nil {
 		return x.refuse(requestError(b, err))
@@ -128,7 +130,9 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	}
 	if framing.Kind == http1.NoBody {
 		x.conn.SetReading(http1.ReadDone)
-		req.finalizeEmpty()
+		if x.head.Verb != http1.VerbGet {
+			req.finalizeEmpty()
+		}
 		return x.serve()
 	}
 	req.body.limit = limit // for decoding it, too

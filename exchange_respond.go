@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -17,7 +18,7 @@ import (
 func (x *exchange) serve() (engine.Action, bool) {
 	ctx := x.ctx
 	x.count()
-	isHead := ctx.Request.Header.IsHead()
+	isHead := x.head.Verb == http1.VerbHead
 	ctx.responder = x
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
@@ -48,7 +49,7 @@ func (x *exchange) count() {
 		return
 	}
 	if x.now.IsZero() {
-		x.now = time.Now()
+		x.now = clock.Exact()
 	}
 	ctx.time = x.now
 }
@@ -212,9 +213,11 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	if ctx.Request.source != nil && resp.body.stream == nil {
 		x.dropUnread()
 	}
-	tunnel, connected := x.opensTunnel()
-	if tunnel {
-		resp.SkipBody = true
+	tunnel, connected := false, false
+	if x.head.Verb == http1.VerbConnect {
+		if tunnel, connected = x.opensTunnel(); tunnel {
+			resp.SkipBody = true
+		}
 	}
 	if ctx.hijack == nil && (connected || resp.StatusCode() < StatusOK) {
 		// after a status below 200 the peer still waits for a response, and would take the
@@ -266,7 +269,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 	return engine.Read, false
 }
 
-// opensTunnel reports whether the response makes the connection a tunnel: it has
+// opensTunnel reports whether the response to CONNECT makes the connection a tunnel: it has
 // neither content nor framing then, and the bytes that the peer sends after its
 // request are no request (RFC 9110 section 9.3.6). If the target is a path, which RFC
 // 9110 does not define, only a handler that takes the connection over makes one.
@@ -276,9 +279,8 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 // a tunnel, so requests that were served from there would be ones that it has not
 // checked.
 func (x *exchange) opensTunnel() (tunnel, connected bool) {
-	h := &x.ctx.Request.Header
-	connected = h.IsConnect() && x.ctx.Response.StatusCode()/100 == 2
-	return connected && (x.ctx.hijack != nil || h.target()[0] != '/'), connected
+	connected = x.ctx.Response.StatusCode()/100 == 2
+	return connected && (x.ctx.hijack != nil || x.ctx.Request.Header.target()[0] != '/'), connected
 }
 
 // encode decides how the response is sent on this connection, which ends after it if

@@ -165,6 +165,15 @@ const maxKeptBlock = 64 << 10
 
 // shrink frees memory that an unusually large message has left in the header.
 func (h *header) shrink() {
+	// nearly every header is small in all respects, which one comparison shows
+	size := cap(h.list.Block) + cap(h.cookies.Block) + cap(h.trailers.Block) +
+		32*(cap(h.list.Entries)+cap(h.cookies.Entries)+cap(h.trailers.Entries)+cap(h.peeked))
+	for i := range h.scratch {
+		size += cap(h.scratch[i])
+	}
+	if size <= maxKeptBlock {
+		return
+	}
 	if isLarge(&h.list) || isLarge(&h.cookies) || isLarge(&h.trailers.List) || cap(h.peeked) > maxKeptBlock/32 {
 		h.list = field.List{}
 		h.cookies = field.List{}

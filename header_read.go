@@ -23,7 +23,7 @@ func (h *header) begin(head *http1.Head) {
 // that b can be reused, even one whose framing is an error.
 func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err error) {
 	h.own()
-	n, err = parseHead(role, head, b, &h.list)
+	n, err = head.Parse(role, b, &h.list)
 	if n > 0 {
 		h.list.Block = append(h.list.Block[:0], b[:n]...)
 		h.adopt(role, head)
@@ -31,18 +31,11 @@ func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err e
 	return n, err
 }
 
-func parseHead(role http1.Role, head *http1.Head, b []byte, fields *field.List) (n int, err error) {
-	if role == http1.Request {
-		return head.ParseRequest(b, fields)
-	}
-	return head.ParseResponse(b, fields)
-}
-
-// adopt takes over what head has found. The text is the block of list.
+// adopt takes over what head has found. The header was reset, and the text is the block
+// of list.
 func (h *header) adopt(role http1.Role, head *http1.Head) {
 	h.list.KeepsPlace = true
 	h.list.Freeze()
-	h.state |= wasRead
 	h.line[lineVersion] = head.Version
 	if role == http1.Request {
 		h.line[lineMethod], h.line[lineTarget] = head.Method, head.Target
@@ -55,13 +48,47 @@ func (h *header) adopt(role http1.Role, head *http1.Head) {
 		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
 	copy(h.slots[:], head.Slots[:])
+	state := wasRead
+	if head.Minor == 0 {
+		state |= oldProtocol
+	}
+	if !head.KeepsAlive() {
+		state |= closing
+	}
 	if head.Has(http1.HasCookie) {
-		h.state |= rawCookies
+		state |= rawCookies
+	}
+	h.framing = head.Framing
+	h.contentLength = -2
+	switch {
+	case head.Has(http1.HasCoding):
+		if h.framing.Kind == http1.NoBody {
+			h.contentLength = 0 // of a response whose status has no content
+		}
+		if h.framing.MustClose {
+			state |= closing
+		}
+	case head.Has(http1.HasLength):
+		h.contentLength = int(head.ContentLength)
+		state |= hasLength
+	case role == http1.Response && !bodiless(head.Status):
+		state |= closing
+	}
+	h.state |= state
+	if head.Has(http1.HasCoding | http1.HasTrailer) {
+		h.adoptChunks(head)
+	}
+}
+
+// adoptChunks is the part of adopt for a message in chunks, or with trailers.
+func (h *header) adoptChunks(head *http1.Head) {
+	if h.framing.Kind == http1.Chunks {
+		h.contentLength = -1
+		h.setCoding(true)
 	}
 	if head.Has(http1.HasTrailer) && !h.is(noSpecial) {
 		h.adoptTrailerNames()
 	}
-	h.adoptFacts(role, head)
 }
 
 // adoptTrailerNames moves the names in the Trailer field of a peer to trailers.
@@ -70,32 +97,6 @@ func (h *header) adoptTrailerNames() {
 		h.hintTrailers(h.list.Value(i))
 	}
 	h.removeID(field.Trailer)
-}
-
-// adoptFacts sets the state of the header from the framing and connection fields of
-// the head.
-func (h *header) adoptFacts(role http1.Role, head *http1.Head) {
-	h.framing = head.Framing
-	h.setState(oldProtocol, head.Minor == 0)
-	h.setState(closing, !head.KeepsAlive())
-	switch {
-	case head.Has(http1.HasCoding):
-		if h.framing.Kind == http1.Chunks {
-			h.contentLength = -1
-			h.setCoding(true)
-		} else if h.framing.Kind == http1.UntilClose {
-			h.contentLength = -2
-		}
-		h.setState(closing, h.is(closing) || h.framing.MustClose)
-	case head.Has(http1.HasLength):
-		h.contentLength = int(head.ContentLength)
-		h.state |= hasLength
-	default:
-		h.contentLength = -2
-		if role == http1.Response && !bodiless(head.Status) {
-			h.state |= closing
-		}
-	}
 }
 
 // bodiless reports whether responses with this status never have content (RFC
@@ -190,7 +191,7 @@ func (h *header) readLong(role http1.Role, head *http1.Head, in recvbuf.Buffered
 		b := in.Peek()
 		had := len(block)
 		block = append(block, b...)
-		n, err := parseHead(role, head, block, &h.list)
+		n, err := head.Parse(role, block, &h.list)
 		h.list.Block = block[:0]
 		if err != nil {
 			return err

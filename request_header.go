@@ -318,27 +318,9 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 	if err := h.read(http1.Request, &head, r); err != nil {
 		return err
 	}
-	if err := h.check(&head); err != nil {
+	if err := head.CheckRequest(h.list.Block); err != nil {
 		h.reset(configured)
 		return headerError("request", err)
-	}
-	return nil
-}
-
-// check returns the error of a request that was read and whose lines are well-formed,
-// but whose target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section
-// 7.2) is not.
-func (h *RequestHeader) check(head *http1.Head) error {
-	if err := http1.CheckTarget(h.method(), h.target()); err != nil {
-		return err
-	}
-	switch {
-	case !head.Has(http1.HasHost) && head.Minor > 0,
-		head.Has(http1.ManyHosts),
-		head.Has(http1.HasHost) && !http1.ValidHost(h.Host()),
-		// no http URI has an empty host (RFC 9110 section 4.2.1)
-		head.Has(http1.HasHost) && len(h.Host()) == 0 && head.Minor > 0:
-		return http1.ErrHost
 	}
 	return nil
 }

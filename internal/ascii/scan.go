@@ -24,7 +24,12 @@ func ZeroBytes(w uint64) uint64 { return (w - ones) &^ w & highs }
 
 // IndexControl returns the position of the first byte of b that is a control
 // character (under 0x20, or 0x7f), or len(b) if there is none. A tab counts.
-func IndexControl(b []byte) int { return NextControl(b, 0) }
+func IndexControl(b []byte) int {
+	if len(b) < 16 {
+		return indexControl(b)
+	}
+	return NextControl(b, 0)
+}
 
 // indexControl is IndexControl for any processor.
 func indexControl(b []byte) int {

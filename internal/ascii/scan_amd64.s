@@ -2,11 +2,11 @@
 
 #include "textflag.h"
 
-// func nextControl(b []byte, from int) int
+// func NextControl(b []byte, from int) int
 //
 // Sixteen bytes at a time, of which the last sixteen may overlap those before. b has
 // at least sixteen, and from is at most len(b). SSE2 is part of every amd64.
-TEXT ·nextControl(SB), NOSPLIT, $0-40
+TEXT ·NextControl(SB), NOSPLIT, $0-40
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), DX
 	MOVQ from+24(FP), AX

@@ -45,6 +45,9 @@ func checkScans(t *testing.T, b []byte) {
 			}
 		}
 		for from := range len(part) + 1 {
+			if len(part) < 16 {
+				break
+			}
 			if got, want := NextControl(part, from), from+indexControl(part[from:]); got != want {
 				t.Errorf("NextControl(%q, %d) at alignment %d: %d, want %d", b, from, shift, got, want)
 			}

@@ -33,6 +33,9 @@ var system Clock
 // reading, as time.Now does.
 func Now() time.Time { return system.Now() }
 
+// Exact returns the current time, as Clock.Exact does.
+func Exact() time.Time { return system.Exact() }
+
 // Elapsed returns the time of the last tick, as Clock.Elapsed does.
 func Elapsed() time.Duration { return system.Elapsed() }
 
@@ -77,6 +80,14 @@ type second struct {
 func (c *Clock) Now() time.Time {
 	elapsed := c.use()
 	return c.second.Load().base.Add(elapsed)
+}
+
+// Exact returns the current time. It reads only the monotonic clock of the system, and so
+// takes half the time of time.Now. It learns within a second that the wall clock was set.
+func (c *Clock) Exact() time.Time {
+	c.use()
+	base := c.second.Load().base
+	return base.Add(time.Since(base))
 }
 
 // Elapsed returns the monotonic time of the last tick, counted from shortly before

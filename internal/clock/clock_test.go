@@ -195,3 +195,17 @@ func TestElapsedIsNowInAnotherForm(t *testing.T) {
 		}
 	})
 }
+
+// Exact is the time of the system's clock, and has a monotonic reading.
+func TestExactIsTheTimeOfTheSystem(t *testing.T) {
+	for range 1000 {
+		before := time.Now()
+		now := Exact()
+		if after := time.Now(); now.Before(before) || now.After(after) {
+			t.Fatalf("%v is not between %v and %v", now, before, after)
+		}
+		if d := now.Round(0).Sub(before.Round(0)); d < -time.Second || d > time.Second {
+			t.Fatalf("the wall clock differs by %v", d)
+		}
+	}
+}

@@ -191,7 +191,7 @@ func FuzzField(f *testing.F) {
 			if role == trailers {
 				n, err = h.ParseTrailers(raw, &fields)
 			} else {
-				n, err = h.parse(role, raw, &fields)
+				n, err = h.Parse(role, raw, &fields)
 			}
 			if !ascii.All([]byte(clean(given)), ascii.FieldByte) {
 				if err == nil {

@@ -13,7 +13,7 @@ func facts(t *testing.T, lines string) (*Head, error) {
 	t.Helper()
 	h := new(Head)
 	raw := "POST / HTTP/1.1\r\n" + lines + "\r\n"
-	n, err := h.ParseRequest([]byte(raw), new(field.List))
+	n, err := h.Parse(Request, []byte(raw), new(field.List))
 	if err == nil && n != len(raw) {
 		t.Fatalf("%q: read %d of %d bytes", lines, n, len(raw))
 	}
@@ -188,7 +188,7 @@ func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
 	} {
 		h := new(Head)
 		raw := "HTTP/1.1 200 OK\r\n" + te + value + "\r\n\r\n"
-		_, err := h.ParseResponse([]byte(raw), new(field.List))
+		_, err := h.Parse(Response, []byte(raw), new(field.List))
 		if want&OtherCoding != 0 && errors.Is(err, ErrUnsupportedCoding) {
 			err = nil // the list is well-formed
 		}
@@ -197,7 +197,7 @@ func TestTransferCodingsOfAResponseMayBeEmptyElements(t *testing.T) {
 		}
 	}
 	h := new(Head)
-	if _, err := h.ParseResponse([]byte("HTTP/1.1 200 OK\r\n"+te+", ,\r\n\r\n"), new(field.List)); !errors.Is(err, ErrTransferEncoding) {
+	if _, err := h.Parse(Response, []byte("HTTP/1.1 200 OK\r\n"+te+", ,\r\n\r\n"), new(field.List)); !errors.Is(err, ErrTransferEncoding) {
 		t.Errorf("no coding at all: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestHandledFields(t *testing.T) {
 		}
 		raw := []byte(start + c.lines + "\r\n")
 		h, fields := &Head{KeepAll: c.all}, &field.List{Block: raw}
-		if n, err := h.parse(c.role, raw, fields); n != len(raw) || err != nil {
+		if n, err := h.Parse(c.role, raw, fields); n != len(raw) || err != nil {
 			t.Fatalf("%q: %d, %v", raw, n, err)
 		}
 		var slots, names []string
@@ -299,7 +299,7 @@ func TestTrailersSayNothingOfTheConnection(t *testing.T) {
 func TestAResetHeadKeepsItsSettingsOnly(t *testing.T) {
 	h := &Head{KeepNames: true, Limits: Limits{Line: 100, Head: 200, Fields: 3}}
 	raw := []byte("POST /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 7\r\n\r\n")
-	if n, err := h.ParseRequest(raw, new(field.List)); n != len(raw) || err != nil {
+	if n, err := h.Parse(Request, raw, new(field.List)); n != len(raw) || err != nil {
 		t.Fatal(n, err)
 	}
 	h.Reset()

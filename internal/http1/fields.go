@@ -28,7 +28,9 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 		if i >= len(b) {
 			return 0, nil
 		}
-		if c := b[i]; c == '\r' || c == '\n' {
+		if c := b[i]; c == '\r' && i+1 < len(b) && b[i+1] == '\n' {
+			return i + len("\r\n"), nil
+		} else if c == '\r' || c == '\n' {
 			return sectionEnd(role, b, i)
 		}
 		if end, err := h.anyLine(role, b, fields); end == 0 || err != nil {
@@ -41,10 +43,10 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 // nearly all lines have: a name, a colon, a space, a value without tabs, and CRLF. It
 // leaves any other line, and those at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
-	handled, left := &handlers[role], h.Limits.fields()-h.Lines
-	entries := fields.Entries
+	most := h.Limits.fields()
+	entries, handled, left := fields.Entries, &handlers[role], most-h.Lines
 	i := h.next
-	for ; len(b)-i >= shortestUsual && left > 0; left-- {
+	for ; len(b)-i >= shortestUsual && b[i] != '\r' && left > 0; left-- {
 		size, id := usualName(b, i)
 		if id == otherName {
 			if size == 0 {
@@ -75,16 +77,14 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 				return err
 			}
 			if !keep {
-				h.Lines++
 				i = stop + len("\r\n")
 				continue
 			}
 		}
-		h.Lines++
 		entries = append(entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
 		i = stop + len("\r\n")
 	}
-	h.next, fields.Entries = i, entries
+	h.next, h.Lines, fields.Entries = i, most-left, entries
 	return nil
 }
 

@@ -76,7 +76,7 @@ func FuzzFields(f *testing.F) {
 			if role == trailers {
 				n, err = h.ParseTrailers(raw, fields)
 			} else {
-				n, err = h.parse(role, raw, fields)
+				n, err = h.Parse(role, raw, fields)
 			}
 			switch err {
 			case error(ErrContentLength), error(ErrDuplicateContentLength), error(ErrTransferEncoding):
@@ -119,7 +119,7 @@ func TestFieldLinesOfEveryLength(t *testing.T) {
 				for role, start := range map[Role]string{Request: "GET / HTTP/1.1\r\n", Response: "HTTP/1.1 200 OK\r\n"} {
 					raw := []byte(start + section)
 					fields := &field.List{Block: raw}
-					n, err := (&Head{KeepAll: true}).parse(role, raw, fields)
+					n, err := (&Head{KeepAll: true}).Parse(role, raw, fields)
 					got := ""
 					for i := range fields.Entries {
 						got += string(fields.Name(i)) + "=" + string(fields.Value(i)) + "\n"

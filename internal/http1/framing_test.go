@@ -15,7 +15,7 @@ import (
 func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	h, fields := new(Head), new(field.List)
 	raw := start + "\r\n" + lines + "\r\n"
-	n, err := h.parse(role, []byte(raw), fields)
+	n, err := h.Parse(role, []byte(raw), fields)
 	if err != nil {
 		return Framing{}, h, err
 	}

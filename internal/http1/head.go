@@ -75,7 +75,20 @@ type StartLine struct {
 	Minor          int        // of HTTP/1.x: 0 or 1; a higher one counts as 1
 	Version        field.Span // "HTTP/1.1", as received
 	Fields         int        // position of the first field line, or of the empty line
+	Verb           Verb       // what the method of a request is
 }
+
+// Verb is a method that has an effect on framing or connection, or that nearly all
+// requests have.
+type Verb uint8
+
+const (
+	OtherVerb   Verb = iota // any other method
+	VerbGet                 // GET
+	VerbHead                // HEAD
+	VerbPost                // POST
+	VerbConnect             // CONNECT
+)
 
 // Reset clears all that belongs to the message. The settings stay.
 func (h *Head) Reset() {
@@ -85,18 +98,25 @@ func (h *Head) Reset() {
 	h.next, h.seen, h.inValue = 0, 0, false
 }
 
-// ParseRequest reads the head of a request from b, which begins with its first
-// byte, and adds an entry to fields for every field line. It returns the
-// length of the head, or 0 if b does not contain all of it. If the head is well-formed,
-// but the framing of the content is not, it returns the length and the error of the
-// framing.
-func (h *Head) ParseRequest(b []byte, fields *field.List) (n int, err error) {
-	return h.parse(Request, b, fields)
-}
-
-// ParseResponse is like ParseRequest, for the head of a response.
-func (h *Head) ParseResponse(b []byte, fields *field.List) (n int, err error) {
-	return h.parse(Response, b, fields)
+// Parse reads the head of a message from b, which begins with its first byte, and adds
+// an entry to fields for every field line that has no slot. It returns the length of the
+// head, or 0 if b does not contain all of it. If the head is well-formed, but the framing
+// of the content is not, it returns the length and the error of the framing.
+func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error) {
+	if h.next == 0 {
+		if err := h.startLine(role, b); err != nil || h.next == 0 {
+			return 0, err
+		}
+	}
+	n, err = h.parseFields(role, b, fields)
+	if err == nil {
+		err = h.checkSize(seen(b, n))
+	}
+	if err == nil && n > 0 {
+		h.Framing, err = h.frame(role)
+		return n, err
+	}
+	return 0, err
 }
 
 // ParseTrailers parses a trailer section, which is a header section without a start
@@ -106,37 +126,19 @@ func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
 	switch {
 	case err == error(ErrManyFields):
 		return 0, ErrManyTrailers
-	case err == nil && max(n, h.pending(b, n)) > h.Limits.head():
+	case err == nil && seen(b, n) > h.Limits.head():
 		return 0, ErrLongTrailers
 	}
 	return n, err
 }
 
-// pending returns the number of bytes that the parser could not use yet, if n is 0.
-func (h *Head) pending(b []byte, n int) int {
+// seen returns the number of bytes that the parser has examined: n if it has found the
+// end, or all of b.
+func seen(b []byte, n int) int {
 	if n > 0 {
-		return 0
+		return n
 	}
 	return len(b)
-}
-
-func (h *Head) parse(role Role, b []byte, fields *field.List) (n int, err error) {
-	if h.next == 0 {
-		if err := h.startLine(role, b); err != nil || h.next == 0 {
-			return 0, err
-		}
-	}
-	n, err = h.parseFields(role, b, fields)
-	if err == nil {
-		err = h.checkSize(max(n, h.pending(b, n)))
-	}
-	if err != nil {
-		return 0, err
-	}
-	if n > 0 {
-		h.Framing, err = h.frame(role)
-	}
-	return n, err
 }
 
 // startLine parses the start line if all of it is there.
@@ -189,10 +191,11 @@ const (
 // requestLine parses "method SP target SP version CRLF" (RFC 9112 section 3) and
 // returns its length.
 func (h *Head) requestLine(b []byte) (n int, err error) {
-	i := methodEnd(b)
+	i, verb := methodEnd(b)
 	if i == len(b) {
 		return 0, nil
 	}
+	h.Verb = verb
 	if i == 0 {
 		return 0, ErrMissingMethod
 	}
@@ -236,22 +239,34 @@ const (
 	post = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
 )
 
-// methodEnd returns the position of the first byte of b that is not part of a token.
-// It tests for GET and POST first, which nearly all requests are.
-func methodEnd(b []byte) int {
-	i := 0
-	if len(b) >= 4 {
+// methodEnd returns the position of the first byte of b that is not part of a token, and
+// the verb that the bytes before it are. It tests for GET and POST first, which nearly
+// all requests are.
+func methodEnd(b []byte) (end int, verb Verb) {
+	if len(b) >= 5 {
 		switch binary.LittleEndian.Uint32(b) {
 		case get:
-			return 3
+			return 3, VerbGet
 		case post:
-			i = 4
+			if b[4] == ' ' {
+				return 4, VerbPost
+			}
 		}
 	}
-	for i < len(b) && ascii.Is(b[i], ascii.Token) {
-		i++
+	for end < len(b) && ascii.Is(b[end], ascii.Token) {
+		end++
 	}
-	return i
+	switch string(b[:end]) {
+	case "GET":
+		verb = VerbGet
+	case "HEAD":
+		verb = VerbHead
+	case "POST":
+		verb = VerbPost
+	case "CONNECT":
+		verb = VerbConnect
+	}
+	return end, verb
 }
 
 // lineEnd returns the position after the CRLF at b[i], or 0 if it needs more bytes.

@@ -34,7 +34,7 @@ func feed(role Role, raw string, step int) (n int, said string, err error) {
 		size = min(step, len(b))
 	}
 	for {
-		n, err = h.parse(role, b[:size:size], fields)
+		n, err = h.Parse(role, b[:size:size], fields)
 		if n > 0 || err != nil || size == len(b) {
 			return n, dump(h, b, fields), err
 		}
@@ -248,7 +248,7 @@ func TestNamesAreKeptOnDemand(t *testing.T) {
 	h := &Head{KeepNames: true, KeepAll: true}
 	var fields field.List
 	b := []byte("GET / HTTP/1.1\r\nhOST: x\r\nx-Y: z\r\n\r\n")
-	if _, err := h.ParseRequest(b, &fields); err != nil {
+	if _, err := h.Parse(Request, b, &fields); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(b), "hOST: x\r\nx-Y: z") || fields.Entries[0].ID != field.Host {
@@ -292,7 +292,7 @@ func TestParsingAHeadDoesNotAllocate(t *testing.T) {
 	allocs := testing.AllocsPerRun(100, func() {
 		h.Reset()
 		fields.Reset()
-		if n, err := h.ParseRequest(raw, fields); n != len(raw) || err != nil {
+		if n, err := h.Parse(Request, raw, fields); n != len(raw) || err != nil {
 			t.Error(n, err)
 		}
 	})
@@ -342,7 +342,7 @@ func BenchmarkParseRequest(b *testing.B) {
 	for b.Loop() {
 		h.Reset()
 		fields.Reset()
-		if n, err := h.ParseRequest(raw, fields); n == 0 || err != nil {
+		if n, err := h.Parse(Request, raw, fields); n == 0 || err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -42,7 +42,7 @@ func TestLimitsDoNotDependOnHowAHeadArrives(t *testing.T) {
 			var n int
 			var err error
 			for size := step; ; size = min(size+step, len(c.raw)) {
-				n, err = h.parse(c.role, []byte(c.raw[:size]), fields)
+				n, err = h.Parse(c.role, []byte(c.raw[:size]), fields)
 				if n != 0 || err != nil || size == len(c.raw) {
 					break
 				}
@@ -67,7 +67,7 @@ func TestAPeerThatNeverEndsALineIsRefused(t *testing.T) {
 		{Response, "HTTP/1.1 200 " + strings.Repeat("x", 88), ErrLongHead},
 	} {
 		h := &Head{Limits: Limits{Line: 40, Head: 100}}
-		if n, err := h.parse(c.role, []byte(c.raw), new(field.List)); n != 0 || !errors.Is(err, c.err) {
+		if n, err := h.Parse(c.role, []byte(c.raw), new(field.List)); n != 0 || !errors.Is(err, c.err) {
 			t.Errorf("%q: %d, %v, want %v", c.raw, n, err, c.err)
 		}
 	}

@@ -6,6 +6,32 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
+// CheckRequest returns the error of a request whose lines are well-formed, but whose
+// target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section 7.2) is not. b
+// is the head.
+func (h *Head) CheckRequest(b []byte) error {
+	target := b[h.Target.Off:][:h.Target.Len]
+	if target[0] == '/' && h.Verb != VerbConnect {
+		if bytes.IndexByte(target, '#') >= 0 {
+			return ErrTarget
+		}
+	} else if err := CheckTarget(b[h.Method.Off:][:h.Method.Len], target); err != nil {
+		return err
+	}
+	at := h.Slots[SlotHost]
+	switch host := b[at.Off:][:at.Len]; {
+	case !h.Has(HasHost):
+		if h.Minor > 0 {
+			return ErrHost
+		}
+	case h.Has(ManyHosts), !ValidHost(host),
+		// no http URI has an empty host (RFC 9110 section 4.2.1)
+		len(host) == 0 && h.Minor > 0:
+		return ErrHost
+	}
+	return nil
+}
+
 // CheckTarget returns an error unless a request target has one of the four forms of
 // RFC 9112 section 3.2, and a form that its method permits. CONNECT may have a path,
 // too: package net/rpc sends one, and net/http accepts it.
