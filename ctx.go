@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -67,6 +68,7 @@ type RequestCtx struct {
 	kept            bool          // a TimeoutError method has left it to the goroutines of the handler
 	used            bool          // since the last reset
 
+	spare            *bufpool.Buffer // for output, which the pool of contexts keeps with the context
 	hijack           HijackHandler
 	hijackNoResponse bool
 	hijackDropped    bool

@@ -190,7 +190,12 @@ func (h *h1Conn) flushed() {
 // output returns the buffer for output.
 func (h *h1Conn) output() *bufpool.Buffer {
 	if h.out == nil {
-		h.out = bufpool.Get(h.s.set.writeSize)
+		if ctx := h.x.ctx; ctx != nil && ctx.spare != nil {
+			h.out, ctx.spare = ctx.spare, nil
+			h.out.B = h.out.B[:0]
+		} else {
+			h.out = bufpool.Get(h.s.set.writeSize)
+		}
 	}
 	return h.out
 }

@@ -166,8 +166,13 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 // rest releases memory that is not needed until the next request begins, and begins
 // the time for that. Empty lines do not begin a new one.
 func (h *h1Conn) rest(bare bool) {
-	if h.x.ctx != nil {
-		h.s.releaseCtx(h.x.ctx)
+	if ctx := h.x.ctx; ctx != nil {
+		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
+			// one visit of a pool instead of two
+			bufpool.Poison(h.out.B)
+			ctx.spare, h.out = h.out, nil
+		}
+		h.s.releaseCtx(ctx)
 		h.x.ctx = nil
 	}
 	if h.conn.Reading() == http1.ReadWoken {

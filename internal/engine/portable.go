@@ -208,7 +208,7 @@ func (e *portable) forRequest() Wait {
 
 // limit sets the deadline of reads that begin.
 func (e *portable) limit(until time.Time) {
-	if !until.Equal(e.readUntil) {
+	if until != e.readUntil && !until.Equal(e.readUntil) {
 		e.LimitReads(until)
 	}
 }
@@ -294,7 +294,7 @@ func (e *portable) wake() bool {
 
 // flush writes the output of the protocol.
 func (e *portable) flush() error {
-	if until := e.p.Wait(WaitRoom); !until.Equal(e.writeUntil) {
+	if until := e.p.Wait(WaitRoom); until != e.writeUntil && !until.Equal(e.writeUntil) {
 		e.LimitWrites(until)
 	}
 	head, tail, _ := e.p.Output()

@@ -337,8 +337,9 @@ func (w words) slot(size int) uint64 {
 type known struct {
 	words
 	// fold has the bit 0x20 set for every letter: it is the case of the letter
-	fold words
-	size int
+	fold   words
+	second uint64 // as in ID.Is
+	size   int
 }
 
 // slots has the ids of the well-known names in their slots, and table what they are
@@ -349,7 +350,11 @@ func buildTable() (slots [1 << slotBits]ID, table [numIDs]known) {
 	for id := Unknown + 1; id < numIDs; id++ {
 		name := id.Bytes()
 		w := wordsOf(name)
-		table[id] = known{words: w, fold: words{letters(w.first), letters(w.last)}, size: len(name)}
+		k := known{words: w, fold: words{letters(w.first), letters(w.last)}, size: len(name)}
+		if len(name) > 16 {
+			k.second = binary.LittleEndian.Uint64(name[8:])
+		}
+		table[id] = k
 		slots[w.slot(len(name))] = id
 	}
 	table[Unknown].size = -1 // no name has it
@@ -380,10 +385,11 @@ func Candidate(first, last uint64, size int) ID {
 }
 
 // Is reports whether a name with these ends and this size is the name of id in its
-// normalised form. It is false for names of more than 16 bytes.
-func (id ID) Is(first, last uint64, size int) bool {
+// normalised form. second is its second eight bytes if it has more than 16, else 0. Is is
+// false for names of more than 24 bytes.
+func (id ID) Is(first, second, last uint64, size int) bool {
 	k := &table[id]
-	return k.first == first && k.last == last && k.size == size && size <= 16
+	return k.first == first && k.last == last && k.second == second && k.size == size && size <= 24
 }
 
 // LookupWords is LookupForm for a caller that has the first eight bytes of the name and

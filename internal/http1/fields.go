@@ -47,14 +47,9 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 	entries, handled, left := fields.Entries, &handlers[role], most-h.Lines
 	i := h.next
 	for ; len(b)-i >= shortestUsual && b[i] != '\r' && left > 0; left-- {
-		size, id := usualName(b, i)
-		if id == otherName {
-			if size == 0 {
-				break
-			}
-			if id = h.lookUp(b[i : i+size]); id == badName {
-				break
-			}
+		size, id := h.usualName(b, i)
+		if id == badName {
+			break
 		}
 		from := i + size + len(": ")
 		if from >= len(b) {
@@ -91,17 +86,15 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 // shortestUsual is the least number of bytes that usualName examines.
 const shortestUsual = 24
 
-// What usualName and lookUp return in place of an id.
-const (
-	otherName = field.ID(254) // not one of the short well-known names in its normalised form
-	badName   = field.ID(255) // not a token
-)
+// badName is what usualName and lookUp return in place of an id.
+const badName = field.ID(255)
 
 // usualName finds the colon after the name at b[i], and returns the size of the name and
-// its id, or otherName. The size is 0 if there is no name, or no colon near enough.
-func usualName(b []byte, i int) (size int, id field.ID) {
+// its id. It normalises the name. The id is badName if the name is not a token, or if
+// there is no colon near enough.
+func (h *Head) usualName(b []byte, i int) (size int, id field.ID) {
 	const colons = ':' * 0x0101010101010101
-	first := bytesconv.Word(b, i)
+	first, second := bytesconv.Word(b, i), uint64(0)
 	last := first
 	if hit := ascii.ZeroBytes(first ^ colons); hit != 0 {
 		size = bits.TrailingZeros64(hit) / 8
@@ -112,16 +105,19 @@ func usualName(b []byte, i int) (size int, id field.ID) {
 			size = 8 + bits.TrailingZeros64(hit)/8
 		} else if hit := ascii.ZeroBytes(bytesconv.Word(b, i+16) ^ colons); hit != 0 {
 			size = 16 + bits.TrailingZeros64(hit)/8
-		} else {
-			return longName(b, i), otherName
+			if size > 16 {
+				second = bytesconv.Word(b, i+8)
+			}
+		} else if size = longName(b, i); size == 0 {
+			return 0, badName
 		}
 		last = bytesconv.Word(b, i+size-8)
 	}
 	id = field.Candidate(first, last, size)
-	if !id.Is(first, last, size) {
-		id = otherName
+	if id.Is(first, second, last, size) {
+		return size, id
 	}
-	return size, id
+	return size, h.lookUp(first, last, b[i:i+size])
 }
 
 // longName returns the size of the name at b[i], which has at least 24 bytes, or 0 if
@@ -136,9 +132,10 @@ func longName(b []byte, i int) int {
 	return size
 }
 
-// lookUp returns the id of a name, and normalises it.
-func (h *Head) lookUp(name []byte) field.ID {
-	id, normal := field.LookupForm(name)
+// lookUp returns the id of a name with these ends, as in field.LookupWords, and
+// normalises it.
+func (h *Head) lookUp(first, last uint64, name []byte) field.ID {
+	id, normal := field.LookupWords(first, last, name)
 	switch {
 	case normal || id != field.Unknown && h.KeepNames:
 	case id != field.Unknown:
