@@ -22,11 +22,11 @@ type header struct {
 	slots    [numSlots]field.Span
 	line     [3]field.Span // the start line, see lineMethod and so on
 	cookies  field.List
-	trailers http1.Trailers // announced names, without values, and fields that are Behind
+	trailers http1.Trailers // announced names, without values, and fields of the trailer section
 	onward   *header        // the header with the trailer section, if not this: see moveTrailers
 
 	raw           field.Span    // the field lines as they were received
-	framing       http1.Framing // of the content behind the head that was read
+	framing       http1.Framing // of the content after the head that was read
 	contentLength int
 	state         headerState
 	received      uint16  // the status of a response that was read, 0 in any other header
@@ -213,7 +213,7 @@ func (h *header) text(s field.Span) []byte {
 }
 
 // store replaces the text of s, which is one of the spans of the header, by text
-// with its line breaks replaced. It may tidy, which moves all spans.
+// with its line breaks replaced. It may compact the block, which moves all spans.
 func (h *header) store(s *field.Span, text []byte) {
 	h.makeRoom(len(text))
 	// text may point into the block, so it must not be used after Store
@@ -231,12 +231,12 @@ func (h *header) storeAt(i int, text []byte) {
 }
 
 // makeRoom is called before up to n bytes are stored. If the block would have to grow
-// although most of it is unused, makeRoom tidies it.
+// although most of it is unused, makeRoom compacts it.
 func (h *header) makeRoom(n int) {
 	h.own()
-	h.list.KeepsPlace = true
-	if len(h.list.Block)+n >= cap(h.list.Block) && h.list.Wasteful() {
-		h.tidy()
+	h.list.Pinned = true
+	if len(h.list.Block)+n >= cap(h.list.Block) && h.list.IsSparse() {
+		h.compact()
 	}
 }
 
@@ -258,8 +258,8 @@ func (h *header) separate(at uintptr) {
 	h.peeked, h.scratch = nil, [numScratch][]byte{}
 }
 
-func (h *header) tidy() {
-	h.list.Tidy(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
+func (h *header) compact() {
+	h.list.Compact(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 }
 
 // key is a field name that a caller has passed.
@@ -379,7 +379,7 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 // setOnly sets the field k, whose first line is at i, to value, its only value.
 func (h *header) setOnly(i int, k key, value []byte) {
 	h.storeAt(i, value)
-	h.list.Entries[i].Flags &^= field.Upfront
+	h.list.Entries[i].Flags &^= field.InHeader
 	if i = h.findExact(k, i+1); i >= 0 {
 		h.removeFrom(i, k)
 	}

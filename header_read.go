@@ -34,7 +34,7 @@ func (h *header) feed(role http1.Role, head *http1.Head, b []byte) (n int, err e
 // adopt takes over what head has found. The header was reset, and the text is the block
 // of list.
 func (h *header) adopt(role http1.Role, head *http1.Head) {
-	h.list.KeepsPlace = true
+	h.list.Pinned = true
 	h.list.Freeze()
 	h.line[lineVersion] = head.Version
 	if role == http1.Request {
@@ -94,7 +94,7 @@ func (h *header) adoptChunks(head *http1.Head) {
 // adoptTrailerNames moves the names in the Trailer field of a peer to trailers.
 func (h *header) adoptTrailerNames() {
 	for i := h.list.FindID(field.Trailer, 0); i >= 0; i = h.list.FindID(field.Trailer, i+1) {
-		h.hintTrailers(h.list.Value(i))
+		h.addPeerTrailers(h.list.Value(i))
 	}
 	h.removeID(field.Trailer)
 }

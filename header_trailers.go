@@ -43,14 +43,14 @@ func (h *header) AddTrailerBytes(trailer []byte) error { return h.addTrailers(tr
 // fields that AddTrailerField will add. Unlike AddTrailer it leaves fields of these
 // names in the header section. Its errors are those of SetTrailer.
 func (h *header) AnnounceTrailer(trailer string) error {
-	return h.announceList(bytesconv.Bytes(trailer), field.Apart)
+	return h.announceList(bytesconv.Bytes(trailer), field.OnlyTrailers)
 }
 
 func (h *header) setTrailers(list []byte) error {
 	for rest := list; rest != nil && h.trailers.Len() > 0; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
-		h.keepUpfront(keyOf(name))
+		h.keepInHeader(keyOf(name))
 	}
 	h.dropTrailerNames()
 	return h.addTrailers(list)
@@ -70,7 +70,7 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 			return ErrBadTrailer
 		}
 		if flags == 0 {
-			h.keepUpfront(k)
+			h.keepInHeader(k)
 		}
 		if !h.announce(k, flags) {
 			err = ErrBadTrailer
@@ -79,23 +79,23 @@ func (h *header) announceList(list []byte, flags field.Flag) (err error) {
 	return err
 }
 
-// keepUpfront keeps the received fields of the name k in the header section if the
+// keepInHeader keeps the received fields of the name k in the header section if the
 // peer announced this name: a proxy announces the names that its peer announced.
-func (h *header) keepUpfront(k key) {
-	if i := h.trailers.Announced(k.id, k.name); i < 0 || h.trailers.Entries[i].Flags&field.Hint == 0 {
+func (h *header) keepInHeader(k key) {
+	if i := h.trailers.Announced(k.id, k.name); i < 0 || h.trailers.Entries[i].Flags&field.ByPeer == 0 {
 		return
 	}
 	for i := h.list.FindFold(k.id, k.name, 0); i >= 0; i = h.list.FindFold(k.id, k.name, i+1) {
 		if e := &h.list.Entries[i]; h.list.IsFrozen(e.Value) {
-			e.Flags |= field.Upfront
+			e.Flags |= field.InHeader
 		}
 	}
 }
 
-// hintTrailers adds the names in the Trailer field of a peer as hints. They do not make
+// addPeerTrailers adds the names in the Trailer field of a peer as hints. They do not make
 // trailers of fields that are in the header section or are set later: otherwise a
 // client could make a proxy withhold a field that the proxy sets.
-func (h *header) hintTrailers(list []byte) {
+func (h *header) addPeerTrailers(list []byte) {
 	for rest := list; rest != nil; {
 		var name []byte
 		name, rest = ascii.NextElement(rest)
@@ -106,7 +106,7 @@ func (h *header) hintTrailers(list []byte) {
 		if h.trailers.IsFullFor(k.id, k.name) {
 			return
 		}
-		_ = h.announce(k, field.Hint)
+		_ = h.announce(k, field.ByPeer)
 	}
 }
 
@@ -134,7 +134,7 @@ func (h *header) dropTrailerNames() {
 		h.trailers.Reset()
 		return
 	}
-	h.trailers.DropNames()
+	h.trailers.RemoveNames()
 }
 
 // dropTrailers removes the announced names and the fields of the trailer section. Fields
@@ -147,7 +147,7 @@ func (h *header) dropTrailers() {
 // isTrailer reports whether the field e of list is sent after the body, because the
 // application has announced its name.
 func (h *header) isTrailer(e *field.Entry) bool {
-	if h.trailers.Len() == 0 || e.Flags&field.Upfront != 0 {
+	if h.trailers.Len() == 0 || e.Flags&field.InHeader != 0 {
 		return false
 	}
 	return h.trailers.Sends(e.ID, h.list.Bytes(e.Name))
@@ -221,7 +221,7 @@ func (h *header) eachTrailer(yield func(name, value []byte) bool) {
 		}
 	}
 	for i := range h.trailers.Entries {
-		if h.trailers.Entries[i].Flags&field.Behind != 0 && !yield(h.trailers.Name(i), h.trailers.Value(i)) {
+		if h.trailers.Entries[i].Flags&field.InTrailers != 0 && !yield(h.trailers.Name(i), h.trailers.Value(i)) {
 			return
 		}
 	}
@@ -275,7 +275,7 @@ func (h *header) AddTrailerFieldBytes(key, value []byte) error {
 
 func (h *header) addTrailing(k key, value []byte) {
 	h = h.section()
-	h.addTrailer(k, value, field.Behind)
+	h.addTrailer(k, value, field.InTrailers)
 	h.state |= trailing
 }
 
@@ -304,7 +304,7 @@ func (h *header) peekAnnounced(k key) []byte {
 	if h.trailers.Announced(k.id, k.name) < 0 {
 		return nil
 	}
-	if i := h.trailers.Behind(k.id, k.name, 0); i >= 0 {
+	if i := h.trailers.FindField(k.id, k.name, 0); i >= 0 {
 		return h.trailers.Value(i)
 	}
 	return nil
@@ -316,7 +316,7 @@ func (h *header) peekAllAnnounced(k key) [][]byte {
 	if at.trailers.Announced(k.id, k.name) < 0 {
 		return h.peeked
 	}
-	for i := at.trailers.Behind(k.id, k.name, 0); i >= 0; i = at.trailers.Behind(k.id, k.name, i+1) {
+	for i := at.trailers.FindField(k.id, k.name, 0); i >= 0; i = at.trailers.FindField(k.id, k.name, i+1) {
 		h.peeked = append(h.peeked, at.trailers.Value(i))
 	}
 	return h.peeked
@@ -326,7 +326,7 @@ func (h *header) peekAllAnnounced(k key) [][]byte {
 // the case of their names must match, too.
 func (h *header) removeTrailing(k key, exact bool) {
 	h.own()
-	h.trailers.DropBehind(k.id, k.name, exact)
+	h.trailers.RemoveFields(k.id, k.name, exact)
 }
 
 // TrailerHeader returns the trailer section as it is sent after a chunked body: a line

@@ -386,7 +386,7 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 		"weak tag":  func(h *ResponseHeader) { h.weakenTag() },
 		"varied":    func(h *ResponseHeader) { h.varyBy(HeaderAcceptEncoding) },
 		"trailer":   func(h *ResponseHeader) { _ = h.SetTrailer("X-Empty") },
-		"tidied":    func(h *ResponseHeader) { h.tidy(); h.Set("Vary", "Accept, Range") },
+		"tidied":    func(h *ResponseHeader) { h.compact(); h.Set("Vary", "Accept, Range") },
 		"copied":    func(h *ResponseHeader) { c := new(ResponseHeader); h.CopyTo(c); h.Reset(); c.CopyTo(h) },
 		"line end":  func(h *ResponseHeader) { h.Set("Vary", "a\r\n") },
 		"long line": func(h *ResponseHeader) { h.Set("Vary", strings.Repeat("a", 5000)); h.Set("Vary", "b") },

@@ -208,7 +208,7 @@ func lastElement(h *header, k key) []byte {
 func (h *header) lastField(k key, before int) int {
 	for i := before - 1; i >= 0; i-- {
 		e := &h.list.Entries[i]
-		if e.ID == k.id && e.Flags&field.Behind == 0 && (k.id != field.Unknown || ascii.EqualFold(h.list.Bytes(e.Name), k.name)) {
+		if e.ID == k.id && e.Flags&field.InTrailers == 0 && (k.id != field.Unknown || ascii.EqualFold(h.list.Bytes(e.Name), k.name)) {
 			return i
 		}
 	}

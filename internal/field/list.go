@@ -26,19 +26,19 @@ const (
 	NoValue Flag = 1 << iota
 	// BadName marks a field whose name is not a token: it is never sent.
 	BadName
-	// Behind marks a field of the trailer section, which follows the body. The other
+	// InTrailers marks a field of the trailer section, which follows the body. The other
 	// entries of a list of trailers are announced names.
-	Behind
-	// Apart marks a name that the application announced for fields that are in the
+	InTrailers
+	// OnlyTrailers marks a name that the application announced for fields that are in the
 	// trailer section only; fields with this name that are in the header section
 	// stay there.
-	Apart
-	// Hint marks a name that the peer announced. It has no effect on fields that the
-	// application sets. It is the weakest kind of announcement; Apart is stronger.
-	Hint
-	// Upfront marks a field that stays in the header section although its name is
+	OnlyTrailers
+	// ByPeer marks a name that the peer announced. It has no effect on fields that the
+	// application sets. It is the weakest kind of announcement; OnlyTrailers is stronger.
+	ByPeer
+	// InHeader marks a field that stays in the header section although its name is
 	// announced.
-	Upfront
+	InHeader
 )
 
 // Entry is one name/value pair: 20 bytes.
@@ -54,9 +54,9 @@ type Entry struct {
 type List struct {
 	Block   []byte  // all text of the list, including that of removed pairs
 	Entries []Entry // the pairs, in their order
-	// KeepsPlace says that there are spans of the block outside of the list. Then
-	// only their owner may move text (Wasteful, Tidy).
-	KeepsPlace bool
+	// Pinned says that there are spans of the block outside of the list. Then
+	// only their owner may move text (IsSparse, Compact).
+	Pinned bool
 	// Changed is set by every method that adds, removes or changes a pair. A caller
 	// that must know of later changes clears it.
 	Changed bool
@@ -116,9 +116,9 @@ func (l *List) makeRoom(n int) {
 }
 
 func (l *List) grow(n int) {
-	if !l.KeepsPlace && l.Wasteful() {
+	if !l.Pinned && l.IsSparse() {
 		// so that setting a value again and again does not grow the block forever
-		l.Tidy()
+		l.Compact()
 	}
 	if uint64(len(l.Block))+uint64(n) > math.MaxUint32 {
 		panic("fasthttp: more than 4 GiB of text in one list of fields")
@@ -289,23 +289,23 @@ func (l *List) Separate() {
 	l.Entries = append([]Entry(nil), l.Entries...)
 }
 
-// tidyFrom is the size under which a block is never worth tidying.
-const tidyFrom = 4 << 10
+// compactFrom is the size under which a block is never worth tidying.
+const compactFrom = 4 << 10
 
-// Wasteful reports whether so much of the block is garbage that Tidy is worth it.
-func (l *List) Wasteful() bool {
-	return l.garbage >= tidyFrom && l.garbage >= uint32(len(l.Block))/2
+// IsSparse reports whether so much of the block is garbage that Compact is worth it.
+func (l *List) IsSparse() bool {
+	return l.garbage >= compactFrom && l.garbage >= uint32(len(l.Block))/2
 }
 
-// Tidy moves the text of all pairs and of the spans in also to a new block.
+// Compact moves the text of all pairs and of the spans in also to a new block.
 // The old block is left as it is: slices of it may be in use.
-func (l *List) Tidy(also ...*Span) {
+func (l *List) Compact(also ...*Span) {
 	used := 0
 	for i := range l.Entries {
 		used += int(l.Entries[i].Name.Len + l.Entries[i].Value.Len)
 	}
 	old := l.Block
-	l.Block = make([]byte, 0, 2*used+tidyFrom)
+	l.Block = make([]byte, 0, 2*used+compactFrom)
 	move := func(s *Span) { *s = l.Append(old[s.Off : s.Off+s.Len]) }
 	for i := range l.Entries {
 		move(&l.Entries[i].Name)

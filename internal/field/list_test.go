@@ -258,14 +258,14 @@ func TestSettingOverAndOverDoesNotGrowTheBlockWithoutEnd(t *testing.T) {
 	for range 2000 {
 		l.SetValue(1, short, 0)
 		l.SetValue(1, long, 0)
-		if cap(l.Block) > 20*tidyFrom {
+		if cap(l.Block) > 20*compactFrom {
 			t.Fatalf("%d bytes of block for one kilobyte of text", cap(l.Block))
 		}
 	}
 	for range 2000 {
 		remove(&l, 1)
 		add(&l, "Name", string(long))
-		if cap(l.Block) > 20*tidyFrom {
+		if cap(l.Block) > 20*compactFrom {
 			t.Fatalf("%d bytes of block for one kilobyte of text", cap(l.Block))
 		}
 	}
@@ -312,7 +312,7 @@ func TestReceivedTextDoesNotKeepAListFromTidying(t *testing.T) {
 	received := l.Value(1)
 	for i := range 5000 {
 		l.SetValue(0, bytes.Repeat([]byte{'v'}, 1+i%200), 0)
-		if cap(l.Block) > 20*tidyFrom {
+		if cap(l.Block) > 20*compactFrom {
 			t.Fatalf("%d bytes of block for 200 bytes of text", cap(l.Block))
 		}
 	}
@@ -328,25 +328,25 @@ func TestReceivedTextDoesNotKeepAListFromTidying(t *testing.T) {
 }
 
 func TestAnOwnerOfSpansDecidesWhenToTidy(t *testing.T) {
-	l := List{KeepsPlace: true}
+	l := List{Pinned: true}
 	outside := l.Append([]byte("outside"))
 	add(&l, "a", "1")
 	for range 3 {
 		remove(&l, add(&l, "long", strings.Repeat("v", 3000)))
 	}
 	add(&l, "b", "2")
-	if string(l.Bytes(outside)) != "outside" || !l.Wasteful() {
+	if string(l.Bytes(outside)) != "outside" || !l.IsSparse() {
 		t.Fatalf("text moved: %q", l.Bytes(outside))
 	}
-	l.Tidy(&outside)
-	if got := pairs(&l); got != "a=1;b=2;" || string(l.Bytes(outside)) != "outside" || l.Wasteful() {
+	l.Compact(&outside)
+	if got := pairs(&l); got != "a=1;b=2;" || string(l.Bytes(outside)) != "outside" || l.IsSparse() {
 		t.Errorf("%s, %q", got, l.Bytes(outside))
 	}
 	if len(l.Block) != len("outsidea1b2") {
 		t.Errorf("block of %d bytes", len(l.Block))
 	}
 	l.Reset()
-	if !l.KeepsPlace {
+	if !l.Pinned {
 		t.Error("a reset list forgot whose the spans are")
 	}
 }

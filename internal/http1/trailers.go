@@ -12,23 +12,23 @@ import (
 const MaxTrailerNames = 64
 
 // Trailers is what a header knows of its trailer section: names that were announced,
-// with what their flags say, and fields that come behind the content, with the flag
-// field.Behind. Names go with their id (field.Lookup).
+// with what their flags say, and fields that come after the content, with the flag
+// field.InTrailers. Names go with their id (field.Lookup).
 type Trailers struct{ field.List }
 
 // Announced returns the position of a name among those that were announced, or -1.
 func (t *Trailers) Announced(id field.ID, name []byte) int {
 	i := t.FindFold(id, name, 0)
-	for i >= 0 && t.Entries[i].Flags&field.Behind != 0 {
+	for i >= 0 && t.Entries[i].Flags&field.InTrailers != 0 {
 		i = t.FindFold(id, name, i+1)
 	}
 	return i
 }
 
-// Behind returns the position of the first field with a name at or after from, or -1.
-func (t *Trailers) Behind(id field.ID, name []byte, from int) int {
+// FindField returns the position of the first field with a name at or after from, or -1.
+func (t *Trailers) FindField(id field.ID, name []byte, from int) int {
 	i := t.FindFold(id, name, from)
-	for i >= 0 && t.Entries[i].Flags&field.Behind == 0 {
+	for i >= 0 && t.Entries[i].Flags&field.InTrailers == 0 {
 		i = t.FindFold(id, name, i+1)
 	}
 	return i
@@ -70,11 +70,11 @@ func (t *Trailers) Put(id field.ID, name, value []byte, flags field.Flag, keepNa
 	Clean(t.Value(i))
 }
 
-// DropNames takes back what was announced, and leaves the fields.
-func (t *Trailers) DropNames() {
+// RemoveNames takes back what was announced, and leaves the fields.
+func (t *Trailers) RemoveNames() {
 	next := func(from int) int {
 		for i := from; i < t.Len(); i++ {
-			if t.Entries[i].Flags&field.Behind == 0 {
+			if t.Entries[i].Flags&field.InTrailers == 0 {
 				return i
 			}
 		}
@@ -83,19 +83,19 @@ func (t *Trailers) DropNames() {
 	t.RemoveEach(next(0), next)
 }
 
-// DropBehind removes the fields with a name, or only those with exactly that one.
-func (t *Trailers) DropBehind(id field.ID, name []byte, exact bool) {
+// RemoveFields removes the fields with a name, or only those with exactly that one.
+func (t *Trailers) RemoveFields(id field.ID, name []byte, exact bool) {
 	next := func(from int) int {
-		i := t.Behind(id, name, from)
+		i := t.FindField(id, name, from)
 		for i >= 0 && exact && string(t.Name(i)) != string(name) {
-			i = t.Behind(id, name, i+1)
+			i = t.FindField(id, name, i+1)
 		}
 		return i
 	}
 	t.RemoveEach(next(0), next)
 }
 
-// Sends reports whether fields that are set under a name are sent behind the content,
+// Sends reports whether fields that are set under a name are sent after the content,
 // since the name was announced here.
 func (t *Trailers) Sends(id field.ID, name []byte) bool {
 	i := t.Announced(id, name)
@@ -106,7 +106,7 @@ func (t *Trailers) Sends(id field.ID, name []byte) bool {
 // fields may never come.
 func (t *Trailers) HasOwn() bool {
 	for i := range t.Entries {
-		if t.Entries[i].Flags&field.Hint == 0 {
+		if t.Entries[i].Flags&field.ByPeer == 0 {
 			return true
 		}
 	}
@@ -124,7 +124,7 @@ func (t *Trailers) HasNames() bool {
 // Names calls yield for the position of each announced name until it returns false.
 func (t *Trailers) Names(yield func(i int) bool) {
 	for i := range t.Entries {
-		if t.Entries[i].Flags&field.Behind == 0 && !yield(i) {
+		if t.Entries[i].Flags&field.InTrailers == 0 && !yield(i) {
 			return
 		}
 	}
@@ -152,7 +152,7 @@ func (t *Trailers) EachName(yield func(name []byte) bool) {
 	}
 	for i := range t.Entries {
 		e, name := &t.Entries[i], t.Name(i)
-		if e.Flags&field.Behind != 0 && t.Announced(e.ID, name) < 0 && t.Behind(e.ID, name, 0) == i && !yield(name) {
+		if e.Flags&field.InTrailers != 0 && t.Announced(e.ID, name) < 0 && t.FindField(e.ID, name, 0) == i && !yield(name) {
 			return
 		}
 	}

@@ -145,9 +145,9 @@ func TestTrailersAreAnnouncedAndCome(t *testing.T) {
 	}
 	at := func(name string) (field.ID, []byte) { return field.Lookup([]byte(name)), []byte(name) }
 	put("x-own", "", 0)
-	put("x-hint", "", field.Hint)
-	put("X-CAME", "a\r\nb", field.Behind)
-	put("x-own", "c", field.Behind)
+	put("x-hint", "", field.ByPeer)
+	put("X-CAME", "a\r\nb", field.InTrailers)
+	put("x-own", "c", field.InTrailers)
 	if got := string(l.AppendNames([]byte("<"))); got != "<X-Own, X-Hint" {
 		t.Errorf("announced: %q", got)
 	}
@@ -155,7 +155,7 @@ func TestTrailersAreAnnouncedAndCome(t *testing.T) {
 	for name := range l.EachName {
 		names += string(name) + " "
 	}
-	if i := l.Behind(field.Unknown, []byte("x-came"), 0); names != "X-Own X-Hint X-Came " || string(l.Value(i)) != "a  b" {
+	if i := l.FindField(field.Unknown, []byte("x-came"), 0); names != "X-Own X-Hint X-Came " || string(l.Value(i)) != "a  b" {
 		t.Errorf("all names: %q, value %q", names, l.Value(i))
 	}
 	for name, want := range map[string][2]bool{"X-OWN": {true, true}, "x-hint": {true, false}, "x-came": {false, false}} {
@@ -167,17 +167,17 @@ func TestTrailersAreAnnouncedAndCome(t *testing.T) {
 		t.Error("a name that is announced again keeps what it meant")
 	}
 	id, name := at("X-Own")
-	if l.DropBehind(id, name, false); l.Behind(id, name, 0) >= 0 || l.Announced(id, name) < 0 {
+	if l.RemoveFields(id, name, false); l.FindField(id, name, 0) >= 0 || l.Announced(id, name) < 0 {
 		t.Error("a field was removed with its name, or not at all")
 	}
-	if l.DropNames(); l.HasNames() || !l.HasOwn() || l.Len() != 1 {
+	if l.RemoveNames(); l.HasNames() || !l.HasOwn() || l.Len() != 1 {
 		t.Errorf("%d entries are left", l.Len())
 	}
 	for i := range MaxTrailerNames {
 		if name := []byte{'x', byte('0' + i)}; l.IsFullFor(field.Unknown, name) {
 			t.Fatalf("full for name %d", i)
 		} else {
-			l.Put(field.Unknown, name, nil, field.Hint, true)
+			l.Put(field.Unknown, name, nil, field.ByPeer, true)
 		}
 	}
 	if !l.IsFullFor(field.Unknown, []byte("y")) || l.IsFullFor(field.Unknown, []byte("x0")) {
