@@ -54,12 +54,17 @@ func (h *header) appendList(dst []byte, role http1.Role, says http1.Sayings) []b
 			lines.Len += line.Len
 			continue
 		}
-		dst = append(dst, h.list.Bytes(lines)...)
+		if lines.Len > 0 {
+			dst = append(dst, h.list.Bytes(lines)...)
+		}
 		if lines = line; line.Len == 0 {
 			dst = http1.AppendLine(dst, h.list.Bytes(entry.Name), h.list.Bytes(entry.Value))
 		}
 	}
-	return append(dst, h.list.Bytes(lines)...)
+	if lines.Len > 0 {
+		dst = append(dst, h.list.Bytes(lines)...)
+	}
+	return dst
 }
 
 // fieldLines are fields that many messages share, in the form of the lines that appendList
