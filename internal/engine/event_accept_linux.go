@@ -100,6 +100,7 @@ type acceptor struct {
 	err    error // of accept4
 	closed error // says that the listener was closed
 	waited bool  // a connection has come since the last one was accepted
+	empty  bool  // there was nothing to accept at least once
 
 	fromListener func(fd uintptr)
 	fromSet      func(set uintptr) (done bool)
@@ -111,6 +112,7 @@ func (l *eventListener) newAcceptor() *acceptor {
 	a.fromSet = func(uintptr) bool {
 		err := a.take()
 		a.waited = err == syscall.EAGAIN
+		a.empty = a.empty || a.waited
 		return !a.waited
 	}
 	return a
@@ -200,7 +202,7 @@ func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
 	}
 	defer s.removeListener(registered)
 	if isTCP {
-		s.prepareListener(l.raw)
+		_ = l.raw.Control(func(fd uintptr) { s.setOptions(int(fd)) })
 	}
 	if err = s.acceptEvents(l, g, isTCP); IsClosing(err) {
 		err = nil
@@ -208,20 +210,19 @@ func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
 	return true, err
 }
 
-// prepareListener sets the options that accepted connections inherit.
-func (s *Set) prepareListener(raw syscall.RawConn) {
+// setOptions sets the options of a connection, or those that accepted connections
+// inherit from their listener.
+func (s *Set) setOptions(fd int) {
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
 	keepalive, period := s.Host.Keepalive()
-	_ = raw.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-		if !keepalive {
-			return
-		}
-		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-		if seconds := int(period / time.Second); seconds > 0 {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
-		}
-	})
+	if !keepalive {
+		return
+	}
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
+	if seconds := int(period / time.Second); seconds > 0 {
+		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
+		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
+	}
 }
 
 // growEvery is after how many connections the number of loops follows that of
@@ -242,6 +243,10 @@ func (s *Set) acceptEvents(l *eventListener, g *eventGroup, isTCP bool) error {
 			if accepted++; accepted%growEvery == 0 {
 				// without more loops the old ones go on as before
 				_ = g.Grow(runtime.GOMAXPROCS(0))
+			}
+			if isTCP && !a.empty {
+				// it may have come before the listener had the options
+				s.setOptions(fd)
 			}
 			s.acceptedEvent(fd, g, isTCP)
 		case err == syscall.ECONNABORTED || err == syscall.EINTR || errors.Is(err, os.ErrDeadlineExceeded):
