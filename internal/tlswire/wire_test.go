@@ -22,8 +22,6 @@ func record(n int) []byte {
 	return b
 }
 
-func newWire(nc net.Conn) *wire { return &wire{Conn: nc, missing: HeaderSize} }
-
 // checkWire checks that a wire returns the bytes that it receives, and that no read
 // goes beyond the end of a header or payload. sizes are the sizes of the reads, which
 // repeat.
@@ -34,7 +32,7 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 		pieces[i] = bytes.Clone(piece)
 		want = append(want, piece...)
 	}
-	w := newWire(&servertest.FakeConn{Pieces: pieces})
+	w := newWire(&servertest.FakeConn{Pieces: pieces}, nil)
 	var got []byte
 	var ends []int // of headers and payloads, as they are in want
 	for at := 0; at+HeaderSize <= len(want); {
@@ -106,7 +104,7 @@ func FuzzWireKeepsToRecords(f *testing.F) {
 func TestWireSendsTogether(t *testing.T) {
 	var writes []int
 	nc := &servertest.FakeConn{OnWrite: func(p []byte) { writes = append(writes, len(p)) }}
-	w := newWire(nc)
+	w := newWire(nc, nil)
 	write := func(n int) {
 		t.Helper()
 		if k, err := w.Write(make([]byte, n)); k != n || err != nil {
@@ -142,7 +140,7 @@ func TestWireSendsTogether(t *testing.T) {
 // After a record was lost, no other may be sent.
 func TestWireFailsForGood(t *testing.T) {
 	nc := &servertest.FakeConn{}
-	w := newWire(nc)
+	w := newWire(nc, nil)
 	w.gather(100)
 	if _, err := w.Write([]byte("lost")); err != nil {
 		t.Fatal(err)
@@ -177,9 +175,8 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	w := newWire(nc)
-	w.findFD(nc)
-	if w.raw == nil {
+	w := newWire(nc, nc)
+	if w.first.raw == nil {
 		t.Skip("this system has no reads that do not wait")
 	}
 	// a deadline that has passed ends the wait
@@ -228,7 +225,7 @@ func TestWireAllocatesNothing(t *testing.T) {
 	}
 	rec := record(300)
 	nc := &replayConn{data: rec}
-	w := newWire(nc)
+	w := newWire(nc, nil)
 	b := make([]byte, 512)
 	if n := testing.AllocsPerRun(100, func() {
 		for range 2 {
