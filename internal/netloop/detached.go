@@ -18,6 +18,10 @@ import (
 // One goroutine may read while another writes. Any goroutine may set the deadlines
 // and call Shutdown.
 type Detached struct {
+	// Waiting, unless it is nil, is called with true before Read or Write waits, and
+	// with false afterwards. It must be set before they are called.
+	Waiting func(waits bool)
+
 	c       *Conn
 	signals signals
 
@@ -164,7 +168,13 @@ func (d *Detached) wait(way int) {
 		d.c.registerOutput()
 	}
 	d.c.loop.ensurePoller()
+	if d.Waiting == nil {
+		<-d.signals.wake[way]
+		return
+	}
+	d.Waiting(true)
 	<-d.signals.wake[way]
+	d.Waiting(false)
 }
 
 func (d *Detached) enter() error {

@@ -30,16 +30,16 @@ const (
 	// sealSize is how many bytes of output are encrypted before their records are sent.
 	// The records fit into GatherSize.
 	sealSize = 56 << 10
-	// maxUnsent is how many bytes of answers to messages of TLS itself may wait for
+	// MaxUnsent is how many bytes of answers to messages of TLS itself may wait for
 	// room before no more such messages are read.
-	maxUnsent = 16 << 10
+	MaxUnsent = 16 << 10
 )
 
 // ReadNow reads what was received, and returns the error of the Socket if there is
 // nothing at the moment. No goroutine may be in Read.
 func (v *View) ReadNow(p []byte) (n int, err error) {
 	w := v.wire
-	if err := w.push(); err != nil && w.unsent() > maxUnsent {
+	if err := w.push(); err != nil && w.unsent() > MaxUnsent {
 		return 0, err
 	}
 	w.waitless.Store(true)
@@ -55,9 +55,13 @@ func (v *View) ReadNow(p []byte) (n int, err error) {
 // as is known without decrypting them.
 func (v *View) HasInput() bool { return v.rest || len(v.wire.ahead) > 0 }
 
-// Drained reports whether ReadNow has returned everything that had been received by the
-// last call.
-func (v *View) Drained() bool { return !v.HasInput() && !v.wire.eager }
+// Arrived says that more may have arrived. What was read ahead can last for many calls of
+// ReadNow.
+func (v *View) Arrived() { v.wire.more = true }
+
+// Drained reports whether ReadNow has returned everything that had arrived by the last
+// call of Arrived.
+func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more }
 
 // Send sends as much of head, and then of tail, as there is room for, and returns how
 // much that is. If that is not all it returns the error of the Socket; the next call
@@ -113,6 +117,7 @@ func (v *View) Goodbye() error {
 	// there is no alert
 	_ = v.Conn.Close()
 	w.waitless.Store(false)
+	w.leaving.Store(false)
 	if !w.mu.TryLock() {
 		return nil
 	}

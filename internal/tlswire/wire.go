@@ -65,13 +65,14 @@ type wire struct {
 	ahead   []byte          // bytes received and not passed on yet: a part of buffer, or of waited
 	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
 	eager   bool            // the last read filled the buffer
+	more    bool            // more may have arrived since the last read
 	missing int             // bytes up to the end of the current header or payload
 	payload bool            // the current part of the record is its payload
 	header  [HeaderSize]byte
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
 	waitless atomic.Bool // reads and writes do not wait
-	leaving  atomic.Bool // Close and the deadlines do nothing
+	leaving  atomic.Bool // Close and the deadlines, which Close of a tls.Conn calls, do nothing
 
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
@@ -113,6 +114,19 @@ const (
 	// GatherSize is how much is gathered at most.
 	GatherSize = 64 << 10
 )
+
+// FirstMessage returns how many bytes a peer sends for its first record, which has begun
+// with p; but not more than limit, and 0 if these are bytes of something else.
+func FirstMessage(p []byte, limit int) int {
+	const handshake = 22 // the type of the record
+	switch {
+	case len(p) < HeaderSize:
+		return HeaderSize
+	case p[0] != handshake:
+		return 0
+	}
+	return min(HeaderSize+int(binary.BigEndian.Uint16(p[3:])), limit)
+}
 
 // NetConn returns the transport, as the method of tls.Conn does.
 func (w *wire) NetConn() net.Conn { return w.to.Load().Conn }
@@ -187,7 +201,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.follow(p[:n])
 	if w.ahead = w.ahead[n:]; len(w.ahead) == 0 {
 		bufpool.Put(w.buffer)
-		w.buffer = nil
+		// an empty slice would keep the memory as well
+		w.ahead, w.buffer = nil, nil
 	}
 	return n, nil
 }
@@ -234,6 +249,7 @@ func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 		return err
 	}
 	w.eager = n == cap(b.B)
+	w.more = w.eager
 	w.buffer, w.ahead = b, b.B[:n]
 	return nil
 }

@@ -57,7 +57,7 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 			}
 		}
 		got = append(got, b[:n]...)
-		if len(w.ahead) == 0 && w.buffer != nil {
+		if len(w.ahead) == 0 && (w.buffer != nil || w.ahead != nil) {
 			t.Fatal("a wire with nothing ahead has a buffer")
 		}
 		if err != nil {
@@ -99,6 +99,26 @@ func FuzzWireKeepsToRecords(f *testing.F) {
 			checkWire(t, pieces, sizes)
 		}
 	})
+}
+
+func TestFirstMessage(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		want int
+	}{
+		{"", HeaderSize},
+		{"\x16\x03\x01\x02", HeaderSize},
+		{"\x16\x03\x01\x00\x00", HeaderSize},
+		{"\x16\x03\x01\x01\x02", HeaderSize + 258},
+		{"\x16\x03\x01\x01\x02and more", HeaderSize + 258},
+		{"\x16\x03\x01\xff\xff", 1000},
+		{"GET / HTTP/1.1\r\n", 0},
+		{"\x80\x2e\x01\x00\x02", 0},
+	} {
+		if got := FirstMessage([]byte(tc.in), 1000); got != tc.want {
+			t.Errorf("%q: %d, want %d", tc.in, got, tc.want)
+		}
+	}
 }
 
 func TestWireSendsTogether(t *testing.T) {
