@@ -20,6 +20,11 @@ import (
 
 var _ tlswire.Socket = (*eventConn)(nil)
 
+// Await implements tlswire.Socket.
+func (c *eventConn) Await() error {
+	return neterr.Op(c, "read", c.detach(time.Time{}, time.Time{}).Await())
+}
+
 // ReadNow implements tlswire.Socket.
 func (c *eventConn) ReadNow(p []byte) (int, error) {
 	n, err := c.net.Read(p)

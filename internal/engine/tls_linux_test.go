@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // tlsHost is a Host of TLS connections.
@@ -147,6 +149,90 @@ func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
 		c.net.Release()
 	}
 	poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+}
+
+// The alert at the end is sent when there is room for it, or the connection is closed.
+func TestFarewellWaitsForRoom(t *testing.T) {
+	for _, expires := range []bool{false, true} {
+		s := newTLSServer(t, new(tlsHost), Limits{})
+		nc := s.dial()
+		ask(t, tls.Client(nc, clientConfig()), "once")
+		var c *eventConn
+		poll(t, "the connection is on its loop", func() bool {
+			s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
+			return c != nil && c.Waiting() && c.net.TryAcquire()
+		})
+		size := 0
+		for junk := make([]byte, 1<<16); ; {
+			n, err := c.net.Write(junk, nil)
+			size += n
+			if err == netloop.ErrAgain {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !c.beginFarewell(true) || c.phase != eventFarewell {
+			t.Fatal("there was room")
+		}
+		if expires {
+			if c.Expire() {
+				t.Error("the connection is alive after the time for its end")
+			}
+		} else {
+			c.net.Release()
+		}
+		got, err := io.ReadAll(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alert := got[size:]; expires != (len(alert) == 0) || !expires && int(alert[4])+tlswire.HeaderSize != len(alert) {
+			t.Errorf("expires: %v, and behind the junk is %q", expires, alert)
+		}
+		_ = nc.Close()
+		poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+	}
+}
+
+// failingHost is a tlsHost whose hooks fail as those of an application may.
+type failingHost struct {
+	tlsHost
+	fail func()
+	logs chan string
+}
+
+func (h *failingHost) Handshake(*Conn) (serve func() error, err error) {
+	h.fail()
+	return nil, nil
+}
+
+func (h *failingHost) Logf(format string, args ...any) { h.logs <- fmt.Sprintf(format, args...) }
+
+func TestHandshakeWhoseHookFails(t *testing.T) {
+	hello := helloOf(t)
+	for name, fail := range map[string]func(){"panic": func() { panic("at the disco") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			h := &failingHost{logs: make(chan string, 100), fail: fail}
+			s := newTLSServer(t, h, Limits{})
+			// more often than there are places
+			for range HandshakesEach*runtime.GOMAXPROCS(0) + 1 {
+				nc := s.dial()
+				if _, err := nc.Write(hello); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := nc.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the connection ended with %v", err)
+				}
+			}
+			poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+			if name == "panic" {
+				if line := servertest.Receive(t, "a line", h.logs); !strings.Contains(line, "at the disco") {
+					t.Errorf("logged %q", line)
+				}
+			}
+		})
+	}
 }
 
 // recorder keeps what is written to a connection.

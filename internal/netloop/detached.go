@@ -111,6 +111,25 @@ func (d *Detached) Read(p []byte) (int, error) {
 	}
 }
 
+// Await waits until Read would not wait. There may be nothing to be read then, since
+// another goroutine has read it.
+func (d *Detached) Await() error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.exit()
+	for {
+		if err := d.check(reading); err != nil {
+			return err
+		}
+		// what has failed is found by reading
+		if ready, errno := rawsys.Ready(int(d.c.fd)); ready || errno != 0 && errno != syscall.EINTR {
+			return nil
+		}
+		d.wait(reading)
+	}
+}
+
 // Write implements io.Writer: it returns when all of p was written.
 func (d *Detached) Write(p []byte) (n int, err error) {
 	if err := d.enter(); err != nil {

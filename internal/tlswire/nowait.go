@@ -18,6 +18,8 @@ import (
 // Socket is a transport that can also be read and written without a wait.
 type Socket interface {
 	net.Conn
+	// Await waits until there is something to be read, an end or an error.
+	Await() error
 	// ReadNow reads bytes that have arrived. If there are none the error is a net.Error
 	// that is temporary.
 	ReadNow(p []byte) (int, error)
@@ -134,10 +136,31 @@ func (v *View) Move(nc net.Conn) {
 	v.wire.to.Store(&to)
 }
 
+// fillNow is fill for a Socket. It holds no buffer while it waits.
+func (w *wire) fillNow(from Socket) error {
+	for {
+		waits := !w.waitless.Load()
+		if waits {
+			if err := from.Await(); err != nil {
+				return err
+			}
+		}
+		b := bufpool.Get(w.aheadSize())
+		n, err := from.ReadNow(b.B[:cap(b.B)])
+		if err = w.filled(b, n, err); !waits || !isTemporary(err) {
+			return err
+		}
+	}
+}
+
 // keep appends p to the records that are to be sent. mu is held.
 func (w *wire) keep(p []byte) {
 	if w.gathered == nil {
 		w.gathered = bufpool.Get(len(p))
+	}
+	if w.sent > 0 {
+		w.gathered.B = w.gathered.B[:copy(w.gathered.B, w.gathered.B[w.sent:])]
+		w.sent = 0
 	}
 	w.gathered.Grow(len(p))
 	w.gathered.B = append(w.gathered.B, p...)
@@ -164,14 +187,13 @@ func (w *wire) pushGathered() error {
 	if b == nil || w.sendErr != nil {
 		return w.sendErr
 	}
-	n, err := w.to.Load().now.WriteNow(b.B)
-	if n < len(b.B) && isTemporary(err) {
-		b.B = b.B[:copy(b.B, b.B[n:])]
+	n, err := w.to.Load().now.WriteNow(b.B[w.sent:])
+	if w.sent += n; w.sent < len(b.B) && isTemporary(err) {
 		return err
 	}
 	w.sendErr = err
 	bufpool.Put(b)
-	w.gathered = nil
+	w.gathered, w.sent = nil, 0
 	return err
 }
 
@@ -181,7 +203,7 @@ func (w *wire) unsent() int {
 	if w.gathered == nil {
 		return 0
 	}
-	return len(w.gathered.B)
+	return len(w.gathered.B) - w.sent
 }
 
 // isTemporary reports whether crypto/tls goes on after an error.

@@ -27,6 +27,7 @@ type socket struct {
 	in, out bytes.Buffer
 	room    int
 	ended   bool
+	played  bool // by the test
 }
 
 func (s *socket) ReadNow(p []byte) (int, error) {
@@ -35,6 +36,17 @@ func (s *socket) ReadNow(p []byte) (int, error) {
 		return 0, syscall.EAGAIN
 	}
 	return n, err
+}
+
+// Await lets the pipe take the part of a socket before the test does.
+func (s *socket) Await() error {
+	if s.in.Len() > 0 || s.played {
+		return nil
+	}
+	b := make([]byte, 1<<16)
+	n, err := s.Conn.Read(b)
+	s.in.Write(b[:n])
+	return err
 }
 
 func (s *socket) WriteNow(p []byte) (int, error) {
@@ -97,6 +109,7 @@ func newPair(t *testing.T, version uint16) *pair {
 		t.Fatal(err)
 	}
 	end.sent = &p.sent
+	p.socket.played = true
 	p.v = ViewOf(server)
 	return p
 }

@@ -77,6 +77,7 @@ type wire struct {
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
 	gathered  *bufpool.Buffer // records that are not sent yet; nil if there are none
+	sent      int             // bytes of gathered that were sent
 	sendErr   error           // the error by which records were lost that Write has accepted
 }
 
@@ -230,11 +231,10 @@ func (w *wire) fill() error {
 	if to.raw != nil {
 		return w.fillRaw(to.raw)
 	}
-	b := bufpool.Get(w.aheadSize())
-	if to.now != nil && w.waitless.Load() {
-		n, err := to.now.ReadNow(b.B[:cap(b.B)])
-		return w.filled(b, n, err)
+	if to.now != nil {
+		return w.fillNow(to.now)
 	}
+	b := bufpool.Get(w.aheadSize())
 	n, err := ioread.Some(to, b.B[:cap(b.B)])
 	return w.filled(b, n, err)
 }
@@ -340,8 +340,8 @@ func (w *wire) sendAll() error {
 // the peer cannot decrypt a record after a lost one.
 func (w *wire) sendGathered() error {
 	if b := w.gathered; w.sendErr == nil && b != nil && len(b.B) > 0 {
-		_, w.sendErr = w.to.Load().Write(b.B)
-		b.B = b.B[:0]
+		_, w.sendErr = w.to.Load().Write(b.B[w.sent:])
+		b.B, w.sent = b.B[:0], 0
 	}
 	return w.sendErr
 }
