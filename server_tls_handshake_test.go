@@ -19,6 +19,7 @@ func TestSilentTLSClientsHoldNobodyUp(t *testing.T) {
 }
 
 func testSilentTLSClientsHoldNobodyUp(t *testing.T, e servertest.Engine) {
+	t.Parallel()
 	s := &Server{Handler: echo}
 	ts := startServer(t, e, s)
 	for i := range 20 {
@@ -45,6 +46,7 @@ func TestTLSHandshakeIsCutAfterReadTimeout(t *testing.T) {
 }
 
 func testTLSHandshakeIsCutAfterReadTimeout(t *testing.T, e servertest.Engine) {
+	t.Parallel()
 	s := &Server{Handler: echo, ReadTimeout: 100 * time.Millisecond, LogAllErrors: true}
 	ts := startServer(t, e, s)
 	silent, slow := ts.DialPlain(), ts.DialPlain()
@@ -147,6 +149,7 @@ func TestNextProtoServesItsConnections(t *testing.T) {
 }
 
 func testNextProtoServesItsConnections(t *testing.T, e servertest.Engine) {
+	t.Parallel()
 	log := &servertest.States[ConnState]{}
 	s := &Server{Handler: echo, ConnState: log.Note, ReadTimeout: 200 * time.Millisecond}
 	kinds := make(chan net.Conn, 1)

@@ -52,6 +52,7 @@ func tellTLS(ctx *fasthttp.RequestCtx) {
 func TestCurlSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testCurlSpeaksTLS) }
 
 func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
+	t.Parallel()
 	curl := program(t, "curl")
 	ts := startServer(t, e, &fasthttp.Server{Handler: tellTLS})
 	url := "https://" + ts.Listener.Addr().String()
@@ -106,6 +107,7 @@ c.close()
 func TestPythonSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testPythonSpeaksTLS) }
 
 func testPythonSpeaksTLS(t *testing.T, e servertest.Engine) {
+	t.Parallel()
 	python := program(t, "python3", "python")
 	if err := exec.CommandContext(t.Context(), python, "-c", "import ssl, http.client; ssl.TLSVersion.TLSv1_3").Run(); err != nil {
 		t.Skipf("the Python of this machine has no ssl: %v", err)
