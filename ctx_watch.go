@@ -15,7 +15,9 @@ import (
 // EndedSending reports which it is. If the handler has timed out, Done is closed when
 // the client gets another answer.
 //
-// On the event engine watching costs next to nothing. On the portable one it costs a
+// On the event engine watching costs next to nothing. A TLS connection ends there when
+// the connection below it does: a client that only says that it sends no more is seen
+// after the handler has returned. On the portable engine watching costs a
 // goroutine, which reads from the connection: a client that has sent its next request
 // already is not watched any more, and neither is one whose body is still arriving as a
 // stream.

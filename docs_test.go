@@ -18,9 +18,11 @@ import (
 
 	"github.com/valyala/fasthttp/internal/coding"
 	"github.com/valyala/fasthttp/internal/dial"
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/files"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/proxyproto"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // size is a number of bytes, which is written in the largest unit that fits.
@@ -64,6 +66,8 @@ func documentedLimits() map[string]any {
 		"time for a response":                                         nil,
 		"time between requests":                                       nil,
 		"time for a TLS handshake":                                    s.handshakeTimeout(),
+		"TLS handshakes that compute at a time, for each processor":   engine.HandshakesEach,
+		"unsent answers to messages of TLS itself":                    size(tlswire.MaxUnsent),
 		"time for a header of the PROXY protocol":                     (&Server{ProxyProtocol: new(ProxyProtocol)}).proxyTimeout(),
 		"header of the PROXY protocol":                                size(proxyproto.MaxSize),
 		"connections that are refused at a time":                      maxRefusals,

@@ -14,12 +14,12 @@ const (
 	EngineAuto Engine = iota
 
 	// EnginePortable runs a goroutine for each connection. It works on every
-	// system and with every net.Conn, TLS connections among them.
+	// system and with every net.Conn, such as one of tls.NewListener.
 	EnginePortable
 
-	// EngineEvent serves TCP and Unix sockets of Linux from event loops: an
-	// idle connection has no goroutine and no buffer. Handlers may block, as
-	// they may on the portable engine.
+	// EngineEvent serves TCP and Unix sockets of Linux from event loops, with TLS of
+	// the server or without: an idle connection has no goroutine and no buffer but
+	// those of crypto/tls. Handlers may block, as they may on the portable engine.
 	EngineEvent
 )
 

@@ -43,7 +43,7 @@ func sayLength(ctx *RequestCtx) { fmt.Fprint(ctx, len(ctx.PostBody())) }
 
 // heldRoom is what the body of a client takes that holds a byte of it back.
 func heldRoom(ts *testServer) int64 {
-	if ts.Engine.Name == "event/tcp" && runtime.GOOS == "linux" {
+	if ts.Engine.Kind == servertest.Event && runtime.GOOS == "linux" {
 		return 256 << 10
 	}
 	return 256<<10 + bodySpace

@@ -21,7 +21,7 @@ var h1Conns = sync.Pool{New: func() any { return newH1Conn() }}
 func (s *Server) prepareConns() {
 	s.conns.Host = (*host)(s)
 	s.conns.IdleWorker = max(s.MaxIdleWorkerDuration, 0)
-	s.conns.Limits = engine.Limits{First: s.set.firstTimeout, Idle: s.set.idleTimeout, Answered: s.set.headTimeout > 0}
+	s.conns.Limits = engine.Limits{Handshake: s.handshakeTimeout(), First: s.set.firstTimeout, Idle: s.set.idleTimeout, Answered: s.set.headTimeout > 0}
 	s.conns.Watched = s.ConnState != nil
 	s.conns.Renew()
 }
@@ -103,6 +103,11 @@ func (h *host) Opening(c *engine.Conn) (nc net.Conn, over bool, err error) {
 		return s.beginTLS(c)
 	}
 	return engine.Unproxied(c.NC), false, nil
+}
+
+// Handshake implements engine.Host.
+func (h *host) Handshake(c *engine.Conn) (serve func() error, err error) {
+	return (*Server)(h).handshake(c)
 }
 
 // Transport implements engine.Host.

@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -105,8 +106,12 @@ func (s *Server) Serve(ln net.Listener) error {
 		_ = ln.Close()
 		return err
 	}
-	if s.wantsEvents(ln) {
-		if served, err := s.conns.ServeEvents(ln); served {
+	below, config := ln, (*tls.Config)(nil)
+	if over, ok := ln.(*tlsListener); ok {
+		below, config = over.Listener, over.config
+	}
+	if s.wantsEvents(below) {
+		if served, err := s.conns.ServeEvents(below, config); served {
 			return err
 		}
 	}

@@ -77,11 +77,11 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 //
 // The files are read once: TLSReloader serves a certificate that is renewed while the
 // server runs. Otherwise ServeTLS is like Serve: it closes ln, returns nil after
-// Shutdown, and may be called more than once, also beside Serve for plain HTTP. The
-// portable engine serves TLS.
+// Shutdown, and may be called more than once, also beside Serve for plain HTTP.
 //
-// Handshakes do not hold up accepting. A client has ReadTimeout for its handshake, or
-// 10 seconds if that is 0. A client that speaks plain HTTP gets a 400. The protocols
+// Handshakes do not hold up accepting, nor requests on other connections. On the event
+// engine, 4 of them for each processor compute at a time, and the others wait for that.
+// A client has ReadTimeout for its handshake, or 10 seconds if that is 0. A client that speaks plain HTTP gets a 400. The protocols
 // offered to clients are those of TLSConfig.NextProtos and http/1.1; h2 is among them
 // only if NextProto has set a handler for it.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {

@@ -27,23 +27,36 @@ func (s *Server) handshakeTimeout() time.Duration {
 // HTTP. over says that there is none, since the handshake failed or a handler of
 // another protocol has served the connection.
 func (s *Server) beginTLS(c *engine.Conn) (nc net.Conn, over bool, err error) {
-	conn := c.NC.(connTLSer)
 	_ = c.NC.SetDeadline(time.Now().Add(s.handshakeTimeout()))
-	if err := conn.Handshake(); err != nil {
-		s.handshakeFailed(c, err)
-		return nil, true, fmt.Errorf("fasthttp: tls handshake: %w", err)
+	serve, err := s.handshake(c)
+	if err != nil {
+		return nil, true, err
 	}
 	_ = c.NC.SetDeadline(time.Time{})
-	c.EndOpening()
-	if len(s.nextProtos) > 0 {
-		if serve := s.nextProtos[conn.ConnectionState().NegotiatedProtocol]; serve != nil {
-			return nil, true, s.serveProto(c, serve)
-		}
+	if serve != nil {
+		return nil, true, serve()
 	}
-	if tc, ok := conn.(*tls.Conn); ok {
+	if tc, ok := c.NC.(*tls.Conn); ok {
 		return tlswire.ViewOf(tc), false, nil
 	}
 	return engine.Unproxied(c.NC), false, nil
+}
+
+// handshake performs the handshake of a TLS connection. If the client has chosen the
+// protocol of another handler, serve calls that.
+func (s *Server) handshake(c *engine.Conn) (serve func() error, err error) {
+	conn := c.NC.(connTLSer)
+	if err := conn.Handshake(); err != nil {
+		s.handshakeFailed(c, err)
+		return nil, fmt.Errorf("fasthttp: tls handshake: %w", err)
+	}
+	c.EndOpening()
+	if len(s.nextProtos) > 0 {
+		if nph := s.nextProtos[conn.ConnectionState().NegotiatedProtocol]; nph != nil {
+			return func() error { return s.serveProto(c, nph) }, nil
+		}
+	}
+	return nil, nil
 }
 
 // serveProto calls the handler of the protocol of a connection.

@@ -15,9 +15,13 @@ import (
 )
 
 func TestSilentTLSClientsHoldNobodyUp(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testSilentTLSClientsHoldNobodyUp)
+}
+
+func testSilentTLSClientsHoldNobodyUp(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	s := &Server{Handler: echo}
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	for i := range 20 {
 		c := ts.DialPlain()
 		if i%2 > 0 {
@@ -38,9 +42,13 @@ func TestSilentTLSClientsHoldNobodyUp(t *testing.T) {
 }
 
 func TestTLSHandshakeIsCutAfterReadTimeout(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testTLSHandshakeIsCutAfterReadTimeout)
+}
+
+func testTLSHandshakeIsCutAfterReadTimeout(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	s := &Server{Handler: echo, ReadTimeout: 100 * time.Millisecond, LogAllErrors: true}
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	silent, slow := ts.DialPlain(), ts.DialPlain()
 	slow.Send("\x16\x03\x01\x02\x00\x01")
 	silent.ExpectCut()
@@ -65,9 +73,13 @@ func TestTLSHandshakeTimeouts(t *testing.T) {
 
 // The deadline of the handshake must not become that of the connection.
 func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testTLSConnectionOutlivesItsHandshakeTimeout)
+}
+
+func testTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	s := &Server{Handler: echo, ReadTimeout: time.Second, IdleTimeout: time.Hour}
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	c := ts.Dial()
 	for range 2 {
 		c.Get("/")
@@ -79,8 +91,12 @@ func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
 }
 
 func TestFailedTLSHandshakesAreLogged(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testFailedTLSHandshakesAreLogged)
+}
+
+func testFailedTLSHandshakesAreLogged(t *testing.T, e servertest.Engine) {
 	for _, all := range []bool{false, true} {
-		ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo, LogAllErrors: all})
+		ts := startServer(t, e, &Server{Handler: echo, LogAllErrors: all})
 		// a client that leaves is nothing to talk about
 		_ = ts.DialPlain().Close()
 		// one that does not trust the server is
@@ -129,6 +145,10 @@ func dialLines(t *testing.T, ts *testServer) *servertest.Conn {
 }
 
 func TestNextProtoServesItsConnections(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testNextProtoServesItsConnections)
+}
+
+func testNextProtoServesItsConnections(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	log := &servertest.States[ConnState]{}
 	s := &Server{Handler: echo, ConnState: log.Note, ReadTimeout: 500 * time.Millisecond}
@@ -137,7 +157,7 @@ func TestNextProtoServesItsConnections(t *testing.T) {
 		kinds <- c
 		return lines(c)
 	})
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	c := dialLines(t, ts)
 	if tc, ok := servertest.Receive(t, "the connection", kinds).(*tls.Conn); !ok || !tc.ConnectionState().HandshakeComplete {
 		t.Errorf("the handler got %T", tc)
@@ -160,9 +180,13 @@ func TestNextProtoServesItsConnections(t *testing.T) {
 }
 
 func TestHTTPIsSpokenBesideNextProto(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testHTTPIsSpokenBesideNextProto)
+}
+
+func testHTTPIsSpokenBesideNextProto(t *testing.T, e servertest.Engine) {
 	s := &Server{Handler: func(ctx *RequestCtx) { _, _ = ctx.WriteString(ctx.TLSConnectionState().NegotiatedProtocol) }}
 	s.NextProto("lines", lines)
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	for _, tc := range []struct {
 		protos []string
 		want   string
@@ -186,9 +210,13 @@ func TestHTTPIsSpokenBesideNextProto(t *testing.T) {
 }
 
 func TestNextProtoCountsForConcurrency(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testNextProtoCountsForConcurrency)
+}
+
+func testNextProtoCountsForConcurrency(t *testing.T, e servertest.Engine) {
 	s := &Server{Handler: echo, Concurrency: 1}
 	s.NextProto("lines", lines)
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	c := dialLines(t, ts)
 	c.Send("hello\n")
 	c.ExpectLine("you said hello\n")
@@ -207,9 +235,13 @@ func TestNextProtoCountsForConcurrency(t *testing.T) {
 }
 
 func TestShutdownWaitsForNextProto(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testShutdownWaitsForNextProto)
+}
+
+func testShutdownWaitsForNextProto(t *testing.T, e servertest.Engine) {
 	s := &Server{Handler: echo}
 	s.NextProto("lines", lines)
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	c := dialLines(t, ts)
 	c.Send("hello\n")
 	c.ExpectLine("you said hello\n")
@@ -234,12 +266,14 @@ func TestShutdownWaitsForNextProto(t *testing.T) {
 }
 
 // Known failure 19: a panic ends one connection, not the process.
-func TestNextProtoThatFails(t *testing.T) {
+func TestNextProtoThatFails(t *testing.T) { servertest.ForEachTLSEngine(t, testNextProtoThatFails) }
+
+func testNextProtoThatFails(t *testing.T, e servertest.Engine) {
 	s := &Server{Handler: echo}
 	s.NextProto("panic", func(net.Conn) error { panic("at the disco") })
 	s.NextProto("error", func(net.Conn) error { return errors.New("this went wrong") })
 	s.NextProto("close", func(c net.Conn) error { return c.Close() })
-	ts := startServer(t, servertest.TLSEngine, s)
+	ts := startServer(t, e, s)
 	for _, proto := range []string{"panic", "error", "close"} {
 		c, err := dialTLS(ts, &tls.Config{NextProtos: []string{proto}})
 		if err != nil {
@@ -248,7 +282,7 @@ func TestNextProtoThatFails(t *testing.T) {
 		}
 		c.ExpectCut()
 	}
-	ts.Log.WaitFor(t, "panic", "at the disco", "TestNextProtoThatFails")
+	ts.Log.WaitFor(t, "panic", "at the disco", "NextProtoThatFails")
 	ts.Log.WaitFor(t, "another protocol", "this went wrong")
 	servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
 	if lines := ts.Log.All(); len(lines) != 2 {

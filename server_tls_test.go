@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,8 +39,10 @@ func dialTLS(ts *testServer, config *tls.Config) (*servertest.Conn, error) {
 	return ts.Wrap(nc), nil
 }
 
-func TestTLSIsSeenByHandlers(t *testing.T) {
-	ts := startServer(t, servertest.TLSEngine, &Server{Handler: func(ctx *RequestCtx) {
+func TestTLSIsSeenByHandlers(t *testing.T) { servertest.ForEachTLSEngine(t, testTLSIsSeenByHandlers) }
+
+func testTLSIsSeenByHandlers(t *testing.T, e servertest.Engine) {
+	ts := startServer(t, e, &Server{Handler: func(ctx *RequestCtx) {
 		state := ctx.TLSConnectionState()
 		if !ctx.IsTLS() || state == nil || !state.HandshakeComplete {
 			t.Errorf("IsTLS %v, state %+v", ctx.IsTLS(), state)
@@ -49,8 +52,15 @@ func TestTLSIsSeenByHandlers(t *testing.T) {
 			t.Errorf("the connection is a %T", ctx.Conn())
 			return
 		}
-		if _, ok := transportOf(c).(*net.TCPConn); !ok {
+		if _, ok := transportOf(c).(*net.TCPConn); !ok && e.Kind == servertest.Portable {
 			t.Errorf("its transport is a %T", transportOf(c))
+		}
+		raw, err := c.NetConn().(syscall.Conn).SyscallConn()
+		if err == nil {
+			err = raw.Control(func(uintptr) {})
+		}
+		if err != nil {
+			t.Errorf("its socket: %v", err)
 		}
 		_, _ = ctx.WriteString(tls.VersionName(state.Version) + " " + string(ctx.URI().FullURI()))
 	}})
@@ -277,7 +287,9 @@ func TestGenerateTestCertificate(t *testing.T) {
 	}
 }
 
-func TestMutualTLS(t *testing.T) {
+func TestMutualTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testMutualTLS) }
+
+func testMutualTLS(t *testing.T, e servertest.Engine) {
 	trusted, trustedKey, err := GenerateTestCertificate("client.test")
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +300,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(trusted)
-	ts := startServer(t, servertest.TLSEngine, &Server{
+	ts := startServer(t, e, &Server{
 		TLSConfig: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots},
 		Handler: func(ctx *RequestCtx) {
 			_, _ = ctx.WriteString(ctx.TLSConnectionState().VerifiedChains[0][0].DNSNames[0])
@@ -331,7 +343,11 @@ func TestMutualTLS(t *testing.T) {
 }
 
 func TestTLSConnectionsAreResumed(t *testing.T) {
-	ts := startServer(t, servertest.TLSEngine, &Server{Handler: func(ctx *RequestCtx) {
+	servertest.ForEachTLSEngine(t, testTLSConnectionsAreResumed)
+}
+
+func testTLSConnectionsAreResumed(t *testing.T, e servertest.Engine) {
+	ts := startServer(t, e, &Server{Handler: func(ctx *RequestCtx) {
 		if ctx.TLSConnectionState().DidResume {
 			_, _ = ctx.WriteString("resumed")
 		}
@@ -347,7 +363,9 @@ func TestTLSConnectionsAreResumed(t *testing.T) {
 	}
 }
 
-func TestTLSOnUnixSockets(t *testing.T) {
+func TestTLSOnUnixSockets(t *testing.T) { servertest.ForEachTLSEngine(t, testTLSOnUnixSockets) }
+
+func testTLSOnUnixSockets(t *testing.T, e servertest.Engine) {
 	if runtime.GOOS == "windows" {
 		t.Skip("paths of sockets are too long for Windows")
 	}
@@ -357,7 +375,6 @@ func TestTLSOnUnixSockets(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	addr := filepath.Join(dir, "socket")
-	e := servertest.TLSEngine
 	e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 		ln, err := net.Listen("unix", addr)
 		if err != nil {
@@ -373,8 +390,9 @@ func TestTLSOnUnixSockets(t *testing.T) {
 	}
 }
 
-func TestTLSOverMemory(t *testing.T) {
-	e := servertest.TLSEngine
+func TestTLSOverMemory(t *testing.T) { servertest.ForEachTLSEngine(t, testTLSOverMemory) }
+
+func testTLSOverMemory(t *testing.T, e servertest.Engine) {
 	e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 		ln := fasthttputil.NewInmemoryListener()
 		return ln, func() (net.Conn, error) {
@@ -429,7 +447,11 @@ func TestServeConnOverTLS(t *testing.T) {
 // A response that breaks off must not look like one that is whole, even where
 // its end is that of the connection.
 func TestTLSResponseThatBreaksOffDoesNotEndInOrder(t *testing.T) {
-	ts := startServer(t, servertest.TLSEngine, &Server{Handler: func(ctx *RequestCtx) {
+	servertest.ForEachTLSEngine(t, testTLSResponseThatBreaksOffDoesNotEndInOrder)
+}
+
+func testTLSResponseThatBreaksOffDoesNotEndInOrder(t *testing.T, e servertest.Engine) {
+	ts := startServer(t, e, &Server{Handler: func(ctx *RequestCtx) {
 		ctx.SetBodyStream(io.MultiReader(strings.NewReader(strings.Repeat("x", 200_000)), failingReader{}), -1)
 	}})
 	c := ts.Dial()
@@ -468,8 +490,11 @@ func (c *countedConn) Write(p []byte) (int, error) {
 }
 
 func TestTLSResponsesTakeFewWrites(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testTLSResponsesTakeFewWrites)
+}
+
+func testTLSResponsesTakeFewWrites(t *testing.T, e servertest.Engine) {
 	var counter *writeCounter
-	e := servertest.TLSEngine
 	e.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
 		ln, dial := servertest.ListenTLS(t)
 		counter = &writeCounter{Listener: ln}
@@ -502,8 +527,10 @@ func TestTLSResponsesTakeFewWrites(t *testing.T) {
 	}
 }
 
-func TestPlainHTTPOnATLSPort(t *testing.T) {
-	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo})
+func TestPlainHTTPOnATLSPort(t *testing.T) { servertest.ForEachTLSEngine(t, testPlainHTTPOnATLSPort) }
+
+func testPlainHTTPOnATLSPort(t *testing.T, e servertest.Engine) {
+	ts := startServer(t, e, &Server{Handler: echo})
 	for _, request := range []string{
 		servertest.Get("/"), servertest.Head("HEAD / HTTP/1.1", "Host: a"), servertest.Head("OPTIONS * HTTP/1.1", "Host: a"), servertest.Head("GET http://a/ HTTP/1.1", "Host: a"),
 		// the client is still sending
@@ -531,7 +558,11 @@ func TestPlainHTTPOnATLSPort(t *testing.T) {
 
 // A server of net/http's client: what it negotiates by itself.
 func TestTLSWithClientsOfNetHTTP(t *testing.T) {
-	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo})
+	servertest.ForEachTLSEngine(t, testTLSWithClientsOfNetHTTP)
+}
+
+func testTLSWithClientsOfNetHTTP(t *testing.T, e servertest.Engine) {
+	ts := startServer(t, e, &Server{Handler: echo})
 	transport := &http.Transport{TLSClientConfig: servertest.TrustCertificate(), ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: servertest.Patience}

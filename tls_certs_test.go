@@ -200,9 +200,13 @@ func TestTLSReloaderUnderLoad(t *testing.T) {
 }
 
 func TestServerUsesRenewedCertificates(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testServerUsesRenewedCertificates)
+}
+
+func testServerUsesRenewedCertificates(t *testing.T, e servertest.Engine) {
 	f := newCertFiles(t, "old.test")
 	r, _ := newTestReloader(t, f)
-	ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo, TLSConfig: &tls.Config{GetCertificate: r.GetCertificate}})
+	ts := startServer(t, e, &Server{Handler: echo, TLSConfig: &tls.Config{GetCertificate: r.GetCertificate}})
 	check := func(host string) *tls.Conn {
 		t.Helper()
 		c, err := tls.Dial("tcp4", ts.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, ServerName: host})

@@ -53,6 +53,9 @@ func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				h := newHang(!forAll)
 				ts := start(&fasthttp.Server{Handler: h.handle, CancelOnDisconnect: forAll})
+				if ts.Engine.TLS && ts.Engine.Kind == servertest.Event && how == "end of sending" {
+					t.Skip("the end of sending is a message of TLS, which nobody reads while the handler runs")
+				}
 				c := ts.Dial()
 				c.Get("/")
 				c.Expect(200, "at once")

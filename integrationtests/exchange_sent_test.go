@@ -257,6 +257,10 @@ func TestResponseThatIsNotTakenIsLogged(t *testing.T) {
 }
 
 func TestRefusedConnectionsAreLogged(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testRefusedConnectionsAreLogged)
+}
+
+func testRefusedConnectionsAreLogged(t *testing.T, e servertest.Engine) {
 	for want, s := range map[error]*fasthttp.Server{fasthttp.ErrConcurrencyLimit: {Concurrency: 1}, fasthttp.ErrPerIPConnLimit: {MaxConnsPerIP: 1}} {
 		forEachEngine(t, func(t *testing.T, start starter) {
 			told := make(chan fasthttp.SentResponse, 10)
@@ -287,7 +291,7 @@ func TestRefusedConnectionsAreLogged(t *testing.T) {
 		})
 	}
 	told := make(chan fasthttp.SentResponse, 1)
-	ts := startServer(t, servertest.TLSEngine, &fasthttp.Server{Handler: echo, ResponseSent: func(_ *fasthttp.RequestCtx, sent fasthttp.SentResponse) { told <- sent }})
+	ts := startServer(t, e, &fasthttp.Server{Handler: echo, ResponseSent: func(_ *fasthttp.RequestCtx, sent fasthttp.SentResponse) { told <- sent }})
 	c := ts.DialPlain()
 	c.Get("/")
 	_ = c.Next("GET")

@@ -49,10 +49,12 @@ func tellTLS(ctx *fasthttp.RequestCtx) {
 	}, " ") + "\n")
 }
 
-func TestCurlSpeaksTLS(t *testing.T) {
+func TestCurlSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testCurlSpeaksTLS) }
+
+func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	curl := program(t, "curl")
-	ts := startServer(t, servertest.TLSEngine, &fasthttp.Server{Handler: tellTLS})
+	ts := startServer(t, e, &fasthttp.Server{Handler: tellTLS})
 	url := "https://" + ts.Listener.Addr().String()
 	certFile := filepath.Join(t.TempDir(), "cert.pem")
 	cert, _ := servertest.Certificate()
@@ -102,13 +104,15 @@ for method, path, body in ("GET", "/1", None), ("POST", "/2", "x" * 20000), ("GE
 c.close()
 `
 
-func TestPythonSpeaksTLS(t *testing.T) {
+func TestPythonSpeaksTLS(t *testing.T) { servertest.ForEachTLSEngine(t, testPythonSpeaksTLS) }
+
+func testPythonSpeaksTLS(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	python := program(t, "python3", "python")
 	if err := exec.CommandContext(t.Context(), python, "-c", "import ssl, http.client; ssl.TLSVersion.TLSv1_3").Run(); err != nil {
 		t.Skipf("the Python of this machine has no ssl: %v", err)
 	}
-	ts := startServer(t, servertest.TLSEngine, &fasthttp.Server{Handler: tellTLS})
+	ts := startServer(t, e, &fasthttp.Server{Handler: tellTLS})
 	certFile := filepath.Join(t.TempDir(), "cert.pem")
 	cert, _ := servertest.Certificate()
 	if err := os.WriteFile(certFile, cert, 0o600); err != nil {

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // State is a state of a connection, as passed to the Host. The values are those of
@@ -137,7 +140,7 @@ func (c *Conn) Waiting() bool { return c.at() == stageWaiting }
 // claimIdle makes a connection that waits for a request the caller's, which is to
 // call closeIt without holding a lock of the Set. It is nil for a busy connection.
 func (c *Conn) claimIdle() (closeIt func()) {
-	if own, ok := c.NC.(idleClaimer); ok {
+	if own, ok := transportOf(c.NC).(idleClaimer); ok {
 		return own.claimIdle()
 	}
 	nc := c.NC
@@ -167,6 +170,27 @@ func (c *Conn) claimIdle() (closeIt func()) {
 		return func() { go nc.Close() }
 	}
 	return nil
+}
+
+// closeTransport closes nc, a connection of package net or one above it.
+func (c *Conn) closeTransport(nc net.Conn) error {
+	if c.Aborted {
+		// a reset shows the peer that the message was cut off, whatever its framing;
+		// so does TLS without its closing alert
+		nc = c.Set.Host.Transport(nc)
+		if tcp, ok := nc.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+	return nc.Close()
+}
+
+// transportOf returns the connection below a TLS connection, or nc itself if it is none.
+func transportOf(nc net.Conn) net.Conn {
+	if over, ok := nc.(*tls.Conn); ok {
+		nc, _ = tlswire.Transport(over.NetConn())
+	}
+	return nc
 }
 
 // idleClaimer is the connection of an engine that knows by itself whether it

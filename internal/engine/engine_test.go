@@ -62,16 +62,20 @@ func newLines() *Set {
 
 // serve serves ln by the engine that is named.
 func serve(t *testing.T, s *Set, ln net.Listener, engine string) {
-	served := make(chan error, 1)
-	go func() {
+	serveUntilEnd(t, s, ln, func() error {
 		if engine == "event" {
-			if ok, err := s.ServeEvents(ln); ok {
-				served <- err
-				return
+			if ok, err := s.ServeEvents(ln, nil); ok {
+				return err
 			}
 		}
-		served <- s.Serve(ln)
-	}()
+		return s.Serve(ln)
+	})
+}
+
+// serveUntilEnd calls serve, and shuts down at the end of the test.
+func serveUntilEnd(t *testing.T, s *Set, ln net.Listener, serve func() error) {
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -176,8 +177,9 @@ func acceptFrom(fd int) (int, error) {
 // ServeEvents accepts the connections of ln and serves them from event loops, until
 // ln fails for good, and returns that error. The error is nil when the server shuts
 // down, and when other code has closed ln. It closes ln. served is false if event
-// loops are not possible for ln.
-func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
+// loops are not possible for ln. If config is not nil the connections are TLS
+// connections.
+func (s *Set) ServeEvents(ln net.Listener, config *tls.Config) (served bool, err error) {
 	l, err := newEventListener(ln)
 	if err != nil {
 		return false, nil
@@ -189,7 +191,7 @@ func (s *Set) ServeEvents(ln net.Listener) (served bool, err error) {
 		return false, nil
 	}
 	spare.keep()
-	g := &eventGroup{Group: loops}
+	g := &eventGroup{Group: loops, config: config, handshakes: newHandshakes()}
 	g.users.Add(1)
 	defer g.leave()
 	_, isTCP := ln.(*net.TCPListener)

@@ -181,6 +181,9 @@ func (c *eventConn) ForgetDeadlines(time.Time) {
 // Blocking implements Link.
 func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
 	c.detach(readUntil, writeUntil)
+	if c.tls != nil {
+		return c.tls
+	}
 	return c
 }
 
@@ -207,7 +210,7 @@ func (c *eventConn) Interrupt() {
 }
 
 // SendsFiles implements Link.
-func (c *eventConn) SendsFiles() bool { return true }
+func (c *eventConn) SendsFiles() bool { return c.tls == nil }
 
 // KeepsSpace implements Link.
 func (c *eventConn) KeepsSpace() bool { return false }

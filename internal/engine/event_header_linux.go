@@ -39,7 +39,11 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		c.finish(false)
 		return false, false
 	}
-	c.change(eventServing)
+	next, timeout := eventServing, c.Set.Limits.First
+	if c.tls != nil {
+		next, timeout = eventHello, c.Set.Limits.Handshake
+	}
+	c.change(next)
 	if ends := EndsOf(h); ends != nil {
 		e := c.extras()
 		e.mu.Lock()
@@ -51,7 +55,7 @@ func (c *eventConn) takeHeader() (taken, alive bool) {
 		return false, false
 	}
 	c.Opened = time.Since(Began)
-	c.net.SetDeadline(c.Set.Limits.First)
+	c.net.SetDeadline(timeout)
 	return true, true
 }
 
@@ -104,20 +108,34 @@ func (c *eventConn) lacksHeader() bool {
 // turnAway answers a connection of a client that has too many of them.
 func (c *eventConn) turnAway(why error) {
 	s := c.Set
-	s.setState(c, StateClosed)
+	s.setState(c.NC, StateClosed)
 	if nc, err := c.leave(); err == nil {
 		go s.Host.Refuse(nc, why)
 	}
 }
 
-// leave gives the connection up, and returns it as one of package net.
+// leave gives the connection up, and returns it as one of package net, or as a TLS
+// connection over such a one.
 func (c *eventConn) leave() (net.Conn, error) {
+	nc, err := c.leaveLoop()
+	c.forget()
+	return nc, err
+}
+
+// leaveLoop is leave for a connection that remains in the books.
+func (c *eventConn) leaveLoop() (net.Conn, error) {
 	fd := c.net.Forget()
 	c.change(eventEnded)
 	nc, err := spare.fileConn(fd)
-	if e := c.extra.Load(); err == nil && e != nil && e.proxied != nil {
+	if err != nil {
+		return nil, err
+	}
+	if e := c.extra.Load(); e != nil && e.proxied != nil {
 		nc = NewProxiedConn(nc, e.proxied)
 	}
-	c.forget()
-	return nc, err
+	if c.tls != nil {
+		c.tls.Move(nc)
+		nc = c.NC
+	}
+	return nc, nil
 }

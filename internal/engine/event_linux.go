@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"runtime/debug"
@@ -17,13 +19,16 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 	"github.com/valyala/fasthttp/internal/netloop"
 	"github.com/valyala/fasthttp/internal/rawsys"
+	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
 // eventGroup is the event loops of one call of Serve. They run until the last
 // of its connections has gone.
 type eventGroup struct {
 	*netloop.Group
-	users atomic.Int64 // connections, and Serve itself
+	users      atomic.Int64 // connections, and Serve itself
+	config     *tls.Config  // of TLS connections, or nil
+	handshakes *handshakes
 }
 
 func (g *eventGroup) leave() {
@@ -50,11 +55,19 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 	}
 	peer, err := s.Host.Admit(c)
 	if err != nil {
-		s.refuseEvent(fd, err)
+		s.refuseEvent(fd, g, err)
 		return
 	}
 	g.users.Add(1)
-	s.register(&c.Conn, c, peer)
+	var nc net.Conn = c
+	if g.config != nil {
+		nc = c.beginTLS()
+		if !header {
+			timeout = s.Limits.Handshake
+			c.phase = eventHello
+		}
+	}
+	s.register(&c.Conn, nc, peer)
 	if c.Pinned.Load() {
 		// the application may use it from the start
 		c.extras()
@@ -66,10 +79,13 @@ func (s *Set) acceptedEvent(fd int, g *eventGroup, isTCP bool) {
 }
 
 // refuseEvent answers a connection that is not served, and closes it.
-func (s *Set) refuseEvent(fd int, why error) {
+func (s *Set) refuseEvent(fd int, g *eventGroup, why error) {
 	nc, err := spare.fileConn(fd)
 	if err != nil {
 		return
+	}
+	if g.config != nil {
+		nc = tlswire.Server(nc, nc, g.config)
 	}
 	go s.Host.Refuse(nc, why)
 	s.Host.Crowded(why)
@@ -83,7 +99,8 @@ type eventConn struct {
 	Conn
 	net   netloop.Conn
 	group *eventGroup
-	p     Protocol // of the request that is on its way, or nil
+	p     Protocol      // of the request that is on its way, or nil
+	tls   *tlswire.View // nil if the connection is not a TLS connection
 	extra atomic.Pointer[eventExtra]
 	// toDiscard is how many bytes are still discarded before the connection is closed
 	toDiscard int32
@@ -102,17 +119,23 @@ const (
 	eventTurn                        // go on with the protocol, after other connections had their turn
 	eventLingering                   // discard the bytes that come, until the peer is done
 	eventHeader                      // take the header of the PROXY protocol, when it is there
+	eventHello                       // begin the TLS handshake, when the client has
+	eventHandshake                   // nothing: a goroutine has the connection
+	eventFarewell                    // send the alert that ends TLS, for which there was no room
 	eventEnded                       // nothing: the descriptor is closed or handed over
 	eventPhases
 )
 
 // eventChanges are the phases that may follow each phase.
-var eventChanges = [eventPhases]uint8{
-	eventServing:   1<<eventUnsent | 1<<eventTurn | 1<<eventLingering | 1<<eventEnded,
-	eventUnsent:    1<<eventServing | 1<<eventUnsent | 1<<eventLingering | 1<<eventEnded,
-	eventTurn:      1<<eventServing | 1<<eventLingering | 1<<eventEnded,
+var eventChanges = [eventPhases]uint16{
+	eventServing:   1<<eventUnsent | 1<<eventTurn | 1<<eventLingering | 1<<eventFarewell | 1<<eventEnded,
+	eventUnsent:    1<<eventServing | 1<<eventUnsent | 1<<eventLingering | 1<<eventFarewell | 1<<eventEnded,
+	eventTurn:      1<<eventServing | 1<<eventLingering | 1<<eventFarewell | 1<<eventEnded,
 	eventLingering: 1 << eventEnded,
-	eventHeader:    1<<eventServing | 1<<eventEnded,
+	eventHeader:    1<<eventServing | 1<<eventHello | 1<<eventEnded,
+	eventHello:     1<<eventHandshake | 1<<eventEnded,
+	eventHandshake: 1<<eventServing | 1<<eventLingering | 1<<eventEnded,
+	eventFarewell:  1<<eventLingering | 1<<eventEnded,
 	eventEnded:     0,
 }
 
@@ -138,12 +161,12 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		p.Local = cache
 	}
 	c.drained = false
-	c.working()
-	if c.phase == eventLingering {
-		return c.linger()
+	if c.tls != nil {
+		c.tls.Arrived()
 	}
-	if c.phase == eventHeader {
-		if taken, alive := c.takeHeader(); !taken {
+	c.working()
+	if c.phase >= eventLingering {
+		if ready, alive := c.serveEnds(); !ready {
 			return alive
 		}
 	}
@@ -151,6 +174,25 @@ func (c *eventConn) Serve(p *netloop.Poller) bool {
 		c.lend(cache)
 	}
 	return c.driveWithCare(cache, c.phase == eventServing)
+}
+
+// serveEnds is Serve for a connection on which the protocol has not begun, or has ended.
+// ready says that it can begin.
+func (c *eventConn) serveEnds() (ready, alive bool) {
+	switch c.phase {
+	case eventLingering:
+		return false, c.linger()
+	case eventFarewell:
+		return false, c.farewell()
+	case eventHeader:
+		if taken, alive := c.takeHeader(); !taken {
+			return false, alive
+		}
+	}
+	if c.phase == eventHello {
+		return false, c.awaitHello()
+	}
+	return true, true
 }
 
 // driveWithCare is drive for code that may not return: it may panic outside of a
@@ -291,10 +333,17 @@ func (c *eventConn) receive() bool {
 		return false
 	}
 	space := c.p.Space()
-	n, err := c.net.Read(space)
+	var n int
+	var err error
+	if c.tls == nil {
+		n, err = c.net.Read(space)
+		c.drained = n < len(space) && !c.net.Urgent()
+	} else {
+		n, err = c.tls.ReadNow(space)
+		c.drained = c.tls.Drained() && !c.net.Urgent()
+	}
 	switch {
 	case n > 0:
-		c.drained = n < len(space) && !c.net.Urgent()
 		if c.at() != stageBusy {
 			c.wake()
 		}
@@ -315,7 +364,7 @@ func (c *eventConn) readTooLate() error { return neterr.Op(c, "read", os.ErrDead
 func (c *eventConn) wake() {
 	c.p.Wait(WaitNone)
 	c.begin()
-	c.Set.setState(c, StateActive)
+	c.Set.setState(c.NC, StateActive)
 }
 
 // await leaves the connection to its loop until more comes. done is false if the time
@@ -337,7 +386,7 @@ func (c *eventConn) await(cache *protocolCache) (alive, done bool) {
 func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 	s := c.Set
 	c.giveBack(cache)
-	if s.Stopping() {
+	if s.Stopping() && !c.hasInput() {
 		c.finish(false)
 		return false
 	}
@@ -351,7 +400,7 @@ func (c *eventConn) rest(cache *protocolCache) (alive bool) {
 	if timeout > 0 {
 		c.LimitReads(time.Time{})
 	}
-	s.setState(c, StateIdle)
+	s.setState(c.NC, StateIdle)
 	c.net.SetDeadline(c.waitFor(waitRead, timeout))
 	return true
 }
@@ -374,7 +423,11 @@ func (c *eventConn) Expire() bool {
 	switch c.phase {
 	case eventHeader:
 		return c.expireHeader()
-	case eventLingering:
+	case eventHello:
+		// it fails at once
+		c.beginHandshake()
+		return false
+	case eventLingering, eventFarewell:
 		c.finish(false)
 		return false
 	case eventTurn:
@@ -393,6 +446,8 @@ func (c *eventConn) Expire() bool {
 		} else if c.Requests == 0 {
 			// empty lines do not begin a new wait
 			c.net.SetDeadline(1)
+		} else if c.tls != nil {
+			return c.expireIdle()
 		}
 		return c.Serve(&netloop.Poller{})
 	}
@@ -415,7 +470,13 @@ func (c *eventConn) flush() error {
 	if file != nil {
 		return c.flushFile(head, file)
 	}
-	n, err := c.net.Write(head, tail)
+	var n int
+	var err error
+	if c.tls == nil {
+		n, err = c.net.Write(head, tail)
+	} else {
+		n, err = c.tls.Send(head, tail)
+	}
 	switch err {
 	case nil:
 		n = len(head) + len(tail)
@@ -453,10 +514,22 @@ func (c *eventConn) flushFile(head []byte, file *FilePart) error {
 // end closes the connection.
 func (c *eventConn) end(cache *protocolCache, linger bool) bool {
 	c.giveBack(cache)
-	if linger && !c.Aborted {
+	switch {
+	case c.Aborted:
+		c.finish(true)
+		return false
+	case c.tls != nil:
+		return c.beginFarewell(linger)
+	}
+	return c.close(linger)
+}
+
+// close closes the connection, or lingers before.
+func (c *eventConn) close(linger bool) (alive bool) {
+	if linger {
 		return c.beginLinger()
 	}
-	c.finish(c.Aborted)
+	c.finish(false)
 	return false
 }
 
@@ -471,6 +544,9 @@ func (c *eventConn) abandon() bool {
 		return false
 	}
 	_ = c.detach(time.Time{}, time.Time{}).SetReadDeadline(Passed)
+	if c.tls != nil {
+		return c.beginFarewell(true)
+	}
 	return c.beginLinger()
 }
 
@@ -519,13 +595,16 @@ func (c *eventConn) finish(reset bool) {
 	defer c.forget()
 	s := c.Set
 	c.working()
+	if c.tls != nil && !reset {
+		c.sayGoodbye()
+	}
 	if d := c.detached(); d != nil {
 		// a goroutine of the application may wait in Read or Write
 		d.Abandon(reset)
 	} else {
 		c.net.Close(reset)
 	}
-	s.setState(c, StateClosed)
+	s.setState(c.NC, StateClosed)
 }
 
 // forget takes the connection out of the books.
@@ -533,7 +612,8 @@ func (c *eventConn) forget() {
 	s, g := c.Set, c.group
 	s.unregister(&c.Conn)
 	g.leave()
-	if c.Pinned.Load() {
+	if c.Pinned.Load() || c.tls != nil {
+		// hooks of crypto/tls have seen it, too
 		return
 	}
 	c.NC, c.Set, c.group, c.p = nil, nil, nil, nil
@@ -547,7 +627,7 @@ func (c *eventConn) forget() {
 func (c *eventConn) handOver() bool {
 	take := c.p.HandOver()
 	c.giveBack(nil)
-	c.Set.setState(c, StateHijacked)
+	c.Set.setState(c.NC, StateHijacked)
 	take(c.leave())
 	return false
 }
@@ -555,9 +635,9 @@ func (c *eventConn) handOver() bool {
 // claimIdle implements idleClaimer.
 func (c *eventConn) claimIdle() (closeIt func()) {
 	if !c.net.TryAcquire() {
-		return nil
+		return c.claimHandshake()
 	}
-	if !c.lacksHeader() && (c.p != nil || c.phase != eventServing || c.hasInput()) {
+	if !c.lacksHeader() && !c.lacksHello() && (c.p != nil || c.phase != eventServing || c.hasInput()) {
 		c.net.Release()
 		return nil
 	}
@@ -584,7 +664,7 @@ func (c *eventConn) ClaimStalled(p Protocol) (end func(err error)) {
 
 // hasInput reports whether bytes have come that were not read yet: they will be
 // served in a moment.
-func (c *eventConn) hasInput() bool { return c.has(unix.POLLIN) }
+func (c *eventConn) hasInput() bool { return c.tls != nil && c.tls.HasInput() || c.has(unix.POLLIN) }
 
 // has reports whether one of the events is there.
 func (c *eventConn) has(events int16) bool {

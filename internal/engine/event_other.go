@@ -2,7 +2,10 @@
 
 package engine
 
-import "net"
+import (
+	"crypto/tls"
+	"net"
+)
 
 // ServeEvents does nothing: there are no event loops on this system.
-func (s *Set) ServeEvents(net.Listener) (served bool, err error) { return false, nil }
+func (s *Set) ServeEvents(net.Listener, *tls.Config) (served bool, err error) { return false, nil }

@@ -31,6 +31,9 @@ func (unlimited) KindOf(net.Conn) (opening, isTLS bool) { return false, false }
 // Opening implements Host.
 func (unlimited) Opening(c *Conn) (nc net.Conn, over bool, err error) { return c.NC, false, nil }
 
+// Handshake implements Host.
+func (unlimited) Handshake(*Conn) (serve func() error, err error) { return nil, nil }
+
 // Transport implements Host.
 func (unlimited) Transport(nc net.Conn) net.Conn { return nc }
 

@@ -14,11 +14,14 @@ import (
 // TestPhasesOfEventConnections walks all changes from each phase to each other one.
 func TestPhasesOfEventConnections(t *testing.T) {
 	want := map[eventPhase][]eventPhase{
-		eventServing:   {eventUnsent, eventTurn, eventLingering, eventEnded},
-		eventUnsent:    {eventServing, eventUnsent, eventLingering, eventEnded},
-		eventTurn:      {eventServing, eventLingering, eventEnded},
+		eventServing:   {eventUnsent, eventTurn, eventLingering, eventFarewell, eventEnded},
+		eventUnsent:    {eventServing, eventUnsent, eventLingering, eventFarewell, eventEnded},
+		eventTurn:      {eventServing, eventLingering, eventFarewell, eventEnded},
 		eventLingering: {eventEnded},
-		eventHeader:    {eventServing, eventEnded},
+		eventHeader:    {eventServing, eventHello, eventEnded},
+		eventHello:     {eventHandshake, eventEnded},
+		eventHandshake: {eventServing, eventLingering, eventEnded},
+		eventFarewell:  {eventLingering, eventEnded},
 	}
 	for from := range eventPhases {
 		legal := map[eventPhase]bool{}

@@ -105,17 +105,8 @@ func (e *portable) serve() error {
 
 // close closes the connection and forgets it.
 func (e *portable) close() error {
-	s, nc := e.Set, e.NC
-	if e.Aborted {
-		// a reset shows the peer that the message was cut off, whatever its framing;
-		// so does TLS without its closing alert
-		nc = s.Host.Transport(nc)
-		if tcp, ok := nc.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0)
-		}
-	}
-	err := nc.Close()
-	s.setState(e.NC, StateClosed)
+	err := e.closeTransport(e.NC)
+	e.Set.setState(e.NC, StateClosed)
 	e.forget()
 	return err
 }

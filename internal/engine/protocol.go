@@ -164,6 +164,10 @@ type Host interface {
 	// header of a proxy, a TLS handshake. It returns the connection to go on with;
 	// over says that it was served already, or that it is not to be.
 	Opening(c *Conn) (nc net.Conn, over bool, err error)
+	// Handshake performs the handshake of a TLS connection, and calls EndOpening after
+	// it. If the peer has chosen a protocol that somebody else serves, serve is not nil:
+	// it does so, and returns when the connection is to be closed.
+	Handshake(c *Conn) (serve func() error, err error)
 	// Transport returns the connection below nc whose reset cuts nc off.
 	Transport(nc net.Conn) net.Conn
 	// Gone says that a connection that was admitted is served no more.
@@ -184,8 +188,15 @@ type Host interface {
 	Logf(format string, args ...any)
 }
 
+// HandshakesEach is how many TLS handshakes compute at a time on the event engine, for
+// each processor.
+const HandshakesEach = 4
+
 // Limits are how long connections wait. 0 stands for ever.
 type Limits struct {
+	// Handshake is for the handshake of a TLS connection. It must be set if there are
+	// any.
+	Handshake time.Duration
 	// First is for the first byte on a new connection, and Idle for that of another
 	// request.
 	First, Idle time.Duration

@@ -18,6 +18,10 @@ import (
 // One goroutine may read while another writes. Any goroutine may set the deadlines
 // and call Shutdown.
 type Detached struct {
+	// Waiting, unless it is nil, is called with true before Read or Write waits, and
+	// with false afterwards. It must be set before they are called.
+	Waiting func(waits bool)
+
 	c       *Conn
 	signals signals
 
@@ -107,6 +111,25 @@ func (d *Detached) Read(p []byte) (int, error) {
 	}
 }
 
+// Await waits until Read would not wait. There may be nothing to be read then, since
+// another goroutine has read it.
+func (d *Detached) Await() error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.exit()
+	for {
+		if err := d.check(reading); err != nil {
+			return err
+		}
+		// what has failed is found by reading
+		if ready, errno := rawsys.Ready(int(d.c.fd)); ready || errno != 0 && errno != syscall.EINTR {
+			return nil
+		}
+		d.wait(reading)
+	}
+}
+
 // Write implements io.Writer: it returns when all of p was written.
 func (d *Detached) Write(p []byte) (n int, err error) {
 	if err := d.enter(); err != nil {
@@ -164,7 +187,13 @@ func (d *Detached) wait(way int) {
 		d.c.registerOutput()
 	}
 	d.c.loop.ensurePoller()
+	if d.Waiting == nil {
+		<-d.signals.wake[way]
+		return
+	}
+	d.Waiting(true)
 	<-d.signals.wake[way]
+	d.Waiting(false)
 }
 
 func (d *Detached) enter() error {

@@ -36,15 +36,16 @@ const (
 var Engines = []Engine{
 	{Name: "portable/tcp", Kind: Portable, Listen: ListenTCP, Sockets: true},
 	{Name: "event/tcp", Kind: Event, Listen: ListenTCP, Sockets: true},
-	{Name: "portable/tls", Listen: ListenTLS, Sockets: true, TLS: true},
+	{Name: "portable/tls", Kind: Portable, Listen: ListenTLS, Sockets: true, TLS: true},
+	{Name: "event/tls", Kind: Event, Listen: ListenTLS, Sockets: true, TLS: true},
 	{Name: "portable/memory", Kind: Portable, Listen: ListenMemory},
 }
 
 // MemoryEngine is the engine for tests that need only one.
 var MemoryEngine = Engines[len(Engines)-1]
 
-// TLSEngine is the engine for tests of TLS.
-var TLSEngine = Engines[len(Engines)-2]
+// TLSEngines are what ForEachTLSEngine goes through.
+var TLSEngines = Engines[2:4]
 
 // ListenTCP listens at a port of the loopback interface.
 func ListenTCP(t testing.TB) (net.Listener, func() (net.Conn, error)) {

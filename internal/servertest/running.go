@@ -34,6 +34,13 @@ func ForEachEngine[S Server](t *testing.T, prepare Prepare[S], test func(t *test
 	}
 }
 
+// ForEachTLSEngine runs a test of TLS on every engine that has it. e is a copy.
+func ForEachTLSEngine(t *testing.T, test func(t *testing.T, e Engine)) {
+	for _, e := range TLSEngines {
+		t.Run(e.Name, func(t *testing.T) { test(t, e) })
+	}
+}
+
 // Running is a server that serves.
 type Running[S Server] struct {
 	T        testing.TB               // the test it belongs to

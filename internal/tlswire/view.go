@@ -13,9 +13,10 @@ type View struct {
 	*tls.Conn
 	wire *wire // nil if the connection is not one of Server
 
-	rest  bool // Conn may hold decrypted data
-	woken bool // first was received
-	first [1]byte
+	sealed int  // bytes of the output whose records are not sent yet; see Send
+	rest   bool // Conn may hold decrypted data
+	woken  bool // first was received
+	first  [1]byte
 }
 
 // ViewOf returns the View of a connection. If Server has made the connection, it is

@@ -3,7 +3,8 @@
 // request holds no buffer, and the records of a message are sent together.
 //
 // It imports bufpool and ioread. Server makes a connection over a wire (wire.go).
-// ViewOf returns the View through which an engine reads and writes (view.go).
+// ViewOf returns the View through which an engine reads and writes: with calls that wait
+// (view.go), and, if the transport is a Socket, with calls that do not (nowait.go).
 package tlswire
 
 import (
@@ -12,7 +13,9 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/ioread"
@@ -22,8 +25,7 @@ import (
 // handshake. socket is the connection from which nc reads without changes; it may be
 // nc itself. If it is a socket of the system, waiting for it needs no buffer.
 func Server(nc, socket net.Conn, config *tls.Config) *tls.Conn {
-	w := &wire{Conn: nc, missing: HeaderSize}
-	w.findFD(socket)
+	w := newWire(nc, socket)
 	c := tls.Server(w, config)
 	w.view = View{Conn: c, wire: w}
 	return c
@@ -33,7 +35,7 @@ func Server(nc, socket net.Conn, config *tls.Config) *tls.Conn {
 // Server has made that tls.Conn. Otherwise it returns c itself and false.
 func Transport(c net.Conn) (transport net.Conn, ok bool) {
 	if w, ok := c.(*wire); ok {
-		return w.Conn, true
+		return w.NetConn(), true
 	}
 	return c, false
 }
@@ -50,26 +52,54 @@ func Transport(c net.Conn) (transport net.Conn, ok bool) {
 // A wire can also gather records and send them with one call: a tls.Conn writes each
 // record separately, and the first ones are small.
 type wire struct {
-	net.Conn
 	view View
 
-	// raw reads from the descriptor of a socket by calling read, which stores its
-	// error in readErr. It is nil if the transport is not a socket.
-	raw     syscall.RawConn
+	// to is the transport, which is first until Move replaces it
+	to    atomic.Pointer[transport]
+	first transport
+
+	// read calls readFD, which stores its error in readErr
 	read    func(fd uintptr) (done bool)
 	readErr error
 
 	ahead   []byte          // bytes received and not passed on yet: a part of buffer, or of waited
 	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
 	eager   bool            // the last read filled the buffer
+	more    bool            // more may have arrived since the last read
 	missing int             // bytes up to the end of the current header or payload
 	payload bool            // the current part of the record is its payload
 	header  [HeaderSize]byte
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
-	mu       sync.Mutex
-	gathered *bufpool.Buffer // records that are not sent yet; nil if there are none
-	sendErr  error           // the error by which records were lost that Write has accepted
+	waitless atomic.Bool // reads and writes do not wait
+	leaving  atomic.Bool // Close and the deadlines, which Close of a tls.Conn calls, do nothing
+
+	mu        sync.Mutex
+	gathering bool            // records are sent when send is called
+	gathered  *bufpool.Buffer // records that are not sent yet; nil if there are none
+	sent      int             // bytes of gathered that were sent
+	sendErr   error           // the error by which records were lost that Write has accepted
+}
+
+// transport is what a wire reads from and writes to.
+type transport struct {
+	net.Conn
+	// raw reads from the descriptor of a socket. It is nil if the transport is not a
+	// socket of package net.
+	raw syscall.RawConn
+	now Socket // the same connection, or nil if it is no Socket
+}
+
+func newTransport(nc, socket net.Conn) transport {
+	now, _ := nc.(Socket)
+	return transport{nc, rawOf(socket), now}
+}
+
+func newWire(nc, socket net.Conn) *wire {
+	w := &wire{first: newTransport(nc, socket), missing: HeaderSize}
+	w.to.Store(&w.first)
+	w.read = w.readFD
+	return w
 }
 
 const (
@@ -86,12 +116,63 @@ const (
 	GatherSize = 64 << 10
 )
 
+// FirstMessage returns how many bytes a peer sends for its first record, which has begun
+// with p; but not more than limit, and 0 if these are bytes of something else.
+func FirstMessage(p []byte, limit int) int {
+	const handshake = 22 // the type of the record
+	switch {
+	case len(p) < HeaderSize:
+		return HeaderSize
+	case p[0] != handshake:
+		return 0
+	}
+	return min(HeaderSize+int(binary.BigEndian.Uint16(p[3:])), limit)
+}
+
 // NetConn returns the transport, as the method of tls.Conn does.
-func (w *wire) NetConn() net.Conn { return w.Conn }
+func (w *wire) NetConn() net.Conn { return w.to.Load().Conn }
+
+// LocalAddr implements net.Conn.
+func (w *wire) LocalAddr() net.Addr { return w.to.Load().LocalAddr() }
+
+// RemoteAddr implements net.Conn.
+func (w *wire) RemoteAddr() net.Addr { return w.to.Load().RemoteAddr() }
+
+// Close implements net.Conn.
+func (w *wire) Close() error {
+	if w.leaving.Load() {
+		return nil
+	}
+	return w.to.Load().Close()
+}
+
+// SetDeadline implements net.Conn.
+func (w *wire) SetDeadline(t time.Time) error {
+	if w.leaving.Load() {
+		return nil
+	}
+	return w.to.Load().SetDeadline(t)
+}
+
+// SetReadDeadline implements net.Conn.
+func (w *wire) SetReadDeadline(t time.Time) error {
+	if w.leaving.Load() {
+		return nil
+	}
+	return w.to.Load().SetReadDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (w *wire) SetWriteDeadline(t time.Time) error {
+	if w.leaving.Load() {
+		return nil
+	}
+	return w.to.Load().SetWriteDeadline(t)
+}
 
 // SyscallConn implements syscall.Conn, to set options of a socket.
 func (w *wire) SyscallConn() (syscall.RawConn, error) {
-	c, ok := w.Conn.(syscall.Conn)
+	c, ok := w.NetConn().(syscall.Conn)
 	if !ok {
 		return nil, syscall.EINVAL
 	}
@@ -100,7 +181,7 @@ func (w *wire) SyscallConn() (syscall.RawConn, error) {
 
 // CloseWrite shuts down the sending side if the transport can do that.
 func (w *wire) CloseWrite() error {
-	half, ok := w.Conn.(interface{ CloseWrite() error })
+	half, ok := w.NetConn().(interface{ CloseWrite() error })
 	if !ok {
 		return syscall.EINVAL
 	}
@@ -121,7 +202,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.follow(p[:n])
 	if w.ahead = w.ahead[n:]; len(w.ahead) == 0 {
 		bufpool.Put(w.buffer)
-		w.buffer = nil
+		// an empty slice would keep the memory as well
+		w.ahead, w.buffer = nil, nil
 	}
 	return n, nil
 }
@@ -143,13 +225,17 @@ func (w *wire) follow(p []byte) {
 	}
 }
 
-// fill waits for bytes and reads them ahead.
+// fill waits for bytes, unless reads do not wait, and reads them ahead.
 func (w *wire) fill() error {
-	if w.raw != nil {
-		return w.fillRaw()
+	to := w.to.Load()
+	if to.raw != nil {
+		return w.fillRaw(to.raw)
+	}
+	if to.now != nil {
+		return w.fillNow(to.now)
 	}
 	b := bufpool.Get(w.aheadSize())
-	n, err := ioread.Some(w.Conn, b.B[:cap(b.B)])
+	n, err := ioread.Some(to, b.B[:cap(b.B)])
 	return w.filled(b, n, err)
 }
 
@@ -163,6 +249,7 @@ func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 		return err
 	}
 	w.eager = n == cap(b.B)
+	w.more = w.eager
 	w.buffer, w.ahead = b, b.B[:n]
 	return nil
 }
@@ -179,10 +266,11 @@ func (w *wire) await() error {
 	if len(w.ahead) > 0 {
 		return nil
 	}
-	if w.raw != nil {
-		return w.fillRaw()
+	to := w.to.Load()
+	if to.raw != nil {
+		return w.fillRaw(to.raw)
 	}
-	n, err := ioread.Some(w.Conn, w.waited[:])
+	n, err := ioread.Some(to, w.waited[:])
 	if n > 0 {
 		w.ahead = w.waited[:n]
 		return nil
@@ -197,16 +285,24 @@ func (w *wire) Write(p []byte) (int, error) {
 	if w.sendErr != nil {
 		return 0, w.sendErr
 	}
-	b := w.gathered
-	if b == nil {
-		return w.Conn.Write(p)
+	if w.waitless.Load() {
+		w.keep(p)
+		return len(p), nil
 	}
+	if !w.gathering {
+		// records for which there was no room come first
+		if err := w.sendAll(); err != nil {
+			return 0, err
+		}
+		return w.to.Load().Write(p)
+	}
+	b := w.gathered
 	if len(b.B)+len(p) > cap(b.B) {
 		if err := w.sendGathered(); err != nil {
 			return 0, err
 		}
 		if len(p) > cap(b.B) {
-			return w.Conn.Write(p)
+			return w.to.Load().Write(p)
 		}
 	}
 	b.B = append(b.B, p...)
@@ -218,6 +314,7 @@ func (w *wire) Write(p []byte) (int, error) {
 func (w *wire) gather(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.gathering = true
 	if w.gathered == nil {
 		w.gathered = bufpool.Get(min(n, GatherSize))
 	}
@@ -227,6 +324,12 @@ func (w *wire) gather(n int) {
 func (w *wire) send() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.gathering = false
+	return w.sendAll()
+}
+
+// sendAll sends the gathered records, and drops their buffer. mu is held.
+func (w *wire) sendAll() error {
 	err := w.sendGathered()
 	bufpool.Put(w.gathered)
 	w.gathered = nil
@@ -237,8 +340,8 @@ func (w *wire) send() error {
 // the peer cannot decrypt a record after a lost one.
 func (w *wire) sendGathered() error {
 	if b := w.gathered; w.sendErr == nil && b != nil && len(b.B) > 0 {
-		_, w.sendErr = w.Conn.Write(b.B)
-		b.B = b.B[:0]
+		_, w.sendErr = w.to.Load().Write(b.B[w.sent:])
+		b.B, w.sent = b.B[:0], 0
 	}
 	return w.sendErr
 }

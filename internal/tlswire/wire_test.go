@@ -22,8 +22,6 @@ func record(n int) []byte {
 	return b
 }
 
-func newWire(nc net.Conn) *wire { return &wire{Conn: nc, missing: HeaderSize} }
-
 // checkWire checks that a wire returns the bytes that it receives, and that no read
 // goes beyond the end of a header or payload. sizes are the sizes of the reads, which
 // repeat.
@@ -34,7 +32,7 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 		pieces[i] = bytes.Clone(piece)
 		want = append(want, piece...)
 	}
-	w := newWire(&servertest.FakeConn{Pieces: pieces})
+	w := newWire(&servertest.FakeConn{Pieces: pieces}, nil)
 	var got []byte
 	var ends []int // of headers and payloads, as they are in want
 	for at := 0; at+HeaderSize <= len(want); {
@@ -59,7 +57,7 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 			}
 		}
 		got = append(got, b[:n]...)
-		if len(w.ahead) == 0 && w.buffer != nil {
+		if len(w.ahead) == 0 && (w.buffer != nil || w.ahead != nil) {
 			t.Fatal("a wire with nothing ahead has a buffer")
 		}
 		if err != nil {
@@ -103,10 +101,30 @@ func FuzzWireKeepsToRecords(f *testing.F) {
 	})
 }
 
+func TestFirstMessage(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		want int
+	}{
+		{"", HeaderSize},
+		{"\x16\x03\x01\x02", HeaderSize},
+		{"\x16\x03\x01\x00\x00", HeaderSize},
+		{"\x16\x03\x01\x01\x02", HeaderSize + 258},
+		{"\x16\x03\x01\x01\x02and more", HeaderSize + 258},
+		{"\x16\x03\x01\xff\xff", 1000},
+		{"GET / HTTP/1.1\r\n", 0},
+		{"\x80\x2e\x01\x00\x02", 0},
+	} {
+		if got := FirstMessage([]byte(tc.in), 1000); got != tc.want {
+			t.Errorf("%q: %d, want %d", tc.in, got, tc.want)
+		}
+	}
+}
+
 func TestWireSendsTogether(t *testing.T) {
 	var writes []int
 	nc := &servertest.FakeConn{OnWrite: func(p []byte) { writes = append(writes, len(p)) }}
-	w := newWire(nc)
+	w := newWire(nc, nil)
 	write := func(n int) {
 		t.Helper()
 		if k, err := w.Write(make([]byte, n)); k != n || err != nil {
@@ -142,7 +160,7 @@ func TestWireSendsTogether(t *testing.T) {
 // After a record was lost, no other may be sent.
 func TestWireFailsForGood(t *testing.T) {
 	nc := &servertest.FakeConn{}
-	w := newWire(nc)
+	w := newWire(nc, nil)
 	w.gather(100)
 	if _, err := w.Write([]byte("lost")); err != nil {
 		t.Fatal(err)
@@ -177,9 +195,8 @@ func TestIdleTLSSocketHoldsNoBufferAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	w := newWire(nc)
-	w.findFD(nc)
-	if w.raw == nil {
+	w := newWire(nc, nc)
+	if w.first.raw == nil {
 		t.Skip("this system has no reads that do not wait")
 	}
 	// a deadline that has passed ends the wait
@@ -228,7 +245,7 @@ func TestWireAllocatesNothing(t *testing.T) {
 	}
 	rec := record(300)
 	nc := &replayConn{data: rec}
-	w := newWire(nc)
+	w := newWire(nc, nil)
 	b := make([]byte, 512)
 	if n := testing.AllocsPerRun(100, func() {
 		for range 2 {

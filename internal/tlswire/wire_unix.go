@@ -11,28 +11,28 @@ import (
 	"github.com/valyala/fasthttp/internal/bufpool"
 )
 
-// findFD sets raw if socket is a socket of package net, and not a wrapper around one:
-// reading the descriptor would bypass the Read of a wrapper.
-func (w *wire) findFD(socket net.Conn) {
+// rawOf returns what reads from the descriptor of socket if that is a socket of package
+// net, and not a wrapper around one: reading the descriptor would bypass the Read of a
+// wrapper.
+func rawOf(socket net.Conn) syscall.RawConn {
+	var raw syscall.RawConn
 	var err error
 	switch c := socket.(type) {
 	case *net.TCPConn:
-		w.raw, err = c.SyscallConn()
+		raw, err = c.SyscallConn()
 	case *net.UnixConn:
-		w.raw, err = c.SyscallConn()
+		raw, err = c.SyscallConn()
 	}
 	if err != nil {
-		w.raw = nil
+		return nil
 	}
-	if w.raw != nil {
-		w.read = w.readFD
-	}
+	return raw
 }
 
 // fillRaw is like fill, for a socket. It holds a buffer only during system calls, not
 // while the goroutine waits.
-func (w *wire) fillRaw() error {
-	if err := w.raw.Read(w.read); err != nil {
+func (w *wire) fillRaw(raw syscall.RawConn) error {
+	if err := raw.Read(w.read); err != nil {
 		return err
 	}
 	err := w.readErr

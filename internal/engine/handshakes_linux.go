@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// handshakes is a line for places in which the handshakes of TLS connections compute.
+// A handshake costs a thousand times as much as a request, and a crowd of clients must
+// not hold up those that are connected. A handshake that waits for its peer leaves its
+// place, and takes one again afterwards, before those that have not begun.
+//
+// Hooks of the application, such as one that gets a certificate from elsewhere, may
+// wait in a place. So a line that has not moved for a while gets another place.
+type handshakes struct {
+	limit int // places
+
+	mu    sync.Mutex
+	taken int
+	more  int // places beyond the limit
+	begun queue[chan struct{}]
+	new   queue[*eventConn]
+	moves uint64 // how often a place was left
+
+	timer *time.Timer // looks whether the line moves; nil before it is first needed
+	ticks bool
+	seen  uint64 // moves when the timer last fired
+}
+
+// stillTime is for how long a line does not move before it gets another place.
+const stillTime = 50 * time.Millisecond
+
+func newHandshakes() *handshakes {
+	return &handshakes{limit: HandshakesEach * runtime.GOMAXPROCS(0)}
+}
+
+// begin starts a goroutine for the handshake of c when there is a place.
+func (h *handshakes) begin(c *eventConn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.take() {
+		go c.handshake()
+		return
+	}
+	h.new.add(c)
+	h.watch()
+}
+
+// enter waits for a place.
+func (h *handshakes) enter() {
+	h.mu.Lock()
+	if h.take() {
+		h.mu.Unlock()
+		return
+	}
+	free := make(chan struct{})
+	h.begun.add(free)
+	h.watch()
+	h.mu.Unlock()
+	<-free
+}
+
+// take takes a place if there is one. mu is held.
+func (h *handshakes) take() bool {
+	if h.taken >= h.limit+h.more {
+		return false
+	}
+	h.taken++
+	return true
+}
+
+// leave gives up a place.
+func (h *handshakes) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.moves++
+	if !h.next() {
+		h.taken--
+		h.more = min(h.more, max(h.taken-h.limit, 0))
+	}
+}
+
+// next gives a place to the first of the line. It is false if there is none. mu is held.
+func (h *handshakes) next() bool {
+	if free, ok := h.begun.take(); ok {
+		close(free)
+		return true
+	}
+	c, ok := h.new.take()
+	if ok {
+		go c.handshake()
+	}
+	return ok
+}
+
+// watch starts the timer. mu is held.
+func (h *handshakes) watch() {
+	if h.ticks {
+		return
+	}
+	h.ticks, h.seen = true, h.moves
+	if h.timer == nil {
+		h.timer = time.AfterFunc(stillTime, h.look)
+	} else {
+		h.timer.Reset(stillTime)
+	}
+}
+
+// look adds a place to a line that has not moved.
+func (h *handshakes) look() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.moves == h.seen && h.next() {
+		h.taken++
+		h.more++
+	}
+	h.seen = h.moves
+	if h.ticks = h.begun.len()+h.new.len() > 0; h.ticks {
+		h.timer.Reset(stillTime)
+	}
+}
+
+// queue is a list from which is taken what was added first.
+type queue[T any] struct {
+	all  []T
+	next int
+}
+
+func (q *queue[T]) len() int { return len(q.all) - q.next }
+
+func (q *queue[T]) add(v T) {
+	if q.next > 0 && len(q.all) == cap(q.all) {
+		n := copy(q.all, q.all[q.next:])
+		clear(q.all[n:])
+		q.all, q.next = q.all[:n], 0
+	}
+	q.all = append(q.all, v)
+}
+
+func (q *queue[T]) take() (v T, ok bool) {
+	if q.len() == 0 {
+		return v, false
+	}
+	first := &q.all[q.next]
+	v, *first = *first, v
+	if q.next++; q.next == len(q.all) {
+		// a line that was long once holds no memory
+		*q = queue[T]{}
+	}
+	return v, true
+}

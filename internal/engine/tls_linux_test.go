@@ -1,0 +1,482 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/netloop"
+	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/internal/tlswire"
+)
+
+// tlsHost is a Host of TLS connections.
+type tlsHost struct {
+	linesHost
+	stuck chan struct{} // a handshake waits for it while it is not nil
+}
+
+func (*tlsHost) KindOf(net.Conn) (opening, isTLS bool) { return true, true }
+
+func (h *tlsHost) Handshake(c *Conn) (serve func() error, err error) {
+	if h.stuck != nil {
+		<-h.stuck
+	}
+	if err := c.NC.(*tls.Conn).Handshake(); err != nil {
+		return nil, err
+	}
+	c.EndOpening()
+	return nil, nil
+}
+
+// tlsServer is a server of lines over TLS on the event engine.
+type tlsServer struct {
+	t    *testing.T
+	addr string
+	set  *Set
+}
+
+func newTLSServer(t *testing.T, h Host, limits Limits) *tlsServer {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key := servertest.Certificate()
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits.Handshake = max(limits.Handshake, time.Second)
+	s := &Set{Host: h, Limits: limits}
+	s.Renew()
+	serveUntilEnd(t, s, ln, func() error {
+		_, err := s.ServeEvents(ln, &tls.Config{Certificates: []tls.Certificate{pair}})
+		return err
+	})
+	return &tlsServer{t, ln.Addr().String(), s}
+}
+
+// dial opens a connection without TLS, and dialTLS one with it.
+func (s *tlsServer) dial() net.Conn {
+	s.t.Helper()
+	nc, err := net.Dial("tcp4", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(time.Minute))
+	return nc
+}
+
+func clientConfig() *tls.Config {
+	config := servertest.TrustCertificate()
+	config.ServerName = "127.0.0.1"
+	return config
+}
+
+func (s *tlsServer) dialTLS() *tls.Conn {
+	s.t.Helper()
+	c := tls.Client(s.dial(), clientConfig())
+	if err := c.Handshake(); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// ask sends a line, and checks that it comes back.
+func ask(t *testing.T, nc net.Conn, line string) {
+	t.Helper()
+	line += "\n"
+	go func() { _, _ = io.WriteString(nc, line) }()
+	got := make([]byte, len(line))
+	if _, err := io.ReadFull(nc, got); err != nil || string(got) != line {
+		t.Fatalf("%.20q came back as %.20q, %v", line, got, err)
+	}
+}
+
+func TestTLSRunsOnEventLoops(t *testing.T) {
+	s := newTLSServer(t, new(tlsHost), Limits{})
+	c := s.dialTLS()
+	for _, size := range []int{1, 1000, 20_000, 1 << 20} {
+		ask(t, c, strings.Repeat("x", size))
+	}
+	// a record for each byte: what is read ahead lasts for many turns
+	go func() {
+		for range 2000 {
+			_, _ = io.WriteString(c, "x")
+		}
+		_, _ = io.WriteString(c, "\n")
+	}()
+	got := make([]byte, 2001)
+	if _, err := io.ReadFull(c, got); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
+		t.Errorf("the connection ended with %q, %v", rest, err)
+	}
+}
+
+// A part of a record that comes at the end of the time for a request is none.
+func TestPartOfARecordDoesNotTakeTheDeadlineAway(t *testing.T) {
+	s := newTLSServer(t, new(tlsHost), Limits{Idle: time.Hour})
+	nc := s.dial()
+	client := tls.Client(nc, clientConfig())
+	ask(t, client, "once")
+	var c *eventConn
+	poll(t, "the connection is on its loop", func() bool {
+		s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
+		return c != nil && c.Waiting() && c.net.TryAcquire()
+	})
+	if _, err := nc.Write([]byte("\x17\x03\x03\x01")); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the bytes are there", c.hasInput)
+	// what the wheel does
+	if c.Expire() {
+		c.net.Release()
+	}
+	poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+}
+
+// The alert at the end is sent when there is room for it, or the connection is closed.
+func TestFarewellWaitsForRoom(t *testing.T) {
+	for _, expires := range []bool{false, true} {
+		s := newTLSServer(t, new(tlsHost), Limits{})
+		nc := s.dial()
+		ask(t, tls.Client(nc, clientConfig()), "once")
+		var c *eventConn
+		poll(t, "the connection is on its loop", func() bool {
+			s.set.All(func(found *Conn) { c = transportOf(found.NC).(*eventConn) })
+			return c != nil && c.Waiting() && c.net.TryAcquire()
+		})
+		size := 0
+		for junk := make([]byte, 1<<16); ; {
+			n, err := c.net.Write(junk, nil)
+			size += n
+			if err == netloop.ErrAgain {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !c.beginFarewell(true) || c.phase != eventFarewell {
+			t.Fatal("there was room")
+		}
+		if expires {
+			if c.Expire() {
+				t.Error("the connection is alive after the time for its end")
+			}
+		} else {
+			c.net.Release()
+		}
+		got, err := io.ReadAll(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alert := got[size:]; expires != (len(alert) == 0) || !expires && int(alert[4])+tlswire.HeaderSize != len(alert) {
+			t.Errorf("expires: %v, and behind the junk is %q", expires, alert)
+		}
+		_ = nc.Close()
+		poll(t, "the connection is closed", func() bool { return s.set.Open() == 0 })
+	}
+}
+
+// failingHost is a tlsHost whose hooks fail as those of an application may.
+type failingHost struct {
+	tlsHost
+	fail func()
+	logs chan string
+}
+
+func (h *failingHost) Handshake(*Conn) (serve func() error, err error) {
+	h.fail()
+	return nil, nil
+}
+
+func (h *failingHost) Logf(format string, args ...any) { h.logs <- fmt.Sprintf(format, args...) }
+
+func TestHandshakeWhoseHookFails(t *testing.T) {
+	hello := helloOf(t)
+	for name, fail := range map[string]func(){"panic": func() { panic("at the disco") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			h := &failingHost{logs: make(chan string, 100), fail: fail}
+			s := newTLSServer(t, h, Limits{})
+			// more often than there are places
+			for range HandshakesEach*runtime.GOMAXPROCS(0) + 1 {
+				nc := s.dial()
+				if _, err := nc.Write(hello); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := nc.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the connection ended with %v", err)
+				}
+			}
+			poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+			if name == "panic" {
+				if line := servertest.Receive(t, "a line", h.logs); !strings.Contains(line, "at the disco") {
+					t.Errorf("logged %q", line)
+				}
+			}
+		})
+	}
+}
+
+// recorder keeps what is written to a connection.
+type recorder struct {
+	net.Conn
+	mu   sync.Mutex
+	sent []byte
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	r.sent = append(r.sent, p...)
+	r.mu.Unlock()
+	return r.Conn.Write(p)
+}
+
+// A client may go away at any point of its handshake. The server forgets it.
+func TestHandshakeThatIsCutAnywhere(t *testing.T) {
+	s := newTLSServer(t, new(tlsHost), Limits{})
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		config := clientConfig()
+		config.MaxVersion = version
+		whole := &recorder{Conn: s.dial()}
+		if err := tls.Client(whole, config).Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		_ = whole.Close()
+		size := len(whole.sent)
+		for n := range size {
+			nc := s.dial()
+			cut := &cutConn{Conn: nc, left: n}
+			if err := tls.Client(cut, config).Handshake(); err == nil {
+				t.Fatalf("a handshake of %d bytes succeeded with %d", size, n)
+			}
+			if n%2 == 0 {
+				servertest.Reset(nc)
+			}
+			_ = nc.Close()
+		}
+	}
+	poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+	ask(t, s.dialTLS(), "others are served")
+}
+
+// cutConn ends after some bytes.
+type cutConn struct {
+	net.Conn
+	left int
+}
+
+func (c *cutConn) Write(p []byte) (int, error) {
+	n := min(c.left, len(p))
+	c.left -= n
+	_, _ = c.Conn.Write(p[:n])
+	if n < len(p) {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
+}
+
+// helloOf returns the first message of a client.
+func helloOf(t *testing.T) []byte {
+	t.Helper()
+	r := &recorder{Conn: &servertest.FakeConn{}}
+	_ = tls.Client(r, clientConfig()).Handshake()
+	if len(r.sent) == 0 {
+		t.Fatal("there is no message")
+	}
+	return r.sent
+}
+
+// Clients that have not sent their first message have no goroutine, and those that do
+// not go on with it do not hold up others.
+func TestHalfOpenHandshakesHoldNobodyUp(t *testing.T) {
+	s := newTLSServer(t, new(tlsHost), Limits{Handshake: time.Hour})
+	old := s.dialTLS()
+	ask(t, old, "one")
+	hello := helloOf(t)
+	before := runtime.NumGoroutine()
+	const clients = 200
+	for i := range clients {
+		if _, err := s.dial().Write(hello[:i*(len(hello)-1)/clients]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(t, s.dialTLS(), "two")
+	poll(t, "the connections are there", func() bool { return s.set.Open() == clients+2 })
+	if n := runtime.NumGoroutine(); n > before+clients/4 {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+	// these have a goroutine, and no place in the line
+	for range clients {
+		nc := s.dial()
+		if _, err := nc.Write(hello); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(t, old, "three")
+	ask(t, s.dialTLS(), "four")
+}
+
+func TestHandshakesEndInTime(t *testing.T) {
+	s := newTLSServer(t, new(tlsHost), Limits{Handshake: time.Second})
+	hello := helloOf(t)
+	for _, n := range []int{0, 3, len(hello) - 1, len(hello)} {
+		nc := s.dial()
+		if _, err := nc.Write(hello[:n]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, nc); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%d bytes of %d: %v", n, len(hello), err)
+		}
+	}
+	poll(t, "the connections are closed", func() bool { return s.set.Open() == 0 })
+}
+
+// A hook of a handshake may wait for long.
+func TestLineOfHandshakesMovesOn(t *testing.T) {
+	h := &tlsHost{stuck: make(chan struct{})}
+	s := newTLSServer(t, h, Limits{Handshake: time.Hour})
+	hello := helloOf(t)
+	waiting := HandshakesEach*runtime.GOMAXPROCS(0) + 3
+	for range waiting {
+		if _, err := s.dial().Write(hello); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poll(t, "all handshakes have begun", func() bool {
+		return strings.Count(string(servertest.Stacks()), "(*tlsHost).Handshake") >= waiting
+	})
+	close(h.stuck)
+}
+
+func TestHandshakesHaveLimitedPlaces(t *testing.T) {
+	h := &handshakes{limit: 2}
+	if !h.take() || !h.take() || h.take() {
+		t.Fatal("there are not two places")
+	}
+	entered := make(chan int, 3)
+	for i := range 3 {
+		go func() {
+			h.enter()
+			entered <- i
+		}()
+		poll(t, "somebody waits", func() bool {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.begun.len() == i+1
+		})
+	}
+	for i := range 3 {
+		h.leave()
+		if got := servertest.Receive(t, "a place", entered); got != i {
+			t.Errorf("%d was the next, want %d", got, i)
+		}
+	}
+	h.leave()
+	h.leave()
+	if h.taken != 0 || h.more != 0 {
+		t.Errorf("%d places are taken, and there are %d more", h.taken, h.more)
+	}
+}
+
+func TestQueueKeepsItsOrder(t *testing.T) {
+	var q queue[int]
+	next, last := 0, 0
+	for _, step := range []int{3, -2, 10, -5, -6, 1, -1, 100, -50, 60, -110} {
+		for ; step > 0; step-- {
+			q.add(last)
+			last++
+		}
+		for ; step < 0; step++ {
+			if v, ok := q.take(); !ok || v != next {
+				t.Fatalf("got %d, %v, want %d", v, ok, next)
+			}
+			next++
+		}
+		if q.len() != last-next {
+			t.Fatalf("the length is %d, want %d", q.len(), last-next)
+		}
+	}
+	if _, ok := q.take(); ok || q.all != nil {
+		t.Error("the empty queue has something")
+	}
+}
+
+// An idle connection has no goroutine, and what there is of it is small.
+func TestIdleTLSConnectionsAreSmall(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector needs memory of its own")
+	}
+	const (
+		clients = 300
+		limit   = 30 << 10 // for both ends, of which crypto/tls has nearly all
+	)
+	s := newTLSServer(t, new(tlsHost), Limits{})
+	ask(t, s.dialTLS(), "first")
+	goroutines, before := runtime.NumGoroutine(), memoryInUse()
+	all := make([]*tls.Conn, clients)
+	for i := range all {
+		all[i] = s.dialTLS()
+		ask(t, all[i], "once")
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+clients/10 {
+		t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+	if both := (memoryInUse() - before) / clients; both > limit {
+		t.Errorf("%d bytes for both ends of a connection, want %d", both, limit)
+	}
+	runtime.KeepAlive(all)
+}
+
+func memoryInUse() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapInuse + m.StackInuse)
+}
+
+// A response that ends with its connection is not whole without the alert that says so.
+func TestPeersThatReadSlowlyGetTheEnd(t *testing.T) {
+	s := newTLSServer(t, new(tlsHost), Limits{})
+	c := s.dialTLS()
+	line := append(bytes.Repeat([]byte("x"), 4<<20), '\n')
+	go func() {
+		_, _ = c.Write(line)
+		_ = c.CloseWrite()
+	}()
+	for at := 0; ; {
+		b := make([]byte, 10_000)
+		n, err := c.Read(b)
+		at += n
+		if err == io.EOF && at == len(line) {
+			return
+		}
+		if err != nil {
+			t.Fatal(fmt.Errorf("after %d of %d bytes: %w", at, len(line), err))
+		}
+		if at%(1<<20) < n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package tlswire
+
+import (
+	"net"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+)
+
+// This file reads and writes a tls.Conn on an event loop, without a wait. It is for
+// connections whose transport is a Socket, and whose handshake is done.
+//
+// A Read of a tls.Conn can be repeated after an error of its transport that is
+// temporary: it goes on in the middle of a record. A Write and a handshake cannot. So
+// all that a tls.Conn writes goes into a buffer, from which as much is sent as there is
+// room for. One of the methods may run at a time, and no other goroutine may read or
+// write meanwhile.
+
+// Socket is a transport that can also be read and written without a wait.
+type Socket interface {
+	net.Conn
+	// Await waits until there is something to be read, an end or an error.
+	Await() error
+	// ReadNow reads bytes that have arrived. If there are none the error is a net.Error
+	// that is temporary.
+	ReadNow(p []byte) (int, error)
+	// WriteNow writes as much as there is room for. If that is not all it returns such
+	// an error, too.
+	WriteNow(p []byte) (int, error)
+}
+
+const (
+	// sealSize is how many bytes of output are encrypted before their records are sent.
+	// The records fit into GatherSize.
+	sealSize = 56 << 10
+	// MaxUnsent is how many bytes of answers to messages of TLS itself may wait for
+	// room before no more such messages are read.
+	MaxUnsent = 16 << 10
+)
+
+// ReadNow reads what was received, and returns the error of the Socket if there is
+// nothing at the moment. No goroutine may be in Read.
+func (v *View) ReadNow(p []byte) (n int, err error) {
+	w := v.wire
+	if err := w.push(); err != nil && w.unsent() > MaxUnsent {
+		return 0, err
+	}
+	w.waitless.Store(true)
+	n, err = v.Conn.Read(p)
+	w.waitless.Store(false)
+	v.rest = n == len(p)
+	// the end of a connection that takes nothing is found by reading from it
+	_ = w.push()
+	return n, err
+}
+
+// HasInput reports whether bytes were received that ReadNow has not returned, as far
+// as is known without decrypting them.
+func (v *View) HasInput() bool { return v.rest || len(v.wire.ahead) > 0 }
+
+// Arrived says that more may have arrived. What was read ahead can last for many calls of
+// ReadNow.
+func (v *View) Arrived() { v.wire.more = true }
+
+// Drained reports whether ReadNow has returned everything that had arrived by the last
+// call of Arrived.
+func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more }
+
+// Send sends as much of head, and then of tail, as there is room for, and returns how
+// much that is. If that is not all it returns the error of the Socket; the next call
+// must begin with the rest, of which a part is encrypted already.
+func (v *View) Send(head, tail []byte) (n int, err error) {
+	for {
+		if err = v.wire.push(); err != nil {
+			return n, err
+		}
+		n += v.sealed
+		v.sealed = 0
+		switch {
+		case n < len(head):
+			err = v.seal(head[n:], tail)
+		case n < len(head)+len(tail):
+			err = v.seal(tail[n-len(head):], nil)
+		default:
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// Sending reports whether a part of the output of Send was encrypted and is not sent.
+func (v *View) Sending() bool { return v.sealed > 0 }
+
+// seal encrypts the first bytes of head, and of tail behind it.
+func (v *View) seal(head, tail []byte) error {
+	head = head[:min(len(head), sealSize)]
+	tail = tail[:min(len(tail), sealSize-len(head))]
+	w := v.wire
+	n := len(head) + len(tail)
+	w.reserve(n + n/recordShare + 512)
+	w.waitless.Store(true)
+	defer w.waitless.Store(false)
+	_, err := v.Conn.Write(head)
+	if err == nil && len(tail) > 0 {
+		_, err = v.Conn.Write(tail)
+	}
+	v.sealed = n
+	return err
+}
+
+// Goodbye closes the tls.Conn: it sends the alert that ends the connection in order,
+// as PushNow does. The transport remains to be closed.
+func (v *View) Goodbye() error {
+	w := v.wire
+	w.leaving.Store(true)
+	w.waitless.Store(true)
+	// it may be closed already, or a goroutine of the application may be writing: then
+	// there is no alert
+	_ = v.Conn.Close()
+	w.waitless.Store(false)
+	w.leaving.Store(false)
+	if !w.mu.TryLock() {
+		return nil
+	}
+	defer w.mu.Unlock()
+	return w.pushGathered()
+}
+
+// Push sends records for which there was no room, as far as there is some.
+func (v *View) Push() error { return v.wire.push() }
+
+// Move makes nc the transport, which has taken over the descriptor of the former one.
+func (v *View) Move(nc net.Conn) {
+	to := newTransport(nc, nc)
+	v.wire.to.Store(&to)
+}
+
+// fillNow is fill for a Socket. It holds no buffer while it waits.
+func (w *wire) fillNow(from Socket) error {
+	for {
+		waits := !w.waitless.Load()
+		if waits {
+			if err := from.Await(); err != nil {
+				return err
+			}
+		}
+		b := bufpool.Get(w.aheadSize())
+		n, err := from.ReadNow(b.B[:cap(b.B)])
+		if err = w.filled(b, n, err); !waits || !isTemporary(err) {
+			return err
+		}
+	}
+}
+
+// keep appends p to the records that are to be sent. mu is held.
+func (w *wire) keep(p []byte) {
+	if w.gathered == nil {
+		w.gathered = bufpool.Get(len(p))
+	}
+	if w.sent > 0 {
+		w.gathered.B = w.gathered.B[:copy(w.gathered.B, w.gathered.B[w.sent:])]
+		w.sent = 0
+	}
+	w.gathered.Grow(len(p))
+	w.gathered.B = append(w.gathered.B, p...)
+}
+
+// reserve makes room for n bytes of records.
+func (w *wire) reserve(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gathered == nil {
+		w.gathered = bufpool.Get(n)
+	}
+}
+
+// push is send without a wait, and without an end of the gathering.
+func (w *wire) push() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pushGathered()
+}
+
+func (w *wire) pushGathered() error {
+	b := w.gathered
+	if b == nil || w.sendErr != nil {
+		return w.sendErr
+	}
+	n, err := w.to.Load().now.WriteNow(b.B[w.sent:])
+	if w.sent += n; w.sent < len(b.B) && isTemporary(err) {
+		return err
+	}
+	w.sendErr = err
+	bufpool.Put(b)
+	w.gathered, w.sent = nil, 0
+	return err
+}
+
+func (w *wire) unsent() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gathered == nil {
+		return 0
+	}
+	return len(w.gathered.B) - w.sent
+}
+
+// isTemporary reports whether crypto/tls goes on after an error.
+func isTemporary(err error) bool {
+	t, ok := err.(interface{ Temporary() bool })
+	return ok && t.Temporary()
+}
