@@ -371,7 +371,7 @@ func TestLineOfHandshakesMovesOn(t *testing.T) {
 
 func TestHandshakesHaveLimitedPlaces(t *testing.T) {
 	h := &handshakes{limit: 2}
-	if !h.take() || !h.take() || h.take() {
+	if first, second := h.take(), h.take(); !first || !second || h.take() {
 		t.Fatal("there are not two places")
 	}
 	entered := make(chan int, 3)
