@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// chunksIn decodes a chunked body and returns its content, its chunk sizes and
-// what stands behind the last chunk.
+// chunksIn decodes a chunked body. It returns the content, the sizes of the chunks,
+// and the bytes after the last chunk.
 func chunksIn(t *testing.T, body string) (content string, sizes []int, rest string) {
 	t.Helper()
 	for {
@@ -35,7 +35,7 @@ func chunksIn(t *testing.T, body string) (content string, sizes []int, rest stri
 	}
 }
 
-// onlyReader hides what else a stream can do.
+// onlyReader hides all methods of a reader but Read.
 type onlyReader struct{ io.Reader }
 
 func TestBodyStreamOfAKnownSize(t *testing.T) {
@@ -84,7 +84,7 @@ func TestBodyStreamOfAnUnknownSizeIsSentInChunks(t *testing.T) {
 	})
 }
 
-// Each piece that a stream of unknown size gives is a chunk, and is flushed.
+// Each read from a stream of unknown size makes a chunk, which is flushed.
 func TestBodyStreamPiecesAreFlushed(t *testing.T) {
 	m := new(Response)
 	m.SetBodyStream(&sleepyReader{r: strings.NewReader("0123456789abcdef")}, -1)
@@ -133,7 +133,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 			name string
 			r    io.Reader
 			size int
-			want error // nil for any
+			want error // nil stands for any error
 		}{
 			{"short", strings.NewReader("hello"), 6, io.ErrUnexpectedEOF},
 			{"empty", strings.NewReader(""), 1, io.ErrUnexpectedEOF},
@@ -156,7 +156,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 			if stream.n != 1 || m.IsBodyStream() {
 				t.Errorf("%s: closed %d times", tc.name, stream.n)
 			}
-			// nothing well-formed is left behind
+			// the output must not look like a complete message
 			if strings.HasSuffix(out.String(), "\r\n0\r\n\r\n") {
 				t.Errorf("%s: the message was ended: %q", tc.name, out.String())
 			}
@@ -262,7 +262,7 @@ func TestResponseBodyOfABrokenStreamIsTheError(t *testing.T) {
 	}
 }
 
-// countingReader counts its reads; its WriteTo is that of the reader in it.
+// countingReader counts its reads. Its WriteTo calls that of the reader in it.
 type countingReader struct {
 	*strings.Reader
 	reads int
@@ -273,7 +273,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return c.Reader.Read(p)
 }
 
-// choosyReader says whether WriteTo may be used.
+// choosyReader reports by SupportsBodyWriteTo whether its WriteTo may be used.
 type choosyReader struct {
 	countingReader
 	writeTo bool
@@ -381,7 +381,7 @@ func TestStreamReaderHoldsTheProducerBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		total += n
-		// two windows: what is filled, and what the reader has taken
+		// the pipe holds at most two windows: one being filled, one being read
 		if ahead := int(written.Load()) - total; ahead > 2*bodyio.Window+10_000 {
 			t.Fatalf("the producer is %d bytes ahead", ahead)
 		}

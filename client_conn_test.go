@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What a call needs of a connection that another processor has used is fetched a
-// cache line at a time.
+// The fields that every call reads share cache lines, because another processor may
+// have used the connection last.
 func TestWhatCallsNeedOfAConnectionStandsTogether(t *testing.T) {
 	if reflect.TypeFor[uintptr]().Size() != 8 {
 		t.Skip("the layout is meant for 64 bits")
@@ -26,8 +26,8 @@ func TestWhatCallsNeedOfAConnectionStandsTogether(t *testing.T) {
 	}
 }
 
-// What every call writes for all to see is on no cache line that they read for
-// something else.
+// The counters that every call changes share no cache line with fields that calls
+// only read.
 func TestWhatCallsWriteStandsApart(t *testing.T) {
 	line := reflect.TypeFor[cpu.CacheLinePad]().Size()
 	hc := reflect.TypeFor[HostClient]()

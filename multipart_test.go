@@ -45,8 +45,8 @@ func TestWriteMultipartForm(t *testing.T) {
 	}
 }
 
-// What names a part, or comes from who has uploaded it, must not make a line of its
-// own: a program may take it from one form and send it in another.
+// Names of parts and fields of an upload must not inject a line: a program may copy
+// them from a received form into one that it sends.
 func TestWriteMultipartFormInjectsNothing(t *testing.T) {
 	form := parsedForm(t, formText)
 	fh := form.File["f"][0]
@@ -77,7 +77,7 @@ func TestWriteMultipartFormInjectsNothing(t *testing.T) {
 	}
 }
 
-// brokenWriter takes so many bytes before it fails.
+// brokenWriter takes that many bytes before it fails.
 type brokenWriter int
 
 var errBrokenWriter = errors.New("the writer is broken")
@@ -113,7 +113,7 @@ func TestSaveMultipartFile(t *testing.T) {
 		},
 	} {
 		fh := parsedForm(t, tt.text).File["f"][0]
-		// a file may be saved more than once, and over another
+		// a program may save a file more than once, and over another file
 		for range 2 {
 			if err := SaveMultipartFile(fh, path); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -130,7 +130,7 @@ func TestSaveMultipartFile(t *testing.T) {
 	if err := SaveMultipartFile(fh, dir); err == nil {
 		t.Error("a directory was written over")
 	}
-	// with its source gone, a file leaves another at the path alone
+	// if the source is gone, the file at the target path stays
 	gone := &Request{}
 	gone.Header.SetContentType(formType)
 	gone.SetBodyStream(strings.NewReader(largeForm(formMemory+1)), -1)

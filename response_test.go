@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// withoutDate returns what is written without the Date field.
+// withoutDate returns a written response without its Date field.
 func withoutDate(text string) string {
 	before, rest, ok := strings.Cut(text, "Date: ")
 	if !ok {
@@ -77,7 +77,7 @@ func TestResponseIsWritten(t *testing.T) {
 	}
 }
 
-// A stream may set trailers while it is read.
+// A stream may set trailers during its reads.
 func TestResponseTrailersMayBeKnownLate(t *testing.T) {
 	var resp Response
 	if err := resp.Header.SetTrailer("Sum"); err != nil {
