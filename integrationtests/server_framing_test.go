@@ -10,10 +10,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The numbers in the names of the cases are those of the list of failures that
-// HTTP servers were known for; see docs/security.md.
+// The numbers in the names of the cases are those of known failures of HTTP servers:
+// see docs/security.md.
 
-// ignoresBody is a handler that leaves the body of the request alone.
+// ignoresBody is a handler that does not read the body of the request.
 func ignoresBody(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("ignored") }
 
 // readsSome is a handler that reads the first bytes of the body.
@@ -55,7 +55,7 @@ func TestServerFramesBodies(t *testing.T) {
 			in:   servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 300000") + servertest.Smuggled,
 			want: []rawAnswer{{200, "ignored", ""}}},
 		{name: "02 broken chunks unread", s: streaming(ignoresBody), in: servertest.Chunked("/1", "3\r\nabc\r\nx\r\n") + servertest.Get("/2"),
-			want: []rawAnswer{{200, "ignored", ""}}, rude: true}, // the response is sent before that is seen
+			want: []rawAnswer{{200, "ignored", ""}}, rude: true}, // the response is sent before the server reads the error
 
 		{name: "05 close in a list", in: servertest.Get("/", "Connection: Keep-Alive, Close") + servertest.Smuggled, want: got("/")},
 		{name: "05 close on the second line", in: servertest.Get("/", "Connection: x", "connection: CLOSE") + servertest.Smuggled, want: got("/")},

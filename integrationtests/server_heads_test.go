@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hosts answers with the host that the request is for.
+// hosts responds with the host of the request.
 func hosts(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.Host()) }
 
 func TestServerReadsHeads(t *testing.T) {
@@ -190,8 +190,8 @@ func TestServerChecksHost(t *testing.T) {
 	})
 }
 
-// A type that the first line does not have must not be the one that content is
-// parsed by: what looked at the request before may have gone by that.
+// The server parses content by the first Content-Type line: a front end that checked
+// the request may have used that one.
 func TestFirstContentTypeOfARequestCounts(t *testing.T) {
 	const form, plain = "application/x-www-form-urlencoded", "text/plain"
 	cases := []struct {
@@ -227,7 +227,7 @@ func TestFirstContentTypeOfARequestCounts(t *testing.T) {
 			ctx.SetBodyString(string(ctx.Request.Header.ContentType()) + "|" + ctx.PostArgs().String())
 		}}).Dial()
 		for _, c := range cases {
-			// those behind the first are read by what is remembered of it
+			// the server parses the heads after the first with the help of the first
 			for range 4 {
 				conn.Send("POST / HTTP/1.1\r\nHost: h\r\n" + c.lines + "Content-Length: 3\r\n\r\na=b")
 				conn.Expect(200, c.want+"|"+c.args)

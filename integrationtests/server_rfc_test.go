@@ -96,9 +96,9 @@ func TestServerFollowsRFC9112(t *testing.T) {
 	})
 }
 
-// TestServerIsNotSmuggled sends what has made pairs of servers disagree on where
-// a request ends. Either it is refused, or the connection is closed behind it, or
-// there is no doubt.
+// TestServerIsNotSmuggled sends requests on whose end pairs of servers have
+// disagreed. The server refuses such a request, or closes the connection after it,
+// or its end is clear.
 func TestServerIsNotSmuggled(t *testing.T) {
 	t.Parallel()
 	clTE := func(te string) string {
@@ -108,7 +108,7 @@ func TestServerIsNotSmuggled(t *testing.T) {
 		return "POST / HTTP/1.1\r\nHost: a\r\n" + te + "\r\nContent-Length: 4\r\n\r\n23\r\n" + servertest.Smuggled + "\r\n0\r\n\r\n"
 	}
 	var cases []rawCase
-	// those that are chunked without a doubt, and so closed behind
+	// the framing is clearly chunked, and the connection closes after it
 	for _, te := range []string{
 		"Transfer-Encoding: chunked", "transfer-encoding:chunked", "Transfer-Encoding:\tchunked", "Transfer-Encoding: chunked\t ",
 		"Transfer-Encoding: Chunked", "X: y\r\nTransfer-Encoding: chunked",
@@ -225,8 +225,8 @@ func TestServerAnswersPipelinedRequestsInOrder(t *testing.T) {
 	})
 }
 
-// TestServerWritesPipelinedAnswersTogether holds that a burst of requests costs
-// a few writes, not one for each.
+// TestServerWritesPipelinedAnswersTogether checks that a burst of requests costs a
+// few writes, not one for each response.
 func TestServerWritesPipelinedAnswersTogether(t *testing.T) {
 	const n = 60
 	writes := 0
@@ -243,8 +243,8 @@ func TestServerWritesPipelinedAnswersTogether(t *testing.T) {
 }
 
 func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
-	// RFC 9110 section 9.3.6: no Content-Length in a 2xx response, and what
-	// follows is a tunnel, which nobody serves here
+	// RFC 9110 section 9.3.6: a 2xx response has no Content-Length, and a tunnel
+	// follows, which this handler does not serve
 	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Head("CONNECT a:1 HTTP/1.1", "Host: a:1") + servertest.Smuggled)}}
 	_ = fasthttp.ServeConn(c, func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("no content") })
 	out := c.Out.String()
@@ -261,8 +261,9 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 	}
 }
 
-// CONNECT may have a path, as that of package net/rpc: an answer has content then as
-// any other. A front end may take it for a tunnel all the same, so the connection ends.
+// CONNECT may have a path, as that of package net/rpc does. Its response has content
+// then, as any other. A front end may still take it for a tunnel, so the connection
+// ends.
 func TestServerTakesConnectWithAPath(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -299,14 +300,14 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 	})
 }
 
-// TestServerFieldsOfTheConnection holds what responses say of framing and
-// connection if the handler or the request makes that difficult.
+// TestServerFieldsOfTheConnection checks the fields of framing and connection in
+// difficult responses.
 func TestServerFieldsOfTheConnection(t *testing.T) {
 	stream := func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("streamed"), -1) }
 	keepAlive := func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Connection", "keep-alive") }
 	for _, tc := range []struct {
 		name, in string
-		most     int // requests on a connection
+		most     int // requests per connection
 		h        fasthttp.RequestHandler
 		has, not []string
 	}{
@@ -384,8 +385,8 @@ func TestServerFieldsOfTheConnection(t *testing.T) {
 	}
 }
 
-// docs/security.md names these targets, which rules for "/admin" in a front end
-// miss.
+// docs/security.md names these targets, which a rule for "/admin" in a front end
+// misses.
 func TestTargetsThatArePathsOfOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

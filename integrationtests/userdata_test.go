@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Those that are closers see the request and the response as they were, and what
-// they ask for does not stay with the context.
+// User values that are closers see the request and the response unchanged. What they
+// read does not stay in the context.
 func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 1)
