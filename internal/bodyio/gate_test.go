@@ -126,7 +126,7 @@ func TestGateInterruptsReads(t *testing.T) {
 	}
 }
 
-// However reading and closing fall together, the stream is released once.
+// The gate releases a stream once, however reads and closes overlap.
 func TestGateReleasesOnce(t *testing.T) {
 	for range 500 {
 		var g Gate

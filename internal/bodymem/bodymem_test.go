@@ -46,7 +46,7 @@ func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
 	for _, r := range owners {
 		ended = append(ended, r.ended)
 	}
-	// the one that has stalled for the longest time is enough
+	// it is enough to end the one that has stalled for longest
 	if want := []int{1, 0, 0, 0}; !slices.Equal(ended, want) {
 		t.Errorf("ended were %v, want %v", ended, want)
 	}

@@ -33,7 +33,7 @@ func TestEncodedContentIsBounded(t *testing.T) {
 	if c.kept[key(1001)] != nil {
 		t.Error("what has panicked is kept")
 	}
-	// one at a time
+	// encoders run one at a time
 	begun, end := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -48,8 +48,8 @@ func TestReaderHasALimit(t *testing.T) {
 	}
 }
 
-// spooled returns a form whose one file is in the directory of temporary files, which
-// is dir.
+// spooled returns a form with one file, which is in dir, the directory for temporary
+// files.
 func spooled(t *testing.T, dir string) *multipart.Form {
 	t.Helper()
 	t.Setenv("TMPDIR", dir)

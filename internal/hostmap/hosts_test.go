@@ -44,7 +44,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// What was used while it was about to be dropped stays.
+// A host that is used while it is about to be dropped stays.
 func TestWhatWasUsedMeanwhileStays(t *testing.T) {
 	var u Users
 	looks := 0
@@ -90,7 +90,7 @@ func TestNobodyEntersWhatWasDropped(t *testing.T) {
 // opener opens hosts, and counts them.
 type opener struct {
 	hosts  Hosts[string]
-	users  Users // of all of them
+	users  Users // users of all hosts
 	busy   atomic.Bool
 	opened int
 }
@@ -128,7 +128,7 @@ func TestHostsAreOpenedOnce(t *testing.T) {
 	}
 }
 
-// The timer runs as long as there are hosts.
+// The timer runs as long as the map has hosts.
 func TestHostsWithoutUsersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o opener
@@ -160,7 +160,7 @@ func TestHostsWithoutUsersAreDropped(t *testing.T) {
 	})
 }
 
-// Who finds a known host reads no cache line that others write.
+// The lookup of a known host reads no cache line that other lookups write.
 func TestTheLockStandsApart(t *testing.T) {
 	line := reflect.TypeFor[cpu.CacheLinePad]().Size()
 	hosts := reflect.TypeFor[Hosts[*int]]()

@@ -125,7 +125,7 @@ func FuzzTrailers(f *testing.F) {
 	})
 }
 
-// Names of fields in which proxies are known to pass the address of a client.
+// Proxies are known to pass the address of a client in fields with these names.
 func TestAddressesOfClientsAreBarredAsTrailers(t *testing.T) {
 	for _, name := range []string{
 		"X-Originating-IP", "WL-Proxy-Client-IP", "WL-Proxy-SSL", "X-ProxyUser-Ip", "X-True-Client-IP", "Fly-Client-IP", "DO-Connecting-IP",

@@ -16,7 +16,7 @@ func receive(b *Buffer, p []byte) {
 	}
 }
 
-// Whatever the sizes of what comes and goes, it comes out in its order.
+// The bytes keep their order, whatever the sizes of writes and reads.
 func TestBufferKeepsTheOrder(t *testing.T) {
 	for _, size := range []uint32{0, 1, 600, 4 << 10} {
 		b := Buffer{Size: size}
