@@ -32,7 +32,7 @@ func TestWriterWritesWhatTheInnerWriterDoes(t *testing.T) {
 		t.Error("the text has changed on its way")
 	}
 	if got.Len() > 2*want.Len() {
-		t.Errorf("%d bytes, where the inner writer alone makes %d", got.Len(), want.Len())
+		t.Errorf("%d bytes, want %d as from the inner writer alone", got.Len(), want.Len())
 	}
 }
 

@@ -172,8 +172,8 @@ func TestNginxAnswersPipelines(t *testing.T) {
 	}
 }
 
-// nginx ends each connection after seven requests, with the others of the
-// pipeline still on their way.
+// nginx ends each connection after seven requests, while the other requests of the
+// pipeline are on their way.
 func TestNginxMayEndPipelines(t *testing.T) {
 	onlyHere(t, "v1.77.0 fails the calls that are behind the end")
 	addr := nginx(t)
