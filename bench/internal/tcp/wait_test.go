@@ -170,7 +170,7 @@ func TestOnlyServersWithOneProcessorArePinned(t *testing.T) {
 	}
 }
 
-// What is measured anew replaces what was measured before, and the table says so.
+// A repeated measurement replaces the first one, and the table marks it.
 func TestRowsThatAreNotMetAreMeasuredAnew(t *testing.T) {
 	s := waited(map[string]float64{rig.Event: 90, rig.Portable: 100}, map[string]float64{rig.Event: 10, rig.Portable: 10})
 	doubts := s.doubtful()
