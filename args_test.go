@@ -316,7 +316,7 @@ func TestArgsDoNotAllocate(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		a.ParseBytes(src)
 		if string(a.Peek("tags")) != "a b c" || !a.Has("debug") || a.GetUintOrZero("id") != 12345 {
-			t.Error("arguments are not what they were")
+			t.Error("arguments have changed")
 		}
 		a.Set("user", "jane")
 		a.SetUint("id", 7)

@@ -192,7 +192,7 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 				t.Fatalf("%s, %s: %v", h.coding, name, err)
 			}
 			if s.Holds() {
-				t.Errorf("%s, %s: the encoder is held behind the end", h.coding, name)
+				t.Errorf("%s, %s: the encoder is held after the end", h.coding, name)
 			}
 			if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s, %s: %d bytes, %v", h.coding, name, len(got), err)

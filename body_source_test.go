@@ -294,7 +294,7 @@ func TestLateHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 			t.Errorf("the late handler reads %q", text)
 		}
 		if len(source.drains) > 0 {
-			t.Errorf("what the late handler reads was drained: %q", source.drains)
+			t.Errorf("the body of the late handler was drained: %q", source.drains)
 		}
 	})
 }

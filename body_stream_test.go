@@ -77,7 +77,7 @@ func TestBodyStreamOfAnUnknownSizeIsSentInChunks(t *testing.T) {
 				got := content(t, m)
 				body, _, rest := chunksIn(t, got)
 				if !strings.HasPrefix(text, body) || len(body) != map[string]int{"nothing": 0, "empty reads": 1000}[name] && body != text || rest != "\r\n" || stream.n != 1 {
-					t.Errorf("%s: %s, %q behind it, closed %d times", name, clipped(body), rest, stream.n)
+					t.Errorf("%s: %s, %q after it, closed %d times", name, clipped(body), rest, stream.n)
 				}
 			}
 		}
@@ -225,7 +225,7 @@ func TestBodyStreamIsClosedWhereItIsNotWritten(t *testing.T) {
 			}
 		}
 		if err := m.CloseBodyStream(); err != nil {
-			t.Errorf("closing what is not there: %v", err)
+			t.Errorf("closing a missing stream: %v", err)
 		}
 		m.SetBodyStream(&closeCounter{err: boom}, -1)
 		checkError(t, "CloseBodyStream", m.CloseBodyStream(), boom)
@@ -349,7 +349,7 @@ func TestStreamReaderGivesWhatIsWritten(t *testing.T) {
 			t.Errorf("%s: %v, %d of %d bytes", name, err, len(got), want.Len())
 		}
 		if n, err := r.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-			t.Errorf("%s: behind the end %d, %v", name, n, err)
+			t.Errorf("%s: after the end %d, %v", name, n, err)
 		}
 		if err := r.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)

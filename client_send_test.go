@@ -173,7 +173,7 @@ func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
 		<-begin
 		b, _ := io.ReadAll(io.LimitReader(c.R, size))
 		if n := bytes.Count(b, []byte("a")); n != size {
-			t.Errorf("%d bytes of %d are what they were", n, size)
+			t.Errorf("%d bytes of %d are unchanged", n, size)
 		}
 		c.Send("ok")
 		c.UntilClosed()

@@ -64,7 +64,7 @@ func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
 				encoded := h.appendLevel([]byte("before"), content, level)
 				rest, ok := bytes.CutPrefix(encoded, []byte("before"))
 				if !ok {
-					t.Fatalf("%s %d, %s: the bytes in front are gone", h.coding, level, name)
+					t.Fatalf("%s %d, %s: the bytes in front have changed", h.coding, level, name)
 				}
 				if got, err := h.appendPlain([]byte("before"), rest); err != nil || string(got) != "before"+string(content) {
 					t.Errorf("%s %d, %s: %d bytes, %v", h.coding, level, name, len(got), err)
@@ -74,7 +74,7 @@ func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
 					t.Errorf("%s %d, %s: writing: %d, %v", h.coding, level, name, n, err)
 				}
 				if n, err := h.writePlain(&plain, w.Bytes()); n != len(content) || err != nil || !bytes.Equal(plain.Bytes(), content) {
-					t.Errorf("%s %d, %s: writing what is decoded: %d, %v", h.coding, level, name, n, err)
+					t.Errorf("%s %d, %s: writing the decoded bytes: %d, %v", h.coding, level, name, n, err)
 				}
 			}
 		}
@@ -91,7 +91,7 @@ func TestCodingLevelsThatDoNotExistAreTheDefault(t *testing.T) {
 		}
 		for _, level := range levels {
 			if got := h.appendLevel(nil, content, level); !bytes.Equal(got, want) {
-				t.Errorf("%s %d: not what the default level makes", h.coding, level)
+				t.Errorf("%s %d: not the result of the default level", h.coding, level)
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func TestZstdWindowIsLimited(t *testing.T) {
 
 func TestCodingDoesNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	content := servertest.SampleText(2_000)
 	for _, h := range allHelpers {

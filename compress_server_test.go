@@ -90,7 +90,7 @@ func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 				seen <- struct{}{}
 			}
 			if rest, err := io.ReadAll(d); len(rest) > 0 || err != nil {
-				t.Errorf("%s behind the last event: %q, %v", kind, rest, err)
+				t.Errorf("%s after the last event: %q, %v", kind, rest, err)
 			}
 			d.Release()
 			// the decoder may have left the last chunk unread

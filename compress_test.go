@@ -299,7 +299,7 @@ func TestWriteGzipAndDeflate(t *testing.T) {
 
 func TestCompressHandlerDoesNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	content := servertest.SampleText(3_000)
 	h := withBrotli(func(ctx *RequestCtx) {

@@ -338,7 +338,7 @@ func TestCtxUserValues(t *testing.T) {
 	serveOne(t, servertest.Get("/")+servertest.Get("/"), func(ctx *RequestCtx) {
 		if n++; n == 2 {
 			if ctx.UserValue("a") != nil || ctx.Value(key{1}) != nil {
-				t.Error("values of one request are there for the next one")
+				t.Error("the next request has values of the previous one")
 			}
 			if got := strings.Join(closed, " "); got != "dropped one two" {
 				t.Errorf("closed %q by now", got)
@@ -354,7 +354,7 @@ func TestCtxUserValues(t *testing.T) {
 		ctx.RemoveUserValueBytes([]byte("gone too"))
 		if ctx.UserValue("a") != 1 || ctx.UserValueBytes([]byte("b")) != 2 || ctx.Value(key{1}) != 3 || ctx.UserValue(key{2}) != nil ||
 			ctx.UserValue("gone") != nil || ctx.UserValue("gone too") != nil || ctx.Value("b") != 2 {
-			t.Error("values are not what was set")
+			t.Error("values differ from those that were set")
 		}
 		var strs, all []string
 		ctx.VisitUserValues(func(k []byte, v any) { strs = append(strs, fmt.Sprintf("%s=%v", k, v)) })
@@ -366,7 +366,7 @@ func TestCtxUserValues(t *testing.T) {
 		ctx.SetUserValue("c", closer("dropped"))
 		ctx.ResetUserValues()
 		if ctx.UserValue("a") != nil {
-			t.Error("a value is there after ResetUserValues")
+			t.Error("a value is left after ResetUserValues")
 		}
 		ctx.SetUserValue("one", closer("one"))
 		ctx.SetUserValue("two", closer("two"))
@@ -477,7 +477,7 @@ func TestPackageLevelServeAnswers(t *testing.T) {
 		t.Errorf("Serve of a listener that was closed: %v", err)
 	}
 	if err := ListenAndServe("no address", echo); err == nil {
-		t.Error("no error for what is no address")
+		t.Error("no error for an invalid address")
 	}
 	if err := ListenAndServeUNIX(t.TempDir()+"/missing/socket", 0o600, echo); err == nil {
 		t.Error("no error for a socket that cannot be made")

@@ -150,7 +150,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 		}
 		for _, m := range found {
 			if !all[string(m[1])] {
-				t.Errorf("%s names %s, which is not there", file, m[1])
+				t.Errorf("%s names %s, which does not exist", file, m[1])
 			}
 			fuzzed[string(m[1])] = true
 		}

@@ -282,7 +282,7 @@ func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			if time.Since(begun) >= servertest.Patience {
-				t.Error("a client that is too slow goes on for ever")
+				t.Error("a client that is too slow is not ended")
 			}
 			// a client that was fast may pause
 			c = ts.Dial()

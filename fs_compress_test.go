@@ -144,7 +144,7 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 		}
 		left, err := filepath.Glob(filepath.Join(filepath.Dir(c.path), "*.tmp"))
 		if err != nil || len(left) > 0 {
-			t.Errorf("%s: left behind: %q, %v", name, left, err)
+			t.Errorf("%s: files left: %q, %v", name, left, err)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestCopiesOfFilesWithLongNames(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(root, "*.tmp"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %q, %v", left, err)
+		t.Errorf("files left: %q, %v", left, err)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestParallelRequestsGetWholeCopies(t *testing.T) {
 	wg.Wait()
 	left, err := filepath.Glob(filepath.Join(root, "*.tmp"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %q, %v", left, err)
+		t.Errorf("files left: %q, %v", left, err)
 	}
 }
 

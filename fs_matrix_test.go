@@ -240,7 +240,7 @@ func checkParts(t *testing.T, what string, a fileAnswer, ranges [][2]int, text s
 		}
 	}
 	if _, err := r.NextRawPart(); err != io.EOF {
-		t.Fatalf("%s: %v behind the last part", what, err)
+		t.Fatalf("%s: %v after the last part", what, err)
 	}
 }
 

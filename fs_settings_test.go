@@ -52,7 +52,7 @@ func TestSettingsAddFieldsToFiles(t *testing.T) {
 			}
 			for _, target := range []string{"/a.txt", "/list/"} {
 				if a := askFor(t, own, "GET", target); a.get("Cache-Control")+a.get("X-Content-Type-Options")+a.get("Content-Security-Policy") != "no-storeownown" {
-					t.Errorf("%s: the application's fields are gone: %s", name, a.header)
+					t.Errorf("%s: the application's fields were removed: %s", name, a.header)
 				}
 			}
 			if a := askFor(t, h, "GET", "/none"); a.get("Cache-Control") != "" {

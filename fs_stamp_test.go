@@ -213,7 +213,7 @@ func TestCompressedSiblingsNeedNoCompress(t *testing.T) {
 				}
 			}
 			if got := askFor(t, h, "GET", "/none.txt", "Accept-Encoding", "gzip, br").get("Content-Encoding"); got != "" && name != "compressed" {
-				t.Errorf("%s: a coding that is not there: %q", name, got)
+				t.Errorf("%s: unexpected coding %q", name, got)
 			}
 		}
 		if made, err := filepath.Glob(filepath.Join(root, "*.fasthttp*")); err != nil || len(made) > 0 {

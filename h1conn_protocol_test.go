@@ -136,7 +136,7 @@ func TestWrittenInPieces(t *testing.T) {
 	head, tail, _ := x.Output()
 	all := len(head) + len(tail)
 	if len(tail) != 2*copyLimit {
-		t.Fatalf("%d bytes behind the head", len(tail))
+		t.Fatalf("%d bytes after the head", len(tail))
 	}
 	for n := 0; n < all; {
 		if x.Idle() {

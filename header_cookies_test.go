@@ -186,7 +186,7 @@ func TestResponseHeaderCookies(t *testing.T) {
 		t.Errorf("PeekCookie gives %q", got)
 	}
 	if h.PeekCookie("none") != nil {
-		t.Errorf("a cookie that is not there is %q", h.PeekCookie("none"))
+		t.Errorf("a missing cookie is %q", h.PeekCookie("none"))
 	}
 	var read Cookie
 	read.SetKey("b")
@@ -195,7 +195,7 @@ func TestResponseHeaderCookies(t *testing.T) {
 	}
 	read.SetKey("none")
 	if h.Cookie(&read) {
-		t.Error("a cookie that is not there was found")
+		t.Error("a missing cookie was found")
 	}
 	names := []string{}
 	h.VisitAllCookie(func(name, _ []byte) { names = append(names, string(name)) })

@@ -116,7 +116,7 @@ func TestRequestHeaderSettersInjectNothing(t *testing.T) {
 				t.Errorf("%s(%q): net/http reads an injected field from %q", name, hostile, clipped(text))
 			}
 			if rest, _ := io.ReadAll(in); len(rest) > 0 {
-				t.Errorf("%s(%q): %q is left behind the request", name, hostile, rest)
+				t.Errorf("%s(%q): %q is left after the request", name, hostile, rest)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func checkResponseHead(t *testing.T, name, hostile string, h *ResponseHeader) {
 		t.Errorf("%s(%q): net/http reads an injected field from %q", name, hostile, clipped(text))
 	}
 	if n, _ := io.Copy(io.Discard, resp.Body); n > 0 {
-		t.Errorf("%s(%q): %d bytes are left behind the head", name, hostile, n)
+		t.Errorf("%s(%q): %d bytes are left after the head", name, hostile, n)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestTrailerSectionInjectsNothing(t *testing.T) {
 			t.Errorf("%q: trailers %q", hostile, got.Trailer)
 		}
 		if rest, _ := io.ReadAll(in); len(rest) > 0 {
-			t.Errorf("%q: %q is left behind the response", hostile, rest)
+			t.Errorf("%q: %q is left after the response", hostile, rest)
 		}
 	}
 }

@@ -163,10 +163,10 @@ func TestHeaderPeekFindsNamesOfAnyCase(t *testing.T) {
 			t.Errorf("all Accept are %q", got)
 		}
 		if got := h.PeekAll("nothing"); len(got) != 0 {
-			t.Errorf("a field that is not there has values: %q", got)
+			t.Errorf("a missing field has values: %q", got)
 		}
 		if got := h.Peek("nothing"); got != nil {
-			t.Errorf("a field that is not there is %q", got)
+			t.Errorf("a missing field is %q", got)
 		}
 		if got := texts(h.PeekKeys()); got != "X-One|Accept|Accept" {
 			t.Errorf("names are %q", got)

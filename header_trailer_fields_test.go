@@ -72,7 +72,7 @@ func TestTrailersAreNoFieldsOfTheHeaderSection(t *testing.T) {
 						t.Errorf("%s: Trailer is %q, want %q", tc.name, got, tc.names)
 					}
 					if got := string(h.TrailerHeader()); !strings.EqualFold(got, tc.trailers+"\r\n") {
-						t.Errorf("%s: %q is sent behind the body, want %q", tc.name, got, tc.trailers)
+						t.Errorf("%s: %q is sent after the body, want %q", tc.name, got, tc.trailers)
 					}
 				}
 			}

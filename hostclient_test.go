@@ -19,7 +19,7 @@ import (
 
 func TestHostClientCallAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool forgets some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	ln := fasthttputil.NewInmemoryListener()
 	defer ln.Close()

@@ -483,7 +483,7 @@ func TestTrailerNamesAreBounded(t *testing.T) {
 			t.Errorf("%d names: %v", http1.MaxTrailerNames, err)
 		}
 		if err := h.AddTrailer("A0, a63"); err != nil {
-			t.Errorf("names that are there already: %v", err)
+			t.Errorf("names that were added before: %v", err)
 		}
 		if err := h.AddTrailer("one-more"); err != ErrBadTrailer {
 			t.Errorf("one name more: %v", err)

@@ -125,7 +125,7 @@ func TestSaveMultipartFile(t *testing.T) {
 	}
 	fh := parsedForm(t, formText).File["f"][0]
 	if err := SaveMultipartFile(fh, filepath.Join(dir, "none", "saved")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("into a directory that is not there: %v", err)
+		t.Errorf("into a missing directory: %v", err)
 	}
 	if err := SaveMultipartFile(fh, dir); err == nil {
 		t.Error("a directory was written over")
@@ -141,7 +141,7 @@ func TestSaveMultipartFile(t *testing.T) {
 	fh = form.File["f"][0]
 	gone.Reset()
 	if err := SaveMultipartFile(fh, path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is gone: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the file that was there: %v", err)

@@ -207,12 +207,12 @@ func TestHugeAndInvalidKeysAreKeys(t *testing.T) {
 		a.Set("other", "x")
 		again.Parse(a.String())
 		if string(again.Peek(key)) != key || again.Len() != 2 {
-			t.Errorf("Args: %.20q is not what it was", key)
+			t.Errorf("Args: %.20q has changed", key)
 		}
 		var ctx RequestCtx
 		ctx.SetUserValue(key, 1)
 		if ctx.UserValueBytes([]byte(key)) != 1 {
-			t.Errorf("user value %.20q is not there", key)
+			t.Errorf("user value %.20q is missing", key)
 		}
 		var u URI
 		u.SetPath("/" + key)

@@ -290,7 +290,7 @@ func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
 		c.expect("GET /" + strconv.Itoa(n))
 		c.ok("GET /" + strconv.Itoa(n))
 		if got := c.request(); got != "" {
-			c.t.Errorf("%q came behind a request with Connection: close", got)
+			c.t.Errorf("%q arrived after a request with Connection: close", got)
 		}
 	})
 	c := peer.client()

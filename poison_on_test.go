@@ -64,7 +64,7 @@ func TestSlicesOfAHandlerArePoisonedBehindIt(t *testing.T) {
 				}
 				slices.checkPoisoned(t)
 				if string(own) != "own" {
-					t.Errorf("what belongs to the application was overwritten: %q", own)
+					t.Errorf("a slice of the application was overwritten: %q", own)
 				}
 				if want := strings.Repeat("r", size); path == "/path" && !strings.HasSuffix(c.Out.String(), "\r\n\r\n"+want) {
 					t.Error("the response was destroyed")

@@ -55,7 +55,7 @@ func TestRequestHeaderMethods(t *testing.T) {
 		var h RequestHeader
 		h.SetMethod(tc.method)
 		if !tc.is(&h) || string(h.Method()) != tc.method {
-			t.Errorf("%s is not what was set", tc.method)
+			t.Errorf("%s is not the method that was set", tc.method)
 		}
 		h.SetMethodBytes([]byte(strings.ToLower(tc.method)))
 		if tc.is(&h) {
@@ -337,7 +337,7 @@ func TestRequestHeaderHasAcceptEncoding(t *testing.T) {
 func TestRequestHeaderWithoutSpecialFieldsWritesWhatWasSet(t *testing.T) {
 	var h RequestHeader
 	if h.DisableSpecialHeader() || !h.DisableSpecialHeader() {
-		t.Error("what was before is not told")
+		t.Error("the previous setting is not returned")
 	}
 	h.DisableNormalizing()
 	h.SetMethod("POST")
@@ -370,7 +370,7 @@ func TestRequestHeaderWithoutSpecialFieldsWritesWhatWasSet(t *testing.T) {
 		t.Errorf("after Del %s, host %q, cookie %q", got, h.Host(), h.Cookie("c"))
 	}
 	if !h.EnableSpecialHeader() || h.EnableSpecialHeader() {
-		t.Error("what was before is not told")
+		t.Error("the previous setting is not returned")
 	}
 }
 

@@ -258,7 +258,7 @@ func TestRequestContinueReadBodyStream(t *testing.T) {
 				t.Errorf("%s %s: trailer %q", clipped(tc.message), name, req.Header.PeekTrailer("Sum"))
 			}
 			if n, err := req.BodyStream().Read(make([]byte, 1)); n > 0 || err != io.EOF {
-				t.Errorf("%s %s: behind the end %d, %v", clipped(tc.message), name, n, err)
+				t.Errorf("%s %s: after the end %d, %v", clipped(tc.message), name, n, err)
 			}
 			if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 				t.Errorf("%s %s: %s is left", clipped(tc.message), name, clipped(string(rest)))

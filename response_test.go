@@ -119,7 +119,7 @@ func TestResponseIsWrittenTheSameEveryWay(t *testing.T) {
 	}
 	resp.SetBodyStream(strings.NewReader("x"), 5)
 	if got := resp.String(); strings.Contains(got, "HTTP/1.1") || got == "" {
-		t.Errorf("String of what cannot be written: %q", got)
+		t.Errorf("String of an invalid response: %q", got)
 	}
 }
 

@@ -266,7 +266,7 @@ func TestReadTimeoutEndsABodyThatIsAStream(t *testing.T) {
 		start := time.Now()
 		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc")
 		if resp := c.Expect(200, "cut"); !resp.Close {
-			t.Error("the connection is kept behind half a request")
+			t.Error("the connection is kept after half a request")
 		}
 		if got := time.Since(start); got != readTime || !errors.Is(failed, os.ErrDeadlineExceeded) {
 			t.Errorf("the stream ended with %v after %v", failed, got)

@@ -266,7 +266,7 @@ func TestGenerateTestCertificate(t *testing.T) {
 			t.Errorf("%q: the certificate is for others, too", host)
 		}
 		if block, rest := pem.Decode(keyData); block.Type != "PRIVATE KEY" || len(rest) > 0 {
-			t.Errorf("%q: the key is a %q with %q behind it", host, block.Type, rest)
+			t.Errorf("%q: the key is a %q followed by %q", host, block.Type, rest)
 		}
 		if left := time.Until(pair.Leaf.NotAfter); left < 364*24*time.Hour || left > 366*24*time.Hour {
 			t.Errorf("%q: the certificate is valid for %v", host, left)

@@ -40,7 +40,7 @@ func TestStreamReaderGivesWhatIsProduced(t *testing.T) {
 		}
 		for range 2 {
 			if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-				t.Errorf("behind the end: %d, %v", n, err)
+				t.Errorf("after the end: %d, %v", n, err)
 			}
 		}
 		if err := r.Close(); err != nil {

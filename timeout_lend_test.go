@@ -86,7 +86,7 @@ func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 		closed := make(chan string, 10)
 		limited := TimeoutHandler(func(ctx *RequestCtx) {
 			if string(ctx.Response.Header.Peek("X-Before")) != "before" || string(ctx.Response.Body()) != "before " || ctx.UserValue("a") != 1 {
-				t.Error("what was set before is not there")
+				t.Error("the fields that were set before are missing")
 			}
 			ctx.SetUserValue("path", ctx.Path())
 			ctx.SetUserValue("body", ctx.PostBody())

@@ -288,7 +288,7 @@ func TestTimeoutHandlerKeepsAContextThatWasGivenAway(t *testing.T) {
 			late.Go(func() {
 				<-checked
 				if ctx.UserValue("x") == nil {
-					t.Error("the user value is gone")
+					t.Error("the user value was removed")
 				}
 				ctx.RemoveUserValue("x")
 			})
@@ -339,7 +339,7 @@ func TestTimeoutHandlerWithoutServer(t *testing.T) {
 
 func TestTimeoutHandlerInTimeAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	ctx := RequestCtx{responder: new(exchange)}
 	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, servertest.Never, "too slow")

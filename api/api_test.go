@@ -50,7 +50,7 @@ func TestExportedAPI(t *testing.T) {
 		case !want[line]:
 			t.Errorf("%s is not in %s: take it off %s", line, promised, missingFile)
 		case have[line]:
-			t.Errorf("this is there now: %s\nrun go generate ./api", line)
+			t.Errorf("this name exists: %s\nrun go generate ./api", line)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func report(t *testing.T, want, have set) {
 			fmt.Fprintf(&b, "%4d of %4d  %s\n", there[a], total[a], a)
 		}
 	}
-	t.Logf("%d of %d lines are there, and %d more that are not on the list\n%s",
+	t.Logf("%d of %d lines exist, and %d more that are not on the list\n%s",
 		sum, len(want), len(without(have, want)), b.String())
 }
 

@@ -244,7 +244,7 @@ func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
 			t.Errorf("%s: two of them share the memory of %q", l.name, text)
 		}
 		if text, found := shared(mine, given); found && !l.owns {
-			t.Errorf("%s: what it was given is handed out: %q", l.name, text)
+			t.Errorf("%s: it hands out its arguments: %q", l.name, text)
 		}
 		if !overwrite(mine) {
 			t.Errorf("%s: %s is read-only", l.name, said[i])

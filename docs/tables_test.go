@@ -145,7 +145,7 @@ func TestFilesThatAreNamedAreThere(t *testing.T) {
 	}
 	for _, m := range found {
 		if there, err := filepath.Glob(filepath.Join("..", m[1])); err != nil || len(there) == 0 {
-			t.Errorf("architecture.md names %s, which is not there", m[1])
+			t.Errorf("architecture.md names %s, which does not exist", m[1])
 		}
 	}
 }

@@ -323,7 +323,7 @@ func TestFlushedHeadIsTheOnlyAnswer(t *testing.T) {
 				t.Errorf("the answer is %s", got)
 			}
 			if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-				t.Errorf("behind it is %q, %v", rest, err)
+				t.Errorf("%q after it, %v", rest, err)
 			}
 		})
 	}

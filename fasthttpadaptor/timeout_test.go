@@ -124,7 +124,7 @@ func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 			goOn <- struct{}{}
 			send(t, c, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
 			if got := readReply(t, r, "GET"); got.body != "content" || fmt.Sprint(got.trailer) != "map[X-Late:[/next] X-Sum:[/next]]" {
-				t.Errorf("request behind late one %d: got %s", i, got)
+				t.Errorf("request after late one %d: got %s", i, got)
 			}
 			failed := 0
 			for range 2 {

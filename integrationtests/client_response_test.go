@@ -123,7 +123,7 @@ func TestClientRefusesMalformedResponses(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the text of the error tells what came: %v", err)
+			t.Errorf("the text of the error has bytes of the response: %v", err)
 		}
 		p.Counts(1, 1)
 	}

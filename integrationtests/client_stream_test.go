@@ -47,10 +47,10 @@ func TestClientStreamsBodies(t *testing.T) {
 				// the connection is idle at the end of the body, whether or not the
 				// stream was closed
 				if hc.IdleConnsCount() != 1 {
-					t.Error("the connection is not idle behind the last byte")
+					t.Error("the connection is not idle after the last byte")
 				}
 				if _, err := body.Read(make([]byte, 1)); err != io.EOF {
-					t.Errorf("behind the end: %v", err)
+					t.Errorf("after the end: %v", err)
 				}
 				if name == "chunked" && string(resp.Header.Peek("X-End")) != "yes" {
 					t.Error("the trailer is missing")

@@ -114,7 +114,7 @@ func TestClientTLSIdleConnections(t *testing.T) {
 	}
 	_ = s.Shutdown(t.Context())
 	if err := hc.Do(req, resp); err == nil {
-		t.Error("a call to a server that is gone succeeded")
+		t.Error("a call to a closed server succeeded")
 	} else if _, ok := errors.AsType[*net.OpError](err); !ok {
 		t.Errorf("got %v, want the error of dialing", err)
 	}

@@ -48,7 +48,7 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 				events.expect("event\n")
 				select {
 				case <-gone:
-					t.Fatalf("the stream of request %d has ended though its client is there", i)
+					t.Fatalf("the stream of request %d has ended before its client left", i)
 				case <-time.After(readTimeout * 3 / 2):
 				}
 				proceed <- struct{}{}

@@ -232,7 +232,7 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 			goOn <- struct{}{}
 		}
 		if rest, err := io.ReadAll(events); len(rest) > 0 || err != nil {
-			t.Errorf("behind the events: %q, %v", rest, err)
+			t.Errorf("after the events: %q, %v", rest, err)
 		}
 		c.Get("/")
 		if _, err := http.ReadResponse(c.R, nil); err != nil {
@@ -414,7 +414,7 @@ func TestTrailersOfTheRequest(t *testing.T) {
 		for _, streaming := range []bool{false, true} {
 			ts := start(&fasthttp.Server{StreamRequestBody: streaming, Handler: func(ctx *fasthttp.RequestCtx) {
 				if streaming && ctx.Request.Header.Peek("X-Sum") != nil {
-					t.Error("a trailer is there before the body was read")
+					t.Error("a trailer is available before the body was read")
 				}
 				fmt.Fprintf(ctx, "%s %s %s %q", ctx.PostBody(), ctx.Request.Header.Peek("X-Sum"), ctx.Request.Header.PeekTrailer("X-More"), ctx.Request.Header.PeekTrailerKeys())
 			}})

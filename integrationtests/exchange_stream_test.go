@@ -35,7 +35,7 @@ func TestRequestBodyArrivesAsAStream(t *testing.T) {
 			// each read after the end returns io.EOF
 			for range 3 {
 				if n, err := body.Read(b); n != 0 || err != io.EOF {
-					t.Errorf("behind the end: %d, %v", n, err)
+					t.Errorf("after the end: %d, %v", n, err)
 				}
 			}
 			if len(ctx.PostBody()) > 0 {

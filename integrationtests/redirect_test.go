@@ -78,7 +78,7 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 			}
 		}
 		if got.Header.Get("X-Own") != "kept" {
-			t.Errorf("X-Own is gone")
+			t.Errorf("X-Own was removed")
 		}
 	}
 	send := func(t *testing.T, url string) {
@@ -237,7 +237,7 @@ func TestRedirectLeavesUserValuesAlone(t *testing.T) {
 	req.SetUserValue("own", own)
 	servertest.Must(t, hc.DoRedirects(req, responseFor(t), 1))
 	if own.closed != 0 || req.UserValue("own") != own || added.closed != 1 {
-		t.Errorf("closed %d times, the request has %v; what the policy has set was closed %d times", own.closed, req.UserValue("own"), added.closed)
+		t.Errorf("closed %d times, the request has %v; the value of the policy was closed %d times", own.closed, req.UserValue("own"), added.closed)
 	}
 	req.Reset()
 	if own.closed != 1 {

@@ -104,7 +104,7 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 			req.SetRequestURI(uri)
 			servertest.Must(t, do(req, responseFor(t)))
 			if got := req.Header.Peek("Authorization"); got != nil {
-				t.Errorf("%s: the request has %q behind the call", name, got)
+				t.Errorf("%s: the request has %q after the call", name, got)
 			}
 		}
 		req.Header.Set("Authorization", "own")

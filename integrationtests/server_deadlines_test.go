@@ -41,7 +41,7 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 			for _, in := range []fasthttp.ConnState{fasthttp.StateNew, fasthttp.StateActive, fasthttp.StateIdle, fasthttp.StateClosed} {
 				t.Run(fmt.Sprintf("%s, %v", name, in), func(t *testing.T) {
 					if in == fasthttp.StateNew && server.ReadTimeout > 0 {
-						t.Skip("the server sets its own behind that")
+						t.Skip("the server sets its own deadline after that")
 					}
 					var conn atomic.Value
 					var set atomic.Bool
@@ -243,7 +243,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 				for i := range requests {
 					resp, err := servertest.ReadResponse(c.R, "GET")
 					if err != nil || resp.StatusCode != 200 {
-						t.Errorf("behind %d answers: %v, %v", i, resp.Response, err)
+						t.Errorf("after %d responses: %v, %v", i, resp.Response, err)
 						return
 					}
 				}

@@ -216,7 +216,7 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 			}
 			for _, line := range lines {
 				if strings.Contains(line, "nothing") || strings.ContainsAny(line, "\r\n") {
-					t.Errorf("%q: the log has what the client sent: %q", tc.in, line)
+					t.Errorf("%q: the log has bytes of the client: %q", tc.in, line)
 				}
 			}
 		}
@@ -525,7 +525,7 @@ func TestServerOptionsOfTheResponse(t *testing.T) {
 		}}
 		resp = respond(own, servertest.Get("/"))
 		if resp.Header.Get("Server") != "own" || resp.Header.Get("Content-Type") != "text/own" {
-			t.Errorf("what the handler set became %v", resp.Header)
+			t.Errorf("the handler's header became %v", resp.Header)
 		}
 		// also for a timeout, an error and a panic
 		for target, status := range map[string]int{"/late": 408, "/panic": 500, "/error": 404} {

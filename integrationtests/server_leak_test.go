@@ -178,7 +178,7 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 					}
 					before := round()
 					after := before
-					servertest.Eventually(t, "nothing left behind", func() bool {
+					servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
 						for range rounds {
 							after = round()
 						}
@@ -334,7 +334,7 @@ func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atom
 		answered.Add(1)
 		if resp.Close {
 			if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-				t.Errorf("%s behind the last answer, %v", fmt.Sprintf("%.50q", rest), err)
+				t.Errorf("%s after the last response, %v", fmt.Sprintf("%.50q", rest), err)
 			}
 			return true
 		}

@@ -33,7 +33,7 @@ func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 					ctx.TimeoutError("too slow")
 				}})
 				if !ts.Engine.Sockets {
-					t.Skip("only sockets lose what was sent")
+					t.Skip("only sockets lose sent bytes")
 				}
 				c := ts.Dial()
 				const piece, pieces = 10_000, 20

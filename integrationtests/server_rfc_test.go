@@ -287,7 +287,7 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 				want = asked
 			}
 			if rest, err := io.ReadAll(c.R); string(rest) != want || err != nil {
-				t.Errorf("%s: %q, %v behind the head", target, rest, err)
+				t.Errorf("%s: %q, %v after the head", target, rest, err)
 			}
 		}
 		c := ts.Dial()

@@ -528,7 +528,7 @@ func (c *soakConn) malformed() error {
 	}
 	c.counts.cut.Add(1)
 	if rest, err := io.ReadAll(c.in); len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("got %.60q, %v behind the refusal of %.60q", rest, err, bad)
+		return fmt.Errorf("got %.60q, %v after the refusal of %.60q", rest, err, bad)
 	}
 	return nil
 }

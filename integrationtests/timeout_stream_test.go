@@ -90,7 +90,7 @@ func TestPanicsAroundALateReader(t *testing.T) {
 			c.Send(half("1.1"))
 			if value == http.ErrAbortHandler {
 				if b, _ := io.ReadAll(c.Conn); len(b) > 0 {
-					t.Errorf("behind an abort there is %q", b)
+					t.Errorf("after an abort: %q", b)
 				}
 			} else {
 				c.Expect(500, fasthttp.StatusMessage(500))

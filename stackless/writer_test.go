@@ -161,7 +161,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestWriterDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget what it holds")
+		t.Skip("the race detector makes sync.Pool drop values")
 	}
 	w := NewWriter(io.Discard, newGzip)
 	text := []byte(strings.Repeat("some text ", 100))

@@ -114,7 +114,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 	for {
 		text, err := b.out.ReadBytes(0)
 		if err != nil {
-			b.t.Fatalf("%s: the browser is gone: %v", method, err)
+			b.t.Fatalf("%s: the browser has ended: %v", method, err)
 		}
 		var answer struct {
 			ID     int

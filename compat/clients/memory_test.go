@@ -55,7 +55,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	if !bytes.Equal(p, want) {
-		return 0, fmt.Errorf("another byte than was sent, in the %d behind %d", len(p), c.n)
+		return 0, fmt.Errorf("a wrong byte among the %d after %d", len(p), c.n)
 	}
 	c.n += int64(len(p))
 	c.each(c.n)

@@ -125,7 +125,7 @@ func TestIncomingReadsAMessage(t *testing.T) {
 						t.Fatalf("pieces of %d through %d: %q, %v, trailers %q, ended %v", piece, size, got, err, to.section, s.Ended())
 					}
 					if rest := string(in.have) + strings.Join(in.pieces, ""); tt.err == io.EOF && rest != tt.rest {
-						t.Fatalf("pieces of %d through %d: %q is behind it", piece, size, rest)
+						t.Fatalf("pieces of %d through %d: %q follows", piece, size, rest)
 					}
 					if _, again := s.Read(make([]byte, 1)); again != err {
 						t.Fatalf("then the error is %v, not %v", again, err)
@@ -246,7 +246,7 @@ func TestIncomingDrains(t *testing.T) {
 					_ = s.Close()
 				}
 				if got := s.DrainArrived(&limit); got != tt.arrived || in.fills > 0 {
-					t.Errorf("what has arrived: %v, %d waits, want %v", got, in.fills, tt.arrived)
+					t.Errorf("the arrived part: %v, %d waits, want %v", got, in.fills, tt.arrived)
 				}
 				if _, err := s.Read(nil); closed && !s.Ended() && s.phase.Load() != incomingFailed && err != ErrClosed {
 					t.Errorf("a closed stream has the error %v while it is drained", err)
@@ -255,7 +255,7 @@ func TestIncomingDrains(t *testing.T) {
 					t.Errorf("all: %v, %d left, trailers %q, ended %v", got, limit, to.section, s.Ended())
 				}
 				if rest := string(in.have) + strings.Join(in.pieces, ""); s.Ended() && tt.framing != untilClose && rest != "next" {
-					t.Errorf("%q is behind it", rest)
+					t.Errorf("%q follows", rest)
 				}
 			}
 		})

@@ -95,6 +95,6 @@ func TestPipeWhoseProducerPanics(t *testing.T) {
 		t.Errorf("got %q, %v", b, err)
 	}
 	if p.Waits() {
-		t.Error("behind the end there is nothing to wait for")
+		t.Error("Waits returns true after the end")
 	}
 }

@@ -97,7 +97,7 @@ func TestBodyThatHasArrivedStays(t *testing.T) {
 		t.Error("no room when it was dropped")
 	}
 	if m.Fits(11) || !m.Fits(10) {
-		t.Error("what can be held is not the limit")
+		t.Error("the memory that can be held differs from the limit")
 	}
 	m.Drop(other)
 }

@@ -327,7 +327,7 @@ func TestProbe(t *testing.T) {
 	waitFor(t, &p, Readable)
 	var b [1]byte
 	if n, err := c.Read(b[:]); n != 1 || err != nil {
-		t.Errorf("the look took what was there: %v", err)
+		t.Errorf("the check has read bytes: %v", err)
 	}
 	if s := p.Look(); s != Quiet {
 		t.Errorf("after reading: %v", s)

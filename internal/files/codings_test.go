@@ -68,7 +68,7 @@ func TestFilesWithoutATimeAreEncodedOnce(t *testing.T) {
 	before := len(encodings.kept)
 	ask(t, f, "GET", "/noise.txt", "gzip").check(t, "noise", "", noise)
 	if len(encodings.kept) != before {
-		t.Error("what gains nothing was encoded again")
+		t.Error("content that does not shrink was encoded again")
 	}
 }
 

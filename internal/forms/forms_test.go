@@ -78,6 +78,6 @@ func TestSpooledFilesAreSavedAndRemoved(t *testing.T) {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
 	if err := Save(fh, path); err == nil {
-		t.Error("a file that is gone was saved")
+		t.Error("a missing file was saved")
 	}
 }

@@ -40,7 +40,7 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 		t.Error("a host is found that was dropped")
 	}
 	if k.Forget(); k.Taken() != 0 {
-		t.Errorf("%d places are taken by what was dropped", k.Taken())
+		t.Errorf("%d places are taken by dropped hosts", k.Taken())
 	}
 }
 
@@ -54,10 +54,10 @@ func TestWhatWasUsedMeanwhileStays(t *testing.T) {
 	}
 	u.DropIf(func() bool { return true })
 	if !u.Dropped() || u.Enter() {
-		t.Error("what has no user is kept")
+		t.Error("a host without users is kept")
 	}
 	if u.Add(); u.Count() != 1 || !u.Dropped() {
-		t.Errorf("%d users of what was dropped", u.Count())
+		t.Errorf("%d users of a dropped host", u.Count())
 	}
 	u.Leave()
 }

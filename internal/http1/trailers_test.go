@@ -164,7 +164,7 @@ func TestTrailersAreAnnouncedAndCome(t *testing.T) {
 		}
 	}
 	if id, name := at("x-hint"); !l.Reannounce(id, name, 0) || !l.Sends(id, name) || l.Reannounce(field.Unknown, []byte("other"), 0) {
-		t.Error("a name that is announced again keeps what it meant")
+		t.Error("a name that is announced again keeps its old meaning")
 	}
 	id, name := at("X-Own")
 	if l.DropBehind(id, name, false); l.Behind(id, name, 0) >= 0 || l.Announced(id, name) < 0 {

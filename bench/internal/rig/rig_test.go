@@ -176,7 +176,7 @@ func TestChildEndsWithItsContext(t *testing.T) {
 // The child must then end as well.
 func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, to see that the process is gone")
+		t.Skip("only linux has /proc, to see that the process has ended")
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -220,7 +220,7 @@ func TestServer(t *testing.T) {
 	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("the go command is not to be found")
+		t.Skip("the go command is missing")
 	}
 	binary := filepath.Join(t.TempDir(), "server")
 	compile := exec.CommandContext(t.Context(), goTool, "build", "-o", binary, benchModule+"/servers/nethttp")
