@@ -226,7 +226,7 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 			t.Errorf("%s: logged %q", name, lines)
 		}
 	}
-	// names that the application gives are not checked in this way
+	// a missing file that the application names is not logged
 	log := &servertest.Log{}
 	var ctx RequestCtx
 	ctx.Init(&Request{}, nil, log)

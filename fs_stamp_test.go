@@ -100,7 +100,8 @@ func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
 	}
 }
 
-// The handler removes copies of files that were removed while no handler ran.
+// The handler removes the copies of removed files, also of those that were removed
+// while no handler ran.
 func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 	apart := filepath.Join(t.TempDir(), "copies")
 	for name, copies := range map[string]string{"beside": "", "apart": apart} {
