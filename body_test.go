@@ -104,7 +104,7 @@ func TestBodyIsSetAndAppended(t *testing.T) {
 		check("ResetBody", "")
 		m.SetBodyRaw([]byte("raw "))
 		_, _ = io.WriteString(m.BodyWriter(), "written")
-		check("BodyWriter behind a raw body", "raw written")
+		check("BodyWriter after a raw body", "raw written")
 		m.SetBody(nil)
 		check("SetBody(nil)", "")
 	})

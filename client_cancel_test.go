@@ -31,7 +31,7 @@ func TestClientCancelBetweenStages(t *testing.T) {
 		"as a 100 arrives": {"HTTP/1.1 100 Continue\r\n\r\n", true, func(trace *httptrace.ClientTrace, cancel func()) {
 			trace.Got100Continue = cancel
 		}},
-		"behind half of a 100": {"HTTP/1.1 100 Con", true, func(trace *httptrace.ClientTrace, cancel func()) {
+		"after half of a 100": {"HTTP/1.1 100 Con", true, func(trace *httptrace.ClientTrace, cancel func()) {
 			trace.GotFirstResponseByte = cancel
 		}},
 		"before the content": {"", true, func(trace *httptrace.ClientTrace, cancel func()) {

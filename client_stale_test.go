@@ -68,7 +68,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 	}
 	for name, prepare := range requests {
 		for _, text := range []string{"", servertest.OK, "x"} {
-			t.Run(fmt.Sprintf("%s behind %q", name, text), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s after %q", name, text), func(t *testing.T) {
 				spoil, rest := make(chan struct{}), make(chan int64, 1)
 				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 					if c.Request() == nil {

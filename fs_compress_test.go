@@ -254,7 +254,7 @@ func TestLargeFilesAreEncodedBehindAHead(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": large})
 	h := handlerOf(&FS{Root: root, Compress: true})
 	askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
-	askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "behind a HEAD", "gzip", large)
+	askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "after a HEAD", "gzip", large)
 }
 
 // mapOf reads files into a file system in memory.

@@ -57,10 +57,10 @@ var hostile = []struct {
 		var h RequestHeader
 		readField(&h, "Trailer: "+in)
 	}},
-	{"a boundary behind quotes", behind(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
-	{"a boundary behind an open quote", behind(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
-	{"a boundary behind quotes that are never closed", behind(`multipart/form-data; x="`, repeated(`;\"`)), boundaryOf},
-	{"a boundary behind many parameters", behind(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
+	{"a boundary after quotes", behind(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
+	{"a boundary after an open quote", behind(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
+	{"a boundary after quotes that are never closed", behind(`multipart/form-data; x="`, repeated(`;\"`)), boundaryOf},
+	{"a boundary after many parameters", behind(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
 	{"parameters of a field", behind("a", repeated(`;x="\""`)), func(in string) {
 		VisitHeaderParams([]byte(in), func(_, _ []byte) bool { return true })
 	}},

@@ -94,7 +94,7 @@ func TestClientIsTheLastAddressThatIsNotTrusted(t *testing.T) {
 		{"an element without an address", standardTrust, proxyPeer, []string{`Forwarded: for=192.0.2.1, proto=https`}, "10.0.0.1"},
 		{"an element with two addresses", standardTrust, proxyPeer, []string{`Forwarded: for=192.0.2.1, for=10.0.0.2;for=192.0.2.2`}, "10.0.0.1"},
 		{"an open quote in front", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9, for=192.0.2.1`}, "192.0.2.1"},
-		{"a quote that is closed behind", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9, for="[2001:db8::1]"`}, "2001:db8::1"},
+		{"a quote that the next address closes", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9, for="[2001:db8::1]"`}, "2001:db8::1"},
 		{"an open quote in another line", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9`, `Forwarded: for=192.0.2.1`}, "192.0.2.1"},
 	} {
 		ctx := contextBehind(t, c.trusted, c.peer, c.lines...)

@@ -175,7 +175,7 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(fmt.Errorf("broken here: %w", io.ErrUnexpectedEOF))
 		},
-		"behind all of it": func(w http.ResponseWriter, _ *http.Request) {
+		"after all of it": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "5")
 			io.WriteString(w, "hello")
 			w.(http.Flusher).Flush()

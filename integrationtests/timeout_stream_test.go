@@ -193,7 +193,7 @@ func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
 			fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "late")(ctx)
 			h(ctx)
 		}, servertest.Never, "late"),
-		"two, one behind it": fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+		"two, one after it": fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
 			h(ctx)
 			fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "late")(ctx)
 		}, servertest.Never, "late"),

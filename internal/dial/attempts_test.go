@@ -110,7 +110,7 @@ func TestAddressesRace(t *testing.T) {
 			winner: "b", after: 260 * ms, dials: []string{"0s a", "250ms b"}},
 		{name: "the first refuses", addresses: map[string]fakeAddress{"a": {after: 20 * ms, err: errRefused}, "b": {after: 10 * ms}},
 			winner: "b", after: 30 * ms, dials: []string{"0s a", "20ms b"}},
-		{name: "a failure counts the delay anew", addresses: map[string]fakeAddress{"a": {after: 20 * ms, err: errRefused}, "b": never, "c": {after: ms}},
+		{name: "a failure counts the delay again", addresses: map[string]fakeAddress{"a": {after: 20 * ms, err: errRefused}, "b": never, "c": {after: ms}},
 			winner: "c", after: 271 * ms, dials: []string{"0s a", "20ms b", "270ms c"}},
 		{name: "the last answers", addresses: map[string]fakeAddress{"a": never, "b": never, "c": {after: 600 * ms}},
 			winner: "c", after: 1100 * ms, dials: []string{"0s a", "250ms b", "500ms c"}},
