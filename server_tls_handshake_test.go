@@ -81,7 +81,7 @@ func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
 func TestFailedTLSHandshakesAreLogged(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		ts := startServer(t, servertest.TLSEngine, &Server{Handler: echo, LogAllErrors: all})
-		// a client that leaves is not logged
+		// a client that leaves is nothing to talk about
 		_ = ts.DialPlain().Close()
 		// a client that does not trust the server is logged
 		if _, err := dialTLS(ts, &tls.Config{ServerName: "other.test"}); err == nil {

@@ -347,7 +347,7 @@ func TestAnOwnerOfSpansDecidesWhenToTidy(t *testing.T) {
 	}
 	l.Reset()
 	if !l.KeepsPlace {
-		t.Error("a reset list has lost the owner of the spans")
+		t.Error("a reset list forgot whose the spans are")
 	}
 }
 
