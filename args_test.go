@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// pairsText shows arguments as "key:value" words, each quoted.
+// pairsText returns the arguments as quoted "key":"value" words.
 func pairsText(a *Args) string {
 	var words []string
 	for key, value := range a.All() {
@@ -82,7 +82,7 @@ func TestArgsMissingAndEmptyValuesDiffer(t *testing.T) {
 	var none Args
 	none.Add("", "")
 	if none.Peek("") == nil || !none.Has("") {
-		t.Error("an argument that is all empty must be there")
+		t.Error("an argument with an empty key and an empty value must exist")
 	}
 }
 
@@ -250,7 +250,7 @@ func TestArgsNumbers(t *testing.T) {
 		}
 	}
 	if a.GetUintOrZero("n") != 12 || a.GetUfloatOrZero("f") != 1.5 {
-		t.Error("OrZero must return the number where there is one")
+		t.Error("OrZero must return the number of a valid argument")
 	}
 	defer func() {
 		if recover() == nil {
@@ -316,7 +316,7 @@ func TestArgsDoNotAllocate(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		a.ParseBytes(src)
 		if string(a.Peek("tags")) != "a b c" || !a.Has("debug") || a.GetUintOrZero("id") != 12345 {
-			t.Error("arguments are not what they were")
+			t.Error("arguments have changed")
 		}
 		a.Set("user", "jane")
 		a.SetUint("id", 7)
@@ -363,7 +363,7 @@ func FuzzArgsParse(f *testing.F) {
 			for _, v := range a.PeekMulti(key) {
 				got = append(got, string(v))
 			}
-			// net/url keeps arguments with neither key nor value
+			// net/url keeps arguments that have neither a key nor a value
 			if key != "" && !slices.Equal(got, values) {
 				t.Fatalf("%q: %q has %q, net/url says %q", src, key, got, values)
 			}

@@ -37,7 +37,7 @@ func TestBodyUncompressedUndoesCodingsInTurn(t *testing.T) {
 		{"compress", gz, ErrContentEncodingUnsupported},
 		{"gzip, foo", gz, ErrContentEncodingUnsupported},
 		{"gzip;q=1", gz, ErrContentEncodingUnsupported},
-		// as after HEAD
+		// as in the response to a HEAD request
 		{"gzip", nil, nil},
 	} {
 		want := content
@@ -120,8 +120,8 @@ func TestDecodingABrokenStreamTellsItsError(t *testing.T) {
 	}
 }
 
-// TestBodiesDecodeToNoMoreThanTheyMayHave is about known failure 41: the limit
-// under which a body was read holds for what it decodes to.
+// TestBodiesDecodeToNoMoreThanTheyMayHave checks known failure 41: the limit that a
+// body was read under also applies to its decoded content.
 func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
 	for _, h := range allHelpers {
 		encoded := h.append(nil, make([]byte, 10_001))
@@ -158,7 +158,7 @@ func TestBodiesDecodeToNoMoreThanTheyMayHave(t *testing.T) {
 			resp.Reset()
 			resp.SetBody(encoded)
 			if got, err := h.body(&resp); err != nil || len(got) != 10_001 {
-				t.Errorf("%s: a body of the application's has the limit of another: %d bytes, %v", h.coding, len(got), err)
+				t.Errorf("%s: the application's own body is limited like a received one: %d bytes, %v", h.coding, len(got), err)
 			}
 			if got, err := h.bodyLimit(&copied, 20_000); err != nil || len(got) != 10_001 {
 				t.Errorf("%s: an explicit limit does not count: %d bytes, %v", h.coding, len(got), err)
@@ -192,7 +192,7 @@ func TestEncodedStreamsEncodeWhatTheyRead(t *testing.T) {
 				t.Fatalf("%s, %s: %v", h.coding, name, err)
 			}
 			if s.Holds() {
-				t.Errorf("%s, %s: the encoder is held behind the end", h.coding, name)
+				t.Errorf("%s, %s: the encoder is held after the end", h.coding, name)
 			}
 			if got, err := h.appendPlain(nil, encoded); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s, %s: %d bytes, %v", h.coding, name, len(got), err)

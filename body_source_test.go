@@ -17,11 +17,11 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// pieces is a contentSource that has nothing to do with HTTP/1: content in pieces, and
+// pieces is a contentSource apart from HTTP/1: content in pieces, followed by
 // trailers.
 type pieces struct {
 	content  []string
-	arrived  int // pieces of it; the others come when they are waited for
+	arrived  int // pieces that are ready; a read waits for each of the others
 	trailers map[string]string
 
 	h      *header
@@ -105,8 +105,8 @@ func (s *pieces) Ended() bool { return s.over.Load() }
 
 func (s *pieces) trailersTo(h *header) { s.h = h }
 
-// from calls handler with a request whose body comes from the source, and not from
-// the connection, on which it has ended.
+// from calls handler with a request whose body comes from source. The connection
+// itself has no more bytes.
 func from(source *pieces, handler RequestHandler) RequestHandler {
 	return func(ctx *RequestCtx) {
 		if _, err := io.Copy(io.Discard, ctx.RequestBodyStream()); err != nil {
@@ -118,7 +118,7 @@ func from(source *pieces, handler RequestHandler) RequestHandler {
 	}
 }
 
-// readAll answers with the body and a trailer.
+// readAll responds with the body and a trailer of the request.
 func readAll(ctx *RequestCtx) {
 	content, err := io.ReadAll(ctx.RequestBodyStream())
 	fmt.Fprintf(ctx, "%s, %s, %v", content, ctx.Request.Header.PeekTrailer("X-Sum"), err)
@@ -220,8 +220,9 @@ func TestFormsAreReadFromContentThatIsNotOfHTTP1(t *testing.T) {
 	})
 }
 
-// The server discards what a handler has left, whatever it comes from: what has
-// arrived before it answers, and the rest behind that.
+// The server discards the content that a handler has not read, whatever its source:
+// it discards the pieces that are ready before it sends the response, and the rest
+// after it.
 func TestServerDrainsContentThatIsNotOfHTTP1(t *testing.T) {
 	more := func(arrived int) *pieces {
 		source := newPieces("one ", "two ", "three")
@@ -273,7 +274,7 @@ func TestServerDrainsContentThatIsNotOfHTTP1(t *testing.T) {
 	})
 }
 
-// A late handler keeps the source.
+// A late handler keeps the source of its body.
 func TestLateHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn, got := make(chan struct{}), make(chan string, 1)
@@ -293,12 +294,12 @@ func TestLateHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 			t.Errorf("the late handler reads %q", text)
 		}
 		if len(source.drains) > 0 {
-			t.Errorf("what the late handler reads was drained: %q", source.drains)
+			t.Errorf("the body of the late handler was drained: %q", source.drains)
 		}
 	})
 }
 
-// The stream of a request whose connection was taken over is not used for another one.
+// After a hijack, the stream of the request is not reused for another request.
 func TestBodyStreamAfterHijack(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		streaming := servertest.NewGate()
@@ -332,7 +333,7 @@ func TestBodyStreamAfterHijack(t *testing.T) {
 	})
 }
 
-// A goroutine that a handler has left behind when it panicked gets no more of the body.
+// After its handler has panicked, a goroutine reads no more of the body.
 func TestBodyStreamAfterPanic(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		streams := make(chan io.Reader, 1)

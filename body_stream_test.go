@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// chunksIn decodes a chunked body and returns its content, its chunk sizes and
-// what stands behind the last chunk.
+// chunksIn decodes a chunked body. It returns the content, the sizes of the chunks,
+// and the bytes after the last chunk.
 func chunksIn(t *testing.T, body string) (content string, sizes []int, rest string) {
 	t.Helper()
 	for {
@@ -35,7 +35,7 @@ func chunksIn(t *testing.T, body string) (content string, sizes []int, rest stri
 	}
 }
 
-// onlyReader hides what else a stream can do.
+// onlyReader hides all methods of a reader but Read.
 type onlyReader struct{ io.Reader }
 
 func TestBodyStreamOfAKnownSize(t *testing.T) {
@@ -77,14 +77,14 @@ func TestBodyStreamOfAnUnknownSizeIsSentInChunks(t *testing.T) {
 				got := content(t, m)
 				body, _, rest := chunksIn(t, got)
 				if !strings.HasPrefix(text, body) || len(body) != map[string]int{"nothing": 0, "empty reads": 1000}[name] && body != text || rest != "\r\n" || stream.n != 1 {
-					t.Errorf("%s: %s, %q behind it, closed %d times", name, clipped(body), rest, stream.n)
+					t.Errorf("%s: %s, %q after it, closed %d times", name, clipped(body), rest, stream.n)
 				}
 			}
 		}
 	})
 }
 
-// Each piece that a stream of unknown size gives is a chunk, and is flushed.
+// Each read from a stream of unknown size makes a chunk, which is flushed.
 func TestBodyStreamPiecesAreFlushed(t *testing.T) {
 	m := new(Response)
 	m.SetBodyStream(&sleepyReader{r: strings.NewReader("0123456789abcdef")}, -1)
@@ -133,7 +133,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 			name string
 			r    io.Reader
 			size int
-			want error // nil for any
+			want error // nil stands for any error
 		}{
 			{"short", strings.NewReader("hello"), 6, io.ErrUnexpectedEOF},
 			{"empty", strings.NewReader(""), 1, io.ErrUnexpectedEOF},
@@ -156,7 +156,7 @@ func TestBodyStreamThatIsNoWhatItSaid(t *testing.T) {
 			if stream.n != 1 || m.IsBodyStream() {
 				t.Errorf("%s: closed %d times", tc.name, stream.n)
 			}
-			// nothing well-formed is left behind
+			// the output must not look like a complete message
 			if strings.HasSuffix(out.String(), "\r\n0\r\n\r\n") {
 				t.Errorf("%s: the message was ended: %q", tc.name, out.String())
 			}
@@ -225,7 +225,7 @@ func TestBodyStreamIsClosedWhereItIsNotWritten(t *testing.T) {
 			}
 		}
 		if err := m.CloseBodyStream(); err != nil {
-			t.Errorf("closing what is not there: %v", err)
+			t.Errorf("closing a missing stream: %v", err)
 		}
 		m.SetBodyStream(&closeCounter{err: boom}, -1)
 		checkError(t, "CloseBodyStream", m.CloseBodyStream(), boom)
@@ -262,7 +262,7 @@ func TestResponseBodyOfABrokenStreamIsTheError(t *testing.T) {
 	}
 }
 
-// countingReader counts its reads; its WriteTo is that of the reader in it.
+// countingReader counts its reads. Its WriteTo calls that of the reader in it.
 type countingReader struct {
 	*strings.Reader
 	reads int
@@ -273,7 +273,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return c.Reader.Read(p)
 }
 
-// choosyReader says whether WriteTo may be used.
+// choosyReader reports by SupportsBodyWriteTo whether its WriteTo may be used.
 type choosyReader struct {
 	countingReader
 	writeTo bool
@@ -349,7 +349,7 @@ func TestStreamReaderGivesWhatIsWritten(t *testing.T) {
 			t.Errorf("%s: %v, %d of %d bytes", name, err, len(got), want.Len())
 		}
 		if n, err := r.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-			t.Errorf("%s: behind the end %d, %v", name, n, err)
+			t.Errorf("%s: after the end %d, %v", name, n, err)
 		}
 		if err := r.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -381,7 +381,7 @@ func TestStreamReaderHoldsTheProducerBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		total += n
-		// two windows: what is filled, and what the reader has taken
+		// the pipe holds at most two windows: one being filled, one being read
 		if ahead := int(written.Load()) - total; ahead > 2*bodyio.Window+10_000 {
 			t.Fatalf("the producer is %d bytes ahead", ahead)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// anyMessage is what requests and responses do the same way with their body.
+// anyMessage has the methods of bodies that Request and Response share.
 type anyMessage interface {
 	Body() []byte
 	SetBody(body []byte)
@@ -43,7 +43,7 @@ func forBothMessages(t *testing.T, test func(t *testing.T, m anyMessage)) {
 	t.Run("response", func(t *testing.T) { test(t, new(Response)) })
 }
 
-// content returns what m writes behind its head.
+// content returns the bytes that m writes after its head.
 func content(t *testing.T, m anyMessage) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -104,7 +104,7 @@ func TestBodyIsSetAndAppended(t *testing.T) {
 		check("ResetBody", "")
 		m.SetBodyRaw([]byte("raw "))
 		_, _ = io.WriteString(m.BodyWriter(), "written")
-		check("BodyWriter behind a raw body", "raw written")
+		check("BodyWriter after a raw body", "raw written")
 		m.SetBody(nil)
 		check("SetBody(nil)", "")
 	})
@@ -112,7 +112,7 @@ func TestBodyIsSetAndAppended(t *testing.T) {
 
 func TestBodyMaySetToPartsOfItself(t *testing.T) {
 	forBothMessages(t, func(t *testing.T, m anyMessage) {
-		// others take whatever goes back to the pools
+		// taken takes buffers from the pools, as other requests would
 		taken := func() {
 			for range 50 {
 				other := AcquireResponse()
@@ -207,7 +207,7 @@ func TestBodyWriteTo(t *testing.T) {
 	})
 }
 
-// bufferOf returns the buffer of a message.
+// bufferOf returns the body of a message.
 func bufferOf(m anyMessage) *body {
 	switch m := m.(type) {
 	case *Request:

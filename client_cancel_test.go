@@ -18,7 +18,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A context that ends between two stages of a call ends the call.
+// If a context ends between two stages of a call, the call ends.
 func TestClientCancelBetweenStages(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer string
@@ -31,7 +31,7 @@ func TestClientCancelBetweenStages(t *testing.T) {
 		"as a 100 arrives": {"HTTP/1.1 100 Continue\r\n\r\n", true, func(trace *httptrace.ClientTrace, cancel func()) {
 			trace.Got100Continue = cancel
 		}},
-		"behind half of a 100": {"HTTP/1.1 100 Con", true, func(trace *httptrace.ClientTrace, cancel func()) {
+		"after half of a 100": {"HTTP/1.1 100 Con", true, func(trace *httptrace.ClientTrace, cancel func()) {
 			trace.GotFirstResponseByte = cancel
 		}},
 		"before the content": {"", true, func(trace *httptrace.ClientTrace, cancel func()) {
@@ -67,7 +67,8 @@ func TestClientCancelBetweenStages(t *testing.T) {
 	}
 }
 
-// Contexts that end at any moment leave no call and no place behind.
+// If contexts end at random moments, no call goes on and no connection stays
+// counted.
 func TestClientCancelAtRandomMoments(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for n := 0; c.Head(); n++ {
@@ -122,12 +123,13 @@ func TestClientCancelAtRandomMoments(t *testing.T) {
 	}
 }
 
-// quietly takes the complaints of a peer whose connections end at any moment.
+// quietly ignores the failures that a peer reports if its connections end early.
 type quietly struct{ testing.TB }
 
 func (quietly) Errorf(string, ...any) {}
 
-// A nil context is none, for every client, and so is a zero deadline.
+// Every client takes a nil context for no context, and a zero deadline for no
+// deadline.
 func TestClientsTakeNoContextAndNoDeadline(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	pc := &PipelineClient{Addr: p.Addr(), MaxIdleConnDuration: 10 * time.Millisecond}
@@ -152,8 +154,8 @@ func TestClientsTakeNoContextAndNoDeadline(t *testing.T) {
 	}
 }
 
-// A panic of the application in the middle of a call is its caller's, and leaves
-// no place taken.
+// If the application panics during a call, the panic reaches the caller, and the
+// connection no longer counts against MaxConns.
 func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
 	cert, _ := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	secure, _ := servertest.SecureServer(t, cert)
@@ -204,8 +206,8 @@ func TestClientGivesPlaceBackAfterPanic(t *testing.T) {
 	}
 }
 
-// A stream that is closed while it is read has nothing to do with the response any
-// more when Close returns.
+// After Close has returned, a stream does not touch the response, even if another
+// goroutine was reading the stream.
 func TestClientStreamClosedWhileReadLeavesTheResponse(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -239,7 +241,7 @@ func TestClientStreamClosedWhileReadLeavesTheResponse(t *testing.T) {
 	}
 }
 
-// closer is a body stream that says if it was closed.
+// closer is a body stream that counts its calls of Close.
 type closer struct {
 	io.Reader
 	closed atomic.Int32
@@ -250,7 +252,7 @@ func (c *closer) Close() error {
 	return nil
 }
 
-// A body stream is closed once, however the call ends.
+// The client closes a body stream once, however the call ends.
 func TestClientClosesBodyStreamsOnEveryWay(t *testing.T) {
 	refuse := func(string) (net.Conn, error) { return nil, errors.New("refused") }
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -298,7 +300,7 @@ func TestClientClosesBodyStreamsOnEveryWay(t *testing.T) {
 	}
 }
 
-// A request for https is not sent in the clear.
+// A PipelineClient without TLS refuses a request for https.
 func TestPipelineRefusesTLSWithoutTLS(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	c := &PipelineClient{Addr: p.Addr()}

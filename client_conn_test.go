@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What a call needs of a connection that another processor has used is fetched a
-// cache line at a time.
+// The fields that every call reads share cache lines, because another processor may
+// have used the connection last.
 func TestWhatCallsNeedOfAConnectionStandsTogether(t *testing.T) {
 	if reflect.TypeFor[uintptr]().Size() != 8 {
 		t.Skip("the layout is meant for 64 bits")
@@ -22,12 +22,12 @@ func TestWhatCallsNeedOfAConnectionStandsTogether(t *testing.T) {
 	guard, _ := link.Type.FieldByName("Guard")
 	cold, _ := guard.Type.FieldByName("writeBy")
 	if end := link.Offset + guard.Offset + cold.Offset; end > 3*line {
-		t.Errorf("what every call needs has %d bytes", end)
+		t.Errorf("the fields that every call reads have %d bytes", end)
 	}
 }
 
-// What every call writes for all to see is on no cache line that they read for
-// something else.
+// The counters that every call changes share no cache line with fields that calls
+// only read.
 func TestWhatCallsWriteStandsApart(t *testing.T) {
 	line := reflect.TypeFor[cpu.CacheLinePad]().Size()
 	hc := reflect.TypeFor[HostClient]()
@@ -39,11 +39,11 @@ func TestWhatCallsWriteStandsApart(t *testing.T) {
 	mu, _ := pool.Type.FieldByName("mu")
 	idle, _ := pool.Type.FieldByName("MaxIdle")
 	if first := pool.Offset + mu.Offset; first < pool.Offset+idle.Offset+idle.Type.Size()+line || first < offset("Jar")+line {
-		t.Error("the lock of the pool stands beside what does not change")
+		t.Error("the lock of the pool shares a cache line with fields that do not change")
 	}
 	for _, name := range []string{"pending", "lastUse"} {
 		if offset("setup") < offset(name)+line {
-			t.Errorf("%s stands beside what does not change", name)
+			t.Errorf("%s shares a cache line with fields that do not change", name)
 		}
 	}
 }

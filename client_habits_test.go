@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// A RoundTripper gets a response as DefaultTransport leaves it for the head.
+// A custom RoundTripper gets an empty response, as DefaultTransport does.
 func TestTransportGetsAnEmptyResponse(t *testing.T) {
 	attempts := 0
 	hc := &HostClient{
@@ -47,8 +47,8 @@ func TestTransportGetsAnEmptyResponse(t *testing.T) {
 	}
 }
 
-// splitConn is a connection whose deadlines are set one by one. SetDeadline, which
-// its wrapper does not know of, has no effect.
+// splitConn is a connection on which read and write deadlines must be set one by
+// one: its SetDeadline has no effect.
 type splitConn struct{ net.Conn }
 
 func (c splitConn) SetDeadline(time.Time) error { return nil }
@@ -115,7 +115,7 @@ func TestReleaseConnClosesOneThatWasCanceled(t *testing.T) {
 	}
 }
 
-// RetryIf decides on every failure of a connection that was there.
+// The client asks RetryIf after every failure on an established connection.
 func TestRetryIfIsAskedWhateverHasFailed(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
@@ -166,8 +166,8 @@ func TestRetryIfIsAskedWhateverHasFailed(t *testing.T) {
 	}
 }
 
-// An empty body is at its end at once: who has seen its length need not look at the
-// stream.
+// A stream without content is at its end at once: a caller that sees the length 0
+// need not read the stream.
 func TestClientStreamWithoutContentHoldsNoConnection(t *testing.T) {
 	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	hc := hostFor(p)
@@ -187,7 +187,8 @@ func TestClientStreamWithoutContentHoldsNoConnection(t *testing.T) {
 	p.Counts(1, 3)
 }
 
-// Without a response a limit counts as with one, and streams are not waited for.
+// The body limit also applies if the caller passes no response. Such a call does not
+// wait for a streamed body.
 func TestClientLimitsBodiesThatNobodyWants(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n"
 	for _, c := range []struct {
@@ -246,7 +247,7 @@ func TestRequestURIOfAMalformedTargetSaysWhatItIs(t *testing.T) {
 
 func failDial(string) (net.Conn, error) { return nil, errNoConn }
 
-// The URI of a request is that of the last one that was to be sent.
+// After a redirect fails, the request has the URI that was sent last or refused.
 func TestRedirectToWhatIsNoHost(t *testing.T) {
 	for location, want := range map[string]struct {
 		uri string
@@ -289,7 +290,7 @@ func TestUserInformationCostsNoMemory(t *testing.T) {
 	}
 }
 
-// What cannot be verified is not dialed.
+// The client does not dial if it has no host name to verify.
 func TestClientTLSNeedsANameToVerify(t *testing.T) {
 	dialed := 0
 	dial := func(string) (net.Conn, error) { dialed++; return nil, errNoConn }

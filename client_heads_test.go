@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A connection parses its heads with one parser. What it reads does not depend on the
-// heads that came before.
+// A connection parses all heads with one parser. No head changes the result of a
+// later one.
 func TestClientHeadsDoNotDependOnEarlierOnes(t *testing.T) {
 	const lines = "Server: x\r\ncontent-type: text/x\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nX-Own: \t1 \r\n\r\n"
 	heads := []string{
@@ -41,7 +41,7 @@ func TestClientHeadsDoNotDependOnEarlierOnes(t *testing.T) {
 	}
 	var order []int
 	for i := range heads {
-		// each of them several times in a row, and after each other one
+		// each head several times in a row, and after each of the others
 		order = append(order, i, i, i, i)
 		for j := range heads {
 			order = append(order, j, i)

@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Each host has its own client, also where many share a place among the known
-// ones, and with TLS another one than without.
+// Each host has its own HostClient, even if many hosts share a slot in the table of
+// known hosts. A host has separate clients with and without TLS.
 func TestKnownHostsAreNotMixedUp(t *testing.T) {
 	client := &Client{}
 	const n = 4 * hostmap.Size
@@ -45,8 +45,8 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// A host is dropped between two calls, never during one, and comes back with the
-// next one, while other calls go on.
+// A Client drops a host between two calls, never during one. The next call makes the
+// host again, while other calls go on.
 func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	client := &Client{Dial: func(string) (net.Conn, error) { return net.Dial("tcp4", p.Addr()) }}
@@ -95,7 +95,7 @@ func TestHostsAreDroppedBetweenCalls(t *testing.T) {
 	}
 }
 
-// A HostClient that its Client has dropped serves whoever has got hold of it.
+// A HostClient that its Client has dropped still serves callers that hold it.
 func TestDroppedHostServesItsHolder(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	var held *HostClient

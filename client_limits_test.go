@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The head of a response has a time of its own, which means nothing to the body.
+// ResponseHeaderTimeout limits the head of a response, not its body.
 func TestResponseHeaderTimeout(t *testing.T) {
 	t.Parallel()
 	late := make(chan struct{})
@@ -50,7 +50,8 @@ func TestResponseHeaderTimeout(t *testing.T) {
 			})
 			_ = resp.CloseBodyStream()
 		}
-		// a body that takes longer than the head may, and one that takes too long
+		// one body takes longer than the timeout of the head, another one takes too
+		// long
 		hc = hostFor(p)
 		hc.ResponseHeaderTimeout = 10 * servertest.Short
 		hc.StreamResponseBody = streamed
@@ -82,8 +83,8 @@ func TestResponseHeaderTimeout(t *testing.T) {
 	}
 }
 
-// The time of the head begins when the request is written, and means nothing when
-// the head was there before that.
+// ResponseHeaderTimeout begins when the request is written. It has no effect if the
+// head has arrived before that.
 func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 	t.Parallel()
 	const timeout = 10 * servertest.Short
@@ -162,7 +163,7 @@ func TestDialContext(t *testing.T) {
 	for range 2 {
 		servertest.Must(t, client.DoContext(ctx, requestTo(t, MethodGet, p.URL("/")), resp))
 	}
-	// the connection outlives the context that it was dialed with
+	// a connection goes on after the end of the context that dialed it
 	cancel()
 	servertest.Must(t, client.Do(requestTo(t, MethodGet, p.URL("/")), resp))
 	if string(resp.Body()) != "ok" || dials != 1 {
@@ -170,7 +171,7 @@ func TestDialContext(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 
-	// the end of the call ends the dial
+	// a call that ends cancels its dial
 	started := make(chan struct{}, 1)
 	hc := &HostClient{Addr: "path/of a socket", DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 		if addr != "path/of a socket" {

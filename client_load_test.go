@@ -20,24 +20,24 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A loadKind is what the scripted peer does with a request, and what the call may
-// bring. The path of a request is /KIND/NUMBER; responses with content repeat the
-// number, so that one that was meant for somebody else shows.
+// A loadKind says what the scripted peer does with a request, and which results the
+// call may have. The path of a request is /KIND/NUMBER. Responses repeat the number
+// in their content, so that a response to another request shows.
 type loadKind struct {
-	// serve answers the request with the number, and reports whether the peer
-	// goes on with the connection
+	// serve responds to the request with the number, and reports whether the peer
+	// keeps the connection
 	serve func(c *servertest.PeerConn, r *http.Request, number string) bool
-	// status and body are what the call brings, where want is nil; a body of
-	// "#" stands for the number
+	// status and body are the result of the call if want is nil; a body of "#"
+	// stands for the number
 	status int
 	body   string
-	want   error // or is wrapped
+	want   error // the error of the call, which may wrap it
 }
 
-// errAny stands for whichever error.
+// errAny stands for any error.
 var errAny = errors.New("any error")
 
-// loadAnswer answers with a head and a body, in which # stands for the number.
+// loadAnswer responds with a head and a body, in which # stands for the number.
 func loadAnswer(head, body string) func(c *servertest.PeerConn, r *http.Request, number string) bool {
 	return func(c *servertest.PeerConn, r *http.Request, number string) bool {
 		body := strings.ReplaceAll(body, "#", number)
@@ -49,7 +49,7 @@ func loadAnswer(head, body string) func(c *servertest.PeerConn, r *http.Request,
 	}
 }
 
-// thenClose makes the peer close the connection after the answer.
+// thenClose makes the peer close the connection after the response.
 func thenClose(serve func(c *servertest.PeerConn, r *http.Request, number string) bool) func(c *servertest.PeerConn, r *http.Request, number string) bool {
 	return func(c *servertest.PeerConn, r *http.Request, number string) bool {
 		serve(c, r, number)
@@ -98,10 +98,9 @@ var loadKinds = map[string]loadKind{
 	}, 200, "#", nil},
 }
 
-// TestClientUnderLoad holds what is known of clients under many calls at a time:
-// of each kind that there is, by every form of call, none of which may get what
-// belongs to another one. In the end neither a connection nor a goroutine is
-// left.
+// TestClientUnderLoad runs many calls at a time: every kind of response, with every
+// form of call. No call may get the response to another one. In the end no
+// connection and no goroutine is left.
 func TestClientUnderLoad(t *testing.T) {
 	var names []string
 	for name := range loadKinds {
@@ -118,8 +117,8 @@ func TestClientUnderLoad(t *testing.T) {
 				}
 			}
 		})
-		// the package's own dialer has no more than three seconds, which a busy
-		// machine may need for so many connections
+		// The default dialer times out after three seconds. A busy machine may need
+		// longer for so many connections.
 		client := &Client{DialTimeout: func(addr string, timeout time.Duration) (net.Conn, error) {
 			return net.DialTimeout("tcp4", addr, cmp.Or(timeout, servertest.Patience))
 		}}
@@ -137,7 +136,7 @@ func TestClientUnderLoad(t *testing.T) {
 		}
 		servertest.Soon(t, "one of many calls", wg.Wait)
 		servertest.Eventually(t, "the end of all connections", func() bool {
-			// one that was dialed for a call which did not wait may come now
+			// A dial may still bring a connection for a call that has ended.
 			client.CloseIdleConnections()
 			return client.ConnsCount() == 0
 		})
@@ -151,8 +150,8 @@ func TestClientUnderLoad(t *testing.T) {
 	}
 }
 
-// loadCall does a call of a kind in one of the forms that suit it, and tells what
-// is wrong with what it brings.
+// loadCall does a call of a kind in one of the forms that suit it, and returns an
+// error if the result is wrong.
 func loadCall(ctx context.Context, client *Client, p *servertest.Peer, name, number string) error {
 	kind := loadKinds[name]
 	req, resp := AcquireRequest(), AcquireResponse()
@@ -205,7 +204,7 @@ func loadCall(ctx context.Context, client *Client, p *servertest.Peer, name, num
 	return fmt.Errorf("got %v, want %v", err, kind.want)
 }
 
-// loadStream does a call whose response is read as a stream, or not to its end.
+// loadStream reads the response of a call as a stream, and may close it early.
 func loadStream(client *Client, req *Request, resp *Response, kind loadKind, want string) error {
 	resp.StreamBody = true
 	err := client.Do(req, resp)

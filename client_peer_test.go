@@ -6,7 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hostFor returns a client of p, whose connections are closed with the test.
+// hostFor returns a client of p. The client closes its connections when the test
+// ends.
 func hostFor(p *servertest.Peer) *HostClient {
 	hc := &HostClient{Addr: p.Addr()}
 	p.T.Cleanup(func() {
@@ -18,7 +19,7 @@ func hostFor(p *servertest.Peer) *HostClient {
 	return hc
 }
 
-// requestTo returns a request that is released with the test.
+// requestTo returns a request, which is released when the test ends.
 func requestTo(t testing.TB, method, url string) *Request {
 	req := AcquireRequest()
 	t.Cleanup(func() { ReleaseRequest(req) })
@@ -27,7 +28,7 @@ func requestTo(t testing.TB, method, url string) *Request {
 	return req
 }
 
-// responseFor returns a response that is released with the test.
+// responseFor returns a response, which is released when the test ends.
 func responseFor(t testing.TB) *Response {
 	resp := AcquireResponse()
 	t.Cleanup(func() { ReleaseResponse(resp) })

@@ -12,13 +12,13 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// sharedProtocol answers requests at once, many on one connection.
+// sharedProtocol responds to many requests at a time on one connection.
 type sharedProtocol struct {
 	cc      *clientConn
 	room    atomic.Int32
 	most    *atomic.Int32 // the highest number of requests at a time
 	under   atomic.Int32
-	arrived *sync.WaitGroup // all of them are under way
+	arrived *sync.WaitGroup // released when all requests have arrived
 }
 
 func (p *sharedProtocol) roundTrip(hc *HostClient, req *Request, resp *Response, _ time.Duration) (bool, error) {
@@ -47,8 +47,8 @@ func (p *sharedProtocol) reserve() bool {
 
 func (p *sharedProtocol) Close() error { return p.cc.line.Net().Close() }
 
-// A protocol that takes several requests at a time gets all of them on one
-// connection, in its one place.
+// If a protocol takes several requests at a time, they all go over one connection,
+// which counts once.
 func TestClientSharesAConnection(t *testing.T) {
 	const calls = 8
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })
@@ -56,7 +56,7 @@ func TestClientSharesAConnection(t *testing.T) {
 	hc.MaxConns = 1
 	servertest.Must(t, hc.ready())
 	if g, ok := hc.pool.TryGet(); !ok || g.Found {
-		t.Fatal("there is no place")
+		t.Fatal("no connection is free")
 	}
 	cc, _, err := hc.connect(&callState{})
 	servertest.Must(t, err)
@@ -99,7 +99,7 @@ func TestClientProtocolIsWhatWasNegotiated(t *testing.T) {
 			t.Errorf("%q: %v, %v", negotiated, protocol, err)
 		}
 		if want && (protocol.shared() || protocol.reserve()) {
-			t.Errorf("%q: somebody else may use the connection", negotiated)
+			t.Errorf("%q: another caller may use the connection", negotiated)
 		}
 	}
 }

@@ -21,16 +21,17 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// looksAtConns says that idle connections can be looked at on this system.
+// looksAtConns reports whether this system can show if an idle connection is still
+// open.
 const looksAtConns = runtime.GOOS != "windows" && runtime.GOOS != "plan9" && runtime.GOOS != "js" && runtime.GOOS != "wasip1"
 
-// A POST that the server has read is sent once, however the connection ends, and
-// however many others are at hand.
+// The client sends a POST once if the server has read it, however the connection
+// ends and however many other connections are idle.
 func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 	const warm = 5
 	for name, tt := range map[string]struct {
 		end    func(c *servertest.PeerConn)
-		unread bool // the body is left unread, which makes the system reset the connection
+		unread bool // the server leaves the body unread, so the system resets the connection
 	}{
 		"reset":        {func(c *servertest.PeerConn) { servertest.Reset(c.Conn) }, false},
 		"late reset":   {func(c *servertest.PeerConn) { time.Sleep(10 * time.Millisecond); servertest.Reset(c.Conn) }, false},
@@ -39,7 +40,7 @@ func TestClientSendsPostOnceWhateverHappens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "end" && !looksAtConns {
-				t.Skip("an end in order counts for one of an idle connection where nobody can look")
+				t.Skip("without a check of idle connections, an orderly close passes for one of an idle connection")
 			}
 			var posts atomic.Int32
 			ready := make(chan struct{})
@@ -96,8 +97,8 @@ func warmUp(t *testing.T, hc *HostClient, p *servertest.Peer, n int, ready chan 
 	}
 }
 
-// A POST in a pipeline is sent once, too: if the server has read it, and if it may
-// have read a part of it.
+// A pipeline sends a POST once, too, if the server has read it or may have read a
+// part of it.
 func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
 	for name, part := range map[string]int{"all": 0, "a part": 1 << 10} {
 		t.Run(name, func(t *testing.T) {
@@ -133,11 +134,11 @@ func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
 	}
 }
 
-// wrapped is a connection that cannot be looked at.
+// wrapped is a connection that the client cannot check while it is idle.
 type wrapped struct{ net.Conn }
 
-// A connection that cannot be looked at ends while it is idle: nobody has read what
-// is sent on it then.
+// If a wrapped connection ends while it is idle, the server has read no part of the
+// request that is then sent on it.
 func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 	closed := make(chan struct{}, 1)
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -161,8 +162,8 @@ func TestClientPostsOnClosedWrappedConnections(t *testing.T) {
 	p.Counts(30, 30)
 }
 
-// What the server sends without being asked is never the response to the next
-// request, plain and with TLS, and whether it comes with the last response or
+// The client never takes an unsolicited response for the response to its next
+// request, with and without TLS, and whether it arrives with the last response or
 // later.
 func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 	t.Parallel()
@@ -217,7 +218,7 @@ func TestClientNeverTakesAnUnaskedResponse(t *testing.T) {
 	}
 }
 
-// TLS that talks to itself does not cost a connection.
+// Session tickets of TLS do not make the client close its connections.
 func TestClientTLSKeepsConnectionsInSpiteOfTickets(t *testing.T) {
 	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -238,8 +239,8 @@ func TestClientTLSKeepsConnectionsInSpiteOfTickets(t *testing.T) {
 	}
 }
 
-// A response that nobody wants does not cost the connection if it is small,
-// whatever its framing.
+// If the caller passes no response, the client reuses the connection after a small
+// body, whatever the framing.
 func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
 	var conns atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -274,19 +275,19 @@ func TestClientReusesConnectionsBehindUnwantedBodies(t *testing.T) {
 			servertest.Must(t, resp.CloseBodyStream())
 		}
 	}
-	// a server that is kept from running for long enough costs one
+	// if the server gets no processor for long enough, a connection is lost
 	if n := conns.Load(); n > 3 {
 		t.Errorf("%d connections for %d calls", n, 4*calls)
 	}
-	// more than is worth it
+	// a body larger than the client drains
 	servertest.Must(t, hc.Do(requestTo(t, MethodGet, s.URL+"/?size=10000000"), nil))
 	if n := hc.ConnsCount(); n != 0 {
-		t.Errorf("%d connections behind a body that is too large to be read away", n)
+		t.Errorf("%d connections after a body that is too large to drain", n)
 	}
 }
 
-// At most 32 informational responses come before the final one, for whoever reads
-// them.
+// At most 32 informational responses may precede the final one, for all clients and
+// for a Response that a caller reads itself.
 func TestInformationalResponsesAreLimitedForAll(t *testing.T) {
 	for n, good := range map[int]bool{maxInformational: true, maxInformational + 1: false} {
 		response := strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", n) + servertest.OK
@@ -305,8 +306,8 @@ func TestInformationalResponsesAreLimitedForAll(t *testing.T) {
 	}
 }
 
-// A connection that says what it wraps is looked at there, also if TLS is what the
-// dial function brings.
+// The client checks the connection below a wrapper that has NetConn, even if the
+// dial function returns a TLS connection.
 func TestClientLooksBelowWrappers(t *testing.T) {
 	if !looksAtConns {
 		t.Skip("connections cannot be looked at on this system")

@@ -18,8 +18,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A body stream that fails makes the call fail with its error, at once, however it
-// is framed and whether or not the server says something.
+// If a body stream fails, the call fails at once with its error, whatever the
+// framing, and whether or not the server responds.
 func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
 	broken := errors.New("the stream is broken")
 	late := timeoutError{}
@@ -64,12 +64,12 @@ func TestClientReportsErrorsOfBodyStreams(t *testing.T) {
 	}
 }
 
-// failing is a stream that fails.
+// failing is a stream whose Read fails.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// panicking is a stream that panics.
+// panicking is a stream whose Read panics.
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("boom") }
@@ -85,7 +85,7 @@ func TestClientSurvivesPanicsOfBodyStreams(t *testing.T) {
 	}
 }
 
-// bodies are large ones of every kind.
+// largeBodies are functions that set a large body, one for each kind of body.
 func largeBodies(size int) map[string]func(req *Request) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), size/16)
 	return map[string]func(req *Request){
@@ -100,8 +100,8 @@ func largeBodies(size int) map[string]func(req *Request) {
 	}
 }
 
-// A server that refuses a body it has not read is heard at once, although it reads
-// no more and leaves the connection open.
+// The client reads an early refusal at once, even if the server stops reading and
+// leaves the connection open.
 func TestClientHearsEarlyRefusal(t *testing.T) {
 	for name, set := range largeBodies(64 << 20) {
 		for _, streamed := range []bool{false, true} {
@@ -124,13 +124,13 @@ func TestClientHearsEarlyRefusal(t *testing.T) {
 	}
 }
 
-// A server that answers while it reads gets all of it, and so does the client.
+// If a server responds while it reads, both messages arrive complete.
 func TestClientEchoesInFullDuplex(t *testing.T) {
 	const size = 20 << 20
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Head() {
 			c.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-			// the content comes in chunks as well: what came goes back
+			// the content is written in chunks, as it arrives
 			var b [32 << 10]byte
 			for sent := ""; !strings.HasSuffix(sent, "\r\n0\r\n\r\n"); {
 				n, err := c.R.Read(b[:])
@@ -162,8 +162,8 @@ func TestClientEchoesInFullDuplex(t *testing.T) {
 	}
 }
 
-// The bytes of a request are the caller's again when Do returns, also if they are
-// still being sent while the response is read.
+// After Do has returned, the caller may change the bytes of the request, even if the
+// response arrived before the client had sent all of them.
 func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
 	const size = 8 << 20
 	begin := make(chan struct{})
@@ -173,7 +173,7 @@ func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
 		<-begin
 		b, _ := io.ReadAll(io.LimitReader(c.R, size))
 		if n := bytes.Count(b, []byte("a")); n != size {
-			t.Errorf("%d bytes of %d are what they were", n, size)
+			t.Errorf("%d bytes of %d are unchanged", n, size)
 		}
 		c.Send("ok")
 		c.UntilClosed()
@@ -195,8 +195,8 @@ func TestClientSendsOnAfterDoHasReturned(t *testing.T) {
 	servertest.Eventually(t, "the connection idle", func() bool { return hc.IdleConnsCount() == 1 })
 }
 
-// hanging is a body stream whose Read waits until the test is over, and which does
-// not care that it was closed.
+// hanging is a body stream whose Read waits until the test ends. Close does not end
+// the wait.
 type hanging struct {
 	closer
 	release chan struct{}
@@ -207,8 +207,8 @@ func (h *hanging) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// What ends a call also ends one whose body stream does not come on. The stream is
-// closed, and request and response are the caller's.
+// A call ends in time even if its body stream hangs. The stream is closed, and the
+// caller may use request and response.
 func TestClientLeavesBodyStreamThatHangs(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.UntilClosed() })
@@ -253,7 +253,8 @@ func TestClientLeavesBodyStreamThatHangs(t *testing.T) {
 	}
 }
 
-// A stream that hangs does not keep an answer back that ends the connection.
+// If the response ends the connection, the call returns it although the body stream
+// hangs.
 func TestClientHearsRefusalWhileBodyStreamHangs(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Head()
@@ -272,8 +273,8 @@ func TestClientHearsRefusalWhileBodyStreamHangs(t *testing.T) {
 	}
 }
 
-// Hooks of a trace are called on the goroutine of the call, in order, also for a
-// body that is sent beside it.
+// The client calls the hooks of a trace on the goroutine of the call, in order, even
+// if another goroutine sends the body.
 func TestClientTraceOfALargeBody(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	var events []string
@@ -294,8 +295,8 @@ func TestClientTraceOfALargeBody(t *testing.T) {
 	}
 }
 
-// A peer that reads nothing, or answers and reads nothing, holds up no call behind
-// it in a pipeline.
+// If a peer stops reading, with or without a response, the later calls of a pipeline
+// go on.
 func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
@@ -330,8 +331,8 @@ func TestPipelineGoesOnWhenTheReaderHasEnded(t *testing.T) {
 	}
 }
 
-// The call of a body that is larger than a wrapped connection takes at once ends
-// as any other.
+// A call ends as usual if its body is larger than the buffer of a wrapped
+// connection.
 func TestClientSendsLargeBodiesThroughPipes(t *testing.T) {
 	content := bytes.Repeat([]byte("x"), 100_000)
 	var serving sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 )
 
 // Known failure 29: the server closes each connection while it is idle. Every
-// request goes out on another one, and no server sees any of them twice.
+// request goes out on another connection, and no server gets a request twice.
 func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 	closed := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -40,8 +40,8 @@ func TestClientPostsAfterIdleCloseSucceed(t *testing.T) {
 	p.Counts(60, 60)
 }
 
-// Every connection is looked at before it is used again, whatever the request and
-// however short the rest: nothing is written to one that is of no use.
+// The client checks every connection before it reuses it, whatever the request and
+// however short the idle time. It writes nothing to a closed one.
 func TestClientLooksAtEveryConnection(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", sender.OneWrite+1)
@@ -54,7 +54,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 		},
 		"stream": func(_ *HostClient, req *Request) { req.SetBodyStream(strings.NewReader(large), len(large)) },
 		"asks first": func(hc *HostClient, req *Request) {
-			hc.ExpectContinueTimeout = servertest.Short // nobody answers
+			hc.ExpectContinueTimeout = servertest.Short // the server sends no 100
 			req.Header.Set(HeaderExpect, "100-continue")
 			req.SetBodyString("content")
 		},
@@ -68,7 +68,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 	}
 	for name, prepare := range requests {
 		for _, text := range []string{"", servertest.OK, "x"} {
-			t.Run(fmt.Sprintf("%s behind %q", name, text), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s after %q", name, text), func(t *testing.T) {
 				spoil, rest := make(chan struct{}), make(chan int64, 1)
 				p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 					if c.Request() == nil {
@@ -103,7 +103,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 				prepare(hc, req)
 				servertest.Must(t, hc.Do(req, resp))
 				if n := <-rest; n != 0 {
-					t.Errorf("%d bytes were written to a connection that was of no use", n)
+					t.Errorf("%d bytes were written to a connection that the server had closed", n)
 				}
 				p.Counts(2, 2)
 			})
@@ -111,7 +111,7 @@ func TestClientLooksAtEveryConnection(t *testing.T) {
 	}
 }
 
-// dialWrapped returns a connection that says what it wraps.
+// dialWrapped returns a connection that shows, by NetConn, the one that it wraps.
 func dialWrapped(addr string) (net.Conn, error) {
 	conn, err := net.Dial("tcp", addr)
 	return wrappedConn{conn}, err
@@ -143,8 +143,8 @@ func TestAcquireConnLooksAtConnections(t *testing.T) {
 	hc.CloseConn(cc)
 }
 
-// A connection that cannot be looked at fails when it is written to: nothing was
-// sent then.
+// A closed connection that cannot be checked fails on the first write, before any
+// byte is sent.
 func TestClientPostsOnClosedPipeSucceed(t *testing.T) {
 	ln := fasthttputil.NewInmemoryListener()
 	defer ln.Close()
@@ -173,7 +173,7 @@ func TestClientPostsOnClosedPipeSucceed(t *testing.T) {
 	}
 }
 
-// A POST whose bytes the server has taken in is not sent again.
+// A POST is not sent again if the server has read its bytes.
 func TestClientDoesNotRepeatPostThatWasTaken(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
@@ -195,7 +195,7 @@ func isReset(err error) bool {
 	return ok
 }
 
-// What may be repeated is sent MaxIdemponentCallAttempts times.
+// The client sends idempotent requests MaxIdemponentCallAttempts times.
 func TestClientRepeatsIdempotentRequests(t *testing.T) {
 	for _, tt := range []struct {
 		method   string
@@ -271,7 +271,7 @@ func TestClientCallsQueueForConnections(t *testing.T) {
 	}
 }
 
-// Known failure 31: if a limit for the wait is set, it counts.
+// Known failure 31: MaxConnWaitTimeout limits the wait for a connection.
 func TestClientWaitTimeout(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -299,7 +299,7 @@ func TestClientWaitTimeout(t *testing.T) {
 	p.Counts(1, 2)
 }
 
-// Known failure 32: raising the limit lets those go on who wait.
+// Known failure 32: a higher limit lets waiting calls go on.
 func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 	release := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -333,8 +333,8 @@ func TestClientSetMaxConnsWakesWaiters(t *testing.T) {
 	}
 }
 
-// Known failure 32: thousands of calls with failing connections, timeouts and
-// few connections lose nothing.
+// Known failure 32: after thousands of calls with failing connections, timeouts and
+// few connections, the count of connections is right.
 func TestClientUnderStressLosesNoPlace(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for n := 0; c.Request() != nil; n++ {

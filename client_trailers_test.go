@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// responseWithTrailers has in its trailer section what does not belong there.
+// responseWithTrailers has forbidden fields in its trailer section.
 const responseWithTrailers = "HTTP/1.1 200 OK\r\nDate: head\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n" +
 	"X-Sum: 1\r\nDate: trailer\r\nVary: *\r\nSet-Cookie: a=b\r\nAge: 5\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n" +
 	"Trailer: X\r\nConnection: close\r\nHost: evil\r\nX-Forwarded-For: evil\r\nX_Auth_User: evil\r\nX-Other: 2\r\n\r\n"
@@ -32,8 +32,8 @@ func checkTrailersOf(t *testing.T, resp *Response) {
 	}
 }
 
-// Fields that must not come in a trailer section do not make the response an
-// error: they are dropped (RFC 9110 section 6.5.1).
+// The client drops fields that must not be in a trailer section, and the call
+// succeeds (RFC 9110 section 6.5.1).
 func TestForbiddenTrailersOfResponsesAreDropped(t *testing.T) {
 	p := servertest.Answering(t, responseWithTrailers)
 	for _, streamed := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// helpers are the exported functions of a coding.
+// helpers are the exported functions of a content coding.
 type helpers struct {
 	coding       coding.Coding
 	levels       []int
@@ -64,7 +64,7 @@ func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
 				encoded := h.appendLevel([]byte("before"), content, level)
 				rest, ok := bytes.CutPrefix(encoded, []byte("before"))
 				if !ok {
-					t.Fatalf("%s %d, %s: what was there is gone", h.coding, level, name)
+					t.Fatalf("%s %d, %s: the bytes in front have changed", h.coding, level, name)
 				}
 				if got, err := h.appendPlain([]byte("before"), rest); err != nil || string(got) != "before"+string(content) {
 					t.Errorf("%s %d, %s: %d bytes, %v", h.coding, level, name, len(got), err)
@@ -74,7 +74,7 @@ func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
 					t.Errorf("%s %d, %s: writing: %d, %v", h.coding, level, name, n, err)
 				}
 				if n, err := h.writePlain(&plain, w.Bytes()); n != len(content) || err != nil || !bytes.Equal(plain.Bytes(), content) {
-					t.Errorf("%s %d, %s: writing what is decoded: %d, %v", h.coding, level, name, n, err)
+					t.Errorf("%s %d, %s: writing the decoded bytes: %d, %v", h.coding, level, name, n, err)
 				}
 			}
 		}
@@ -91,7 +91,7 @@ func TestCodingLevelsThatDoNotExistAreTheDefault(t *testing.T) {
 		}
 		for _, level := range levels {
 			if got := h.appendLevel(nil, content, level); !bytes.Equal(got, want) {
-				t.Errorf("%s %d: not what the default level makes", h.coding, level)
+				t.Errorf("%s %d: not the result of the default level", h.coding, level)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ type closedWriter struct{}
 
 func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// zeros returns n zeros in a coding.
+// zeros returns n encoded zeros.
 func zeros(c coding.Coding, n int) []byte {
 	var b bytes.Buffer
 	e := coding.NewEncoder(c, CompressBestSpeed, &b)
@@ -132,14 +132,14 @@ func zeros(c coding.Coding, n int) []byte {
 	return b.Bytes()
 }
 
-// TestDecompressionBombsAreRefused is about known failure 41.
+// TestDecompressionBombsAreRefused checks known failure 41.
 func TestDecompressionBombsAreRefused(t *testing.T) {
 	const size = coding.DefaultDecodedSize + 1<<20
 	if servertest.RaceDetector {
 		t.Skip("so many bytes take minutes under the race detector, and its memory is counted, too")
 	}
-	// for each of those that decode at the same time: one that kept all it decodes
-	// would take more than there is for all of them
+	// the limit for all goroutines together: one that kept all its decoded content
+	// would exceed it
 	const allowed = 64 << 20
 	for _, h := range allHelpers {
 		bomb := zeros(h.coding, size)
@@ -194,7 +194,7 @@ func TestZstdWindowIsLimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// two writes keep the encoder from announcing a size instead of a window
+	// after a second write the encoder announces a window instead of a size
 	_, _ = w.Write([]byte("small "))
 	_ = w.Flush()
 	_, _ = w.Write([]byte("content"))
@@ -219,7 +219,7 @@ func TestZstdWindowIsLimited(t *testing.T) {
 
 func TestCodingDoesNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	content := servertest.SampleText(2_000)
 	for _, h := range allHelpers {
@@ -228,7 +228,7 @@ func TestCodingDoesNotAllocate(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { h.append(dst, content) }); n > 0 {
 			t.Errorf("%s: encoding: %v allocations", h.coding, n)
 		}
-		// the library makes tables for each stream
+		// the library allocates tables for each stream
 		allowed := map[coding.Coding]float64{coding.Brotli: 5}[h.coding]
 		if n := testing.AllocsPerRun(100, func() { _, _ = h.appendPlain(dst, encoded) }); n > allowed {
 			t.Errorf("%s: decoding: %v allocations, want %v", h.coding, n, allowed)

@@ -18,7 +18,7 @@ import (
 
 var wireCodings = []coding.Coding{coding.Deflate, coding.Gzip, coding.Zstd, coding.Brotli}
 
-// getEncoded sends a GET that accepts one coding alone.
+// getEncoded sends a GET that accepts only one coding.
 func getEncoded(c *servertest.Conn, target string, kind coding.Coding) {
 	c.T.Helper()
 	c.Send("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: " + kind.String() + "\r\n\r\n")
@@ -58,7 +58,7 @@ func TestServerSendsEncodedBodies(t *testing.T) {
 }
 
 // TestCompressedStreamsAreFlushedAsTheProducerFlushes has a producer that goes on
-// only when the client has seen the whole of what it flushed.
+// only after the client has received everything that it flushed.
 func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		seen := make(chan struct{})
@@ -90,16 +90,16 @@ func TestCompressedStreamsAreFlushedAsTheProducerFlushes(t *testing.T) {
 				seen <- struct{}{}
 			}
 			if rest, err := io.ReadAll(d); len(rest) > 0 || err != nil {
-				t.Errorf("%s behind the last event: %q, %v", kind, rest, err)
+				t.Errorf("%s after the last event: %q, %v", kind, rest, err)
 			}
 			d.Release()
-			// the decoder need not have read the last chunk
+			// the decoder may have left the last chunk unread
 			_, _ = io.Copy(io.Discard, resp.Body)
 		}
 	})
 }
 
-// endlessSource is a body stream without an end that tells when it is closed.
+// endlessSource is a body stream without an end that reports when it is closed.
 type endlessSource struct {
 	content []byte
 	closed  chan struct{}
@@ -112,7 +112,7 @@ func (e *endlessSource) Close() error {
 	return nil
 }
 
-// TestEncoderIsReleasedWhenTheClientLeaves is about known failure 56.
+// TestEncoderIsReleasedWhenTheClientLeaves checks known failure 56.
 func TestEncoderIsReleasedWhenTheClientLeaves(t *testing.T) {
 	content := servertest.Noise(10_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -161,8 +161,8 @@ type panickingReader struct{}
 
 func (panickingReader) Read([]byte) (int, error) { panic(errors.New("the source is broken")) }
 
-// TestServerLimitsWhatBodiesDecodeTo is about known failure 41: what a body may have
-// is what it may decode to, also if the server sets none.
+// TestServerLimitsWhatBodiesDecodeTo checks known failure 41: the limit for a body
+// also applies to its decoded content, even with the default limit.
 func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 	const limit = 50_000
 	bodies := map[coding.Coding]map[int][]byte{}
@@ -206,7 +206,7 @@ func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
 	})
 }
 
-// TestClientsLimitWhatBodiesDecodeTo is about known failure 41.
+// TestClientsLimitWhatBodiesDecodeTo checks known failure 41.
 func TestClientsLimitWhatBodiesDecodeTo(t *testing.T) {
 	const limit = 50_000
 	ts := startServer(t, servertest.MemoryEngine, &Server{Handler: func(ctx *RequestCtx) {
@@ -218,7 +218,7 @@ func TestClientsLimitWhatBodiesDecodeTo(t *testing.T) {
 	buffered := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
 	streaming := &HostClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit, StreamResponseBody: true}
 	pipelined := &PipelineClient{Addr: "a:80", Dial: dial, MaxResponseBodySize: limit}
-	// the server waits for their connections to end
+	// the shutdown of the server waits for these connections
 	defer buffered.CloseIdleConnections()
 	defer streaming.CloseIdleConnections()
 	for name, do := range map[string]func(*Request, *Response) error{"buffered": buffered.Do, "streaming": streaming.Do, "pipelined": pipelined.Do} {

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A download of no known type keeps what its client goes by: the length and the
-// ranges.
+// A download of an unknown type keeps its length and its ranges, which clients use
+// to resume it.
 func TestCompressHandlerLeavesDownloadsAlone(t *testing.T) {
 	text := servertest.SampleText(5_000)
 	files := FSHandler(plant(t, map[string]string{"a.bin": long, "b.txt": long, "c": "\xff\xfe\x00" + long}), 0)
@@ -34,7 +34,7 @@ func TestCompressHandlerLeavesDownloadsAlone(t *testing.T) {
 		if resp := c.Next("GET"); resp.Header.Get("Content-Encoding") != "br" {
 			t.Errorf("text: %v", resp.Header)
 		}
-		// parts, one and several, whatever their type is
+		// ranges, one and several, whatever the type
 		for _, ranges := range []string{"bytes=0-999", "bytes=0-999,2000-2999"} {
 			c.Send(servertest.Get("/b.txt", "Accept-Encoding: gzip, br", "Range: "+ranges))
 			if resp := c.Next("GET"); resp.StatusCode != 206 || resp.Header.Get("Content-Encoding") != "" || !strings.Contains(resp.Content, long[:1000]) {

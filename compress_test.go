@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// compressed calls a compressing handler and returns the response.
+// compressed calls a handler that wrap has made compress, and returns the response.
 func compressed(wrap func(RequestHandler) RequestHandler, accept string, h RequestHandler) *Response {
 	var ctx RequestCtx
 	if accept != "" {
@@ -82,8 +82,8 @@ func TestAcceptEncodingMayHaveSeveralLines(t *testing.T) {
 	}
 }
 
-// The tests of other projects rely on a coding for any content of some size,
-// also where it is random and gets no smaller by that.
+// Tests of other projects expect a coding for any content of some size, even if the
+// encoded content is not smaller.
 func TestCompressHandlerEncodesWhatGetsNoSmaller(t *testing.T) {
 	content := servertest.Noise(1_000)
 	for given, want := range map[string]string{"": HeaderAcceptEncoding, "*": "*", "Origin": "Origin, Accept-Encoding"} {
@@ -228,7 +228,8 @@ func TestCompressHandlerToHead(t *testing.T) {
 	if got, want := head.Header.String(), get.Header.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// where only the length is known, that of the encoded body is not
+	// if only the length of the content is known, the length of the encoded content
+	// is unknown
 	head = compressed(CompressHandler, "gzip", func(ctx *RequestCtx) {
 		ctx.Response.SkipBody = true
 		ctx.Response.Header.SetContentLength(len(content))
@@ -298,7 +299,7 @@ func TestWriteGzipAndDeflate(t *testing.T) {
 
 func TestCompressHandlerDoesNotAllocate(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	content := servertest.SampleText(3_000)
 	h := withBrotli(func(ctx *RequestCtx) {

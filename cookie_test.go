@@ -197,7 +197,7 @@ func TestCookieSettersNeutralizeControls(t *testing.T) {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
-	// what was handed over stays as it is
+	// the caller's bytes stay as they are
 	src := []byte("a;b")
 	var c Cookie
 	c.SetValueBytes(src)
@@ -290,8 +290,9 @@ func FuzzCookieParse(f *testing.F) {
 		if text == "" || len(c.Key()) == 0 && bytes.IndexByte(c.Value(), '=') >= 0 {
 			return
 		}
-		// whatever was read is read again, but for quotes within quotes and
-		// blanks that were control characters or stood in quotes
+		// a cookie that was parsed is parsed again from its text, but for quotes
+		// within quotes, and for spaces that were control characters or stood in
+		// quotes
 		if err := d.Parse(text); err != nil {
 			t.Fatalf("%q is written as %q: %v", src, text, err)
 		}
@@ -323,8 +324,8 @@ func FuzzCookieSetters(f *testing.F) {
 		if got := strings.Count(text, ";"); got != want || strings.ContainsAny(text, "\r\n\x00") {
 			t.Fatalf("%q", text)
 		}
-		// net/http is stricter about names and values than RFC 6265 section 5
-		// asks of a reader: with plain ones it has to take the attributes
+		// net/http takes fewer names and values than RFC 6265 section 5 requires.
+		// With a plain name and value it must take the attributes.
 		c.SetKey("k")
 		c.SetValue("v")
 		text = c.String()

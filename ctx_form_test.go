@@ -20,7 +20,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// sendForm is a request with a form.
+// sendForm returns a request with a form.
 func sendForm(target, form string, fields ...string) string {
 	return servertest.Post(target, form, append(fields, "Content-Type: "+formType)...)
 }
@@ -96,7 +96,7 @@ func TestFormFile(t *testing.T) {
 		c := ts.Dial()
 		for request, want := range map[string]string{
 			sendForm("/?key=f", formText): "n.txt file text",
-			// known failure 26: no file without an error
+			// known failure 26: a missing file is an error
 			sendForm("/?key=a", formText):     "missing",
 			sendForm("/?key=x", formText):     "missing",
 			sendForm("/?key=", formText):      "missing",
@@ -112,9 +112,9 @@ func TestFormFile(t *testing.T) {
 	})
 }
 
-// TestFormOnAConnection holds known failures 1 and 2: what lies behind the form
-// in its request is dropped, whether the body is a stream or not, and the next
-// request is found.
+// TestFormOnAConnection checks known failures 1 and 2: the server drops the bytes of
+// a body after the form, whether or not the body is a stream, and finds the next
+// request.
 func TestFormOnAConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streamed := range []bool{false, true} {
@@ -155,8 +155,8 @@ func TestFormOnAConnection(t *testing.T) {
 	})
 }
 
-// TestUploadedFilesAreRemovedWithTheRequest holds known failure 26 for every way
-// that a request of a server can end.
+// TestUploadedFilesAreRemovedWithTheRequest checks known failure 26 for every way in
+// which a request to a server can end.
 func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	files := tempFiles(t)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -187,7 +187,8 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 				parse(ctx)
 				runtime.Goexit()
 			case "/left":
-				// nobody says when those who have the context are done with it
+				// the server cannot know when the other goroutines are done with the
+				// context
 				parse(ctx)
 				ctx.TimeoutError("left")
 			case "/hijack":
@@ -224,7 +225,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 			}
 			_ = c.Close()
 			servertest.Eventually(t, path+": no temporary files", func() bool {
-				// the collector removes what nobody can reach
+				// the garbage collector removes files that are unreachable
 				runtime.GC()
 				return len(files()) == 0
 			})
@@ -232,7 +233,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 		c := ts.Dial()
 		c.Send(sendForm("/hijack", text))
 		c.Expect(200, "")
-		servertest.Eventually(t, "no temporary files while the connection is somebody else's", func() bool { return len(files()) == 0 })
+		servertest.Eventually(t, "no temporary files on a hijacked connection", func() bool { return len(files()) == 0 })
 		goOn <- struct{}{}
 		if b, err := io.ReadAll(c.R); string(b) != "hijacked" || err != nil {
 			t.Errorf("got %q, %v", b, err)
@@ -242,7 +243,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 		_ = c.Close()
 		servertest.Eventually(t, "no temporary files", func() bool { return len(files()) == 0 })
 
-		// the server itself parses what is too large for its memory
+		// the server itself parses a form that is too large for its memory
 		ts = start(&Server{MaxRequestBodySize: 4 * formMemory, Handler: func(ctx *RequestCtx) {
 			t.Errorf("the handler was called for a form that was cut off")
 		}})
@@ -258,11 +259,11 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	})
 }
 
-// TestLargeFormsWithACodingAreHeldInMemory has such a form come to a server that
-// allows it: the handler finds the file in it all the same.
+// TestLargeFormsWithACodingAreHeldInMemory sends such a form to a server that allows
+// it. The handler finds the file in the form.
 func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
 	const size = spoolFrom + 1<<20
-	// level 0 stores what it is given, so the body is as large as the form
+	// level 0 stores its input, so the body is as large as the form
 	coded := string(AppendGzipBytesLevel(nil, []byte(largeForm(size)), CompressNoCompression))
 	forEachEngine(t, func(t *testing.T, start starter) {
 		c := start(&Server{
@@ -282,8 +283,8 @@ func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
 	})
 }
 
-// TestLargeFormsAreParsedAsTheyArrive has forms with more than 4 MiB come to
-// servers that allow it.
+// TestLargeFormsAreParsedAsTheyArrive sends forms of more than 4 MiB to servers that
+// allow them.
 func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
 	const size = spoolFrom + 1<<20
@@ -318,7 +319,7 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 			c.Send(sendForm("/", text) + servertest.Get("/next"))
 			c.Expect(200, "")
 			c.Expect(200, "next")
-			// a body with an epilogue that is too long to be read away
+			// a body with an epilogue that is too long to drain
 			c.Send(sendForm("/", text) + servertest.Get("/next"))
 			c.Expect(200, "")
 			c.Expect(200, "next")
@@ -354,8 +355,8 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 	})
 }
 
-// TestLargeFormsInChunksAreParsedAsTheyArrive is the same for forms whose size
-// nobody knows beforehand.
+// TestLargeFormsInChunksAreParsedAsTheyArrive is the same for chunked forms, whose
+// size is unknown in advance.
 func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
 	const limit = spoolFrom + 3<<20
@@ -426,8 +427,8 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 	})
 }
 
-// TestFormBehindWhichTooMuchComes has the rest of a large form be too long to be
-// read away.
+// TestFormBehindWhichTooMuchComes sends a large form with a rest that is too long to
+// drain.
 func TestFormBehindWhichTooMuchComes(t *testing.T) {
 	tempFiles(t)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -447,8 +448,8 @@ func TestFormBehindWhichTooMuchComes(t *testing.T) {
 	})
 }
 
-// TestUploadTakesBoundedMemory uploads a file that does not fit into what a form
-// may take of memory.
+// TestUploadTakesBoundedMemory uploads a file that is larger than the memory that a
+// form may take.
 func TestUploadTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("uploads 64 MiB several times")
@@ -534,8 +535,8 @@ func TestUploadWithCurl(t *testing.T) {
 	}
 }
 
-// TestEncodedFormsMakeNoLargeFiles is about known failure 41: a few bytes must not
-// become files of any size.
+// TestEncodedFormsMakeNoLargeFiles checks known failure 41: a few encoded bytes must
+// not become a large file.
 func TestEncodedFormsMakeNoLargeFiles(t *testing.T) {
 	files := tempFiles(t)
 	pack := func(form string, codings ...coding.Coding) string {

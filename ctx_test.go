@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// serveOne serves a request with h and returns what was written.
+// serveOne serves a request with h and returns the response as it was written.
 func serveOne(t testing.TB, request string, h RequestHandler) string {
 	t.Helper()
 	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(request)}}
@@ -159,7 +159,7 @@ func TestSetRemoteAddrIsForOneRequest(t *testing.T) {
 	})
 }
 
-// tlsConn is a connection that says it is one of TLS.
+// tlsConn is a connection that claims to be a TLS connection.
 type tlsConn struct{ *servertest.FakeConn }
 
 func (tlsConn) Handshake() error { return nil }
@@ -217,14 +217,14 @@ func TestCtxMakesResponses(t *testing.T) {
 			ctx.SetBodyString("before")
 			tc.h(ctx)
 		})
-		// the order of fields is of no importance
+		// the order of fields does not matter
 		if sorted(got) != sorted(tc.want) {
 			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }
 
-// sorted returns a message with the lines of its head in order.
+// sorted returns a message with sorted field lines.
 func sorted(message string) string {
 	head, body, _ := strings.Cut(message, "\r\n\r\n")
 	lines := strings.Split(head, "\r\n")
@@ -338,7 +338,7 @@ func TestCtxUserValues(t *testing.T) {
 	serveOne(t, servertest.Get("/")+servertest.Get("/"), func(ctx *RequestCtx) {
 		if n++; n == 2 {
 			if ctx.UserValue("a") != nil || ctx.Value(key{1}) != nil {
-				t.Error("values of one request are there for the next one")
+				t.Error("the next request has values of the previous one")
 			}
 			if got := strings.Join(closed, " "); got != "dropped one two" {
 				t.Errorf("closed %q by now", got)
@@ -354,7 +354,7 @@ func TestCtxUserValues(t *testing.T) {
 		ctx.RemoveUserValueBytes([]byte("gone too"))
 		if ctx.UserValue("a") != 1 || ctx.UserValueBytes([]byte("b")) != 2 || ctx.Value(key{1}) != 3 || ctx.UserValue(key{2}) != nil ||
 			ctx.UserValue("gone") != nil || ctx.UserValue("gone too") != nil || ctx.Value("b") != 2 {
-			t.Error("values are not what was set")
+			t.Error("values differ from those that were set")
 		}
 		var strs, all []string
 		ctx.VisitUserValues(func(k []byte, v any) { strs = append(strs, fmt.Sprintf("%s=%v", k, v)) })
@@ -366,7 +366,7 @@ func TestCtxUserValues(t *testing.T) {
 		ctx.SetUserValue("c", closer("dropped"))
 		ctx.ResetUserValues()
 		if ctx.UserValue("a") != nil {
-			t.Error("a value is there after ResetUserValues")
+			t.Error("a value is left after ResetUserValues")
 		}
 		ctx.SetUserValue("one", closer("one"))
 		ctx.SetUserValue("two", closer("two"))
@@ -396,7 +396,7 @@ func TestCtxIsAContext(t *testing.T) {
 }
 
 func TestCtxWithoutAServer(t *testing.T) {
-	// what methods do on a context that nobody has prepared
+	// the methods of a zero context
 	var zero RequestCtx
 	if zero.Done() != nil || zero.Err() != nil || zero.Conn() != nil || zero.ConnID() != 0 || !zero.ConnTime().IsZero() || !zero.Time().IsZero() {
 		t.Error("the zero context has a connection or a server")
@@ -440,7 +440,7 @@ func TestCtxWithoutAServer(t *testing.T) {
 		t.Error("the context has ended, or has no time")
 	}
 
-	// again for another request
+	// the context is prepared again, for another request
 	ctx.Init(&Request{}, nil, nil)
 	if string(ctx.Method()) != "GET" || len(ctx.PostBody()) > 0 || len(ctx.Response.Body()) > 0 || ctx.RemoteAddr() != zeroTCPAddr {
 		t.Errorf("something of the first request is left: %v %q", &ctx, ctx.Response.Body())
@@ -477,7 +477,7 @@ func TestPackageLevelServeAnswers(t *testing.T) {
 		t.Errorf("Serve of a listener that was closed: %v", err)
 	}
 	if err := ListenAndServe("no address", echo); err == nil {
-		t.Error("no error for what is no address")
+		t.Error("no error for an invalid address")
 	}
 	if err := ListenAndServeUNIX(t.TempDir()+"/missing/socket", 0o600, echo); err == nil {
 		t.Error("no error for a socket that cannot be made")
@@ -502,11 +502,11 @@ func TestInitDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// valueOf copies what must not be copied.
+// valueOf copies a value that must not be copied.
 func valueOf[T any](p *T) T { return *p }
 
-// A request that is copied as a value, as tests do, and the original can both be
-// changed after that.
+// After a request was copied as a value, as tests do, both the copy and the original
+// can be changed.
 func TestContextOfACopiedRequest(t *testing.T) {
 	read := func() *Request {
 		var req Request
@@ -579,7 +579,7 @@ func TestContextOfACopiedRequest(t *testing.T) {
 
 func TestContextIsNotAskedForTheKeysOfItsPackage(t *testing.T) {
 	if ownKey == nil {
-		t.Fatal("package context asks for no key any more")
+		t.Fatal("package context does not call Value")
 	}
 	ctx := new(RequestCtx)
 	ctx.SetUserValue("k", 1)

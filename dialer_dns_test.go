@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// lookUp does all of a dial that comes before the first attempt.
+// lookUp does all the steps of a dial before its first attempt.
 func lookUp(t *testing.T, d *TCPDialer, host string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -108,6 +108,6 @@ func TestADialEndsInTimeWhereTheResolverDoesNot(t *testing.T) {
 		if _, err := d.Dial("name.test:80"); !errors.Is(err, ErrDialTimeout) || time.Since(began) != DefaultDialTimeout {
 			t.Errorf("the dial ended after %v with %v", time.Since(began), err)
 		}
-		time.Sleep(time.Hour) // for the resolver to end
+		time.Sleep(time.Hour) // longer than the test takes
 	})
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // listenOn accepts connections on a loopback address until the test ends, and
-// returns their port. It skips the test where the address is not to be had.
+// returns their port. It skips the test if the system does not have the address.
 func listenOn(t *testing.T, addr string) (port string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", addr)
@@ -44,7 +44,7 @@ func listenOn(t *testing.T, addr string) (port string) {
 	return port
 }
 
-// freePort returns a port of the loopback address that nobody listens on.
+// freePort returns a port of the loopback address on which no program listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -285,7 +285,7 @@ func TestTheTimeIsUpOnlyForTheWholeDial(t *testing.T) {
 	timeout := &net.OpError{Op: "dial", Net: "tcp4", Err: os.ErrDeadlineExceeded}
 	for _, c := range []struct {
 		name     string
-		after    time.Duration // with a second for the dial
+		after    time.Duration // if the dial has a second
 		cancel   bool
 		err      error
 		cause    error
@@ -316,7 +316,7 @@ func TestTheTimeIsUpOnlyForTheWholeDial(t *testing.T) {
 	}
 }
 
-// The network may notice that the time is up before the context does.
+// The network may report a timeout before the context reports its deadline.
 func TestATimeoutOfTheNetworkIsTheOneOfTheDial(t *testing.T) {
 	late := lateContext{t.Context(), time.Now()}
 	timedOut, err := reportDial(late, "127.0.0.1:80", os.ErrDeadlineExceeded)
@@ -325,7 +325,7 @@ func TestATimeoutOfTheNetworkIsTheOneOfTheDial(t *testing.T) {
 	}
 }
 
-// lateContext has a deadline that it has not noticed yet.
+// lateContext has a deadline that has passed, but reports no error yet.
 type lateContext struct {
 	context.Context
 	deadline time.Time

@@ -25,7 +25,7 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// size is a number of bytes, which is written in the largest unit that fits.
+// size is a number of bytes. String writes it in the largest unit that fits.
 type size int
 
 func (n size) String() string {
@@ -38,8 +38,8 @@ func (n size) String() string {
 	return strconv.Itoa(int(n)) + " bytes"
 }
 
-// documentedLimits are the limits in docs/security.md. Those without a default
-// in the code are nil there, and "none" in the document.
+// documentedLimits are the limits in docs/security.md. A limit without a default is
+// nil in the map, and "none" in the document.
 func documentedLimits() map[string]any {
 	var s Server
 	set := s.settings()
@@ -108,7 +108,8 @@ func documentedLimits() map[string]any {
 	}
 }
 
-// TestDocumentedLimitsAreThoseOfTheCode compares docs/security.md with the code.
+// TestDocumentedLimitsAreThoseOfTheCode compares the limits in docs/security.md with
+// the code.
 func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 	limits := documentedLimits()
 	for _, row := range tableRows(t, "docs/security.md", "Limit") {
@@ -136,8 +137,8 @@ func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// TestDocumentedTestsAreThere looks for the tests that docs/http.md and
-// docs/security.md name, and holds that the latter names all fuzz tests.
+// TestDocumentedTestsAreThere checks that the tests that docs/http.md and
+// docs/security.md name exist, and that docs/security.md names all fuzz tests.
 func TestDocumentedTestsAreThere(t *testing.T) {
 	all := testNames(t)
 	name := regexp.MustCompile("`((?:[a-z0-9/]+\\.)?(?:Test|Fuzz)[A-Za-z0-9]+)`")
@@ -153,7 +154,7 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 		}
 		for _, m := range found {
 			if !all[string(m[1])] {
-				t.Errorf("%s names %s, which is not there", file, m[1])
+				t.Errorf("%s names %s, which does not exist", file, m[1])
 			}
 			fuzzed[string(m[1])] = true
 		}
@@ -165,8 +166,8 @@ func TestDocumentedTestsAreThere(t *testing.T) {
 	}
 }
 
-// TestDocumentedPlacesAreThere looks for the functions and files that the tables
-// of docs/http.md name.
+// TestDocumentedPlacesAreThere checks that the functions and files that the tables
+// of docs/http.md name exist.
 func TestDocumentedPlacesAreThere(t *testing.T) {
 	place := regexp.MustCompile("`([a-z0-9_/]+\\.go)`(?: `([A-Za-z.]+)`)?")
 	places := 0
@@ -204,8 +205,7 @@ func declares(file *ast.File, name string) bool {
 	})
 }
 
-// tableRows returns the cells of the tables in a document whose first column has
-// the name.
+// tableRows returns the cells of the tables whose first column has the given name.
 func tableRows(t *testing.T, name, column string) [][]string {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -236,8 +236,8 @@ func tableRows(t *testing.T, name, column string) [][]string {
 	return rows
 }
 
-// testNames returns the names of all tests of this module; one of another
-// package than the root has the folder of that in front.
+// testNames returns the names of all tests of this module. Names outside of the root
+// package have their folder in front.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

@@ -15,11 +15,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// blockedVariable makes TestServerOfABlockingListener the process that is tested:
-// if it failed, no deadline inside of the process would come.
+// blockedVariable makes TestServerOfABlockingListener serve, in a process of its
+// own: if the event loop blocks, no deadline inside of that process fires.
 const blockedVariable = "FASTHTTP_TEST_BLOCKED"
 
-// TestServerOfABlockingListener is that process. It does nothing in a usual run.
+// TestServerOfABlockingListener is the process under test. It does nothing in a
+// usual run.
 func TestServerOfABlockingListener(t *testing.T) {
 	if os.Getenv(blockedVariable) == "" {
 		t.Skip("is run by TestListenerInBlockingMode")
@@ -33,7 +34,7 @@ func TestServerOfABlockingListener(t *testing.T) {
 	}
 	ask("/before")
 	for range 3 {
-		// the flag belongs to the socket, not to the descriptor
+		// O_NONBLOCK belongs to the socket, not to the descriptor
 		f, err := ts.Listener.(*net.TCPListener).File()
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +57,7 @@ func TestServerOfABlockingListener(t *testing.T) {
 	fmt.Println("the server has ended")
 }
 
-// eventEngine is the engine for tests of event loops.
+// eventEngine is the event engine, for tests that need it.
 var eventEngine = servertest.Engines[1]
 
 func TestListenerInBlockingMode(t *testing.T) {
@@ -110,7 +111,7 @@ func TestClosedListenerFreesItsPort(t *testing.T) {
 	})
 }
 
-// TestShutdownUnderAFlood has connections come faster than they can be accepted.
+// TestShutdownUnderAFlood has clients connect faster than the server can accept.
 func TestShutdownUnderAFlood(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var accepted atomic.Int32
@@ -129,7 +130,7 @@ func TestShutdownUnderAFlood(t *testing.T) {
 		defer stop.Store(true)
 		dialer := ts.Dialer
 		if addr := ts.Listener.Addr().String(); ts.Engine.Sockets && !ts.Engine.TLS {
-			// what finds the queue full is tried again by the system after a second
+			// if the accept queue is full, the system tries again after a second
 			dialer = func() (net.Conn, error) { return net.DialTimeout("tcp4", addr, 50*time.Millisecond) }
 		}
 		for range 16 {
@@ -137,7 +138,7 @@ func TestShutdownUnderAFlood(t *testing.T) {
 				for !stop.Load() {
 					nc, err := dialer()
 					if err != nil {
-						// a program that connects all the time does not mind
+						// the client goes on connecting after errors
 						runtime.Gosched()
 						continue
 					}

@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A connection that lets others go first waits for room. A peer that never makes
-// any is not waited for longer than for a response.
+// A connection waits for room to write between its turns. If its peer never reads,
+// it waits no longer than for a response.
 func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{24 << 10, 64 << 10, 200 << 10} {
@@ -41,7 +41,7 @@ func TestPeerThatReadsNothingIsCutOffBetweenTurns(t *testing.T) {
 	}
 }
 
-// A descriptor that is closed twice may be somebody else's by then.
+// If a descriptor is closed twice, the second call may close another connection.
 func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
 	c.Send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	c.Expect(200, "")
 	<-reached
-	// others take the number
+	// open connections until one gets the same descriptor
 	var others []net.Conn
 	for range 4 {
 		nc, err := net.Dial("tcp4", ln.Addr().String())
@@ -83,10 +83,10 @@ func TestHookThatEndsItsGoroutineClosesOnce(t *testing.T) {
 	servertest.Eventually(t, "the connection is forgotten", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 	for i := 0; i < len(others); i += 2 {
 		if _, err := others[i].Write([]byte("x")); err != nil {
-			t.Errorf("the connection of somebody else: %v", err)
+			t.Errorf("the other connection: %v", err)
 		}
 		if _, err := io.ReadFull(others[i+1], make([]byte, 1)); err != nil {
-			t.Errorf("the connection of somebody else: %v", err)
+			t.Errorf("the other connection: %v", err)
 		}
 		_, _ = others[i].Close(), others[i+1].Close()
 	}

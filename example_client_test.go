@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// hello is a server that the examples of clients talk to.
+// hello starts a server for the examples of clients.
 func hello() (client *fasthttp.Client, stop func()) {
 	return serve(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.Path()) {
@@ -33,8 +33,8 @@ func hello() (client *fasthttp.Client, stop func()) {
 	}})
 }
 
-// The shortest way to what is at a URL. The slice that is returned may be given
-// to the next call, which then allocates nothing.
+// Get fetches a URL. The next call may reuse the slice that it returns, and then
+// allocates nothing.
 func ExampleClient_Get() {
 	client, stop := hello()
 	defer stop()
@@ -54,7 +54,7 @@ func ExampleClient_Get() {
 	// GET /new
 }
 
-// A form.
+// Post sends a form.
 func ExampleClient_Post() {
 	client, stop := hello()
 	defer stop()
@@ -70,8 +70,8 @@ func ExampleClient_Post() {
 	// Output: 200 POST / name=J%C3%BCrgen
 }
 
-// A request with fields and a body. What comes from a pool goes back there, and
-// nothing of it is used after that.
+// Do sends a request with fields and a body. Request and response go back to their
+// pools, and the program does not use them after that.
 func ExampleClient_Do() {
 	client, stop := hello()
 	defer stop()
@@ -92,7 +92,7 @@ func ExampleClient_Do() {
 	// Output: 200 text/plain; charset=utf-8: PUT /notes/7 {"text":"buy milk"}
 }
 
-// A call that takes too long.
+// DoTimeout limits the time of a call.
 func ExampleClient_DoTimeout() {
 	client, stop := hello()
 	defer stop()
@@ -106,7 +106,7 @@ func ExampleClient_DoTimeout() {
 	// Output: true
 }
 
-// A call that ends with a context, for which the caller may have any reason.
+// DoContext ends a call when its context ends.
 func ExampleClient_DoContext() {
 	client, stop := hello()
 	defer stop()
@@ -122,7 +122,7 @@ func ExampleClient_DoContext() {
 	// Output: true
 }
 
-// A response of any size, which is read as it arrives.
+// With StreamResponseBody, a program reads a response of any size as it arrives.
 func ExampleClient_streamResponseBody() {
 	server, stop := hello()
 	defer stop()
@@ -145,7 +145,7 @@ func ExampleClient_streamResponseBody() {
 	// Output: 10 bytes
 }
 
-// Attempts that fail are repeated after a while, which grows, as long as that is
+// RetryWithBackoff repeats failed attempts after growing waits, as long as that is
 // safe.
 func ExampleRetryWithBackoff() {
 	server, stop := hello()
@@ -168,7 +168,8 @@ func ExampleRetryWithBackoff() {
 	// Output: 200 <nil> 3
 }
 
-// A client of one host. Addr may name several hosts, which take turns.
+// A HostClient is a client of one host. Addr may list several addresses, which take
+// turns.
 func ExampleHostClient() {
 	server, stop := hello()
 	defer stop()
@@ -188,8 +189,8 @@ func ExampleHostClient() {
 	// Output: 200 GET /v1/notes
 }
 
-// Requests that do not wait for the responses to those before them. It is for
-// many small requests to one host that answers in order.
+// A PipelineClient sends requests without waiting for earlier responses. It suits
+// many small requests to one host that responds in order.
 func ExamplePipelineClient() {
 	server, stop := hello()
 	defer stop()
@@ -210,8 +211,7 @@ func ExamplePipelineClient() {
 	// Output: 200 GET /v1/notes
 }
 
-// Several hosts that do the same: each request goes to the one with the fewest
-// under way.
+// An LBClient sends each request to the host with the fewest pending requests.
 func ExampleLBClient() {
 	var asked [2]atomic.Int64
 	var clients []fasthttp.BalancingClient
@@ -238,8 +238,8 @@ func ExampleLBClient() {
 	// Output: 5 5
 }
 
-// A dialer that remembers addresses for an hour and refuses those of the own
-// network, for a client that fetches what strangers name.
+// A dialer for a client that fetches URLs from strangers: it caches addresses for an
+// hour and refuses the addresses of the own network.
 func ExampleTCPDialer() {
 	dialer := &fasthttp.TCPDialer{
 		DNSCacheDuration: time.Hour,

@@ -15,7 +15,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The arguments of the query. GetUint and its kin read numbers.
+// QueryArgs returns the arguments of the query. GetUint and similar methods parse
+// numbers.
 func ExampleRequestCtx_QueryArgs() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		args := ctx.QueryArgs()
@@ -38,7 +39,7 @@ func ExampleRequestCtx_QueryArgs() {
 	// 400 page is no number
 }
 
-// JSON both ways.
+// A handler decodes JSON from the request and encodes JSON into the response.
 func ExampleRequestCtx_PostBody() {
 	type note struct {
 		Text string `json:"text"`
@@ -69,7 +70,7 @@ func ExampleRequestCtx_PostBody() {
 	// 400 this is no note
 }
 
-// The fields of a form in the body.
+// PostArgs returns the fields of a form in the body.
 func ExampleRequestCtx_PostArgs() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "name %q", ctx.PostArgs().Peek("name"))
@@ -83,7 +84,8 @@ func ExampleRequestCtx_PostArgs() {
 	// Output: 200 name "Jürgen"
 }
 
-// An upload. The name of the file is what the client says: it is no path.
+// FormFile returns an uploaded file. The client chooses the file name, so it must
+// not be used as a path.
 func ExampleRequestCtx_FormFile() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		header, err := ctx.FormFile("photo")
@@ -91,7 +93,7 @@ func ExampleRequestCtx_FormFile() {
 			ctx.Error("there is no photo: "+err.Error(), fasthttp.StatusBadRequest)
 			return
 		}
-		// fasthttp.SaveMultipartFile(header, path) would keep it
+		// fasthttp.SaveMultipartFile(header, path) would save it
 		file, err := header.Open()
 		if err != nil {
 			ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
@@ -122,7 +124,7 @@ func ExampleRequestCtx_FormFile() {
 	// Output: 200 cat.jpg has 4 bytes: meow
 }
 
-// Cookies: reading one, and setting another.
+// A handler reads a cookie, and sets another one.
 func ExampleResponseHeader_SetCookie() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		if id := ctx.Request.Header.Cookie("session"); len(id) > 0 {
@@ -151,7 +153,8 @@ func ExampleResponseHeader_SetCookie() {
 	// 200 welcome back, 4711
 }
 
-// A body that is read as it arrives may be larger than what one wants to read.
+// A streamed body may be larger than the handler accepts. LimitRequestBody sets a
+// limit.
 func ExampleRequestCtx_LimitRequestBody() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		if err := ctx.LimitRequestBody(25); err != nil {
@@ -175,7 +178,7 @@ func ExampleRequestCtx_LimitRequestBody() {
 	}{
 		{short, len(short)},
 		{long, len(long)},
-		{long, -1}, // in chunks
+		{long, -1}, // chunked
 	} {
 		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 		req.SetRequestURI("http://any.host/")
@@ -194,8 +197,8 @@ func ExampleRequestCtx_LimitRequestBody() {
 	// 413 no more than 25 bytes, in chunks neither
 }
 
-// A body that is produced while it is sent. The function runs when the handler
-// has returned, so it must not use ctx.
+// SetBodyStreamWriter produces a body while it is sent. The function runs after the
+// handler has returned, so it must not use ctx.
 func ExampleRequestCtx_SetBodyStreamWriter() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		name := string(ctx.QueryArgs().Peek("name"))
@@ -213,12 +216,12 @@ func ExampleRequestCtx_SetBodyStreamWriter() {
 	// 2: hello, you
 }
 
-// Server-sent events: each is flushed, and a client that has gone makes Flush
-// fail, or closes the channel of Done.
+// A handler sends events and flushes each one. If the client leaves, Flush fails,
+// and the channel of Done is closed.
 func ExampleRequestCtx_WatchDisconnect() {
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		ctx.WatchDisconnect()
-		done := ctx.Done() // may be used behind the end of the handler
+		done := ctx.Done() // may be used after the handler has returned
 		ctx.SetContentType("text/event-stream")
 		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 			for i := range 2 {
@@ -248,7 +251,7 @@ func ExampleRequestCtx_WatchDisconnect() {
 	// data: 1
 }
 
-// A connection that is taken over, and a protocol of one's own on it.
+// Hijack takes over a connection, here for a protocol of its own.
 func ExampleRequestCtx_Hijack() {
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusSwitchingProtocols)
@@ -288,7 +291,7 @@ func ExampleRequestCtx_Hijack() {
 	// HELLO
 }
 
-// A handler without a server: what a test of it needs.
+// Init prepares a context for a test of a handler, without a server.
 func ExampleRequestCtx_Init() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "%s from %s", ctx.Path(), ctx.RemoteIP())
@@ -303,11 +306,11 @@ func ExampleRequestCtx_Init() {
 	// Output: 200 /where from 192.0.2.1
 }
 
-// A handler that may take no longer than a while.
+// TimeoutHandler limits the time of a handler.
 func ExampleTimeoutHandler() {
 	late := make(chan struct{})
 	handler := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
-		<-late // this takes for ever
+		<-late // never returns in time
 	}, 10*time.Millisecond, "too slow")
 	client, stop := serve(&fasthttp.Server{Handler: handler})
 	defer stop()
@@ -321,7 +324,8 @@ func ExampleTimeoutHandler() {
 	// Output: 408 too slow
 }
 
-// A handler around one with a timeout sees what is answered, and adds to it.
+// Middleware around a handler with a timeout sees the final response, and adds to
+// it.
 func ExampleTimeoutHandler_middleware() {
 	late := make(chan struct{})
 	limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
@@ -345,7 +349,7 @@ func ExampleTimeoutHandler_middleware() {
 	// 42 408 ""
 }
 
-// Responses are compressed for clients that say they accept it.
+// CompressHandler compresses responses for clients that accept it.
 func ExampleCompressHandler() {
 	handler := fasthttp.CompressHandler(func(ctx *fasthttp.RequestCtx) {
 		ctx.WriteString(strings.Repeat("hello ", 1000))

@@ -10,14 +10,15 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The files of a folder, compressed where clients accept it, below a prefix.
+// FS serves the files of a folder below a prefix, compressed if the client accepts
+// it.
 func ExampleFS() {
 	files := &fasthttp.FS{
 		Root:            "/var/www",
 		IndexNames:      []string{"index.html"},
 		Compress:        true,
 		AcceptByteRange: true,
-		PathRewrite:     fasthttp.NewPathSlashesStripper(1), // takes /static off
+		PathRewrite:     fasthttp.NewPathSlashesStripper(1), // removes /static
 	}
 	static := files.NewRequestHandler()
 	handler := func(ctx *fasthttp.RequestCtx) {
@@ -32,7 +33,7 @@ func ExampleFS() {
 	}
 }
 
-// Files that come with the program. An embed.FS is used in the same way.
+// FS serves files that are part of the program. An embed.FS works in the same way.
 func ExampleFS_FS() {
 	files := &fasthttp.FS{
 		FS: fstest.MapFS{
@@ -58,8 +59,9 @@ func ExampleFS_FS() {
 	// 206 text
 }
 
-// Files for strangers: browsers do not guess types and may keep the files for an
-// hour, and what was compressed when the program was built is sent as it is.
+// A file server for strangers: browsers do not guess types and may cache the files
+// for an hour. Files that were compressed when the program was built are sent as
+// they are.
 func ExampleFS_Precompressed() {
 	files := &fasthttp.FS{
 		FS: fstest.MapFS{
@@ -89,7 +91,7 @@ func ExampleFS_Precompressed() {
 	// 404 text/plain; charset=utf-8 ""
 }
 
-// A type that is compressed beside the usual ones.
+// A Compressor compresses a type that it does not compress by default.
 func ExampleCompressor() {
 	c := fasthttp.Compressor{Types: append(fasthttp.DefaultCompressTypes(), "application/x-points")}
 	handler := c.Handler(func(ctx *fasthttp.RequestCtx) {
@@ -104,7 +106,7 @@ func ExampleCompressor() {
 	// gzip true
 }
 
-// One file for a path.
+// ServeFile serves one file for a path.
 func ExampleServeFile() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.Path()) == "/favicon.ico" {

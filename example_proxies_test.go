@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// exchange sends what a peer of a server on a port of this machine sends, and
-// prints the body of the answer.
+// exchange sends bytes to a server on a port of this machine, and prints the content
+// of the response.
 func exchange(server *fasthttp.Server, sent string) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -34,25 +34,25 @@ func exchange(server *fasthttp.Server, sent string) {
 	}
 }
 
-// The proxies run on this machine. One of them has been asked by 192.0.2.7, which
-// has said that it is somebody else.
+// The proxies run on this machine. The client at 192.0.2.7 has sent a false address
+// in the field, to which a proxy has appended the true one.
 func ExampleTrustedProxies() {
 	server := &fasthttp.Server{
 		TrustedProxies: fasthttp.TrustedProxies{
 			Ranges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		},
 		Handler: func(ctx *fasthttp.RequestCtx) {
-			fmt.Fprintf(ctx, "%v, who came by %s, through %v", ctx.ClientIP(), ctx.ClientScheme(), ctx.RemoteIP())
+			fmt.Fprintf(ctx, "%v by %s, through %v", ctx.ClientIP(), ctx.ClientScheme(), ctx.RemoteIP())
 		},
 	}
 
 	exchange(server, "GET / HTTP/1.1\r\nHost: example.com\r\n"+
 		"X-Forwarded-For: 10.0.0.1, 192.0.2.7\r\nX-Forwarded-Proto: https\r\n\r\n")
 	// Output:
-	// 192.0.2.7, who came by https, through 127.0.0.1
+	// 192.0.2.7 by https, through 127.0.0.1
 }
 
-// Proxies that use the field of RFC 7239.
+// The proxies use the Forwarded field of RFC 7239.
 func ExampleTrustedProxies_forwarded() {
 	server := &fasthttp.Server{
 		TrustedProxies: fasthttp.TrustedProxies{
@@ -60,17 +60,17 @@ func ExampleTrustedProxies_forwarded() {
 			AddressField: fasthttp.HeaderForwarded,
 		},
 		Handler: func(ctx *fasthttp.RequestCtx) {
-			fmt.Fprintf(ctx, "%v, who has asked for %s://%s", ctx.ClientIP(), ctx.ClientScheme(), ctx.ClientHost())
+			fmt.Fprintf(ctx, "%v asks for %s://%s", ctx.ClientIP(), ctx.ClientScheme(), ctx.ClientHost())
 		},
 	}
 
 	exchange(server, "GET / HTTP/1.1\r\nHost: inside\r\n"+
 		"Forwarded: for=\"[2001:db8::7]:4711\";proto=https;host=example.com, for=10.0.0.2\r\n\r\n")
 	// Output:
-	// 2001:db8::7, who has asked for https://example.com
+	// 2001:db8::7 asks for https://example.com
 }
 
-// A proxy that passes on connections puts the address of the client in front.
+// A proxy that passes on connections sends the address of the client first.
 func ExampleProxyProtocol() {
 	server := &fasthttp.Server{
 		ProxyProtocol: &fasthttp.ProxyProtocol{
@@ -87,8 +87,8 @@ func ExampleProxyProtocol() {
 	// 192.0.2.7:4711, to 198.51.100.1:80
 }
 
-// Forms are taken from pages of the same origin, and from those of one other. A path
-// that others call, who prove in another way who they are, is left alone.
+// The server takes forms from pages of its own origin and of one other. It does not
+// check a path for other programs, which authenticate in another way.
 func ExampleCrossOriginProtection() {
 	var protection fasthttp.CrossOriginProtection
 	if err := protection.AddTrustedOrigin("https://shop.example.com"); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// answer runs a handler without a server and a socket, which is how handlers are
-// tested, and prints its response.
+// answer runs a handler without a server and without a socket, as tests of handlers
+// do, and prints the response.
 func answer(handler fasthttp.RequestHandler, req *fasthttp.Request) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(req, nil, nil)
@@ -28,15 +28,15 @@ func answer(handler fasthttp.RequestHandler, req *fasthttp.Request) {
 	fmt.Printf("%d %s\n", ctx.Response.StatusCode(), ctx.Response.Body())
 }
 
-// get returns a request for a target.
+// get returns a GET request for a target.
 func get(target string) *fasthttp.Request {
 	req := new(fasthttp.Request)
 	req.SetRequestURI(target)
 	return req
 }
 
-// serve starts a server in memory, and returns a client of it. Whatever host the
-// client asks, this server answers.
+// serve starts a server in memory, and returns a client for it. The client reaches
+// this server whatever host it asks for.
 func serve(server *fasthttp.Server) (client *fasthttp.Client, stop func()) {
 	ln := fasthttputil.NewInmemoryListener()
 	served := make(chan error, 1)
@@ -53,7 +53,7 @@ func serve(server *fasthttp.Server) (client *fasthttp.Client, stop func()) {
 	}
 }
 
-// A server for a few paths.
+// ListenAndServe serves a few paths.
 func ExampleListenAndServe() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.Path()) {
@@ -70,7 +70,7 @@ func ExampleListenAndServe() {
 	}
 }
 
-// Routing by hand: by path, by method, and by a part of the path.
+// A handler routes by path, by method, and by a part of the path.
 func ExampleRequestHandler() {
 	route := func(ctx *fasthttp.RequestCtx) {
 		path := string(ctx.Path())
@@ -105,7 +105,7 @@ func ExampleRequestHandler() {
 	// 405 the method must be GET or POST
 }
 
-// What runs around handlers is a function from one to another.
+// Middleware is a function that takes a handler and returns another one.
 func ExampleRequestHandler_middleware() {
 	onlyFor := func(token string, next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		return func(ctx *fasthttp.RequestCtx) {
@@ -128,8 +128,8 @@ func ExampleRequestHandler_middleware() {
 	// 200 come in
 }
 
-// A server that strangers can reach has timeouts and limits, and it ends in
-// order: what it has begun to answer is answered.
+// A server for the internet has timeouts and limits. When it shuts down, it
+// completes the responses that it has begun.
 func ExampleServer() {
 	server := &fasthttp.Server{
 		Handler:            func(ctx *fasthttp.RequestCtx) { ctx.WriteString("hello") },
@@ -151,13 +151,13 @@ func ExampleServer() {
 	if err := server.ListenAndServe(":8080"); err != nil {
 		log.Fatal(err)
 	}
-	// the listener is closed, connections may still be busy
+	// the listener is closed; some connections may still be busy
 	if err := <-ended; err != nil {
 		log.Print(err)
 	}
 }
 
-// A server and a client of it without any port, for tests.
+// A test runs a server and a client without a port.
 func ExampleServer_inMemory() {
 	ln := fasthttputil.NewInmemoryListener()
 	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -185,7 +185,7 @@ func ExampleServer_inMemory() {
 	// served: <nil>
 }
 
-// Paths may have limits of their own, which are set before the body is read.
+// HeaderReceived sets limits for a path before the server reads the body.
 func ExampleServer_headerReceived() {
 	server := &fasthttp.Server{
 		MaxRequestBodySize: 10,
@@ -218,8 +218,8 @@ func ExampleServer_headerReceived() {
 	// /upload: 200 1000 bytes
 }
 
-// Requests may be refused by their header, before anybody waits for their bodies.
-// ErrorHandler adds what clients want to know.
+// HeaderReceived refuses a request before the client sends the body. ErrorHandler
+// adds a field to the response.
 func ExampleServer_refuse() {
 	server := &fasthttp.Server{
 		HeaderReceived: func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
@@ -258,7 +258,7 @@ func ExampleServer_refuse() {
 	// 200 hello ""
 }
 
-// An access log, which has requests that were refused as well.
+// ResponseSent writes an access log, with the requests that the server refused.
 func ExampleServer_responseSent() {
 	server := &fasthttp.Server{
 		GetOnly: true,
@@ -288,7 +288,7 @@ func ExampleServer_responseSent() {
 	// POST "/" 400 refused: fasthttp: non-get request received
 }
 
-// A body that is read as it arrives, so that it may have any size.
+// With StreamRequestBody, a handler reads a body of any size as it arrives.
 func ExampleServer_streamRequestBody() {
 	server := &fasthttp.Server{
 		StreamRequestBody: true,
@@ -325,7 +325,8 @@ func ExampleServer_streamRequestBody() {
 	// Output: 1000 lines
 }
 
-// HTTPS with a certificate for tests, and a client that trusts no other.
+// ServeTLSEmbed serves HTTPS with a certificate for tests. The client trusts no
+// other.
 func ExampleServer_ServeTLSEmbed() {
 	cert, key, err := fasthttp.GenerateTestCertificate("localhost")
 	if err != nil {
@@ -363,7 +364,8 @@ func ExampleServer_ServeTLSEmbed() {
 	// served: <nil>
 }
 
-// HTTPS with certificates in files, which are read again when they have changed.
+// A TLSReloader loads certificates from files, and loads them again after they
+// change.
 func ExampleNewTLSReloader() {
 	certs, err := fasthttp.NewTLSReloader("cert.pem", "key.pem")
 	if err != nil {

@@ -95,7 +95,7 @@ func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
 		}
 		c.ExpectEnd()
 		if !ts.Engine.TLS {
-			// what is wrong with a handshake is not answered
+			// the server sends no response to a failed handshake
 			ts.Dial().Expect(StatusRequestTimeout, "Request timeout")
 		}
 	})
@@ -106,7 +106,7 @@ const (
 	bodyGrace = 2 * time.Second
 )
 
-// drip sends so many bytes a second for a while, and ignores the end.
+// drip sends some bytes each second for a while, and ignores errors.
 func drip(c *servertest.Conn, bytes int, format string, seconds int) {
 	for range seconds {
 		time.Sleep(time.Second)
@@ -127,19 +127,19 @@ func TestMinRequestBodyRate(t *testing.T) {
 					ctx.Error("slow", StatusRequestTimeout)
 					return
 				}
-				// the time of the handler does not count
+				// the time that the handler takes does not count
 				time.Sleep(time.Hour)
 			}
 			fmt.Fprint(ctx, int(n)+len(ctx.PostBody()))
 		}
 		inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
-			// whoever sends nothing, however much there was before
+			// a client that stops, after any number of bytes
 			for _, sent := range []int{0, 1, 90_000} {
 				c := dial()
 				c.Send(servertest.Part("/", 100_000, sent))
 				timesOutAfter(c, bodyGrace)
 			}
-			// whoever sends less than that
+			// a client that sends less than the least rate
 			const slow = bodyRate * 5 / 8
 			for _, body := range []struct{ first, format string }{
 				{servertest.Part("/", 100_000, 0), "%s"},
@@ -147,7 +147,7 @@ func TestMinRequestBodyRate(t *testing.T) {
 			} {
 				after := 3*time.Second + bodyGrace - 3*time.Second*3/8
 				if s.StreamRequestBody {
-					// what frames the chunks counts as well
+					// the bytes of chunk framing count, too
 					after += 3 * time.Duration(len(body.format)-len("%s")) * time.Second / bodyRate
 				}
 				c := dial()
@@ -160,11 +160,12 @@ func TestMinRequestBodyRate(t *testing.T) {
 
 			c := dial()
 			for range 2 {
-				// nobody ends who sends as much
+				// the server does not end the request of a client that keeps the
+				// rate
 				c.Send(servertest.Part("/", 60*bodyRate, 0))
 				drip(c, bodyRate, "%s", 60)
 				c.Expect(200, fmt.Sprint(60*bodyRate))
-				// a request that has no body, and one that waits, have their time
+				// a request without a body, and an idle connection, are not measured
 				time.Sleep(24 * time.Hour)
 				c.Send("GET / HTTP/1.1\r\n")
 				time.Sleep(24 * time.Hour)
@@ -178,7 +179,8 @@ func TestMinRequestBodyRate(t *testing.T) {
 	}
 }
 
-// Time that a handler takes before it goes on reading is not that of the client.
+// The time that a handler takes before it reads on does not count as time of the
+// client.
 func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 	s := &Server{StreamRequestBody: true, MinRequestBodyRate: bodyRate, Handler: func(ctx *RequestCtx) {
 		var buf [10]byte
@@ -208,8 +210,8 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 	})
 }
 
-// What is left of a request whose ErrorHandler has panicked says nothing of the time
-// that another connection has.
+// If an ErrorHandler panics, the measured time of its request does not count for
+// another connection.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 	t.Parallel()
 	const grace = time.Second
@@ -272,7 +274,7 @@ func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 				}
 				c.ExpectCut()
 			}
-			// one byte now and then is not enough
+			// one byte now and then is too slow
 			c := ts.Dial()
 			c.Send(servertest.Part("/", 100_000, 0))
 			begun := time.Now()
@@ -280,9 +282,9 @@ func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			if time.Since(begun) >= servertest.Patience {
-				t.Error("a client that is too slow goes on for ever")
+				t.Error("a client that is too slow is not ended")
 			}
-			// the connection of a fast one may wait
+			// a client that was fast may pause
 			c = ts.Dial()
 			for range 2 {
 				c.Send(servertest.Part("/", 1_000_000, 1_000_000))

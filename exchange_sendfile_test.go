@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// spanStream is a body stream that lies in a file.
+// spanStream is a body stream that has a span of a file.
 type spanStream struct {
 	*io.SectionReader
 	file           *os.File
@@ -58,7 +58,7 @@ func TestFilesAreSentByTheSystem(t *testing.T) {
 		var answered int32
 		for _, part := range [][2]int{{0, len(content)}, {1 << 20, 1<<20 + 1}, {5, 1}, {len(content) - 7, 7}} {
 			c := ts.Dial()
-			// two in a row, since the second shows whether the first was framed right
+			// two in a row: the second shows if the first was framed correctly
 			for range 2 {
 				c.Get(fmt.Sprintf("/%d/%d/%d", part[0], part[1], part[1]))
 				resp := c.Next(http.MethodGet)
@@ -72,14 +72,15 @@ func TestFilesAreSentByTheSystem(t *testing.T) {
 		if n := reads.Load(); runtime.GOOS == "linux" && ts.Engine.Sockets && !ts.Engine.TLS && n != 0 {
 			t.Errorf("read %d times", n)
 		}
-		// a span that is not what was announced goes the plain way
+		// if the span does not match the declared length, the server copies the
+		// content
 		c := ts.Dial()
 		c.Get("/0/3/5")
 		c.Expect(200, string(content[:5]))
 		if reads.Load() == 0 {
 			t.Error("not read")
 		}
-		// a file that ends early cuts the answer off
+		// if the file ends early, the server cuts the response off
 		c = ts.Dial()
 		c.Get(fmt.Sprintf("/%d/100/100", len(content)-10))
 		if resp, err := servertest.ReadResponse(c.R, http.MethodGet); err == nil || len(resp.Content) > 10 {
@@ -115,8 +116,8 @@ func TestSendingAFileEndsAtTheWriteTimeout(t *testing.T) {
 	})
 }
 
-// A download that takes its time costs the event engine no goroutine, and keeps
-// nobody else from being served.
+// A slow download occupies no goroutine of the event engine, and other clients are
+// served meanwhile.
 func TestSlowDownloadsOccupyNobody(t *testing.T) {
 	const size, clients = 8 << 20, 20
 	name := filepath.Join(t.TempDir(), "file")

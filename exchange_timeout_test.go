@@ -14,9 +14,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestHandlerThatTimedOutKeepsItsContext has handlers return with TimeoutError
-// while other goroutines go on using the context. Under the race detector this
-// shows that the server does not touch it any more.
+// TestHandlerThatTimedOutKeepsItsContext has handlers return after TimeoutError
+// while other goroutines still use the context. The race detector reports if the
+// server touches it.
 func TestHandlerThatTimedOutKeepsItsContext(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var late sync.WaitGroup
@@ -45,8 +45,8 @@ func TestHandlerThatTimedOutKeepsItsContext(t *testing.T) {
 				if err := ctx.SetWriteDeadline(time.Time{}); err != ErrDeadlineUpdatesDisabled {
 					t.Errorf("SetWriteDeadline: %v", err)
 				}
-				// what it was given is still there when the connection has long
-				// been serving others, or has gone
+				// the context keeps its request after the connection has served
+				// others, or has ended
 				<-ended
 				body := string(ctx.PostBody())
 				if string(ctx.Path()) != "/late" || body != strings.Repeat(n, 100) {
@@ -99,7 +99,7 @@ func TestTimeoutErrorVariants(t *testing.T) {
 				resp.Header.SetContentType("text/own")
 				resp.SetBodyString("own")
 				ctx.TimeoutErrorWithResponse(resp)
-				// it was copied
+				// TimeoutErrorWithResponse has made a copy
 				resp.SetBodyString("changed")
 				ReleaseResponse(resp)
 			case "/twice":
@@ -164,11 +164,11 @@ func TestHandlerThatTimedOutReadsItsBodyOn(t *testing.T) {
 		}})
 		for range 5 {
 			c := ts.Dial()
-			// the answer to the first must not be lost with the connection
+			// the end of the connection must not lose the first response
 			c.Send(servertest.Get("/before") + servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 1000000") + "abcdef")
 			c.Expect(200, "before")
 			if resp := c.Expect(408, "too slow"); !resp.Close {
-				t.Error("the connection is kept though somebody reads from it")
+				t.Error("the connection is kept though a goroutine reads from it")
 			}
 			_ = c.Close()
 		}
@@ -176,8 +176,8 @@ func TestHandlerThatTimedOutReadsItsBodyOn(t *testing.T) {
 	})
 }
 
-// TestTimeoutInAHook has hooks time out that are called before the handler. The
-// context must not come back for another request.
+// TestTimeoutInAHook has hooks time out that run before the handler. The server must
+// not reuse their context for another request.
 func TestTimeoutInAHook(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		timeOut := func(ctx *RequestCtx) { ctx.TimeoutErrorWithCode("busy", 503) }
@@ -235,7 +235,7 @@ func TestHandlerThatPanics(t *testing.T) {
 			servertest.Receive(t, "close of a user value", closed)
 			line := ts.Log.WaitFor(t, said)
 			if !strings.Contains(line, "timeout_test.go") || !strings.Contains(line, c.Conn.LocalAddr().String()) {
-				t.Errorf("the log says not where or for whom: %q", line)
+				t.Errorf("the log has no stack or no request: %q", line)
 			}
 		}
 		logged := len(ts.Log.All())
@@ -270,9 +270,9 @@ func TestHandlerThatPanicsInTheMiddleOfABody(t *testing.T) {
 	})
 }
 
-// TestContextThatTimedOutIsAskedForItsEnd has others begin to watch a context
-// only when its request was answered long ago. Under the race detector this shows
-// that they leave the connection to the requests that came behind.
+// TestContextThatTimedOutIsAskedForItsEnd has goroutines ask a context for Done long
+// after the response was sent. The race detector reports if they touch the
+// connection, which serves later requests.
 func TestContextThatTimedOutIsAskedForItsEnd(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		answered := make(chan struct{})
@@ -313,8 +313,8 @@ func TestContextThatTimedOutIsAskedForItsEnd(t *testing.T) {
 	})
 }
 
-// TestConnThatIsKeptIsNoOtherConnection has somebody use a connection that has
-// ended, when the system has given its descriptor to another one.
+// TestConnThatIsKeptIsNoOtherConnection has a goroutine use a connection that has
+// ended, after the system has given its descriptor to another one.
 func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		kept := make(chan net.Conn, 1)
@@ -339,7 +339,7 @@ func TestConnThatIsKeptIsNoOtherConnection(t *testing.T) {
 		c.Expect(200, "")
 		conn := servertest.Receive(t, "the connection", kept)
 		if ts.Engine.Sockets {
-			// it waits like any connection as long as it is one
+			// while it is open, it waits like any other connection
 			_ = conn.SetWriteDeadline(time.Now().Add(servertest.Patience))
 			if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
 				t.Errorf("Write: %v", err)

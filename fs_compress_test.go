@@ -22,7 +22,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// decode returns what the body is without its coding.
+// decode returns the body without its content coding.
 func (a fileAnswer) decode(t testing.TB) string {
 	t.Helper()
 	var r io.Reader = strings.NewReader(a.body)
@@ -60,7 +60,7 @@ func (a fileAnswer) checkCoding(t testing.TB, what, coding, body string) {
 	}
 }
 
-// Known failure 52: qualities and "*" count, and Vary is always there.
+// Known failure 52: the server obeys qualities and "*", and always sends Vary.
 func TestFilesAreCompressedAsTheClientLikes(t *testing.T) {
 	files := map[string]string{"a.txt": strings.Repeat("text ", 200), "long.css": long, "tiny.txt": "tiny", "pic.png": long, "random.txt": random(1000)}
 	root := plant(t, files)
@@ -96,7 +96,7 @@ func TestFilesAreCompressedAsTheClientLikes(t *testing.T) {
 	}
 }
 
-// random returns text that does not get smaller.
+// random returns text that compression does not shrink.
 func random(n int) string {
 	b := make([]byte, n)
 	x := uint32(1)
@@ -128,7 +128,7 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 		"map":    {&FS{Root: root, CompressedFileSuffixes: map[string]string{"gzip": ".zipped"}}, filepath.Join(root, "sub/a.txt.zipped")},
 	} {
 		c.s.Compress = true
-		ask := func() { // by a handler that knows of no copy
+		ask := func() { // of a handler that has cached no copy
 			s := &FS{Root: c.s.Root, CompressRoot: c.s.CompressRoot, Compress: true, CompressedFileSuffix: c.s.CompressedFileSuffix, CompressedFileSuffixes: c.s.CompressedFileSuffixes}
 			askFor(t, s.NewRequestHandler(), "GET", "/sub/a.txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
 		}
@@ -144,13 +144,13 @@ func TestCopiesAreMadeOnceAndKept(t *testing.T) {
 		}
 		left, err := filepath.Glob(filepath.Join(filepath.Dir(c.path), "*.tmp"))
 		if err != nil || len(left) > 0 {
-			t.Errorf("%s: left behind: %q, %v", name, left, err)
+			t.Errorf("%s: files left: %q, %v", name, left, err)
 		}
 	}
 }
 
-// The name of a copy may be as long as a name can be, which leaves no room for the
-// suffix of one that is being written.
+// The name of a copy may be as long as the system allows. There is no room then for
+// the suffix of a temporary file.
 func TestCopiesOfFilesWithLongNames(t *testing.T) {
 	files := make(map[string]string)
 	for _, n := range []int{238, 239, 240, 241, 242} {
@@ -173,12 +173,12 @@ func TestCopiesOfFilesWithLongNames(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(root, "*.tmp"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %q, %v", left, err)
+		t.Errorf("files left: %q, %v", left, err)
 	}
 }
 
-// Known failure 47: links in the place of copies, half-written files, copies
-// that are out of date.
+// Known failure 47: the server does not send links in the place of copies,
+// half-written copies, or copies that are out of date.
 func TestCopiesAreNeverLinksOrOld(t *testing.T) {
 	files := map[string]string{
 		"link.txt": long, "link.txt.fasthttp.gz@": "../victim", "../victim": "untouched",
@@ -215,14 +215,14 @@ func TestCopiesAreNeverLinksOrOld(t *testing.T) {
 	}
 }
 
-// Known failure 47: whatever keeps a copy from being made, nothing is left of it.
+// Known failure 47: if a copy cannot be made, no part of it stays on the disk.
 func TestCopiesThatFailLeaveNothing(t *testing.T) {
 	random := make([]byte, 10_000)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
 	noise := string(random)
 	root := plant(t, map[string]string{
 		"noise.txt": noise,
-		// neither can a directory be replaced, nor is it a copy
+		// a directory in the place of a copy is no copy, and cannot be replaced
 		"taken.txt": long, "taken.txt.fasthttp.gz/inside": "",
 	})
 	if err := os.Chtimes(filepath.Join(root, "taken.txt.fasthttp.gz"), modelTime, modelTime); err != nil {
@@ -248,16 +248,16 @@ func TestCopiesReplaceNoFiles(t *testing.T) {
 	}
 }
 
-// HEAD encodes nothing, and leaves it to GET to do so.
+// HEAD encodes no content. A later GET does.
 func TestLargeFilesAreEncodedBehindAHead(t *testing.T) {
 	large := strings.Repeat("0123456789abcde\n", files.MaxCompressedInMemory/16+1)
 	root := plant(t, map[string]string{"a.txt": large})
 	h := handlerOf(&FS{Root: root, Compress: true})
 	askFor(t, h.handle, "HEAD", "/a.txt", "Accept-Encoding", "gzip")
-	askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "behind a HEAD", "gzip", large)
+	askFor(t, h.handle, "GET", "/a.txt", "Accept-Encoding", "gzip").checkCoding(t, "after a HEAD", "gzip", large)
 }
 
-// mapOf copies files into memory.
+// mapOf reads files into a file system in memory.
 func mapOf(root string, names ...string) fstest.MapFS {
 	m := fstest.MapFS{}
 	for _, name := range names {
@@ -276,7 +276,7 @@ func TestParallelRequestsGetWholeCopies(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long})
 	var handlers []RequestHandler
 	for range 3 {
-		// as several processes do
+		// several handlers, as in several processes
 		handlers = append(handlers, (&FS{Root: root, Compress: true, CompressBrotli: true, CompressZstd: true}).NewRequestHandler())
 	}
 	var wg sync.WaitGroup
@@ -291,11 +291,11 @@ func TestParallelRequestsGetWholeCopies(t *testing.T) {
 	wg.Wait()
 	left, err := filepath.Glob(filepath.Join(root, "*.tmp"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %q, %v", left, err)
+		t.Errorf("files left: %q, %v", left, err)
 	}
 }
 
-// brokenFS has files that end early.
+// brokenFS is a file system whose files end early.
 type brokenFS struct{ fs.FS }
 
 func (b brokenFS) Open(name string) (fs.File, error) {
@@ -315,8 +315,8 @@ func TestFilesThatEndEarlyAreFaults(t *testing.T) {
 	askFor(t, h, "GET", "/a").check(t, "short", 500, "")
 }
 
-// Each coding is made for itself: a client that asks for one does not get the plain
-// file because another one is being made.
+// Codings are made independently: a client that asks for one does not get the plain
+// file while another coding is being made.
 func TestFilesAreCompressedInSeveralCodingsAtOnce(t *testing.T) {
 	text := strings.Repeat("some text that is encoded well, ", 3000)
 	root := plant(t, map[string]string{"a.txt": text})

@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 )
 
-// conditionModel decides as RFC 9110 section 13 is written, with none of the
-// code under test: tags and dates are those of the tables.
+// conditionModel decides as RFC 9110 section 13 does, without the code under test.
+// Its tags and dates are those of the tables.
 type conditionModel struct {
 	etag     string
 	modified time.Time
@@ -50,7 +50,7 @@ func (m conditionModel) anyTag(set string, strong bool) bool {
 	return false
 }
 
-// status walks through the steps of section 13.2.2.
+// status follows the steps of section 13.2.2.
 func (m conditionModel) status(fields map[string]string) int {
 	if set, ok := fields["If-Match"]; ok { // step 1
 		if !m.anyTag(set, true) {
@@ -92,8 +92,8 @@ func conditionHeader(fields map[string]string) *RequestHeader {
 	return h
 }
 
-// TestConditionsAreThoseOfTheModel goes through all combinations of tags and
-// dates in the four fields.
+// TestConditionsAreThoseOfTheModel tries all combinations of tags and dates in the
+// four fields.
 func TestConditionsAreThoseOfTheModel(t *testing.T) {
 	const absent = "absent"
 	tags, dates := []string{absent}, []string{absent, "same", "before", "after", "no date"}

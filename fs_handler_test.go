@@ -19,7 +19,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// plant makes a tree of files, all of the same age, and returns its root.
+// plant makes a tree of files with the same modification time, and returns its root.
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
 	return servertest.Plant(t, modelTime, files)
@@ -30,14 +30,14 @@ func plantFile(t testing.TB, path, text string) {
 	servertest.PlantFile(t, modelTime, path, text)
 }
 
-// fileAnswer is what came of a request for a file.
+// fileAnswer is the response to a request for a file.
 type fileAnswer struct {
 	status int
 	body   string
 	header *ResponseHeader
 }
 
-// askFor calls h for a request, with fields given as names and values in turn.
+// askFor calls h with a request. fields are names and values in turn.
 func askFor(t testing.TB, h RequestHandler, method, target string, fields ...string) fileAnswer {
 	t.Helper()
 	var req Request
@@ -60,7 +60,7 @@ func askFor(t testing.TB, h RequestHandler, method, target string, fields ...str
 	return fileAnswer{ctx.Response.StatusCode(), body.String(), &ctx.Response.Header}
 }
 
-// check checks the status and the body, the latter only of a success.
+// check checks the status, and the body of a successful response.
 func (a fileAnswer) check(t testing.TB, what string, status int, body string) {
 	t.Helper()
 	if a.status != status || status/100 == 2 && a.body != body {
@@ -68,12 +68,12 @@ func (a fileAnswer) check(t testing.TB, what string, status int, body string) {
 	}
 }
 
-// handlerOf makes the handler of s, to look into it.
+// handlerOf makes the handler of s, for tests that look at its state.
 func handlerOf(s *FS) *fileHandler { return newFileHandler(s, s.settings()) }
 
 func (a fileAnswer) get(name string) string { return string(a.header.Peek(name)) }
 
-var long = strings.Repeat("all work and no play makes a dull text. ", 5000) // no small content
+var long = strings.Repeat("all work and no play makes a dull text. ", 5000) // long enough to be compressed
 
 func TestFilesAreServedWithTypeAndDate(t *testing.T) {
 	root := plant(t, map[string]string{
@@ -120,7 +120,7 @@ func TestFilesAreServedWithTypeAndDate(t *testing.T) {
 	}
 }
 
-// onlyReadable is a file system whose files can be read from the start only.
+// onlyReadable is a file system whose files have no method but Read.
 type onlyReadable struct{ fs.FS }
 
 func (o onlyReadable) Open(name string) (fs.File, error) {
@@ -348,12 +348,12 @@ func TestChangedFilesAreServedAnewAfterAWhile(t *testing.T) {
 	servertest.Eventually(t, "no file", func() bool { return askFor(t, h, "GET", "/gone").status == 404 })
 }
 
-// countingFS counts how often files are opened.
+// countingFS counts the calls of Open.
 type countingFS struct {
 	fs.FS
 	mu   sync.Mutex
 	n    int
-	hold chan struct{} // what Open waits for
+	hold chan struct{} // Open waits until it is closed
 }
 
 func (c *countingFS) Open(name string) (fs.File, error) {
@@ -406,7 +406,7 @@ func TestALookUpThatPanicsHoldsNobodyUp(t *testing.T) {
 	askFor(t, h, "GET", "/a").check(t, "afterwards", 200, "a")
 }
 
-// TestNoFileStaysOpen counts the descriptors of the process.
+// TestNoFileStaysOpen counts the open descriptors of the process.
 func TestNoFileStaysOpen(t *testing.T) {
 	const descriptors = "/proc/self/fd"
 	open := func() (n int) {
@@ -443,7 +443,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 			}
 			close(s.CleanStop)
 		}
-		// the root itself is closed by the garbage collector
+		// the garbage collector closes the root itself
 		servertest.Eventually(t, name+": files closed", func() bool { return open() <= 3 })
 		runtime.KeepAlive(h)
 	}
@@ -521,8 +521,8 @@ func TestResponseSendFileStreamsTheFile(t *testing.T) {
 	}
 }
 
-// The fields of content are put together for its first response, which may be of
-// any kind, and are the same in all of them.
+// The handler makes the field lines of a file for the first response, of any kind.
+// All responses have the same ones.
 func TestAnswersSayTheSameHoweverOftenTheyAreGiven(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": "text", "long.css": long, "list/b": "b", "list/c": "c"})
 	requests := [][]string{
@@ -563,7 +563,7 @@ func TestAnswersSayTheSameHoweverOftenTheyAreGiven(t *testing.T) {
 		}
 		ask := func(h RequestHandler, r []string) string {
 			answer := askFor(t, h, r[0], r[1], r[2:]...)
-			answer.header.state |= noDefaultDate // the time may change meanwhile
+			answer.header.state |= noDefaultDate // the date may change in between
 			return answer.header.String()
 		}
 		var want []string

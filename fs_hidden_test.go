@@ -18,7 +18,7 @@ func TestHiddenFilesAreServedOnlyIfAskedFor(t *testing.T) {
 	for name, s := range map[string]*FS{
 		"root": {Root: root}, "uncached": {Root: root, SkipCache: true}, "fs.FS": {FS: os.DirFS(root)}, "free": {Root: root, AllowSymlinksOutsideRoot: true},
 	} {
-		s.IndexNames = []string{".index.html"} // which the application has chosen
+		s.IndexNames = []string{".index.html"} // chosen by the application
 		h := s.NewRequestHandler()
 		all := &FS{Root: s.Root, FS: s.FS, SkipCache: s.SkipCache, AllowHiddenFiles: true}
 		asked := all.NewRequestHandler()
@@ -45,7 +45,7 @@ func TestHiddenFilesAreServedOnlyIfAskedFor(t *testing.T) {
 	}
 }
 
-// Whoever chooses a host chooses the folder.
+// A client that chooses the host also chooses the folder.
 func TestHostsDoNotNameHiddenFolders(t *testing.T) {
 	root := plant(t, map[string]string{".git/config": "secret", "a.example/x": "plain"})
 	h := (&FS{Root: root, PathRewrite: NewVHostPathRewriter(0)}).NewRequestHandler()
@@ -82,7 +82,7 @@ func TestHiddenFilesAreListedOnlyIfAskedFor(t *testing.T) {
 	}
 }
 
-// Applications serve files of which they know the names.
+// An application may serve hidden files that it names itself.
 func TestNamedFilesMayBeHidden(t *testing.T) {
 	root := plant(t, map[string]string{".config/a.txt": "text"})
 	askFor(t, func(ctx *RequestCtx) { ServeFile(ctx, root+"/.config/a.txt") }, "GET", "/").check(t, "file", 200, "text")
@@ -90,7 +90,7 @@ func TestNamedFilesMayBeHidden(t *testing.T) {
 	askFor(t, (&FS{Root: root + "/.config"}).NewRequestHandler(), "GET", "/a.txt").check(t, "below a hidden root", 200, "text")
 	askFor(t, (&FS{Root: root + "/.config/a.txt"}).NewRequestHandler(), "GET", "/").check(t, "a hidden root", 200, "text")
 	askFor(t, (&FS{FS: os.DirFS(root), Root: ".config"}).NewRequestHandler(), "GET", "/a.txt").check(t, "below a hidden root of FS", 200, "text")
-	// as frameworks send a file of the application's choice
+	// as frameworks send a file that the application chose
 	whole := &FS{AllowEmptyRoot: true, PathRewrite: func(*RequestCtx) []byte { return []byte(filepath.ToSlash(root) + "/.config/a.txt") }}
 	askFor(t, whole.NewRequestHandler(), "GET", "/").check(t, "whole path", 200, "text")
 	inFS := &FS{FS: os.DirFS(root), AllowEmptyRoot: true}

@@ -16,7 +16,7 @@ import (
 
 var linkPattern = regexp.MustCompile(`href="([^"]*)"`)
 
-// pageLinks returns where a page leads to.
+// pageLinks returns the targets of the links in a page.
 func pageLinks(t *testing.T, at, page string) (list []string) {
 	t.Helper()
 	base, err := url.Parse("http://example.com" + at)

@@ -15,9 +15,9 @@ import (
 	"github.com/valyala/fasthttp/internal/files"
 )
 
-// rangeModel says what each Range field of the matrix asks for, written down by
-// hand: nil for nothing that is understood, an empty list for nothing that is
-// there, else first and last bytes.
+// rangeModel has, by hand, the ranges of each Range field of the matrix, as first
+// and last bytes. It is nil if the field is malformed, and empty if no range can be
+// satisfied.
 var rangeModel = map[string]func(size int) [][2]int{
 	"":                  func(int) [][2]int { return nil },
 	"items=0-1":         func(int) [][2]int { return nil },
@@ -31,15 +31,15 @@ var rangeModel = map[string]func(size int) [][2]int{
 	"bytes=1-2,999999-": func(int) [][2]int { return [][2]int{{1, 2}} },
 }
 
-// expected is what RFC 9110 says of a request.
+// expected is the response that RFC 9110 requires.
 type expected struct {
 	status int
 	coding string
 	ranges [][2]int
 }
 
-// expect goes through sections 13.2.2, 12.5.3 and 14.2 for a file with a weak
-// tag. A part is sent of the plain content only.
+// expect follows sections 13.2.2, 12.5.3 and 14.2 for a file with a weak tag. Ranges
+// apply only to the plain content.
 func expect(tags map[string]string, fields map[string]string, size int) expected {
 	e := expected{status: 200}
 	if _, ok := fields["Range"]; !ok && fields["Accept-Encoding"] != "" {
@@ -63,14 +63,14 @@ func expect(tags map[string]string, fields map[string]string, size int) expected
 	return e
 }
 
-// axis is a field of the requests of the matrix, with the values it has in turn.
-// Where the value is empty the field is not there.
+// axis is a field of the requests of the matrix, and its values. An empty value
+// leaves the field out.
 type axis struct {
 	name   string
 	values []string
 }
 
-// matrix are the axes for a file whose content has the tags, by coding.
+// matrix returns the axes for a file. tags are the tags of its content by coding.
 func matrix(tags map[string]string) []axis {
 	return []axis{
 		{"Range", slices.Collect(maps.Keys(rangeModel))},
@@ -104,7 +104,7 @@ func combinations(axes []axis) iter.Seq[map[string]string] {
 	}
 }
 
-// TestMatrix goes through conditions, ranges, codings and methods together.
+// TestMatrix combines conditions, ranges, codings and methods.
 func TestMatrix(t *testing.T) {
 	small, large := strings.Repeat("0123456789", 100), long[:files.MaxSmall+1]
 	root := plant(t, map[string]string{"small.txt": small, "large.txt": large})
@@ -189,7 +189,7 @@ func checkMatrix(t *testing.T, what string, h RequestHandler, method, target str
 		}
 		same.header.SetContentLength(length)
 		for _, h := range []*ResponseHeader{a.header, same.header} {
-			// the second may change between the two
+			// the date may change between the two
 			h.setState(noDefaultDate, true)
 		}
 		if len(want.ranges) < 2 && a.header.String() != same.header.String() {
@@ -199,7 +199,8 @@ func checkMatrix(t *testing.T, what string, h RequestHandler, method, target str
 	}
 	switch len(want.ranges) {
 	case 0:
-		// decoding takes most of the time, and it is always the same
+		// decoding takes most of the time, and the same content comes again and
+		// again
 		known := len(decodedBefore[text]) > 0 && decodedBefore[text] == a.body
 		if want.coding == "" && a.body != text || want.coding != "" && !known && a.decode(t) != text {
 			t.Fatalf("%s: the content is another one", what)
@@ -217,7 +218,7 @@ func checkMatrix(t *testing.T, what string, h RequestHandler, method, target str
 	}
 }
 
-// decodedBefore holds encoded content, by what was found to be in it.
+// decodedBefore maps encoded content to its decoded content.
 var decodedBefore = map[string]string{}
 
 func checkParts(t *testing.T, what string, a fileAnswer, ranges [][2]int, text string) {
@@ -239,7 +240,7 @@ func checkParts(t *testing.T, what string, a fileAnswer, ranges [][2]int, text s
 		}
 	}
 	if _, err := r.NextRawPart(); err != io.EOF {
-		t.Fatalf("%s: %v behind the last part", what, err)
+		t.Fatalf("%s: %v after the last part", what, err)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestDirectoriesAreRedirectedToTheirSlash(t *testing.T) {
 	askFor(t, stripped, "GET", "/static/dir/").check(t, "stripped", 200, "index")
 }
 
-// Other projects mount files and directories this way.
+// Other projects serve files and directories in this way.
 func TestARewriterThatEndsInASlashGetsNoRedirect(t *testing.T) {
 	root := plant(t, map[string]string{"dir/index.html": "index", "file.txt": "text"})
 	h := (&FS{Root: root, IndexNames: []string{"index.html"}, PathRewrite: func(ctx *RequestCtx) []byte {
@@ -45,8 +45,8 @@ func TestARewriterThatEndsInASlashGetsNoRedirect(t *testing.T) {
 	}
 }
 
-// Whoever makes up a link to a directory of this server does not choose where the
-// redirect leads to.
+// A client that makes up a link to a directory of this server does not choose the
+// target of the redirect.
 func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 	root := plant(t, map[string]string{
 		"evil.com/x": "x", `\evil.com/x`: "x", "a:b/x": "x", "http:/x": "x", "d/evil.com/x": "x", "%2e%2e/x": "x", "q?/x": "x", "a%2fb/x": "x",
@@ -64,7 +64,7 @@ func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 			location := resp.Header.Get("Location")
 			base, err := url.Parse("http://good.com" + target)
 			if err != nil {
-				// what net/url does not take, browsers make a path of
+				// if net/url refuses it, a browser takes it for a path
 				base = &url.URL{Scheme: "http", Host: "good.com", Path: target}
 			}
 			to, err := base.Parse(location)
@@ -84,7 +84,7 @@ func TestRedirectsOfDirectoriesStayOnTheServer(t *testing.T) {
 	})
 }
 
-// A file is no directory: RFC 3986 section 6.2.4.
+// A file is not a directory: RFC 3986 section 6.2.4.
 func TestPathsOfFilesDoNotEndInASlash(t *testing.T) {
 	root := plant(t, map[string]string{"file.txt": "text", "dir/index.html": "index", "dir/page": "page", "list/x": "x", "only": "only"})
 	spa := &FS{Root: root, PathRewrite: func(*RequestCtx) []byte { return []byte("/file.txt") }}
@@ -122,7 +122,7 @@ func TestPathsOfFilesDoNotEndInASlash(t *testing.T) {
 		}
 		if c.status == 404 {
 			askFor(t, c.h, "POST", c.target).check(t, name, 404, "")
-			// the one that is cached by then is still found
+			// a file that is cached by then is found
 			if name == "slash" {
 				askFor(t, c.h, "GET", "/file.txt").check(t, name, 200, "text")
 				askFor(t, c.h, "GET", c.target).check(t, name, 404, "")

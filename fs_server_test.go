@@ -44,7 +44,8 @@ func TestServersSendFiles(t *testing.T) {
 						t.Fatalf("range of %s: got %d, %d bytes", file, resp.StatusCode, len(resp.Content))
 					}
 				}
-				// one behind the other on the wire
+				// three requests at once, so the responses follow each other on the
+				// wire
 				c.Send(strings.Repeat("GET /long HTTP/1.1\r\nHost: a\r\n\r\nGET /small HTTP/1.1\r\nHost: a\r\n\r\n", 3))
 				for range 3 {
 					c.Expect(200, long)
@@ -79,7 +80,8 @@ func TestFilesThatShrinkWhileTheyAreSentCutTheConnection(t *testing.T) {
 		}})
 		c := ts.Dial()
 		c.Get("/long")
-		// where the system does not send the file, nothing was sent by then
+		// if the system call sendfile is not used, no byte was sent before the
+		// failure
 		resp, err := servertest.ReadResponse(c.R, "GET")
 		if !errors.Is(err, io.ErrUnexpectedEOF) && err != io.EOF || len(resp.Content) > 1000 || !strings.HasPrefix(long, resp.Content) {
 			t.Errorf("got %d bytes, %v", len(resp.Content), err)
@@ -184,7 +186,7 @@ func TestServeFSKeepsFileSystemsApart(t *testing.T) {
 		text := fmt.Sprint("text ", i)
 		fsys := os.DirFS(plant(t, map[string]string{"a.txt": text}))
 		if i%8 == 0 {
-			// of a type that cannot be a key
+			// a type that cannot be the key of a map
 			fsys = mapOf(fmt.Sprint(fsys), "a.txt")
 		}
 		for range 2 {
@@ -209,7 +211,8 @@ func TestFileLastModifiedIsInWholeSeconds(t *testing.T) {
 	}
 }
 
-// FuzzServedPathsLieInTheRoot has what is inside of the root say so.
+// FuzzServedPathsLieInTheRoot checks that all content that is served comes from
+// inside of the root.
 func FuzzServedPathsLieInTheRoot(f *testing.F) {
 	root := plant(f, map[string]string{
 		"a.txt": "inside", "dir/b.txt": "inside", "dir/index.html": "inside", "%2e%2e/c": "inside", `..\d`: "inside", "in@": "a.txt",
@@ -251,7 +254,7 @@ func FuzzServedPathsLieInTheRoot(f *testing.F) {
 	})
 }
 
-// TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse turns a link between a
+// TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse changes a link between a
 // folder inside of the root and one outside, as fast as it can.
 func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 	inside := "inside " + long[:1000]
@@ -297,7 +300,7 @@ func TestLinksThatChangeWhileTheyAreFollowedLeadNowhereElse(t *testing.T) {
 	}
 }
 
-// TestFilesUnderLoad has all that a handler does happen at the same time.
+// TestFilesUnderLoad runs all operations of a handler at the same time.
 func TestFilesUnderLoad(t *testing.T) {
 	root := plant(t, map[string]string{"small": "small", "long": long, "list/x": "x", "text.txt": long})
 	h := handlerOf(&FS{Root: root, CacheDuration: 1, Compress: true, AcceptByteRange: true, GenerateIndexPages: true})

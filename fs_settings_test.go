@@ -52,7 +52,7 @@ func TestSettingsAddFieldsToFiles(t *testing.T) {
 			}
 			for _, target := range []string{"/a.txt", "/list/"} {
 				if a := askFor(t, own, "GET", target); a.get("Cache-Control")+a.get("X-Content-Type-Options")+a.get("Content-Security-Policy") != "no-storeownown" {
-					t.Errorf("%s: the application's fields are gone: %s", name, a.header)
+					t.Errorf("%s: the application's fields were removed: %s", name, a.header)
 				}
 			}
 			if a := askFor(t, h, "GET", "/none"); a.get("Cache-Control") != "" {
@@ -62,7 +62,7 @@ func TestSettingsAddFieldsToFiles(t *testing.T) {
 	}
 }
 
-// The names in a page are those of whoever put the files there.
+// The client that uploads a file chooses the name that the page shows.
 func TestPagesDoNothingButTheirStyle(t *testing.T) {
 	h := (&FS{Root: plant(t, map[string]string{"<script>alert(1)<>": "x"}), GenerateIndexPages: true}).NewRequestHandler()
 	for range 2 {
@@ -101,7 +101,7 @@ func TestStrongTagsStandForTheContent(t *testing.T) {
 		for range 2 {
 			for _, target := range []string{"/a.txt", "/b.txt", "/c.txt", "/small", "/empty", "/list/"} {
 				if name == "stream" && target == "/list/" {
-					continue // it has no directories
+					continue // has no directories
 				}
 				for _, accept := range []string{"", "gzip"} {
 					a := askFor(t, h, "GET", target, "Accept-Encoding", accept)
@@ -125,7 +125,7 @@ func TestStrongTagsStandForTheContent(t *testing.T) {
 		askFor(t, h, "GET", "/a.txt", "Range", "bytes=3-5", "If-Range", tags["/a.txt"]).check(t, name, 206, long[3:6])
 		askFor(t, h, "GET", "/a.txt", "Range", "bytes=3-5", "If-Range", tags["/c.txt"]).check(t, name, 200, long)
 	}
-	// of content whose time is not known there is no other tag
+	// if the time of the content is unknown, there is no other tag
 	h := (&FS{FS: fstest.MapFS{"a": {Data: []byte("x")}}, StrongETag: true}).NewRequestHandler()
 	if a := askFor(t, h, "GET", "/a"); !strings.HasPrefix(a.get("Etag"), `"`) {
 		t.Errorf("no time: %s", a.header)
@@ -144,7 +144,7 @@ func TestLargeContentHasAWeakTag(t *testing.T) {
 		}
 		_ = f.Close()
 		if servertest.RaceDetector && strong {
-			continue // it takes long
+			continue // takes too long
 		}
 		a := askFor(t, (&FS{Root: path, StrongETag: true}).NewRequestHandler(), "HEAD", "/")
 		if got := a.get("Etag"); strings.HasPrefix(got, `"`) != strong || strings.HasPrefix(got, "W/") == strong {
@@ -188,7 +188,7 @@ func TestFilesAreCompressedByType(t *testing.T) {
 	}
 }
 
-// A typing error in Root looks like any file that is not there.
+// A wrong Root responds like a missing file, and the log says why.
 func TestAMissingRootIsLoggedOnce(t *testing.T) {
 	base := plant(t, map[string]string{"file": "x", "there/a": "a"})
 	missing := filepath.Join(base, "misspelt")
@@ -226,7 +226,7 @@ func TestAMissingRootIsLoggedOnce(t *testing.T) {
 			t.Errorf("%s: logged %q", name, lines)
 		}
 	}
-	// nothing of that is true of names that the application gives
+	// a missing file that the application names is not logged
 	log := &servertest.Log{}
 	var ctx RequestCtx
 	ctx.Init(&Request{}, nil, log)

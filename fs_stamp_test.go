@@ -13,8 +13,8 @@ import (
 
 func zipped(text string) string { return string(AppendGzipBytes(nil, []byte(text))) }
 
-// The time of a file says little of it: tools that make the same archive twice
-// give all files the same one.
+// Modification times may be wrong: tools that build the same archive twice give all
+// files the same one.
 func TestCopiesAreOfTheSameSizeAndTime(t *testing.T) {
 	for _, at := range []time.Time{modelTime, time.Unix(0, 0), time.Unix(1, 5)} {
 		root := plant(t, map[string]string{"a.txt": long})
@@ -75,7 +75,7 @@ func TestCopiesAreNotServedByTheirNames(t *testing.T) {
 	askFor(t, func(ctx *RequestCtx) { ServeFile(ctx, root+"/a.txt.fasthttp.gz") }, "GET", "/").check(t, "named", 404, "")
 }
 
-// A suffix of the application's may be one that other files have as well.
+// The suffix that the application chose may be that of other files, too.
 func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long, "archive.gz": zipped(random(200)), "b.txt": long})
 	s := func() *FS {
@@ -90,7 +90,7 @@ func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
 		askFor(t, h, "GET", "/a.txt.gz").check(t, "copy", 404, "")
 		askFor(t, h, "GET", "/archive.gz").check(t, "archive", 200, zipped(random(200)))
 	}
-	// an orphan, in a folder of which the handler knows nothing yet
+	// an orphan, in a folder that the handler has not seen yet
 	if err := os.Remove(filepath.Join(root, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +100,13 @@ func TestCopiesWithAnotherSuffixAreToldByTheirStamp(t *testing.T) {
 	}
 }
 
-// What is left of copies whose originals went while nobody looked.
+// The handler removes the copies of removed files, also of those that were removed
+// while no handler ran.
 func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 	apart := filepath.Join(t.TempDir(), "copies")
 	for name, copies := range map[string]string{"beside": "", "apart": apart} {
 		root := plant(t, map[string]string{
-			"sub/a.txt": long, "sub/b.txt": long, "sub/c.txt": long, "sub/other.fasthttp.gz": "by somebody else",
+			"sub/a.txt": long, "sub/b.txt": long, "sub/c.txt": long, "sub/other.fasthttp.gz": "by another program",
 			"sub/old.txt.fasthttp.gz.tmp": "x", "sub/young.txt.fasthttp.gz.tmp": "x",
 		})
 		if err := os.Chtimes(filepath.Join(root, "sub/young.txt.fasthttp.gz.tmp"), time.Now(), time.Now()); err != nil {
@@ -131,7 +132,7 @@ func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 		for _, file := range []string{"a", "b", "c"} {
 			askFor(t, h.handle, "GET", "/sub/"+file+".txt", "Accept-Encoding", "gzip").checkCoding(t, name, "gzip", long)
 		}
-		// the cache has forgotten it
+		// the handler has no cache entry for it
 		h.finder.Clear()
 		if err := os.Remove(filepath.Join(root, "sub/a.txt")); err != nil {
 			t.Fatal(err)
@@ -157,7 +158,7 @@ func TestCopiesOfFilesThatAreGoneAreRemoved(t *testing.T) {
 }
 
 func TestCompressedSiblingsAreTaken(t *testing.T) {
-	// the siblings have another text, to be told from what would be made
+	// the siblings have another text, which shows that they are not made here
 	sibling := "the sibling's " + long
 	root := plant(t, map[string]string{
 		"a.txt": long, "a.txt.gz": zipped(sibling), "old.txt": long, "old.txt.gz": zipped(sibling), "linked.txt": long, "linked.txt.gz@": "../outside.gz",
@@ -182,7 +183,8 @@ func TestCompressedSiblingsAreTaken(t *testing.T) {
 	}
 }
 
-// Whoever has put files into a tree that nobody compresses may want them sent.
+// A program may put compressed files into a tree for a handler that compresses
+// nothing.
 func TestCompressedSiblingsNeedNoCompress(t *testing.T) {
 	root := plant(t, map[string]string{
 		"a.txt": long, "a.txt.gz": zipped(long), "b.css": long, "b.css.br": string(AppendBrotliBytes(nil, []byte(long))), "b.css.gz": zipped(long),
@@ -212,7 +214,7 @@ func TestCompressedSiblingsNeedNoCompress(t *testing.T) {
 				}
 			}
 			if got := askFor(t, h, "GET", "/none.txt", "Accept-Encoding", "gzip, br").get("Content-Encoding"); got != "" && name != "compressed" {
-				t.Errorf("%s: a coding nobody has made: %q", name, got)
+				t.Errorf("%s: unexpected coding %q", name, got)
 			}
 		}
 		if made, err := filepath.Glob(filepath.Join(root, "*.fasthttp*")); err != nil || len(made) > 0 {
@@ -221,7 +223,7 @@ func TestCompressedSiblingsNeedNoCompress(t *testing.T) {
 	}
 }
 
-// sentContent returns the bytes that a response would send, not a copy of them.
+// sentContent returns the bytes of a response, without copying them.
 func sentContent(h RequestHandler, method, target, accept string) ([]byte, string) {
 	var ctx RequestCtx
 	ctx.Request.Header.SetMethod(method)
@@ -231,8 +233,8 @@ func sentContent(h RequestHandler, method, target, accept string) ([]byte, strin
 	return ctx.Response.Body(), string(ctx.Response.Header.ContentEncoding())
 }
 
-// Nobody remembers what is encoded of a file system that cannot be told from
-// another one, or that is not to be remembered.
+// The same content is encoded once, even if the file system cannot be a key of the
+// cache, or the handler caches no files.
 func TestContentIsEncodedOnce(t *testing.T) {
 	text := "once " + long
 	maps := fstest.MapFS{"a.txt": {Data: []byte(text)}, "noise.txt": {Data: []byte(random(1000))}}

@@ -2,12 +2,12 @@ package fasthttp
 
 import "testing"
 
-// TestWhatReadDeadlinesAreOf walks what the deadline for reading can be that of.
+// TestWhatReadDeadlinesAreOf checks all transitions between kinds of read deadlines.
 func TestWhatReadDeadlinesAreOf(t *testing.T) {
 	for _, c := range []struct {
 		from                       timing
 		over, ofHead               bool
-		expired, goesOn            timing // after a deadline that has passed, or has been in vain
+		expired, goesOn            timing // after a deadline has expired, or was extended
 		headRead, headReadAtTheEnd timing
 	}{
 		{timesWait, false, false, overRequest, timesWait, timesRequest, timesRequest},

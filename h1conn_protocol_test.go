@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// noEngine is the engine below an h1Conn that a test drives.
+// noEngine is the engine of an h1Conn that a test drives by hand.
 type noEngine struct {
 	engine.Link
 	keepsSpace bool
@@ -22,7 +22,7 @@ func (noEngine) LimitWrites(time.Time) {}
 func (e noEngine) KeepsSpace() bool    { return e.keepsSpace }
 func (noEngine) SendsFiles() bool      { return false }
 
-// driven returns an h1Conn of a server that no engine drives.
+// driven returns an h1Conn that no engine drives.
 func driven(t *testing.T, s *Server, keepsSpace bool) *h1Conn {
 	s.prepare()
 	nc, other := net.Pipe()
@@ -39,7 +39,7 @@ func (h *h1Conn) give(text string) {
 	}
 }
 
-// expectAction has a connection make a step.
+// expectAction has the connection make one step.
 func expectAction(t *testing.T, h *h1Conn, want engine.Action) {
 	t.Helper()
 	if got := h.Step(); got != want {
@@ -47,8 +47,8 @@ func expectAction(t *testing.T, h *h1Conn, want engine.Action) {
 	}
 }
 
-// A head that has come at the last moment, while the loop was busy, leaves its body
-// the time that it has.
+// If a head arrives at the last moment, while the loop is busy, the body still has
+// its own time.
 func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 	x := driven(t, &Server{Handler: echo, ReadHeaderTimeout: time.Hour}, false)
 	x.give("POST / HTTP/1.1\r\n")
@@ -75,8 +75,8 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 	}
 }
 
-// A request that has come at the last moment, and that HeaderReceived gives time of its
-// own, has that for a body that is collected.
+// If HeaderReceived gives a request its own time, the body has it even if the head
+// arrived at the last moment.
 func TestTimeOfHeaderReceivedAtTheLastMoment(t *testing.T) {
 	x := driven(t, &Server{Handler: echo, ReadTimeout: 1, HeaderReceived: func(*RequestHeader) RequestConfig {
 		return RequestConfig{ReadTimeout: time.Hour}
@@ -92,7 +92,7 @@ func TestTimeOfHeaderReceivedAtTheLastMoment(t *testing.T) {
 	}
 }
 
-// One h1Conn, with its exchange, is there for each connection that is at work.
+// Each busy connection has an h1Conn with its exchange, so both must be small.
 func TestConnectionsOfHTTP1AreSmall(t *testing.T) {
 	const limit = 704
 	if size := reflect.TypeFor[h1Conn]().Size(); size > limit {
@@ -100,7 +100,7 @@ func TestConnectionsOfHTTP1AreSmall(t *testing.T) {
 	}
 }
 
-// A head of which nothing came in time is late, whatever comes then.
+// A head is late if no byte of it arrived in time.
 func TestExpiredHeadIsOverUnlessItIsThere(t *testing.T) {
 	x := driven(t, &Server{Handler: echo, ReadTimeout: time.Hour}, false)
 	x.give("POST / HTTP/1.1\r\n")
@@ -114,7 +114,7 @@ func TestExpiredHeadIsOverUnlessItIsThere(t *testing.T) {
 	}
 }
 
-// A kept-alive request takes one step: what is written then leaves the connection idle.
+// A kept-alive request takes one step: after the write, the connection is idle.
 func TestKeptAliveRequestTakesOneStep(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, false)
 	for range 3 {
@@ -128,7 +128,7 @@ func TestKeptAliveRequestTakesOneStep(t *testing.T) {
 	}
 }
 
-// What an engine says of written bytes in pieces comes to the same.
+// An engine may report written bytes in pieces, with the same result.
 func TestWrittenInPieces(t *testing.T) {
 	x := driven(t, &Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(make([]byte, 2*copyLimit)) }}, true)
 	x.give(servertest.Get("/"))
@@ -136,7 +136,7 @@ func TestWrittenInPieces(t *testing.T) {
 	head, tail, _ := x.Output()
 	all := len(head) + len(tail)
 	if len(tail) != 2*copyLimit {
-		t.Fatalf("%d bytes behind the head", len(tail))
+		t.Fatalf("%d bytes after the head", len(tail))
 	}
 	for n := 0; n < all; {
 		if x.Idle() {

@@ -18,7 +18,7 @@ const typicalRequestHead = "GET /path/to/resource?query=value HTTP/1.1\r\nHost: 
 const typicalResponseHead = "HTTP/1.1 200 OK\r\nServer: example\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Type: application/json\r\n" +
 	"Content-Length: 1234\r\nContent-Encoding: gzip\r\nVary: Accept-Encoding\r\nSet-Cookie: a=b; Path=/\r\nSet-Cookie: c=d\r\nCache-Control: no-cache\r\nx-custom-header: custom\r\n\r\n"
 
-// checkAllocs fails where f allocates once it has warmed up.
+// checkAllocs fails the test if f allocates memory after a first call.
 func checkAllocs(t *testing.T, what string, f func()) {
 	t.Helper()
 	f()

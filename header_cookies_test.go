@@ -92,7 +92,7 @@ func TestRequestHeaderCookieFieldIsParsed(t *testing.T) {
 	}
 }
 
-// A proxy passes cookies on as they came, unless it looks at them.
+// A proxy passes cookies on unchanged unless it asks for them.
 func TestRequestHeaderCookiesThatNobodyAskedForStayAsTheyCame(t *testing.T) {
 	const head = "GET / HTTP/1.1\r\nHost: h\r\nA: 1\r\nCookie: a=1;b=\"2\"\r\nB: 2\r\nCookie: c=3;\r\nC: 3\r\n\r\n"
 	h := readRequestHeader(t, head)
@@ -135,7 +135,7 @@ func TestRequestHeaderCookiesThatNobodyAskedForStayAsTheyCame(t *testing.T) {
 	}
 }
 
-// Known failure 54: a cookie cannot end where the application did not end it.
+// Known failure 54: the text of a cookie cannot end the cookie.
 func TestRequestHeaderCookieTextCannotEndACookie(t *testing.T) {
 	var h RequestHeader
 	h.SetCookie("a;b", "c;d")
@@ -186,7 +186,7 @@ func TestResponseHeaderCookies(t *testing.T) {
 		t.Errorf("PeekCookie gives %q", got)
 	}
 	if h.PeekCookie("none") != nil {
-		t.Errorf("a cookie that is not there is %q", h.PeekCookie("none"))
+		t.Errorf("a missing cookie is %q", h.PeekCookie("none"))
 	}
 	var read Cookie
 	read.SetKey("b")
@@ -195,7 +195,7 @@ func TestResponseHeaderCookies(t *testing.T) {
 	}
 	read.SetKey("none")
 	if h.Cookie(&read) {
-		t.Error("a cookie that is not there was found")
+		t.Error("a missing cookie was found")
 	}
 	names := []string{}
 	h.VisitAllCookie(func(name, _ []byte) { names = append(names, string(name)) })
@@ -224,7 +224,7 @@ func TestResponseHeaderSetCookieFieldsAddUp(t *testing.T) {
 	if got, want := written(&h), "Set-Cookie: a=1; Path=/|Set-Cookie: b=2|Set-Cookie: a=3"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	// RFC 6265 section 3: these fields cannot be joined to one
+	// RFC 6265 section 3: a sender must not join these fields into one
 	if got, want := texts(h.PeekAll("Set-Cookie")), "a=1; Path=/|b=2|a=3"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -56,9 +56,9 @@ func FuzzResponseHeaderRead(f *testing.F) {
 	})
 }
 
-// fuzzHeaderRead checks that a head is read the same way however it arrives,
-// that nothing behind it is taken, and that it is the same again when it is
-// written and read.
+// fuzzHeaderRead checks that a head gives the same result however it arrives, that
+// the reader takes no byte after it, and that it is the same after it was written
+// and read again.
 func fuzzHeaderRead(t *testing.T, data []byte, newHeader func() anyHeader) {
 	whole, pieces := newHeader(), newHeader()
 	in := bufio.NewReaderSize(bytes.NewReader(data), 1<<20)
@@ -85,12 +85,12 @@ func fuzzHeaderRead(t *testing.T, data []byte, newHeader func() anyHeader) {
 	if h, ok := whole.(*RequestHeader); ok {
 		checkRawHeaders(t, h)
 		if len(h.Host()) == 0 && h.IsHTTP11() {
-			return // it is sent with the host of its URI, or not at all
+			return // the client sends it with the host of its URI, or not at all
 		}
 	}
 	again := newHeader()
 	if err := again.Read(bufio.NewReader(strings.NewReader(whole.String()))); err != nil {
-		// a field that is always written may make a head too large
+		// the fields that are always written may make a head too large
 		if _, small := errors.AsType[*ErrSmallBuffer](err); small {
 			return
 		}
@@ -104,8 +104,7 @@ func fuzzHeaderRead(t *testing.T, data []byte, newHeader func() anyHeader) {
 	}
 }
 
-// withoutEnds takes the white space off the ends of values: a cookie that was
-// quoted may end in it.
+// withoutEnds trims the values: a quoted cookie may end in white space.
 func withoutEnds(lines string) string {
 	fields := strings.Split(lines, "|")
 	for i, f := range fields {
@@ -124,7 +123,7 @@ func checkRawHeaders(t *testing.T, h *RequestHeader) {
 	}
 }
 
-// pair is a field of the model that FuzzHeaderOps compares with.
+// pair is a field of the model in FuzzHeaderOps.
 type pair struct{ name, value string }
 
 // headerModel is a header as a plain list.
@@ -196,7 +195,7 @@ func (m *headerModel) setCookie(name, value string) {
 	m.cookies = append(m.cookies, pair{name, value})
 }
 
-// listed is what listed(All()) is to give.
+// listed returns the expected result of listed(All()).
 func (m *headerModel) listed() string {
 	var lines []string
 	for _, p := range m.special {
@@ -225,7 +224,7 @@ var (
 	opsCookies = []string{"a", "session", "C"}
 )
 
-// FuzzHeaderOps does what data says to a header and to a list of pairs.
+// FuzzHeaderOps applies the operations in data to a header and to a list of pairs.
 func FuzzHeaderOps(f *testing.F) {
 	f.Add([]byte("\x00\x00\x01\x05hello\x01\x00\x01\x05world\x02\x00\x03\x00\x02hi\x04\x01\x01\x03abc"))
 	f.Add([]byte("\x01\x01\x10\x04aaaa\x01\x01\x01\x01b\x00\x01\x01\x03new\x06\x00\x07\x00\x08\x00\x00\x06\x01\x04name\x00\x07\x01\x02ct"))
@@ -240,14 +239,15 @@ func FuzzHeaderOps(f *testing.F) {
 	})
 }
 
-// kept is a slice that was peeked, and what it must show until its field changes.
+// kept is a slice that was peeked, and the text that it must show until its field
+// changes.
 type kept struct {
 	name  string
 	slice []byte
 	text  string
 }
 
-// opReader takes operations and their arguments out of fuzzing data.
+// opReader reads operations and their arguments from fuzzing data.
 type opReader struct{ data []byte }
 
 func (r *opReader) next() int {
@@ -263,7 +263,7 @@ func (r *opReader) text() string {
 	times, n := r.next()%64, r.next()%32
 	s := r.data[:min(n, len(r.data))]
 	r.data = r.data[len(s):]
-	// what the sanitiser changes is tested elsewhere
+	// other tests check the sanitiser
 	return strings.Repeat(strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == ';' {
 			return '.'
@@ -279,14 +279,15 @@ type headerPair struct {
 	kept []kept
 }
 
-// forget drops what was kept of a field that changes, or with an empty name of all.
+// forget drops the slices of a field that changes, or all slices if the name is
+// empty.
 func (p *headerPair) forget(name string) {
 	p.kept = slices.DeleteFunc(p.kept, func(k kept) bool { return name == "" || k.name == name })
 }
 
 func normalName(raw string) string { return string(AppendNormalizedHeaderKey(nil, raw)) }
 
-// do does one operation to both.
+// do applies one operation to both.
 func (p *headerPair) do(op int, raw string, in *opReader) {
 	name := normalName(raw)
 	switch op {
@@ -330,7 +331,7 @@ func (p *headerPair) do(op int, raw string, in *opReader) {
 		p.forget("")
 		p.h = copyHeader(p.h)
 	case 9:
-		// a field gets the text of another one, which lies in the same block
+		// a field gets the value of another one, which is in the same block
 		value := p.h.Peek(raw)
 		p.forget("From-Another")
 		p.h.SetBytesV("From-Another", value)

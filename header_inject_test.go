@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// hostileTexts try to end the line that they are put into.
+// hostileTexts try to end the line that they are in.
 var hostileTexts = []string{
 	"a\r\nInjected: yes", "a\nInjected: yes", "a\rInjected: yes", "a\x00Injected: yes", "\r\nInjected: yes\r\n", "\nInjected: yes",
 	"a\r\n\r\nGET /injected HTTP/1.1\r\nHost: x\r\n\r\n", "a\n\nHTTP/1.1 200 OK\n\n", "\r\n", "\n", "\r", "\x00", "\r\n\r\n",
@@ -22,9 +22,9 @@ var hostileTexts = []string{
 	"a\u0085Injected: yes", "a\u2028Injected: yes", "\u560d\u560aInjected: yes", "%0d%0aInjected: yes",
 }
 
-// eachSetter calls do for every method of v that takes nothing but texts and
-// whose name says that it changes something. set calls the method with hostile
-// in the place of one of its arguments, and "Plain" in the others.
+// eachSetter calls do for every method of v that has only text arguments and a name
+// of a change. set calls the method with hostile as one of its arguments, and
+// "Plain" as the others.
 func eachSetter(v reflect.Value, do func(name string, set func(hostile string))) (names int) {
 	for i := range v.NumMethod() {
 		m := v.Type().Method(i)
@@ -61,8 +61,8 @@ func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t == reflect.TypeFor[[]byte]()
 }
 
-// checkLines fails where a head, or anything else of lines that end in CRLF,
-// has a line that begins with what was injected, or a stray line break.
+// checkLines fails the test if a head, or other text with lines that end in CRLF,
+// has an injected line or a stray line break.
 func checkLines(t *testing.T, what, text string) {
 	t.Helper()
 	for i, line := range strings.Split(text, "\r\n") {
@@ -110,13 +110,13 @@ func TestRequestHeaderSettersInjectNothing(t *testing.T) {
 			in := bufio.NewReader(strings.NewReader(text))
 			req, err := http.ReadRequest(in)
 			if err != nil {
-				continue // what is refused injects nothing
+				continue // a refused text injects nothing
 			}
 			if _, there := req.Header["Injected"]; there {
 				t.Errorf("%s(%q): net/http reads an injected field from %q", name, hostile, clipped(text))
 			}
 			if rest, _ := io.ReadAll(in); len(rest) > 0 {
-				t.Errorf("%s(%q): %q is left behind the request", name, hostile, rest)
+				t.Errorf("%s(%q): %q is left after the request", name, hostile, rest)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func checkResponseHead(t *testing.T, name, hostile string, h *ResponseHeader) {
 		t.Errorf("%s(%q): net/http reads an injected field from %q", name, hostile, clipped(text))
 	}
 	if n, _ := io.Copy(io.Discard, resp.Body); n > 0 {
-		t.Errorf("%s(%q): %d bytes are left behind the head", name, hostile, n)
+		t.Errorf("%s(%q): %d bytes are left after the head", name, hostile, n)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestResponseCookiesInjectNothing(t *testing.T) {
 	}
 }
 
-// The well-known names go to places of their own, which all have to be clean.
+// Each well-known name has its own storage, and all of it must be clean.
 func TestHeaderSetOfEveryKnownNameInjectsNothing(t *testing.T) {
 	for id := field.Accept; id <= field.XRequestedWith; id++ {
 		for _, hostile := range hostileTexts {
@@ -232,13 +232,12 @@ func TestTrailerSectionInjectsNothing(t *testing.T) {
 			t.Errorf("%q: trailers %q", hostile, got.Trailer)
 		}
 		if rest, _ := io.ReadAll(in); len(rest) > 0 {
-			t.Errorf("%q: %q is left behind the response", hostile, rest)
+			t.Errorf("%q: %q is left after the response", hostile, rest)
 		}
 	}
 }
 
-// What goes through the URI of a request ends up in its request line, its Host
-// and its Authorization.
+// The URI of a request supplies its request line, its Host and its Authorization.
 func TestRequestURISettersInjectNothing(t *testing.T) {
 	targets := func(req *Request) map[string]reflect.Value {
 		return map[string]reflect.Value{

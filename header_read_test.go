@@ -25,7 +25,7 @@ func headOf(startLine string, n int, oneField bool) string {
 	return b.String() + end
 }
 
-// startLines are of the two kinds of headers.
+// startLineOf returns a start line for the kind of header.
 func startLineOf(h anyHeader) string {
 	if _, ok := h.(*RequestHeader); ok {
 		return "GET /path HTTP/1.1"
@@ -91,7 +91,7 @@ func TestHeaderReadFromPieces(t *testing.T) {
 	})
 }
 
-// sleepyReader returns nothing every other time.
+// sleepyReader reads no bytes in every other call.
 type sleepyReader struct {
 	r     io.Reader
 	awake bool
@@ -155,7 +155,7 @@ func TestHeaderReadThatFailsBeforeTheFirstByte(t *testing.T) {
 	})
 }
 
-// Known failure 35: the text of an error shows nothing of the message.
+// Known failure 35: the text of an error shows no part of the message.
 func TestHeaderReadErrorsHoldNothingOfTheMessage(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		for _, text := range []string{
@@ -297,7 +297,7 @@ func TestRequestHeaderReadRefuses(t *testing.T) {
 	} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
 			var h RequestHeader
-			// nothing more comes, and nothing more is waited for
+			// the reader does not wait for more bytes
 			r := bufio.NewReaderSize(io.MultiReader(r, iotest.ErrReader(errors.New("waited for more"))), 16)
 			if err := h.Read(r); err == nil || strings.Contains(err.Error(), "waited") {
 				t.Errorf("%q: %v", text, err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// anyHeader is what both header types do the same way.
+// anyHeader has the methods that RequestHeader and ResponseHeader share.
 type anyHeader interface {
 	Peek(key string) []byte
 	PeekBytes(key []byte) []byte
@@ -72,9 +72,9 @@ type anyHeader interface {
 	WriteTo(w io.Writer) (int64, error)
 }
 
-// forBothHeaders runs test with an empty header of each kind. What it says of
-// written heads leaves out the start line and the fields that a response
-// always has: see written.
+// forBothHeaders runs test with an empty header of each kind. Its checks of written
+// heads leave out the start line and the fields that a response always has: see
+// written.
 func forBothHeaders(t *testing.T, test func(t *testing.T, h anyHeader)) {
 	t.Run("request", func(t *testing.T) { test(t, new(RequestHeader)) })
 	t.Run("response", func(t *testing.T) {
@@ -91,7 +91,7 @@ func written(h anyHeader) string {
 	return strings.Join(lines, "|")
 }
 
-// listed returns the fields that h iterates over, joined by "|".
+// listed returns the fields of seq, joined by "|".
 func listed(seq iter.Seq2[[]byte, []byte]) string {
 	var lines []string
 	for name, value := range seq {
@@ -163,10 +163,10 @@ func TestHeaderPeekFindsNamesOfAnyCase(t *testing.T) {
 			t.Errorf("all Accept are %q", got)
 		}
 		if got := h.PeekAll("nothing"); len(got) != 0 {
-			t.Errorf("a field that is not there has values: %q", got)
+			t.Errorf("a missing field has values: %q", got)
 		}
 		if got := h.Peek("nothing"); got != nil {
-			t.Errorf("a field that is not there is %q", got)
+			t.Errorf("a missing field is %q", got)
 		}
 		if got := texts(h.PeekKeys()); got != "X-One|Accept|Accept" {
 			t.Errorf("names are %q", got)
@@ -287,7 +287,7 @@ func TestHeaderKeepsNamesWhereNormalisingIsOff(t *testing.T) {
 		if got, want := written(h), "x-id: 1|X-ID: 2|x-id: 3|accept-ENCODING: gzip"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-		// equal to the letter goes before equal but for case
+		// an equal name goes before one that differs in case
 		for name, want := range map[string]string{"x-id": "1|3", "X-ID": "2", "X-Id": "1|2|3", "ACCEPT-encoding": "gzip"} {
 			if got := texts(h.PeekAll(name)); got != want {
 				t.Errorf("%s are %q, want %q", name, got, want)
@@ -431,8 +431,7 @@ func TestHeaderCopyOverwritesWhatWasThere(t *testing.T) {
 	})
 }
 
-// Whatever is done to other fields, and however often, a slice that was peeked
-// shows the same text.
+// A peeked slice keeps its text through all changes to other fields.
 func TestHeaderPeekedSlicesSurviveChangesOfOtherFields(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		h.Set("Stays", "the text that stays")
@@ -440,7 +439,7 @@ func TestHeaderPeekedSlicesSurviveChangesOfOtherFields(t *testing.T) {
 		h.SetContentEncoding("stays")
 		h.Set("Cookie", "stay=cookie that stays")
 		h.Set("Set-Cookie", "stay=cookie that stays")
-		var peeked []string // as slices of the header
+		var peeked []string // slices into the header
 		for name, value := range h.All() {
 			peeked = append(peeked, string(name)+string(value))
 		}
@@ -481,7 +480,7 @@ func values(seq iter.Seq2[[]byte, []byte]) iter.Seq[[]byte] {
 	}
 }
 
-// Setting one field over and over must not make the header grow without end.
+// A header must not grow without end if one field is set over and over.
 func TestHeaderThatIsChangedForEverStaysSmall(t *testing.T) {
 	var h RequestHeader
 	for i := range 100_000 {
@@ -577,7 +576,7 @@ func TestHeaderKeepsEmptyAndOddValues(t *testing.T) {
 	}
 }
 
-// checkError fails where err is not want, or says nothing.
+// checkError fails the test if err is not want, or has no text.
 func checkError(t testing.TB, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

@@ -23,15 +23,15 @@ func readMessage(t *testing.T, h anyHeader, fields, trailers string) {
 	}
 }
 
-// A front end that sets or deletes fields of the header section passes trailers on
-// as they came.
+// If a front end sets or deletes fields of the header section, it still passes
+// trailers on unchanged.
 func TestTrailersAreNoFieldsOfTheHeaderSection(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
 		fields, trailers string
-		peeked           string // what PeekAll("X-A") returns
-		apart            string // what PeekTrailerAll("X-A") returns
-		names            string // the Trailer field
+		peeked           string // the result of PeekAll("X-A")
+		apart            string // the result of PeekTrailerAll("X-A")
+		names            string // the value of the Trailer field
 	}{
 		{"not announced", "", "X-A: t\r\n", "", "t", ""},
 		{"not announced, another case", "", "x-a: t\r\nX-A: u\r\n", "", "t|u", ""},
@@ -72,7 +72,7 @@ func TestTrailersAreNoFieldsOfTheHeaderSection(t *testing.T) {
 						t.Errorf("%s: Trailer is %q, want %q", tc.name, got, tc.names)
 					}
 					if got := string(h.TrailerHeader()); !strings.EqualFold(got, tc.trailers+"\r\n") {
-						t.Errorf("%s: %q is sent behind the body, want %q", tc.name, got, tc.trailers)
+						t.Errorf("%s: %q is sent after the body, want %q", tc.name, got, tc.trailers)
 					}
 				}
 			}
@@ -101,7 +101,7 @@ func TestTrailersAreFoundByTheirCalls(t *testing.T) {
 		for range h.Trailers() {
 			break
 		}
-		// what is set under a name that is announced here is a trailer, too
+		// a field is a trailer if its name is announced here
 		if err := h.AddTrailer("X-E"); err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +116,8 @@ func TestTrailersAreFoundByTheirCalls(t *testing.T) {
 	})
 }
 
-// What changes a field changes it in both sections: nobody who deletes or replaces
-// one sends it all the same.
+// A change to a field changes it in both sections: a field that is deleted or
+// replaced is not sent.
 func TestSetAndDelReachTrailers(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		for name, change := range map[string]func(){
@@ -141,8 +141,8 @@ func TestSetAndDelReachTrailers(t *testing.T) {
 				}
 			}
 		}
-		// a field of the trailer section is never one of the header section, even
-		// where the Trailer field goes
+		// a field of the trailer section never becomes one of the header section,
+		// even if the Trailer field is removed
 		for _, change := range []func(){
 			func() { h.Del("Trailer") },
 			func() { _ = h.SetTrailer("") },
@@ -183,7 +183,8 @@ func TestAddTrailerFieldLeavesTheHeaderSectionAlone(t *testing.T) {
 		if got := string(h.Peek("Trailer")); got != "X-A, X-B, X-D" {
 			t.Errorf("Trailer is %q", got)
 		}
-		// AddTrailer goes before AnnounceTrailer, and that before what a peer says
+		// AddTrailer precedes AnnounceTrailer, which precedes the names that a peer
+		// announced
 		_ = h.AddTrailer("X-A")
 		_ = h.AnnounceTrailer("X-A")
 		if got := written(h); got != "Trailer: X-A, X-B, X-D" {
@@ -192,8 +193,8 @@ func TestAddTrailerFieldLeavesTheHeaderSectionAlone(t *testing.T) {
 	})
 }
 
-// Whatever announces trailers, and however long the body is said to be, those that
-// were added follow it; HTTP/1.0 has none.
+// Added trailers follow the body, whatever announces trailers and whatever the
+// length of the body. HTTP/1.0 has no trailers.
 func TestTrailerFieldsAreSent(t *testing.T) {
 	bodies := map[string]func(req *Request, resp *Response){
 		"bytes": func(req *Request, resp *Response) { req.SetBodyString("hello"); resp.SetBodyString("hello") },
@@ -280,8 +281,8 @@ func TestCopiesPassTrailersOn(t *testing.T) {
 	}
 }
 
-// A server sends no trailers to clients of HTTP/1.0, and does not make fields of
-// the header section of them.
+// To a client of HTTP/1.0, a server sends no trailers, neither as such nor in the
+// header section.
 func TestTrailersOfAnotherServerForHTTP10(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{Handler: func(ctx *RequestCtx) {
@@ -299,7 +300,7 @@ func TestTrailersOfAnotherServerForHTTP10(t *testing.T) {
 	})
 }
 
-// spoofed are fields by which front ends tell who the client is.
+// spoofed are fields in which front ends name the client.
 var spoofed = []string{"X-Auth-User", "X-Real-IP", "X-Forwarded-For", "Forwarded", "X_Forwarded_For", "x_real_ip", "Authorization", "Cookie", "X-User-Id"}
 
 func TestServerRefusesTrailersThatAFrontEndSets(t *testing.T) {
@@ -320,7 +321,7 @@ func TestServerRefusesTrailersThatAFrontEndSets(t *testing.T) {
 	})
 }
 
-// Where the body is a stream, reading it fails, and the connection ends.
+// If the body is a stream, reading it fails, and the connection ends.
 func TestServerRefusesTrailersOfStreams(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
@@ -355,7 +356,7 @@ func TestAcceptTrailerDropsOthers(t *testing.T) {
 			c.Send(servertest.Post("/", "x"))
 			c.Expect(200, "x ")
 		}
-		// large forms are read as streams of another kind
+		// large forms are streams of another kind
 		ts := start(&Server{
 			MaxRequestBodySize: 16 << 20,
 			AcceptTrailer:      func(name []byte) bool { return string(name) == "X-Sum" },
@@ -424,13 +425,13 @@ func FuzzTrailersStayApart(f *testing.F) {
 	})
 }
 
-// checkTrailerFields checks that the trailers of h are sent as they are read.
+// checkTrailerFields checks that trailers are the same after h was written and read.
 func checkTrailerFields(t *testing.T, h anyHeader) {
 	again := new(RequestHeader)
 	again.DisableNormalizing()
 	section := bytes.Clone(h.TrailerHeader())
 	if err := again.ReadTrailer(readerOf(string(section))); err != nil {
-		// what passed before is a little longer now
+		// the section may exceed the limit by the spaces that the header has added
 		if len(section) <= 4<<10 {
 			t.Fatalf("%q is not read again: %v", section, err)
 		}
@@ -438,7 +439,7 @@ func checkTrailerFields(t *testing.T, h anyHeader) {
 	}
 	sendable := func(yield func(name, value []byte) bool) {
 		for name, value := range h.TrailerFields() {
-			// those of responses may have spaces in them
+			// field names of responses may have spaces
 			if ascii.IsToken(name) && !yield(name, value) {
 				return
 			}

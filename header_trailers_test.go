@@ -132,7 +132,7 @@ func TestHeaderReadTrailerKeepsFieldsApart(t *testing.T) {
 		if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 			t.Errorf("%q is left", rest)
 		}
-		// what stood in the header section stays there
+		// fields of the header section stay there
 		if got, want := string(h.TrailerHeader()), "Foo: 1\r\nX-Sum: 2\r\nFoo: 3\r\n\r\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -193,8 +193,8 @@ func TestHeaderReadTrailerFromSmallPieces(t *testing.T) {
 	})
 }
 
-// A client must not be able to have a proxy withhold a field that it sets by
-// announcing it as a trailer.
+// A client must not make a proxy drop a field that the proxy sets, by announcing it
+// as a trailer.
 func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
 	forBothHeaders(t, func(t *testing.T, h anyHeader) {
 		head := startLineOf(h) + "\r\nHost: h\r\nContent-Length: 0\r\nTrailer: X-Who, X-User, Sum, Content-Length\r\nSum: 1\r\n\r\n"
@@ -208,7 +208,7 @@ func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
 		if got := string(h.TrailerHeader()); got != "\r\n" {
 			t.Errorf("trailers %q", got)
 		}
-		// what really came behind the body is sent there again
+		// a field that arrived in the trailer section is sent there again
 		if err := h.ReadTrailer(readerOf("Sum: 2\r\nX-Who: evil\r\n\r\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,8 @@ func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
 		if got := written(copyHeader(h)); !strings.HasSuffix(got, "|Sum: 1|X-Who: me|Trailer: X-Who, Sum") {
 			t.Errorf("%s with trailers", got)
 		}
-		// what is set anew is not, unless it is announced here
+		// a field that is set is sent in the header section, unless it is announced
+		// here
 		h.Set("X-Who", "you")
 		h.Del("Sum")
 		h.Set("Sum", "3")
@@ -234,8 +235,8 @@ func TestHeaderNamesThatAPeerAnnouncedWithholdNothing(t *testing.T) {
 	})
 }
 
-// Who passes a message on announces what its peer has announced. That leaves what came
-// in the header section where it came.
+// A proxy announces the trailers that its peer announced. Fields of the header
+// section stay there.
 func TestAnnouncingWhatAPeerHasAnnounced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do       func(h anyHeader)
@@ -270,7 +271,7 @@ func TestAnnouncingWhatAPeerHasAnnounced(t *testing.T) {
 	}
 }
 
-// With DisableSpecialHeader, Trailer is a field like others, but for Peek.
+// With DisableSpecialHeader, Trailer is an ordinary field, except for Peek.
 func TestPeekOfTrailerThatIsNotSpecial(t *testing.T) {
 	var h RequestHeader
 	h.DisableSpecialHeader()

@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/ascii"
 )
 
-// headerConstants reads the constants out of the source, so that one which is
-// added later is checked without being listed here.
+// headerConstants reads the constants from the source, so that it includes constants
+// that are added later.
 func headerConstants(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "headernames.go", nil, parser.SkipObjectResolution)

@@ -98,14 +98,14 @@ func FuzzVisitHeaderParams(f *testing.F) {
 			return true
 		})
 		_, want, err := mime.ParseMediaType(string(src))
-		// mime takes any white space of Unicode for the one of HTTP
+		// mime takes any Unicode white space for white space of HTTP
 		odd := func(r rune) bool { return r < ' ' || r > '~' }
 		if err != nil || bytes.ContainsAny(src, "\\*\" ") || bytes.ContainsFunc(src, odd) {
 			return
 		}
 		for key, value := range want {
 			if !ascii.IsToken([]byte(key)) || !ascii.IsToken([]byte(value)) {
-				// the tokens of mail have braces
+				// a token in mail may have braces
 				return
 			}
 		}

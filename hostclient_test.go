@@ -19,7 +19,7 @@ import (
 
 func TestHostClientCallAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool forgets some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	ln := fasthttputil.NewInmemoryListener()
 	defer ln.Close()
@@ -101,7 +101,7 @@ func TestHostClientCounts(t *testing.T) {
 	}
 }
 
-// Connections that nobody uses are closed by themselves.
+// The client closes connections that are idle for MaxIdleConnDuration.
 func TestHostClientMaxIdleConnDuration(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
@@ -155,7 +155,7 @@ func TestHostClientPoolStrategy(t *testing.T) {
 	}
 }
 
-// Addresses are used in turn, and one that cannot be reached is passed over.
+// The client uses its addresses in turn, and skips one that it cannot reach.
 func TestHostClientAddrList(t *testing.T) {
 	p := servertest.Answering(t, servertest.OKClose)
 	var dialed []string
@@ -174,8 +174,8 @@ func TestHostClientAddrList(t *testing.T) {
 	}
 }
 
-// A dial function may know where to connect to, or dial Unix sockets, as it may
-// with v1.77.0: it gets what Addr says.
+// A dial function gets the text of Addr, as in v1.77.0: it may know the address to
+// connect to, or dial Unix sockets.
 func TestDialFunctionsGetTheAddressAsItIs(t *testing.T) {
 	p := servertest.Answering(t, servertest.OKClose)
 	for _, addr := range []string{"", "/run/app.sock", "@abstract", "example.com", "[::1]", "::1", "example.com:8080"} {
@@ -232,7 +232,7 @@ func TestHostClientDialErrors(t *testing.T) {
 	}
 }
 
-// A program may speak through the connections itself.
+// A program may read and write on a connection of the client itself.
 func TestHostClientAcquireConn(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
@@ -264,7 +264,7 @@ func TestHostClientAcquireConn(t *testing.T) {
 	p.Counts(1, 3)
 }
 
-// counting is a RoundTripper of an application.
+// counting is a RoundTripper that counts its calls.
 type counting struct {
 	attempts atomic.Int32
 	left     time.Duration
@@ -297,14 +297,14 @@ func TestClientTransport(t *testing.T) {
 	}
 }
 
-// What stands in the place of DefaultTransport is used, also by a client that names
-// it.
+// If a program replaces DefaultTransport, all clients use the replacement, and so
+// does a client that names DefaultTransport.
 func TestDefaultTransportReplaced(t *testing.T) {
 	before := DefaultTransport
 	t.Cleanup(func() { DefaultTransport = before })
 	p := servertest.Answering(t, servertest.OK)
 	attempts := 0
-	// its type cannot be compared
+	// a RoundTripper whose type cannot be compared
 	DefaultTransport = roundTripFunc(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
 		attempts++
 		return before.RoundTrip(hc, req, resp)
@@ -334,7 +334,7 @@ func (f roundTripFunc) RoundTrip(hc *HostClient, req *Request, resp *Response) (
 	return f(hc, req, resp)
 }
 
-// DefaultTransport can be used without a call of a client around it.
+// A program may call DefaultTransport directly, without a call of a client.
 func TestDefaultTransportAlone(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
@@ -441,7 +441,8 @@ func TestGetAndPostReuseTheirBuffer(t *testing.T) {
 	}
 }
 
-// Known failure 38: no form of an address turns verification off.
+// Known failure 38: the client verifies the certificate for every form of an
+// address.
 func TestCertificatesAreVerifiedForEveryAddress(t *testing.T) {
 	for _, addr := range []string{
 		"other.test:443", "other.test", "127.0.0.1:443", "::1", "[::1", "a:b:c", ":443", "example.test:443:443", "*",

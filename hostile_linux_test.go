@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime returns for how long the thread has had a processor: what others do
-// at the same time does not count.
+// processorTime returns the processor time of the thread. Other programs do not add
+// to it.
 func processorTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

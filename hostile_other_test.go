@@ -6,6 +6,6 @@ import "time"
 
 var hostileBegin = time.Now()
 
-// processorTime returns the time, which on a machine that has nothing else to do is
-// as good as the time that the thread has had a processor for.
+// processorTime returns the elapsed time. On an idle machine it is close to the
+// processor time of the thread.
 func processorTime() time.Duration { return time.Since(hostileBegin) }

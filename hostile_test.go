@@ -17,7 +17,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// counted returns format for 0, 1, 2 and so on, of about size bytes together.
+// counted makes texts of about size bytes by repeating format with 0, 1, 2 and so
+// on.
 func counted(format string) func(size int) string {
 	return func(size int) string {
 		var b strings.Builder
@@ -32,13 +33,13 @@ func repeated(s string) func(size int) string {
 	return func(size int) string { return strings.Repeat(s, size/len(s)+1) }
 }
 
-// behind returns what is made of a text by putting head in front of it.
+// behind makes texts with head in front.
 func behind(head string, make func(size int) string) func(size int) string {
 	return func(size int) string { return head + make(size) }
 }
 
-// hostile are inputs that whoever sends them can make as long as a limit allows,
-// and what reads them.
+// hostile are inputs that a sender can make as long as a limit allows, and the
+// functions that read them.
 var hostile = []struct {
 	name string
 	make func(size int) string
@@ -56,10 +57,10 @@ var hostile = []struct {
 		var h RequestHeader
 		readField(&h, "Trailer: "+in)
 	}},
-	{"a boundary behind quotes", behind(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
-	{"a boundary behind an open quote", behind(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
-	{"a boundary behind quotes that are never closed", behind(`multipart/form-data; x="`, repeated(`;\"`)), boundaryOf},
-	{"a boundary behind many parameters", behind(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
+	{"a boundary after quotes", behind(`multipart/form-data; x=`, repeated(`"\`)), boundaryOf},
+	{"a boundary after an open quote", behind(`multipart/form-data; x="`, repeated(`\"`)), boundaryOf},
+	{"a boundary after quotes that are never closed", behind(`multipart/form-data; x="`, repeated(`;\"`)), boundaryOf},
+	{"a boundary after many parameters", behind(`multipart/form-data`, repeated(`;x="a"`)), boundaryOf},
 	{"parameters of a field", behind("a", repeated(`;x="\""`)), func(in string) {
 		VisitHeaderParams([]byte(in), func(_, _ []byte) bool { return true })
 	}},
@@ -253,7 +254,7 @@ var hostile = []struct {
 	}},
 }
 
-// clientBehind returns what finds a client behind proxies that have set a field.
+// clientBehind finds the client of a request through proxies that have set a field.
 func clientBehind(trusted TrustedProxies, name string) func(in string) {
 	return func(in string) {
 		var ctx RequestCtx
@@ -276,7 +277,8 @@ func rangesOfFile(in string) { _, _ = files.ParseRanges(nil, []byte(in), 1000) }
 
 var noFiles = files.New(&files.Settings{FS: fstest.MapFS{}, GenerateIndexPages: true, SkipCache: true})
 
-// acceptedTypes chooses between the page of a directory and what it is to programs.
+// acceptedTypes chooses between a page for browsers and a page for programs, as for
+// a directory.
 func acceptedTypes(in string) {
 	n, err := noFiles.Find(nil, files.EndsInSlash, []byte("/"))
 	if err != nil {
@@ -287,13 +289,14 @@ func acceptedTypes(in string) {
 	noFiles.Choose(n, &h.list, false)
 }
 
-// nameOfFile does what is done with a path before anything is opened.
+// nameOfFile does the work on a path before a file is opened.
 func nameOfFile(in string) {
 	_, _ = files.Name(in, true)
 	_, _ = noFiles.Find([]byte(in), files.EndsInName, nil)
 }
 
-// parsedURI reads a URI as the target of a request, and as a reference to another.
+// parsedURI parses a URI as the target of a request, and as a reference to another
+// URI.
 func parsedURI(in string) {
 	var u URI
 	_ = u.Parse([]byte("h"), []byte(in))
@@ -309,7 +312,7 @@ func parsedURI(in string) {
 
 func readHost(in string) { http1.ValidHost([]byte(in)) }
 
-// partHead begins a form.
+// partHead is the start of a form.
 const partHead = "--b\r\nContent-Disposition: form-data; name=a"
 
 func readForm(in string) { formOf("b", in) }
@@ -324,7 +327,7 @@ func formOf(boundary, in string) {
 	}
 }
 
-// decodedFrom decodes bodies with those codings under the limit of a server.
+// decodedFrom decodes bodies with the codings, under the limit of a server.
 func decodedFrom(codings string) func(in string) {
 	return func(in string) {
 		var req Request
@@ -335,8 +338,8 @@ func decodedFrom(codings string) func(in string) {
 	}
 }
 
-// packedZeros returns as many encoded zeros as fit into size bytes: what they decode
-// to is a thousand times as much.
+// packedZeros returns size bytes of encoded zeros. The decoded content is a thousand
+// times as large.
 func packedZeros(c coding.Coding) func(size int) string {
 	return func(size int) string { return string(zeros(c, 900*size))[:size*8/10] }
 }
@@ -345,7 +348,7 @@ func noiseText(size int) string { return string(servertest.Noise(size)) }
 
 func chosenCoding(in string) { chosenCodings([]byte(in)) }
 
-// chosenCodings chooses a coding for what the lines of a field accept.
+// chosenCodings chooses codings for the lines of an Accept-Encoding field.
 func chosenCodings(lines ...[]byte) {
 	var accepted coding.Accepted
 	for _, line := range lines {
@@ -371,7 +374,7 @@ func parsedRanges(in string) {
 	_, _, _ = ParseByteRange([]byte(in), 1<<20)
 }
 
-// datedBy reads a date in all places where there may be one.
+// datedBy parses a date in all fields that have dates.
 func datedBy(in string) {
 	_, _ = ParseHTTPDate([]byte(in))
 	httpdate.ParseCookie([]byte(in))
@@ -397,8 +400,8 @@ func parsedCookies(in string) {
 	resp.PeekCookie("c")
 }
 
-// readLongHead reads a head, however long it is and however many fields it has:
-// whoever sets ReadBufferSize moves these limits.
+// readLongHead reads a head without the limits of length and of fields, as with a
+// large ReadBufferSize.
 func readLongHead(h *header, role http1.Role, head string) {
 	var parser http1.Head
 	h.begin(&parser)
@@ -408,8 +411,8 @@ func readLongHead(h *header, role http1.Role, head string) {
 	}
 }
 
-// readField reads a request head with a field, and does what is put off until a
-// header is asked.
+// readField reads a request head with a field, and does the work that a header
+// postpones until a program asks for the field.
 func readField(h *RequestHeader, line string) {
 	readLongHead(&h.header, http1.Request, "POST / HTTP/1.1\r\nHost: h\r\n"+line+"\r\n\r\n")
 	h.PeekAll(HeaderTrailer)
@@ -417,9 +420,9 @@ func readField(h *RequestHeader, line string) {
 	}
 }
 
-// Whoever sends ten times as much takes ten times as much of the processor, and
-// no more than a third beyond that. What is worse than proportional is so each
-// time; a machine with other work is so now and then.
+// An input that is ten times as long may take ten times the processor time, and a
+// third more. There are several attempts: a busy machine is slow in some of them,
+// worse growth shows in all.
 func TestHostileInputsTakeTimeInProportion(t *testing.T) {
 	if testing.Short() || servertest.RaceDetector {
 		t.Skip("it measures times")
@@ -436,12 +439,12 @@ func TestHostileInputsTakeTimeInProportion(t *testing.T) {
 	}
 }
 
-// proportional fails the test if run takes longer with long than its length lets
-// expect from what it takes with short.
+// proportional fails the test if run takes much longer with long than the ratio of
+// the lengths allows.
 func proportional(t *testing.T, run func(string), short, long string) {
 	t.Helper()
 	const factor = 1.3
-	// what the clock and the memory that is touched for the first time make of
+	// the error of the clock, and of the first use of memory, in measurements of
 	// microseconds
 	const noise = 50 * time.Microsecond
 	var had, took time.Duration
@@ -458,8 +461,8 @@ func proportional(t *testing.T, run func(string), short, long string) {
 	t.Errorf("%d bytes take %v, and %d take %v", len(short), had, len(long), took)
 }
 
-// fastest returns how long f takes if nothing else is in its way. What takes long
-// is not tried again, nor what takes no longer than enough.
+// fastest returns the least time that f takes in some attempts. It stops early if f
+// takes long, or no longer than enough.
 func fastest(f func(), enough time.Duration) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -480,7 +483,7 @@ func TestTrailerNamesAreBounded(t *testing.T) {
 			t.Errorf("%d names: %v", http1.MaxTrailerNames, err)
 		}
 		if err := h.AddTrailer("A0, a63"); err != nil {
-			t.Errorf("names that are there already: %v", err)
+			t.Errorf("names that were added before: %v", err)
 		}
 		if err := h.AddTrailer("one-more"); err != ErrBadTrailer {
 			t.Errorf("one name more: %v", err)

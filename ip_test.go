@@ -49,7 +49,7 @@ func TestParseIPv4UsesMemoryOfFourBytesOnly(t *testing.T) {
 			t.Errorf("%d bytes: not used", len(dst))
 		}
 	}
-	// such as net.IPv4zero, which nobody means to be overwritten
+	// such as net.IPv4zero, which must not be overwritten
 	sixteen := net.IPv4(5, 6, 7, 8)
 	if ip, err := ParseIPv4(sixteen, []byte("1.2.3.4")); err != nil || ip.String() != "1.2.3.4" || sixteen.String() != "5.6.7.8" {
 		t.Errorf("%v, %v, %v", ip, err, sixteen)

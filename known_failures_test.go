@@ -14,10 +14,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// knownFailures are what went wrong in HTTP libraries before, by number, and the
-// tests that hold that it does not happen here. Left out are those of files (43
-// to 50), which tests name in their comments, and that of the bridge to net/http
-// (55). A test of another package has the folder of that in front.
+// knownFailures are failures of HTTP libraries in the past, by number, and the tests
+// that check that they do not happen here. It leaves out those of files (43 to 50),
+// which tests name in their comments, and that of the bridge to net/http (55). A
+// test outside of the root package has its folder in front.
 var knownFailures = []struct {
 	number int
 	what   string
@@ -61,7 +61,7 @@ var knownFailures = []struct {
 	{33, "messages belong to their caller when the call is over", []string{"integrationtests.TestClientLeavesMessagesAloneAfterTimeout", "TestPipelineTimeoutsLeaveNothingBehind"}},
 	{34, "a deadline covers every stage of a call", []string{"integrationtests.TestClientDeadlineCoversEveryStage"}},
 	{35, "heads have a limit of their own, and errors hold nothing of them", []string{"integrationtests.TestClientHeadLimit", "integrationtests.TestClientRefusesMalformedResponses", "TestHeaderReadErrorsHoldNothingOfTheMessage"}},
-	{36, "no body is read where there is none", []string{"integrationtests.TestClientResponses", "TestPipelinedResponsesStayWithTheirRequests"}},
+	{36, "no body is read if the message has none", []string{"integrationtests.TestClientResponses", "TestPipelinedResponsesStayWithTheirRequests"}},
 	{37, "redirects take no credentials along, and follow the rules for methods", []string{"integrationtests.TestRedirectMethodAndBody", "integrationtests.TestRedirectLeavesCredentialsBehind", "integrationtests.TestRedirectLocation"}},
 	{38, "TLS is always verified", []string{"integrationtests.TestClientTLSIsVerified", "TestCertificatesAreVerifiedForEveryAddress"}},
 	{39, "informational responses are no responses", []string{"integrationtests.TestClientResponses", "TestPipelinedResponsesStayWithTheirRequests"}},
@@ -76,8 +76,8 @@ var knownFailures = []struct {
 	{56, "encoders of streams are released on every path", []string{"internal/bodyio.TestEncodersOfStreamsAreReleased"}},
 }
 
-// TestKnownFailuresAreHeld checks that no number is forgotten, and that the tests
-// are there.
+// TestKnownFailuresAreHeld checks that all numbers are listed, and that the tests
+// exist.
 func TestKnownFailuresAreHeld(t *testing.T) {
 	listed := map[int]bool{}
 	for _, f := range knownFailures {
@@ -113,8 +113,8 @@ func TestKnownFailuresAreHeld(t *testing.T) {
 	}
 }
 
-// testsIn returns the names of the tests in a folder, whatever they are built
-// under.
+// testsIn returns the names of the tests in a folder, for all systems and build
+// tags.
 func testsIn(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*_test.go"))
@@ -137,8 +137,8 @@ func testsIn(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// TestAbortedUploadsHoldNoMemory holds known failure 25: what was received of a
-// body is let go as soon as its client has gone.
+// TestAbortedUploadsHoldNoMemory checks known failure 25: when a client leaves, the
+// server releases the received part of its body.
 func TestAbortedUploadsHoldNoMemory(t *testing.T) {
 	const uploads, size = 8, 3 << 20
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -148,7 +148,7 @@ func TestAbortedUploadsHoldNoMemory(t *testing.T) {
 			}
 		}})
 		inUse := func() int64 {
-			// pools let go of what they hold in the second collection
+			// a sync.Pool drops its content in the second collection
 			runtime.GC()
 			runtime.GC()
 			var m runtime.MemStats
@@ -168,7 +168,7 @@ func TestAbortedUploadsHoldNoMemory(t *testing.T) {
 			_ = c.Close()
 		}
 		servertest.Eventually(t, "their memory to be free", func() bool { return inUse()-before < size })
-		// the server goes on
+		// the server still serves
 		c := ts.Dial()
 		c.Get("/")
 		c.Expect(200, "")

@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// fakeBalanced is a client that counts its requests and answers as it is told.
+// fakeBalanced is a client that counts its requests and calls answer for each.
 type fakeBalanced struct {
 	name    string
 	pending int
@@ -97,7 +97,7 @@ func TestLBClientPassesTheDeadline(t *testing.T) {
 			return nil
 		}}
 		for _, call := range []struct {
-			timeout time.Duration // of the LBClient
+			timeout time.Duration // timeout of the LBClient
 			do      func(lb *LBClient) error
 			want    time.Duration
 		}{
@@ -161,8 +161,8 @@ func TestLBClientPassesTheContext(t *testing.T) {
 	})
 }
 
-// The end of a context ends the call of each kind of client, and is nobody's
-// fault but the caller's.
+// The end of a context ends the call of each kind of client. It does not count as a
+// failure of the client.
 func TestLBClientContextEndsTheCall(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
@@ -175,7 +175,7 @@ func TestLBClientContextEndsTheCall(t *testing.T) {
 			t.Errorf("%T: the client was blamed", c)
 			return false
 		}}
-		gone := errors.New("nobody waits any more")
+		gone := errors.New("the caller has left")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		before := p.Requests.Load()
 		go func() {
@@ -195,7 +195,7 @@ func TestLBClientContextEndsTheCall(t *testing.T) {
 	}
 }
 
-// A deadline that passes is a failure of the client, as with DoDeadline.
+// If a deadline passes, that counts as a failure of the client, as with DoDeadline.
 func TestLBClientBlamesWhoIsLate(t *testing.T) {
 	p := servertest.Silent(t)
 	var blamed error
@@ -279,7 +279,7 @@ func TestLBClientGivesNoClientUp(t *testing.T) {
 		clients[0].(*fakeBalanced).answer = func(time.Time) error { return errors.New("fault") }
 		clients[1].(*fakeBalanced).pending = balance.MaxFailures
 		lb := &LBClient{Clients: clients}
-		// every failure counts for one request, up to the limit
+		// each failure weighs as much as one pending request, up to the limit
 		expectCalls(t, "with a busy client", doOften(t, lb, clients, 2*balance.MaxFailures), balance.MaxFailures, balance.MaxFailures)
 		clients[1].(*fakeBalanced).pending = balance.MaxFailures + 1
 		expectCalls(t, "with an overloaded client", doOften(t, lb, clients, 10), 10, 0)
@@ -298,7 +298,7 @@ func TestLBClientAsksTheHealthCheck(t *testing.T) {
 			if r != req || s != resp {
 				t.Error("the check got another request or response")
 			}
-			// the failing client passes for well, the other does not
+			// the failing client counts as healthy, the other one does not
 			return err == fault
 		}}
 		for range 10 {
@@ -318,7 +318,7 @@ func TestLBClientSetChanges(t *testing.T) {
 	if n := lb.AddClient(clients[2]); n != 3 {
 		t.Errorf("%d clients", n)
 	}
-	// the new one has not to catch up
+	// the added client starts with the load of the others
 	expectCalls(t, "with a third", doOften(t, lb, clients, 9), 3, 3, 3)
 	if n := lb.RemoveClients(func(c BalancingClient) bool { return c == clients[0] }); n != 2 {
 		t.Errorf("%d clients", n)

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The usual messages are sent without asking how, and as they would be otherwise.
+// Usual messages take a short path that gives the same result as the general one.
 func TestUsualMessagesAreSentAsAllOthers(t *testing.T) {
 	requests := map[string]func(req *Request){
 		"GET":           func(*Request) {},
@@ -74,8 +74,8 @@ func TestUsualMessagesAreSentAsAllOthers(t *testing.T) {
 	}
 }
 
-// ResponseSent, and user values that are closed at the end, see what was sent of framing and
-// connection.
+// ResponseSent, and the Close of user values, see the framing and the connection
+// option that were sent.
 func TestHooksSeeHowResponsesWereSent(t *testing.T) {
 	for _, tc := range []struct {
 		name, request string

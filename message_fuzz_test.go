@@ -41,7 +41,7 @@ func FuzzRequestRead(f *testing.F) {
 		if len(whole.Body()) > fuzzBodyLimit || !bytes.Equal(whole.Body(), pieces.Body()) || whole.Header.String() != pieces.Header.String() {
 			t.Fatalf("%q: %q, byte for byte %q", data, whole.Body(), pieces.Body())
 		}
-		// as a stream it is the same
+		// a streamed body gives the same result
 		streamed := new(Request)
 		r := bufio.NewReaderSize(bytes.NewReader(data), 64)
 		if err := streamed.Header.Read(r); err != nil {
@@ -59,7 +59,7 @@ func FuzzRequestRead(f *testing.F) {
 		if after, _ := io.ReadAll(r); !bytes.Equal(after, rest) {
 			t.Fatalf("%q: %q is left, as a stream %q", data, rest, after)
 		}
-		// written and read again it is the same
+		// a message that was written and read again is the same
 		var wire bytes.Buffer
 		if _, err := whole.WriteTo(&wire); err != nil {
 			if len(whole.Header.Host()) > 0 {
@@ -80,8 +80,8 @@ func FuzzRequestRead(f *testing.F) {
 	})
 }
 
-// compareReads compares how reading data went from both readers, and returns
-// what is left.
+// compareReads compares the results of reading data with both readers, and returns
+// the bytes that are left.
 func compareReads(t *testing.T, data []byte, in, inPieces *bufio.Reader, err, errPieces error) (rest []byte) {
 	t.Helper()
 	if (err == nil) != (errPieces == nil) {

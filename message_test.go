@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// randomMessages makes messages that net/http and we have to agree on.
+// randomMessages makes messages on which net/http and this package must agree.
 type randomMessages struct{ *rand.Rand }
 
 func newRandomMessages(seed uint64) randomMessages {
@@ -37,7 +37,7 @@ const (
 	valueBytes = "abcdefghijklmnopqrstuvwxyz \t,;=\"()<>@:\\/[]?{}0123456789\x80\xff"
 )
 
-// fields returns names and values that mean nothing to either side.
+// fields returns random fields without a meaning to either package.
 func (r randomMessages) fields() (fields []pair) {
 	for range r.IntN(12) {
 		name := r.pick("Accept", "X-One", "x-two", "LOCATION", "Vary", "Etag", "Z-"+r.text("abcXYZ019-_", 20), "T"+r.text(tokenBytes, 5))
@@ -59,8 +59,8 @@ func asHeader(fields []pair) http.Header {
 	return h
 }
 
-// headerOf collects what h holds besides the fields of framing and routing,
-// with normalised names.
+// headerOf returns the fields of h without those of framing and routing. The names
+// are normalised.
 func headerOf(h anyHeader) http.Header {
 	all := http.Header{}
 	for name, value := range h.All() {
@@ -76,8 +76,8 @@ func withoutFraming(h http.Header) {
 	}
 }
 
-// renamed returns h with names normalised as we do it, where net/http keeps
-// some names as they came.
+// renamed returns h with normalised names. net/http keeps some names as they
+// arrived.
 func renamed(h http.Header) http.Header {
 	all := http.Header{}
 	for name, values := range h {
@@ -192,7 +192,7 @@ func TestWeReadTheRequestsThatNetHTTPWrites(t *testing.T) {
 			}
 			got, want := headerOf(&req.Header), renamed(out.Header)
 			for name, values := range renamed(out.Trailer) {
-				// without content net/http sends none
+				// without content, net/http sends no trailers
 				if body != "" && !slices.Equal(values, []string{string(req.Header.Peek(name))}) {
 					t.Errorf("seed %d: trailer %s is %q", seed, name, req.Header.Peek(name))
 				}
@@ -284,7 +284,7 @@ func TestWeReadTheResponsesThatNetHTTPWrites(t *testing.T) {
 			out.TransferEncoding = []string{"chunked"}
 			out.Trailer = http.Header{"Q-Sum": {"1"}}
 		case r.IntN(3) == 0:
-			out.ProtoMinor, out.ContentLength, rest = 0, -1, "" // until the end
+			out.ProtoMinor, out.ContentLength, rest = 0, -1, "" // framed by the end of the connection
 		}
 		var wire bytes.Buffer
 		if err := out.Write(&wire); err != nil {
@@ -387,7 +387,7 @@ func TestMessagesAreReadAndWrittenWithoutAllocating(t *testing.T) {
 	})
 }
 
-// What one unusual message made large is not kept for all that come later.
+// A message that was unusually large does not leave its memory to later ones.
 func TestReleasedMessagesLetGoOfLargeMemory(t *testing.T) {
 	req, resp := AcquireRequest(), AcquireResponse()
 	for i := range 2000 {

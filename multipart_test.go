@@ -45,8 +45,8 @@ func TestWriteMultipartForm(t *testing.T) {
 	}
 }
 
-// What names a part, or comes from who has uploaded it, must not make a line of its
-// own: a program may take it from one form and send it in another.
+// Names of parts and fields of an upload must not inject a line: a program may copy
+// them from a received form into one that it sends.
 func TestWriteMultipartFormInjectsNothing(t *testing.T) {
 	form := parsedForm(t, formText)
 	fh := form.File["f"][0]
@@ -77,7 +77,7 @@ func TestWriteMultipartFormInjectsNothing(t *testing.T) {
 	}
 }
 
-// brokenWriter takes so many bytes before it fails.
+// brokenWriter takes that many bytes before it fails.
 type brokenWriter int
 
 var errBrokenWriter = errors.New("the writer is broken")
@@ -113,7 +113,7 @@ func TestSaveMultipartFile(t *testing.T) {
 		},
 	} {
 		fh := parsedForm(t, tt.text).File["f"][0]
-		// a file may be saved more than once, and over another
+		// a program may save a file more than once, and over another file
 		for range 2 {
 			if err := SaveMultipartFile(fh, path); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -125,12 +125,12 @@ func TestSaveMultipartFile(t *testing.T) {
 	}
 	fh := parsedForm(t, formText).File["f"][0]
 	if err := SaveMultipartFile(fh, filepath.Join(dir, "none", "saved")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("into a directory that is not there: %v", err)
+		t.Errorf("into a missing directory: %v", err)
 	}
 	if err := SaveMultipartFile(fh, dir); err == nil {
 		t.Error("a directory was written over")
 	}
-	// with its source gone, a file leaves another at the path alone
+	// if the source is gone, the file at the target path stays
 	gone := &Request{}
 	gone.Header.SetContentType(formType)
 	gone.SetBodyStream(strings.NewReader(largeForm(formMemory+1)), -1)
@@ -141,7 +141,7 @@ func TestSaveMultipartFile(t *testing.T) {
 	fh = form.File["f"][0]
 	gone.Reset()
 	if err := SaveMultipartFile(fh, path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is gone: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the file that was there: %v", err)

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestZeroValuesWork has every type that users declare themselves be used
-// without having been set up.
+// TestZeroValuesWork uses the zero value of every type that programs declare.
 func TestZeroValuesWork(t *testing.T) {
 	var (
 		args   Args
@@ -42,8 +41,8 @@ func TestZeroValuesWork(t *testing.T) {
 	}
 }
 
-// TestNilBuffersAreEmptyOnes has nil stand for nothing wherever bytes go in, and
-// for a new slice wherever they are appended.
+// TestNilBuffersAreEmptyOnes passes nil as empty input, and as a buffer to append
+// to.
 func TestNilBuffersAreEmptyOnes(t *testing.T) {
 	var req Request
 	var resp Response
@@ -87,7 +86,7 @@ func TestNilBuffersAreEmptyOnes(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftAfterReset fills, resets and uses again.
+// TestNothingIsLeftAfterReset fills, resets and reuses values.
 func TestNothingIsLeftAfterReset(t *testing.T) {
 	var req, emptyReq Request
 	var resp, emptyResp Response
@@ -123,7 +122,7 @@ func TestNothingIsLeftAfterReset(t *testing.T) {
 	}
 }
 
-// TestCopiesShareNothing changes the source of a copy, and looks at the copy.
+// TestCopiesShareNothing changes the source of a copy, and checks the copy.
 func TestCopiesShareNothing(t *testing.T) {
 	check := func(name, before, after string) {
 		t.Helper()
@@ -169,9 +168,9 @@ func TestCopiesShareNothing(t *testing.T) {
 	check("Response", was, string(other.Body())+string(other.Header.Peek("X-Own")))
 }
 
-// TestPeekingTogetherIsSafe has goroutines look at one request at the same
-// time; the race detector reports whether looking changes anything. What is parsed
-// on first use is asked for before.
+// TestPeekingTogetherIsSafe has goroutines read one request at the same time. The
+// race detector reports a change. The test first calls the methods that parse on
+// first use.
 func TestPeekingTogetherIsSafe(t *testing.T) {
 	var ctx RequestCtx
 	raw := "POST /path?q=1 HTTP/1.1\r\nHost: h\r\nX-Own: value\r\nCookie: k=v\r\nContent-Length: 4\r\n\r\nbody"
@@ -199,7 +198,7 @@ func TestPeekingTogetherIsSafe(t *testing.T) {
 	running.Wait()
 }
 
-// TestHugeAndInvalidKeysAreKeys has names and values of any bytes and any size.
+// TestHugeAndInvalidKeysAreKeys sets names and values of any bytes and any length.
 func TestHugeAndInvalidKeysAreKeys(t *testing.T) {
 	huge := strings.Repeat("k", 1<<20)
 	for _, key := range []string{huge, "\xff\xfe", "\xc3(", "é", "\x00", strings.Repeat("é", 1000), "a\u2028b"} {
@@ -208,12 +207,12 @@ func TestHugeAndInvalidKeysAreKeys(t *testing.T) {
 		a.Set("other", "x")
 		again.Parse(a.String())
 		if string(again.Peek(key)) != key || again.Len() != 2 {
-			t.Errorf("Args: %.20q is not what it was", key)
+			t.Errorf("Args: %.20q has changed", key)
 		}
 		var ctx RequestCtx
 		ctx.SetUserValue(key, 1)
 		if ctx.UserValueBytes([]byte(key)) != 1 {
-			t.Errorf("user value %.20q is not there", key)
+			t.Errorf("user value %.20q is missing", key)
 		}
 		var u URI
 		u.SetPath("/" + key)

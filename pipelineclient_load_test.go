@@ -19,13 +19,13 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Known failure 33: what a call was given is the caller's again when it returns.
-// The race detector sees it where it is not.
+// Known failure 33: when a call returns, the client is done with the caller's
+// request and response. The race detector reports a violation.
 func TestPipelineTimeoutsLeaveNothingBehind(t *testing.T) {
 	const body = "the quick brown fox jumps over the lazy dog"
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
 		for c.request() != "" {
-			// in pieces, so that calls end in the middle of a response
+			// written in pieces, so that calls end in the middle of a response
 			for piece := range bytes.SplitAfterSeq([]byte("HTTP/1.1 200 OK\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body), []byte(" ")) {
 				if _, err := c.Write(piece); err != nil {
 					return
@@ -70,7 +70,7 @@ func TestPipelineTimeoutsLeaveNothingBehind(t *testing.T) {
 	expectNoPipelineLeft(t, c)
 }
 
-// expectNoPipelineLeft waits until nothing of a client is left running.
+// expectNoPipelineLeft waits until the client has neither goroutines nor calls.
 func expectNoPipelineLeft(t *testing.T, c *PipelineClient) {
 	t.Helper()
 	servertest.Eventually(t, "the end of a pipeline", func() bool { return c.lanes.Status().Writers == 0 })
@@ -96,7 +96,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 	expectNoPipelineLeft(t, c)
 }
 
-// A server that ends connections whenever it likes, and in every way.
+// The server ends connections at any moment and in every way.
 func TestPipelineWithAnUnreliableServer(t *testing.T) {
 	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
@@ -129,7 +129,8 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 			body, err := pipelineGet(c, MethodGet, path)
 			switch {
 			case errors.Is(err, ErrConnectionClosed) || errors.Is(err, syscall.ECONNRESET):
-				// a server that goes while requests are coming resets the connection
+				// if the server closes while requests arrive, the system resets the
+				// connection
 				failed.Add(1)
 			case err != nil || body != "GET "+path:
 				t.Errorf("%s: %q, %v", path, body, err)
@@ -143,8 +144,8 @@ func TestPipelineWithAnUnreliableServer(t *testing.T) {
 	expectNoPipelineLeft(t, c)
 }
 
-// A connection on which nobody waits for anything is left, so that a server that
-// hangs on one request does not hold up the next ones.
+// After a timeout, the client leaves a connection with no waiting call, so that a
+// server that hangs on one request does not delay the next ones.
 func TestPipelineLeavesAServerThatHangs(t *testing.T) {
 	t.Parallel()
 	peer := startPipelinePeer(t, func(n int, c *pipelinePeerConn) {
@@ -187,7 +188,7 @@ func TestPipelineReadTimeout(t *testing.T) {
 			t.Errorf("call %d: %q, %v", i+1, bodies[i+1], errs[i+1])
 		}
 	}
-	// waiting for requests is no waiting for responses
+	// ReadTimeout does not count while no request is pending
 	time.Sleep(2 * c.ReadTimeout)
 	expectPipelined(t, c, MethodGet, "/later")
 	if got := peer.conns.Load(); got != 2 {
@@ -199,7 +200,7 @@ func TestPipelineWriteTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		<-release // nothing is read
+		<-release // the peer reads nothing
 	})
 	defer close(release)
 	c := peer.client()
@@ -250,7 +251,7 @@ func TestPipelineAllocatesNothing(t *testing.T) {
 
 func TestPipelineOverTLS(t *testing.T) {
 	t.Parallel()
-	// a server whose certificate is for example.com, and a client that trusts it
+	// a server with a certificate for example.com, and a client that trusts it
 	known := httptest.NewTLSServer(nil)
 	defer known.Close()
 	config := &tls.Config{Certificates: known.TLS.Certificates}
@@ -270,7 +271,7 @@ func TestPipelineOverTLS(t *testing.T) {
 	}
 	for name, config := range map[string]*tls.Config{
 		"an unknown certificate":           nil,
-		"a certificate for somebody else":  {RootCAs: trusting.RootCAs, ServerName: "other.test"},
+		"a certificate for another host":   {RootCAs: trusting.RootCAs, ServerName: "other.test"},
 		"a certificate for no such number": {RootCAs: trusting.RootCAs, ServerName: "127.0.0.2"},
 	} {
 		c := peer.client()

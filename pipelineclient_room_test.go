@@ -32,7 +32,7 @@ func TestPipelineIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// who has a time for the call waits for room
+	// a call with a deadline waits for room
 	for name, do := range map[string]func() error{
 		"DoTimeout":  func() error { return c.DoTimeout(req, nil, 20*time.Millisecond) },
 		"DoDeadline": func() error { return c.DoDeadline(req, nil, time.Now().Add(20*time.Millisecond)) },
@@ -58,7 +58,7 @@ func TestPipelineIsBounded(t *testing.T) {
 	expectPipelined(t, c, MethodGet, "/after")
 }
 
-// queued returns how many calls wait to be sent on the first connection.
+// queued returns the number of calls that wait to be sent on the first connection.
 func (c *PipelineClient) queued() int {
 	if c.PendingRequests() == 0 {
 		return 0
@@ -66,7 +66,7 @@ func (c *PipelineClient) queued() int {
 	return c.lanes.Status().Queued
 }
 
-// Calls of all kinds share the room that there is, and none is forgotten.
+// Calls of all kinds share the queue, and each call gets its response.
 func TestPipelineRoomIsForAll(t *testing.T) {
 	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { c.echo() })

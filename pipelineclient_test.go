@@ -18,14 +18,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// pipelinePeer is a server of which each connection is served by a script.
+// pipelinePeer is a server that runs a script for each connection.
 type pipelinePeer struct {
 	addr  string
 	conns atomic.Int64
 }
 
-// startPipelinePeer listens until the test ends, by which time all connections
-// have to have come to their end.
+// startPipelinePeer listens until the test ends. By then all connections must have
+// ended.
 func startPipelinePeer(t *testing.T, serve func(n int, c *pipelinePeerConn)) *pipelinePeer {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -54,8 +54,8 @@ func startPipelinePeer(t *testing.T, serve func(n int, c *pipelinePeerConn)) *pi
 	return p
 }
 
-// closeInOrder ends a connection as a server does that wants its last response
-// read: a close with requests unread would reset the connection.
+// closeInOrder closes a connection so that the client can read the last response. A
+// plain close with unread requests would reset the connection.
 func closeInOrder(conn net.Conn) {
 	_ = conn.(*net.TCPConn).CloseWrite()
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -63,7 +63,7 @@ func closeInOrder(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// client returns a client of the peer whose connections go soon after the last
+// client returns a client of the peer. It closes connections soon after the last
 // call.
 func (p *pipelinePeer) client() *PipelineClient {
 	return &PipelineClient{Addr: p.addr, MaxIdleConnDuration: 200 * time.Millisecond}
@@ -75,8 +75,8 @@ type pipelinePeerConn struct {
 	r *bufio.Reader
 }
 
-// request reads a request and returns its method and target, or nothing at the
-// end of the connection.
+// request reads a request and returns its method and target, or "" at the end of the
+// connection.
 func (c *pipelinePeerConn) request() string {
 	var req Request
 	if err := req.Read(c.r); err != nil {
@@ -85,7 +85,7 @@ func (c *pipelinePeerConn) request() string {
 	return string(req.Header.Method()) + " " + string(req.Header.RequestURI())
 }
 
-// expect reads requests and complains where they are not those.
+// expect reads requests and fails the test if they differ.
 func (c *pipelinePeerConn) expect(requests ...string) {
 	for _, want := range requests {
 		if got := c.request(); got != want {
@@ -96,12 +96,12 @@ func (c *pipelinePeerConn) expect(requests ...string) {
 
 func (c *pipelinePeerConn) send(text string) { _, _ = io.WriteString(c, text) }
 
-// ok answers with a body.
+// ok sends a response with a body.
 func (c *pipelinePeerConn) ok(body string) {
 	c.send("HTTP/1.1 200 OK\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// echo answers all requests with what they ask for.
+// echo responds to each request with its target.
 func (c *pipelinePeerConn) echo() {
 	for {
 		request := c.request()
@@ -115,7 +115,7 @@ func (c *pipelinePeerConn) echo() {
 // waitForEnd waits until the client closes the connection.
 func (c *pipelinePeerConn) waitForEnd() { _, _ = io.Copy(io.Discard, c.r) }
 
-// pipelineGet does a request and returns the body of its response.
+// pipelineGet sends a request and returns the content of the response.
 func pipelineGet(c *PipelineClient, method, path string) (string, error) {
 	req, resp := AcquireRequest(), AcquireResponse()
 	defer ReleaseRequest(req)
@@ -137,8 +137,8 @@ func expectPipelined(t *testing.T, c *PipelineClient, method, path string) {
 	}
 }
 
-// pipelineTogether does GET requests for /0, /1 and so on, which are enqueued in
-// that order, and returns their results.
+// pipelineTogether sends requests for /0, /1 and so on, in that order in the queue,
+// and returns their results.
 func pipelineTogether(t *testing.T, c *PipelineClient, method string, n int) (bodies []string, errs []error) {
 	t.Helper()
 	bodies, errs = make([]string, n), make([]error, n)
@@ -149,7 +149,7 @@ func pipelineTogether(t *testing.T, c *PipelineClient, method string, n int) (bo
 			defer ended.Add(1)
 			bodies[i], errs[i] = pipelineGet(c, method, "/"+strconv.Itoa(i))
 		})
-		// in this order, so that no call is counted twice
+		// reads Ended first, so that no call counts twice
 		for int(ended.Load())+c.PendingRequests() <= i {
 			runtime.Gosched()
 		}
@@ -158,8 +158,8 @@ func pipelineTogether(t *testing.T, c *PipelineClient, method string, n int) (bo
 	return bodies, errs
 }
 
-// held is a dial function that connects when the channel is closed, so that all
-// calls before that wait together.
+// held is a dial function that waits until the channel is closed, so that all
+// earlier calls wait together.
 func held(proceed chan struct{}) DialFunc {
 	return func(addr string) (net.Conn, error) {
 		<-proceed
@@ -171,7 +171,7 @@ func TestPipelinedRequestsGoOutTogether(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
-		// nothing is answered before all have come
+		// responds after all requests have arrived
 		for i := range n {
 			c.expect("GET /" + strconv.Itoa(i))
 		}
@@ -200,8 +200,8 @@ func TestPipelinedRequestsGoOutTogether(t *testing.T) {
 	}
 }
 
-// Known failures 36 and 39: no body is read where there is none, and 1xx are
-// no responses.
+// Known failures 36 and 39: the client reads no body if the response has none, and
+// takes no 1xx for the final response.
 func TestPipelinedResponsesStayWithTheirRequests(t *testing.T) {
 	t.Parallel()
 	peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) {
@@ -269,7 +269,8 @@ func TestPipelineGoesOnAfterAClosingResponse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			peer := startPipelinePeer(t, func(_ int, c *pipelinePeerConn) { answer(c, c.request()) })
-			// what is behind such a response was not worked on, whatever its method
+			// the server did not process the requests after such a response,
+			// whatever their method
 			bodies, errs := pipelineTogether(t, peer.client(), MethodPost, 15)
 			for i := range errs {
 				if errs[i] != nil || bodies[i] != "POST /"+strconv.Itoa(i) {
@@ -289,7 +290,7 @@ func TestPipelineEndsWhereARequestWantsThat(t *testing.T) {
 		c.expect("GET /" + strconv.Itoa(n))
 		c.ok("GET /" + strconv.Itoa(n))
 		if got := c.request(); got != "" {
-			c.t.Errorf("%q came behind a request with Connection: close", got)
+			c.t.Errorf("%q arrived after a request with Connection: close", got)
 		}
 	})
 	c := peer.client()
@@ -362,7 +363,7 @@ func TestPipelineRepeatsWhatIsSafe(t *testing.T) {
 	})
 }
 
-// Known failure 29: a connection that was closed while it was idle.
+// Known failure 29: the server closed the connection while it was idle.
 func TestPipelineNoticesThatTheServerLeft(t *testing.T) {
 	t.Parallel()
 	leave, left := make(chan struct{}), make(chan struct{})
@@ -382,8 +383,8 @@ func TestPipelineNoticesThatTheServerLeft(t *testing.T) {
 	}
 }
 
-// Known failure 30: a response that was cut off is no closed connection, and
-// its request is not sent again.
+// Known failure 30: a truncated response is not a closed connection, and the client
+// does not repeat its request.
 func TestPipelineReportsTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -606,7 +607,7 @@ func TestPipelineBatchesForMaxBatchDelay(t *testing.T) {
 	c = peer.client()
 	c.MaxBatchDelay = time.Hour
 	c.WriteBufferSize = 1
-	expectPipelined(t, c, MethodGet, "/1") // a full batch does not wait
+	expectPipelined(t, c, MethodGet, "/1") // a full batch is sent at once
 }
 
 func TestPipelineClosesIdleConnections(t *testing.T) {
@@ -665,8 +666,8 @@ func TestPipelineDoContext(t *testing.T) {
 	}
 }
 
-// What is sent of an absolute target is a path; the request keeps what it was given:
-// who sends it again and again sets it each time.
+// The client sends the path of an absolute target. The request keeps its target, so
+// a program sets it before each call.
 func TestPipelineLeavesTheTargetAlone(t *testing.T) {
 	t.Parallel()
 	const target = "http://host.test/some/path?x=1"

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// keptSlices are slices that a test keeps for too long, by what they are.
+// keptSlices are slices, by name, that a handler keeps after it has returned.
 type keptSlices map[string][]byte
 
 func (k keptSlices) checkPoisoned(t *testing.T) {
@@ -27,8 +27,8 @@ func (k keptSlices) checkPoisoned(t *testing.T) {
 	}
 }
 
-// TestSlicesOfAHandlerArePoisonedBehindIt holds known failure 27: what a handler
-// keeps is destroyed when it has returned.
+// TestSlicesOfAHandlerArePoisonedBehindIt checks known failure 27: slices that a
+// handler keeps are overwritten after it returns.
 func TestSlicesOfAHandlerArePoisonedBehindIt(t *testing.T) {
 	for _, size := range []int{10, ownBuffer + 1, 100_000, 2 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestSlicesOfAHandlerArePoisonedBehindIt(t *testing.T) {
 				}
 				slices.checkPoisoned(t)
 				if string(own) != "own" {
-					t.Errorf("what belongs to the application was overwritten: %q", own)
+					t.Errorf("a slice of the application was overwritten: %q", own)
 				}
 				if want := strings.Repeat("r", size); path == "/path" && !strings.HasSuffix(c.Out.String(), "\r\n\r\n"+want) {
 					t.Error("the response was destroyed")

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A URI that is not parsed again is what it would be if it were.
+// A URI that is not parsed again equals the one that parsing would give.
 func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 	const uri = "http://example.com/a?b=c"
 	changes := map[string]func(req *Request){
@@ -56,8 +56,8 @@ func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 	}
 }
 
-// A URI that was handed out may be changed behind a call, too. What SetRequestURI
-// was given counts all the same.
+// A program may change a URI that it has got, after a call, too. The text of a later
+// SetRequestURI still counts.
 func TestTargetIsThatOfTheLastSetter(t *testing.T) {
 	var targets []string
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -110,7 +110,7 @@ func TestTargetIsThatOfTheLastSetter(t *testing.T) {
 	}
 }
 
-// Only what is an absolute URI means the same whatever the host.
+// Only an absolute URI has the same meaning for every host.
 func TestOnlyAbsoluteTargetsAreKnown(t *testing.T) {
 	for _, target := range []string{"/path", "http", "httpfoo/bar", "://example.com/", "*", "//example.com/", "?http://x"} {
 		var req Request
@@ -129,7 +129,7 @@ func readInto(req *Request, text string) {
 	}
 }
 
-// The target is made once of a URI that does not change, and again of one that does.
+// The target is computed once if the URI does not change, and again after a change.
 func TestWritingAgainSendsWhatChangedInBetween(t *testing.T) {
 	const line = "GET /a%20b?c=d HTTP/1.1"
 	for _, tt := range []struct {
@@ -169,8 +169,8 @@ func TestWritingAgainSendsWhatChangedInBetween(t *testing.T) {
 	}
 }
 
-// A URI that was handed out may change at any time, also once the request has got
-// another target since.
+// A program may change a URI that it has got at any time, even after the request has
+// another target.
 func TestChangesOfAURIThatWasHandedOutAreSent(t *testing.T) {
 	var req Request
 	req.SetRequestURI("http://h/a")
@@ -186,7 +186,7 @@ func TestChangesOfAURIThatWasHandedOutAreSent(t *testing.T) {
 	}
 }
 
-// What is sent of a request that was sent before is what a new one would send.
+// A request that was sent before sends the same bytes as one that was not.
 func TestRequestsSentAgainAreSentAsNewOnes(t *testing.T) {
 	head := func(req *Request) string {
 		if err := req.prepareForServer(); err != nil {
@@ -222,7 +222,7 @@ func TestRequestsSentAgainAreSentAsNewOnes(t *testing.T) {
 				t.Errorf("%s %s: %q, want %q", name, uri, got, want)
 			}
 			if i%3 == 0 && name != "CONNECT" {
-				// what was made of the URI does not count for the next one
+				// the target of the old URI does not count for the next one
 				again.URI().SetHost("\u00e4.test")
 				fresh.URI().SetHost("\u00e4.test")
 				if want, got := head(fresh), head(again); got != want {

@@ -55,7 +55,7 @@ func TestRequestHeaderMethods(t *testing.T) {
 		var h RequestHeader
 		h.SetMethod(tc.method)
 		if !tc.is(&h) || string(h.Method()) != tc.method {
-			t.Errorf("%s is not what was set", tc.method)
+			t.Errorf("%s is not the method that was set", tc.method)
 		}
 		h.SetMethodBytes([]byte(strings.ToLower(tc.method)))
 		if tc.is(&h) {
@@ -337,7 +337,7 @@ func TestRequestHeaderHasAcceptEncoding(t *testing.T) {
 func TestRequestHeaderWithoutSpecialFieldsWritesWhatWasSet(t *testing.T) {
 	var h RequestHeader
 	if h.DisableSpecialHeader() || !h.DisableSpecialHeader() {
-		t.Error("what was before is not told")
+		t.Error("the previous setting is not returned")
 	}
 	h.DisableNormalizing()
 	h.SetMethod("POST")
@@ -354,7 +354,7 @@ func TestRequestHeaderWithoutSpecialFieldsWritesWhatWasSet(t *testing.T) {
 	if got := written(&h); got != want {
 		t.Fatalf("%s, want %s", got, want)
 	}
-	// they are known nevertheless, and asking for them changes nothing
+	// both are known nevertheless, and reading them changes nothing
 	if string(h.Host()) != "h" || string(h.UserAgent()) != "ua" || string(h.ContentType()) != "t" || h.ContentLength() != 3 || string(h.Cookie("c")) != "d" {
 		t.Errorf("host %q, agent %q, type %q, length %d, cookie %q", h.Host(), h.UserAgent(), h.ContentType(), h.ContentLength(), h.Cookie("c"))
 	}
@@ -370,7 +370,7 @@ func TestRequestHeaderWithoutSpecialFieldsWritesWhatWasSet(t *testing.T) {
 		t.Errorf("after Del %s, host %q, cookie %q", got, h.Host(), h.Cookie("c"))
 	}
 	if !h.EnableSpecialHeader() || h.EnableSpecialHeader() {
-		t.Error("what was before is not told")
+		t.Error("the previous setting is not returned")
 	}
 }
 
@@ -458,15 +458,15 @@ func TestRequestHeaderLengthWithoutSpecialFields(t *testing.T) {
 	var h RequestHeader
 	h.DisableSpecialHeader()
 	if h.ContentLength() != -2 {
-		t.Errorf("%d where nothing is known", h.ContentLength())
+		t.Errorf("%d for an unknown length", h.ContentLength())
 	}
 	h.Set("Content-Length", "0")
 	if h.ContentLength() != 0 {
-		t.Errorf("%d where 0 was set", h.ContentLength())
+		t.Errorf("%d after 0 was set", h.ContentLength())
 	}
 	h.Set("Content-Length", "5")
 	h.EnableSpecialHeader()
 	if h.ContentLength() != 5 {
-		t.Errorf("%d where 5 was set", h.ContentLength())
+		t.Errorf("%d after 5 was set", h.ContentLength())
 	}
 }

@@ -29,7 +29,7 @@ const formText = "--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\
 	"--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"n.txt\"\r\nContent-Type: text/plain\r\n\r\nfile text\r\n" +
 	"--xx--\r\n"
 
-// formSaid gives a form in the plain text that tests compare.
+// formSaid returns a form as plain text, which tests compare.
 func formSaid(t testing.TB, form *multipart.Form) string {
 	t.Helper()
 	var said strings.Builder
@@ -60,7 +60,7 @@ func fileText(t testing.TB, fh *multipart.FileHeader) string {
 	return string(b)
 }
 
-// largeForm is a form whose file of that size does not fit into memory.
+// largeForm returns a form with a file of that size, which does not fit into memory.
 func largeForm(size int) string {
 	return "--xx\r\nContent-Disposition: form-data; name=\"v\"\r\n\r\nvalue\r\n" +
 		"--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"large\"\r\n\r\n" + strings.Repeat("x", size) + formEnd
@@ -83,8 +83,8 @@ func formStreamRequest(body string, size int) *Request {
 	return req
 }
 
-// tempFiles has the test put temporary files into a directory of its own, and
-// returns what tells which are there.
+// tempFiles gives the test its own directory for temporary files, and returns a
+// function that lists them.
 func tempFiles(t testing.TB) func() []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestMultipartFormThatIsNone(t *testing.T) {
 					t.Errorf("%q: %v, %v", body, form, err)
 				}
 			}
-			// what was wrong may be made right
+			// a later body may be well-formed
 			req.SetBodyString(formText)
 			if _, err := req.MultipartForm(); err != nil {
 				t.Errorf("a good body after %q: %v", body, err)
@@ -194,7 +194,7 @@ func TestMultipartFormLimit(t *testing.T) {
 			if tt.ok && formSaid(t, form) != formTextSaid {
 				t.Errorf("%s, limit %d: %s", name, tt.limit, formSaid(t, form))
 			}
-			// a form that was parsed without a limit may still be too large
+			// a form that was parsed without a limit may still exceed one
 			req = newRequest()
 			if _, err := req.MultipartForm(); err != nil {
 				t.Fatal(err)
@@ -213,8 +213,8 @@ func TestMultipartFormLimit(t *testing.T) {
 	}
 }
 
-// TestMultipartPartsAreLimited holds known failure 4 for forms: the number of
-// parts and the size of their headers and values have limits.
+// TestMultipartPartsAreLimited checks known failure 4 for forms: the number of parts
+// and the size of their headers and values are limited.
 func TestMultipartPartsAreLimited(t *testing.T) {
 	parts := func(n int) string {
 		return strings.Repeat("--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n", n) + "--xx--\r\n"
@@ -243,8 +243,9 @@ func TestMultipartPartsAreLimited(t *testing.T) {
 	}
 }
 
-// TestLargeFilesOfAFormAreSpooled holds known failure 26: files that do not fit
-// into memory are on the disk, and removed in every way that the form can end.
+// TestLargeFilesOfAFormAreSpooled checks known failure 26: files that do not fit
+// into memory are on the disk, and are removed in every way in which the form can
+// end.
 func TestLargeFilesOfAFormAreSpooled(t *testing.T) {
 	files := tempFiles(t)
 	text := largeForm(formMemory + 1)
@@ -280,7 +281,7 @@ func TestLargeFilesOfAFormAreSpooled(t *testing.T) {
 			t.Errorf("a form that failed has left %q", left)
 		}
 	}
-	// what is in memory already is not put on the disk
+	// a form whose body is in memory writes no file to the disk
 	req := formRequest(formType, text)
 	if _, err := req.MultipartForm(); err != nil || len(files()) > 0 {
 		t.Errorf("a buffered form: %v, %q", err, files())
@@ -299,7 +300,7 @@ func TestFilesOfAForgottenFormAreRemoved(t *testing.T) {
 		}
 		return form.File["f"][1]
 	}()
-	// one of two that share a temporary file is enough to keep it
+	// if two forms share a temporary file, it exists as long as one of them
 	for range 3 {
 		runtime.GC()
 		if n := len(fileText(t, fh)); n != formMemory+1 {
@@ -339,8 +340,8 @@ func TestRemovedFormIsParsedAgainIfItCanBe(t *testing.T) {
 	}
 }
 
-// TestFormThatWasAStreamIsStillABody has a request whose body became a form be
-// read, copied and sent on.
+// TestFormThatWasAStreamIsStillABody reads, copies and sends a request after its
+// streamed body was parsed as a form.
 func TestFormThatWasAStreamIsStillABody(t *testing.T) {
 	parsed := func() *Request {
 		req := formStreamRequest(formText, -1)
@@ -365,7 +366,7 @@ func TestFormThatWasAStreamIsStillABody(t *testing.T) {
 	if old := parsed().SwapBody(nil); string(old) != formText {
 		t.Errorf("SwapBody: %q", old)
 	}
-	// those who look for a stream find one, as in v1.77.0, and at its end
+	// the body is still a stream, as in v1.77.0, and at its end
 	req = parsed()
 	if rest, err := io.ReadAll(req.BodyStream()); !req.IsBodyStream() || err != nil || len(rest) > 0 {
 		t.Errorf("a stream: %v, of which %q is left, %v", req.IsBodyStream(), rest, err)
@@ -396,12 +397,12 @@ func TestFormThatWasAStreamIsStillABody(t *testing.T) {
 	if _, body, _ := strings.Cut(buf.String(), "\r\n\r\n"); body != text {
 		t.Errorf("a spooled form is sent with %d bytes, not %d", len(body), len(text))
 	}
-	// a file that is gone cuts the message off
+	// a missing file cuts the message off
 	for _, name := range files() {
 		_ = os.Remove(name)
 	}
 	if _, err := req.WriteTo(io.Discard); err == nil {
-		t.Error("a form whose file is gone was sent")
+		t.Error("a form with a missing file was sent")
 	}
 }
 
@@ -468,13 +469,13 @@ func TestEncodedForms(t *testing.T) {
 	}
 }
 
-// TestEncodedFormThatIsABomb holds known failure 41 for forms.
+// TestEncodedFormThatIsABomb checks known failure 41 for forms.
 func TestEncodedFormThatIsABomb(t *testing.T) {
 	if testing.Short() || servertest.RaceDetector {
 		t.Skip("unpacks 256 MiB, which takes a minute under the race detector")
 	}
 	files := tempFiles(t)
-	// two members decode to one content
+	// two gzip members make one content
 	packed := AppendGzipBytes(nil, []byte("--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"bomb\"\r\n\r\n"))
 	packed = append(packed, zeros(coding.Gzip, coding.DefaultDecodedSize+1<<20)...)
 	req := formRequest(formType, string(packed))
@@ -484,8 +485,8 @@ func TestEncodedFormThatIsABomb(t *testing.T) {
 	}
 }
 
-// FuzzMultipartForm has any body either fail or come back as the same form when
-// it is written and parsed again, whether it was buffered or a stream.
+// FuzzMultipartForm checks that a body either fails, or gives the same form after it
+// was written and parsed again, whether it was buffered or a stream.
 func FuzzMultipartForm(f *testing.F) {
 	for _, body := range []string{
 		"", "--xx--\r\n", formText, formText + "epilogue", strings.ReplaceAll(formText, "\r\n", "\n"),
@@ -509,12 +510,12 @@ func FuzzMultipartForm(f *testing.F) {
 		if got := formSaid(t, other); got != said {
 			t.Fatalf("buffered it is %s, streamed %s", said, got)
 		}
-		// line ends cannot be written in the name of a value, nor NUL in any name
+		// the name of a value cannot have line ends, and no name can have NUL
 		brokenKeys := strings.Contains(said, "\x00") || slices.ContainsFunc(slices.Collect(maps.Keys(form.Value)), func(key string) bool {
 			return strings.ContainsAny(key, "\r\n")
 		})
-		// the boundary must not be in the content by chance
-		const boundary = "a-boundary-that-nobody-guesses"
+		// the content must not have the boundary by chance
+		const boundary = "a-boundary-that-is-hard-to-guess"
 		var out bytes.Buffer
 		if err := WriteMultipartForm(&out, form, boundary); err != nil {
 			t.Fatal(err)
@@ -534,8 +535,8 @@ func FuzzMultipartForm(f *testing.F) {
 	})
 }
 
-// TestFormBodyIsDroppedBehindItsEnd holds known failure 1: what lies behind the
-// closing boundary is not taken for the next message.
+// TestFormBodyIsDroppedBehindItsEnd checks known failure 1: bytes after the closing
+// boundary are not taken for the next message.
 func TestFormBodyIsDroppedBehindItsEnd(t *testing.T) {
 	raw := fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s%s",
 		formType, len(formText)+len(servertest.Smuggled), formText, servertest.Smuggled)
@@ -552,7 +553,7 @@ func TestFormBodyIsDroppedBehindItsEnd(t *testing.T) {
 	}
 }
 
-// TestEncodedFormHasTheLimitOfItsBody holds known failure 41 for forms that were
+// TestEncodedFormHasTheLimitOfItsBody checks known failure 41 for forms that were
 // read under a limit.
 func TestEncodedFormHasTheLimitOfItsBody(t *testing.T) {
 	packed := string(coding.AppendEncoded(nil, []byte(largeForm(100_000)), coding.Gzip, 9))
@@ -572,8 +573,8 @@ func TestEncodedFormHasTheLimitOfItsBody(t *testing.T) {
 	}
 }
 
-// A form that cannot be read is not decoded again for each value that is asked for, but
-// it is if a higher limit or other fields may make a difference.
+// A request does not decode a malformed form again for each value that is asked for.
+// It does if a higher limit or other fields may give another result.
 func TestOutcomeOfAFormIsRemembered(t *testing.T) {
 	form := "--b\r\nContent-Disposition: form-data; name=f\r\n\r\n" + strings.Repeat("x", 100_000) + "\r\n--b--\r\n"
 	var req Request

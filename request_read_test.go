@@ -15,8 +15,8 @@ const (
 	postChunked = postHead + "Transfer-Encoding: chunked\r\n\r\n"
 )
 
-// inPieces returns readers of text: whole and byte for byte, through large and
-// small buffers.
+// inPieces returns readers of text: whole and byte by byte, with large and small
+// buffers.
 func inPieces(text string) map[string]*bufio.Reader {
 	return map[string]*bufio.Reader{
 		"whole":                  bufio.NewReader(strings.NewReader(text)),
@@ -125,8 +125,8 @@ func TestRequestReadLimitBody(t *testing.T) {
 	}
 }
 
-// A peer that announces much and sends little must not make us hold much
-// (known failure 20).
+// A peer that declares a long body and sends little must not make the reader hold
+// much memory (known failure 20).
 func TestRequestReadHoldsNoMoreThanArrives(t *testing.T) {
 	for _, message := range []string{postHead + "Content-Length: 4000000000\r\n\r\nabc", postChunked + "7fffffffffff\r\nabc"} {
 		var req Request
@@ -258,7 +258,7 @@ func TestRequestContinueReadBodyStream(t *testing.T) {
 				t.Errorf("%s %s: trailer %q", clipped(tc.message), name, req.Header.PeekTrailer("Sum"))
 			}
 			if n, err := req.BodyStream().Read(make([]byte, 1)); n > 0 || err != io.EOF {
-				t.Errorf("%s %s: behind the end %d, %v", clipped(tc.message), name, n, err)
+				t.Errorf("%s %s: after the end %d, %v", clipped(tc.message), name, n, err)
 			}
 			if rest, _ := io.ReadAll(r); string(rest) != "rest" {
 				t.Errorf("%s %s: %s is left", clipped(tc.message), name, clipped(string(rest)))
@@ -320,7 +320,8 @@ func TestRequestBodyStreamErrors(t *testing.T) {
 	}
 }
 
-// What cannot be read in full is not passed on as if it were whole (known failure 42).
+// A body that cannot be read to its end is not passed on as a complete one (known
+// failure 42).
 func TestRequestWithABrokenStreamIsNotWritten(t *testing.T) {
 	r := readerOf(postChunked + "5\r\nhello\r\n")
 	var req Request

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// writtenRequest is a request and what it is on the wire.
+// writtenRequest is a request and its bytes on the wire.
 type writtenRequest struct {
 	name string
 	fill func(req *Request)
@@ -234,7 +234,7 @@ func TestRequestWithoutAHostIsNotWritten(t *testing.T) {
 	}
 }
 
-// closeCounter is a stream that counts how often it is closed.
+// closeCounter is a stream that counts the calls of Close.
 type closeCounter struct {
 	io.Reader
 	n   int
@@ -246,7 +246,8 @@ func (c *closeCounter) Close() error {
 	return c.err
 }
 
-// Changing the arguments between two writes changes what is sent.
+// If a program changes the arguments between two writes, the second write sends the
+// changed ones.
 func TestRequestPostArgsAreSentAsTheyAreNow(t *testing.T) {
 	var req Request
 	req.SetRequestURI("http://h/")
@@ -309,7 +310,7 @@ func TestRequestURIIsMadeOfTargetAndHost(t *testing.T) {
 		if full := strings.SplitN(want, " ", 3)[2]; full != "" && req.URI().String() != full {
 			t.Errorf("%q: URI %s, want %s", message, req.URI(), full)
 		}
-		// asking changes nothing
+		// reading changes nothing
 		want := req.Header.String()
 		_, _ = req.RequestURI(), req.Host()
 		_ = req.RequestURI()

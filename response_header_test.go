@@ -126,8 +126,8 @@ func TestResponseHeaderContentLength(t *testing.T) {
 	}
 }
 
-// A 304 says how long the content would be (RFC 9110 section 8.6); no other
-// status without content has a length.
+// A 304 declares the length of the content that a 200 would have (RFC 9110 section
+// 8.6). Any other status without content has no length.
 func TestResponseHeaderLengthOfResponsesWithoutContent(t *testing.T) {
 	for status, want := range map[int]string{304: "Content-Length: 5", 204: "", 199: "", 103: ""} {
 		h := readResponseHeader(t, fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Length: 5\r\n\r\n", status))
@@ -278,7 +278,7 @@ func TestResponseHeaderSaysHowTheBodyIsFramed(t *testing.T) {
 	}
 }
 
-// Servers that are not exact are understood, as far as nobody can be misled.
+// The client accepts sloppy responses as long as they have only one meaning.
 func TestResponseHeaderReadTakesSpaces(t *testing.T) {
 	for text, want := range map[string]string{
 		"HTTP/1.1   200 OK\r\nContent-Length : 2\r\nfoo-bar  : a\r\n\r\n":           `200 "OK" 2 false "a" ""`,
@@ -295,7 +295,8 @@ func TestResponseHeaderReadTakesSpaces(t *testing.T) {
 	}
 }
 
-// The buffer of the reader limits a head where that is larger than the limit.
+// If the buffer of the reader is larger than the limit of a head, the buffer is the
+// limit.
 func TestHeadsMayBeAsLargeAsTheReader(t *testing.T) {
 	long := "X: " + strings.Repeat("v", 100<<10) + "\r\n"
 	many := strings.Repeat("X-Many: 0123456789012345678901234567890123456789012345678901234567890123456789\r\n", 1000)
@@ -331,7 +332,7 @@ func TestResponseHeaderReadRefuses(t *testing.T) {
 	}
 }
 
-// RFC 9112 section 5.2: a user agent puts spaces in the place of an obs-fold.
+// RFC 9112 section 5.2: a user agent replaces an obs-fold with spaces.
 func TestResponseHeaderUnfoldsLines(t *testing.T) {
 	h := readResponseHeader(t, "HTTP/1.1 200 OK\r\nFoo: a\r\n b\r\nBar:\r\n c\r\n  d\r\nContent-Length: 0\r\n\r\n")
 	if got := strings.Join(strings.Fields(string(h.Peek("Foo"))), " "); got != "a b" {
@@ -363,8 +364,7 @@ func TestResponseHeaderNamedErrors(t *testing.T) {
 	}
 }
 
-// What is done to fields that were put together once is no different from what is
-// done to others.
+// Fields that were set from prepared lines behave as other fields do.
 func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 	set := func(h *ResponseHeader) {
 		h.SetBytesKV([]byte("Etag"), []byte(`"tag"`))
@@ -415,7 +415,7 @@ func TestFieldsThatWerePutTogetherOnceAreFieldsLikeOthers(t *testing.T) {
 	}
 }
 
-// What cannot be sent is not passed on either.
+// The writer drops received names that cannot be sent.
 func TestReceivedNamesWithSpacesAreNotWritten(t *testing.T) {
 	var h ResponseHeader
 	text := "HTTP/1.1 200 OK\r\nX Bad: 1\r\nContent-Length foo: 5\r\nX-Good: 2\r\nContent-Length: 0\r\n\r\n"

@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp/internal/clock"
 )
 
-// The head of the first response of a second is at hand for those that are alike.
-// No other may be taken for one of them.
+// Responses with the same head share a cached one for each second. A response with
+// another head must not get it.
 func TestUsualHeadIsForResponsesThatAreAlike(t *testing.T) {
 	plain := func(h *ResponseHeader) {
 		h.SetContentType("text/x")
@@ -45,7 +45,7 @@ func TestUsualHeadIsForResponsesThatAreAlike(t *testing.T) {
 			var got, want string
 			e := other.asSet()
 			for date := ""; date != clock.Date(); {
-				// until all of it falls into one second
+				// until the two heads are written in the same second
 				date = clock.Date()
 				var start headPrefix
 				one.appendHead(nil, &start, one.asSet())

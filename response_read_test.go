@@ -29,18 +29,18 @@ func TestResponseReadTakesTheMessageAndNoMore(t *testing.T) {
 		{okChunked + fmt.Sprintf("%X\r\n%s\r\n1\r\n!\r\n000\r\n\r\n", len(long), long), long + "!", -1},
 		{okChunked + "2\r\nab\r\n0\r\nSum: 1\r\n\r\n", "ab", -1},
 		{okHead + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n2\r\nab\r\n0\r\n\r\n", "ab", -1},
-		// what net/http lets pass: equal lengths, and spaces behind a chunk size
+		// as net/http does: equal lengths, and spaces after a chunk size
 		{okHead + "Content-Length: 2\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 		{okChunked + "5 \r\nhello\r\n6\t ;x=y \r\n world\r\n0  \r\n\r\n", "hello world", -1},
 		{"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "no", 2},
 		{"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
-		// no content, whatever the fields say (known failure 36)
+		// no content, whatever the fields declare (known failure 36)
 		{"HTTP/1.1 204 No Content\r\n\r\n", "", -2},
 		{"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "", 5},
 		{"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "", 5},
 		{"HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n", "", 0},
 		{"HTTP/1.1 101 Switching Protocols\r\nContent-Length: 5\r\nConnection: Upgrade\r\n\r\n", "", 5},
-		// those before the final one are skipped (known failure 39)
+		// informational responses are skipped (known failure 39)
 		{"HTTP/1.1 100 Continue\r\n\r\n" + okHead + "Content-Length: 5\r\n\r\nhello", "hello", 5},
 		{"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\nContent-Length: 9\r\n\r\nHTTP/1.1 199 X\r\n\r\n" + okHead + "Content-Length: 2\r\n\r\nok", "ok", 2},
 	} {
@@ -171,7 +171,7 @@ func TestResponseReadBodyLeavesTrailersToReadTrailer(t *testing.T) {
 	}
 }
 
-// A header that was put together says by its length how to read the body.
+// After a program has set its length, a header tells ReadBody how long the body is.
 func TestResponseReadBodyByALengthThatWasSet(t *testing.T) {
 	for length, text := range map[int]string{5: "hello", -1: "5\r\nhello\r\n0\r\n", -2: "hello", 0: ""} {
 		var resp Response
@@ -307,7 +307,7 @@ func TestResponseReadBrokenChunks(t *testing.T) {
 	}
 }
 
-// The room that a chunked body is read into may be that of the body before.
+// A chunked body may be read into the buffer of the previous body.
 func TestReadingIntoAUsedResponseLeavesNothingOfIt(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\n"
 	long := head + "Transfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", 0x10000) + "\r\n0\r\n\r\n"

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// withoutDate returns what is written without the Date field.
+// withoutDate returns a written response without its Date field.
 func withoutDate(text string) string {
 	before, rest, ok := strings.Cut(text, "Date: ")
 	if !ok {
@@ -77,7 +77,7 @@ func TestResponseIsWritten(t *testing.T) {
 	}
 }
 
-// A stream may set trailers while it is read.
+// A stream may set trailers during its reads.
 func TestResponseTrailersMayBeKnownLate(t *testing.T) {
 	var resp Response
 	if err := resp.Header.SetTrailer("Sum"); err != nil {
@@ -119,7 +119,7 @@ func TestResponseIsWrittenTheSameEveryWay(t *testing.T) {
 	}
 	resp.SetBodyStream(strings.NewReader("x"), 5)
 	if got := resp.String(); strings.Contains(got, "HTTP/1.1") || got == "" {
-		t.Errorf("String of what cannot be written: %q", got)
+		t.Errorf("String of an invalid response: %q", got)
 	}
 }
 

@@ -50,8 +50,7 @@ func TestRetryHooksAreAsked(t *testing.T) {
 	}
 }
 
-// A request is sent again by itself only where its method promises that this does
-// no harm.
+// The client repeats a request by default only if its method is idempotent.
 func TestIdempotentMethodsAreSentAgain(t *testing.T) {
 	for method, again := range map[string]bool{
 		MethodGet: true, MethodHead: true, MethodPut: true, MethodOptions: true, MethodTrace: true, MethodQuery: true,
@@ -91,7 +90,7 @@ func TestRetryIf(t *testing.T) {
 	}
 }
 
-// The time begins anew if the hook wants so.
+// The timeout begins again if the hook asks for it.
 func TestRetryResetsTimeout(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -117,7 +116,7 @@ func TestRetryResetsTimeout(t *testing.T) {
 	silentPeer.Counts(1, 0)
 }
 
-// A body that was read from a stream is not sent a second time, empty.
+// The client does not send a request again after its body stream was read.
 func TestRetryNotAfterBodyStream(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) { c.Request() })
 	hc := hostFor(p)
@@ -157,7 +156,7 @@ func TestRetryWithBackoffLeavesTakenPostAlone(t *testing.T) {
 	p.Counts(6, 6)
 }
 
-// A wait that would outlast the call is not begun.
+// A wait that would end after the deadline of the call does not begin.
 func TestRetryWithBackoffKeepsToDeadline(t *testing.T) {
 	hc := &HostClient{Addr: "nowhere", Dial: func(string) (net.Conn, error) { return nil, io.ErrClosedPipe }}
 	hc.RetryIfErr = RetryWithBackoff(time.Hour, 2*time.Hour)
@@ -168,7 +167,7 @@ func TestRetryWithBackoffKeepsToDeadline(t *testing.T) {
 	})
 }
 
-// refusing makes an error of every response.
+// refusing returns an error for every response.
 type refusing struct{}
 
 func (refusing) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
@@ -176,8 +175,8 @@ func (refusing) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, e
 	return true, errors.Join(err, io.ErrNoProgress)
 }
 
-// The hook is told of the address also if the attempt has failed behind the
-// response, on a new connection and on one that was used before.
+// The hook gets the address even if the attempt fails after the response, on a fresh
+// and on a reused connection.
 func TestRetryHookIsToldOfTheAddressAfterAResponse(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)

@@ -10,12 +10,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// loopConn is a connection whose peer sends the same request again and again, and
-// reads all answers. It costs nothing itself.
+// loopConn is a connection with a peer that sends the same request again and again,
+// and reads all responses. It allocates nothing itself.
 type loopConn struct {
 	request []byte
-	rest    []byte // of the request that is being read
-	left    int    // requests to come
+	rest    []byte // bytes of the request that is being read
+	left    int    // requests that follow
 	wrote   int
 }
 
@@ -99,8 +99,8 @@ func TestServerAllocatesNothing(t *testing.T) {
 					}
 				}
 				serve(100)() // fills the pools
-				// a garbage collection may empty the pools in the middle of a run,
-				// so the least of a few counts
+				// a garbage collection may empty the pools during a run, so the
+				// least of some runs counts
 				perConn := least(serve(1))
 				if perConn > 0 {
 					t.Errorf("%v allocations for a connection with one request", perConn)
@@ -116,7 +116,7 @@ func TestServerAllocatesNothing(t *testing.T) {
 	}
 }
 
-// least returns the least number of allocations of several runs of f.
+// least returns the least number of allocations in several runs of f.
 func least(f func()) float64 {
 	n := testing.AllocsPerRun(10, f)
 	for range 5 {
@@ -125,8 +125,8 @@ func least(f func()) float64 {
 	return n
 }
 
-// A request over a socket costs no memory on either engine, the waiting for it
-// included.
+// A request over a socket allocates nothing on either engine, and neither does the
+// wait for it.
 func TestServingSocketsAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
 		t.Skip("the race detector allocates")
@@ -156,7 +156,7 @@ func TestServingSocketsAllocatesNothing(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		ask(times)
 		runtime.ReadMemStats(&after)
-		// pools may be emptied by the garbage collector meanwhile, and timers run
+		// a garbage collection may empty the pools meanwhile, and timers run
 		if n := after.Mallocs - before.Mallocs; n > times/10 {
 			t.Errorf("%d allocations for %d requests", n, times)
 		}

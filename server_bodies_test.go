@@ -17,13 +17,14 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// takes waits until the bodies of the server take so many bytes.
+// takes waits until the server counts that many bytes for bodies.
 func takes(t *testing.T, s *Server, want int64) {
 	t.Helper()
 	servertest.Eventually(t, fmt.Sprintf("%d bytes", want), func() bool { return s.bodies.Used() == want })
 }
 
-// expectBusy reads the refusal of a request, behind which the connection ends.
+// expectBusy reads the response that refuses a request, and the end of the
+// connection.
 func expectBusy(c *servertest.Conn) {
 	c.T.Helper()
 	resp := c.Next("POST")
@@ -33,7 +34,8 @@ func expectBusy(c *servertest.Conn) {
 	c.ExpectEnd()
 }
 
-// emptyPools takes buffers of odd sizes, which other tests have left, out of the pools.
+// emptyPools empties the pools, in which other tests may have left buffers of odd
+// sizes.
 func emptyPools() {
 	runtime.GC()
 	runtime.GC()
@@ -41,7 +43,8 @@ func emptyPools() {
 
 func sayLength(ctx *RequestCtx) { fmt.Fprint(ctx, len(ctx.PostBody())) }
 
-// heldRoom is what the body of a client takes that holds a byte of it back.
+// heldRoom returns the memory that the server counts for a body that lacks its last
+// byte.
 func heldRoom(ts *testServer) int64 {
 	if ts.Engine.Kind == servertest.Event && runtime.GOOS == "linux" {
 		return 256 << 10
@@ -49,10 +52,11 @@ func heldRoom(ts *testServer) int64 {
 	return 256<<10 + bodySpace
 }
 
-// holdersMemory is the limit that holders use up: it is for 4 or 5 of them.
+// holdersMemory is the limit of the server. It is enough for 4 or 5 holders.
 const holdersMemory = 1280 << 10
 
-// holders are such clients, as many as there is room for.
+// holders opens connections whose bodies lack their last byte, as many as the limit
+// allows.
 func holders(t *testing.T, ts *testServer) (clients []*servertest.Conn) {
 	emptyPools()
 	for used := heldRoom(ts); used <= holdersMemory; used += heldRoom(ts) {
@@ -75,7 +79,7 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 		_, _ = io.WriteString(c.Conn, servertest.Part("/", 100_000, 100_000))
 		expectBusy(c)
 		ts.Log.WaitFor(t, ErrRequestBodyMemory.Error())
-		// what needs no memory to speak of is served all the same
+		// a request that needs little memory is served
 		c = ts.Dial()
 		c.Get("/")
 		c.Expect(200, "0")
@@ -99,7 +103,7 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 	})
 }
 
-// Who has held a body back for longest loses it, and nobody else.
+// The client whose body has stalled for longest is cut off, and no other client is.
 func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var failed atomic.Int32
@@ -134,7 +138,7 @@ func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
 	})
 }
 
-// Bytes that come now and then do not keep a body from stalling.
+// A few bytes now and then do not keep a body from counting as stalled.
 func TestBodiesStallWithTime(t *testing.T) {
 	emptyPools()
 	s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
@@ -148,7 +152,8 @@ func TestBodiesStallWithTime(t *testing.T) {
 		for range 6 {
 			time.Sleep(bodymem.StallTime / 5)
 			for i, c := range clients {
-				// each has come to 3 KiB, and 6 KiB, and so on in a second
+				// the first client sends 3 KiB in a second, the second 6 KiB, and so
+				// on
 				c.Send(strings.Repeat("x", 600*(i+1)))
 			}
 		}
@@ -168,7 +173,7 @@ func TestBodiesStallWithTime(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		c.Send(servertest.Part("/", 200_000, 200_000))
 		expectBusy(c)
-		// nobody has lost anything by that
+		// no client was cut off
 		for i, c := range clients {
 			c.Send(strings.Repeat("x", 50_000-6*600*(i+2)-3000))
 			c.Expect(200, "200000")
@@ -216,7 +221,7 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 		forms[1].Send(strings.Repeat("x", size-len("begin")) + end)
 		forms[1].Expect(200, fmt.Sprint(size, formMemory))
 
-		// one in chunks is a body like others at first
+		// a chunked body counts like any other at first
 		s = &Server{MaxRequestBodySize: 8 << 20, Handler: sayLength}
 		c = start(s).Dial()
 		c.Send(servertest.Chunked("/", fmt.Sprintf("%x\r\n", len(form)+(4<<20))+form+strings.Repeat("x", 4<<20)+"\r\n1\r\n", boundary))
@@ -226,7 +231,7 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 	})
 }
 
-// A request is refused once, though its body is there for as long as its answer waits
+// The server refuses a request once, even if its body stays while the response waits
 // for the client.
 func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
 	const size = 600_000
@@ -263,7 +268,7 @@ func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
 	})
 }
 
-// However a request ends, its body counts no longer.
+// After a request has ended in any way, its body does not count.
 func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 	const size = 100_000
 	whole := servertest.Part("/", size, size)
@@ -322,7 +327,7 @@ func TestBodiesOfRequestsThatHaveEndedDoNotCount(t *testing.T) {
 			takes(t, ts.S, 0)
 		}
 
-		// a handler that has timed out has its body for as long as it likes
+		// a handler that has timed out keeps its body for as long as it runs
 		late = make(chan struct{})
 		c := ts.Dial()
 		c.Send(do("late"))
@@ -389,7 +394,7 @@ func TestRequestBodyMemoryByDefault(t *testing.T) {
 	}
 }
 
-// The buffer of a body of a known length is not much larger than that in the end.
+// The buffer of a body with a known length is little larger than the body.
 func TestLargeBodiesHaveNoMoreRoomThanTheyNeed(t *testing.T) {
 	const size = 5 << 20
 	var room atomic.Int64
@@ -405,7 +410,8 @@ func TestLargeBodiesHaveNoMoreRoomThanTheyNeed(t *testing.T) {
 	})
 }
 
-// A connection that waits for the rest of a body holds no more than what has come.
+// A connection that waits for the rest of a body holds only the bytes that have
+// arrived.
 func TestStalledUploadsHoldNoRoomForMore(t *testing.T) {
 	const crowd, sent = 100, 10_000
 	for _, e := range servertest.Engines {

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A handler that is late under TimeoutHandler has its body for as long as it likes.
+// A body counts as long as a late handler under TimeoutHandler keeps it.
 func TestBodiesOfLateHandlersCount(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -39,7 +39,7 @@ func TestBodiesOfLateHandlersCount(t *testing.T) {
 	})
 }
 
-// An empty line is no way to get more time for a head.
+// An empty line does not give the head of a request more time.
 func TestHeadsHaveNoMoreTimeBehindEmptyLines(t *testing.T) {
 	const headTime = time.Second
 	for _, s := range []*Server{
@@ -68,7 +68,8 @@ func TestHeadsHaveNoMoreTimeBehindEmptyLines(t *testing.T) {
 	}
 }
 
-// A form that is parsed while it arrives at a good rate is as good as any body.
+// The server accepts a form that arrives at a sufficient rate and is parsed
+// meanwhile.
 func TestFormsThatKeepTheRateAreTaken(t *testing.T) {
 	s := &Server{MaxRequestBodySize: 64 << 20, MinRequestBodyRate: 1000, MinRequestBodyRateGrace: time.Second}
 	s.Handler = func(ctx *RequestCtx) {

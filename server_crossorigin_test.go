@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// crossOriginHead is the head of a request; "-" stands for no field, and a request
-// without a host is one of HTTP/1.0.
+// crossOriginHead returns the head of a request. "-" leaves a field out. Without a
+// host it is a request of HTTP/1.0.
 func crossOriginHead(method, host, site, origin string) string {
 	lines := []string{method + " /path HTTP/1.1", "Host: " + host}
 	if host == "" {
@@ -38,9 +38,9 @@ func contextOf(t testing.TB, head string) *RequestCtx {
 	return ctx
 }
 
-// The decisions are those of net/http, over all combinations, with two exceptions:
-// hosts are compared without regard to case, and what is no origin of a host never
-// is the origin of the server, which net/http finds for "null" and an empty Host.
+// The decisions are those of net/http for all combinations, with two exceptions.
+// Hosts are compared without regard to case. An origin without a host never equals
+// that of the server, as net/http finds for "null" and an empty Host.
 func TestCrossOriginProtectionDecidesAsNetHTTPDoes(t *testing.T) {
 	var ours CrossOriginProtection
 	theirs := http.NewCrossOriginProtection()
@@ -138,7 +138,7 @@ func TestCrossOriginProtectionHandler(t *testing.T) {
 	})
 }
 
-// Behind a proxy with a Host of its own, the host is what the proxy says it is.
+// Behind a proxy that changes Host, the host that the proxy reports counts.
 func TestCrossOriginProtectionBehindProxies(t *testing.T) {
 	trusted := plainTrust
 	trusted.HostField = HeaderXForwardedHost

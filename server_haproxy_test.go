@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// haproxyFronts are how an HAProxy passes on connections to a server, or requests.
+// haproxyFronts are the ways in which an HAProxy passes connections or requests on.
 var haproxyFronts = []struct{ name, mode, server string }{
 	{"version 1", "tcp", "send-proxy check inter 50ms"},
 	{"version 2", "tcp", "send-proxy-v2 check inter 50ms"},
@@ -22,7 +22,8 @@ var haproxyFronts = []struct{ name, mode, server string }{
 }
 
 // startHAProxy starts an HAProxy in front of the server, and returns the addresses
-// of its fronts: those for connections, and one for requests.
+// of its fronts: those that pass connections on, and the one that passes requests
+// on.
 func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests string) {
 	t.Helper()
 	path, err := exec.LookPath("haproxy")
@@ -32,7 +33,7 @@ func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests stri
 	config := new(strings.Builder)
 	config.WriteString("defaults\n timeout connect 10s\n timeout client 30s\n timeout server 30s\n")
 	cmd := exec.Command(path, "-db", "-f", "haproxy.cfg")
-	// HAProxy gets listeners that are open already: no port can be lost meanwhile
+	// HAProxy inherits open listeners, so that no other program can take a port
 	listen := func(name, mode, server string, more ...string) string {
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
@@ -78,8 +79,7 @@ func startHAProxy(t *testing.T, server net.Addr) (fronts []string, requests stri
 	return fronts, requests
 }
 
-// dialFrom2 opens a connection of a client that does not have the address of the
-// proxy.
+// dialFrom2 opens a connection from a loopback address other than the proxy's.
 func dialFrom2(t *testing.T, ts *testServer, addr string) *servertest.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
@@ -124,13 +124,12 @@ func TestHAProxyNamesTheClient(t *testing.T) {
 			}
 			clients.Wait()
 		}
-		// nor did its looks at whether the server is there go wrong
+		// the health checks of the proxy caused no errors either
 		ts.Log.CheckEmpty(t)
 	})
 }
 
-// What HAProxy says of the client in fields is what counts, and not what the client
-// has sent of them.
+// The fields that HAProxy sets name the client. Those that the client sends do not.
 func TestHAProxySaysWhoAsks(t *testing.T) {
 	t.Parallel()
 	for _, e := range servertest.Engines[:2] {

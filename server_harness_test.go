@@ -36,12 +36,12 @@ func prepare(s *Server, e servertest.Engine) (log *servertest.Log) {
 	return log
 }
 
-// echo answers with what it got of the request, as servertest.Echoed says it.
+// echo responds with a description of the request: see servertest.Echoed.
 func echo(ctx *RequestCtx) {
 	fmt.Fprintf(ctx, "%s %s %q", ctx.Method(), ctx.RequestURI(), ctx.Request.Body())
 }
 
-// passing is a handler whose requests have to pass the gate.
+// passing is a handler that waits at the gate.
 func passing(g *servertest.Gate) RequestHandler {
 	return func(ctx *RequestCtx) {
 		g.Pass(string(ctx.Path()))

@@ -25,12 +25,13 @@ func TestServerRefusesMoreThanConcurrency(t *testing.T) {
 		busy := ts.Dial()
 		busy.Get("/busy")
 		servertest.Receive(t, "the first request", g.Entered)
-		silent := ts.Dial() // counts, though it says nothing
+		silent := ts.Dial() // counts, although it sends nothing
 		servertest.Eventually(t, "two served connections", func() bool { return s.GetCurrentConcurrency() == 2 })
 
 		for i := range 3 {
 			more := ts.Dial()
-			// a request that is on its way must not cost the client the answer
+			// if the client is sending, the server must not reset the connection
+			// before the client has the response
 			_, _ = more.Write([]byte(servertest.Get("/more")))
 			resp := more.Next("GET")
 			if resp.StatusCode != StatusServiceUnavailable || !resp.Close || resp.Content == "" {
@@ -88,7 +89,7 @@ func TestServeConnCountsOnce(t *testing.T) {
 	}
 }
 
-// ipConn is a connection from an address.
+// ipConn is a connection from a given address.
 type ipConn struct {
 	net.Conn
 	from net.Addr
@@ -138,7 +139,7 @@ func TestServerLimitsConnectionsPerIP(t *testing.T) {
 		serve(&net.UnixAddr{Name: "/x", Net: "unix"})
 	}
 
-	// a connection that has gone makes room
+	// the end of a connection makes room for another
 	_ = first.Close()
 	if err := servertest.Receive(t, "the end of the first", firstServed); err != nil {
 		t.Errorf("ServeConn: %v", err)
@@ -157,7 +158,7 @@ func TestPerIPCountsAreForgotten(t *testing.T) {
 		if err := s.ServeConn(ipConn{&servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Get("/"))}}, from}); err != nil {
 			t.Fatal(err)
 		}
-		// refused ones count for nobody
+		// a refused connection does not count
 		s.serving.Add(1)
 		if err := s.ServeConn(ipConn{&servertest.FakeConn{}, from}); err != ErrConcurrencyLimit {
 			t.Fatal(err)
@@ -203,7 +204,8 @@ func TestServerSleepsWhenConcurrencyIsExceeded(t *testing.T) {
 	first.Get("/")
 	first.Expect(200, servertest.Echoed("GET", "/", ""))
 	start := time.Now()
-	// the second Dial is accepted only after the pause that the first has caused
+	// the server accepts the second connection after the pause that the first one
+	// caused
 	for range 2 {
 		c := ts.Dial()
 		if resp := c.Next("GET"); resp.StatusCode != 503 {
@@ -245,7 +247,8 @@ func TestServerRefusesBodiesOverTheLimit(t *testing.T) {
 		c.Send(servertest.Post("/", strings.Repeat("x", 1<<20)))
 		c.Expect(200, "read")
 
-		// the client is still sending when it is refused, and gets the answer
+		// the client is still sending when the server refuses it, and gets the
+		// response
 		c = ts.Dial()
 		go func() { _, _ = c.Write([]byte(servertest.Post("/", strings.Repeat("x", 2<<20)))) }()
 		c.Expect(413, "Request Entity Too Large")
@@ -277,8 +280,8 @@ func TestServerDefaultsToItsBodyLimit(t *testing.T) {
 	}
 }
 
-// TestServerDoesNotAllocateDeclaredLengths has clients that promise much and send
-// nothing.
+// TestServerDoesNotAllocateDeclaredLengths has clients that declare long bodies and
+// send nothing.
 func TestServerDoesNotAllocateDeclaredLengths(t *testing.T) {
 	s := &Server{Handler: echo, MaxRequestBodySize: 1 << 40, Logger: &servertest.Log{}}
 	for _, request := range []string{

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// ranges returns address ranges.
+// ranges parses address ranges.
 func ranges(texts ...string) (all []netip.Prefix) {
 	for _, text := range texts {
 		all = append(all, netip.MustParsePrefix(text))
@@ -20,8 +20,8 @@ func ranges(texts ...string) (all []netip.Prefix) {
 	return all
 }
 
-// contextBehind returns a context of a request from a peer, with field lines, whose
-// server trusts proxies.
+// contextBehind returns a context for a request from a peer, with field lines. Its
+// server trusts the proxies.
 func contextBehind(t testing.TB, trusted TrustedProxies, peer net.Addr, lines ...string) *RequestCtx {
 	t.Helper()
 	var req Request
@@ -50,8 +50,8 @@ func TestClientIsTheLastAddressThatIsNotTrusted(t *testing.T) {
 		lines   []string
 		want    string // "" for no address
 	}{
-		{"nobody is trusted", TrustedProxies{}, proxyPeer, []string{"X-Forwarded-For: 192.0.2.1"}, "10.0.0.1"},
-		{"fields without anybody who is trusted", TrustedProxies{AddressField: "Forwarded"}, proxyPeer, []string{"Forwarded: for=192.0.2.1"}, "10.0.0.1"},
+		{"no trusted proxy", TrustedProxies{}, proxyPeer, []string{"X-Forwarded-For: 192.0.2.1"}, "10.0.0.1"},
+		{"a field without a trusted proxy", TrustedProxies{AddressField: "Forwarded"}, proxyPeer, []string{"Forwarded: for=192.0.2.1"}, "10.0.0.1"},
 		{"a stranger", plainTrust, otherPeer, []string{"X-Forwarded-For: 192.0.2.1"}, "192.0.2.99"},
 		{"no field", plainTrust, proxyPeer, nil, "10.0.0.1"},
 		{"an empty field", plainTrust, proxyPeer, []string{"X-Forwarded-For:"}, "10.0.0.1"},
@@ -81,7 +81,7 @@ func TestClientIsTheLastAddressThatIsNotTrusted(t *testing.T) {
 			[]string{"X-Forwarded-For: 192.0.2.1"}, "192.0.2.1"},
 		{"a range that is none", TrustedProxies{Ranges: []netip.Prefix{{}}}, proxyPeer, []string{"X-Forwarded-For: 192.0.2.1"}, "10.0.0.1"},
 		{"a Unix socket", TrustedProxies{Unix: true}, &net.UnixAddr{Net: "unix"}, []string{"X-Forwarded-For: 1.1.1.1, 192.0.2.1"}, "192.0.2.1"},
-		{"a Unix socket, and nobody said anything", TrustedProxies{Unix: true}, &net.UnixAddr{Net: "unix"}, nil, ""},
+		{"a Unix socket, without a field", TrustedProxies{Unix: true}, &net.UnixAddr{Net: "unix"}, nil, ""},
 		{"a Unix socket that is not trusted", plainTrust, &net.UnixAddr{Net: "unix"}, []string{"X-Forwarded-For: 192.0.2.1"}, ""},
 		{"a peer beside the Unix socket", TrustedProxies{Unix: true}, otherPeer, []string{"X-Forwarded-For: 192.0.2.1"}, "192.0.2.99"},
 
@@ -94,7 +94,7 @@ func TestClientIsTheLastAddressThatIsNotTrusted(t *testing.T) {
 		{"an element without an address", standardTrust, proxyPeer, []string{`Forwarded: for=192.0.2.1, proto=https`}, "10.0.0.1"},
 		{"an element with two addresses", standardTrust, proxyPeer, []string{`Forwarded: for=192.0.2.1, for=10.0.0.2;for=192.0.2.2`}, "10.0.0.1"},
 		{"an open quote in front", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9, for=192.0.2.1`}, "192.0.2.1"},
-		{"a quote that is closed behind", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9, for="[2001:db8::1]"`}, "2001:db8::1"},
+		{"a quote that the next address closes", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9, for="[2001:db8::1]"`}, "2001:db8::1"},
 		{"an open quote in another line", standardTrust, proxyPeer, []string{`Forwarded: for="10.0.0.9`, `Forwarded: for=192.0.2.1`}, "192.0.2.1"},
 	} {
 		ctx := contextBehind(t, c.trusted, c.peer, c.lines...)
@@ -120,7 +120,7 @@ func TestSchemeAndHostAreThoseOfTheClient(t *testing.T) {
 		lines        []string
 		scheme, host string
 	}{
-		{"nobody is trusted", TrustedProxies{}, proxyPeer, []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: a"}, "http", "own.example"},
+		{"no trusted proxy", TrustedProxies{}, proxyPeer, []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: a"}, "http", "own.example"},
 		{"a stranger", withHost, otherPeer, []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: a"}, "http", "own.example"},
 		{"a proxy", withHost, proxyPeer, []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: a:8443"}, "https", "a:8443"},
 		{"a host that was not asked for", plainTrust, proxyPeer, []string{"X-Forwarded-Proto: HTTPS", "X-Forwarded-Host: a"}, "https", "own.example"},
@@ -189,10 +189,11 @@ func TestServersKnowClientsBehindProxies(t *testing.T) {
 		c.Expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
 		c.Send(servertest.Head("GET / HTTP/1.1", "Host: a", "X-Forwarded-For: 10.0.0.1, 192.0.2.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: b"))
 		c.Expect(200, "192.0.2.1 https b 127.0.0.1")
-		// the request before leaves nothing behind
+		// the fields of the previous request do not count
 		c.Get("/")
 		c.Expect(200, "127.0.0.1 "+scheme+" a 127.0.0.1")
-		// fields of a trailer section are no word of a proxy, if they are let in at all
+		// fields of a trailer section, if the server accepts them, do not come from
+		// a proxy
 		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Trailer: X-Forwarded-For", "Transfer-Encoding: chunked") +
 			"1\r\na\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: b\r\n\r\n")
 		if resp := c.Next("POST"); resp.StatusCode != 400 && resp.Content != "127.0.0.1 "+scheme+" a 127.0.0.1" {
@@ -201,8 +202,8 @@ func TestServersKnowClientsBehindProxies(t *testing.T) {
 	})
 }
 
-// Whatever a client sends in front of what a trusted proxy appends, the client is
-// who the proxy says it is.
+// The client address is the one that a trusted proxy has appended, whatever the
+// client sends before it.
 func FuzzClientIP(f *testing.F) {
 	f.Add("10.0.0.2, ", false)
 	f.Add(`"`, false)
@@ -228,7 +229,7 @@ func FuzzClientIP(f *testing.F) {
 				t.Errorf("%q: %s://%s", value, ctx.ClientScheme(), ctx.ClientHost())
 			}
 		}
-		// and what it sends alone comes to an end
+		// an address that only the client sends gives some result
 		req.Header.Set(name, sent)
 		var ctx RequestCtx
 		ctx.Init(&req, proxyPeer, nil)
@@ -241,7 +242,7 @@ func FuzzClientIP(f *testing.F) {
 	})
 }
 
-// textAddr is an address of a kind that the server does not know.
+// textAddr is an address of a type that is unknown to the server.
 type textAddr string
 
 func (textAddr) Network() string  { return "other" }

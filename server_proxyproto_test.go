@@ -29,7 +29,7 @@ const (
 	local2 = "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"
 )
 
-// header2 returns a header of version 2 from a client, with n bytes behind the
+// header2 returns a header of version 2 for a client, with n bytes after the
 // addresses.
 func header2(client byte, n int) string {
 	b := []byte("\r\n\r\n\x00\r\nQUIT\n\x21\x11")
@@ -39,17 +39,18 @@ func header2(client byte, n int) string {
 	return string(append(b, make([]byte, n)...))
 }
 
-// fromLocalhost trusts those that the tests connect from.
+// fromLocalhost trusts the addresses from which the tests connect.
 func fromLocalhost() *ProxyProtocol { return &ProxyProtocol{From: ranges("127.0.0.0/8")} }
 
-// ends answers with the addresses of the connection.
+// ends responds with the addresses of the connection.
 func ends(ctx *RequestCtx) {
 	fmt.Fprintf(ctx, "%v %v %s", ctx.RemoteAddr(), ctx.LocalAddr(), ctx.RemoteIP())
 }
 
 const endsOfClient = "192.0.2.1:1234 198.51.100.2:443 192.0.2.1"
 
-// forEachSocketEngine is forEachEngine for those whose peers have an IP address.
+// forEachSocketEngine is forEachEngine for the engines whose peers have an IP
+// address.
 func forEachSocketEngine(t *testing.T, test func(t *testing.T, start starter)) {
 	for _, e := range servertest.Engines {
 		if e.Sockets {
@@ -60,14 +61,13 @@ func forEachSocketEngine(t *testing.T, test func(t *testing.T, start starter)) {
 	}
 }
 
-// dialThrough opens a connection to the server that begins with a header, in
-// pieces.
+// dialThrough opens a connection to the server and sends a header in pieces.
 func dialThrough(ts *testServer, header ...string) *servertest.Conn {
 	ts.T.Helper()
 	c := ts.DialPlain()
 	for i, piece := range header {
 		if i > 0 {
-			// so that it comes alone: whether it does is for the system to say
+			// so that the server may read the piece alone, which is up to the system
 			runtime.Gosched()
 		}
 		c.Send(piece)
@@ -78,7 +78,7 @@ func dialThrough(ts *testServer, header ...string) *servertest.Conn {
 	return c
 }
 
-// encrypted begins TLS on a connection.
+// encrypted starts TLS on a connection.
 func encrypted(ts *testServer, c *servertest.Conn) *servertest.Conn {
 	config := servertest.TrustCertificate()
 	config.ServerName = "127.0.0.1"
@@ -121,13 +121,13 @@ func TestProxyProtocolHeaderComesInPieces(t *testing.T) {
 			if ts.Engine.TLS {
 				continue
 			}
-			// together with requests, and with the start of one
+			// the header arrives together with requests and a part of one
 			c = dialThrough(ts, header+servertest.Get("/")+servertest.Get("/")+"GET / HT")
 			c.Expect(200, endsOfClient)
 			c.Expect(200, endsOfClient)
 			c.Send("TP/1.1\r\nHost: a\r\n\r\n")
 			c.Expect(200, endsOfClient)
-			// and the client has ended its side
+			// the client closes its side after the request
 			c = dialThrough(ts, header[:20], header[20:]+servertest.Get("/"))
 			c.EndWrites()
 			c.Expect(200, endsOfClient)
@@ -151,7 +151,7 @@ func TestProxyProtocolRefusesWhatHasNoHeader(t *testing.T) {
 		} {
 			c := ts.DialPlain()
 			if in == header1+header1 && !ts.Engine.TLS {
-				// the second one is a malformed request
+				// the second line is a malformed request
 				c.Send(in + "\r\n")
 				if resp := c.Next("GET"); resp.StatusCode != 400 {
 					t.Errorf("two headers: %d", resp.StatusCode)
@@ -166,12 +166,12 @@ func TestProxyProtocolRefusesWhatHasNoHeader(t *testing.T) {
 	})
 }
 
-// A proxy that looks whether the server is there closes the connection, and so does
-// one whose client has gone.
+// The health check of a proxy closes the connection without a header. So does a
+// proxy whose client has left.
 func TestProxyProtocolPassesOverConnectionsWithoutABeginning(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
-		s.ProxyProtocol.Timeout = time.Minute // more than the test waits
+		s.ProxyProtocol.Timeout = time.Minute // longer than the test takes
 		ts := start(s)
 		for _, in := range []string{"", "P", header1[:30], header2(1, 20)[:14], header2(1, 20)[:30]} {
 			c := ts.DialPlain()
@@ -239,7 +239,7 @@ func TestProxyProtocolHeaderHasATimeout(t *testing.T) {
 	})
 }
 
-// The time for the header is not the one for requests.
+// The timeout of the header does not apply to requests.
 func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
@@ -249,7 +249,7 @@ func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 		ts := start(s)
 		c := dialThrough(ts, header1)
 		if !ts.Engine.TLS {
-			// TLS has a timeout of its own for the handshake
+			// the TLS handshake has its own timeout
 			<-time.After(700 * time.Millisecond)
 		}
 		c.Get("/")
@@ -257,8 +257,8 @@ func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 	})
 }
 
-// The time for the first request begins with the end of the header, however late that
-// has come.
+// The timeout of the first request begins at the end of the header, even if the
+// header was late.
 func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
 	t.Parallel()
 	const headTime = time.Second
@@ -290,8 +290,8 @@ func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
 	})
 }
 
-// A server that waits for headers, and for requests behind them, is shut down at
-// once; what has come by then is answered.
+// If a server waits for headers, and for requests after them, it shuts down at once.
+// It responds to the requests that have arrived.
 func TestProxyProtocolShutdown(t *testing.T) {
 	t.Parallel()
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
@@ -328,8 +328,8 @@ func TestProxyProtocolShutdown(t *testing.T) {
 	})
 }
 
-// A shutdown that ended the wait for a header would lose the request behind it, which
-// may have come already.
+// If a shutdown ended the wait for a header, it would lose a request that has
+// arrived with the header.
 func TestProxyProtocolShutdownDoesNotEndTheWaitAtOnce(t *testing.T) {
 	s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}
 	ts := startServer(t, servertest.Engines[0], s)
@@ -360,7 +360,7 @@ func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
 				conns = append(conns, c)
 			}
 		}
-		// those that have not said yet whom they are from do not count
+		// a connection does not count before its header has arrived
 		for range 3 {
 			ts.DialPlain()
 		}
@@ -385,7 +385,7 @@ func TestProxyProtocolCountsConnectionsOfClients(t *testing.T) {
 	})
 }
 
-// Whoever gets the connection finds the client at its other end.
+// Handlers and hooks get connections that have the address of the client.
 func TestProxyProtocolConnectionsHaveTheAddressesOfTheClient(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		hijacked := make(chan string, 1)
@@ -423,7 +423,7 @@ func TestProxyProtocolConnectionsHaveTheAddressesOfTheClient(t *testing.T) {
 	})
 }
 
-// Large bodies, files and uploads go through as they do without a header.
+// Large bodies, files and uploads pass as they do without a header.
 func TestProxyProtocolConnectionsCarryBodies(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -474,7 +474,8 @@ func TestProxyProtocolOnUnixSockets(t *testing.T) {
 	}
 }
 
-// A listener of crypto/tls has made TLS connections of what begins with a header.
+// A listener of crypto/tls returns TLS connections. The header comes before their
+// handshake.
 func TestProxyProtocolUnderTLSOfOthers(t *testing.T) {
 	cert, key := servertest.Certificate()
 	pair, err := tls.X509KeyPair(cert, key)
@@ -527,8 +528,8 @@ func TestProxyProtocolOfServeConn(t *testing.T) {
 	servertest.ShutDown(t, s)
 }
 
-// The address that a proxy has named is a peer like others: it may be that of
-// another proxy, which has set fields.
+// The address in a header is the peer: it may be that of another proxy, which has
+// set fields.
 func TestProxyProtocolBeforeTrustedProxies(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{
@@ -545,7 +546,8 @@ func TestProxyProtocolBeforeTrustedProxies(t *testing.T) {
 	})
 }
 
-// Connections are used again, and nothing of the one before may show.
+// The server reuses its memory for connections, and no address of an earlier one may
+// show.
 func TestProxyProtocolConnectionsAreUsedAgain(t *testing.T) {
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost()}

@@ -37,10 +37,10 @@ func TestShutdownClosesIdleConnectionsAtOnce(t *testing.T) {
 			idle = append(idle, c)
 		}
 		for range 5 {
-			idle = append(idle, ts.Dial()) // that say nothing
+			idle = append(idle, ts.Dial()) // that send nothing
 		}
 		blank := ts.Dial()
-		blank.Send("\r\n") // which begins no request
+		blank.Send("\r\n") // an empty line begins no request
 		idle = append(idle, blank)
 		servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 11 && active.Load() == 6 })
 
@@ -105,7 +105,7 @@ func TestShutdownLetsBusyConnectionsFinish(t *testing.T) {
 	})
 }
 
-// busyConns returns how many connections a shutdown would wait for.
+// busyConns returns the number of connections for which a shutdown waits.
 func (s *Server) busyConns() (n int) {
 	s.conns.All(func(c *engine.Conn) {
 		if !c.Opening() && !c.Waiting() {
@@ -201,7 +201,7 @@ func TestShutdownWithoutTimeClosesIdleConnections(t *testing.T) {
 		busy.Send("GET /half")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		// the server may not know yet that it waits for the next request
+		// the server may still be about to wait for the next request
 		servertest.Eventually(t, "the end of the idle connection", func() bool {
 			if err := s.ShutdownWithContext(ctx); err != context.Canceled {
 				t.Errorf("ShutdownWithContext: %v", err)
@@ -250,9 +250,9 @@ func TestServeAgainAfterShutdown(t *testing.T) {
 	})
 }
 
-// TestShutdownMeetsNewConnections has clients come while the server goes down
-// again and again. Each of them gets an answer or is cut off, and nothing is left
-// behind.
+// TestShutdownMeetsNewConnections has clients connect while the server shuts down
+// again and again. Each client gets a response or is cut off, and no connection is
+// left.
 func TestShutdownMeetsNewConnections(t *testing.T) {
 	rounds := servertest.Times(100)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -313,7 +313,7 @@ func TestServeOfSeveralListeners(t *testing.T) {
 			c.Get("/")
 			c.Expect(200, servertest.Echoed("GET", "/", ""))
 		}
-		// the end of one listener is no end of the others
+		// the end of one listener does not end the others
 		_ = others[2].Listener.Close()
 		if err := servertest.Receive(t, "return of Serve", others[2].Served); err != nil {
 			t.Errorf("Serve of a listener that was closed: %v", err)
@@ -332,7 +332,7 @@ func TestServeOfSeveralListeners(t *testing.T) {
 	})
 }
 
-// failingListener fails with the errors in turn.
+// failingListener fails with one error after the other.
 type failingListener struct {
 	net.Listener
 	errs []error
@@ -374,7 +374,8 @@ func TestServeGoesOnAfterErrorsThatPass(t *testing.T) {
 	}
 }
 
-// Programs close their listener to stop serving, and take an error for a failure.
+// A program may close its listener to stop a server, and Serve returns no error
+// then.
 func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 	t.Parallel()
 	listen := func() net.Listener {
@@ -394,7 +395,7 @@ func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 			}
 			served := inBackground(func() error { return (&Server{Handler: func(*RequestCtx) {}, Logger: &servertest.Log{}}).Serve(ln) })
 			if !before {
-				// it is being served when it answers
+				// a response shows that the address is served
 				if status, _, err := Get(nil, "http://"+addr+"/"); status != StatusOK || err != nil {
 					t.Fatalf("%s: %d, %v", name, status, err)
 				}
@@ -405,7 +406,7 @@ func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 			}
 		}
 	}
-	// the listeners of other packages have errors of their own
+	// listeners of other packages have their own errors
 	for _, err := range []error{io.EOF, errors.New("pipe: use of closed network connection")} {
 		if err := (&Server{Handler: echo, Logger: &servertest.Log{}}).Serve(brokenListener{listen(), err}); err != nil {
 			t.Error(err)
@@ -413,7 +414,7 @@ func TestServeReturnsNothingWhenItsListenerIsClosed(t *testing.T) {
 	}
 }
 
-// inBackground calls f in a goroutine and returns what it returns.
+// inBackground calls f in a goroutine and returns a channel with its result.
 func inBackground(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -463,7 +464,7 @@ func TestServeTakesListenersThatCannotBeCompared(t *testing.T) {
 
 func TestListenAndServeUNIX(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
-	// what an earlier process left behind is replaced
+	// the server replaces a file that an earlier process has left
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -533,7 +534,7 @@ func TestServeConnTellsHowItEnded(t *testing.T) {
 	serve := func(in string, h RequestHandler) (*servertest.FakeConn, error) {
 		c := &servertest.FakeConn{}
 		if in != "" {
-			// a Read without a result is allowed, if not encouraged
+			// io.Reader allows a Read without a result
 			c.Pieces = [][]byte{{}, []byte(in), {}}
 		}
 		s := &Server{Handler: h, Logger: &servertest.Log{}}
@@ -566,7 +567,7 @@ func TestServeConnTellsHowItEnded(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// brokenConn reads from the other one, if any, and cannot be written.
+// brokenConn may read from another connection, and cannot be written to.
 type brokenConn struct{ *servertest.FakeConn }
 
 func (c *brokenConn) Read(p []byte) (int, error) {
@@ -582,8 +583,7 @@ func (c *brokenConn) LocalAddr() net.Addr       { return zeroTCPAddr }
 
 func TestServerLeavesNothingBehind(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
-		// what is made once and stays, such as the poller of the runtime, is
-		// there after a first round
+		// a first round makes what stays, such as the poller of the runtime
 		round := func() {
 			s := &Server{Handler: func(ctx *RequestCtx) {
 				switch string(ctx.Path()) {
@@ -639,7 +639,7 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// A request that was there when the shutdown began is answered.
+// A shutdown responds to requests that arrived before it began.
 func TestShutdownAnswersWhatHasArrived(t *testing.T) {
 	const rounds = 40
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -17,12 +17,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// inBubble runs a test with a server on an in-memory listener, where time only
-// moves while everybody waits: instants are exact, and nothing takes time.
+// inBubble runs a test with a server on an in-memory listener and a fake clock: time
+// passes only while all goroutines wait, so all instants are exact.
 func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *servertest.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		// the clock of the Date field is that of the process
+		// the clock of the Date field does not run on the fake time
 		s.NoDefaultDate = true
 		if s.Logger == nil {
 			s.Logger = &servertest.Log{}
@@ -56,8 +56,8 @@ func inBubble(t *testing.T, s *Server, test func(t *testing.T, dial func() *serv
 	})
 }
 
-// endsAfter checks that the server closes the connection without a word, after
-// that time.
+// endsAfter checks that the server closes the connection after that time, without a
+// response.
 func endsAfter(c *servertest.Conn, after time.Duration) {
 	c.T.Helper()
 	start := time.Now()
@@ -94,7 +94,7 @@ func TestReadTimeoutCoversTheWaitForTheFirstByte(t *testing.T) {
 func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 	inBubble(t, &Server{IdleTimeout: idleTime}, func(t *testing.T, dial func() *servertest.Conn) {
 		endsAfter(dial(), idleTime)
-		// but no request that has begun
+		// it does not cover the rest of a request
 		c := dial()
 		time.Sleep(idleTime - 1)
 		c.Send("GET / HTTP/1.1\r\n")
@@ -105,8 +105,8 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 	})
 }
 
-// TestSilentConnectionsEndOnEveryEngine is the same in real time: clients that say
-// nothing, at first or between requests, are not waited for for ever.
+// TestSilentConnectionsEndOnEveryEngine is the same in real time: a client that
+// sends nothing, at first or between requests, does not keep its connection.
 func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
@@ -117,7 +117,7 @@ func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 			s.Handler = echo
 			ts := start(s)
 			if ts.Engine.TLS && s.ReadTimeout > 0 {
-				// the handshake may take longer on a machine that is busy
+				// on a busy machine the handshake may take longer than the timeout
 				continue
 			}
 			if s.ReadTimeout > 0 {
@@ -127,7 +127,7 @@ func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
 			}
 			for answered := false; !answered; {
 				c := ts.Dial()
-				// so may a request
+				// and so may a request
 				_, _ = io.WriteString(c.Conn, servertest.Get("/"))
 				_, err := servertest.ReadResponse(c.R, "GET")
 				answered = err == nil
@@ -187,9 +187,8 @@ func TestReadTimeoutBeginsAnewWithEachRequest(t *testing.T) {
 	})
 }
 
-// TestReadTimeoutBeginsAnewInsideAPipeline has a client whose requests overlap
-// all the time, so that the connection is never idle. Each of them takes less
-// than the timeout.
+// TestReadTimeoutBeginsAnewInsideAPipeline has a client whose requests overlap, so
+// that the connection is never idle. Each request takes less than the timeout.
 func TestReadTimeoutBeginsAnewInsideAPipeline(t *testing.T) {
 	inBubble(t, &Server{ReadTimeout: readTime}, func(t *testing.T, dial func() *servertest.Conn) {
 		c := dial()
@@ -267,7 +266,7 @@ func TestReadTimeoutEndsABodyThatIsAStream(t *testing.T) {
 		start := time.Now()
 		c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 10") + "abc")
 		if resp := c.Expect(200, "cut"); !resp.Close {
-			t.Error("the connection is kept behind half a request")
+			t.Error("the connection is kept after half a request")
 		}
 		if got := time.Since(start); got != readTime || !errors.Is(failed, os.ErrDeadlineExceeded) {
 			t.Errorf("the stream ended with %v after %v", failed, got)
@@ -293,7 +292,7 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 		c.Send("bc")
 		c.Expect(200, "xxx")
 
-		// what was for one request is not for the next one
+		// the timeout of one request does not apply to the next
 		time.Sleep(readTime - 1)
 		c.Send(servertest.Head("POST /fast HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
 		timesOutAfter(c, readTime)
@@ -310,8 +309,8 @@ func TestHeaderReceivedSetsTimeouts(t *testing.T) {
 	})
 }
 
-// TestReadTimeoutOfOneRequestIsNotForTheNext has a request come whole, so that its
-// timeout is not needed: it must not be kept for another one.
+// TestReadTimeoutOfOneRequestIsNotForTheNext sends a complete request at once. Its
+// timeout must not apply to the next one.
 func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -330,7 +329,7 @@ func TestReadTimeoutOfOneRequestIsNotForTheNext(t *testing.T) {
 			c.Send(servertest.Get("/limited"))
 			c.Expect(200, "")
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 3") + "a")
-			// nothing comes for many times as long
+			// no byte arrives for many times as long
 			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Errorf("got %q, %v before the body was there", b, err)
@@ -386,7 +385,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 			var ended chan time.Time
 			log := &servertest.Log{}
 			s := &Server{WriteTimeout: writeTime, Logger: log, LogAllErrors: true, Handler: func(ctx *RequestCtx) {
-				time.Sleep(10 * writeTime) // which does not count
+				time.Sleep(10 * writeTime) // the time of the handler does not count
 				h(ctx)
 			}, ConnState: func(_ net.Conn, state ConnState) {
 				if state == StateClosed {
@@ -394,7 +393,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 				}
 			}}
 			inBubble(t, s, func(t *testing.T, dial func() *servertest.Conn) {
-				ended = make(chan time.Time, 1) // of the bubble
+				ended = make(chan time.Time, 1) // made inside of the bubble
 				c := dial()
 				start := time.Now()
 				c.Get("/")
@@ -411,8 +410,8 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 	}
 }
 
-// Ended in order, a connection whose peer does not read would keep what was
-// written in the memory of the system, for as long as the peer likes.
+// After an orderly close, the system would keep the written bytes for as long as the
+// peer does not read.
 func TestWriteTimeoutResetsTheConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
@@ -497,7 +496,8 @@ func TestIdleWorkersEnd(t *testing.T) {
 			synctest.Wait()
 			n := 0
 			for g := range strings.SplitSeq(string(servertest.Stacks()), "\n\n") {
-				// workers of earlier tests may be about to end, outside of the bubble
+				// outside of the bubble, workers of earlier tests may be about to
+				// end
 				header, _, _ := strings.Cut(g, "\n")
 				if strings.Contains(header, "bubble") && strings.Contains(g, "internal/workers.(*Pool[...]).work(") {
 					n++
@@ -518,7 +518,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 		if n := workers(); n != 10 {
 			t.Errorf("%d workers after 10 connections", n)
 		}
-		// one of them is kept busy with one connection after the other
+		// one worker is busy with one connection after the other
 		for range 8 {
 			time.Sleep(30 * time.Second)
 			c := dial()

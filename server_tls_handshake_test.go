@@ -33,7 +33,7 @@ func testSilentTLSClientsHoldNobodyUp(t *testing.T, e servertest.Engine) {
 	c.Get("/")
 	c.Expect(200, servertest.Echoed("GET", "/", ""))
 	servertest.Eventually(t, "all connections", func() bool { return s.GetOpenConnectionsCount() == 21 })
-	// they are no reason for a shutdown to wait, either
+	// they do not delay a shutdown either
 	servertest.ShutDown(t, s)
 	for _, silent := range ts.Conns[:20] {
 		silent.ExpectCut()
@@ -99,7 +99,7 @@ func testFailedTLSHandshakesAreLogged(t *testing.T, e servertest.Engine) {
 		ts := startServer(t, e, &Server{Handler: echo, LogAllErrors: all})
 		// a client that leaves is nothing to talk about
 		_ = ts.DialPlain().Close()
-		// one that does not trust the server is
+		// a client that does not trust the server is logged
 		if _, err := dialTLS(ts, &tls.Config{ServerName: "other.test"}); err == nil {
 			t.Fatal("the client trusts the certificate")
 		}
@@ -118,7 +118,7 @@ func testFailedTLSHandshakesAreLogged(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// lines is a protocol of lines that are answered.
+// lines is a protocol that echoes lines.
 func lines(c net.Conn) error {
 	r := bufio.NewReader(c)
 	for {
@@ -167,7 +167,7 @@ func testNextProtoServesItsConnections(t *testing.T, e servertest.Engine) {
 	if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 1 || b != 1 {
 		t.Errorf("%d served connections, %d open ones", a, b)
 	}
-	// the deadlines of HTTP are none of its business
+	// the deadlines of HTTP do not apply
 	time.Sleep(600 * time.Millisecond)
 	c.Send("bye\n")
 	c.ExpectLine("you said bye\n")
@@ -277,7 +277,7 @@ func testNextProtoThatFails(t *testing.T, e servertest.Engine) {
 	for _, proto := range []string{"panic", "error", "close"} {
 		c, err := dialTLS(ts, &tls.Config{NextProtos: []string{proto}})
 		if err != nil {
-			// the reset of a panic may come that early
+			// the reset after a panic may arrive that early
 			continue
 		}
 		c.ExpectCut()
@@ -298,7 +298,7 @@ func TestOfferedProtocols(t *testing.T) {
 	}{
 		{"", "", "http/1.1", false},
 		{"http/1.1", "", "http/1.1", false},
-		// what autocert's configuration offers
+		// the protocols that autocert configures
 		{"h2 http/1.1 acme-tls/1", "", "http/1.1 acme-tls/1", false},
 		{"h2", "", "http/1.1", false},
 		{"", "h2", "h2 http/1.1", false},
@@ -321,8 +321,7 @@ func TestOfferedProtocols(t *testing.T) {
 	}
 }
 
-// Known failure 24: refusing connections must not cost the server anything that
-// a client can choose.
+// Known failure 24: a client must not choose how much a refusal costs the server.
 func TestRefusalsAreBounded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{Handler: echo, Concurrency: 1}

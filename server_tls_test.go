@@ -26,7 +26,7 @@ import (
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
-// dialTLS opens a connection with a configuration of the client's own.
+// dialTLS opens a connection with a given client configuration.
 func dialTLS(ts *testServer, config *tls.Config) (*servertest.Conn, error) {
 	ts.T.Helper()
 	if config.RootCAs == nil && !config.InsecureSkipVerify {
@@ -94,7 +94,7 @@ func TestServeTLSTakesCertificatesFrom(t *testing.T) {
 		"memory":   {empty, func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) }},
 		"config":   {fromConfig, func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "", "") }},
 		"config 2": {fromConfig, func(s *Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, nil, nil) }},
-		// the name that is there is of no use without the other
+		// only one of the two files is named
 		"config 3": {fromConfig, func(s *Server, ln net.Listener) error { return s.ServeTLS(ln, "nowhere", "") }},
 		"AppendCert": {func(t *testing.T) *Server {
 			s := &Server{}
@@ -162,7 +162,7 @@ func TestServeTLSFunctions(t *testing.T) {
 			t.Errorf("%s returned %v", name, err)
 		}
 	}
-	// an address that cannot be
+	// an invalid address
 	for name, err := range map[string]error{
 		"ListenAndServeTLS":      ListenAndServeTLS("127.0.0.1:no", files.cert, files.key, echo),
 		"ListenAndServeTLSEmbed": ListenAndServeTLSEmbed("127.0.0.1:no", cert, key, echo),
@@ -276,7 +276,7 @@ func TestGenerateTestCertificate(t *testing.T) {
 			t.Errorf("%q: the certificate is for others, too", host)
 		}
 		if block, rest := pem.Decode(keyData); block.Type != "PRIVATE KEY" || len(rest) > 0 {
-			t.Errorf("%q: the key is a %q with %q behind it", host, block.Type, rest)
+			t.Errorf("%q: the key is a %q followed by %q", host, block.Type, rest)
 		}
 		if left := time.Until(pair.Leaf.NotAfter); left < 364*24*time.Hour || left > 366*24*time.Hour {
 			t.Errorf("%q: the certificate is valid for %v", host, left)
@@ -322,7 +322,7 @@ func testMutualTLS(t *testing.T, e servertest.Engine) {
 
 	for name, certs := range map[string][]tls.Certificate{"no certificate": nil, "a stranger's": pair(stranger, strangerKey)} {
 		c, err := dialTLS(ts, &tls.Config{
-			// a client does not send what the server says it would not take
+			// a client sends no certificate that the server says it does not accept
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 				if certs == nil {
 					return new(tls.Certificate), nil
@@ -331,7 +331,7 @@ func testMutualTLS(t *testing.T, e servertest.Engine) {
 			},
 		})
 		if err == nil {
-			// in TLS 1.3 a client learns of it when it reads
+			// in TLS 1.3 the client gets the alert when it reads
 			_, err = c.R.ReadByte()
 		}
 		if _, ok := errors.AsType[*net.OpError](err); !ok {
@@ -444,8 +444,8 @@ func TestServeConnOverTLS(t *testing.T) {
 	}
 }
 
-// A response that breaks off must not look like one that is whole, even where
-// its end is that of the connection.
+// A truncated response must not look complete, even if the end of the connection
+// frames it.
 func TestTLSResponseThatBreaksOffDoesNotEndInOrder(t *testing.T) {
 	servertest.ForEachTLSEngine(t, testTLSResponseThatBreaksOffDoesNotEndInOrder)
 }
@@ -465,7 +465,7 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("no more of this") }
 
-// writeCounter counts the calls of Write of its connections.
+// writeCounter counts the calls of Write on its connections.
 type writeCounter struct {
 	net.Listener
 	n atomic.Int64
@@ -512,7 +512,7 @@ func testTLSResponsesTakeFewWrites(t *testing.T, e servertest.Engine) {
 		}
 	}})
 	c := ts.Dial()
-	c.Get("/small") // the handshake is over once this is answered
+	c.Get("/small") // the response shows that the handshake is over
 	c.Expect(200, small)
 	for _, tc := range []struct {
 		path, body string
@@ -547,7 +547,7 @@ func testPlainHTTPOnATLSPort(t *testing.T, e servertest.Engine) {
 		_ = c.Close()
 	}
 	ts.Log.WaitFor(t, "tls handshake", "an http request to an https server")
-	// anything else is cut
+	// anything else is cut off
 	c := ts.DialPlain()
 	c.Send("SSH-2.0-OpenSSH\r\n")
 	if b, err := io.ReadAll(c.R); bytes.Contains(b, []byte("HTTP/")) || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -556,7 +556,7 @@ func testPlainHTTPOnATLSPort(t *testing.T, e servertest.Engine) {
 	ts.Log.WaitFor(t, "tls handshake", "does not look like a TLS handshake")
 }
 
-// A server of net/http's client: what it negotiates by itself.
+// The client of net/http negotiates a protocol by itself.
 func TestTLSWithClientsOfNetHTTP(t *testing.T) {
 	servertest.ForEachTLSEngine(t, testTLSWithClientsOfNetHTTP)
 }
@@ -579,7 +579,7 @@ func testTLSWithClientsOfNetHTTP(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// sizedReads tells the size of each Read before it waits.
+// sizedReads reports the size of each Read before the Read waits.
 type sizedReads struct {
 	net.Conn
 	sizes chan int
@@ -590,8 +590,7 @@ func (c *sizedReads) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Whatever a TLS connection lies on, while it is idle there is no buffer that
-// waits for its next request.
+// An idle TLS connection holds no read buffer, whatever connection is below TLS.
 func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
 	cert, key := servertest.Certificate()
 	pair, err := tls.X509KeyPair(cert, key)
@@ -614,7 +613,7 @@ func TestIdleTLSConnectionHoldsNoReadBuffer(t *testing.T) {
 		if _, err := client.Read(b); err != nil {
 			t.Fatal(err)
 		}
-		// nothing comes any more, so the last read is the one that waits
+		// nothing else arrives, so the last Read is the one that waits
 		last := 0
 		servertest.Eventually(t, "a small read", func() bool {
 			for len(sized.sizes) > 0 {

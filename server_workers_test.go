@@ -17,11 +17,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// crowdedListener counts who waits in Accept, and can fail one of them.
+// crowdedListener counts the callers that wait in Accept, and can make one of them
+// fail.
 type crowdedListener struct {
 	*fasthttputil.InmemoryListener
 	waiting, most atomic.Int32
-	fault         chan error // for one Accept that has a connection
+	fault         chan error // makes one Accept fail that has a connection
 }
 
 func newCrowdedListener() *crowdedListener {
@@ -45,7 +46,8 @@ func (l *crowdedListener) Accept() (net.Conn, error) {
 	return nc, err
 }
 
-// visit has clients open connections one after the other, each for one request.
+// visit runs clients that open connections one after the other, each for one
+// request.
 func (l *crowdedListener) visit(t *testing.T, clients, each int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -89,7 +91,7 @@ func TestWorkersAcceptOnceThereWereManyConnections(t *testing.T) {
 	if err := servertest.Receive(t, "return of Serve", served); err != nil {
 		t.Error(err)
 	}
-	servertest.Eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
+	servertest.Eventually(t, "no worker in Accept", func() bool { return ln.waiting.Load() == 0 })
 }
 
 func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
@@ -109,11 +111,12 @@ func TestServeReturnsTheErrorThatAWorkerMet(t *testing.T) {
 	if err := servertest.Receive(t, "return of Serve", served); err != broken {
 		t.Errorf("Serve returned %v, want %v", err, broken)
 	}
-	servertest.Eventually(t, "nobody in Accept", func() bool { return ln.waiting.Load() == 0 })
+	servertest.Eventually(t, "no worker in Accept", func() bool { return ln.waiting.Load() == 0 })
 	servertest.ShutDown(t, s)
 }
 
-// lateListener has workers wait between accepting a connection and getting it.
+// lateListener delays workers between the arrival of a connection and the return of
+// Accept.
 type lateListener struct {
 	*crowdedListener
 	late    atomic.Bool

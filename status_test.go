@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The standard library names a few codes differently, and knows one more.
+// The standard library has other texts for some codes, and one more code.
 var statusTextsUnlikeNetHTTP = map[int]string{
 	StatusNonAuthoritativeInfo: "Non-Authoritative Information",
 	http.StatusTooEarly:        "Unknown Status Code",

@@ -95,9 +95,9 @@ func TestBoundedStreamReaderWhoseProducerFails(t *testing.T) {
 	}
 }
 
-// TestBoundedStreamReaderAsABody holds known failures 19 and 28 for it: each
-// flush reaches the wire, a client that leaves ends the producer, and a panic
-// cuts the message off.
+// TestBoundedStreamReaderAsABody checks known failures 19 and 28 for a bounded
+// stream: each flush reaches the wire, a client that leaves ends the producer, and a
+// panic cuts the message off.
 func TestBoundedStreamReaderAsABody(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn, left := make(chan struct{}), make(chan struct{}, 1)

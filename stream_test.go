@@ -40,7 +40,7 @@ func TestStreamReaderGivesWhatIsProduced(t *testing.T) {
 		}
 		for range 2 {
 			if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-				t.Errorf("behind the end: %d, %v", n, err)
+				t.Errorf("after the end: %d, %v", n, err)
 			}
 		}
 		if err := r.Close(); err != nil {
@@ -122,7 +122,7 @@ func TestCloseEndsTheProducer(t *testing.T) {
 		if err := servertest.Receive(t, name+": end of the producer", failed); err == nil {
 			t.Errorf("%s: the producer was not told", name)
 		}
-		// what the reader has already taken may still be read, then it fails
+		// the bytes that the reader holds can be read, then reading fails
 		if _, err := io.Copy(io.Discard, r); err == nil {
 			t.Errorf("%s: a stream that was closed ends in order", name)
 		}
@@ -176,7 +176,7 @@ func TestStreamReadersLeaveNoGoroutine(t *testing.T) {
 	servertest.Eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// The error of a stream that panics has no stack in its text, so the log has it.
+// The error of a stream that panics does not have the stack, so the server logs it.
 func TestServerLogsWhereAStreamPanics(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		log := &servertest.Log{}

@@ -12,9 +12,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestMiddlewareAroundATimeoutHandler has handlers around one that is late look at
-// everything, and set fields before and behind it. Under the race detector this
-// shows that the late one is by itself.
+// TestMiddlewareAroundATimeoutHandler has middleware around a late handler that
+// reads everything, and sets fields before and after it. The race detector reports
+// if they share memory.
 func TestMiddlewareAroundATimeoutHandler(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn, ended := make(chan struct{}), make(chan struct{}, 100)
@@ -79,14 +79,14 @@ func TestMiddlewareAroundATimeoutHandler(t *testing.T) {
 	})
 }
 
-// TestTimeoutHandlerInTimeChangesItsRequest has handlers return in time: all that
-// they did is there for those around them.
+// TestTimeoutHandlerInTimeChangesItsRequest has handlers return in time: the
+// middleware sees all their changes.
 func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 10)
 		limited := TimeoutHandler(func(ctx *RequestCtx) {
 			if string(ctx.Response.Header.Peek("X-Before")) != "before" || string(ctx.Response.Body()) != "before " || ctx.UserValue("a") != 1 {
-				t.Error("what was set before is not there")
+				t.Error("the fields that were set before are missing")
 			}
 			ctx.SetUserValue("path", ctx.Path())
 			ctx.SetUserValue("body", ctx.PostBody())
@@ -137,8 +137,8 @@ func TestTimeoutHandlerInTimeChangesItsRequest(t *testing.T) {
 	})
 }
 
-// TestTimeoutHandlerThatHasTheConnection has handlers with a timeout use what
-// belongs to the connection.
+// TestTimeoutHandlerThatHasTheConnection has handlers with a timeout use the
+// connection.
 func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -180,8 +180,8 @@ func TestTimeoutHandlerThatHasTheConnection(t *testing.T) {
 	})
 }
 
-// TestTimeoutHandlerReadsTrailers has handlers with a timeout, one within the other,
-// read bodies that are streams to their end, and send them back.
+// TestTimeoutHandlerReadsTrailers has nested handlers with timeouts read streamed
+// bodies to their end, and echo them.
 func TestTimeoutHandlerReadsTrailers(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -230,8 +230,8 @@ func TestTimeoutHandlerLimitsItsBody(t *testing.T) {
 	})
 }
 
-// TestTimeoutErrorUnderATimeoutHandler has the handler itself give up in time, with
-// a response of its own.
+// TestTimeoutErrorUnderATimeoutHandler has a handler time out by itself, before the
+// wrapper does, with its own response.
 func TestTimeoutErrorUnderATimeoutHandler(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		limited := TimeoutHandler(func(ctx *RequestCtx) {
@@ -262,8 +262,9 @@ func TestTimeoutErrorUnderATimeoutHandler(t *testing.T) {
 	})
 }
 
-// TestContextGivenAwayAroundATimeoutHandler has the handler around one with a
-// timeout leave the request to it: it must leave the connection to the next one.
+// TestContextGivenAwayAroundATimeoutHandler has the middleware end with TimeoutError
+// while the inner handler runs. The inner handler must not touch the connection,
+// which serves the next request.
 func TestContextGivenAwayAroundATimeoutHandler(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		running, left, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})

@@ -22,7 +22,7 @@ func TestTimeoutHandlerInTime(t *testing.T) {
 			ctx.Response.Header.Set("X-Own", "yes")
 			switch string(ctx.Path()) {
 			case "/own":
-				// its own timeout goes before that of the wrapper
+				// the handler's own timeout precedes that of the wrapper
 				ctx.TimeoutErrorWithCode("own", 504)
 			default:
 				echo(ctx)
@@ -44,9 +44,9 @@ func TestTimeoutHandlerInTime(t *testing.T) {
 	})
 }
 
-// TestTimeoutHandlerLeavesItsContextToTheLateHandler holds known failure 33 for
-// it: under the race detector it shows that the server does not touch a context
-// again that a late handler uses, and that nothing of it reaches the client.
+// TestTimeoutHandlerLeavesItsContextToTheLateHandler checks known failure 33 for
+// TimeoutHandler. The server does not touch a context that a late handler uses,
+// which the race detector would report, and no part of it reaches the client.
 func TestTimeoutHandlerLeavesItsContextToTheLateHandler(t *testing.T) {
 	for _, code := range []int{StatusRequestTimeout, StatusServiceUnavailable} {
 		forEachEngine(t, func(t *testing.T, start starter) {
@@ -98,7 +98,7 @@ func TestTimeoutHandlerLeavesItsContextToTheLateHandler(t *testing.T) {
 				servertest.Receive(t, "the end of a late handler", ended)
 				servertest.Receive(t, "the close of a late user value", closed)
 			}
-			servertest.Eventually(t, "no late handlers any more", func() bool { return ts.S.timed.Load() == 0 })
+			servertest.Eventually(t, "the end of the late handlers", func() bool { return ts.S.timed.Load() == 0 })
 		})
 	}
 }
@@ -125,8 +125,8 @@ func TestTimeoutHandlerRunsNoMoreThanConcurrency(t *testing.T) {
 	})
 }
 
-// TestTimeoutHandlerPassesPanicsOn holds known failure 19 for the goroutine of
-// the handler.
+// TestTimeoutHandlerPassesPanicsOn checks known failure 19 for the goroutine of the
+// handler.
 func TestTimeoutHandlerPassesPanicsOn(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		caught := make(chan any, 1)
@@ -154,7 +154,7 @@ func TestTimeoutHandlerPassesPanicsOn(t *testing.T) {
 		if err, ok := servertest.Receive(t, "the panic", caught).(error); !ok || errors.Unwrap(err).Error() != "a mistake" {
 			t.Errorf("got %v", err)
 		}
-		// the stack is that of the handler
+		// the log has the stack of the handler
 		ts.Log.WaitFor(t, "a mistake", "TestTimeoutHandlerPassesPanicsOn")
 		c = ts.Dial()
 		c.Get("/goexit")
@@ -195,8 +195,8 @@ func TestTimeoutHandlerLogsLatePanics(t *testing.T) {
 	})
 }
 
-// TestLateHandlersProducerIsEnded has a late handler set a stream that nobody
-// will read.
+// TestLateHandlersProducerIsEnded has a late handler set a stream, which the server
+// does not read.
 func TestLateHandlersProducerIsEnded(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		timedOut, ended := make(chan struct{}), make(chan struct{})
@@ -219,9 +219,9 @@ func TestLateHandlersProducerIsEnded(t *testing.T) {
 	})
 }
 
-// TestTimeoutHandlersInOneAnother has the inner one, the outer one, or both time
-// out. What all handlers have is closed when the last of them has returned, and
-// only once.
+// TestTimeoutHandlersInOneAnother has the inner handler, the outer one, or both time
+// out. User values of all handlers are closed once, when the last handler has
+// returned.
 func TestTimeoutHandlersInOneAnother(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -277,7 +277,7 @@ func TestTimeoutHandlersInOneAnother(t *testing.T) {
 }
 
 // TestTimeoutHandlerKeepsAContextThatWasGivenAway has a late handler leave its
-// context to another goroutine in its turn.
+// context to another goroutine.
 func TestTimeoutHandlerKeepsAContextThatWasGivenAway(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn, checked := make(chan struct{}), make(chan struct{})
@@ -288,7 +288,7 @@ func TestTimeoutHandlerKeepsAContextThatWasGivenAway(t *testing.T) {
 			late.Go(func() {
 				<-checked
 				if ctx.UserValue("x") == nil {
-					t.Error("the user value is gone")
+					t.Error("the user value was removed")
 				}
 				ctx.RemoveUserValue("x")
 			})
@@ -339,7 +339,7 @@ func TestTimeoutHandlerWithoutServer(t *testing.T) {
 
 func TestTimeoutHandlerInTimeAllocatesNothing(t *testing.T) {
 	if servertest.RaceDetector {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	ctx := RequestCtx{responder: new(exchange)}
 	h := TimeoutHandler(func(ctx *RequestCtx) { ctx.SetStatusCode(204) }, servertest.Never, "too slow")

@@ -33,7 +33,7 @@ func (f certFiles) renew(t testing.TB, host string) {
 	f.write(t, cert, key)
 }
 
-// write replaces those of the files whose new content is not nil.
+// write replaces the files for which it has content. nil leaves a file as it is.
 func (f certFiles) write(t testing.TB, cert, key []byte) {
 	t.Helper()
 	for name, data := range map[string][]byte{f.cert: cert, f.key: key} {
@@ -58,11 +58,11 @@ func newTestReloader(t testing.TB, f certFiles) (*TLSReloader, *servertest.Log) 
 	}
 	log := &servertest.Log{}
 	r.Logger = log
-	r.Interval = 1 // each handshake looks
+	r.Interval = 1 // every handshake checks the files
 	return r, log
 }
 
-// checkHost checks for which host the reloader has a certificate.
+// checkHost checks the host of the reloader's certificate.
 func checkHost(t testing.TB, r *TLSReloader, want string) {
 	t.Helper()
 	cert, err := r.GetCertificate(&tls.ClientHelloInfo{})
@@ -90,7 +90,7 @@ func TestTLSReloaderKeepsWhatWorked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// half of the new pair is there
+	// the first half of the next pair
 	f.write(t, cert, nil)
 	for range 5 {
 		checkHost(t, r, "old.test")
@@ -102,7 +102,7 @@ func TestTLSReloaderKeepsWhatWorked(t *testing.T) {
 	if r.Reload() == nil {
 		t.Error("Reload has no error")
 	}
-	// now all of it
+	// the second half
 	f.write(t, nil, key)
 	checkHost(t, r, "new.test")
 
@@ -148,7 +148,7 @@ func TestTLSReloaderChoosesByHost(t *testing.T) {
 }
 
 // certificateHost returns the host of the certificate that a server with config
-// shows to a client that asks for host.
+// sends to a client that asks for host.
 func certificateHost(t testing.TB, config *tls.Config, host string) string {
 	t.Helper()
 	near, far := net.Pipe()
@@ -222,7 +222,7 @@ func testServerUsesRenewedCertificates(t *testing.T, e servertest.Engine) {
 	old := ts.Wrap(check("old.test"))
 	f.renew(t, "new.test")
 	check("new.test")
-	// connections do not mind
+	// open connections go on
 	old.Get("/still")
 	old.Expect(200, servertest.Echoed("GET", "/still", ""))
 }

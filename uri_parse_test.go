@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/uri"
 )
 
-// uriFacts is what a URI says of itself.
+// uriFacts are the parts that the methods of a URI return.
 type uriFacts struct {
 	scheme, user, password, host, path, original, query, hash string
 }
@@ -185,7 +185,7 @@ func TestURIPassesBadEscapesOn(t *testing.T) {
 			t.Errorf("%q: the path is %q, and comes back as %q, %v", in, path, v.Path(), err)
 		}
 	}
-	// but text that is set as a path is encoded
+	// text that is set as a path is encoded
 	var u URI
 	if u.SetPath("/100%"); string(u.RequestURI()) != "/100%25" {
 		t.Errorf("%q", u.RequestURI())
@@ -208,16 +208,16 @@ func TestURIMayBeParsedFromItsOwnParts(t *testing.T) {
 	}
 }
 
-// leadsSomewhere reports whether what an error has left of a URI would be taken for
-// one: it has no host, or one that is malformed.
+// leadsSomewhere reports whether the text that an error has left parses as a URI
+// with a host.
 func leadsSomewhere(left string) bool {
 	var u URI
 	return left != "http:///" && u.Parse(nil, []byte(left)) == nil && len(u.Host()) > 0
 }
 
-// checkLeft checks what an error has left of a URI: nothing, or a host that is
-// malformed, for which a client and one that has a copy refuse it with the same error.
-// How it is written may be another URI then, since such a host holds anything.
+// checkLeft checks the URI that an error has left. It is empty, or it has a
+// malformed host, which a client refuses with the same error, in a copy as well. The
+// text of such a URI may parse as another one, since the host may hold any byte.
 func checkLeft(t *testing.T, u *URI, err error) {
 	t.Helper()
 	left := u.String()
@@ -229,7 +229,7 @@ func checkLeft(t *testing.T, u *URI, err error) {
 	for _, u := range []*URI{u, &of} {
 		why := u.invalid()
 		if why == nil && (left != "http:///" || len(u.Username())+len(u.Password()) > 0) {
-			t.Fatalf("%v leaves %q, which nobody refuses", err, left)
+			t.Fatalf("%v leaves %q, which no client refuses", err, left)
 		}
 		if why != nil && (why.Error() != err.Error() || len(u.Host()) == 0) {
 			t.Fatalf("%v leaves %q, which is refused with %v", err, left, why)
@@ -296,8 +296,8 @@ func BenchmarkURIParse(b *testing.B) {
 	}
 }
 
-// What looks like user information decides which part is the host, so nothing
-// is taken for it that RFC 3986 section 3.2.1 does not allow.
+// User information decides which part is the host, so only text that RFC 3986
+// section 3.2.1 allows passes for it.
 func TestURIRefusesMalformedUserInformation(t *testing.T) {
 	for _, raw := range []string{`http://a.com\@b.com/`, "http://\xc3\xbc@h/", "http://u p@h/", "http://u[1]@h/", "http://[::1]@h/", "http://<u>@h/"} {
 		var u URI

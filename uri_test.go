@@ -180,7 +180,7 @@ func TestURIQueryIsWrittenAsItCameUntilItIsChanged(t *testing.T) {
 		}
 		u.SetQueryString("k=v")
 		if got := string(u.RequestURI()); got != "/p?k=v" || string(u.QueryArgs().Peek("k")) != "v" {
-			t.Errorf("set anew: %q", got)
+			t.Errorf("set again: %q", got)
 		}
 	}
 }

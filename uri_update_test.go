@@ -90,7 +90,7 @@ func TestURIUpdateKeepsTheUserWithTheHost(t *testing.T) {
 func TestURIUpdateByWhatIsNoURILeadsNowhere(t *testing.T) {
 	for ref, c := range map[string]struct {
 		want string
-		err  error // what a client returns that is to send a request there
+		err  error // the error of a client that sends a request there
 	}{
 		"//x:99999/":        {"https://x:99999/", uri.ErrPort},
 		"//x:y/p?q#f":       {"https://x:y/p?q#f", uri.ErrPort},
@@ -206,11 +206,11 @@ func FuzzURIUpdate(f *testing.F) {
 	})
 }
 
-// compareWithNetURL compares what from and ref resolve to with what net/url
-// says, where the two mean to do the same.
+// compareWithNetURL compares the result of from and ref with that of net/url, if
+// both packages follow the same rule.
 func compareWithNetURL(t *testing.T, from, ref string, u *URI) {
-	// escapes are decoded before dot segments are removed here, repeated
-	// slashes are one, and a scheme needs its two slashes
+	// this package decodes escapes before it removes dot segments, merges repeated
+	// slashes, and requires two slashes after a scheme
 	path, _, _ := strings.Cut(from, "?")
 	if ref == "" || strings.Contains(ref, ":") || strings.Contains(ref, "//") || strings.Contains(ref+path, "%") {
 		return
@@ -230,8 +230,8 @@ func compareWithNetURL(t *testing.T, from, ref string, u *URI) {
 	if got := string(u.Path()); got != want {
 		t.Fatalf("%q + %q: path %q, net/url says %q", from, ref, got, want)
 	}
-	// what is fit to be sent: both keep spaces that were set, and net/url keeps what
-	// is not ASCII
+	// text that can be sent: both packages keep spaces that were set, and net/url
+	// keeps bytes that are not ASCII
 	var query strings.Builder
 	for _, b := range []byte(r.RawQuery) {
 		if b == ' ' || b >= 0x80 {

@@ -94,7 +94,7 @@ func TestUserValuesDoNotAllocate(t *testing.T) {
 		req.SetUserValue("a", value)
 		req.SetUserValue("b", value)
 		if req.UserValue("a") != value || req.UserValueBytes(key) != nil {
-			t.Error("not what was set")
+			t.Error("not the value that was set")
 		}
 		req.RemoveUserValue("a")
 		req.ResetUserValues()

@@ -26,8 +26,7 @@ func TestExportedAPI(t *testing.T) {
 	have := exported(t, packageNames(want))
 	report(t, want, have)
 
-	// What the file held before decides what may be missing. Without a file
-	// everything may.
+	// Only lines that the file had may be missing. Without a file, all may.
 	allowed := want
 	if _, err := os.Stat(missingFile); !*update || !errors.Is(err, fs.ErrNotExist) {
 		allowed = readLines(t, missingFile)
@@ -51,7 +50,7 @@ func TestExportedAPI(t *testing.T) {
 		case !want[line]:
 			t.Errorf("%s is not in %s: take it off %s", line, promised, missingFile)
 		case have[line]:
-			t.Errorf("this is there now: %s\nrun go generate ./api", line)
+			t.Errorf("this name exists: %s\nrun go generate ./api", line)
 		}
 	}
 }
@@ -65,7 +64,7 @@ func without(a, b set) set {
 	return rest
 }
 
-// packageNames returns the packages that the lines are about.
+// packageNames returns the packages of the lines.
 func packageNames(lines set) []string {
 	names := set{}
 	for line := range lines {
@@ -75,8 +74,8 @@ func packageNames(lines set) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// exported returns the lines of those packages that are there. A package lies
-// in a folder of its name, the root package in the folder of the module.
+// exported returns the lines of those packages that exist. The folder of a package
+// has its name; the root package is in the folder of the module.
 func exported(t *testing.T, packages []string) set {
 	t.Helper()
 	var paths []string
@@ -104,8 +103,7 @@ func exported(t *testing.T, packages []string) set {
 	return lines
 }
 
-// report logs how much of each area is there, and says nothing of the areas
-// that are complete.
+// report logs the share of lines that exist in each area, except for complete areas.
 func report(t *testing.T, want, have set) {
 	t.Helper()
 	there, total := map[string]int{}, map[string]int{}
@@ -124,11 +122,11 @@ func report(t *testing.T, want, have set) {
 			fmt.Fprintf(&b, "%4d of %4d  %s\n", there[a], total[a], a)
 		}
 	}
-	t.Logf("%d of %d lines are there, and %d more that nobody asked for\n%s",
+	t.Logf("%d of %d lines exist, and %d more that are not on the list\n%s",
 		sum, len(want), len(without(have, want)), b.String())
 }
 
-// area names the package and the type that a line is about, or its kind.
+// area returns the package and the type of a line, or its kind.
 func area(line string) string {
 	pkg, feature, _ := strings.Cut(strings.TrimPrefix(line, "pkg "), ", ")
 	words := strings.Fields(feature)

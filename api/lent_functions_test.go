@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// functions are those that belong to no object, and those of clients.
+// functions are the functions without a receiver, and the methods of clients.
 func functions(t *testing.T) (list []lender) {
 	t.Helper()
 	for name, f := range map[string]any{
@@ -56,7 +56,7 @@ func functions(t *testing.T) (list []lender) {
 	return append(list, clients(t)...)
 }
 
-// function makes lenders of a function, for all that it may be called with.
+// function makes lenders that call a function with all its arguments.
 func function(name string, f reflect.Value) (list []lender) {
 	arguments := [][]reflect.Value{nil}
 	for i, in := range slices.Collect(f.Type().Ins()) {
@@ -104,7 +104,7 @@ func function(name string, f reflect.Value) (list []lender) {
 		}
 		switch name {
 		case "GenerateTestCertificate":
-			// no two certificates are equal
+			// each certificate differs
 			generate := l.call
 			l.call = func() (all, given [][]byte) {
 				all, given = generate()
@@ -112,7 +112,7 @@ func function(name string, f reflect.Value) (list []lender) {
 				return all, given
 			}
 		case "VisitHeaderParams":
-			// it is there to cut up what it is given
+			// a split function returns parts of its arguments
 			l.owns = true
 		}
 		if all, _ := l.call(); len(all) > 0 {
@@ -122,7 +122,7 @@ func function(name string, f reflect.Value) (list []lender) {
 	return list
 }
 
-// clients are all the ways to get a body from a client without a Response.
+// clients are all ways to get a body from a client without a Response.
 func clients(t *testing.T) (list []lender) {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")

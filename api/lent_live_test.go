@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// meeting is where two goroutines show each other what they have.
+// meeting is a channel over which two goroutines exchange their slices.
 type meeting chan [][]byte
 
 func (m meeting) show(mine [][]byte) (others [][]byte) {
@@ -24,7 +24,7 @@ func (m meeting) show(mine [][]byte) (others [][]byte) {
 	}
 }
 
-// inContextOf is all that a handler can get at.
+// inContextOf returns all slices that a handler can get.
 func inContextOf(ctx *fasthttp.RequestCtx) (all [][]byte) {
 	for _, object := range []any{
 		&ctx.Request.Header, ctx.URI(), ctx.QueryArgs(), ctx.PostArgs(), &ctx.Response.Header, ctx, &ctx.Request, &ctx.Response,
@@ -34,8 +34,8 @@ func inContextOf(ctx *fasthttp.RequestCtx) (all [][]byte) {
 	return all
 }
 
-// Two handlers that run at once, on connections that have had such requests and
-// responses before, and two callers of a client.
+// Two handlers run at the same time, on connections that have had such requests and
+// responses before. So do two callers of a client.
 func TestWhatServersAndClientsHandOutIsTheExchangesOwn(t *testing.T) {
 	for _, engine := range []fasthttp.Engine{fasthttp.EngineAuto, fasthttp.EnginePortable} {
 		t.Run(fmt.Sprint(engine), func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestWhatServersAndClientsHandOutIsTheExchangesOwn(t *testing.T) {
 				Engine: engine,
 				Name:   "name",
 				AcceptTrailer: func(name []byte) bool {
-					// written to twice it is what it was
+					// the object is the same after two writes
 					for range 2 {
 						if !overwrite([][]byte{name}) {
 							t.Error("the name of a trailer field is read-only")

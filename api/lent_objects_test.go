@@ -11,11 +11,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// source makes objects that are equal and have nothing in common.
+// source makes equal objects that share no memory.
 type source struct {
 	name string
 	make func() (object any, given [][]byte)
-	// owns says that the object hands out what it was given
+	// owns says that the object returns its arguments
 	owns bool
 }
 
@@ -47,7 +47,7 @@ const (
 	anOldResponse = "HTTP/1.0 404 Not Found\r\nContent-Length: 4\r\n\r\nbody"
 )
 
-// The encodings of "body".
+// encoded are the encodings of "body".
 var encoded = map[string][]byte{
 	"gzip":    fasthttp.AppendGzipBytes(nil, []byte("body")),
 	"deflate": fasthttp.AppendDeflateBytes(nil, []byte("body")),
@@ -140,8 +140,8 @@ func sources() []source {
 	return append(list, setters()...)
 }
 
-// names and values are what methods are called with: what the package knows by
-// itself, and what it does not.
+// names and values are arguments for methods: some are known to the package, others
+// are not.
 var (
 	names = []string{
 		"key", "a", "X-Other", "x-other", "X-Sum", "bytes",
@@ -154,8 +154,8 @@ var (
 	}
 )
 
-// setters makes an object for each method that sets something from strings, slices
-// of bytes and numbers, and for each thing that it may be set to.
+// setters makes an object for each method that sets strings, slices of bytes or
+// numbers, and for each of its arguments.
 func setters() (list []source) {
 	for _, new := range []func() reflect.Value{
 		func() reflect.Value { return reflect.ValueOf(new(fasthttp.RequestHeader)) },
@@ -205,8 +205,8 @@ func text(args []reflect.Value) string {
 	return strings.Join(list, ", ")
 }
 
-// combinations are arguments for a method that sets something, or none if it takes
-// something that these tests do not make.
+// combinations returns arguments for a method, or none if it takes types that these
+// tests do not make.
 func combinations(method reflect.Type) (list [][]reflect.Value) {
 	switch method.NumIn() {
 	case 1:

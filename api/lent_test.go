@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// Programs write to the slices they get: some lower the case of names in place, or
-// cut a value up. What they change may be their own object, never what another one
-// says, and never memory that is read-only. So these tests call everything that
-// hands out slices of bytes.
+// Programs write to the slices that they get: some change names to lower case in
+// place, or split a value. A write may change the object itself, but no other
+// object, and must not fail because the memory is read-only. So these tests call
+// every function that returns slices of bytes.
 
-// handsOutBytes matches the lines of what has slices of bytes among its results, or
-// calls a function with them.
+// handsOutBytes matches the lines of functions that return slices of bytes, or pass
+// them to a function.
 var handsOutBytes = regexp.MustCompile(`\) (\(.*)?(\[\])+byte|func\([^()]*\[\]byte|iter\.Seq2?\[\[\]byte`)
 
-// notCalled are the lines that handsOutBytes matches and these tests do not call.
+// notCalled are the lines that handsOutBytes matches, but these tests do not call.
 var notCalled = map[string]string{
 	"pkg fasthttp, type FormValueFunc func(*RequestCtx, string) []byte":                                                "a type",
 	"pkg fasthttp, type PathRewriteFunc func(*RequestCtx) []byte":                                                      "a type: what such a function returns is its own",
@@ -31,22 +31,22 @@ var notCalled = map[string]string{
 	"pkg fasthttp, type Server struct, AcceptTrailer func(name []byte) bool":                                           "called by TestWhatServersAndClientsHandOutIsTheExchangesOwn",
 }
 
-// call is a call of a method that may hand out slices of bytes.
+// call is a call of a method that may return slices of bytes.
 type call struct {
 	name  string
 	index int
 	args  []reflect.Value
 }
 
-// calls are those of a type. Strings and slices of bytes among the arguments are
-// names, functions are made up.
+// calls returns the calls for the methods of a type. Their strings and slices are
+// names, their functions collect arguments.
 func calls(t reflect.Type) (list []call) {
 	for i := range t.NumMethod() {
 		method := t.Method(i)
 		if !handsOut(method.Type) {
 			continue
 		}
-		// the receiver is in front
+		// the receiver is the first argument
 		ins := method.Type.NumIn() - 1
 		asked := false
 		var args []reflect.Value
@@ -99,7 +99,7 @@ func ins(function reflect.Type) []reflect.Type {
 
 func isBytes(t reflect.Type) bool { return t == reflect.TypeFor[[]byte]() }
 
-// on makes the call and returns all slices of bytes that it hands out.
+// on makes the call and returns all slices of bytes that the object hands out.
 func (c call) on(object any) (all [][]byte) {
 	args := slices.Clone(c.args)
 	for i, arg := range args {
@@ -110,8 +110,8 @@ func (c call) on(object any) (all [][]byte) {
 	return invoke(reflect.ValueOf(object).Method(c.index), args)
 }
 
-// invoke calls a function and returns all slices of bytes that it hands out. In
-// the place of functions among the arguments it makes such that collect them.
+// invoke calls a function and returns all slices of bytes that it hands out. It
+// passes functions that collect their arguments.
 func invoke(f reflect.Value, args []reflect.Value) (all [][]byte) {
 	for i, arg := range args {
 		if arg.Kind() == reflect.Func {
@@ -135,7 +135,7 @@ func invoke(f reflect.Value, args []reflect.Value) (all [][]byte) {
 	return slices.DeleteFunc(all, func(b []byte) bool { return cap(b) == 0 })
 }
 
-// collector makes a function that keeps the slices of bytes it is called with.
+// collector makes a function that keeps its slices of bytes.
 func collector(function reflect.Type, all *[][]byte) reflect.Value {
 	return reflect.MakeFunc(function, func(args []reflect.Value) (results []reflect.Value) {
 		for _, arg := range args {
@@ -146,7 +146,7 @@ func collector(function reflect.Type, all *[][]byte) reflect.Value {
 		for out := range function.Outs() {
 			result := reflect.Zero(out)
 			if out.Kind() == reflect.Bool {
-				// go on
+				// true lets the iteration go on
 				result = reflect.ValueOf(true)
 			}
 			results = append(results, result)
@@ -155,7 +155,7 @@ func collector(function reflect.Type, all *[][]byte) reflect.Value {
 	})
 }
 
-// shared returns what lies in both.
+// shared returns the bytes that both lists share.
 func shared(a, b [][]byte) (text []byte, found bool) {
 	for _, x := range a {
 		for _, y := range b {
@@ -168,7 +168,7 @@ func shared(a, b [][]byte) (text []byte, found bool) {
 	return nil, false
 }
 
-// overwrite writes to all bytes, and reports whether that can be done.
+// overwrite writes to all bytes, and reports whether they are writable.
 func overwrite(all [][]byte) (done bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { done = recover() == nil }()
@@ -180,19 +180,18 @@ func overwrite(all [][]byte) (done bool) {
 	return true
 }
 
-// A lender is a call that hands out slices of bytes, each time from an object of
-// its own.
+// A lender is a call that hands out slices of bytes, each time from another object.
 type lender struct {
 	name string
-	// line is what the list of the API says of the function or method, up to its
+	// line is the line of the function or method in the list of the API, up to its
 	// parameters.
 	line string
 	call func() (all, given [][]byte)
-	// owns says that the object hands out what it was given.
+	// owns says that the object hands out its arguments
 	owns bool
 }
 
-// lenders are all of them that hand out anything.
+// lenders returns all calls that hand out slices.
 func lenders(t *testing.T) (list []lender) {
 	t.Helper()
 	byType := map[reflect.Type][]call{}
@@ -221,7 +220,7 @@ func lenders(t *testing.T) (list []lender) {
 	return append(list, functions(t)...)
 }
 
-// dates are different in what is made at different times.
+// dates match the text that depends on the time
 var dates = regexp.MustCompile(`(Date: |")\w{3}, [^\\"]* GMT`)
 
 func texts(all [][]byte) string {
@@ -245,7 +244,7 @@ func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
 			t.Errorf("%s: two of them share the memory of %q", l.name, text)
 		}
 		if text, found := shared(mine, given); found && !l.owns {
-			t.Errorf("%s: what it was given is handed out: %q", l.name, text)
+			t.Errorf("%s: it hands out its arguments: %q", l.name, text)
 		}
 		if !overwrite(mine) {
 			t.Errorf("%s: %s is read-only", l.name, said[i])
@@ -285,7 +284,7 @@ func TestCopiesHandOutNothingOfTheOriginals(t *testing.T) {
 	t.Logf("%d copies", copies)
 }
 
-// everything is all that an object hands out.
+// everything returns all slices that an object hands out.
 func everything(object any) (all [][]byte) {
 	for _, c := range calls(reflect.TypeOf(object)) {
 		all = append(all, c.on(object)...)
@@ -293,7 +292,7 @@ func everything(object any) (all [][]byte) {
 	return all
 }
 
-// called is what a line says of a function or method up to its parameters.
+// called returns the start of a line up to the parameters.
 func called(line string) string {
 	_, feature, _ := strings.Cut(line, ", ")
 	if receiver, rest, isMethod := strings.Cut(feature, ") "); strings.HasPrefix(feature, "method (") && isMethod {
@@ -304,7 +303,8 @@ func called(line string) string {
 	return feature
 }
 
-// What one goroutine gets, no other one reads or writes: the race detector says so.
+// No goroutine reads or writes the slices of another one. The race detector reports
+// a violation.
 func TestWhatIsHandedOutIsTheGoroutinesOwn(t *testing.T) {
 	all := lenders(t)
 	var wg sync.WaitGroup

@@ -19,8 +19,8 @@ type lister struct {
 	importer types.Importer
 }
 
-// newLister compiles the packages as far as that is not done yet. The platform
-// is fixed, so that the result is the same on every one.
+// newLister compiles the packages that are not in the build cache. The platform is
+// fixed, so that the result is the same on every one.
 func newLister(paths []string) (*lister, error) {
 	cmd := exec.Command("go", append([]string{
 		"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "--",
@@ -125,8 +125,8 @@ func (f *features) interfaceMethods(t *types.Interface) string {
 	return strings.Join(methods, "; ")
 }
 
-// methods lists what can be called on a pointer to the type, promoted methods
-// included, each with the receiver that it needs.
+// methods lists the methods of a pointer to the type, promoted ones included, each
+// with its receiver.
 func (f *features) methods(o *types.TypeName) {
 	onValue := types.NewMethodSet(o.Type())
 	for m := range types.NewMethodSet(types.NewPointer(o.Type())).Methods() {
@@ -142,7 +142,7 @@ func (f *features) methods(o *types.TypeName) {
 	}
 }
 
-// signature writes parameters and results without their names.
+// signature returns parameters and results without their names.
 func (f *features) signature(s *types.Signature) string {
 	var typeParams, results string
 	if s.TypeParams().Len() > 0 {
@@ -174,8 +174,8 @@ func (f *features) tuple(t *types.Tuple) []string {
 	return list
 }
 
-// text writes a type, with the package name in front of what comes from
-// another package.
+// text returns a type as text. Types of other packages have their package name in
+// front.
 func (f *features) text(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == f.pkg {

@@ -10,13 +10,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// chunkSizes are those of the bodies of the chunked rows: small pieces, as
-// programs flush them, and large ones, as proxies send them.
+// chunkSizes are the sizes of chunks in the chunked rows: small ones, as programs
+// flush them, and large ones, as proxies send them.
 var chunkSizes = []int{64, 4096}
 
 const chunkedBody = 64 << 10
 
-// chunkedResponse returns an answer of chunkedBody bytes.
+// chunkedResponse returns a response with chunkedBody bytes of content.
 func chunkedResponse(chunk int) []byte {
 	text := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
 	piece := bytes.Repeat([]byte("0123456789abcdef"), chunk/16)
@@ -44,7 +44,7 @@ func BenchmarkChunkedRead(b *testing.B) {
 	}
 }
 
-// endless gives as many bytes as are asked for.
+// endless is a reader that returns as many bytes as a read asks for.
 type endless struct{ left int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -56,7 +56,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkChunkedWrite sends a stream of a length that is not known.
+// BenchmarkChunkedWrite sends a stream of unknown length.
 func BenchmarkChunkedWrite(b *testing.B) {
 	writer := bufio.NewWriterSize(io.Discard, 16<<10)
 	var resp fasthttp.Response
@@ -70,7 +70,7 @@ func BenchmarkChunkedWrite(b *testing.B) {
 	})
 }
 
-// BenchmarkRequestRead reads a POST with its form.
+// BenchmarkRequestRead reads a POST with a form.
 func BenchmarkRequestRead(b *testing.B) {
 	source := bytes.NewReader(postRequest)
 	reader := bufio.NewReader(source)

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// wires are what client and server of a row have between them.
+// wires is the kind of connection between client and server.
 type wires int
 
 const (
@@ -20,7 +20,7 @@ const (
 	overTCP
 )
 
-// open returns a listener and what connects to it.
+// open returns a listener and a function that connects to it.
 func (w wires) open(b *testing.B) (net.Listener, func(string) (net.Conn, error)) {
 	b.Helper()
 	if w == inMemory {
@@ -35,12 +35,12 @@ func (w wires) open(b *testing.B) (net.Listener, func(string) (net.Conn, error))
 	return ln, func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
-// mostConnections is how many connections a row has at most: each takes two
-// files, of which many systems allow a process 20,000 or fewer.
+// mostConnections is the most connections that a row has: each takes two
+// descriptors, of which many systems allow a process 20,000 or fewer.
 const mostConnections = 4000
 
-// benchEndToEnd measures Client.Get with a server of the same build behind it.
-// Callers beyond the number of connections wait for one.
+// benchEndToEnd measures Client.Get with a server of the same build. Callers beyond
+// the number of connections wait for a free one.
 func benchEndToEnd(b *testing.B, w wires, parallel, connections int) {
 	b.Helper()
 	ln, dial := w.open(b)
@@ -52,7 +52,7 @@ func benchEndToEnd(b *testing.B, w wires, parallel, connections int) {
 		ctx.SetContentType(contentType)
 		ctx.SetBodyString(answer)
 	}}
-	served := make(chan error, 1) // what comes when the listener is closed does not matter
+	served := make(chan error, 1) // the error after the listener is closed does not matter
 	go func() { served <- server.Serve(ln) }()
 	client := &fasthttp.Client{Dial: dial, MaxConnsPerHost: connections, MaxConnWaitTimeout: 10 * time.Minute}
 	defer func() {

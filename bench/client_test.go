@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/cputime"
 )
 
-// What the servers of the client rows answer, and where they are asked.
+// The responses of the servers in the client rows, and the URL of the requests.
 const (
 	clientURL    = "http://shop.example.com/item?id=1729"
 	clientAnswer = "HTTP/1.1 200 OK\r\n" +
@@ -47,15 +47,15 @@ func requestEnd(b []byte) bool {
 	return len(b) == size
 }
 
-// answeringConn is a connection that contains a very cheap server: a write is a request,
-// and a read returns the response.
+// answeringConn is a connection with a very cheap server in it: a write is a
+// request, and a read returns the response.
 type answeringConn struct {
-	all     [][]byte // the answers, which take turns
+	all     [][]byte // the responses, in turn
 	turn    int
 	whole   func([]byte) bool // reports whether these are all bytes of a request
 	got     []byte
 	answers chan []byte
-	rest    []byte // of the last answer
+	rest    []byte // of the last response
 	closing sync.Once
 }
 
@@ -114,7 +114,8 @@ func (c *answeringConn) SetWriteDeadline(time.Time) error { return nil }
 
 var loopback = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 
-// answerTCP serves connections with the same answers, and returns where.
+// answerTCP serves connections with the same responses, and returns a function that
+// connects to it.
 func answerTCP(b *testing.B) (dial func(string) (net.Conn, error)) {
 	b.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -154,8 +155,9 @@ func answerTCP(b *testing.B) (dial func(string) (net.Conn, error)) {
 	return func(string) (net.Conn, error) { return net.Dial("tcp4", addr) }
 }
 
-// callers runs call b.N times, by so many goroutines at a time. The first call
-// of each is not measured. newCaller makes what a goroutine calls.
+// callers runs call b.N times, on the given number of goroutines. It does not
+// measure the first call of each. newCaller makes the function that a goroutine
+// calls.
 func callers(b *testing.B, parallel int, newCaller func() (call func() error, end func())) {
 	b.Helper()
 	b.ReportAllocs()
@@ -190,7 +192,7 @@ func callers(b *testing.B, parallel int, newCaller func() (call func() error, en
 	reportCPU(b, cputime.Used()-begin)
 }
 
-// callKind is how the client is called.
+// callKind is a way to call the client.
 type callKind int
 
 const (
@@ -270,8 +272,8 @@ func checkNetHTTP(resp *http.Response, err error) error {
 	return err
 }
 
-// benchHarnessClient measures callers that only write a prepared request and read the
-// response without parsing it: no client can be faster than that with this server.
+// benchHarnessClient measures callers that write a prepared request and read the
+// response without parsing it. No client can be faster than that with this server.
 func benchHarnessClient(b *testing.B, dial func(string) (net.Conn, error), parallel int) {
 	b.Helper()
 	request := []byte("GET /item?id=1729 HTTP/1.1\r\nUser-Agent: fasthttp\r\nHost: shop.example.com\r\n\r\n")

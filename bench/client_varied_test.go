@@ -22,7 +22,8 @@ var (
 	lengthField = []byte("\r\nContent-Length: ")
 )
 
-// apart is how far the places are apart in a list at which those who share it begin.
+// apart is the distance between the positions at which callers begin in a shared
+// list.
 const apart = 89
 
 // wholeRequest reports whether b is one whole request of any length.
@@ -45,8 +46,8 @@ func wholeRequest(b []byte) bool {
 	return len(b) == size
 }
 
-// dialAPI returns what connects to servers that answer as an API does, each beginning
-// with another answer.
+// dialAPI returns a function that connects to servers with the responses of an API.
+// Each server begins with another response.
 func dialAPI() func(string) (net.Conn, error) {
 	var conns atomic.Int64
 	return func(string) (net.Conn, error) {
@@ -55,8 +56,8 @@ func dialAPI() func(string) (net.Conn, error) {
 	}
 }
 
-// inTurn returns what returns the calls of one of the callers that share a client, each
-// of which begins with another call.
+// inTurn returns a function that returns the next call for one of the callers that
+// share a client. Each caller begins with another call.
 func inTurn(callers *atomic.Int64) func() *traffic.Call {
 	next := int(callers.Add(1)) * apart % len(apiCalls)
 	return func() *traffic.Call {
@@ -68,13 +69,13 @@ func inTurn(callers *atomic.Int64) func() *traffic.Call {
 	}
 }
 
-// wholeAnswer reports whether a body is one of those of the API, and of the length that
-// the head has told.
+// wholeAnswer reports whether a body is one of those of the API, and has the length
+// that its head declares.
 func wholeAnswer(status, length int, body []byte) bool {
 	return status == 200 && length == len(body) && body[0] == '{' && body[len(body)-1] == '}'
 }
 
-// benchVariedClient is benchClient with requests and responses of which none is like
+// benchVariedClient is benchClient with requests and responses that all differ from
 // the one before.
 func benchVariedClient(b *testing.B, kind callKind, parallel int) {
 	b.Helper()
@@ -173,7 +174,7 @@ func BenchmarkNetHTTPClientPostVaried64CallersMemory(b *testing.B) {
 	benchNetHTTPVariedClient(b, postCall, 64)
 }
 
-// readInTurn measures read with heads that take turns.
+// readInTurn measures read with several heads in turn.
 func readInTurn(b *testing.B, texts [][]byte, read func(*bufio.Reader) bool) {
 	source := bytes.NewReader(nil)
 	reader := bufio.NewReader(source)
@@ -192,7 +193,8 @@ func readInTurn(b *testing.B, texts [][]byte, read func(*bufio.Reader) bool) {
 	})
 }
 
-// BenchmarkRequestHeaderReadVaried reads the heads that the varied server rows get.
+// BenchmarkRequestHeaderReadVaried reads the request heads of the varied server
+// rows.
 func BenchmarkRequestHeaderReadVaried(b *testing.B) {
 	var header fasthttp.RequestHeader
 	readInTurn(b, visitors, func(r *bufio.Reader) bool {
@@ -200,7 +202,8 @@ func BenchmarkRequestHeaderReadVaried(b *testing.B) {
 	})
 }
 
-// BenchmarkResponseHeaderReadVaried reads the heads that the varied client rows get.
+// BenchmarkResponseHeaderReadVaried reads the response heads of the varied client
+// rows.
 func BenchmarkResponseHeaderReadVaried(b *testing.B) {
 	var header fasthttp.ResponseHeader
 	var heads [][]byte

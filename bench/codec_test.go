@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// pageText is a page of a shop, of the size that such answers have.
+// pageText returns a page of a shop, of a typical size.
 func pageText() []byte {
 	var b []byte
 	for i := range 200 {
@@ -76,7 +76,7 @@ func BenchmarkCompressHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkCompressHandlerSmall encodes an answer of about a kilobyte.
+// BenchmarkCompressHandlerSmall encodes a response of about a kilobyte.
 func BenchmarkCompressHandlerSmall(b *testing.B) {
 	page := pageText()[:1024]
 	h := fasthttp.CompressHandlerBrotliLevel(func(ctx *fasthttp.RequestCtx) {
@@ -88,7 +88,7 @@ func BenchmarkCompressHandlerSmall(b *testing.B) {
 	}
 }
 
-// loopHandler measures a handler that answers a client which accepts a coding.
+// loopHandler measures a handler with a client that accepts a coding.
 func loopHandler(b *testing.B, h fasthttp.RequestHandler, accept string) {
 	var ctx fasthttp.RequestCtx
 	ctx.Request.Header.Set(fasthttp.HeaderAcceptEncoding, accept)

@@ -18,8 +18,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/cputime"
 )
 
-// fileRows are the requests for files, by the name of the row. The first answer
-// of each is checked.
+// fileRows are the requests for files, by the name of the row. The benchmark checks
+// the first response of each.
 var fileRows = []struct {
 	name, target, fields string
 	status               int
@@ -66,8 +66,8 @@ func fileHandler(root string) fasthttp.RequestHandler {
 	return (&fasthttp.FS{Root: root, Compress: true, AcceptByteRange: true, GenerateIndexPages: true, CacheDuration: time.Minute}).NewRequestHandler()
 }
 
-// repeated is a connection that sends the same request again and again, and
-// drops the answers.
+// repeated is a connection that sends the same request again and again, and drops
+// the responses.
 type repeated struct {
 	net.Conn
 	request, rest []byte
@@ -95,13 +95,14 @@ func (c *repeated) SetDeadline(time.Time) error      { return nil }
 func (c *repeated) SetReadDeadline(time.Time) error  { return nil }
 func (c *repeated) SetWriteDeadline(time.Time) error { return nil }
 
-// silent is a logger. The published package logs every file that is not there.
+// silent is a logger that drops its lines. The published package logs every missing
+// file.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// BenchmarkFiles measures a server and its handler for files on one connection
-// that costs nothing.
+// BenchmarkFiles measures a server with a handler for files on one connection that
+// costs nothing.
 func BenchmarkFiles(b *testing.B) {
 	h := fileHandler(fileTree(b))
 	for _, row := range fileRows {
@@ -120,8 +121,8 @@ func BenchmarkFiles(b *testing.B) {
 	}
 }
 
-// BenchmarkFilesTCP measures the same over a socket, one request after the
-// other. The client takes part of the time; it only counts bytes.
+// BenchmarkFilesTCP measures the same over a socket, one request after the other.
+// The client takes part of the time; it only counts bytes.
 func BenchmarkFilesTCP(b *testing.B) {
 	h := fileHandler(fileTree(b))
 	for _, row := range fileRows[:4] {
@@ -169,7 +170,7 @@ func BenchmarkFilesTCP(b *testing.B) {
 	}
 }
 
-// ask sends a request and returns the size of the answer, head included.
+// ask sends a request and returns the size of the response, head included.
 func ask(b *testing.B, c net.Conn, request []byte) int {
 	b.Helper()
 	if _, err := c.Write(request); err != nil {
@@ -186,7 +187,7 @@ func ask(b *testing.B, c net.Conn, request []byte) int {
 	return raw.Len()
 }
 
-// checkFile checks the answer to a request.
+// checkFile checks the response to a request.
 func checkFile(b *testing.B, h fasthttp.RequestHandler, request []byte, status, size int) {
 	b.Helper()
 	var ctx fasthttp.RequestCtx

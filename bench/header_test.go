@@ -14,7 +14,7 @@ const responseHeadText = "HTTP/1.1 200 OK\r\nServer: shop\r\nDate: " + dateText 
 	"ETag: \"5f2b9c1d\"\r\nSet-Cookie: session=5f2b9c1d7a3e; path=/\r\n" +
 	"X-Request-Id: 7f3a1c\r\n\r\n"
 
-// BenchmarkRequestHeaderRead reads the head that the server benchmarks get.
+// BenchmarkRequestHeaderRead reads the request head of the server benchmarks.
 func BenchmarkRequestHeaderRead(b *testing.B) {
 	var header fasthttp.RequestHeader
 	source := bytes.NewReader(getRequest)
@@ -64,8 +64,8 @@ func BenchmarkResponseHeaderWrite(b *testing.B) {
 	})
 }
 
-// requestHeader returns a header with two fields that are not well known behind
-// a browser's.
+// requestHeader returns the header of a browser, followed by two fields that are not
+// well known.
 func requestHeader(b *testing.B) *fasthttp.RequestHeader {
 	b.Helper()
 	header := new(fasthttp.RequestHeader)
@@ -84,8 +84,8 @@ func BenchmarkHeaderPeekKnown(b *testing.B) {
 	})
 }
 
-// BenchmarkHeaderPeekLower asks for fields by names that are not in their
-// normalised form.
+// BenchmarkHeaderPeekLower reads fields by names that are not in their normalised
+// form.
 func BenchmarkHeaderPeekLower(b *testing.B) {
 	header := requestHeader(b)
 	loop(b, func() bool {
@@ -114,8 +114,7 @@ func BenchmarkHeaderPeekUnknown(b *testing.B) {
 	})
 }
 
-// BenchmarkHeaderSet replaces the values of one well-known field and of one
-// that is not.
+// BenchmarkHeaderSet replaces the values of one well-known field and of another one.
 func BenchmarkHeaderSet(b *testing.B) {
 	header := requestHeader(b)
 	loop(b, func() bool {
@@ -181,7 +180,7 @@ func BenchmarkHeaderCopyTo(b *testing.B) {
 	})
 }
 
-// BenchmarkResponseHeaderSet makes the head of an answer as a handler does.
+// BenchmarkResponseHeaderSet makes the head of a response as a handler does.
 func BenchmarkResponseHeaderSet(b *testing.B) {
 	var header fasthttp.ResponseHeader
 	loop(b, func() bool {

@@ -13,12 +13,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// pipelinedAnswers are the answers to as many requests as are likely to come
-// at once.
+// pipelinedAnswers are responses to as many requests as are likely to arrive at
+// once.
 var pipelinedAnswers = bytes.Repeat(clientAnswerBytes, 256)
 
-// variedAnswers are answers of which none has the head of the one before, whether
-// or not that has the same size.
+// variedAnswers are responses that all differ in their heads from the one before,
+// with the same or another size.
 var variedAnswers = func() (all [][]byte) {
 	for i := range 64 {
 		id := fmt.Sprintf("%016x", uint64(i+1)*0x9e3779b97f4a7c15)
@@ -30,21 +30,21 @@ var variedAnswers = func() (all [][]byte) {
 	return all
 }()
 
-// variedPipelined is as many answers of one size of which none has the head of the
+// variedPipelined are as many responses of one size, each with another head than the
 // one before.
 var variedPipelined = bytes.Repeat(slices.Concat(variedAnswers[:5]...), 51)
 
 // pipelineConn is a connection with a server in it that takes pipelined GET
-// requests: for each one that is written there is an answer to be read.
+// requests. Each written request makes a response to read.
 type pipelineConn struct {
 	mu     sync.Mutex
 	come   sync.Cond
-	size   int    // of an answer
-	all    []byte // the answers, which take turns
-	owed   int    // bytes of answers
+	size   int    // of a response
+	all    []byte // the responses, in turn
+	owed   int    // bytes of responses
 	read   int    // bytes of all
 	closed bool
-	tail   []byte // of the last request, if it is not complete
+	tail   []byte // of the last request, if it is incomplete
 }
 
 func dialPipeline(string) (net.Conn, error) { return pipelineWith(pipelinedAnswers, len(clientAnswer)) }
@@ -59,8 +59,8 @@ func pipelineWith(all []byte, size int) (net.Conn, error) {
 	return c, nil
 }
 
-// countRequests returns how many GET requests end in p, given the last bytes
-// that came before, and the bytes to pass next time.
+// countRequests returns the number of GET requests that end in p, and the bytes to
+// pass as tail to the next call. tail is the end of the bytes before p.
 func countRequests(tail, p []byte) (n int, next []byte) {
 	if len(tail) > 0 {
 		p = append(tail, p...)

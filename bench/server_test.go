@@ -39,13 +39,13 @@ var (
 
 const (
 	manyClients = 10_000
-	// manyBatch is how many requests a client among many sends in one turn.
-	// Waking the goroutine that waits for a connection costs the harness about
-	// as much as a fast server takes for a request, so it is spread over a few.
+	// manyBatch is the number of requests that a client among many sends in a turn.
+	// It costs the harness about as much to wake the goroutine of a connection as it
+	// costs a fast server to serve a request, so some requests share that cost.
 	manyBatch = 10
 )
 
-// fewClients are as many as keep all processors busy.
+// fewClients is the number of clients that keep all processors busy.
 func fewClients() int { return 2 * runtime.GOMAXPROCS(0) }
 
 // benchServer measures serve with a few clients that never pause.
@@ -57,8 +57,8 @@ func benchServer(b *testing.B, serve func(net.Listener) error, request []byte, p
 	})
 }
 
-// benchCrowd measures serve with ten thousand open connections, of which a few
-// have requests under way at a time, each in its turn.
+// benchCrowd measures serve with ten thousand open connections. At any time a few of
+// them, in turn, have pending requests.
 func benchCrowd(b *testing.B, serve func(net.Listener) error, request []byte, perConn int) {
 	drive(b, serve, fakenet.Config{
 		Texts:   [][]byte{request},
@@ -93,8 +93,8 @@ func drive(b *testing.B, serve func(net.Listener) error, cfg fakenet.Config) {
 	reportCPU(b, used)
 }
 
-// reportCPU adds the processor time of all operations to the benchmark's
-// figures, where the system tells it.
+// reportCPU adds the processor time of all operations to the figures of the
+// benchmark, if the system reports it.
 func reportCPU(b *testing.B, used time.Duration) {
 	if used > 0 {
 		b.ReportMetric(float64(used)/float64(b.N), "cpu-ns/op")
@@ -232,7 +232,7 @@ const (
 		"Content-Type: text/plain\r\nContent-Length: 13\r\n\r\n" + answer
 )
 
-// bareAnswers are the answers to as many requests as can end in one buffer.
+// bareAnswers are the responses to as many requests as can end in one buffer.
 var bareAnswers = bytes.Repeat([]byte(bareAnswer), bareBuffer/len(getRequest)+1)
 
 // serveBare serves each connection on a goroutine of its own. It trusts that
@@ -283,8 +283,8 @@ func TestRequestsHaveTheSizeOfABrowsers(t *testing.T) {
 	}
 }
 
-// TestServersAnswerTheHarness runs every kind of row once, small, so that a
-// wrong answer shows without running a benchmark.
+// TestServersAnswerTheHarness runs every kind of row once, with few requests, to
+// detect a wrong response without a benchmark.
 func TestServersAnswerTheHarness(t *testing.T) {
 	servers := []struct {
 		name  string

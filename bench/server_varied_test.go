@@ -22,8 +22,8 @@ var (
 	browserTexts = [][]byte{browserRequest()}
 )
 
-// browserRequest is the longest of the visitors' requests under 800 bytes, which only
-// browsers send.
+// browserRequest is the longest request below 800 bytes. Only browsers send requests
+// of this length.
 func browserRequest() (request []byte) {
 	for _, text := range visitors {
 		if len(text) > len(request) && len(text) < 800 {
@@ -33,7 +33,7 @@ func browserRequest() (request []byte) {
 	return request
 }
 
-// variedClients are the clients of rows that do not have ten thousand.
+// variedClients is the number of clients in rows that do not have ten thousand.
 const variedClients = 64
 
 // benchVaried measures serve with clients that never pause and send texts in turn, as
@@ -194,8 +194,8 @@ func BenchmarkNetHTTPServerGetBrowserOnePerRead(b *testing.B) {
 	benchOnePerRead(b, serveNetHTTPGet, browserTexts)
 }
 
-// BenchmarkHarnessGetVariedOnePerRead runs a server that answers whatever it reads
-// once, which is all that a client that waits for it asks for.
+// BenchmarkHarnessGetVariedOnePerRead runs a server that responds once to each read,
+// which is enough for clients that wait for the response.
 func BenchmarkHarnessGetVariedOnePerRead(b *testing.B) { benchOnePerRead(b, serveReads, visitors) }
 
 func BenchmarkHarnessGetVariedOnePerRead10KClients(b *testing.B) {

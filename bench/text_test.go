@@ -56,8 +56,7 @@ func BenchmarkVisitHeaderParams(b *testing.B) {
 	})
 }
 
-// BenchmarkParseByteRange reads a range, the suffix of a file, and the rest of
-// one.
+// BenchmarkParseByteRange parses a range, a suffix range, and an open range.
 func BenchmarkParseByteRange(b *testing.B) {
 	part, suffix, rest := []byte("bytes=500-999"), []byte("bytes=-500"), []byte("bytes=9500-")
 	loop(b, func() bool {

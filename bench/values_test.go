@@ -17,8 +17,8 @@ const (
 	uriFull    = "http://shop.example.com/catalogue/boots/?size=42&sort=price#reviews"
 )
 
-// loop measures work, which reports whether its result is right. The figures of
-// different rows here are not comparable with each other, only across builds.
+// loop measures work, which reports whether its result is right. The figures of two
+// rows are not comparable, those of two builds are.
 func loop(b *testing.B, work func() bool) {
 	b.Helper()
 	if !work() {
@@ -132,8 +132,8 @@ func BenchmarkURIParse(b *testing.B) {
 	})
 }
 
-// BenchmarkURIParsePlain parses what most requests ask for: a path that is in its
-// normal form, and a query.
+// BenchmarkURIParsePlain parses the target of most requests: a path in normal form,
+// and a query.
 func BenchmarkURIParsePlain(b *testing.B) {
 	var uri fasthttp.URI
 	host, text := []byte(uriHost), []byte("/catalogue/boots/?size=42&sort=price")
@@ -152,8 +152,8 @@ func BenchmarkURIParseFull(b *testing.B) {
 	})
 }
 
-// BenchmarkURISetPath brings a path with dot segments, repeated slashes and
-// escapes into its normal form.
+// BenchmarkURISetPath normalises a path with dot segments, repeated slashes and
+// escapes.
 func BenchmarkURISetPath(b *testing.B) {
 	var uri fasthttp.URI
 	loop(b, func() bool {
@@ -163,7 +163,7 @@ func BenchmarkURISetPath(b *testing.B) {
 	})
 }
 
-// BenchmarkURIUpdate follows a relative reference and one to another path.
+// BenchmarkURIUpdate resolves a relative reference, and one with another path.
 func BenchmarkURIUpdate(b *testing.B) {
 	var uri fasthttp.URI
 	text := []byte(uriFull)
@@ -226,7 +226,7 @@ func BenchmarkCookieAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkCookieDate appends a cookie that expires at a time, and parses it.
+// BenchmarkCookieDate appends a cookie that has an expiry time, and parses it.
 func BenchmarkCookieDate(b *testing.B) {
 	var cookie fasthttp.Cookie
 	date := time.Unix(784887151, 0)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// observation is all that a program printed: fields by case, both in the
-// order of their first line.
+// observation is the output of a program: fields by case, both in the order of their
+// first line.
 type observation struct {
 	order []string
 	cases map[string]*fields
@@ -28,7 +28,7 @@ func parse(out []byte) *observation {
 			o.order = append(o.order, id)
 		}
 		field, value, _ := strings.Cut(rest, "\t")
-		// What starts with '~' is for the reader only.
+		// A field that starts with '~' is for the reader only.
 		if strings.HasPrefix(field, "~") {
 			continue
 		}
@@ -78,8 +78,7 @@ func (r *result) add(o *result) {
 	r.stale = append(r.stale, o.stale...)
 }
 
-// compare puts the two outputs side by side and sorts their differences with
-// the table.
+// compare compares the two outputs and sorts their differences by the table.
 func compare(want, got []byte, table []*entry) *result {
 	r := &result{}
 	a, b := parse(want), parse(got)
@@ -136,7 +135,7 @@ func compareCase(id string, a, b *fields) []difference {
 	return diffs
 }
 
-// union lists a and then what only b has.
+// union lists a and then the cases that only b has.
 func union[V any](a, b []string, inA map[string]V) []string {
 	all := a[:len(a):len(a)]
 	for _, s := range b {
@@ -147,8 +146,8 @@ func union[V any](a, b []string, inA map[string]V) []string {
 	return all
 }
 
-// explain counts d towards every line that covers it, so that a line is stale
-// only if nothing needs it.
+// explain counts d for every line that covers it, so that a line is stale only if it
+// covers no difference.
 func explain(table []*entry, d difference) bool {
 	found := false
 	for _, e := range table {

@@ -21,8 +21,8 @@ var (
 	upstream = side{"v1.77.0", "go.upstream.mod"}
 )
 
-// TestProgramsAgree fails on every difference that no line of the tables in
-// intended/ explains, and on every line that explains nothing any more.
+// TestProgramsAgree fails for every difference that no line of the tables in
+// intended/ explains, and for every line that explains no difference.
 func TestProgramsAgree(t *testing.T) {
 	entries, err := os.ReadDir("programs")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestProgramsAgree(t *testing.T) {
 				t.Errorf("unexplained difference\n%s", d)
 			}
 			for _, line := range r.stale {
-				t.Errorf("no difference any more, take the line out: %s", line)
+				t.Errorf("there is no such difference, remove the line: %s", line)
 			}
 			t.Log(r.summary(e.Name()))
 			all.add(r)

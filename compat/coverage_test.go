@@ -22,9 +22,9 @@ import (
 
 const module = "github.com/valyala/fasthttp"
 
-// TestProgramsCallAllOfTheAPI fails on an exported function or method that no
-// program calls and that uncalled.tsv gives no reason for, and on a line of
-// that file that something calls by now.
+// TestProgramsCallAllOfTheAPI fails for an exported function or method that no
+// program calls, unless uncalled.tsv has a reason. It also fails for a line of that
+// file if a program calls the function.
 func TestProgramsCallAllOfTheAPI(t *testing.T) {
 	paths := publicPackages(t)
 	packages := listPackages(t, paths)
@@ -95,8 +95,8 @@ func publicPackages(t *testing.T) []string {
 	return append(slices.Compact(paths), module)
 }
 
-// listPackages returns the programs and the public packages with all that they
-// import. It looks at v1.77.0, since the programs know nothing else.
+// listPackages returns the programs and the public packages with all their imports.
+// It uses v1.77.0, because the programs use nothing else.
 func listPackages(t *testing.T, public []string) map[string]*listedPackage {
 	t.Helper()
 	args := []string{"list", "-modfile=" + upstream.modfile, "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./programs/..."}
@@ -119,8 +119,8 @@ func listPackages(t *testing.T, public []string) map[string]*listedPackage {
 	}
 }
 
-// functionsOf lists what a package exports: functions, methods of its types and
-// those of its interfaces.
+// functionsOf lists the exported functions of a package: functions, methods of its
+// types, and those of its interfaces.
 func functionsOf(pkg *types.Package) []string {
 	var list []string
 	for _, name := range pkg.Scope().Names() {
@@ -165,8 +165,7 @@ func nameOf(f *types.Func) string {
 	return pkg + ".interface." + f.Name()
 }
 
-// calls adds what a package of this module mentions of the API, called or
-// passed on.
+// calls adds the functions of the API that a package of this module mentions.
 func calls(t *testing.T, fset *token.FileSet, imports types.Importer, p *listedPackage, called map[string]bool) {
 	t.Helper()
 	var files []*ast.File

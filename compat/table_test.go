@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// An entry is one line of a table: the cases and fields that differ on
-// purpose, what this module must say there, and which rule makes it so.
+// An entry is one line of a table: the cases and fields that differ on purpose, the
+// value of this module, and the rule that requires it.
 type entry struct {
 	id, field, value *regexp.Regexp
 	reason           string
@@ -22,14 +22,14 @@ func (e *entry) covers(d difference) bool {
 	return e.id.MatchString(d.id) && e.field.MatchString(d.field) && e.value.MatchString(d.got)
 }
 
-// rule is what a reason has to name: a line of the list of known failures, an
-// RFC, or the documentation of v1.77.0 itself if its code does otherwise.
+// rule matches the reasons: a line of the list of known failures, an RFC, or the
+// documentation of v1.77.0 if its code differs from it.
 var rule = regexp.MustCompile(`known failure \d+|RFC \d{4}|documented: `)
 
 // readTable reads a table of tab-separated columns: a pattern for the case, a
-// pattern for the field, a pattern for the value that this module prints, and
-// the reason. Patterns are regular expressions that have to match the whole
-// text. Empty lines and lines that start with '#' are left out.
+// pattern for the field, a pattern for the value of this module, and the reason. A
+// pattern is a regular expression that must match the whole text. readTable skips
+// empty lines and lines that start with '#'.
 func readTable(path string) ([]*entry, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	// speaksOfErrors matches comments that say something of errors.
+	// speaksOfErrors matches comments that mention errors.
 	speaksOfErrors = regexp.MustCompile(`(?i)\berrors?\b|\bfails?\b|\bfailed\b|\bErr[A-Z]\w+`)
-	// refersTo matches a name whose comment is a part of this one.
+	// refersTo matches the name of a function to which a comment refers.
 	refersTo = regexp.MustCompile(`(?:\bis|\bwhat|\b[Ss]ee|\bas|\bthat of|\blike) +\[?((?:\w+\.)*[A-Z]\w*)`)
 )
 
@@ -25,8 +25,8 @@ type failing struct {
 	at, name, doc string
 }
 
-// TestErrorsAreDocumented looks at all public packages: what returns an error says
-// something of it, or refers to what does.
+// TestErrorsAreDocumented checks all public packages: the comment of a function that
+// returns an error must mention errors, or refer to a function that does.
 func TestErrorsAreDocumented(t *testing.T) {
 	count := 0
 	for _, dir := range packageFolders(t) {
@@ -74,8 +74,8 @@ func saysItsErrors(f failing, byName map[string][]failing, seen []string) bool {
 	return false
 }
 
-// failingOf returns what a package exports that returns an error in the last place.
-// Methods of a type that is not exported count if an exported one embeds it.
+// failingOf returns the exported functions of a package with an error as their last
+// result. Methods of an unexported type count if an exported type embeds it.
 func failingOf(t *testing.T, dir string, files []string) (all []failing) {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// TestEveryExportedNameIsDocumented looks at all packages of this module: each
-// has a comment, and so has all that it exports, fields of structs and methods
-// of interfaces among them. In a group the comment of the group is enough, and
-// so is one that names several.
+// TestEveryExportedNameIsDocumented checks all packages of this module. Each package
+// has a comment, and so has each exported name, including fields of structs and
+// methods of interfaces. In a group, a comment for the group is enough, and so is
+// one that names several.
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	names := 0
 	for _, dir := range packageFolders(t) {
@@ -55,7 +55,7 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 	}
 }
 
-// packageFolders returns the folders of this module that may hold a package.
+// packageFolders returns the folders of this module that may have a package.
 func packageFolders(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -81,7 +81,7 @@ func isModule(dir string) bool {
 	return len(found) > 0
 }
 
-// documented counts the exported names of a package and lists those without a
+// documented has the number of exported names in a package, and the names without a
 // comment.
 type documented struct {
 	dir     string
@@ -145,8 +145,8 @@ func (d *documented) spec(decl *ast.GenDecl, spec ast.Spec) {
 	}
 }
 
-// names reports whether a comment inside of a declaration, or in front of it,
-// names what it is about: one may be about several names.
+// names reports whether a comment inside of a declaration, or before it, has the
+// name. One comment may have several names.
 func names(decl *ast.GenDecl, ident *ast.Ident) (found bool) {
 	word := regexp.MustCompile(`\b` + ident.Name + `\b`)
 	ast.Inspect(decl, func(n ast.Node) bool {

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// packages are what snippets may use without importing it, by the name under
-// which they do. What is not here is imported by the snippet itself.
+// packages are the packages that snippets may use without an import, by name. A
+// snippet imports all others itself.
 var packages = map[string]string{
 	"bufio": "bufio", "bytes": "bytes", "context": "context", "errors": "errors", "expvar": "expvar", "fmt": "fmt",
 	"http": "net/http", "netip": "net/netip", "io": "io", "json": "encoding/json", "log": "log", "net": "net", "os": "os",
@@ -36,7 +36,7 @@ var packages = map[string]string{
 
 const module = "github.com/valyala/fasthttp"
 
-// surroundings are what statements find around them.
+// surroundings are the declarations around statements.
 const surroundings = `func _(
 	ctx *fasthttp.RequestCtx, handler fasthttp.RequestHandler, server *fasthttp.Server, ln net.Listener,
 	client *fasthttp.Client, req *fasthttp.Request, resp *fasthttp.Response,
@@ -46,7 +46,7 @@ const surroundings = `func _(
 {
 `
 
-// snippet is a piece of Go in a document.
+// snippet is a piece of Go code in a document.
 type snippet struct {
 	file string
 	line int
@@ -55,9 +55,8 @@ type snippet struct {
 
 func (s snippet) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
-// TestSnippetsCompile puts the snippets into a module of their own, which uses
-// this one, and has go vet look at them. A snippet is a file, declarations, or
-// statements.
+// TestSnippetsCompile puts the snippets into a module that uses this one, and runs
+// go vet. A snippet is a file, declarations, or statements.
 func TestSnippetsCompile(t *testing.T) {
 	dir := moduleFolder(t)
 	all := snippets(t)
@@ -70,7 +69,7 @@ func TestSnippetsCompile(t *testing.T) {
 			t.Errorf("%s: %v", s, err)
 			continue
 		}
-		// statements do not get in each other's way in one package
+		// statements of several snippets can share a package
 		pkg := "statements"
 		if alone {
 			pkg = fmt.Sprintf("snippet%03d", i)
@@ -90,7 +89,7 @@ func TestSnippetsCompile(t *testing.T) {
 	}
 }
 
-// moduleFolder makes a module that requires what this one does, and this one.
+// moduleFolder makes a module that requires this module and its requirements.
 func moduleFolder(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -120,10 +119,10 @@ func moduleFolder(t *testing.T) string {
 	return dir
 }
 
-// source returns the snippet as a file, which may have to be alone in its
-// package.
+// source returns the snippet as a file. alone reports whether it needs a package of
+// its own.
 func (s snippet) source() (text string, alone bool, err error) {
-	// what the compiler says has the place in the document
+	// errors of the compiler have the position in the document
 	place := fmt.Sprintf("//line %s\n", s)
 	text = s.text
 	if strings.HasPrefix(text, "package ") {
@@ -140,7 +139,7 @@ func (s snippet) source() (text string, alone bool, err error) {
 		if err != nil {
 			return "", false, err
 		}
-		// what a snippet declares is not used in it
+		// a variable that a snippet declares may be unused
 		for _, name := range declared(body) {
 			text += "\n_ = " + name
 		}
@@ -177,7 +176,7 @@ func declared(file *ast.File) []string {
 	return names
 }
 
-// used returns the names of packages that a file refers to.
+// used returns the package names that a file refers to.
 func used(file *ast.File) []string {
 	names := map[string]bool{}
 	for _, ident := range file.Unresolved {
@@ -188,7 +187,8 @@ func used(file *ast.File) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// documents are all that have snippets, from the folder of this package.
+// documents returns the documents with snippets, relative to the folder of this
+// package.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*.md")
@@ -198,8 +198,8 @@ func documents(t *testing.T) []string {
 	return append(files, "../README.md", "../CONTRIBUTING.md")
 }
 
-// snippets returns the blocks that are marked as Go, and the code in tables of
-// which the head of the column names this module or net/http.
+// snippets returns the blocks that are marked as Go, and the code in tables with a
+// column for this module or net/http.
 func snippets(t *testing.T) []snippet {
 	t.Helper()
 	var found []snippet

@@ -19,8 +19,7 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// rows returns the rows of the tables in a document whose heads have the
-// columns.
+// rows returns the rows of the tables in a document that have the columns.
 func rows(t *testing.T, name string, columns ...string) [][]string {
 	t.Helper()
 	var found [][]string
@@ -44,8 +43,8 @@ func rows(t *testing.T, name string, columns ...string) [][]string {
 	return found
 }
 
-// TestDifferencesAreAllTold holds that migrating.md has the reasons of the
-// tables in compat/intended: each that is there, and no other.
+// TestDifferencesAreAllTold checks that migrating.md has exactly the reasons that
+// the tables in compat/intended have.
 func TestDifferencesAreAllTold(t *testing.T) {
 	wanted := map[string]string{}
 	tables, err := filepath.Glob("../compat/intended/*.tsv")
@@ -91,9 +90,9 @@ var (
 	number  = regexp.MustCompile(`\d[\d.]*`)
 )
 
-// reasons returns what a reason begins with: numbers of known failures and
-// sections of RFCs, of which there may be several; all of it, where it is that
-// something is documented.
+// reasons returns the start of a reason: one or more numbers of known failures or
+// sections of RFCs. If the reason is that something is documented, it returns all of
+// it.
 func reasons(t *testing.T, text string) []string {
 	t.Helper()
 	if m := failure.FindString(text); m != "" {
@@ -116,7 +115,7 @@ func reasons(t *testing.T, text string) []string {
 	return nil
 }
 
-// TestLinksLeadSomewhere looks at links to files of this repository.
+// TestLinksLeadSomewhere checks links to files of this repository.
 func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
 	links := 0
@@ -136,8 +135,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNamedAreThere looks at names of files between backquotes in
-// architecture.md, which count from the root. A star stands for anything.
+// TestFilesThatAreNamedAreThere checks that the file names between backquotes in
+// architecture.md exist. They are relative to the root. A star stands for any text.
 func TestFilesThatAreNamedAreThere(t *testing.T) {
 	name := regexp.MustCompile("`([a-z0-9_*/]+\\.go|[a-z0-9/]+/)`")
 	found := name.FindAllStringSubmatch(read(t, "architecture.md"), -1)
@@ -146,7 +145,7 @@ func TestFilesThatAreNamedAreThere(t *testing.T) {
 	}
 	for _, m := range found {
 		if there, err := filepath.Glob(filepath.Join("..", m[1])); err != nil || len(there) == 0 {
-			t.Errorf("architecture.md names %s, which is not there", m[1])
+			t.Errorf("architecture.md names %s, which does not exist", m[1])
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var orders = expvar.NewInt("orders")
 
-// The variables have their own path beside those of the program.
+// ExpvarHandler serves the variables on one path, and the program serves the others.
 func ExampleExpvarHandler() {
 	handler := func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.Path()) {

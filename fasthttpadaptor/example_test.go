@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
-// A mux of net/http on a server of fasthttp.
+// NewFastHTTPHandler runs a mux of net/http on a server of fasthttp.
 func ExampleNewFastHTTPHandler() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func ExampleNewFastHTTPHandler() {
 	// Output: Hello, world!
 }
 
-// A handler of fasthttp serves one path of a mux of net/http.
+// NewHTTPHandler lets a handler of fasthttp serve one path of a mux of net/http.
 func ExampleNewHTTPHandler() {
 	fast := func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "fast: %s", ctx.Path())

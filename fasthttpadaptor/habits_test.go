@@ -175,7 +175,7 @@ func TestPanicsAreLoggedOnce(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(fmt.Errorf("broken here: %w", io.ErrUnexpectedEOF))
 		},
-		"behind all of it": func(w http.ResponseWriter, _ *http.Request) {
+		"after all of it": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "5")
 			io.WriteString(w, "hello")
 			w.(http.Flusher).Flush()
@@ -323,7 +323,7 @@ func TestFlushedHeadIsTheOnlyAnswer(t *testing.T) {
 				t.Errorf("the answer is %s", got)
 			}
 			if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-				t.Errorf("behind it is %q, %v", rest, err)
+				t.Errorf("%q after it, %v", rest, err)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The request of a test of a handler is made by the test: it has a body, but no
-// Content-Length yet.
+// A test of a handler makes its own request, with a body but without a
+// Content-Length.
 func TestBodyOfARequestThatWasNotReceivedIsThere(t *testing.T) {
 	const body = "put together"
 	for name, set := range map[string]func(req *fasthttp.Request){

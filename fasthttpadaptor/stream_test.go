@@ -15,8 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// eachServer runs a test on net/http, to see that the test itself is right, and on the
-// adaptor.
+// eachServer runs a test on net/http, as a check of the test, and on the adaptor.
 func eachServer(t *testing.T, streamedOnly bool, f func(t *testing.T, start func(http.HandlerFunc) net.Conn)) {
 	t.Helper()
 	for _, s := range append([]server{netHTTP}, servers...) {

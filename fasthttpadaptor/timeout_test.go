@@ -99,8 +99,8 @@ func TestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 	})
 }
 
-// Under the race detector this shows that no other goroutine reads the request whose
-// trailers a late handler sets.
+// No other goroutine reads a request while a late handler sets its trailers. The
+// race detector reports a violation.
 func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 	eachTimeout(t, func(t *testing.T, start func(http.Handler) (net.Conn, *bufio.Reader)) {
 		goOn, ended := make(chan struct{}), make(chan error, 10)
@@ -124,7 +124,7 @@ func TestTrailersOfALateHandlerGoNowhere(t *testing.T) {
 			goOn <- struct{}{}
 			send(t, c, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
 			if got := readReply(t, r, "GET"); got.body != "content" || fmt.Sprint(got.trailer) != "map[X-Late:[/next] X-Sum:[/next]]" {
-				t.Errorf("request behind late one %d: got %s", i, got)
+				t.Errorf("request after late one %d: got %s", i, got)
 			}
 			failed := 0
 			for range 2 {
@@ -192,8 +192,8 @@ func TestRequestTrailersBehindAFlushUnderATimeoutHandler(t *testing.T) {
 	}
 }
 
-// A handler reads the body in another goroutine while its response begins. Under the
-// race detector this shows that a timeout around it does not touch the trailers.
+// A handler reads the body in another goroutine while its response begins. The race
+// detector reports if a timeout around it touches the trailers.
 func TestRequestTrailersArriveWhileTheResponseBegins(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp/fasthttpproxy"
 )
 
-// A client that uses the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as clients
-// of net/http do.
+// The client uses the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as clients of
+// net/http do.
 func ExampleFasthttpProxyHTTPDialer() {
 	client := &fasthttp.Client{Dial: fasthttpproxy.FasthttpProxyHTTPDialer()}
 	status, _, err := client.Get(nil, "https://example.com/")
@@ -21,7 +21,7 @@ func ExampleFasthttpProxyHTTPDialer() {
 	fmt.Println(status)
 }
 
-// A client that uses a given proxy, which requires credentials.
+// The client uses a given proxy, which requires credentials.
 func ExampleFasthttpHTTPDialerTimeout() {
 	client := &fasthttp.Client{
 		Dial: fasthttpproxy.FasthttpHTTPDialerTimeout("user:secret@proxy.example:3128", 5*time.Second),

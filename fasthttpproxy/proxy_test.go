@@ -422,7 +422,7 @@ func TestWhichProxyIsForWhom(t *testing.T) {
 }
 
 func TestTLSWithTheProxy(t *testing.T) {
-	// a server whose certificate is for example.com, and a client that trusts it
+	// a server with a certificate for example.com, and a client that trusts it
 	known := httptest.NewTLSServer(nil)
 	defer known.Close()
 	p := &testProxy{target: echoes(t), answer: "HTTP/1.1 200 OK\r\n\r\nhello"}

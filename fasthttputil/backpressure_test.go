@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// bound is how many unread bytes a connection holds.
+// bound is the number of unread bytes that a connection holds.
 const bound = 1 << 20
 
 type writeResult struct {
@@ -20,7 +20,8 @@ type writeResult struct {
 	err error
 }
 
-// startWrite writes p in a goroutine and waits until that is done or blocked.
+// startWrite writes p in a goroutine and waits until the Write has returned or
+// blocks.
 func startWrite(c net.Conn, p []byte) <-chan writeResult {
 	done := make(chan writeResult, 1)
 	go func() {
@@ -92,7 +93,8 @@ func TestConnWriteThatWaitsStaysWhole(t *testing.T) {
 	forEachPair(t, func(t *testing.T, c1, c2 net.Conn) {
 		first := startWrite(c1, bytes.Repeat([]byte("a"), bound+10))
 		checkBlocked(t, first)
-		// there is room for one byte of the second, but the first comes first
+		// there is room for one byte of the second write, but the first write comes
+		// first
 		second := startWrite(c1, []byte("b"))
 		buf := make([]byte, 5)
 		if _, err := io.ReadFull(c2, buf); err != nil {
@@ -129,7 +131,7 @@ func TestConnWriteDeadlineEndsTheWait(t *testing.T) {
 					t.Errorf("Write = %d, %v after %v, want %d and ErrTimeout after a minute", n, err, got, bound)
 				}
 
-				// the connection goes on where the write was cut short
+				// the connection goes on at the byte at which the write ended
 				_ = set(c1, time.Time{})
 				if _, err := io.ReadFull(c2, make([]byte, bound)); err != nil {
 					t.Fatal(err)

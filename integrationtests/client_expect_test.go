@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// expecting returns a request that asks first, and a client that waits as long as
-// it takes for the answer.
+// expecting returns a request with Expect: 100-continue, and a client that waits for
+// the response without a limit.
 func expecting(t testing.TB, p *servertest.Peer, method string) (*fasthttp.HostClient, *fasthttp.Request) {
 	hc := hostFor(p)
 	hc.ExpectContinueTimeout = time.Hour
@@ -26,8 +26,8 @@ func expecting(t testing.TB, p *servertest.Peer, method string) (*fasthttp.HostC
 	return hc, req
 }
 
-// contents are the forms that the content of a request has, with what is
-// sent of each.
+// contents are the forms that the content of a request has, and the bytes that the
+// client sends for each.
 var contents = map[string]struct {
 	set  func(req *fasthttp.Request)
 	wire string
@@ -42,7 +42,7 @@ var contents = map[string]struct {
 
 var manyBytes = strings.Repeat("0123456789", 20_000)
 
-// A server that wants the content asks for it, and the connection stays.
+// If a server asks for the content, the client sends it and keeps the connection.
 func TestClientSendsContentWhenTheServerAsksForIt(t *testing.T) {
 	for name, content := range contents {
 		t.Run(name, func(t *testing.T) {
@@ -71,8 +71,9 @@ func TestClientSendsContentWhenTheServerAsksForIt(t *testing.T) {
 	}
 }
 
-// A server that answers at once gets no content, and the connection is not used
-// again: the server would take the next request for the content.
+// If a server sends a final response at once, the client sends no content. It does
+// not reuse the connection, because the server would take the next request for the
+// content.
 func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 	for name, content := range contents {
 		for _, response := range []string{
@@ -98,7 +99,7 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 					t.Errorf("%s: got %d %q", name, resp.StatusCode(), resp.Body())
 				}
 			}
-			// the stream has not been touched
+			// the client has not read the stream
 			if req.IsBodyStream() {
 				if rest, err := io.ReadAll(req.BodyStream()); err != nil || !strings.Contains(content.wire, string(rest)) || len(rest) < 4 {
 					t.Errorf("%s: %d bytes of the stream are left, %v", name, len(rest), err)
@@ -116,8 +117,8 @@ func TestClientKeepsContentThatTheServerDoesNotWant(t *testing.T) {
 	}
 }
 
-// A server that knows nothing of expectations gets the content after a while.
-// What it says of them later concerns nobody any more.
+// If a server ignores the expectation, the client sends the content after a while.
+// It ignores a 100 that arrives later.
 func TestClientDoesNotWaitForeverToSendContent(t *testing.T) {
 	cert, roots := servertest.CertificateFor(t, nil, net.IPv4(127, 0, 0, 1))
 	for _, secure := range []bool{false, true} {
@@ -151,7 +152,7 @@ func TestClientDoesNotWaitForeverToSendContent(t *testing.T) {
 	}
 }
 
-// Where there is nothing to ask for, nobody waits.
+// The client does not wait if the request has no content.
 func TestClientDoesNotWaitWithoutContent(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -170,7 +171,7 @@ func TestClientDoesNotWaitWithoutContent(t *testing.T) {
 	p.Counts(1, 2)
 }
 
-// What ends a call ends this wait as well.
+// Whatever ends a call also ends its wait for 100 Continue.
 func TestClientWaitForContinueEnds(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Head()
@@ -192,8 +193,8 @@ func TestClientWaitForContinueEnds(t *testing.T) {
 	}
 }
 
-// A connection that ends in the place of an answer is that of any request: what
-// may be repeated is.
+// If the connection ends before a response, the client acts as for any request: it
+// repeats idempotent ones.
 func TestClientWhoseExpectationIsNotAnswered(t *testing.T) {
 	for _, tt := range []struct {
 		method, answer string
@@ -221,8 +222,8 @@ func TestClientWhoseExpectationIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Nonsense instead of an answer is an error at once, not a reason to send the
-// content.
+// If the server responds with malformed bytes, the call fails at once, and the
+// client sends no content.
 func TestClientWhoseExpectationMeetsNonsense(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Head()

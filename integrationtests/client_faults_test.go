@@ -20,8 +20,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// unreliable is a server that does everything that a server must not do, at
-// random, and counts how often it sees each request.
+// unreliable is a server that makes all kinds of faults at random, and counts how
+// often it gets each request.
 type unreliable struct {
 	ln    net.Listener
 	conns sync.WaitGroup
@@ -68,7 +68,7 @@ func (u *unreliable) stop() {
 	u.conns.Wait()
 }
 
-// serve answers requests until a fault ends the connection.
+// serve responds to requests until a fault ends the connection.
 func (u *unreliable) serve(c net.Conn) {
 	r := bufio.NewReader(c)
 	for {
@@ -86,14 +86,15 @@ func (u *unreliable) serve(c net.Conn) {
 	}
 }
 
-// answer does one request some harm, and reports whether the connection goes on.
+// answer responds to one request with a fault, and reports whether the connection
+// goes on.
 func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 	say := func(text string) { _, _ = io.WriteString(c, text) }
 	good := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(id), id)
 	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(id), id)
 	fault := rand.N(24)
 	if fault == 0 {
-		// without having read the content
+		// the server has not read the content
 		say(strings.Replace(good, "200 OK", "413 Large\r\nConnection: close", 1))
 		return false
 	}
@@ -122,7 +123,7 @@ func (u *unreliable) answer(c net.Conn, req *http.Request, id string) bool {
 		say("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n")
 		return false
 	case 7:
-		_, _ = io.Copy(io.Discard, c) // it says nothing any more
+		_, _ = io.Copy(io.Discard, c) // it sends nothing else
 		return false
 	case 8:
 		say(good[:len(good)-1])
@@ -172,17 +173,18 @@ func (b *brittle) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// faultyCalls does calls at random.
+// faultyCalls makes calls at random.
 type faultyCalls struct {
 	t     *testing.T
 	addr  string
 	do    func(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response) error
 	next  atomic.Int64
 	good  atomic.Int64
-	sends []string // methods
+	sends []string // methods of the client
 }
 
-// call does one call and checks that it ends in time, and with its own response.
+// call makes one call. It checks that the call ends in time, and with its own
+// response.
 func (f *faultyCalls) call(req *fasthttp.Request, resp *fasthttp.Response) {
 	id := fmt.Sprintf("/%d", f.next.Add(1))
 	method := f.sends[rand.N(len(f.sends))]
@@ -232,7 +234,7 @@ func (f *faultyCalls) call(req *fasthttp.Request, resp *fasthttp.Response) {
 	}
 }
 
-// fill gives the request some content.
+// fill gives the request random content.
 func (f *faultyCalls) fill(req *fasthttp.Request) {
 	switch rand.N(4) {
 	case 0:
@@ -247,9 +249,9 @@ func (f *faultyCalls) fill(req *fasthttp.Request) {
 	}
 }
 
-// Whatever a server does, every call ends within its time with its own response or
-// an error, nothing that must not be sent twice is, and nothing is left behind.
-// FASTHTTP_SOAK makes it 20,000 calls for each client.
+// Whatever a server does, every call ends in time with its own response or an error.
+// No request that must not be repeated is sent twice, and no connection or goroutine
+// is left. With FASTHTTP_SOAK set, each client makes 20,000 calls.
 func TestClientsWithFaultsOfAllKinds(t *testing.T) {
 	hc := &fasthttp.HostClient{MaxConns: 16, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond}
 	pc := &fasthttp.PipelineClient{MaxConns: 8, MaxIdleConnDuration: 50 * time.Millisecond, ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond}

@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The field Host, the target of CONNECT, and what is dialed know a host by the name
-// that DNS has for it, and nothing of the zone of an address.
+// Host, the target of CONNECT, and the address for the dialer have the ASCII form of
+// a host name, and no zone of an address.
 func TestHostsAreSentInTheFormOfTheWire(t *testing.T) {
 	for _, tt := range []struct{ uri, host, dialed string }{
 		{"http://b\u00fccher.test/", "xn--bcher-kva.test", "xn--bcher-kva.test:80"},
@@ -49,7 +49,7 @@ func TestHostsAreSentInTheFormOfTheWire(t *testing.T) {
 			t.Errorf("%q: %v", uri, err)
 		}
 	}
-	// what the caller has put there is sent as it is
+	// the client sends a Host field that the caller has set as it is
 	req := requestTo(t, fasthttp.MethodGet, "http://b\u00fccher.test/")
 	req.UseHostHeader = true
 	req.Header.SetHost("own")
@@ -72,7 +72,7 @@ func TestDialerAsksForALabels(t *testing.T) {
 	}
 }
 
-// Clients reach both versions of IP as they are.
+// Clients reach addresses of both IP versions by default.
 func TestClientsReachIPv6ByDefault(t *testing.T) {
 	ln, err := net.Listen("tcp6", "[::1]:0")
 	if err != nil {

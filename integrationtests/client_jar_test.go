@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// listJar gives the same cookies to everybody, and remembers what is set.
+// listJar returns the same cookies for every URL, and keeps those that are set.
 type listJar struct {
 	cookies [][2]string
 	set     []string
@@ -54,8 +54,8 @@ func TestClientJar(t *testing.T) {
 	}
 }
 
-// Cookies of one name with different paths are all sent, in the order of the jar,
-// and are gone from the request afterwards.
+// The client sends all cookies of one name with different paths, in the order of the
+// jar, and removes them from the request afterwards.
 func TestClientJarMayHaveANameTwice(t *testing.T) {
 	got := make(chan string, 1)
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Known failures 35, 36 and 39, and what else may come as a response. keeps says
-// whether the connection is used for the second request.
+// Known failures 35, 36 and 39, and other responses. keeps reports whether the
+// client reuses the connection for the second request.
 func TestClientResponses(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("v", 8<<10)
@@ -49,8 +49,8 @@ func TestClientResponses(t *testing.T) {
 	for _, tt := range tests {
 		for _, piece := range []int{0, 1, 7} {
 			if piece > 0 && tt.name == "more than announced" {
-				// what comes after the next request was sent cannot be told from
-				// an answer to that
+				// bytes that arrive after the next request was sent look like its
+				// response
 				continue
 			}
 			t.Run(tt.name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestClientBodyUntilClose(t *testing.T) {
 	}
 }
 
-// Known failure 35: texts of errors hold nothing of what came from the server,
-// and what is malformed is not asked for again.
+// Known failure 35: the text of an error has no bytes from the server, and the
+// client does not repeat a request after a malformed response.
 func TestClientRefusesMalformedResponses(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, response := range []string{
@@ -123,7 +123,7 @@ func TestClientRefusesMalformedResponses(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the text of the error tells what came: %v", err)
+			t.Errorf("the text of the error has bytes of the response: %v", err)
 		}
 		p.Counts(1, 1)
 	}
@@ -139,8 +139,7 @@ func TestClientHeadLimit(t *testing.T) {
 	}
 }
 
-// The limits of a head are what the user made them: with a ReadBufferSize, that is
-// the only one.
+// ReadBufferSize is the only limit of a head, if it is set.
 func TestClientHeadLimitsFollowReadBufferSize(t *testing.T) {
 	fields := func(n int) string {
 		return "HTTP/1.1 200 OK\r\n" + strings.Repeat("a:\r\n", n) + "Content-Length: 2\r\n\r\nok"
@@ -173,7 +172,8 @@ func TestClientHeadLimitsFollowReadBufferSize(t *testing.T) {
 			if _, ok := errors.AsType[*fasthttp.ErrSmallBuffer](err); err != nil && !ok {
 				t.Errorf("%s: %s: %v", tt.name, name, err)
 			}
-			// what a client was told means nothing to who reads a response by hand
+			// the limits of a client do not apply to a response that a program reads
+			// itself
 			if err := resp.Read(bufio.NewReader(strings.NewReader(fields(498)))); err != nil {
 				t.Errorf("%s: %s: read by hand: %v", tt.name, name, err)
 			}
@@ -202,7 +202,7 @@ func TestClientMaxResponseBodySize(t *testing.T) {
 	}
 }
 
-// Large bodies go both ways, whatever their framing.
+// Large bodies pass in both directions, whatever their framing.
 func TestClientLargeBodies(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -245,7 +245,7 @@ func TestClientLargeBodies(t *testing.T) {
 	}
 }
 
-// A server that refuses a large body in the middle of it is heard.
+// The client reads a refusal that arrives while it sends a large body.
 func TestClientHearsRefusalOfLargeBody(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Send("HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong")
@@ -265,7 +265,8 @@ func TestClientHearsRefusalOfLargeBody(t *testing.T) {
 	}
 }
 
-// The connection is not used again whose response nobody reads.
+// With SkipBody, the client does not reuse the connection if the response has a
+// body.
 func TestClientSkipBody(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
@@ -298,7 +299,7 @@ func TestClientNilResponse(t *testing.T) {
 	servertest.Must(t, hc.Do(requestTo(t, fasthttp.MethodGet, p.URL("/small")), nil))
 	servertest.Must(t, hc.Do(requestTo(t, fasthttp.MethodGet, p.URL("/big")), nil))
 	if n := hc.ConnsCount(); n != 0 {
-		t.Errorf("%d connections after a large body that nobody read", n)
+		t.Errorf("%d connections after a large body that was not read", n)
 	}
 	p.Counts(1, 3)
 }
@@ -399,8 +400,7 @@ func TestClientRefusesRequests(t *testing.T) {
 	}
 }
 
-// A call for HEAD says for the time until the next call that the response has no
-// body, not for ever.
+// After a HEAD, the response has no body until the next call, which may read one.
 func TestClientReusesResponseOfHead(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -426,7 +426,7 @@ func TestClientReusesResponseOfHead(t *testing.T) {
 		if string(resp.Body()) != "ok" || resp.SkipBody {
 			t.Errorf("%T: GET after HEAD: %q, SkipBody %v", client, resp.Body(), resp.SkipBody)
 		}
-		// what the application has set stays
+		// a setting of the caller stays
 		resp.SkipBody = true
 		servertest.Must(t, client.Do(requestTo(t, fasthttp.MethodHead, p.URL("/")), resp))
 		servertest.Must(t, client.Do(requestTo(t, fasthttp.MethodGet, p.URL("/")), resp))

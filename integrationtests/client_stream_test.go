@@ -14,7 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// stream does a call whose body is left on the connection.
+// stream makes a call, and leaves the body of the response to be read from the
+// connection.
 func stream(t testing.TB, hc *fasthttp.HostClient, url string) (*fasthttp.Response, io.ReadCloser) {
 	t.Helper()
 	resp := responseFor(t)
@@ -36,19 +37,20 @@ func TestClientStreamsBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := servertest.Answering(t, response)
 			hc := hostFor(p)
-			hc.MaxResponseBodySize = 10 // does not count for streams
+			hc.MaxResponseBodySize = 10 // does not limit streams
 			for range 3 {
 				resp, body := stream(t, hc, p.URL("/"))
 				got, err := io.ReadAll(body)
 				if err != nil || string(got) != content {
 					t.Fatalf("read %d bytes, %v", len(got), err)
 				}
-				// the connection is free again at the end, closed or not
+				// the connection is idle at the end of the body, whether or not the
+				// stream was closed
 				if hc.IdleConnsCount() != 1 {
-					t.Error("the connection is not idle behind the last byte")
+					t.Error("the connection is not idle after the last byte")
 				}
 				if _, err := body.Read(make([]byte, 1)); err != io.EOF {
-					t.Errorf("behind the end: %v", err)
+					t.Errorf("after the end: %v", err)
 				}
 				if name == "chunked" && string(resp.Header.Peek("X-End")) != "yes" {
 					t.Error("the trailer is missing")
@@ -60,7 +62,7 @@ func TestClientStreamsBodies(t *testing.T) {
 	}
 }
 
-// The head of the response is enough for Do to return.
+// Do returns when the head of the response has arrived.
 func TestClientStreamBeginsBeforeItsEnd(t *testing.T) {
 	gate := make(chan struct{})
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -84,8 +86,8 @@ func TestClientStreamBeginsBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// A stream that is closed early closes its connection, unless the rest of the
-// body is there already, and never waits for the server.
+// Close before the end of a stream closes the connection, unless the rest of the
+// body has arrived. It never waits for the server.
 func TestClientStreamClosedEarly(t *testing.T) {
 	for name, tt := range map[string]struct {
 		response string
@@ -118,7 +120,7 @@ func TestClientStreamClosedEarly(t *testing.T) {
 	}
 }
 
-// Known failure 42: a stream that is cut off ends with an error, not with io.EOF.
+// Known failure 42: a truncated stream ends with an error other than io.EOF.
 func TestClientStreamCutOff(t *testing.T) {
 	for _, response := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345",
@@ -140,7 +142,7 @@ func TestClientStreamCutOff(t *testing.T) {
 	}
 }
 
-// Known failure 42: a proxy passes the cut on, as one.
+// Known failure 42: a proxy passes a truncated body on as a truncated one.
 func TestProxyPassesTruncatedBodyOn(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
@@ -186,7 +188,7 @@ func TestClientStreamDeadline(t *testing.T) {
 	}
 }
 
-// A stream may be closed while somebody reads from it.
+// A goroutine may close a stream while another one reads from it.
 func TestClientStreamClosedWhileRead(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Request() != nil {
@@ -210,8 +212,8 @@ func TestClientStreamClosedWhileRead(t *testing.T) {
 	}
 }
 
-// A stream that is forgotten in a response does not keep the next call with it
-// from its connection.
+// If a response has an open stream, the next call with this response closes it and
+// can use its connection.
 func TestClientClosesStreamOfLastResponse(t *testing.T) {
 	p := servertest.Answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100000))
 	hc := hostFor(p)
@@ -223,7 +225,7 @@ func TestClientClosesStreamOfLastResponse(t *testing.T) {
 	}
 }
 
-// Get reads the body whatever StreamResponseBody says, and keeps to the limit.
+// Get reads the whole body, even if StreamResponseBody is set, and obeys the limit.
 func TestClientGetDoesNotStream(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
@@ -241,8 +243,8 @@ func TestClientGetDoesNotStream(t *testing.T) {
 	}
 }
 
-// What Get asks of its requests is forgotten before other callers get them from
-// the pool, also if it has followed a redirect.
+// Get resets its settings before a request goes back to the pool, also after a
+// redirect.
 func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -255,7 +257,7 @@ func TestClientStreamsAfterGetWasRedirected(t *testing.T) {
 	})
 	hc := hostFor(p)
 	hc.StreamResponseBody = true
-	// the pool forgets some of what it gets under the race detector
+	// with the race detector, a sync.Pool drops some values
 	for range 20 {
 		if _, body, err := hc.Get(nil, p.URL("/from")); err != nil || string(body) != "ok" {
 			t.Fatalf("got %q, %v", body, err)
@@ -299,7 +301,7 @@ func TestClientUpgrade(t *testing.T) {
 	}
 }
 
-// A body of the server's that comes slowly is there piece by piece.
+// A stream returns the pieces of a slow body as they arrive.
 func TestClientStreamOfSlowServer(t *testing.T) {
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		c.Request()
@@ -317,8 +319,8 @@ func TestClientStreamOfSlowServer(t *testing.T) {
 	}
 }
 
-// A connection that is another protocol's from now on is not limited by what was
-// for the request.
+// The timeouts of the request do not limit a connection that was switched to another
+// protocol.
 func TestClientUpgradeOutlivesTimeouts(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {

@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Known failure 33: when the call returns, nobody writes to the response or reads
-// the request any more. The race detector would tell.
+// Known failure 33: after a call has returned, the client neither writes to the
+// response nor reads the request. The race detector reports a violation.
 func TestClientLeavesMessagesAloneAfterTimeout(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -100,7 +100,8 @@ func TestClientDeadlineCoversEveryStage(t *testing.T) {
 	}
 }
 
-// A connection that is there too late is used by the next call.
+// If a dial succeeds after the timeout of its call, the next call uses the
+// connection.
 func TestClientKeepsConnectionThatCameTooLate(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)
@@ -145,7 +146,7 @@ func TestClientWriteTimeout(t *testing.T) {
 	}
 }
 
-// A deadline does not outlast its call.
+// The deadline of a call does not apply to the next call on the connection.
 func TestClientDeadlineIsTakenAway(t *testing.T) {
 	t.Parallel()
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -203,8 +204,7 @@ func TestClientTimeoutIsKnownByItsKinds(t *testing.T) {
 	}
 }
 
-// The end of a context ends the call, at every stage, with the error of the
-// context.
+// If a context ends, the call ends at any stage with the error of the context.
 func TestClientContextEndsTheCall(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
@@ -268,7 +268,7 @@ func TestClientContextThatHasEnded(t *testing.T) {
 	p.Counts(0, 0)
 }
 
-// A context that is not needed any more leaves the connection alone.
+// If a context ends after its call, the idle connection stays open.
 func TestClientContextLeavesIdleConnectionAlone(t *testing.T) {
 	p := servertest.Answering(t, servertest.OK)
 	hc := hostFor(p)

@@ -25,7 +25,7 @@ func TestClientTLS(t *testing.T) {
 	for uri, name := range map[string]string{
 		"https://example.test/":      "example.test",
 		"https://EXAMPLE.test:8443/": "example.test",
-		"https://" + addr + "/":      "", // no name is sent for an address
+		"https://" + addr + "/":      "", // an address is not sent as a server name
 	} {
 		status, body, err := client.Get(nil, uri)
 		if err != nil || status != 200 || string(body) != name {
@@ -34,8 +34,8 @@ func TestClientTLS(t *testing.T) {
 	}
 }
 
-// Known failure 38: whatever the address looks like, the certificate must be
-// that of the host.
+// Known failure 38: the certificate must be that of the host, for every form of an
+// address.
 func TestClientTLSIsVerified(t *testing.T) {
 	cert, roots := servertest.CertificateFor(t, []string{"example.test"})
 	addr, _ := servertest.SecureServer(t, cert)
@@ -50,13 +50,13 @@ func TestClientTLSIsVerified(t *testing.T) {
 			t.Errorf("%q was taken for example.test", host)
 		}
 	}
-	// unknown roots
+	// an unknown root
 	hc := &fasthttp.HostClient{Addr: "example.test", IsTLS: true, Dial: dial}
 	err := hc.Do(requestTo(t, fasthttp.MethodGet, "https://example.test/"), nil)
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
 		t.Errorf("got %v, want a CertificateVerificationError", err)
 	}
-	// who asks for it gets no verification
+	// a program may turn verification off
 	hc = &fasthttp.HostClient{Addr: "other.test", IsTLS: true, Dial: dial, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer hc.CloseIdleConnections()
 	servertest.Must(t, hc.Do(requestTo(t, fasthttp.MethodGet, "https://other.test/"), nil))
@@ -82,8 +82,8 @@ func TestClientTLSResumesSessions(t *testing.T) {
 	}
 }
 
-// Known failure 29, with TLS: an idle connection that the server ended is found
-// out, and one on which only TLS has spoken is used.
+// Known failure 29, with TLS: the client notices that the server has closed an idle
+// connection. It reuses a connection on which only TLS messages have arrived.
 func TestClientTLSIdleConnections(t *testing.T) {
 	cert, roots := servertest.CertificateFor(t, []string{"example.test"})
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -114,7 +114,7 @@ func TestClientTLSIdleConnections(t *testing.T) {
 	}
 	_ = s.Shutdown(t.Context())
 	if err := hc.Do(req, resp); err == nil {
-		t.Error("a call to a server that is gone succeeded")
+		t.Error("a call to a closed server succeeded")
 	} else if _, ok := errors.AsType[*net.OpError](err); !ok {
 		t.Errorf("got %v, want the error of dialing", err)
 	}

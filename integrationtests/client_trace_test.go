@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// tracing returns a trace that writes down what it is told.
+// tracing returns a trace that records its calls.
 func tracing(events *[]string) *httptrace.ClientTrace {
 	add := func(event string) { *events = append(*events, event) }
 	return &httptrace.ClientTrace{
@@ -57,7 +57,7 @@ func TestClientTrace(t *testing.T) {
 	if !slices.Equal(events, second) {
 		t.Errorf("second call: %q, want %q", events, second)
 	}
-	// the dialer tells the trace of the client as well
+	// the dialer calls the hooks of the client's trace as well
 	hc.CloseIdleConnections()
 	events = nil
 	servertest.Must(t, hc.Do(req, responseFor(t)))

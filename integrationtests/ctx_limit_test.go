@@ -21,7 +21,7 @@ func TestLimitRequestBody(t *testing.T) {
 		for _, tc := range []struct {
 			request  string
 			limit    int64
-			at, read bool // the error comes at once, or with reading
+			at, read bool // the error is returned at once, or by a read
 		}{
 			{servertest.Post("/read", body), 1000, false, false},
 			{servertest.Post("/read", body), 999, true, true},

@@ -102,8 +102,8 @@ func TestWatchedContextEndsWithShutdown(t *testing.T) {
 	})
 }
 
-// Contexts that are derived from a request's may outlive it for a moment: they
-// must find it ended, and not in the hands of another request.
+// A context that is derived from a RequestCtx may live a little longer. It must then
+// find the RequestCtx ended, and not serving another request.
 func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		derived := make(chan context.Context, 1)
@@ -138,7 +138,7 @@ func TestContextsDerivedFromAWatchedOneEndWell(t *testing.T) {
 	})
 }
 
-// A request that comes while its predecessor is watched is not lost.
+// If a request arrives while the connection is watched, none of its bytes is lost.
 func TestWatchingLosesNoBytes(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		g := servertest.NewGate()

@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestEventsGoOnBeyondReadTimeout has streams of events go on for longer than
-// ReadTimeout, on each request of a connection, while somebody waits for the end of
-// their client: the time for a request is not for what comes behind it.
+// TestEventsGoOnBeyondReadTimeout has streams of events that last longer than
+// ReadTimeout, on each request of a connection, while the handler watches for the
+// end of the client. The timeout of a request does not apply to the watch.
 func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 	t.Parallel()
 	const readTimeout = 400 * time.Millisecond
@@ -48,7 +48,7 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 				events.expect("event\n")
 				select {
 				case <-gone:
-					t.Fatalf("the stream of request %d has ended though its client is there", i)
+					t.Fatalf("the stream of request %d has ended before its client left", i)
 				case <-time.After(readTimeout * 3 / 2):
 				}
 				proceed <- struct{}{}
@@ -58,7 +58,7 @@ func TestEventsGoOnBeyondReadTimeout(t *testing.T) {
 					events.expectEnd()
 				}
 			}
-			// its end is told all the same
+			// the handler still notices the end of the client
 			_ = c.Close()
 			servertest.Receive(t, "the end of the client", gone)
 		})

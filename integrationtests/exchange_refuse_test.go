@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestHeaderReceivedRefusesRequests has requests refused by their header. Their
-// bodies are not asked for; small ones are read away, so that the connection is kept.
+// TestHeaderReceivedRefusesRequests refuses requests by their header. The server
+// does not ask for their bodies. It drains small ones, and keeps the connection.
 func TestHeaderReceivedRefusesRequests(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {
@@ -104,8 +104,8 @@ func TestErrorHandlerDressesRefusals(t *testing.T) {
 	})
 }
 
-// TestHeaderReceivedChoosesStreams has one request get its body as it arrives, and
-// another one whole.
+// TestHeaderReceivedChoosesStreams streams the body of one request, and buffers that
+// of another.
 func TestHeaderReceivedChoosesStreams(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		forEachEngine(t, func(t *testing.T, start starter) {

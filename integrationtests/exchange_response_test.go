@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// numbered is text in which every place looks different.
+// numbered returns a text of n bytes, in which every position looks different.
 func numbered(n int) string { return numbers()[:n] }
 
 var numbers = sync.OnceValue(func() string {
@@ -64,7 +64,7 @@ func TestServerSendsBodiesOfAnySize(t *testing.T) {
 					t.Errorf("%s %d: chunked %v", path, size, chunked)
 				}
 			}
-			// all of them in one pipeline, which the client reads slowly
+			// all requests in one pipeline, whose responses the client reads slowly
 			c = ts.Dial()
 			go func() {
 				for _, size := range sizes {
@@ -80,7 +80,7 @@ func TestServerSendsBodiesOfAnySize(t *testing.T) {
 	})
 }
 
-// badStream gives its text and then fails in one way or another.
+// badStream returns its text and then fails in one of several ways.
 type badStream struct {
 	io.Reader
 	end    func() (int, error)
@@ -99,8 +99,8 @@ func (s *badStream) Close() error {
 	return nil
 }
 
-// TestStreamsThatFailCutTheConnection has streams that do not keep what was
-// promised for them. The client can tell, and what was answered before arrives.
+// TestStreamsThatFailCutTheConnection has streams that do not match their declared
+// size. The client notices, and the responses before that arrive.
 func TestStreamsThatFailCutTheConnection(t *testing.T) {
 	t.Parallel()
 	const promised = 100_000
@@ -110,11 +110,11 @@ func TestStreamsThatFailCutTheConnection(t *testing.T) {
 	aborts := func() (int, error) { panic(http.ErrAbortHandler) }
 	cases := []struct {
 		name   string
-		has    int // bytes that the stream has
-		size   int // what is said about it
+		has    int // bytes in the stream
+		size   int // declared size
 		end    func() (int, error)
 		logged string
-		full   bool // all that was promised arrives
+		full   bool // all declared bytes arrive
 	}{
 		{"short", promised - 1, promised, eof, "shorter than its size", false},
 		{"empty", 0, promised, eof, "shorter than its size", false},
@@ -165,7 +165,7 @@ func TestStreamsThatFailCutTheConnection(t *testing.T) {
 					}
 					line := ts.Log.WaitFor(t, tc.logged)
 					if strings.Contains(tc.name, "panics") && !strings.Contains(line, "response_test.go") {
-						t.Errorf("the log says not where: %q", line)
+						t.Errorf("the log has no stack: %q", line)
 					}
 				})
 			}
@@ -173,8 +173,8 @@ func TestStreamsThatFailCutTheConnection(t *testing.T) {
 	})
 }
 
-// endless is a stream with a known size that is not at its end afterwards: the
-// next bytes come much later, as from another server's connection.
+// endless is a stream that has more bytes than its declared size. They come much
+// later, as from a connection to another server.
 type endless struct {
 	io.Reader
 	open chan struct{}
@@ -232,7 +232,7 @@ func TestFlushesOfAProducerReachTheClientAtOnce(t *testing.T) {
 			goOn <- struct{}{}
 		}
 		if rest, err := io.ReadAll(events); len(rest) > 0 || err != nil {
-			t.Errorf("behind the events: %q, %v", rest, err)
+			t.Errorf("after the events: %q, %v", rest, err)
 		}
 		c.Get("/")
 		if _, err := http.ReadResponse(c.R, nil); err != nil {
@@ -341,7 +341,7 @@ func TestStreamsAreClosed(t *testing.T) {
 			case "/late":
 				ctx.SetBodyStream(stream(), 4)
 				ctx.TimeoutError("late")
-				closed.Add(1) // nobody knows when the context is not used any more
+				closed.Add(1) // the server cannot know when the context is free
 			case "/204":
 				ctx.SetBodyStream(stream(), 4)
 				ctx.SetStatusCode(204)
@@ -389,7 +389,7 @@ func TestEarlyHints(t *testing.T) {
 				t.Errorf("the fields are %v", resp.Header)
 			}
 		}
-		// a client of HTTP/1.0 does not know informational responses
+		// a client of HTTP/1.0 gets no informational responses
 		c.Send(servertest.Head("GET / HTTP/1.0"))
 		close(goOn)
 		c.Expect(200, "done")
@@ -414,7 +414,7 @@ func TestTrailersOfTheRequest(t *testing.T) {
 		for _, streaming := range []bool{false, true} {
 			ts := start(&fasthttp.Server{StreamRequestBody: streaming, Handler: func(ctx *fasthttp.RequestCtx) {
 				if streaming && ctx.Request.Header.Peek("X-Sum") != nil {
-					t.Error("a trailer is there before the body was read")
+					t.Error("a trailer is available before the body was read")
 				}
 				fmt.Fprintf(ctx, "%s %s %s %q", ctx.PostBody(), ctx.Request.Header.Peek("X-Sum"), ctx.Request.Header.PeekTrailer("X-More"), ctx.Request.Header.PeekTrailerKeys())
 			}})
@@ -423,7 +423,7 @@ func TestTrailersOfTheRequest(t *testing.T) {
 				c.Send(request)
 				c.Expect(200, `abc 1 2 ["X-Sum" "X-More"]`)
 			}
-			// they are of one request only
+			// early hints belong to one request only
 			c.Send(servertest.Post("/", "x"))
 			c.Expect(200, `x   []`)
 		}
@@ -467,7 +467,7 @@ func TestTrailersOfTheResponse(t *testing.T) {
 				t.Errorf("%s: the trailers are %v, the header %v", target, resp.Trailer, resp.Header)
 			}
 		}
-		// HTTP/1.0 has none
+		// HTTP/1.0 has no trailers
 		c.Send(servertest.Head("GET / HTTP/1.0", "Connection: keep-alive"))
 		if resp := c.Expect(200, "buffered"); len(resp.Trailer) > 0 || len(resp.TransferEncoding) > 0 {
 			t.Errorf("HTTP/1.0 got %+v", resp)
@@ -484,7 +484,7 @@ func TestTrailersOfTheResponse(t *testing.T) {
 		c.Next("HEAD")
 		c.Get("/")
 		c.Expect(200, "buffered")
-		// what has not its size is not ended as if it had
+		// a body of the wrong size must not look complete
 		for _, target := range []string{"/short", "/long"} {
 			c = ts.Dial()
 			c.Get(target)
@@ -495,8 +495,8 @@ func TestTrailersOfTheResponse(t *testing.T) {
 	})
 }
 
-// TestInformationalStatusEndsTheConnection has handlers set a status that does not
-// answer the request, so that the next response would be taken for the answer.
+// TestInformationalStatusEndsTheConnection has handlers set an informational status.
+// The client would take the next response for the final one.
 func TestInformationalStatusEndsTheConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -537,7 +537,8 @@ func TestResetContentHasNoContent(t *testing.T) {
 }
 
 func TestServerStreamsWhatAReaderWritesItself(t *testing.T) {
-	// a reader that is a BodyWriterTo writes itself, one with only a WriteTo is read
+	// the writer calls WriteTo of a BodyWriterTo, and reads a stream that only has
+	// WriteTo
 	for _, tc := range []struct {
 		name string
 		body io.Reader

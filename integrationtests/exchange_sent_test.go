@@ -42,7 +42,8 @@ func (l accessLog) expect(t *testing.T, want string) {
 	}
 }
 
-// TestEveryResponseIsLogged has responses of each kind, and requests that are refused.
+// TestEveryResponseIsLogged has responses of each kind, and requests that the server
+// refuses.
 func TestEveryResponseIsLogged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte(numbered(200_000)), 0o600); err != nil {
@@ -135,7 +136,7 @@ func TestEveryResponseIsLogged(t *testing.T) {
 	})
 }
 
-// countingConn counts what was read.
+// countingConn counts the bytes that were read.
 type countingConn struct {
 	net.Conn
 	n int64
@@ -147,7 +148,8 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBytesOfResponsesAreCounted compares what is told with what arrives.
+// TestBytesOfResponsesAreCounted compares the reported number of bytes with the
+// bytes that arrive.
 func TestBytesOfResponsesAreCounted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte(numbered(200_000)), 0o600); err != nil {
@@ -219,8 +221,8 @@ func TestBytesOfResponsesAreCounted(t *testing.T) {
 	})
 }
 
-// TestResponseThatIsNotTakenIsLogged has clients go away while they are sent
-// something.
+// TestResponseThatIsNotTakenIsLogged has clients leave while the server sends a
+// response.
 func TestResponseThatIsNotTakenIsLogged(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -300,8 +302,8 @@ func testRefusedConnectionsAreLogged(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// TestTimeoutsAreLogged has requests that do not arrive, and late handlers that
-// still read.
+// TestTimeoutsAreLogged has requests that do not arrive in time, and late handlers
+// that still read.
 func TestTimeoutsAreLogged(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()

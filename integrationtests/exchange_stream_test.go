@@ -32,10 +32,10 @@ func TestRequestBodyArrivesAsAStream(t *testing.T) {
 					break
 				}
 			}
-			// the end stays the end
+			// each read after the end returns io.EOF
 			for range 3 {
 				if n, err := body.Read(b); n != 0 || err != io.EOF {
-					t.Errorf("behind the end: %d, %v", n, err)
+					t.Errorf("after the end: %d, %v", n, err)
 				}
 			}
 			if len(ctx.PostBody()) > 0 {
@@ -97,7 +97,7 @@ func TestBufferedBodyHasAStream(t *testing.T) {
 			_, _ = io.CopyN(ctx, body, 2)
 			_, _ = ctx.WriteString("|")
 			limited(ctx)
-			// it goes on where it was
+			// the stream goes on after the part that was read
 			_, _ = io.Copy(ctx, ctx.RequestBodyStream())
 			fmt.Fprintf(ctx, "|%s %v", ctx.PostBody(), ctx.Request.IsBodyStream())
 		}})
@@ -118,7 +118,7 @@ func TestBufferedBodyHasAStream(t *testing.T) {
 func TestPostBodyOfAStream(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{StreamRequestBody: true, MaxRequestBodySize: 10, Handler: func(ctx *fasthttp.RequestCtx) {
-			// the limit is not for streams
+			// the limit does not apply to streams
 			fmt.Fprintf(ctx, "%d", len(ctx.PostBody()))
 			if again := len(ctx.PostBody()); again == 0 {
 				t.Error("PostBody is empty the second time")
@@ -161,7 +161,7 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 			c := ts.Dial()
 			go func() { _, _ = io.WriteString(c.Conn, tc.request) }()
 			resp := c.Expect(200, "ignored")
-			// how much comes in chunks is not known when the response is sent
+			// the length of a chunked body is unknown when the response is sent
 			sure := tc.keeps || !strings.Contains(tc.name, "chunks")
 			if sure && resp.Close == tc.keeps {
 				t.Errorf("%s: closes %v", tc.name, resp.Close)
@@ -176,8 +176,8 @@ func TestUnreadBodyIsDrainedOrEndsTheConnection(t *testing.T) {
 	})
 }
 
-// TestResponseDoesNotWaitForAnUnreadBody has clients send the rest of a body only
-// when they have got the response.
+// TestResponseDoesNotWaitForAnUnreadBody has clients send the rest of a body after
+// they have the response.
 func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		large := strings.Repeat("x", servertest.CopyLimit+1)
@@ -213,7 +213,7 @@ func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 			{"chunks, and a large answer", servertest.Chunked("/large", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", large, false},
 			{"chunks, and a stream", servertest.Chunked("/stream", "3\r\nabc\r\n"), "3\r\nabc\r\n0\r\n\r\n", "stream", false},
 			{"chunks both ways", servertest.Chunked("/duplex", "3\r\nabc\r"), "\n0\r\n\r\n", "refused", false},
-			{"chunks of one who closes", servertest.Head("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked") + "3\r\nab",
+			{"chunks, and the client closes", servertest.Head("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked") + "3\r\nab",
 				"c\r\n0\r\n\r\n", "refused", true},
 		} {
 			c := ts.Dial()
@@ -222,7 +222,7 @@ func TestResponseDoesNotWaitForAnUnreadBody(t *testing.T) {
 				t.Errorf("%s: closes %v", tc.name, resp.Close)
 			}
 			if tc.closes {
-				// which may be before the rest is there
+				// the response may arrive before the server reads the rest
 				_, _ = io.WriteString(c.Conn, tc.rest)
 				c.ExpectCut()
 				continue
@@ -250,7 +250,7 @@ func TestRequestStreamAsResponseStream(t *testing.T) {
 				c.Expect(200, "")
 			}
 		}
-		// the two go on at the same time
+		// request and response are sent at the same time
 		c.Send(servertest.Chunked("/", ""))
 		r := bufio.NewReader(c.R)
 		var resp *testEcho
@@ -266,7 +266,7 @@ func TestRequestStreamAsResponseStream(t *testing.T) {
 	})
 }
 
-// testEcho is a response that is read piece by piece.
+// testEcho reads a response piece by piece.
 type testEcho struct {
 	t    *testing.T
 	body io.Reader
@@ -338,8 +338,8 @@ func TestRequestStreamThatIsBroken(t *testing.T) {
 	}
 }
 
-// TestRequestStreamDoesNotReadTheNextRequest reads bodies in every way that there
-// is, with requests behind them in the same buffer.
+// TestRequestStreamDoesNotReadTheNextRequest reads bodies in every possible way,
+// with more requests in the same buffer.
 func TestRequestStreamDoesNotReadTheNextRequest(t *testing.T) {
 	readers := map[string]func(r io.Reader) ([]byte, error){
 		"ReadAll": io.ReadAll,
@@ -399,7 +399,7 @@ func TestRequestStreamDoesNotReadTheNextRequest(t *testing.T) {
 }
 
 func TestRequestStreamAfterTheHandler(t *testing.T) {
-	// a handler that keeps the stream, which it must not, does no harm to others
+	// a handler that wrongly keeps the stream does not affect other requests
 	var kept io.Reader
 	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Post("/", "abc") + servertest.Post("/2", "def"))}}
 	s := &fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {

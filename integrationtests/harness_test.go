@@ -37,12 +37,12 @@ func prepare(s *fasthttp.Server, e servertest.Engine) (log *servertest.Log) {
 	return log
 }
 
-// echo answers with what it got of the request, as servertest.Echoed says it.
+// echo responds with a description of the request: see servertest.Echoed.
 func echo(ctx *fasthttp.RequestCtx) {
 	fmt.Fprintf(ctx, "%s %s %q", ctx.Method(), ctx.RequestURI(), ctx.Request.Body())
 }
 
-// passing is a handler whose requests have to pass the gate.
+// passing is a handler that waits at the gate.
 func passing(g *servertest.Gate) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		g.Pass(string(ctx.Path()))

@@ -7,7 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hostFor returns a client of p, whose connections are closed with the test.
+// hostFor returns a client of p. The client closes its connections when the test
+// ends.
 func hostFor(p *servertest.Peer) *fasthttp.HostClient {
 	hc := &fasthttp.HostClient{Addr: p.Addr()}
 	p.T.Cleanup(func() {
@@ -19,7 +20,7 @@ func hostFor(p *servertest.Peer) *fasthttp.HostClient {
 	return hc
 }
 
-// requestTo returns a request that is released with the test.
+// requestTo returns a request, which is released when the test ends.
 func requestTo(t testing.TB, method, url string) *fasthttp.Request {
 	req := fasthttp.AcquireRequest()
 	t.Cleanup(func() { fasthttp.ReleaseRequest(req) })
@@ -28,7 +29,7 @@ func requestTo(t testing.TB, method, url string) *fasthttp.Request {
 	return req
 }
 
-// responseFor returns a response that is released with the test.
+// responseFor returns a response, which is released when the test ends.
 func responseFor(t testing.TB) *fasthttp.Response {
 	resp := fasthttp.AcquireResponse()
 	t.Cleanup(func() { fasthttp.ReleaseResponse(resp) })

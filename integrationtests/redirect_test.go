@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// redirecting is a peer that redirects what comes to /from, and tells of every
-// other request what it was.
+// redirecting is a peer that redirects requests for /from, and responds to all
+// others with a description of the request.
 func redirecting(t testing.TB, status int, location string, seen chan<- *http.Request, bodies chan<- string) *servertest.Peer {
 	return servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for req := c.Request(); req != nil; req = c.Request() {
@@ -28,7 +28,7 @@ func redirecting(t testing.TB, status int, location string, seen chan<- *http.Re
 	})
 }
 
-// Known failure 37: which methods and bodies survive a redirect.
+// Known failure 37: methods and bodies after a redirect.
 func TestRedirectMethodAndBody(t *testing.T) {
 	tests := []struct {
 		status       int
@@ -66,7 +66,8 @@ func TestRedirectMethodAndBody(t *testing.T) {
 	}
 }
 
-// Known failure 37: credentials stay with their origin, also on the way back.
+// Known failure 37: the client sends credentials only to their origin, also after a
+// redirect back to it.
 func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 	credentials := []string{"Authorization", "Cookie", "Proxy-Authorization"}
 	check := func(t *testing.T, got *http.Request, want bool) {
@@ -77,7 +78,7 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 			}
 		}
 		if got.Header.Get("X-Own") != "kept" {
-			t.Errorf("X-Own is gone")
+			t.Errorf("X-Own was removed")
 		}
 	}
 	send := func(t *testing.T, url string) {
@@ -118,7 +119,7 @@ func TestRedirectLeavesCredentialsBehind(t *testing.T) {
 	<-bodies
 }
 
-// Known failure 37: what a Location may be.
+// Known failure 37: the values that a Location may have.
 func TestRedirectLocation(t *testing.T) {
 	tests := []struct{ location, want string }{
 		{"/to", "/to"},
@@ -169,8 +170,8 @@ func TestRedirectLocation(t *testing.T) {
 	}
 }
 
-// Whatever setter the credentials came from, and however their names are spelled,
-// they stay with their origin.
+// Whatever method set the credentials, and whatever the case of field names, the
+// client sends them only to their origin.
 func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
 	names := []string{"Authorization", "authorization", "AUTHORIZATION", "proxy-authorization", "Proxy-AUTHorization", "cookie", "COOKIE", "cookie2", "Proxy-authenticate"}
 	setters := map[string]func(h *fasthttp.RequestHeader, name string){
@@ -220,8 +221,7 @@ func TestRedirectLeavesCredentialsBehindHoweverTheyWereSet(t *testing.T) {
 	}
 }
 
-// What the caller keeps with the request is not closed with the requests that
-// follow it.
+// Redirects do not close the user values of the request.
 func TestRedirectLeavesUserValuesAlone(t *testing.T) {
 	p := redirecting(t, 302, "/to", make(chan *http.Request, 1), make(chan string, 1))
 	hc := hostFor(p)
@@ -237,7 +237,7 @@ func TestRedirectLeavesUserValuesAlone(t *testing.T) {
 	req.SetUserValue("own", own)
 	servertest.Must(t, hc.DoRedirects(req, responseFor(t), 1))
 	if own.closed != 0 || req.UserValue("own") != own || added.closed != 1 {
-		t.Errorf("closed %d times, the request has %v; what the policy has set was closed %d times", own.closed, req.UserValue("own"), added.closed)
+		t.Errorf("closed %d times, the request has %v; the value of the policy was closed %d times", own.closed, req.UserValue("own"), added.closed)
 	}
 	req.Reset()
 	if own.closed != 1 {
@@ -252,7 +252,7 @@ func (c *countingCloser) Close() error {
 	return nil
 }
 
-// Two different Locations cannot both be meant.
+// A response with two different Locations is an error.
 func TestRedirectWithTwoLocations(t *testing.T) {
 	p := redirecting(t, 302, "/a\r\nLocation: /b", make(chan *http.Request, 1), make(chan string, 1))
 	err := hostFor(p).DoRedirects(requestTo(t, fasthttp.MethodGet, p.URL("/from")), responseFor(t), 3)
@@ -293,7 +293,8 @@ func TestRedirectOfBodyStream(t *testing.T) {
 	}
 }
 
-// With GetBody the stream is sent anew, with each redirect, and closed.
+// With GetBody, the client sends a fresh stream after each redirect, and closes each
+// stream.
 func TestRedirectGetsTheBodyAnew(t *testing.T) {
 	failed := errors.New("no more")
 	for _, tt := range []struct {
@@ -402,7 +403,8 @@ func TestRedirectPolicy(t *testing.T) {
 	}
 }
 
-// Streams of redirects do not hold the connection that the next request needs.
+// The streamed body of a redirect does not hold the connection that the next request
+// needs.
 func TestRedirectWithStreamsAndOneConnection(t *testing.T) {
 	p := redirecting(t, 302, "/to", make(chan *http.Request, 1), make(chan string, 1))
 	hc := hostFor(p)

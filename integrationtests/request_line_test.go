@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// wiretap is a Dial function whose connections keep what is written to them.
+// wiretap is a Dial function whose connections record the bytes that are written.
 type wiretap struct{ bytes.Buffer }
 
 func (w *wiretap) dial(string) (net.Conn, error) {
@@ -40,7 +40,7 @@ func (c tappedConn) Close() error {
 	return err
 }
 
-// wireOf returns what do writes of req, and the error of that.
+// wireOf returns the bytes and the error of a call with req.
 func wireOf(t *testing.T, req *fasthttp.Request) (string, error) {
 	t.Helper()
 	w := new(wiretap)
@@ -49,7 +49,7 @@ func wireOf(t *testing.T, req *fasthttp.Request) (string, error) {
 	return w.String(), err
 }
 
-// No setter brings a space or control character into a request line.
+// No setter puts a space or a control character into a request line.
 func TestRequestLinesHaveThreeParts(t *testing.T) {
 	hostile := []string{"GET /evil", "GET ", " GET", "G\tET", "GET\r\nX: y", "G\x00ET", "GET\x7f", "G\u00e4T", "G,T", "GET / HTTP/1.1\r\nHost: evil\r\n\r\nGET"}
 	targets := []string{"/a b", "/a HTTP/1.1\r\nX: y", "/a\tb", "/\x00", "/\x7f", "/a\nb", "/\r", " /a", "/a ", "x y", "* *", "http://h/a b", "http://h/\x01"}
@@ -171,7 +171,7 @@ func setClosingStream(req *fasthttp.Request, size int) *countingCloser {
 	return closer
 }
 
-// RFC 9110 section 7.2 wants Host to come first.
+// RFC 9110 section 7.2: Host is the first field.
 func TestHostIsTheFirstField(t *testing.T) {
 	req := requestTo(t, fasthttp.MethodPost, "http://h/")
 	req.Header.Set("A", "b")
@@ -185,8 +185,8 @@ func TestHostIsTheFirstField(t *testing.T) {
 	}
 }
 
-// With special fields off, too, a body says how long it is, and the end of the
-// connection is announced and heeded.
+// A body is framed, and the end of the connection is announced and obeyed, with
+// special fields turned off, too.
 func TestOwnFieldsFrameTheBody(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

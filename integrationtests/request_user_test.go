@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// basicOf returns what a request sends as user and password, or "-".
+// basicOf returns the user and password that a request head has, or "-".
 func basicOf(t *testing.T, head string) string {
 	t.Helper()
 	const name = "\r\nAuthorization: "
@@ -54,7 +54,7 @@ func TestUserInformationIsSentDecoded(t *testing.T) {
 	}
 }
 
-// What is set is text, and no piece of a URI.
+// A user name and a password are text. They are not parsed as a part of a URI.
 func TestUserThatWasSetIsSentAsItIs(t *testing.T) {
 	var req fasthttp.Request
 	req.SetRequestURI("http://a%40b:c%40d@h/")
@@ -83,7 +83,7 @@ func TestUserThatWasSetIsSentAsItIs(t *testing.T) {
 	check("-")
 }
 
-// The credentials of one URI are those of no other, and no field of the request.
+// Credentials belong to one URI, and are not a field of the request.
 func TestUserInformationStaysWithItsURI(t *testing.T) {
 	heads := make(chan string, 4)
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -104,7 +104,7 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 			req.SetRequestURI(uri)
 			servertest.Must(t, do(req, responseFor(t)))
 			if got := req.Header.Peek("Authorization"); got != nil {
-				t.Errorf("%s: the request has %q behind the call", name, got)
+				t.Errorf("%s: the request has %q after the call", name, got)
 			}
 		}
 		req.Header.Set("Authorization", "own")
@@ -130,8 +130,8 @@ func TestUserInformationStaysWithItsURI(t *testing.T) {
 	}
 }
 
-// On the way to another place of the same origin they go along, to another one
-// they do not.
+// The client sends them after a redirect within the origin, and not to another
+// origin.
 func TestUserInformationFollowsRedirectsWithinItsOrigin(t *testing.T) {
 	got := make(chan string, 1)
 	serve := func(location string) *servertest.Peer {

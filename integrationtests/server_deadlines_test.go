@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// nearTime is a time that is waited for, and farTime one that is not reached.
+	// nearTime is a time that tests wait for. They never reach farTime.
 	nearTime = 100 * time.Millisecond
 	farTime  = time.Hour
 )
 
-// endedAfter checks that the connection ends, and that not before the time.
+// endedAfter checks that the connection ends, and not before that time.
 func endedAfter(c *servertest.Conn, after time.Duration, since time.Time) {
 	c.T.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
@@ -32,7 +32,7 @@ func endedAfter(c *servertest.Conn, after time.Duration, since time.Time) {
 	}
 }
 
-// A deadline that the application sets while the connection waits holds at once.
+// If a program sets a deadline while the connection waits, it applies at once.
 func TestDeadlineOfAnIdleConnection(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -41,7 +41,7 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 			for _, in := range []fasthttp.ConnState{fasthttp.StateNew, fasthttp.StateActive, fasthttp.StateIdle, fasthttp.StateClosed} {
 				t.Run(fmt.Sprintf("%s, %v", name, in), func(t *testing.T) {
 					if in == fasthttp.StateNew && server.ReadTimeout > 0 {
-						t.Skip("the server sets its own behind that")
+						t.Skip("the server sets its own deadline after that")
 					}
 					var conn atomic.Value
 					var set atomic.Bool
@@ -69,7 +69,8 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 					case fasthttp.StateActive:
 						c.Send("GET / HT")
 						if server.ReadTimeout > 0 {
-							// the server's own comes behind it, when it waits for the rest
+							// the server sets its own deadline when it waits for the
+							// rest
 							servertest.Eventually(t, "a request", set.Load)
 							c.Send("TP/1.1\r\nHost: a\r\n\r\n")
 							c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -85,7 +86,7 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 					c.Expect(200, servertest.Echoed("GET", "/", ""))
 					servertest.Receive(t, "an idle connection", idle)
 					if in == fasthttp.StateClosed {
-						// not from a hook, but at any time
+						// set at any time, not in a hook
 						_ = (*conn.Load().(*net.Conn)).SetReadDeadline(time.Now().Add(nearTime))
 					}
 					endedAfter(c, nearTime, begun)
@@ -95,7 +96,7 @@ func TestDeadlineOfAnIdleConnection(t *testing.T) {
 	})
 }
 
-// A deadline that has passed ends an idle connection at once.
+// A deadline in the past ends an idle connection at once.
 func TestDeadlineInThePast(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		conns := make(chan net.Conn, 1)
@@ -118,7 +119,7 @@ func TestDeadlineInThePast(t *testing.T) {
 	})
 }
 
-// What a handler sets is not for the next request.
+// A deadline that a handler sets does not apply to the next request.
 func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -152,7 +153,7 @@ func TestDeadlinesOfTheApplicationEndWithTheNextRequest(t *testing.T) {
 	})
 }
 
-// The deadline that a handler sets for a response holds if the server has none.
+// A write deadline that a handler sets applies if the server has no timeout.
 func TestWriteDeadlineOfAHandler(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -173,7 +174,7 @@ func TestWriteDeadlineOfAHandler(t *testing.T) {
 	})
 }
 
-// ReadTimeout is one time for all of a request, however its body is read.
+// ReadTimeout covers a whole request, however a handler reads the body.
 func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	t.Parallel()
 	const timeout = 1500 * time.Millisecond
@@ -203,8 +204,8 @@ func TestReadTimeoutOfAStreamIsThatOfTheRequest(t *testing.T) {
 	})
 }
 
-// Pipelines are served for longer than the first wait was to last. What has come
-// in time is not late because the server is busy.
+// The server may serve a pipeline for longer than the deadline of the first wait. A
+// request that arrived in time is not late because the server is busy.
 func TestDeadlineOfAnEarlierWait(t *testing.T) {
 	const (
 		timeout           = 400 * time.Millisecond
@@ -223,7 +224,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 			ctx.SetBodyString("ok")
 		}})
 		pipeline := strings.Repeat(servertest.Get("/"), requests)
-		// there is a wait inside of the first request
+		// the first request includes a wait
 		const half, more = 10, 2000
 		var conns []*servertest.Conn
 		for range clients {
@@ -242,7 +243,7 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 				for i := range requests {
 					resp, err := servertest.ReadResponse(c.R, "GET")
 					if err != nil || resp.StatusCode != 200 {
-						t.Errorf("behind %d answers: %v, %v", i, resp.Response, err)
+						t.Errorf("after %d responses: %v, %v", i, resp.Response, err)
 						return
 					}
 				}
@@ -252,8 +253,8 @@ func TestDeadlineOfAnEarlierWait(t *testing.T) {
 	})
 }
 
-// Between two states of the same kind there is always another one: programs count
-// connections by them.
+// ConnState never reports one state twice in a row, because programs count
+// connections by it.
 func TestConnStateOfStreamedExchanges(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {

@@ -24,16 +24,15 @@ import (
 )
 
 const (
-	// starvedVariable names the engine of a server that runs in a process of
-	// its own, since a limit is that of a process.
+	// starvedVariable names the engine of a server. The server runs in its own
+	// process, because the limit is one of processes.
 	starvedVariable = "FASTHTTP_TEST_STARVED"
-	// starvedRoom is how many descriptors that process may have besides those it
-	// begins with.
+	// starvedRoom is the number of descriptors that the process may open.
 	starvedRoom = 20
 )
 
-// TestStarvedServer is the process that has few descriptors. It does nothing
-// in a usual run.
+// TestStarvedServer is the process with few descriptors. It does nothing in a usual
+// run.
 func TestStarvedServer(t *testing.T) {
 	name := os.Getenv(starvedVariable)
 	i := slices.IndexFunc(servertest.Engines, func(e servertest.Engine) bool { return e.Name == name })
@@ -47,7 +46,8 @@ func TestStarvedServer(t *testing.T) {
 		echo(ctx)
 	}}
 	ts := startServer(t, servertest.Engines[i], s)
-	// what the server needs for itself is open once it has answered
+	// after the first response, the server has opened the descriptors that it needs
+	// for itself
 	c := ts.Dial()
 	c.Get("/")
 	c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -56,7 +56,7 @@ func TestStarvedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Printf("serving %s\n", ts.Listener.Addr())
-	// the end of the input is the end of the test
+	// the end of the input ends the process
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
@@ -67,15 +67,15 @@ func (starvedLog) Printf(format string, args ...any) {
 	fmt.Printf("log: %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
 }
 
-// starve starts the process, and returns where it serves and what it logs.
+// starve starts the process, and returns its address and its log.
 func starve(t *testing.T, e servertest.Engine) (addr string, log *servertest.Log) {
 	t.Helper()
 	addr, log, _ = serveApart(t, 2*servertest.Patience, "TestStarvedServer", starvedVariable+"="+e.Name)
 	return addr, log
 }
 
-// startTest starts a test in a process of its own, with variables in its environment,
-// and returns what its input and output are connected to.
+// startTest starts a test in its own process, with variables in its environment, and
+// returns its input and output.
 func startTest(ctx context.Context, t *testing.T, test string, env ...string) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
 	cmd = exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v")
@@ -93,8 +93,8 @@ func startTest(ctx context.Context, t *testing.T, test string, env ...string) (c
 	return cmd, in, out
 }
 
-// serveApart runs a test with a server in a process of its own, until this test ends.
-// It returns where that serves, what it logs, and the number of the process.
+// serveApart runs a test with a server in its own process until this test ends. It
+// returns the address of the server, its log, and its process id.
 func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (addr string, log *servertest.Log, pid int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -122,11 +122,11 @@ func serveApart(t *testing.T, limit time.Duration, test string, env ...string) (
 	return servertest.Receive(t, "the address of the server", addrs), log, cmd.Process.Pid
 }
 
-// A server that has no descriptors left serves the connections that it has, says
-// once what is wrong, and goes on when there are some again.
+// A server without free descriptors serves its open connections, logs the error
+// once, and goes on when descriptors are free.
 func TestServerOutOfDescriptors(t *testing.T) {
 	for _, e := range servertest.Engines {
-		// the limit is the same for whatever is above TCP
+		// the limit does not depend on the layers above TCP
 		if !strings.HasSuffix(e.Name, "/tcp") {
 			continue
 		}
@@ -155,7 +155,7 @@ func TestServerOutOfDescriptors(t *testing.T) {
 					c.Get("/1")
 				}
 			}
-			// a descriptor more is needed to hand one over, and one was kept for that
+			// a handover needs one more descriptor, which the server has reserved
 			all[0].Expect(200, servertest.Echoed("GET", "/1", ""))
 			all[0].Get("/hijack")
 			if b, err := io.ReadAll(all[0].R); !strings.HasSuffix(string(b), "hijacked") {
@@ -167,13 +167,13 @@ func TestServerOutOfDescriptors(t *testing.T) {
 			for i, c := range all[served:] {
 				c.Expect(200, servertest.Echoed("GET", "/1", ""))
 				if i%2 == 0 {
-					// the others make room for the rest
+					// a connection that closes makes room for another one
 					_ = c.Close()
 				}
 			}
 			checkSaidOnce(t, log, "cannot accept connections")
 
-			// clients that come and go keep the server at its limit
+			// short connections keep the server at its limit
 			var wg sync.WaitGroup
 			for range starvedRoom + 10 {
 				wg.Go(func() {
@@ -193,8 +193,8 @@ func TestServerOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// checkSaidOnce checks that there are few lines in a log that hold text. It may
-// be said again after a while.
+// checkSaidOnce checks that a log has few lines with text. The server may log the
+// line again after a while.
 func checkSaidOnce(t *testing.T, log *servertest.Log, text string) {
 	t.Helper()
 	lines := slices.DeleteFunc(log.All(), func(line string) bool { return !strings.Contains(line, text) })
@@ -204,7 +204,7 @@ func checkSaidOnce(t *testing.T, log *servertest.Log, text string) {
 	}
 }
 
-// Listeners that share an address may belong to one server, or to several.
+// Listeners that share an address may belong to one server or to several.
 func TestServerOnListenersThatShareAPort(t *testing.T) {
 	const listeners = 3
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {

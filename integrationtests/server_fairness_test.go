@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A client may go on sending requests while it does not take the answer to an
-// earlier one. They wait for their turn.
+// A client may send requests while it does not read the response to an earlier one.
+// They wait for their turn.
 func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<20)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -43,7 +43,7 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 			}
 		}()
 		if ts.Engine.Sockets {
-			// on a pipe they are taken one by one
+			// a pipe passes the requests one by one
 			<-sent
 		}
 		resp := c.Next("GET")
@@ -57,13 +57,13 @@ func TestRequestsBehindAnAnswerThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// A connection has to give way to others in the middle of a long pipeline, which
-// must not show in its answers.
+// A connection must let others go first in the middle of a long pipeline, without an
+// effect on its responses.
 func TestLongPipelinesOfLargeAnswers(t *testing.T) {
 	const requests = 200
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-			// large enough to be written on its own
+			// large enough for its own write
 			ctx.SetBody(bytes.Repeat(ctx.Path(), 5000))
 		}})
 		c := ts.Dial()
@@ -78,9 +78,9 @@ func TestLongPipelinesOfLargeAnswers(t *testing.T) {
 	})
 }
 
-// flood writes requests until the server does not take any more for a while,
-// and returns how many it has written when the last of them is taken, too. It
-// does not make use of a deadline, since a TLS connection does not survive one.
+// flood writes requests until the server stops reading for a while, and returns the
+// number that it has written when the last one is written, too. It sets no deadline,
+// because a TLS connection is unusable after a write that timed out.
 func flood(nc net.Conn, request string, limit int) (n int) {
 	var begun atomic.Int64
 	var enough atomic.Bool
@@ -101,8 +101,8 @@ func flood(nc net.Conn, request string, limit int) (n int) {
 	return int(begun.Load())
 }
 
-// A client that does not read its answers is not read from any more, else it
-// could have the server pile them up.
+// If a client does not read its responses, the server stops reading its requests.
+// Otherwise responses would pile up.
 func TestPeerThatDoesNotReadIsNotRead(t *testing.T) {
 	t.Parallel()
 	const limit = 20_000
@@ -131,7 +131,7 @@ type plenty struct{}
 
 func (plenty) Read(p []byte) (int, error) { return len(p), nil }
 
-// blockers are ways in which a request keeps its handler.
+// blockers are ways in which a request blocks its handler.
 var blockers = map[string]struct {
 	request string
 	handle  func(ctx *fasthttp.RequestCtx, free <-chan struct{})
@@ -158,15 +158,14 @@ var blockers = map[string]struct {
 	}},
 }
 
-// Handlers may block as long as they like, many at a time, and the others do
-// not notice.
+// Many handlers may block for any time, without a delay for other requests.
 func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 	for name, blocker := range blockers {
 		t.Run(name, func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				crowd, rounds := 100, 20
 				if name == "the handler computes" {
-					// everything is slow then, as long as there are few processors
+					// with few processors everything is slow
 					crowd, rounds = 2, 3
 				}
 				free := make(chan struct{})
@@ -195,15 +194,15 @@ func TestHandlersThatBlockHoldNobodyUp(t *testing.T) {
 					other.Get("/")
 					other.Expect(200, servertest.Echoed("GET", "/", ""))
 				}
-				// if the clients are what is waited for, they leave now
+				// if the handlers wait for the clients, the clients leave here
 				freeAll()
 			})
 		})
 	}
 }
 
-// Connections that have always something for the server must let others have
-// their turn, on a single processor as well.
+// Connections that always have bytes to read must let others have their turn, even
+// on a single processor.
 func TestFloodsStarveNobody(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
@@ -251,11 +250,11 @@ func TestFloodsStarveNobody(t *testing.T) {
 	}
 }
 
-// slowTimeout is short enough to wait for, and long enough for a busy machine.
+// slowTimeout is short enough for a test, and long enough for a busy machine.
 const slowTimeout = time.Second
 
-// onEvents runs a test that takes seconds: the event engine lives by the clock of
-// the system, while the other one is tested with an artificial one.
+// onEvents runs a test that takes seconds. The event engine uses the clock of the
+// system; the other engine is tested with a fake clock.
 func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -267,8 +266,8 @@ func onEvents(t *testing.T, test func(t *testing.T, start starter)) {
 	}
 }
 
-// A client that takes a little of the response from time to time must not hold
-// the server up for longer than one that takes nothing.
+// A client that reads a little of a response from time to time must not delay the
+// timeout.
 func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 	t.Parallel()
 	big := bytes.Repeat([]byte("x"), 64<<20)
@@ -284,7 +283,7 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 			if err != nil {
 				break
 			}
-			// at this pace it would take 5 seconds
+			// at this rate the response would take 5 seconds
 			time.Sleep(5 * time.Millisecond)
 		}
 		if got >= len(big) {
@@ -293,9 +292,8 @@ func TestWriteTimeoutIsForTheWholeResponse(t *testing.T) {
 	})
 }
 
-// The requests of a client may overlap, so that its connection is never idle.
-// Each of them takes less than the timeout, also where an answer had to wait
-// before.
+// The requests of a client may overlap, so that its connection is never idle. Each
+// request takes less than the timeout, even if a response had to wait before.
 func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 	t.Parallel()
 	onEvents(t, func(t *testing.T, start starter) {
@@ -320,7 +318,7 @@ func TestReadTimeoutBeginsAnewBetweenAnswersThatWait(t *testing.T) {
 		if resp := c.Next("GET"); len(resp.Content) != 16<<20 {
 			t.Fatalf("got %d bytes", len(resp.Content))
 		}
-		// nothing more is sent: the request that has begun times out
+		// the client stops sending: the request that has begun times out
 		if resp := c.Next("GET"); resp.StatusCode != fasthttp.StatusRequestTimeout {
 			t.Errorf("got %d", resp.StatusCode)
 		}

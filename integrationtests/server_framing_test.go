@@ -10,10 +10,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The numbers in the names of the cases are those of the list of failures that
-// HTTP servers were known for; see docs/security.md.
+// The numbers in the names of the cases are those of known failures of HTTP servers:
+// see docs/security.md.
 
-// ignoresBody is a handler that leaves the body of the request alone.
+// ignoresBody is a handler that does not read the body of the request.
 func ignoresBody(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("ignored") }
 
 // readsSome is a handler that reads the first bytes of the body.
@@ -40,7 +40,7 @@ func TestServerFramesBodies(t *testing.T) {
 	}
 	kept := strings.Repeat(servertest.Smuggled, 30)
 	runRaw(t, []rawCase{
-		{name: "01 bytes behind the last boundary", in: servertest.Post("/form", form, "Content-Type: multipart/form-data; boundary=b") + servertest.Get("/2"),
+		{name: "01 bytes after the last boundary", in: servertest.Post("/form", form, "Content-Type: multipart/form-data; boundary=b") + servertest.Get("/2"),
 			want: then(posted("/form", form), got("/2")), keeps: true},
 
 		{name: "02 unread body", s: streaming(ignoresBody), in: servertest.Post("/", kept) + servertest.Get("/2"),
@@ -55,7 +55,7 @@ func TestServerFramesBodies(t *testing.T) {
 			in:   servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 300000") + servertest.Smuggled,
 			want: []rawAnswer{{200, "ignored", ""}}},
 		{name: "02 broken chunks unread", s: streaming(ignoresBody), in: servertest.Chunked("/1", "3\r\nabc\r\nx\r\n") + servertest.Get("/2"),
-			want: []rawAnswer{{200, "ignored", ""}}, rude: true}, // the response is sent before that is seen
+			want: []rawAnswer{{200, "ignored", ""}}, rude: true}, // the response is sent before the server reads the error
 
 		{name: "05 close in a list", in: servertest.Get("/", "Connection: Keep-Alive, Close") + servertest.Smuggled, want: got("/")},
 		{name: "05 close on the second line", in: servertest.Get("/", "Connection: x", "connection: CLOSE") + servertest.Smuggled, want: got("/")},
@@ -75,9 +75,9 @@ func TestServerFramesBodies(t *testing.T) {
 		{name: "09 no token", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: \"chunked\"") + servertest.Smuggled, want: refused(400)},
 		{name: "09 xchunked", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: xchunked") + servertest.Smuggled, want: refused(501)},
 		{name: "09 case", in: servertest.Head("POST / HTTP/1.1", "Host: a", "TRANSFER-ENCODING: ChUnKeD") + "1\r\nx\r\n0\r\n\r\n", want: posted("/", "x"), keeps: true},
-		{name: "09 empty element behind", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked,") + "0\r\n\r\n", want: refused(400)},
+		{name: "09 empty element at the end", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked,") + "0\r\n\r\n", want: refused(400)},
 		{name: "09 empty element in front", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: ,chunked") + "0\r\n\r\n", want: refused(400)},
-		{name: "09 empty line behind", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Transfer-Encoding:") + "0\r\n\r\n", want: refused(400)},
+		{name: "09 empty line at the end", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Transfer-Encoding:") + "0\r\n\r\n", want: refused(400)},
 		{name: "09 on HTTP/1.0", in: servertest.Head("POST / HTTP/1.0", "Host: a", "Transfer-Encoding: chunked", "Connection: keep-alive") + "0\r\n\r\n", want: refused(400)},
 		{name: "09 identity on HTTP/1.0", in: servertest.Head("POST / HTTP/1.0", "Host: a", "Transfer-Encoding: identity"), want: refused(400)},
 
@@ -123,7 +123,7 @@ func TestServerReadsChunks(t *testing.T) {
 		{name: "03 lone CR in extension", in: servertest.Chunked("/", "1;a\rb\r\nx\r\n"), want: refused(400)},
 		{name: "03 empty extension", in: servertest.Chunked("/", "1;\r\nx\r\n"), want: refused(400)},
 		{name: "03 extension without value", in: servertest.Chunked("/", "1;a=\r\nx\r\n"), want: refused(400)},
-		{name: "03 behind quoted value", in: servertest.Chunked("/", "1;a=\"b\"c\r\nx\r\n"), want: refused(400)},
+		{name: "03 after quoted value", in: servertest.Chunked("/", "1;a=\"b\"c\r\nx\r\n"), want: refused(400)},
 
 		{name: "04 100 trailer fields", in: servertest.Chunked("/", "0\r\n"+manyTrailers+"\r\n"), want: posted("/", ""), keeps: true},
 		{name: "04 101 trailer fields", in: servertest.Chunked("/", "0\r\n"+manyTrailers+"T100: v\r\n\r\n"), want: refused(400)},

@@ -14,9 +14,9 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// The settings that FuzzServerConn chooses from.
+// The settings that FuzzServerConn combines.
 const (
-	fuzzStream = 1 << iota // of the request
+	fuzzStream = 1 << iota // settings of the request
 	fuzzReadsSome
 	fuzzIgnores
 	fuzzSmallBody
@@ -26,9 +26,8 @@ const (
 	fuzzKeepsNames
 )
 
-// FuzzServerConn sends arbitrary bytes. Whatever they are, the server neither
-// panics nor hangs, all that it says is HTTP, and how the bytes are split makes
-// no difference.
+// FuzzServerConn sends arbitrary bytes. The server must neither panic nor hang, must
+// write only HTTP, and must write the same however the bytes are split.
 func FuzzServerConn(f *testing.F) {
 	for _, in := range []string{
 		servertest.Get("/"), servertest.Get("/") + servertest.Get("/2"), servertest.Post("/", "abc"), servertest.Post("/", "abc") + servertest.Get("/2"),
@@ -69,9 +68,9 @@ func FuzzServerConn(f *testing.F) {
 	})
 }
 
-// sameAnswers reports whether two lists of answers are the same, a line each. A
-// head that is too long may be refused for that, or for what is wrong with it:
-// it depends on how much of it comes at a time.
+// sameAnswers reports whether two lists of responses, one a line, are equal. A head
+// that is too long and malformed may be refused for either reason, because that
+// depends on how many bytes arrive at a time.
 func sameAnswers(a, b string) bool {
 	if a == b {
 		return true
@@ -83,7 +82,7 @@ func sameAnswers(a, b string) bool {
 	return cutLast(a) == cutLast(b)
 }
 
-// fuzzServe serves what comes in pieces and returns the answers.
+// fuzzServe serves the pieces and returns the responses.
 func fuzzServe(t *testing.T, settings byte, pieces ...[]byte) string {
 	watchdog := time.AfterFunc(servertest.Patience, func() { panic(fmt.Sprintf("the server hangs with %q", pieces)) })
 	defer watchdog.Stop()
@@ -93,7 +92,7 @@ func fuzzServe(t *testing.T, settings byte, pieces ...[]byte) string {
 			c.Pieces = append(c.Pieces, bytes.Clone(p))
 		}
 	}
-	var methods []string // of the requests that are answered
+	var methods []string // of the requests that get a response
 	s := fuzzServer(settings)
 	handler := s.Handler
 	s.Handler = func(ctx *fasthttp.RequestCtx) {
@@ -108,7 +107,7 @@ func fuzzServe(t *testing.T, settings byte, pieces ...[]byte) string {
 	if c.Closed == 0 {
 		t.Error("the connection was not closed")
 	}
-	// what a handler leaves unread may be known to be too much or not
+	// the server may or may not know that the unread rest is too long to drain
 	unread := settings&fuzzStream != 0 && settings&(fuzzReadsSome|fuzzIgnores) != 0
 	return fuzzAnswers(t, c.Out.Bytes(), methods, !unread)
 }
@@ -148,10 +147,10 @@ func fuzzServer(settings byte) *fasthttp.Server {
 	return s
 }
 
-// fuzzAnswers checks that out is a row of responses and returns them in one text.
-// It leaves out what may be there or not: 100 Continue is not said to a client
-// that does not wait for it. Without closes it leaves out as well which of them say
-// that the connection closes.
+// fuzzAnswers checks that out is a sequence of responses, and returns them as one
+// text. It leaves out what may differ: 100 Continue, which a client that does not
+// wait does not get. Without closes, it also leaves out which responses close the
+// connection.
 func fuzzAnswers(t *testing.T, out []byte, methods []string, closes bool) string {
 	var text bytes.Buffer
 	r := bufio.NewReader(bytes.NewReader(out))
@@ -175,7 +174,7 @@ func fuzzAnswers(t *testing.T, out []byte, methods []string, closes bool) string
 		}
 		body, err := io.ReadAll(resp.Body)
 		if err != nil && len(methods) == 0 {
-			// a stream that failed: the connection ends somewhere
+			// if a stream failed, the connection may end at any byte
 			return text.String()
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// hosts answers with the host that the request is for.
+// hosts responds with the host of the request.
 func hosts(ctx *fasthttp.RequestCtx) { ctx.SetBody(ctx.Host()) }
 
 func TestServerReadsHeads(t *testing.T) {
@@ -65,7 +65,7 @@ func TestServerReadsHeads(t *testing.T) {
 		{name: "13 folded coding", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Transfer-Encoding:", " chunked") + "0\r\n\r\n", want: refused(400)},
 
 		{name: "15 two spaces before the target", in: servertest.Head("GET  / HTTP/1.1", "Host: a"), want: refused(400)},
-		{name: "15 two spaces behind the target", in: servertest.Head("GET /  HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 two spaces after the target", in: servertest.Head("GET /  HTTP/1.1", "Host: a"), want: refused(400)},
 		{name: "15 space at the end", in: servertest.Head("GET / HTTP/1.1 ", "Host: a"), want: refused(400)},
 		{name: "15 space in front", in: servertest.Head(" GET / HTTP/1.1", "Host: a"), want: refused(400)},
 		{name: "15 space in the target", in: servertest.Head("GET /a b HTTP/1.1", "Host: a"), want: refused(400)},
@@ -82,10 +82,10 @@ func TestServerReadsHeads(t *testing.T) {
 		{name: "15 invalid escapes", in: servertest.Get("/%zz%f%00?%"), want: got("/%zz%f%00?%"), keeps: true},
 		{name: "15 fragment", in: servertest.Get("/x#/../admin"), want: refused(400)},
 		{name: "15 empty fragment", in: servertest.Get("/x#"), want: refused(400)},
-		{name: "15 fragment behind a query", in: servertest.Get("/x?a=b#c"), want: refused(400)},
+		{name: "15 fragment after a query", in: servertest.Get("/x?a=b#c"), want: refused(400)},
 		{name: "15 fragment of an absolute target", in: servertest.Head("GET http://a/x#y HTTP/1.1", "Host: a"), want: refused(400)},
-		{name: "15 fragment behind an authority", in: servertest.Head("GET http://a#y HTTP/1.1", "Host: a"), want: refused(400)},
-		{name: "15 fragment behind a target that is known", in: servertest.Get("/x") + servertest.Get("/x") + servertest.Get("/x") + servertest.Get("/x#y"), want: then(got("/x"), got("/x"), got("/x"), refused(400))},
+		{name: "15 fragment after an authority", in: servertest.Head("GET http://a#y HTTP/1.1", "Host: a"), want: refused(400)},
+		{name: "15 fragment after a target that is known", in: servertest.Get("/x") + servertest.Get("/x") + servertest.Get("/x") + servertest.Get("/x#y"), want: then(got("/x"), got("/x"), got("/x"), refused(400))},
 		{name: "15 escaped number sign", in: servertest.Get("/x%23/a?%23"), want: got("/x%23/a?%23"), keeps: true},
 		{name: "15 relative target", in: servertest.Get("a/b"), want: refused(400)},
 		{name: "15 target without a scheme", in: servertest.Get("//a/b"), want: got("//a/b"), keeps: true},
@@ -190,8 +190,8 @@ func TestServerChecksHost(t *testing.T) {
 	})
 }
 
-// A type that the first line does not have must not be the one that content is
-// parsed by: what looked at the request before may have gone by that.
+// The server parses content by the first Content-Type line: a front end that checked
+// the request may have used that one.
 func TestFirstContentTypeOfARequestCounts(t *testing.T) {
 	const form, plain = "application/x-www-form-urlencoded", "text/plain"
 	cases := []struct {
@@ -227,7 +227,7 @@ func TestFirstContentTypeOfARequestCounts(t *testing.T) {
 			ctx.SetBodyString(string(ctx.Request.Header.ContentType()) + "|" + ctx.PostArgs().String())
 		}}).Dial()
 		for _, c := range cases {
-			// those behind the first are read by what is remembered of it
+			// the server parses the heads after the first with the help of the first
 			for range 4 {
 				conn.Send("POST / HTTP/1.1\r\nHost: h\r\n" + c.lines + "Content-Length: 3\r\n\r\na=b")
 				conn.Expect(200, c.want+"|"+c.args)

@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// upgrade is a handler that switches to a protocol of lines which are answered.
+// upgrade is a handler that switches to a protocol that echoes lines.
 func upgrade(ctx *fasthttp.RequestCtx) {
 	ctx.Hijack(func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -39,14 +39,14 @@ func TestHijackHandsTheConnectionOver(t *testing.T) {
 		t.Parallel()
 		ts := start(&fasthttp.Server{Handler: upgrade, ReadTimeout: 500 * time.Millisecond, WriteTimeout: 500 * time.Millisecond, IdleTimeout: 500 * time.Millisecond})
 		c := ts.Dial()
-		// what was sent ahead comes first
+		// bytes that were sent early are read first
 		c.Send(servertest.Get("/", "Connection: Upgrade", "Upgrade: lines") + "first\nsec")
 		resp := c.Next("GET")
 		if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "lines" || resp.Header.Get("Connection") != "Upgrade" || resp.Close {
 			t.Errorf("got %d %v", resp.StatusCode, resp.Header)
 		}
 		c.ExpectLine("you said first\n")
-		// the timeouts of the server do not count any more
+		// the timeouts of the server do not apply
 		time.Sleep(600 * time.Millisecond)
 		c.Send("ond\n")
 		c.ExpectLine("you said second\n")
@@ -127,11 +127,11 @@ func TestHijackWithoutResponse(t *testing.T) {
 		}})
 		c := ts.Dial()
 		c.Send(servertest.Get("/before") + servertest.Get("/hijack"))
-		// what was answered before is sent before
+		// responses to earlier requests are sent first
 		c.Expect(200, servertest.Echoed("GET", "/before", ""))
 		c.ExpectLine("raw bytes\n")
 		c.ExpectEnd()
-		// also if the connection was to be closed
+		// even if the request asks to close the connection
 		c = ts.Dial()
 		c.Send(servertest.Get("/hijack", "Connection: close"))
 		c.ExpectLine("raw bytes\n")
@@ -165,7 +165,7 @@ func TestHijackIsDroppedWhereTheConnectionEnds(t *testing.T) {
 		if len(hijacked) > 0 {
 			t.Errorf("the handler was called for %q", <-hijacked)
 		}
-		// MaxRequestsPerConn is no reason
+		// MaxRequestsPerConn does not prevent it
 		for _, request := range []string{servertest.Get("/max"), servertest.Head("GET /old HTTP/1.0", "Connection: keep-alive")} {
 			c := ts.Dial()
 			c.Send(request)
@@ -227,7 +227,7 @@ func TestShutdownDoesNotWaitForHijackedConnections(t *testing.T) {
 		c.Send(servertest.Get("/") + "hello\n")
 		c.Next("GET")
 		c.ExpectLine("you said hello\n")
-		// it is none of the server's connections any more
+		// the connection does not count as one of the server
 		if a, b := s.GetCurrentConcurrency(), s.GetOpenConnectionsCount(); a != 0 || b != 0 {
 			t.Errorf("%d served connections, %d open ones", a, b)
 		}
@@ -254,7 +254,7 @@ func TestKeepHijackedConns(t *testing.T) {
 		c.Send(servertest.Get("/") + "ahead\n")
 		c.Expect(200, "")
 		nc := servertest.Receive(t, "the hijack", kept)
-		// the handler has returned, and the connection still works
+		// the connection works after the handler has returned
 		servertest.Eventually(t, "no served connection", func() bool { return ts.S.GetCurrentConcurrency() == 0 })
 		if line, err := bufio.NewReader(nc).ReadString('\n'); line != "ahead\n" || err != nil {
 			t.Errorf("got %q, %v", line, err)
@@ -266,7 +266,7 @@ func TestKeepHijackedConns(t *testing.T) {
 	})
 }
 
-// seenOf is what a test compares of a request and the response to it.
+// seenOf returns the parts of a request and its response that a test compares.
 func seenOf(ctx *fasthttp.RequestCtx) string {
 	return fmt.Sprintf("%s %s %s %s %q %q -> %d %q", ctx.Method(), ctx.Path(), ctx.Host(), ctx.QueryArgs(),
 		ctx.Request.Header.Peek("X"), ctx.PostBody(), ctx.Response.StatusCode(), ctx.Response.Body())
@@ -274,8 +274,8 @@ func seenOf(ctx *fasthttp.RequestCtx) string {
 
 const seenBefore = `POST /p a q=1 "y" "abc" -> 202 "taken"`
 
-// User values are closed when the HijackHandler has returned, which has the request
-// as it was.
+// The server closes user values after the HijackHandler has returned. Until then the
+// request is unchanged.
 func TestHijackHandlerHasTheRequest(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, without := range []bool{false, true} {
@@ -304,7 +304,7 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 			if !without {
 				c.Expect(202, "taken")
 			}
-			// others get contexts and connections of their own
+			// other requests get other contexts and connections
 			other := ts.Dial()
 			servertest.Eventually(t, "hijack", func() bool { return ts.S.GetOpenConnectionsCount() <= 1 })
 			other.Send(servertest.Head("GET /other HTTP/1.1", "Host: b"))
@@ -327,7 +327,8 @@ func TestHijackHandlerHasTheRequest(t *testing.T) {
 	})
 }
 
-// Whoever hands the server connections goes on with others while one is hijacked.
+// A program that calls ServeConn goes on with other connections while one is
+// hijacked.
 func TestServeConnDoesNotWaitForAHijackHandler(t *testing.T) {
 	goOn := make(chan struct{})
 	s := &fasthttp.Server{Logger: &servertest.Log{}, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -398,7 +399,7 @@ func TestHijackBehindARequestStream(t *testing.T) {
 			}
 			c.ExpectLine("you said hello\n")
 		}
-		// what is too much to be drained ends the connection
+		// a body that is too large to drain ends the connection
 		c := ts.Dial()
 		c.Send(servertest.Head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 1000000") + "x")
 		if resp := c.Next("POST"); resp.StatusCode != 101 {

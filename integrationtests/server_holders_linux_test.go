@@ -21,12 +21,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// holdersVariable names the engine of a server whose clients hold bodies back, and how
-// many bytes all bodies may take. It is a process of its own, whose memory is that of
-// the server.
+// holdersVariable names the engine of a server, and the memory limit for bodies. The
+// server runs in its own process, so that the memory of the process is that of the
+// server.
 const holdersVariable = "FASTHTTP_TEST_HOLDERS"
 
-// TestServerOfHolders is that process. It does nothing in a usual run.
+// TestServerOfHolders is the process of the server. It does nothing in a usual run.
 func TestServerOfHolders(t *testing.T) {
 	name, limit, _ := strings.Cut(os.Getenv(holdersVariable), " ")
 	i := slices.IndexFunc(servertest.Engines, func(e servertest.Engine) bool { return e.Name == name })
@@ -37,16 +37,16 @@ func TestServerOfHolders(t *testing.T) {
 	s.MaxRequestBodyMemory, _ = strconv.Atoi(limit)
 	ts := startServer(t, servertest.Engines[i], s)
 	fmt.Printf("serving %s\n", ts.Listener.Addr())
-	// the end of the input is the end of the test
+	// the end of the input ends the process
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// crowdVariable names a server, how many clients hold bodies back from it, and how
-// long each body is. They are a process of their own, so that what they cost does not
-// count as time that the server takes for others.
+// crowdVariable names the address of a server, the number of clients that hold back
+// bodies, and the length of a body. The clients run in their own process, so that
+// their processor time does not count as that of the server.
 const crowdVariable = "FASTHTTP_TEST_CROWD"
 
-// TestCrowdOfHolders is that process. It does nothing in a usual run.
+// TestCrowdOfHolders is the process of the clients. It does nothing in a usual run.
 func TestCrowdOfHolders(t *testing.T) {
 	var addr string
 	var clients, size int
@@ -55,12 +55,12 @@ func TestCrowdOfHolders(t *testing.T) {
 	}
 	refused := hold(t, addr, clients, size)
 	fmt.Printf("refused %d\n", refused.Load())
-	// the end of the input is the end of the crowd
+	// the end of the input ends the process
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// startCrowd begins such a process, and returns when all that its clients send was
-// sent or refused. end ends it.
+// startCrowd starts the process of the clients, and returns when all their bytes
+// were sent or refused. end ends the process.
 func startCrowd(t *testing.T, addr string, clients, size int) (refused int, end func()) {
 	t.Helper()
 	cmd, in, out := startTest(context.Background(), t, "TestCrowdOfHolders", fmt.Sprintf("%s=%s %d %d", crowdVariable, addr, clients, size))
@@ -81,7 +81,7 @@ func startCrowd(t *testing.T, addr string, clients, size int) (refused int, end 
 	return 0, nil
 }
 
-// resident returns how much memory a process has, in bytes.
+// resident returns the resident memory of a process in bytes.
 func resident(t *testing.T, pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -96,10 +96,10 @@ func resident(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// TestHeldBodiesLeaveOthersAlone has a crowd of clients hold the last byte of a body
-// back, which all together would take much more memory than there is for bodies, while
-// others send ordinary requests. With FASTHTTP_SOAK set it is 5,000 clients with 4 MiB
-// each, and the times of the others count.
+// TestHeldBodiesLeaveOthersAlone has many clients hold back the last byte of a body,
+// while others send ordinary requests. All bodies together exceed the memory for
+// bodies by far. With FASTHTTP_SOAK set, it is 5,000 clients with 4 MiB each, and
+// the test also checks response times.
 func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 	clients, memory, measured, most := 300, 128<<20, time.Second/4, int64(208<<20)
 	long := os.Getenv(servertest.SoakVariable) != ""
@@ -136,7 +136,7 @@ func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 			t.Logf("%d of %d clients were refused", refused, clients)
 			if long {
 				end()
-				// what the machine does by itself is not known from one look
+				// one measurement does not show the usual times of the machine
 				usual = max(usual, measure("afterwards"))
 			}
 			others.end()
@@ -153,8 +153,8 @@ func TestHeldBodiesLeaveOthersAlone(t *testing.T) {
 	}
 }
 
-// hold opens the connections of a crowd, and returns when all bodies but their last
-// bytes were sent or refused.
+// hold opens the connections of the clients, and returns when all bodies but their
+// last bytes were sent or refused.
 func hold(t *testing.T, addr string, clients, size int) (refused *atomic.Int64) {
 	body := make([]byte, size-1)
 	head := []byte(servertest.Part("/", size, 0))
@@ -183,8 +183,8 @@ func hold(t *testing.T, addr string, clients, size int) (refused *atomic.Int64) 
 	return refused
 }
 
-// stolen returns for how many seconds the host has kept the processors for others. It
-// is 0 on a machine that does not know.
+// stolen returns the seconds that the host has kept processors from the machine, or
+// 0 if the system does not report them.
 func stolen() float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -198,11 +198,12 @@ func stolen() float64 {
 	return ticks / 100
 }
 
-// calmShare is which part of the processors the host may take while times are measured.
+// calmShare is the share of the processors that the host may take during a
+// measurement.
 const calmShare = 0.02
 
-// awaitCalm waits until the host takes less than that for five seconds, for two minutes
-// at most: it takes more after gigabytes were moved.
+// awaitCalm waits until the host takes less than calmShare for five seconds, and two
+// minutes at most: a host is busy after a transfer of gigabytes.
 func awaitCalm() {
 	for calm, rounds := 0, 0; calm < 5 && rounds < 120; rounds++ {
 		before := stolen()
@@ -222,9 +223,9 @@ type others struct {
 
 	mu     sync.Mutex
 	took   []time.Duration
-	busy   int   // requests for whose body there was no memory
-	failed int   // requests that got something else
-	most   int64 // bytes of memory
+	busy   int   // requests refused for lack of memory
+	failed int   // requests with any other failure
+	most   int64 // most bytes of memory
 }
 
 func startOthers(t *testing.T, addr string, pid int) *others {
@@ -243,14 +244,14 @@ func startOthers(t *testing.T, addr string, pid int) *others {
 	return o
 }
 
-// forget forgets what was measured since the last report.
+// forget drops the measurements since the last report.
 func (o *others) forget() {
 	o.mu.Lock()
 	o.took, o.busy = nil, 0
 	o.mu.Unlock()
 }
 
-// wait waits for a while, and is false if that is the end.
+// wait waits for a while, and returns false if the test ends.
 func (o *others) wait(d time.Duration) bool {
 	select {
 	case <-o.stop:
@@ -260,7 +261,7 @@ func (o *others) wait(d time.Duration) bool {
 	}
 }
 
-// ask sends a request now and then.
+// ask sends a request from time to time.
 func (o *others) ask(addr, request string) {
 	var c *servertest.Conn
 	for o.wait(3 * time.Millisecond) {
@@ -280,7 +281,7 @@ func (o *others) ask(addr, request string) {
 		o.mu.Lock()
 		switch {
 		case err == nil && resp.StatusCode == fasthttp.StatusServiceUnavailable, err != nil && len(request) > servertest.UncountedBody:
-			// on a busy machine the refusal of a body may not be read in time
+			// on a busy machine the client may miss the refusal of a body
 			o.busy++
 			_ = c.Close()
 			c = nil
@@ -295,8 +296,8 @@ func (o *others) ask(addr, request string) {
 	}
 }
 
-// report logs what was measured since the last report, and returns the time that all
-// but a hundredth of the requests have taken.
+// report logs the measurements since the last report, and returns the time within
+// which 99 of 100 requests were done.
 func (o *others) report(when string) (p99 time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -31,7 +31,7 @@ func TestContinueHandlerDecides(t *testing.T) {
 		c.Expect(100, "")
 		c.Send("abc")
 		c.Expect(200, servertest.Echoed("POST", "/", "abc"))
-		// a client that does not wait is asked for as well
+		// the server calls the hook even if the client does not wait
 		c.Send(servertest.Post("/", "abc", "Expect: 100-continue", "X-Who: friend"))
 		c.Expect(100, "")
 		c.Expect(200, servertest.Echoed("POST", "/", "abc"))
@@ -73,7 +73,7 @@ func TestExpectHandlerDecides(t *testing.T) {
 			t.Errorf("got %d, close %v", resp.StatusCode, resp.Close)
 		}
 		c.ExpectEnd()
-		// nobody is asked without the field
+		// the server does not call the hook without the field
 		c = ts.Dial()
 		c.Send(servertest.Post("/no", "abc"))
 		c.Expect(200, servertest.Echoed("POST", "/no", "abc"))
@@ -106,11 +106,11 @@ func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
 		c.Expect(100, "")
 		c.Send("abc")
 		c.Expect(200, "abc")
-		// whoever does not wait is no worse off
+		// a client that does not wait gets the same response
 		c.Send(servertest.Post("/read", "abc", "Expect: 100-continue") + servertest.Post("/back", "def", "Expect: 100-continue"))
 		c.ExpectFinal("abc <nil>")
 		c.ExpectFinal("def")
-		// whoever is not told to go on need not send anything
+		// a client that gets no 100 Continue need not send the content
 		c.Send(servertest.Head("POST /unread HTTP/1.1", "Host: a", "Content-Length: 3", "Expect: 100-continue"))
 		if resp := c.Expect(403, "no, thanks"); !resp.Close {
 			t.Error("the connection is kept though the body was not asked for")
@@ -119,8 +119,8 @@ func TestServerSaysContinueWhenTheStreamIsRead(t *testing.T) {
 	})
 }
 
-// TestErrorHandlerGetsTheErrors holds what kinds of errors arrive, as far as the
-// documentation names them.
+// TestErrorHandlerGetsTheErrors checks the types of errors that the documentation
+// names.
 func TestErrorHandlerGetsTheErrors(t *testing.T) {
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	isSmallBuffer := func(err error) bool { _, ok := errors.AsType[*fasthttp.ErrSmallBuffer](err); return ok }
@@ -129,7 +129,7 @@ func TestErrorHandlerGetsTheErrors(t *testing.T) {
 		name, in string
 		s        *fasthttp.Server
 		fits     func(error) bool
-		status   int // of the default handler
+		status   int // status of the default handler
 		target   string
 	}{
 		{name: "GetOnly", in: servertest.Post("/x", "abc"), s: &fasthttp.Server{GetOnly: true}, fits: is(fasthttp.ErrGetOnly), status: 400, target: "/x"},
@@ -216,15 +216,15 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 			}
 			for _, line := range lines {
 				if strings.Contains(line, "nothing") || strings.ContainsAny(line, "\r\n") {
-					t.Errorf("%q: the log has what the client sent: %q", tc.in, line)
+					t.Errorf("%q: the log has bytes of the client: %q", tc.in, line)
 				}
 			}
 		}
 	}
 }
 
-// A response goes without a field whose name is no token. Who looks for the field
-// finds why in the log, and the log is not filled by it.
+// The server leaves a field out if its name is not a token, and logs the reason
+// once.
 func TestFieldsThatAreNotSentAreLoggedOnce(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, all := range []bool{false, true} {
@@ -300,7 +300,7 @@ func TestConnStateTellsTheStates(t *testing.T) {
 		for range 2 {
 			c.Get("/")
 			c.Expect(200, "ok")
-			// so that the two are not in one pipeline
+			// the second request comes after the first response, not in one pipeline
 			servertest.Eventually(t, "idle", func() bool { return strings.HasSuffix(log.Of(n), "idle") })
 		}
 		_ = c.Close()
@@ -338,7 +338,7 @@ func TestConnStateNames(t *testing.T) {
 }
 
 // TestHooksThatPanicEndOneConnection has each hook of the application panic. The
-// server goes on, and counts right.
+// server goes on, and its counts are right.
 func TestHooksThatPanicEndOneConnection(t *testing.T) {
 	t.Parallel()
 	bad := func(name string) bool { return strings.HasPrefix(name, "/bad") }
@@ -414,19 +414,20 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 				c := ts.Dial()
 				c.Send(servertest.Post("/bad", "abc", "Expect: 100-continue"))
 				if name == "ConnState" {
-					// which is no part of any exchange
+					// the server does not call this hook in the middle of an
+					// exchange
 					c.Next("POST")
 					c.Expect(200, "")
 					ts.Log.WaitFor(t, "broken hook", "hooks_test.go")
 					return
 				}
-				// an answer may come, but the end must
+				// the server may send a response, but must close the connection
 				if b, err := io.ReadAll(c.R); errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("the connection goes on after %q", b)
 				}
 				line := ts.Log.WaitFor(t, "broken hook")
 				if !strings.Contains(line, "hooks_test.go") {
-					t.Errorf("the log says not where: %q", line)
+					t.Errorf("the log has no stack: %q", line)
 				}
 				servertest.Eventually(t, "no connection", func() bool { return s.GetOpenConnectionsCount() == 0 && s.GetCurrentConcurrency() == 0 })
 				c = ts.Dial()
@@ -437,14 +438,14 @@ func TestHooksThatPanicEndOneConnection(t *testing.T) {
 	}
 }
 
-// TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic where no
-// bytes have come: the deadline has passed, or the client has left.
+// TestErrorHandlerThatPanicsEndsItsConnection has an ErrorHandler panic before any
+// byte has arrived: after the deadline, or after the client has left.
 func TestErrorHandlerThatPanicsEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		s := &fasthttp.Server{
-			// a TLS handshake has no more time than that
+			// the timeout also applies to the TLS handshake
 			ReadTimeout: 500 * time.Millisecond, Handler: func(*fasthttp.RequestCtx) {},
 			ErrorHandler: func(_ *fasthttp.RequestCtx, err error) { panic(fmt.Sprintf("cannot bear %v", err)) },
 		}
@@ -524,9 +525,9 @@ func TestServerOptionsOfTheResponse(t *testing.T) {
 		}}
 		resp = respond(own, servertest.Get("/"))
 		if resp.Header.Get("Server") != "own" || resp.Header.Get("Content-Type") != "text/own" {
-			t.Errorf("what the handler set became %v", resp.Header)
+			t.Errorf("the handler's header became %v", resp.Header)
 		}
-		// also for a timed-out request, an error and a panic
+		// also for a timeout, an error and a panic
 		for target, status := range map[string]int{"/late": 408, "/panic": 500, "/error": 404} {
 			none := &fasthttp.Server{NoDefaultServerHeader: true, NoDefaultDate: true, NoDefaultContentType: true, Handler: func(ctx *fasthttp.RequestCtx) {
 				switch string(ctx.Path()) {
@@ -561,7 +562,7 @@ func TestServerKeepsFieldNames(t *testing.T) {
 			ctx.Response.Header.Set("x-reply", "y")
 			ctx.SetBodyString(strings.Join(names, " "))
 		}}
-		// the second request shows that the settings survive the first
+		// the second request shows that the settings apply after the first one
 		request := servertest.Head("GET / HTTP/1.1", "hOsT: a", "x-COOL: y")
 		c := &servertest.FakeConn{Pieces: [][]byte{[]byte(request), []byte(request)}}
 		if err := s.ServeConn(c); err != nil {
@@ -600,7 +601,7 @@ func TestLazyRequestTime(t *testing.T) {
 	}
 }
 
-// Programs tell timeouts and the like by the types that package net gives errors.
+// Programs recognise timeouts and other errors by the types of package net.
 func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -632,8 +633,7 @@ func TestErrorHandlerGetsErrorsOfPackageNet(t *testing.T) {
 	})
 }
 
-// What responses have in Server is there for handlers, and for those who see the
-// response after them.
+// Handlers and middleware see the Server field of a response.
 func TestHandlersSeeTheNameOfTheServer(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, s := range []*fasthttp.Server{{}, {Name: "mine"}, {NoDefaultServerHeader: true}} {

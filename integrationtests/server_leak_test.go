@@ -20,12 +20,13 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// noLog is a Logger that keeps nothing.
+// noLog is a Logger that drops all lines.
 type noLog struct{}
 
 func (noLog) Printf(string, ...any) {}
 
-// leavings are connections that end in some way, each on a server of its kind.
+// leavings are ways in which a connection ends, each with a server of its own
+// settings.
 var leavings = map[string]struct {
 	configure func(s *fasthttp.Server)
 	use       func(t *testing.T, c *servertest.Conn)
@@ -97,7 +98,7 @@ var leavings = map[string]struct {
 		c.Expect(200, "hello")
 	}},
 	"too slow": {func(s *fasthttp.Server) { s.ReadTimeout = 100 * time.Millisecond }, func(t *testing.T, c *servertest.Conn) {
-		// a handshake can be too slow as well
+		// a slow handshake times out as well
 		_, _ = io.WriteString(c.Conn, "GET / HT")
 	}},
 	"one too many": {func(s *fasthttp.Server) { s.Concurrency = 1 }, func(t *testing.T, c *servertest.Conn) {
@@ -111,7 +112,8 @@ var leavings = map[string]struct {
 	}},
 }
 
-// timedOut are those of leavings that the server ends in time, for all at once.
+// timedOut are the leavings that the server ends by a timeout. They run at the same
+// time.
 var timedOut = map[string]func(c *servertest.Conn){
 	"idle for too long": (*servertest.Conn).ExpectCut,
 	"too slow":          func(c *servertest.Conn) { _, _ = io.ReadAll(c.R) },
@@ -147,15 +149,16 @@ func handleLeaving(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// However a connection ends, the server that goes on has nothing left of it.
+// After a connection has ended in any way, the server keeps no memory, goroutine or
+// descriptor of it.
 func TestConnectionsLeaveNothingBehind(t *testing.T) {
-	// at a time, and how often after a first round
+	// connections at a time, and repetitions after a first round
 	const crowd, rounds = 6, 2
 	for name, leaving := range leavings {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range servertest.Engines {
 				t.Run(e.Name, func(t *testing.T) {
-					// idle workers are no leak
+					// idle workers are not a leak
 					s := &fasthttp.Server{Handler: handleLeaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
 					leaving.configure(s)
 					ts := startServer(t, e, s)
@@ -175,7 +178,7 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 					}
 					before := round()
 					after := before
-					servertest.Eventually(t, "nothing left behind", func() bool {
+					servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
 						for range rounds {
 							after = round()
 						}
@@ -183,8 +186,8 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 							after.Others <= before.Others && after.Files <= before.Files &&
 							after.Goroutines-after.Others <= maxIdlePollers
 					})
-					// two rounds of the collector may not be enough for what has
-					// been in use just now, such as a buffer of 1 MiB and its like
+					// two garbage collections may leave memory that was in use a
+					// moment before, such as a buffer of 1 MiB
 					if grown := after.Heap - before.Heap; grown > 3<<20 {
 						t.Errorf("%d bytes more after %d connections", grown, crowd*rounds)
 					}
@@ -194,11 +197,11 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// maxIdlePollers is how many goroutines the loops of a server may keep for
+// maxIdlePollers is the number of goroutines that the loops of a server may keep for
 // handlers that block.
 var maxIdlePollers = 18 * runtime.GOMAXPROCS(0)
 
-// Handlers that block may have needed many goroutines, of which few stay.
+// After many handlers have blocked, most of their goroutines end.
 func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
 	t.Parallel()
 	crowd := max(300, 2*maxIdlePollers)
@@ -223,8 +226,8 @@ func TestManyBlockedHandlersLeaveFewGoroutines(t *testing.T) {
 	})
 }
 
-// What an idle connection costs is its descriptor and little memory, on the event
-// engine no goroutine either.
+// An idle connection costs a descriptor and little memory, and on the event engine
+// no goroutine.
 func TestIdleConnectionsCostLittle(t *testing.T) {
 	const crowd = 500
 	for _, e := range servertest.Engines {
@@ -253,7 +256,7 @@ func TestIdleConnectionsCostLittle(t *testing.T) {
 		if n := after.Goroutines - before.Goroutines; n > maxIdlePollers {
 			t.Errorf("%d connections have %d goroutines", crowd, n)
 		}
-		// the client's side of it counts as well
+		// the memory of the client counts as well
 		if each := (after.Heap - before.Heap) / crowd; each > 1500 {
 			t.Errorf("an idle connection costs %d bytes", each)
 		} else {
@@ -263,8 +266,8 @@ func TestIdleConnectionsCostLittle(t *testing.T) {
 	}
 }
 
-// A shutdown in the middle of everything: whatever was answered was answered in
-// full, and whatever a handler has seen was answered.
+// During a shutdown under load, every response arrives complete, and every request
+// that a handler has seen gets a response.
 func TestShutdownUnderLoad(t *testing.T) {
 	const clients, rounds = 8, 5
 	body := bytes.Repeat([]byte("answer "), 5000)
@@ -303,8 +306,8 @@ func TestShutdownUnderLoad(t *testing.T) {
 	})
 }
 
-// loadUntilShutdown sends requests over one connection, until that ends. It is
-// false if there are no more connections.
+// loadUntilShutdown sends requests over one connection until it ends. It returns
+// false if the server accepts no more connections.
 func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atomic.Int64) bool {
 	nc, err := ts.Dialer()
 	if err != nil {
@@ -331,7 +334,7 @@ func loadUntilShutdown(t *testing.T, ts *testServer, body []byte, answered *atom
 		answered.Add(1)
 		if resp.Close {
 			if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
-				t.Errorf("%s behind the last answer, %v", fmt.Sprintf("%.50q", rest), err)
+				t.Errorf("%s after the last response, %v", fmt.Sprintf("%.50q", rest), err)
 			}
 			return true
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestAnswerOfAHandlerThatTimedOutArrives has clients that read only when they
-// have sent all of what they have, most of it behind the answer.
+// TestAnswerOfAHandlerThatTimedOutArrives has clients that do not read before they
+// have sent all their bytes, most of them after the response was sent.
 func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for name, read := range map[string]bool{"reading": true, "not reading": false} {
@@ -33,7 +33,7 @@ func TestAnswerOfAHandlerThatTimedOutArrives(t *testing.T) {
 					ctx.TimeoutError("too slow")
 				}})
 				if !ts.Engine.Sockets {
-					t.Skip("only sockets lose what was sent")
+					t.Skip("only sockets lose sent bytes")
 				}
 				c := ts.Dial()
 				const piece, pieces = 10_000, 20

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// TestServerWithoutHandlerSaysSo has each way to serve fail at once.
+// TestServerWithoutHandlerSaysSo checks that each method that serves fails at once.
 func TestServerWithoutHandlerSaysSo(t *testing.T) {
 	for _, e := range servertest.Engines {
 		ln, dial := e.Listen(t)
@@ -36,7 +36,7 @@ func TestServerWithoutHandlerSaysSo(t *testing.T) {
 	if err := fasthttp.ServeTLSEmbed(ln, cert, key, nil); err == nil || !strings.Contains(err.Error(), "Handler is nil") {
 		t.Errorf("ServeTLSEmbed: %v", err)
 	}
-	// there is one who serves another protocol
+	// a handler of another protocol is enough
 	s := &fasthttp.Server{Logger: &servertest.Log{}}
 	s.NextProto("other", func(net.Conn) error { return nil })
 	ln, _ = servertest.ListenTCP(t)
@@ -46,7 +46,7 @@ func TestServerWithoutHandlerSaysSo(t *testing.T) {
 	}
 }
 
-// TestTLSOnAPlainPort has clients begin a TLS handshake with a server of plain HTTP.
+// TestTLSOnAPlainPort has clients start a TLS handshake with a server of plain HTTP.
 func TestTLSOnAPlainPort(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: echo})
@@ -60,7 +60,7 @@ func TestTLSOnAPlainPort(t *testing.T) {
 			t.Errorf("the client got %v", err)
 		}
 		ts.Log.WaitFor(t, "the client speaks tls to a server of plain http")
-		// also if it comes bit by bit
+		// even if it arrives byte by byte
 		for _, hello := range []string{"\x16", "\x16\x03", "\x16\x03\x01\x02\x00\x01"} {
 			c := ts.Dial()
 			c.Send(hello)
@@ -78,15 +78,15 @@ func TestTLSOnAPlainPort(t *testing.T) {
 	})
 }
 
-// TestConnOfAContextAfterItsEnd has a handler keep its connection: what is done
-// with it afterwards fails as with a net.Conn that was closed.
+// TestConnOfAContextAfterItsEnd has a handler keep its connection. Later calls on it
+// fail as on a net.Conn that was closed.
 func TestConnOfAContextAfterItsEnd(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		kept := make(chan net.Conn, 1)
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			conn := ctx.Conn()
 			if string(ctx.Path()) == "/used" {
-				// so that the event engine has one that waits
+				// so that the event engine has a goroutine that waits
 				_ = conn.SetReadDeadline(time.Now().Add(servertest.Patience))
 				ctx.SetBodyStream(strings.NewReader("used"), -1)
 			}
@@ -110,8 +110,8 @@ func TestConnOfAContextAfterItsEnd(t *testing.T) {
 				{"Read", func() error { _, err := conn.Read(make([]byte, 1)); return err }},
 				{"Close", conn.Close},
 			} {
-				// crypto/tls goes on saying how the client has ended the connection, and
-				// connections in memory are the business of fasthttputil
+				// crypto/tls returns the error with which the client ended the
+				// connection, and connections in memory are tested in fasthttputil
 				if !ts.Engine.Sockets || ts.Engine.TLS && check.name == "Read" {
 					continue
 				}

@@ -11,31 +11,31 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// rawCase is what a client sends on a new connection, byte by byte, and what it
-// must get for it.
+// rawCase has the bytes that a client sends on a connection, and the responses that
+// it must get.
 type rawCase struct {
 	name string
-	s    *fasthttp.Server // nil for one that echoes
+	s    *fasthttp.Server // nil for a server that echoes
 	in   string
 	want []rawAnswer
-	// keeps says that the connection is usable after that; otherwise the
-	// server must have closed it, and the last answer must say so.
+	// keeps says that the server keeps the connection. If not, the server closes it,
+	// and the last response announces that.
 	keeps bool
-	// rude says that the connection ends without the last answer saying so
+	// rude says that the server closes the connection without an announcement
 	rude bool
 }
 
-// rawAnswer is a response. An empty body stands for any; "-" for none.
+// rawAnswer is a response. An empty body stands for any body, "-" for no body.
 type rawAnswer struct {
 	status int
 	body   string
-	method string // of the request; GET where it is empty
+	method string // of the request; empty for GET
 }
 
-// refused is what a server answers to what is no request, before it closes.
+// refused is the response to a malformed request, after which the server closes.
 func refused(status int) []rawAnswer { return []rawAnswer{{status: status}} }
 
-// answered is what a server that echoes answers to requests, given as method,
+// answered are the responses of a server that echoes, to requests given as method,
 // target and body.
 func answered(requests ...[3]string) (answers []rawAnswer) {
 	for _, r := range requests {
@@ -55,7 +55,7 @@ func then(answers ...[]rawAnswer) (all []rawAnswer) {
 	return all
 }
 
-// next is a request that shows whether the connection is usable.
+// next is a request that shows if the connection is usable.
 const (
 	nextRequest = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
 	nextTarget  = "/next"
@@ -74,8 +74,8 @@ func runRaw(t *testing.T, cases []rawCase) {
 	})
 }
 
-// checkSplits feeds the input to the portable engine whole, byte by byte, and in
-// two parts in every way.
+// checkSplits sends the input to the portable engine at once, byte by byte, and in
+// two parts, split at every position.
 func (tc *rawCase) checkSplits(t *testing.T, s *fasthttp.Server) {
 	in := []byte(tc.in)
 	tc.checkPieces(t, s, "whole", in)
@@ -83,7 +83,7 @@ func (tc *rawCase) checkSplits(t *testing.T, s *fasthttp.Server) {
 	for i := 0; i < len(in); {
 		n := 1
 		if i > longInput/4 && len(in)-i > longInput/4 {
-			n = 97 // the middle of a long text is of one kind
+			n = 97 // the middle of a long text is uniform
 		}
 		single = append(single, in[i:i+n])
 		i += n
@@ -97,12 +97,12 @@ func (tc *rawCase) checkSplits(t *testing.T, s *fasthttp.Server) {
 	}
 }
 
-// longInput is the size over which not all positions of a text are tried.
+// longInput is the size above which checkSplits does not try all positions.
 const longInput = 2000
 
-// splitPositions returns all positions at which n bytes can be split in two, or
-// for long texts those at both ends and those around multiples of the sizes that
-// buffers have.
+// splitPositions returns all positions at which n bytes can be split in two. For a
+// long text it returns those at both ends, and those near multiples of the sizes of
+// buffers.
 func splitPositions(n int) (at []int) {
 	for i := 1; i < n; i++ {
 		if n <= longInput || i < 200 || n-i < 200 || i%4096 < 2 {
@@ -112,17 +112,17 @@ func splitPositions(n int) (at []int) {
 	return at
 }
 
-// checkPieces feeds the input to a server as pieces. Where the connection is to
-// be usable afterwards, it then sends one more request.
+// checkPieces sends the input to a server in pieces. If the server keeps the
+// connection, it then sends one more request.
 func (tc *rawCase) checkPieces(t *testing.T, s *fasthttp.Server, how string, pieces ...[]byte) {
 	t.Helper()
 	c := &servertest.FakeConn{}
 	for _, p := range pieces {
-		// names are normalised where they stand
+		// the server normalises names in place, so it gets a copy
 		c.Pieces = append(c.Pieces, bytes.Clone(p))
 	}
 	waits := 0
-	answered := -1 // bytes of answers when the server began to wait for more
+	answered := -1 // bytes of responses when the server first waits for more input
 	c.Starved = func(c *servertest.FakeConn) {
 		if waits++; waits == 1 {
 			answered = c.Out.Len()
@@ -157,7 +157,7 @@ func (tc *rawCase) checkPieces(t *testing.T, s *fasthttp.Server, how string, pie
 	}
 }
 
-// compare tells how out differs from the answers that are wanted.
+// compare describes how out differs from the expected responses, or returns "".
 func (tc *rawCase) compare(out []byte) string {
 	r := bufio.NewReader(bytes.NewReader(out))
 	for i, want := range tc.want {
@@ -199,8 +199,7 @@ func (tc *rawCase) compareAnswer(resp servertest.Response, want rawAnswer, last 
 	return ""
 }
 
-// checkEngine sends the input on connections of an engine, whole and byte by
-// byte.
+// checkEngine sends the input on connections of an engine, at once and byte by byte.
 func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 	ts := start(tc.server())
 	for _, step := range []int{len(tc.in), 1} {
@@ -215,7 +214,7 @@ func (tc *rawCase) checkEngine(t *testing.T, start starter) {
 				piece := rest[:min(step, len(rest))]
 				rest = rest[len(piece):]
 				if _, err := io.WriteString(c.Conn, piece); err != nil {
-					// refused before its end
+					// the server has refused the first bytes
 					return
 				}
 			}

@@ -79,7 +79,7 @@ func TestServerFollowsRFC9112(t *testing.T) {
 		{name: "authority-form of an IPv6 address", s: s, in: servertest.Head("CONNECT [::1]:443 HTTP/1.1", "Host: a"),
 			want: []rawAnswer{{403, "-", "CONNECT"}}, keeps: true},
 
-		{name: "no space behind the colon", in: servertest.Get("/", "Content-Length:3") + "abc", want: answered([3]string{"GET", "/", "abc"}), keeps: true},
+		{name: "no space after the colon", in: servertest.Get("/", "Content-Length:3") + "abc", want: answered([3]string{"GET", "/", "abc"}), keeps: true},
 		{name: "empty value", in: servertest.Get("/", "X:", "Y: ", "Z:\t"), want: got("/"), keeps: true},
 		{name: "no fields but Host", in: servertest.Get("/"), want: got("/"), keeps: true},
 		{name: "requests with bodies in a row", in: servertest.Post("/1", "abc") + servertest.Chunked("/2", "3\r\ndef\r\n0\r\n\r\n") + servertest.Get("/3") + servertest.Post("/4", ""),
@@ -87,8 +87,8 @@ func TestServerFollowsRFC9112(t *testing.T) {
 		{name: "trailers", in: servertest.Chunked("/", "3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n") + servertest.Get("/2"), want: then(posted("/", "abc"), got("/2")), keeps: true},
 		{name: "body as large as the limit", s: &fasthttp.Server{MaxRequestBodySize: 3}, in: servertest.Post("/", "abc"), want: posted("/", "abc"), keeps: true},
 		{name: "larger body", s: &fasthttp.Server{MaxRequestBodySize: 3}, in: servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 4"), want: refused(413)},
-		{name: "request behind a bad one", in: servertest.Head("GET / HTTP/1.1", "Host: a", "Content-Length: x") + servertest.Smuggled, want: refused(400)},
-		{name: "bad request behind a good one", in: servertest.Get("/") + "x y z\r\n\r\n" + servertest.Smuggled, want: then(got("/"), refused(400))},
+		{name: "request after a bad one", in: servertest.Head("GET / HTTP/1.1", "Host: a", "Content-Length: x") + servertest.Smuggled, want: refused(400)},
+		{name: "bad request after a good one", in: servertest.Get("/") + "x y z\r\n\r\n" + servertest.Smuggled, want: then(got("/"), refused(400))},
 		{name: "MaxRequestsPerConn", s: &fasthttp.Server{MaxRequestsPerConn: 2}, in: servertest.Get("/1") + servertest.Get("/2") + servertest.Smuggled, want: then(got("/1"), got("/2"))},
 		{name: "DisableKeepalive", s: &fasthttp.Server{DisableKeepalive: true}, in: servertest.Get("/1") + servertest.Smuggled, want: got("/1")},
 		{name: "GetOnly", s: &fasthttp.Server{GetOnly: true}, in: servertest.Get("/1") + servertest.Head("HEAD / HTTP/1.1", "Host: a"), want: then(got("/1"), []rawAnswer{{200, "-", "HEAD"}}), keeps: true},
@@ -96,9 +96,9 @@ func TestServerFollowsRFC9112(t *testing.T) {
 	})
 }
 
-// TestServerIsNotSmuggled sends what has made pairs of servers disagree on where
-// a request ends. Either it is refused, or the connection is closed behind it, or
-// there is no doubt.
+// TestServerIsNotSmuggled sends requests on whose end pairs of servers have
+// disagreed. The server refuses such a request, or closes the connection after it,
+// or its end is clear.
 func TestServerIsNotSmuggled(t *testing.T) {
 	t.Parallel()
 	clTE := func(te string) string {
@@ -108,7 +108,7 @@ func TestServerIsNotSmuggled(t *testing.T) {
 		return "POST / HTTP/1.1\r\nHost: a\r\n" + te + "\r\nContent-Length: 4\r\n\r\n23\r\n" + servertest.Smuggled + "\r\n0\r\n\r\n"
 	}
 	var cases []rawCase
-	// those that are chunked without a doubt, and so closed behind
+	// the framing is clearly chunked, and the connection closes after it
 	for _, te := range []string{
 		"Transfer-Encoding: chunked", "transfer-encoding:chunked", "Transfer-Encoding:\tchunked", "Transfer-Encoding: chunked\t ",
 		"Transfer-Encoding: Chunked", "X: y\r\nTransfer-Encoding: chunked",
@@ -158,14 +158,14 @@ func TestServerIsNotSmuggled(t *testing.T) {
 	cases = append(cases,
 		rawCase{name: "name that only looks like Transfer-Encoding", in: servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 5", "Transfer_Encoding: chunked") + "0\r\n\r\n",
 			want: posted("/", "0\r\n\r\n"), keeps: true},
-		rawCase{name: "0.CL: length behind the end of a GET", in: servertest.Get("/", "Content-Length: 35") + servertest.Smuggled, want: answered([3]string{"GET", "/", servertest.Smuggled}), keeps: true},
+		rawCase{name: "0.CL: length after the end of a GET", in: servertest.Get("/", "Content-Length: 35") + servertest.Smuggled, want: answered([3]string{"GET", "/", servertest.Smuggled}), keeps: true},
 		rawCase{name: "CL.0: POST without any length", in: servertest.Head("POST / HTTP/1.1", "Host: a") + servertest.Get("/2"), want: then(posted("/", ""), got("/2")), keeps: true},
 		rawCase{name: "TE.0: chunks of OPTIONS", in: servertest.Head("OPTIONS / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked") + "23\r\n" + servertest.Smuggled + "\r\n0\r\n\r\n",
 			want: answered([3]string{"OPTIONS", "/", servertest.Smuggled}), keeps: true},
 		rawCase{name: "chunk size of more bits", in: servertest.Chunked("/", "f0000000000000000000000a\r\nx"), want: refused(400)},
 		rawCase{name: "chunk that ends elsewhere", in: servertest.Chunked("/", "2\r\nxx45\r\n0\r\n\r\n"), want: refused(400)},
-		rawCase{name: "LF behind a chunk extension", in: servertest.Chunked("/", "2;\nxx\r\n45\r\n0\r\n\r\n"), want: refused(400)},
-		rawCase{name: "two bytes of any kind behind a chunk", in: servertest.Chunked("/", "5\r\nAAAAAXX2\r\n45\r\n0\r\n\r\n"), want: refused(400)},
+		rawCase{name: "LF after a chunk extension", in: servertest.Chunked("/", "2;\nxx\r\n45\r\n0\r\n\r\n"), want: refused(400)},
+		rawCase{name: "two bytes of any kind after a chunk", in: servertest.Chunked("/", "5\r\nAAAAAXX2\r\n45\r\n0\r\n\r\n"), want: refused(400)},
 		rawCase{name: "last chunk without its empty line", in: servertest.Chunked("/", "0\r\n") + "GET / HTTP/1.1\r\nHost: a\r\n\r\n", want: refused(400)},
 		rawCase{name: "host in two ways", in: servertest.Head("GET http://b/ HTTP/1.1", "Host: a", "Host: b"), want: refused(400)},
 		rawCase{name: "HTTP/1.1 inside a target", in: "GET / HTTP/1.1 HTTP/1.1\r\nHost: a\r\n\r\n", want: refused(400)},
@@ -225,8 +225,8 @@ func TestServerAnswersPipelinedRequestsInOrder(t *testing.T) {
 	})
 }
 
-// TestServerWritesPipelinedAnswersTogether holds that a burst of requests costs
-// a few writes, not one for each.
+// TestServerWritesPipelinedAnswersTogether checks that a burst of requests costs a
+// few writes, not one for each response.
 func TestServerWritesPipelinedAnswersTogether(t *testing.T) {
 	const n = 60
 	writes := 0
@@ -243,8 +243,8 @@ func TestServerWritesPipelinedAnswersTogether(t *testing.T) {
 }
 
 func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
-	// RFC 9110 section 9.3.6: no Content-Length in a 2xx response, and what
-	// follows is a tunnel, which nobody serves here
+	// RFC 9110 section 9.3.6: a 2xx response has no Content-Length, and a tunnel
+	// follows, which this handler does not serve
 	c := &servertest.FakeConn{Pieces: [][]byte{[]byte(servertest.Head("CONNECT a:1 HTTP/1.1", "Host: a:1") + servertest.Smuggled)}}
 	_ = fasthttp.ServeConn(c, func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("no content") })
 	out := c.Out.String()
@@ -261,8 +261,9 @@ func TestServerAnswersConnectWithoutAnyFraming(t *testing.T) {
 	}
 }
 
-// CONNECT may have a path, as that of package net/rpc: an answer has content then as
-// any other. A front end may take it for a tunnel all the same, so the connection ends.
+// CONNECT may have a path, as that of package net/rpc does. Its response has content
+// then, as any other. A front end may still take it for a tunnel, so the connection
+// ends.
 func TestServerTakesConnectWithAPath(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
@@ -286,7 +287,7 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 				want = asked
 			}
 			if rest, err := io.ReadAll(c.R); string(rest) != want || err != nil {
-				t.Errorf("%s: %q, %v behind the head", target, rest, err)
+				t.Errorf("%s: %q, %v after the head", target, rest, err)
 			}
 		}
 		c := ts.Dial()
@@ -299,14 +300,14 @@ func TestServerTakesConnectWithAPath(t *testing.T) {
 	})
 }
 
-// TestServerFieldsOfTheConnection holds what responses say of framing and
-// connection if the handler or the request makes that difficult.
+// TestServerFieldsOfTheConnection checks the fields of framing and connection in
+// difficult responses.
 func TestServerFieldsOfTheConnection(t *testing.T) {
 	stream := func(ctx *fasthttp.RequestCtx) { ctx.SetBodyStream(strings.NewReader("streamed"), -1) }
 	keepAlive := func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Set("Connection", "keep-alive") }
 	for _, tc := range []struct {
 		name, in string
-		most     int // requests on a connection
+		most     int // requests per connection
 		h        fasthttp.RequestHandler
 		has, not []string
 	}{
@@ -384,8 +385,8 @@ func TestServerFieldsOfTheConnection(t *testing.T) {
 	}
 }
 
-// docs/security.md names these targets, which rules for "/admin" in a front end
-// miss.
+// docs/security.md names these targets, which a rule for "/admin" in a front end
+// misses.
 func TestTargetsThatArePathsOfOthers(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ts := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {

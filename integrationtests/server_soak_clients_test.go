@@ -23,7 +23,7 @@ import (
 var soakKinds = []struct {
 	name  string
 	use   func(c *soakConn) error
-	hasty bool // on the server with short timeouts
+	hasty bool // uses the server with short timeouts
 }{
 	{"polite", (*soakConn).polite, false},
 	{"pipelining", (*soakConn).pipelining, false},
@@ -47,28 +47,28 @@ type soakConn struct {
 	nc        *soakNet
 	in        *bufio.Reader
 	counts    *soakCounts
-	streaming bool // bodies of requests are streams for the server
+	streaming bool // the server streams the bodies of requests
 
-	number string // that the server has for the connection
-	asked  int    // requests that were answered
+	number string // the server's number for the connection
+	asked  int    // requests with a response
 }
 
-// soakRequest is a request, and what the answer to it must be.
+// soakRequest is a request and its expected response.
 type soakRequest struct {
 	text   string
 	method string
 	id     uint64
 	status int
 	body   []byte
-	// closes says that the connection ends with the answer, ends that it does so
-	// without, and mayClose that either will do
+	// closes: the response announces the end of the connection; ends: the connection
+	// ends without that; mayClose: either is possible
 	closes, ends, mayClose bool
-	// foreign says that the answer was not made from the context of the request
+	// foreign says that the response does not come from the context of the request
 	foreign bool
 }
 
-// soakNet is a connection on which something has to happen within a time: how
-// long all takes depends on the machine.
+// soakNet is a connection that must make progress within a time. The whole exchange
+// may take longer on a slow machine.
 type soakNet struct {
 	net.Conn
 	patience time.Duration
@@ -84,7 +84,7 @@ func (c *soakNet) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// tcp returns the connection below TLS, where there is that.
+// tcp returns the TCP connection, which is below TLS if the client uses TLS.
 func (c *soakConn) tcp() *net.TCPConn {
 	if over, ok := c.nc.Conn.(*tls.Conn); ok {
 		return over.NetConn().(*net.TCPConn)
@@ -92,10 +92,10 @@ func (c *soakConn) tcp() *net.TCPConn {
 	return c.nc.Conn.(*net.TCPConn)
 }
 
-// size returns a number of bytes up to a limit: small ones are more likely.
+// size returns a random number of bytes up to a limit. Small ones are more likely.
 func (c *soakConn) size(limit int) int { return c.r.IntN(1 + c.r.IntN(limit)) }
 
-// simple makes a request without a body for a path.
+// simple returns a request without a body for a path.
 func (c *soakConn) simple(path string, limit int) soakRequest {
 	id := c.s.ids.Add(1)
 	n := c.size(limit)
@@ -108,7 +108,7 @@ func (c *soakConn) simple(path string, limit int) soakRequest {
 	return q
 }
 
-// posting makes a request with a body for a path.
+// posting returns a request with a body for a path.
 func (c *soakConn) posting(path string, limit int) soakRequest {
 	id := c.s.ids.Add(1)
 	n := c.size(limit)
@@ -145,7 +145,7 @@ func (c *soakConn) writeChunks(b *strings.Builder, content []byte) {
 	b.WriteString("\r\n")
 }
 
-// keeping makes a request after which the connection goes on.
+// keeping returns a request after which the connection goes on.
 func (c *soakConn) keeping(limit int) soakRequest {
 	switch c.r.IntN(14) {
 	case 10:
@@ -182,7 +182,7 @@ func (c *soakConn) keeping(limit int) soakRequest {
 	}
 }
 
-// ending makes a request with which the connection ends.
+// ending returns a request that ends the connection.
 func (c *soakConn) ending() (q soakRequest) {
 	switch c.r.IntN(3) {
 	case 0:
@@ -201,8 +201,8 @@ func (c *soakConn) ending() (q soakRequest) {
 	return q
 }
 
-// answer reads the answer to a request and checks it. It returns errCut where
-// the connection has ended with it, as it should.
+// answer reads and checks the response to a request. It returns errCut if the
+// connection has ended with it as it should.
 func (c *soakConn) answer(q *soakRequest) error {
 	resp, body, err := c.response(q.method)
 	switch {
@@ -212,7 +212,7 @@ func (c *soakConn) answer(q *soakRequest) error {
 	case err != nil:
 		return fmt.Errorf("no answer to %.60q after %d others: %w", q.text, c.asked, err)
 	case q.ends:
-		return fmt.Errorf("got %d where the connection should have been cut", resp.StatusCode)
+		return fmt.Errorf("got %d but the connection should have been cut", resp.StatusCode)
 	case resp.StatusCode != q.status:
 		return fmt.Errorf("got %d %.100q for %.60q, want %d", resp.StatusCode, body, q.text, q.status)
 	case !bytes.Equal(body, q.body):
@@ -238,8 +238,8 @@ func (c *soakConn) answer(q *soakRequest) error {
 	return errCut
 }
 
-// checkNumbers checks that all answers are from the same connection, and none
-// is missing.
+// checkNumbers checks that all responses come from the same connection, and none is
+// missing.
 func (c *soakConn) checkNumbers(q *soakRequest, resp *http.Response) error {
 	if q.foreign {
 		return nil
@@ -263,8 +263,7 @@ func (c *soakConn) response(method string) (*http.Response, []byte, error) {
 	return resp, body, err
 }
 
-// exchange sends requests, the way that send does, and checks the answers to
-// them.
+// exchange sends requests with the function send, and checks the responses.
 func (c *soakConn) exchange(send func(text string) error, requests ...soakRequest) error {
 	var text strings.Builder
 	for i := range requests {
@@ -274,7 +273,7 @@ func (c *soakConn) exchange(send func(text string) error, requests ...soakReques
 	go func() { sent <- send(text.String()) }()
 	for i := range requests {
 		if err := c.answer(&requests[i]); err != nil {
-			// which lets the sender come back
+			// which makes the sender return
 			_ = c.nc.Close()
 			<-sent
 			return err
@@ -289,8 +288,8 @@ func (c *soakConn) send(text string) error {
 	return err
 }
 
-// sendPieces returns a function that sends in pieces of up to n bytes, with a
-// pause now and then. It runs beside the client, and so has its own choices.
+// sendPieces returns a function that sends text in pieces of up to n bytes, with a
+// pause now and then. It runs beside the client, so it has its own random numbers.
 func (c *soakConn) sendPieces(n int) func(text string) error {
 	r := rand.New(rand.NewPCG(c.r.Uint64(), 0))
 	return func(text string) error {
@@ -308,7 +307,7 @@ func (c *soakConn) sendPieces(n int) func(text string) error {
 	}
 }
 
-// uncut is err, unless that is how it should have ended.
+// uncut returns err, or nil if the connection should have ended with it.
 func uncut(err error) error {
 	if errors.Is(err, errCut) {
 		return nil
@@ -333,8 +332,8 @@ func (c *soakConn) batch(n, limit int) (requests []soakRequest) {
 	return requests
 }
 
-// pipelining sends many requests without waiting for the answers, and takes
-// those as they come.
+// pipelining sends many requests without waiting, and reads the responses as they
+// arrive.
 func (c *soakConn) pipelining() error {
 	for range 1 + c.r.IntN(5) {
 		requests := c.batch(1+c.size(100), 20_000)
@@ -349,11 +348,11 @@ func (c *soakConn) pipelining() error {
 	return nil
 }
 
-// flooding sends as much as the server takes, and only then looks at answers.
+// flooding sends as much as the server reads, and then reads the responses.
 func (c *soakConn) flooding() error {
 	var requests []soakRequest
 	if c.r.IntN(2) == 0 {
-		// answers that do not fit between requests that do
+		// responses that exceed the buffer, between others that do not
 		requests = append(requests, c.simple("/buffered", soakMaxBody))
 	}
 	for range 200 + c.size(1000) {
@@ -377,7 +376,7 @@ func (c *soakConn) flooding() error {
 	return <-sent
 }
 
-// uploading sends large bodies, some after it was asked to.
+// uploading sends large bodies, some of them after 100 Continue.
 func (c *soakConn) uploading() error {
 	for range 1 + c.r.IntN(6) {
 		q := c.posting([]string{"/echo", "/pieces", "/reflect"}[c.r.IntN(3)], soakMaxBody)
@@ -403,7 +402,7 @@ func (c *soakConn) uploading() error {
 	return nil
 }
 
-// sendingSlowly sends bytes one by one, and few at a time.
+// sendingSlowly sends a few bytes, one by one.
 func (c *soakConn) sendingSlowly() error {
 	for range 1 + c.r.IntN(3) {
 		if err := c.exchange(c.sendPieces(1+c.r.IntN(30)), c.keeping(300)); err != nil {
@@ -413,7 +412,7 @@ func (c *soakConn) sendingSlowly() error {
 	return nil
 }
 
-// slowReader takes little at a time.
+// slowReader reads a little at a time.
 type slowReader struct{ c *soakConn }
 
 func (r slowReader) Read(p []byte) (int, error) {
@@ -423,7 +422,7 @@ func (r slowReader) Read(p []byte) (int, error) {
 	return r.c.nc.Read(p[:min(len(p), 1+r.c.r.IntN(20_000))])
 }
 
-// readingSlowly takes large answers slowly, with little room for them.
+// readingSlowly reads large responses slowly, with a small receive buffer.
 func (c *soakConn) readingSlowly() error {
 	_ = c.tcp().SetReadBuffer(64 << 10)
 	c.in = bufio.NewReader(slowReader{c})
@@ -433,11 +432,11 @@ func (c *soakConn) readingSlowly() error {
 		requests = append(requests, c.simple(path, soakMaxBody/2))
 	}
 	c.r.Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
-	// the choices of the reader are made while sending
+	// the reader uses the random numbers while the client sends
 	return uncut(c.exchange(c.send, requests...))
 }
 
-// halfClosing ends its side behind its requests, and gets all the answers.
+// halfClosing closes its side after its requests, and gets all responses.
 func (c *soakConn) halfClosing() error {
 	requests := c.batch(1+c.size(20), 50_000)
 	err := c.exchange(func(text string) error {
@@ -455,7 +454,8 @@ func (c *soakConn) halfClosing() error {
 	return nil
 }
 
-// aborting leaves in the middle of a request, of an answer, or between.
+// aborting leaves in the middle of a request, in the middle of a response, or
+// between.
 func (c *soakConn) aborting() error {
 	var text strings.Builder
 	for _, q := range c.batch(1+c.size(10), 200_000) {
@@ -463,7 +463,7 @@ func (c *soakConn) aborting() error {
 	}
 	all := text.String()
 	part := all[:c.r.IntN(1+len(all))]
-	// the moment differs by how much is read, and for how long
+	// it leaves after a random number of bytes and a random time
 	n := rand.IntN(1 + rand.IntN(300_000))
 	c.nc.patience = time.Duration(rand.IntN(20_000_000))
 	go func() { _ = c.send(part) }()
@@ -476,8 +476,8 @@ func (c *soakConn) aborting() error {
 	return nil
 }
 
-// hijacking talks something else after its requests. Some of that it sends
-// before it may.
+// hijacking uses another protocol after its requests, and sends some bytes of it
+// early.
 func (c *soakConn) hijacking() error {
 	q := c.simple("/hijack", 30_000)
 	content := c.s.content(q.id, soakHijacked)
@@ -508,11 +508,11 @@ var soakMalformed = []string{
 	"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 }
 
-// malformed sends what is no request, behind some that are.
+// malformed sends a malformed request after well-formed ones.
 func (c *soakConn) malformed() error {
 	bad := soakMalformed[c.r.IntN(len(soakMalformed))]
 	if c.streaming && strings.HasPrefix(bad, "POST /echo") {
-		// there is no limit for streams
+		// streams have no limit
 		bad = soakMalformed[0]
 	}
 	requests := c.batch(c.r.IntN(3), 1000)
@@ -528,18 +528,18 @@ func (c *soakConn) malformed() error {
 	}
 	c.counts.cut.Add(1)
 	if rest, err := io.ReadAll(c.in); len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("got %.60q, %v behind the refusal of %.60q", rest, err, bad)
+		return fmt.Errorf("got %.60q, %v after the refusal of %.60q", rest, err, bad)
 	}
 	return nil
 }
 
-// vanishing has nothing to say.
+// vanishing connects, and leaves without sending.
 func (c *soakConn) vanishing() error {
 	time.Sleep(time.Duration(c.r.IntN(2) * c.r.IntN(20_000_000)))
 	return nil
 }
 
-// dawdling takes its time with a request, until the server has no more.
+// dawdling sends a request slowly, until the server ends the connection.
 func (c *soakConn) dawdling() error {
 	q := c.simple("/buffered", 300)
 	text := q.text[:c.r.IntN(len(q.text))]
@@ -548,7 +548,7 @@ func (c *soakConn) dawdling() error {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				return err
 			}
-			// the machine may have been busy for longer than the server waits
+			// the machine may have been busy for longer than the timeout
 			return nil
 		}
 	}
@@ -567,8 +567,7 @@ func (c *soakConn) dawdling() error {
 	return nil
 }
 
-// notReading does not take what it has asked for, until the server has enough of
-// it.
+// notReading does not read its response, until the server ends the connection.
 func (c *soakConn) notReading() error {
 	_ = c.tcp().SetReadBuffer(4096)
 	path := []string{"/buffered", "/sized", "/unsized", "/writer"}[c.r.IntN(4)]
@@ -577,7 +576,7 @@ func (c *soakConn) notReading() error {
 		_ = c.send(fmt.Sprintf("GET %s?id=%d&n=%d HTTP/1.1\r\nHost: soak\r\n\r\n", path, id, soakMaxBody))
 	}
 	for end := time.Now().Add(soakPatience); ; time.Sleep(5 * time.Millisecond) {
-		// the connection has ended when nothing can be sent any more
+		// the connection has ended when a write fails
 		err := c.send("x")
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 			c.counts.cut.Add(1)

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// comeAndGo has a second server serve and shut down in turn, with clients that
-// keep it busy, for a round each: its end must not touch the connections of the others.
+// comeAndGo serves and shuts down a second server again and again, with busy clients
+// in each round. Its end must not affect the connections of the other servers.
 func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 	for !s.stopping.Load() {
 		server := &fasthttp.Server{Handler: s.handle, Logger: &soakLog{}, ReadTimeout: soakTimeout, IdleTimeout: soakTimeout}
@@ -31,7 +31,7 @@ func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 			}
 			visited()
 		}()
-		// a shutdown before Serve has begun is no end of that
+		// a shutdown before the call of Serve does not end it
 		<-begun
 		s.pass(round)
 		if err := server.Shutdown(); err != nil {
@@ -46,7 +46,8 @@ func (s *soak) comeAndGo(e servertest.Engine, round time.Duration) {
 	}
 }
 
-// visit sends some requests over a connection, and is false if there is none.
+// visit sends some requests over a connection. It returns false if it cannot
+// connect.
 func (s *soak) visit(ts *testServer) bool {
 	nc, err := ts.Dialer()
 	if err != nil {
@@ -75,13 +76,13 @@ func (s *soak) visit(ts *testServer) bool {
 	return true
 }
 
-// measureTimeouts has clients be silent on the server with short timeouts, and
-// measures how late it notices.
+// measureTimeouts opens idle connections to the server with short timeouts, and
+// measures how late it closes them.
 func (s *soak) measureTimeouts() {
 	for !s.stopping.Load() {
 		nc, err := s.hasty.Dialer()
 		if err != nil {
-			// the handshake of TLS has to be as hasty
+			// the TLS handshake has the short timeout, too
 			continue
 		}
 		_ = nc.SetDeadline(time.Now().Add(soakPatience))
@@ -101,9 +102,9 @@ func (s *soak) measureTimeouts() {
 	}
 }
 
-// plainTimeout measures how late a goroutine of its own with a timer closes a
-// connection, for a client that reads from it: what the machine makes of any
-// timeout while it is busy. A negative value says that it could not be measured.
+// plainTimeout measures how late a goroutine with its own timer closes a connection
+// from which a client reads. This is the delay of any timeout on a busy machine. A
+// negative value is a failed measurement.
 func plainTimeout(timeout time.Duration) <-chan time.Duration {
 	late := make(chan time.Duration, 1)
 	go func() {
@@ -133,21 +134,21 @@ func plainTimeout(timeout time.Duration) <-chan time.Duration {
 	return late
 }
 
-// late takes in how late a timeout came, and how late a plain one did that began
-// together with it.
+// late records how late a timeout was, and how late a plain one was that began at
+// the same time.
 func (s *soak) late(by, plain time.Duration) {
 	raise(&s.worst, by-plain)
 	raise(&s.latest, by)
 	raise(&s.plainest, plain)
 }
 
-// raise makes v the largest of what it was and d.
+// raise sets v to d if d is larger.
 func raise(v *atomic.Int64, d time.Duration) {
 	for old := v.Load(); int64(d) > old && !v.CompareAndSwap(old, int64(d)); old = v.Load() {
 	}
 }
 
-// soakTarget is a GET request for content.
+// soakTarget returns the target of a GET request for content.
 func soakTarget(path string, id uint64, n int) string {
 	return fmt.Sprintf("GET %s?id=%d&n=%d HTTP/1.1\r\nHost: soak\r\n\r\n", path, id, n)
 }

@@ -24,31 +24,31 @@ import (
 )
 
 const (
-	// soakSeedVariable repeats what the clients of a run did, as far as their
-	// interplay allows.
+	// soakSeedVariable repeats the random choices of a run. The interleaving of the
+	// clients may differ.
 	soakSeedVariable = "FASTHTTP_SOAK_SEED"
 
 	soakTime    = time.Second
 	soakClients = 32
-	// soakPatience is how long a client waits for a single byte, which is only
-	// reached by a connection that hangs.
+	// soakPatience is the time that a client waits for a single byte. Only a
+	// connection that hangs takes longer.
 	soakPatience = time.Minute
-	// soakTimeout is so long that a busy machine does not reach it.
+	// soakTimeout is longer than any wait on a busy machine.
 	soakTimeout = time.Hour
-	// soakGrowth is by how many bytes the heap may have grown in the end. What
-	// is lost with each connection makes more of it in a second.
+	// soakGrowth is the number of bytes by which the heap may have grown in the end.
+	// A leak in each connection exceeds it within a second.
 	soakGrowth = 4 << 20
-	// soakLateness is how much later than a plain one a timeout may come. A short run
-	// is one of many tests, on a machine that does other things.
+	// soakLateness is how much later than a plain timeout one of the server may be.
+	// A short run shares the machine with other tests.
 	soakLateness      = 150 * time.Millisecond
 	soakShortLateness = 2 * time.Second
-	// soakRound is how long the server that comes and goes serves at a time, in a run
-	// that is long enough.
+	// soakRound is the length of a round of the server that is shut down again and
+	// again, if the run is long enough.
 	soakRound = 2 * time.Second
 )
 
-// TestSoak lets clients of all kinds loose on handlers of all kinds. Every byte
-// that comes back is checked, and in the end nothing may be left.
+// TestSoak runs clients of all kinds against handlers of all kinds. It checks every
+// byte of the responses. In the end no connection, goroutine or memory may be left.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv(servertest.SoakVariable))
 	if err != nil {
@@ -64,7 +64,7 @@ func TestSoak(t *testing.T) {
 		}
 		t.Run(e.Name, func(t *testing.T) {
 			t.Logf("%s=%d", soakSeedVariable, seed)
-			// what is made once and stays is there after a first round
+			// a first round makes what stays
 			newSoak(t, seed+1).run(e, soakTime/4)
 			s := newSoak(t, seed)
 			before := servertest.Measure(t)
@@ -87,31 +87,31 @@ func TestSoak(t *testing.T) {
 type soak struct {
 	t    *testing.T
 	seed uint64
-	// block is random bytes, of which all contents are parts
+	// block is random bytes; every content is a part of it
 	block    []byte
 	conns    atomic.Uint64
 	ids      atomic.Uint64
 	stopping atomic.Bool
-	stopped  chan struct{} // closed with that, by stop
+	stopped  chan struct{} // stop closes it
 	stop     func()
 	failures atomic.Int32
 
 	plain, timed, streaming, hasty *testServer
-	// worst is by how much the end of an idle connection has come later than a
-	// plain one that began with it (plainTimeout), latest how late it was, and
-	// plainest how late a plain one was, each in nanoseconds and at most
+	// Maxima in nanoseconds: latest is how late the end of an idle connection was,
+	// plainest how late a plain timeout was (plainTimeout), and worst the largest
+	// difference of two that began together.
 	worst, latest, plainest atomic.Int64
 
-	rounds atomic.Int64 // of the server that comes and goes
+	rounds atomic.Int64 // of the server that is shut down again and again
 	counts []soakCounts
 }
 
-// soakCounts is what the clients of a kind have seen.
+// soakCounts are the counts of the clients of one kind.
 type soakCounts struct {
 	conns   atomic.Int64
 	answers atomic.Int64
 	bytes   atomic.Int64
-	cut     atomic.Int64 // connections that ended before their time, as they should
+	cut     atomic.Int64 // connections that ended early, as they should
 }
 
 const (
@@ -132,13 +132,13 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	return s
 }
 
-// content returns n bytes that are found under no other id.
+// content returns n bytes that differ for each id.
 func (s *soak) content(id uint64, n int) []byte {
 	from := int(id * 0x9e3779b97f4a7c15 % (soakBlock - soakMaxBody))
 	return s.block[from : from+n]
 }
 
-// run lets clients loose for a while, and shuts the servers down in the end.
+// run runs clients for a while, and then shuts the servers down.
 func (s *soak) run(e servertest.Engine, length time.Duration) {
 	s.plain = s.start(e, &fasthttp.Server{})
 	s.timed = s.start(e, &fasthttp.Server{ReadTimeout: soakTimeout, WriteTimeout: soakTimeout, IdleTimeout: soakTimeout})
@@ -179,7 +179,7 @@ func (s *soak) start(e servertest.Engine, server *fasthttp.Server) *testServer {
 	return startServer(s.t, e, server)
 }
 
-// soakLog keeps only the lines that should not be there.
+// soakLog keeps only unexpected lines.
 type soakLog struct {
 	servertest.Log
 }
@@ -187,7 +187,7 @@ type soakLog struct {
 const (
 	// soakPanic is the value with which handlers panic.
 	soakPanic = "a handler of the soak panics"
-	// soakRefusal begins what is logged of requests that are none.
+	// soakRefusal is the start of the log lines for malformed requests.
 	soakRefusal = "fasthttp: cannot read the request from "
 )
 
@@ -217,7 +217,7 @@ func (s *soak) connect() {
 	}
 	nc, err := ts.Dialer()
 	if err != nil {
-		// the handshake of TLS has to be as hasty
+		// the TLS handshake has the short timeout, too
 		if !kind.hasty {
 			s.fail(kind.name, number, err)
 		}
@@ -236,7 +236,7 @@ func (s *soak) connect() {
 	_ = nc.Close()
 }
 
-// fail reports what a client has met. Many failures have one cause, so a run
+// fail reports a failure of a client. Many failures may have one cause, so a run
 // ends after some.
 func (s *soak) fail(kind string, number uint64, err error) {
 	s.t.Errorf("connection %d, %s: %.500s", number, kind, err.Error())
@@ -245,7 +245,7 @@ func (s *soak) fail(kind string, number uint64, err error) {
 	}
 }
 
-// pass lets time go by, until the run ends.
+// pass waits for a while, or until the run ends.
 func (s *soak) pass(length time.Duration) {
 	select {
 	case <-s.stopped:
@@ -269,12 +269,12 @@ func (s *soak) summary() string {
 	return b.String()
 }
 
-// handle is the handler of all the servers. The path says what it does, the
-// query with which content.
+// handle is the handler of all servers. The path selects what it does, the query
+// selects the content.
 func (s *soak) handle(ctx *fasthttp.RequestCtx) {
 	id, err := strconv.ParseUint(string(ctx.QueryArgs().Peek("id")), 10, 64)
 	if err != nil {
-		// a request that is cut off in the middle of its target is no request
+		// a request must not be served if its target was cut off
 		s.t.Errorf("a request for %q", ctx.RequestURI())
 		return
 	}
@@ -294,7 +294,7 @@ func (s *soak) handle(ctx *fasthttp.RequestCtx) {
 		time.Sleep(time.Duration(1+id%100) * 100 * time.Microsecond)
 		ctx.SetBody(content)
 	case "/lock":
-		// the thread ends with the goroutine, which may be that of a loop
+		// the thread ends with the goroutine, which may be that of an event loop
 		runtime.LockOSThread()
 		ctx.SetBody(content)
 	case "/spin":
@@ -338,7 +338,7 @@ func (s *soak) handleBody(ctx *fasthttp.RequestCtx, path string, content []byte)
 		if err == nil && !bytes.Equal(got, content) {
 			s.t.Errorf("a stream gave %d other bytes instead of %d", len(got), len(content))
 		}
-		// a client that has left takes no answer
+		// a client that has left gets no response
 		ctx.SetBody(got)
 	default:
 		body := ctx.PostBody()
@@ -349,7 +349,7 @@ func (s *soak) handleBody(ctx *fasthttp.RequestCtx, path string, content []byte)
 	}
 }
 
-// answerLate has the client get an answer while the handler is still at it.
+// answerLate sends a response while the handler still runs.
 func (s *soak) answerLate(ctx *fasthttp.RequestCtx, id uint64) {
 	resp := fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseResponse(resp)
@@ -369,7 +369,7 @@ func (s *soak) answerLate(ctx *fasthttp.RequestCtx, id uint64) {
 	}()
 }
 
-// soakHijacked is how many bytes are sent over a hijacked connection.
+// soakHijacked is the number of bytes that are sent over a hijacked connection.
 const soakHijacked = 20_000
 
 func (s *soak) echoHijacked(nc net.Conn, id uint64) {
@@ -384,7 +384,7 @@ func (s *soak) echoHijacked(nc net.Conn, id uint64) {
 	_, _ = nc.Write(got)
 }
 
-// writePieces writes in pieces, some of which are flushed.
+// writePieces writes content in pieces, and flushes some of them.
 func writePieces(w *bufio.Writer, content []byte, id uint64) {
 	r := rand.New(rand.NewPCG(id, 1))
 	for len(content) > 0 {
@@ -399,5 +399,5 @@ func writePieces(w *bufio.Writer, content []byte, id uint64) {
 	}
 }
 
-// errCut says that the server has ended a connection, where that may be.
+// errCut says that the server has ended a connection as it should.
 var errCut = errors.New("the connection was cut")

@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// program returns the path of a program that is not part of Go; the test is
-// skipped if the machine has none.
+// program returns the path of a program that is not part of Go. It skips the test if
+// the machine does not have it.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -32,7 +32,7 @@ func runProgram(t *testing.T, path string, args ...string) string {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Stderr = &stderr
-	// proxies of the machine are none of the test's business
+	// the test does not use proxies of the machine
 	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*")
 	out, err := cmd.Output()
 	if err != nil {
@@ -41,7 +41,7 @@ func runProgram(t *testing.T, path string, args ...string) string {
 	return string(out)
 }
 
-// tellTLS answers with the version, the protocol and the body of the request.
+// tellTLS responds with the TLS version, the protocol and the body of the request.
 func tellTLS(ctx *fasthttp.RequestCtx) {
 	state := ctx.TLSConnectionState()
 	_, _ = ctx.WriteString(strings.Join([]string{
@@ -90,7 +90,8 @@ func testCurlSpeaksTLS(t *testing.T, e servertest.Engine) {
 	}
 }
 
-// pythonClient makes some requests over one connection that it verifies.
+// pythonClient sends some requests over one connection, and verifies the
+// certificate.
 const pythonClient = `
 import http.client, ssl, sys
 context = ssl.create_default_context(cafile=sys.argv[2])

@@ -9,15 +9,16 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// A handler that is late within another TimeoutHandler keeps the body that it has,
-// and nothing of the requests that follow.
+// A late handler in a nested TimeoutHandler keeps its body, and sees no bytes of
+// later requests.
 func TestLateHandlerWithinAnotherKeepsItsBody(t *testing.T) {
 	lateHandlerKeepsItsBody(t, func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 		return fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) { inner(ctx) }, servertest.Never, "outer")
 	})
 }
 
-// So does one that another TimeoutHandler is called after, for the same request.
+// So does a late handler after which another TimeoutHandler runs for the same
+// request.
 func TestLateHandlerBeforeAnotherKeepsItsBody(t *testing.T) {
 	lateHandlerKeepsItsBody(t, func(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 		next := fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "next")
@@ -58,7 +59,7 @@ func lateHandlerKeepsItsBody(t *testing.T, around func(fasthttp.RequestHandler) 
 	})
 }
 
-// A handler within one that is late does nothing to the connection any more.
+// A handler that a late handler calls cannot use the connection.
 func TestHandlerWithinALateOneHasNoConnection(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		release, in, did := make(chan struct{}), make(chan struct{}), make(chan error, 2)

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// lateReader starts a server with a handler around one that is late while it reads a
-// body that is a stream. What the latter has come to is the value of ended.
+// lateReader starts a server with middleware around a handler that is late while it
+// reads a streamed body. ended receives the result of the late handler.
 func lateReader(t *testing.T, start starter, around func(ctx *fasthttp.RequestCtx, late fasthttp.RequestHandler), inside func(*fasthttp.RequestCtx)) (c *servertest.Conn, ended chan error) {
 	ended = make(chan error, 1)
 	limited := fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
@@ -27,7 +27,7 @@ func lateReader(t *testing.T, start starter, around func(ctx *fasthttp.RequestCt
 	return ts.Dial(), ended
 }
 
-// half is a request whose body does not end.
+// half returns a request with an incomplete body.
 func half(version string) string {
 	return servertest.Head("POST / HTTP/"+version, "Host: a", "Content-Length: 1000000") + "abc"
 }
@@ -57,7 +57,7 @@ func TestLateReaderLetsGoOfUserValues(t *testing.T) {
 	})
 }
 
-// What handlers around a late one answer with a stream gets to the client.
+// A stream that the middleware of a late handler sets arrives at the client.
 func TestStreamsAroundALateReader(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -90,7 +90,7 @@ func TestPanicsAroundALateReader(t *testing.T) {
 			c.Send(half("1.1"))
 			if value == http.ErrAbortHandler {
 				if b, _ := io.ReadAll(c.Conn); len(b) > 0 {
-					t.Errorf("behind an abort there is %q", b)
+					t.Errorf("after an abort: %q", b)
 				}
 			} else {
 				c.Expect(500, fasthttp.StatusMessage(500))
@@ -100,8 +100,8 @@ func TestPanicsAroundALateReader(t *testing.T) {
 	})
 }
 
-// A context that is left to others with TimeoutError while one of them has a timeout of
-// its own: under the race detector this shows that the server leaves it alone.
+// A handler leaves its context with TimeoutError while another goroutine runs a
+// TimeoutHandler on it. The race detector reports if the server touches the context.
 func TestContextWithALateReaderIsGivenAway(t *testing.T) {
 	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -124,7 +124,7 @@ func TestContextWithALateReaderIsGivenAway(t *testing.T) {
 	})
 }
 
-// A late handler that has asked for the end of its client learns that it is answered.
+// A late handler that watches its client learns that the response was sent.
 func TestLateHandlerThatWatchesIsTold(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		ended := make(chan error, 1)
@@ -155,8 +155,8 @@ func TestLateHandlerThatWatchesIsTold(t *testing.T) {
 	})
 }
 
-// A body stream sets trailers, and looks for those of the request, in the context that its
-// handler had, which has gone back to the one around it by then.
+// A body stream sets trailers, and reads those of the request, in the context of the
+// inner handler, after the context has gone back to the outer one.
 func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
 	t.Parallel()
 	h := func(ctx *fasthttp.RequestCtx) {
@@ -193,7 +193,7 @@ func TestTrailersOfStreamsUnderTimeoutHandlers(t *testing.T) {
 			fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "late")(ctx)
 			h(ctx)
 		}, servertest.Never, "late"),
-		"two, one behind it": fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
+		"two, one after it": fasthttp.TimeoutHandler(func(ctx *fasthttp.RequestCtx) {
 			h(ctx)
 			fasthttp.TimeoutHandler(func(*fasthttp.RequestCtx) {}, servertest.Never, "late")(ctx)
 		}, servertest.Never, "late"),

@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// Those that are closers see the request and the response as they were, and what
-// they ask for does not stay with the context.
+// User values that are closers see the request and the response before they are
+// reset. What they read does not carry over to the next request.
 func TestUserValuesAreClosedBeforeTheRequestIsReset(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		closed := make(chan string, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// spoilers are methods that change or end what they are called on, or that wait.
+// spoilers are methods that change or end their receiver, or that block.
 var spoilers = []string{
 	"BodyStream", "CloseBodyStream", "Conn", "Done", "GetOnlyWriter", "RequestBodyStream", "ReleaseBody", "SwapBody",
 	"Reset", "ResetBody", "ResetConnectionClose", "ResetSkipNormalize", "ResetUserValues", "RemoveMultipartFormFiles", "DelAllCookies",
@@ -23,8 +23,8 @@ var spoilers = []string{
 	"DisableBuffering", "Hijacked", "WatchDisconnect",
 }
 
-// scribble writes to all bytes that v hands out through methods without
-// arguments, and returns how many methods that were.
+// scribble writes to all byte slices that methods of v without arguments return, and
+// returns the number of those methods.
 func scribble(v any) (methods int) {
 	value := reflect.ValueOf(v)
 	for i := range value.NumMethod() {
@@ -68,7 +68,7 @@ func scribble(v any) (methods int) {
 	return methods
 }
 
-// handedOut is everything that v hands out through methods without arguments.
+// handedOut returns the results of all methods of v without arguments, as text.
 func handedOut(v any) string {
 	var all strings.Builder
 	value := reflect.ValueOf(v)
@@ -87,8 +87,8 @@ func handedOut(v any) string {
 	return all.String()
 }
 
-// What a handler, or the caller of a client, writes to is not remembered for the
-// next message of the connection.
+// If a handler or a caller writes to a returned slice, the next message of the
+// connection is unaffected.
 func TestWhatIsHandedOutIsNotRemembered(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var seen [][2]string
@@ -101,7 +101,7 @@ func TestWhatIsHandedOutIsNotRemembered(t *testing.T) {
 		}})
 		hc := &fasthttp.HostClient{Addr: "host", Dial: func(string) (net.Conn, error) { return ts.Dialer() }}
 		defer hc.CloseIdleConnections()
-		// a second may end meanwhile
+		// the second of the clock may change meanwhile
 		dates := regexp.MustCompile(`Date: [^"]*? GMT`)
 		var answers []string
 		for range 6 {

@@ -127,8 +127,8 @@ func startFamily(t *testing.T, role, engine string) *family {
 	return startFamilyOfTLS(t, role, engine, "")
 }
 
-// startFamilyOfTLS is like startFamily, with children that speak TLS; how says in
-// which form they get their certificate.
+// startFamilyOfTLS is like startFamily, with children that speak TLS. how is the
+// form in which they get their certificate.
 func startFamilyOfTLS(t *testing.T, role, engine, how string) *family {
 	t.Helper()
 	// a port that was free a moment ago
@@ -245,7 +245,7 @@ func (f *family) wait(t *testing.T) error {
 	}
 }
 
-// awaitEnd waits until a process is gone.
+// awaitEnd waits until a process has ended.
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
 	defer func() {

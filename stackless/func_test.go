@@ -93,7 +93,7 @@ func TestFuncPassesPanicsToItsCaller(t *testing.T) {
 		}()
 	}
 	if !f(nil) {
-		t.Error("the goroutines are gone after a panic")
+		t.Error("the goroutines have ended after a panic")
 	}
 }
 
@@ -116,13 +116,13 @@ func TestFuncPassesGoexitToItsCaller(t *testing.T) {
 		}
 	}
 	if !f(nil) {
-		t.Error("the goroutines are gone after a Goexit")
+		t.Error("the goroutines have ended after a Goexit")
 	}
 }
 
 func TestFuncDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget what it holds")
+		t.Skip("the race detector makes sync.Pool drop values")
 	}
 	f := NewFunc(func(ctx any) { *ctx.(*int)++ })
 	n := new(int)

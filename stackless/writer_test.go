@@ -32,7 +32,7 @@ func TestWriterWritesWhatTheInnerWriterDoes(t *testing.T) {
 		t.Error("the text has changed on its way")
 	}
 	if got.Len() > 2*want.Len() {
-		t.Errorf("%d bytes, where the inner writer alone makes %d", got.Len(), want.Len())
+		t.Errorf("%d bytes, want %d as from the inner writer alone", got.Len(), want.Len())
 	}
 }
 
@@ -161,7 +161,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestWriterDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget what it holds")
+		t.Skip("the race detector makes sync.Pool drop values")
 	}
 	w := NewWriter(io.Discard, newGzip)
 	text := []byte(strings.Repeat("some text ", 100))

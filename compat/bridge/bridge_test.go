@@ -299,7 +299,7 @@ func TestReverseProxy(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 		if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-			t.Errorf("what is cut off ends with %v", err)
+			t.Errorf("a truncated body ends with %v", err)
 		}
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// browser is a Chromium that is told what to do through a pair of pipes: JSON
-// messages with a zero byte behind each.
+// browser is a Chromium that the test controls through two pipes, with JSON messages
+// that end in a zero byte.
 type browser struct {
 	t       *testing.T
 	in      *os.File
@@ -26,7 +26,7 @@ type browser struct {
 	session string
 }
 
-// startBrowser starts a browser without a window, which ends with the test.
+// startBrowser starts a browser without a window. The end of the test ends it.
 func startBrowser(t *testing.T, options ...string) *browser {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -45,7 +45,7 @@ func startBrowser(t *testing.T, options ...string) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// the sandbox is not for root, and the shared memory of containers is small;
+	// the sandbox does not work for root, and containers have little shared memory;
 	// a browser without a profile must not request updates
 	options = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
@@ -72,7 +72,7 @@ func startBrowser(t *testing.T, options ...string) *browser {
 	return &browser{t: t, in: in, out: bufio.NewReader(out)}
 }
 
-// profileFolder returns a folder that is removed with the test, as soon as the
+// profileFolder returns a folder. The end of the test removes it, as soon as the
 // last process of the browser has stopped writing to it.
 func profileFolder(t *testing.T) string {
 	t.Helper()
@@ -95,8 +95,8 @@ func profileFolder(t *testing.T) string {
 	return dir
 }
 
-// call has the browser do something, waits for that, and puts the result into
-// result. A browser that does not answer is killed when its time is up.
+// call calls a method of the browser, and stores its result in result. It kills a
+// browser that does not respond in time.
 func (b *browser) call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	b.last++
@@ -114,7 +114,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 	for {
 		text, err := b.out.ReadBytes(0)
 		if err != nil {
-			b.t.Fatalf("%s: the browser is gone: %v", method, err)
+			b.t.Fatalf("%s: the browser has ended: %v", method, err)
 		}
 		var answer struct {
 			ID     int
@@ -139,7 +139,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 	}
 }
 
-// open shows a page in a tab of its own.
+// open shows a page in a new tab.
 func (b *browser) open(url string) {
 	b.t.Helper()
 	var target struct{ TargetID string }
@@ -147,7 +147,7 @@ func (b *browser) open(url string) {
 	var attached struct{ SessionID string }
 	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
-	// scripts run in the page only when it is there
+	// scripts must not run before the page is loaded
 	b.call("Page.enable", nil, nil)
 	b.call("Page.navigate", map[string]any{"url": url}, nil)
 	for b.run("location.href + document.readyState") != url+"complete" {
@@ -155,7 +155,7 @@ func (b *browser) open(url string) {
 	}
 }
 
-// run returns the text that a script gives, which may be a promise.
+// run runs a script and returns its result as text, waiting if it is a promise.
 func (b *browser) run(script string) string {
 	b.t.Helper()
 	var got struct {
@@ -172,7 +172,7 @@ func (b *browser) run(script string) string {
 	return fmt.Sprint(got.Result.Value)
 }
 
-// startExample runs the example with a name on a port of its choice.
+// startExample runs an example on a port that it chooses.
 func startExample(t *testing.T, name string) (origin string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -202,8 +202,8 @@ func startExample(t *testing.T, name string) (origin string) {
 	return "http://" + words[len(words)-1]
 }
 
-// TestChromiumShowsEvents has the page of the sse example in a browser: what is
-// posted appears in it while the stream goes on.
+// TestChromiumShowsEvents opens the page of the sse example in a browser. The page
+// shows each post while the stream goes on.
 func TestChromiumShowsEvents(t *testing.T) {
 	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")
@@ -214,8 +214,8 @@ func TestChromiumShowsEvents(t *testing.T) {
 	b := startBrowser(t)
 	b.open(origin + "/")
 
-	// the page keeps its EventSource to itself: what it has shown tells when
-	// the subscription is there
+	// the script of the page does not share its EventSource, so the test waits until
+	// a post shows
 	const shown = `[...document.querySelectorAll('#list li')].map(li => li.textContent)`
 	for b.run(`fetch('/events', {method: 'POST', body: 'ready'}).then(r => `+shown+`.includes('ready'))`) != "true" {
 		runtime.Gosched()
@@ -230,7 +230,7 @@ func TestChromiumShowsEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {
-			// as the script of the page does it
+			// as the script of the page does
 			b.run(`fetch('/events', {method: 'POST', body: ` + string(quoted) + `}).then(r => r.status)`)
 		} else {
 			b.run(`text.value = ` + string(quoted) + `; document.forms[0].requestSubmit()`)
@@ -239,7 +239,7 @@ func TestChromiumShowsEvents(t *testing.T) {
 			t.Fatalf("event %.40q: %s", event, got)
 		}
 	}
-	// the order is that of the posts, with the newest on top
+	// posts are in order, with the latest at the top
 	got := b.run(`JSON.stringify(` + shown + `.filter(text => text !== 'ready').map(text => text.slice(0, 20)))`)
 	if want := `["last","long long long long ","<b>not bold</b>","two\nlines","zwei — 二","first"]`; got != want {
 		t.Errorf("the page shows %s, want %s", got, want)
@@ -249,14 +249,15 @@ func TestChromiumShowsEvents(t *testing.T) {
 	}
 }
 
-// eventSource is a page that keeps what an EventSource gets.
+// eventSource is a page that keeps the events of an EventSource.
 const eventSource = `<!DOCTYPE html><script>
 	const got = [], source = new EventSource('/events')
 	source.onmessage = event => got.push(event.lastEventId + ':' + event.data)
 </script>`
 
-// TestChromiumGetsEventsOverTLS has each event arrive before the next one is made,
-// encoded and encrypted. A producer learns that its page was closed.
+// TestChromiumGetsEventsOverTLS checks that each event arrives before the producer
+// makes the next one, encoded and encrypted. The producer notices that its page was
+// closed.
 func TestChromiumGetsEventsOverTLS(t *testing.T) {
 	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")
@@ -321,7 +322,7 @@ func TestChromiumGetsEventsOverTLS(t *testing.T) {
 				t.Errorf("the page came over %s", got)
 			}
 			b.run(`source.close()`)
-			// the system takes some events until it knows
+			// the system buffers some events before it reports the end
 			for gone := false; !gone; {
 				select {
 				case next <- struct{}{}:
@@ -329,7 +330,7 @@ func TestChromiumGetsEventsOverTLS(t *testing.T) {
 					gone = err != nil
 				}
 			}
-			// the browser holds its connections open, which are idle
+			// the browser keeps idle connections open
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}

@@ -17,12 +17,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// patience is how long a program may take for all it does. It is far more than
-// any of them needs.
+// patience is the time that a program may take. It is far more than any of them
+// needs.
 const patience = 90 * time.Second
 
-// program returns the path of the first of some programs that the machine has;
-// without one the test is skipped.
+// program returns the path of the first of some programs that the machine has, or
+// skips the test.
 func program(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -34,20 +34,20 @@ func program(t *testing.T, names ...string) string {
 	return ""
 }
 
-// command prepares a program that is killed when it takes too long.
+// command prepares a program. It kills the program if it takes too long.
 func command(t *testing.T, path string, args ...string) *exec.Cmd {
 	t.Helper()
-	// the end of the test must not kill what has to be ended in order
+	// a program that must end in order must not be killed at the end of the test
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = 5 * time.Second
-	// proxies of the machine are none of the test's business
+	// the test does not use proxies of the machine
 	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "http_proxy=", "HTTP_PROXY=")
 	return cmd
 }
 
-// output runs a program that must succeed and returns what it printed.
+// output runs a program that must succeed, and returns its output.
 func output(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -59,9 +59,9 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// skipOriginal skips tests if they are built with v1.77.0, which sends chunks
-// to clients of HTTP/1.0 and holds large forms in memory, among other things. It
-// knows no engines.
+// skipOriginal skips a test if it is built with v1.77.0, which sends chunks to
+// clients of HTTP/1.0 and holds large forms in memory, among other things. v1.77.0
+// has no engines.
 func skipOriginal(t *testing.T) {
 	t.Helper()
 	if _, ok := reflect.TypeFor[fasthttp.Server]().FieldByName("Engine"); !ok {
@@ -69,12 +69,12 @@ func skipOriginal(t *testing.T) {
 	}
 }
 
-// wrapped keeps the server from finding a TCP listener, so that it serves with a
-// goroutine for each connection.
+// wrapped hides a TCP listener from the server, which then serves with a goroutine
+// for each connection.
 type wrapped struct{ net.Listener }
 
-// eachEngine runs a test with a server for each way to serve. configure gives it
-// a server of its own to run.
+// eachEngine runs a test with a server for each way to serve. configure returns a
+// server for each of them.
 func eachEngine(t *testing.T, configure func() *fasthttp.Server, test func(t *testing.T, origin string)) {
 	t.Helper()
 	skipOriginal(t)
@@ -109,13 +109,13 @@ func eachEngine(t *testing.T, configure func() *fasthttp.Server, test func(t *te
 	}
 }
 
-// logger fails the test when the server finds something worth a line.
+// logger fails the test if the server logs a line.
 type logger struct{ t *testing.T }
 
 func (l logger) Printf(format string, args ...any) { l.t.Errorf("the server logs: "+format, args...) }
 
-// text returns n bytes that can be compressed. The scripts in testdata know how
-// to make them, too.
+// text returns n bytes that can be compressed. The scripts in testdata make the same
+// bytes.
 func text(n int) []byte {
 	b := make([]byte, 0, n+20)
 	for i := 0; len(b) < n; i++ {
@@ -124,7 +124,7 @@ func text(n int) []byte {
 	return b[:n]
 }
 
-// unsized hides how long a stream is.
+// unsized hides the length of a stream.
 type unsized struct{ io.Reader }
 
 // serve answers what the clients ask for:
@@ -211,7 +211,7 @@ func serveForm(ctx *fasthttp.RequestCtx) {
 	ctx.SetBody(content)
 }
 
-// general is a server for most tests, with bodies of requests as streams or not.
+// general returns a server for most tests, with streamed or buffered request bodies.
 func general(streams bool) func() *fasthttp.Server {
 	return func() *fasthttp.Server {
 		return &fasthttp.Server{
@@ -223,7 +223,8 @@ func general(streams bool) func() *fasthttp.Server {
 	}
 }
 
-// bodies runs a test with servers whose request bodies are buffered and streams.
+// bodies runs a test with a server that buffers request bodies, and with one that
+// streams them.
 func bodies(t *testing.T, test func(t *testing.T, origin string)) {
 	t.Helper()
 	for name, streams := range map[string]bool{"buffered": false, "streams": true} {

@@ -15,21 +15,21 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// curl prepares a curl that says what is wrong, and gives up after a time.
+// curl runs a curl that prints errors and has a timeout, and returns its output.
 func curl(t *testing.T, args ...string) string {
 	t.Helper()
 	args = append([]string{"--silent", "--show-error", "--noproxy", "*", "--max-time", "60"}, args...)
 	return output(t, command(t, program(t, "curl"), args...))
 }
 
-// noise returns n bytes in which everything occurs.
+// noise returns n bytes in which every byte value occurs.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
 	return b
 }
 
-// source writes content to a file that curl can send.
+// source writes content to a file for curl to send.
 func source(t *testing.T, content []byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "source")
@@ -39,7 +39,7 @@ func source(t *testing.T, content []byte) string {
 	return name
 }
 
-// cutWritten takes what --write-out printed behind the body.
+// cutWritten splits the output into the body and the text of --write-out.
 func cutWritten(t *testing.T, out string) (body, written string) {
 	t.Helper()
 	i := strings.LastIndex(out, "\n--written ")
@@ -49,7 +49,7 @@ func cutWritten(t *testing.T, out string) (body, written string) {
 	return out[:i], out[i+len("\n--written "):]
 }
 
-// TestCurlNegotiatesItsOwnCodings leaves what to accept to curl.
+// TestCurlNegotiatesItsOwnCodings lets curl choose the codings that it accepts.
 func TestCurlNegotiatesItsOwnCodings(t *testing.T) {
 	program(t, "curl")
 	want := string(text(200_000))
@@ -98,8 +98,8 @@ func TestCurlUploadsForms(t *testing.T) {
 	})
 }
 
-// TestCurlIsToldToContinue gives curl less time for all than it would wait for
-// the 100 before it sends the body without.
+// TestCurlIsToldToContinue gives curl less time than it would wait for the 100
+// before it sends the body without one.
 func TestCurlIsToldToContinue(t *testing.T) {
 	program(t, "curl")
 	content := noise(2 << 20)
@@ -115,7 +115,7 @@ func TestCurlIsToldToContinue(t *testing.T) {
 	})
 }
 
-// TestCurlIsRefusedBeforeItSends has servers that do not want the body.
+// TestCurlIsRefusedBeforeItSends has servers that refuse the body.
 func TestCurlIsRefusedBeforeItSends(t *testing.T) {
 	program(t, "curl")
 	content := noise(2 << 20)
@@ -134,7 +134,7 @@ func TestCurlIsRefusedBeforeItSends(t *testing.T) {
 			out := curl(t, "--header", "Expect: 100-continue", "--expect100-timeout", "600",
 				"--data-binary", "@"+file, "--write-out", "\n--written %{http_code} %{size_upload}", origin+"/echo")
 			body, written := cutWritten(t, out)
-			// some versions of curl answer a 417 with the request without Expect
+			// some versions of curl repeat a request without Expect after a 417
 			again := written == fmt.Sprint("200 ", len(content)) && strings.HasSuffix(body, string(content))
 			if written != "417 0" && !again || asked.Load() != 1 {
 				t.Errorf("status and sent bytes are %q after %d questions", written, asked.Load())
@@ -144,7 +144,7 @@ func TestCurlIsRefusedBeforeItSends(t *testing.T) {
 	eachEngine(t, func() *fasthttp.Server {
 		s := general(false)()
 		s.MaxRequestBodySize = len(content) - 1
-		// the refusal is worth a line in the log
+		// the server logs the refusal
 		s.Logger = log.New(io.Discard, "", 0)
 		return s
 	}, func(t *testing.T, origin string) {
@@ -178,7 +178,7 @@ func TestCurlSpeaksHTTP10(t *testing.T) {
 			out := curl(t, append(args, origin+tc.path, origin+tc.path)...)
 			second, written := cutWritten(t, out)
 			first, after, _ := strings.Cut(second, "\n--written ")
-			// what --write-out prints ends where the next body starts
+			// the output of --write-out ends at the start of the next body
 			before, second := after[:min(len(after), len(after)-len(want))], after[max(0, len(after)-len(want)):]
 			if first != want || second != want {
 				t.Errorf("%s: the contents of %d and %d bytes differ from what was sent", tc.name, len(first), len(second))
@@ -194,7 +194,7 @@ func TestCurlSpeaksHTTP10(t *testing.T) {
 	})
 }
 
-// TestCurlUploadsChunks has a source of which curl cannot know the length.
+// TestCurlUploadsChunks has a source of unknown length.
 func TestCurlUploadsChunks(t *testing.T) {
 	path := program(t, "curl")
 	bodies(t, func(t *testing.T, origin string) {

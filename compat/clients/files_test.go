@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// asked notes the Range fields of requests for files.
+// asked records the Range fields of requests for files.
 type asked struct {
 	mu     sync.Mutex
 	ranges []string
@@ -35,7 +35,7 @@ func (a *asked) all() []string {
 	return append([]string(nil), a.ranges...)
 }
 
-// serves returns servers of the files in root.
+// serves returns a server of the files in root.
 func serves(root string, a *asked) func() *fasthttp.Server {
 	return func() *fasthttp.Server {
 		files := &fasthttp.FS{Root: root, IndexNames: []string{"index.html"}, GenerateIndexPages: true, AcceptByteRange: true, Compress: true, CompressRoot: root + "-copies"}
@@ -49,8 +49,8 @@ func serves(root string, a *asked) func() *fasthttp.Server {
 	}
 }
 
-// TestCurlResumesADownload has the first half of a file, and lets curl get the
-// rest; what was there already is not sent again.
+// TestCurlResumesADownload has the first half of a file, and lets curl fetch the
+// rest. The server does not send the first half again.
 func TestCurlResumesADownload(t *testing.T) {
 	program(t, "curl")
 	content := noise(5<<20 + 3)
@@ -70,7 +70,7 @@ func TestCurlResumesADownload(t *testing.T) {
 	}
 }
 
-// TestCurlResumesWhatIsWhole asks for what lies behind the end, which is none.
+// TestCurlResumesWhatIsWhole requests a range after the end of a file.
 func TestCurlResumesWhatIsWhole(t *testing.T) {
 	program(t, "curl")
 	content := noise(1000)
@@ -78,7 +78,7 @@ func TestCurlResumesWhatIsWhole(t *testing.T) {
 	plant(t, root, map[string][]byte{"file": content})
 	eachEngine(t, serves(root, nil), func(t *testing.T, origin string) {
 		got := source(t, content)
-		// whether that is an error depends on the version of curl
+		// whether this is an error depends on the version of curl
 		cmd := command(t, program(t, "curl"), "--silent", "--noproxy", "*", "--continue-at", "-", "--output", got, "--write-out", "%{http_code}", origin+"/file")
 		if out, _ := cmd.Output(); string(out) != "416" {
 			t.Errorf("the status is %s", out)
@@ -103,9 +103,9 @@ func plant(t *testing.T, root string, files map[string][]byte) {
 	}
 }
 
-// manyFiles returns 5,000 files of all kinds of names and sizes. All lie in
-// folders, and none is called as wget calls the pages that it makes of them. wget
-// decodes twice, so there is no name that looks like an escape.
+// manyFiles returns 5,000 files with all kinds of names and sizes. All are in
+// folders, and no name is one that wget gives to the pages that it saves. wget
+// decodes twice, so no name looks like an escape.
 func manyFiles() map[string][]byte {
 	files := map[string][]byte{}
 	random := noise(300_000)
@@ -121,7 +121,7 @@ func manyFiles() map[string][]byte {
 	return files
 }
 
-// TestWgetMirrorsATree has wget follow the index pages.
+// TestWgetMirrorsATree lets wget follow the links of index pages.
 func TestWgetMirrorsATree(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not take the names")
@@ -179,7 +179,8 @@ func (b *browser) appearance(scheme string) appearance {
 	}
 }
 
-// brightness is that of a color as the browser writes it, from 0 to 1.
+// brightness returns the brightness of a colour as the browser writes it, from 0 to
+// 1.
 func brightness(t *testing.T, color string) float64 {
 	t.Helper()
 	var r, g, b float64
@@ -189,7 +190,7 @@ func brightness(t *testing.T, color string) float64 {
 	return (0.2126*r + 0.7152*g + 0.0722*b) / 255
 }
 
-// picture keeps a picture of the page where go test -artifacts says.
+// picture saves a picture of the page in the folder of go test -artifacts.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	var shot struct{ Data string }
@@ -203,8 +204,8 @@ func (b *browser) picture(name string) {
 	}
 }
 
-// TestChromiumShowsAnIndexPage opens the page of a directory, follows its links,
-// and downloads a file.
+// TestChromiumShowsAnIndexPage opens the page of a directory, follows its links, and
+// downloads a file.
 func TestChromiumShowsAnIndexPage(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not take the names")
@@ -243,7 +244,7 @@ func TestChromiumShowsAnIndexPage(t *testing.T) {
 				t.Errorf("%s: %s on %s", c.name, c.text, c.background)
 			}
 		}
-		// every link leads to what it says; the page itself may fetch nothing
+		// every link has the right target; the page itself must fetch nothing
 		b.run("window.isOld = 'yes'")
 		b.call("Page.setBypassCSP", map[string]any{"enabled": true}, nil)
 		b.call("Page.reload", nil, nil)
@@ -259,7 +260,8 @@ func TestChromiumShowsAnIndexPage(t *testing.T) {
 		b.call("Page.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": folder}, nil)
 		b.run(`{ const a = [...document.querySelectorAll('a')].find(a => a.textContent.trim() === 'download.bin'); a.click(); 'clicked' }`)
 		for file := filepath.Join(folder, "download.bin"); ; runtime.Gosched() {
-			// the browser answers only as long as it has time
+			// run fails the test if the browser does not respond, and so ends the
+			// loop
 			b.run("1")
 			if got, err := os.ReadFile(file); err == nil && len(got) == len(content) {
 				if !bytes.Equal(got, content) {
@@ -271,8 +273,8 @@ func TestChromiumShowsAnIndexPage(t *testing.T) {
 	})
 }
 
-// tone returns a WAV file of so many seconds, which players treat as they do a
-// film: they look at its head, and then get what they play.
+// tone returns a WAV file of some seconds. Players read its head, and then the part
+// that they play, as with a film.
 func tone(seconds int) []byte {
 	const rate, frame = 44100, 4
 	size := seconds * rate * frame
@@ -296,8 +298,8 @@ func tone(seconds int) []byte {
 	return b
 }
 
-// TestChromiumSeeks has a video element jump to the end of what it plays: it must
-// get there without all that lies between.
+// TestChromiumSeeks lets a video element jump to the end of a file. It must not
+// fetch all bytes before that.
 func TestChromiumSeeks(t *testing.T) {
 	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")
@@ -320,7 +322,7 @@ func TestChromiumSeeks(t *testing.T) {
 				t.Errorf("at %s, want %d", got, to)
 			}
 		}
-		// it plays on from there
+		// it goes on playing from there
 		if got := b.run(`v.play().then(() => new Promise(resolve => { const look = () => v.currentTime > 300.2 ? resolve('playing') : setTimeout(look, 5); look() }))`); got != "playing" {
 			t.Error(got)
 		}
@@ -331,7 +333,7 @@ func TestChromiumSeeks(t *testing.T) {
 				far = true
 			}
 		}
-		// the server would wait for what the browser leaves in its connections
+		// the server would wait for responses that the browser does not read
 		b.call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
 		if !far {
 			t.Errorf("nothing from the second half was asked for: %q", a.all())

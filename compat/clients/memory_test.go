@@ -22,22 +22,22 @@ import (
 var echoSize = flag.Int64("echo.size", 64<<20, "how many bytes the tests of memory send")
 
 const (
-	// echoBound is by how much the heap may grow for a stream.
+	// echoBound is the number of bytes by which the heap may grow for a stream.
 	echoBound = 8 << 20
 
-	// formBound is by how much it may grow for a form. Up to 4 MiB of its files
-	// stay in memory, and the buffer that takes them has grown to that by doubling.
+	// formBound is the same for a form. Up to 4 MiB of its files stay in memory, in
+	// a buffer that has grown by doubling.
 	formBound = 24 << 20
 )
 
-// randomBytes is an endless source: two with the same seed are the same.
+// randomBytes is an endless source. Two with the same seed give the same bytes.
 type randomBytes struct{ chacha *rand.ChaCha8 }
 
 func newRandomBytes() randomBytes { return randomBytes{rand.NewChaCha8([32]byte{7})} }
 
 func (r randomBytes) Read(p []byte) (int, error) { return r.chacha.Read(p) }
 
-// comparer fails at the first byte that differs from those of a source.
+// comparer fails at the first byte that differs from the bytes of a source.
 type comparer struct {
 	source  io.Reader
 	n       int64
@@ -55,14 +55,14 @@ func (c *comparer) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	if !bytes.Equal(p, want) {
-		return 0, fmt.Errorf("another byte than was sent, in the %d behind %d", len(p), c.n)
+		return 0, fmt.Errorf("a wrong byte among the %d after %d", len(p), c.n)
 	}
 	c.n += int64(len(p))
 	c.each(c.n)
 	return len(p), nil
 }
 
-// watcher measures the memory of this process now and then.
+// watcher measures the memory of this process from time to time.
 type watcher struct {
 	heapBefore, heapMost int64
 	residentBefore       int64
@@ -90,7 +90,7 @@ func (w *watcher) look(n int64) {
 	}
 }
 
-// keepLooking measures all the time, until stop is called.
+// keepLooking measures continuously, until stop is called.
 func (w *watcher) keepLooking() (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -110,11 +110,11 @@ func (w *watcher) keepLooking() (stop func()) {
 	}
 }
 
-// resetPeak has Linux forget the peak of the resident memory of this process.
+// resetPeak resets the peak of the resident memory of this process, on Linux.
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// resident returns a line of the memory that Linux has for this process, in
-// bytes, and 0 elsewhere.
+// resident returns the value of a line of /proc/self/status in bytes, or 0 if the
+// system is not Linux.
 func resident(line string) (n int64) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -125,7 +125,7 @@ func resident(line string) (n int64) {
 	return n << 10
 }
 
-// echoStreams is a server that answers with the body while it arrives.
+// echoStreams is a server that echoes the body while it arrives.
 func echoStreams() *fasthttp.Server {
 	return &fasthttp.Server{
 		StreamRequestBody: true,
@@ -135,8 +135,8 @@ func echoStreams() *fasthttp.Server {
 	}
 }
 
-// finish tells by how much the memory grew, and fails the test if that is more
-// than a bound for the heap.
+// finish logs the growth of the memory, and fails the test if the heap grew by more
+// than bound.
 func (w *watcher) finish(t *testing.T, n, bound int64) {
 	t.Helper()
 	growth := w.heapMost - w.heapBefore
@@ -146,8 +146,8 @@ func (w *watcher) finish(t *testing.T, n, bound int64) {
 	}
 }
 
-// TestStreamsAreEchoedInLittleMemory sends much more than the server may hold.
-// To see what becomes of 1 GiB, run it with -echo.size=1073741824 -v.
+// TestStreamsAreEchoedInLittleMemory sends much more than the server may hold. To
+// send 1 GiB, run it with -echo.size=1073741824 -v.
 func TestStreamsAreEchoedInLittleMemory(t *testing.T) {
 	for name, echo := range map[string]func(t *testing.T, origin string, out io.Writer){
 		"sized": echoSized, "chunked by curl": echoWithCurl,
@@ -166,11 +166,11 @@ func TestStreamsAreEchoedInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestCurlUploadsALargeFormInLittleMemory has a form whose file goes to the disk
-// while it arrives.
+// TestCurlUploadsALargeFormInLittleMemory sends a form with a file that the server
+// writes to the disk while it arrives.
 func TestCurlUploadsALargeFormInLittleMemory(t *testing.T) {
 	program(t, "curl")
-	// curl holds in memory what it reads from a pipe for a form, but not a file
+	// for a form, curl reads a pipe into memory, but not a file
 	source := largeFile(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	eachEngine(t, func() *fasthttp.Server {
@@ -196,7 +196,7 @@ func TestCurlUploadsALargeFormInLittleMemory(t *testing.T) {
 	}
 }
 
-// largeFile makes a file of what is to be sent.
+// largeFile makes the file to send.
 func largeFile(t *testing.T) string {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "large"))
@@ -212,7 +212,7 @@ func largeFile(t *testing.T) string {
 	return f.Name()
 }
 
-// compareFile compares the file of a form with what was sent.
+// compareFile compares the file of a form with the file that was sent.
 func compareFile(ctx *fasthttp.RequestCtx) error {
 	fh, err := ctx.FormFile("file")
 	if err != nil {

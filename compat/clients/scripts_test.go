@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// runScript runs a script of testdata against servers. It prints the name of
-// each part that it is through with, and fails at the first byte that differs
-// from what was sent.
+// runScript runs a script of testdata against servers. The script prints the name of
+// each part that has passed, and fails at the first wrong byte.
 func runScript(t *testing.T, interpreter, script string, parts ...string) {
 	t.Helper()
 	want := strings.Join(parts, "\n") + "\n"

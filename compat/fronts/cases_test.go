@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// exchange is a request that nothing is wrong with, and what must come for it.
+// exchange is a well-formed request and its expected response.
 type exchange struct {
 	method, target string
 	fields, body   string
@@ -23,7 +23,7 @@ const (
 
 var large = strings.Repeat("GET /evil HTTP/1.1\r\nHost: h\r\n\r\n", 9000) // 279 kB
 
-// sound are sent one behind the other, without a wait, on one connection.
+// sound are requests that a client sends on one connection without waiting.
 var sound = []exchange{
 	{"GET", "/a?n=10", "", "", 200, 10},
 	{"GET", "/b?n=0", "", "", 200, 0},
@@ -49,10 +49,12 @@ var sound = []exchange{
 	{"OPTIONS", "/n?n=10", "X-Empty:\r\nX-Spaces:   a \t \r\nCookie: a=b\r\nCookie: c=d\r\n", "", 200, 10},
 }
 
-// oddCase is sent on a connection of its own, with a sound request behind it.
+// oddCase is an odd request, which is sent on its own connection and followed by a
+// sound request.
 type oddCase struct{ name, raw string }
 
-// last ends the connection if a front end still reads after an odd request.
+// last returns a request that ends the connection if the front end still reads after
+// an odd request.
 func last(id int) string {
 	return fmt.Sprintf("GET /%d/last?n=10 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", id)
 }
@@ -65,13 +67,13 @@ func oddPost(fields, body string) string {
 
 func oddGet(line, fields string) string { return line + "\r\n" + fields + "\r\n" }
 
-// odd are requests that two parties may take for different ones.
+// odd are requests that two parties may understand in different ways.
 var odd = buildOdd()
 
 func buildOdd() (cases []oddCase) {
 	add := func(name, raw string) { cases = append(cases, oddCase{name, raw}) }
 
-	// what is a request behind the last chunk is a part of the body by its length
+	// the Content-Length includes a request after the last chunk
 	long := "0\r\n\r\n" + evil
 	for _, length := range []string{"Content-Length: 47", "Content-Length: 5", "Content-Length: 6", "Content-Length: 0"} {
 		add("length, then chunks: "+length, oddPost(length+"\r\n"+chunkedField, long))

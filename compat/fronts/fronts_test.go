@@ -19,18 +19,18 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// wrapped keeps the server from finding a TCP listener, so that it serves with a
-// goroutine for each connection.
+// wrapped hides a TCP listener from the server, which then serves with a goroutine
+// for each connection.
 type wrapped struct{ net.Listener }
 
-// service is a server that keeps what it was asked.
+// service is a server that records its requests.
 type service struct {
 	mu    sync.Mutex
-	seen  []string            // all that handlers were called for, in their order
+	seen  []string            // the requests that handlers have seen, in order
 	conns map[string][]string // the same by connection
 }
 
-// trailers is what RequestHeader has of trailers in this version.
+// trailers are the methods of RequestHeader for trailers in this version.
 type trailers interface{ PeekTrailer(name string) []byte }
 
 func (s *service) serve(ctx *fasthttp.RequestCtx) {
@@ -46,7 +46,8 @@ func (s *service) serve(ctx *fasthttp.RequestCtx) {
 		body, err = io.ReadAll(stream)
 	}
 	if err != nil {
-		// no request, as a server finds that does not call its handler before
+		// the body is malformed; a server that buffers bodies does not call the
+		// handler then
 		ctx.Error("no request", fasthttp.StatusBadRequest)
 		ctx.SetConnectionClose()
 		return
@@ -86,7 +87,7 @@ func (s *service) note(conn, request string) {
 	s.conns[conn] = append(s.conns[conn], request)
 }
 
-// targets returns the targets that begin with prefix and were asked for.
+// targets returns the targets of its requests that begin with prefix.
 func (s *service) targets(prefix string) (targets []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +113,7 @@ var setups = []setup{
 	{name: "portable, streams", portable: true, stream: true},
 }
 
-// skipOriginal skips tests if they are built with v1.77.0, which does not have
-// what they are about.
+// skipOriginal skips a test if it is built with v1.77.0, which lacks the feature.
 func skipOriginal(t *testing.T) {
 	t.Helper()
 	if _, ok := any(new(fasthttp.RequestHeader)).(trailers); !ok {
@@ -121,8 +121,8 @@ func skipOriginal(t *testing.T) {
 	}
 }
 
-// eachPair runs a test with every front before every kind of server. When it is
-// over it checks that the front and the server agree.
+// eachPair runs a test with every front before every kind of server, and then checks
+// that front and server agree.
 func eachPair(t *testing.T, configure func(s *fasthttp.Server), test func(t *testing.T, f *front, s *service, dial func() *client)) {
 	skipOriginal(t)
 	for i := range fronts {
@@ -169,13 +169,14 @@ func eachPair(t *testing.T, configure func(s *fasthttp.Server), test func(t *tes
 	}
 }
 
-// logger takes what the server has to say: what it is sent here may well be wrong.
+// logger logs the lines of the server in the test. The requests may be malformed, so
+// they do not fail it.
 type logger struct{ t *testing.T }
 
 func (l logger) Printf(format string, args ...any) { l.t.Logf("the server logs: "+format, args...) }
 
-// checkConns checks that of what a front has sent on a connection the server has
-// seen the same requests, up to the first that it has refused.
+// checkConns checks, for each connection of a front, that the server has seen the
+// same requests as the front has sent, up to the first refused one.
 func (s *service) checkConns(t *testing.T, conns []*tappedConn) {
 	t.Helper()
 	for _, c := range conns {
@@ -184,7 +185,7 @@ func (s *service) checkConns(t *testing.T, conns []*tappedConn) {
 		delete(s.conns, c.from)
 		statuses := c.statuses(methods)
 		refused := len(statuses) == len(seen)+1 && statuses[len(seen)] >= 400
-		// a body that the handler left alone is no part of what it has seen
+		// the handler may have left a body unread
 		for i := range min(len(sent), len(seen)) {
 			if strings.Contains(sent[i], "/unread") {
 				sent[i] = message(methods[i], strings.Fields(sent[i])[1], nil)
@@ -207,8 +208,8 @@ func (s *service) checkConns(t *testing.T, conns []*tappedConn) {
 	}
 }
 
-// checkLog checks that the handler was called for all requests that the front has
-// sent and got an answer of it for, and not more often.
+// checkLog checks that the handler ran once for each request that the front has sent
+// and got a response for, and not more often.
 func (s *service) checkLog(t *testing.T, log string) {
 	t.Helper()
 	calls := make(map[string]int)
@@ -221,13 +222,13 @@ func (s *service) checkLog(t *testing.T, log string) {
 			continue
 		}
 		if strings.ContainsAny(fields[2], `\#`) {
-			// some bytes are written in another way here
+			// the log of the front escapes some bytes in another way
 			continue
 		}
 		calls[fields[2]]--
 	}
 	for target, n := range calls {
-		// a client that is gone gets no answer, and the log has another status
+		// if the client has left, the log has another status
 		if n < 0 {
 			t.Errorf("the front has an answer for %s that no handler has given", target)
 		}
@@ -254,11 +255,11 @@ func dial(t *testing.T, addr string) *client {
 
 func (c *client) send(raw string) {
 	c.t.Helper()
-	// the front may have closed the connection before it was sent everything
+	// the front may close the connection before all bytes are sent
 	_, _ = io.WriteString(c, raw)
 }
 
-// reply is a response to a request with the method; err tells that there is none.
+// reply is the response to a request with the method. err says that there is none.
 type reply struct {
 	*http.Response
 	body string
@@ -309,11 +310,11 @@ func TestFrontsAndServersAgreeOnRequests(t *testing.T) {
 	})
 }
 
-// The bytes that a front end takes for one request are one request for the server, too,
-// however odd they are, and every response belongs to its request.
+// If a front end takes some bytes for one request, the server does so, too, however
+// odd they are, and every response belongs to its request.
 func TestFrontsAndServersAgreeOnOddRequests(t *testing.T) {
 	eachPair(t, nil, func(t *testing.T, _ *front, s *service, dial func() *client) {
-		// many at a time, since a front may wait for more
+		// many at a time, because a front may wait for more bytes
 		var wg sync.WaitGroup
 		next := make(chan int)
 		for range 32 {
@@ -349,13 +350,13 @@ func askOdd(t *testing.T, e *oddCase, id int, s *service, c *client) {
 	}
 	_ = c.Close()
 	want := s.targets(prefix)
-	// an answer may be lost if the connection ends with what is odd
+	// a response may be lost if the connection ends with the odd request
 	if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < len(want)-1 {
 		t.Errorf("%s: the answers are those of %q, and the server was asked for %q", e.name, got, want)
 	}
 }
 
-// What a front sets or deletes stays as it is, whatever comes as a trailer.
+// Fields that a front sets or deletes stay that way, whatever trailers arrive.
 func TestTrailersBringInNoFields(t *testing.T) {
 	const fields = "X-Real-Ip=192.0.2.1 X-Team=front X-Role= X-Auth-User= "
 	rows := []struct {
@@ -425,7 +426,7 @@ func TestServicesBehindFrontsChooseTheirTrailers(t *testing.T) {
 	})
 }
 
-// Responses with trailers come whole, with or without them.
+// Responses with trailers arrive complete, with or without the trailers.
 func TestTrailersOfResponsesPassFronts(t *testing.T) {
 	eachPair(t, nil, func(t *testing.T, f *front, _ *service, dial func() *client) {
 		c := dial()
@@ -442,7 +443,7 @@ func TestTrailersOfResponsesPassFronts(t *testing.T) {
 	})
 }
 
-// docs/security.md says what a rule for a path misses.
+// docs/security.md lists the targets that a rule for a path misses.
 func TestRulesForPathsMissOtherTargets(t *testing.T) {
 	eachPair(t, nil, func(t *testing.T, f *front, _ *service, dial func() *client) {
 		c := dial()

@@ -13,22 +13,22 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// front is a proxy that sends what it gets to a server.
+// front is a proxy that sends its requests to a server.
 type front struct {
 	name, program string
-	// config is the file that the program reads, with the ports in the place of
-	// IN and OUT, and args what it is called with in the folder of that file.
+	// config is the configuration file, with IN and OUT in the place of the ports.
+	// args are the arguments of the program, which runs in the folder of the file.
 	config string
 	args   []string
 	// passesTrailers says that trailers of requests reach the server.
 	passesTrailers bool
-	// comparesTargets says that a rule for paths looks at the target as it came.
+	// comparesTargets says that a rule for paths compares the target as it arrived.
 	comparesTargets bool
 }
 
-// Both fronts set X-Real-Ip and X-Team, delete X-Auth-User and X-Role, and deny what
-// begins with /admin. They wait for a client for a second, and log the status and the target of every request
-// that they have sent to the server.
+// Both fronts set X-Real-Ip and X-Team, delete X-Auth-User and X-Role, and deny
+// targets that begin with /admin. They wait for a client for a second, and log the
+// status and the target of every request that they have sent to the server.
 const haproxyConf = `
 global
 	log stdout format raw local0
@@ -138,7 +138,7 @@ func (f *front) start(t *testing.T, out string) (in string, stop func() (log str
 	stop = func() string {
 		if !ended {
 			ended = true
-			// both end at once, having written their logs
+			// both end at once, after they have written their logs
 			_ = cmd.Process.Signal(syscall.SIGTERM)
 			_ = cmd.Wait()
 			cancel()

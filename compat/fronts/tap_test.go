@@ -16,7 +16,8 @@ import (
 	"testing"
 )
 
-// tap is what a front takes for the server. It passes on every byte, and keeps it.
+// tap stands between a front and the server. It passes on every byte, and records
+// it.
 type tap struct {
 	ln    net.Listener
 	to    string
@@ -25,9 +26,9 @@ type tap struct {
 	conns []*tappedConn
 }
 
-// tappedConn is what went over a connection between a front and the server.
+// tappedConn is the bytes of a connection between a front and the server.
 type tappedConn struct {
-	from     string // its address, as the server knows it
+	from     string // its address at the server
 	sent     bytes.Buffer
 	answered bytes.Buffer
 }
@@ -68,26 +69,26 @@ func (p *tap) pass(front net.Conn) {
 		_ = front.Close()
 	})
 	_, _ = io.Copy(io.MultiWriter(&c.sent, server), front)
-	// the front has gone, or the server has: in the first case the server has all
+	// the front or the server has closed; if it was the front, the server has all
+	// bytes
 	_ = server.(*net.TCPConn).CloseWrite()
 	answers.Wait()
 }
 
-// close waits for the end of all connections, which the front must have ended.
+// close waits until the front has ended all connections.
 func (p *tap) close() []*tappedConn {
 	_ = p.ln.Close()
 	p.wg.Wait()
 	return p.conns
 }
 
-// message is what tells a request from others.
+// message returns a text that differs between requests.
 func message(method, target string, body []byte) string {
 	return fmt.Sprintf("%s %s %d %08x", method, target, len(body), crc32.ChecksumIEEE(body))
 }
 
-// requests returns the requests that the front has sent, which are well-formed,
-// and their methods. whole is false if the last of them, which is not among them,
-// is no request or is not there to its end.
+// requests returns the well-formed requests that the front has sent, and their
+// methods. whole is false if they are followed by an incomplete or malformed one.
 func (c *tappedConn) requests() (requests, methods []string, whole bool) {
 	r := bufio.NewReader(bytes.NewReader(c.sent.Bytes()))
 	for {
@@ -101,14 +102,13 @@ func (c *tappedConn) requests() (requests, methods []string, whole bool) {
 		}
 		requests = append(requests, message(method, target, body))
 		if method == http.MethodConnect {
-			// the handler says 200, so what follows is for the tunnel
+			// the handler responds with 200, so the rest belongs to the tunnel
 			return requests, methods, true
 		}
 	}
 }
 
-// readRequest reads a request as the standard library does, but for its target,
-// which may be any.
+// readRequest reads a request as the standard library does, but accepts any target.
 func readRequest(r *bufio.Reader) (method, target string, body []byte, ok bool) {
 	text := textproto.NewReader(r)
 	line, err := text.ReadLine()
@@ -139,7 +139,8 @@ func readRequest(r *bufio.Reader) (method, target string, body []byte, ok bool) 
 	return method, target, nil, true
 }
 
-// statuses returns those of the final responses, to requests with these methods.
+// statuses returns the statuses of the final responses to requests with these
+// methods.
 func (c *tappedConn) statuses(methods []string) (statuses []int) {
 	r := bufio.NewReader(bytes.NewReader(c.answered.Bytes()))
 	for {

@@ -42,9 +42,9 @@ https://localhost:SECURE {
 }
 `
 
-// caddy starts a Caddy that serves the file text, 100 lines, and the file large,
-// 3 MiB, over HTTP and TLS. It returns the addresses of both, and the folder
-// that Caddy keeps its own certificates in.
+// caddy starts a Caddy that serves the file text, 100 lines, and the file large, 3
+// MiB, over HTTP and TLS. It returns the addresses of both, and the folder of
+// Caddy's certificates.
 func caddy(t *testing.T) (plain, secure, data string) {
 	cmd := program(t, "caddy", "run", "--config", "Caddyfile", "--adapter", "caddyfile")
 	cmd.Dir = t.TempDir()
@@ -70,8 +70,7 @@ func caddy(t *testing.T) (plain, secure, data string) {
 	return plain, secure, filepath.Join(cmd.Dir, "caddy")
 }
 
-// askCaddy makes the same requests over HTTP and TLS, all of them on one
-// connection.
+// askCaddy sends the same requests over HTTP and TLS, all of them on one connection.
 func askCaddy(t *testing.T, c *caller) {
 	text := strings.Repeat("a line of text\n", 100)
 	ports := make(map[string]bool)
@@ -186,7 +185,7 @@ func TestCaddyAnswersOverTLS(t *testing.T) {
 
 	untrusting := &fasthttp.Client{}
 	if err := untrusting.Do(c.req, c.resp); err == nil {
-		t.Error("a certificate that nobody vouches for was taken")
+		t.Error("a certificate of an unknown authority was accepted")
 	}
 	other := &fasthttp.Client{TLSConfig: &tls.Config{RootCAs: roots, ServerName: "example.com"}}
 	if err := other.Do(c.req, c.resp); err == nil {
@@ -194,7 +193,7 @@ func TestCaddyAnswersOverTLS(t *testing.T) {
 	}
 }
 
-// caddyRoots returns the authority that Caddy has made.
+// caddyRoots returns the authority of Caddy's certificate.
 func caddyRoots(t *testing.T, data string) *x509.CertPool {
 	t.Helper()
 	name := filepath.Join(data, "pki", "authorities", "local", "root.crt")
@@ -210,7 +209,7 @@ func caddyRoots(t *testing.T, data string) *x509.CertPool {
 	}
 }
 
-// awaitCertificate returns when a server has its certificate.
+// awaitCertificate waits until a server has its certificate.
 func awaitCertificate(t *testing.T, addr string, config *tls.Config) {
 	t.Helper()
 	for deadline := time.Now().Add(process.Patience); ; time.Sleep(5 * time.Millisecond) {

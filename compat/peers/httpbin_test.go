@@ -13,9 +13,9 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// httpbin starts httpbin with gunicorn in front, and returns its address. Beside
-// the first Python in the path, which may belong to a version manager, that of
-// the system is asked for them.
+// httpbin starts httpbin with gunicorn in front, and returns its address. It tries
+// the first Python in the path, which may belong to a version manager, and that of
+// the system.
 func httpbin(t *testing.T) string {
 	python := ""
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -36,7 +36,7 @@ func httpbin(t *testing.T) string {
 	return addr
 }
 
-// sees is what httpbin says of a request.
+// sees is the description of a request by httpbin.
 type sees struct {
 	Method  string
 	Data    string
@@ -179,7 +179,7 @@ func TestHTTPBinAnswers(t *testing.T) {
 		t.Errorf("with a password: got %d, want 200", got)
 	}
 
-	// chunks, as they come
+	// chunks, as they arrive
 	c.prepare("GET", "/stream-bytes/100000?seed=1&chunk_size=1000")
 	c.do(c.client)
 	want := bytes.Clone(c.resp.Body())

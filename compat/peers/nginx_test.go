@@ -172,10 +172,10 @@ func TestNginxAnswersPipelines(t *testing.T) {
 	}
 }
 
-// nginx ends each connection after seven requests, with the others of the
-// pipeline still on their way.
+// nginx ends each connection after seven requests, while the other requests of the
+// pipeline are on their way.
 func TestNginxMayEndPipelines(t *testing.T) {
-	onlyHere(t, "v1.77.0 fails the calls that are behind the end")
+	onlyHere(t, "v1.77.0 fails the calls after the end")
 	addr := nginx(t)
 	client := &fasthttp.PipelineClient{Addr: addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 	pipeline(t, addr, client, 100, func(i int, req *fasthttp.Request) {

@@ -142,7 +142,7 @@ func takeOver(w http.ResponseWriter, fields, body string) {
 	_ = c.Close()
 }
 
-// eachOrigin runs a test on every origin that there is, side by side.
+// eachOrigin runs a test on every available origin, in parallel.
 func eachOrigin(t *testing.T, f func(t *testing.T, c *caller)) {
 	for name, start := range origins {
 		t.Run(name, func(t *testing.T) {
@@ -183,8 +183,8 @@ func newCaller(t *testing.T, addr string) *caller {
 
 func (c *caller) url(path string) string { return c.scheme + "://" + c.addr + path }
 
-// prepare makes the request anew. A call for HEAD leaves SkipBody set in the
-// response, which would count for the next one.
+// prepare resets the request. A call for HEAD leaves SkipBody set in the response,
+// which would affect the next one.
 func (c *caller) prepare(method, path string) {
 	c.req.Reset()
 	c.resp.SkipBody = false
@@ -200,7 +200,7 @@ func (c *caller) do(client doer) {
 	}
 }
 
-// is compares status and body.
+// is checks status and body.
 func (c *caller) is(status int, body string) {
 	c.t.Helper()
 	if got := c.resp.Body(); c.resp.StatusCode() != status || string(got) != body {
@@ -209,7 +209,7 @@ func (c *caller) is(status int, body string) {
 	}
 }
 
-// hasField compares a field of the response.
+// hasField checks a field of the response.
 func (c *caller) hasField(name, want string) {
 	c.t.Helper()
 	if got := string(c.resp.Header.Peek(name)); got != want {
@@ -217,7 +217,7 @@ func (c *caller) hasField(name, want string) {
 	}
 }
 
-// number returns a field of the response that is a number.
+// number returns a numeric field of the response.
 func (c *caller) number(name string) int {
 	c.t.Helper()
 	n, err := strconv.Atoi(string(c.resp.Header.Peek(name)))
@@ -236,7 +236,7 @@ func TestOriginsAnswerOnOneConnection(t *testing.T) {
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		host := &fasthttp.HostClient{Addr: c.addr, ReadTimeout: process.Patience, WriteTimeout: process.Patience}
 		defer host.CloseIdleConnections()
-		// each is followed by one more, which finds what the one before has
+		// another request follows, which finds the bytes that the one before has
 		// left on the connection
 		for range 2 {
 			c.prepare("GET", "/hello")
@@ -319,7 +319,7 @@ func TestOriginsTakeUploads(t *testing.T) {
 					c.hasField("X-Framing", framing)
 				}
 			}
-			// those that have heard of it ask for the content
+			// an origin that supports Expect asks for the content
 			c.prepare("POST", "/echo")
 			c.req.Header.Set("Expect", "100-continue")
 			c.req.SetBody(body)
@@ -385,7 +385,7 @@ func TestOriginsMayCloseConnections(t *testing.T) {
 // each response without notice, and are never sent twice. A POST that is sent while the
 // server closes fails: the client cannot know whether the server has read it.
 func TestOriginsMayDropConnections(t *testing.T) {
-	onlyHere(t, "v1.77.0 fails where the server has closed the connection")
+	onlyHere(t, "v1.77.0 fails if the server has closed the connection")
 	eachOrigin(t, func(t *testing.T, c *caller) {
 		if strings.HasSuffix(t.Name(), "/node") {
 			t.Skip("Node closes its half of the connection only and goes on reading: it has taken in a request that meets the close, which must fail then")
@@ -410,8 +410,8 @@ func TestOriginsMayDropConnections(t *testing.T) {
 	})
 }
 
-// Known failure 30: what is cut off is an error of the kind
-// io.ErrUnexpectedEOF, and is not asked for again.
+// Known failure 30: a truncated response is an error of the kind
+// io.ErrUnexpectedEOF, and the client does not repeat its request.
 func TestOriginsMayTruncate(t *testing.T) {
 	onlyHere(t, "v1.77.0 repeats such requests")
 	eachOrigin(t, func(t *testing.T, c *caller) {
@@ -515,7 +515,7 @@ func TestOriginsAnswerPipelines(t *testing.T) {
 	})
 }
 
-// pipeline makes n calls at once and reports what check finds wrong.
+// pipeline makes n calls at once and reports the errors of check.
 func pipeline(t *testing.T, addr string, client *fasthttp.PipelineClient, n int,
 	prepare func(i int, req *fasthttp.Request), check func(i int, resp *fasthttp.Response) string,
 ) {

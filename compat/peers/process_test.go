@@ -12,8 +12,8 @@ import (
 	"github.com/valyala/fasthttp/compat/internal/process"
 )
 
-// program returns a command that runs a program until the test is over, or skips
-// the test if there is no such program.
+// program returns a command that runs a program until the test ends, or skips the
+// test if the machine has no such program.
 func program(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := process.Find(t, name, "a peer")
@@ -22,7 +22,7 @@ func program(t *testing.T, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, path, args...)
 }
 
-// launch starts a server, which ends with the test at the latest.
+// launch starts a server. The end of the test ends it at the latest.
 func launch(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var complaints bytes.Buffer
@@ -40,8 +40,8 @@ func launch(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// launchOnAnyPort starts a server that chooses its port and prints it on the
-// first line of its output, and returns its address.
+// launchOnAnyPort starts a server that chooses its port and prints it on its first
+// line, and returns its address.
 func launchOnAnyPort(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Python's http.server keeps connections in HTTP/1.1 only; in HTTP/1.0 every
-// response ends its connection, without a field that says so.
+// Python's http.server keeps connections only in HTTP/1.1. In HTTP/1.0 every
+// response ends its connection, without a field that announces it.
 func TestPythonServesFiles(t *testing.T) {
 	for version, connections := range map[string]int{"HTTP/1.0": 20, "HTTP/1.1": 1} {
 		t.Run(version, func(t *testing.T) {

@@ -42,7 +42,7 @@ func startExample(t *testing.T) (secure, plain string, roots *x509.CertPool) {
 	go func() {
 		done <- run(ctx, options{
 			https: "127.0.0.1:0", http: "127.0.0.1:0", cache: cache, hosts: []string{host},
-			directory: "http://127.0.0.1:1/nobody-is-asked",
+			directory: "http://127.0.0.1:1/never-requested",
 		}, w)
 		_ = w.Close()
 	}()

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// chain is a process and those that replace it.
+// chain is a process and the processes that replace it.
 type chain struct {
 	lines *bufio.Reader
 	first *exec.Cmd

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// client is a client with so many pending requests.
+// client is a client with a number of pending requests.
 type client struct{ pending int }
 
 func (c *client) PendingRequests() int { return c.pending }
 
-// shares gives n pieces of work away and returns how many each client got.
+// shares picks a client n times and returns how many picks each client got.
 func shares(s *Set[*client], n int) map[*client]int {
 	got := make(map[*client]int)
 	for range n {

@@ -14,7 +14,7 @@ import (
 
 var codings = []coding.Coding{coding.Gzip, coding.Deflate, coding.Brotli, coding.Zstd}
 
-// TestEncodersOfStreamsAreReleased is about known failure 56.
+// TestEncodersOfStreamsAreReleased checks known failure 56.
 func TestEncodersOfStreamsAreReleased(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestStreamsOfUnknownSizeAreFlushed(t *testing.T) {
 func TestFastProducersAreNotFlushedForEveryPiece(t *testing.T) {
 	content := bytes.Repeat([]byte("<li>an item of the list</li>\n"), 2000)
 	s := NewPipe(func(w *bufio.Writer) { _, _ = w.Write(content) }, false, nil)
-	// everything is there before the first read
+	// the encoder has written all content before the first read
 	for s.mu.Lock(); s.err == nil; s.mu.Lock() {
 		s.changed.Wait()
 		s.mu.Unlock()

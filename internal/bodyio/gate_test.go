@@ -68,7 +68,7 @@ func TestGateReleasesAtTheEnd(t *testing.T) {
 		t.Error("the stream has not ended")
 	}
 	if n, err := g.Read(s, p); n != 0 || err != io.EOF {
-		t.Errorf("behind the end: %d, %v", n, err)
+		t.Errorf("after the end: %d, %v", n, err)
 	}
 	if err := g.Close(s, 0); err != nil {
 		t.Error(err)
@@ -88,14 +88,14 @@ func TestGateClosesIdleStreams(t *testing.T) {
 		}
 	}
 	if _, err := g.Read(s, nil); err != ErrClosed {
-		t.Errorf("reading what was closed: %v", err)
+		t.Errorf("reading a closed stream: %v", err)
 	}
 	s.expect(t, 1, 1, 0)
 
 	g, s = Gate{}, newGated([]byte("a"))
 	g.End(s, 0)
 	if _, err := g.Read(s, nil); err != io.EOF {
-		t.Errorf("reading what has ended: %v", err)
+		t.Errorf("reading a stream at its end: %v", err)
 	}
 	s.expect(t, 1, 1, 0)
 }
@@ -126,7 +126,7 @@ func TestGateInterruptsReads(t *testing.T) {
 	}
 }
 
-// However reading and closing fall together, the stream is released once.
+// The gate releases a stream once, however reads and closes overlap.
 func TestGateReleasesOnce(t *testing.T) {
 	for range 500 {
 		var g Gate

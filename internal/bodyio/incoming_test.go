@@ -48,7 +48,7 @@ func arrivedOn(text string, more ...string) *link {
 	return &link{have: []byte(text), pieces: more, end: io.EOF}
 }
 
-// trailing takes the trailer section of a message.
+// trailing keeps the trailer section of a message.
 type trailing struct {
 	section string
 	err     error
@@ -125,7 +125,7 @@ func TestIncomingReadsAMessage(t *testing.T) {
 						t.Fatalf("pieces of %d through %d: %q, %v, trailers %q, ended %v", piece, size, got, err, to.section, s.Ended())
 					}
 					if rest := string(in.have) + strings.Join(in.pieces, ""); tt.err == io.EOF && rest != tt.rest {
-						t.Fatalf("pieces of %d through %d: %q is behind it", piece, size, rest)
+						t.Fatalf("pieces of %d through %d: %q follows", piece, size, rest)
 					}
 					if _, again := s.Read(make([]byte, 1)); again != err {
 						t.Fatalf("then the error is %v, not %v", again, err)
@@ -165,7 +165,7 @@ func TestIncomingFailsWithTheErrorOfItsSource(t *testing.T) {
 	}
 }
 
-// An empty read asks for nothing.
+// A read into an empty slice receives nothing.
 func TestIncomingReadOfNoBytes(t *testing.T) {
 	in := receiving("abc", 3)
 	var s Incoming
@@ -181,7 +181,7 @@ func TestIncomingLimit(t *testing.T) {
 		framing http1.Framing
 		text    string
 		limits  []int64
-		at      error // of the last Limit
+		at      error // result of the last Limit
 		content string
 		err     error
 	}{
@@ -218,9 +218,9 @@ func TestIncomingDrains(t *testing.T) {
 		in      *link
 		framing http1.Framing
 		limit   int
-		arrived Drained // the result of DrainArrived
-		all     Drained // and of Drain behind it
-		left    int     // of the limit
+		arrived Drained // result of DrainArrived
+		all     Drained // result of Drain after it
+		left    int     // bytes left of the limit
 		section string
 	}{
 		"all is there":         {arrivedOn("12345678next"), length(8), 8, DrainedAll, DrainedAll, 0, ""},
@@ -246,7 +246,7 @@ func TestIncomingDrains(t *testing.T) {
 					_ = s.Close()
 				}
 				if got := s.DrainArrived(&limit); got != tt.arrived || in.fills > 0 {
-					t.Errorf("what has arrived: %v, %d waits, want %v", got, in.fills, tt.arrived)
+					t.Errorf("the arrived part: %v, %d waits, want %v", got, in.fills, tt.arrived)
 				}
 				if _, err := s.Read(nil); closed && !s.Ended() && s.phase.Load() != incomingFailed && err != ErrClosed {
 					t.Errorf("a closed stream has the error %v while it is drained", err)
@@ -255,7 +255,7 @@ func TestIncomingDrains(t *testing.T) {
 					t.Errorf("all: %v, %d left, trailers %q, ended %v", got, limit, to.section, s.Ended())
 				}
 				if rest := string(in.have) + strings.Join(in.pieces, ""); s.Ended() && tt.framing != untilClose && rest != "next" {
-					t.Errorf("%q is behind it", rest)
+					t.Errorf("%q follows", rest)
 				}
 			}
 		})
@@ -273,7 +273,7 @@ func TestIncomingDrainsMuch(t *testing.T) {
 	}
 }
 
-// What each call makes of each phase.
+// The effect of each call in each phase.
 func TestIncomingPhases(t *testing.T) {
 	names := []string{incomingEnded: "ended", incomingOpen: "open", incomingClosed: "closed", incomingFailed: "failed"}
 	begin := func(phase uint32) *Incoming {
@@ -293,7 +293,7 @@ func TestIncomingPhases(t *testing.T) {
 	many := 100
 	calls := map[string]struct {
 		call func(s *Incoming)
-		to   [4]uint32 // by the phase before
+		to   [4]uint32 // next phase, by the phase before
 	}{
 		"Read":         {func(s *Incoming) { _, _ = s.Read(make([]byte, 2)) }, [4]uint32{incomingEnded, incomingOpen, incomingClosed, incomingFailed}},
 		"ReadAll":      {func(s *Incoming) { _, _ = io.ReadAll(s) }, [4]uint32{incomingEnded, incomingEnded, incomingClosed, incomingFailed}},
@@ -347,8 +347,8 @@ func TestIncomingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzIncoming reads chunked messages in pieces of any size: what comes of them does
-// not depend on that.
+// FuzzIncoming reads chunked messages in pieces of any size, which must all give the
+// same result.
 func FuzzIncoming(f *testing.F) {
 	f.Add("3\r\nabc\r\n0\r\n\r\n", uint8(1), uint8(2))
 	f.Add("a\r\n0123456789\r\n5\r\nabcde\r\n0\r\nA: b\r\n\r\nnext", uint8(3), uint8(4))

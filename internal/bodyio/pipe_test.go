@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// waitUntilFull waits until the producer has written as much as it may.
+// waitUntilFull waits until the pipe has room for no more bytes.
 func (p *Pipe) waitUntilFull() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -16,8 +16,8 @@ func (p *Pipe) waitUntilFull() {
 	}
 }
 
-// TestBoundedPipeHoldsNoMoreThanItSays has the producer go as far as it
-// can, in pieces of many sizes, and looks at the memory that this takes.
+// TestBoundedPipeHoldsNoMoreThanItSays has the producer write as far as it can, in
+// pieces of many sizes, and checks the memory that the pipe uses.
 func TestBoundedPipeHoldsNoMoreThanItSays(t *testing.T) {
 	for _, piece := range []int{1, 100, 5000, Window - 1, 3 * Window} {
 		r := NewPipe(func(w *bufio.Writer) {
@@ -71,7 +71,7 @@ func TestProducerMayBeAheadByTheWindow(t *testing.T) {
 	if filled != Window {
 		t.Errorf("%d bytes wait to be read, want %d", filled, Window)
 	}
-	// it waits in its next write now; reading lets it go on
+	// the producer waits in its next write; a read lets it go on
 	if _, err := io.ReadFull(r, make([]byte, Window)); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +95,6 @@ func TestPipeWhoseProducerPanics(t *testing.T) {
 		t.Errorf("got %q, %v", b, err)
 	}
 	if p.Waits() {
-		t.Error("behind the end there is nothing to wait for")
+		t.Error("Waits returns true after the end")
 	}
 }

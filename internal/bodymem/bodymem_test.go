@@ -46,7 +46,7 @@ func TestRoomIsMadeByStalledBodiesOnly(t *testing.T) {
 	for _, r := range owners {
 		ended = append(ended, r.ended)
 	}
-	// the one that has stalled for the longest time is enough
+	// it is enough to end the one that has stalled for longest
 	if want := []int{1, 0, 0, 0}; !slices.Equal(ended, want) {
 		t.Errorf("ended were %v, want %v", ended, want)
 	}
@@ -97,7 +97,7 @@ func TestBodyThatHasArrivedStays(t *testing.T) {
 		t.Error("no room when it was dropped")
 	}
 	if m.Fits(11) || !m.Fits(10) {
-		t.Error("what can be held is not the limit")
+		t.Error("the memory that can be held differs from the limit")
 	}
 	m.Drop(other)
 }

@@ -121,7 +121,7 @@ func TestBuffersAreNotShared(t *testing.T) {
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	if underRace {
-		t.Skip("under the race detector a sync.Pool drops some of what it is given, on purpose")
+		t.Skip("under the race detector a sync.Pool drops some values on purpose")
 	}
 	n := testing.AllocsPerRun(1000, func() {
 		b := Get(4096)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A string that a program has kept of a released buffer must change at once.
+// If a program keeps a string of a released buffer, the string changes at once.
 func TestReleasedBuffersArePoisoned(t *testing.T) {
 	poisoned := func(b []byte) bool {
 		b = b[:cap(b)]

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/neterr"
 )
 
-// A guard that was canceled gives no time any more, whatever is asked of it.
+// A canceled guard gives no time, whichever method is called.
 func TestGuardStaysCanceled(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
@@ -39,7 +39,7 @@ func TestGuardStaysCanceled(t *testing.T) {
 	}
 }
 
-// What sets the deadlines of an answer may come in any order.
+// The deadlines of a response may be set in any order.
 func TestGuardLimitsTheHeadOfAnAnswer(t *testing.T) {
 	start := time.Now()
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }

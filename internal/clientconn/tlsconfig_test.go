@@ -41,7 +41,7 @@ func TestTLSConfigNamesTheServer(t *testing.T) {
 	own := &tls.Config{NextProtos: []string{"own"}, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
 	config, err := TLSConfig(own, "a.test")
 	if err != nil || config.NextProtos[0] != "own" || config.ClientSessionCache != own.ClientSessionCache {
-		t.Errorf("what was set is replaced: %v", err)
+		t.Errorf("a field that was set is replaced: %v", err)
 	}
 	if config, err = TLSConfig(nil, "a.test"); err != nil || config.ServerName != "a.test" {
 		t.Errorf("without a base: %v", err)

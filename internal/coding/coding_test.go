@@ -135,7 +135,7 @@ func TestDecodersReadStreamsInPieces(t *testing.T) {
 				t.Errorf("%s: %d bytes, %v", c, len(got), err)
 			}
 			if n, err := d.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-				t.Errorf("%s behind the end: %d, %v", c, n, err)
+				t.Errorf("%s after the end: %d, %v", c, n, err)
 			}
 			d.Release()
 		}

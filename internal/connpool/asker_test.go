@@ -55,8 +55,8 @@ func echo(c net.Conn, size int) {
 	}
 }
 
-// An answer that comes before anybody waits must be noticed as well as one that
-// comes later.
+// The asker must notice an answer that arrives before its wait begins, as well as a
+// later one.
 func TestAskerGetsItsAnswers(t *testing.T) {
 	client, server := tcpPair(t)
 	a := newAsker(t, client)
@@ -120,8 +120,8 @@ func TestAskerStopsWaiting(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		end  func(client, server net.Conn)
-		err  error // of the next Read
-		recv error // of Ask
+		err  error // result of the next Read
+		recv error // result of Ask
 	}{
 		{"deadline", func(client, _ net.Conn) { _ = client.SetReadDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded, nil},
 		{"close", func(client, _ net.Conn) { _ = client.Close() }, net.ErrClosed, nil},
@@ -159,7 +159,7 @@ func TestAskerStopsWaiting(t *testing.T) {
 func TestAskerLeavesTheRest(t *testing.T) {
 	client, _ := tcpPair(t)
 	a := newAsker(t, client)
-	// more than the two of them take without somebody who reads
+	// more than the buffers of both sockets hold while no program reads
 	b := make([]byte, 64<<20)
 	asked := a.Ask(client, b, b)
 	if asked.State != Quiet || asked.Sent == 0 || asked.Sent == len(b) || asked.SendErr != nil || asked.RecvErr != nil {
@@ -171,7 +171,7 @@ func TestAskerLeavesTheRest(t *testing.T) {
 	}
 }
 
-// What is around a connection may count, log or change what goes through it.
+// An asker must not look below a wrapper, which may count, log or change the bytes.
 func TestAskersAreForBareConnectionsOnly(t *testing.T) {
 	client, _ := tcpPair(t)
 	tcp := client.(*net.TCPConn)

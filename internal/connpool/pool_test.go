@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// conn is a connection that knows whether it was closed.
+// conn is a connection that records whether it was closed.
 type conn struct {
 	id     int
 	closed atomic.Bool
@@ -226,8 +226,8 @@ func TestReplaceGivesThePlaceBack(t *testing.T) {
 	}
 }
 
-// Thousands of goroutines that take, keep, lose and wait for places: in the end
-// all places are there, and nobody waits.
+// Thousands of goroutines take, keep, lose and wait for places. In the end all
+// places are free, and no goroutine waits.
 func TestNoPlaceGetsLost(t *testing.T) {
 	const size = 7
 	p := newPool(size)
@@ -327,7 +327,7 @@ func TestProbe(t *testing.T) {
 	waitFor(t, &p, Readable)
 	var b [1]byte
 	if n, err := c.Read(b[:]); n != 1 || err != nil {
-		t.Errorf("the look took what was there: %v", err)
+		t.Errorf("the check has read bytes: %v", err)
 	}
 	if s := p.Look(); s != Quiet {
 		t.Errorf("after reading: %v", s)
@@ -345,7 +345,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// BenchmarkLook is what a look costs at each reuse of a connection.
+// BenchmarkLook measures the check of a connection at each reuse.
 func BenchmarkLook(b *testing.B) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

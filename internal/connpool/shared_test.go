@@ -11,10 +11,10 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// streams is a connection of a protocol that has room for several users.
+// streams is a connection of a protocol that serves several users at a time.
 type streams struct {
 	conn
-	room atomic.Int32 // for how many more
+	room atomic.Int32 // number of users that fit
 }
 
 func (s *streams) reserve() bool {
@@ -29,7 +29,8 @@ func (s *streams) reserve() bool {
 	}
 }
 
-// openShared takes a place and shares a connection in it, which has room for users.
+// openShared takes a place and shares a connection in it that serves the given
+// number of users.
 func openShared(t *testing.T, p *Pool[*streams], users int32) *streams {
 	t.Helper()
 	if g := p.mustGet(t); g.Found {
@@ -45,7 +46,7 @@ func sharing(size int) *Pool[*streams] {
 	return &Pool[*streams]{Max: size, Reserve: (*streams).reserve}
 }
 
-// put gives a reservation back, to the protocol and to the pool.
+// put returns a reservation to the protocol and to the pool.
 func (s *streams) put(p *Pool[*streams]) {
 	s.room.Add(1)
 	p.Put(s, clock.Elapsed())
@@ -195,8 +196,9 @@ func TestIdleSharedConnectionsAreClosedInTime(t *testing.T) {
 	}
 }
 
-// Many take and give back reservations of connections that fail now and then: in the
-// end no place is missing, and none has had more users than it takes.
+// Many goroutines take and return reservations of connections that fail now and
+// then. In the end no place is missing, and no connection had more users than it
+// serves.
 func TestNoReservationGetsLost(t *testing.T) {
 	p := sharing(3)
 	const each = 5

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// pairsText shows a list as "name:value" words, each quoted.
+// pairsText returns a list as quoted "name":"value" words.
 func pairsText(l *field.List) string {
 	var words []string
 	for i := range l.Len() {
@@ -69,7 +69,7 @@ func TestRequestCookiesOfSeveralFieldsAddUp(t *testing.T) {
 	if got, want := pairsText(&l), `"a":"b" "":"x" "c":"d" "a":"e"`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	// a pair that is changed leaves the others alone
+	// a change of one pair does not affect the others
 	l.SetValue(2, []byte("longer than before"), 0)
 	if got, want := pairsText(&l), `"a":"b" "":"x" "c":"longer than before" "a":"e"`; got != want {
 		t.Errorf("%s, want %s", got, want)

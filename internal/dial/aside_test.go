@@ -46,7 +46,7 @@ func TestAside(t *testing.T) {
 		if tt.late {
 			proceed <- struct{}{}
 			if c := <-late; c != a {
-				t.Errorf("%s: what came too late is %v", name, c)
+				t.Errorf("%s: the late connection is %v", name, c)
 			}
 		}
 	}

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// fakeAddress says how an address behaves.
+// fakeAddress describes how an address behaves.
 type fakeAddress struct {
 	after time.Duration
 	err   error // nil if it accepts
-	deaf  bool  // connects even when it was canceled
+	deaf  bool  // connects even after it was canceled
 }
 
-// fakeNetwork is a network whose addresses behave as the test says. It records when
-// they were dialed, and which connections were not closed.
+// fakeNetwork is a network with such addresses. It records the times of the dials,
+// and the connections that are open.
 type fakeNetwork struct {
 	addresses map[string]fakeAddress
 	began     time.Time
@@ -77,7 +77,7 @@ type attemptError struct {
 func (e *attemptError) Error() string { return e.target + ": " + e.cause.Error() }
 func (e *attemptError) Unwrap() error { return e.cause }
 
-// report reports that the time is up only if that is so for the whole dial.
+// report reports a timeout only if the deadline of the whole dial has passed.
 func report(ctx context.Context, target string, err error) (timedOut bool, reported error) {
 	deadline, ok := ctx.Deadline()
 	if timedOut = ok && !time.Now().Before(deadline); timedOut {
@@ -110,7 +110,7 @@ func TestAddressesRace(t *testing.T) {
 			winner: "b", after: 260 * ms, dials: []string{"0s a", "250ms b"}},
 		{name: "the first refuses", addresses: map[string]fakeAddress{"a": {after: 20 * ms, err: errRefused}, "b": {after: 10 * ms}},
 			winner: "b", after: 30 * ms, dials: []string{"0s a", "20ms b"}},
-		{name: "a failure counts the delay anew", addresses: map[string]fakeAddress{"a": {after: 20 * ms, err: errRefused}, "b": never, "c": {after: ms}},
+		{name: "a failure counts the delay again", addresses: map[string]fakeAddress{"a": {after: 20 * ms, err: errRefused}, "b": never, "c": {after: ms}},
 			winner: "c", after: 271 * ms, dials: []string{"0s a", "20ms b", "270ms c"}},
 		{name: "the last answers", addresses: map[string]fakeAddress{"a": never, "b": never, "c": {after: 600 * ms}},
 			winner: "c", after: 1100 * ms, dials: []string{"0s a", "250ms b", "500ms c"}},

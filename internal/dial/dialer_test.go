@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// book is a Resolver that knows the same addresses for all names.
+// book is a Resolver that returns the same addresses for all names.
 type book []string
 
 func (b book) LookupIPAddr(context.Context, string) (found []net.IPAddr, err error) {
@@ -19,10 +19,10 @@ func (b book) LookupIPAddr(context.Context, string) (found []net.IPAddr, err err
 	return found, nil
 }
 
-// errHost is what hosts are refused with.
+// errHost is the error for refused hosts.
 var errHost = errors.New("no host")
 
-// config returns a Config that finds addresses, and reports errors as they are.
+// config returns a Config that resolves to the addresses, and does not wrap errors.
 func config(addresses ...string) *Config {
 	return &Config{
 		Resolver: book(addresses), Keep: time.Minute,

@@ -511,7 +511,7 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 		other.Reset()
 		other.Add([]byte(name), []byte(value), id, 0)
 	case 6:
-		// a pair whose text is from the list itself
+		// a pair with text from the list itself
 		p := m.pairs[i]
 		m.add(l, l.Add(l.Name(i), l.Value(i), l.Entries[i].ID, 0), p.name, p.value)
 	case 7:

@@ -13,8 +13,8 @@ func TestLookupTellsWhetherANameIsInItsUsualForm(t *testing.T) {
 		}
 		for i := range known {
 			name := []byte(known)
-			// any other byte in this place makes it another name, but for the
-			// same letter in its other case
+			// with any other byte in this place it is another name, except for the
+			// same letter in the other case
 			for c := range 256 {
 				name[i] = byte(c)
 				want := Unknown

@@ -42,7 +42,7 @@ func TestCopiesThatCannotBeWrittenAreKeptInMemory(t *testing.T) {
 	}
 }
 
-// Files of the operating system have copies, whatever their time is.
+// Files of the operating system have copies, whatever their modification time.
 func TestFilesWithoutATimeAreEncodedOnce(t *testing.T) {
 	random := make([]byte, 1000)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
@@ -61,14 +61,14 @@ func TestFilesWithoutATimeAreEncodedOnce(t *testing.T) {
 		t.Error("the copy was made again")
 	}
 	ask(t, f, "GET", "/noise.txt", "gzip").check(t, "noise", "", noise)
-	// who tries again fails now
+	// a second attempt to make the copy would fail
 	if err := os.Mkdir(filepath.Join(root, "noise.txt.fasthttp.gz.tmp"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	before := len(encodings.kept)
 	ask(t, f, "GET", "/noise.txt", "gzip").check(t, "noise", "", noise)
 	if len(encodings.kept) != before {
-		t.Error("what gains nothing was encoded again")
+		t.Error("content that does not shrink was encoded again")
 	}
 }
 
@@ -100,8 +100,8 @@ func TestHEADEncodesNothing(t *testing.T) {
 	}
 }
 
-// Known failure 47: a link in the place of a copy is none, even where it leads to
-// one that would do.
+// Known failure 47: a link in the place of a copy is no copy, even if its target
+// would be a valid one.
 func TestLinksToCopiesAreNoCopies(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long, "a.txt.fasthttp.gz@": "other"})
 	name := filepath.Join(root, "a.txt")
@@ -118,21 +118,21 @@ func TestLinksToCopiesAreNoCopies(t *testing.T) {
 	if info, err := os.Lstat(name + ".fasthttp.gz"); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("the link is still there: %v", err)
 	}
-	// so the link was not refused for the stamp
+	// so the stamp was not the reason
 	if err := os.Rename(filepath.Join(root, "other"), name+".fasthttp.gz"); err != nil {
 		t.Fatal(err)
 	}
 	ask().check(t, "copy", "gzip", "not what was asked for")
 }
 
-// What lies beside a file is looked at as often as the file itself.
+// The cache checks the siblings of a file as often as the file itself.
 func TestCompressedSiblingsAreLookedAtAnew(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long})
 	name := filepath.Join(root, "a.txt.gz")
 	f := New(&Settings{Root: root, Precompressed: true, TTL: time.Hour})
 	ask := func(what, coding, content string) {
 		t.Helper()
-		// the time has come to look
+		// the time of the next check has come
 		if n := f.cache.nodes["a.txt"]; n != nil {
 			n.checked.Store(0)
 		}
@@ -158,8 +158,7 @@ func TestCompressedSiblingsAreLookedAtAnew(t *testing.T) {
 	ask("removed", "", long)
 }
 
-// Copies of another version of this package, and such as were not written to
-// their end, are made again.
+// Copies of another version of this package, and incomplete ones, are made again.
 func TestCopiesWithoutAWholeStampAreMadeAgain(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": long})
 	path := filepath.Join(root, "a.txt.fasthttp.gz")

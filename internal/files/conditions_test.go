@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// The conditions themselves are compared with a model of RFC 9110 in the tests of
-// the root package, where requests have them.
+// The tests of the root package compare the conditions of requests with a model of
+// RFC 9110.
 
 func TestConditionsOfSeveralFieldLinesAreOneList(t *testing.T) {
 	var fields field.List

@@ -19,21 +19,21 @@ func TestEncodedContentIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes in %d entries", c.bytes, len(c.kept))
 		}
 		if _, known := c.get(key(i)); !known {
-			t.Fatal("the last one is gone")
+			t.Fatal("the last one was dropped")
 		}
 	}
 	c.make(key(1000), func() ([]byte, error) { return nil, errChanged })
 	if _, known := c.get(key(1000)); known || c.kept[key(1000)] != nil {
-		t.Error("what has failed is kept")
+		t.Error("a failed result is kept")
 	}
 	func() {
 		defer func() { _ = recover() }()
 		c.make(key(1001), func() ([]byte, error) { panic("the encoder") })
 	}()
 	if c.kept[key(1001)] != nil {
-		t.Error("what has panicked is kept")
+		t.Error("the result of a panic is kept")
 	}
-	// one at a time
+	// encoders run one at a time
 	begun, end := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

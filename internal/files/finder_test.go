@@ -14,10 +14,10 @@ import (
 
 var (
 	plantTime = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
-	long      = strings.Repeat("all work and no play makes a dull text. ", 5000) // no small content
+	long      = strings.Repeat("all work and no play makes a dull text. ", 5000) // long enough to be compressed
 )
 
-// plant makes a tree of files, all of the same age, and returns its root.
+// plant makes a tree of files with the same modification time, and returns its root.
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
 	return servertest.Plant(t, plantTime, files)
@@ -40,10 +40,10 @@ func zipped(text string) string {
 	return string(coding.AppendEncoded(nil, []byte(text), coding.Gzip, usualLevel))
 }
 
-// answer is what a client gets of a path.
+// answer is the result for a path.
 type answer struct {
 	coding, body string
-	data         []byte // the bytes themselves, where they are in memory
+	data         []byte // the content, if it is in memory
 	err          error
 }
 
@@ -74,7 +74,7 @@ func ask(t testing.TB, f *Finder, method, path, accept string) answer {
 	return answer{c.Coding, string(body), c.data, nil}
 }
 
-// check checks the coding, and what the body is without it.
+// check checks the coding, and the decoded body.
 func (a answer) check(t testing.TB, what, kind, body string) {
 	t.Helper()
 	text := []byte(a.body)
@@ -89,7 +89,7 @@ func (a answer) check(t testing.TB, what, kind, body string) {
 	}
 }
 
-// openings is a file system that remembers what was opened.
+// openings is a file system that records the names that were opened.
 type openings struct {
 	fs.FS
 	names []string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The paths are what was decoded once: a percent sign in them is no escape
-// (known failure 49), and no ".." may be left (50).
+// The paths were decoded once: a percent sign in them is not an escape (known
+// failure 49), and no ".." may be left (50).
 func TestNamesStayInTheTree(t *testing.T) {
 	for _, c := range []struct {
 		path, want string
@@ -34,7 +34,7 @@ func TestNamesStayInTheTree(t *testing.T) {
 		{"/a/..", "", ErrHostileName},
 		{"/a/../b", "", ErrHostileName},
 		{"/.../../b", "", ErrHostileName},
-		// a backslash is a letter where the rules of Windows do not apply
+		// a backslash is a letter if the rules of Windows do not apply
 		{`/..\a`, `..\a`, nil},
 		{"/a\x00b", "", ErrHostileName},
 	} {
@@ -78,7 +78,7 @@ func FuzzName(f *testing.F) {
 			if !filepath.IsLocal(name) {
 				t.Fatalf("%q became %q, which is not local", p, name)
 			}
-			// what fs calls valid is the same, but for the encoding
+			// the name is valid for package fs, except for its encoding
 			if !fs.ValidPath(strings.ToValidUTF8(name, "x")) {
 				t.Fatalf("%q became %q, which is no valid path", p, name)
 			}

@@ -14,14 +14,14 @@ import (
 	"github.com/valyala/fasthttp/internal/coding"
 )
 
-// Opening a pipe releases who waits at its other end, and to open a device may do
-// something to it.
+// To open a pipe wakes the program at its other end, and to open a device may have
+// other effects.
 func TestPipesAndSocketsAreNotEvenOpened(t *testing.T) {
 	root := plant(t, map[string]string{"a.txt": "a", "link@": "pipe", "dir/index.html@": "../pipe"})
 	if err := syscall.Mkfifo(filepath.Join(root, "pipe"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(root) // names of sockets have to be short
+	t.Chdir(root) // names of sockets must be short
 	ln, err := net.Listen("unix", "socket")
 	if err != nil {
 		t.Fatal(err)

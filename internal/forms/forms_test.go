@@ -48,8 +48,8 @@ func TestReaderHasALimit(t *testing.T) {
 	}
 }
 
-// spooled returns a form whose one file is in the directory of temporary files, which
-// is dir.
+// spooled returns a form with one file, which is in dir, the directory for temporary
+// files.
 func spooled(t *testing.T, dir string) *multipart.Form {
 	t.Helper()
 	t.Setenv("TMPDIR", dir)
@@ -78,6 +78,6 @@ func TestSpooledFilesAreSavedAndRemoved(t *testing.T) {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
 	if err := Save(fh, path); err == nil {
-		t.Error("a file that is gone was saved")
+		t.Error("a missing file was saved")
 	}
 }

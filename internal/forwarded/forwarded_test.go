@@ -200,7 +200,7 @@ func FuzzForwarded(f *testing.F) {
 		last, rest := Last([]byte(sent + ", " + appended))
 		if again, ok := ParseElement(last); len(elements(appended)) == 1 &&
 			(!ok || !bytes.Equal(again.For, e.For) || !bytes.Equal(again.Proto, e.Proto) || !bytes.Equal(again.Host, e.Host) || string(rest) != sent) {
-			t.Errorf("%q, behind %q, became %q", appended, sent, last)
+			t.Errorf("%q, after %q, became %q", appended, sent, last)
 		}
 	})
 }

@@ -40,11 +40,11 @@ func TestKnownHostsAreNotMixedUp(t *testing.T) {
 		t.Error("a host is found that was dropped")
 	}
 	if k.Forget(); k.Taken() != 0 {
-		t.Errorf("%d places are taken by what was dropped", k.Taken())
+		t.Errorf("%d places are taken by dropped hosts", k.Taken())
 	}
 }
 
-// What was used while it was about to be dropped stays.
+// A host that is used while it is about to be dropped stays.
 func TestWhatWasUsedMeanwhileStays(t *testing.T) {
 	var u Users
 	looks := 0
@@ -54,10 +54,10 @@ func TestWhatWasUsedMeanwhileStays(t *testing.T) {
 	}
 	u.DropIf(func() bool { return true })
 	if !u.Dropped() || u.Enter() {
-		t.Error("what has no user is kept")
+		t.Error("a host without users is kept")
 	}
 	if u.Add(); u.Count() != 1 || !u.Dropped() {
-		t.Errorf("%d users of what was dropped", u.Count())
+		t.Errorf("%d users of a dropped host", u.Count())
 	}
 	u.Leave()
 }
@@ -90,7 +90,7 @@ func TestNobodyEntersWhatWasDropped(t *testing.T) {
 // opener opens hosts, and counts them.
 type opener struct {
 	hosts  Hosts[string]
-	users  Users // of all of them
+	users  Users // users of all hosts
 	busy   atomic.Bool
 	opened int
 }
@@ -128,7 +128,7 @@ func TestHostsAreOpenedOnce(t *testing.T) {
 	}
 }
 
-// The timer runs as long as there are hosts.
+// The timer runs as long as the map has hosts.
 func TestHostsWithoutUsersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o opener
@@ -160,7 +160,7 @@ func TestHostsWithoutUsersAreDropped(t *testing.T) {
 	})
 }
 
-// Who finds a known host reads no cache line that others write.
+// The lookup of a known host reads no cache line that other lookups write.
 func TestTheLockStandsApart(t *testing.T) {
 	line := reflect.TypeFor[cpu.CacheLinePad]().Size()
 	hosts := reflect.TypeFor[Hosts[*int]]()

@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// clean is the sanitiser, written in one line.
+// clean is a simple version of the sanitiser.
 func clean(text string) string {
 	return strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ").Replace(text)
 }
@@ -69,7 +69,7 @@ func TestFieldLines(t *testing.T) {
 		{"A", "b\r\nC: d", "A: b  C: d\r\n"},
 		{"A", "b\x00\n\r", "A: b   \r\n"},
 		{"A", everyByte(), "A: " + clean(everyByte()) + "\r\n"},
-		// no token, no line
+		// a name that is not a token makes no line
 		{"", "x", ""},
 		{"A ", "x", ""},
 		{" A", "x", ""},
@@ -105,7 +105,7 @@ func TestKnownFieldLines(t *testing.T) {
 	if got := string(AppendKnown([]byte("x"), field.Te, nil)); got != "xTe: \r\n" {
 		t.Errorf("%q", got)
 	}
-	// a line without a name would not be one
+	// without a name it makes no line
 	if got := AppendKnown(nil, field.Unknown, []byte("v")); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
@@ -139,7 +139,7 @@ func TestStartLines(t *testing.T) {
 	}
 }
 
-// Parsing a written message gives the values that were written, in both roles.
+// A parser in either role reads the values that were written.
 func TestHeadsThatAreWrittenAreReadBack(t *testing.T) {
 	b := AppendRequestLine(nil, []byte("POST"), []byte("/a?b=c"), []byte("HTTP/1.1"))
 	b = AppendKnown(b, field.Host, []byte("example.com"))
@@ -184,7 +184,7 @@ func FuzzField(f *testing.F) {
 		for role, start := range map[Role]string{Request: "GET / HTTP/1.1\r\n", Response: "HTTP/1.1 200 OK\r\n", trailers: ""} {
 			h := &Head{KeepNames: true, KeepAll: true, Limits: Limits{Head: 1 << 30}}
 			var fields field.List
-			// a second line shows that the first one ends where it should
+			// a second line shows if the first one ends in the right place
 			raw := append([]byte(start), line[1:]...)
 			raw = append(raw, "Last: one\r\n\r\n"...)
 			n, err := 0, error(nil)

@@ -77,7 +77,7 @@ func TestLeftOfABody(t *testing.T) {
 				}
 			}
 			if got := d.Left(); got != want {
-				t.Errorf("%+v: %d left behind %q, want %d", c.f, got, c.src[:i+1], want)
+				t.Errorf("%+v: %d left after %q, want %d", c.f, got, c.src[:i+1], want)
 			}
 		}
 	}

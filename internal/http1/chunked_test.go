@@ -22,7 +22,7 @@ func (r reading) String() string {
 	return fmt.Sprintf("%q, %d bytes consumed, done %v, %v", r.content, r.consumed, r.done, r.err)
 }
 
-// next is the form of the readers of content.
+// next is the interface of the readers of content.
 type next interface {
 	Next(src []byte) (content []byte, n int, err error)
 	Done() bool
@@ -93,7 +93,7 @@ func readChunks(t *testing.T, raw string) reading {
 	return whole
 }
 
-// bad is the reading of a message whose byte at position at is wrong.
+// bad is the reading of a message with a wrong byte at position at.
 func bad(content string, at int, err error) reading {
 	return reading{content, at, false, err}
 }
@@ -203,7 +203,7 @@ func TestChunkExtensions(t *testing.T) {
 		{";a \r\n", 3}, {";a=b \r\n", 5}, {`;a="b" ` + "\r\n", 7}, {";a b\r\n", 3}, {";a=b c\r\n", 5}, {`;a="b" c` + "\r\n", 7},
 		{";a=\r\n", 3}, {";a= \r\n", 4}, {";a==b\r\n", 3}, {";a=b=c\r\n", 4}, {";a=;b\r\n", 3}, {";a=\"b\"c\r\n", 6}, {`;a="b"="c"` + "\r\n", 6},
 		{`;a=b"c"` + "\r\n", 4}, {`;"a"=b` + "\r\n", 1}, {";a,b\r\n", 2}, {";a:b\r\n", 2}, {";a/b\r\n", 2}, {";a=b/c\r\n", 4}, {";a=[]\r\n", 3},
-		// bytes in places where they are not allowed
+		// bytes in places that do not allow them
 		{";\n", 1}, {";a\n", 2}, {";a=\n", 3}, {";a=b\n", 4}, {";a=\"\n\"", 4}, {" \n", 1}, {";a \n", 3}, {";a=\"b\"\n", 6},
 		{";a\x00\r\n", 2}, {";\xffa\r\n", 1}, {";a\xff\r\n", 2}, {";a=\xff\r\n", 3}, {";a=b\x7f\r\n", 4},
 		{";a=\"\x00\"", 4}, {";a=\"\x7f\"", 4}, {";a=\"\r\n\"", 4}, {";a=\"b\\\r\n", 6}, {";a=\"\\\n\"", 5}, {";a=\"\\\x00\"", 5},
@@ -239,7 +239,8 @@ func TestExtensionsAreLimited(t *testing.T) {
 			t.Errorf("%.20q...: %v, want %v", e, got, want)
 		}
 	}
-	// the line's count begins anew with every chunk, that of the message does not
+	// the limit of a line begins again with each chunk, the limit of a message does
+	// not
 	const many = MaxChunkExtensions / 1024
 	raw := strings.Repeat(chunk(1024), many)
 	if got, want := readChunks(t, raw+"0\r\n"), (reading{strings.Repeat("x", many), len(raw) + 3, true, nil}); got != want {
@@ -296,7 +297,7 @@ func TestLeftOfAChunk(t *testing.T) {
 	}
 }
 
-// appendChunks writes content in chunks of the given sizes, over and over.
+// appendChunks writes content in chunks of the given sizes, in turn.
 func appendChunks(content []byte, sizes ...int) (raw []byte) {
 	for i := 0; len(content) > 0; i++ {
 		size := min(max(sizes[i%len(sizes)], 1), len(content))

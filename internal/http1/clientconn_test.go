@@ -21,8 +21,8 @@ var (
 	}
 )
 
-// wantMoves has the moves of each event in both directions, as "from>to", "*" for
-// any phase that stays what it is.
+// wantMoves has the moves of each event in both directions, as "from>to". "*" stands
+// for any phase, which stays.
 var wantMoves = map[string][2]string{
 	"SendsHead":    {"Unsent>Asking", "NotReceiving>NotReceiving"},
 	"SendsRequest": {"Unsent>Sending Asking>Sending", "NotReceiving>NotReceiving ReceivingHead>ReceivingHead"},
@@ -42,7 +42,7 @@ var wantMoves = map[string][2]string{
 	"NextRequest": {"Sent>Unsent", "Received>NotReceiving"},
 }
 
-// wantMove returns where a move leads, or "" if it is refused.
+// wantMove returns the target of a move, or "" if it is refused.
 func wantMove(moves, from string) string {
 	if moves == "*" {
 		return from
@@ -79,8 +79,8 @@ func TestClientConnMakesTheMovesOfItsTableAndNoOthers(t *testing.T) {
 	}
 }
 
-// Every phase is one that a connection can come to, and a connection is used again
-// only if everything was sent and received on it.
+// A connection can reach every phase. It is reused only if it has sent and received
+// complete messages.
 func TestClientConnReachesEveryPhase(t *testing.T) {
 	var first ClientConn
 	first.Open()
@@ -118,7 +118,7 @@ func TestClientConnRefusesAllThatFollowsALostTrack(t *testing.T) {
 	}
 	c.Open()
 	if c.Advance(ResponseEnds) || c.Advance(NextRequest) || c.MaySend() || c.Reusable() {
-		t.Error("a connection goes on behind a response that nobody has asked for")
+		t.Error("a connection goes on after an unsolicited response")
 	}
 	for _, e := range []ClientEvent{SendsRequest, AwaitsResponse, HeadEnds, ResponseEnds, NextRequest} {
 		if c.Advance(e) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// phases is one kind of phases of a Conn: their names, in order, and those that may
-// follow each of them.
+// phases is a kind of phases of a Conn: their names, in order, and the phases that
+// may follow each of them.
 type phases struct {
 	kind  string
 	names []string
@@ -67,7 +67,7 @@ var allPhases = []phases{
 	},
 }
 
-// TestPhasesOfConnections walks all changes from each phase to each other one.
+// TestPhasesOfConnections tries all changes from each phase to each other one.
 func TestPhasesOfConnections(t *testing.T) {
 	if readings != 7 || waitings != 3 || writings != 3 || lives != 6 {
 		t.Fatal("the names below are not those of all phases")
@@ -99,7 +99,7 @@ func TestPhasesOfConnections(t *testing.T) {
 	}
 }
 
-// sortedNames returns the names that are in a list, in alphabetical order.
+// sortedNames returns the names in a list, in alphabetical order.
 func sortedNames(list string, names []string) string {
 	var some []string
 	for _, name := range names {
@@ -111,8 +111,7 @@ func sortedNames(list string, names []string) string {
 	return strings.Join(some, " ")
 }
 
-// TestEveryPhaseIsReached goes from the phases of a connection that was accepted as far
-// as that leads.
+// TestEveryPhaseIsReached follows all changes from the first phases of a connection.
 func TestEveryPhaseIsReached(t *testing.T) {
 	for _, p := range allPhases {
 		reached := map[int]bool{p.now(new(Conn)): true}
@@ -131,7 +130,7 @@ func TestEveryPhaseIsReached(t *testing.T) {
 	}
 }
 
-// TestQuestionsAboutPhases asks in each phase what may be asked.
+// TestQuestionsAboutPhases calls each predicate in each phase.
 func TestQuestionsAboutPhases(t *testing.T) {
 	for phase := range readings {
 		c := &Conn{reading: phase}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// words are an Encoding as the tables below write it.
+// words returns an Encoding in the form of the tables below.
 func words(e Encoding) string {
 	kind := [...]string{NoBody: "nothing", Length: fmt.Sprintf("%d bytes", e.Length), Chunks: "chunks", UntilClose: "until close"}[e.Kind]
 	var says []string
@@ -81,8 +81,8 @@ func TestEncodeSendsMessages(t *testing.T) {
 	}
 }
 
-// The rules of the RFCs hold for every combination of what a message and a connection
-// can be.
+// The result follows the rules of the RFCs for every combination of message and
+// connection.
 func TestEncodeKeepsTheRules(t *testing.T) {
 	statuses := []int{0, 100, 101, 103, 199, 200, 201, 204, 205, 206, 304, 404, 500}
 	for _, role := range []Role{Request, Response} {
@@ -107,7 +107,8 @@ func TestEncodeKeepsTheRules(t *testing.T) {
 	}
 }
 
-// ofRequests reports whether a request can have such content on such terms.
+// ofRequests reports whether a request can have this kind of content under these
+// terms.
 func ofRequests(content ContentKind, terms Terms) bool {
 	return content != OpenContent && terms&(PeerIsOld|SkipsContent|BeginsTunnel|ByApplication) == 0
 }
@@ -140,7 +141,7 @@ func brokenRule(o Outgoing, e Encoding) string {
 		{o.Role == Response && o.Has(BeginsTunnel) && e.Says.Has(SaysLength|SaysChunked), "RFC 9110 9.3.6: a tunnel has no framing"},
 		{o.Status == 304 && e.Says.Has(SaysChunked), "a 304 has no coding"},
 		{(o.Has(AsksClose) || o.Has(ConnEnds)) != ends && e.Kind != UntilClose, "RFC 9112 9.6: the connection ends if one side wants that"},
-		{e.Says.Has(SaysClose) != ends && o.Status != 101, "RFC 9112 9.6: who ends a connection says so"},
+		{e.Says.Has(SaysClose) != ends && o.Status != 101, "RFC 9112 9.6: a peer that ends a connection announces it"},
 		{e.Says.Has(SaysClose) && e.Says.Has(SaysKeepAlive), "RFC 9112 9.3: a connection ends or goes on"},
 		{o.Role == Response && old && !ends && !e.Says.Has(SaysKeepAlive), "RFC 9112 9.3: HTTP/1.0 closes without keep-alive"},
 		{o.Role == Response && !old && e.Says.Has(SaysKeepAlive), "HTTP/1.1 needs no keep-alive"},
@@ -156,7 +157,7 @@ func brokenRule(o Outgoing, e Encoding) string {
 	return ""
 }
 
-// Those who send the usual messages do not ask.
+// Usual messages take a path of their own, with the same result.
 func TestEncodeOfUsualMessages(t *testing.T) {
 	for _, size := range []int{0, 1, 1 << 40} {
 		for _, status := range []int{200, 201, 206, 301, 400, 404, 500, 599} {
@@ -174,8 +175,8 @@ func TestEncodeOfUsualMessages(t *testing.T) {
 	}
 }
 
-// The answer to HEAD has the framing fields of the answer to GET, or fewer, and never
-// others (RFC 9110 section 9.3.2).
+// The response to HEAD has the framing fields of the response to GET, or fewer, and
+// never others (RFC 9110 section 9.3.2).
 func TestEncodeAnswersHeadAsGet(t *testing.T) {
 	for _, status := range []int{200, 204, 205, 304, 404} {
 		for content := range contentKinds {
@@ -195,7 +196,7 @@ func TestEncodeAnswersHeadAsGet(t *testing.T) {
 	}
 }
 
-// What Encode sends, Frame finds the end of.
+// Frame finds the end of every message that Encode has framed.
 func TestFrameUnderstandsEncode(t *testing.T) {
 	for _, status := range []int{0, 200, 204, 205, 304, 404} {
 		for content := range contentKinds {

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp/internal/field"
 )
 
-// frame parses a head, whose lines after the start line are lines, and frames it.
+// frame parses and frames a head with the given start line and lines.
 func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	h, fields := new(Head), new(field.List)
 	raw := start + "\r\n" + lines + "\r\n"
@@ -25,8 +25,8 @@ func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	return h.FrameAnswer(x), h, nil
 }
 
-// TestFramingFollowsTheRFC goes through RFC 9112 section 6.3 rule by rule; kf
-// is the known failure that a row holds.
+// TestFramingFollowsTheRFC checks RFC 9112 section 6.3 rule by rule. kf is the known
+// failure that a row checks.
 func TestFramingFollowsTheRFC(t *testing.T) {
 	const (
 		post   = "POST / HTTP/1.1"
@@ -72,7 +72,7 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		{"1", "36", Response, "HTTP/1.1 204 No Content", "", Exchange{}, none, nil},
 		{"1", "36", Response, "HTTP/1.1 304 Not Modified", length, Exchange{}, none, nil},
 		{"1", "36", Response, "HTTP/1.1 304 Not Modified", "Transfer-Encoding: gzip\r\n", Exchange{}, none, nil},
-		// and no others do
+		// responses with any other status have content
 		{"1", "", Response, "HTTP/1.1 200 OK", length, Exchange{}, five, nil},
 		{"1", "", Response, "HTTP/1.1 203 x", length, Exchange{}, five, nil},
 		{"1", "", Response, "HTTP/1.1 205 Reset Content", length, Exchange{}, five, nil},
@@ -116,10 +116,11 @@ func TestFramingFollowsTheRFC(t *testing.T) {
 		{"4", "9", Response, ok, "Transfer-Encoding: gzip, chunked\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "9", Response, ok, "Transfer-Encoding: chunked, gzip\r\n", Exchange{}, none, ErrTransferEncoding},
 		{"4", "9", Response, ok, "Transfer-Encoding: gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
-		// a response whose coding changes nothing is read until the end, as the rule says
+		// a response with a coding that changes nothing lasts until the end of the
+		// connection, as the rule says
 		{"4", "", Response, ok, "Transfer-Encoding: identity\r\n", Exchange{}, untilEnd, nil},
 		{"4", "", Response, ok, length + "Transfer-Encoding: Identity, identity\r\n", Exchange{}, untilEnd, nil},
-		// but one with another coding is not returned as if it had none
+		// a response with another coding is refused
 		{"4", "", Response, ok, "Transfer-Encoding: identity, gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "", Response, ok, "Transfer-Encoding: gzip, identity\r\n", Exchange{}, none, ErrUnsupportedCoding},
 		{"4", "", Response, ok, "Transfer-Encoding: identity\r\nTransfer-Encoding: gzip\r\n", Exchange{}, none, ErrUnsupportedCoding},
@@ -203,8 +204,8 @@ func TestFramingErrorsHaveTheirStatus(t *testing.T) {
 	}
 }
 
-// TestPersistenceFollowsTheRFC goes through RFC 9112 section 9.3; known
-// failure 5 is that Connection is a list.
+// TestPersistenceFollowsTheRFC checks RFC 9112 section 9.3. Known failure 5 is about
+// lists in Connection.
 func TestPersistenceFollowsTheRFC(t *testing.T) {
 	for _, c := range []struct {
 		version string
@@ -323,8 +324,8 @@ func naiveFraming(role Role, minor, status int, lines []string, x Exchange) stri
 	return "until close"
 }
 
-// FuzzFrame compares the framing of heads with naiveFraming, and checks what must be
-// true of every framing.
+// FuzzFrame compares the framing of heads with naiveFraming, and checks the
+// properties of every framing.
 func FuzzFrame(f *testing.F) {
 	f.Add(uint8(0), uint16(200), "Content-Length: 5\r\nTransfer-Encoding: chunked")
 	f.Add(uint8(1), uint16(200), "Transfer-Encoding: ,chunked\t,")
@@ -346,7 +347,7 @@ func FuzzFrame(f *testing.F) {
 			start = version + " " + strconv.Itoa(status) + " x"
 		}
 		if role == Response && (strings.Contains(text, "\n ") || strings.Contains(text, "\n\t") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\n")) {
-			return // with folds and lone LFs the lines differ from those of the text
+			return // folds and lone LFs make the lines differ from the text
 		}
 		if text != "" {
 			text += "\r\n"

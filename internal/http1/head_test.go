@@ -27,7 +27,7 @@ func dump(h *Head, b []byte, fields *field.List) string {
 func feed(role Role, raw string, step int) (n int, said string, err error) {
 	h := &Head{KeepAll: true}
 	fields := new(field.List)
-	// a span past the end of what is there must not go unnoticed
+	// the clip makes a span beyond the text panic
 	b := slices.Clip([]byte(raw))
 	size := len(b)
 	if step > 0 {
@@ -66,7 +66,7 @@ func TestRequestHeads(t *testing.T) {
 	for _, c := range []struct {
 		raw  string
 		err  error
-		said string // of method, target and so on; the fields after it
+		said string // method, target and so on; then the fields
 	}{
 		{raw: get + "\r\n", said: "GET|/|HTTP/1.1|0||1|0|0"},
 		{raw: "POST /a?b=%zz HTTP/1.0\r\nhost: x\r\nContent-length:  12 \t\r\n\r\n", said: "POST|/a?b=%zz|HTTP/1.0|0||0|12|401\nHost Host=x\nContent-Length Content-Length=12"},
@@ -164,7 +164,7 @@ func TestResponseHeads(t *testing.T) {
 		// known failure 13: folds become spaces
 		{raw: ok + "A: b\r\n\t c\r\n  d\r\nE: f\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n A=b    c    d\n E=f"},
 		{raw: ok + "A:\r\n b\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\n A=b"},
-		// what servers write that do not follow the RFC exactly
+		// common deviations from the RFC
 		{raw: "HTTP/1.1   200 OK\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0"},
 		{raw: ok + "SERVER : x\r\nX-own  : y\r\n\r\n", said: "||HTTP/1.1|200|OK|1|0|0\nServer Server=x\n X-Own=y"},
 		{raw: ok + "content-length : 5\r\n\r\n", said: "||HTTP/1.1|200|OK|1|5|1\nContent-Length Content-Length=5"},

@@ -32,7 +32,8 @@ func TestLimitsDoNotDependOnHowAHeadArrives(t *testing.T) {
 		{"a head of 101 bytes", Request, head(101), ErrLongHead},
 		{"three fields", Request, line(20) + "A: b\r\nA: b\r\nA: b\r\n\r\n", nil},
 		{"four fields", Request, line(20) + "A: b\r\nA: b\r\nA: b\r\nA: b\r\n\r\n", ErrManyFields},
-		// the limit of the line is for requests only: a response cannot be answered with 414
+		// the limit of a line applies to requests only: a client cannot respond with
+		// 414
 		{"a status line of 60 bytes", Response, "HTTP/1.1 200 " + strings.Repeat("x", 47) + "\r\n\r\n", nil},
 		{"a status line of 101 bytes", Response, "HTTP/1.1 200 " + strings.Repeat("x", 88) + "\r\n\r\n", ErrLongHead},
 	} {

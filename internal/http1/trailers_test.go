@@ -125,7 +125,7 @@ func FuzzTrailers(f *testing.F) {
 	})
 }
 
-// Names of fields in which proxies are known to pass the address of a client.
+// Proxies are known to pass the address of a client in fields with these names.
 func TestAddressesOfClientsAreBarredAsTrailers(t *testing.T) {
 	for _, name := range []string{
 		"X-Originating-IP", "WL-Proxy-Client-IP", "WL-Proxy-SSL", "X-ProxyUser-Ip", "X-True-Client-IP", "Fly-Client-IP", "DO-Connecting-IP",
@@ -164,7 +164,7 @@ func TestTrailersAreAnnouncedAndCome(t *testing.T) {
 		}
 	}
 	if id, name := at("x-hint"); !l.Reannounce(id, name, 0) || !l.Sends(id, name) || l.Reannounce(field.Unknown, []byte("other"), 0) {
-		t.Error("a name that is announced again keeps what it meant")
+		t.Error("a name that is announced again keeps its old meaning")
 	}
 	id, name := at("X-Own")
 	if l.RemoveFields(id, name, false); l.FindField(id, name, 0) >= 0 || l.Announced(id, name) < 0 {

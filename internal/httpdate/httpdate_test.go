@@ -271,8 +271,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// ParseUsual must agree with parse, for every day of 800 years and for every byte
-// in every place.
+// ParseUsual must agree with parse, for every day of 800 years and for every byte at
+// every position.
 func TestUsualDatesAreReadLikeAllOthers(t *testing.T) {
 	check := func(b []byte) {
 		t.Helper()

@@ -45,10 +45,10 @@ var layers = [][]string{
 	{"examples/...", "api", "docs", "integrationtests", "internal/importtest"},
 }
 
-// unsafeAllowed are the folders whose files, tests included, may import unsafe.
+// unsafeAllowed are the folders with files, tests included, that may import unsafe.
 var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 
-// withoutIO are the folders that know nothing of sockets and files, and what
+// withoutIO are the folders that do not use sockets and files, and the packages that
 // they must not import for that reason.
 var (
 	withoutIO = []string{
@@ -85,8 +85,8 @@ func TestUnsafeStaysInItsPackage(t *testing.T) {
 	}
 }
 
-// A system call that the scheduler does not know of can stop the program while it
-// waits. Only the package that makes sure that none waits may make such calls.
+// The scheduler is not aware of a raw system call, so one that waits can stop the
+// program. Only the package that makes sure that none waits may make such calls.
 func TestRawSystemCallsStayInTheirPackage(t *testing.T) {
 	for _, f := range moduleFiles(t) {
 		text, err := os.ReadFile(filepath.Join(moduleDir, f.name))
@@ -139,7 +139,7 @@ func layerOf(dir string) int {
 	})
 }
 
-// folder returns where in this module the package with an import path lies.
+// folder returns the folder in this module of the package with an import path.
 func folder(importPath string) (dir string, ours bool) {
 	if importPath == module {
 		return ".", true
@@ -156,9 +156,9 @@ type file struct {
 	syntax    *ast.File
 }
 
-// moduleFiles parses the imports of all Go files of this module, whatever
-// system they are built for. Folders that are modules of their own, or that
-// the go command ignores, are left out.
+// moduleFiles parses the imports of all Go files of this module, for all systems. It
+// leaves out folders that are modules of their own, and folders that the go command
+// ignores.
 func moduleFiles(t *testing.T) []file {
 	t.Helper()
 	var files []file

@@ -22,10 +22,9 @@ type group struct {
 	patterns []string
 }
 
-// rootLevels are the files of the root package from the bottom up, as name
-// patterns. A file belongs to the first group with a pattern that its name
-// matches, and names nothing that a file of a later level declares. Groups of one
-// level may name what the others have.
+// rootLevels are the files of the root package from the bottom up, as name patterns.
+// A file belongs to the first group with a pattern that its name matches. It may use
+// the declarations of its own level and of the levels below.
 var rootLevels = [][]group{
 	{{"values", []string{
 		"doc.go", "errors.go", "panics.go", "logger.go", "poison_o*.go", "method.go", "headernames.go", "status.go",
@@ -49,7 +48,7 @@ var rootLevels = [][]group{
 	{{"files", []string{"fs*.go"}}},
 }
 
-// maxGroupLines is how much a reader of a group has in front of him at most.
+// maxGroupLines limits the lines of code that a reader of one group has to read.
 const maxGroupLines = 6000
 
 // groupOf returns the group that a file is in, and the index of its level, or -1.
@@ -103,8 +102,8 @@ func TestRootFilesNameNothingOfHigherLevels(t *testing.T) {
 	}
 }
 
-// knownArrows are upward uses, of names that are no types, that are there still.
-// Nothing is added: a function that two levels share belongs to the lower one.
+// knownArrows are the upward uses of names that are not types. The list must not
+// grow: a function that two levels share belongs to the lower one.
 var knownArrows = []string{
 	"ctx_file.go ServeFile", "ctx_file.go ServeFileBytes", "ctx_file.go ServeFileLiteral",
 }
@@ -209,7 +208,8 @@ func rootFiles(t *testing.T, fset *token.FileSet) []file {
 	return files
 }
 
-// upwardUse is a place where a file names what a file of a higher level declares.
+// upwardUse is the use of a name in a file of a lower level than the one that
+// declares it.
 type upwardUse struct {
 	at         token.Position
 	name       string // Type.Name for methods
@@ -217,11 +217,10 @@ type upwardUse struct {
 	declaredIn string
 }
 
-// upwardUses returns where a file names a type, function, method, variable or
-// constant that is declared in a file of a higher level.
-//
-// Only names of the package itself matter. So imports are not loaded, and the
-// resulting errors are ignored. Other errors are left to the compiler.
+// upwardUses returns the uses of types, functions, methods, variables and constants
+// in a file of a lower level than the one that declares them. Only names of the
+// package itself matter. So imports are not loaded, and the resulting errors are
+// ignored. Other errors are left to the compiler.
 func upwardUses(fset *token.FileSet, files []*ast.File, levelOf func(string) int) []upwardUse {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
@@ -247,8 +246,8 @@ func upwardUses(fset *token.FileSet, files []*ast.File, levelOf func(string) int
 	return uses
 }
 
-// nameOf returns the name of what a package declares at its top, methods
-// included, and nothing for all else.
+// nameOf returns the name of a declaration at the top level of a package, or of a
+// method, and "" for all others.
 func nameOf(pkg *types.Package, object types.Object) string {
 	if object.Parent() == pkg.Scope() {
 		return object.Name()
@@ -264,7 +263,7 @@ func nameOf(pkg *types.Package, object types.Object) string {
 	if named, ok := receiver.(*types.Named); ok {
 		return named.Obj().Name() + "." + f.Name()
 	}
-	return "" // of an interface without a name
+	return "" // a method of an unnamed interface
 }
 
 type noImports struct{}

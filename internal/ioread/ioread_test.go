@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lazy returns nothing for some reads, then what r has.
+// lazy returns no bytes in its first reads, then those of r.
 type lazy struct {
 	empty int
 	r     func(p []byte) (int, error)

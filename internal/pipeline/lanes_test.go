@@ -11,12 +11,12 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// response is what the calls of the tests are for.
+// response is the result of a call in the tests.
 type response struct{ text string }
 
 var errTest = errors.New("test")
 
-// refusing returns lanes that get no connection.
+// refusing returns lanes whose dials fail.
 func refusing(n, maxPending int) *Lanes[response] {
 	p := &Lanes[response]{}
 	p.Start(n, Config[response]{
@@ -26,7 +26,7 @@ func refusing(n, maxPending int) *Lanes[response] {
 	return p
 }
 
-// Calls that come while the connections are busy with others are spread, too.
+// Calls that arrive while the locks of connections are taken are spread, too.
 func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 	p := refusing(3, 2)
 	for i := range p.lanes {
@@ -69,7 +69,7 @@ func TestLanesSpreadCallsThatWaitForTheLock(t *testing.T) {
 func TestLanesHaveRoomForSoManyCalls(t *testing.T) {
 	p := refusing(2, 3)
 	for i := range p.lanes {
-		// nobody takes them out meanwhile
+		// no writer takes the calls out meanwhile
 		p.lanes[i].writer = writerWorks
 	}
 	var calls []*Call[response]
@@ -114,7 +114,7 @@ func TestLaneBacksOff(t *testing.T) {
 	}
 }
 
-// A call that is given up leaves its list, wherever it stands.
+// A canceled call leaves its list, whatever its position.
 func TestListKeepsItsOrder(t *testing.T) {
 	var l list[response]
 	text := func() string {

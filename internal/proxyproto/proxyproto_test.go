@@ -22,7 +22,7 @@ func extension(kind byte, value string) string {
 	return string(binary.BigEndian.AppendUint16([]byte{kind}, uint16(len(value)))) + value
 }
 
-// withChecksum sets the checksum of a header, whose last extension is that for the
+// withChecksum sets the checksum of a header, of which the last extension is the
 // checksum, and returns the header.
 func withChecksum(header string) string {
 	b := []byte(header)

@@ -16,7 +16,7 @@ func receive(b *Buffer, p []byte) {
 	}
 }
 
-// Whatever the sizes of what comes and goes, it comes out in its order.
+// The bytes keep their order, whatever the sizes of writes and reads.
 func TestBufferKeepsTheOrder(t *testing.T) {
 	for _, size := range []uint32{0, 1, 600, 4 << 10} {
 		b := Buffer{Size: size}
@@ -60,7 +60,7 @@ func TestBufferHasMemoryOnlyWhileItIsNeeded(t *testing.T) {
 	small := bufpool.Get(64)
 	b.Adopt(small)
 	if !b.Empty() {
-		t.Error("a buffer adopts what is too small")
+		t.Error("a buffer adopts a slice that is too small")
 	}
 	large := bufpool.Get(4 << 10)
 	large.B = append(large.B, "a request"...)
@@ -70,7 +70,7 @@ func TestBufferHasMemoryOnlyWhileItIsNeeded(t *testing.T) {
 	}
 	b.Adopt(bufpool.Get(8 << 10))
 	if b.in != large {
-		t.Error("a buffer adopts what it does not need")
+		t.Error("a buffer adopts a slice that it does not need")
 	}
 	b.Release()
 	held := bufpool.Get(4 << 10)

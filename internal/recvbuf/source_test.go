@@ -74,7 +74,7 @@ func TestReadSection(t *testing.T) {
 				return
 			}
 			if rest, err := io.ReadAll(in.R); string(rest) != tt.rest || err != nil {
-				t.Errorf("%q is behind it, %v, want %q", rest, err, tt.rest)
+				t.Errorf("%q follows, %v, want %q", rest, err, tt.rest)
 			}
 		})
 	}

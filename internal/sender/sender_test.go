@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp/internal/http1"
 )
 
-// fakeOwner sends stream in chunks and counts what it is told.
+// fakeOwner sends stream in chunks and counts its calls.
 type fakeOwner struct {
 	stream                     io.Reader
 	answers, drainings, panics int
@@ -42,7 +42,7 @@ type trailers struct{ text string }
 
 func (t *trailers) AppendTrailers(dst []byte) []byte { return append(dst, t.text...) }
 
-// rig is a Sender whose connection ends at a peer.
+// rig is a Sender with a connection to a peer.
 type rig struct {
 	Sender
 	line     clientconn.Conn
@@ -51,7 +51,7 @@ type rig struct {
 	trailers *trailers
 }
 
-// start starts to send a head, and content or what is in stream.
+// start starts to send a head, followed by content or by stream.
 func start(t *testing.T, r Request, stream io.Reader) *rig {
 	t.Helper()
 	near, far := net.Pipe()
@@ -68,7 +68,7 @@ func start(t *testing.T, r Request, stream io.Reader) *rig {
 	return g
 }
 
-// expect reads what the peer must get, and nothing is to come behind it.
+// expect checks that the peer receives exactly the text want.
 func (g *rig) expect(t *testing.T, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
@@ -110,7 +110,8 @@ func TestEverythingIsSent(t *testing.T) {
 	}
 }
 
-// What the caller does with its memory after Detach changes nothing of what is sent.
+// After Detach, the caller may change its memory without an effect on the bytes that
+// are sent.
 func TestDetachedSendersNeedNothingOfTheCaller(t *testing.T) {
 	for name, stream := range map[string]io.Reader{"content": nil, "stream": strings.NewReader("abc")} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestDetachedSendersNeedNothingOfTheCaller(t *testing.T) {
 	}
 }
 
-// closing is a stream that counts how often it was closed.
+// closing is a stream that counts its calls of Close.
 type closing struct {
 	io.Reader
 	closed int
@@ -189,7 +190,7 @@ func TestFailuresOfTheConnection(t *testing.T) {
 	}
 }
 
-// panicking is a stream that panics.
+// panicking is a stream whose Read panics.
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("read") }

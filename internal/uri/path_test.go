@@ -29,7 +29,7 @@ func TestPathsAreNormalized(t *testing.T) {
 	}
 	for _, s := range []string{"/", "/a", "/a/b.c/", "/a..b/c"} {
 		if !isNormalPath([]byte(s)) {
-			t.Errorf("%q is said not to be normal", s)
+			t.Errorf("%q is reported as not normal", s)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package userdata
 
 import "testing"
 
-// closer counts how often it was closed.
+// closer counts its calls of Close.
 type closer struct{ closed int }
 
 func (c *closer) Close() error {
@@ -40,7 +40,7 @@ func TestValuesThatWereLentAreClosedByTheLast(t *testing.T) {
 	lent.Set("replaced", 1)
 	lent.Reset()
 	if kept.closed != 0 || replaced.closed != 0 {
-		t.Errorf("closed %d and %d times while somebody has them", kept.closed, replaced.closed)
+		t.Errorf("closed %d and %d times while a holder is left", kept.closed, replaced.closed)
 	}
 	own.Reset()
 	own.Reset()

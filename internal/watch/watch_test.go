@@ -57,6 +57,6 @@ func TestAfterFuncRunsUnlessItIsStopped(t *testing.T) {
 		t.Errorf("%s ran", got)
 	}
 	if stop() {
-		t.Error("what has run was stopped")
+		t.Error("stop reports success after the function has run")
 	}
 }

@@ -32,7 +32,7 @@ func TestJobsDoNotWaitForEachOther(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := running.Load(); n != 45 {
-			t.Errorf("the sum of what runs is %d", n)
+			t.Errorf("the sum of the running jobs is %d", n)
 		}
 		close(gate)
 		if n := idleNow(p); n != 10 || running.Load() != 0 {

@@ -54,8 +54,7 @@ func TestBoundsAreStored(t *testing.T) {
 	}
 }
 
-// TestStoredBoundsAreOfRowsThatExist reads the file that the command compares
-// with.
+// TestStoredBoundsAreOfRowsThatExist checks the file that the command compares with.
 func TestStoredBoundsAreOfRowsThatExist(t *testing.T) {
 	bounds, err := readBounds("bounds.json")
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the page should look like")
 
-// sample is a set of results with one of everything.
+// sample is a set of results with one result of each kind.
 func sample() *results {
 	head := rig.Head{
 		Versions: map[string]string{rig.Event: "this tree at abc", rig.Upstream: "fasthttp v1.77.0", rig.NetHTTP: "go1.99"},
@@ -81,7 +81,7 @@ func sampleRows() *report.Report {
 	add(report.Upstream, "ClientGetVaried1CallersMemory", 1, 0, 125)
 	for name, times := range map[string][2][]float64{
 		"ArgsParse":         {{100, 101}, {300, 301}},
-		"CookieParse":       {{100, 110}, {90, 105}}, // slower by chance, perhaps
+		"CookieParse":       {{100, 110}, {90, 105}}, // slower, perhaps by chance
 		"AppendEncoded/br":  {{100, 101}, {90, 91}},
 		"FilesTCP/NotFound": {{100, 101}, {500, 501}},
 	} {
@@ -223,8 +223,8 @@ func TestPage(t *testing.T) {
 
 var picture = regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`)
 
-// checkPage looks at what holds for every page: each picture is there, and there
-// are no figures that are none.
+// checkPage checks properties of every page: each picture exists, and no figure is
+// invalid.
 func checkPage(t *testing.T, folder, text string) {
 	t.Helper()
 	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
@@ -252,8 +252,8 @@ func checkPage(t *testing.T, folder, text string) {
 	}
 }
 
-// TestPageOfParts writes pages of which all parts but one are missing, as they
-// are where a tool is.
+// TestPageOfParts writes pages that have only one part each, as on a machine that
+// lacks the other tools.
 func TestPageOfParts(t *testing.T) {
 	for name, leave := range map[string]func(all, r *results){
 		"nothing": func(_, _ *results) {},
@@ -342,7 +342,8 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestNotesAreOfGoals reads notes.md: a note that nothing asks for would be lost.
+// TestNotesAreOfGoals checks that notes.md has no note without a goal, because the
+// page would leave it out.
 func TestNotesAreOfGoals(t *testing.T) {
 	text, err := os.ReadFile("notes.md")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 )
 
-// TestSameSourceBuiltTwiceHasOneSize builds against this tree only, so that it
-// needs no module but those of this one.
+// TestSameSourceBuiltTwiceHasOneSize builds against this tree only, so it needs no
+// other modules.
 func TestSameSourceBuiltTwiceHasOneSize(t *testing.T) {
 	dir, err := filepath.Abs("../..")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 const wait = 20 * time.Millisecond
 
-// start starts a server of which WaitPath takes a while. It counts all requests
-// and those for WaitPath.
+// start starts a server that delays its responses for WaitPath. It counts all
+// requests, and those for WaitPath.
 func start(t *testing.T) (addr string, all, waited *atomic.Int64) {
 	t.Helper()
 	all, waited = new(atomic.Int64), new(atomic.Int64)
@@ -45,7 +45,7 @@ func TestEveryConnectionIsBusyAllTheTime(t *testing.T) {
 		t.Errorf("%d sent, %d came", r.Sent, all.Load())
 	}
 	if most := 8 / wait.Seconds(); r.Rate <= 0 || r.Rate > 1.1*most {
-		t.Errorf("%.0f requests a second, where %.0f are possible", r.Rate, most)
+		t.Errorf("%.0f requests a second, but at most %.0f are possible", r.Rate, most)
 	}
 	if r.P50 < wait || r.P99 < r.P50 {
 		t.Errorf("half of them took %v, 99 %% %v", r.P50, r.P99)

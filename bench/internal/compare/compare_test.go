@@ -70,7 +70,7 @@ func TestCommandRunsOneBenchmarkOnly(t *testing.T) {
 	}
 }
 
-// output is what a run of the step prints if all goes well.
+// output is the output of a step that succeeds.
 func output(s step, ns int) []byte {
 	text := "cpu: Some CPU\n"
 	for _, n := range s.procs {

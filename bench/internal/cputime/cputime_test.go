@@ -7,8 +7,8 @@ func TestUsedGrowsWithWork(t *testing.T) {
 	if begin == 0 {
 		t.Skip("this system does not tell")
 	}
-	// Work until it shows; a clock that stands still runs into the test's time
-	// limit.
+	// It works until the clock advances. If the clock stands still, the test times
+	// out.
 	for sum := 0; Used() == begin; {
 		for i := range 1_000_000 {
 			sum += i

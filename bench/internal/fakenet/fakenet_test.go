@@ -275,7 +275,7 @@ func TestWarmUpServesEveryClientOnceBeforeTheStart(t *testing.T) {
 		ln := listen(t, Config{Requests: 100, PerConn: perConn, Batch: 2, Clients: clients, Turns: 3, WarmUp: true})
 		go func() { _ = serveEach(responder(testResponse, 4096, 4096))(ln) }()
 		ln.Ready()
-		// A client of one request a connection is on its second by now.
+		// A client with one request per connection is on its second one.
 		want := max(perConn-1, 1)
 		ln.mu.Lock()
 		for _, c := range ln.all {
@@ -297,8 +297,8 @@ func TestWarmUpServesEveryClientOnceBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestCrowdStaysConnected looks at the listener whenever a request is served:
-// of all clients, only those with a turn may be without a connection.
+// TestCrowdStaysConnected checks the listener at each request: of all clients, only
+// those with a turn may be without a connection.
 func TestCrowdStaysConnected(t *testing.T) {
 	const clients, turns = 200, 5
 	ln := listen(t, Config{Requests: 20_000, PerConn: 2, Batch: 1, Clients: clients, Turns: turns})
@@ -367,8 +367,8 @@ func (c recording) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestPastDeadlineEndsALookAhead does what net/http does: it reads on while the
-// answer to the last request of a turn is still to be written.
+// TestPastDeadlineEndsALookAhead reads as net/http does: it reads on before the
+// response to the last request of a turn is written.
 func TestPastDeadlineEndsALookAhead(t *testing.T) {
 	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
 	ln.Start()
@@ -408,8 +408,8 @@ func TestPastDeadlineEndsALookAhead(t *testing.T) {
 	}
 }
 
-// TestAnswerDuringALookAheadEndsTheTurn holds that a client whose server is
-// blocked in a read gets its next turn once the answer is written.
+// TestAnswerDuringALookAheadEndsTheTurn checks that a client gets its next turn
+// after the response is written, even if its server is blocked in a read.
 func TestAnswerDuringALookAheadEndsTheTurn(t *testing.T) {
 	ln := listen(t, Config{Requests: 2, PerConn: 2, Batch: 1, Clients: 1})
 	ln.Start()
@@ -524,8 +524,8 @@ func FuzzCheckerAgreesWithItselfHoweverCut(f *testing.F) {
 			rest = rest[i+len(headEnd)+len(testBody):]
 		}
 		if plain != n {
-			// the checker has taken a later empty line for the end of a head,
-			// where the one before ended: no server writes such a thing
+			// the checker took a later empty line for the end of the head; no server
+			// writes such a head
 			return
 		}
 		m := 0
@@ -544,8 +544,8 @@ func FuzzCheckerAgreesWithItselfHoweverCut(f *testing.F) {
 	})
 }
 
-// BenchmarkConnection is the harness alone, without the goroutines of a server:
-// one connection of one request.
+// BenchmarkConnection measures the harness alone, without the goroutines of a
+// server: one connection with one request.
 func BenchmarkConnection(b *testing.B) {
 	ln := listen(b, Config{Requests: b.N, PerConn: 1, Clients: 1})
 	ln.Start()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// numbered returns n requests, each with another length than its neighbours.
+// numbered returns n requests. Each differs in length from its neighbours.
 func numbered(n int) (texts [][]byte) {
 	for i := range n {
 		texts = append(texts, fmt.Appendf(nil, "GET /%d HTTP/1.1\r\nHost: a\r\nX: %s\r\n\r\n", i, strings.Repeat("x", i*7%31)))
@@ -67,8 +67,8 @@ func TestTextsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestOnePerRead reads a connection as a server does that answers each request at
-// once, and one that looks ahead while it does.
+// TestOnePerRead reads a connection in the way of a server that responds to each
+// request at once, and of one that reads ahead meanwhile.
 func TestOnePerRead(t *testing.T) {
 	all := numbered(3)
 	for _, batch := range []int{1, 2, 10} {
@@ -93,7 +93,7 @@ func TestOnePerRead(t *testing.T) {
 			if err != nil || !bytes.Equal(buf[:n], text) {
 				t.Fatalf("request %d: %q, %v, want %q", i, buf[:n], err, text)
 			}
-			// the next one does not come before the response
+			// the next request does not arrive before the response
 			_ = c.SetReadDeadline(time.Unix(1, 0))
 			if n, err := c.Read(buf); i < 9 && !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Fatalf("before the response to request %d: %d, %v", i, n, err)
@@ -131,7 +131,7 @@ func TestOnePerRead(t *testing.T) {
 	}
 }
 
-// lookAhead blocks until there is something to read, and leaves it there.
+// lookAhead blocks until a byte can be read, and leaves it there.
 func (c *Conn) lookAhead() {
 	if c.unread > 0 || c.final {
 		return
@@ -183,7 +183,7 @@ func TestOnePerReadAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkOnePerRead is what a request costs besides its server.
+// BenchmarkOnePerRead measures the cost of a request without its server.
 func BenchmarkOnePerRead(b *testing.B) {
 	ln := listen(b, Config{Texts: numbered(256), Requests: b.N, PerConn: b.N, Clients: 1, OnePerRead: true})
 	ln.Start()

@@ -15,8 +15,8 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
-// TestAnswersAreChecked has net/http for a server, which answers as it should,
-// and then others that do not.
+// TestAnswersAreChecked first uses net/http, which responds correctly, and then
+// servers that do not.
 func TestAnswersAreChecked(t *testing.T) {
 	root, err := plant(t.TempDir())
 	if err != nil {
@@ -94,13 +94,13 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestNginxServesTheRows is the only one that needs nginx.
+// TestNginxServesTheRows is the only test that needs nginx.
 func TestNginxServesTheRows(t *testing.T) {
 	if _, err := nginxVersion(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	// other users cannot read the folder of the test, but this nginx does not change its
-	// user
+	// other users cannot read the folder of the test, but this nginx does not change
+	// its user
 	temp := t.TempDir()
 	root, err := plant(temp)
 	if err != nil {

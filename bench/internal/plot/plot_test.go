@@ -12,7 +12,7 @@ import (
 
 var nan, inf = math.NaN(), math.Inf(1)
 
-// charts are usual ones, and ones that lack this and that.
+// charts returns usual charts, and charts without some parts.
 func charts() map[string]string {
 	two := []Series{{"one <processor>", Ours}, {"two & more", Second}}
 	return map[string]string{

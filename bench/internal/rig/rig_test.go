@@ -89,7 +89,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
-// childVariable makes the test binary be the program that TestChild talks to.
+// childVariable makes the test binary act as the child of TestChild.
 const childVariable = "RIG_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -105,7 +105,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("here I stay")
 		select {}
 	case "parent":
-		// Starts a child of its own, tells its number, and waits to be killed.
+		// It starts a child of its own, prints its process id, and waits to be
+		// killed.
 		child, err := StartChild(context.Background(), []string{childVariable + "=echo"}, []string{os.Args[0]})
 		if err != nil {
 			os.Exit(4)
@@ -171,11 +172,11 @@ func TestChildEndsWithItsContext(t *testing.T) {
 	<-child.over
 }
 
-// TestChildEndsWithTheProgramThatStartedIt kills a program that has started
-// another one, which then must end as well.
+// TestChildEndsWithTheProgramThatStartedIt kills a program that has started a child.
+// The child must then end as well.
 func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, to see that the process is gone")
+		t.Skip("only linux has /proc, to see that the process has ended")
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -212,14 +213,14 @@ func TestChildEndsWithTheProgramThatStartedIt(t *testing.T) {
 	}
 }
 
-// TestServer takes the net/http server through what the benchmarks do with it.
+// TestServer does with the net/http server what the benchmarks do.
 func TestServer(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only linux has /proc, where the figures come from")
+		t.Skip("only linux has /proc, which has the figures")
 	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("the go command is not to be found")
+		t.Skip("the go command is missing")
 	}
 	binary := filepath.Join(t.TempDir(), "server")
 	compile := exec.CommandContext(t.Context(), goTool, "build", "-o", binary, benchModule+"/servers/nethttp")

@@ -75,7 +75,7 @@ func TestVariedLoadsAreTheSameLoads(t *testing.T) {
 	}
 }
 
-// served is a session with known samples.
+// served returns a session with known samples.
 func served() *session {
 	l := load{name: "64 connections", cpuGoal: 0.65}
 	s := &session{
@@ -104,7 +104,7 @@ func served() *session {
 func TestGoalsCompareTheEventEngineWithUpstream(t *testing.T) {
 	tests := []struct {
 		name     string
-		cpu, p99 float64 // what upstream's are multiplied with
+		cpu, p99 float64 // factors for the samples of upstream
 		want     []bool
 	}{
 		{"both met", 1, 1, []bool{true, true}},

@@ -123,7 +123,7 @@ func TestWaitMarkdown(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "`proxy`") {
-		t.Errorf("a handler that is not there is explained:\n%s", text)
+		t.Errorf("a missing handler is explained:\n%s", text)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestOnlyServersWithOneProcessorArePinned(t *testing.T) {
 	}
 }
 
-// What is measured anew replaces what was measured before, and the table says so.
+// A repeated measurement replaces the first one, and the table marks it.
 func TestRowsThatAreNotMetAreMeasuredAnew(t *testing.T) {
 	s := waited(map[string]float64{rig.Event: 90, rig.Portable: 100}, map[string]float64{rig.Event: 10, rig.Portable: 10})
 	doubts := s.doubtful()
@@ -178,7 +178,7 @@ func TestRowsThatAreNotMetAreMeasuredAnew(t *testing.T) {
 		t.Fatalf("in doubt: %v", doubts)
 	}
 	if text := s.report().Markdown(); strings.Contains(text, "64 \\*") || strings.Contains(text, "anew") {
-		t.Errorf("nothing was measured anew:\n%s", text)
+		t.Errorf("no row was measured again:\n%s", text)
 	}
 	better := waited(map[string]float64{rig.Event: 99, rig.Portable: 100}, map[string]float64{rig.Event: 10, rig.Portable: 10})
 	s.samples, s.doubts = better.samples, map[waitLoad]bool{doubts[0]: true}

@@ -75,8 +75,8 @@ func TestAnswersAreWhole(t *testing.T) {
 	}
 }
 
-// TestNeighboursDiffer is what the texts are for: a server that remembers the last head
-// must not know the next one, with its length or without.
+// TestNeighboursDiffer checks the purpose of the texts: a server that remembers the
+// last head must not find its fields in the next one, with or without the length.
 func TestNeighboursDiffer(t *testing.T) {
 	for name, all := range map[string][][]byte{"visitors": Visitors(), "proxied": Proxied(), "posts": Posts(), "answers": Answers()} {
 		last := all[len(all)-1]

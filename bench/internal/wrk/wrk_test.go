@@ -87,8 +87,8 @@ func TestParseRefusesWhatIsNotWhole(t *testing.T) {
 	}
 }
 
-// start runs wrk with a script until the test is over, or for a second. What it
-// prints is in the buffer when it has ended.
+// start runs wrk with a script until the test ends, or for a second. After wrk has
+// ended, the buffer has its output.
 func start(t *testing.T, script, url string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	program, err := exec.LookPath("wrk")
@@ -123,14 +123,14 @@ func TestChurnScriptEndsConnections(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	server.Close()
-	// wrk tries the script before it begins, and stops anywhere.
+	// wrk tries the script before it begins, and may stop in the middle
 	if s, l := stayed.Load(), left.Load(); l == 0 || s < 2*l-4 || s > 2*l+4 {
 		t.Errorf("%d requests to stay, %d to leave", s, l)
 	}
 }
 
-// batchServer answers batches of requests, each only when it is complete and
-// then some time after that. Now and then it takes longer.
+// batchServer responds to batches of requests, some time after each batch is
+// complete. Now and then it takes longer.
 func batchServer(t *testing.T, size int, usual, slow time.Duration, slowEach int) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -170,7 +170,7 @@ func batchServer(t *testing.T, size int, usual, slow time.Duration, slowEach int
 }
 
 func TestSequenceScriptSendsTextsInTurn(t *testing.T) {
-	// a name of a field with quotes would be refused, so they are in a value
+	// a field name with quotes would be refused, so the quotes are in a value
 	var texts [][]byte
 	for i := range 7 {
 		texts = append(texts, fmt.Appendf(nil, "GET /%d HTTP/1.1\r\nHost: a\r\nX-Quoted: \"\\%d\"\r\n\r\n", i, i))
@@ -208,8 +208,8 @@ func TestSequenceScriptSendsTextsInTurn(t *testing.T) {
 
 func TestPipelineScriptMeasuresWholeBatches(t *testing.T) {
 	const size = 8
-	// Every server is as slow as it says, and may be slower: only what is too
-	// fast is wrong for sure.
+	// A server takes its stated time, and may take longer: only a shorter time is
+	// certainly wrong.
 	const usual, slow = 20 * time.Millisecond, 100 * time.Millisecond
 	ln := batchServer(t, size, usual, slow, 5)
 	defer ln.Close()
