@@ -1,6 +1,7 @@
 package integrationtests
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -174,5 +175,32 @@ func TestWithoutWatchingNobodyLearnsOfTheClient(t *testing.T) {
 	ctx.WatchDisconnect()
 	if ctx.Done() == nil || ctx.Err() != nil {
 		t.Error("a context without a handler has ended")
+	}
+}
+
+// The producer of a body stream goes on when its handler has returned. If it begins to
+// watch the client then, under TimeoutHandler or not, the watch must not take anything of
+// the next request.
+func TestWatchOfAProducerTakesNothing(t *testing.T) {
+	produce := func(ctx *fasthttp.RequestCtx) {
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			ctx.WatchDisconnect()
+			_, _ = w.WriteString("produced")
+		})
+	}
+	for name, h := range map[string]fasthttp.RequestHandler{
+		"alone":             produce,
+		"under a timeout":   fasthttp.TimeoutHandler(produce, time.Hour, "late"),
+		"under two of them": fasthttp.TimeoutHandler(fasthttp.TimeoutHandler(produce, time.Hour, "late"), time.Hour, "late"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachEngine(t, func(t *testing.T, start starter) {
+				c := start(&fasthttp.Server{Handler: h}).Dial()
+				for range 3 {
+					c.Get("/")
+					c.Expect(200, "produced")
+				}
+			})
+		})
 	}
 }
