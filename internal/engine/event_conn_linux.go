@@ -191,7 +191,7 @@ func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
 func (c *eventConn) Watch(w Watcher, _ bool) {
 	c.extras().watch.Store(&w)
 	if c.net.Watch() {
-		w.PeerGone(!c.net.Cut())
+		w.PeerGone(!c.net.WasReset())
 	}
 }
 
@@ -219,7 +219,7 @@ func (c *eventConn) KeepsSpace() bool { return false }
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {
 		if w := e.watch.Load(); w != nil {
-			(*w).PeerGone(!c.net.Cut())
+			(*w).PeerGone(!c.net.WasReset())
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (c *eventConn) leave() (net.Conn, error) {
 
 // leaveLoop is leave for a connection that remains in the books.
 func (c *eventConn) leaveLoop() (net.Conn, error) {
-	fd := c.net.Forget()
+	fd := c.net.Remove()
 	c.change(eventEnded)
 	nc, err := spare.fileConn(fd)
 	if err != nil {

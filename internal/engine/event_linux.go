@@ -322,7 +322,7 @@ func (c *eventConn) giveTurn() {
 	case WaitInput:
 		c.limit(waitRead, until)
 	}
-	c.net.Again()
+	c.net.ServeAgain()
 }
 
 // receive reads for the protocol. It is false if there is nothing at the moment.
@@ -581,7 +581,7 @@ func (c *eventConn) linger() bool {
 			return false
 		}
 	}
-	c.net.Again()
+	c.net.ServeAgain()
 	return true
 }
 

@@ -173,7 +173,7 @@ func (c *Conn) Write(head, body []byte) (n int, err error) {
 			n += k
 		case errno == syscall.EINTR:
 		case errno == syscall.EAGAIN:
-			c.Again()
+			c.ServeAgain()
 			return n, ErrAgain
 		default:
 			return n, os.NewSyscallError("write", errno)
@@ -221,9 +221,9 @@ func (c *Conn) Watch() (gone bool) {
 // enough: the event may have been for an earlier connection with this descriptor.
 func (c *Conn) hungUp() (gone bool) { return c.hangupEvents() != 0 }
 
-// Cut reports whether the peer has reset the connection, so that nothing reaches
+// WasReset reports whether the peer has reset the connection, so that nothing reaches
 // it any more. A peer that has only ended its own side may still read.
-func (c *Conn) Cut() bool { return c.hangupEvents()&(unix.POLLHUP|unix.POLLERR) != 0 }
+func (c *Conn) WasReset() bool { return c.hangupEvents()&(unix.POLLHUP|unix.POLLERR) != 0 }
 
 // hangupEvents asks the system which sides of the connection have ended.
 func (c *Conn) hangupEvents() (events int16) {
@@ -359,9 +359,9 @@ func (c *Conn) Shutdown() error {
 	return err
 }
 
-// Forget removes the connection, which the caller owns, from its loop. The caller
+// Remove removes the connection, which the caller owns, from its loop. The caller
 // has to close the descriptor.
-func (c *Conn) Forget() (fd int) {
+func (c *Conn) Remove() (fd int) {
 	c.unregister()
 	_ = rawsys.Control(c.loop.set.fd, syscall.EPOLL_CTL_DEL, int(c.fd), &syscall.EpollEvent{})
 	return int(c.fd)
@@ -375,10 +375,10 @@ func (c *Conn) Release() {
 	}
 }
 
-// Again makes the loop call Serve once more when there is room for output, after
+// ServeAgain makes the loop call Serve once more when there is room for output, after
 // the other connections that are ready. An owner calls it that found no room, or
 // that stops before it has written everything so that others are served.
-func (c *Conn) Again() {
+func (c *Conn) ServeAgain() {
 	c.set(flagOutput)
 	c.registerOutput()
 }

@@ -222,7 +222,7 @@ func (d *Detached) exit() {
 // still read from it or write to it. The descriptor is closed after their calls
 // have returned. If reset is set, the peer gets a TCP reset.
 func (d *Detached) Abandon(reset bool) {
-	fd := d.c.Forget()
+	fd := d.c.Remove()
 	if reset {
 		resetOnClose(fd)
 	}
