@@ -50,7 +50,7 @@ type Handler interface {
 // goroutines still hold a pointer to it. That is safe for each of them:
 //
 //   - The owner may do everything. There is at most one: see the states.
-//   - The table of descriptors holds the Conn until Close or Forget. A poller may
+//   - The table of descriptors holds the Conn until Close or Remove. A poller may
 //     look it up and continue only after it was closed or reused. Therefore an
 //     event carries the generation that it is for. An event that passes this check
 //     all the same acquires the connection as any other would, and is a false
@@ -59,7 +59,7 @@ type Handler interface {
 //     own lock. Close removes it from the wheel.
 //   - All other goroutines call Use. Close and Init wait until they are done.
 //
-// So Init may be called once Close or Forget has returned.
+// So Init may be called once Close or Remove has returned.
 type Conn struct {
 	handler  Handler
 	loop     *Loop
@@ -310,7 +310,7 @@ func (c *Conn) release() bool {
 }
 
 // TryAcquire makes the caller the owner if there is none, and reports whether it
-// did. An owner must call Close, Forget or Release.
+// did. An owner must call Close, Remove or Release.
 func (c *Conn) TryAcquire() bool {
 	return c.state.CompareAndSwap(stateIdle, stateBusy)
 }
