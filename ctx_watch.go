@@ -32,6 +32,15 @@ func (ctx *RequestCtx) WatchDisconnect() {
 	}
 }
 
+// endResponder takes the connection away from a context whose handler has returned. What
+// the handler has left to other goroutines, such as the producer of a stream, cannot begin
+// to watch the client: nothing would end that watch.
+func (ctx *RequestCtx) endResponder() {
+	ctx.late.Lock()
+	ctx.responder = nil
+	ctx.late.Unlock()
+}
+
 // ownsConn reports whether the connection is at work for this request. One that
 // has timed out must leave it to the next. late is held.
 func (ctx *RequestCtx) ownsConn() bool {

@@ -32,7 +32,11 @@ func (x *exchange) serve() (engine.Action, bool) {
 	if response != nil {
 		return x.answerLate(response, isHead)
 	}
-	ctx.responder = nil
+	if ctx.Response.body.stream == nil {
+		ctx.responder = nil
+	} else {
+		ctx.endResponder()
+	}
 	if !ok {
 		return x.endAfterPanic(isHead)
 	}

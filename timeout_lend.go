@@ -46,11 +46,7 @@ func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 // released with ctx.
 func (ctx *RequestCtx) takeBack(run *timedRun) {
 	from := run.ctx
-	// what the handler has left to other goroutines, such as the producer of a stream,
-	// cannot begin to watch the client: nothing would end that watch
-	from.late.Lock()
-	from.responder = nil
-	from.late.Unlock()
+	from.endResponder()
 	from.exchangeWith(ctx)
 	if ctx.Response.body.stream != nil {
 		from.Response.Header.moveTrailers(&ctx.Response.Header.header)
