@@ -22,6 +22,9 @@ func frame(role Role, start, lines string, x Exchange) (Framing, *Head, error) {
 	if n != len(raw) {
 		return Framing{}, h, errors.New("the head is not complete")
 	}
+	if role == Request {
+		return h.Framing, h, nil
+	}
 	return h.FrameAnswer(x), h, nil
 }
 
@@ -337,6 +340,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add(uint8(5), uint16(101), "Transfer-Encoding: gzip;q=\",\", chunked\r\nConnection: close, x")
 	f.Add(uint8(0x85), uint16(227), "Content-Length :")
 	f.Add(uint8(8), uint16(299), "Content-Length: 5\r\nContent-Length: 5")
+	f.Add(uint8(14), uint16(209), "Content-Length:0")
 	f.Fuzz(func(t *testing.T, how uint8, code uint16, text string) {
 		role, minor := Role(how&1), int(how>>1&1)
 		x := Exchange{Head: how&4 != 0, Connect: how&8 != 0}
