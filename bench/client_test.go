@@ -234,17 +234,21 @@ func benchClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error
 	})
 }
 
-// benchNetHTTPClient is benchClient for net/http.
-func benchNetHTTPClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
-	b.Helper()
-	transport := &http.Transport{
+// netHTTPClient returns a client of net/http for so many callers.
+func netHTTPClient(dial func(string) (net.Conn, error), parallel int) *http.Client {
+	return &http.Client{Transport: &http.Transport{
 		Dial:                func(_, addr string) (net.Conn, error) { return dial(addr) },
 		MaxIdleConnsPerHost: parallel,
 		MaxConnsPerHost:     parallel,
 		DisableCompression:  true,
-	}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport}
+	}}
+}
+
+// benchNetHTTPClient is benchClient for net/http.
+func benchNetHTTPClient(b *testing.B, kind callKind, dial func(string) (net.Conn, error), parallel int) {
+	b.Helper()
+	client := netHTTPClient(dial, parallel)
+	defer client.CloseIdleConnections()
 	if kind == getTimeoutCall {
 		client.Timeout = time.Minute
 	}

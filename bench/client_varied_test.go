@@ -113,14 +113,8 @@ func benchVariedClient(b *testing.B, kind callKind, parallel int) {
 func benchNetHTTPVariedClient(b *testing.B, kind callKind, parallel int) {
 	b.Helper()
 	dial := dialAPI()
-	transport := &http.Transport{
-		Dial:                func(_, addr string) (net.Conn, error) { return dial(addr) },
-		MaxIdleConnsPerHost: parallel,
-		MaxConnsPerHost:     parallel,
-		DisableCompression:  true,
-	}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport}
+	client := netHTTPClient(dial, parallel)
+	defer client.CloseIdleConnections()
 	var started atomic.Int64
 	callers(b, parallel, func() (func() error, func()) {
 		next := inTurn(&started)

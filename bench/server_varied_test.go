@@ -39,46 +39,35 @@ const variedClients = 64
 // benchVaried measures serve with clients that never pause and send texts in turn, as
 // fast as the server reads.
 func benchVaried(b *testing.B, serve func(net.Listener) error, texts [][]byte) {
-	drive(b, serve, fakenet.Config{
-		Texts:   texts,
-		PerConn: 10_000,
-		Clients: variedClients,
-	})
-}
-
-// benchVariedCrowd is benchCrowd with many texts.
-func benchVariedCrowd(b *testing.B, serve func(net.Listener) error, texts [][]byte) {
-	drive(b, serve, fakenet.Config{
-		Texts:   texts,
-		PerConn: 100,
-		Batch:   manyBatch,
-		Clients: manyClients,
-		Turns:   fewClients(),
-		WarmUp:  true,
-	})
+	drive(b, serve, fakenet.Config{Texts: texts, PerConn: 10_000, Clients: variedClients})
 }
 
 // benchOnePerRead is benchVaried with clients that wait for each response before they
 // send the next request.
 func benchOnePerRead(b *testing.B, serve func(net.Listener) error, texts [][]byte) {
-	drive(b, serve, fakenet.Config{
-		Texts:      texts,
-		OnePerRead: true,
-		PerConn:    10_000,
-		Clients:    variedClients,
-	})
+	drive(b, serve, fakenet.Config{Texts: texts, OnePerRead: true, PerConn: 10_000, Clients: variedClients})
+}
+
+// benchVariedCrowd is benchCrowd with many texts, and benchOnePerReadCrowd is that with
+// one request for each read.
+func benchVariedCrowd(b *testing.B, serve func(net.Listener) error, texts [][]byte) {
+	drive(b, serve, variedCrowd(texts, false))
 }
 
 func benchOnePerReadCrowd(b *testing.B, serve func(net.Listener) error, texts [][]byte) {
-	drive(b, serve, fakenet.Config{
+	drive(b, serve, variedCrowd(texts, true))
+}
+
+func variedCrowd(texts [][]byte, onePerRead bool) fakenet.Config {
+	return fakenet.Config{
 		Texts:      texts,
-		OnePerRead: true,
+		OnePerRead: onePerRead,
 		PerConn:    100,
 		Batch:      manyBatch,
 		Clients:    manyClients,
 		Turns:      fewClients(),
 		WarmUp:     true,
-	})
+	}
 }
 
 func serveVariedPost(ln net.Listener) error {
