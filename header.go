@@ -165,7 +165,6 @@ const maxKeptBlock = 64 << 10
 
 // shrink frees memory that an unusually large message has left in the header.
 func (h *header) shrink() {
-	// nearly every header is small in all respects, which one comparison shows
 	size := cap(h.list.Block) + cap(h.cookies.Block) + cap(h.trailers.Block) +
 		32*(cap(h.list.Entries)+cap(h.cookies.Entries)+cap(h.trailers.Entries)+cap(h.peeked))
 	for i := range h.scratch {
@@ -174,21 +173,10 @@ func (h *header) shrink() {
 	if size <= maxKeptBlock {
 		return
 	}
-	if isLarge(&h.list) || isLarge(&h.cookies) || isLarge(&h.trailers.List) || cap(h.peeked) > maxKeptBlock/32 {
-		h.list = field.List{}
-		h.cookies = field.List{}
-		h.trailers = http1.Trailers{}
-		h.peeked = nil
-	}
-	for i := range h.scratch {
-		if cap(h.scratch[i]) > maxKeptBlock {
-			h.scratch[i] = nil
-		}
-	}
-}
-
-func isLarge(l *field.List) bool {
-	return cap(l.Block) > maxKeptBlock || cap(l.Entries) > maxKeptBlock/32
+	h.list = field.List{}
+	h.cookies = field.List{}
+	h.trailers = http1.Trailers{}
+	h.peeked, h.scratch = nil, [numScratch][]byte{}
 }
 
 func (h *header) copyTo(dst *header) {
