@@ -130,7 +130,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	}
 	if framing.Kind == http1.NoBody {
 		x.conn.SetReading(http1.ReadDone)
-		if x.head.Verb != http1.VerbGet {
+		if x.head.MethodID != http1.MethodGet {
 			req.finalizeEmpty()
 		}
 		return x.serve()

@@ -18,7 +18,7 @@ import (
 func (x *exchange) serve() (engine.Action, bool) {
 	ctx := x.ctx
 	x.count()
-	isHead := x.head.Verb == http1.VerbHead
+	isHead := x.head.MethodID == http1.MethodHead
 	ctx.responder = x
 	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
@@ -218,7 +218,7 @@ func (x *exchange) respond(isHead bool) (engine.Action, bool) {
 		x.dropUnread()
 	}
 	tunnel, connected := false, false
-	if x.head.Verb == http1.VerbConnect {
+	if x.head.MethodID == http1.MethodConnect {
 		if tunnel, connected = x.opensTunnel(); tunnel {
 			resp.SkipBody = true
 		}

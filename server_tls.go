@@ -81,9 +81,10 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 //
 // Handshakes do not hold up accepting, nor requests on other connections. On the event
 // engine, 4 of them for each processor compute at a time, and the others wait for that.
-// A client has ReadTimeout for its handshake, or 10 seconds if that is 0. A client that speaks plain HTTP gets a 400. The protocols
-// offered to clients are those of TLSConfig.NextProtos and http/1.1; h2 is among them
-// only if NextProto has set a handler for it.
+// A client has ReadTimeout for its handshake, or 10 seconds if that is 0. A client that
+// speaks plain HTTP gets a 400. The protocols offered to clients are those of
+// TLSConfig.NextProtos and http/1.1; h2 is among them only if NextProto has set a handler
+// for it.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	return s.serveTLS(ln, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }

@@ -1,5 +1,6 @@
 // Package ascii handles the bytes of HTTP text: character classes, case folding,
-// decimal and hexadecimal numbers, and scans that examine eight bytes at a time.
+// decimal and hexadecimal numbers, and scans that examine eight bytes at a time, or
+// sixteen with SSE2.
 //
 // Of this module it imports bytesconv only. Start with the classes in this file;
 // scan.go has the scans, number.go the numbers.

@@ -48,12 +48,12 @@ const (
 	SlotContentEncoding = SlotUserAgent // of a response
 )
 
-// handler says what the parser does with a field line beside indexing it. The zero value
-// is asOthers: nothing.
-type handler uint8
+// effect is what a field line does beside being one of the list. The zero value is
+// noEffect.
+type effect uint8
 
 const (
-	asOthers handler = iota
+	noEffect effect = iota
 	contentType
 	host
 	userAgent
@@ -67,9 +67,9 @@ const (
 	cookie
 )
 
-// handlers has, for each role, the fields that are handled. It is an array, indexed by
-// id, since it is used for every field of every message.
-var handlers = [...][256]handler{
+// effects has, for each role, the fields that have one. It is an array, indexed by id,
+// since it is used for every field of every message.
+var effects = [...][256]effect{
 	Request: {
 		field.ContentType:      contentType,
 		field.Host:             host,
@@ -94,10 +94,10 @@ var handlers = [...][256]handler{
 	trailers: {},
 }
 
-// handle records what a field line says about framing, connection or the message, and
+// apply records what a field line says about framing, connection or the message, and
 // reports whether the line belongs to the list of fields as well. at is the place of
 // value.
-func (h *Head) handle(what handler, role Role, value []byte, at field.Span) (keep bool, err error) {
+func (h *Head) apply(what effect, role Role, value []byte, at field.Span) (keep bool, err error) {
 	switch what {
 	case contentType:
 		// In a request the first of several lines counts, even if it is empty. net/http

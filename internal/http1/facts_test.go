@@ -210,7 +210,7 @@ func hostOf(h *Head, lines string) string {
 
 // The fields that have a slot, or that say how a message is framed, are not in the list
 // unless all are to be kept there.
-func TestHandledFields(t *testing.T) {
+func TestFieldsWithAnEffect(t *testing.T) {
 	for _, c := range []struct {
 		role  Role
 		lines string

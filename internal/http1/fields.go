@@ -44,7 +44,7 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 // leaves any other line, and those at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 	most := h.Limits.fields()
-	entries, handled, left := fields.Entries, &handlers[role], most-h.Lines
+	entries, effects, left := fields.Entries, &effects[role], most-h.Lines
 	i := h.next
 	for ; len(b)-i >= shortestUsual && b[i] != '\r' && left > 0; left-- {
 		size, id := h.usualName(b, i)
@@ -66,8 +66,8 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 			break
 		}
 		value := field.Span{Off: uint32(from), Len: uint32(stop - from)}
-		if handle := handled[id]; handle != asOthers {
-			keep, err := h.handle(handle, role, b[from:stop], value)
+		if effect := effects[id]; effect != noEffect {
+			keep, err := h.apply(effect, role, b[from:stop], value)
 			if err != nil {
 				return err
 			}
@@ -171,8 +171,8 @@ func (h *Head) anyLine(role Role, b []byte, fields *field.List) (end int, err er
 	}
 	h.Lines++
 	value, keep := field.Span{Off: uint32(from), Len: uint32(stop - from)}, true
-	if handle := handlers[role][id]; handle != asOthers {
-		if keep, err = h.handle(handle, role, b[from:stop], value); err != nil {
+	if effect := effects[role][id]; effect != noEffect {
+		if keep, err = h.apply(effect, role, b[from:stop], value); err != nil {
 			return 0, err
 		}
 	}

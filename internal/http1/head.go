@@ -75,19 +75,18 @@ type StartLine struct {
 	Minor          int        // of HTTP/1.x: 0 or 1; a higher one counts as 1
 	Version        field.Span // "HTTP/1.1", as received
 	Fields         int        // position of the first field line, or of the empty line
-	Verb           Verb       // what the method of a request is
+	MethodID       MethodID   // of a request
 }
 
-// Verb is a method that has an effect on framing or connection, or that nearly all
-// requests have.
-type Verb uint8
+// MethodID identifies a method that has an effect on framing or connection, or that
+// nearly all requests have.
+type MethodID uint8
 
 const (
-	OtherVerb   Verb = iota // any other method
-	VerbGet                 // GET
-	VerbHead                // HEAD
-	VerbPost                // POST
-	VerbConnect             // CONNECT
+	MethodOther   MethodID = iota // any other method
+	MethodGet                     // GET
+	MethodHead                    // HEAD
+	MethodConnect                 // CONNECT
 )
 
 // Reset clears all that belongs to the message. The settings stay.
@@ -110,7 +109,7 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 	}
 	n, err = h.parseFields(role, b, fields)
 	if err == nil {
-		err = h.checkSize(seen(b, n))
+		err = h.checkSize(examined(b, n))
 	}
 	if err == nil && n > 0 {
 		h.Framing, err = h.frame(role)
@@ -126,15 +125,15 @@ func (h *Head) ParseTrailers(b []byte, fields *field.List) (n int, err error) {
 	switch {
 	case err == error(ErrManyFields):
 		return 0, ErrManyTrailers
-	case err == nil && seen(b, n) > h.Limits.head():
+	case err == nil && examined(b, n) > h.Limits.head():
 		return 0, ErrLongTrailers
 	}
 	return n, err
 }
 
-// seen returns the number of bytes that the parser has examined: n if it has found the
-// end, or all of b.
-func seen(b []byte, n int) int {
+// examined returns the number of bytes that the parser has examined: n if it has found
+// the end, or all of b.
+func examined(b []byte, n int) int {
 	if n > 0 {
 		return n
 	}
@@ -191,11 +190,11 @@ const (
 // requestLine parses "method SP target SP version CRLF" (RFC 9112 section 3) and
 // returns its length.
 func (h *Head) requestLine(b []byte) (n int, err error) {
-	i, verb := methodEnd(b)
+	i, id := methodEnd(b)
 	if i == len(b) {
 		return 0, nil
 	}
-	h.Verb = verb
+	h.MethodID = id
 	if i == 0 {
 		return 0, ErrMissingMethod
 	}
@@ -240,16 +239,16 @@ const (
 )
 
 // methodEnd returns the position of the first byte of b that is not part of a token, and
-// the verb that the bytes before it are. It tests for GET and POST first, which nearly
+// the method that the bytes before it are. It tests for GET and POST first, which nearly
 // all requests are.
-func methodEnd(b []byte) (end int, verb Verb) {
+func methodEnd(b []byte) (end int, id MethodID) {
 	if len(b) >= 5 {
 		switch binary.LittleEndian.Uint32(b) {
 		case get:
-			return 3, VerbGet
+			return 3, MethodGet
 		case post:
 			if b[4] == ' ' {
-				return 4, VerbPost
+				return 4, MethodOther
 			}
 		}
 	}
@@ -258,15 +257,13 @@ func methodEnd(b []byte) (end int, verb Verb) {
 	}
 	switch string(b[:end]) {
 	case "GET":
-		verb = VerbGet
+		id = MethodGet
 	case "HEAD":
-		verb = VerbHead
-	case "POST":
-		verb = VerbPost
+		id = MethodHead
 	case "CONNECT":
-		verb = VerbConnect
+		id = MethodConnect
 	}
-	return end, verb
+	return end, id
 }
 
 // lineEnd returns the position after the CRLF at b[i], or 0 if it needs more bytes.

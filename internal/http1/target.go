@@ -11,7 +11,7 @@ import (
 // is the head.
 func (h *Head) CheckRequest(b []byte) error {
 	target := b[h.Target.Off:][:h.Target.Len]
-	if target[0] == '/' && h.Verb != VerbConnect {
+	if target[0] == '/' && h.MethodID != MethodConnect {
 		if bytes.IndexByte(target, '#') >= 0 {
 			return ErrTarget
 		}
