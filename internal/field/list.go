@@ -39,6 +39,9 @@ const (
 	// InHeader marks a field that stays in the header section although its name is
 	// announced.
 	InHeader
+	// BadValue marks a field that was received in HTTP/2 with a value that is not allowed
+	// there: one with control characters, or with white space at an end.
+	BadValue
 )
 
 // Entry is one name/value pair: 20 bytes.

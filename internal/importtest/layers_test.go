@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/percent", "internal/httpdate", "internal/bufpool", "internal/forwarded", "internal/proxyproto", "internal/balance", "internal/peers", "internal/watch"},
 	{"internal/clock", "internal/recvbuf"},
 	{"internal/field"},
-	{"internal/http1"},
+	{"internal/http1", "internal/hpack"},
 	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms"},
 	{"internal/coding"},
 	{"internal/bodyio"},
@@ -52,7 +52,7 @@ var unsafeAllowed = []string{"internal/bytesconv", "internal/rawsys"}
 // they must not import for that reason.
 var (
 	withoutIO = []string{
-		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
+		"internal/ascii", "internal/percent", "internal/field", "internal/http1", "internal/hpack", "internal/uri", "internal/cookie", "internal/urlencoded", "internal/coding", "internal/forwarded", "internal/proxyproto",
 		"internal/recvbuf",
 	}
 	ioImports = []string{"net", "os", "syscall", "net/http"}

@@ -1,0 +1,303 @@
+package hpack
+
+import (
+	"slices"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+)
+
+// Decoder decodes the header blocks that one connection receives. The zero value is not
+// ready for use: call Init.
+type Decoder struct {
+	t            table
+	allowed      uint32 // the greatest size that the peer may choose
+	acknowledged bool   // the peer knows of allowed
+	normalized   bool   // names in the table are normalised
+}
+
+// Limits says how much of a block Decode stores. Zero stores nothing.
+type Limits struct {
+	// Size of all fields: name, value and 32 bytes for each (RFC 9113 section 6.5.2).
+	Size uint32
+	// Fields is their number.
+	Fields int
+	// Normalize asks for names in their normalised form (see field.Normalize), which
+	// leaves names of pseudo-fields as they are.
+	Normalize bool
+}
+
+// Init prepares d for a connection whose SETTINGS_HEADER_TABLE_SIZE is maxTable. d may
+// have been used before. The table has the size that RFC 9113 prescribes, 4096, until
+// the peer changes it; memory is allocated only for what the peer stores there.
+func (d *Decoder) Init(maxTable uint32) {
+	d.t.init(initialSize)
+	d.allowed, d.acknowledged = maxTable, false
+}
+
+// Acknowledged tells d that the peer has acknowledged the setting. If the table is larger,
+// the next block must begin with a size update (RFC 7541 section 4.2).
+func (d *Decoder) Acknowledged() { d.acknowledged = true }
+
+// Decode appends the fields of block, which is a whole header block, to l in their order.
+// Their text is copied to l.Block. Entry.ID is the id of a well-known name. Entry.Flags
+// has BadName if the name, as it was received, is not one that HTTP/2 allows: a token
+// without upper-case letters, or such a token behind a colon. It has BadValue if the value is
+// not one that HTTP/2 allows. Decode examines a field that is in the table only once.
+//
+// If a field exceeds max, Decode does not store it nor those after it, but decodes the
+// rest of the block, so that the table is that of the peer, and returns ErrTooLarge.
+// After every other error d must not be used.
+func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
+	l.Changed = true
+	if l.Block == nil {
+		l.Block = make([]byte, 0, 2*len(block)+64)
+	}
+	if d.normalized != max.Normalize {
+		d.normalize(max.Normalize)
+	}
+	block, err := d.sizeUpdates(block)
+	if err != nil {
+		return err
+	}
+	b := budget{limits: max}
+	for len(block) > 0 {
+		var e field.Entry
+		if block[0] >= 0x80 {
+			e, block, err = d.indexed(l, block)
+		} else {
+			e, block, err = d.literal(l, block)
+		}
+		if err != nil {
+			return err
+		}
+		if !b.take(e.Name.Len + e.Value.Len) {
+			l.Block = l.Block[:e.Name.Off]
+			if b.isExceeded(2) {
+				return ErrExcessive
+			}
+			continue
+		}
+		l.Entries = append(l.Entries, e)
+	}
+	if b.passed {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// budget counts the fields of a block.
+type budget struct {
+	limits Limits
+	size   uint64
+	fields int
+	passed bool // the limits
+}
+
+// take counts a field whose text has n bytes, and reports whether to store it.
+func (b *budget) take(n uint32) bool {
+	b.size += uint64(n) + entryOverhead
+	b.fields++
+	if b.isExceeded(1) {
+		b.passed = true
+	}
+	return !b.passed
+}
+
+// isExceeded reports whether the fields exceed the limits by a factor.
+func (b *budget) isExceeded(factor int) bool {
+	return b.size > uint64(factor)*uint64(b.limits.Size) || b.fields > factor*b.limits.Fields
+}
+
+// normalize changes the form of the names in the table. A name that was in upper case is
+// not restored; BadName remains.
+func (d *Decoder) normalize(to bool) {
+	change := ascii.ToLower
+	if to {
+		change = field.Normalize
+	}
+	for i := range d.t.n {
+		change(d.t.name(d.t.at(i)))
+	}
+	d.normalized = to
+}
+
+// maxSizeUpdates is how many a block can begin with: the smallest size since the last
+// block, and the current one (RFC 7541 section 4.2).
+const maxSizeUpdates = 2
+
+// sizeUpdates applies the size updates at the beginning of a block.
+func (d *Decoder) sizeUpdates(block []byte) (rest []byte, err error) {
+	for range maxSizeUpdates {
+		if len(block) == 0 || block[0]&0xe0 != 0x20 {
+			break
+		}
+		var size uint32
+		if size, block, err = readInt(block, 5); err != nil {
+			return nil, err
+		}
+		if size > d.allowed {
+			return nil, ErrSizeUpdate
+		}
+		d.t.setMax(size)
+	}
+	if d.acknowledged && d.t.max > d.allowed {
+		return nil, ErrSizeUpdate
+	}
+	return block, nil
+}
+
+// indexed decodes an indexed field (RFC 7541 section 6.1). It appends the text to l, and
+// the caller the entry.
+func (d *Decoder) indexed(l *field.List, block []byte) (e field.Entry, rest []byte, err error) {
+	index, rest := uint32(block[0]&0x7f), block[1:]
+	if index == 0x7f {
+		if index, rest, err = readInt(block, 7); err != nil {
+			return e, nil, err
+		}
+	}
+	off := uint32(len(l.Block))
+	if i := index - dynamicIndex; i < d.t.n {
+		known := d.t.at(i)
+		l.Block = append(l.Block, d.t.all(known)...)
+		return entryAt(off, known.nameLen, known.valueLen, known.id, known.flags), rest, nil
+	}
+	if index == 0 || index >= dynamicIndex {
+		return e, nil, ErrIndex
+	}
+	s := &static[index]
+	l.Block = append(l.Block, s.text(d.normalized)...)
+	return entryAt(off, s.nameLen, s.valueLen, s.id, 0), rest, nil
+}
+
+func entryAt(off, nameLen, valueLen uint32, id field.ID, flags field.Flag) field.Entry {
+	return field.Entry{
+		Name:  field.Span{Off: off, Len: nameLen},
+		Value: field.Span{Off: off + nameLen, Len: valueLen},
+		ID:    id,
+		Flags: flags,
+	}
+}
+
+// literal decodes a literal field (RFC 7541 section 6.2), as indexed does.
+func (d *Decoder) literal(l *field.List, block []byte) (e field.Entry, rest []byte, err error) {
+	first, prefix := block[0], uint(4)
+	if first&0xe0 == 0x20 {
+		// a size update behind a field, or one too many
+		return e, nil, ErrSizeUpdate
+	}
+	store := first&0xc0 == 0x40
+	if store {
+		prefix = 6
+	}
+	index, block, err := readInt(block, prefix)
+	if err != nil {
+		return e, nil, err
+	}
+	off := len(l.Block)
+	var id field.ID
+	var flags field.Flag
+	if index != 0 {
+		id, flags, err = d.appendName(l, index)
+	} else if block, err = appendString(l, block); err == nil {
+		id, flags = d.examineName(l.Block[off:])
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	nameLen := len(l.Block) - off
+	if block, err = appendString(l, block); err != nil {
+		return e, nil, err
+	}
+	text := l.Block[off:]
+	if isBadValue(text[nameLen:]) {
+		flags |= field.BadValue
+	}
+	if store {
+		d.t.add(text[:nameLen], text[nameLen:], id, flags)
+	}
+	return entryAt(uint32(off), uint32(nameLen), uint32(len(text)-nameLen), id, flags), block, nil
+}
+
+// appendName appends the name at an index, which is not 0, to l.Block.
+func (d *Decoder) appendName(l *field.List, index uint32) (field.ID, field.Flag, error) {
+	if index < dynamicIndex {
+		s := &static[index]
+		l.Block = append(l.Block, s.text(d.normalized)[:s.nameLen]...)
+		return s.id, 0, nil
+	}
+	if index -= dynamicIndex; index >= d.t.n {
+		return 0, 0, ErrIndex
+	}
+	known := d.t.at(index)
+	l.Block = append(l.Block, d.t.name(known)...)
+	return known.id, known.flags & field.BadName, nil
+}
+
+// examineName returns the id of a received name and its flags, and normalises it if that
+// is asked for.
+func (d *Decoder) examineName(name []byte) (id field.ID, flags field.Flag) {
+	if isBadName(name) {
+		flags = field.BadName
+	}
+	id = field.Lookup(name)
+	if d.normalized {
+		if id != field.Unknown {
+			copy(name, id.String())
+		} else {
+			field.Normalize(name)
+		}
+	}
+	return id, flags
+}
+
+// isBadName reports whether RFC 9113 section 8.2.1 forbids a name. One colon in front is
+// that of a pseudo-field.
+func isBadName(name []byte) bool {
+	if len(name) > 0 && name[0] == ':' {
+		name = name[1:]
+	}
+	for _, c := range name {
+		if c != ascii.Lower(c) {
+			return true
+		}
+	}
+	return !ascii.IsToken(name)
+}
+
+// isBadValue reports whether RFC 9113 section 8.2.1 forbids a value, or RFC 9110 section
+// 5.5 does: control characters, and white space at an end.
+func isBadValue(value []byte) bool {
+	if len(value) == 0 {
+		return false
+	}
+	if ascii.IsBlank(value[0]) || ascii.IsBlank(value[len(value)-1]) {
+		return true
+	}
+	return ascii.HasControl(value) && !ascii.All(value, ascii.FieldByte)
+}
+
+// appendString decodes a string (RFC 7541 section 5.2) and appends it to l.Block.
+func appendString(l *field.List, p []byte) (rest []byte, err error) {
+	if len(p) == 0 {
+		return nil, ErrTruncated
+	}
+	n, rest, err := readInt(p, 7)
+	if err != nil {
+		return nil, err
+	}
+	if uint64(n) > uint64(len(rest)) {
+		return nil, ErrTruncated
+	}
+	if p[0] < 0x80 {
+		l.Block = append(l.Block, rest[:n]...)
+		return rest[n:], nil
+	}
+	l.Block = slices.Grow(l.Block, huffmanRoom(int(n)))
+	text, ok := decodeHuffman(l.Block, rest[:n])
+	if !ok {
+		return nil, ErrHuffman
+	}
+	l.Block = text
+	return rest[n:], nil
+}

@@ -1,0 +1,119 @@
+package hpack
+
+import "github.com/valyala/fasthttp/internal/field"
+
+const (
+	// entryOverhead is what an entry counts in addition to its text (RFC 7541 section 4.1).
+	entryOverhead = 32
+	// initialSize is the size of both tables until somebody changes it (RFC 9113 section
+	// 6.5.2, SETTINGS_HEADER_TABLE_SIZE).
+	initialSize = 4096
+
+	smallestText = 128 // bytes of the first text of a table
+	smallestRing = 8   // entries of its first ring
+)
+
+// entry is one field of a dynamic table: 16 bytes.
+type entry struct {
+	off, nameLen, valueLen uint32 // in table.text, the value behind the name
+	id                     field.ID
+	flags                  field.Flag
+}
+
+func (e *entry) len() uint32 { return e.nameLen + e.valueLen }
+
+// table is a dynamic table (RFC 7541 section 2.3.2). The text of its entries lies in one
+// slice, the oldest first. Both slices grow with what is stored.
+type table struct {
+	text []byte
+	ring []entry // its length is a power of two; entry number k is at k modulo that
+	next uint32  // number of the next entry; numbers wrap around
+	n    uint32  // how many entries there are
+	size uint32  // as RFC 7541 section 4.1 counts it
+	max  uint32
+}
+
+// at returns the entry that is i entries older than the newest. i is less than t.n.
+func (t *table) at(i uint32) *entry { return &t.ring[(t.next-1-i)&uint32(len(t.ring)-1)] }
+
+// all returns name and value of e as one piece.
+func (t *table) all(e *entry) []byte { return t.text[e.off : e.off+e.len()] }
+
+func (t *table) name(e *entry) []byte { return t.text[e.off : e.off+e.nameLen] }
+
+func (t *table) value(e *entry) []byte { return t.text[e.off+e.nameLen : e.off+e.len()] }
+
+// init empties the table and keeps its memory.
+func (t *table) init(max uint32) {
+	t.n, t.size, t.text = 0, 0, t.text[:0]
+	t.max = max
+}
+
+// setMax changes the greatest size and evicts what exceeds it.
+func (t *table) setMax(max uint32) {
+	t.max = max
+	t.evictTo(max)
+}
+
+// evictTo evicts the oldest entries until the size is at most size.
+func (t *table) evictTo(size uint32) {
+	for t.size > size {
+		t.size -= t.at(t.n-1).len() + entryOverhead
+		t.n--
+	}
+	if t.n == 0 {
+		t.text = t.text[:0]
+	}
+}
+
+// add adds an entry and reports whether there is room for it. One that is larger than
+// the table empties it (RFC 7541 section 4.4). name and value are not parts of t.text.
+func (t *table) add(name, value []byte, id field.ID, flags field.Flag) bool {
+	need := uint64(len(name)) + uint64(len(value))
+	if need+entryOverhead > uint64(t.max) {
+		t.evictTo(0)
+		return false
+	}
+	t.evictTo(t.max - uint32(need) - entryOverhead)
+	if len(t.text)+int(need) > cap(t.text) {
+		t.makeRoom(int(need))
+	}
+	off := uint32(len(t.text))
+	t.text = append(append(t.text, name...), value...)
+	if int(t.n) == len(t.ring) {
+		t.growRing()
+	}
+	t.next++
+	t.n++
+	*t.at(0) = entry{off, uint32(len(name)), uint32(len(value)), id, flags}
+	t.size += uint32(need) + entryOverhead
+	return true
+}
+
+// makeRoom moves the text of the entries to the front, and to new memory if it would
+// fill most of the old.
+func (t *table) makeRoom(need int) {
+	start := uint32(len(t.text))
+	if t.n > 0 {
+		start = t.at(t.n - 1).off
+	}
+	live := t.text[start:]
+	// the limit leaves entryOverhead unused for every entry, so that text at the limit is
+	// not moved for each entry that is added
+	limit := int(t.max)
+	if total := len(live) + need; total > cap(t.text)-cap(t.text)/4 && cap(t.text) < limit {
+		t.text = make([]byte, 0, min(max(2*cap(t.text), total, smallestText), limit))
+	}
+	t.text = append(t.text[:0], live...)
+	for i := range t.n {
+		t.at(i).off -= start
+	}
+}
+
+func (t *table) growRing() {
+	old := *t
+	t.ring = make([]entry, max(smallestRing, 2*len(t.ring)))
+	for i := range t.n {
+		*t.at(i) = *old.at(i)
+	}
+}
