@@ -94,6 +94,16 @@ var effects = [...][256]effect{
 	trailers: {},
 }
 
+// Note records what a field says that was not received as a line, as those of HTTP/2 are.
+// at is the place of value. Note reports whether the field belongs to the list of fields
+// as well.
+func (h *Head) Note(role Role, id field.ID, value []byte, at field.Span) (keep bool, err error) {
+	if what := effects[role][id]; what != noEffect {
+		return h.apply(what, role, value, at)
+	}
+	return true, nil
+}
+
 // apply records what a field line says about framing, connection or the message, and
 // reports whether the line belongs to the list of fields as well. at is the place of
 // value.

@@ -1,0 +1,296 @@
+package http2
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// The pseudo-fields of a request (RFC 9113 section 8.3.1), as a set.
+const (
+	hasMethod = 1 << iota
+	hasScheme
+	hasAuthority
+	hasPath
+)
+
+// badField is what the decoder says of a field that HTTP/2 forbids.
+const badField = field.BadName | field.BadValue
+
+// checkRequest checks the fields of a request (RFC 9113 sections 8.2 and 8.3), and sets Head
+// and Scheme by them. Those that Fields is not to have are removed.
+func (m *Message) checkRequest() (p priority, e *Error) {
+	l, h := &m.Fields, &m.Head
+	h.Minor = 1
+	seen, i := 0, 0
+	for ; i < len(l.Entries); i++ {
+		f := &l.Entries[i]
+		if f.Flags&badField != 0 {
+			return p, faultOfField(f)
+		}
+		name := l.Bytes(f.Name)
+		if name[0] != ':' {
+			break
+		}
+		bit := m.pseudo(name, f.Value)
+		if bit == 0 || seen&bit != 0 {
+			return p, errPseudo
+		}
+		seen |= bit
+	}
+	if e := m.checkTarget(seen); e != nil {
+		return p, e
+	}
+	p, cookies, e := m.requestFields(i, seen)
+	if e != nil {
+		return p, e
+	}
+	host := l.Bytes(h.Slots[http1.SlotHost])
+	if len(host) == 0 || h.Has(http1.ManyHosts) || !http1.ValidHost(host) {
+		return p, errAuthority
+	}
+	if cookies > 1 {
+		m.joinCookies()
+	}
+	return p, nil
+}
+
+// pseudo notes a pseudo-field of a request, and returns its bit, or 0 if there is none of
+// that name.
+func (m *Message) pseudo(name []byte, value field.Span) (bit int) {
+	switch h := &m.Head; string(name) {
+	case ":method":
+		h.Method = value
+		return hasMethod
+	case ":path":
+		h.Target = value
+		return hasPath
+	case ":scheme":
+		m.Scheme = value
+		return hasScheme
+	case ":authority":
+		h.Slots[http1.SlotHost] = value
+		h.Flags |= http1.HasHost
+		return hasAuthority
+	}
+	return 0
+}
+
+// checkTarget checks the values of the pseudo-fields of a request.
+func (m *Message) checkTarget(seen int) *Error {
+	l, h := &m.Fields, &m.Head
+	if seen&hasMethod == 0 {
+		return errPseudoMissing
+	}
+	method := l.Bytes(h.Method)
+	switch string(method) {
+	case "GET":
+		h.MethodID = http1.MethodGet
+	case "HEAD":
+		h.MethodID = http1.MethodHead
+	case "CONNECT":
+		h.MethodID = http1.MethodConnect
+		h.Target = h.Slots[http1.SlotHost]
+		switch {
+		case seen != hasMethod|hasAuthority:
+			// RFC 9113 section 8.5
+			return errPseudo
+		case !http1.IsAuthority(l.Bytes(h.Target)):
+			return errAuthority
+		}
+		return nil
+	default:
+		if !ascii.IsToken(method) {
+			return errMethod
+		}
+	}
+	if seen|hasAuthority != hasMethod|hasScheme|hasAuthority|hasPath {
+		return errPseudoMissing
+	}
+	if !isScheme(l.Bytes(m.Scheme)) {
+		return errScheme
+	}
+	return checkPath(method, l.Bytes(h.Target))
+}
+
+// checkPath checks a path as http1.CheckTarget does: it is that of a URI, which has no
+// fragment, or an asterisk.
+func checkPath(method, path []byte) *Error {
+	switch {
+	case len(path) == 0:
+	case path[0] == '/' && !ascii.HasSpaceOrControl(path) && bytes.IndexByte(path, '#') < 0,
+		string(path) == "*" && string(method) == "OPTIONS":
+		return nil
+	}
+	return errPath
+}
+
+func isScheme(b []byte) bool {
+	switch string(b) {
+	case "http", "https":
+		return true
+	case "":
+		return false
+	}
+	for _, c := range b {
+		if !ascii.Is(c, ascii.Alpha|ascii.Digit) && c != '+' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return ascii.Is(b[0], ascii.Alpha)
+}
+
+// requestFields checks the fields of a request from the one at i on, and keeps those that
+// Fields is to have.
+func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error) {
+	l, kept := &m.Fields, 0
+	p = defaultPriority
+	for ; i < len(l.Entries); i++ {
+		f := &l.Entries[i]
+		if e := checkField(l, f); e != nil {
+			return p, 0, e
+		}
+		switch f.ID {
+		case field.Host:
+			if seen&hasAuthority != 0 {
+				if !ascii.EqualFold(l.Bytes(f.Value), l.Bytes(m.Head.Slots[http1.SlotHost])) {
+					return p, 0, errAuthority
+				}
+				if !m.Head.KeepAll {
+					continue
+				}
+			}
+		case field.Cookie:
+			cookies++
+		case field.Priority:
+			p = parsePriority(l.Bytes(f.Value))
+		}
+		if f.ID != field.Host || seen&hasAuthority == 0 {
+			keep, err := m.Head.Note(http1.Request, f.ID, l.Bytes(f.Value), f.Value)
+			if err != nil {
+				return p, 0, errLength
+			}
+			if !keep {
+				continue
+			}
+		}
+		l.Entries[kept] = *f
+		kept++
+	}
+	l.Entries = l.Entries[:kept]
+	return p, cookies, nil
+}
+
+// checkField checks a field that is no pseudo-field.
+func checkField(l *field.List, f *field.Entry) *Error {
+	if f.Flags&badField != 0 {
+		return faultOfField(f)
+	}
+	switch f.ID {
+	case field.Unknown:
+		if l.Block[f.Name.Off] == ':' {
+			return errPseudo
+		}
+	case field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade:
+		// RFC 9113 section 8.2.2
+		return errConnectionName
+	case field.Te:
+		if !ascii.EqualFoldString(l.Bytes(f.Value), "trailers") {
+			return errConnectionName
+		}
+	}
+	return nil
+}
+
+func faultOfField(f *field.Entry) *Error {
+	if f.Flags&field.BadName != 0 {
+		return errFieldName
+	}
+	return errFieldValue
+}
+
+// joinCookies makes several Cookie fields one (RFC 9113 section 8.2.3).
+func (m *Message) joinCookies() {
+	l := &m.Fields
+	first, kept := -1, 0
+	off := len(l.Block)
+	for i := range l.Entries {
+		f := &l.Entries[i]
+		if f.ID == field.Cookie {
+			if first >= 0 {
+				l.Block = append(l.Block, "; "...)
+			}
+			l.Block = append(l.Block, l.Bytes(f.Value)...)
+			if first >= 0 {
+				continue
+			}
+			first = kept
+		}
+		l.Entries[kept] = *f
+		kept++
+	}
+	l.Entries = l.Entries[:kept]
+	l.Entries[first].Value = field.Span{Off: uint32(off), Len: uint32(len(l.Block) - off)}
+}
+
+// frame sets the framing of a message, which ends with its head if end is set. none says
+// that it has no content, whatever its content-length (RFC 9113 section 8.1.1).
+func (m *Message) frame(end, none bool) *Error {
+	h := &m.Head
+	h.Framing = http1.Framing{Kind: http1.NoBody}
+	switch {
+	case none:
+	case end:
+		if h.Has(http1.HasLength) && h.ContentLength != 0 {
+			return errLengthDiffers
+		}
+	case h.Has(http1.HasLength):
+		h.Framing = http1.Framing{Kind: http1.Length, Length: h.ContentLength}
+	default:
+		h.Framing.Kind = http1.UntilClose
+	}
+	return nil
+}
+
+// checkResponse is checkRequest for a response (RFC 9113 section 8.3.2).
+func (m *Message) checkResponse() *Error {
+	l := &m.Fields
+	m.Head.Minor = 1
+	if l.Len() == 0 || string(l.Name(0)) != ":status" {
+		return errPseudoMissing
+	}
+	status := l.Value(0)
+	if len(status) != 3 || status[0] == '0' || !ascii.All(status, ascii.Digit) || string(status) == "101" {
+		return errStatus
+	}
+	m.Head.Status = int(status[0]-'0')*100 + int(status[1]-'0')*10 + int(status[2]-'0')
+	kept := 0
+	for i := 1; i < len(l.Entries); i++ {
+		f := &l.Entries[i]
+		if e := checkField(l, f); e != nil {
+			return e
+		}
+		keep, err := m.Head.Note(http1.Response, f.ID, l.Bytes(f.Value), f.Value)
+		if err != nil {
+			return errLength
+		}
+		if keep {
+			l.Entries[kept] = *f
+			kept++
+		}
+	}
+	l.Entries = l.Entries[:kept]
+	return nil
+}
+
+// checkTrailers checks the fields of a trailer section (RFC 9113 section 8.1).
+func (m *Message) checkTrailers() *Error {
+	for i := range m.Fields.Entries {
+		if e := checkField(&m.Fields, &m.Fields.Entries[i]); e != nil {
+			return e
+		}
+	}
+	return nil
+}

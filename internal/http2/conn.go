@@ -1,0 +1,302 @@
+package http2
+
+import (
+	"math"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/hpack"
+)
+
+// Role is a side of a connection.
+type Role uint8
+
+const (
+	Server Role = iota
+	Client
+)
+
+// Preface is what a client's connection begins with (RFC 9113 section 3.4).
+const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// Conn is a connection: the states of both directions, of its streams, and what is to be
+// written. The caller passes what arrives to Feed, answers its events, and writes what
+// Output returns. Init makes a Conn ready for use.
+//
+// A Conn is used by one goroutine at a time. It allocates nothing while the number of its
+// streams does not grow.
+type Conn struct {
+	l    *Limits
+	err  *Error // why it has ended, if LifeClosed
+	dec  hpack.Decoder
+	enc  hpack.Encoder
+	peer peer
+
+	out     *bufpool.Buffer // frames other than DATA that waits for a window
+	outRead int             // of which so many were written
+	blockAt int             // where the block in out begins that the caller encodes
+
+	block   *bufpool.Buffer // of a section that CONTINUATION frames go on with
+	pending pendingHead
+
+	table   streamTable
+	ended   ended
+	ready   queue // streams with content that may be sent, those first that come first
+	drained queue
+	lost    queue
+	free    *Stream
+	spare   int // how many streams are in free
+
+	now      uint32
+	begun    uint32 // when the connection began
+	stall    stall  // of sendWindow
+	wasted   bucket
+	glitches bucket
+	answers  uint32 // WINDOW_UPDATE frames that DATA frames have earned the peer
+
+	sendWindow int32 // what the peer accepts on all streams
+	recvWindow int32 // what the peer may send
+	credit     int32 // consumed, and not yet returned
+	highest    uint32
+	goodLast   uint32 // what the last GOAWAY said, while draining
+	active     int    // streams that are open, as SETTINGS_MAX_CONCURRENT_STREAMS counts
+	held       int    // streams that the caller has not released
+	heads      int    // the sizes of their header sections
+	kept       int    // the content of them that the caller keeps
+
+	role     Role
+	greeting Greeting
+	life     Life
+	pings    uint8 // own PING frames that were not answered
+	leaving  bool  // one of them is that of Shutdown
+}
+
+// peer is what the peer has said of itself.
+type peer struct {
+	window  int32  // SETTINGS_INITIAL_WINDOW_SIZE
+	frame   int    // SETTINGS_MAX_FRAME_SIZE
+	streams uint32 // SETTINGS_MAX_CONCURRENT_STREAMS
+	last    uint32 // of GOAWAY
+}
+
+// firstWindow is the size of all windows at first.
+const firstWindow = 65535
+
+// assumedStreams is how many streams a client opens before it knows how many it may (RFC
+// 9113 section 6.5.2 recommends that no less be permitted).
+const assumedStreams = 100
+
+// Init begins a connection: its output is the preface of this side. l was filled, and is
+// not changed while connections use it. now is the time in milliseconds since any
+// moment, as everywhere in this package; it may wrap.
+func (c *Conn) Init(r Role, l *Limits, now uint32) {
+	*c = Conn{
+		l: l, role: r, now: now, begun: now,
+		peer:       peer{window: firstWindow, frame: DefaultFrame, streams: math.MaxUint32, last: maxID},
+		sendWindow: firstWindow,
+		recvWindow: firstWindow,
+		wasted:     bucket{int32(l.Wasted), now},
+		glitches:   bucket{int32(l.Glitches), now},
+	}
+	c.dec.Init(uint32(l.DecoderTable))
+	c.enc.Init(uint32(l.EncoderTable))
+	if r == Client {
+		c.peer.streams = assumedStreams
+		c.highest = math.MaxUint32 // so that the first id is 1
+		o := c.output()
+		o.B = append(o.B, Preface...)
+		c.setGreeting(GreetSettings)
+	}
+	c.sendSettings()
+	if c.credit = int32(l.ConnWindow) - firstWindow; c.credit > 0 {
+		c.returnCredit()
+	}
+}
+
+// Encoder returns the encoder of the block that BeginHeaders has begun.
+func (c *Conn) Encoder() *hpack.Encoder { return &c.enc }
+
+// Streams returns how many streams are open.
+func (c *Conn) Streams() int { return c.active }
+
+// Held returns how many streams the caller has not released.
+func (c *Conn) Held() int { return c.held }
+
+// Room returns how many more streams a client may open.
+func (c *Conn) Room() int {
+	if c.life != LifeOpen || int64(c.active) >= int64(c.peer.streams) {
+		return 0
+	}
+	return int(min(int64(c.peer.streams)-int64(c.active), math.MaxInt32))
+}
+
+// Paused reports whether Feed accepts nothing until output was taken, since the peer
+// makes more answers than it reads.
+func (c *Conn) Paused() bool {
+	return c.out != nil && len(c.out.B)-c.outRead > c.l.Output
+}
+
+// Done reports whether the connection is to be closed: it has ended, or no more streams
+// begin and none is open; and all output was taken.
+func (c *Conn) Done() bool {
+	return !c.HasOutput() && c.lost.first == nil && (c.life == LifeClosed || c.life == LifeDraining && c.active == 0)
+}
+
+// Rest gives memory back that a connection does not need while nothing happens on it.
+func (c *Conn) Rest() {
+	if c.out != nil && len(c.out.B) == c.outRead {
+		bufpool.Put(c.out)
+		c.out, c.outRead = nil, 0
+	}
+	for c.spare > keptStreams {
+		s := c.free
+		c.free = s.next
+		c.spare--
+		s.next = nil
+		spareStreams.Put(s)
+	}
+	if c.table.n == 0 && len(c.table.slots) > fewestSlots {
+		c.table.slots = nil
+	}
+}
+
+// Close ends the connection with a code: a last GOAWAY is the end of the output. Streams
+// that are open have ended, and the caller releases them.
+func (c *Conn) Close(code Code) {
+	if c.life != LifeClosed {
+		c.fail(&Error{code, "fasthttp: HTTP/2: the connection was closed"})
+	}
+}
+
+// fail ends the connection for a fault.
+func (c *Conn) fail(e *Error) {
+	c.err = e
+	if c.life < LifeDraining {
+		c.goodLast = c.lastOfPeer()
+	}
+	c.goAway(c.goodLast, e.Code)
+	c.setLife(LifeClosed)
+	bufpool.Put(c.block)
+	c.block, c.pending = nil, pendingHead{}
+}
+
+// Shutdown ends the connection in order (RFC 9113 section 6.8). A server tells the peer
+// that it will accept no more streams, and says with the answer to a PING, or with
+// another call of Shutdown, which was the last. Then, as with a client at once, no
+// stream begins, and those that are open come to their end.
+func (c *Conn) Shutdown() {
+	switch {
+	case c.life == LifeOpen && c.role == Server:
+		c.goAway(maxID, NoError)
+		c.leaving = true
+		c.Ping(leavingPing)
+		c.setLife(LifeLeaving)
+	case c.life < LifeDraining:
+		c.drain()
+		c.goAway(c.goodLast, NoError)
+	}
+}
+
+// leavingPing is the payload of the PING of Shutdown.
+var leavingPing = [8]byte{'l', 'a', 's', 't', 's', 'o', 'o', 'n'}
+
+func (c *Conn) drain() {
+	c.goodLast = c.lastOfPeer()
+	c.setLife(LifeDraining)
+}
+
+// lastOfPeer returns the highest id of the streams that the peer has begun.
+func (c *Conn) lastOfPeer() uint32 {
+	if c.role == Client {
+		return 0
+	}
+	return c.highest
+}
+
+// Timed reports whether something is bounded by time, so that Tick must be called, about
+// once a second.
+func (c *Conn) Timed() bool {
+	return c.life != LifeClosed && (c.greeting != Greeted || c.pending.id != 0 || c.ready.first != nil || c.table.n > 0)
+}
+
+// Tick ends what has taken too long: streams, for which Feed returns events, or the
+// connection, for which it returns an error.
+func (c *Conn) Tick(now uint32) error {
+	c.now = now
+	if c.life == LifeClosed {
+		return c.err
+	}
+	late := func(since uint32, limit int) bool { return limit > 0 && now-since >= uint32(limit) }
+	switch {
+	case c.greeting != Greeted && late(c.begun, c.l.Greeting):
+		c.fail(ErrGreetingTimeout)
+		return c.err
+	case c.pending.id != 0 && late(c.pending.since, c.l.Stall):
+		c.fail(ErrStalled)
+		return c.err
+	}
+	if c.ready.first == nil {
+		c.stall.begun = false
+	}
+	over := late(c.stall.since, c.l.Stall)
+	if c.stall.look(c.ready.first != nil && c.sendWindow <= 0, over, c.sendWindow, c.l.LeastData, now) {
+		c.fail(ErrStalled)
+		return c.err
+	}
+	for i := 0; i < len(c.table.slots); i++ {
+		s := c.table.slots[i]
+		if s == nil || len(s.unsent) == 0 {
+			continue
+		}
+		over := late(s.stall.since, c.l.Stall)
+		if s.stall.look(s.place == isBlocked, over, s.sendWindow, c.l.LeastData, now) {
+			c.lose(s, errStreamStalled)
+			i-- // removing it may have moved another one here
+		}
+	}
+	return nil
+}
+
+// stall is a time of Limits.Stall, in which a peer has to grow a window by LeastData.
+type stall struct {
+	since uint32
+	sent  uint32 // how much was written since then
+	begun bool
+}
+
+// look reports whether the peer has granted less than least in a time that is over: what
+// was sent, and what could be. waits says that there is content, and no window for it: then
+// another time begins.
+func (s *stall) look(waits, over bool, window int32, least int, now uint32) bool {
+	switch {
+	case s.begun && over && int64(s.sent)+int64(max(window, 0)) < int64(least):
+		return true
+	case s.begun && !over:
+	case waits:
+		*s = stall{since: now, begun: true}
+	default:
+		s.begun = false
+	}
+	return false
+}
+
+// lose resets a stream, and keeps that for Feed to tell.
+func (c *Conn) lose(s *Stream, e *Error) {
+	c.resetStream(s, e.Code)
+	s.code = e.Code
+	c.lost.insert(s, c.lost.last, inLost)
+}
+
+// waste counts a stream that has come to nothing, and glitch a frame that brings nothing.
+func (c *Conn) waste() error {
+	if !c.wasted.take(c.l.Wasted, c.l.WastedRate, c.now) {
+		return ErrWasted
+	}
+	return nil
+}
+
+func (c *Conn) glitch() error {
+	if !c.glitches.take(c.l.Glitches, c.l.GlitchRate, c.now) {
+		return ErrGlitches
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package http2
+
+import "encoding/binary"
+
+// streamWindow is the receive window of a new stream. Until the peer has acknowledged the
+// settings it may take it for larger than it is.
+func (c *Conn) streamWindow() int32 {
+	if c.greeting != Greeted {
+		return int32(max(c.l.Window, firstWindow))
+	}
+	return int32(c.l.Window)
+}
+
+// creditConn gives n bytes back to the window of the connection. The peer learns of it
+// when half of the window has come together.
+func (c *Conn) creditConn(n int32) {
+	c.credit += n
+	if int(c.credit) >= c.l.ConnWindow/2 {
+		c.returnCredit()
+	}
+}
+
+func (c *Conn) returnCredit() {
+	c.put32(frameWindow, 0, uint32(c.credit))
+	c.recvWindow += c.credit
+	c.credit = 0
+}
+
+// creditStream is creditConn for a stream. One that the peer has ended needs no window.
+func (c *Conn) creditStream(s *Stream, n int32) {
+	s.credit += n
+	if s.credit > 0 && int(s.credit) >= (c.l.Window+1)/2 && s.Receiving() < Ended {
+		c.put32(frameWindow, s.id, uint32(s.credit))
+		s.recvWindow += s.credit
+		s.credit = 0
+	}
+}
+
+// Consumed says that the caller is done with n bytes of the content of a stream: the peer
+// may send as much again. What a stream that was reset had not consumed is given back by
+// itself.
+func (c *Conn) Consumed(s *Stream, n int) {
+	k := min(int32(n), s.unread)
+	s.unread -= k
+	if c.life != LifeClosed && k > 0 {
+		c.creditConn(k)
+		c.creditStream(s, k)
+	}
+}
+
+// Keep is Consumed for content that stays in memory until Release, and so has a bound of
+// its own. It reports whether the content is within it. If not, nothing is consumed, and
+// the caller resets the stream.
+func (c *Conn) Keep(s *Stream, n int) bool {
+	if c.kept+n > c.l.Bodies {
+		return false
+	}
+	c.kept += n
+	s.kept += uint32(n)
+	c.Consumed(s, n)
+	return true
+}
+
+func (c *Conn) receiveWindow(f *frame, p []byte) (Event, error) {
+	if len(p) != 4 {
+		return Event{}, ErrFrameSize
+	}
+	n := binary.BigEndian.Uint32(p) & maxID
+	if n > 0 && n < smallFrame {
+		if err := c.late(); err != nil {
+			return Event{}, err
+		}
+	}
+	if f.id == 0 {
+		return Event{}, c.growWindow(n)
+	}
+	if c.isIdle(f.id) {
+		return Event{}, ErrIdleStream
+	}
+	s := c.table.find(f.id)
+	switch {
+	case s == nil && n < smallFrame:
+		return Event{}, nil
+	case s == nil:
+		return Event{}, c.late()
+	case n == 0:
+		return c.refuse(s, errStreamStep)
+	case int64(s.sendWindow)+int64(n) > maxID:
+		return c.refuse(s, errStreamWindow)
+	}
+	s.sendWindow += int32(n)
+	c.schedule(s)
+	return Event{}, nil
+}
+
+// growWindow grows the window that the peer has for all streams.
+func (c *Conn) growWindow(n uint32) error {
+	switch {
+	case n == 0:
+		return ErrIncrement
+	case int64(c.sendWindow)+int64(n) > maxID:
+		return ErrWindow
+	}
+	c.sendWindow += int32(n)
+	return nil
+}

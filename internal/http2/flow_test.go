@@ -1,0 +1,136 @@
+package http2
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWindowsAreGivenBackAtHalf(t *testing.T) {
+	x := begin(t, Server, filled(Limits{Window: 1000, ConnWindow: 100000}))
+	if got := x.frames(); !slices.Equal(got, []string{"SETTINGS", "WINDOW_UPDATE 0: 34465"}) {
+		t.Fatalf("the connection begins with %q", got)
+	}
+	x.feed(client().post(1).data(1, 0, strings.Repeat("a", 600)).b, 1<<20)
+	x.frames()
+	s := x.held[1]
+	for _, c := range []struct {
+		consumed int
+		want     string
+	}{
+		{0, ""}, {499, ""}, {1, "WINDOW_UPDATE 1: 500"}, {1000, ""}, {5, ""},
+	} {
+		x.c.Consumed(s, c.consumed)
+		if got := strings.Join(x.frames(), " "); got != c.want {
+			t.Errorf("after %d: %q, want %q", c.consumed, got, c.want)
+		}
+		checkBooks(t, x.c)
+	}
+	// nobody needs a window of a stream that has ended
+	x.feed(newScript().data(1, flagEndStream, strings.Repeat("a", 900)).b, 1<<20)
+	x.c.Consumed(s, 900)
+	if got := x.frames(); len(got) > 0 {
+		t.Errorf("at the end: %q", got)
+	}
+}
+
+// What is received on streams that are reset, and was not consumed, comes back.
+func TestWindowOfTheConnectionComesBack(t *testing.T) {
+	const part = 15000
+	body := strings.Repeat("a", part)
+	for name, end := range map[string]func(x *run, id uint32){
+		"reset by the peer":  func(x *run, id uint32) { x.feed(newScript().reset(id, Cancel).b, 99) },
+		"reset by us":        func(x *run, id uint32) { x.c.Reset(x.held[id], Cancel) },
+		"a fault":            func(x *run, id uint32) { x.feed(newScript().window(id, 0).b, 99) },
+		"released":           func(*run, uint32) {},
+		"more after a reset": func(x *run, id uint32) { x.c.Reset(x.held[id], Cancel); x.feed(newScript().data(id, 0, body).b, 1<<20) },
+		"all consumed":       func(x *run, id uint32) { x.c.Consumed(x.held[id], part) },
+		"answered at once":   func(x *run, id uint32) { x.respond(x.held[id], []byte("no")) },
+		"ended": func(x *run, id uint32) {
+			x.feed(newScript().data(id, flagEndStream|flagPadded, "\x80"+strings.Repeat("a", 200)).b, 1<<20)
+		},
+	} {
+		x := begin(t, Server, filled(Limits{ConnWindow: 100000, Wasted: -1}))
+		x.feed(client().b, 1<<20)
+		given := 0
+		s := newScript()
+		for id := uint32(1); id < 200; id += 2 {
+			s.b = s.b[:0]
+			x.feed(s.post(id).data(id, 0, body).b, 1<<20)
+			end(x, id)
+			x.c.Consumed(x.held[id], 7)
+			x.c.Release(x.held[id])
+			for _, f := range x.frames() {
+				if strings.HasPrefix(f, "WINDOW_UPDATE 0") {
+					given++
+				}
+			}
+			checkBooks(t, x.c)
+		}
+		if x.err != nil || given == 0 {
+			t.Errorf("%s: %v; %d updates", name, x.err, given)
+		}
+	}
+}
+
+func TestContentThatIsKeptHasABound(t *testing.T) {
+	x := begin(t, Server, filled(Limits{Bodies: 10000}))
+	x.feed(client().post(1, 3).data(1, 0, strings.Repeat("a", 6000)).data(3, 0, strings.Repeat("a", 6000)).b, 1<<20)
+	if !x.c.Keep(x.held[1], 6000) || x.c.Keep(x.held[3], 6000) || !x.c.Keep(x.held[3], 4000) {
+		t.Fatal("the bound is another one")
+	}
+	x.c.Release(x.held[1])
+	if !x.c.Keep(x.held[3], 2000) || x.c.kept != 6000 {
+		t.Errorf("%d bytes are kept", x.c.kept)
+	}
+	x.c.Release(x.held[3])
+	checkBooks(t, x.c)
+}
+
+// The window of a stream may become negative (RFC 9113 section 6.9.2).
+func TestSettingsChangeWindowsOfStreams(t *testing.T) {
+	x := begin(t, Server, filled(Limits{}))
+	x.feed(client().settings(settingWindow, 5000).get(1).b, 1<<20)
+	x.respond(x.held[1], make([]byte, 20000))
+	sent := func() string { return strings.Join(x.frames(), "; ") }
+	if got := sent(); !strings.HasSuffix(got, "HEADERS 1; DATA 1: 5000") {
+		t.Fatalf("%q", got)
+	}
+	for _, c := range []struct {
+		in   *script
+		want string
+	}{
+		{newScript().settings(settingWindow, 1000), ""},
+		{newScript().window(1, 3999), ""},
+		{newScript().window(1, 1), ""},
+		{newScript().window(1, 1), "; DATA 1: 1"},
+		{newScript().settings(settingWindow, 1100), "; DATA 1: 100"},
+		{newScript().settings(settingWindow, 30000), "; DATA 1: 14899 end"},
+	} {
+		x.feed(c.in.b, 1<<20)
+		if got := strings.TrimPrefix(sent(), "SETTINGS ack"); strings.TrimPrefix(got, "; ") != strings.TrimPrefix(c.want, "; ") {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	x.c.Release(x.held[1])
+	checkBooks(t, x.c)
+}
+
+// A window that is smaller than what a peer assumes holds only when it knows.
+func TestSmallWindowsHoldFromTheAcknowledgementOn(t *testing.T) {
+	x := begin(t, Server, filled(Limits{Window: 1000}))
+	x.feed(newScript().raw(Preface).settings().post(1, 3, 5).data(1, 0, strings.Repeat("a", 1001)).b, 1<<20)
+	if x.verdict() != "" {
+		t.Fatal("a window was not what the peer assumes")
+	}
+	checkBooks(t, x.c)
+	x.feed(newScript().frame(frameSettings, flagAck, 0, "").data(3, 0, strings.Repeat("a", 1001)).b, 1<<20)
+	if got := x.verdict(); got != "reset 3 FLOW_CONTROL_ERROR" {
+		t.Errorf("%q", got)
+	}
+	x.feed(newScript().data(5, 0, strings.Repeat("a", 1000)).b, 1<<20)
+	if got := x.verdict(); got != "" {
+		t.Errorf("%q", got)
+	}
+	checkBooks(t, x.c)
+}

@@ -1,0 +1,149 @@
+package http2
+
+// Limits bounds what a peer can make a connection do. A zero field means its default; a
+// negative one of the buckets and times means that there is no bound. Init reads a Limits;
+// later changes have no effect on connections that exist.
+type Limits struct {
+	// Streams is how many streams of the peer may be open at a time: those above it are
+	// refused. Connections are ended at four times as many streams that the caller has not
+	// released, most of which the peer must have reset. Default 250.
+	Streams int
+	// HeaderList is the size of a header section, counting 32 bytes for each field (RFC
+	// 9113 section 10.5.1): above it there is an event TooLarge; a section of more than
+	// twice the size ends the connection. Default 64 KiB.
+	HeaderList int
+	// Fields is how many fields a header section may have, crumbs of cookies counted one by
+	// one. The reactions are those of HeaderList. Default 500.
+	Fields int
+	// Heads bounds the header sections of all streams that the caller has not released, in
+	// bytes as HeaderList counts them. Above it new streams are refused. Default 1 MiB.
+	Heads int
+	// Continuations is how many CONTINUATION frames a header block may have. More of them,
+	// or an empty one, end the connection. Default 8.
+	Continuations int
+	// Frame is the largest frame that is accepted, from 16 KiB to 16 MiB. Default 16 KiB.
+	Frame int
+	// Window is how many bytes of content the peer may send on a stream, and ConnWindow on
+	// all of them, before they are consumed. Going over it ends the stream, or the
+	// connection. Defaults 256 KiB and 1 MiB; ConnWindow is at least 65,535.
+	Window, ConnWindow int
+	// Bodies bounds the content that the caller keeps, see Conn.Keep. Default 16 MiB.
+	Bodies int
+	// Output is how many bytes of frames other than DATA may wait to be written before
+	// Feed accepts no more. Default 256 KiB.
+	Output int
+	// Settings is how many settings a frame may have: more end the connection. Default 32.
+	Settings int
+	// DecoderTable and EncoderTable bound the tables of HPACK, in bytes. A DecoderTable
+	// under 4,096 counts as that. Defaults 4,096.
+	DecoderTable, EncoderTable int
+
+	// Wasted is the bucket for streams that come to nothing: those that the peer resets,
+	// and those that are reset for its fault. It holds Wasted, and gets one for each stream
+	// that ended well and WastedRate a second. An empty one ends the connection. Defaults
+	// 200 and 33.
+	Wasted, WastedRate int
+	// Glitches is the bucket for frames that bring nothing: PING, SETTINGS, PRIORITY,
+	// PRIORITY_UPDATE, unknown ones, those for closed streams, DATA of less than 256 bytes
+	// that does not end a stream, and WINDOW_UPDATE of less, unless it answers such DATA.
+	// An empty one ends the connection. Defaults 1,000, and 330 a second.
+	Glitches, GlitchRate int
+
+	// Greeting is how many milliseconds a peer has for its preface, its SETTINGS, and the
+	// acknowledgement of ours. Default 10,000.
+	Greeting int
+	// Stall is how many milliseconds content may wait for a window, and a header block for
+	// its end, before the stream is reset, or the connection ends; and LeastData how many
+	// bytes of a stream that waits a peer must take in each such time, unless less is left.
+	// Defaults 15,000 and 1,024.
+	Stall, LeastData int
+
+	// KeepNames leaves the names of fields in lower case, and KeepAll keeps fields in the
+	// list although a slot of http1.Head has them, as http1.Head says.
+	KeepNames, KeepAll bool
+}
+
+// The defaults of Limits.
+const (
+	DefaultStreams       = 250
+	DefaultHeaderList    = 64 << 10
+	DefaultFields        = 500
+	DefaultHeads         = 1 << 20
+	DefaultContinuations = 8
+	DefaultFrame         = 16 << 10
+	DefaultWindow        = 256 << 10
+	DefaultConnWindow    = 1 << 20
+	DefaultBodies        = 16 << 20
+	DefaultOutput        = 256 << 10
+	DefaultSettings      = 32
+	DefaultTable         = 4096
+	DefaultWasted        = 200
+	DefaultWastedRate    = 33
+	DefaultGlitches      = 1000
+	DefaultGlitchRate    = 330
+	DefaultGreeting      = 10_000
+	DefaultStall         = 15_000
+	DefaultLeastData     = 1024
+)
+
+// heldFactor is how many times Limits.Streams the caller may hold.
+const heldFactor = 4
+
+// smallFrame is the size below which DATA and WINDOW_UPDATE count as glitches.
+const smallFrame = 256
+
+// Fill replaces the fields that are zero by their defaults, and brings the others into
+// their ranges. Init needs a Limits that was filled, so that one serves all connections.
+func (l *Limits) Fill() {
+	for _, f := range []struct {
+		field *int
+		def   int
+	}{
+		{&l.Streams, DefaultStreams}, {&l.HeaderList, DefaultHeaderList}, {&l.Fields, DefaultFields},
+		{&l.Heads, DefaultHeads}, {&l.Continuations, DefaultContinuations}, {&l.Frame, DefaultFrame},
+		{&l.Window, DefaultWindow}, {&l.ConnWindow, DefaultConnWindow}, {&l.Bodies, DefaultBodies},
+		{&l.Output, DefaultOutput}, {&l.Settings, DefaultSettings}, {&l.DecoderTable, DefaultTable},
+		{&l.EncoderTable, DefaultTable}, {&l.Wasted, DefaultWasted}, {&l.WastedRate, DefaultWastedRate},
+		{&l.Glitches, DefaultGlitches}, {&l.GlitchRate, DefaultGlitchRate}, {&l.Greeting, DefaultGreeting},
+		{&l.Stall, DefaultStall}, {&l.LeastData, DefaultLeastData},
+	} {
+		if *f.field == 0 {
+			*f.field = f.def
+		}
+	}
+	l.Frame = min(max(l.Frame, DefaultFrame), 1<<24-1)
+	l.Window = min(max(l.Window, 1), maxID)
+	l.ConnWindow = min(max(l.ConnWindow, firstWindow), maxID)
+	l.DecoderTable = max(l.DecoderTable, DefaultTable)
+}
+
+// bucket is a token bucket: it counts what a peer may still do that costs more than it
+// brings. at is the time up to which it was filled.
+type bucket struct {
+	left int32
+	at   uint32
+}
+
+// take takes one token out of a bucket that holds most and gets rate a second. It reports
+// whether there was one.
+func (b *bucket) take(most, rate int, now uint32) bool {
+	if most < 0 {
+		return true
+	}
+	if rate > 0 && b.left < int32(most) {
+		if more := uint64(now-b.at) * uint64(rate) / 1000; more > 0 {
+			b.left = int32(min(uint64(b.left)+more, uint64(most)))
+			b.at = now
+		}
+	} else {
+		b.at = now
+	}
+	if b.left <= 0 {
+		return false
+	}
+	b.left--
+	return true
+}
+
+// give puts one token back.
+func (b *bucket) give(most int) { b.left = min(b.left+1, int32(most)) }

@@ -1,0 +1,135 @@
+package http2
+
+import "github.com/valyala/fasthttp/internal/bufpool"
+
+// firstOutput is the size of a new buffer for output.
+const firstOutput = 1 << 10
+
+// output returns the buffer of what is written before DATA that waits.
+func (c *Conn) output() *bufpool.Buffer {
+	if c.out == nil {
+		c.out = bufpool.Get(firstOutput)
+	}
+	return c.out
+}
+
+// put32 sends a frame whose payload is a number.
+func (c *Conn) put32(kind frameType, id, n uint32) {
+	o := c.output()
+	o.B = appendFrame32(o.B, kind, id, n)
+}
+
+// HasOutput reports whether Output returns anything.
+func (c *Conn) HasOutput() bool {
+	return c.out != nil && len(c.out.B) > c.outRead ||
+		c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed
+}
+
+// leastPart is how much of some content is worth a frame, if there is more of it.
+const leastPart = 512
+
+// Output appends what is to be written to dst, at most max bytes, and returns it: first
+// frames other than DATA, and small content, in the order in which they came; then the
+// content that windows permit, ordered by RFC 9218. max must be more than 521 bytes if
+// any content is to come.
+func (c *Conn) Output(dst []byte, max int) []byte {
+	end := len(dst) + max
+	if c.out != nil {
+		n := min(max, len(c.out.B)-c.outRead)
+		dst = append(dst, c.out.B[c.outRead:c.outRead+n]...)
+		if c.outRead += n; c.outRead < len(c.out.B) {
+			return dst
+		}
+		c.out.B, c.outRead = c.out.B[:0], 0
+	}
+	for c.ready.first != nil && c.sendWindow > 0 && c.life != LifeClosed {
+		s := c.ready.first
+		room := end - len(dst) - frameHead
+		n := min(len(s.unsent), c.peer.frame, int(c.sendWindow), int(s.sendWindow), room)
+		if n <= 0 || n == room && n < min(leastPart, len(s.unsent)) {
+			break
+		}
+		dst = c.write(dst, s, n)
+	}
+	return dst
+}
+
+// write appends a frame with the next n bytes of the content of the first stream.
+func (c *Conn) write(dst []byte, s *Stream, n int) []byte {
+	p := s.unsent[:n]
+	s.unsent = s.unsent[n:]
+	c.ready.remove(s)
+	last := len(s.unsent) == 0
+	if last {
+		s.unsent = nil
+		s.stall.begun = false
+		c.drained.insert(s, c.drained.last, inDrained)
+	}
+	end := last && s.endsAfter
+	dst = c.appendData(dst, s, p, end)
+	switch {
+	case end:
+		s.endsAfter = false
+	case !last && (s.incremental || s.sendWindow <= 0):
+		c.schedule(s)
+	case !last:
+		c.ready.insert(s, nil, inReady)
+	}
+	return dst
+}
+
+// schedule puts a stream with content among those that may send, or takes it away.
+func (c *Conn) schedule(s *Stream) {
+	may := s.sendWindow > 0 && len(s.unsent) > 0
+	switch {
+	case len(s.unsent) == 0 || s.place == inReady && may:
+		return
+	case !may && s.place == inReady:
+		c.ready.remove(s)
+	}
+	if !may {
+		s.place = isBlocked
+		return
+	}
+	at := c.ready.last
+	for at != nil && s.before(at) {
+		at = at.prev
+	}
+	c.ready.insert(s, at, inReady)
+}
+
+// before reports whether the content of s is sent before that of other: by urgency, those
+// first that are of use as a whole only, and of these the one that was asked for first
+// (RFC 9218 section 10). Others take turns.
+func (s *Stream) before(other *Stream) bool {
+	switch {
+	case s.urgency != other.urgency:
+		return s.urgency < other.urgency
+	case s.incremental:
+		return false
+	}
+	return other.incremental || s.id < other.id
+}
+
+// unqueue takes a stream out of the queue that it is in.
+func (c *Conn) unqueue(s *Stream) {
+	switch s.place {
+	case inReady:
+		c.ready.remove(s)
+	case inDrained:
+		c.drained.remove(s)
+	case inLost:
+		c.lost.remove(s)
+	}
+	s.place = nowhere
+}
+
+// Drained returns a stream whose content Output has taken to its end since Drained has
+// returned it last, or nil. It may have ended by that.
+func (c *Conn) Drained() *Stream {
+	s := c.drained.first
+	if s != nil {
+		c.drained.remove(s)
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package http2
+
+import (
+	"encoding/binary"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+)
+
+// defaultUrgency is that of a request that says nothing of it.
+const defaultUrgency = 3
+
+// priority is the order of a response among others (RFC 9218 section 4).
+type priority struct {
+	urgency     uint8
+	incremental bool
+}
+
+var defaultPriority = priority{urgency: defaultUrgency}
+
+// parsePriority reads the value of a Priority field, a dictionary of RFC 8941. What is
+// malformed in it has no effect (RFC 9218 section 4).
+func parsePriority(value []byte) priority {
+	p := defaultPriority
+	for rest := value; rest != nil; {
+		var member []byte
+		member, rest = ascii.NextElement(rest)
+		switch {
+		case len(member) == 3 && member[0] == 'u' && member[1] == '=' && member[2] >= '0' && member[2] <= '7':
+			p.urgency = member[2] - '0'
+		case string(member) == "i", string(member) == "i=?1":
+			p.incremental = true
+		case string(member) == "i=?0":
+			p.incremental = false
+		}
+	}
+	return p
+}
+
+// SetPriority orders the content of a stream by the value of a Priority field, which may
+// be that of a response (RFC 9218 section 5).
+func (c *Conn) SetPriority(s *Stream, value []byte) {
+	p := parsePriority(value)
+	s.urgency, s.incremental = p.urgency, p.incremental
+	if s.place == inReady {
+		c.ready.remove(s)
+		c.schedule(s)
+	}
+}
+
+// receivePriorityUpdate changes the priority of a request (RFC 9218 section 7.1). One that
+// has not come yet has a field of its own.
+func (c *Conn) receivePriorityUpdate(f *frame, p []byte) (Event, error) {
+	switch {
+	case c.role == Client:
+		return Event{}, ErrPriorityUpdate
+	case f.id != 0:
+		return Event{}, ErrStreamID
+	case len(p) < 4:
+		return Event{}, ErrFrameSize
+	}
+	id := binary.BigEndian.Uint32(p) & maxID
+	if id&1 == 0 {
+		return Event{}, ErrPriorityUpdate
+	}
+	if s := c.table.find(id); s != nil {
+		c.SetPriority(s, p[4:])
+	}
+	return Event{}, c.glitch()
+}

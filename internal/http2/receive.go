@@ -1,0 +1,321 @@
+package http2
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Feed takes what has arrived, from the beginning of b, up to the first event. It returns
+// how many bytes it has taken, which are whole frames. If that is 0 and there is no event,
+// Feed needs more bytes behind those of b: FrameHead and Limits.Frame are always enough;
+// or the connection is Paused. After an error the connection is over as soon as its output
+// was written; each further call returns the error again.
+//
+// Header sections are put into m. Payload of the event is a part of b.
+func (c *Conn) Feed(b []byte, now uint32, m *Message) (n int, ev Event, err error) {
+	c.now = now
+	for {
+		if s := c.lost.first; s != nil {
+			c.lost.remove(s)
+			return n, Event{Kind: Reset, Stream: s, Code: s.code}, nil
+		}
+		if c.life == LifeClosed {
+			return n, Event{}, c.err
+		}
+		if c.Paused() {
+			return n, Event{}, nil
+		}
+		var took int
+		took, ev, err = c.step(b[n:], m)
+		n += took
+		if err != nil {
+			c.failed(err)
+			continue
+		}
+		if ev.Kind != None || took == 0 && c.lost.first == nil {
+			return n, ev, nil
+		}
+	}
+}
+
+// failed ends the connection for the error of a frame.
+func (c *Conn) failed(err error) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = ErrCompression
+	}
+	c.fail(e)
+}
+
+// step takes one frame from b, or the preface.
+func (c *Conn) step(b []byte, m *Message) (n int, ev Event, err error) {
+	if c.greeting == GreetPreface {
+		n := min(len(b), len(Preface))
+		if string(b[:n]) != Preface[:n] {
+			return 0, Event{}, ErrPreface
+		}
+		if n < len(Preface) {
+			return 0, Event{}, nil
+		}
+		c.setGreeting(GreetSettings)
+		return n, Event{}, nil
+	}
+	if len(b) < frameHead {
+		return 0, Event{}, nil
+	}
+	f := parseFrame(b)
+	if err := c.expects(&f); err != nil {
+		return 0, Event{}, err
+	}
+	end := frameHead + f.size
+	if len(b) < end {
+		return 0, Event{}, nil
+	}
+	ev, err = c.receive(&f, b[frameHead:end:end], m)
+	return end, ev, err
+}
+
+// expects returns an error if the head of a frame shows that it must not come now.
+func (c *Conn) expects(f *frame) error {
+	switch {
+	case f.size > c.l.Frame:
+		return ErrLargeFrame
+	case c.greeting == GreetSettings && (f.kind != frameSettings || f.has(flagAck)):
+		return ErrFirstFrame
+	case (f.kind == frameContinuation) != (c.pending.id != 0), c.pending.id != 0 && c.pending.id != f.id:
+		return ErrContinuation
+	}
+	return nil
+}
+
+func (c *Conn) receive(f *frame, p []byte, m *Message) (Event, error) {
+	switch f.kind {
+	case frameData:
+		return c.receiveData(f, p)
+	case frameHeaders:
+		return c.receiveHeaders(f, p, m)
+	case frameContinuation:
+		return c.receiveContinuation(f, p, m)
+	case framePriority:
+		return c.receivePriority(f, p)
+	case frameReset:
+		return c.receiveReset(f, p)
+	case frameSettings:
+		return c.receiveSettings(f, p)
+	case framePush:
+		return Event{}, ErrPush
+	case framePing:
+		return c.receivePing(f, p)
+	case frameGoAway:
+		return c.receiveGoAway(f, p)
+	case frameWindow:
+		return c.receiveWindow(f, p)
+	case framePriorityUpdate:
+		return c.receivePriorityUpdate(f, p)
+	}
+	// RFC 9113 section 5.5
+	return Event{}, c.glitch()
+}
+
+// isIdle reports whether no stream with an id has begun. This side never pushes, and a
+// client's peer must not.
+func (c *Conn) isIdle(id uint32) bool { return id&1 == 0 || int32(id) > int32(c.highest) }
+
+func (c *Conn) receiveData(f *frame, p []byte) (Event, error) {
+	if f.id == 0 {
+		return Event{}, ErrStreamID
+	}
+	if c.isIdle(f.id) {
+		return Event{}, ErrIdleStream
+	}
+	p, err := f.unpad(p)
+	if err != nil {
+		return Event{}, err
+	}
+	// padding and its length count, and bring nothing that is to be consumed
+	size, padding := int32(f.size), int32(f.size-len(p))
+	if c.recvWindow -= size; c.recvWindow < 0 {
+		return Event{}, ErrFlow
+	}
+	s := c.table.find(f.id)
+	if s == nil {
+		c.creditConn(size)
+		return Event{}, c.afterEnd(f.id)
+	}
+	if e := s.acceptData(f, len(p)); e != nil {
+		c.creditConn(size)
+		return c.refuse(s, e)
+	}
+	s.recvWindow -= size
+	s.unread += size - padding
+	if padding > 0 {
+		c.creditConn(padding)
+		c.creditStream(s, padding)
+	}
+	end := f.has(flagEndStream)
+	if end {
+		s.move(receivesEnd)
+		c.closeIfDone(s)
+	} else if f.size < smallFrame {
+		if err := c.glitch(); err != nil {
+			return Event{}, err
+		}
+		if len(p) == 0 {
+			return Event{}, nil
+		}
+	}
+	return Event{Kind: Data, Stream: s, Payload: p, End: end}, nil
+}
+
+// acceptData returns what is wrong with a DATA frame that has n bytes of content.
+func (s *Stream) acceptData(f *frame, n int) *Error {
+	switch {
+	case s.Receiving() == HeadAhead:
+		return errDataFirst
+	case s.Receiving() != BodyAhead:
+		return errHalfClosed
+	case int32(f.size) > s.recvWindow:
+		return errStreamFlow
+	}
+	if s.bodyLeft == unknownLength {
+		return nil
+	}
+	s.bodyLeft -= int64(n)
+	if s.bodyLeft < 0 || s.bodyLeft > 0 && f.has(flagEndStream) {
+		return errLengthDiffers
+	}
+	return nil
+}
+
+// afterEnd treats a DATA or HEADERS frame for a stream that has ended (RFC 9113 section
+// 5.1, "closed").
+func (c *Conn) afterEnd(id uint32) error {
+	switch c.ended.find(id) {
+	case endWell:
+		return ErrClosedStream
+	case endByPeer:
+		c.rejectID(id, StreamClosed)
+	}
+	return c.glitch()
+}
+
+// rejectID resets a stream that is not in the table.
+func (c *Conn) rejectID(id uint32, code Code) {
+	c.put32(frameReset, id, uint32(code))
+	c.ended.add(id, endByUs)
+}
+
+// refuse resets a stream for a fault of the peer's.
+func (c *Conn) refuse(s *Stream, e *Error) (Event, error) {
+	c.resetStream(s, e.Code)
+	return Event{Kind: Reset, Stream: s, Code: e.Code, Err: e}, c.waste()
+}
+
+// receivePriority reads what RFC 7540 has defined, and nobody uses any more.
+func (c *Conn) receivePriority(f *frame, p []byte) (Event, error) {
+	switch {
+	case f.id == 0:
+		return Event{}, ErrStreamID
+	case len(p) != 5:
+		return c.faultOf(f.id, errPrioritySize, ErrFrameSize)
+	case binary.BigEndian.Uint32(p)&maxID == f.id:
+		return c.faultOf(f.id, errDependency, ErrSelfDependency)
+	}
+	return Event{}, c.glitch()
+}
+
+// faultOf ends the stream with an id or, if it is not open, the connection: an RST_STREAM
+// of a stream that has not begun would be a fault itself.
+func (c *Conn) faultOf(id uint32, e, otherwise *Error) (Event, error) {
+	if s := c.table.find(id); s != nil {
+		return c.refuse(s, e)
+	}
+	return Event{}, otherwise
+}
+
+func (c *Conn) receiveReset(f *frame, p []byte) (Event, error) {
+	switch {
+	case f.id == 0:
+		return Event{}, ErrStreamID
+	case len(p) != 4:
+		return Event{}, ErrFrameSize
+	case c.isIdle(f.id):
+		return Event{}, ErrIdleStream
+	}
+	s := c.table.find(f.id)
+	if s == nil {
+		return Event{}, c.late()
+	}
+	ev := Event{Kind: Reset, Stream: s, Code: Code(binary.BigEndian.Uint32(p))}
+	// a server may end a request that it has answered (RFC 9113 section 8.1)
+	wasted := c.role == Server || s.Receiving() != Ended
+	c.endStream(s, endByPeer)
+	if wasted {
+		return ev, c.waste()
+	}
+	return ev, nil
+}
+
+// late counts a frame that the peer may have sent before it knew that the stream has
+// ended: each DATA frame excuses some.
+func (c *Conn) late() error {
+	if c.answers > 0 {
+		c.answers--
+		return nil
+	}
+	return c.glitch()
+}
+
+func (c *Conn) receivePing(f *frame, p []byte) (Event, error) {
+	switch {
+	case f.id != 0:
+		return Event{}, ErrStreamID
+	case len(p) != 8:
+		return Event{}, ErrFrameSize
+	case !f.has(flagAck):
+		o := c.output()
+		o.B = append(appendFrame(o.B, framePing, flagAck, 0, 8), p...)
+		return Event{}, c.glitch()
+	case c.pings == 0:
+		return Event{}, c.glitch()
+	}
+	if c.leaving && [8]byte(p) == leavingPing {
+		c.leaving = false
+		c.pings--
+		if c.life == LifeLeaving {
+			c.Shutdown()
+		}
+		return Event{}, nil
+	}
+	c.pings--
+	return Event{Kind: Pong, Payload: p}, nil
+}
+
+func (c *Conn) receiveGoAway(f *frame, p []byte) (Event, error) {
+	switch {
+	case f.id != 0:
+		return Event{}, ErrStreamID
+	case len(p) < 8:
+		return Event{}, ErrFrameSize
+	}
+	last := binary.BigEndian.Uint32(p) & maxID
+	if last > c.peer.last {
+		return Event{}, ErrLastStream
+	}
+	c.peer.last = last
+	if c.role == Client {
+		if c.life < LifeDraining {
+			c.drain()
+		}
+		for i := 0; i < len(c.table.slots); i++ {
+			if s := c.table.slots[i]; s != nil && s.id > last {
+				s.code = RefusedStream
+				c.endStream(s, endByPeer)
+				c.lost.insert(s, c.lost.last, inLost)
+				i-- // removing it may have moved another one here
+			}
+		}
+	}
+	ev := Event{Kind: GoAway, Code: Code(binary.BigEndian.Uint32(p[4:])), Payload: p[8:]}
+	return ev, c.glitch()
+}

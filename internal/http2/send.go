@@ -1,0 +1,241 @@
+package http2
+
+// Part is a header section of a message that is sent.
+type Part uint8
+
+const (
+	SendInterim  Part = iota // an interim response
+	SendHead                 // a head; content follows
+	SendWhole                // a head that ends the message
+	SendTrailers             // trailers, which end it
+)
+
+var partEvents = [...]streamEvent{
+	SendInterim:  sendsInterim,
+	SendHead:     sendsHead,
+	SendWhole:    sendsAll,
+	SendTrailers: sendsEnd,
+}
+
+// Open begins a stream of a client, or returns nil if Room is 0. Its id follows with the
+// head of the request.
+func (c *Conn) Open() *Stream {
+	if c.Room() == 0 || c.highest == maxID {
+		return nil
+	}
+	c.active++
+	return c.newStream(0)
+}
+
+// ExpectNoContent says that the request of a client is HEAD, so that content-length of the
+// response is not that of its content.
+func (s *Stream) ExpectNoContent() { s.noContent = true }
+
+// CanSend reports whether a part can be sent on a stream. It cannot be after a reset, and
+// trailers not before all content was written.
+func (c *Conn) CanSend(s *Stream, part Part) bool {
+	if c.life == LifeClosed || s.id == 0 && (c.life != LifeOpen || c.highest == maxID) {
+		return false
+	}
+	return s.may(partEvents[part]) && len(s.unsent) == 0 && !s.endsAfter
+}
+
+// BeginHeaders begins a header section, if CanSend reports that one can be sent. The caller
+// appends fields to the result with Encoder, pseudo-fields first, and passes it to
+// EndHeaders before anything else is done with the Conn.
+func (c *Conn) BeginHeaders() []byte {
+	o := c.output()
+	c.blockAt = len(o.B)
+	return c.enc.Begin(appendFrame(o.B, frameHeaders, flagEndHeaders, 0, 0))
+}
+
+// EndHeaders sends the section that BeginHeaders has begun. b has its fields at the end.
+func (c *Conn) EndHeaders(s *Stream, b []byte, part Part) {
+	if s.id == 0 {
+		c.number(s)
+	}
+	s.move(partEvents[part])
+	f := b[c.blockAt:]
+	size := len(f) - frameHead
+	f[5], f[6], f[7], f[8] = byte(s.id>>24), byte(s.id>>16), byte(s.id>>8), byte(s.id)
+	if part == SendWhole || part == SendTrailers {
+		f[4] |= flagEndStream
+	}
+	if size > c.peer.frame {
+		f[4] &^= flagEndHeaders
+		size = c.peer.frame
+		b = c.split(b, s.id)
+		f = b[c.blockAt:]
+	}
+	f[0], f[1], f[2] = byte(size>>16), byte(size>>8), byte(size)
+	c.out.B = b
+	c.closeIfDone(s)
+}
+
+// split inserts the heads of CONTINUATION frames into the block at the end of b.
+func (c *Conn) split(b []byte, id uint32) []byte {
+	rest := append([]byte(nil), b[c.blockAt+frameHead+c.peer.frame:]...)
+	b = b[:c.blockAt+frameHead+c.peer.frame]
+	for len(rest) > 0 {
+		n := min(len(rest), c.peer.frame)
+		var flags uint8
+		if n == len(rest) {
+			flags = flagEndHeaders
+		}
+		b = append(appendFrame(b, frameContinuation, flags, id, n), rest[:n]...)
+		rest = rest[n:]
+	}
+	return b
+}
+
+// number gives a stream its id, in the order in which requests are written.
+func (c *Conn) number(s *Stream) {
+	if c.highest == 1<<32-1 {
+		c.highest = 1
+	} else {
+		c.highest += 2
+	}
+	s.id = c.highest
+	s.sendWindow, s.recvWindow = c.peer.window, c.streamWindow()
+	c.table.add(s)
+}
+
+// smallContent is the size up to which content is copied at once.
+const smallContent = 4 << 10
+
+// Send sends a part of the content of a stream, which may be empty at its end. All of what
+// was sent before was written: Unsent returns 0. If that is not 0 afterwards, p must not
+// change until Drained returns the stream, or the stream was reset. Send does nothing on
+// a stream that was reset.
+func (c *Conn) Send(s *Stream, p []byte, end bool) {
+	if s.Sending() == Cut || c.life == LifeClosed {
+		return
+	}
+	if s.Sending() != BodyAhead || len(s.unsent) > 0 || s.endsAfter {
+		panic(cannotFollow)
+	}
+	n := int32(len(p))
+	switch {
+	case n == 0 && !end:
+		return
+	case n == 0, n <= smallContent && n <= s.sendWindow && n <= c.sendWindow &&
+		(c.ready.first == nil || s.urgency <= c.ready.first.urgency):
+		o := c.output()
+		o.B = c.appendData(o.B, s, p, end)
+		return
+	}
+	if s.place == inDrained {
+		c.drained.remove(s)
+	}
+	s.unsent, s.endsAfter = p, end
+	c.schedule(s)
+}
+
+// appendData appends a DATA frame.
+func (c *Conn) appendData(dst []byte, s *Stream, p []byte, end bool) []byte {
+	var flags uint8
+	if end {
+		flags = flagEndStream
+	}
+	dst = append(appendFrame(dst, frameData, flags, s.id, len(p)), p...)
+	s.sendWindow -= int32(len(p))
+	c.sendWindow -= int32(len(p))
+	s.stall.sent += uint32(len(p))
+	c.stall.sent += uint32(len(p))
+	if c.answers < mostAnswers {
+		c.answers += answersEach
+	}
+	if end {
+		s.move(sendsEnd)
+		c.closeIfDone(s)
+	}
+	return dst
+}
+
+// A peer may answer a DATA frame with an update of each window, or with a reset.
+const (
+	answersEach = 2
+	mostAnswers = 1 << 20
+)
+
+// Reset ends a stream, unless it has ended.
+func (c *Conn) Reset(s *Stream, code Code) {
+	if !s.Closed() && s.id != 0 && c.life != LifeClosed {
+		c.resetStream(s, code)
+	}
+}
+
+// resetStream ends a stream that has begun.
+func (c *Conn) resetStream(s *Stream, code Code) {
+	c.put32(frameReset, s.id, uint32(code))
+	c.endStream(s, endByUs)
+}
+
+// endStream ends a stream that was reset.
+func (c *Conn) endStream(s *Stream, how ending) {
+	c.unqueue(s)
+	s.unsent, s.endsAfter = nil, false
+	s.move(resets)
+	c.creditConn(s.unread)
+	s.unread = 0
+	c.forget(s, how)
+}
+
+// closeIfDone ends a stream that both sides have ended.
+func (c *Conn) closeIfDone(s *Stream) {
+	if s.Closed() {
+		c.forget(s, endWell)
+		c.wasted.give(c.l.Wasted)
+	}
+}
+
+// forget removes a stream that has ended from those that frames are for.
+func (c *Conn) forget(s *Stream, how ending) {
+	c.table.remove(s)
+	c.ended.add(s.id, how)
+	c.active--
+}
+
+// Release says that the caller uses a stream no more. One that is still open is reset: with
+// NoError if a server has answered without waiting for all of the request (RFC 9113 section
+// 8.1), otherwise with Cancel.
+func (c *Conn) Release(s *Stream) {
+	if !s.held {
+		panic("http2: a stream is released twice")
+	}
+	if s.id == 0 {
+		c.active--
+	} else if !s.Closed() {
+		code := Cancel
+		if s.Sending() == Ended && c.role == Server {
+			code = NoError
+		}
+		c.Reset(s, code)
+	}
+	c.unqueue(s)
+	if c.life != LifeClosed {
+		c.creditConn(s.unread)
+	} else if s.id != 0 && !s.Closed() {
+		c.table.remove(s)
+		c.active--
+	}
+	c.heads -= int(s.headSize)
+	c.kept -= int(s.kept)
+	c.held--
+	c.discard(s)
+}
+
+// Ping asks the peer for a sign of life: there is an event Pong when it comes.
+func (c *Conn) Ping(data [8]byte) {
+	c.pings++
+	o := c.output()
+	o.B = append(appendFrame(o.B, framePing, 0, 0, 8), data[:]...)
+}
+
+// goAway sends GOAWAY.
+func (c *Conn) goAway(last uint32, code Code) {
+	o := c.output()
+	o.B = appendFrame(o.B, frameGoAway, 0, 0, 8)
+	o.B = append(o.B, byte(last>>24), byte(last>>16), byte(last>>8), byte(last),
+		byte(code>>24), byte(code>>16), byte(code>>8), byte(code))
+}

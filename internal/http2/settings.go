@@ -1,0 +1,140 @@
+package http2
+
+import (
+	"encoding/binary"
+
+	"github.com/valyala/fasthttp/internal/hpack"
+)
+
+// The settings of RFC 9113 section 6.5.2, RFC 8441 and RFC 9218.
+const (
+	settingTable           = 0x1
+	settingPush            = 0x2
+	settingStreams         = 0x3
+	settingWindow          = 0x4
+	settingFrame           = 0x5
+	settingHeaderList      = 0x6
+	settingExtendedConnect = 0x8
+	settingNoPriorities    = 0x9 // those of RFC 7540
+)
+
+const settingSize = 6
+
+// sendSettings sends the settings, once: those that differ from what the peer assumes.
+func (c *Conn) sendSettings() {
+	o := c.output()
+	at := len(o.B)
+	o.B = appendFrame(o.B, frameSettings, 0, 0, 0)
+	add := func(id uint16, value, assumed int) {
+		if value != assumed {
+			o.B = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(o.B, id), uint32(value))
+		}
+	}
+	add(settingTable, c.l.DecoderTable, DefaultTable)
+	if c.role == Server {
+		add(settingStreams, c.l.Streams, -1)
+		add(settingNoPriorities, 1, 0)
+	} else {
+		add(settingPush, 0, 1)
+	}
+	add(settingWindow, c.l.Window, firstWindow)
+	add(settingFrame, c.l.Frame, DefaultFrame)
+	add(settingHeaderList, c.l.HeaderList, -1)
+	o.B[at+2] = byte(len(o.B) - at - frameHead)
+}
+
+func (c *Conn) receiveSettings(f *frame, p []byte) (Event, error) {
+	switch {
+	case f.id != 0:
+		return Event{}, ErrStreamID
+	case f.has(flagAck) && len(p) > 0, len(p)%settingSize != 0:
+		return Event{}, ErrFrameSize
+	case f.has(flagAck):
+		return Event{}, c.acknowledged()
+	case len(p)/settingSize > c.l.Settings:
+		return Event{}, ErrManySettings
+	}
+	for ; len(p) > 0; p = p[settingSize:] {
+		if err := c.apply(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+			return Event{}, err
+		}
+	}
+	o := c.output()
+	o.B = appendFrame(o.B, frameSettings, flagAck, 0, 0)
+	if c.greeting == GreetSettings {
+		c.setGreeting(GreetAck)
+		return Event{Kind: Settings}, nil
+	}
+	return Event{Kind: Settings}, c.glitch()
+}
+
+// acknowledged treats the acknowledgement of the settings, of which there is one.
+func (c *Conn) acknowledged() error {
+	if c.greeting != GreetAck {
+		return c.glitch()
+	}
+	c.setGreeting(Greeted)
+	c.dec.Acknowledged()
+	// streams that began before had the window that the peer assumed
+	if less := int32(firstWindow - c.l.Window); less > 0 {
+		for _, s := range c.table.slots {
+			if s != nil {
+				s.recvWindow -= less
+			}
+		}
+	}
+	return nil
+}
+
+// apply applies a setting of the peer. Those that are unknown have no effect.
+func (c *Conn) apply(id uint16, value uint32) error {
+	switch id {
+	case settingTable:
+		c.enc.SetMaxTable(value)
+	case settingPush:
+		if value > 1 || value == 1 && c.role == Client {
+			return ErrSetting
+		}
+	case settingStreams:
+		c.peer.streams = value
+	case settingWindow:
+		return c.setWindow(value)
+	case settingFrame:
+		if value < DefaultFrame || value > 1<<24-1 {
+			return ErrSetting
+		}
+		c.peer.frame = int(value)
+	case settingExtendedConnect, settingNoPriorities:
+		if value > 1 {
+			return ErrSetting
+		}
+	}
+	return nil
+}
+
+// setWindow changes the windows of all streams, which may become negative (RFC 9113 section
+// 6.9.2).
+func (c *Conn) setWindow(value uint32) error {
+	if value > maxID {
+		return ErrWindow
+	}
+	change := int64(value) - int64(c.peer.window)
+	c.peer.window = int32(value)
+	for _, s := range c.table.slots {
+		if s == nil {
+			continue
+		}
+		grown := int64(s.sendWindow) + change
+		if grown > maxID {
+			return ErrWindow
+		}
+		s.sendWindow = int32(grown)
+		c.schedule(s)
+	}
+	return nil
+}
+
+// hpackLimits returns the limits of a header section.
+func (c *Conn) hpackLimits() hpack.Limits {
+	return hpack.Limits{Size: uint32(c.l.HeaderList), Fields: c.l.Fields, Normalize: !c.l.KeepNames}
+}

@@ -1,0 +1,336 @@
+package http2
+
+import "sync"
+
+// Stream is one exchange of a connection. The Conn makes it, and uses it again after
+// Conn.Release, which the caller calls once for each Stream that it has got.
+type Stream struct {
+	// User belongs to the caller. It is nil in a new stream.
+	User any
+
+	unsent     []byte // the caller's content that was not yet written
+	next, prev *Stream
+	bodyLeft   int64 // of the length that the peer has announced, or unknownLength
+
+	id         uint32
+	sendWindow int32 // what the peer accepts, which new settings can make negative
+	recvWindow int32 // what the peer may send
+	credit     int32 // consumed, and not yet returned to the peer's window
+	unread     int32 // received and not yet consumed
+	headSize   uint32
+	kept       uint32 // counts for Limits.Bodies
+	stall      stall  // of sendWindow
+	code       Code   // of the reset that the caller does not know yet
+
+	halves      halves
+	place       place
+	urgency     uint8 // RFC 9218 section 4.1: 0 comes first
+	incremental bool  // RFC 9218 section 4.2
+	endsAfter   bool  // unsent is the end of the content
+	noContent   bool  // the response answers HEAD
+	held        bool  // the caller has not released it
+}
+
+// unknownLength is the length of a body that was not announced.
+const unknownLength = -1
+
+// ID returns the id of the stream, or 0 if it has none yet: a client's gets it with the
+// head of the request.
+func (s *Stream) ID() uint32 { return s.id }
+
+// Unsent returns how many bytes of the content that Conn.Send got were not written yet.
+func (s *Stream) Unsent() int { return len(s.unsent) }
+
+// Receiving returns how far the peer's message has come, and Sending how far the other
+// one has.
+func (s *Stream) Receiving() Half { return s.halves.recv() }
+
+// Sending returns how far the message to the peer has come.
+func (s *Stream) Sending() Half { return s.halves.send() }
+
+// Closed reports whether nothing is sent or received on the stream any more.
+func (s *Stream) Closed() bool {
+	return s.halves.recv() >= Ended && s.halves.send() >= Ended
+}
+
+// Half is a phase of one direction of a stream. The states of RFC 9113 section 5.1 are
+// pairs of them: "open" has neither direction over, "half-closed (remote)" has received
+// Ended, and so on.
+type Half uint8
+
+const (
+	_         Half = iota // what the table has for moves that are refused
+	HeadAhead             // the head is still to come; interim responses may have
+	BodyAhead             // the head came: content and trailers may follow
+	Ended                 // the message came to its end, with END_STREAM
+	Cut                   // the stream was reset before that
+	halfPhases
+)
+
+// halves is the phase of sending, above that of receiving.
+type halves uint8
+
+const (
+	halfBits        = 3
+	refused  halves = 1 << 7
+)
+
+func halvesOf(send, recv Half) halves { return halves(send)<<halfBits | halves(recv) }
+
+func (h halves) send() Half { return Half(h >> halfBits) }
+
+func (h halves) recv() Half { return Half(h & (1<<halfBits - 1)) }
+
+// streamEvent is what moves a Stream.
+type streamEvent uint8
+
+const (
+	receivesInterim streamEvent = iota // an interim response
+	receivesHead                       // the head of a message
+	receivesAll                        // a head that is the whole message
+	receivesEnd                        // the end of content, or trailers
+	sendsInterim
+	sendsHead
+	sendsAll
+	sendsEnd
+	resets // by either side
+	streamEvents
+)
+
+// streamMove says to which phases an event leads. A phase that is not there refuses the
+// event.
+type streamMove struct{ send, recv [halfPhases]Half }
+
+// anyHalf is what an event that concerns one direction does to the other.
+var anyHalf = [halfPhases]Half{HeadAhead: HeadAhead, BodyAhead: BodyAhead, Ended: Ended, Cut: Cut}
+
+// streamMoves is all moves that there are.
+var streamMoves = [streamEvents]streamMove{
+	receivesInterim: {recv: [halfPhases]Half{HeadAhead: HeadAhead}, send: anyHalf},
+	receivesHead:    {recv: [halfPhases]Half{HeadAhead: BodyAhead}, send: anyHalf},
+	receivesAll:     {recv: [halfPhases]Half{HeadAhead: Ended}, send: anyHalf},
+	receivesEnd:     {recv: [halfPhases]Half{BodyAhead: Ended}, send: anyHalf},
+	sendsInterim:    {send: [halfPhases]Half{HeadAhead: HeadAhead}, recv: anyHalf},
+	sendsHead:       {send: [halfPhases]Half{HeadAhead: BodyAhead}, recv: anyHalf},
+	sendsAll:        {send: [halfPhases]Half{HeadAhead: Ended}, recv: anyHalf},
+	sendsEnd:        {send: [halfPhases]Half{BodyAhead: Ended}, recv: anyHalf},
+	// what has come to its end stays that: the message is whole
+	resets: {
+		send: [halfPhases]Half{HeadAhead: Cut, BodyAhead: Cut, Ended: Ended, Cut: Cut},
+		recv: [halfPhases]Half{HeadAhead: Cut, BodyAhead: Cut, Ended: Ended, Cut: Cut},
+	},
+}
+
+// streamNext is streamMoves for both directions at once, so that an event costs one look
+// at it.
+var streamNext = func() (next [streamEvents][1 << (2 * halfBits)]halves) {
+	for e := range next {
+		for p := range next[e] {
+			next[e][p] = refused
+			send, recv := halves(p).send(), halves(p).recv()
+			if send >= halfPhases || recv >= halfPhases {
+				continue
+			}
+			if s, r := streamMoves[e].send[send], streamMoves[e].recv[recv]; s != 0 && r != 0 {
+				next[e][p] = halvesOf(s, r)
+			}
+		}
+	}
+	return next
+}()
+
+// may reports whether an event may come now.
+func (s *Stream) may(e streamEvent) bool {
+	return streamNext[e][s.halves&(1<<(2*halfBits)-1)]&refused == 0
+}
+
+// move changes the phases by an event, which must be one that may come.
+func (s *Stream) move(e streamEvent) {
+	to := streamNext[e][s.halves&(1<<(2*halfBits)-1)]
+	if to&refused != 0 {
+		panic(cannotFollow)
+	}
+	s.halves = to
+}
+
+// place says in which queue of its connection a stream is.
+type place uint8
+
+const (
+	nowhere   place = iota // it is in no queue
+	inReady                // it has content, and its window permits to send some of it
+	isBlocked              // it has content that waits for its own window; in no queue
+	inDrained              // all content that the caller had passed was written
+	inLost                 // it was reset, and the caller does not know it yet
+)
+
+// queue is a list of streams. A stream is in at most one: place says in which.
+type queue struct{ first, last *Stream }
+
+func (q *queue) remove(s *Stream) {
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		q.first = s.next
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	} else {
+		q.last = s.prev
+	}
+	s.next, s.prev, s.place = nil, nil, nowhere
+}
+
+// insert puts s behind at, or at the beginning if at is nil.
+func (q *queue) insert(s, at *Stream, p place) {
+	s.place, s.prev = p, at
+	if at != nil {
+		s.next, at.next = at.next, s
+	} else {
+		s.next, q.first = q.first, s
+	}
+	if s.next != nil {
+		s.next.prev = s
+	} else {
+		q.last = s
+	}
+}
+
+// spareStreams has streams beyond the few that a connection without any keeps.
+var spareStreams = sync.Pool{New: func() any { return new(Stream) }}
+
+// keptStreams is how many of them that is.
+const keptStreams = 2
+
+// newStream returns a stream whose phases are those of one that begins.
+func (c *Conn) newStream(id uint32) *Stream {
+	s := c.free
+	if s != nil {
+		c.free = s.next
+		c.spare--
+	} else {
+		s = spareStreams.Get().(*Stream)
+	}
+	*s = Stream{
+		id:         id,
+		bodyLeft:   unknownLength,
+		sendWindow: c.peer.window,
+		recvWindow: c.streamWindow(),
+		halves:     halvesOf(HeadAhead, HeadAhead),
+		urgency:    defaultUrgency,
+		held:       true,
+	}
+	c.held++
+	return s
+}
+
+// discard keeps the memory of a stream for another one.
+func (c *Conn) discard(s *Stream) {
+	*s = Stream{next: c.free}
+	c.free = s
+	c.spare++
+}
+
+// streamTable finds streams by their ids. It is a hash table with open addressing: ids are
+// odd and grow, so that they hardly ever share a place.
+type streamTable struct {
+	slots []*Stream
+	n     int
+}
+
+const fewestSlots = 8
+
+func (t *streamTable) home(id uint32) int { return int(id>>1) & (len(t.slots) - 1) }
+
+// find returns the stream with an id, or nil.
+func (t *streamTable) find(id uint32) *Stream {
+	if t.n == 0 {
+		return nil
+	}
+	for i := t.home(id); ; i = (i + 1) & (len(t.slots) - 1) {
+		if s := t.slots[i]; s == nil || s.id == id {
+			return s
+		}
+	}
+}
+
+// add adds a stream whose id is new.
+func (t *streamTable) add(s *Stream) {
+	if 2*(t.n+1) > len(t.slots) {
+		old := t.slots
+		t.slots = make([]*Stream, max(2*len(old), fewestSlots))
+		for _, s := range old {
+			if s != nil {
+				t.put(s)
+			}
+		}
+	}
+	t.put(s)
+	t.n++
+}
+
+func (t *streamTable) put(s *Stream) {
+	i := t.home(s.id)
+	for t.slots[i] != nil {
+		i = (i + 1) & (len(t.slots) - 1)
+	}
+	t.slots[i] = s
+}
+
+// remove removes a stream, and moves those up that would not be found any more behind the
+// gap.
+func (t *streamTable) remove(s *Stream) {
+	mask := len(t.slots) - 1
+	i := t.home(s.id)
+	for t.slots[i] != s {
+		i = (i + 1) & mask
+	}
+	for j := (i + 1) & mask; t.slots[j] != nil; j = (j + 1) & mask {
+		if (j-t.home(t.slots[j].id))&mask >= (j-i)&mask {
+			t.slots[i] = t.slots[j]
+			i = j
+		}
+	}
+	t.slots[i] = nil
+	t.n--
+}
+
+// ending is how a stream has ended that is no longer in the table.
+type ending uint8
+
+const (
+	endUnknown ending = iota // it is forgotten, or has never begun
+	endWell                  // both sides have ended it
+	endByUs                  // it was reset: what the peer sent before it knew is ignored
+	endByPeer                // the peer has reset it
+)
+
+// ended remembers how the last streams have ended. Ids have the same lowest bit, which
+// gives way to one of the ending.
+type ended struct {
+	ring *[endedSize]uint32
+	next uint8
+}
+
+const endedSize = 64
+
+func (e *ended) add(id uint32, how ending) {
+	if e.ring == nil {
+		e.ring = new([endedSize]uint32)
+	}
+	e.ring[e.next] = id>>1<<2 | uint32(how)
+	e.next = (e.next + 1) % endedSize
+}
+
+// find returns how a stream has ended. The newest entry counts.
+func (e *ended) find(id uint32) ending {
+	if e.ring == nil {
+		return endUnknown
+	}
+	for i := range uint8(endedSize) {
+		if w := e.ring[(e.next+endedSize-1-i)%endedSize]; w>>2 == id>>1 && w != 0 {
+			return ending(w & 3)
+		}
+	}
+	return endUnknown
+}
