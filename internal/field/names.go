@@ -156,6 +156,9 @@ const (
 	numIDs
 )
 
+// NumIDs is the number of ids, with Unknown: they are all less.
+const NumIDs = int(numIDs)
+
 // names holds the well-known names in their normalised form.
 var names = [numIDs]string{
 	Accept:                             "Accept",

@@ -199,6 +199,34 @@ func TestEntryLargerThanTheTableEmptiesIt(t *testing.T) {
 	}
 }
 
+// Memory follows what is stored, up to the size of the table.
+func TestTablesTakeNoMoreMemoryThanTheirSize(t *testing.T) {
+	var d Decoder
+	d.Init(4096)
+	if cap(d.t.text)+cap(d.t.ring) != 0 {
+		t.Error("an unused table has memory")
+	}
+	var l field.List
+	if err := d.Decode(&l, literal("a", "b"), noLimits); err != nil || cap(d.t.text) > smallestText || cap(d.t.ring) > smallestRing {
+		t.Errorf("%v: %d bytes and %d entries for one field", err, cap(d.t.text), cap(d.t.ring))
+	}
+	for n := range 4000 {
+		l.Reset()
+		if err := d.Decode(&l, literal("", strings.Repeat("v", n*7%900)), noLimits); err != nil {
+			t.Fatal(err)
+		}
+		checkTable(t, &d.t)
+	}
+	for range 4000 {
+		if err := d.Decode(&l, literal("", ""), noLimits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cap(d.t.text) > 4096 || cap(d.t.ring) > 4096/entryOverhead || d.t.n != 4096/entryOverhead {
+		t.Errorf("%d bytes of text, a ring of %d entries, %d used", cap(d.t.text), cap(d.t.ring), d.t.n)
+	}
+}
+
 func TestDecoderFollowsTheSettingOnceItIsAcknowledged(t *testing.T) {
 	var d Decoder
 	d.Init(100)

@@ -78,8 +78,12 @@ func buildLongCodes() (ranges []codeRange) {
 	return ranges
 }
 
+// noCode is more than any number of bits that the decoder has.
+const noCode = 65
+
 // longCode returns the byte whose code, which has more than stepBits bits, is at the top
-// of acc, and the size of the code. The size is 64 if it is that of the end of the string.
+// of acc, and the size of the code. The size is noCode if it is that of the end of the
+// string.
 func longCode(acc uint64) (text byte, size uint) {
 	top := uint32(acc >> 32)
 	for i := range longCodes {
@@ -87,7 +91,7 @@ func longCode(acc uint64) (text byte, size uint) {
 			return r.text[top>>(32-r.size)-r.first], r.size
 		}
 	}
-	return 0, 64
+	return 0, noCode
 }
 
 // huffmanRoom returns the capacity that decodeHuffman needs for the text of n bytes of

@@ -61,6 +61,7 @@ func TestHuffmanRefusesMalformedCodes(t *testing.T) {
 		{"the end of the string", "\xff\xff\xff\xfc", "", false},
 		{"the end of the string, behind text", "\x00\x00\x00\x00\x00\xff\xff\xff\xfc", "", false},
 		{"the end of the string, before text", "\xff\xff\xff\xfc\x00\x00\x00\x00\x00\x00\x00\x00\x00", "", false},
+		{"the end of the string, first of the last 64 bits", "00\x00\x02\xff\xff\xff\xff0000", "", false},
 		{"a cut code of 30 bits", "\xff\xff\xff", "", false},
 		{"thirty bits", "\xff\xff\xff\xf3", "\n", true},
 	} {
