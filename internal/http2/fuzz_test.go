@@ -49,15 +49,15 @@ func feedAll(t *testing.T, limits *Limits, in []byte, mode uint8, step int) *run
 		switch {
 		case s == nil:
 		case ev.Kind == Reset || ev.End && s.Sending() == Ended:
-			x.c.Release(s)
 			delete(x.held, s.id)
+			x.c.Release(s)
 		case ev.Kind == Data:
 			x.c.Consumed(s, len(ev.Payload))
 		case ev.Kind == Headers && role == Server && s.id%8 != uint32(mode>>1&7):
 			x.respond(s, bytes.Repeat([]byte("abcd"), int(s.id)%2000))
 			if s.Unsent() == 0 {
-				x.c.Release(s)
 				delete(x.held, s.id)
+				x.c.Release(s)
 			}
 		}
 		if ev.Kind == Headers {
