@@ -94,6 +94,9 @@ var effects = [...][256]effect{
 	trailers: {},
 }
 
+// HasEffect reports whether Note does anything for a field.
+func HasEffect(role Role, id field.ID) bool { return effects[role][id] != noEffect }
+
 // Note records what a field says that was not received as a line, as those of HTTP/2 are.
 // at is the place of value. Note reports whether the field belongs to the list of fields
 // as well.

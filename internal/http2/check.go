@@ -149,6 +149,11 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 	p = defaultPriority
 	for ; i < len(l.Entries); i++ {
 		f := &l.Entries[i]
+		if isPlain(l, f, http1.Request) {
+			l.Entries[kept] = *f
+			kept++
+			continue
+		}
 		if e := checkField(l, f); e != nil {
 			return p, 0, e
 		}
@@ -181,6 +186,27 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 	}
 	l.Entries = l.Entries[:kept]
 	return p, cookies, nil
+}
+
+// special has, for each role, the well-known names that are more than a name and a value.
+var special = func() (t [http1.Response + 1][256]bool) {
+	for role := range t {
+		for id := range t[role] {
+			t[role][id] = http1.HasEffect(http1.Role(role), field.ID(id))
+		}
+		for _, id := range []field.ID{
+			field.Host, field.Cookie, field.Priority, field.Te,
+			field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade,
+		} {
+			t[role][id] = true
+		}
+	}
+	return t
+}()
+
+// isPlain reports whether a field is allowed, and means nothing here, as most do.
+func isPlain(l *field.List, f *field.Entry, role http1.Role) bool {
+	return f.Flags&badField == 0 && !special[role][f.ID] && (f.ID != field.Unknown || l.Block[f.Name.Off] != ':')
 }
 
 // checkField checks a field that is no pseudo-field.
@@ -269,6 +295,11 @@ func (m *Message) checkResponse() *Error {
 	kept := 0
 	for i := 1; i < len(l.Entries); i++ {
 		f := &l.Entries[i]
+		if isPlain(l, f, http1.Response) {
+			l.Entries[kept] = *f
+			kept++
+			continue
+		}
 		if e := checkField(l, f); e != nil {
 			return e
 		}
