@@ -139,6 +139,7 @@ func TestWhatAMessageHas(t *testing.T) {
 		{Limits{KeepAll: true}, with(get, "x-a: b", "user-agent: me", "host: example.com"),
 			"GET https example.com / X-A=b, User-Agent=me, Host=example.com"},
 		{Limits{}, with(get, "cookie: a=b", "x: y", "cookie: c=d", "cookie: e"), "GET https example.com / Cookie=a=b; c=d; e, X=y"},
+		{Limits{}, with(get, "cookie: a=b", "cookie: c=d"), "GET https example.com / Cookie=a=b; c=d"},
 		{Limits{}, with(get, "cookie: a=b", "x: y"), "GET https example.com / Cookie=a=b, X=y"},
 		{Limits{}, []string{":method: CONNECT", ":authority: a:1"}, "CONNECT  a:1 a:1 "},
 		{Limits{}, []string{":method: GET", ":scheme: http", ":path: /x?y", "host: b"}, "GET http b /x?y "},

@@ -24,6 +24,7 @@ func TestOrderOfContent(t *testing.T) {
 		{"by urgency", []string{"u=5", "", "u=0"}, nil, "5 5 3 3 1 1"},
 		{"in turn", []string{"i", "i", "i"}, nil, "5 3 1 5 3 1"},
 		{"in turn after others", []string{"i", "", "i"}, nil, "3 3 5 1 5 1"},
+		{"in turn after one that came last", []string{"i", "i", ""}, nil, "5 5 3 1 3 1"},
 		{"by urgency, then in turn", []string{"i", "u=2, i", "u=2, i"}, nil, "5 3 5 3 1 1"},
 		{"what is malformed does not count", []string{"u=8", "u=-1", "u=1.0", "u=1"}, nil, "7 7 1 1 3 3 5 5"},
 		{"parameters and others", []string{"i=?0", "i=?1, x", "u=1 , i"}, nil, "5 5 1 1 3 3"},
@@ -81,6 +82,9 @@ func TestOutputIsBounded(t *testing.T) {
 		for len(all) > 0 {
 			f := parseFrame(all)
 			if f.kind == frameData {
+				if f.size < leastPart && !f.has(flagEndStream) {
+					t.Errorf("at most %d: a frame of %d bytes", most, f.size)
+				}
 				got[f.id] = append(got[f.id], all[frameHead:frameHead+f.size]...)
 			}
 			all = all[frameHead+f.size:]
@@ -96,6 +100,35 @@ func TestOutputIsBounded(t *testing.T) {
 		if x.c.Drained() != nil || x.c.Streams() != 0 {
 			t.Errorf("at most %d: %d streams", most, x.c.Streams())
 		}
+	}
+}
+
+// Small content is sent at once, unless other content is more urgent.
+func TestSmallContentDoesNotOvertakeUrgentContent(t *testing.T) {
+	x := begin(t, Server, filled(Limits{}))
+	x.feed(client().headers(1, 5, with(get, "priority: u=2")...).get(3).headers(5, 5, with(get, "priority: u=1")...).b, 1<<20)
+	x.frames()
+	x.respond(x.held[1], make([]byte, 10000))
+	x.respond(x.held[3], []byte("small"))
+	x.respond(x.held[5], []byte("small"))
+	if x.held[3].Unsent() == 0 || x.held[5].Unsent() != 0 {
+		t.Error("small content is sent in another order")
+	}
+	want := "HEADERS 1; HEADERS 3; HEADERS 5; DATA 5: 5 end; DATA 1: 10000 end; DATA 3: 5 end"
+	if got := strings.Join(x.frames(), "; "); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestEncoderFollowsTheTableOfThePeer(t *testing.T) {
+	x := begin(t, Server, filled(Limits{}))
+	x.feed(client().settings(settingTable, 0).get(1).b, 1<<20)
+	x.take()
+	x.out = nil
+	x.respond(x.held[1], nil)
+	x.take()
+	if update := x.out[frameHead]; update != 0x20 {
+		t.Errorf("the block begins with %#x, not with a size update", update)
 	}
 }
 
