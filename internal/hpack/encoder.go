@@ -206,7 +206,7 @@ func buildNames() (lower, encoded [field.NumIDs][]byte) {
 // appendName appends name in lower case as a string.
 func appendName(dst, name []byte) []byte {
 	if n := huffmanSize(name, &lowerCodes); n < len(name) {
-		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), name, &lowerCodes)
+		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), name, n, &lowerCodes)
 	}
 	dst = append(appendInt(dst, 0, 7, uint32(len(name))), name...)
 	ascii.ToLower(dst[len(dst)-len(name):])
@@ -216,7 +216,7 @@ func appendName(dst, name []byte) []byte {
 // appendValue appends value as a string.
 func appendValue(dst, value []byte) []byte {
 	if n := huffmanSize(value, &codes); n < len(value) {
-		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), value, &codes)
+		return appendHuffman(appendInt(dst, 0x80, 7, uint32(n)), value, n, &codes)
 	}
 	return append(appendInt(dst, 0, 7, uint32(len(value))), value...)
 }

@@ -169,35 +169,38 @@ func decodeHuffmanEnd(out []byte, at int, acc uint64, have uint, src []byte) ([]
 	}
 }
 
-// appendHuffman appends the code of text, by the given table.
-func appendHuffman(dst, text []byte, table *[256]code) []byte {
-	var acc uint64 // the lowest have bits are not yet appended
+// appendHuffman appends the code of text, by the given table. n is the huffmanSize of it.
+func appendHuffman(dst, text []byte, n int, table *[256]code) []byte {
+	dst = slices.Grow(dst, n+3) // the last bytes are written as four
+	end := len(dst) + n
+	out := dst[len(dst):cap(dst)]
+	var acc uint64 // its lowest have bits are not yet written
 	var have uint
 	for _, c := range text {
-		code := table[c]
+		code := &table[c]
 		acc = acc<<(code.size&63) | uint64(code.bits)
 		if have += uint(code.size); have >= 32 {
 			have -= 32
-			dst = binary.BigEndian.AppendUint32(dst, uint32(acc>>(have&63)))
+			binary.BigEndian.PutUint32(out, uint32(acc>>(have&63)))
+			out = out[4:]
 		}
 	}
-	if have == 0 {
-		return dst
+	if have > 0 {
+		// padding: the beginning of the code of the end of the string
+		free := 32 - have
+		binary.BigEndian.PutUint32(out, uint32(acc)<<free|(1<<free-1))
 	}
-	// padding: the beginning of the code of the end of the string
-	free := 32 - have
-	rest := uint32(acc)<<free | (uint32(1)<<free - 1)
-	for i := uint(0); i < have; i += 8 {
-		dst = append(dst, byte(rest>>(24-i)))
-	}
-	return dst
+	return dst[:end]
 }
 
 // huffmanSize returns the size of the code of text in bytes.
 func huffmanSize(text []byte, table *[256]code) int {
-	n := 0
-	for _, c := range text {
-		n += int(table[c].size)
+	n := uint(0)
+	for ; len(text) >= 4; text = text[4:] {
+		n += uint(table[text[0]].size) + uint(table[text[1]].size) + uint(table[text[2]].size) + uint(table[text[3]].size)
 	}
-	return (n + 7) / 8
+	for _, c := range text {
+		n += uint(table[c].size)
+	}
+	return int((n + 7) / 8)
 }

@@ -23,10 +23,14 @@ func decoded(t testing.TB, code []byte) (string, bool) {
 	return string(got[3:]), true
 }
 
+func encoded(dst, text []byte) []byte {
+	return appendHuffman(dst, text, huffmanSize(text, &codes), &codes)
+}
+
 func TestHuffmanCodesAreThoseOfTheStandard(t *testing.T) {
 	for c := range 256 {
 		text := []byte{byte(c)}
-		got, want := appendHuffman(nil, text, &codes), xnet.AppendHuffmanString(nil, string(text))
+		got, want := encoded(nil, text), xnet.AppendHuffmanString(nil, string(text))
 		if !bytes.Equal(got, want) {
 			t.Errorf("%#x: %x, want %x", c, got, want)
 		}
@@ -37,7 +41,7 @@ func TestHuffmanDecodesEveryPairOfBytes(t *testing.T) {
 	for a := range 256 {
 		for b := range 256 {
 			text := []byte{byte(a), byte(b)}
-			if got, ok := decoded(t, appendHuffman(nil, text, &codes)); !ok || got != string(text) {
+			if got, ok := decoded(t, encoded(nil, text)); !ok || got != string(text) {
 				t.Fatalf("%x: %x, %v", text, got, ok)
 			}
 		}
@@ -85,7 +89,7 @@ func TestHuffmanOfRandomTextOfAllLengths(t *testing.T) {
 				text[i] = text[i]%95 + ' '
 			}
 		}
-		code := appendHuffman([]byte("x"), text, &codes)[1:]
+		code := encoded([]byte("x"), text)[1:]
 		if len(code) != huffmanSize(text, &codes) {
 			t.Errorf("%q: %d bytes, huffmanSize says %d", text, len(code), huffmanSize(text, &codes))
 		}
@@ -109,10 +113,10 @@ func FuzzHuffman(f *testing.F) {
 		if ok != (err == nil) || got != want {
 			t.Fatalf("%x: %q, %v; x/net: %q, %v", code, got, ok, want, err)
 		}
-		if ok && !bytes.Equal(appendHuffman(nil, []byte(got), &codes), code) {
+		if ok && !bytes.Equal(encoded(nil, []byte(got)), code) {
 			t.Fatalf("%x: %q has another code", code, got)
 		}
-		back, ok := decoded(t, appendHuffman(nil, code, &codes))
+		back, ok := decoded(t, encoded(nil, code))
 		if !ok || back != string(code) {
 			t.Fatalf("%x became %x, %v", code, back, ok)
 		}

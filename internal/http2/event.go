@@ -40,12 +40,12 @@ const (
 
 // Event is something that the caller of Feed must know.
 type Event struct {
-	Kind    Kind
-	End     bool // the message of the peer ends with it
-	Code    Code
-	Stream  *Stream
-	Payload []byte // a part of what was passed to Feed
-	Err     *Error // why the stream was reset, or nil
+	Kind    Kind    // what it is
+	End     bool    // the message of the peer ends with it
+	Code    Code    // of Reset, Rejected and GoAway
+	Stream  *Stream // that of the message, or nil
+	Payload []byte  // a part of what was passed to Feed
+	Err     *Error  // why the stream was reset, or nil
 }
 
 // Message is where Feed puts a header section. One can serve many connections, since it
