@@ -49,7 +49,7 @@ func (c Code) String() string {
 // Error is why a connection or a stream had to end. All errors of this package are
 // variables, so that none is allocated for a peer's fault.
 type Error struct {
-	Code Code
+	Code Code // as it is sent to the peer
 	text string
 }
 

@@ -11,8 +11,8 @@ import (
 type Role uint8
 
 const (
-	Server Role = iota
-	Client
+	Server Role = iota // accepts requests
+	Client             // makes them
 )
 
 // Preface is what a client's connection begins with (RFC 9113 section 3.4).

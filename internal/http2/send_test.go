@@ -24,7 +24,7 @@ func TestOrderOfContent(t *testing.T) {
 		{"by urgency", []string{"u=5", "", "u=0"}, nil, "5 5 3 3 1 1"},
 		{"in turn", []string{"i", "i", "i"}, nil, "5 3 1 5 3 1"},
 		{"in turn after others", []string{"i", "", "i"}, nil, "3 3 5 1 5 1"},
-		{"in turn after one that came last", []string{"i", "i", ""}, nil, "5 5 3 1 3 1"},
+		{"one that takes turns no more", []string{"i", "i", "i"}, newScript().frame(framePriorityUpdate, 0, 0, u32(5)+"u=3"), "5 5 3 1 3 1"},
 		{"by urgency, then in turn", []string{"i", "u=2, i", "u=2, i"}, nil, "5 3 5 3 1 1"},
 		{"what is malformed does not count", []string{"u=8", "u=-1", "u=1.0", "u=1"}, nil, "7 7 1 1 3 3 5 5"},
 		{"parameters and others", []string{"i=?0", "i=?1, x", "u=1 , i"}, nil, "5 5 1 1 3 3"},
@@ -469,5 +469,60 @@ func TestRest(t *testing.T) {
 			t.Errorf("%d streams, %d slots", x.c.spare, len(x.c.table.slots))
 		}
 		checkBooks(t, x.c)
+	}
+}
+
+// Streams whose ids share a place of the table, so that the end of one moves the other.
+func TestAllStreamsEndThatMust(t *testing.T) {
+	x := opened(t, 9)
+	for id := uint32(3); id < 17; id += 2 {
+		x.c.Release(x.held[id])
+	}
+	if x.c.table.home(1) != x.c.table.home(1+2*uint32(len(x.c.table.slots))) {
+		t.Fatal("ids have other places")
+	}
+	last := uint32(1)
+	for last < 1+2*uint32(len(x.c.table.slots)) {
+		s := x.c.Open()
+		x.request(s, SendWhole)
+		if last = s.id; last < 1+2*uint32(len(x.c.table.slots)) {
+			x.c.Release(s)
+		}
+	}
+	x.feed(newScript().frame(frameGoAway, 0, 0, u32(0, 0)).b, 1<<20)
+	if x.c.table.n != 0 || len(x.events) != 4 {
+		t.Errorf("%d streams are left: %q", x.c.table.n, x.events)
+	}
+
+	x = begin(t, Server, filled(Limits{}))
+	x.feed(client().settings(settingWindow, 0).b, 1<<20)
+	for id := uint32(1); id <= 17; id += 2 {
+		x.feed(newScript().get(id).b, 1<<20)
+		if x.respond(x.held[id], make([]byte, 5000)); id != 1 && id != 17 {
+			x.c.Release(x.held[id])
+		}
+	}
+	if len(x.c.table.slots) != 8 {
+		t.Fatal("ids have other places")
+	}
+	x.c.Tick(1000)
+	x.c.Tick(20000)
+	if x.drive(); x.c.table.n != 0 {
+		t.Errorf("%d streams are left", x.c.table.n)
+	}
+}
+
+// A server may end a request that it has answered (RFC 9113 section 8.1).
+func TestRequestsThatWereAnsweredEarlyAreNotWasted(t *testing.T) {
+	x := begin(t, Client, filled(Limits{Wasted: 3, WastedRate: -1}))
+	x.feed(server().b, 1<<20)
+	for range 20 {
+		s := x.c.Open()
+		x.request(s, SendHead)
+		x.feed(newScript().headers(s.id, flagEndStream, ":status: 200").reset(s.id, NoError).b, 1<<20)
+		x.c.Release(s)
+	}
+	if x.err != nil {
+		t.Error(x.err)
 	}
 }
