@@ -80,7 +80,7 @@ func (d *Decoder) Decode(l *field.List, block []byte, max Limits) error {
 		}
 		l.Entries = append(l.Entries, e)
 	}
-	if b.passed {
+	if b.isExceeded(1) {
 		return ErrTooLarge
 	}
 	return nil
@@ -91,17 +91,14 @@ type budget struct {
 	limits Limits
 	size   uint64
 	fields int
-	passed bool // the limits
 }
 
-// take counts a field whose text has n bytes, and reports whether to store it.
+// take counts a field whose text has n bytes, and reports whether to store it. After one
+// that is not stored, none is.
 func (b *budget) take(n uint32) bool {
 	b.size += uint64(n) + entryOverhead
 	b.fields++
-	if b.isExceeded(1) {
-		b.passed = true
-	}
-	return !b.passed
+	return !b.isExceeded(1)
 }
 
 // isExceeded reports whether the fields exceed the limits by a factor.

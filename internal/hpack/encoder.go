@@ -101,7 +101,6 @@ func (e *Encoder) AppendField(dst []byte, id field.ID, name, value []byte, how I
 	}
 	dst = e.appendLiteral(dst, 0x40, 6, nameIndex, id, name, value)
 	e.t.add(name, value, id, 0)
-	ascii.ToLower(e.t.name(e.t.at(0)))
 	e.chains.add(&e.t, key)
 	return dst
 }

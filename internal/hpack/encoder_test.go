@@ -169,6 +169,54 @@ func TestNameOfAnEntryIsUsedForOtherValues(t *testing.T) {
 	}
 }
 
+func TestCaseOfANameDoesNotMatter(t *testing.T) {
+	p := newPeer(4096)
+	p.begin()
+	for _, name := range []string{"X-Unknown-Name", "x-unknown-name", "X-UNKNOWN-NAME"} {
+		p.add(name, "value", Index)
+	}
+	p.end(t)
+	if !bytes.HasSuffix(p.block, []byte{0xbe, 0xbe}) || p.e.t.n != 1 {
+		t.Errorf("%x: %d entries", p.block, p.e.t.n)
+	}
+}
+
+func TestFieldsWithTheSameKeyAreNotTakenForEachOther(t *testing.T) {
+	p := newPeer(4096)
+	p.begin()
+	p.add("x-name", "value", Index)
+	p.add("via", "value", Index)
+	key := keyOf(field.Unknown, []byte("x-name"), []byte("value"))
+	for _, c := range []struct {
+		id          field.ID
+		name, value string
+		want        bool
+	}{
+		{field.Unknown, "x-name", "value", true},
+		{field.Unknown, "x-name", "eulav", false},
+		{field.Unknown, "x-eman", "value", false},
+		{field.Via, "via", "value", false},
+	} {
+		if i, ok := p.e.find(key, c.id, []byte(c.name), []byte(c.value)); ok != c.want {
+			t.Errorf("%s: %s is at %d, %v", c.name, c.value, i, ok)
+		}
+	}
+}
+
+func TestEveryFieldOfTheTableIsFound(t *testing.T) {
+	p := newPeer(4096)
+	for round := range 2 {
+		p.begin()
+		for i := range 60 { // more than the first ring has, and none is evicted
+			p.add("a", fmt.Sprint(i), Index)
+		}
+		p.end(t)
+		if round == 1 && len(p.block) != 60 {
+			t.Errorf("%d bytes for 60 fields that are in the table: %x", len(p.block), p.block)
+		}
+	}
+}
+
 func TestFieldsLargerThanTheTableAreNotStored(t *testing.T) {
 	p := newPeer(4096)
 	p.begin()

@@ -104,7 +104,7 @@ func huffmanRoom(n int) int { return n*8/5 + 3 }
 func decodeHuffman(dst, src []byte) (_ []byte, ok bool) {
 	out, at := dst[:cap(dst)], len(dst)
 	var acc uint64 // the next bits, at its top
-	var have uint  // how many they are; what is below them is the bits that follow, or 0
+	var have uint  // how many they are; below them are zeros, or already bits that follow
 	for len(src) >= 8 {
 		acc |= binary.BigEndian.Uint64(src) >> have
 		src = src[(63-have)/8:]
@@ -135,8 +135,6 @@ func decodeHuffman(dst, src []byte) (_ []byte, ok bool) {
 // decodeHuffmanEnd is decodeHuffman for the last bits: those of acc, and fewer than eight
 // bytes.
 func decodeHuffmanEnd(out []byte, at int, acc uint64, have uint, src []byte) ([]byte, bool) {
-	// below these bits can be some of src, which are counted when they are added
-	acc &^= ^uint64(0) >> have
 	for {
 		for have <= 56 && len(src) > 0 {
 			acc |= uint64(src[0]) << (56 - have)
