@@ -65,14 +65,14 @@ type wire struct {
 	ahead   []byte          // bytes received and not passed on yet: a part of buffer, or of waited
 	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
 	eager   bool            // the last read filled the buffer
-	more    bool            // more may have arrived since the last read
 	missing int             // bytes up to the end of the current header or payload
 	payload bool            // the current part of the record is its payload
+	more    atomic.Bool     // more may have arrived since the last read
 	header  [HeaderSize]byte
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
-	waitless atomic.Bool // reads and writes do not wait
-	leaving  atomic.Bool // Close and the deadlines, which Close of a tls.Conn calls, do nothing
+	waitless atomic.Int32 // while it is not 0, reads and writes do not wait
+	leaving  atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
 
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
@@ -249,7 +249,7 @@ func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 		return err
 	}
 	w.eager = n == cap(b.B)
-	w.more = w.eager
+	w.more.Store(w.eager)
 	w.buffer, w.ahead = b, b.B[:n]
 	return nil
 }
@@ -285,7 +285,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	if w.sendErr != nil {
 		return 0, w.sendErr
 	}
-	if w.waitless.Load() {
+	if w.waitless.Load() > 0 {
 		w.keep(p)
 		return len(p), nil
 	}
