@@ -198,7 +198,7 @@ func (w *wire) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, w.ahead[:min(len(w.ahead), w.missing)])
+	n := copy(p, w.ahead[:min(len(w.ahead), w.upToEnd())])
 	w.follow(p[:n])
 	if w.ahead = w.ahead[n:]; len(w.ahead) == 0 {
 		bufpool.Put(w.buffer)
@@ -208,20 +208,33 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// upToEnd returns how many bytes there are at least up to the end of the record. If its
+// header is there as a whole, that is all of them: a
+// tls.Conn allocates for each Read.
+func (w *wire) upToEnd() int {
+	if w.payload || w.missing < HeaderSize || len(w.ahead) < HeaderSize {
+		return w.missing
+	}
+	return HeaderSize + int(binary.BigEndian.Uint16(w.ahead[3:]))
+}
+
 // follow keeps track of the ends of records in the bytes that Read returns.
 func (w *wire) follow(p []byte) {
-	if !w.payload {
-		copy(w.header[HeaderSize-w.missing:], p)
-	}
-	w.missing -= len(p)
-	if w.missing > 0 {
-		return
-	}
-	size := int(binary.BigEndian.Uint16(w.header[3:]))
-	if w.payload = !w.payload && size > 0; w.payload {
-		w.missing = size
-	} else {
-		w.missing = HeaderSize
+	for len(p) > 0 {
+		n := min(len(p), w.missing)
+		if !w.payload {
+			copy(w.header[HeaderSize-w.missing:], p[:n])
+		}
+		p = p[n:]
+		if w.missing -= n; w.missing > 0 {
+			return
+		}
+		size := int(binary.BigEndian.Uint16(w.header[3:]))
+		if w.payload = !w.payload && size > 0; w.payload {
+			w.missing = size
+		} else {
+			w.missing = HeaderSize
+		}
 	}
 }
 
