@@ -15,12 +15,12 @@ import (
 // EndedSending reports which it is. If the handler has timed out, Done is closed when
 // the client gets another answer.
 //
-// On the event engine watching costs next to nothing. A TLS connection ends there when
-// the connection below it does: a client that only says that it sends no more is seen
-// after the handler has returned. On the portable engine watching costs a
+// On the event engine watching costs next to nothing. On the portable engine it costs a
 // goroutine, which reads from the connection: a client that has sent its next request
 // already is not watched any more, and neither is one whose body is still arriving as a
-// stream.
+// stream. A TLS client may say that it sends no more and keep the connection below open.
+// On the event engine such a client is not seen in these two cases, nor if it pads its
+// records. One that closes the connection, or its side of it, always is.
 //
 // It does nothing unless ctx belongs to a running handler of a server.
 // Server.CancelOnDisconnect does the same for all requests.

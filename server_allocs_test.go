@@ -2,6 +2,7 @@ package fasthttp
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
 	"runtime"
 	"testing"
@@ -161,4 +162,98 @@ func TestServingSocketsAllocatesNothing(t *testing.T) {
 			t.Errorf("%d allocations for %d requests", n, times)
 		}
 	})
+}
+
+// A request over TLS allocates what crypto/tls does, for the records of both sides, and
+// nothing else. A server that has nothing but a tls.Conn tells how much that is.
+func TestServingTLSAllocatesNothingOfItsOwn(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector allocates")
+	}
+	const text = "the body of the response"
+	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
+		body := []byte(text)
+		ts := startServer(t, e, &Server{Handler: func(ctx *RequestCtx) { ctx.Success("text/plain", body) }})
+		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+			config := servertest.TrustCertificate()
+			config.ServerName, config.MinVersion, config.MaxVersion = "127.0.0.1", version, version
+			dial := func(addr string) *tls.Conn {
+				nc, err := tls.Dial("tcp4", addr, config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ts.Wrap(nc).Conn.(*tls.Conn)
+			}
+			ours, response := allocsOfTLS(t, dial(ts.Listener.Addr().String()), text)
+			theirs, _ := allocsOfTLS(t, dial(bareTLS(t, response)), text)
+			t.Logf("%s: %.2f allocations a request, %.2f by crypto/tls alone, its client included", tls.VersionName(version), ours, theirs)
+			if ours > theirs+0.1 {
+				t.Errorf("%s: %.2f allocations a request, want %.2f", tls.VersionName(version), ours, theirs)
+			}
+		}
+	})
+}
+
+// bareTLS serves a connection with crypto/tls alone. It responds to each record.
+func bareTLS(t *testing.T, response []byte) (addr string) {
+	t.Helper()
+	pair, err := tls.X509KeyPair(servertest.Certificate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := tls.Listen("tcp4", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		nc, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		buf := make([]byte, 4096)
+		for {
+			if _, err := nc.Read(buf); err != nil {
+				return
+			}
+			if _, err := nc.Write(response); err != nil {
+				return
+			}
+		}
+	}()
+	return ln.Addr().String()
+}
+
+// allocsOfTLS returns how many allocations a request takes on both sides, and the
+// response, which ends with a text.
+func allocsOfTLS(t *testing.T, c *tls.Conn, end string) (each float64, response []byte) {
+	t.Helper()
+	request := []byte(servertest.Get("/path", "User-Agent: a test"))
+	buf := make([]byte, 4096)
+	var n int
+	ask := func(times int) {
+		for range times {
+			if _, err := c.Write(request); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if n, err = c.Read(buf); err != nil || !bytes.HasSuffix(buf[:n], []byte(end)) {
+				t.Fatalf("%q, %v", buf[:n], err)
+			}
+		}
+	}
+	ask(100)
+	const times = 1000
+	var before, after runtime.MemStats
+	for round := range 3 {
+		runtime.ReadMemStats(&before)
+		ask(times)
+		runtime.ReadMemStats(&after)
+		// a garbage collection may empty the pools meanwhile, and timers run
+		if some := float64(after.Mallocs-before.Mallocs) / times; round == 0 || some < each {
+			each = some
+		}
+	}
+	return each, bytes.Clone(buf[:n])
 }

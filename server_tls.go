@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp/internal/certs"
 	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/tickets"
 	"github.com/valyala/fasthttp/internal/tlswire"
 )
 
@@ -74,6 +75,9 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 // transport such as TCP. certFile and keyFile are PEM files; their certificate comes
 // after those that TLSConfig has. If one of the names is empty, only TLSConfig is
 // used, and an error is returned if it has no certificate.
+//
+// The listeners of a server share the keys of session tickets, which change each day, as
+// do the children of package prefork. Keys that TLSConfig has remain.
 //
 // The files are read once: TLSReloader serves a certificate that is renewed while the
 // server runs. Otherwise ServeTLS is like Serve: it closes ln, returns nil after
@@ -181,6 +185,11 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 		return nil, certs.ErrNone
 	}
 	config.NextProtos = s.offeredProtos(config.NextProtos)
+	// each listener has a configuration of its own, and clients come to any of them
+	if s.tickets == nil {
+		s.tickets = tickets.For(s)
+	}
+	s.tickets.Manage(config)
 	return config, nil
 }
 

@@ -363,6 +363,36 @@ func testTLSConnectionsAreResumed(t *testing.T, e servertest.Engine) {
 	}
 }
 
+// A client may come to any listener of a server.
+func TestTLSSessionsAreThoseOfAllListeners(t *testing.T) {
+	servertest.ForEachTLSEngine(t, testTLSSessionsAreThoseOfAllListeners)
+}
+
+func testTLSSessionsAreThoseOfAllListeners(t *testing.T, e servertest.Engine) {
+	ts := startServer(t, e, &Server{Handler: func(ctx *RequestCtx) {
+		if ctx.TLSConnectionState().DidResume {
+			_, _ = ctx.WriteString("resumed")
+		}
+	}})
+	cache := tls.NewLRUClientSessionCache(0)
+	ask := func(want string) {
+		t.Helper()
+		c, err := dialTLS(ts, &tls.Config{ClientSessionCache: cache, ServerName: "127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Get("/")
+		c.Expect(200, want)
+	}
+	ask("")
+	for range 3 {
+		first := ts.Listener
+		ts.Serve()
+		defer first.Close()
+		ask("resumed")
+	}
+}
+
 func TestTLSOnUnixSockets(t *testing.T) { servertest.ForEachTLSEngine(t, testTLSOnUnixSockets) }
 
 func testTLSOnUnixSockets(t *testing.T, e servertest.Engine) {

@@ -3,7 +3,9 @@ package integrationtests
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
 	"testing"
@@ -54,9 +56,6 @@ func TestHandlerLearnsThatItsClientHasGone(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
 				h := newHang(!forAll)
 				ts := start(&fasthttp.Server{Handler: h.handle, CancelOnDisconnect: forAll})
-				if ts.Engine.TLS && ts.Engine.Kind == servertest.Event && how == "end of sending" {
-					t.Skip("the end of sending is a message of TLS, which nobody reads while the handler runs")
-				}
 				c := ts.Dial()
 				c.Get("/")
 				c.Expect(200, "at once")
@@ -203,4 +202,158 @@ func TestWatchOfAProducerTakesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// tellEnd is a handler that waits until its client is gone, and says how it went.
+func tellEnd(entered, left chan<- string, before func(ctx *fasthttp.RequestCtx)) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		before(ctx)
+		ctx.WatchDisconnect()
+		done := ctx.Done()
+		entered <- "entered"
+		<-done
+		how := "gone"
+		if ctx.EndedSending() {
+			how = "ended sending"
+		}
+		left <- how
+	}
+}
+
+// A client of TLS may say that it sends no more, and leave the connection open.
+func TestEndOfTLSIsSeenWhileTheHandlerRuns(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		for name, before := range map[string]func(ctx *fasthttp.RequestCtx){
+			"plainly":     func(*fasthttp.RequestCtx) {},
+			"early hints": func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.Add("Link", "</a>"); _ = ctx.EarlyHints() },
+		} {
+			t.Run(tls.VersionName(version)+"/"+name, func(t *testing.T) {
+				servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
+					testEndOfTLSIsSeen(t, e, version, before)
+				})
+			})
+		}
+	}
+}
+
+func testEndOfTLSIsSeen(t *testing.T, e servertest.Engine, version uint16, before func(ctx *fasthttp.RequestCtx)) {
+	entered, left := make(chan string, 1), make(chan string, 1)
+	ts := startServer(t, e, &fasthttp.Server{Handler: tellEnd(entered, left, before)})
+	config := servertest.TrustCertificate()
+	config.MinVersion, config.MaxVersion = version, version
+	for _, tc := range []struct {
+		name, want string
+		atOnce     bool // the client leaves before the handler watches it
+		leave      func(c *tls.Conn)
+	}{
+		{"close_notify", "ended sending", false, func(c *tls.Conn) { _ = c.CloseWrite() }},
+		{"close_notify behind the request", "ended sending", true, func(c *tls.Conn) { _ = c.CloseWrite() }},
+		{"close_notify, then FIN", "ended sending", false, func(c *tls.Conn) {
+			_ = c.CloseWrite()
+			_ = c.NetConn().(*net.TCPConn).CloseWrite()
+		}},
+		{"FIN without close_notify", "ended sending", false, func(c *tls.Conn) { _ = c.NetConn().(*net.TCPConn).CloseWrite() }},
+		{"reset", "gone", false, func(c *tls.Conn) { servertest.Reset(c.NetConn()) }},
+	} {
+		nc, err := tls.Dial("tcp4", ts.Listener.Addr().String(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := ts.Wrap(nc)
+		c.Get("/")
+		if !tc.atOnce {
+			servertest.Receive(t, "the request", entered)
+		}
+		tc.leave(nc)
+		if tc.atOnce {
+			servertest.Receive(t, "the request", entered)
+		}
+		how := servertest.Receive(t, "the end of the context after "+tc.name, left)
+		if how != tc.want && e.Kind == servertest.Event {
+			t.Errorf("%s: the client has %s, want %s", tc.name, how, tc.want)
+		}
+		_ = nc.Close()
+	}
+}
+
+// The producer of events notices the same.
+func TestProducerSeesTheEndOfTLS(t *testing.T) {
+	servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
+		left := make(chan error, 1)
+		ts := startServer(t, e, &fasthttp.Server{CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			done := ctx.Done()
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				_, _ = w.WriteString("event")
+				_ = w.Flush()
+				<-done
+				left <- ctx.Err()
+			})
+		}})
+		nc, err := tls.Dial("tcp4", ts.Listener.Addr().String(), servertest.TrustCertificate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := ts.Wrap(nc)
+		c.Get("/")
+		for line := ""; line != "event\r\n"; {
+			if line, err = c.R.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = nc.CloseWrite()
+		servertest.Receive(t, "the end of the context", left)
+	})
+}
+
+// A record of TLS 1.3 with two bytes cannot be told from the one that says that the
+// client sends no more, until it is decrypted.
+func TestWatchingTLSLosesNoBytes(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		servertest.ForEachTLSEngine(t, func(t *testing.T, e servertest.Engine) {
+			for _, size := range []int{1, 2, 3} {
+				testWatchingTLSLosesNoBytes(t, e, version, size)
+			}
+		})
+	}
+}
+
+func testWatchingTLSLosesNoBytes(t *testing.T, e servertest.Engine, version uint16, size int) {
+	g := servertest.NewGate()
+	ts := startServer(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		g.Pass("before the watch")
+		ctx.WatchDisconnect()
+		g.Pass("after it")
+		if ctx.Err() != nil {
+			t.Error("the request has ended")
+		}
+		if string(ctx.Path()) == "/3" {
+			ctx.Hijack(func(c net.Conn) { _, _ = io.Copy(c, c) })
+		}
+	}})
+	config := servertest.TrustCertificate()
+	config.MinVersion, config.MaxVersion = version, version
+	nc, err := tls.Dial("tcp4", ts.Listener.Addr().String(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ts.Wrap(nc)
+	c.Get("/1")
+	for _, next := range []string{servertest.Get("/2"), servertest.Get("/3"), "echo"} {
+		servertest.Receive(t, "the request", g.Entered)
+		c.Send(next[:size])
+		g.Open <- struct{}{}
+		servertest.Receive(t, "the watch", g.Entered)
+		for next = next[size:]; len(next) > 0; {
+			n := min(size, len(next))
+			c.Send(next[:n])
+			next = next[n:]
+		}
+		g.Open <- struct{}{}
+		c.Expect(200, "")
+	}
+	echoed := make([]byte, 4)
+	if _, err := io.ReadFull(c.R, echoed); err != nil || string(echoed) != "echo" {
+		t.Errorf("%d bytes a record: the hijacked connection has %q, %v", size, echoed, err)
+	}
+	_ = nc.Close()
 }

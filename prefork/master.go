@@ -122,7 +122,7 @@ func (m *master) spawn() (pid int, err error) {
 func (m *master) command() (*exec.Cmd, error) {
 	produce := m.CommandProducer
 	if produce == nil {
-		produce = startSelf
+		produce = m.startSelf
 	}
 	cmd, err := produce(m.files)
 	switch {
@@ -137,7 +137,7 @@ func (m *master) command() (*exec.Cmd, error) {
 }
 
 // startSelf starts this program again, as a child.
-func startSelf(files []*os.File) (*exec.Cmd, error) {
+func (m *master) startSelf(files []*os.File) (*exec.Cmd, error) {
 	name, err := os.Executable()
 	if err != nil {
 		name = os.Args[0]
@@ -147,6 +147,13 @@ func startSelf(files []*os.File) (*exec.Cmd, error) {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), childEnv+"=1", masterEnv+"="+strconv.Itoa(os.Getpid()))
 	cmd.ExtraFiles = files
+	if m.tickets != nil {
+		given, err := m.giveTickets(cmd)
+		if err != nil {
+			return nil, err
+		}
+		defer given()
+	}
 	return cmd, cmd.Start()
 }
 

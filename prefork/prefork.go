@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/tickets"
 )
 
 const (
@@ -117,10 +118,12 @@ type Prefork struct {
 	// this program with its arguments, with FASTHTTP_PREFORK_CHILD=1 in the
 	// environment, files as ExtraFiles and the outputs of the master. Another
 	// producer must set that variable, too: otherwise IsChild is false. It must also
-	// pass on files, which is the listener of the master unless Reuseport is set.
+	// pass on files, which is the listener of the master unless Reuseport is set. Its
+	// children do not share the keys of TLS session tickets: see ListenAndServeTLS.
 	CommandProducer func(files []*os.File) (*exec.Cmd, error)
 
-	server *fasthttp.Server // nil if New was not used
+	server  *fasthttp.Server // nil if New was not used
+	tickets *tickets.Keys    // of a master whose children speak TLS
 }
 
 // New returns a Prefork that serves with s. It uses s.Logger.
@@ -158,13 +161,23 @@ func (p *Prefork) ListenAndServe(addr string) error {
 // ListenAndServeTLS is like ListenAndServe, for HTTPS, with the PEM files of the key
 // and of the certificate. Note that their order is not that of
 // fasthttp.Server.ListenAndServeTLS.
+//
+// The children of New share the keys of session tickets, so that a client resumes its
+// session with any of them: the master hands them a secret, from which a new key follows
+// each day; a ticket is accepted for a week. Keys that the application has set in
+// TLSConfig remain. So do those of a configuration that GetConfigForClient returns; if it
+// has none, crypto/tls uses those of TLSConfig. A restart of the master makes new keys.
+// Children of a CommandProducer, those on Windows, and servers of several masters have
+// common keys only if the application sets them, with tls.Config.SetSessionTicketKeys.
 func (p *Prefork) ListenAndServeTLS(addr, certKey, certFile string) error {
+	p.shareTickets()
 	return p.run(addr, func(ln net.Listener) error { return p.ServeTLSFunc(ln, certFile, certKey) })
 }
 
 // ListenAndServeTLSEmbed is like ListenAndServe, for HTTPS, with the certificate and
 // the key in PEM form.
 func (p *Prefork) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
+	p.shareTickets()
 	return p.run(addr, func(ln net.Listener) error { return p.ServeTLSEmbedFunc(ln, certData, keyData) })
 }
 

@@ -4,6 +4,7 @@ package prefork
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -70,10 +71,19 @@ func serveForTest() error {
 		switch string(ctx.Path()) {
 		case "/crash":
 			os.Exit(7)
+		case "/session":
+			fmt.Fprint(ctx, os.Getpid(), " ", ctx.TLSConnectionState().DidResume)
 		default:
 			fmt.Fprint(ctx, os.Getpid())
 		}
 	}}
+	if key := os.Getenv("PREFORK_TEST_TICKET_KEY"); key != "" {
+		s.TLSConfig = &tls.Config{}
+		s.TLSConfig.SetSessionTicketKeys([][32]byte{sha256.Sum256([]byte(key))})
+	}
+	if os.Getenv("PREFORK_TEST_CONFIG") == "chosen" {
+		chooseConfig(s)
+	}
 	if os.Getenv("PREFORK_TEST_ENGINE") == "portable" {
 		s.Engine = fasthttp.EnginePortable
 	}
@@ -93,6 +103,11 @@ func serveForTest() error {
 	switch os.Getenv("PREFORK_TEST_TLS") {
 	case "files":
 		return p.ListenAndServeTLS(addr, keyFile, certFile)
+	case "config":
+		if err := s.AppendCert(certFile, keyFile); err != nil {
+			return err
+		}
+		return p.ListenAndServeTLS(addr, "", "")
 	case "embedded":
 		cert, err := os.ReadFile(certFile)
 		if err != nil {

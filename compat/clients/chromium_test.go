@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -331,6 +332,80 @@ func TestChromiumGetsEventsOverTLS(t *testing.T) {
 				}
 			}
 			// the browser keeps idle connections open
+			if err := s.Shutdown(); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+			if err := <-served; err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		})
+	}
+}
+
+// TestChromiumShowsPagesOverTLS opens a page with many files in a browser, which gets
+// them over the few connections that it opens, and posts one back.
+func TestChromiumShowsPagesOverTLS(t *testing.T) {
+	skipOriginal(t)
+	program(t, "chromium", "chromium-browser", "google-chrome")
+	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const scripts = 40
+	var page strings.Builder
+	page.WriteString("<!DOCTYPE html><script>let sum = 0</script>")
+	for i := range scripts {
+		fmt.Fprintf(&page, "<script src='/script?%d'></script>", i)
+	}
+	conns := make(map[uint64]bool)
+	var mu sync.Mutex
+	for _, engine := range []string{"auto", "portable"} {
+		t.Run(engine, func(t *testing.T) {
+			clear(conns)
+			s := &fasthttp.Server{Logger: logger{t}, MaxRequestBodySize: 16 << 20, Handler: fasthttp.CompressHandler(func(ctx *fasthttp.RequestCtx) {
+				mu.Lock()
+				conns[ctx.ConnID()] = true
+				mu.Unlock()
+				switch string(ctx.Path()) {
+				case "/":
+					ctx.SuccessString("text/html", page.String())
+				case "/script":
+					ctx.SetContentType("text/javascript")
+					fmt.Fprintf(ctx, "sum += %s /* %s */", ctx.URI().QueryString(), text(10_000*len(ctx.URI().QueryString())))
+				case "/echo":
+					ctx.SetBody(ctx.PostBody())
+				default:
+					ctx.NotFound()
+				}
+			})}
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			origin := "https://" + ln.Addr().String()
+			if engine == "portable" {
+				ln = wrapped{ln}
+			}
+			served := make(chan error, 1)
+			go func() { served <- s.ServeTLSEmbed(ln, cert, key) }()
+
+			b := startBrowser(t, "--ignore-certificate-errors")
+			b.open(origin + "/")
+			if got, want := b.run(`String(sum)`), fmt.Sprint(scripts*(scripts-1)/2); got != want {
+				t.Errorf("the scripts add up to %s, want %s", got, want)
+			}
+			if got := b.run(`{
+				const body = 'some text '.repeat(500000)
+				fetch('/echo', {method: 'POST', body}).then(r => r.text()).then(text => String(text === body))
+			}`); got != "true" {
+				t.Errorf("the body comes back as it was sent: %s", got)
+			}
+			mu.Lock()
+			n := len(conns)
+			mu.Unlock()
+			if n == 0 || n > scripts/2 {
+				t.Errorf("the browser has opened %d connections", n)
+			}
 			if err := s.Shutdown(); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}

@@ -282,32 +282,36 @@ func (c *client) next(method string) (reply, error) {
 }
 
 func TestFrontsAndServersAgreeOnRequests(t *testing.T) {
-	eachPair(t, nil, func(t *testing.T, _ *front, s *service, dial func() *client) {
-		c := dial()
-		for round := range 3 {
-			var raw strings.Builder
-			for i, e := range sound {
-				raw.WriteString(e.raw(fmt.Sprintf("/%d-%d", round, i)))
+	eachPair(t, nil, func(t *testing.T, _ *front, s *service, dial func() *client) { askSound(t, s, dial) })
+}
+
+// askSound sends the sound requests, some rounds on one connection.
+func askSound(t *testing.T, s *service, dial func() *client) {
+	t.Helper()
+	c := dial()
+	for round := range 3 {
+		var raw strings.Builder
+		for i, e := range sound {
+			raw.WriteString(e.raw(fmt.Sprintf("/%d-%d", round, i)))
+		}
+		go c.send(raw.String())
+		for i, e := range sound {
+			target := fmt.Sprintf("/%d-%d%s", round, i, e.target)
+			resp, err := c.next(e.method)
+			if err != nil {
+				t.Fatalf("%s: %v", target, err)
 			}
-			go c.send(raw.String())
-			for i, e := range sound {
-				target := fmt.Sprintf("/%d-%d%s", round, i, e.target)
-				resp, err := c.next(e.method)
-				if err != nil {
-					t.Fatalf("%s: %v", target, err)
-				}
-				if got := resp.Header.Get("X-Target"); got != target || resp.StatusCode != e.status {
-					t.Fatalf("%s: got %d of %s", target, resp.StatusCode, got)
-				}
-				if len(resp.body) != e.size {
-					t.Fatalf("%s: got %d bytes, want %d", target, len(resp.body), e.size)
-				}
+			if got := resp.Header.Get("X-Target"); got != target || resp.StatusCode != e.status {
+				t.Fatalf("%s: got %d of %s", target, resp.StatusCode, got)
+			}
+			if len(resp.body) != e.size {
+				t.Fatalf("%s: got %d bytes, want %d", target, len(resp.body), e.size)
 			}
 		}
-		if got := s.targets(""); len(got) != 3*len(sound) {
-			t.Errorf("the server has seen %d requests, want %d: %q", len(got), 3*len(sound), got)
-		}
-	})
+	}
+	if got := s.targets(""); len(got) != 3*len(sound) {
+		t.Errorf("the server has seen %d requests, want %d: %q", len(got), 3*len(sound), got)
+	}
 }
 
 // If a front end takes some bytes for one request, the server does so, too, however

@@ -21,6 +21,7 @@ type eventExtra struct {
 	detached atomic.Pointer[netloop.Detached]
 
 	watch atomic.Pointer[Watcher] // of the request that is being handled
+	look  endLook
 
 	mu            sync.Mutex
 	local, remote net.Addr
@@ -188,10 +189,13 @@ func (c *eventConn) Blocking(readUntil, writeUntil time.Time) net.Conn {
 }
 
 // Watch implements Link.
-func (c *eventConn) Watch(w Watcher, _ bool) {
+func (c *eventConn) Watch(w Watcher, mayRead bool) {
 	c.extras().watch.Store(&w)
 	if c.net.Watch() {
 		w.PeerGone(!c.net.WasReset())
+	} else if c.tls != nil && mayRead {
+		c.net.WatchInput()
+		c.PeerSent()
 	}
 }
 
@@ -199,6 +203,9 @@ func (c *eventConn) Watch(w Watcher, _ bool) {
 func (c *eventConn) Unwatch() (unlimited bool) {
 	c.net.Unwatch()
 	c.extras().watch.Store(nil)
+	if c.tls != nil {
+		c.endLooks()
+	}
 	return false
 }
 
@@ -221,6 +228,13 @@ func (c *eventConn) PeerGone() {
 		if w := e.watch.Load(); w != nil {
 			(*w).PeerGone(!c.net.WasReset())
 		}
+	}
+}
+
+// PeerSent implements netloop.Handler.
+func (c *eventConn) PeerSent() {
+	if e := c.extra.Load(); e != nil {
+		c.lookForEnd(e)
 	}
 }
 

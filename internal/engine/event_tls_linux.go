@@ -2,7 +2,9 @@ package engine
 
 import (
 	"errors"
+	"io"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 
@@ -196,6 +198,48 @@ func (c *eventConn) claimHandshake() (closeIt func()) {
 		return nil
 	}
 	return func() { _ = c.net.Shutdown() }
+}
+
+// endLook is the search for the alert of a client that sends no more, while a handler
+// runs. What belongs to the next request stays where it is, but for the byte that tells
+// that it is no alert.
+type endLook struct {
+	mu    sync.Mutex // held while somebody looks
+	first [1]byte
+	found int // how much of first was read
+}
+
+// lookForEnd looks whether the client has said that it sends no more.
+func (c *eventConn) lookForEnd(e *eventExtra) {
+	l := &e.look
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := e.watch.Load()
+	if w == nil || l.found > 0 {
+		return
+	}
+	c.net.Use(func(int) {
+		var next [tlswire.MaxAlert + 1]byte
+		// an end of the connection itself is an event of its own
+		n, _ := c.net.Peek(next[:])
+		n, err := c.tls.LookForEnd(next[:n], l.first[:])
+		if l.found = n; err != nil {
+			(*w).PeerGone(err == io.EOF)
+		}
+	})
+}
+
+// endLooks waits for a look, and passes on what that has read.
+func (c *eventConn) endLooks() {
+	l := &c.extras().look
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.found > 0 {
+		c.p.Received(copy(c.p.Space(), l.first[:l.found]))
+		l.found = 0
+	}
+	// the rest of that record is in the tls.Conn
+	c.drained = c.drained && !c.tls.HasInput()
 }
 
 // expireIdle is Expire for an idle connection on which something has come: it may be a

@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/uri", "internal/cookie", "internal/urlencoded", "internal/forms", "internal/http2"},
 	{"internal/coding"},
 	{"internal/bodyio"},
-	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/userdata"},
+	{"internal/netloop", "internal/connpool", "internal/tlswire", "internal/dial", "internal/workers", "internal/certs", "internal/tickets", "internal/userdata"},
 	{"internal/engine", "internal/files", "internal/clientconn", "internal/bodymem"},
 	{"internal/pipeline", "internal/sender"},
 	{"."},

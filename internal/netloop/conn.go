@@ -42,6 +42,9 @@ type Handler interface {
 	// which Watch was called, also while the connection has an owner. It must
 	// return at once.
 	PeerGone()
+	// PeerSent is called when bytes have come on a connection for which WatchInput was
+	// called, also while the connection has an owner. It must return at once.
+	PeerSent()
 }
 
 // Conn is a connection on a loop, without any buffer.
@@ -90,11 +93,12 @@ const (
 )
 
 const (
-	flagOutput  uint32 = 1 << iota // bytes wait to be written
-	flagGone                       // the peer has ended its side, or both sides
-	flagClosed                     // the descriptor is closed, or Close is about to close it
-	flagWatched                    // PeerGone is to be called
-	flagUrgent                     // urgent data has come, which splits what is read
+	flagOutput       uint32 = 1 << iota // bytes wait to be written
+	flagGone                            // the peer has ended its side, or both sides
+	flagClosed                          // the descriptor is closed, or Close is about to close it
+	flagWatched                         // PeerGone is to be called
+	flagUrgent                          // urgent data has come, which splits what is read
+	flagWatchedInput                    // PeerSent is to be called
 	// flagUser and the bits above it count the running calls of Use
 	flagUser uint32 = 1 << 8
 )
@@ -245,8 +249,12 @@ func (c *Conn) Use(f func(fd int)) {
 	}
 }
 
-// Unwatch ends what Watch began.
-func (c *Conn) Unwatch() { c.unset(flagWatched) }
+// WatchInput makes the loop call PeerSent of the Handler when bytes come. What has come
+// already makes no call.
+func (c *Conn) WatchInput() { c.set(flagWatchedInput) }
+
+// Unwatch ends what Watch and WatchInput began.
+func (c *Conn) Unwatch() { c.unset(flagWatched | flagWatchedInput) }
 
 // ready handles events of the connection: it sets flags, wakes the goroutines that
 // wait for a detached connection, and serves the connection if it has no owner.
@@ -261,6 +269,9 @@ func (c *Conn) ready(p *Poller, events uint32) {
 		}
 	} else if events&syscall.EPOLLIN == 0 && !c.has(flagOutput) && c.detached.Load() == nil {
 		return
+	}
+	if events&syscall.EPOLLIN != 0 && c.has(flagWatchedInput) {
+		c.handler.PeerSent()
 	}
 	if s := c.detached.Load(); s != nil {
 		s.notify(events)

@@ -140,7 +140,9 @@ func (c *reader) Serve(*Poller) bool {
 	}
 }
 
-func (c *reader) PeerGone()    {}
+func (c *reader) PeerGone() {}
+
+func (c *reader) PeerSent()    {}
 func (c *reader) Expire() bool { return true }
 
 // Bytes after urgent data are not read together with those before it, but are read.
@@ -222,7 +224,9 @@ func (c *counter) Serve(*Poller) bool {
 	return true
 }
 
-func (c *counter) PeerGone()    {}
+func (c *counter) PeerGone() {}
+
+func (c *counter) PeerSent()    {}
 func (c *counter) Expire() bool { return true }
 
 // An event that comes while a connection has an owner, is released, or is acquired

@@ -153,7 +153,9 @@ func (c *sender) Serve(*Poller) bool {
 	}
 }
 
-func (c *sender) PeerGone()    {}
+func (c *sender) PeerGone() {}
+
+func (c *sender) PeerSent()    {}
 func (c *sender) Expire() bool { return true }
 
 func TestLoopsSendFilesAsPeersTakeThem(t *testing.T) {

@@ -63,6 +63,8 @@ func (c *echo) Serve(p *Poller) bool {
 
 func (c *echo) PeerGone() {}
 
+func (c *echo) PeerSent() {}
+
 func (c *echo) Expire() bool {
 	close(c.expired)
 	c.Close(false)
@@ -291,6 +293,8 @@ func (c *waiter) Expire() bool { return true }
 
 func (c *waiter) PeerGone() {}
 
+func (c *waiter) PeerSent() {}
+
 func detached(t *testing.T, work func(d *Detached)) (net.Conn, chan struct{}) {
 	t.Helper()
 	w := newWorld(t, 1)
@@ -403,6 +407,8 @@ func (c *quitter) Serve(*Poller) bool {
 func (c *quitter) Expire() bool { return true }
 
 func (c *quitter) PeerGone() {}
+
+func (c *quitter) PeerSent() {}
 
 func TestLoopSurvivesTheEndOfItsGoroutines(t *testing.T) {
 	w := newWorld(t, 1)

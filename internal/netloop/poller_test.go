@@ -38,7 +38,9 @@ func (c *caller) Serve(*Poller) bool {
 	}
 }
 
-func (c *caller) PeerGone()    {}
+func (c *caller) PeerGone() {}
+
+func (c *caller) PeerSent()    {}
 func (c *caller) Expire() bool { return true }
 
 func (w *world) call(handle func(b byte)) net.Conn {

@@ -1,6 +1,7 @@
 package tlswire
 
 import (
+	"encoding/binary"
 	"net"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
@@ -30,7 +31,8 @@ type Socket interface {
 
 const (
 	// sealSize is how many bytes of output are encrypted before their records are sent.
-	// The records fit into GatherSize.
+	// The records fit into GatherSize. A peer that does not read holds no more than that;
+	// larger responses were not faster with four times as much.
 	sealSize = 56 << 10
 	// MaxUnsent is how many bytes of answers to messages of TLS itself may wait for
 	// room before no more such messages are read.
@@ -44,13 +46,56 @@ func (v *View) ReadNow(p []byte) (n int, err error) {
 	if err := w.push(); err != nil && w.unsent() > MaxUnsent {
 		return 0, err
 	}
-	w.waitless.Store(true)
+	return v.readNow(p)
+}
+
+func (v *View) readNow(p []byte) (n int, err error) {
+	w := v.wire
+	w.waitless.Add(1)
 	n, err = v.Conn.Read(p)
-	w.waitless.Store(false)
+	w.waitless.Add(-1)
 	v.rest = n == len(p)
 	// the end of a connection that takes nothing is found by reading from it
 	_ = w.push()
 	return n, err
+}
+
+// MaxAlert is how large a record is at most that LookForEnd reads.
+const MaxAlert = 127
+
+// LookForEnd looks for the alert with which the peer says that it sends no more. next are
+// the bytes that the Socket has, or the first of them, more than MaxAlert if there are
+// so many. An error is the end of what the peer sends: io.EOF if there was the alert.
+//
+// Only with decryption are alerts of TLS 1.3 told from data. So a record is read if it is
+// all there is and has the size of an alert, and it may have two bytes of data instead,
+// of which LookForEnd returns those in p, the first one.
+//
+// It may run while other methods send, and must not run while another one reads.
+func (v *View) LookForEnd(next, p []byte) (n int, err error) {
+	w := v.wire
+	if len(w.ahead) > 0 {
+		next = w.ahead
+	}
+	if v.rest || w.payload || w.missing != HeaderSize || !mayBeAlert(next) {
+		return 0, nil
+	}
+	if n, err = v.readNow(p[:1]); isTemporary(err) {
+		err = nil
+	}
+	return n, err
+}
+
+// mayBeAlert reports whether p is a record that may have an alert, and nothing else.
+func mayBeAlert(p []byte) bool {
+	const (
+		alert, data = 21, 23
+		size        = 2 + 1 + 16 // that of an alert of TLS 1.3, without padding
+	)
+	if len(p) < HeaderSize || len(p) > MaxAlert || len(p) != HeaderSize+int(binary.BigEndian.Uint16(p[3:])) {
+		return false
+	}
+	return p[0] == alert || p[0] == data && len(p) == HeaderSize+size
 }
 
 // HasInput reports whether bytes were received that ReadNow has not returned, as far
@@ -59,11 +104,11 @@ func (v *View) HasInput() bool { return v.rest || len(v.wire.ahead) > 0 }
 
 // Arrived says that more may have arrived. What was read ahead can last for many calls of
 // ReadNow.
-func (v *View) Arrived() { v.wire.more = true }
+func (v *View) Arrived() { v.wire.more.Store(true) }
 
 // Drained reports whether ReadNow has returned everything that had arrived by the last
 // call of Arrived.
-func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more }
+func (v *View) Drained() bool { return !v.HasInput() && !v.wire.more.Load() }
 
 // Send sends as much of head, and then of tail, as there is room for, and returns how
 // much that is. If that is not all it returns the error of the Socket; the next call
@@ -99,8 +144,8 @@ func (v *View) seal(head, tail []byte) error {
 	w := v.wire
 	n := len(head) + len(tail)
 	w.reserve(n + n/recordShare + 512)
-	w.waitless.Store(true)
-	defer w.waitless.Store(false)
+	w.waitless.Add(1)
+	defer w.waitless.Add(-1)
 	_, err := v.Conn.Write(head)
 	if err == nil && len(tail) > 0 {
 		_, err = v.Conn.Write(tail)
@@ -114,11 +159,11 @@ func (v *View) seal(head, tail []byte) error {
 func (v *View) Goodbye() error {
 	w := v.wire
 	w.leaving.Store(true)
-	w.waitless.Store(true)
+	w.waitless.Add(1)
 	// it may be closed already, or a goroutine of the application may be writing: then
 	// there is no alert
 	_ = v.Conn.Close()
-	w.waitless.Store(false)
+	w.waitless.Add(-1)
 	w.leaving.Store(false)
 	if !w.mu.TryLock() {
 		return nil
@@ -139,7 +184,7 @@ func (v *View) Move(nc net.Conn) {
 // fillNow is fill for a Socket. It holds no buffer while it waits.
 func (w *wire) fillNow(from Socket) error {
 	for {
-		waits := !w.waitless.Load()
+		waits := w.waitless.Load() == 0
 		if waits {
 			if err := from.Await(); err != nil {
 				return err

@@ -444,10 +444,9 @@ func TestAnswersOfTLSAreBounded(t *testing.T) {
 	}
 }
 
-// crypto/tls allocates for each record that it receives, for its header and for its
-// payload; nothing else does.
+// crypto/tls allocates once for each record that it gets as a whole; nothing else does.
 func TestNothingIsAllocatedWithoutWaits(t *testing.T) {
-	const ofTLS = 2
+	const ofTLS = 1
 	if servertest.RaceDetector {
 		t.Skip("the race detector makes pools forget")
 	}
@@ -497,4 +496,82 @@ func TestDrainedCountsFromTheLastArrival(t *testing.T) {
 		read(false)
 		read(true)
 	})
+}
+
+func TestLookForEnd(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, p *pair) {
+		var first [1]byte
+		look := func() (n int, err error) {
+			return p.v.LookForEnd(p.socket.in.Bytes()[:min(p.socket.in.Len(), MaxAlert+1)], first[:])
+		}
+		arrive := func(size int) { p.socket.in.Write(p.sent.Next(size)) }
+		quiet := func(what string) {
+			t.Helper()
+			had := p.socket.in.Len()
+			if n, err := look(); n > 0 || err != nil || p.socket.in.Len() < had {
+				t.Fatalf("%s: %d bytes, %v, and %d of %d are left", what, n, err, p.socket.in.Len(), had)
+			}
+		}
+		quiet("nothing")
+		for _, text := range []string{"x", "a request that is longer than an alert", strings.Repeat("long", 5000)} {
+			_, _ = io.WriteString(p.client, text)
+			for p.sent.Len() > 0 {
+				arrive(min(10, p.sent.Len()))
+				quiet("data")
+			}
+			if got, err := p.read(); string(got) != text || err != syscall.EAGAIN {
+				t.Fatalf("got %d bytes, %v", len(got), err)
+			}
+		}
+
+		// of two bytes it may read one, and the other is the next one
+		_, _ = io.WriteString(p.client, "ab")
+		arrive(p.sent.Len())
+		n, err := look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 && !p.v.HasInput() {
+			t.Error("the second byte is not known of")
+		}
+		quiet("a record that was begun")
+		if got, err := p.read(); string(first[:n])+string(got) != "ab" || err != syscall.EAGAIN {
+			t.Errorf("got %q and %q, %v", first[:n], got, err)
+		}
+
+		// the alert behind a request is there as soon as that was read
+		_, _ = io.WriteString(p.client, "request")
+		if err := p.client.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		arrive(p.sent.Len() - 1)
+		quiet("data and a part of the alert")
+		if n, err := p.v.ReadNow(make([]byte, 100)); n != 7 || err != nil {
+			t.Fatal(n, err)
+		}
+		quiet("a part of the alert")
+		arrive(1)
+		quiet("the rest of the alert, of which a part was read ahead")
+		if _, err := p.read(); err != io.EOF {
+			t.Errorf("got %v", err)
+		}
+		if _, err := look(); err != nil {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+	for name, leave := range map[string]func(p *pair){
+		"alone":      func(p *pair) { p.socket.in.Write(p.sent.Next(p.sent.Len())) },
+		"read ahead": func(p *pair) { p.v.wire.ahead = bytes.Clone(p.sent.Next(p.sent.Len())) },
+	} {
+		forEachVersion(t, func(t *testing.T, p *pair) {
+			_ = p.client.CloseWrite()
+			leave(p)
+			if n, err := p.v.LookForEnd(p.socket.in.Bytes(), make([]byte, 1)); n > 0 || err != io.EOF {
+				t.Errorf("%s: got %d, %v", name, n, err)
+			}
+			if _, err := p.read(); err != io.EOF {
+				t.Errorf("%s: then %v", name, err)
+			}
+		})
+	}
 }

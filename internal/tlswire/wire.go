@@ -65,14 +65,14 @@ type wire struct {
 	ahead   []byte          // bytes received and not passed on yet: a part of buffer, or of waited
 	buffer  *bufpool.Buffer // nil if ahead is not a part of a buffer
 	eager   bool            // the last read filled the buffer
-	more    bool            // more may have arrived since the last read
 	missing int             // bytes up to the end of the current header or payload
 	payload bool            // the current part of the record is its payload
+	more    atomic.Bool     // more may have arrived since the last read
 	header  [HeaderSize]byte
 	waited  [HeaderSize]byte // the bytes that ended a wait without a buffer
 
-	waitless atomic.Bool // reads and writes do not wait
-	leaving  atomic.Bool // Close and the deadlines, which Close of a tls.Conn calls, do nothing
+	waitless atomic.Int32 // while it is not 0, reads and writes do not wait
+	leaving  atomic.Bool  // Close and the deadlines, which Close of a tls.Conn calls, do nothing
 
 	mu        sync.Mutex
 	gathering bool            // records are sent when send is called
@@ -198,7 +198,7 @@ func (w *wire) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, w.ahead[:min(len(w.ahead), w.missing)])
+	n := copy(p, w.ahead[:min(len(w.ahead), w.upToEnd())])
 	w.follow(p[:n])
 	if w.ahead = w.ahead[n:]; len(w.ahead) == 0 {
 		bufpool.Put(w.buffer)
@@ -208,20 +208,33 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// upToEnd returns how many bytes there are at least up to the end of the record. If its
+// header is there as a whole, that is all of them: a
+// tls.Conn allocates for each Read.
+func (w *wire) upToEnd() int {
+	if w.payload || w.missing < HeaderSize || len(w.ahead) < HeaderSize {
+		return w.missing
+	}
+	return HeaderSize + int(binary.BigEndian.Uint16(w.ahead[3:]))
+}
+
 // follow keeps track of the ends of records in the bytes that Read returns.
 func (w *wire) follow(p []byte) {
-	if !w.payload {
-		copy(w.header[HeaderSize-w.missing:], p)
-	}
-	w.missing -= len(p)
-	if w.missing > 0 {
-		return
-	}
-	size := int(binary.BigEndian.Uint16(w.header[3:]))
-	if w.payload = !w.payload && size > 0; w.payload {
-		w.missing = size
-	} else {
-		w.missing = HeaderSize
+	for len(p) > 0 {
+		n := min(len(p), w.missing)
+		if !w.payload {
+			copy(w.header[HeaderSize-w.missing:], p[:n])
+		}
+		p = p[n:]
+		if w.missing -= n; w.missing > 0 {
+			return
+		}
+		size := int(binary.BigEndian.Uint16(w.header[3:]))
+		if w.payload = !w.payload && size > 0; w.payload {
+			w.missing = size
+		} else {
+			w.missing = HeaderSize
+		}
 	}
 }
 
@@ -249,7 +262,7 @@ func (w *wire) filled(b *bufpool.Buffer, n int, err error) error {
 		return err
 	}
 	w.eager = n == cap(b.B)
-	w.more = w.eager
+	w.more.Store(w.eager)
 	w.buffer, w.ahead = b, b.B[:n]
 	return nil
 }
@@ -285,7 +298,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	if w.sendErr != nil {
 		return 0, w.sendErr
 	}
-	if w.waitless.Load() {
+	if w.waitless.Load() > 0 {
 		w.keep(p)
 		return len(p), nil
 	}

@@ -23,7 +23,7 @@ func record(n int) []byte {
 }
 
 // checkWire checks that a wire returns the bytes that it receives, and that no read
-// goes beyond the end of a header or payload. sizes are the sizes of the reads, which
+// goes beyond the end of a record. sizes are the sizes of the reads, which
 // repeat.
 func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	t.Helper()
@@ -34,10 +34,10 @@ func checkWire(t *testing.T, pieces [][]byte, sizes []byte) {
 	}
 	w := newWire(&servertest.FakeConn{Pieces: pieces}, nil)
 	var got []byte
-	var ends []int // of headers and payloads, as they are in want
+	var ends []int // of records, as they are in want
 	for at := 0; at+HeaderSize <= len(want); {
 		size := int(want[at+3])<<8 | int(want[at+4])
-		ends = append(ends, at+HeaderSize, at+HeaderSize+size)
+		ends = append(ends, at+HeaderSize+size)
 		at += HeaderSize + size
 	}
 	for i := 0; ; i++ {

@@ -1,0 +1,51 @@
+package tickets
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// HandedSize is the size of what Hand returns.
+const HandedSize = 8 + Size
+
+// Hand returns what another process needs to have the same keys, from now on and for the
+// tickets that are accepted now.
+func (k *Keys) Hand(now time.Time) []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forget(dayOf(now))
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, HandedSize), uint64(k.first))
+	return append(b, k.from[:]...)
+}
+
+// Take returns the keys that Hand has put into b.
+func Take(b []byte) (*Keys, error) {
+	if len(b) != HandedSize {
+		return nil, errors.New("fasthttp: the keys of session tickets are not whole")
+	}
+	k := &Keys{first: int64(binary.BigEndian.Uint64(b))}
+	copy(k.from[:], b[8:])
+	return k, nil
+}
+
+// inheritance is the keys that a process has from its parent.
+type inheritance struct {
+	server any
+	keys   *Keys
+}
+
+var inherited atomic.Pointer[inheritance]
+
+// Inherit makes For return keys for a server. Servers with other clients must not have
+// the same keys, so they are for this one alone.
+func Inherit(server any, k *Keys) { inherited.Store(&inheritance{server, k}) }
+
+// For returns the keys for a server: those of Inherit, or new ones.
+func For(server any) *Keys {
+	if i := inherited.Load(); i != nil && i.server == server {
+		return i.keys
+	}
+	return New(time.Now())
+}
