@@ -360,7 +360,7 @@ func fileGoals(r *files.Report) []goal {
 	if r == nil {
 		return all
 	}
-	for i, to := range []string{rig.Upstream, files.Nginx} {
+	for i, to := range []string{rig.Upstream, rig.Nginx} {
 		goals := slices.Clone(r.Goals)
 		goals = slices.DeleteFunc(goals, func(g files.Goal) bool { return g.To != to })
 		var missed []string

@@ -173,7 +173,7 @@ func sampleFiles(head rig.Head) *files.Report {
 	}}}
 	r.Goals = []files.Goal{
 		{Row: "1 KiB", To: rig.Upstream, Most: 1, Ratio: rig.Ratio{Value: 0.8}, Met: true},
-		{Row: "1 KiB", To: files.Nginx, Most: 1.3, Ratio: rig.Ratio{Value: 1.4}},
+		{Row: "1 KiB", To: rig.Nginx, Most: 1.3, Ratio: rig.Ratio{Value: 1.4}},
 	}
 	return r
 }

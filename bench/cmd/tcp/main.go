@@ -4,6 +4,7 @@
 //
 //	go run ./cmd/tcp          # requests a second, processor time, latency; with wrk
 //	go run ./cmd/tcp -varied  # the same with requests of which no two in a row are alike
+//	go run ./cmd/tcp -tls     # the same over TLS 1.3, with connections that are kept
 //	go run ./cmd/tcp -slow    # what slow handlers do to the requests beside them
 //	go run ./cmd/tcp -wait    # handlers that all wait a little
 //	go run ./cmd/tcp -wait -only 'sleep300us|mix' -conns 64 -procs 1 -servers event,portable
@@ -36,10 +37,11 @@ import (
 type what string
 
 const (
-	loads  what = "tcp" // as wrk makes them
-	varied what = "tcp-varied"
-	slow   what = "tcp-slow"
-	wait   what = "tcp-wait"
+	loads   what = "tcp" // as wrk makes them
+	varied  what = "tcp-varied"
+	overTLS what = "tcp-tls"
+	slow    what = "tcp-slow"
+	wait    what = "tcp-wait"
 )
 
 type options struct {
@@ -61,6 +63,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Int(&opts.Seconds, "seconds", 5, 1, "how long a run takes; not with -wait")
 	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
 	flags.BoolVar(&opts.Varied, "varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again; not with -slow and -wait")
+	flags.BoolVar(&opts.TLS, "tls", false, "speak TLS 1.3; not with -varied, -slow and -wait")
 	besideSlow := flags.Bool("slow", false, "measure requests beside slow ones instead; nothing is pinned then")
 	flags.IntVar(&opts.Rate, "rate", 2000, "with -slow: ordinary requests a second")
 	flags.Rows(&opts.Rows, "'^512 ' or pipelined")
@@ -86,10 +89,14 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 		return opts, errors.New("-slow and -wait are two measurements")
 	case opts.Varied && (*besideSlow || *waiting):
 		return opts, errors.New("-varied goes with neither -slow nor -wait")
+	case opts.TLS && (opts.Varied || *besideSlow || *waiting):
+		return opts, errors.New("-tls goes with neither -varied nor -slow nor -wait")
 	case *besideSlow:
 		opts.what = slow
 	case *waiting:
 		opts.what = wait
+	case opts.TLS:
+		opts.what = overTLS
 	case opts.Varied:
 		opts.what = varied
 	default:
