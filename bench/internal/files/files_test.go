@@ -112,7 +112,7 @@ func TestNginxServesTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true, TLSClientConfig: probe.TLSConfig()}}
-	for _, s := range []*session{{}, {identity: id}} {
+	for _, s := range []*session{{place: rig.Anywhere}, {place: rig.Anywhere, identity: id}} {
 		p, err := s.start(t.Context(), nginx)
 		if err != nil {
 			t.Fatal(err)
