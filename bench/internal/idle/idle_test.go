@@ -51,7 +51,7 @@ func TestCrowdsAddUp(t *testing.T) {
 		{MostConns * MostProcs, 1 << 20, 192},
 	}
 	for _, test := range tests {
-		all := crowds(test.conns, test.limit)
+		all := crowds(test.conns, test.limit, false)
 		sum := 0
 		var networks []int
 		for _, c := range all {
@@ -151,7 +151,7 @@ func TestMarkdown(t *testing.T) {
 		"- 8000 connections, 8 server processes that share a port\n",
 		"| ours, event engine | 300 ±0% | 250 | 3 | 0.00 | 12.0 MiB | 0.05 |\n",
 		"| upstream | 6000 ±0% | 2500 | 4000 | 1.00 | 120.0 MiB | – |\n",
-		"at most 400 resident bytes/connection. It has 300: met.\n",
+		"at most 400 resident bytes for a connection. It has 300: met.\n",
 		"- round 1, net/http: it has ended\n",
 	} {
 		if !strings.Contains(text, want) {

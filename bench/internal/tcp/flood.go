@@ -41,7 +41,7 @@ func (f flood) String() string {
 // The established clients, whose requests are measured.
 const (
 	establishedConns = 64
-	establishedRate  = 2000
+	establishedRate  = 1000
 )
 
 // floodSession measures what floods do to established connections.

@@ -119,7 +119,7 @@ func (r *FloodReport) Markdown() string {
 		fmt.Sprintf("%s each, %d requests/s over %d established connections", rig.Plural(r.Seconds, "second"), establishedRate, establishedConns),
 		fmt.Sprintf("servers: %s, GOMAXPROCS %d; clients and flood: %s", r.ServerPlace, r.Procs, r.ClientPlace),
 	}, r.Missing...)...)
-	b.WriteString("\nLatencies are those of the requests over established connections. The flood is a process of its own with the lowest\n" +
+	b.WriteString("\nLatencies are those of the requests over established connections. The flood is a process of its own with a low\n" +
 		"priority. A half-open handshake is a connection on which half of a ClientHello has come, and nothing more; the oldest is\n" +
 		"dropped for a new one. Memory is heap and stacks, after garbage collection. Figures are medians, ± the median absolute\n" +
 		"deviation; a ratio stands in parentheses where the two ranges of samples overlap, so that the difference may be chance.\n")

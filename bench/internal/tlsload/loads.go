@@ -111,28 +111,28 @@ func (l Load) ask(ctx context.Context) (r Result, err error) {
 	return l.result(len(times), times), err
 }
 
-// drop closes a connection without leaving a trace of it in the kernel.
-func drop(nc net.Conn) {
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = nc.Close()
-}
-
-// dialAndSay connects and writes p.
+// dialAndSay connects and writes p. When the connection is closed, or this process ends,
+// no trace of it is left in the kernel.
 func (l Load) dialAndSay(p []byte) (net.Conn, error) {
 	nc, err := net.DialTimeout("tcp4", l.Addr, patience)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := nc.Write(p); err != nil {
-		drop(nc)
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		err = tcp.SetLinger(0)
+	}
+	if err == nil {
+		_, err = nc.Write(p)
+	}
+	if err != nil {
+		_ = nc.Close()
 		return nil, err
 	}
 	return nc, nil
 }
 
-// holdHalf is a flood of HalfOpen clients.
+// holdHalf is a flood of HalfOpen clients. The end of the process closes what they hold:
+// with a low priority it may take long to do so one by one.
 func (l Load) holdHalf(ctx context.Context, open func() error) (r Result, err error) {
 	client, err := tls13.New()
 	if err != nil {
@@ -140,13 +140,6 @@ func (l Load) holdHalf(ctx context.Context, open func() error) (r Result, err er
 	}
 	half := client.Hello()[:len(client.Hello())/2]
 	held := make([]net.Conn, l.Conns)
-	defer func() {
-		for _, nc := range held {
-			if nc != nil {
-				drop(nc)
-			}
-		}
-	}()
 	for i := range held {
 		if held[i], err = l.dialAndSay(half); err != nil {
 			return r, err
@@ -159,7 +152,7 @@ func (l Load) holdHalf(ctx context.Context, open func() error) (r Result, err er
 	begin := time.Now()
 	next := begin
 	for i := 0; steady.Sleep(ctx, time.Until(next)); i = (i + 1) % len(held) {
-		drop(held[i])
+		_ = held[i].Close()
 		if held[i], err = l.dialAndSay(half); err != nil {
 			return r, err
 		}
@@ -181,7 +174,16 @@ func (l Load) greet(ctx context.Context, open func() error) (r Result, err error
 	var once sync.Once
 	var opened error
 	begin := time.Now()
-	err = steady.Each(l.Conns, func(int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = steady.Each(l.Conns, func(int) (err error) {
+		defer func() {
+			if ctx.Err() != nil {
+				err = nil
+			} else if err != nil {
+				cancel() // one error says enough
+			}
+		}()
 		b := make([]byte, 4<<10)
 		for ctx.Err() == nil {
 			nc, err := l.dialAndSay(client.Hello())
@@ -190,7 +192,7 @@ func (l Load) greet(ctx context.Context, open func() error) (r Result, err error
 			}
 			_ = nc.SetReadDeadline(time.Now().Add(patience))
 			_, err = nc.Read(b)
-			drop(nc)
+			_ = nc.Close()
 			if err != nil {
 				return err
 			}

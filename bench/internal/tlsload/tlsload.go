@@ -114,7 +114,7 @@ func result(ctx context.Context, child *rig.Child) (r Result, err error) {
 // Flood is a load that goes on until it is stopped.
 type Flood struct{ child *rig.Child }
 
-// Start begins a flood, and returns when it is under way. Its process gives way to all
+// Start begins a flood, and returns when it is under way. Its process gives way to
 // others, so that it does not take the processor from other clients. The program must
 // call Main before anything else.
 func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
@@ -123,7 +123,7 @@ func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
 		return nil, err
 	}
 	if nice, err := exec.LookPath("nice"); err == nil {
-		line = append([]string{nice, "-n", "19"}, line...)
+		line = append([]string{nice, "-n", "10"}, line...)
 	}
 	child, err := rig.StartChild(ctx, env, line)
 	if err != nil {
