@@ -21,10 +21,13 @@ type flood struct {
 	rate  int
 }
 
+// halfOpenConns is how many half-open handshakes there are.
+const halfOpenConns = 5000
+
 // floods are the rows. First there is none, which the others are compared with.
 var floods = []flood{
 	{},
-	{tlsload.HalfOpen, 5000, 1000},
+	{tlsload.HalfOpen, halfOpenConns, 1000},
 	{tlsload.Hellos, 256, 0},
 }
 

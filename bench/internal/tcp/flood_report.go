@@ -16,6 +16,8 @@ const (
 	FloodMost = 2
 	// HalfOpenMost is how many bytes of heap and stacks it may hold for one of them.
 	HalfOpenMost = 2 << 10
+	// heldLeast is the share of the half-open connections that the server has to have.
+	heldLeast = 0.9
 )
 
 // FloodReport is a whole comparison of established connections beside floods.
@@ -71,7 +73,7 @@ func (s *floodSession) report() *FloodReport {
 				row.P99Ratio = rig.NewRatio(row.P99, quiet.P99)
 			}
 			if server.Name == rig.Event && f.kind == tlsload.HalfOpen {
-				r.judge(row, f)
+				r.judge(row)
 			}
 		}
 	}
@@ -92,14 +94,18 @@ func summarizeFlood(server string, f flood, samples []floodSample) *FloodRow {
 }
 
 // judge compares the event engine beside half-open handshakes with what was aimed at.
-// What it holds for them says something only if it has them open.
-func (r *FloodReport) judge(row *FloodRow, f flood) {
+func (r *FloodReport) judge(row *FloodRow) {
 	if row.P99Ratio.Value > 0 {
 		r.Goals = append(r.Goals, Goal{Row: row.Flood, Of: "p99 ÷ without", Most: FloodMost, Ratio: row.P99Ratio, Met: row.P99Ratio.Value <= FloodMost})
 	}
 	memory := rig.Ratio{Value: row.Memory.Median}
-	met := row.Memory.Median <= HalfOpenMost && row.Held.Median >= 0.9*float64(f.conns)
-	r.Goals = append(r.Goals, Goal{Row: row.Flood, Of: "bytes for each", Most: HalfOpenMost, Ratio: memory, Met: met})
+	r.Goals = append(r.Goals, Goal{Row: row.Flood, Of: "bytes for each", Most: HalfOpenMost, Ratio: memory, Met: row.Bounded()})
+}
+
+// Bounded reports whether the server holds as little for half-open handshakes as was
+// aimed at. That says something only if it has them open.
+func (r *FloodRow) Bounded() bool {
+	return r.Memory.Median <= HalfOpenMost && r.Held.Median >= heldLeast*halfOpenConns
 }
 
 // Of returns the row of a server, or nil.
