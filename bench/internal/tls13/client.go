@@ -1,6 +1,5 @@
-// Package tls13 is a client of TLS 1.3 for loads: a handshake takes a fraction of the
-// processor time that the server's side takes, so that one core of clients keeps one
-// core of a server busy. All handshakes of a Client have the same hello and the same
+// Package tls13 is a client of TLS 1.3 for loads: a handshake takes less processor time
+// than on the server's side, so that one core of clients keeps one core of a server busy. All handshakes of a Client have the same hello and the same
 // key, and nobody looks at the server's certificate. It knows one version, one cipher
 // and one key exchange, and is of no use for anything but measuring.
 //
