@@ -3,9 +3,10 @@
 // nginx. The load comes from wrk. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/files
+//	go run ./cmd/files -tls    # large files, encrypted
 //
 // The tables go to standard output, and with every sample to the files files.md
-// and files.json in the results folder. The exit code is 1 if anything failed,
+// and files.json, or files-tls.md and files-tls.json, in the results folder. The exit code is 1 if anything failed,
 // and 2 if the command line is wrong. A goal that is not met is no failure.
 package main
 
@@ -33,6 +34,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rounds(&opts.Rounds, 3, 1)
 	flags.Int(&opts.Seconds, "seconds", 5, 1, "how long a run takes")
 	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and wrk on another, if there are two and taskset")
+	flags.BoolVar(&opts.TLS, "tls", false, "measure large files over TLS 1.3 instead")
 	flags.Rows(&opts.Rows, "'MiB' or 304")
 	flags.Modules(&opts.Modules)
 	flags.Out(&opts.out)
@@ -54,7 +56,11 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := rig.WriteResults(out, dir, opts.out, "files", r.Markdown(), r); err != nil {
+	name := "files"
+	if opts.TLS {
+		name = "files-tls"
+	}
+	if err := rig.WriteResults(out, dir, opts.out, name, r.Markdown(), r); err != nil {
 		return err
 	}
 	return command.Failed(len(r.Failures), runs)

@@ -3,10 +3,11 @@
 // the published fasthttp, and net/http. It is run in the bench folder, on linux:
 //
 //	go run ./cmd/idle              # as many connections as descriptors allow
+//	go run ./cmd/idle -tls         # over TLS
 //	go run ./cmd/idle -procs 8     # the same with 8 processes that share a port
 //
 // The table goes to standard output, and with every sample to the files idle.md
-// and idle.json, or idle-8.md and idle-8.json, in the results folder. The exit
+// and idle.json, idle-tls.md and idle-tls.json, or idle-8.md and idle-8.json, in the results folder. The exit
 // code is 1 if anything failed, and 2 if the command line is wrong. A goal that
 // is not met is no failure.
 package main
@@ -38,6 +39,7 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags := command.New("idle", help)
 	flags.Int(&opts.Conns, "conns", 0, 2000, "connections for each server process; 0 for as many as its descriptors allow, up to 50000")
 	flags.IntVar(&opts.Procs, "procs", 1, "server processes; more than one listen on the same port, with SO_REUSEPORT")
+	flags.BoolVar(&opts.TLS, "tls", false, fmt.Sprintf("speak TLS 1.3, over %d connections unless -conns says something else", idle.TLSConns))
 	flags.Rounds(&opts.Rounds, 3, 1)
 	flags.Modules(&opts.Modules)
 	flags.Out(&opts.out)
@@ -66,8 +68,11 @@ func run(ctx context.Context, opts options, out, log io.Writer) error {
 		return err
 	}
 	name := "idle"
+	if opts.TLS {
+		name += "-tls"
+	}
 	if opts.Procs > 1 {
-		name = fmt.Sprintf("idle-%d", opts.Procs)
+		name = fmt.Sprintf("%s-%d", name, opts.Procs)
 	}
 	if err := rig.WriteResults(out, dir, opts.out, name, r.Markdown(), r); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (g goal) verdict() string {
 
 // goals judges everything that was aimed at, in the order of the page.
 func goals(r *results) []goal {
-	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), waitGoals(r.Wait), fileGoals(r.Files), idleGoals(r), sizeGoals(r))
+	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), waitGoals(r.Wait), fileGoals(r.Files), idleGoals(r), tlsGoals(r.TLS), sizeGoals(r))
 }
 
 // The goals for rows of benchmarks: how many times as fast as upstream. Varied rows are
@@ -360,7 +360,7 @@ func fileGoals(r *files.Report) []goal {
 	if r == nil {
 		return all
 	}
-	for i, to := range []string{rig.Upstream, files.Nginx} {
+	for i, to := range []string{rig.Upstream, rig.Nginx} {
 		goals := slices.Clone(r.Goals)
 		goals = slices.DeleteFunc(goals, func(g files.Goal) bool { return g.To != to })
 		var missed []string

@@ -31,6 +31,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/tlsload"
 )
 
 type options struct {
@@ -47,6 +48,7 @@ type options struct {
 func main() {
 	idle.Crowd()
 	closedloop.Main()
+	tlsload.Main()
 	command.Main("report", parseFlags, run)
 }
 

@@ -36,11 +36,12 @@ type results struct {
 	Idle     *idle.Report    `json:"idle"`
 	IdleMany *idle.Report    `json:"idle_many"`
 	Size     *binsize.Report `json:"size"`
+	TLS      *tlsResults     `json:"tls"`
 }
 
 // empty reports whether nothing was measured.
 func (r *results) empty() bool {
-	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil
+	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil && r.TLS == nil
 }
 
 // failures lists what went wrong in all parts.
@@ -70,6 +71,9 @@ func (r *results) failures() []string {
 		if m != nil {
 			all = append(all, m.Failures...)
 		}
+	}
+	if r.TLS != nil {
+		all = append(all, r.TLS.failures()...)
 	}
 	return all
 }
@@ -150,6 +154,7 @@ var parts = []part{
 		all.IdleMany, _, err = idle.Measure(ctx, dir, many, log)
 		return err
 	}},
+	{"tls", tlsEstimate, measureTLS},
 	{"size", func(options) time.Duration {
 		return 8 * time.Second
 	}, func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {

@@ -48,6 +48,7 @@ func (p *page) markdown() string {
 	p.writeSockets(&b)
 	p.writeFiles(&b)
 	p.writeIdle(&b)
+	p.writeTLS(&b)
 	p.writeSize(&b)
 	p.writeNetHTTP(&b)
 	rig.WriteFailures(&b, p.failures())
@@ -91,6 +92,9 @@ func (p *page) writeHead(b *strings.Builder) {
 	}
 	if p.Files != nil {
 		lacking = append(lacking, p.Files.Missing...)
+	}
+	if p.TLS != nil {
+		lacking = append(lacking, p.TLS.missing()...)
 	}
 	if len(lacking) > 0 {
 		b.WriteString("\nWhat is missing here:\n\n")

@@ -47,6 +47,7 @@ func sample() *results {
 		Files:    sampleFiles(head),
 		Idle:     sampleIdle(head),
 		IdleMany: nil,
+		TLS:      sampleTLS(head),
 		Size:     &binsize.Report{Program: "examples/helloworld", Ours: 1_040_000, Upstream: 1_000_000},
 	}
 }
@@ -173,7 +174,7 @@ func sampleFiles(head rig.Head) *files.Report {
 	}}}
 	r.Goals = []files.Goal{
 		{Row: "1 KiB", To: rig.Upstream, Most: 1, Ratio: rig.Ratio{Value: 0.8}, Met: true},
-		{Row: "1 KiB", To: files.Nginx, Most: 1.3, Ratio: rig.Ratio{Value: 1.4}},
+		{Row: "1 KiB", To: rig.Nginx, Most: 1.3, Ratio: rig.Ratio{Value: 1.4}},
 	}
 	return r
 }
@@ -271,7 +272,12 @@ func TestPageOfParts(t *testing.T) {
 		"no crowd": func(_, r *results) {
 			r.Idle, r.IdleMany = new(idle.Report), new(idle.Report)
 		},
-		"size": func(all, r *results) { r.Size = all.Size },
+		"size":   func(all, r *results) { r.Size = all.Size },
+		"tls":    func(all, r *results) { r.TLS = all.TLS },
+		"no tls": func(_, r *results) { r.TLS = new(tlsResults) },
+		"tls only of nothing": func(_, r *results) {
+			r.TLS = &tlsResults{new(tcp.Report), new(tcp.HandshakeReport), new(tcp.FloodReport), new(files.Report), new(idle.Report)}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(results)
@@ -319,6 +325,15 @@ func TestGoals(t *testing.T) {
 		"idle-crowd":             {"not measured", ""},
 		"idle-goroutines":        {"met", "0.00"},
 		"size":                   {"met", "1.040"},
+		"tls-cpu-1":              {"not measured", ""},
+		"tls-cpu-64":             {"met", "0.80 (nginx: 1.00)"},
+		"tls-handshakes":         {"met", "1.10 (processor time for each: 0.90)"},
+		"tls-resumed":            {"**not met**", "0.70 (processor time for each: 1.40)"},
+		"tls-files":              {"**not met**", "1 MiB 1.00, 100 MiB 1.06"},
+		"tls-idle":               {"met", "6000 bytes, 10000 connections"},
+		"tls-idle-goroutines":    {"met", "0.00"},
+		"tls-flood":              {"**not met**", "2.10×"},
+		"tls-flood-memory":       {"met", "1800 bytes, 5000 connections"},
 	}
 	ids := map[string]bool{}
 	for _, g := range goals(sample()) {

@@ -4,13 +4,15 @@
 //
 //	go run ./cmd/tcp          # requests a second, processor time, latency; with wrk
 //	go run ./cmd/tcp -varied  # the same with requests of which no two in a row are alike
+//	go run ./cmd/tcp -tls     # the same over TLS 1.3, with connections that are kept
+//	go run ./cmd/tcp -handshakes  # new connections over TLS 1.3
+//	go run ./cmd/tcp -flood   # established ones while others do not finish their handshakes
 //	go run ./cmd/tcp -slow    # what slow handlers do to the requests beside them
 //	go run ./cmd/tcp -wait    # handlers that all wait a little
 //	go run ./cmd/tcp -wait -only 'sleep300us|mix' -conns 64 -procs 1 -servers event,portable
 //
 // The tables go to standard output, and with every sample to the files tcp.md
-// and tcp.json, tcp-varied.md and tcp-varied.json, tcp-slow.md and tcp-slow.json, or tcp-wait.md and tcp-wait.json,
-// in the results folder. The exit code is 1 if anything failed, and 2 if the
+// and tcp.json, tcp-varied.md and tcp-varied.json, and so on, in the results folder. The exit code is 1 if anything failed, and 2 if the
 // command line is wrong. A goal that is not met is no failure.
 package main
 
@@ -30,16 +32,20 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/tcp"
+	"github.com/valyala/fasthttp/bench/internal/tlsload"
 )
 
 // what says which of the measurements is asked for.
 type what string
 
 const (
-	loads  what = "tcp" // as wrk makes them
-	varied what = "tcp-varied"
-	slow   what = "tcp-slow"
-	wait   what = "tcp-wait"
+	loads   what = "tcp" // as wrk makes them
+	varied  what = "tcp-varied"
+	overTLS what = "tcp-tls"
+	shakes  what = "tcp-handshakes"
+	flood   what = "tcp-flood"
+	slow    what = "tcp-slow"
+	wait    what = "tcp-wait"
 )
 
 type options struct {
@@ -51,6 +57,7 @@ type options struct {
 
 func main() {
 	closedloop.Main()
+	tlsload.Main()
 	command.Main("tcp", parseFlags, run)
 }
 
@@ -60,7 +67,10 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	flags.Rounds(&opts.Rounds, 3, 1)
 	flags.Int(&opts.Seconds, "seconds", 5, 1, "how long a run takes; not with -wait")
 	flags.BoolVar(&opts.Pin, "pin", true, "keep the server on one core and the load on another, if there are two and taskset")
-	flags.BoolVar(&opts.Varied, "varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again; not with -slow and -wait")
+	flags.BoolVar(&opts.Varied, "varied", false, "send the requests of browsers, programs and bots in turn instead of one again and again")
+	flags.BoolVar(&opts.TLS, "tls", false, "speak TLS 1.3")
+	shaking := flags.Bool("handshakes", false, "measure new connections over TLS 1.3 instead")
+	flooding := flags.Bool("flood", false, "measure connections over TLS 1.3 beside floods of handshakes instead")
 	besideSlow := flags.Bool("slow", false, "measure requests beside slow ones instead; nothing is pinned then")
 	flags.IntVar(&opts.Rate, "rate", 2000, "with -slow: ordinary requests a second")
 	flags.Rows(&opts.Rows, "'^512 ' or pipelined")
@@ -81,19 +91,18 @@ func parseFlags(args []string, help io.Writer) (options, error) {
 	if opts.Rate < tcp.LeastRate || opts.Rate > tcp.MostRate {
 		return opts, fmt.Errorf("-rate must be from %d to %d", tcp.LeastRate, tcp.MostRate)
 	}
-	switch {
-	case *besideSlow && *waiting:
-		return opts, errors.New("-slow and -wait are two measurements")
-	case opts.Varied && (*besideSlow || *waiting):
-		return opts, errors.New("-varied goes with neither -slow nor -wait")
-	case *besideSlow:
-		opts.what = slow
-	case *waiting:
-		opts.what = wait
-	case opts.Varied:
-		opts.what = varied
-	default:
-		opts.what = loads
+	opts.what = loads
+	for _, other := range []struct {
+		asked bool
+		what  what
+	}{{opts.Varied, varied}, {opts.TLS, overTLS}, {*shaking, shakes}, {*flooding, flood}, {*besideSlow, slow}, {*waiting, wait}} {
+		switch {
+		case !other.asked:
+		case opts.what != loads:
+			return opts, fmt.Errorf("%s and %s are two measurements", opts.what, other.what)
+		default:
+			opts.what = other.what
+		}
 	}
 	opts.wait.Rounds, opts.wait.Pin, opts.wait.Modules = opts.Rounds, opts.Pin, opts.Modules
 	return opts, opts.choose(*conns, *procs, *servers)
@@ -171,6 +180,18 @@ func measure(ctx context.Context, dir string, opts options, log progress.Log) (r
 	switch opts.what {
 	case slow:
 		r, runs, err := tcp.MeasureSlow(ctx, dir, opts.Options, log)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		return r, len(r.Failures), runs, nil
+	case shakes:
+		r, runs, err := tcp.MeasureHandshakes(ctx, dir, opts.Options, log)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		return r, len(r.Failures), runs, nil
+	case flood:
+		r, runs, err := tcp.MeasureFlood(ctx, dir, opts.Options, log)
 		if err != nil {
 			return nil, 0, 0, err
 		}

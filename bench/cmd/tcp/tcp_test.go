@@ -33,6 +33,11 @@ func TestFlags(t *testing.T) {
 		{"-varied -slow", 0, 0, false},
 		{"-varied -wait", 0, 0, false},
 		{"-varied -rounds 2", 2, 5, true},
+		{"-tls -rounds 2", 2, 5, true},
+		{"-tls -varied", 0, 0, false},
+		{"-tls -handshakes", 0, 0, false},
+		{"-handshakes -flood", 0, 0, false},
+		{"-flood -wait", 0, 0, false},
 		{"-wait -short", 1, 1, true},
 		{"-wait -conns 0", 0, 0, false},
 		{"-wait -conns 16,x", 0, 0, false},
@@ -90,7 +95,7 @@ func TestWaitFlagsChooseWhatIsMeasured(t *testing.T) {
 }
 
 func TestFlagsSayWhatIsMeasured(t *testing.T) {
-	for args, want := range map[string]what{"": loads, "-slow": slow, "-wait": wait} {
+	for args, want := range map[string]what{"": loads, "-slow": slow, "-wait": wait, "-varied": varied, "-tls": overTLS, "-handshakes": shakes, "-flood": flood} {
 		if opts, err := parseFlags(strings.Fields(args), io.Discard); err != nil || opts.what != want {
 			t.Errorf("%q: %q, %v", args, opts.what, err)
 		}

@@ -22,6 +22,7 @@ type Options struct {
 	Rounds  int
 	Seconds int // that a run takes
 	Pin     bool
+	TLS     bool
 	Rows    *regexp.Regexp
 	Modules rig.Modules
 }
@@ -29,11 +30,22 @@ type Options struct {
 // ErrNoWrk says that there is nothing to make a load with.
 var ErrNoWrk = errors.New("the load generator wrk is not installed; on Debian and Ubuntu: sudo apt-get install wrk")
 
-// contender is a server that is measured.
-type contender struct {
-	name  string
-	start func(ctx context.Context) (*rig.Process, error)
-	stop  func(*rig.Process) error
+// site is that of a server of files whose administrator has read the manual. That a
+// file is missing is not kept, as it is not by the others.
+func site(root string) rig.NginxSite {
+	return rig.NginxSite{
+		HTTP: `	sendfile on;
+	tcp_nopush on;
+	open_file_cache max=1000 inactive=60s;
+	open_file_cache_valid 60s;
+	gzip_static on;
+	gzip_vary on;
+	types { text/plain txt; }
+	charset utf-8;
+`,
+		Server: "\t\troot " + root + ";\n",
+		Module: "http_gzip_static_module",
+	}
 }
 
 // Measure builds the servers in dir, which is the bench folder, and measures
@@ -57,27 +69,29 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	if err != nil {
 		return nil, 0, err
 	}
-	s := &session{rounds: opts.Rounds, seconds: opts.Seconds, wrk: wrkProgram, place: rig.Anywhere, clientPlace: rig.Anywhere, log: log}
+	s := &session{
+		root: root, rounds: opts.Rounds, seconds: opts.Seconds, wrk: wrkProgram,
+		place: rig.Anywhere, clientPlace: rig.Anywhere, log: log,
+	}
+	if opts.TLS {
+		if s.identity, err = rig.NewIdentity(temp); err != nil {
+			return nil, 0, err
+		}
+	}
 	if opts.Pin {
 		if s.place, s.clientPlace, err = rig.Separate(); err != nil {
 			s.miss("nothing is pinned: " + err.Error())
 		}
 	}
-	for _, server := range servers {
-		s.contenders = append(s.contenders, s.contend(server, root))
-	}
-	if version, err := nginxVersion(ctx); err != nil {
+	s.servers = servers
+	if nginx, err := rig.NewNginx(ctx, temp, site(root)); err != nil {
 		s.miss("measuring without nginx: " + err.Error())
 	} else {
-		s.nginx = version
-		s.contenders = append(s.contenders, contender{
-			name:  Nginx,
-			start: func(ctx context.Context) (*rig.Process, error) { return startNginx(ctx, temp, root, s.place) },
-			stop:  (*rig.Process).Kill,
-		})
+		s.nginx = nginx.Version
+		s.servers = append(s.servers, nginx)
 	}
 	log.Note(fmt.Sprintf("servers: %v; wrk: %v", s.place, s.clientPlace))
-	for _, l := range loads {
+	for _, l := range s.rows() {
 		if opts.Rows.MatchString(l.name) {
 			s.loads = append(s.loads, l)
 		}
@@ -90,7 +104,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	}
 	r = s.report()
 	r.Head = rig.NewHead(servers, opts.Rounds)
-	return r, opts.Rounds * len(s.loads) * len(s.contenders), nil
+	return r, opts.Rounds * len(s.loads) * len(s.servers), nil
 }
 
 func (s *session) miss(what string) {
@@ -98,14 +112,11 @@ func (s *session) miss(what string) {
 	s.log.Note(what)
 }
 
-func (s *session) contend(server *rig.Server, root string) contender {
-	return contender{
-		name: server.Name,
-		start: func(ctx context.Context) (*rig.Process, error) {
-			return server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Args: []string{"-root", root}})
-		},
-		stop: (*rig.Process).Stop,
-	}
+// start runs a server of the files.
+func (s *session) start(ctx context.Context, server *rig.Server) (*rig.Process, error) {
+	return server.Start(ctx, rig.Settings{
+		Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Args: []string{"-root", s.root}, Identity: s.identity,
+	})
 }
 
 // micros is a time in µs, as figures are given in.

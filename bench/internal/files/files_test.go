@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/turns"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
@@ -54,7 +54,7 @@ func TestAnswersAreChecked(t *testing.T) {
 		server := httptest.NewServer(test.handler)
 		client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 		for _, l := range loads {
-			err := l.ask(t.Context(), client, server.Listener.Addr().String())
+			err := l.ask(t.Context(), client, server.URL)
 			if (err == nil) != test.ok {
 				t.Errorf("%s, %s: %v", test.name, l.name, err)
 			}
@@ -87,18 +87,15 @@ func TestAcceptRefusesRunsThatFailed(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	s := &session{seconds: 3, wrk: "wrk", clientPlace: rig.Anywhere}
-	got := s.command(load{path: "/a", field: "Accept-Encoding: gzip", conns: 5}, "127.0.0.1:1")
+	got := s.command(load{path: "/a", field: "Accept-Encoding: gzip", conns: 5}, "http://127.0.0.1:1")
 	want := []string{"wrk", "-t1", "-c5", "-d3s", "--latency", "--timeout", "10s", "-H", "Accept-Encoding: gzip", "http://127.0.0.1:1/a"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestNginxServesTheRows is the only test that needs nginx.
+// TestNginxServesTheRows needs nginx.
 func TestNginxServesTheRows(t *testing.T) {
-	if _, err := nginxVersion(t.Context()); err != nil {
-		t.Skip(err)
-	}
 	// other users cannot read the folder of the test, but this nginx does not change
 	// its user
 	temp := t.TempDir()
@@ -106,41 +103,61 @@ func TestNginxServesTheRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := startNginx(t.Context(), temp, root, rig.Anywhere)
+	nginx, err := rig.NewNginx(t.Context(), temp, site(root))
+	if err != nil {
+		t.Skip(err)
+	}
+	id, err := rig.NewIdentity(temp)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true, TLSClientConfig: probe.TLSConfig()}}
+	for _, s := range []*session{{place: rig.Anywhere}, {place: rig.Anywhere, identity: id}} {
+		p, err := s.start(t.Context(), nginx)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
-	for _, l := range loads {
-		if err := l.ask(t.Context(), client, p.Addr); err != nil {
-			t.Errorf("%s: %v", l.name, err)
+		rows := s.rows()
+		if len(rows) == 0 {
+			t.Error("no rows")
+		}
+		for _, l := range rows {
+			if err := l.ask(t.Context(), client, s.url(p.Addr)); err != nil {
+				t.Errorf("%s: %v", l.name, err)
+			}
+		}
+		if err := p.Stop(); err != nil {
+			t.Error(err)
 		}
 	}
 }
 
-func TestStartNginxFailsWhereNginxDoes(t *testing.T) {
-	if _, err := nginxProgram(); err != nil {
-		t.Skip(err)
-	}
-	begin := time.Now()
-	if _, err := startNginx(t.Context(), t.TempDir(), "/a{", rig.Anywhere); err == nil {
-		t.Error("nginx runs with settings that make no sense")
-	}
-	if took := time.Since(begin); took > 8*time.Second {
-		t.Errorf("that took %v to find out", took)
+func TestGoalsOverTLSAreForServerAndClientTogether(t *testing.T) {
+	for both, met := range map[float64]bool{105: true, 106: false} {
+		s := &session{identity: new(rig.Identity), servers: []*rig.Server{{Name: rig.Event}, {Name: rig.Upstream}}, samples: map[turns.Key][]sample{}}
+		s.loads = s.rows()
+		if len(s.loads) != 2 {
+			t.Fatalf("%d rows", len(s.loads))
+		}
+		for _, l := range s.loads {
+			s.samples[turns.Key{Load: l.name, Server: rig.Event}] = []sample{{cpu: 200, both: both}}
+			s.samples[turns.Key{Load: l.name, Server: rig.Upstream}] = []sample{{cpu: 100, both: 100}}
+		}
+		r := s.report()
+		if len(r.Goals) != 2 || r.Goals[0].Met != met || r.Goals[1].Met != met || r.Goals[0].Most != tlsMost {
+			t.Errorf("%.0f: %+v", both, r.Goals)
+		}
+		if text := r.Markdown(); !strings.Contains(text, "with TLS\n") || !strings.Contains(text, "together.\n") {
+			t.Errorf("got\n%s", text)
+		}
 	}
 }
 
 func TestReport(t *testing.T) {
 	l := load{name: "1 MiB", conns: 8, nginxGoal: 1.1}
 	s := &session{
-		contenders: []contender{{name: rig.Event}, {name: rig.Upstream}, {name: Nginx}},
-		loads:      []load{l}, rounds: 3, seconds: 5, place: rig.Anywhere, clientPlace: rig.Anywhere,
+		servers: []*rig.Server{{Name: rig.Event}, {Name: rig.Upstream}, {Name: rig.Nginx}},
+		loads:   []load{l}, rounds: 3, seconds: 5, place: rig.Anywhere, clientPlace: rig.Anywhere,
 		nginx: "nginx 1.2", missing: []string{"nothing is pinned"}, failures: []string{"round 1: exit\nstatus"},
 		samples: map[turns.Key][]sample{},
 	}
@@ -152,7 +169,7 @@ func TestReport(t *testing.T) {
 	}
 	add(rig.Event, 120, 400)
 	add(rig.Upstream, 100, 500)
-	add(Nginx, 150, 400)
+	add(rig.Nginx, 150, 400)
 	r := s.report()
 	if len(r.Goals) != 2 || r.Goals[0].Met || !r.Goals[1].Met {
 		t.Errorf("%+v", r.Goals)

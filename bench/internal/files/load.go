@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/wrk"
 )
 
@@ -30,6 +31,9 @@ type load struct {
 	// nginxGoal is the most that the event engine's processor time for a request
 	// may be, as a share of nginx's.
 	nginxGoal float64
+	// bothGoal takes the place of the goals if it is not 0: the most that server and
+	// client together may use, as a share of what they use with upstream.
+	bothGoal float64
 }
 
 const (
@@ -46,6 +50,25 @@ var loads = []load{
 	{name: "304", path: "/1k.txt", field: "If-Modified-Since: " + changed.Format(http.TimeFormat), conns: 64, status: 304, nginxGoal: small},
 	{name: "404", path: "/nothing", conns: 64, status: 404, size: -1, nginxGoal: small},
 }
+
+// rows are the loads that are measured. Over TLS they are those for which the server
+// encrypts much.
+func (s *session) rows() []load {
+	if s.identity == nil {
+		return loads
+	}
+	var large []load
+	for _, l := range loads {
+		if l.coding == "" && l.size >= 1<<20 {
+			l.bothGoal = tlsMost
+			large = append(large, l)
+		}
+	}
+	return large
+}
+
+// tlsMost is what server and client may use together over TLS.
+const tlsMost = 1.05
 
 // changed is when the files were, as they say.
 var changed = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
@@ -83,9 +106,17 @@ func plant(temp string) (root string, err error) {
 	return root, nil
 }
 
-// ask sends the request of a row, and tells what is wrong with the answer.
-func (l *load) ask(ctx context.Context, client *http.Client, addr string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+l.path, http.NoBody)
+// url returns what the addresses of all files of a server begin with.
+func (s *session) url(addr string) string {
+	if s.identity != nil {
+		return "https://" + addr
+	}
+	return "http://" + addr
+}
+
+// ask sends the request of a row to a server, and tells what is wrong with the answer.
+func (l *load) ask(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+l.path, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -118,13 +149,13 @@ func (l *load) ask(ctx context.Context, client *http.Client, addr string) error 
 
 // warmUp checks that a server answers as it should, and has it past its first
 // requests, which are slow.
-func (l *load) warmUp(ctx context.Context, addr string) error {
-	transport := &http.Transport{DisableCompression: true}
+func (l *load) warmUp(ctx context.Context, url string) error {
+	transport := &http.Transport{DisableCompression: true, TLSClientConfig: probe.TLSConfig()}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: time.Minute}
 	const most, enough = 200, 32 << 20
 	for range max(1, min(most, enough/max(l.size, 1))) {
-		if err := l.ask(ctx, client, addr); err != nil {
+		if err := l.ask(ctx, client, url); err != nil {
 			return err
 		}
 	}
@@ -134,11 +165,11 @@ func (l *load) warmUp(ctx context.Context, addr string) error {
 // spareTime is how much longer than asked for wrk may take before it is ended.
 const spareTime = time.Minute
 
-// run puts the load on the server at addr. used is the processor time of wrk.
-func (s *session) run(ctx context.Context, l load, addr string) (r wrk.Result, used time.Duration, err error) {
+// run puts the load on a server. used is the processor time of wrk.
+func (s *session) run(ctx context.Context, l load, url string) (r wrk.Result, used time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.seconds)*time.Second+spareTime)
 	defer cancel()
-	line := s.command(l, addr)
+	line := s.command(l, url)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	said, err := cmd.CombinedOutput()
 	if err == nil {
@@ -171,10 +202,10 @@ func (l *load) accept(r wrk.Result) error {
 }
 
 // command returns the command line of wrk.
-func (s *session) command(l load, addr string) []string {
+func (s *session) command(l load, url string) []string {
 	args := []string{"-t1", fmt.Sprintf("-c%d", l.conns), fmt.Sprintf("-d%ds", s.seconds), "--latency", "--timeout", "10s"}
 	if l.field != "" {
 		args = append(args, "-H", l.field)
 	}
-	return s.clientPlace.Command(s.wrk, append(args, "http://"+addr+l.path)...)
+	return s.clientPlace.Command(s.wrk, append(args, url+l.path)...)
 }

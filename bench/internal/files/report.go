@@ -13,6 +13,7 @@ import (
 type Report struct {
 	rig.Head
 	Nginx       string   `json:"nginx,omitempty"` // its version
+	TLS         bool     `json:"tls,omitempty"`
 	Seconds     int      `json:"seconds"`
 	ServerPlace string   `json:"server_place"`
 	ClientPlace string   `json:"client_place"`
@@ -59,6 +60,7 @@ type Goal struct {
 func (s *session) report() *Report {
 	r := &Report{
 		Nginx:       s.nginx,
+		TLS:         s.identity != nil,
 		Seconds:     s.seconds,
 		ServerPlace: s.place.String(),
 		ClientPlace: s.clientPlace.String(),
@@ -68,14 +70,14 @@ func (s *session) report() *Report {
 	}
 	for _, l := range s.loads {
 		row := &Row{Name: l.name, Conns: l.conns}
-		for _, c := range s.contenders {
-			if samples := s.samples[turns.Key{Load: l.name, Server: c.name}]; len(samples) > 0 {
-				row.Servers = append(row.Servers, summarize(c.name, samples))
+		for _, server := range s.servers {
+			if samples := s.samples[turns.Key{Load: l.name, Server: server.Name}]; len(samples) > 0 {
+				row.Servers = append(row.Servers, summarize(server.Name, samples))
 			}
 		}
 		row.compare()
 		r.Rows = append(r.Rows, row)
-		r.Goals = append(r.Goals, row.goals(l.nginxGoal)...)
+		r.Goals = append(r.Goals, row.goals(&l)...)
 	}
 	return r
 }
@@ -93,7 +95,7 @@ func summarize(server string, samples []sample) *Measurement {
 
 // compare fills the ratios in.
 func (r *Row) compare() {
-	upstream, nginx := r.of(rig.Upstream), r.of(Nginx)
+	upstream, nginx := r.of(rig.Upstream), r.of(rig.Nginx)
 	for _, m := range r.Servers {
 		if upstream != nil && m != upstream {
 			m.ToUpstream, m.BothToUpstream = rig.NewRatio(m.CPU, upstream.CPU), rig.NewRatio(m.Both, upstream.Both)
@@ -115,17 +117,24 @@ func (r *Row) of(server string) *Measurement {
 
 // goals compares the event engine with what was aimed at. Where the ranges of
 // samples overlap, "as good as upstream" is not missed for sure.
-func (r *Row) goals(nginx float64) []Goal {
+func (r *Row) goals(l *load) []Goal {
 	m := r.of(rig.Event)
 	if m == nil {
 		return nil
+	}
+	if l.bothGoal > 0 {
+		if m.BothToUpstream.Value == 0 {
+			return nil
+		}
+		met := m.BothToUpstream.Value <= l.bothGoal
+		return []Goal{{r.Name, rig.Upstream, l.bothGoal, m.ToUpstream, m.BothToUpstream, met}}
 	}
 	var goals []Goal
 	if m.ToUpstream.Value > 0 {
 		goals = append(goals, Goal{r.Name, rig.Upstream, 1, m.ToUpstream, m.BothToUpstream, m.ToUpstream.Value <= 1 || m.ToUpstream.Overlaps})
 	}
 	if m.ToNginx.Value > 0 {
-		goals = append(goals, Goal{r.Name, Nginx, nginx, m.ToNginx, m.BothToNginx, m.ToNginx.Value <= nginx})
+		goals = append(goals, Goal{r.Name, rig.Nginx, l.nginxGoal, m.ToNginx, m.BothToNginx, m.ToNginx.Value <= l.nginxGoal})
 	}
 	return goals
 }
@@ -140,13 +149,20 @@ func (r *Report) Markdown() string {
 	if r.Nginx != "" {
 		more = append(more, r.Nginx)
 	}
-	r.WriteMarkdown(&b, "Servers of files over loopback sockets", append(more, r.Missing...)...)
+	title := "Servers of files over loopback sockets"
+	if r.TLS {
+		title += ", with TLS"
+	}
+	r.WriteMarkdown(&b, title, append(more, r.Missing...)...)
 	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the server's processor time for a request\n" +
 		"in µs, user and system; \"with wrk\" that of the client is added. Over loopback the system does much of the work of\n" +
 		"sending on behalf of whoever happens to run: for large files a server that sends in small pieces has the client\n" +
 		"pay, so look at the sum of both. Ratios of less than 1 are better; one stands in parentheses where the two ranges\n" +
 		"of samples overlap, so that the difference may be chance.\n")
 	r.WriteTables(&b, "##")
+	if len(r.Goals) > 0 && r.TLS {
+		b.WriteString("\nWith TLS the goals are for server and client together.\n")
+	}
 	if len(r.Goals) > 0 {
 		b.WriteString("\n## Goals of the event engine\n")
 		table := rig.Table{Header: []string{"row", "to", "CPU ratio", "with wrk", "goal: at most", ""}}

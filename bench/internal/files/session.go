@@ -12,7 +12,9 @@ import (
 
 // session runs all loads on all servers, round after round.
 type session struct {
-	contenders         []contender
+	servers            []*rig.Server
+	identity           *rig.Identity // nil for plain HTTP
+	root               string        // folder of the files
 	loads              []load
 	rounds, seconds    int
 	wrk                string
@@ -42,30 +44,30 @@ func (s *session) runAll(ctx context.Context) (err error) {
 	for _, l := range s.loads {
 		plan.Loads = append(plan.Loads, l.name)
 	}
-	for _, c := range s.contenders {
-		plan.Servers = append(plan.Servers, c.name)
+	for _, server := range s.servers {
+		plan.Servers = append(plan.Servers, server.Name)
 	}
 	s.samples, s.failures, err = turns.Run(ctx, plan, func(load, server int) (sample, error) {
-		return s.measure(ctx, s.loads[load], s.contenders[server])
+		return s.measure(ctx, s.loads[load], s.servers[server])
 	})
 	return err
 }
 
 // measure runs one load on a fresh server.
-func (s *session) measure(ctx context.Context, l load, c contender) (got sample, err error) {
-	process, err := c.start(ctx)
+func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got sample, err error) {
+	process, err := s.start(ctx, server)
 	if err != nil {
 		return got, err
 	}
-	defer func() { err = errors.Join(err, c.stop(process)) }()
-	if err := l.warmUp(ctx, process.Addr); err != nil {
+	defer func() { err = errors.Join(err, process.Stop()) }()
+	if err := l.warmUp(ctx, s.url(process.Addr)); err != nil {
 		return got, fmt.Errorf("warming up: %w", err)
 	}
 	begin, err := process.CPU()
 	if err != nil {
 		return got, err
 	}
-	result, used, err := s.run(ctx, l, process.Addr)
+	result, used, err := s.run(ctx, l, s.url(process.Addr))
 	if err != nil {
 		return got, err
 	}

@@ -26,6 +26,7 @@ const (
 type crowd struct {
 	network int // 1 for 127.0.1.0 and so on
 	conns   int
+	tls     bool
 }
 
 // sources is how many addresses of its network a crowd connects from. There are
@@ -42,20 +43,20 @@ func (c crowd) source(i int) string {
 const crowdConns = 50_000
 
 // crowds divides connections among processes that may have limit files open.
-func crowds(conns, limit int) []crowd {
+func crowds(conns, limit int, overTLS bool) []crowd {
 	most := max(1, min(crowdConns, limit-spareFiles))
 	n := (conns + most - 1) / most
 	var all []crowd
 	for i := range n {
 		share := (conns + i) / n // differ by one at most, and add up
-		all = append(all, crowd{network: 1 + i, conns: share})
+		all = append(all, crowd{network: 1 + i, conns: share, tls: overTLS})
 	}
 	return all
 }
 
 // command returns the command line of the process.
 func (c crowd) command(self, addr string) []string {
-	return []string{self, crowdWord, "-addr", addr, "-network", strconv.Itoa(c.network), "-conns", strconv.Itoa(c.conns)}
+	return []string{self, crowdWord, "-addr", addr, "-network", strconv.Itoa(c.network), "-conns", strconv.Itoa(c.conns), "-tls=" + strconv.FormatBool(c.tls)}
 }
 
 // How many connections a crowd opens at the same time, and how long the process
@@ -85,6 +86,7 @@ func crowdMain(args []string) error {
 	var c crowd
 	flags.IntVar(&c.network, "network", 1, "network to connect from")
 	flags.IntVar(&c.conns, "conns", 0, "number of connections")
+	flags.BoolVar(&c.tls, "tls", false, "speak TLS")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (c crowd) open(addr string, over <-chan struct{}) ([]*probe.Conn, error) {
 				case <-over:
 					errs[opener] = errors.New("ended while opening connections")
 				default:
-					conns[i], errs[opener] = open(c.source(i), addr)
+					conns[i], errs[opener] = open(c.source(i), addr, c.tls)
 				}
 			}
 		})
@@ -139,8 +141,12 @@ func (c crowd) open(addr string, over <-chan struct{}) ([]*probe.Conn, error) {
 	return conns, nil
 }
 
-func open(source, addr string) (*probe.Conn, error) {
-	conn, err := probe.Dial(source, addr, "/")
+func open(source, addr string, overTLS bool) (*probe.Conn, error) {
+	dial := probe.Dial
+	if overTLS {
+		dial = probe.DialTLS
+	}
+	conn, err := dial(source, addr, "/")
 	if err != nil {
 		return nil, err
 	}

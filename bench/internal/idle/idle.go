@@ -18,6 +18,7 @@ type Options struct {
 	Conns   int // of each server process; 0 for as many as its descriptors allow
 	Procs   int // server processes, which share a port
 	Rounds  int
+	TLS     bool
 	Servers []string // by their names; none for all
 	Modules rig.Modules
 }
@@ -35,6 +36,9 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	limit, err := rig.RaiseFileLimit()
 	if err != nil {
 		return nil, 0, err
+	}
+	if opts.TLS && opts.Conns == 0 {
+		opts.Conns = min(TLSConns, max(1, limit-spareFiles))
 	}
 	if opts.Conns, err = connsFor(opts.Conns, opts.Procs, limit); err != nil {
 		return nil, 0, err
@@ -56,20 +60,31 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	if len(opts.Servers) > 0 {
 		servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return !slices.Contains(opts.Servers, s.Name) })
 	}
+	var identity *rig.Identity
+	if opts.TLS {
+		if identity, err = rig.NewIdentity(temp); err != nil {
+			return nil, 0, err
+		}
+	}
 	s := &session{
-		servers: servers,
-		conns:   opts.Conns,
-		procs:   opts.Procs,
-		rounds:  opts.Rounds,
-		crowds:  crowds(opts.Conns*opts.Procs, limit),
-		self:    self,
-		log:     log,
+		identity: identity,
+		servers:  servers,
+		conns:    opts.Conns,
+		procs:    opts.Procs,
+		rounds:   opts.Rounds,
+		crowds:   crowds(opts.Conns*opts.Procs, limit, opts.TLS),
+		self:     self,
+		log:      log,
 	}
 	if err := s.runAll(ctx); err != nil {
 		return nil, 0, err
 	}
 	return s.report(), opts.Rounds * len(servers), nil
 }
+
+// TLSConns is how many connections are measured over TLS unless a number is asked for. To
+// open them takes longer.
+const TLSConns = 10_000
 
 const (
 	// usualConns is enough for figures that no longer depend on the number.

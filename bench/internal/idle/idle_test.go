@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"errors"
 	"io"
 	"math"
 	"net"
@@ -51,7 +52,7 @@ func TestCrowdsAddUp(t *testing.T) {
 		{MostConns * MostProcs, 1 << 20, 192},
 	}
 	for _, test := range tests {
-		all := crowds(test.conns, test.limit)
+		all := crowds(test.conns, test.limit, false)
 		sum := 0
 		var networks []int
 		for _, c := range all {
@@ -151,7 +152,7 @@ func TestMarkdown(t *testing.T) {
 		"- 8000 connections, 8 server processes that share a port\n",
 		"| ours, event engine | 300 ±0% | 250 | 3 | 0.00 | 12.0 MiB | 0.05 |\n",
 		"| upstream | 6000 ±0% | 2500 | 4000 | 1.00 | 120.0 MiB | – |\n",
-		"at most 400 resident bytes/connection. It has 300: met.\n",
+		"at most 400 resident bytes for a connection. It has 300: met.\n",
 		"- round 1, net/http: it has ended\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -161,5 +162,45 @@ func TestMarkdown(t *testing.T) {
 	s.samples[rig.Event][0].resident = 401
 	if text := s.report().Markdown(); !strings.Contains(text, "It has 401: **not met**.\n") {
 		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestOverTLSHeapAndStacksCount(t *testing.T) {
+	for heap, met := range map[float64]bool{8000: true, 8001: false} {
+		s := &session{
+			servers: []*rig.Server{{Name: rig.Event}}, identity: new(rig.Identity), conns: 1000, procs: 1, rounds: 1,
+			samples: map[string][]sample{rig.Event: {{resident: 9000, heap: heap, stack: 192}}},
+		}
+		r := s.report()
+		if r.Goal == nil || r.Goal.Met != met {
+			t.Errorf("%.0f: %+v", heap, r.Goal)
+		}
+		if text := r.Markdown(); !strings.Contains(text, "# Idle connections over TLS\n") || !strings.Contains(text, "8192 bytes of heap and stacks for a connection.") {
+			t.Errorf("got\n%s", text)
+		}
+	}
+}
+
+func TestCrowdSpeaksTLS(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux has a whole network of loopback addresses")
+	}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, serving.Body)
+	}))
+	defer server.Close()
+	c := crowd{network: 8, conns: 4, tls: true}
+	conns, err := c.open(server.Listener.Addr().String(), make(chan struct{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range conns {
+		if err := errors.Join(conn.Get(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	c.tls = false
+	if _, err := c.open(server.Listener.Addr().String(), make(chan struct{})); err == nil {
+		t.Error("plain connections to a server of TLS")
 	}
 }

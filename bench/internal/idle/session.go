@@ -14,13 +14,14 @@ import (
 
 // session measures all servers, round after round.
 type session struct {
-	servers []*rig.Server
-	conns   int // of each process
-	procs   int
-	rounds  int
-	crowds  []crowd
-	self    string // this program's file
-	log     progress.Log
+	servers  []*rig.Server
+	identity *rig.Identity // nil for plain HTTP
+	conns    int           // of each process
+	procs    int
+	rounds   int
+	crowds   []crowd
+	self     string // this program's file
+	log      progress.Log
 
 	samples  map[string][]sample // by server
 	failures []string
@@ -71,7 +72,7 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 		return got, err
 	}
 	addr := processes[0].Addr
-	if err := warmUp(addr, s.procs); err != nil {
+	if err := warmUp(addr, s.procs, s.identity != nil); err != nil {
 		return got, fmt.Errorf("warming up: %w", err)
 	}
 	before, err := settled(ctx, processes)
@@ -119,6 +120,7 @@ func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.
 		ReusePort: s.procs > 1,
 		Place:     rig.Anywhere,
 		Procs:     rig.Anywhere.Procs(),
+		Identity:  s.identity,
 	}
 	for range s.procs {
 		p, err := server.Start(ctx, settings)
@@ -135,7 +137,7 @@ func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.
 // some connections for each process, so that they are not counted for those
 // that are measured. There are few, as a server may keep goroutines of theirs
 // for later ones, which would then seem to have none.
-func warmUp(addr string, procs int) error {
+func warmUp(addr string, procs int, overTLS bool) error {
 	var conns []*probe.Conn
 	defer func() {
 		for _, conn := range conns {
@@ -144,7 +146,7 @@ func warmUp(addr string, procs int) error {
 	}()
 	const perProcess = 8
 	for range perProcess * procs {
-		conn, err := open("", addr)
+		conn, err := open("", addr, overTLS)
 		if err != nil {
 			return err
 		}

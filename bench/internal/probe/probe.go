@@ -4,6 +4,7 @@ package probe
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -31,6 +32,35 @@ func Dial(source, addr, path string) (*Conn, error) {
 		return nil, err
 	}
 	return newConn(conn, addr, path), nil
+}
+
+// TLSConfig is for clients of the servers that are measured: TLS 1.3, without the
+// hybrid key exchange that only some of them have.
+func TLSConfig() *tls.Config {
+	return &tls.Config{
+		InsecureSkipVerify: true, // the certificate has signed itself
+		MinVersion:         tls.VersionTLS13,
+		CurvePreferences:   []tls.CurveID{tls.X25519},
+	}
+}
+
+// DialTLS is Dial over TLS. It is an error if client and server agree on another cipher
+// than the one that all servers are compared with.
+func DialTLS(source, addr, path string) (*Conn, error) {
+	c, err := Dial(source, addr, path)
+	if err != nil {
+		return nil, err
+	}
+	over := tls.Client(c.conn, TLSConfig())
+	err = errors.Join(over.SetDeadline(time.Now().Add(dialTimeout)), over.Handshake())
+	if suite := over.ConnectionState().CipherSuite; err == nil && suite != tls.TLS_AES_128_GCM_SHA256 {
+		err = fmt.Errorf("probe: the server chooses %s", tls.CipherSuiteName(suite))
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	c.conn = over
+	return c, nil
 }
 
 func newConn(conn net.Conn, host, path string) *Conn {
@@ -97,8 +127,12 @@ func Check(text []byte) (whole bool, err error) {
 // Close drops the connection without leaving a trace of it in the kernel, so
 // that the next run finds its port free.
 func (c *Conn) Close() error {
-	if tcp, ok := c.conn.(*net.TCPConn); ok {
+	conn := c.conn
+	if over, ok := conn.(*tls.Conn); ok {
+		conn = over.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
-	return c.conn.Close()
+	return conn.Close()
 }

@@ -1,8 +1,15 @@
 package probe
 
 import (
+	"crypto/tls"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+
+	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
 const response = "HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!"
@@ -65,5 +72,32 @@ func TestGetNoticesTheEnd(t *testing.T) {
 	}()
 	if err := c.Get(); err == nil {
 		t.Error("half a response was enough")
+	}
+}
+
+func TestDialTLSWantsTheCipherOfAll(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, serving.Body)
+	}))
+	server.TLS = new(tls.Config)
+	server.StartTLS()
+	defer server.Close()
+	c, err := DialTLS("", server.Listener.Addr().String(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	old := httptest.NewUnstartedServer(server.Config.Handler)
+	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS12}
+	old.Config.ErrorLog = log.New(io.Discard, "", 0)
+	old.StartTLS()
+	defer old.Close()
+	if _, err := DialTLS("", old.Listener.Addr().String(), "/"); err == nil {
+		t.Error("TLS 1.2 was taken")
 	}
 }

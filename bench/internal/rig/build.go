@@ -35,6 +35,9 @@ type Server struct {
 	Version string
 	binary  string
 	env     []string
+
+	site *NginxSite // nil for servers of this module
+	dir  string     // of nginx, for its own files
 }
 
 // Modules are the module files that the two fasthttp servers are built with.

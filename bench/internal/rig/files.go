@@ -30,13 +30,13 @@ const readyTimeout = 10 * time.Second
 
 // StartForeign runs a server that does not know how those of this module are
 // talked to, and returns when it takes connections at addr. It does not end with
-// the program that started it, but has to be killed.
+// the program that started it: Stop kills it.
 func StartForeign(ctx context.Context, line []string, addr string) (*Process, error) {
 	child, err := StartChild(ctx, nil, line)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", line[0], err)
 	}
-	p := &Process{Addr: addr, child: child}
+	p := &Process{Addr: addr, child: child, foreign: true}
 	for deadline := time.Now().Add(readyTimeout); ; {
 		conn, err := net.DialTimeout("tcp4", addr, time.Second)
 		if err == nil {

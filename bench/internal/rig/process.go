@@ -26,17 +26,23 @@ type Settings struct {
 	Place     Place
 	Procs     int      // GOMAXPROCS
 	Args      []string // more of the command line
+	// Identity is what the server shows clients over TLS, or nil for plain HTTP.
+	Identity *Identity
 }
 
 // Process is a running server. It ends with Stop, with the context it was
 // started with, and with the program that started it, however that ends.
 type Process struct {
-	Addr  string
-	child *Child
+	Addr    string
+	child   *Child
+	foreign bool // ends only if it is killed
 }
 
 // Start runs the server and returns when it listens.
 func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error) {
+	if s.site != nil {
+		return s.startNginx(ctx, settings)
+	}
 	addr := settings.Addr
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -44,6 +50,9 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	args := []string{"-addr", addr, "-mode", string(settings.Mode)}
 	if settings.ReusePort {
 		args = append(args, "-reuseport")
+	}
+	if id := settings.Identity; id != nil {
+		args = append(args, "-"+serving.CertFlag, id.Cert, "-"+serving.KeyFlag, id.Key)
 	}
 	args = append(args, settings.Args...)
 	env := append([]string{"GOMAXPROCS=" + strconv.Itoa(settings.Procs)}, s.env...)
@@ -105,7 +114,12 @@ func (p *Process) Usage(ctx context.Context) (Usage, error) {
 }
 
 // Stop ends the server. It returns an error if the server had ended before.
-func (p *Process) Stop() error { return p.child.Stop() }
+func (p *Process) Stop() error {
+	if p.foreign {
+		return p.Kill()
+	}
+	return p.child.Stop()
+}
 
 // Child is a program that is talked to in lines, and that ends when its
 // standard input does.

@@ -56,6 +56,12 @@ const (
 	BackendFlag = "backend"
 )
 
+// The flags that make a server speak TLS.
+const (
+	CertFlag = "cert"
+	KeyFlag  = "key"
+)
+
 // BackendConns is how many connections a server that forwards may have to its
 // backend: more than any benchmark opens to the server.
 const BackendConns = 4096
@@ -65,7 +71,12 @@ type Job struct {
 	Mode    Mode
 	Wait    time.Duration // how long WaitPath takes
 	Backend string        // address of the server that has the answers
+	// Cert and Key are files in PEM. Without them the server speaks plain HTTP.
+	Cert, Key string
 }
+
+// TLS reports whether the server is to speak TLS.
+func (j Job) TLS() bool { return j.Cert != "" }
 
 // The words that servers and their starters exchange.
 const (
@@ -88,6 +99,8 @@ func Main(serve func(ln net.Listener, job Job) error) {
 	mode := flag.String("mode", string(Plain), "plain, mixed to have slow paths as well, or forwards to ask another server")
 	flag.DurationVar(&job.Wait, WaitFlag, time.Millisecond, "with mixed: how long "+WaitPath+" takes")
 	flag.StringVar(&job.Backend, BackendFlag, "", "with forwards: address of the other server")
+	flag.StringVar(&job.Cert, CertFlag, "", "file of a certificate, to speak TLS")
+	flag.StringVar(&job.Key, KeyFlag, "", "file of the certificate's key")
 	reuse := flag.Bool("reuseport", false, "let other processes listen on the same address")
 	life := flag.Duration("life", time.Hour, "how long to run at most")
 	flag.Parse()
@@ -115,6 +128,9 @@ func Main(serve func(ln net.Listener, job Job) error) {
 
 // valid reports whether a server can do the job.
 func (j Job) valid() bool {
+	if (j.Cert == "") != (j.Key == "") {
+		return false
+	}
 	switch j.Mode {
 	case Plain, Mixed:
 		return j.Backend == ""

@@ -15,6 +15,9 @@ func TestJobsThatNoServerCanDoAreRefused(t *testing.T) {
 		{Job{Mode: Forwards, Backend: "127.0.0.1:80"}, true},
 		{Job{Mode: Forwards}, false},
 		{Job{Mode: Plain, Backend: "127.0.0.1:80"}, false},
+		{Job{Mode: Plain, Cert: "cert.pem", Key: "key.pem"}, true},
+		{Job{Mode: Plain, Cert: "cert.pem"}, false},
+		{Job{Mode: Plain, Key: "key.pem"}, false},
 		{Job{Mode: "idle"}, false},
 		{Job{}, false},
 	}

@@ -74,6 +74,23 @@ func variedLoads() []load {
 	return all
 }
 
+// tlsLoads are over TLS. Connections are kept, so that no handshake counts.
+func tlsLoads() []load {
+	return []load{
+		{name: "1 connection" + tlsSuffix, kind: Steady, conns: 1, cpuGoal: tlsMost},
+		{name: "64 connections" + tlsSuffix, kind: Steady, conns: 64, cpuGoal: tlsMost},
+		{name: "512 connections" + tlsSuffix, kind: Steady, conns: 512, cpuGoal: tlsMost},
+	}
+}
+
+const (
+	// tlsSuffix ends the names of loads over TLS.
+	tlsSuffix = ", TLS"
+	// tlsMost is the most that the event engine's processor time for a request over TLS
+	// may be, as a share of upstream's.
+	tlsMost = 0.85
+)
+
 // variedSuffix ends the names of varied loads.
 const variedSuffix = ", varied requests"
 
@@ -83,6 +100,7 @@ type generator struct {
 	place   rig.Place
 	seconds int
 	temp    string // folder for scripts
+	tls     bool
 }
 
 // spareTime is how much longer than asked for wrk may take before it is ended:
@@ -145,5 +163,9 @@ func (g *generator) command(l load, addr string) ([]string, error) {
 		}
 		args = append(args, "-s", file)
 	}
-	return g.place.Command(g.program, append(args, "http://"+addr+"/")...), nil
+	scheme := "http://"
+	if g.tls {
+		scheme = "https://"
+	}
+	return g.place.Command(g.program, append(args, scheme+addr+"/")...), nil
 }

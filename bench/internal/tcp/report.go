@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -16,6 +17,7 @@ type Report struct {
 	ServerPlace string `json:"server_place"`
 	ClientPlace string `json:"client_place"`
 	Procs       int    `json:"gomaxprocs"`
+	TLS         bool   `json:"tls,omitempty"`
 	Rows        []*Row `json:"rows"`
 	Goals       []Goal `json:"goals"`
 	// Missing says what was not there to measure with.
@@ -44,7 +46,8 @@ type Measurement struct {
 	RateRatio rig.Ratio `json:"rate_ratio"`
 	CPURatio  rig.Ratio `json:"cpu_ratio"`
 	P99Ratio  rig.Ratio `json:"p99_ratio"`
-	// FloorRatio is the processor time in that of the C loop, if there is one.
+	// FloorRatio is the processor time in that of the C loop, or, over TLS, of nginx, if
+	// there is one.
 	FloorRatio rig.Ratio `json:"floor_ratio"`
 }
 
@@ -54,7 +57,7 @@ type Goal struct {
 	Of    string    `json:"of"`
 	Most  float64   `json:"most"`
 	Ratio rig.Ratio `json:"ratio"`
-	Floor rig.Ratio `json:"floor"` // the same ratio of the C loop
+	Floor rig.Ratio `json:"floor"` // the same ratio of the C loop, or of nginx
 	Met   bool      `json:"met"`
 }
 
@@ -66,6 +69,7 @@ func (s *session) report() *Report {
 		ServerPlace: s.place.String(),
 		ClientPlace: s.generate.place.String(),
 		Procs:       s.place.Procs(),
+		TLS:         s.identity != nil,
 		Failures:    s.failures,
 	}
 	for _, l := range s.loads {
@@ -75,9 +79,9 @@ func (s *session) report() *Report {
 				row.Servers = append(row.Servers, summarize(server.Name, samples))
 			}
 		}
-		row.compare()
+		row.compare(r.reference())
 		r.Rows = append(r.Rows, row)
-		r.Goals = append(r.Goals, row.goals(l.cpuGoal)...)
+		r.Goals = append(r.Goals, row.goals(l.cpuGoal, r.reference())...)
 	}
 	return r
 }
@@ -94,9 +98,25 @@ func summarize(server string, samples []sample) *Measurement {
 	return m
 }
 
+// reference is the server that is no contender, but shows what is possible.
+func (r *Report) reference() string {
+	if r.TLS {
+		return rig.Nginx
+	}
+	return rig.Floor
+}
+
+// referenceName is what tables call it.
+func (r *Report) referenceName() string {
+	if r.TLS {
+		return rig.Nginx
+	}
+	return "C loop"
+}
+
 // compare fills the ratios in.
-func (r *Row) compare() {
-	if floor := r.Of(rig.Floor); floor != nil {
+func (r *Row) compare(reference string) {
+	if floor := r.Of(reference); floor != nil {
 		for _, m := range r.Servers {
 			if m != floor {
 				m.FloorRatio = rig.NewRatio(m.CPU, floor.CPU)
@@ -130,13 +150,13 @@ func (r *Row) Of(server string) *Measurement {
 // goals compares the event engine with what was aimed at. Half of all equal
 // latencies would miss a goal of 1, so it counts as met unless the difference
 // is certain.
-func (r *Row) goals(cpu float64) []Goal {
+func (r *Row) goals(cpu float64, reference string) []Goal {
 	m := r.Of(rig.Event)
 	if m == nil || m.CPURatio.Value == 0 {
 		return nil
 	}
 	var floor Measurement
-	if f := r.Of(rig.Floor); f != nil {
+	if f := r.Of(reference); f != nil {
 		floor = *f
 	}
 	return []Goal{
@@ -148,7 +168,11 @@ func (r *Row) goals(cpu float64) []Goal {
 // Markdown writes the comparison for people.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	r.WriteMarkdown(&b, "Servers over loopback sockets",
+	title := "Servers over loopback sockets"
+	if r.TLS {
+		title += ", with TLS"
+	}
+	r.WriteMarkdown(&b, title,
 		fmt.Sprintf("%s each", rig.Plural(r.Seconds, "second")),
 		fmt.Sprintf("servers: %s, GOMAXPROCS %d; wrk: %s", r.ServerPlace, r.Procs, r.ClientPlace))
 	b.WriteString("\nFigures are medians, ± the median absolute deviation. CPU is the server's processor time for a request\n" +
@@ -157,7 +181,7 @@ func (r *Report) Markdown() string {
 		"chance.\n")
 	r.writeCPU(&b)
 	r.WriteTables(&b, "##")
-	writeGoals(&b, "ratio to upstream", r.Goals)
+	writeGoals(&b, "ratio to upstream", r.referenceName(), r.Goals)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
 }
@@ -165,11 +189,12 @@ func (r *Report) Markdown() string {
 // writeCPU writes one table with the processor times of all loads.
 func (r *Report) writeCPU(b *strings.Builder) {
 	b.WriteString("\n## CPU µs/request\n")
-	table := rig.Table{Header: append([]string{"load"}, cpuOrder...)}
-	table.Header = append(table.Header, rig.Event+" ÷ "+rig.Upstream, rig.Event+" ÷ "+rig.Floor)
+	order := append(slices.Clone(cpuOrder), r.reference())
+	table := rig.Table{Header: append([]string{"load"}, order...)}
+	table.Header = append(table.Header, rig.Event+" ÷ "+rig.Upstream, rig.Event+" ÷ "+r.reference())
 	for _, row := range r.Rows {
 		cells := []string{row.Name}
-		for _, server := range cpuOrder {
+		for _, server := range order {
 			cell := rig.None
 			if m := row.Of(server); m != nil {
 				cell = fmt.Sprintf("%.2f", m.CPU.Median)
@@ -185,7 +210,7 @@ func (r *Report) writeCPU(b *strings.Builder) {
 	table.Write(b)
 }
 
-var cpuOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP, rig.Floor}
+var cpuOrder = []string{rig.Event, rig.Portable, rig.Upstream, rig.NetHTTP}
 
 // WriteTables writes a table for each load, under a heading with the marks that
 // Markdown has for its level.
@@ -193,7 +218,7 @@ func (r *Report) WriteTables(b *strings.Builder, level string) {
 	for _, row := range r.Rows {
 		fmt.Fprintf(b, "\n%s %s\n", level, row.Name)
 		table := rig.Table{Header: []string{
-			"server", "requests/s", "CPU µs/request", "p50 µs", "p99 µs", "requests/s ÷ upstream", "CPU ÷ upstream", "p99 ÷ upstream", "CPU ÷ C loop", "socket errors",
+			"server", "requests/s", "CPU µs/request", "p50 µs", "p99 µs", "requests/s ÷ upstream", "CPU ÷ upstream", "p99 ÷ upstream", "CPU ÷ " + r.referenceName(), "socket errors",
 		}}
 		for _, m := range row.Servers {
 			table.Rows = append(table.Rows, []string{
@@ -207,14 +232,14 @@ func (r *Report) WriteTables(b *strings.Builder, level string) {
 	}
 }
 
-// writeGoals writes the goals of the event engine, if any could be judged. Header
-// is that of the ratios.
-func writeGoals(b *strings.Builder, header string, goals []Goal) {
+// writeGoals writes the goals of the event engine, if any could be judged. The headers
+// are those of its ratios and of the reference's.
+func writeGoals(b *strings.Builder, header, reference string, goals []Goal) {
 	if len(goals) == 0 {
 		return
 	}
 	b.WriteString("\n## Goals of the event engine\n")
-	table := rig.Table{Header: []string{"row", "of", header, "C loop", "goal: at most", ""}}
+	table := rig.Table{Header: []string{"row", "of", header, reference, "goal: at most", ""}}
 	for _, g := range goals {
 		table.Rows = append(table.Rows, []string{g.Row, g.Of, g.Ratio.String(), g.Floor.String(), fmt.Sprintf("%.2f", g.Most), rig.Met(g.Met)})
 	}

@@ -21,7 +21,8 @@ type session struct {
 	seconds  int
 	place    rig.Place // of the servers
 	generate generator
-	limit    int // on open files of a process
+	limit    int           // on open files of a process
+	identity *rig.Identity // nil for plain HTTP
 	log      progress.Log
 
 	samples  map[turns.Key][]sample
@@ -62,12 +63,12 @@ func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got 
 	if l.conns+spareFiles > s.limit {
 		return got, fmt.Errorf("a process may have only %d files open", s.limit)
 	}
-	process, err := server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs()})
+	process, err := server.Start(ctx, rig.Settings{Mode: serving.Plain, Place: s.place, Procs: s.place.Procs(), Identity: s.identity})
 	if err != nil {
 		return got, err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := warmUp(process.Addr); err != nil {
+	if err := warmUp(process.Addr, s.identity != nil); err != nil {
 		return got, fmt.Errorf("warming up: %w", err)
 	}
 	begin, err := process.CPU()
@@ -96,11 +97,15 @@ func (s *session) measure(ctx context.Context, l load, server *rig.Server) (got 
 
 // warmUp checks that a server answers as it should, and has it past its first
 // requests, which are slow.
-func warmUp(addr string) error {
+func warmUp(addr string, overTLS bool) error {
 	const conns, perConn, most = 8, 250, 5 * time.Second
 	deadline := time.Now().Add(most)
+	dial := probe.Dial
+	if overTLS {
+		dial = probe.DialTLS
+	}
 	for range conns {
-		conn, err := probe.Dial("", addr, "/")
+		conn, err := dial("", addr, "/")
 		if err != nil {
 			return err
 		}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 	"github.com/valyala/fasthttp/bench/internal/stats"
+	"github.com/valyala/fasthttp/bench/internal/steady"
 	"github.com/valyala/fasthttp/bench/internal/turns"
 )
 
@@ -117,7 +116,7 @@ func (s *slowSession) measure(ctx context.Context, server *rig.Server) (said []s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, process.Stop()) }()
-	if err := warmUp(process.Addr); err != nil {
+	if err := warmUp(process.Addr, false); err != nil {
 		return nil, fmt.Errorf("warming up: %w", err)
 	}
 	for _, d := range disturbances {
@@ -149,10 +148,12 @@ func mix(ctx context.Context, addr string, d disturbance, rate int, duration tim
 	go func() {
 		slowErr <- disturb(slowCtx, addr, d, rate, &slowDone)
 	}()
-	if !sleep(ctx, settleTime) {
+	if !steady.Sleep(ctx, settleTime) {
 		return got, errors.Join(ctx.Err(), <-slowErr)
 	}
-	times, err := ordinary(ctx, addr, rate, duration)
+	times, err := steady.Run(ctx, steady.Load{Conns: ordinaryConns, Rate: rate, Time: duration}, func() (*probe.Conn, error) {
+		return probe.Dial("", addr, "/")
+	})
 	stopSlow()
 	if err := errors.Join(err, <-slowErr); err != nil {
 		return got, err
@@ -172,7 +173,7 @@ func disturb(ctx context.Context, addr string, d disturbance, rate int, answered
 		return nil
 	}
 	conns, interval := d.schedule(rate)
-	return each(conns, func(i int) error {
+	return steady.Each(conns, func(i int) error {
 		conn, err := probe.Dial("", addr, d.path)
 		if err != nil {
 			return err
@@ -180,7 +181,7 @@ func disturb(ctx context.Context, addr string, d disturbance, rate int, answered
 		defer conn.Close()
 		// The first of them comes at once, so that even a short run has one.
 		next := time.Now().Add(interval * time.Duration(i) / time.Duration(conns))
-		for sleep(ctx, time.Until(next)) {
+		for steady.Sleep(ctx, time.Until(next)) {
 			if err := conn.Get(); err != nil {
 				return err
 			}
@@ -189,77 +190,4 @@ func disturb(ctx context.Context, addr string, d disturbance, rate int, answered
 		}
 		return nil
 	})
-}
-
-// ordinary sends requests at a steady rate and returns how long each took. A
-// request that could not go out in time, because the one before it was not
-// answered yet, counts from when it was due; any other from when it went out,
-// so that the client's own timers are not held against the server.
-func ordinary(ctx context.Context, addr string, rate int, duration time.Duration) ([]time.Duration, error) {
-	interval := ordinaryConns * time.Second / time.Duration(rate)
-	count := max(1, int(duration/interval))
-	lists := make([][]time.Duration, ordinaryConns)
-	start := time.Now().Add(settleTime) // when all are connected
-	err := each(ordinaryConns, func(i int) error {
-		conn, err := probe.Dial("", addr, "/")
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		times := make([]time.Duration, 0, count)
-		next := start.Add(interval * time.Duration(i) / ordinaryConns)
-		for range count {
-			from := next
-			if wait := time.Until(next); wait > 0 {
-				if !sleep(ctx, wait) {
-					return ctx.Err()
-				}
-				from = time.Now()
-			} else if err := ctx.Err(); err != nil {
-				return fmt.Errorf("the server does not keep up: %w", err)
-			}
-			if err := conn.Get(); err != nil {
-				return err
-			}
-			times = append(times, time.Since(from))
-			next = next.Add(interval)
-		}
-		lists[i] = times
-		return nil
-	})
-	return slices.Concat(lists...), err
-}
-
-// each runs f on n goroutines and returns their errors, of which equal ones
-// appear once.
-func each(n int, f func(i int) error) error {
-	errs := make([]error, n)
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() { errs[i] = f(i) })
-	}
-	group.Wait()
-	seen := map[string]bool{}
-	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
-		if err == nil || seen[err.Error()] {
-			return true
-		}
-		seen[err.Error()] = true
-		return false
-	})...)
-}
-
-// sleep waits, and reports whether ctx goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -127,7 +127,7 @@ func (r *SlowReport) Markdown() string {
 		"two ranges of samples overlap, so that the difference may be chance. A request that computes keeps a processor\n" +
 		"busy: with one or two of them in the machine, the first ratio is about the scheduler as much as about the server.\n")
 	r.WriteTable(&b)
-	writeGoals(&b, "ratio", r.Goals)
+	writeGoals(&b, "ratio", "C loop", r.Goals)
 	rig.WriteFailures(&b, r.Failures)
 	return b.String()
 }

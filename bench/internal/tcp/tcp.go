@@ -24,6 +24,7 @@ type Options struct {
 	Pin     bool
 	Rows    *regexp.Regexp
 	Varied  bool // send requests of which no two in a row are alike; not for MeasureSlow
+	TLS     bool // speak TLS; not for MeasureSlow, and not with Varied
 	Rate    int  // ordinary requests a second, for MeasureSlow
 	Modules rig.Modules
 }
@@ -59,11 +60,19 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		return nil, 0, err
 	}
 	var missing []string
-	if floor, err := rig.BuildFloor(ctx, dir, temp); err != nil {
+	var identity *rig.Identity
+	other := func() (*rig.Server, error) { return rig.BuildFloor(ctx, dir, temp) }
+	if opts.TLS {
+		if identity, err = rig.NewIdentity(temp); err != nil {
+			return nil, 0, err
+		}
+		other = func() (*rig.Server, error) { return rig.NewNginx(ctx, temp, rig.HelloSite()) }
+	}
+	if server, err := other(); err != nil {
 		missing = append(missing, err.Error())
 		log.Note("measuring without it: " + err.Error())
 	} else {
-		servers = append(servers, floor)
+		servers = append(servers, server)
 	}
 
 	serverPlace, clientPlace := rig.Anywhere, rig.Anywhere
@@ -79,15 +88,12 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 		rounds:   opts.Rounds,
 		seconds:  opts.Seconds,
 		place:    serverPlace,
-		generate: generator{program: wrkProgram, place: clientPlace, seconds: opts.Seconds, temp: temp},
+		generate: generator{program: wrkProgram, place: clientPlace, seconds: opts.Seconds, temp: temp, tls: opts.TLS},
+		identity: identity,
 		limit:    limit,
 		log:      log,
 	}
-	all := loads
-	if opts.Varied {
-		all = variedLoads()
-	}
-	for _, l := range all {
+	for _, l := range opts.loads() {
 		if opts.Rows.MatchString(l.name) {
 			s.loads = append(s.loads, l)
 		}
@@ -101,6 +107,17 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	r = s.report()
 	r.Missing = missing
 	return r, opts.Rounds * len(s.loads) * len(servers), nil
+}
+
+// loads are those of which Rows chooses.
+func (o Options) loads() []load {
+	switch {
+	case o.TLS:
+		return tlsLoads()
+	case o.Varied:
+		return variedLoads()
+	}
+	return loads
 }
 
 // build builds the servers that are written in Go.

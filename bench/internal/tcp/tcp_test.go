@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -218,21 +217,6 @@ func TestScheduleKeepsTheShareOfSlowRequests(t *testing.T) {
 				t.Errorf("%s at %d: one of %v each %v", d.name, rate, d.takes, interval)
 			}
 		}
-	}
-}
-
-func TestEachTellsEqualErrorsOnce(t *testing.T) {
-	err := each(9, func(i int) error {
-		if i%3 == 0 {
-			return nil
-		}
-		return errors.New(strings.Repeat("x", i%3))
-	})
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 {
-		t.Errorf("got %q", lines)
-	}
-	if err := each(3, func(int) error { return nil }); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -16,6 +16,9 @@ func main() { serving.Main(serve) }
 
 func serve(ln net.Listener, job serving.Job) error {
 	s := &fasthttp.Server{Handler: handler(job)}
+	if job.TLS() {
+		return s.ServeTLS(ln, job.Cert, job.Key)
+	}
 	return s.Serve(ln)
 }
 

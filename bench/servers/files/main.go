@@ -16,9 +16,12 @@ var root = flag.String("root", ".", "folder to serve")
 
 func main() { serving.Main(serve) }
 
-func serve(ln net.Listener, _ serving.Job) error {
+func serve(ln net.Listener, job serving.Job) error {
 	files := &fasthttp.FS{Root: *root, Compress: true, AcceptByteRange: true, CacheDuration: time.Minute}
 	s := &fasthttp.Server{Handler: files.NewRequestHandler(), Logger: silent{}}
+	if job.TLS() {
+		return s.ServeTLS(ln, job.Cert, job.Key)
+	}
 	return s.Serve(ln)
 }
 

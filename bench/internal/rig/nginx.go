@@ -1,0 +1,126 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// Nginx is the name of that server in tables.
+const Nginx = "nginx"
+
+// nginxConf is what all servers of nginx have in common. Each is one process, whose
+// processor time is easily told.
+const nginxConf = `daemon off;
+master_process off;
+pid nginx.pid;
+error_log stderr crit;
+events { worker_connections 20000; }
+http {
+	access_log off;
+	log_not_found off;
+	client_body_temp_path temp;
+	proxy_temp_path temp;
+	fastcgi_temp_path temp;
+	uwsgi_temp_path temp;
+	scgi_temp_path temp;
+	keepalive_requests 1000000000;
+HTTP
+	server {
+		listen ADDR backlog=4096 SSL;
+SERVER
+	}
+}
+`
+
+// nginxTLS is what the manual recommends for servers of HTTPS, and the version and
+// cipher that crypto/tls chooses.
+const nginxTLS = `	ssl_certificate CERT;
+	ssl_certificate_key KEY;
+	ssl_protocols TLSv1.3;
+	ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+	ssl_session_cache shared:SSL:10m;
+	ssl_session_timeout 10m;
+`
+
+// NginxSite is what nginx is to serve: directives of its configuration.
+type NginxSite struct {
+	HTTP   string // for all servers
+	Server string // for the one there is
+	Module string // that has to be compiled in, or ""
+}
+
+// HelloSite answers as the servers of this module do.
+func HelloSite() NginxSite {
+	return NginxSite{Server: "\t\tdefault_type " + serving.ContentType + ";\n\t\treturn 200 \"" + serving.Body + "\";\n"}
+}
+
+// NewNginx returns the nginx that is installed as a server of the site, with the folder
+// temp for its own files. It is an error if there is none that can do this.
+func NewNginx(ctx context.Context, temp string, site NginxSite) (*Server, error) {
+	path, err := nginxProgram()
+	if err != nil {
+		return nil, err
+	}
+	text, err := exec.CommandContext(ctx, path, "-V").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("nginx -V: %w", err)
+	}
+	if !strings.Contains(string(text), site.Module) {
+		return nil, fmt.Errorf("this nginx has no %s", site.Module)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	_, version, ok := strings.Cut(line, "nginx/")
+	if !ok {
+		return nil, fmt.Errorf("nginx -V says %q", line)
+	}
+	dir := filepath.Join(temp, "nginx")
+	if err := os.MkdirAll(filepath.Join(dir, "temp"), 0o755); err != nil {
+		return nil, err
+	}
+	return &Server{Name: Nginx, Version: "nginx " + version, binary: path, site: &site, dir: dir}, nil
+}
+
+// nginxProgram finds nginx, which is for the administrator on some systems.
+func nginxProgram() (string, error) {
+	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("nginx is not installed; on Debian and Ubuntu: sudo apt-get install nginx-light")
+}
+
+// startNginx runs nginx at a free port.
+func (s *Server) startNginx(ctx context.Context, settings Settings) (*Process, error) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	addr := ln.Addr().String()
+	if err := ln.Close(); err != nil {
+		return nil, err
+	}
+	conf := s.site.conf(addr, settings.Identity)
+	if err := os.WriteFile(filepath.Join(s.dir, "nginx.conf"), []byte(conf), 0o644); err != nil {
+		return nil, err
+	}
+	return StartForeign(ctx, settings.Place.Command(s.binary, "-e", "stderr", "-p", s.dir, "-c", "nginx.conf"), addr)
+}
+
+// conf is the text of the configuration.
+func (s *NginxSite) conf(addr string, id *Identity) string {
+	directives, ssl := s.HTTP, ""
+	if id != nil {
+		ssl = " ssl"
+		directives += strings.NewReplacer("CERT", id.Cert, "KEY", id.Key).Replace(nginxTLS)
+	}
+	return strings.NewReplacer("ADDR", addr, " SSL;", ssl+";", "HTTP\n", directives, "SERVER\n", s.Server).Replace(nginxConf)
+}

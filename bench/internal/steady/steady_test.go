@@ -1,0 +1,70 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/probe"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+func TestEachTellsEqualErrorsOnce(t *testing.T) {
+	err := Each(9, func(i int) error {
+		if i%3 == 0 {
+			return nil
+		}
+		return errors.New(strings.Repeat("x", i%3))
+	})
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 {
+		t.Errorf("got %q", lines)
+	}
+	if err := Each(3, func(int) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// A request that is late because the one before it was slow counts from when it was due.
+func TestLateRequestsCountFromWhenTheyWereDue(t *testing.T) {
+	const slow = 50 * time.Millisecond
+	first := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if first {
+			first = false
+			time.Sleep(slow)
+		}
+		_, _ = io.WriteString(w, serving.Body)
+	}))
+	defer server.Close()
+	times, err := Run(t.Context(), Load{Conns: 1, Rate: 200, Time: 4 * time.Second / 200}, func() (*probe.Conn, error) {
+		return probe.Dial("", server.Listener.Addr().String(), "/")
+	})
+	if err != nil || len(times) != 4 {
+		t.Fatalf("%v, %v", times, err)
+	}
+	// they were due after 5, 10 and 15 ms
+	for i, took := range times {
+		if due := time.Duration(i) * 5 * time.Millisecond; took < slow-due {
+			t.Errorf("request %d took %v", i, took)
+		}
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, serving.Body)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if times, err := Run(ctx, Load{Conns: 2, Rate: 10, Time: time.Hour}, func() (*probe.Conn, error) {
+		return probe.Dial("", server.Listener.Addr().String(), "/")
+	}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", times, err)
+	}
+}

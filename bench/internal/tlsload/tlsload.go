@@ -1,0 +1,207 @@
+// Package tlsload puts loads on servers of TLS: handshakes, requests over connections
+// that are established, and floods of clients that mean ill. Each load is a process of
+// its own, started by this program from its own file. See Run and Start for where to
+// start.
+package tlsload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// Kind says what clients do.
+type Kind string
+
+const (
+	// Full and Resumed clients connect, perform a handshake, send one request, and
+	// wait until the server ends the connection. Then they begin anew.
+	Full    Kind = "full handshakes"
+	Resumed Kind = "resumed sessions"
+	// Steady clients send requests at a rate over connections that they keep.
+	Steady Kind = "requests at a rate"
+	// HalfOpen clients connect and send half of their first message. They open Rate
+	// connections a second, hold as many as Conns, and drop the oldest for a new one.
+	HalfOpen Kind = "half-open handshakes"
+	// Hellos are from clients that drop the connection as soon as the server answers,
+	// and so is all that they cause. They come as fast as they go.
+	Hellos Kind = "whole ClientHellos"
+)
+
+// Load is what is done to a server.
+type Load struct {
+	Kind  Kind          `json:"kind"`
+	Addr  string        `json:"addr"`
+	Conns int           `json:"conns"` // at the same time
+	Rate  int           `json:"rate"`  // a second, of Steady and HalfOpen
+	Warm  time.Duration `json:"warm"`  // before what counts, of Full and Resumed
+	Time  time.Duration `json:"time"`  // not of floods, which go on until they are stopped
+}
+
+// Result is what a load came to.
+type Result struct {
+	// Done is how many requests were answered, or connections opened by a flood, with
+	// those that do not count.
+	Done int     `json:"done"`
+	Rate float64 `json:"rate"` // a second
+	// P50 and P99 are of requests, with the handshake if there was one.
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
+}
+
+const (
+	// word as the first argument makes a program a load.
+	word = "tls-load"
+	// openWord is what a flood says when it is there.
+	openWord = "open"
+	// spareTime is how much longer than asked for a load may take.
+	spareTime = 40 * time.Second
+	// patience is how long a client waits for anything.
+	patience = 10 * time.Second
+)
+
+// command returns the environment and the command line of the process.
+func (l Load) command(place rig.Place) (env, line []string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []string{"GOMAXPROCS=1", "GOGC=400"}, place.Command(self, word, string(text)), nil
+}
+
+// Run puts a load on a server. The program must call Main before anything else.
+func Run(ctx context.Context, place rig.Place, l Load) (r Result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Warm+l.Time+spareTime)
+	defer cancel()
+	env, line, err := l.command(place)
+	if err != nil {
+		return r, err
+	}
+	child, err := rig.StartChild(ctx, env, line)
+	if err != nil {
+		return r, fmt.Errorf("starting the load: %w", err)
+	}
+	defer func() {
+		if stopped := child.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	return result(ctx, child)
+}
+
+func result(ctx context.Context, child *rig.Child) (r Result, err error) {
+	text, err := child.Line(ctx)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &r)
+	}
+	if err != nil {
+		err = fmt.Errorf("load: %w", err)
+	}
+	return r, err
+}
+
+// Flood is a load that goes on until it is stopped.
+type Flood struct{ child *rig.Child }
+
+// Start begins a flood, and returns when it is under way. Its process gives way to
+// others, so that it does not take the processor from other clients. The program must
+// call Main before anything else.
+func Start(ctx context.Context, place rig.Place, l Load) (*Flood, error) {
+	env, line, err := l.command(place)
+	if err != nil {
+		return nil, err
+	}
+	if nice, err := exec.LookPath("nice"); err == nil {
+		line = append([]string{nice, "-n", "10"}, line...)
+	}
+	child, err := rig.StartChild(ctx, env, line)
+	if err != nil {
+		return nil, fmt.Errorf("starting the flood: %w", err)
+	}
+	said, err := child.Line(ctx)
+	if err == nil && said != openWord {
+		err = fmt.Errorf("it says %q", said)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("flood: %w", err), child.Stop())
+	}
+	return &Flood{child}, nil
+}
+
+// Stop ends the flood.
+func (f *Flood) Stop(ctx context.Context) (Result, error) {
+	if err := f.child.Stop(); err != nil {
+		return Result{}, err
+	}
+	return result(ctx, f.child)
+}
+
+// Main makes the process a load if its arguments ask for one, and does not return then.
+func Main() {
+	if len(os.Args) < 2 || os.Args[1] != word {
+		return
+	}
+	if err := serve(os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve is what the process does: it prints a Result, and ends when its standard input
+// does.
+func serve(args []string) error {
+	if len(args) != 1 {
+		return errors.New("want one argument")
+	}
+	var l Load
+	if err := json.Unmarshal([]byte(args[0]), &l); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	r, err := l.run(ctx, func() error {
+		_, err := fmt.Println(openWord)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// run does what the load is. A flood calls open when it is under way.
+func (l Load) run(ctx context.Context, open func() error) (Result, error) {
+	if l.Conns < 1 || (l.Kind == Steady || l.Kind == HalfOpen) && l.Rate < 1 {
+		return Result{}, fmt.Errorf("this is no load: %+v", l)
+	}
+	switch l.Kind {
+	case Full, Resumed:
+		return l.shake(ctx)
+	case Steady:
+		return l.ask(ctx)
+	case HalfOpen:
+		return l.holdHalf(ctx, open)
+	case Hellos:
+		return l.greet(ctx, open)
+	}
+	return Result{}, fmt.Errorf("there is no load %q", l.Kind)
+}

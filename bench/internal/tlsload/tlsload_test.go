@@ -1,0 +1,117 @@
+package tlsload
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/rig"
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	os.Exit(m.Run())
+}
+
+// server counts what its clients do.
+type server struct {
+	addr                        string
+	accepted, requests, resumed atomic.Int64
+}
+
+func start(t *testing.T) *server {
+	t.Helper()
+	s := new(server)
+	hs := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		if r.TLS.DidResume {
+			s.resumed.Add(1)
+		}
+		_, _ = io.WriteString(w, serving.Body)
+	}))
+	hs.Config.ErrorLog = nil
+	hs.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.accepted.Add(1)
+		}
+	}
+	hs.TLS = new(tls.Config)
+	hs.StartTLS()
+	t.Cleanup(hs.Close)
+	s.addr = hs.Listener.Addr().String()
+	return s
+}
+
+const short = 100 * time.Millisecond
+
+func TestHandshakesAreWhatTheyAreCalled(t *testing.T) {
+	for _, kind := range []Kind{Full, Resumed} {
+		s := start(t)
+		r, err := Run(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 4, Warm: short / 2, Time: short})
+		if err != nil || r.Done < 4 || r.Rate <= 0 || r.P50 <= 0 || r.P99 < r.P50 {
+			t.Fatalf("%s: %+v, %v", kind, r, err)
+		}
+		want, resumed := int64(r.Done), int64(0)
+		if kind == Resumed {
+			want, resumed = want+1, want
+		}
+		if s.requests.Load() != want || s.resumed.Load() != resumed || s.accepted.Load() != want {
+			t.Errorf("%s: %d done; %d requests, %d resumed, %d connections", kind, r.Done, s.requests.Load(), s.resumed.Load(), s.accepted.Load())
+		}
+	}
+}
+
+func TestSteadyClientsKeepTheirConnections(t *testing.T) {
+	s := start(t)
+	r, err := Run(t.Context(), rig.Anywhere, Load{Kind: Steady, Addr: s.addr, Conns: 4, Rate: 400, Time: short})
+	if err != nil || r.Done != 40 || r.P99 < r.P50 || r.P50 <= 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if s.accepted.Load() != 4 || s.requests.Load() != 40+4 {
+		t.Errorf("%d connections, %d requests", s.accepted.Load(), s.requests.Load())
+	}
+}
+
+func TestFloodsGoOnUntilTheyAreStopped(t *testing.T) {
+	for _, kind := range []Kind{HalfOpen, Hellos} {
+		s := start(t)
+		flood, err := Start(t.Context(), rig.Anywhere, Load{Kind: kind, Addr: s.addr, Conns: 8, Rate: 200})
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		for before := s.accepted.Load(); s.accepted.Load() < before+8; {
+			time.Sleep(time.Millisecond)
+		}
+		r, err := flood.Stop(context.WithoutCancel(t.Context()))
+		if err != nil || r.Done < 8 || r.Rate <= 0 || int64(r.Done) > s.accepted.Load()+8 {
+			t.Errorf("%s: %+v, %v, %d connections", kind, r, err, s.accepted.Load())
+		}
+		if s.requests.Load() != 0 {
+			t.Errorf("%s: %d requests", kind, s.requests.Load())
+		}
+	}
+}
+
+func TestLoadsThatCannotBeAreErrors(t *testing.T) {
+	for _, l := range []Load{
+		{Kind: Full, Addr: "nowhere", Conns: 1, Time: short},
+		{Kind: Full, Addr: "127.0.0.1:1", Time: short},
+		{Kind: Steady, Addr: "127.0.0.1:1", Conns: 1, Time: short},
+		{Kind: "tea", Addr: "127.0.0.1:1", Conns: 1, Time: short},
+	} {
+		if r, err := Run(t.Context(), rig.Anywhere, l); err == nil {
+			t.Errorf("%+v: %+v", l, r)
+		}
+	}
+	if _, err := Start(t.Context(), rig.Anywhere, Load{Kind: HalfOpen, Addr: "nowhere", Conns: 1, Rate: 1}); err == nil {
+		t.Error("a flood of nothing is under way")
+	}
+}
