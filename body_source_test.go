@@ -173,6 +173,7 @@ func TestHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 }
 
 func TestFormsAreReadFromContentThatIsNotOfHTTP1(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	w := multipart.NewWriter(&text)
 	_ = w.WriteField("name", "value")

@@ -57,6 +57,7 @@ var (
 )
 
 func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
+	t.Parallel()
 	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": servertest.SampleText(20_000), "noise": servertest.Noise(5_000)}
 	for _, h := range allHelpers {
 		for _, level := range h.levels {

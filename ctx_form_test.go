@@ -159,6 +159,7 @@ func TestFormOnAConnection(t *testing.T) {
 // which a request to a server can end.
 func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	files := tempFiles(t)
+	text, long := largeForm(formMemory+1), sendForm("/", largeForm(formMemory+2<<20))
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		parse := func(ctx *RequestCtx) {
@@ -203,7 +204,6 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 				}
 			}
 		}})
-		text := largeForm(formMemory + 1)
 		for path, status := range map[string]int{"/ok": 200, "/panic": 500, "/late": 408} {
 			c := ts.Dial()
 			c.Send(sendForm(path, text))
@@ -249,7 +249,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 		}})
 		for _, size := range []int{100, formMemory / 2, formMemory + 1<<20} {
 			c = ts.Dial()
-			c.Send(sendForm("/", largeForm(formMemory+2<<20))[:size])
+			c.Send(long[:size])
 			_ = c.Close()
 			servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 			if left := files(); len(left) > 0 {
@@ -262,6 +262,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 // TestLargeFormsWithACodingAreHeldInMemory sends such a form to a server that allows
 // it. The handler finds the file in the form.
 func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
+	t.Parallel()
 	const size = spoolFrom + 1<<20
 	// level 0 stores its input, so the body is as large as the form
 	coded := string(AppendGzipBytesLevel(nil, []byte(largeForm(size)), CompressNoCompression))
@@ -459,10 +460,10 @@ func TestFormBehindWhichTooMuchComes(t *testing.T) {
 // form may take.
 func TestUploadTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("uploads 32 MiB several times")
+		t.Skip("uploads 48 MiB several times")
 	}
 	tempFiles(t)
-	size := 32 << 20
+	size := 48 << 20
 	if servertest.RaceDetector {
 		size = 8 << 20
 	}

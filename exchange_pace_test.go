@@ -81,7 +81,7 @@ func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
 		c := ts.Dial()
 		for range 2 {
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc")
-			_ = c.SetReadDeadline(time.Now().Add(700 * time.Millisecond))
+			_ = c.SetReadDeadline(time.Now().Add(450 * time.Millisecond))
 			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Fatalf("got %q, %v before the body was there", b, err)
 			}
@@ -214,7 +214,7 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // another connection.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 	t.Parallel()
-	const grace = time.Second
+	const grace = 500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		ts := start(&Server{
