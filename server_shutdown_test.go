@@ -642,7 +642,6 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 
 // A shutdown responds to requests that arrived before it began.
 func TestShutdownAnswersWhatHasArrived(t *testing.T) {
-	t.Parallel()
 	const rounds = 40
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
