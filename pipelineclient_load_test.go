@@ -160,7 +160,7 @@ func TestPipelineLeavesAServerThatHangs(t *testing.T) {
 	for range 2 {
 		var req Request
 		req.SetRequestURI("http://host.test/hang")
-		if err := c.DoTimeout(&req, nil, 300*time.Millisecond); err != error(ErrTimeout) {
+		if err := c.DoTimeout(&req, nil, 500*time.Millisecond); err != error(ErrTimeout) {
 			t.Error(err)
 		}
 	}
