@@ -21,9 +21,10 @@ type body struct {
 	buf    *bufpool.Buffer
 	raw    []byte // the argument of SetBodyRaw
 	stream io.Reader
-	size   int   // of stream; negative if it is not known
-	broken error // why stream could not be read to its end
-	limit  int   // in bytes, under which the content was read; also limits its decoded form
+	size   int        // of stream; negative if it is not known
+	broken error      // why stream could not be read to its end
+	limit  int        // in bytes, under which the content was read; also limits its decoded form
+	spare  *h1Content // for the next stream of leaveOn, or nil
 }
 
 // bodyPoolLimits are the sizes over which buffers of request and response bodies
@@ -262,10 +263,13 @@ func (b *body) closeStream() error {
 	}
 	s := b.stream
 	b.stream = nil
-	if c, ok := s.(io.Closer); ok {
-		return c.Close()
+	c, ok := s.(io.Closer)
+	if !ok {
+		return nil
 	}
-	return nil
+	err := c.Close()
+	b.reclaim(s)
+	return err
 }
 
 // load reads the stream into the buffer.

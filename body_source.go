@@ -38,6 +38,7 @@ type h1Content struct {
 	bodyio.Incoming
 	h      *header
 	accept trailerFilter // nil except for a server
+	owner  *body         // which uses it again after closing it, or nil
 }
 
 var (
@@ -76,7 +77,21 @@ func (c *h1Content) BrokenChunk(err error) error { return brokenChunk(err) }
 // leaveOn makes content that is still on r the stream of the body; h is the header of
 // its message.
 func (b *body) leaveOn(r *bufio.Reader, f http1.Framing, h *header) {
-	c := new(h1Content)
+	c := b.spare
+	if b.spare = nil; c == nil {
+		c = new(h1Content)
+	}
+	c.owner = b
 	c.start(recvbuf.Buffered{R: r}, f, h, nil)
 	b.setStream(c, h.contentLength)
+}
+
+// reclaim keeps a stream of leaveOn that b has closed for the next one. A stream that
+// has moved to another body since is not kept: its owner may be reading it still.
+func (b *body) reclaim(stream io.Reader) {
+	if c, ok := stream.(*h1Content); ok && c.owner == b {
+		c.Forget()
+		c.h, c.owner = nil, nil
+		b.spare = c
+	}
 }

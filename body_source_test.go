@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -173,6 +174,7 @@ func TestHandlersReadContentThatIsNotOfHTTP1(t *testing.T) {
 }
 
 func TestFormsAreReadFromContentThatIsNotOfHTTP1(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	w := multipart.NewWriter(&text)
 	_ = w.WriteField("name", "value")
@@ -347,4 +349,94 @@ func TestBodyStreamAfterPanic(t *testing.T) {
 			t.Errorf("the stream has %d bytes left, %v", n, err)
 		}
 	})
+}
+
+// TestStreamsOnAReaderDoNotAllocate reads messages whose content stays on their reader.
+func TestStreamsOnAReaderDoNotAllocate(t *testing.T) {
+	in := strings.NewReader("")
+	r, rest := bufio.NewReader(in), make([]byte, 10)
+	for name, content := range map[string]string{
+		"length": "Content-Length: 5\r\n\r\nhello", "chunks": "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+	} {
+		var req Request
+		request, response := "POST / HTTP/1.1\r\nHost: h\r\n"+content, "HTTP/1.1 200 OK\r\n"+content
+		checkAllocs(t, "ContinueReadBodyStream, "+name, func() {
+			in.Reset(request)
+			r.Reset(in)
+			if err := req.Header.Read(r); err != nil {
+				t.Fatal(err)
+			}
+			if err := req.ContinueReadBodyStream(r, 0); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := req.BodyStream().Read(rest); string(rest[:n]) != "hello" {
+				t.Errorf("got %q, %v", rest[:n], err)
+			}
+		})
+		resp := Response{StreamBody: true}
+		for what, read := range map[string]func() error{
+			"ReadLimitBody": func() error { return resp.ReadLimitBody(r, 0) },
+			"ReadBody": func() error {
+				if err := resp.Header.Read(r); err != nil {
+					return err
+				}
+				return resp.ReadBody(r, 0)
+			},
+		} {
+			checkAllocs(t, what+", "+name, func() {
+				in.Reset(response)
+				r.Reset(in)
+				if err := read(); err != nil {
+					t.Fatal(err)
+				}
+				if n, err := resp.BodyStream().Read(rest); string(rest[:n]) != "hello" {
+					t.Errorf("got %q, %v", rest[:n], err)
+				}
+			})
+		}
+	}
+}
+
+// TestStreamThatIsLentIsNotUsedAgain leaves the stream of a request with another one.
+func TestStreamThatIsLentIsNotUsedAgain(t *testing.T) {
+	var req, other Request
+	next := func(content string) io.Reader {
+		r := bufio.NewReader(strings.NewReader(fmt.Sprintf("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", len(content), content)))
+		if err := req.Header.Read(r); err != nil {
+			t.Fatal(err)
+		}
+		if err := req.ContinueReadBodyStream(r, 0); err != nil {
+			t.Fatal(err)
+		}
+		return req.BodyStream()
+	}
+	// closed by its own request, a stream is used again; before that it reads nothing
+	first := next("first")
+	_ = req.CloseBodyStream()
+	if n, err := first.Read(make([]byte, 10)); n > 0 || err != errStreamClosed {
+		t.Errorf("after closing: %d, %v", n, err)
+	}
+	// a spare one is not lent
+	req.lendTo(&other)
+	req.giveUp()
+	if other.body.spare != nil {
+		t.Error("two requests have a spare stream")
+	}
+	second := next("second")
+	req.lendTo(&other)
+	req.giveUp()
+	third := next("third")
+	if second == third {
+		t.Error("a lent stream is used again")
+	}
+	for stream, want := range map[io.Reader]string{second: "second", third: "third"} {
+		if got, err := io.ReadAll(stream); string(got) != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	// and closed by another request, it is not
+	_ = other.CloseBodyStream()
+	if other.body.spare != nil {
+		t.Error("a stream has two owners")
+	}
 }

@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,71 +16,74 @@ import (
 // ResponseHeaderTimeout limits the head of a response, not its body.
 func TestResponseHeaderTimeout(t *testing.T) {
 	t.Parallel()
-	late := make(chan struct{})
-	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		for req := c.Request(); req != nil; req = c.Request() {
-			switch req.URL.Path {
-			case "/silent":
-				c.UntilClosed()
-			case "/half":
-				c.Send("HTTP/1.1 200 OK\r\nContent-Le")
-				c.UntilClosed()
-			case "/hints":
-				c.Send("HTTP/1.1 103 Early Hints\r\n\r\n")
-				c.UntilClosed()
-			case "/body":
-				c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-				<-late
-				c.Send("ok")
-			default:
-				c.Send(servertest.OK)
-			}
-		}
-	})
 	for _, streamed := range []bool{false, true} {
-		hc := hostFor(p)
-		hc.ResponseHeaderTimeout = servertest.Short
-		hc.StreamResponseBody = streamed
-		hc.MaxIdemponentCallAttempts = 1
-		for _, path := range []string{"/silent", "/half", "/hints"} {
+		t.Run(fmt.Sprint(streamed), func(t *testing.T) {
+			t.Parallel()
+			late := make(chan struct{})
+			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
+				for req := c.Request(); req != nil; req = c.Request() {
+					switch req.URL.Path {
+					case "/silent":
+						c.UntilClosed()
+					case "/half":
+						c.Send("HTTP/1.1 200 OK\r\nContent-Le")
+						c.UntilClosed()
+					case "/hints":
+						c.Send("HTTP/1.1 103 Early Hints\r\n\r\n")
+						c.UntilClosed()
+					case "/body":
+						c.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+						<-late
+						c.Send("ok")
+					default:
+						c.Send(servertest.OK)
+					}
+				}
+			})
+			hc := hostFor(p)
+			hc.ResponseHeaderTimeout = servertest.Short
+			hc.StreamResponseBody = streamed
+			hc.MaxIdemponentCallAttempts = 1
+			for _, path := range []string{"/silent", "/half", "/hints"} {
+				resp := responseFor(t)
+				servertest.Soon(t, path, func() {
+					if err := hc.Do(requestTo(t, MethodGet, p.URL(path)), resp); err != error(ErrTimeout) {
+						t.Errorf("%s: got %v", path, err)
+					}
+				})
+				_ = resp.CloseBodyStream()
+			}
+			// one body takes longer than the timeout of the head, another one takes too
+			// long
+			hc = hostFor(p)
+			hc.ResponseHeaderTimeout = 10 * servertest.Short
+			hc.StreamResponseBody = streamed
 			resp := responseFor(t)
-			servertest.Soon(t, path, func() {
-				if err := hc.Do(requestTo(t, MethodGet, p.URL(path)), resp); err != error(ErrTimeout) {
-					t.Errorf("%s: got %v", path, err)
+			servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
+			_ = resp.Body()
+			go func() {
+				time.Sleep(2 * hc.ResponseHeaderTimeout)
+				late <- struct{}{}
+			}()
+			servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp))
+			if string(resp.Body()) != "ok" {
+				t.Errorf("got %q", resp.Body())
+			}
+			hc.ReadTimeout = 3 * hc.ResponseHeaderTimeout
+			resp = responseFor(t)
+			servertest.Soon(t, "/body", func() {
+				err := hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp)
+				if streamed {
+					servertest.Must(t, err)
+					_, err = io.ReadAll(resp.BodyStream())
+				}
+				if err != error(ErrTimeout) {
+					t.Errorf("streamed %v: the body: got %v", streamed, err)
 				}
 			})
 			_ = resp.CloseBodyStream()
-		}
-		// one body takes longer than the timeout of the head, another one takes too
-		// long
-		hc = hostFor(p)
-		hc.ResponseHeaderTimeout = 10 * servertest.Short
-		hc.StreamResponseBody = streamed
-		resp := responseFor(t)
-		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/")), resp))
-		_ = resp.Body()
-		go func() {
-			time.Sleep(2 * hc.ResponseHeaderTimeout)
 			late <- struct{}{}
-		}()
-		servertest.Must(t, hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp))
-		if string(resp.Body()) != "ok" {
-			t.Errorf("got %q", resp.Body())
-		}
-		hc.ReadTimeout = 3 * hc.ResponseHeaderTimeout
-		resp = responseFor(t)
-		servertest.Soon(t, "/body", func() {
-			err := hc.Do(requestTo(t, MethodGet, p.URL("/body")), resp)
-			if streamed {
-				servertest.Must(t, err)
-				_, err = io.ReadAll(resp.BodyStream())
-			}
-			if err != error(ErrTimeout) {
-				t.Errorf("streamed %v: the body: got %v", streamed, err)
-			}
 		})
-		_ = resp.CloseBodyStream()
-		late <- struct{}{}
 	}
 }
 
@@ -104,25 +108,28 @@ func TestResponseHeaderTimeoutBesideTheRequest(t *testing.T) {
 		}
 	})
 	for _, streamed := range []bool{false, true} {
-		hc := hostFor(p)
-		hc.ResponseHeaderTimeout, hc.StreamResponseBody = timeout, streamed
 		for path, want := range map[string]error{"/early": nil, "/silent": ErrTimeout} {
-			req, resp := requestTo(t, MethodPost, p.URL(path)), responseFor(t)
-			pr, pw := io.Pipe()
-			req.SetBodyStream(pr, -1)
-			go func() {
-				_, _ = io.WriteString(pw, "begin")
-				time.Sleep(2 * timeout)
-				_ = pw.Close()
-			}()
-			servertest.Soon(t, path, func() {
-				if err := hc.Do(req, resp); err != want {
-					t.Errorf("streamed %v: %s: got %v, want %v", streamed, path, err, want)
+			t.Run(fmt.Sprint(streamed, path), func(t *testing.T) {
+				t.Parallel()
+				hc := hostFor(p)
+				hc.ResponseHeaderTimeout, hc.StreamResponseBody = timeout, streamed
+				req, resp := requestTo(t, MethodPost, p.URL(path)), responseFor(t)
+				pr, pw := io.Pipe()
+				req.SetBodyStream(pr, -1)
+				go func() {
+					_, _ = io.WriteString(pw, "begin")
+					time.Sleep(2 * timeout)
+					_ = pw.Close()
+				}()
+				servertest.Soon(t, path, func() {
+					if err := hc.Do(req, resp); err != want {
+						t.Errorf("got %v, want %v", err, want)
+					}
+				})
+				if want == nil && string(resp.Body()) != "ok" {
+					t.Errorf("got %q", resp.Body())
 				}
 			})
-			if want == nil && string(resp.Body()) != "ok" {
-				t.Errorf("streamed %v: got %q", streamed, resp.Body())
-			}
 		}
 	}
 }

@@ -100,6 +100,7 @@ func warmUp(t *testing.T, hc *HostClient, p *servertest.Peer, n int, ready chan 
 // A pipeline sends a POST once, too, if the server has read it or may have read a
 // part of it.
 func TestPipelineSendsPostOnceWhateverHappens(t *testing.T) {
+	t.Parallel()
 	for name, part := range map[string]int{"all": 0, "a part": 1 << 10} {
 		t.Run(name, func(t *testing.T) {
 			var posts atomic.Int32

@@ -103,6 +103,7 @@ func largeBodies(size int) map[string]func(req *Request) {
 // The client reads an early refusal at once, even if the server stops reading and
 // leaves the connection open.
 func TestClientHearsEarlyRefusal(t *testing.T) {
+	t.Parallel()
 	for name, set := range largeBodies(64 << 20) {
 		for _, streamed := range []bool{false, true} {
 			p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
@@ -126,6 +127,7 @@ func TestClientHearsEarlyRefusal(t *testing.T) {
 
 // If a server responds while it reads, both messages arrive complete.
 func TestClientEchoesInFullDuplex(t *testing.T) {
+	t.Parallel()
 	const size = 20 << 20
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
 		for c.Head() {

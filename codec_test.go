@@ -57,6 +57,7 @@ var (
 )
 
 func TestCodingsRoundTripAtEveryLevel(t *testing.T) {
+	t.Parallel()
 	contents := map[string][]byte{"nothing": nil, "a byte": {'x'}, "text": servertest.SampleText(20_000), "noise": servertest.Noise(5_000)}
 	for _, h := range allHelpers {
 		for _, level := range h.levels {
@@ -141,18 +142,22 @@ func TestDecompressionBombsAreRefused(t *testing.T) {
 	// the limit for all goroutines together: one that kept all its decoded content
 	// would exceed it
 	const allowed = 64 << 20
-	for _, h := range allHelpers {
+	for i, h := range allHelpers {
 		bomb := zeros(h.coding, size)
 		if len(bomb) > 1<<20 {
 			t.Fatalf("%s: %d bytes are no bomb", h.coding, len(bomb))
 		}
 		decoders := map[string]func() ([]byte, error){
-			"helper":              func() ([]byte, error) { return h.appendPlain(nil, bomb) },
-			"body":                func() ([]byte, error) { return h.body(responseWith("", bomb)) },
-			"body with limit":     func() ([]byte, error) { return h.bodyLimit(responseWith("", bomb), 100<<20) },
-			"body by its header":  func() ([]byte, error) { return responseWith(h.coding.String(), bomb).BodyUncompressed() },
-			"request":             func() ([]byte, error) { return h.requestBody(requestWith("", bomb)) },
-			"request by its head": func() ([]byte, error) { return requestWith(h.coding.String(), bomb).BodyUncompressed() },
+			"helper":          func() ([]byte, error) { return h.appendPlain(nil, bomb) },
+			"body":            func() ([]byte, error) { return h.body(responseWith("", bomb)) },
+			"body with limit": func() ([]byte, error) { return h.bodyLimit(responseWith("", bomb), 20<<20) },
+			"request":         func() ([]byte, error) { return h.requestBody(requestWith("", bomb)) },
+		}
+		// These two find the coding in the same way, so each has half of the codings.
+		if i%2 == 0 {
+			decoders["body by its header"] = responseWith(h.coding.String(), bomb).BodyUncompressed
+		} else {
+			decoders["request by its header"] = requestWith(h.coding.String(), bomb).BodyUncompressed
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

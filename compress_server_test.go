@@ -164,6 +164,7 @@ func (panickingReader) Read([]byte) (int, error) { panic(errors.New("the source 
 // TestServerLimitsWhatBodiesDecodeTo checks known failure 41: the limit for a body
 // also applies to its decoded content, even with the default limit.
 func TestServerLimitsWhatBodiesDecodeTo(t *testing.T) {
+	t.Parallel()
 	const limit = 50_000
 	bodies := map[coding.Coding]map[int][]byte{}
 	for _, kind := range wireCodings {
@@ -255,6 +256,7 @@ func TestHTTP10GetsEncodedStreamsWithoutChunks(t *testing.T) {
 }
 
 func TestCurlDecodesEveryCoding(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Skip("there is no curl on this machine")

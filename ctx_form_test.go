@@ -159,6 +159,7 @@ func TestFormOnAConnection(t *testing.T) {
 // which a request to a server can end.
 func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 	files := tempFiles(t)
+	text, long := largeForm(formMemory+1), sendForm("/", largeForm(formMemory+2<<20))
 	forEachEngine(t, func(t *testing.T, start starter) {
 		goOn := make(chan struct{})
 		parse := func(ctx *RequestCtx) {
@@ -203,7 +204,6 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 				}
 			}
 		}})
-		text := largeForm(formMemory + 1)
 		for path, status := range map[string]int{"/ok": 200, "/panic": 500, "/late": 408} {
 			c := ts.Dial()
 			c.Send(sendForm(path, text))
@@ -249,7 +249,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 		}})
 		for _, size := range []int{100, formMemory / 2, formMemory + 1<<20} {
 			c = ts.Dial()
-			c.Send(sendForm("/", largeForm(formMemory+2<<20))[:size])
+			c.Send(long[:size])
 			_ = c.Close()
 			servertest.Eventually(t, "no connection", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 			if left := files(); len(left) > 0 {
@@ -262,6 +262,7 @@ func TestUploadedFilesAreRemovedWithTheRequest(t *testing.T) {
 // TestLargeFormsWithACodingAreHeldInMemory sends such a form to a server that allows
 // it. The handler finds the file in the form.
 func TestLargeFormsWithACodingAreHeldInMemory(t *testing.T) {
+	t.Parallel()
 	const size = spoolFrom + 1<<20
 	// level 0 stores its input, so the body is as large as the form
 	coded := string(AppendGzipBytesLevel(nil, []byte(largeForm(size)), CompressNoCompression))
@@ -289,6 +290,7 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 	files := tempFiles(t)
 	const size = spoolFrom + 1<<20
 	text := largeForm(size)
+	requests := sendForm("/", text) + servertest.Get("/next")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, inMemory := range []bool{false, true} {
 			called := 0
@@ -316,11 +318,11 @@ func TestLargeFormsAreParsedAsTheyArrive(t *testing.T) {
 				},
 			})
 			c := ts.Dial()
-			c.Send(sendForm("/", text) + servertest.Get("/next"))
+			c.Send(requests)
 			c.Expect(200, "")
 			c.Expect(200, "next")
 			// a body with an epilogue that is too long to drain
-			c.Send(sendForm("/", text) + servertest.Get("/next"))
+			c.Send(requests)
 			c.Expect(200, "")
 			c.Expect(200, "next")
 			if called != 4 {
@@ -369,6 +371,15 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 		}
 		return servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Type: "+formType, "Transfer-Encoding: chunked") + b.String() + "0\r\n" + trailers + "\r\n"
 	}
+	forms, requests := map[int]string{}, map[int]string{}
+	for _, size := range []int{1000, spoolFrom - 1000, spoolFrom + 1<<20} {
+		forms[size] = largeForm(size)
+		requests[size] = chunks(forms[size], "X-Sum: 1\r\n") + servertest.Get("/next")
+	}
+	wrong := map[int]string{
+		413: chunks(largeForm(limit), ""),
+		400: strings.Replace(chunks(forms[spoolFrom+1<<20], ""), "Disposition", "Disposition\xff ", 1),
+	}
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, inMemory := range []bool{false, true} {
 			ts := start(&Server{
@@ -386,26 +397,23 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 					}
 					text := fileText(t, fh)
 					fmt.Fprintf(ctx, "%d %t %d %s %s", len(text), strings.Trim(text, "x") == "", large, ctx.FormValue("v"), ctx.Request.Header.PeekTrailer("X-Sum"))
-					if body := ctx.PostBody(); string(body) != largeForm(len(text)) {
+					if body := ctx.PostBody(); string(body) != forms[len(text)] {
 						t.Errorf("the body has %d bytes", len(body))
 					}
 				},
 			})
-			for _, size := range []int{1000, spoolFrom - 1000, spoolFrom + 1<<20} {
+			for size, request := range requests {
 				spooled := 0
 				if size > spoolFrom && !inMemory {
 					spooled = 1
 				}
 				c := ts.Dial()
-				c.Send(chunks(largeForm(size), "X-Sum: 1\r\n") + servertest.Get("/next"))
+				c.Send(request)
 				c.Expect(200, fmt.Sprintf("%d true %d value 1", size, spooled))
 				c.Expect(200, "next")
 				_ = c.Close()
 			}
-			for status, text := range map[int]string{
-				413: chunks(largeForm(limit), ""),
-				400: strings.Replace(chunks(largeForm(spoolFrom+1<<20), ""), "Disposition", "Disposition\xff ", 1),
-			} {
+			for status, text := range wrong {
 				if status == 400 && inMemory {
 					continue
 				}
@@ -417,7 +425,7 @@ func TestLargeFormsInChunksAreParsedAsTheyArrive(t *testing.T) {
 				_ = c.Close()
 			}
 			c := ts.Dial()
-			c.Send(chunks(largeForm(spoolFrom+1<<20), "")[:spoolFrom+1<<19])
+			c.Send(requests[spoolFrom+1<<20][:spoolFrom+1<<19])
 			_ = c.Close()
 			servertest.Eventually(t, "the end of the connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
 			if left := files(); len(left) > 0 {
@@ -452,10 +460,10 @@ func TestFormBehindWhichTooMuchComes(t *testing.T) {
 // form may take.
 func TestUploadTakesBoundedMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("uploads 64 MiB several times")
+		t.Skip("uploads 48 MiB several times")
 	}
 	tempFiles(t)
-	size := 64 << 20
+	size := 48 << 20
 	if servertest.RaceDetector {
 		size = 8 << 20
 	}

@@ -81,7 +81,7 @@ func TestReadHeaderTimeoutOnEveryEngine(t *testing.T) {
 		c := ts.Dial()
 		for range 2 {
 			c.Send(servertest.Head("POST / HTTP/1.1", "Host: a", "Content-Length: 6") + "abc")
-			_ = c.SetReadDeadline(time.Now().Add(700 * time.Millisecond))
+			_ = c.SetReadDeadline(time.Now().Add(450 * time.Millisecond))
 			if b, err := c.R.Peek(1); !isTimeout(err) {
 				t.Fatalf("got %q, %v before the body was there", b, err)
 			}
@@ -214,7 +214,7 @@ func TestMinRequestBodyRateOfSlowReaders(t *testing.T) {
 // another connection.
 func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 	t.Parallel()
-	const grace = time.Second
+	const grace = 500 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		ts := start(&Server{
@@ -251,12 +251,14 @@ func TestMinRequestBodyRateBeginsAnew(t *testing.T) {
 }
 
 func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
+	t.Parallel()
+	const grace = 300 * time.Millisecond
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		for _, streamed := range []bool{false, true} {
 			var read atomic.Int64
 			ts := start(&Server{
-				StreamRequestBody: streamed, MinRequestBodyRate: 10_000, MinRequestBodyRateGrace: 300 * time.Millisecond,
+				StreamRequestBody: streamed, MinRequestBodyRate: 10_000, MinRequestBodyRateGrace: grace,
 				Handler: func(ctx *RequestCtx) {
 					if stream := ctx.RequestBodyStream(); stream != nil {
 						if _, err := io.Copy(io.Discard, stream); err != nil {
@@ -266,37 +268,49 @@ func TestMinRequestBodyRateOnEveryEngine(t *testing.T) {
 					read.Add(int64(len(ctx.PostBody())))
 				},
 			})
+			fast := ts.Dial()
+			post := func() {
+				fast.Send(servertest.Part("/", 1_000_000, 1_000_000))
+				if resp := fast.Next("POST"); resp.StatusCode != 200 {
+					t.Errorf("status %d", resp.StatusCode)
+				}
+			}
+			pauses := func(rest time.Duration) {
+				_ = fast.SetReadDeadline(time.Now().Add(rest))
+				if b, err := fast.R.Peek(1); !isTimeout(err) {
+					t.Errorf("got %q, %v of a connection that waits", b, err)
+				}
+				_ = fast.SetReadDeadline(time.Now().Add(servertest.Patience))
+			}
+			post()
+			var slow []*servertest.Conn
 			for _, sent := range []int{0, 99_000} {
 				c := ts.Dial()
 				c.Send(servertest.Part("/", 100_000, sent))
+				slow = append(slow, c)
+			}
+			// one byte now and then is too slow
+			c := ts.Dial()
+			c.Send(servertest.Part("/", 100_000, 0))
+			slow = append(slow, c)
+			begun := time.Now()
+			for ended := false; !ended && time.Since(begun) < servertest.Patience; {
+				_, _ = io.WriteString(c.Conn, "x")
+				_ = c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+				_, err := c.R.Peek(1)
+				ended = !isTimeout(err)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
+			for _, c := range slow {
 				if resp := c.Next("POST"); resp.StatusCode != StatusRequestTimeout {
 					t.Errorf("status %d", resp.StatusCode)
 				}
 				c.ExpectCut()
 			}
-			// one byte now and then is too slow
-			c := ts.Dial()
-			c.Send(servertest.Part("/", 100_000, 0))
-			begun := time.Now()
-			for _, err := io.WriteString(c.Conn, "x"); err == nil && time.Since(begun) < servertest.Patience; _, err = io.WriteString(c.Conn, "x") {
-				time.Sleep(5 * time.Millisecond)
-			}
-			if time.Since(begun) >= servertest.Patience {
-				t.Error("a client that is too slow is not ended")
-			}
-			// a client that was fast may pause
-			c = ts.Dial()
-			for range 2 {
-				c.Send(servertest.Part("/", 1_000_000, 1_000_000))
-				if resp := c.Next("POST"); resp.StatusCode != 200 {
-					t.Errorf("status %d", resp.StatusCode)
-				}
-				_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-				if b, err := c.R.Peek(1); !isTimeout(err) {
-					t.Errorf("got %q, %v of a connection that waits", b, err)
-				}
-				_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
-			}
+			// a client that was fast may pause, as it has while the others ended
+			pauses(grace - time.Since(begun))
+			post()
+			pauses(grace)
 		}
 	})
 }

@@ -62,6 +62,7 @@ func (a fileAnswer) checkCoding(t testing.TB, what, coding, body string) {
 
 // Known failure 52: the server obeys qualities and "*", and always sends Vary.
 func TestFilesAreCompressedAsTheClientLikes(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a.txt": strings.Repeat("text ", 200), "long.css": long, "tiny.txt": "tiny", "pic.png": long, "random.txt": random(1000)}
 	root := plant(t, files)
 	all := FS{Root: root, Compress: true, CompressBrotli: true, CompressZstd: true}

@@ -106,6 +106,7 @@ func combinations(axes []axis) iter.Seq[map[string]string] {
 
 // TestMatrix combines conditions, ranges, codings and methods.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	small, large := strings.Repeat("0123456789", 100), long[:files.MaxSmall+1]
 	root := plant(t, map[string]string{"small.txt": small, "large.txt": large})
 	cached := &FS{Root: root}

@@ -18,6 +18,7 @@ import (
 )
 
 func TestServersSendFiles(t *testing.T) {
+	t.Parallel()
 	root := plant(t, map[string]string{"small": "small", "edge": long[:files.MaxSmall], "over": long[:files.MaxSmall+1], "long": long, "huge": strings.Repeat(long, 20)})
 	for name, s := range map[string]*FS{
 		"plain": {Root: root}, "uncached": {Root: root, SkipCache: true}, "fs.FS": {FS: os.DirFS(root)}, "stream": {FS: onlyReadable{os.DirFS(root)}},
@@ -58,6 +59,7 @@ func TestServersSendFiles(t *testing.T) {
 }
 
 func TestAConnectionSendsAnyNumberOfFiles(t *testing.T) {
+	t.Parallel()
 	h := FSHandler(plant(t, map[string]string{"over": long[:files.MaxSmall+1]}), 0)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		c := start(&Server{Handler: h}).Dial()

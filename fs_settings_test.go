@@ -133,6 +133,7 @@ func TestStrongTagsStandForTheContent(t *testing.T) {
 }
 
 func TestLargeContentHasAWeakTag(t *testing.T) {
+	t.Parallel()
 	for size, strong := range map[int64]bool{files.MaxHashed: true, files.MaxHashed + 1: false} {
 		path := filepath.Join(t.TempDir(), "hole")
 		f, err := os.Create(path)

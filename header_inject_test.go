@@ -89,6 +89,7 @@ func clipped(s string) string {
 }
 
 func TestRequestHeaderSettersInjectNothing(t *testing.T) {
+	t.Parallel()
 	names := eachSetter(reflect.ValueOf(new(RequestHeader)), func(string, func(string)) {})
 	if names < 40 {
 		t.Fatalf("only %d arguments of setters were found", names)
@@ -123,6 +124,7 @@ func TestRequestHeaderSettersInjectNothing(t *testing.T) {
 }
 
 func TestResponseHeaderSettersInjectNothing(t *testing.T) {
+	t.Parallel()
 	names := eachSetter(reflect.ValueOf(new(ResponseHeader)), func(string, func(string)) {})
 	if names < 30 {
 		t.Fatalf("only %d arguments of setters were found", names)
@@ -183,6 +185,7 @@ func TestResponseCookiesInjectNothing(t *testing.T) {
 
 // Each well-known name has its own storage, and all of it must be clean.
 func TestHeaderSetOfEveryKnownNameInjectsNothing(t *testing.T) {
+	t.Parallel()
 	for id := field.Accept; id <= field.XRequestedWith; id++ {
 		for _, hostile := range hostileTexts {
 			forBothHeaders(t, func(t *testing.T, h anyHeader) {

@@ -304,6 +304,7 @@ func TestTrailersOfAnotherServerForHTTP10(t *testing.T) {
 var spoofed = []string{"X-Auth-User", "X-Real-IP", "X-Forwarded-For", "Forwarded", "X_Forwarded_For", "x_real_ip", "Authorization", "Cookie", "X-User-Id"}
 
 func TestServerRefusesTrailersThatAFrontEndSets(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, keep := range []bool{false, true} {
 			ts := start(&Server{Handler: echo, DisableHeaderNamesNormalizing: keep})
@@ -339,6 +340,7 @@ func TestServerRefusesTrailersOfStreams(t *testing.T) {
 }
 
 func TestAcceptTrailerDropsOthers(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		for _, streaming := range []bool{false, true} {
 			ts := start(&Server{

@@ -77,6 +77,7 @@ func TestUsualMessagesAreSentAsAllOthers(t *testing.T) {
 // ResponseSent, and the Close of user values, see the framing and the connection
 // option that were sent.
 func TestHooksSeeHowResponsesWereSent(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, request string
 		handler       func(ctx *RequestCtx)

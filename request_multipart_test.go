@@ -216,6 +216,7 @@ func TestMultipartFormLimit(t *testing.T) {
 // TestMultipartPartsAreLimited checks known failure 4 for forms: the number of parts
 // and the size of their headers and values are limited.
 func TestMultipartPartsAreLimited(t *testing.T) {
+	t.Parallel()
 	parts := func(n int) string {
 		return strings.Repeat("--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n", n) + "--xx--\r\n"
 	}

@@ -42,6 +42,7 @@ func contextOf(t testing.TB, head string) *RequestCtx {
 // Hosts are compared without regard to case. An origin without a host never equals
 // that of the server, as net/http finds for "null" and an empty Host.
 func TestCrossOriginProtectionDecidesAsNetHTTPDoes(t *testing.T) {
+	t.Parallel()
 	var ours CrossOriginProtection
 	theirs := http.NewCrossOriginProtection()
 	for _, origin := range []string{"https://trusted.example", "http://trusted.example:8080", "https://[2001:db8::1]"} {

@@ -237,6 +237,7 @@ func TestServerCountsRequestsPerConnection(t *testing.T) {
 }
 
 func TestServerRefusesBodiesOverTheLimit(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var handled atomic.Int32
 		ts := start(&Server{MaxRequestBodySize: 1 << 20, Handler: func(ctx *RequestCtx) {

@@ -261,7 +261,7 @@ func TestProxyProtocolTimeoutEndsWithTheHeader(t *testing.T) {
 // header was late.
 func TestProxyProtocolRequestsHaveAllTheirTime(t *testing.T) {
 	t.Parallel()
-	const headTime = time.Second
+	const headTime = 500 * time.Millisecond
 	forEachSocketEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		s := &Server{Handler: ends, ProxyProtocol: fromLocalhost(), ReadTimeout: headTime}

@@ -582,6 +582,7 @@ func (c *brokenConn) RemoteAddr() net.Addr      { return zeroTCPAddr }
 func (c *brokenConn) LocalAddr() net.Addr       { return zeroTCPAddr }
 
 func TestServerLeavesNothingBehind(t *testing.T) {
+	piece := strings.Repeat("x", 10_000)
 	forEachEngine(t, func(t *testing.T, start starter) {
 		// a first round makes what stays, such as the poller of the runtime
 		round := func() {
@@ -590,7 +591,7 @@ func TestServerLeavesNothingBehind(t *testing.T) {
 				case "/stream":
 					ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 						for {
-							if _, err := w.WriteString(strings.Repeat("x", 10_000)); err != nil {
+							if _, err := w.WriteString(piece); err != nil {
 								return
 							}
 						}

@@ -108,6 +108,7 @@ func TestIdleTimeoutAloneCoversTheWaitForTheFirstByte(t *testing.T) {
 // TestSilentConnectionsEndOnEveryEngine is the same in real time: a client that
 // sends nothing, at first or between requests, does not keep its connection.
 func TestSilentConnectionsEndOnEveryEngine(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		for _, s := range []*Server{
@@ -413,6 +414,7 @@ func TestWriteTimeoutCutsClientsThatDoNotRead(t *testing.T) {
 // After an orderly close, the system would keep the written bytes for as long as the
 // peer does not read.
 func TestWriteTimeoutResetsTheConnection(t *testing.T) {
+	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		t.Parallel()
 		big := strings.Repeat("x", 16<<20)

@@ -73,18 +73,19 @@ func TestTLSHandshakeTimeouts(t *testing.T) {
 
 // The deadline of the handshake must not become that of the connection.
 func TestTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, testTLSConnectionOutlivesItsHandshakeTimeout)
 }
 
 func testTLSConnectionOutlivesItsHandshakeTimeout(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	s := &Server{Handler: echo, ReadTimeout: time.Second, IdleTimeout: time.Hour}
+	s := &Server{Handler: echo, ReadTimeout: 500 * time.Millisecond, IdleTimeout: time.Hour}
 	ts := startServer(t, e, s)
 	c := ts.Dial()
 	for range 2 {
 		c.Get("/")
 		c.Expect(200, servertest.Echoed("GET", "/", ""))
-		time.Sleep(1200 * time.Millisecond)
+		time.Sleep(600 * time.Millisecond)
 	}
 	c.Get("/")
 	c.Expect(200, servertest.Echoed("GET", "/", ""))
@@ -145,6 +146,7 @@ func dialLines(t *testing.T, ts *testServer) *servertest.Conn {
 }
 
 func TestNextProtoServesItsConnections(t *testing.T) {
+	t.Parallel()
 	servertest.ForEachTLSEngine(t, testNextProtoServesItsConnections)
 }
 

@@ -139,6 +139,7 @@ func TestServeTLSTakesCertificatesFrom(t *testing.T) {
 }
 
 func TestServeTLSFunctions(t *testing.T) {
+	t.Parallel()
 	cert, key := servertest.Certificate()
 	files := newCertFiles(t, "a.test")
 	files.write(t, cert, key)

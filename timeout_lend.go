@@ -109,6 +109,7 @@ func (ctx *RequestCtx) releaseRuns() {
 func (req *Request) lendTo(dst *Request) {
 	req.copyTextTo(dst)
 	dst.body = req.body
+	dst.body.spare = nil
 	if p := req.body.bytes(); p != nil {
 		dst.body.buf, dst.body.raw = nil, p
 	}

@@ -214,6 +214,10 @@ func (s *Incoming) CloseWithError(error) error {
 	return nil
 }
 
+// Forget drops what s was reading from, and its recipient, after Close. Read returns what
+// it returned before; there is no more draining.
+func (s *Incoming) Forget() { s.in, s.to = nil, nil }
+
 // Drained is the result of draining content.
 type Drained uint8
 
