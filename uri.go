@@ -374,6 +374,9 @@ func (u *URI) encodedTarget() []byte {
 }
 
 func (u *URI) appendRequestURI(dst []byte) []byte {
+	if target := u.text.PlainTarget(); target != nil && !(u.argsParsed && u.args.list.Changed) {
+		return append(dst, target...)
+	}
 	if u.DisablePathNormalizing && string(u.PathOriginal()) == "*" {
 		// the target of an OPTIONS request to the server itself
 		return u.appendQuery(append(dst, '*'))
