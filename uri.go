@@ -153,7 +153,12 @@ func (u *URI) Host() []byte { return u.text.Bytes(uri.Host) }
 
 // invalid returns the error of Parse or Update for the host that u still has: a request
 // cannot be sent there. After any other error there is no host.
-func (u *URI) invalid() error { return uriError(u.text.Err()) }
+func (u *URI) invalid() error {
+	if !u.text.BadHost() {
+		return nil
+	}
+	return uriError(u.text.Err())
+}
 
 // SetHost sets host and port, without checking them. A name that is not ASCII is sent with
 // A-labels, its form in DNS.
