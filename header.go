@@ -20,13 +20,14 @@ type header struct {
 
 	list     field.List
 	slots    [numSlots]field.Span
-	line     [3]field.Span // the start line, see lineMethod and so on
+	line     [numLines]field.Span // the start line, see lineMethod and so on
 	cookies  field.List
 	trailers http1.Trailers // announced names, without values, and fields of the trailer section
 	onward   *header        // the header with the trailer section, if not this: see moveTrailers
 
-	raw           field.Span    // the field lines as they were received
-	framing       http1.Framing // of the content after the head that was read
+	raw           field.Span                  // the field lines as they were received
+	spares        [numSlots + numLines]uint16 // bytes that are free behind slots and line: see field.List.Store
+	framing       http1.Framing               // of the content after the head that was read
 	contentLength int
 	state         headerState
 	received      uint16  // the status of a response that was read, 0 in any other header
@@ -97,6 +98,7 @@ const (
 	lineMethod  = 1 // of a request
 	lineTarget  = 2 // of a request
 	lineReason  = 1 // of a response
+	numLines    = 3
 )
 
 // place is where a header keeps the field with a well-known name.
@@ -151,7 +153,8 @@ func (h *header) reset(kept headerState) {
 	h.cookies.Reset()
 	h.trailers.Reset()
 	h.slots = [numSlots]field.Span{}
-	h.line = [3]field.Span{}
+	h.line = [numLines]field.Span{}
+	h.spares = [numSlots + numLines]uint16{}
 	h.raw = field.Span{}
 	h.contentLength = 0
 	h.state &= kept
@@ -184,7 +187,7 @@ func (h *header) copyTo(dst *header) {
 	dst.list.CopyFrom(&h.list)
 	dst.cookies.CopyFrom(&h.cookies)
 	dst.trailers.CopyFrom(&h.trailers.List)
-	dst.slots, dst.line, dst.raw = h.slots, h.line, h.raw
+	dst.slots, dst.line, dst.spares, dst.raw = h.slots, h.line, h.spares, h.raw
 	dst.contentLength, dst.state = h.contentLength, h.state
 	dst.framing, dst.received = h.framing, h.received
 	if h.is(namesServer) {
@@ -200,22 +203,33 @@ func (h *header) text(s field.Span) []byte {
 	return h.list.Bytes(s)
 }
 
-// store replaces the text of s, which is one of the spans of the header, by text
-// with its line breaks replaced. It may compact the block, which moves all spans.
-func (h *header) store(s *field.Span, text []byte) {
+// storeSlot replaces the text of a slot by text with its line breaks replaced. It may
+// compact the block, which moves all spans.
+func (h *header) storeSlot(slot uint8, text []byte) {
+	h.store(&h.slots[slot], &h.spares[slot], text)
+}
+
+// storeLine is storeSlot for a part of the start line.
+func (h *header) storeLine(part uint8, text []byte) {
+	h.store(&h.line[part], &h.spares[numSlots+part], text)
+}
+
+// storeAt is storeSlot for the value of the field at i in list.
+func (h *header) storeAt(i int, text []byte) {
+	h.own()
+	e := &h.list.Entries[i]
+	h.store(&e.Value, &e.Spare, text)
+}
+
+// store is storeSlot for the span s, with the bytes behind it that are free.
+func (h *header) store(s *field.Span, spare *uint16, text []byte) {
 	h.makeRoom(len(text))
 	// text may point into the block, so it must not be used after Store
 	unclean := ascii.HasControl(text)
-	*s = h.list.Store(*s, text)
+	*s = h.list.Store(*s, spare, text)
 	if unclean {
 		http1.Clean(h.list.Bytes(*s))
 	}
-}
-
-// storeAt is store for the value of the field at i in list.
-func (h *header) storeAt(i int, text []byte) {
-	h.own()
-	h.store(&h.list.Entries[i].Value, text)
 }
 
 // makeRoom is called before up to n bytes are stored. If the block would have to grow
@@ -247,6 +261,7 @@ func (h *header) separate(at uintptr) {
 }
 
 func (h *header) compact() {
+	h.spares = [numSlots + numLines]uint16{}
 	h.list.Compact(&h.slots[0], &h.slots[1], &h.slots[2], &h.slots[3], &h.line[0], &h.line[1], &h.line[2], &h.raw)
 }
 
@@ -325,7 +340,7 @@ func (h *header) peek(role http1.Role, k key) []byte {
 func (h *header) nameServer() {
 	if h.is(namesServer) {
 		h.state &^= namesServer
-		h.store(&h.slots[slotServer], bytesconv.Bytes(h.serverName))
+		h.storeSlot(slotServer, bytesconv.Bytes(h.serverName))
 	}
 }
 
@@ -335,7 +350,7 @@ func (h *header) lengthText() []byte {
 		return nil
 	}
 	var digits [20]byte
-	h.store(&h.slots[slotLength], ascii.AppendUint(digits[:0], h.contentLength))
+	h.storeSlot(slotLength, ascii.AppendUint(digits[:0], h.contentLength))
 	return h.text(h.slots[slotLength])
 }
 
@@ -430,7 +445,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 		// places, and also in list, the only place that is written
 		switch w.place {
 		case inSlot:
-			h.store(&h.slots[w.slot], value)
+			h.storeSlot(w.slot, value)
 		case inCookies:
 			h.addCookies(role, value)
 		case isLength:
@@ -442,7 +457,7 @@ func (h *header) setSpecial(role http1.Role, k key, value []byte) bool {
 	}
 	switch w.place {
 	case inSlot:
-		h.store(&h.slots[w.slot], value)
+		h.storeSlot(w.slot, value)
 	case inCookies:
 		h.addCookies(role, value)
 	case inTrailers:
@@ -482,7 +497,7 @@ func (h *header) del(role http1.Role, k key) {
 	switch w.place {
 	case inSlot:
 		h.nameServer()
-		h.store(&h.slots[w.slot], nil)
+		h.storeSlot(w.slot, nil)
 	case inCookies:
 		h.delAllCookies(role)
 	case inTrailers:
@@ -517,7 +532,7 @@ func (h *header) SetContentType(contentType string) {
 
 // SetContentTypeBytes sets the Content-Type field.
 func (h *header) SetContentTypeBytes(contentType []byte) {
-	h.store(&h.slots[slotContentType], contentType)
+	h.storeSlot(slotContentType, contentType)
 }
 
 // SetNoDefaultContentType sets whether a message with content but without a
@@ -549,7 +564,7 @@ func (h *header) EnableNormalizing() bool {
 func (h *header) IsHTTP11() bool { return !h.is(oldProtocol) }
 
 func (h *header) setVersion(version []byte) {
-	h.store(&h.line[lineVersion], version)
+	h.storeLine(lineVersion, version)
 	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
 }
 

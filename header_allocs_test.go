@@ -180,3 +180,47 @@ func TestARequestHeadIsNotLongerThanItsWrittenSize(t *testing.T) {
 	h.DisableSpecialHeader()
 	check()
 }
+
+// The memory of a request that a client uses again and again does not grow, and no text
+// changes with that of another field.
+func TestTextsOfVariousLengthsNeedNoNewMemory(t *testing.T) {
+	const size = 60
+	target := "/" + strings.Repeat("x", size)
+	text := target[1:]
+	var h RequestHeader
+	h.SetReferer("https://a.test/")
+	next := 0
+	set := func() {
+		for range 100 {
+			next++
+			at := func(factor int) string { return text[:next*factor%size] }
+			h.SetRequestURI(target[:1+next*7%size])
+			h.SetHost(at(11))
+			h.SetUserAgent(at(13))
+			h.SetContentType(at(17))
+			h.Set("X-Request-Id", at(19))
+			h.Set("X-Other", at(23))
+		}
+	}
+	for range 3 {
+		set()
+	}
+	before := len(h.list.Block)
+	checkAllocs(t, "fields that are set again", set)
+	if after := len(h.list.Block); after != before {
+		t.Errorf("the text has grown from %d to %d bytes", before, after)
+	}
+	want := "GET /" + text[:next*7%size] + " HTTP/1.1\r\n"
+	for _, line := range []struct {
+		name  string
+		value int
+	}{{"Host", 11}, {"User-Agent", 13}, {"Content-Type", 17}} {
+		if n := next * line.value % size; n > 0 {
+			want += line.name + ": " + text[:n] + "\r\n"
+		}
+	}
+	want += "Referer: https://a.test/\r\nX-Request-Id: " + text[:next*19%size] + "\r\nX-Other: " + text[:next*23%size] + "\r\n\r\n"
+	if got := h.String(); got != want {
+		t.Errorf("sent is %q, want %q", got, want)
+	}
+}

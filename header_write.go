@@ -82,6 +82,7 @@ func linesOf(list *field.List) *fieldLines {
 		name, value := list.Name(i), list.Value(i)
 		e.Name.Off = uint32(len(l.text))
 		e.Value.Off = e.Name.Off + e.Name.Len + uint32(len(": "))
+		e.Spare = 0
 		l.text = http1.AppendLine(l.text, name, value)
 	}
 	return l

@@ -62,12 +62,9 @@ type Request struct {
 	form    *requestForm  // the form, if it was parsed
 	timeout time.Duration
 	call    callState // the state of the client's call in progress
-	// known is the target that uri was parsed from, and knownAs was its version
-	// then, so that a client need not parse the same target again
-	known   []byte
+	// knownAs was the version of uri when it was parsed from the target, so that a client
+	// need not parse the same target again
 	knownAs uriVersion
-	// plainHost is a version of uri whose host is sent as it is
-	plainHost uriVersion
 
 	// uriParsed means that uri is used instead of the target in the header
 	uriParsed  bool
@@ -100,7 +97,7 @@ func (req *Request) resetExceptHeader() {
 		req.uri.Reset()
 		req.uriParsed = false
 	}
-	req.known = req.known[:0]
+	req.knownAs = 0
 	req.UseHostHeader = false
 	req.DisableRedirectPathNormalizing = false
 	req.GetBody = nil
@@ -455,18 +452,14 @@ func (req *Request) prepareHost() error {
 		}
 	}
 	host := req.uri.Host()
-	if v := req.uri.version(); v == 0 || v != req.plainHost {
-		field, err := hostField(host)
-		if err != nil {
+	if !req.uri.text.HasPlainHost() {
+		var err error
+		if host, err = hostField(host); err != nil {
 			return err
 		}
-		if len(field) == 0 {
+		if len(host) == 0 {
 			return errNoHost
 		}
-		if len(field) == len(host) && &field[0] == &host[0] {
-			req.plainHost = v
-		}
-		host = field
 	}
 	if had := req.Header.Host(); len(had) == 0 || !req.UseHostHeader && !bytes.Equal(had, host) {
 		req.Header.SetHostBytes(host)

@@ -107,12 +107,10 @@ func (e canceledError) Error() string { return e.err.Error() + ": " + e.cause.Er
 // Unwrap returns both errors for errors.Is.
 func (e canceledError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// maxKnownTarget is the size over which a target is not remembered.
-const maxKnownTarget = 2 << 10
-
-// isKnown reports whether the URI is the result of parsing known, and unchanged.
+// isKnown reports whether the URI is the result of parsing an absolute target, and
+// unchanged.
 func (req *Request) isKnown() bool {
-	return len(req.known) > 0 && req.knownAs == req.uri.version()
+	return req.knownAs != 0 && req.knownAs == req.uri.version() && len(req.uri.text.Source()) > 0
 }
 
 // parseTarget is parseURI for a client. If the target is the same absolute URI as the
@@ -131,7 +129,7 @@ func (req *Request) parseTarget() error {
 // recallTarget uses the URI again if it was parsed from the same target, and reports
 // whether it was.
 func (req *Request) recallTarget() bool {
-	if !req.isKnown() || !bytes.Equal(req.known, req.Header.target()) {
+	if !req.isKnown() || !bytes.Equal(req.uri.text.Source(), req.Header.target()) {
 		return false
 	}
 	req.uriParsed, req.again = true, true
@@ -141,16 +139,9 @@ func (req *Request) recallTarget() bool {
 // parseNewTarget is parseTarget for a target that is not the last one.
 func (req *Request) parseNewTarget() error {
 	req.again = false
-	if err := req.parseURI(); err != nil {
-		return err
-	}
-	target := req.Header.target()
-	if len(target) <= maxKnownTarget && bytes.HasPrefix(target, []byte("http")) && !req.Header.IsConnect() {
-		if _, absolute := uri.FindScheme(target); absolute {
-			req.known, req.knownAs = append(req.known[:0], target...), req.uri.version()
-		}
-	}
-	return nil
+	err := req.parseURI()
+	req.knownAs = req.uri.version()
+	return err
 }
 
 // noHost returns the error for a request without a host. It says what the URL lacks. It

@@ -45,8 +45,8 @@ func TestTargetIsParsedAgainWhenItMustBe(t *testing.T) {
 			if err := req.parseTarget(); err != nil {
 				t.Fatal(err)
 			}
-			if string(req.known) != uri {
-				t.Errorf("%s: %q is known", name, req.known)
+			if got := req.uri.text.Source(); !req.isKnown() || string(got) != uri {
+				t.Errorf("%s: %q is known", name, got)
 			}
 			if got := req.uri.String(); got != uri {
 				t.Errorf("%s: the URI became %s", name, got)
@@ -117,7 +117,7 @@ func TestOnlyAbsoluteTargetsAreKnown(t *testing.T) {
 		req.SetRequestURI(target)
 		req.Header.SetHost("example.com")
 		_ = req.parseTarget()
-		if len(req.known) > 0 {
+		if req.isKnown() {
 			t.Errorf("%q is known", target)
 		}
 	}

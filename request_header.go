@@ -47,7 +47,7 @@ func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(bytesconv.By
 
 // SetMethodBytes sets the method.
 func (h *RequestHeader) SetMethodBytes(method []byte) {
-	h.store(&h.line[lineMethod], method)
+	h.storeLine(lineMethod, method)
 }
 
 // IsGet reports whether the method is GET.
@@ -114,7 +114,7 @@ func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
 	if len(requestURI) > 0 && requestURI[0] == '?' {
 		requestURI = append([]byte{'/'}, requestURI...)
 	}
-	h.store(&h.line[lineTarget], requestURI)
+	h.storeLine(lineTarget, requestURI)
 }
 
 // Protocol returns the protocol, HTTP/1.1 by default.
@@ -134,7 +134,7 @@ func (h *RequestHeader) SetHost(host string) { h.SetHostBytes(bytesconv.Bytes(ho
 
 // SetHostBytes sets the Host field.
 func (h *RequestHeader) SetHostBytes(host []byte) {
-	h.store(&h.slots[slotHost], host)
+	h.storeSlot(slotHost, host)
 }
 
 // UserAgent returns the value of the User-Agent field.
@@ -147,7 +147,7 @@ func (h *RequestHeader) SetUserAgent(userAgent string) {
 
 // SetUserAgentBytes sets the User-Agent field.
 func (h *RequestHeader) SetUserAgentBytes(userAgent []byte) {
-	h.store(&h.slots[slotUserAgent], userAgent)
+	h.storeSlot(slotUserAgent, userAgent)
 }
 
 // Referer returns the value of the Referer field.

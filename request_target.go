@@ -88,9 +88,8 @@ func (req *Request) appendHead(dst []byte, e http1.Encoding) []byte {
 	if !req.uriParsed {
 		return req.Header.appendHead(dst, e)
 	}
-	if req.again && req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
-		// the usual request of a client that sends requests to the same URI
-		return req.Header.appendBehindTarget(append(req.Header.appendMethod(dst), req.uri.encodedTarget()...), e)
+	if req.call.proxy == nil && req.Header.hasPathMethod() && !req.uri.text.HasUser() {
+		return req.Header.appendBehindTarget(req.appendPath(req.Header.appendMethod(dst)), e)
 	}
 	kept := req.keepsTarget()
 	prepares := req.sendsAuthority() || kept && req.call.proxy == nil
@@ -117,6 +116,11 @@ func (req *Request) appendTarget(dst []byte, kept bool) []byte {
 			return dst
 		}
 	}
+	return req.appendPath(dst)
+}
+
+// appendPath appends the target as it is sent to its host.
+func (req *Request) appendPath(dst []byte) []byte {
 	if req.again {
 		return append(dst, req.uri.encodedTarget()...)
 	}

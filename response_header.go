@@ -43,7 +43,7 @@ func (h *ResponseHeader) StatusMessage() []byte { return h.text(h.line[lineReaso
 
 // SetStatusMessage sets the reason phrase of the status line.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
-	h.store(&h.line[lineReason], statusMessage)
+	h.storeLine(lineReason, statusMessage)
 }
 
 // Protocol returns the protocol, HTTP/1.1 by default.
@@ -65,7 +65,7 @@ func (h *ResponseHeader) SetServer(server string) { h.SetServerBytes(bytesconv.B
 // SetServerBytes sets the Server field.
 func (h *ResponseHeader) SetServerBytes(server []byte) {
 	h.state &^= namesServer
-	h.store(&h.slots[slotServer], server)
+	h.storeSlot(slotServer, server)
 }
 
 // ContentType returns the value of the Content-Type field. If none was set, it is
@@ -82,7 +82,7 @@ func (h *ResponseHeader) SetContentEncoding(contentEncoding string) {
 
 // SetContentEncodingBytes sets the Content-Encoding field.
 func (h *ResponseHeader) SetContentEncodingBytes(contentEncoding []byte) {
-	h.store(&h.slots[slotContentEncoding], contentEncoding)
+	h.storeSlot(slotContentEncoding, contentEncoding)
 }
 
 // ContentLength returns the length of the content in bytes. It is -1 if the body is

@@ -154,7 +154,7 @@ func (req *Request) copyTargetTo(dst *Request) {
 		req.args.CopyTo(&dst.args)
 	}
 	dst.uriParsed, dst.argsParsed = req.uriParsed, req.argsParsed
-	dst.known = dst.known[:0]
+	dst.knownAs = 0
 	dst.KeepBodyBuffer, dst.UseHostHeader = req.KeepBodyBuffer, req.UseHostHeader
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 	dst.GetBody, dst.timeout, dst.isTLS = req.GetBody, req.timeout, req.isTLS

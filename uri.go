@@ -153,7 +153,12 @@ func (u *URI) Host() []byte { return u.text.Bytes(uri.Host) }
 
 // invalid returns the error of Parse or Update for the host that u still has: a request
 // cannot be sent there. After any other error there is no host.
-func (u *URI) invalid() error { return uriError(u.text.Err()) }
+func (u *URI) invalid() error {
+	if !u.text.BadHost() {
+		return nil
+	}
+	return uriError(u.text.Err())
+}
 
 // SetHost sets host and port, without checking them. A name that is not ASCII is sent with
 // A-labels, its form in DNS.
@@ -374,6 +379,9 @@ func (u *URI) encodedTarget() []byte {
 }
 
 func (u *URI) appendRequestURI(dst []byte) []byte {
+	if target := u.text.PlainTarget(); target != nil && !(u.argsParsed && u.args.list.Changed) {
+		return append(dst, target...)
+	}
 	if u.DisablePathNormalizing && string(u.PathOriginal()) == "*" {
 		// the target of an OPTIONS request to the server itself
 		return u.appendQuery(append(dst, '*'))

@@ -46,9 +46,10 @@ const (
 
 // Entry is one name/value pair: 20 bytes.
 type Entry struct {
-	Name, Value Span // in the block of the list
-	ID          ID   // of a well-known name, or Unknown
-	Flags       Flag // other properties
+	Name, Value Span   // in the block of the list
+	ID          ID     // of a well-known name, or Unknown
+	Flags       Flag   // other properties
+	Spare       uint16 // bytes behind the value that it may grow into: see List.Store
 }
 
 // List is an ordered list of pairs. The zero value is empty and ready for use. The
@@ -130,15 +131,24 @@ func (l *List) grow(n int) {
 }
 
 // Store replaces the text of old by text and returns its new span: in the same place
-// if it fits there, otherwise at the end of the block.
-func (l *List) Store(old Span, text []byte) Span {
-	if len(text) <= int(old.Len) && old.Off >= l.frozen {
+// if it fits there, otherwise at the end of the block. spare is how many bytes behind old
+// are free for it: those of longer texts that were stored there before. So a text that is
+// replaced again and again needs more memory only if it is longer than all before.
+func (l *List) Store(old Span, spare *uint16, text []byte) Span {
+	room := old.Len + uint32(*spare)
+	if size := uint32(len(text)); len(text) <= int(room) && old.Off >= l.frozen {
 		copy(l.Block[old.Off:], text)
-		l.garbage += old.Len - uint32(len(text))
-		return Span{old.Off, uint32(len(text))}
+		if room -= size; room > math.MaxUint16 {
+			l.garbage += room - math.MaxUint16
+			room = math.MaxUint16
+		}
+		*spare = uint16(room)
+		return Span{old.Off, size}
 	}
-	l.garbage += old.Len
-	return l.Append(text)
+	l.garbage += room
+	stored := l.Append(text)
+	*spare = 0
+	return stored
 }
 
 // Add appends a pair and returns its position.
@@ -162,7 +172,7 @@ func (l *List) Add(name, value []byte, id ID, flags Flag) int {
 func (l *List) SetValue(i int, value []byte, flags Flag) {
 	l.Changed = true
 	e := &l.Entries[i]
-	e.Value = l.Store(e.Value, value)
+	e.Value = l.Store(e.Value, &e.Spare, value)
 	e.Flags = flags
 }
 
@@ -178,7 +188,7 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 	kept := first
 	for at := first; at >= 0; {
 		e := &l.Entries[at]
-		l.garbage += e.Name.Len + e.Value.Len
+		l.garbage += e.Name.Len + e.Value.Len + uint32(e.Spare)
 		behind := at + 1
 		// the pairs that were moved are before those that next examines
 		at = next(behind)
@@ -301,7 +311,8 @@ func (l *List) IsSparse() bool {
 }
 
 // Compact moves the text of all pairs and of the spans in also to a new block.
-// The old block is left as it is: slices of it may be in use.
+// The old block is left as it is: slices of it may be in use. What Store knows of free
+// bytes behind the texts does not hold any more.
 func (l *List) Compact(also ...*Span) {
 	used := 0
 	for i := range l.Entries {
@@ -313,6 +324,7 @@ func (l *List) Compact(also ...*Span) {
 	for i := range l.Entries {
 		move(&l.Entries[i].Name)
 		move(&l.Entries[i].Value)
+		l.Entries[i].Spare = 0
 	}
 	for _, s := range also {
 		move(s)

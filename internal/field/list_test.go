@@ -3,6 +3,7 @@ package field
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -521,5 +522,53 @@ func runOperation(t *testing.T, l *List, m *model, op byte, which int, name, val
 		}
 		l.Reset()
 		*m = model{}
+	}
+}
+
+// A text that is replaced again and again needs no more memory than the longest one, and
+// never that of others.
+func TestStoreUsesTheMemoryOfLongerTexts(t *testing.T) {
+	var l List
+	l.Block = append(l.Block, "received"...)
+	l.Freeze()
+	var span Span
+	var spare uint16
+	first, last := add(&l, "a", "0123456789"), 0
+	for i, tt := range []struct {
+		text    string
+		grows   int
+		garbage uint32
+	}{
+		{"abcdef", 6, 0}, {"ab", 0, 0}, {"", 0, 0}, {"abcde", 0, 0}, {"uvwxyz", 0, 0}, {"longer-text", 11, 6}, {"x", 0, 6}, {"other-texts", 0, 6},
+	} {
+		if last = add(&l, "b", "v"); i == 0 {
+			l.SetValue(last, []byte("w"), 0)
+		}
+		before := len(l.Block)
+		span = l.Store(span, &spare, []byte(tt.text))
+		if string(l.Bytes(span)) != tt.text || len(l.Block)-before != tt.grows || l.garbage != tt.garbage {
+			t.Errorf("%q: %q, %d more bytes, %d of garbage", tt.text, l.Bytes(span), len(l.Block)-before, l.garbage)
+		}
+	}
+	for _, value := range []string{"01", "0123", "", "9876543210"} {
+		if l.SetValue(first, []byte(value), 0); string(l.Value(first)) != value {
+			t.Errorf("%q: %q", value, l.Value(first))
+		}
+	}
+	if got := pairs(&l); got != "a=9876543210;b=w;"+strings.Repeat("b=v;", 7) || string(l.Block[:8]) != "received" {
+		t.Errorf("%s behind %q", got, l.Block[:8])
+	}
+	large := l.Store(span, &spare, make([]byte, 1<<17))
+	if large = l.Store(large, &spare, nil); spare != math.MaxUint16 || l.garbage != 6+11+1<<16+1 {
+		t.Errorf("%d bytes behind the text, and %d of garbage", spare, l.garbage)
+	}
+	l.SetValue(first, []byte("0"), 0)
+	l.RemoveAll([]byte("a"))
+	if want := uint32(6 + 11 + 1<<16 + 1 + len("a") + 10); l.garbage != want {
+		t.Errorf("%d bytes of garbage, want %d", l.garbage, want)
+	}
+	l.SetValue(last-1, nil, 0)
+	if l.Compact(&large); l.Entries[last-1].Spare != 0 {
+		t.Error("a text has room behind it that belongs to another one")
 	}
 }

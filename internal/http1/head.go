@@ -318,6 +318,10 @@ const maxStatusSpaces = 255
 // statusLine parses "version SP status [SP reason] CRLF" (RFC 9112 section 4). The
 // space before an empty reason may be missing: many servers leave it out.
 func (h *Head) statusLine(b []byte) (n int, err error) {
+	if code, ok := usualStatus(b); ok {
+		h.Minor, h.Version, h.Status = 1, field.Span{Len: uint32(len(version))}, code
+		return h.reason(b, len("HTTP/1.1 200 "))
+	}
 	n, err = h.version(b)
 	if err == error(ErrVersion) {
 		return 0, ErrStatusLine
@@ -355,7 +359,22 @@ func (h *Head) statusLine(b []byte) (n int, err error) {
 		}
 		return looseLineEnd(b, i)
 	}
-	i++
+	return h.reason(b, i+1)
+}
+
+// usualStatus returns the status if b begins with HTTP/1.1 and a status between two
+// single spaces.
+func usualStatus(b []byte) (code int, ok bool) {
+	if len(b) < 13 || binary.LittleEndian.Uint64(b) != http11 || b[8] != ' ' || b[12] != ' ' {
+		return 0, false
+	}
+	hundreds, tens, units := b[9]-'0', b[10]-'0', b[11]-'0'
+	return int(hundreds)*100 + int(tens)*10 + int(units), max(hundreds, tens, units) <= 9
+}
+
+// reason parses the reason at b[i], which ends the status line, and returns the length of
+// that.
+func (h *Head) reason(b []byte, i int) (n int, err error) {
 	end := valueEnd(b, i)
 	h.Reason = field.Span{Off: uint32(i), Len: uint32(end - i)}
 	return looseLineEnd(b, end)

@@ -50,6 +50,9 @@ func AppendArg(dst, src []byte) []byte { return appendEncoded(dst, src, &argByte
 // AppendPath appends src as a path. Slashes stay slashes.
 func AppendPath(dst, src []byte) []byte { return appendEncoded(dst, src, &pathBytes) }
 
+// IsPath reports whether AppendPath leaves c as it is.
+func IsPath(c byte) bool { return pathBytes[c] == keep }
+
 // AppendVisible appends src with its spaces and control characters escaped, and all
 // other bytes unchanged. It is for a URI whose parts are not known.
 func AppendVisible(dst, src []byte) []byte {

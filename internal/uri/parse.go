@@ -29,6 +29,14 @@ func (t *Text) ParseTarget(host, target []byte, isTLS bool) error {
 // parse is Parse. If there is no scheme it is http or https, and with slashes, two
 // of them begin an authority.
 func (t *Text) parse(host, text []byte, https, slashes bool) error {
+	if t.parseUsual(text) {
+		return nil
+	}
+	return t.parseAny(host, text, https, slashes)
+}
+
+// parseAny is parse for a text of any form.
+func (t *Text) parseAny(host, text []byte, https, slashes bool) error {
 	t.Clear()
 	t.visible = ascii.IsVisible(text)
 	if !t.visible && ascii.HasControl(text) {
@@ -54,7 +62,12 @@ func (t *Text) parseBlock(start int, slashes bool) error {
 			}
 			t.takeScheme(span{start, start + colon})
 		}
-		return t.parseHierarchy(start + colon + len("://"))
+		err := t.parseHierarchy(start + colon + len("://"))
+		if err == nil && colon > 0 && t.parts[Host].end == t.parts[Original].start {
+			// no escape was removed: the text, with its letters in lower case, has the same parts
+			t.source, t.parsedAs, t.plain = span{start, start + len(text)}, t.changes, false
+		}
+		return err
 	}
 	if slashes && bytes.HasPrefix(text, []byte("//")) {
 		return t.parseHierarchy(len("//"))

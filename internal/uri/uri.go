@@ -35,6 +35,12 @@ type Text struct {
 
 	// changes counts how often a part was set or all of it parsed
 	changes uint64
+
+	// when changes was parsedAs, source was an absolute URI that has been parsed into the
+	// parts; if plain is set, its path and query are written as they came
+	parsedAs uint64
+	source   span
+	plain    bool
 }
 
 // Part is a part of a URI.

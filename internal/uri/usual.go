@@ -1,0 +1,136 @@
+package uri
+
+import (
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/percent"
+)
+
+// usualBytes says in which parts of a usual URI a byte may stand.
+//
+// The bits of a path are those of a state machine with two states: a byte may stand in
+// it if it has the bit of the state, and its upper half is the next state.
+var usualBytes = buildUsual()
+
+const (
+	inHost     = 1 << iota // in a host in normal form
+	afterSlash             // in a path, behind a slash
+	inSegment              // in a path, behind any other byte
+	next       = 4         // how far the upper half is shifted
+)
+
+func buildUsual() (t [256]uint8) {
+	for i := range t {
+		c := byte(i)
+		if c < 0x80 && hostNameBytes[c] == c && c != 0 {
+			t[i] |= inHost
+		}
+		switch {
+		case !percent.IsPath(c):
+		case c == '/':
+			// a second one is removed
+			t[i] |= inSegment | afterSlash<<next
+		case c == '.':
+			// behind a slash it may begin a dot segment
+			t[i] |= inSegment | inSegment<<next
+		default:
+			t[i] |= afterSlash | inSegment | inSegment<<next
+		}
+	}
+	return t
+}
+
+// parseUsual parses text if it has the form of nearly all URIs that clients are given,
+// and reports whether it has. Otherwise it changes nothing.
+//
+// Such a URI begins with http or https. Its host has no user, and is in normal form, as is
+// its path, which is written without an escape. It has no fragment.
+func (t *Text) parseUsual(text []byte) bool {
+	start, https := len("http://"), false
+	if len(text) <= start || string(text[:start]) != "http://" {
+		start, https = len("https://"), true
+		if len(text) <= start || string(text[:start]) != "https://" {
+			return false
+		}
+	}
+	path := usualHost(text, start)
+	if path == start || path == len(text) || text[path] != '/' {
+		return false
+	}
+	end := usualPath(text, path)
+	query := span{}
+	if end < len(text) {
+		query = span{end + 1, len(text)}
+		if rest := text[query.start:]; text[end] != '?' || !ascii.IsVisible(rest) || ascii.IndexByte(rest, '#') < len(rest) {
+			return false
+		}
+	}
+	t.changes++
+	t.https, t.visible, t.badHost, t.badEscape = https, true, false, false
+	t.plainUser = [2]bool{}
+	t.block = append(t.block[:0], text...)
+	t.parts = [numParts]span{Host: {start, path}, Original: {path, end}, Path: {path, end}, Query: query}
+	t.source, t.parsedAs, t.plain = span{0, len(text)}, t.changes, true
+	return true
+}
+
+// usualHost returns the position behind a host in normal form, and its port, at
+// text[start].
+func usualHost(text []byte, start int) int {
+	i := start
+	for i < len(text) && usualBytes[text[i]]&inHost != 0 {
+		i++
+	}
+	if i == len(text) || text[i] != ':' || i == start {
+		return i
+	}
+	port := i + 1
+	for i = port; i < len(text) && ascii.Is(text[i], ascii.Digit); i++ {
+	}
+	if !http1.ValidPort(text[port:i]) {
+		return start
+	}
+	return i
+}
+
+// usualPath returns the position of the first byte that is not part of a path in normal
+// form at text[start].
+func usualPath(text []byte, start int) int {
+	state := uint8(inSegment)
+	for i, c := range text[start:] {
+		b := usualBytes[c]
+		if b&state == 0 {
+			return start + i
+		}
+		state = b >> next
+	}
+	return len(text)
+}
+
+// Source returns an absolute URI that parses into the parts of t, or nil. It is not nil if
+// t was parsed from one with a host that has no escapes, and was not changed since then.
+func (t *Text) Source() []byte {
+	if t.parsedAs != t.changes {
+		return nil
+	}
+	return t.block[t.source.start:t.source.end]
+}
+
+// PlainTarget returns path and query if they are written as they were parsed, or nil. A
+// result of nil does not mean that they are not.
+func (t *Text) PlainTarget() []byte {
+	if !t.plain || t.parsedAs != t.changes {
+		return nil
+	}
+	end := t.parts[Path].end
+	if t.Has(Query) {
+		end = t.parts[Query].end
+	}
+	return t.block[t.parts[Path].start:end]
+}
+
+// HasPlainHost reports whether the host is sent as it is. A result of false does not mean
+// that it is not.
+func (t *Text) HasPlainHost() bool {
+	return t.visible && t.Has(Host) && t.block[t.parts[Host].start] != '['
+}
