@@ -281,8 +281,9 @@ func (a *Args) GetBool(key string) bool {
 // changed during the iteration.
 func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		for _, e := range a.list.Entries {
-			if !yield(a.list.Bytes(e.Name), a.list.Bytes(e.Value)) {
+		entries := a.list.Entries
+		for i := range entries {
+			if e := &entries[i]; !yield(a.list.Bytes(e.Name), a.list.Bytes(e.Value)) {
 				return
 			}
 		}

@@ -38,6 +38,7 @@ type header struct {
 
 	peeked  [][]byte // the last result of PeekAll or PeekKeys
 	scratch [numScratch][]byte
+	lent    *lentMemory // see lend, nil until it is called
 }
 
 // Texts that methods compose on demand and return. Each has a buffer of its own, so
@@ -47,7 +48,6 @@ const (
 	scratchTrailers
 	scratchTrailerNames
 	scratchCookies
-	scratchLent
 	numScratch
 )
 
@@ -257,7 +257,7 @@ func (h *header) separate(at uintptr) {
 	for _, l := range []*field.List{&h.list, &h.cookies, &h.trailers.List} {
 		l.Separate()
 	}
-	h.peeked, h.scratch = nil, [numScratch][]byte{}
+	h.peeked, h.scratch, h.lent = nil, [numScratch][]byte{}, nil
 }
 
 func (h *header) compact() {
@@ -383,7 +383,10 @@ func (h *header) set(role http1.Role, k key, value []byte) {
 func (h *header) setOnly(i int, k key, value []byte) {
 	h.storeAt(i, value)
 	h.list.Entries[i].Flags &^= field.InHeader
-	if i = h.findExact(k, i+1); i >= 0 {
+	if i++; i == len(h.list.Entries) {
+		return
+	}
+	if i = h.findExact(k, i); i >= 0 {
 		h.removeFrom(i, k)
 	}
 }

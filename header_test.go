@@ -621,3 +621,73 @@ func TestHeaderLoopsMayBeLeftAnywhere(t *testing.T) {
 		}
 	})
 }
+
+// Looking a cookie up parses the cookies and removes their field from the list that a loop
+// is in.
+func TestHeaderLoopsMayLookUpCookies(t *testing.T) {
+	for _, fields := range []string{
+		"Cookie: a=b\r\n",
+		"X-A: 1\r\nCookie: a=b\r\n",
+		"X-A: 1\r\nCookie: a=b\r\nX-B: 2\r\nX-C: 3\r\n",
+		"Cookie: a=b\r\nX-A: 1\r\nConnection: close\r\n",
+		"Cookie: a=b\r\nX-A: 1\r\nCookie: c=d\r\nX-B: 2\r\n",
+	} {
+		read := func() *RequestHeader {
+			h := new(RequestHeader)
+			if err := h.Read(bufio.NewReader(strings.NewReader("GET / HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n"))); err != nil {
+				t.Fatal(err)
+			}
+			return h
+		}
+		visit := func(when int) (visited []string) {
+			h := read()
+			for name, value := range h.All() {
+				if len(visited) == when && string(h.Cookie("a")) != "b" {
+					t.Errorf("%q: no cookie after %d fields", fields, when)
+				}
+				visited = append(visited, string(name)+": "+string(value))
+			}
+			return visited
+		}
+		want := visit(-1)
+		for when := range want {
+			if got := visit(when); !slices.Equal(got, want) {
+				t.Errorf("%q: %q after a look at field %d, want %q", fields, got, when, want)
+			}
+		}
+	}
+}
+
+func TestHeaderOwnsWhatItLends(t *testing.T) {
+	forBothHeaders(t, func(t *testing.T, h anyHeader) {
+		special := []string{"Content-Encoding", "Server", "Set-Cookie"}
+		want := "Content-Length Content-Type Content-Encoding Server Set-Cookie Trailer Connection"
+		if _, ok := h.(*RequestHeader); ok {
+			special = []string{"Host", "User-Agent", "Cookie"}
+			want = "Host Content-Length Content-Type User-Agent Trailer Cookie Connection"
+		}
+		for _, name := range special {
+			h.Set(name, "a=b")
+		}
+		h.SetContentType("a/b")
+		h.SetContentLength(1)
+		h.SetConnectionClose()
+		_ = h.SetTrailer("Sum")
+		for range 2 {
+			var names []string
+			for name := range h.All() {
+				names = append(names, string(name))
+				_ = append(name, '!')
+				clear(name)
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	})
+	var resp, other ResponseHeader
+	clear(resp.ContentType())
+	if got, also := string(resp.ContentType()), string(other.ContentType()); got != defaultType || also != defaultType {
+		t.Errorf("%q and %q", got, also)
+	}
+}

@@ -143,8 +143,6 @@ func (h *header) listedElse(role http1.Role, e *field.Entry) bool {
 	switch places[role][e.ID].place {
 	case inList, isCoding, isConnection:
 		return true
-	case inCookies:
-		return h.sendsCookieLines(role)
 	}
 	return false
 }
@@ -192,19 +190,31 @@ func (h *header) appendCookies(dst []byte, role http1.Role) []byte {
 // each calls yield for every field of the header section until it returns false, and
 // reports whether it always returned true. The fields that are not in list come first.
 func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool {
-	cookie := h.onlyCookieField(role)
-	if !h.is(noSpecial) && !h.eachSpecial(role, cookie, yield) {
+	if !h.is(noSpecial) && !h.eachSpecial(role, yield) {
 		return false
 	}
-	entries, usual := h.list.Entries, len(h.trailers.Entries) == 0
-	for i := range entries {
-		e := &entries[i]
-		if place := places[role][e.ID].place; (!usual || place != inList) &&
-			(i == cookie || place != isDate && !h.listedElse(role, e)) {
-			continue
+	places, trails := &places[role], len(h.trailers.Entries) > 0
+	cookie := -1 // the position of the field that eachSpecial has visited as the cookies
+	for i := 0; i < len(h.list.Entries); i++ {
+		e := &h.list.Entries[i]
+		if place := places[e.ID].place; place != inList || trails {
+			if place == inCookies && !h.is(noSpecial) {
+				if h.is(rawCookies) {
+					cookie = i
+				}
+				continue
+			}
+			if place != isDate && !h.listedElse(role, e) {
+				continue
+			}
 		}
 		if !yield(h.list.Bytes(e.Name), h.list.Bytes(e.Value)) {
 			return false
+		}
+		if cookie >= 0 && !h.is(rawCookies) {
+			// the caller has looked a cookie up, which has removed that field
+			cookie = -1
+			i--
 		}
 	}
 	if h.closesUnsaid() {
@@ -213,24 +223,43 @@ func (h *header) each(role http1.Role, yield func(name, value []byte) bool) bool
 	return true
 }
 
-// eachSpecial is each for the fields that are not in list, and for the field of list at
-// the position cookie, unless that is -1.
-func (h *header) eachSpecial(role http1.Role, cookie int, yield func(name, value []byte) bool) bool {
-	if role == http1.Request {
-		return h.yieldSlot(slotHost, lentHost, yield) &&
-			(!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
-			h.yieldSlot(slotContentType, lentContentType, yield) &&
-			h.yieldSlot(slotUserAgent, lentUserAgent, yield) &&
-			(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames())) &&
-			h.yieldCookies(role, cookie, yield)
+// eachSpecial is each for the fields that are not in list, and for a field of list that
+// contains all cookies of a request.
+func (h *header) eachSpecial(role http1.Role, yield func(name, value []byte) bool) bool {
+	if role == http1.Response {
+		return h.eachSpecialOfResponse(yield)
 	}
+	// for each of the slots here, calling a function takes longer than what it does
+	if s := h.slots[slotHost]; s.Len > 0 && !yield(h.lend(lentHost), h.list.Bytes(s)) {
+		return false
+	}
+	if h.is(hasLength) && !yield(h.lend(lentContentLength), h.lengthText()) {
+		return false
+	}
+	if s := h.slots[slotContentType]; s.Len > 0 && !yield(h.lend(lentContentType), h.list.Bytes(s)) {
+		return false
+	}
+	if s := h.slots[slotUserAgent]; s.Len > 0 && !yield(h.lend(lentUserAgent), h.list.Bytes(s)) {
+		return false
+	}
+	if h.hasTrailerNames() && !yield(h.lend(lentTrailer), h.trailerNames()) {
+		return false
+	}
+	if cookie := h.onlyCookieField(); cookie >= 0 {
+		return yield(h.lend(lentCookie), h.list.Value(cookie))
+	}
+	h.collectCookies(http1.Request)
+	return h.cookies.Len() == 0 || yield(h.lend(lentCookie), h.peekCookies(http1.Request))
+}
+
+func (h *header) eachSpecialOfResponse(yield func(name, value []byte) bool) bool {
 	h.nameServer()
 	contentType := h.peekType()
 	return (!h.is(hasLength) || yield(h.lend(lentContentLength), h.lengthText())) &&
 		(len(contentType) == 0 || yield(h.lend(lentContentType), contentType)) &&
 		h.yieldSlot(slotContentEncoding, lentContentEncoding, yield) &&
 		h.yieldSlot(slotServer, lentServer, yield) &&
-		h.yieldCookies(role, cookie, yield) &&
+		h.yieldSetCookies(yield) &&
 		(!h.hasTrailerNames() || yield(h.lend(lentTrailer), h.trailerNames()))
 }
 
@@ -239,27 +268,8 @@ func (h *header) yieldSlot(slot int, name lent, yield func(name, value []byte) b
 	return s.Len == 0 || yield(h.lend(name), h.list.Bytes(s))
 }
 
-// onlyCookieField returns the position of the field that contains all cookies of a request
-// as they were received, or -1.
-func (h *header) onlyCookieField(role http1.Role) int {
-	if role != http1.Request || h.state&(rawCookies|noSpecial) != rawCookies {
-		return -1
-	}
-	i := h.list.FindID(field.Cookie, 0)
-	if i < 0 || len(h.list.Value(i)) == 0 || h.list.FindID(field.Cookie, i+1) >= 0 {
-		return -1
-	}
-	return i
-}
-
-func (h *header) yieldCookies(role http1.Role, only int, yield func(name, value []byte) bool) bool {
-	if only >= 0 {
-		return yield(h.lend(lentCookie), h.list.Value(only))
-	}
-	h.collectCookies(role)
-	if role == http1.Request {
-		return h.cookies.Len() == 0 || yield(h.lend(lentCookie), h.peekCookies(role))
-	}
+func (h *header) yieldSetCookies(yield func(name, value []byte) bool) bool {
+	h.collectCookies(http1.Response)
 	for i := range h.cookies.Len() {
 		if !yield(h.lend(lentSetCookie), h.cookies.Value(i)) {
 			return false
@@ -268,13 +278,31 @@ func (h *header) yieldCookies(role http1.Role, only int, yield func(name, value 
 	return true
 }
 
+// onlyCookieField returns the position of the field that contains all cookies of a request
+// as they were received, or -1.
+func (h *header) onlyCookieField() int {
+	if !h.is(rawCookies) {
+		return -1
+	}
+	only := -1
+	for i := range h.list.Entries {
+		if e := &h.list.Entries[i]; e.ID == field.Cookie {
+			if only >= 0 || e.Value.Len == 0 {
+				return -1
+			}
+			only = i
+		}
+	}
+	return only
+}
+
 // peekType returns the Content-Type of a response, or the default if none was set and
 // SetNoDefaultContentType does not forbid it.
 func (h *header) peekType() []byte {
 	if t := h.text(h.slots[slotContentType]); t != nil || h.is(noDefaultType) {
 		return t
 	}
-	return h.lend(lentType)
+	return h.lendType()
 }
 
 // count returns the number of fields that each visits.

@@ -65,8 +65,12 @@ func TestUsualMessagesAreSentAsAllOthers(t *testing.T) {
 			continue
 		}
 		usual++
-		if e := resp.outgoing().Encode(); e != http1.Sized(len(resp.Body())) {
-			t.Errorf("%s is sent as %+v", name, e)
+		for _, by := range []http1.Terms{0, http1.ByApplication} {
+			o := resp.outgoing()
+			o.Terms |= by
+			if e := o.Encode(); e != http1.Sized(len(resp.Body())) {
+				t.Errorf("%s with terms %b is sent as %+v", name, by, e)
+			}
 		}
 	}
 	if usual < 4 {

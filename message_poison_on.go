@@ -23,6 +23,12 @@ func poisonHeader(h *header) {
 	for _, text := range h.scratch {
 		bufpool.Poison(text)
 	}
+	if h.lent != nil {
+		for i := range h.lent.short {
+			bufpool.Poison(h.lent.short[i][:])
+		}
+		bufpool.Poison(h.lent.contentType[:])
+	}
 }
 
 func poisonBody(b *body) {

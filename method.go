@@ -17,6 +17,9 @@ const (
 )
 
 // Texts of the protocol as bytes. They must not be modified.
+// defaultType is the Content-Type of a response if none was set.
+const defaultType = "text/plain; charset=utf-8"
+
 var (
 	strClose         = []byte("close")
 	strKeepAlive     = []byte("keep-alive")
@@ -26,7 +29,7 @@ var (
 	strSlash         = []byte("/")
 	strCRLF          = []byte("\r\n")
 	strCommaSpace    = []byte(", ")
-	strTextPlain     = []byte("text/plain; charset=utf-8")
+	strTextPlain     = []byte(defaultType)
 	strOctetStream   = []byte("application/octet-stream")
 	strFormURL       = []byte("application/x-www-form-urlencoded")
 	strMultipartForm = []byte("multipart/form-data")

@@ -266,9 +266,14 @@ func (resp *Response) outgoing() http1.Outgoing {
 // The error is that of w or of the stream, or ErrBodyStreamWritePanic if the stream
 // panics. The response is incomplete then.
 func (resp *Response) Write(w *bufio.Writer) error {
-	o := resp.outgoing()
-	o.Terms |= http1.ByApplication
-	e := o.Encode()
+	var e http1.Encoding
+	if resp.isUsual() {
+		e = http1.Sized(len(resp.body.bytes()))
+	} else {
+		o := resp.outgoing()
+		o.Terms |= http1.ByApplication
+		e = o.Encode()
+	}
 	resp.Header.record(e)
 	if err := resp.Header.write(w, e); err != nil {
 		_ = resp.body.closeStream()

@@ -201,9 +201,26 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 	l.Entries = l.Entries[:kept]
 }
 
-// RemoveAll removes all pairs whose name is name, byte for byte.
+// RemoveAll removes all pairs whose name is name, byte for byte. It takes time in
+// proportion to the length of the list.
 func (l *List) RemoveAll(name []byte) {
-	l.RemoveEach(l.Find(name, 0), func(from int) int { return l.Find(name, from) })
+	kept := l.Find(name, 0)
+	if kept < 0 {
+		return
+	}
+	l.Changed = true
+	entries := l.Entries
+	l.garbage += entries[kept].Name.Len + entries[kept].Value.Len
+	for i := kept + 1; i < len(entries); i++ {
+		e := &entries[i]
+		if int(e.Name.Len) == len(name) && string(l.Bytes(e.Name)) == string(name) {
+			l.garbage += e.Name.Len + e.Value.Len
+			continue
+		}
+		entries[kept] = *e
+		kept++
+	}
+	l.Entries = l.Entries[:kept] // entries would be stored with its pointer, which is slower
 }
 
 // RemoveID removes all pairs with the well-known name id at or after the position
@@ -218,18 +235,15 @@ func (l *List) Find(name []byte, from int) int {
 	if len(name) == 0 {
 		return l.findNameless(from)
 	}
-	entries, last := l.Entries, name[len(name)-1]
+	entries, block, last := l.Entries, l.Block, name[len(name)-1]
 	for i := uint(from); i < uint(len(entries)); i++ {
 		e := &entries[i]
 		if int(e.Name.Len) != len(name) {
 			continue
 		}
 		// names of the same length mostly differ in their last byte
-		end := int(e.Name.Off) + len(name)
-		if l.Block[end-1] != last {
-			continue
-		}
-		if string(l.Block[e.Name.Off:end]) == string(name) {
+		at, end := uint(e.Name.Off), uint(e.Name.Off)+uint(len(name))
+		if block[end-1] == last && string(block[at:end]) == string(name) {
 			return int(i)
 		}
 	}

@@ -142,6 +142,10 @@ func (t *Text) parseAuthority(s span) error {
 	t.parts[Username], t.parts[Password] = span{}, span{}
 	t.plainUser = [2]bool{}
 	t.badHost = false
+	if isPlainHost(t.block[s.start:s.end]) {
+		t.parts[Host] = s
+		return nil
+	}
 	if bytes.IndexByte(t.block[s.start:s.end], '@') >= 0 {
 		at := bytes.LastIndexByte(t.block[s.start:s.end], '@')
 		user := span{s.start, s.start + at}

@@ -2,7 +2,9 @@ package uri
 
 import (
 	"bytes"
+	"encoding/binary"
 
+	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/percent"
 )
 
@@ -21,17 +23,41 @@ func AppendNormalPath(dst, src []byte) []byte {
 // isNormalPath reports whether src stands for itself and is in normal form. It
 // may be false for a path of which that is true as well.
 func isNormalPath(src []byte) bool {
-	if len(src) == 0 || src[0] != '/' || bytes.IndexByte(src, '%') >= 0 {
+	n := len(src)
+	if n == 0 || src[0] != '/' || src[n-1] == '%' {
 		return false
 	}
-	for pos := 1; pos < len(src); {
-		if c := src[pos]; c == '/' || c == '.' {
+	if n < 9 {
+		for i := range n - 1 {
+			if c, next := src[i], src[i+1]; c == '%' || c == '/' && (next == '/' || next == '.') {
+				return false
+			}
+		}
+		return true
+	}
+	// eight bytes and those that follow them; the last step may overlap the one before
+	for from := 0; ; from = min(from+8, n-9) {
+		pair := src[from : from+9]
+		these, next := binary.LittleEndian.Uint64(pair), binary.LittleEndian.Uint64(pair[1:])
+		// a dot differs from a slash in its lowest bit only
+		if equal(these, '%')|equal(these, '/')&equal(next|ones, '/') != 0 {
 			return false
 		}
-		pos += nextSlash(src[pos:]) + 1
+		if from == n-9 {
+			return true
+		}
 	}
-	return true
 }
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// equal returns a word with the high bit set for every byte of w that is c. It may also
+// be set for the bytes c^1 above such a byte: a dot above a slash, which is not in normal
+// form either.
+func equal(w uint64, c byte) uint64 { return ascii.ZeroBytes(w ^ ones*uint64(c)) }
 
 // NormalizePath takes repeated slashes and dot segments out of b, which begins
 // with a slash, and returns how much of it is left. A dot segment at the end
@@ -42,7 +68,7 @@ func NormalizePath(b []byte) int {
 		for pos < len(b) && b[pos] == '/' {
 			pos++
 		}
-		end := pos + nextSlash(b[pos:])
+		end := pos + ascii.IndexByte(b[pos:], '/')
 		segment := b[pos:end]
 		open = true
 		switch string(segment) {
@@ -63,11 +89,4 @@ func NormalizePath(b []byte) int {
 		written++
 	}
 	return written
-}
-
-func nextSlash(b []byte) int {
-	if n := bytes.IndexByte(b, '/'); n >= 0 {
-		return n
-	}
-	return len(b)
 }

@@ -34,8 +34,34 @@ func TestPathsAreNormalized(t *testing.T) {
 	}
 }
 
+// Wherever it is in a path of any length: what is not in normal form is found, and nothing
+// else is.
+func TestPathsAreExaminedToTheirEnds(t *testing.T) {
+	for size := 2; size < 40; size++ {
+		plain := []byte("/" + strings.Repeat("a", size-1))
+		if !isNormalPath(plain) {
+			t.Errorf("%q is reported as not normal", plain)
+		}
+		for _, tc := range []struct {
+			text   string
+			normal bool
+		}{
+			{"%", false}, {"//", false}, {"/.", false}, {"/..", false},
+			{"/", true}, {".", true}, {"..", true}, {"./a", true}, {"/-", true}, {"/b/", true}, {"$", true}, {"&.", true}, {"\xaf", true}, {"\xaf.", true}, {"/\xae", true},
+		} {
+			for at := 2; at+len(tc.text) <= size; at++ {
+				src := bytes.Clone(plain)
+				copy(src[at:], tc.text)
+				if isNormalPath(src) != tc.normal {
+					t.Errorf("%q: %t", src, !tc.normal)
+				}
+			}
+		}
+	}
+}
+
 func FuzzNormalPath(f *testing.F) {
-	for _, s := range []string{"", "/", "/a/../b", "a//./..", "/%2e%2e/%2f%", "/../..a/"} {
+	for _, s := range []string{"", "/", "/a/../b", "a//./..", "/%2e%2e/%2f%", "/../..a/", "/catalogue/boots/", "/catalogue/boots./.", "/catalogue//.boots%", "/a./-$/%%//../..//"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
