@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"runtime/debug"
-	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
@@ -53,9 +52,9 @@ func (x *exchange) count() {
 		return
 	}
 	if x.now.IsZero() {
-		x.now = clock.Exact()
+		x.now = clock.Read()
 	}
-	ctx.time = x.now
+	ctx.at = x.now
 }
 
 // callHandler runs the handler and reports whether it returned without a panic.
@@ -94,7 +93,7 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	left.Request.closeSource()
 	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.time = left.requestNum, left.time
+	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
 	if x.s.ResponseSent != nil {
 		left.Request.copyTextTo(&x.ctx.Request)
 		x.ctx.remoteAddr = left.remoteAddr
@@ -193,14 +192,14 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on
 // with another one that has the response.
 func (x *exchange) leaveCtx(response *Response) {
-	s, requestNum, began := x.s, x.ctx.requestNum, time.Time{}
+	s, requestNum, began := x.s, x.ctx.requestNum, clock.Moment{}
 	if !s.LazyRequestTime {
-		began = x.ctx.time
+		began = x.ctx.at
 	}
 	x.c.Pin()
 	x.leaveBodyCount(x.ctx)
 	x.ctx = s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.time = requestNum, began
+	x.ctx.requestNum, x.ctx.at = requestNum, began
 	resp := &x.ctx.Response
 	response.CopyTo(resp)
 	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || s.NoDefaultContentType)

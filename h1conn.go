@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -35,9 +36,9 @@ type h1Conn struct {
 	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
-	turn  int   // requests served since the last flush
-	fault error // the error that ended the connection early
-	now   time.Time
+	turn  int          // requests served since the last flush
+	fault error        // the error that ended the connection early
+	now   clock.Moment // when the last bytes were received, once it was asked for
 
 	x exchange // that of the current request
 }
@@ -84,7 +85,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.turn = 0
 	h.fault = nil
 	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
-	h.now = time.Time{}
+	h.now = clock.Moment{}
 	h.x.pace = pace{}
 }
 

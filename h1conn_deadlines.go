@@ -50,9 +50,7 @@ func (t timing) headRead(over bool) timing {
 // woken says that the first bytes of a request have come on an idle connection.
 func (h *h1Conn) woken() {
 	h.forgetDeadlines()
-	if h.conn.Reading() == http1.ReadIdle {
-		h.conn.SetReading(http1.ReadWoken)
-	}
+	h.conn.SetReading(http1.ReadWoken)
 }
 
 // forgetDeadlines removes the deadlines that the application has set for an earlier
@@ -83,7 +81,11 @@ func (h *h1Conn) limitFirst() {
 }
 
 // limitIdle sets how long the connection may wait for a request.
-func (h *h1Conn) limitIdle(timeout time.Duration) { h.setReadUntil(afterTimeout(timeout)) }
+func (h *h1Conn) limitIdle(timeout time.Duration) {
+	if timeout > 0 || !h.readUntil.IsZero() {
+		h.setReadUntil(afterTimeout(timeout))
+	}
+}
 
 func (h *h1Conn) setReadUntil(until time.Time) {
 	if until.IsZero() && h.readUntil.IsZero() {

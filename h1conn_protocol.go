@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -45,7 +46,10 @@ func (h *h1Conn) Received(n int) {
 		return
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
-	h.now = time.Time{}
+	if h.conn.Reading() == http1.ReadIdle {
+		h.woken()
+	}
+	h.now = clock.Moment{}
 }
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.
@@ -142,8 +146,6 @@ func (h *h1Conn) Idle() bool {
 // Wait implements engine.Protocol.
 func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
-	case engine.WaitNone:
-		h.woken()
 	case engine.WaitRequest, engine.WaitBare:
 		h.rest(w == engine.WaitBare)
 	case engine.WaitRoom:

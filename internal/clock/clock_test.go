@@ -196,11 +196,11 @@ func TestElapsedIsNowInAnotherForm(t *testing.T) {
 	})
 }
 
-// Exact is the time of the system's clock, and has a monotonic reading.
-func TestExactIsTheTimeOfTheSystem(t *testing.T) {
+// What Read returns is the time of the system's clock, and has a monotonic reading.
+func TestMomentIsTheTimeOfTheSystem(t *testing.T) {
 	for range 1000 {
 		before := time.Now()
-		now := Exact()
+		now := Read().Time()
 		if after := time.Now(); now.Before(before) || now.After(after) {
 			t.Fatalf("%v is not between %v and %v", now, before, after)
 		}

@@ -218,8 +218,8 @@ func (e *portable) receive(first bool) (claimed bool) {
 	} else {
 		n, err = ioread.Some(e.nc, e.p.Space())
 	}
-	if e.claimed() || first && (n > 0 || neterr.IsTimeout(err) && e.NeverBegan()) && !e.wake() {
-		return true
+	if first {
+		return e.wake(n, err)
 	}
 	if n > 0 {
 		e.p.Received(n)
@@ -234,7 +234,7 @@ func (e *portable) receive(first bool) (claimed bool) {
 // same.
 func (e *portable) receiveFirst() (n int, err error) {
 	if !e.asked() {
-		if n, err = e.readFirst(); !neterr.IsTimeout(err) || !e.asked() {
+		if n, err = e.readFirst(); err == nil || !neterr.IsTimeout(err) || !e.asked() {
 			return n, err
 		}
 	}
@@ -267,20 +267,32 @@ func (e *portable) rest() {
 	e.awaitRequest()
 }
 
-// wake says that the first bytes of a request are there. It is false if a
-// shutdown has closed the connection.
-func (e *portable) wake() bool {
+// wake ends a wait for a request, in which a read has returned n and err. claimed says
+// that a shutdown has closed the connection.
+func (e *portable) wake(n int, err error) (claimed bool) {
+	if n == 0 && !(neterr.IsTimeout(err) && e.NeverBegan()) {
+		if e.claimed() {
+			return true
+		}
+		e.p.InputEnded(err)
+		return false
+	}
 	ok, asked := e.begin()
 	if !ok {
-		return false
+		return true
 	}
 	if asked {
 		_ = e.nc.SetReadDeadline(e.readUntil)
 	}
 	e.awake = true
-	e.p.Wait(WaitNone)
+	if n > 0 {
+		e.p.Received(n)
+	}
 	e.Set.setState(e.NC, StateActive)
-	return true
+	if n == 0 {
+		e.p.InputEnded(err)
+	}
+	return false
 }
 
 // flush writes the output of the protocol.

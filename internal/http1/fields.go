@@ -44,9 +44,9 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 // leaves any other line, and those at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 	most := h.Limits.fields()
-	entries, effects, left := fields.Entries, &effects[role], most-h.Lines
+	effects := &effects[role]
 	i := h.next
-	for ; len(b)-i >= shortestUsual && b[i] != '\r' && left > 0; left-- {
+	for ; len(b)-i >= shortestUsual && b[i] != '\r' && h.Lines < most; h.Lines++ {
 		size, id := h.usualName(b, i)
 		if id == badName {
 			break
@@ -76,10 +76,10 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 				continue
 			}
 		}
-		entries = append(entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
+		fields.Entries = append(fields.Entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
 		i = stop + len("\r\n")
 	}
-	h.next, h.Lines, fields.Entries = i, most-left, entries
+	h.next = i
 	return nil
 }
 
