@@ -32,6 +32,7 @@ type exchange struct {
 	// while the response is written in another. continuing is held then while 100
 	// (Continue) is sent.
 	duplex     bool
+	handling   bool // the handler is running
 	continuing sync.Mutex
 	// cut says that a late handler, which has the body, must not read more of it
 	cut atomic.Bool

@@ -15,11 +15,18 @@ import (
 
 // serve runs the handler for the request that was read, and answers it.
 func (x *exchange) serve() (engine.Action, bool) {
-	ctx := x.ctx
 	x.count()
+	x.ctx.responder = x
+	x.handling = true
+	x.s.Handler(x.ctx)
+	x.handling = false
+	return x.answer(true)
+}
+
+// answer answers the request once its handler has returned, or has panicked if ok is false.
+func (x *exchange) answer(ok bool) (engine.Action, bool) {
+	ctx := x.ctx
 	isHead := x.head.MethodID == http1.MethodHead
-	ctx.responder = x
-	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// the producer of a body stream needs the watch, too
@@ -55,21 +62,6 @@ func (x *exchange) count() {
 		x.now = clock.Read()
 	}
 	ctx.at = x.now
-}
-
-// callHandler runs the handler and reports whether it returned without a panic.
-func (x *exchange) callHandler() (ok bool) {
-	defer func() {
-		if ok {
-			return
-		}
-		// a nil panic value cannot be: the runtime replaces it
-		if p := recover(); p != nil {
-			x.logPanic(p)
-		}
-	}()
-	x.s.Handler(x.ctx)
-	return true
 }
 
 func (x *exchange) logPanic(p any) {

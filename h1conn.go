@@ -104,6 +104,9 @@ func (h *h1Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
+// drained reports whether all bytes that were received are consumed.
+func (h *h1Conn) drained() bool { return h.in == nil || h.read == len(h.in.B) }
+
 // consume consumes n of these bytes.
 func (h *h1Conn) consume(n int) {
 	h.read += n
@@ -113,13 +116,20 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred: it turns a panic into the end of the connection.
+// contain is deferred: it turns a panic of the handler into a response, and any other one
+// into the end of the connection.
 func (h *h1Conn) contain(next *engine.Action) {
+	// a nil panic value cannot be: the runtime replaces it
 	p := recover()
 	if p == nil {
 		return
 	}
 	h.x.logPanic(p)
+	if h.x.handling {
+		h.x.handling = false
+		*next = h.afterPanic()
+		return
+	}
 	h.c.Aborted = true
 	h.x.dropBodyCount()
 	h.x.nothingSent(errNoAnswer)
@@ -133,6 +143,16 @@ func (h *h1Conn) contain(next *engine.Action) {
 		h.out.B = h.out.B[:0]
 	}
 	*next = engine.Close
+}
+
+// afterPanic goes on with a request whose handler has panicked.
+func (h *h1Conn) afterPanic() (next engine.Action) {
+	defer h.contain(&next)
+	next, wait := h.x.answer(false)
+	if wait && !h.conn.Left() {
+		return next
+	}
+	return h.advance()
 }
 
 // advance goes as far as the received bytes reach.
@@ -152,8 +172,11 @@ func (h *h1Conn) advance() engine.Action {
 		default:
 			next, wait = h.x.advanceHead()
 		}
-		if wait && !h.conn.Left() {
+		switch {
+		case wait && !h.conn.Left():
 			return next
+		case h.conn.Idle() && h.drained():
+			return h.flushThen(engine.Read)
 		}
 	}
 }

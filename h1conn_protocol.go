@@ -140,7 +140,7 @@ func (h *h1Conn) taken(n int64) {
 
 // Idle implements engine.Protocol: it reports whether no request has begun.
 func (h *h1Conn) Idle() bool {
-	return h.conn.Idle() && len(h.pending()) == 0
+	return h.conn.Idle() && h.drained()
 }
 
 // Wait implements engine.Protocol.
