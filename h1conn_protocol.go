@@ -180,8 +180,10 @@ func (h *h1Conn) rest(bare bool) {
 	if h.conn.Reading() == http1.ReadWoken {
 		h.conn.SetReading(http1.ReadIdle)
 	}
-	bufpool.Put(h.out)
-	h.out = nil
+	if h.out != nil {
+		bufpool.Put(h.out)
+		h.out = nil
+	}
 	h.giveSpace()
 	if bare {
 		bufpool.Put(h.in)

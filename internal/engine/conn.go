@@ -216,9 +216,6 @@ func (c *Conn) awaitRequest() {
 // has claimed the connection. asked says that a shutdown has asked, and has set its
 // deadline on the connection.
 func (c *Conn) begin() (ok, asked bool) {
-	if c.Begin() {
-		return true, false
-	}
 	for {
 		switch now := c.at(); now {
 		case stageBusy:
