@@ -89,7 +89,8 @@ func (ctx *RequestCtx) reset() {
 		ctx.Request.closeSource()
 		ctx.Request.source = nil
 	}
-	ctx.Request.Reset()
+	ctx.Request.Header.Reset()
+	ctx.Request.resetExceptHeader()
 	ctx.Response.Reset()
 	ctx.at, ctx.initTime = clock.Moment{}, time.Time{}
 	// pointers are only written if they must be: each write may need a write barrier

@@ -47,7 +47,10 @@ func (h *h1Conn) Received(n int) {
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
 	if h.conn.Reading() == http1.ReadIdle {
-		h.woken()
+		if h.c.Pinned.Load() {
+			h.forgetDeadlines()
+		}
+		h.conn.SetReading(http1.ReadWoken)
 	}
 	h.now = clock.Moment{}
 }
