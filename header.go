@@ -206,7 +206,11 @@ func (h *header) store(s *field.Span, text []byte) {
 	h.makeRoom(len(text))
 	// text may point into the block, so it must not be used after Store
 	unclean := ascii.HasControl(text)
-	*s = h.list.Store(*s, text)
+	if s.Len == 0 {
+		*s = h.list.Append(text)
+	} else {
+		*s = h.list.Store(*s, text)
+	}
 	if unclean {
 		http1.Clean(h.list.Bytes(*s))
 	}
