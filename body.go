@@ -158,7 +158,9 @@ func (b *body) makeRoom(n int, left int64) {
 }
 
 func (b *body) set(p []byte) {
-	_ = b.closeStream()
+	if b.stream != nil {
+		_ = b.closeStream()
+	}
 	b.raw, b.broken = nil, nil
 	b.put(p)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/watch"
 )
@@ -50,10 +51,11 @@ type RequestCtx struct {
 	responder responder // while the handler runs
 
 	requestNum uint64
-	time       time.Time
-	remoteAddr net.Addr // set with SetRemoteAddr
-	initAddr   net.Addr // given to Init, if there is no connection
-	initLogger Logger   // given to Init or Init2, or nil
+	at         clock.Moment // when it was received, or the zero Moment
+	initTime   time.Time    // the same if the context was given to Init
+	remoteAddr net.Addr     // set with SetRemoteAddr
+	initAddr   net.Addr     // given to Init, if there is no connection
+	initLogger Logger       // given to Init or Init2, or nil
 	initConn   engine.Conn
 	log        ctxLogger
 
@@ -87,9 +89,10 @@ func (ctx *RequestCtx) reset() {
 		ctx.Request.closeSource()
 		ctx.Request.source = nil
 	}
-	ctx.Request.Reset()
+	ctx.Request.Header.Reset()
+	ctx.Request.resetExceptHeader()
 	ctx.Response.Reset()
-	ctx.time = time.Time{}
+	ctx.at, ctx.initTime = clock.Moment{}, time.Time{}
 	// pointers are only written if they must be: each write may need a write barrier
 	if ctx.remoteAddr != nil {
 		ctx.remoteAddr = nil
@@ -152,7 +155,7 @@ func (ctx *RequestCtx) init(conn net.Conn, logger Logger) {
 	ctx.reset()
 	ctx.Request.isTLS = ctx.IsTLS()
 	ctx.requestNum = 1
-	ctx.time = now
+	ctx.initTime = now
 }
 
 // noServer returns the server of the contexts that are made without one.
@@ -270,8 +273,11 @@ func (ctx *RequestCtx) ID() uint64 { return ctx.ConnID()<<32 | ctx.requestNum&0x
 // Time returns when the request was received, shortly before the handler was
 // called. With Server.LazyRequestTime it is the time of the first call.
 func (ctx *RequestCtx) Time() time.Time {
-	if ctx.time.IsZero() && ctx.s != nil && ctx.s.LazyRequestTime {
-		ctx.time = time.Now()
+	if ctx.at.IsZero() {
+		if !ctx.initTime.IsZero() || ctx.s == nil || !ctx.s.LazyRequestTime {
+			return ctx.initTime
+		}
+		ctx.at = clock.Read()
 	}
-	return ctx.time
+	return ctx.at.Time()
 }

@@ -32,6 +32,7 @@ type exchange struct {
 	// while the response is written in another. continuing is held then while 100
 	// (Continue) is sent.
 	duplex     bool
+	handling   bool // the handler is running
 	continuing sync.Mutex
 	// cut says that a late handler, which has the body, must not read more of it
 	cut atomic.Bool
@@ -43,9 +44,11 @@ func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
 	if x.conn.Idle() {
 		if len(b) > 0 && b[0] == '\r' {
-			b = x.skipEmptyLines(b)
+			if b = x.skipEmptyLines(b); len(b) == 1 && b[0] == '\r' {
+				b = nil
+			}
 		}
-		if len(b) == 0 || len(b) == 1 && b[0] == '\r' {
+		if len(b) == 0 {
 			return x.flushThen(engine.Read), true
 		}
 		if x.turn >= turnLimit || x.out != nil && len(x.out.B) >= flushSize {
@@ -112,6 +115,9 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 			return x.refuseUnread(framing)
 		}
 	}
+	if framing.Kind == http1.NoBody && !x.head.Has(http1.Expect100|http1.ExpectOther) {
+		return x.serveEmpty()
+	}
 	limit := s.set.maxBodySize
 	if x.config.MaxRequestBodySize > 0 {
 		limit = x.config.MaxRequestBodySize
@@ -129,11 +135,7 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 		}
 	}
 	if framing.Kind == http1.NoBody {
-		x.conn.SetReading(http1.ReadDone)
-		if x.head.MethodID != http1.MethodGet {
-			req.finalizeEmpty()
-		}
-		return x.serve()
+		return x.serveEmpty()
 	}
 	req.body.limit = limit // for decoding it, too
 	if streams {
@@ -155,6 +157,15 @@ func (x *exchange) headReceived() (engine.Action, bool) {
 	}
 	x.conn.SetReading(http1.ReadBody)
 	return x.advanceBody()
+}
+
+// serveEmpty answers a request that has no body.
+func (x *exchange) serveEmpty() (engine.Action, bool) {
+	x.conn.SetReading(http1.ReadDone)
+	if x.head.MethodID != http1.MethodGet {
+		x.ctx.Request.finalizeEmpty()
+	}
+	return x.serve()
 }
 
 // flushFailed ends a connection to which earlier output could not be written before

@@ -82,12 +82,10 @@ func (x *exchange) endHead() {
 // limitResponse sets how long the peer may take to receive the bytes that are about
 // to be written.
 func (x *exchange) limitResponse() {
-	until := afterTimeout(x.writeTimeout())
-	if until.IsZero() && x.writeUntil.IsZero() {
-		return
+	if timeout := x.writeTimeout(); timeout > 0 || !x.writeUntil.IsZero() {
+		x.writeUntil = afterTimeout(timeout)
+		x.link.LimitWrites(x.writeUntil)
 	}
-	x.writeUntil = until
-	x.link.LimitWrites(until)
 }
 
 // writeTimeout returns how long writing the current response may take, or 0.

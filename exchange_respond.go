@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"runtime/debug"
-	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
@@ -16,11 +15,18 @@ import (
 
 // serve runs the handler for the request that was read, and answers it.
 func (x *exchange) serve() (engine.Action, bool) {
-	ctx := x.ctx
 	x.count()
+	x.ctx.responder = x
+	x.handling = true
+	x.s.Handler(x.ctx)
+	x.handling = false
+	return x.answer(true)
+}
+
+// answer answers the request once its handler has returned, or has panicked if ok is false.
+func (x *exchange) answer(ok bool) (engine.Action, bool) {
+	ctx := x.ctx
 	isHead := x.head.MethodID == http1.MethodHead
-	ctx.responder = x
-	ok := x.callHandler()
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (!ok || response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		// the producer of a body stream needs the watch, too
@@ -53,24 +59,9 @@ func (x *exchange) count() {
 		return
 	}
 	if x.now.IsZero() {
-		x.now = clock.Exact()
+		x.now = clock.Read()
 	}
-	ctx.time = x.now
-}
-
-// callHandler runs the handler and reports whether it returned without a panic.
-func (x *exchange) callHandler() (ok bool) {
-	defer func() {
-		if ok {
-			return
-		}
-		// a nil panic value cannot be: the runtime replaces it
-		if p := recover(); p != nil {
-			x.logPanic(p)
-		}
-	}()
-	x.s.Handler(x.ctx)
-	return true
+	ctx.at = x.now
 }
 
 func (x *exchange) logPanic(p any) {
@@ -94,7 +85,7 @@ func (x *exchange) endAfterPanic(isHead bool) (engine.Action, bool) {
 	left.Request.closeSource()
 	left.discard()
 	x.ctx = x.s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.time = left.requestNum, left.time
+	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
 	if x.s.ResponseSent != nil {
 		left.Request.copyTextTo(&x.ctx.Request)
 		x.ctx.remoteAddr = left.remoteAddr
@@ -193,14 +184,14 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // leaveCtx leaves the context to a goroutine that still uses it, and goes on
 // with another one that has the response.
 func (x *exchange) leaveCtx(response *Response) {
-	s, requestNum, began := x.s, x.ctx.requestNum, time.Time{}
+	s, requestNum, began := x.s, x.ctx.requestNum, clock.Moment{}
 	if !s.LazyRequestTime {
-		began = x.ctx.time
+		began = x.ctx.at
 	}
 	x.c.Pin()
 	x.leaveBodyCount(x.ctx)
 	x.ctx = s.acquireCtx(x.c)
-	x.ctx.requestNum, x.ctx.time = requestNum, began
+	x.ctx.requestNum, x.ctx.at = requestNum, began
 	resp := &x.ctx.Response
 	response.CopyTo(resp)
 	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || s.NoDefaultContentType)

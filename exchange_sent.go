@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 )
 
@@ -48,8 +49,8 @@ func (x *exchange) refused(err error) {
 // stamp says which request it is that the handler does not get, and when it came.
 func (x *exchange) stamp() {
 	ctx := x.ctx
-	if ctx.time.IsZero() && !x.s.LazyRequestTime {
-		ctx.requestNum, ctx.time = x.c.Requests+1, time.Now()
+	if ctx.at.IsZero() && !x.s.LazyRequestTime {
+		ctx.requestNum, ctx.at = x.c.Requests+1, clock.Read()
 	}
 }
 
@@ -116,9 +117,8 @@ func (s *Server) reportRefusal(nc net.Conn, resp *Response, sent SentResponse) {
 	if s.ResponseSent == nil {
 		return
 	}
-	now := time.Now()
-	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: now.Sub(engine.Began), Done: s.conns.Done()}
-	ctx := &RequestCtx{s: s, c: c, time: now}
+	c := &engine.Conn{Set: &s.conns, NC: nc, ID: engine.NewID(), Opened: time.Since(engine.Began), Done: s.conns.Done()}
+	ctx := &RequestCtx{s: s, c: c, at: clock.Read()}
 	resp.CopyTo(&ctx.Response)
 	sent.StatusCode = resp.StatusCode()
 	s.reportSent(ctx, sent)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -35,9 +36,9 @@ type h1Conn struct {
 	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
-	turn  int   // requests served since the last flush
-	fault error // the error that ended the connection early
-	now   time.Time
+	turn  int          // requests served since the last flush
+	fault error        // the error that ended the connection early
+	now   clock.Moment // when the last bytes were received, once it was asked for
 
 	x exchange // that of the current request
 }
@@ -84,7 +85,7 @@ func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.turn = 0
 	h.fault = nil
 	h.readUntil, h.writeUntil = time.Time{}, time.Time{}
-	h.now = time.Time{}
+	h.now = clock.Moment{}
 	h.x.pace = pace{}
 }
 
@@ -103,6 +104,9 @@ func (h *h1Conn) pending() []byte {
 	return h.in.B[h.read:]
 }
 
+// drained reports whether all bytes that were received are consumed.
+func (h *h1Conn) drained() bool { return h.in == nil || h.read == len(h.in.B) }
+
 // consume consumes n of these bytes.
 func (h *h1Conn) consume(n int) {
 	h.read += n
@@ -112,13 +116,20 @@ func (h *h1Conn) consume(n int) {
 	}
 }
 
-// contain is deferred: it turns a panic into the end of the connection.
+// contain is deferred: it turns a panic of the handler into a response, and any other one
+// into the end of the connection.
 func (h *h1Conn) contain(next *engine.Action) {
+	// a nil panic value cannot be: the runtime replaces it
 	p := recover()
 	if p == nil {
 		return
 	}
 	h.x.logPanic(p)
+	if h.x.handling {
+		h.x.handling = false
+		*next = h.afterPanic()
+		return
+	}
 	h.c.Aborted = true
 	h.x.dropBodyCount()
 	h.x.nothingSent(errNoAnswer)
@@ -132,6 +143,16 @@ func (h *h1Conn) contain(next *engine.Action) {
 		h.out.B = h.out.B[:0]
 	}
 	*next = engine.Close
+}
+
+// afterPanic goes on with a request whose handler has panicked.
+func (h *h1Conn) afterPanic() (next engine.Action) {
+	defer h.contain(&next)
+	next, wait := h.x.answer(false)
+	if wait && !h.conn.Left() {
+		return next
+	}
+	return h.advance()
 }
 
 // advance goes as far as the received bytes reach.
@@ -151,8 +172,11 @@ func (h *h1Conn) advance() engine.Action {
 		default:
 			next, wait = h.x.advanceHead()
 		}
-		if wait && !h.conn.Left() {
+		switch {
+		case wait && !h.conn.Left():
 			return next
+		case h.conn.Idle() && h.drained():
+			return h.flushThen(engine.Read)
 		}
 	}
 }

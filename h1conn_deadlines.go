@@ -3,8 +3,6 @@ package fasthttp
 import (
 	"net"
 	"time"
-
-	"github.com/valyala/fasthttp/internal/http1"
 )
 
 // timing says to which part of an exchange the deadline for reading belongs.
@@ -47,20 +45,9 @@ func (t timing) headRead(over bool) timing {
 	return timesRequest
 }
 
-// woken says that the first bytes of a request have come on an idle connection.
-func (h *h1Conn) woken() {
-	h.forgetDeadlines()
-	if h.conn.Reading() == http1.ReadIdle {
-		h.conn.SetReading(http1.ReadWoken)
-	}
-}
-
 // forgetDeadlines removes the deadlines that the application has set for an earlier
-// request. That is possible only on a connection that was pinned.
+// request, which it can only do on a connection that was pinned.
 func (h *h1Conn) forgetDeadlines() {
-	if !h.c.Pinned.Load() {
-		return
-	}
 	if h.timing == timesWait {
 		// it belonged to an earlier wait
 		h.readUntil = time.Time{}
@@ -83,7 +70,11 @@ func (h *h1Conn) limitFirst() {
 }
 
 // limitIdle sets how long the connection may wait for a request.
-func (h *h1Conn) limitIdle(timeout time.Duration) { h.setReadUntil(afterTimeout(timeout)) }
+func (h *h1Conn) limitIdle(timeout time.Duration) {
+	if timeout > 0 || !h.readUntil.IsZero() {
+		h.setReadUntil(afterTimeout(timeout))
+	}
+}
 
 func (h *h1Conn) setReadUntil(until time.Time) {
 	if until.IsZero() && h.readUntil.IsZero() {

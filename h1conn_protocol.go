@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http1"
 )
@@ -45,7 +46,13 @@ func (h *h1Conn) Received(n int) {
 		return
 	}
 	h.in.B = h.in.B[:len(h.in.B)+n]
-	h.now = time.Time{}
+	if h.conn.Reading() == http1.ReadIdle {
+		if h.c.Pinned.Load() {
+			h.forgetDeadlines()
+		}
+		h.conn.SetReading(http1.ReadWoken)
+	}
+	h.now = clock.Moment{}
 }
 
 // InputEnded implements engine.Protocol. A request that has begun is refused.
@@ -136,14 +143,12 @@ func (h *h1Conn) taken(n int64) {
 
 // Idle implements engine.Protocol: it reports whether no request has begun.
 func (h *h1Conn) Idle() bool {
-	return h.conn.Idle() && len(h.pending()) == 0
+	return h.conn.Idle() && h.drained()
 }
 
 // Wait implements engine.Protocol.
 func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
-	case engine.WaitNone:
-		h.woken()
 	case engine.WaitRequest, engine.WaitBare:
 		h.rest(w == engine.WaitBare)
 	case engine.WaitRoom:
@@ -178,8 +183,10 @@ func (h *h1Conn) rest(bare bool) {
 	if h.conn.Reading() == http1.ReadWoken {
 		h.conn.SetReading(http1.ReadIdle)
 	}
-	bufpool.Put(h.out)
-	h.out = nil
+	if h.out != nil {
+		bufpool.Put(h.out)
+		h.out = nil
+	}
 	h.giveSpace()
 	if bare {
 		bufpool.Put(h.in)

@@ -162,18 +162,18 @@ func (h *header) reset(kept headerState) {
 	h.received = 0
 }
 
-// maxKeptBlock is the size in bytes over which the memory of a header is not reused
-// for the next message.
-const maxKeptBlock = 64 << 10
+// maxKeptBlock is the size in bytes from which on a piece of the memory of a header is not
+// reused for the next message. It is a power of two.
+const maxKeptBlock = 32 << 10
 
 // shrink frees memory that an unusually large message has left in the header.
 func (h *header) shrink() {
-	size := cap(h.list.Block) + cap(h.cookies.Block) + cap(h.trailers.Block) +
-		32*(cap(h.list.Entries)+cap(h.cookies.Entries)+cap(h.trailers.Entries)+cap(h.peeked))
-	for i := range h.scratch {
-		size += cap(h.scratch[i])
-	}
-	if size <= maxKeptBlock {
+	// one of the sizes reaches a power of two if all their bits together do
+	s := &h.scratch
+	sizes := cap(h.list.Block) | cap(h.cookies.Block) | cap(h.trailers.Block) |
+		32*(cap(h.list.Entries)|cap(h.cookies.Entries)|cap(h.trailers.Entries)|cap(h.peeked)) |
+		cap(s[scratchHead]) | cap(s[scratchTrailers]) | cap(s[scratchTrailerNames]) | cap(s[scratchCookies])
+	if sizes < maxKeptBlock {
 		return
 	}
 	h.list = field.List{}

@@ -47,7 +47,8 @@ func (h *header) adopt(role http1.Role, head *http1.Head) {
 		from := head.Fields
 		h.raw = field.Span{Off: uint32(from), Len: uint32(len(h.list.Block) - from)}
 	}
-	copy(h.slots[:], head.Slots[:])
+	// an assignment of arrays takes no call
+	*(*[http1.NumSlots]field.Span)(h.slots[:]) = head.Slots
 	state := wasRead
 	if head.Minor == 0 {
 		state |= oldProtocol

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/valyala/fasthttp/internal/field"
 )
 
 // anyHeader has the methods that RequestHeader and ResponseHeader share.
@@ -689,5 +691,34 @@ func TestHeaderOwnsWhatItLends(t *testing.T) {
 	clear(resp.ContentType())
 	if got, also := string(resp.ContentType()), string(other.ContentType()); got != defaultType || also != defaultType {
 		t.Errorf("%q and %q", got, also)
+	}
+}
+
+// A header keeps its memory for the next message, unless a piece of it is large.
+func TestHeaderDropsMemoryOfLargeMessages(t *testing.T) {
+	pieces := map[string]func(h *header, size int){
+		"text":              func(h *header, size int) { h.list.Block = make([]byte, 0, size) },
+		"fields":            func(h *header, size int) { h.list.Entries = make([]field.Entry, 0, size/32) },
+		"text of cookies":   func(h *header, size int) { h.cookies.Block = make([]byte, 0, size) },
+		"cookies":           func(h *header, size int) { h.cookies.Entries = make([]field.Entry, 0, size/32) },
+		"text of trailers":  func(h *header, size int) { h.trailers.Block = make([]byte, 0, size) },
+		"trailers":          func(h *header, size int) { h.trailers.Entries = make([]field.Entry, 0, size/32) },
+		"values in results": func(h *header, size int) { h.peeked = make([][]byte, 0, size/32) },
+	}
+	for i := range numScratch {
+		pieces[fmt.Sprint("composed text ", i)] = func(h *header, size int) { h.scratch[i] = make([]byte, 0, size) }
+	}
+	var small header
+	for name, grow := range pieces {
+		grow(&small, maxKeptBlock/2)
+		var large header
+		large.list.Block = make([]byte, 0, 1)
+		grow(&large, maxKeptBlock)
+		if large.shrink(); cap(large.list.Block) > 0 {
+			t.Errorf("%s: the memory is kept", name)
+		}
+	}
+	if small.shrink(); cap(small.list.Block) == 0 {
+		t.Error("memory of usual sizes is dropped")
 	}
 }

@@ -48,6 +48,12 @@ func (req *Request) AppendBodyString(s string) { req.AppendBody(bytesconv.Bytes(
 
 // bodyChanges drops the arguments and the form that were parsed from the body.
 func (req *Request) bodyChanges() {
+	if req.argsParsed || req.form != nil {
+		req.dropParsed()
+	}
+}
+
+func (req *Request) dropParsed() {
 	if req.argsParsed {
 		req.args.Reset()
 		req.argsParsed = false

@@ -188,8 +188,8 @@ type headPrefix struct {
 }
 
 type datedPrefix struct {
-	date string
-	text []byte
+	second int64  // of the date
+	text   []byte // of the start
 
 	// whole is the head with these fields and no others
 	whole         []byte
@@ -200,17 +200,18 @@ type datedPrefix struct {
 // now returns the start for the current second. If there is none yet, h is the first
 // response in this second, sent as e says.
 func (p *headPrefix) now(h *ResponseHeader, e http1.Encoding) *datedPrefix {
-	date := clock.Date()
+	second := clock.Second()
 	last := p.last.Load()
-	if last == nil || last.date != date {
-		last = p.make(h, date, e)
+	if last == nil || last.second != second {
+		last = p.make(h, second, e)
 		p.last.Store(last)
 	}
 	return last
 }
 
-func (p *headPrefix) make(h *ResponseHeader, date string, e http1.Encoding) *datedPrefix {
-	d := &datedPrefix{date: date, text: appendDate(append(http1.AppendUsualStatusLine(nil, StatusOK), p.server...), date)}
+func (p *headPrefix) make(h *ResponseHeader, second int64, e http1.Encoding) *datedPrefix {
+	text := append(http1.AppendUsualStatusLine(nil, StatusOK), p.server...)
+	d := &datedPrefix{second: second, text: appendDate(text, clock.Date())}
 	if h.isPlain() && e.Says == http1.SaysLength {
 		d.contentType, d.contentLength = string(h.list.Bytes(h.slots[slotContentType])), e.Length
 		d.whole = h.appendRest(append([]byte(nil), d.text...), StatusOK, e)

@@ -427,21 +427,13 @@ func (s *Server) releaseCtx(ctx *RequestCtx) {
 // configureRequest and configureResponse put the settings of the server into
 // messages that were reset.
 func (s *Server) configureRequest(req *Request) {
-	req.Header.setState(namesKept, s.DisableHeaderNamesNormalizing)
-	req.Header.setState(noSpecial, false)
+	req.Header.state = s.set.request
 }
 
 func (s *Server) configureResponse(resp *Response) {
 	h := &resp.Header
-	h.setState(namesKept, s.DisableHeaderNamesNormalizing)
-	h.setState(noDefaultType, s.NoDefaultContentType)
-	h.setState(noDefaultDate, s.NoDefaultDate)
-	if len(s.name) > 0 {
-		h.state |= namesServer
-		if h.serverName != s.name {
-			h.serverName = s.name
-		}
-	}
+	h.state = s.set.response
+	h.serverName = s.name
 }
 
 // GetCurrentConcurrency returns the number of connections that are being served.

@@ -10,8 +10,10 @@ import (
 // settings holds the values that follow from the fields of a Server for its
 // connections. They are computed once, before the first connection.
 type settings struct {
-	limits              http1.Limits // of heads
-	readSize, writeSize int          // of buffers
+	limits http1.Limits // of heads
+	// request and response are the configured states of headers that were reset
+	request, response   headerState
+	readSize, writeSize int // of buffers
 	maxBodySize         int
 	concurrency         int
 	// headTimeout is how long the head of a request may take, firstTimeout how long a
@@ -36,6 +38,7 @@ func (s *Server) settings() settings {
 		idleTimeout:   positive(s.IdleTimeout, max(s.ReadTimeout, 0)),
 		bodyRateGrace: positive(s.MinRequestBodyRateGrace, defaultBodyRateGrace),
 	}
+	set.request, set.response = s.headerStates()
 	if s.ReadBufferSize > 0 {
 		set.limits = http1.Limits{Line: s.ReadBufferSize, Head: s.ReadBufferSize}
 	}
@@ -45,6 +48,24 @@ func (s *Server) settings() settings {
 	}
 	set.firstTimeout = positive(set.headTimeout, max(s.IdleTimeout, 0))
 	return set
+}
+
+// headerStates returns the states that the settings give to headers.
+func (s *Server) headerStates() (request, response headerState) {
+	if s.DisableHeaderNamesNormalizing {
+		request = namesKept
+	}
+	response = request
+	if s.NoDefaultContentType {
+		response |= noDefaultType
+	}
+	if s.NoDefaultDate {
+		response |= noDefaultDate
+	}
+	if len(s.name) > 0 {
+		response |= namesServer
+	}
+	return request, response
 }
 
 // positive returns a value if it is set, or else its default.

@@ -35,7 +35,7 @@ func (ctx *RequestCtx) lend(h RequestHandler) *timedRun {
 // exchangeWith gives to everything that a handler sets except the request.
 func (ctx *RequestCtx) exchangeWith(to *RequestCtx) {
 	ctx.Response.moveTo(&to.Response)
-	to.time, to.remoteAddr = ctx.time, ctx.remoteAddr
+	to.at, to.initTime, to.remoteAddr = ctx.at, ctx.initTime, ctx.remoteAddr
 	to.hijack, to.hijackNoResponse = ctx.hijack, ctx.hijackNoResponse
 	to.watch.Store(ctx.watch.Load())
 	to.content = ctx.content

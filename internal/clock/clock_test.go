@@ -196,11 +196,11 @@ func TestElapsedIsNowInAnotherForm(t *testing.T) {
 	})
 }
 
-// Exact is the time of the system's clock, and has a monotonic reading.
-func TestExactIsTheTimeOfTheSystem(t *testing.T) {
+// What Read returns is the time of the system's clock, and has a monotonic reading.
+func TestMomentIsTheTimeOfTheSystem(t *testing.T) {
 	for range 1000 {
 		before := time.Now()
-		now := Exact()
+		now := Read().Time()
 		if after := time.Now(); now.Before(before) || now.After(after) {
 			t.Fatalf("%v is not between %v and %v", now, before, after)
 		}
@@ -208,4 +208,37 @@ func TestExactIsTheTimeOfTheSystem(t *testing.T) {
 			t.Fatalf("the wall clock differs by %v", d)
 		}
 	}
+}
+
+// A moment is the same time whenever it is asked for, also after other seconds have begun.
+func TestMomentStaysTheSame(t *testing.T) {
+	if !(Moment{}).IsZero() {
+		t.Error("the zero Moment is a moment")
+	}
+	inBubble(t, func(t *testing.T, c *Clock) {
+		time.Sleep(12345 * time.Microsecond)
+		m, want := c.Read(), time.Now()
+		if m.IsZero() || !m.Time().Equal(want) || !m.Time().Round(0).Equal(want.Round(0)) {
+			t.Fatalf("the moment is %v, want %v", m.Time(), want)
+		}
+		first := m.Time()
+		time.Sleep(2 * time.Second)
+		c.Now()
+		if again := m.Time(); again != first {
+			t.Errorf("the moment is %v, and was %v", again, first)
+		}
+	})
+}
+
+func TestSecondIsThatOfTheDate(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *Clock) {
+		for range 5 {
+			date, err := http.ParseTime(c.Date())
+			if second := c.Second(); err != nil || second != date.Unix() {
+				t.Fatalf("the second is %d, the date %v, %v", second, date, err)
+			}
+			time.Sleep(700 * time.Millisecond)
+			synctest.Wait()
+		}
+	})
 }

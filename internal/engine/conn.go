@@ -236,10 +236,11 @@ func (c *Conn) begin() (ok, asked bool) {
 
 // asked reports whether a shutdown has asked whether there is a request.
 func (c *Conn) asked() bool {
-	for c.at() == stageAsking {
+	now := c.at()
+	for ; now == stageAsking; now = c.at() {
 		runtime.Gosched()
 	}
-	return c.at() == stageAsked
+	return now == stageAsked
 }
 
 // claim reports whether the connection, which a shutdown has asked, has no request

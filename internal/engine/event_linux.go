@@ -345,7 +345,9 @@ func (c *eventConn) receive() bool {
 	switch {
 	case n > 0:
 		if c.at() != stageBusy {
+			c.p.Received(n)
 			c.wake()
+			break
 		}
 		c.p.Received(n)
 	case err == netloop.ErrAgain:
@@ -362,7 +364,6 @@ func (c *eventConn) readTooLate() error { return neterr.Op(c, "read", os.ErrDead
 
 // wake says that the first bytes of a request are there.
 func (c *eventConn) wake() {
-	c.p.Wait(WaitNone)
 	c.begin()
 	c.Set.setState(c.NC, StateActive)
 }

@@ -171,7 +171,9 @@ func (e *portable) run() (end Action, err error) {
 		}
 		switch action {
 		case Read:
-			if claimed := e.receive(idle); claimed {
+			if !idle {
+				e.receive()
+			} else if claimed := e.receiveFirst(); claimed {
 				return Close, nil
 			}
 			idle = false
@@ -204,45 +206,40 @@ func (e *portable) limit(until time.Time) {
 	}
 }
 
-// receive reads from the connection; first says that it waits for the beginning of a
-// request. claimed says that a shutdown has closed the connection.
-func (e *portable) receive(first bool) (claimed bool) {
-	if !first {
-		e.limit(e.p.Wait(WaitInput))
-	} else if e.awake {
-		e.rest()
-	}
-	n, err := 0, error(nil)
-	if first {
-		n, err = e.receiveFirst()
-	} else {
-		n, err = ioread.Some(e.nc, e.p.Space())
-	}
-	if e.claimed() || first && (n > 0 || neterr.IsTimeout(err) && e.NeverBegan()) && !e.wake() {
-		return true
-	}
+// receive waits for the rest of a request.
+func (e *portable) receive() {
+	e.limit(e.p.Wait(WaitInput))
+	n, err := ioread.Some(e.nc, e.p.Space())
 	if n > 0 {
 		e.p.Received(n)
 	} else {
 		e.p.InputEnded(err)
 	}
-	return false
 }
 
-// receiveFirst waits for the first bytes of a request. A shutdown that finds the
-// connection waiting ends the wait: a request that has come by then is served all the
-// same.
-func (e *portable) receiveFirst() (n int, err error) {
+// receiveFirst waits for the first bytes of a request. claimed says that a shutdown has
+// closed the connection. A shutdown that finds the connection waiting ends the wait: a
+// request that has come by then is served all the same.
+func (e *portable) receiveFirst() (claimed bool) {
+	if e.awake {
+		e.rest()
+	}
 	if !e.asked() {
-		if n, err = e.readFirst(); !neterr.IsTimeout(err) || !e.asked() {
-			return n, err
+		n, err := e.readFirst()
+		if n > 0 && e.Begin() {
+			e.began(n)
+			return false
+		}
+		if !neterr.IsTimeout(err) || !e.asked() {
+			return e.wake(n, err)
 		}
 	}
 	_ = e.nc.SetReadDeadline(time.Now().Add(lastLook))
-	if n, err = e.readFirst(); err != nil {
+	n, err := e.readFirst()
+	if err != nil {
 		e.claim()
 	}
-	return n, err
+	return e.wake(n, err)
 }
 
 // lastLook is how long a shutdown lets a connection that waits for a request read
@@ -267,20 +264,37 @@ func (e *portable) rest() {
 	e.awaitRequest()
 }
 
-// wake says that the first bytes of a request are there. It is false if a
-// shutdown has closed the connection.
-func (e *portable) wake() bool {
+// wake ends a wait for a request, in which a read has returned n and err. claimed says
+// that a shutdown has closed the connection.
+func (e *portable) wake(n int, err error) (claimed bool) {
+	if n == 0 && !(neterr.IsTimeout(err) && e.NeverBegan()) {
+		if e.claimed() {
+			return true
+		}
+		e.p.InputEnded(err)
+		return false
+	}
 	ok, asked := e.begin()
 	if !ok {
-		return false
+		return true
 	}
 	if asked {
 		_ = e.nc.SetReadDeadline(e.readUntil)
 	}
+	e.began(n)
+	if n == 0 {
+		e.p.InputEnded(err)
+	}
+	return false
+}
+
+// began says that a request has begun, with n bytes.
+func (e *portable) began(n int) {
 	e.awake = true
-	e.p.Wait(WaitNone)
+	if n > 0 {
+		e.p.Received(n)
+	}
 	e.Set.setState(e.NC, StateActive)
-	return true
 }
 
 // flush writes the output of the protocol.

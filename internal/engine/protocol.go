@@ -16,7 +16,9 @@ import (
 type Protocol interface {
 	// Space returns the buffer for the bytes that arrive next. It is not empty.
 	Space() []byte
-	// Received says that the first n bytes of Space have arrived.
+	// Received says that the first n bytes of Space have arrived. They end a wait for a
+	// request, after which deadlines that the application has set for an earlier request
+	// hold no more.
 	Received(n int)
 	// InputEnded says that nothing arrives any more: err is io.EOF, a timeout, or
 	// another error of reading.
@@ -76,9 +78,7 @@ const (
 type Wait uint8
 
 const (
-	// WaitNone is the end of a wait for a request: something has come. Deadlines that
-	// the application has set for an earlier request hold no more.
-	WaitNone Wait = iota
+	WaitNone Wait = iota // for nothing
 	// WaitRequest is the wait for a request to begin, with Space in hand, and WaitBare
 	// the same without.
 	WaitRequest

@@ -109,8 +109,8 @@ func (h *Head) Note(role Role, id field.ID, value []byte, at field.Span) (keep b
 
 // apply records what a field line says about framing, connection or the message, and
 // reports whether the line belongs to the list of fields as well. at is the place of
-// value.
-func (h *Head) apply(what effect, role Role, value []byte, at field.Span) (keep bool, err error) {
+// its value in b.
+func (h *Head) apply(what effect, role Role, b []byte, at field.Span) (keep bool, err error) {
 	switch what {
 	case contentType:
 		// In a request the first of several lines counts, even if it is empty. net/http
@@ -132,15 +132,16 @@ func (h *Head) apply(what effect, role Role, value []byte, at field.Span) (keep 
 	case contentEncoding:
 		h.place(SlotContentEncoding, at)
 	case contentLength:
-		err = h.noteLength(role, value)
+		err = h.noteLength(role, textAt(b, at))
 	case transferEncoding:
-		err = h.noteCoding(role, value)
+		err = h.noteCoding(role, textAt(b, at))
 	case connection:
+		value := textAt(b, at)
 		h.Flags |= ConnectionFlags(value)
 		// "close" is a state of the message
 		return h.KeepAll || !ascii.EqualFoldString(value, "close"), nil
 	case expect:
-		h.noteExpect(value)
+		h.noteExpect(textAt(b, at))
 		return true, nil
 	case trailer:
 		h.Flags |= HasTrailer
@@ -151,6 +152,8 @@ func (h *Head) apply(what effect, role Role, value []byte, at field.Span) (keep 
 	}
 	return h.KeepAll, err
 }
+
+func textAt(b []byte, at field.Span) []byte { return b[at.Off:][:at.Len] }
 
 // place makes a line the value of a slot. The last line counts, but the first one if
 // all lines are kept.

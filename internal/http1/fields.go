@@ -44,12 +44,34 @@ func (h *Head) parseFields(role Role, b []byte, fields *field.List) (n int, err 
 // leaves any other line, and those at the end of b, to anyLine.
 func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 	most := h.Limits.fields()
-	entries, effects, left := fields.Entries, &effects[role], most-h.Lines
+	const colons = ':' * 0x0101010101010101
+	effects := &effects[role]
 	i := h.next
-	for ; len(b)-i >= shortestUsual && b[i] != '\r' && left > 0; left-- {
-		size, id := h.usualName(b, i)
-		if id == badName {
-			break
+	for ; len(b)-i >= shortestUsual && b[i] != '\r' && h.Lines < most; h.Lines++ {
+		first, second, size := bytesconv.Word(b, i), uint64(0), 0
+		last := first
+		if hit := ascii.ZeroBytes(first ^ colons); hit != 0 {
+			size = bits.TrailingZeros64(hit) / 8
+			first &= (hit ^ (hit - 1)) >> 8
+			last = first
+		} else {
+			if hit := ascii.ZeroBytes(bytesconv.Word(b, i+8) ^ colons); hit != 0 {
+				size = 8 + bits.TrailingZeros64(hit)/8
+			} else if hit := ascii.ZeroBytes(bytesconv.Word(b, i+16) ^ colons); hit != 0 {
+				size = 16 + bits.TrailingZeros64(hit)/8
+				if size > 16 {
+					second = bytesconv.Word(b, i+8)
+				}
+			} else if size = longName(b, i); size == 0 {
+				break
+			}
+			last = bytesconv.Word(b, i+size-8)
+		}
+		id := field.Candidate(first, last, size)
+		if !id.Is(first, second, last, size) {
+			if id = h.lookUp(first, last, b[i:i+size]); id == badName {
+				break
+			}
 		}
 		from := i + size + len(": ")
 		if from >= len(b) {
@@ -67,7 +89,7 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 		}
 		value := field.Span{Off: uint32(from), Len: uint32(stop - from)}
 		if effect := effects[id]; effect != noEffect {
-			keep, err := h.apply(effect, role, b[from:stop], value)
+			keep, err := h.apply(effect, role, b, value)
 			if err != nil {
 				return err
 			}
@@ -76,49 +98,18 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 				continue
 			}
 		}
-		entries = append(entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
+		fields.Entries = append(fields.Entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
 		i = stop + len("\r\n")
 	}
-	h.next, h.Lines, fields.Entries = i, most-left, entries
+	h.next = i
 	return nil
 }
 
-// shortestUsual is the least number of bytes that usualName examines.
+// shortestUsual is the least number of bytes that are examined to find the name of a line.
 const shortestUsual = 24
 
-// badName is what usualName and lookUp return in place of an id.
+// badName is what lookUp returns in place of an id.
 const badName = field.ID(255)
-
-// usualName finds the colon after the name at b[i], and returns the size of the name and
-// its id. It normalises the name. The id is badName if the name is not a token, or if
-// there is no colon near enough.
-func (h *Head) usualName(b []byte, i int) (size int, id field.ID) {
-	const colons = ':' * 0x0101010101010101
-	first, second := bytesconv.Word(b, i), uint64(0)
-	last := first
-	if hit := ascii.ZeroBytes(first ^ colons); hit != 0 {
-		size = bits.TrailingZeros64(hit) / 8
-		first &= (hit&-hit)>>7 - 1
-		last = first
-	} else {
-		if hit := ascii.ZeroBytes(bytesconv.Word(b, i+8) ^ colons); hit != 0 {
-			size = 8 + bits.TrailingZeros64(hit)/8
-		} else if hit := ascii.ZeroBytes(bytesconv.Word(b, i+16) ^ colons); hit != 0 {
-			size = 16 + bits.TrailingZeros64(hit)/8
-			if size > 16 {
-				second = bytesconv.Word(b, i+8)
-			}
-		} else if size = longName(b, i); size == 0 {
-			return 0, badName
-		}
-		last = bytesconv.Word(b, i+size-8)
-	}
-	id = field.Candidate(first, last, size)
-	if id.Is(first, second, last, size) {
-		return size, id
-	}
-	return size, h.lookUp(first, last, b[i:i+size])
-}
 
 // longName returns the size of the name at b[i], which has at least 24 bytes, or 0 if
 // there is no colon near enough.
@@ -172,7 +163,7 @@ func (h *Head) anyLine(role Role, b []byte, fields *field.List) (end int, err er
 	h.Lines++
 	value, keep := field.Span{Off: uint32(from), Len: uint32(stop - from)}, true
 	if effect := effects[role][id]; effect != noEffect {
-		if keep, err = h.apply(effect, role, b[from:stop], value); err != nil {
+		if keep, err = h.apply(effect, role, b, value); err != nil {
 			return 0, err
 		}
 	}

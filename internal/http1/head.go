@@ -108,14 +108,15 @@ func (h *Head) Parse(role Role, b []byte, fields *field.List) (n int, err error)
 		}
 	}
 	n, err = h.parseFields(role, b, fields)
-	if err == nil {
-		err = h.checkSize(examined(b, n))
-	}
-	if err == nil && n > 0 {
+	switch {
+	case err != nil:
+		return 0, err
+	case examined(b, n) > h.Limits.head():
+		return 0, ErrLongHead
+	case n > 0:
 		h.Framing, err = h.frame(role)
-		return n, err
 	}
-	return 0, err
+	return n, err
 }
 
 // ParseTrailers parses a trailer section, which is a header section without a start
@@ -146,17 +147,16 @@ func (h *Head) startLine(role Role, b []byte) error {
 	var err error
 	if role == Request {
 		n, err = h.requestLine(b)
-		if err == nil && lineSize(b, n) > h.Limits.line() {
-			err = ErrLongRequestLine
-		}
 	} else {
 		n, err = h.statusLine(b)
 	}
-	if err == nil && n == 0 {
-		err = h.checkSize(len(b))
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case role == Request && lineSize(b, n) > h.Limits.line():
+		return ErrLongRequestLine
+	case n == 0 && len(b) > h.Limits.head():
+		return ErrLongHead
 	}
 	h.next, h.Fields = n, n
 	return nil
@@ -172,14 +172,6 @@ func lineSize(b []byte, n int) int {
 		return len(b) - 1
 	}
 	return len(b)
-}
-
-// checkSize returns an error if n bytes exceed the limit of a head.
-func (h *Head) checkSize(n int) error {
-	if n > h.Limits.head() {
-		return ErrLongHead
-	}
-	return nil
 }
 
 const (
@@ -225,12 +217,21 @@ func (h *Head) requestLine(b []byte) (n int, err error) {
 	}
 	h.Target = field.Span{Off: uint32(target), Len: uint32(i - target)}
 	i++
+	if end := i + len(version) + len("\r\n"); end <= len(b) && isUsualEnd((*[10]byte)(b[i:end])) {
+		h.Minor, h.Version = 1, field.Span{Off: uint32(i), Len: uint32(len(version))}
+		return end, nil
+	}
 	n, err = h.version(b[i:])
 	if n == 0 || err != nil {
 		return 0, err
 	}
 	h.Version = field.Span{Off: uint32(i), Len: uint32(n)}
 	return lineEnd(b, i+n)
+}
+
+// isUsualEnd reports whether a request line ends as nearly all do.
+func isUsualEnd(b *[10]byte) bool {
+	return binary.LittleEndian.Uint64(b[:]) == http11 && b[8] == '\r' && b[9] == '\n'
 }
 
 const (

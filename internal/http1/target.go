@@ -10,16 +10,16 @@ import (
 // target (RFC 9112 section 3.2) or Host (section 3.2 and RFC 9110 section 7.2) is not. b
 // is the head.
 func (h *Head) CheckRequest(b []byte) error {
-	target := b[h.Target.Off:][:h.Target.Len]
+	target := textAt(b, h.Target)
 	if target[0] == '/' && h.MethodID != MethodConnect {
 		if bytes.IndexByte(target, '#') >= 0 {
 			return ErrTarget
 		}
-	} else if err := CheckTarget(b[h.Method.Off:][:h.Method.Len], target); err != nil {
+	} else if err := CheckTarget(textAt(b, h.Method), target); err != nil {
 		return err
 	}
 	at := h.Slots[SlotHost]
-	switch host := b[at.Off:][:at.Len]; {
+	switch host := textAt(b, at); {
 	case !h.Has(HasHost):
 		if h.Minor > 0 {
 			return ErrHost

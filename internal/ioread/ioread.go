@@ -17,7 +17,15 @@ const maxEmpty = 100
 // error: that of r, or io.ErrNoProgress if r keeps returning neither bytes nor an
 // error. As with any io.Reader, an error may come together with bytes.
 func Some(r io.Reader, p []byte) (n int, err error) {
-	for range maxEmpty {
+	if n, err = r.Read(p); n > 0 || err != nil {
+		return n, err
+	}
+	return again(r, p)
+}
+
+// again is Some for a reader that has returned neither bytes nor an error.
+func again(r io.Reader, p []byte) (n int, err error) {
+	for range maxEmpty - 1 {
 		if n, err = r.Read(p); n > 0 || err != nil {
 			return n, err
 		}
