@@ -52,6 +52,9 @@ type Entry struct {
 	Spare       uint16 // bytes behind the value that it may grow into: see List.Store
 }
 
+// size returns how many bytes of the block belong to the pair.
+func (e *Entry) size() uint32 { return e.Name.Len + e.Value.Len + uint32(e.Spare) }
+
 // List is an ordered list of pairs. The zero value is empty and ready for use. The
 // slices that it returns keep their content until their value is set again or the
 // list is reset. Other changes of the list do not affect them.
@@ -188,7 +191,7 @@ func (l *List) RemoveEach(first int, next func(from int) int) {
 	kept := first
 	for at := first; at >= 0; {
 		e := &l.Entries[at]
-		l.garbage += e.Name.Len + e.Value.Len + uint32(e.Spare)
+		l.garbage += e.size()
 		behind := at + 1
 		// the pairs that were moved are before those that next examines
 		at = next(behind)
@@ -210,11 +213,11 @@ func (l *List) RemoveAll(name []byte) {
 	}
 	l.Changed = true
 	entries := l.Entries
-	l.garbage += entries[kept].Name.Len + entries[kept].Value.Len
+	l.garbage += entries[kept].size()
 	for i := kept + 1; i < len(entries); i++ {
 		e := &entries[i]
 		if int(e.Name.Len) == len(name) && string(l.Bytes(e.Name)) == string(name) {
-			l.garbage += e.Name.Len + e.Value.Len
+			l.garbage += e.size()
 			continue
 		}
 		entries[kept] = *e

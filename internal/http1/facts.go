@@ -98,11 +98,11 @@ var effects = [...][256]effect{
 func HasEffect(role Role, id field.ID) bool { return effects[role][id] != noEffect }
 
 // Note records what a field says that was not received as a line, as those of HTTP/2 are.
-// at is the place of value. Note reports whether the field belongs to the list of fields
-// as well.
-func (h *Head) Note(role Role, id field.ID, value []byte, at field.Span) (keep bool, err error) {
+// at is the place of its value in b. Note reports whether the field belongs to the list of
+// fields as well.
+func (h *Head) Note(role Role, id field.ID, b []byte, at field.Span) (keep bool, err error) {
 	if what := effects[role][id]; what != noEffect {
-		return h.apply(what, role, value, at)
+		return h.apply(what, role, b, at)
 	}
 	return true, nil
 }

@@ -173,7 +173,7 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 			p = parsePriority(l.Bytes(f.Value))
 		}
 		if f.ID != field.Host || seen&hasAuthority == 0 {
-			keep, err := m.Head.Note(http1.Request, f.ID, l.Bytes(f.Value), f.Value)
+			keep, err := m.Head.Note(http1.Request, f.ID, l.Block, f.Value)
 			if err != nil {
 				return p, 0, errLength
 			}
@@ -303,7 +303,7 @@ func (m *Message) checkResponse() *Error {
 		if e := checkField(l, f); e != nil {
 			return e
 		}
-		keep, err := m.Head.Note(http1.Response, f.ID, l.Bytes(f.Value), f.Value)
+		keep, err := m.Head.Note(http1.Response, f.ID, l.Block, f.Value)
 		if err != nil {
 			return errLength
 		}

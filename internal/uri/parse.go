@@ -161,7 +161,9 @@ func (t *Text) parseAuthority(s span) error {
 	}
 	n, err := normalizeHost(t.block[s.start:s.end])
 	t.parts[Host] = span{s.start, s.start + n}
-	if t.badHost = err != nil; t.badHost {
+	t.badHost = err != nil
+	if t.badHost || n < s.end-s.start {
+		// a byte whose escape was taken off is not ASCII
 		t.visible = false
 	}
 	return err
