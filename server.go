@@ -290,6 +290,15 @@ type Server struct {
 	// variable FASTHTTP_ENGINE takes precedence over it.
 	Engine Engine
 
+	// Protocols says which versions of HTTP the server speaks. The zero value is HTTP/1
+	// alone. With HTTP/2 its TLS listeners offer that to clients; with unencrypted HTTP/2
+	// a connection without TLS that begins with the preface of HTTP/2 speaks that, on the
+	// same port as HTTP/1. A handler that NextProto has set for "h2" takes precedence.
+	Protocols Protocols
+
+	// HTTP2 configures HTTP/2, if Protocols has it.
+	HTTP2 HTTP2Config
+
 	once  sync.Once
 	start headPrefix
 	name  string // the field Server of responses, or empty
@@ -316,6 +325,7 @@ type Server struct {
 	bodies  bodymem.Memory
 	conns   engine.Set
 	watches watch.Set
+	h2      h2Server
 
 	mu    sync.Mutex
 	perIP peers.Counter
@@ -383,6 +393,7 @@ func (s *Server) prepare() {
 		s.ctxs.New = func() any {
 			return new(RequestCtx)
 		}
+		s.prepareHTTP2()
 		s.prepareConns()
 	})
 }

@@ -1,0 +1,101 @@
+package fasthttp
+
+import "time"
+
+// Protocols is a set of versions of HTTP. The zero value stands for HTTP/1 alone; a set that
+// names any version has only those that it names.
+type Protocols struct{ bits uint8 }
+
+const (
+	bitHTTP1 = 1 << iota
+	bitHTTP2
+	bitUnencryptedHTTP2
+)
+
+func (p *Protocols) set(bit uint8, on bool) {
+	if on {
+		p.bits |= bit
+	} else {
+		p.bits &^= bit
+	}
+}
+
+// HTTP1 reports whether p includes HTTP/1.0 and HTTP/1.1, as the zero value does.
+func (p Protocols) HTTP1() bool { return p.bits&bitHTTP1 != 0 || p.bits == 0 }
+
+// SetHTTP1 adds HTTP/1 to p, or removes it. A server without it refuses connections of
+// HTTP/1.
+func (p *Protocols) SetHTTP1(ok bool) { p.set(bitHTTP1, ok) }
+
+// HTTP2 reports whether p includes HTTP/2 over TLS.
+func (p Protocols) HTTP2() bool { return p.bits&bitHTTP2 != 0 }
+
+// SetHTTP2 adds HTTP/2 over TLS to p, or removes it. The two sides agree on it in the
+// handshake, by application-layer protocol negotiation (RFC 7301).
+func (p *Protocols) SetHTTP2(ok bool) { p.set(bitHTTP2, ok) }
+
+// UnencryptedHTTP2 reports whether p includes HTTP/2 without TLS.
+func (p Protocols) UnencryptedHTTP2() bool { return p.bits&bitUnencryptedHTTP2 != 0 }
+
+// SetUnencryptedHTTP2 adds HTTP/2 without TLS to p, or removes it. A client must know that
+// the server speaks it (RFC 9113 section 3.3): there is no upgrade from HTTP/1.1.
+func (p *Protocols) SetUnencryptedHTTP2(ok bool) { p.set(bitUnencryptedHTTP2, ok) }
+
+// String returns the names of the versions in p, such as "{HTTP1,HTTP2}".
+func (p Protocols) String() string {
+	text := "{"
+	for _, v := range []struct {
+		on   bool
+		name string
+	}{{p.HTTP1(), "HTTP1"}, {p.HTTP2(), "HTTP2"}, {p.UnencryptedHTTP2(), "UnencryptedHTTP2"}} {
+		if !v.on {
+			continue
+		}
+		if len(text) > 1 {
+			text += ","
+		}
+		text += v.name
+	}
+	return text + "}"
+}
+
+// HTTP2Config configures HTTP/2. A field that is 0 stands for its default.
+type HTTP2Config struct {
+	// MaxConcurrentStreams is how many requests a client may have open on a connection at
+	// a time. The server refuses those above it, which the client may send again. As many
+	// handlers of a connection run at a time; further requests wait. Default 250.
+	MaxConcurrentStreams int
+
+	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which
+	// fields are compressed (RFC 7541), in bytes, of received and of sent fields. Both are
+	// 4,096 by default, and the first is never less than that.
+	MaxDecoderHeaderTableSize int
+	MaxEncoderHeaderTableSize int
+
+	// MaxReadFrameSize is the largest frame that is received, in bytes, from 16 KiB, the
+	// default, to 16 MiB. A larger frame ends its connection.
+	MaxReadFrameSize int
+
+	// MaxReceiveBufferPerConnection and MaxReceiveBufferPerStream limit the content in
+	// bytes that may be on its way to handlers, of all requests of a connection and of
+	// each. Clients wait for more. Defaults 1 MiB and 256 KiB. The first is at least
+	// 65,535.
+	MaxReceiveBufferPerConnection int
+	MaxReceiveBufferPerStream     int
+
+	// SendPingTimeout is after how long without a frame from the peer a PING asks whether
+	// it is still there. The default is never.
+	SendPingTimeout time.Duration
+
+	// PingTimeout is how long the peer may take to answer that, before the connection is
+	// closed. Default 15 seconds.
+	PingTimeout time.Duration
+
+	// WriteByteTimeout is how long a connection may accept no bytes that are to be
+	// written, before it is closed. Default 15 seconds.
+	WriteByteTimeout time.Duration
+
+	// CountError is called for each error of HTTP/2, with a short text in lower case that
+	// names it: for metrics. The text never contains what a peer has sent.
+	CountError func(errType string)
+}
