@@ -109,6 +109,9 @@ func (p *h2Peer) feed() {
 }
 
 func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector allocates")
+	}
 	content := []byte("Hello, World!")
 	forEachEngine(t, func(t *testing.T, start starter) {
 		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(content) }}))
