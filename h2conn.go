@@ -35,13 +35,24 @@ type h2Conn struct {
 
 	first   *h2Exchange // those that were not released
 	queue   h2Queue     // those whose handlers wait for their turn
-	running int         // handlers
+	waiting int         // how many of them there are
+	running int         // goroutines that serve
+	leader  uint32      // the one of them that serves all, one after the other, or 0
+	leaders uint32      // how many there have been
+	turns   uint32      // how many exchanges leaders have begun to serve
+	held    int         // bytes of responses that wait until the leader has served more
+	watch   *time.Timer // looks whether it goes on; nil until it is needed
+
+	watching bool   // the timer runs
+	watched  uint32 // turns when it was started
 
 	ticked uint32 // when time was last looked at, in milliseconds
 	heard  uint32 // when bytes last came
 	idle   uint32 // since when there is no request
 	asked  bool   // a PING asks whether the peer is still there
 	left   bool   // Shutdown was called a second ago or earlier
+	rested bool   // the application was told that the connection is idle
+	lean   bool   // the connection has given its spare memory back since then
 }
 
 // h2Output is who writes output.
@@ -57,7 +68,8 @@ const (
 type h2Input uint8
 
 const (
-	h2Open  h2Input = iota // more may come
+	h2Fresh h2Input = iota // nothing has come yet
+	h2Open                 // more may come
 	h2Ended                // nothing comes any more
 	h2Gone                 // the engine has left the connection
 )
@@ -91,7 +103,7 @@ func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
 	// handlers may use it after its end
 	c.Pin()
-	c.Concurrent = true
+	c.Concurrent, c.Variant = true, variantHTTP2
 	now := h2Now()
 	h.ticked, h.heard, h.idle = now, now, now
 	h.conn.Init(http2.Server, &s.h2.limits, now)
@@ -120,9 +132,11 @@ func (h *h2Conn) wakes() bool {
 	return true
 }
 
-// link adds an exchange to those of the connection, and unlink removes it. mu is held.
+// add adds an exchange to those of the connection, and remove removes it. mu is held.
 func (h *h2Conn) add(x *h2Exchange) {
-	if h.first == nil {
+	h.lean = false
+	if h.rested {
+		h.rested = false
 		h.changed(engine.StateActive)
 	}
 	x.after = h.first
@@ -143,7 +157,7 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.idle = h2Now()
+		h.idle, h.rested = h2Now(), true
 		h.changed(engine.StateIdle)
 	}
 }
@@ -155,33 +169,13 @@ func (h *h2Conn) changed(state engine.State) {
 	}
 }
 
-// dispatch has an exchange served on a goroutine of its own, now or when another one has
-// ended.
+// dispatch puts an exchange into the queue of those that are to be served.
 func (h *h2Conn) dispatch(x *h2Exchange) {
 	h.mu.Lock()
 	x.phase = h2Serves
-	wait := h.running >= h.s.h2.limits.Streams
-	if wait {
-		h.queue.put(x)
-	} else {
-		h.running++
-	}
+	h.queue.put(x)
+	h.waiting++
 	h.mu.Unlock()
-	if !wait {
-		h.s.h2.workers.Do(x)
-	}
-}
-
-// served says that a handler has ended, and returns the exchange whose handler may run in
-// its place, or nil.
-func (h *h2Conn) served() *h2Exchange {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	x := h.queue.take()
-	if x == nil {
-		h.running--
-	}
-	return x
 }
 
 // shutdown begins to end the connection in order.
@@ -214,6 +208,6 @@ func (h *h2Conn) end(input h2Input) {
 	}
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	}
 }

@@ -45,18 +45,27 @@ func (h *h2Conn) Space() []byte {
 }
 
 // Received implements engine.Protocol.
-func (h *h2Conn) Received(n int) { h.in.B = h.in.B[:len(h.in.B)+n] }
+func (h *h2Conn) Received(n int) {
+	h.in.B = h.in.B[:len(h.in.B)+n]
+	h.mu.Lock()
+	if h.input == h2Fresh {
+		h.input = h2Open
+	}
+	h.mu.Unlock()
+}
 
 // InputEnded implements engine.Protocol. The end of a wait is a look at the time.
 func (h *h2Conn) InputEnded(err error) {
-	if isTimeout(err) {
+	h.mu.Lock()
+	fresh := h.input == h2Fresh
+	if isTimeout(err) && !fresh {
+		h.mu.Unlock()
 		return
 	}
-	h.mu.Lock()
 	if h.conn.Held() > 0 && err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	if err != io.EOF && h.fault == nil {
+	if err != io.EOF && !fresh && h.fault == nil {
 		h.fault = err
 	}
 	h.mu.Unlock()
@@ -71,12 +80,18 @@ func (h *h2Conn) Step() (next engine.Action) {
 	if now-h.ticked >= h2Look {
 		h.look(now)
 	}
-	if h.in != nil && h.read < len(h.in.B) {
+	if h.in != nil && h.read < len(h.in.B) && !h.over() {
 		h.heard, h.asked = now, false
 		h.feed(now)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.leader != 0 {
+		h.watchLeader(h.waiting)
+	} else if h.link.KeepsSpace() && h.hasWork() {
+		// the goroutine that waits for input cannot do it
+		h.s.h2.workers.Do((*h2Leader)(h))
+	}
 	switch {
 	case h.output == h2Quiet && h.conn.Done():
 		return engine.Linger
@@ -90,6 +105,13 @@ func (h *h2Conn) Step() (next engine.Action) {
 		return engine.Close
 	}
 	return engine.Read
+}
+
+// over reports whether nothing is received any more.
+func (h *h2Conn) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
 }
 
 // feed goes as far as the received bytes reach.
@@ -128,7 +150,9 @@ func (h *h2Conn) failed(err error) {
 	if h.fault == nil {
 		h.fault = err
 	}
-	h.in.B, h.read = h.in.B[:0], 0
+	if h.in != nil {
+		h.in.B, h.read = h.in.B[:0], 0
+	}
 	h.mu.Unlock()
 	h.end(h2Open)
 }
@@ -167,6 +191,10 @@ func (h *h2Conn) look(now uint32) {
 	h.ticked = now
 	err := h.conn.Tick(now)
 	idle := uint32(s.set.idleTimeout.Milliseconds())
+	if h.first == nil && now-h.idle >= h2Look {
+		h.conn.Rest()
+		h.lean = true
+	}
 	switch {
 	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
 		// the peer does not answer the PING of Shutdown, or need not be waited for
@@ -194,9 +222,6 @@ func (h *h2Conn) look(now uint32) {
 		x.expired()
 	}
 	if err != nil {
-		if h.in == nil {
-			h.Space()
-		}
 		h.failed(err)
 	}
 }
@@ -223,7 +248,7 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	b := h.out.B[h.sent:]
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	return b, nil, nil
 }
@@ -264,7 +289,7 @@ func (h *h2Conn) Written(n int64, err error) {
 	over := h.drained()
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	if err != nil {
 		h.c.Aborted = true
@@ -278,8 +303,11 @@ func (h *h2Conn) Idle() bool { return false }
 
 // Wait implements engine.Protocol.
 func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
-	if w == engine.WaitRoom {
+	switch w {
+	case engine.WaitRoom:
 		return time.Now().Add(positive(h.s.HTTP2.WriteByteTimeout, h2WriteTime))
+	case engine.WaitRequest, engine.WaitBare:
+		return afterTimeout(h.s.set.firstTimeout)
 	}
 	if h.in != nil && h.read == len(h.in.B) && !h.link.KeepsSpace() {
 		bufpool.Put(h.in)
@@ -288,11 +316,8 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	idle := h.s.set.idleTimeout
-	if h.first == nil {
-		h.conn.Rest()
-	}
 	switch {
-	case h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
 		return time.Now().Add(h2Look * time.Millisecond)
 	case idle > 0:
 		left := idle - time.Duration(h2Now()-h.idle)*time.Millisecond
