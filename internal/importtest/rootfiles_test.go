@@ -43,6 +43,7 @@ var rootLevels = [][]group{
 	{
 		{"server", []string{"server*.go", "tls*.go", "timeout*.go", "compress*.go"}},
 		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go"}},
+		{"HTTP/2", []string{"h2*.go", "protocols.go"}},
 		{"engines", []string{"engine*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
