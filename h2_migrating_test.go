@@ -207,7 +207,7 @@ func TestHTTP2MalformedRequestsAreCounted(t *testing.T) {
 	servertest.Must(t, enc.WriteField(hpack.HeaderField{Name: "a", Value: "b"}))
 	servertest.Must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}))
 	servertest.Must(t, f.WriteData(3, true, nil))
-	for _, want := range []string{"PROTOCOL_ERROR", "PROTOCOL_ERROR"} {
+	for _, want := range []string{"protocol_error", "protocol_error"} {
 		if got := servertest.Receive(t, "an error", counted); got != want {
 			t.Errorf("counted %q, want %q", got, want)
 		}

@@ -69,9 +69,9 @@ func (p Protocols) String() string {
 // limits, and what the server does about a client that exceeds them.
 type HTTP2Config struct {
 	// MaxConcurrentStreams is how many requests a client may have open on a connection at
-	// a time. The server refuses those above it, which the client may send again. As many
-	// handlers of a connection run at a time; further requests wait, which there are only
-	// if the client has given up others whose handlers still run. Default 250.
+	// a time. The server refuses those above it, which the client may send again. At most
+	// as many handlers of a connection run at a time, also if the client has given up
+	// their requests; further requests wait. Default 250.
 	MaxConcurrentStreams int
 
 	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which
@@ -107,8 +107,9 @@ type HTTP2Config struct {
 	WriteByteTimeout time.Duration
 
 	// CountError is called for each fault of a peer that ends a stream or a connection,
-	// for metrics. errType is the name that RFC 9113 section 7 has for its code, such as
-	// "PROTOCOL_ERROR" and "ENHANCE_YOUR_CALM", or "NO_ERROR" for a peer that has not
-	// answered a PING. Several connections may call it at a time, and it must not wait.
+	// for metrics. errType is the name that RFC 9113 section 7 has for its code, in lower
+	// case, such as "protocol_error" and "enhance_your_calm", or "no_error" for a peer
+	// that has not answered a PING. Several connections may call it at a time, and it must
+	// not wait.
 	CountError func(errType string)
 }

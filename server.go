@@ -300,10 +300,9 @@ type Server struct {
 	// port as HTTP/1. A handler that NextProto has set for "h2" takes precedence. It must
 	// be set before the server is started.
 	//
-	// Handlers are the same, each on a goroutine of its own: RequestCtx.IsHTTP2 tells them.
-	// A connection has many requests at a time, so what ends it in HTTP/1 ends the request
-	// alone here: a panic, a deadline, a body that is too large. docs/migrating.md has the
-	// differences.
+	// The handler is the same; RequestCtx.IsHTTP2 tells it. A connection has many requests
+	// at a time, so what ends it in HTTP/1 ends the request alone here: a panic, a
+	// deadline, a body that is too large. docs/migrating.md has the differences.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2, if Protocols has it.
