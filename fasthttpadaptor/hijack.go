@@ -25,10 +25,13 @@ const hijackWait = 10 * time.Second
 
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
 
+var errHTTP2 = fmt.Errorf("fasthttpadaptor: HTTP/2 has no connection for a handler to take over: %w", http.ErrNotSupported)
+
 // Hijack implements http.Hijacker. If a header was written, it is sent first, with the
 // content written after it; the caller must frame that content itself. The caller owns
 // the connection from then on: the timeouts and the shutdown of the server do not
-// affect it.
+// affect it. The error is http.ErrNotSupported for requests of HTTP/2, to which the handler
+// can respond as to others.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, err := w.hijack()
 	if err != nil {
@@ -47,6 +50,9 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 		return nil, errOver
 	case stateSending:
 		return nil, errBegun
+	}
+	if w.ctx.IsHTTP2() {
+		return nil, errHTTP2
 	}
 	var head []byte
 	if w.status != 0 {
