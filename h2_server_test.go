@@ -213,3 +213,31 @@ func TestHTTP2StalledResponsesEnd(t *testing.T) {
 		})
 	}
 }
+
+// Clients that give up a response are common, and not worth a line in the log.
+func TestHTTP2ResetsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		sent := make(chan SentResponse, 1)
+		r := start(withHTTP2(&Server{ResponseSent: func(_ *RequestCtx, r SentResponse) { sent <- r }, Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader(strings.Repeat("a", 1<<24)), -1)
+		}}))
+		for _, leave := range []func(resp *http.Response, client *http.Client){
+			func(resp *http.Response, _ *http.Client) { _ = resp.Body.Close() },
+			func(resp *http.Response, client *http.Client) {
+				// the connection is closed together with its last request
+				client.CloseIdleConnections()
+				_ = resp.Body.Close()
+			},
+		} {
+			client, base := h2Client(t, r)
+			resp, err := client.Get(base + "/")
+			servertest.Must(t, err)
+			leave(resp, client)
+			if r := servertest.Receive(t, "the end of the response", sent); r.Err == nil {
+				t.Error("the response was sent")
+			}
+		}
+		r.Log.CheckEmpty(t)
+	})
+}

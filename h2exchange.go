@@ -74,6 +74,16 @@ var (
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
 )
 
+// isH2End reports whether err says that a client of HTTP/2 has given a request up, or has lost
+// it by a fault of its own.
+func isH2End(err error) bool {
+	if _, reset := errors.AsType[h2Reset](err); reset || errors.Is(err, errH2Gone) {
+		return true
+	}
+	_, fault := errors.AsType[*http2.Error](err)
+	return fault
+}
+
 // fill makes the head in m that of the request. mu is held, though only for the lists of m.
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head

@@ -74,7 +74,7 @@ func isCommon(err error) bool {
 	return isTimeout(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || isH2End(err)
 }
 
 func (s *Server) logRequestError(ctx *RequestCtx, err error) {
