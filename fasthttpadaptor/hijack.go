@@ -23,15 +23,15 @@ type hijack struct {
 // failed.
 const hijackWait = 10 * time.Second
 
-var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
+// errHTTP2 says that the connection carries other requests, too.
+var errHTTP2 = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 cannot be hijacked: %w", http.ErrNotSupported)
 
-var errHTTP2 = fmt.Errorf("fasthttpadaptor: HTTP/2 has no connection for a handler to take over: %w", http.ErrNotSupported)
+var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
 
 // Hijack implements http.Hijacker. If a header was written, it is sent first, with the
 // content written after it; the caller must frame that content itself. The caller owns
 // the connection from then on: the timeouts and the shutdown of the server do not
-// affect it. The error is http.ErrNotSupported for requests of HTTP/2, to which the handler
-// can respond as to others.
+// affect it.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, err := w.hijack()
 	if err != nil {
