@@ -177,12 +177,7 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		}
 	case http2.Reset:
 		x, _ := ev.Stream.User.(*h2Exchange)
-		why := error(h2Reset{ev.Code})
-		if ev.Err != nil {
-			// the server has reset it
-			why = ev.Err
-		}
-		if x != nil && x.cutOff(why) {
+		if x != nil && x.cutOff(h2Reset{ev.Code, ev.Err}) {
 			return x
 		}
 	}

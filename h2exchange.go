@@ -60,10 +60,17 @@ const (
 	h2Over                    // it only remains to be released
 )
 
-// h2Reset says that the peer has reset a stream.
-type h2Reset struct{ code http2.Code }
+// h2Reset says that a stream was reset: by the peer or, if fault is not nil, for that fault of
+// the peer's.
+type h2Reset struct {
+	code  http2.Code
+	fault *http2.Error
+}
 
 func (e h2Reset) Error() string {
+	if e.fault != nil {
+		return e.fault.Error()
+	}
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 
@@ -72,16 +79,6 @@ var (
 	errH2NoPong    = &http2.Error{Code: http2.NoError}
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
 )
-
-// isH2End reports whether err says that a client of HTTP/2 has given a request up, or has lost
-// it by a fault of its own.
-func isH2End(err error) bool {
-	if _, reset := errors.AsType[h2Reset](err); reset || errors.Is(err, errH2Gone) {
-		return true
-	}
-	_, fault := errors.AsType[*http2.Error](err)
-	return fault
-}
 
 // fill makes the head in m that of the request. mu is held, though only for the lists of m.
 func (x *h2Exchange) fill(m *http2.Message) {
