@@ -31,6 +31,7 @@ type h2Exchange struct {
 	// of a body that is buffered
 	limit, got int64
 	held       *bodymem.Body
+	pace       pace
 
 	// guarded by the mutex
 	phase         h2Phase
