@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -75,7 +76,8 @@ func (s *h2Server) put(x *h2Exchange) {
 func (s *h2Server) count(err error) {
 	if s.counts != nil && err != nil {
 		if e, ok := err.(*http2.Error); ok {
-			s.counts(e.Code.String())
+			// the names of net/http are in lower case
+			s.counts(strings.ToLower(e.Code.String()))
 		}
 	}
 }
@@ -113,7 +115,7 @@ func (s *h2Server) shutdown() {
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
 	old := p.(*h1Conn)
 	next := newH2Conn((*Server)(h), c, l)
-	next.in, next.read = old.in, old.read
+	next.in, next.read, next.input = old.in, old.read, h2Open
 	old.in, old.read = nil, 0
 	old.release()
 	old.clear()

@@ -41,9 +41,8 @@ var rootLevels = [][]group{
 		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go", "redirect*.go",
 	}}},
 	{
-		{"server", []string{"server*.go", "tls*.go", "timeout*.go", "compress*.go"}},
-		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go"}},
-		{"HTTP/2", []string{"h2*.go", "protocols.go"}},
+		{"server", []string{"server*.go", "protocols.go", "tls*.go", "timeout*.go", "compress*.go"}},
+		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go", "h2*.go"}},
 		{"engines", []string{"engine*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},
