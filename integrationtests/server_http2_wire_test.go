@@ -21,13 +21,19 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// startHTTP2 starts a server that speaks HTTP/2 on every engine, and HTTP/1.1 beside it.
+// startHTTP2 starts a server that speaks HTTP/2, and HTTP/1.1 beside it.
 func startHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServer {
 	t.Helper()
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return startServer(t, e, s)
+}
+
+func forEachHTTP2(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
+	for _, e := range servertest.Engines {
+		t.Run(e.Name, func(t *testing.T) { test(t, e) })
+	}
 }
 
 // http2Engines are one engine of each kind, and all of them if a soak is asked for.
