@@ -216,7 +216,8 @@ func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
 			c := greetHTTP2(ts).listen()
 			c.post(1, "/"+strconv.Itoa(i), "content-length: 5").data(1, endStream, "hello").flush()
 			got := c.await(1)
-			if err := got.check("POST"); err != nil {
+			// trailers that are malformed may be found when the head was sent
+			if err := got.check("POST"); err != nil && (r.want != "" || got.reset == "") {
 				t.Errorf("%q: %v: %v %v", r.raw, err, got.fields, got.trailers)
 			}
 			if r.want != "" && got.String() != r.want {
@@ -254,6 +255,7 @@ func startPassing(t *testing.T, e servertest.Engine, streams bool) (*testServer,
 		if got := string(ctx.Request.Header.Protocol()); got != "HTTP/2.0" {
 			t.Errorf("the protocol is %q", got)
 		}
+		ctx.Request.URI().SetScheme("http")
 		if err := hc.Do(&ctx.Request, &ctx.Response); err != nil {
 			ctx.Error(err.Error(), 502)
 		}
