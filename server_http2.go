@@ -112,6 +112,9 @@ func (s *h2Server) shutdown() {
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
 	old := p.(*h1Conn)
 	next := newH2Conn((*Server)(h), c, l)
+	next.mu.Lock()
+	next.input = h2Open
+	next.mu.Unlock()
 	next.in, next.read = old.in, old.read
 	old.in, old.read = nil, 0
 	old.release()
