@@ -86,8 +86,13 @@ func (c *modelClient) begin() {
 		kind = "raw"
 	}
 	number, size := c.rnd.IntN(1000), c.rnd.IntN(300)
-	if c.rnd.IntN(3) == 0 {
+	switch c.rnd.IntN(60) {
+	case 0, 1:
 		size = c.rnd.IntN(modelMost)
+	default:
+		if size%3 == 0 {
+			size = c.rnd.IntN(modelMost / 8)
+		}
 	}
 	s := &modelStream{
 		id: c.next, kind: kind, name: fmt.Sprintf("%d.%d", c.number, c.next), sendWindow: c.firstSend, recvWindow: c.firstRecv, since: time.Now(),

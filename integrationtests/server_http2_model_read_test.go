@@ -41,7 +41,7 @@ func (c *modelClient) receive(f http2.Frame) error {
 		} else if s := c.open[f.StreamID]; s != nil {
 			s.sendWindow += int64(f.Increment)
 		}
-		if c.sendWindow > modelConnWindow {
+		if c.sendWindow > c.most {
 			return fmt.Errorf("the window of the connection is %d", c.sendWindow)
 		}
 	case *http2.PingFrame:
@@ -205,6 +205,8 @@ func (c *modelClient) end(s *modelStream) error {
 		return fmt.Errorf("stream %d, %s: it is answered", s.id, s.kind)
 	case s.kind == "trailers" && !s.trailers:
 		return fmt.Errorf("stream %d: no trailers", s.id)
+	case c.served.add(s.name, 0) != 1:
+		return fmt.Errorf("stream %d was not served", s.id)
 	}
 	c.close(s, wholeAnswer)
 	return nil

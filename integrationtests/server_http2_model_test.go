@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,7 +32,6 @@ const (
 	modelStreams = 20
 	// What a client may do without being ended for it: see Glitches and Wasted of the limits.
 	modelGlitches, modelWaste = 800, 150
-	modelConnWindow           = 1 << 20
 )
 
 // TestHTTP2Model runs clients that do anything at random that the rules permit, and now and
@@ -75,7 +75,7 @@ type modelRun struct {
 	e    servertest.Engine
 
 	begun, ended atomic.Int64 // handlers
-	served       sync.Map     // how often a request was served, by its name
+	served       sync.Map     // what was served of each connection, by its number
 	conns        atomic.Int64
 	outcomes     [modelOutcomes]atomic.Int64
 	faults       atomic.Int64
@@ -106,6 +106,10 @@ func (r *modelRun) run(length time.Duration) {
 	var servers []*testServer
 	for _, streams := range []bool{false, true} {
 		s := &fasthttp.Server{Handler: r.handle, StreamRequestBody: streams, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond}
+		s.HTTP2.MaxReceiveBufferPerConnection = 1 << 20
+		if streams {
+			s.HTTP2.MaxReceiveBufferPerConnection, s.HTTP2.MaxReceiveBufferPerStream = 100_000, 30_000
+		}
 		servers = append(servers, startHTTP2(r.t, r.e, s))
 	}
 	var wg sync.WaitGroup
@@ -121,7 +125,7 @@ func (r *modelRun) run(length time.Duration) {
 					return
 				}
 				n := r.conns.Add(1)
-				newModelClient(r, nc, rand.New(rand.NewPCG(r.seed, uint64(n)<<8)), n, ts.S.StreamRequestBody).run(end)
+				newModelClient(r, nc, rand.New(rand.NewPCG(r.seed, uint64(n)<<8)), n, ts.S.HTTP2.MaxReceiveBufferPerConnection).run(end)
 			}
 		})
 	}
@@ -130,16 +134,10 @@ func (r *modelRun) run(length time.Duration) {
 		servertest.ShutDown(r.t, ts.S)
 	}
 	servertest.Eventually(r.t, "the end of all handlers", func() bool { return r.begun.Load() == r.ended.Load() })
-	r.served.Range(func(name, n any) bool {
-		if n.(*atomic.Int32).Load() != 1 {
-			r.t.Errorf("request %s was served %d times", name, n.(*atomic.Int32).Load())
-		}
-		return true
-	})
 }
 
 // modelBlock is what contents are parts of.
-var modelBlock = servertest.Noise(1 << 18)
+var modelBlock = servertest.Noise(1 << 20)
 
 // modelContent is content that follows from a number.
 func modelContent(n, size int) []byte {
@@ -148,15 +146,35 @@ func modelContent(n, size int) []byte {
 }
 
 // modelMost is how large contents are at most.
-const modelMost = 1 << 17
+const modelMost = 1 << 19
+
+// modelServed is how often requests of a connection were served, by their names.
+type modelServed struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (s *modelServed) add(name string, n int) (times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times[name] += n
+	return s.times[name]
+}
+
+// serve counts a request, which must not be served twice.
+func (r *modelRun) serve(name string) {
+	number, _, _ := strings.Cut(name, ".")
+	if s, ok := r.served.Load(number); ok && s.(*modelServed).add(name, 1) != 1 {
+		r.t.Errorf("request %s was served again", name)
+	}
+}
 
 // handle answers as the path says: the number of the content, and its size.
 func (r *modelRun) handle(ctx *fasthttp.RequestCtx) {
 	r.begun.Add(1)
 	defer r.ended.Add(1)
 	h := &ctx.Request.Header
-	n, _ := r.served.LoadOrStore(string(h.Peek("X-Name")), new(atomic.Int32))
-	n.(*atomic.Int32).Add(1)
+	r.serve(string(h.Peek("X-Name")))
 	ctx.Response.Header.SetBytesV("X-Name", h.Peek("X-Name"))
 	number, _ := strconv.Atoi(string(h.Peek("X-Number")))
 	size, _ := strconv.Atoi(string(h.Peek("X-Size")))
@@ -211,11 +229,12 @@ type modelStream struct {
 // modelClient is a client on golang.org/x/net's Framer, and naive otherwise. One goroutine
 // reads, and one acts.
 type modelClient struct {
-	r       *modelRun
-	nc      io.ReadWriteCloser
-	rnd     *rand.Rand
-	number  int64
-	streams bool // the server streams bodies
+	r      *modelRun
+	nc     io.ReadWriteCloser
+	rnd    *rand.Rand
+	number int64
+	most   int64 // the window that the server has for the connection
+	served *modelServed
 
 	mu      sync.Mutex
 	out     bytes.Buffer
@@ -239,9 +258,9 @@ type modelClient struct {
 	readerDone                       chan struct{}
 }
 
-func newModelClient(r *modelRun, nc io.ReadWriteCloser, rnd *rand.Rand, number int64, streams bool) *modelClient {
+func newModelClient(r *modelRun, nc io.ReadWriteCloser, rnd *rand.Rand, number int64, window int) *modelClient {
 	c := &modelClient{
-		r: r, nc: nc, rnd: rnd, number: number, streams: streams, open: map[uint32]*modelStream{}, over: map[uint32]bool{},
+		r: r, nc: nc, rnd: rnd, number: number, most: int64(window), served: &modelServed{times: map[string]int{}}, open: map[uint32]*modelStream{}, over: map[uint32]bool{},
 		next: 1, changed: make(chan struct{}, 1), readerDone: make(chan struct{}),
 		sendWindow: 65535, recvWindow: 65535, firstSend: 65535, firstRecv: 65535, table: 4096,
 	}
@@ -250,6 +269,7 @@ func newModelClient(r *modelRun, nc io.ReadWriteCloser, rnd *rand.Rand, number i
 	c.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.enc = hpack.NewEncoder(&c.block)
 	c.out.WriteString(http2.ClientPreface)
+	r.served.Store(strconv.FormatInt(number, 10), c.served)
 	return c
 }
 
@@ -356,6 +376,7 @@ func (c *modelClient) awaitEnd() {
 
 // leave closes the connection, and checks the books.
 func (c *modelClient) leave() {
+	defer c.r.served.Delete(strconv.FormatInt(c.number, 10))
 	if c.r.t.Failed() {
 		_ = c.nc.Close()
 		<-c.readerDone
@@ -363,7 +384,7 @@ func (c *modelClient) leave() {
 	}
 	c.mu.Lock()
 	// the server returns what has come when half of the window has come together
-	if c.fault == "" && (c.sendWindow > modelConnWindow || c.sendWindow < modelConnWindow/2) {
+	if c.fault == "" && (c.sendWindow > c.most || c.sendWindow < c.most/2) {
 		c.fail("the window of the connection is %d", c.sendWindow)
 	}
 	for range c.open {
