@@ -382,15 +382,25 @@ func (c *modelClient) leave() {
 		<-c.readerDone
 		return
 	}
-	c.mu.Lock()
-	// the server returns what has come when half of the window has come together
-	if c.fault == "" && (c.sendWindow > c.most || c.sendWindow < c.most/2) {
-		c.fail("the window of the connection is %d", c.sendWindow)
+	// the server returns what has come when half of the window has come together, and what no
+	// handler has read when it is done with the request
+	for begun := time.Now(); c.fault == "" && !c.windowIsWhole(); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > modelPatience/4 {
+			c.fail("the window of the connection is %d", c.sendWindow)
+			break
+		}
 	}
+	c.mu.Lock()
 	for range c.open {
 		c.r.outcomes[lost].Add(1)
 	}
 	c.mu.Unlock()
 	_ = c.nc.Close()
 	<-c.readerDone
+}
+
+func (c *modelClient) windowIsWhole() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sendWindow >= c.most/2 || c.err != nil
 }
