@@ -2,6 +2,7 @@ package integrationtests
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -209,14 +210,10 @@ var headFloods = []h2Flood{
 }
 
 func TestFloodsOfHTTP2(t *testing.T) {
-	for _, e := range http2Engines() {
-		t.Run(e.Name, func(t *testing.T) {
-			for _, floods := range [][]h2Flood{resetFloods, frameFloods, bogus, headFloods} {
-				for _, f := range floods {
-					t.Run(f.name, func(t *testing.T) { f.run(t, e) })
-				}
-			}
-		})
+	for i, f := range slices.Concat(resetFloods, frameFloods, bogus, headFloods) {
+		for _, e := range http2Engines(i) {
+			t.Run(f.name+"/"+e.Name, func(t *testing.T) { f.run(t, e) })
+		}
 	}
 }
 

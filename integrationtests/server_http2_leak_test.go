@@ -1,6 +1,8 @@
 package integrationtests
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,36 +81,38 @@ func handleH2Leaving(ctx *fasthttp.RequestCtx) {
 // After a connection of HTTP/2 has ended in any way, the server keeps no memory, goroutine
 // or descriptor of it.
 func TestConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
-	const crowd, rounds = 6, 2
-	for name, leave := range h2Leavings {
-		t.Run(name, func(t *testing.T) {
-			for _, e := range http2Engines() {
-				t.Run(e.Name, func(t *testing.T) {
-					// idle workers are not a leak
-					s := &fasthttp.Server{Handler: handleH2Leaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, StreamRequestBody: name == "in a streamed body"}
-					ts := startHTTP2(t, e, s)
-					round := func() servertest.Usage {
-						for range crowd {
-							c := dialHTTP2(ts)
-							leave(c)
-							_ = c.Close()
-						}
-						ts.Conns = nil
-						servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
-						return servertest.Measure(t)
-					}
-					before := round()
-					var after servertest.Usage
-					servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
-						for range rounds {
-							after = round()
-						}
-						return after.Heap-before.Heap <= 1<<20 &&
-							after.Others <= before.Others && after.Files <= before.Files &&
-							after.Goroutines-after.Others <= maxIdlePollers
-					})
-				})
-			}
-		})
+	for i, name := range slices.Sorted(maps.Keys(h2Leavings)) {
+		for _, e := range http2Engines(i) {
+			t.Run(name+"/"+e.Name, func(t *testing.T) {
+				// idle workers are not a leak
+				s := &fasthttp.Server{Handler: handleH2Leaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, StreamRequestBody: name == "in a streamed body"}
+				checkLeaving(t, startHTTP2(t, e, s), h2Leavings[name])
+			})
+		}
 	}
+}
+
+func checkLeaving(t *testing.T, ts *testServer, leave func(c *h2Conn)) {
+	// connections one after the other, and repetitions after a first round
+	const crowd, rounds = 6, 2
+	round := func() servertest.Usage {
+		for range crowd {
+			c := dialHTTP2(ts)
+			leave(c)
+			_ = c.Close()
+		}
+		ts.Conns = nil
+		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+		return servertest.Measure(t)
+	}
+	before := round()
+	servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
+		var after servertest.Usage
+		for range rounds {
+			after = round()
+		}
+		return after.Heap-before.Heap <= 1<<20 &&
+			after.Others <= before.Others && after.Files <= before.Files &&
+			after.Goroutines-after.Others <= maxIdlePollers
+	})
 }

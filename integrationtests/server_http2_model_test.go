@@ -24,7 +24,7 @@ import (
 
 const (
 	// modelTime is how long a model test runs on each engine, unless a soak is asked for.
-	modelTime  = 300 * time.Millisecond
+	modelTime  = 200 * time.Millisecond
 	modelConns = 6
 	// modelPatience is how long a stream may take. The machine may be busy.
 	modelPatience = time.Minute

@@ -2,6 +2,7 @@ package integrationtests
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"strings"
@@ -220,7 +221,7 @@ func slowHandler(ctx *fasthttp.RequestCtx) {
 	case "/large":
 		ctx.Response.SetBodyRaw(largeBody)
 	case "/stream":
-		ctx.Response.SetBodyStream(strings.NewReader(strings.Repeat("x", 1<<20)), -1)
+		ctx.Response.SetBodyStream(bytes.NewReader(largeBody), -1)
 	case "/endless":
 		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 			for err := error(nil); err == nil; {
@@ -242,75 +243,83 @@ var largeBody = make([]byte, 1<<20)
 
 func TestSlowClientsOfHTTP2AreEnded(t *testing.T) {
 	t.Parallel()
-	for _, e := range http2Engines() {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			for _, slow := range slows {
-				if slow.long && !isSoak() {
-					continue
-				}
-				t.Run(slow.name, func(t *testing.T) {
-					t.Parallel()
-					s := &fasthttp.Server{Handler: slowHandler, Logger: noLog{}}
-					slow.configure(s)
-					ts := startHTTP2(t, e, s)
-					other := greetHTTP2(ts).listen()
-					c := dialHTTP2(ts)
-					_ = c.SetDeadline(time.Now().Add(2 * servertest.Patience))
-					if got := slow.use(c); got != slow.want {
-						t.Errorf("%q, want %q", got, slow.want)
-					}
-					if s.IdleTimeout == 0 && s.ReadTimeout == 0 {
-						other.ask(1, "/")
-					}
-					_ = c.Close()
-					_ = other.Close()
-					servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
-				})
-			}
-		})
+	for i, slow := range slows {
+		if slow.long && !isSoak() {
+			continue
+		}
+		for _, e := range http2Engines(i) {
+			t.Run(slow.name+"/"+e.Name, func(t *testing.T) {
+				t.Parallel()
+				slow.run(t, e)
+			})
+		}
 	}
+}
+
+func (s *h2Slow) run(t *testing.T, e servertest.Engine) {
+	server := &fasthttp.Server{Handler: slowHandler, Logger: noLog{}}
+	s.configure(server)
+	ts := startHTTP2(t, e, server)
+	other := greetHTTP2(ts).listen()
+	c := dialHTTP2(ts)
+	_ = c.SetDeadline(time.Now().Add(2 * servertest.Patience))
+	if got := s.use(c); got != s.want {
+		t.Errorf("%q, want %q", got, s.want)
+	}
+	if server.IdleTimeout == 0 && server.ReadTimeout == 0 {
+		other.ask(1, "/")
+	}
+	_ = c.Close()
+	_ = other.Close()
+	servertest.Eventually(t, "the end of all connections", func() bool { return server.GetOpenConnectionsCount() == 0 })
 }
 
 // Responses that nobody reads wait in the server. Those that handlers make piece by piece
 // hold some pieces each; others nothing but what the handler has given.
-func TestUnreadResponsesHoldLittle(t *testing.T) {
-	const crowd = 4
-	for path, most := range map[string]int64{"/large": 2 << 20, "/stream": h2Streams * 96 << 10, "/endless": h2Streams * 256 << 10} {
-		for _, e := range http2Engines() {
-			t.Run(e.Name+path, func(t *testing.T) {
-				var began atomic.Int32
-				s := &fasthttp.Server{Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, Handler: func(ctx *fasthttp.RequestCtx) {
-					began.Add(1)
-					slowHandler(ctx)
-				}}
-				ts := startHTTP2(t, e, s)
-				before := servertest.Measure(t)
-				for range crowd {
-					c := dialHTTP2(ts)
-					c.unread()
-					for i := range uint32(h2Streams) {
-						c.get(id(i), path)
-					}
-					c.flush()
-				}
-				servertest.Eventually(t, "all requests", func() bool { return began.Load() == crowd*h2Streams })
-				var after servertest.Usage
-				servertest.Eventually(t, "no more memory", func() bool {
-					last := after.Heap
-					after = servertest.Measure(t)
-					return after.Heap-last < 64<<10
-				})
-				each := (after.Heap - before.Heap) / crowd
-				t.Logf("%d KiB for each connection; before: %v, after: %v", each>>10, before, after)
-				if each > most {
-					t.Errorf("%d bytes for each connection", each)
-				}
-				for _, c := range ts.Conns {
-					_ = c.Close()
-				}
-				servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
-			})
+func TestUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
+	for i, c := range []struct {
+		path string
+		most int64 // for each connection
+	}{
+		{"/large", 2 << 20}, {"/stream", h2Streams * 96 << 10}, {"/endless", h2Streams * 256 << 10},
+	} {
+		for _, e := range http2Engines(i) {
+			t.Run(e.Name+c.path, func(t *testing.T) { checkUnread(t, e, c.path, c.most) })
 		}
 	}
+}
+
+func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
+	const crowd = 4
+	var began atomic.Int32
+	s := &fasthttp.Server{Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, Handler: func(ctx *fasthttp.RequestCtx) {
+		began.Add(1)
+		slowHandler(ctx)
+	}}
+	ts := startHTTP2(t, e, s)
+	before := servertest.Measure(t)
+	for range crowd {
+		c := dialHTTP2(ts)
+		c.unread()
+		for i := range uint32(h2Streams) {
+			c.get(id(i), path)
+		}
+		c.flush()
+	}
+	servertest.Eventually(t, "all requests", func() bool { return began.Load() == crowd*h2Streams })
+	var after servertest.Usage
+	servertest.Eventually(t, "no more memory", func() bool {
+		last := after.Heap
+		after = servertest.Measure(t)
+		return after.Heap-last < 64<<10
+	})
+	each := (after.Heap - before.Heap) / crowd
+	t.Logf("%d KiB for each connection; before: %v, after: %v", each>>10, before, after)
+	if each > most {
+		t.Errorf("%d bytes for each connection", each)
+	}
+	for _, c := range ts.Conns {
+		_ = c.Close()
+	}
+	servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
 }

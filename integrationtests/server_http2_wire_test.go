@@ -36,12 +36,13 @@ func forEachHTTP2(t *testing.T, test func(t *testing.T, e servertest.Engine)) {
 	}
 }
 
-// http2Engines are one engine of each kind, and all of them if a soak is asked for.
-func http2Engines() []servertest.Engine {
+// http2Engines returns the engines of a row of a table: if no soak is asked for, they take
+// turns, with TLS and without.
+func http2Engines(row int) []servertest.Engine {
 	if isSoak() {
 		return servertest.Engines
 	}
-	return servertest.Engines[1:3]
+	return servertest.Engines[1+row%2 : 2+row%2]
 }
 
 // isSoak reports whether tests may take long.
