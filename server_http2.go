@@ -109,6 +109,13 @@ func (s *h2Server) shutdown() {
 	}
 }
 
+// rest ends goroutines that have no request to serve.
+func (s *h2Server) rest() {
+	if s.workers != nil {
+		s.workers.Rest()
+	}
+}
+
 // Upgrade implements engine.Host: the preface of HTTP/2 was received.
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
 	old := p.(*h1Conn)
