@@ -281,7 +281,7 @@ func TestUnreadResponsesOfHTTP2HoldLittle(t *testing.T) {
 		path string
 		most int64 // for each connection
 	}{
-		{"/large", 2 << 20}, {"/stream", h2Streams * 96 << 10}, {"/endless", h2Streams * 256 << 10},
+		{"/large", 2 << 20}, {"/stream", h2Streams * 128 << 10}, {"/endless", h2Streams * 256 << 10},
 	} {
 		for _, e := range http2Engines(i) {
 			t.Run(e.Name+c.path, func(t *testing.T) { checkUnread(t, e, c.path, c.most) })
