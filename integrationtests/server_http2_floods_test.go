@@ -1,6 +1,7 @@
 package integrationtests
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ type h2Flood struct {
 	turn      func(c *h2Conn, i uint32) // i is from 0 on
 	turns     int                       // floodTurns, if it is 0
 	want      string                    // the codes of GOAWAY; "" if the connection goes on
-	refused   bool                      // streams must get REFUSED_STREAM meanwhile
+	gets      string                    // a status or code that streams must get meanwhile, if it is not ""
 	heap      int64                     // floodHeap, if it is 0
 }
 
@@ -96,10 +97,10 @@ var resetFloods = []h2Flood{
 	{name: "more content than the window of a stream", configure: smallStreamWindow, want: calm, turn: each(func(c *h2Conn, id uint32) {
 		c.post(id, "/").data(id, 0, "xx")
 	})},
-	{name: "malformed requests", want: calm, turn: each(func(c *h2Conn, id uint32) { c.get(id, "/", "Upper: case") })},
+	{name: "malformed requests (CVE-2019-9514)", want: calm, turn: each(func(c *h2Conn, id uint32) { c.get(id, "/", "Upper: case") })},
 	{name: "trailers that do not end the stream", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").headers(id, endHeaders, "a: b") })},
 	{name: "malformed trailers", want: calm, turn: each(func(c *h2Conn, id uint32) { c.post(id, "/").headers(id, whole, ":path: b") })},
-	{name: "more streams than permitted", want: calm, refused: true, turn: each(func(c *h2Conn, id uint32) { c.get(id, "/wait") })},
+	{name: "more streams than permitted", want: calm, gets: "REFUSED_STREAM", turn: each(func(c *h2Conn, id uint32) { c.get(id, "/wait") })},
 }
 
 // frameFloods are frames that bring nothing.
@@ -188,12 +189,23 @@ var headFloods = []h2Flood{
 	{name: "HPACK bomb", want: calm, begin: indexed, turns: 1, turn: func(c *h2Conn, _ uint32) {
 		c.frame(http2.FrameHeaders, whole, 3, bomb(c, "/", 33))
 	}},
-	{name: "HPACK bomb, below the limit of a head, and no window (CVE-2026-49975)", refused: true, turns: 5000, begin: func(c *h2Conn) {
+	{name: "HPACK bomb, below the limit of a head, and no window (CVE-2026-49975)", gets: "REFUSED_STREAM", turns: 5000, begin: func(c *h2Conn) {
 		c.settings(uint32(http2.SettingInitialWindowSize), 0)
 		indexed(c)
 	}, turn: func(c *h2Conn, i uint32) {
 		c.frame(http2.FrameHeaders, whole, id(i+1), bomb(c, "/large", 15))
 	}},
+	{name: "a head above the limit", turns: 1000, gets: "431", begin: indexed, turn: func(c *h2Conn, i uint32) {
+		c.frame(http2.FrameHeaders, whole, id(i+1), bomb(c, "/", 17))
+	}},
+	{name: "501 fields", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) { c.get(1, "/", repeatedFields(501, "x%d: y")...) }},
+	{name: "501 empty values", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) { c.get(1, "/", repeatedFields(501, "x%d: ")...) }},
+	{name: "501 crumbs of cookies", turns: 1, gets: "431", turn: func(c *h2Conn, _ uint32) {
+		c.get(1, "/", slices.Repeat([]string{"cookie: a"}, 501)...)
+	}},
+	{name: "a table of 4 GiB", turns: 500, gets: "200", begin: func(c *h2Conn) {
+		c.settings(uint32(http2.SettingHeaderTableSize), 1<<32-1)
+	}, turn: func(c *h2Conn, i uint32) { c.get(id(i), fmt.Sprint("/varied/", i)).sync() }},
 	{name: "fields without end", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) { c.get(1, "/", repeatedFields(1001, "x%d: y")...) }},
 	{name: "crumbs of cookies without end (CVE-2026-49975)", want: calm, turns: 1, turn: func(c *h2Conn, _ uint32) {
 		c.frame(http2.FrameHeaders, whole, 1, c.block(requestFields("GET", "/", "cookie: a")...)+strings.Repeat("\xbe", 1000))
@@ -240,10 +252,17 @@ func (f *floodServer) handle(ctx *fasthttp.RequestCtx) {
 		<-f.gate.Open
 	case "/large":
 		ctx.Response.SetBodyRaw(f.large)
+	case "/heads":
+		ctx.Response.Header.Set("X-Large", largeField)
 	default:
+		if path := ctx.Path(); bytes.HasPrefix(path, []byte("/varied")) {
+			ctx.Response.Header.SetBytesV("X-Varied", path)
+		}
 		ctx.SetBodyString("ok")
 	}
 }
+
+var largeField = strings.Repeat("f", 8<<10)
 
 // floodBatch is how many bytes a flood writes at a time.
 const floodBatch = 16 << 10
@@ -290,8 +309,8 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 	if got != f.want {
 		t.Errorf("the connection ends with %q, want %q", got, f.want)
 	}
-	if f.refused && c.seen.count("REFUSED_STREAM") == 0 {
-		t.Error("no stream is refused")
+	if f.gets != "" && c.seen.count(f.gets) == 0 {
+		t.Errorf("no stream has got %s", f.gets)
 	}
 	// the other client has one stream at a time
 	if most := int(fs.most.Load()); most > h2Streams+1 {
@@ -348,5 +367,90 @@ func startAsking(c *h2Conn) func() (n int, slowest time.Duration) {
 		close(stop)
 		<-ended
 		return n, slowest
+	}
+}
+
+// A client that has the server answer, and reads nothing, is not read from any more.
+func TestServerStopsReadingIfNothingIsRead(t *testing.T) {
+	for i, timeout := range []time.Duration{0, heldUp} {
+		for _, e := range http2Engines(i) {
+			t.Run(fmt.Sprint(timeout, "/", e.Name), func(t *testing.T) { checkStopsReading(t, e, timeout) })
+		}
+	}
+}
+
+func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration) {
+	const batch, most = 200, 20_000
+	fs := newFloodServer()
+	s := &fasthttp.Server{Handler: fs.handle, Logger: noLog{}}
+	s.HTTP2.WriteByteTimeout = timeout
+	ts := startHTTP2(t, e, s)
+	before := servertest.Measure(t)
+	c := dialHTTP2(ts)
+	c.unread()
+	written := make(chan error, 1)
+	sent, stuck := int64(0), false
+	for sent < most && !stuck {
+		for range batch {
+			c.get(id(uint32(sent)), "/heads")
+			sent++
+		}
+		go func() { written <- c.write() }()
+		// it is stuck if a batch takes very long
+		for begun := time.Now(); fs.all.Load() < sent && !stuck; time.Sleep(time.Millisecond) {
+			stuck = time.Since(begun) > heldUp
+		}
+		if !stuck {
+			servertest.Must(t, servertest.Receive(t, "the end of a write", written))
+		}
+	}
+	n := fs.all.Load()
+	after := servertest.Measure(t)
+	t.Logf("%d of %d handlers; before: %v, after: %v", n, sent, before, after)
+	if grown := after.Heap - before.Heap; !stuck || grown > floodHeap {
+		t.Errorf("%d handlers, %d bytes more than before", n, grown)
+	}
+	if timeout > 0 {
+		servertest.Eventually(t, "the end of the connection", func() bool { return s.GetOpenConnectionsCount() == 0 })
+	}
+	_ = c.Close()
+	// a write may have ended before
+	_ = servertest.Receive(t, "the end of a write", written)
+}
+
+// The bodies that a connection has the server keep have a bound together.
+func TestBodiesOfAConnectionAreBounded(t *testing.T) {
+	for i := range 2 {
+		for _, e := range http2Engines(i) {
+			t.Run(e.Name, func(t *testing.T) { checkBodies(t, e) })
+		}
+	}
+}
+
+func checkBodies(t *testing.T, e servertest.Engine) {
+	const size, streams, room = 2 << 20, 16, 16 << 20
+	fs := newFloodServer()
+	ts := startHTTP2(t, e, &fasthttp.Server{Handler: fs.handle})
+	before := servertest.Measure(t)
+	c := greetHTTP2(ts).listen()
+	for i := range uint32(streams) {
+		c.post(id(i), "/").upload(id(i), size-1)
+	}
+	c.sync()
+	after := servertest.Measure(t)
+	refused := c.seen.count("REFUSED_STREAM")
+	t.Logf("%d of %d streams are refused; before: %v, after: %v", refused, streams, before, after)
+	if refused != streams-room/size {
+		t.Errorf("%d of %d streams are refused", refused, streams)
+	}
+	// a buffer may have room for more
+	if grown := after.Heap - before.Heap; grown > 2*room {
+		t.Errorf("%d bytes more than before are in use", grown)
+	}
+	for i := range uint32(room / size) {
+		c.data(id(i), endStream, "").flush()
+		if got := c.await(id(i)).String(); got != "200 ok" {
+			t.Errorf("stream %d: %s", id(i), got)
+		}
 	}
 }

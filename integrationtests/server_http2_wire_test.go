@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -67,8 +68,10 @@ type h2Conn struct {
 	enc    *hpack.Encoder
 	fr     *http2.Framer // reads
 
-	seen  *h2Seen // of listen
-	syncs int
+	firstWindow int     // of streams, as the server says in greetHTTP2
+	seen        *h2Seen // of listen
+	syncs       int
+	uploaded    int // content on all streams
 }
 
 // dialHTTP2 opens a connection, and sends nothing.
@@ -103,9 +106,12 @@ func greetHTTP2(ts *testServer, settings ...uint32) *h2Conn {
 	c := dialHTTP2(ts)
 	c.raw(http2.ClientPreface).settings(settings...)
 	c.flush()
-	if f := c.next(); f.Header().Type != http2.FrameSettings {
-		ts.T.Fatalf("the server begins with %v", f)
+	f, ok := c.next().(*http2.SettingsFrame)
+	if !ok {
+		ts.T.Fatal("the server does not begin with SETTINGS")
 	}
+	window, _ := f.Value(http2.SettingInitialWindowSize)
+	c.firstWindow = int(window)
 	c.frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "")
 	c.flush()
 	return c
@@ -217,6 +223,7 @@ type h2Seen struct {
 	outcomes map[string]int  // how many streams had each: a status, or a code
 	goAways  []string        // their codes
 	pongs    map[string]bool // the payloads of PING frames that were answered
+	windows  map[uint32]int  // what may be sent, above what is permitted at first
 	err      error           // why no more frames can be read
 	over     chan struct{}
 }
@@ -262,7 +269,7 @@ const kept = 64 << 10
 
 // listen reads all that the server sends, from now on.
 func (c *h2Conn) listen() *h2Conn {
-	c.seen = &h2Seen{streams: map[uint32]h2Stream{}, outcomes: map[string]int{}, pongs: map[string]bool{}, over: make(chan struct{})}
+	c.seen = &h2Seen{streams: map[uint32]h2Stream{}, outcomes: map[string]int{}, pongs: map[string]bool{}, windows: map[uint32]int{}, over: make(chan struct{})}
 	go func() {
 		defer close(c.seen.over)
 		for {
@@ -286,6 +293,9 @@ func (s *h2Seen) note(f http2.Frame) {
 	switch f := f.(type) {
 	case *http2.GoAwayFrame:
 		s.goAways = append(s.goAways, f.ErrCode.String())
+		return
+	case *http2.WindowUpdateFrame:
+		s.windows[id] += int(f.Increment)
 		return
 	case *http2.PingFrame:
 		if f.IsAck() {
@@ -420,6 +430,27 @@ func (c *h2Conn) sync() {
 	c.frame(http2.FramePing, 0, 0, payload)
 	_ = c.write()
 	servertest.Eventually(c.T, "an answer to PING", func() bool { return c.seen.isAnswered(payload) || c.seen.isOver() })
+}
+
+// upload sends content as the windows permit, until the stream is reset.
+func (c *h2Conn) upload(id uint32, size int) {
+	c.T.Helper()
+	content := strings.Repeat("x", 8<<10)
+	for sent, begun := 0, time.Now(); sent < size && c.seen.stream(id).reset == ""; {
+		c.seen.mu.Lock()
+		may := min(65535+c.seen.windows[0]-c.uploaded, c.firstWindow+c.seen.windows[id]-sent, size-sent, len(content))
+		c.seen.mu.Unlock()
+		if may <= 0 {
+			if time.Since(begun) > servertest.Patience {
+				c.T.Fatalf("no window after %d bytes", sent)
+			}
+			time.Sleep(50 * time.Microsecond)
+			continue
+		}
+		c.data(id, 0, content[:may]).flush()
+		sent += may
+		c.uploaded += may
+	}
 }
 
 // ask sends a request without content, and waits for the response.
