@@ -396,9 +396,13 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 			sent++
 		}
 		go func() { written <- c.write() }()
-		// it is stuck if a batch takes very long
-		for begun := time.Now(); fs.all.Load() < sent && !stuck; time.Sleep(time.Millisecond) {
-			stuck = time.Since(begun) > heldUp
+		// it is stuck if nothing happens for long
+		var n int64
+		for last := time.Now(); n < sent && !stuck; time.Sleep(time.Millisecond) {
+			if now := fs.all.Load(); now > n {
+				n, last = now, time.Now()
+			}
+			stuck = time.Since(last) > 2*heldUp
 		}
 		if !stuck {
 			servertest.Must(t, servertest.Receive(t, "the end of a write", written))
