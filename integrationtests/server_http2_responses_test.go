@@ -155,9 +155,8 @@ func TestHTTP2ResponsesAreWellFormed(t *testing.T) { forEachHTTP2(t, testHTTP2Re
 func testHTTP2ResponsesAreWellFormed(t *testing.T, e servertest.Engine) {
 	t.Parallel()
 	ts := startHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		name := string(ctx.Request.Header.Peek("Case"))
 		ctx.SetBodyString("ok")
-		if odd := oddResponses[name]; odd != nil {
+		if odd := oddResponses[string(ctx.Request.Header.Peek("Case"))]; odd != nil {
 			odd(ctx)
 		} else {
 			ctx.Response.SetBodyStream(strings.NewReader("ok"), 100)
