@@ -18,6 +18,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // listener. RequestCtx.Done stays closed for the requests that go on.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
+	defer s.h2.rest()
 	return s.conns.Shutdown(ctx, func() {
 		s.watches.EndAll()
 		s.h2.shutdown()
