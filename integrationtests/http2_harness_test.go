@@ -165,13 +165,13 @@ func resetWith(err error, code http2.ErrCode) bool {
 // frameConn is a client that sends and receives single frames.
 type frameConn struct {
 	*http2.Framer
-	t     testing.TB
-	nc    net.Conn
-	enc   *hpack.Encoder
-	block bytes.Buffer
-	got   map[uint32]*frames
-	away  *http2.GoAwayFrame // the last one
-	pongs int
+	t            testing.TB
+	nc           net.Conn
+	enc          *hpack.Encoder
+	block        bytes.Buffer
+	got          map[uint32]*frames
+	away         *http2.GoAwayFrame // the last one
+	pings, pongs int
 	// window is what the server has said that it takes on each stream in the beginning.
 	window uint32
 	// greeted says that the settings of the server have come.
@@ -293,6 +293,7 @@ func (c *frameConn) read() error {
 			c.pongs++
 			break
 		}
+		c.pings++
 		return c.WritePing(true, f.Data)
 	case *http2.MetaHeadersFrame:
 		head := make(map[string]string)
