@@ -68,7 +68,11 @@ func TestHTTP2ConnectionClose(t *testing.T) {
 				c := s.dialFrames(t)
 				c.ask(1, true, "GET", "/wait")
 				servertest.Receive(t, "the request", g.Entered)
-				c.ask(3, true, "GET", "/close")
+				path := "/close"
+				if tc.requests > 0 {
+					path = "/"
+				}
+				c.ask(3, true, "GET", path)
 				c.response(3)
 				if tc.requests > 0 {
 					c.ask(5, true, "GET", "/")
