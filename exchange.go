@@ -43,6 +43,11 @@ type exchange struct {
 func (x *exchange) advanceHead() (engine.Action, bool) {
 	b := x.pending()
 	if x.conn.Idle() {
+		if x.s.set.unencryptedHTTP2 && x.c.NeverAsked() {
+			if next, wait := x.lookForPreface(b); wait {
+				return next, true
+			}
+		}
 		if len(b) > 0 && b[0] == '\r' {
 			if b = x.skipEmptyLines(b); len(b) == 1 && b[0] == '\r' {
 				b = nil

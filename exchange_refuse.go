@@ -53,7 +53,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 	x.refused(ErrRequestRefused)
 	x.count()
 	isHead := req.Header.IsHead()
-	x.makeRefusal(x.config.RefuseStatus)
+	x.s.makeRefusal(x.ctx, x.config.RefuseStatus)
 	if response := x.ctx.timeoutResponse.Load(); response != nil {
 		x.leaveCtx(response)
 		return x.answerAndEnd(isHead)
@@ -79,8 +79,7 @@ func (x *exchange) refuseUnread(framing http1.Framing) (engine.Action, bool) {
 }
 
 // makeRefusal makes the response to a request that was refused with the status.
-func (x *exchange) makeRefusal(status int) {
-	s, ctx := x.s, x.ctx
+func (s *Server) makeRefusal(ctx *RequestCtx, status int) {
 	if status < StatusOK || status > 599 {
 		status = StatusBadRequest
 	}

@@ -192,10 +192,15 @@ func (x *exchange) leaveCtx(response *Response) {
 	x.leaveBodyCount(x.ctx)
 	x.ctx = s.acquireCtx(x.c)
 	x.ctx.requestNum, x.ctx.at = requestNum, began
-	resp := &x.ctx.Response
+	x.ctx.take(response)
+}
+
+// take makes the context have a copy of the response.
+func (ctx *RequestCtx) take(response *Response) {
+	resp := &ctx.Response
 	response.CopyTo(resp)
-	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || s.NoDefaultContentType)
-	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || s.NoDefaultDate)
+	resp.Header.setState(noDefaultType, resp.Header.is(noDefaultType) || ctx.s.NoDefaultContentType)
+	resp.Header.setState(noDefaultDate, resp.Header.is(noDefaultDate) || ctx.s.NoDefaultDate)
 }
 
 // respond puts the response into out. With isHead no body follows.

@@ -579,9 +579,10 @@ func (h *header) peekVersion() []byte {
 	return h.lend(lentVersion)
 }
 
-// version returns the protocol. The caller must not write to the result.
+// version returns the protocol as HTTP/1 writes it: that of a message which came by HTTP/2 is
+// a matter of that connection. The caller must not write to the result.
 func (h *header) version() []byte {
-	if v := h.text(h.line[lineVersion]); v != nil {
+	if v := h.text(h.line[lineVersion]); v != nil && string(v) != string(strHTTP2) {
 		return v
 	}
 	return strHTTP11

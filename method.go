@@ -25,6 +25,7 @@ var (
 	strKeepAlive     = []byte("keep-alive")
 	strChunked       = []byte("chunked")
 	strHTTP11        = []byte("HTTP/1.1")
+	strHTTP2         = []byte("HTTP/2.0")
 	strMethodGet     = []byte(MethodGet)
 	strSlash         = []byte("/")
 	strCRLF          = []byte("\r\n")

@@ -325,6 +325,7 @@ type Server struct {
 	bodies  bodymem.Memory
 	conns   engine.Set
 	watches watch.Set
+	h2      h2Server
 
 	mu    sync.Mutex
 	perIP peers.Counter
@@ -392,6 +393,7 @@ func (s *Server) prepare() {
 		s.ctxs.New = func() any {
 			return new(RequestCtx)
 		}
+		s.prepareHTTP2()
 		s.prepareConns()
 	})
 }

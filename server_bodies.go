@@ -102,8 +102,12 @@ func (x *exchange) dropBodyCount() {
 func (x *exchange) leaveBodyCount(ctx *RequestCtx) {
 	if h := x.held; h != nil {
 		x.held = nil
-		runtime.AddCleanup(ctx, bodymem.Left.Drop, x.s.bodies.Leave(h))
+		x.s.leaveBodyCount(ctx, h)
 	}
+}
+
+func (s *Server) leaveBodyCount(ctx *RequestCtx, held *bodymem.Body) {
+	runtime.AddCleanup(ctx, bodymem.Left.Drop, s.bodies.Leave(held))
 }
 
 // awaitBody reads more of a request from its connection, in a goroutine that waits

@@ -28,16 +28,24 @@ func (s *Server) prepareConns() {
 
 // Lend implements engine.Host.
 func (h *host) Lend(c *engine.Conn, l engine.Link, last engine.Protocol) engine.Protocol {
+	s := (*Server)(h)
+	if c.Variant == variantHTTP2 || s.set.onlyHTTP2 && !c.IsTLS {
+		return newH2Conn(s, c, l)
+	}
 	own, _ := last.(*h1Conn)
 	if own == nil {
 		own = h1Conns.Get().(*h1Conn)
 	}
-	own.attach((*Server)(h), c, l)
+	own.attach(s, c, l)
 	return own
 }
 
 // Return implements engine.Host.
 func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, fault error) {
+	if over, ok := p.(*h2Conn); ok {
+		over.release()
+		return nil, over.fault
+	}
 	own := p.(*h1Conn)
 	fault = own.fault
 	if reuse && own.reusable() {

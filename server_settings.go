@@ -21,6 +21,9 @@ type settings struct {
 	// wait for its next one. 0 stands for ever.
 	headTimeout, firstTimeout, idleTimeout time.Duration
 	bodyRateGrace                          time.Duration
+	// unencryptedHTTP2 says that a connection without TLS may speak HTTP/2, and onlyHTTP2
+	// that none speaks HTTP/1
+	unencryptedHTTP2, onlyHTTP2 bool
 }
 
 const (
@@ -37,6 +40,9 @@ func (s *Server) settings() settings {
 		concurrency:   positive(s.Concurrency, DefaultConcurrency),
 		idleTimeout:   positive(s.IdleTimeout, max(s.ReadTimeout, 0)),
 		bodyRateGrace: positive(s.MinRequestBodyRateGrace, defaultBodyRateGrace),
+
+		unencryptedHTTP2: s.Protocols.UnencryptedHTTP2(),
+		onlyHTTP2:        !s.Protocols.HTTP1(),
 	}
 	set.request, set.response = s.headerStates()
 	if s.ReadBufferSize > 0 {

@@ -16,5 +16,8 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // listener. RequestCtx.Done stays closed for the requests that go on.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
-	return s.conns.Shutdown(ctx, s.watches.EndAll)
+	return s.conns.Shutdown(ctx, func() {
+		s.watches.EndAll()
+		s.h2.shutdown()
+	})
 }

@@ -199,10 +199,15 @@ func (s *Server) servingConfig(source certs.Source) (*tls.Config, error) {
 // another protocol. Configurations that were made for other servers offer HTTP/2; if
 // there is no handler for it, each browser would fail.
 func (s *Server) offeredProtos(configured []string) []string {
+	own := s.Handler != nil && s.Protocols.HTTP2()
 	protos := slices.DeleteFunc(slices.Clone(configured), func(proto string) bool {
-		return proto == protoHTTP2 && s.nextProtos[protoHTTP2] == nil
+		return proto == protoHTTP2 && s.nextProtos[protoHTTP2] == nil && !own
 	})
-	if s.Handler != nil && !slices.Contains(protos, protoHTTP1) {
+	if own && !slices.Contains(protos, protoHTTP2) {
+		// the first one counts that the client has, too
+		protos = slices.Insert(protos, 0, protoHTTP2)
+	}
+	if s.Handler != nil && s.Protocols.HTTP1() && !slices.Contains(protos, protoHTTP1) {
 		protos = append(protos, protoHTTP1)
 	}
 	return protos

@@ -51,13 +51,24 @@ func (s *Server) handshake(c *engine.Conn) (serve func() error, err error) {
 		return nil, fmt.Errorf("fasthttp: tls handshake: %w", err)
 	}
 	c.EndOpening()
-	if len(s.nextProtos) > 0 {
-		if nph := s.nextProtos[conn.ConnectionState().NegotiatedProtocol]; nph != nil {
-			return func() error { return s.serveProto(c, nph) }, nil
-		}
+	if len(s.nextProtos) == 0 && !s.Protocols.HTTP2() {
+		return nil, nil
+	}
+	proto := conn.ConnectionState().NegotiatedProtocol
+	if nph := s.nextProtos[proto]; nph != nil {
+		return func() error { return s.serveProto(c, nph) }, nil
+	}
+	switch {
+	case proto == protoHTTP2 && s.Protocols.HTTP2():
+		c.Variant = variantHTTP2
+	case s.set.onlyHTTP2:
+		s.handshakeFailed(c, errNoHTTP1)
+		return nil, errNoHTTP1
 	}
 	return nil, nil
 }
+
+var errNoHTTP1 = errors.New("fasthttp: the client does not speak http/2, and the server speaks nothing else")
 
 // serveProto calls the handler of the protocol of a connection.
 func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {

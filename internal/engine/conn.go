@@ -57,6 +57,10 @@ type Conn struct {
 	IsTLS bool
 	// Aborted says that the connection is reset instead of ended in order.
 	Aborted bool
+	// Concurrent says that its protocol makes output at any time: see Link.Wake.
+	Concurrent bool
+	// Variant is for the Host, which may tell by it which protocol Lend returns.
+	Variant uint8
 	looks   uint8 // how often shutdowns have found it asked
 	// Pinned says that the application may still hold a reference to this Conn, so
 	// that it is not reused for another connection.
@@ -121,8 +125,11 @@ func (c *Conn) Pin() {
 // NeverBegan reports whether a connection has not sent a single byte, and the end of
 // the time for that is to be answered. The end of a wait for another request is not.
 func (c *Conn) NeverBegan() bool {
-	return c.Requests == 0 && c.Empty == 0 && c.Set.Limits.Answered
+	return c.NeverAsked() && c.Set.Limits.Answered
 }
+
+// NeverAsked reports whether a connection has not begun a request.
+func (c *Conn) NeverAsked() bool { return c.Requests == 0 && c.Empty == 0 }
 
 // EndOpening says that the opening, such as a header of a proxy or a handshake, is
 // done, as far as the protocol is concerned.

@@ -298,6 +298,9 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			}
 		case HandOver:
 			return c.handOver()
+		case Upgrade:
+			c.p = c.Set.Host.Upgrade(&c.Conn, c, p)
+			p = c.p
 		case Leave:
 			return c.abandon()
 		case Close, Linger:

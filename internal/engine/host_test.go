@@ -37,6 +37,9 @@ func (unlimited) Handshake(*Conn) (serve func() error, err error) { return nil, 
 // Transport implements Host.
 func (unlimited) Transport(nc net.Conn) net.Conn { return nc }
 
+// Upgrade implements Host.
+func (unlimited) Upgrade(_ *Conn, _ Link, p Protocol) Protocol { return p }
+
 // Gone implements Host.
 func (unlimited) Gone(netip.Addr) {}
 

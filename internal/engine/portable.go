@@ -30,11 +30,12 @@ type portable struct {
 
 	awake bool // something has come since the connection was last idle
 	// readUntil and writeUntil are the deadlines that the protocol has set, and
-	// limited says that there was one
+	// limited says for reading and for writing whether there was one
 	readUntil, writeUntil time.Time
-	limited               bool
+	limited               [2]bool
 	watcher               *watcher
-	left                  bool // the connection was given to the application
+	left                  bool       // the connection was given to the application
+	writing               sync.Mutex // held while output is written, if the protocol is Concurrent
 	buffers               [2][]byte
 	both                  net.Buffers // buffers, as they are being written
 }
@@ -125,7 +126,7 @@ func (e *portable) free() {
 		return
 	}
 	e.Set, e.NC, e.p, e.nc, e.waits, e.pairs = nil, nil, nil, nil, nil, nil
-	e.awake, e.limited, e.left = false, false, false
+	e.awake, e.limited, e.left = false, [2]bool{}, false
 	e.readUntil, e.writeUntil = time.Time{}, time.Time{}
 	portables.Put(e)
 }
@@ -185,6 +186,8 @@ func (e *portable) run() (end Action, err error) {
 		case HandOver:
 			e.handOver()
 			return HandOver, nil
+		case Upgrade:
+			e.p = s.Host.Upgrade(&e.Conn, e, e.p)
 		default:
 			return action, nil
 		}
@@ -299,6 +302,36 @@ func (e *portable) began(n int) {
 
 // flush writes the output of the protocol.
 func (e *portable) flush() error {
+	if !e.Concurrent {
+		return e.write()
+	}
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	if head, _, _ := e.p.Output(); len(head) == 0 {
+		// another goroutine has written it
+		return nil
+	}
+	return e.write()
+}
+
+// Wake implements Link: the calling goroutine writes. If that fails, the goroutine of the
+// connection is to see that.
+func (e *portable) Wake() {
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	for {
+		if head, _, _ := e.p.Output(); len(head) == 0 {
+			return
+		}
+		if e.write() != nil {
+			e.Interrupt()
+			return
+		}
+	}
+}
+
+// write writes what the protocol has for output.
+func (e *portable) write() error {
 	if until := e.p.Wait(WaitRoom); until != e.writeUntil && !until.Equal(e.writeUntil) {
 		e.LimitWrites(until)
 	}
@@ -334,14 +367,14 @@ func (e *portable) Blocking(_, _ time.Time) net.Conn { return e.nc }
 // LimitReads implements Link.
 func (e *portable) LimitReads(until time.Time) {
 	e.readUntil = until
-	e.limited = e.limited || !until.IsZero()
+	e.limited[0] = e.limited[0] || !until.IsZero()
 	_ = e.nc.SetReadDeadline(until)
 }
 
 // LimitWrites implements Link.
 func (e *portable) LimitWrites(until time.Time) {
 	e.writeUntil = until
-	e.limited = e.limited || !until.IsZero()
+	e.limited[1] = e.limited[1] || !until.IsZero()
 	_ = e.nc.SetWriteDeadline(until)
 }
 
@@ -417,7 +450,7 @@ func (e *portable) Unwatch() (unlimited bool) {
 // handOver gives the connection to the application.
 func (e *portable) handOver() {
 	s, nc := e.Set, e.NC
-	if e.limited {
+	if e.limited[0] || e.limited[1] {
 		_ = nc.SetDeadline(time.Time{})
 	}
 	take := e.p.HandOver()

@@ -12,7 +12,9 @@ import (
 // can feed it single bytes. If it must wait, in the middle of a handler, it asks its
 // Link for a connection that waits.
 //
-// Only the engine calls the methods, one at a time.
+// Only the engine calls the methods, one at a time. For a protocol that is Conn.Concurrent,
+// Wait(WaitRoom), Output and Written may be called beside the other methods, by one
+// goroutine at a time.
 type Protocol interface {
 	// Space returns the buffer for the bytes that arrive next. It is not empty.
 	Space() []byte
@@ -72,6 +74,9 @@ const (
 	// Leave leaves the protocol to a handler that is late and still uses it; the
 	// connection ends.
 	Leave
+	// Upgrade gives the connection to another protocol, see Host.Upgrade, whose Step is
+	// called next.
+	Upgrade
 )
 
 // Wait is what a connection waits for.
@@ -126,6 +131,11 @@ type Link interface {
 	SendsFiles() bool
 	// KeepsSpace reports whether a goroutine waits for input, with Space in hand.
 	KeepsSpace() bool
+	// Wake says that there is output, made by another goroutine than that of the engine:
+	// the engine writes it, while the connection waits for input or soon after. Any
+	// goroutine may call it, also after the end of the connection, if the protocol has set
+	// Conn.Concurrent. It may call methods of the protocol, and wait for room.
+	Wake()
 }
 
 // Watcher learns of the end of a connection. With half set the peer has only ended
@@ -145,6 +155,9 @@ type Host interface {
 	// make that of another connection. fault is why the connection has ended before
 	// its time, or nil.
 	Return(p Protocol, reuse bool) (last Protocol, fault error)
+	// Upgrade takes the protocol of a connection back, and returns the one that goes on
+	// with what the other has received.
+	Upgrade(c *Conn, l Link, p Protocol) Protocol
 
 	// Admit counts a connection as being served, until Gone. Refuse answers one that
 	// was not admitted, and closes it.

@@ -326,6 +326,10 @@ func (c *Conn) TryAcquire() bool {
 	return c.state.CompareAndSwap(stateIdle, stateBusy)
 }
 
+// Acquire is TryAcquire that has the owner serve the connection once more if there is
+// one.
+func (c *Conn) Acquire() bool { return c.acquire() }
+
 // Close closes the connection, which the caller owns. If reset is set, the peer
 // gets a TCP reset.
 func (c *Conn) Close(reset bool) {

@@ -1,0 +1,133 @@
+package fasthttp
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// withHTTP2 makes s speak HTTP/2, with and without TLS.
+func withHTTP2(s *Server) *Server {
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	return s
+}
+
+// h2Client returns a client of net/http that speaks HTTP/2 alone, and the beginning of its
+// URIs.
+func h2Client(t testing.TB, r *testServer) (client *http.Client, base string) {
+	transport := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: servertest.TrustCertificate()}
+	transport.Protocols.SetHTTP2(true)
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		if r.Engine.TLS {
+			return net.Dial(r.Listener.Addr().Network(), r.Listener.Addr().String())
+		}
+		return r.Dialer()
+	}
+	transport.DialContext = dial
+	t.Cleanup(transport.CloseIdleConnections)
+	base = "http://127.0.0.1"
+	if r.Engine.TLS {
+		transport.TLSClientConfig = transport.TLSClientConfig.Clone()
+		base = "https://127.0.0.1"
+	}
+	return &http.Client{Transport: transport}, base
+}
+
+func TestHTTP2Serves(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) {
+			fmt.Fprintf(ctx, "%v %s %s %s %q", ctx.IsHTTP2(), ctx.Request.Header.Protocol(), ctx.Method(), ctx.RequestURI(), ctx.Request.Body())
+			ctx.Response.Header.Set("X-Cookie", string(ctx.Request.Header.Cookie("b")))
+			ctx.Response.Header.Set("Connection", "close-it")
+		}}))
+		client, base := h2Client(t, r)
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				method, body := http.MethodGet, ""
+				if i%2 == 1 {
+					method, body = http.MethodPost, strings.Repeat("a", i*i*i)
+				}
+				req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/%d?q", base, i), strings.NewReader(body))
+				servertest.Must(t, err)
+				req.Header.Set("Cookie", "a=1; b=2")
+				resp, err := client.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				text, err := io.ReadAll(resp.Body)
+				if want := fmt.Sprintf("true HTTP/2.0 %s /%d?q %q", method, i, body); string(text) != want || err != nil || resp.ProtoMajor != 2 {
+					t.Errorf("%.60s, %v, want %.60s", text, err, want)
+				}
+				if resp.Header.Get("X-Cookie") != "2" || resp.Header.Get("Server") != "fasthttp" || resp.Header.Get("Connection") != "" {
+					t.Errorf("%v", resp.Header)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestHTTP2Streams(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{StreamRequestBody: true, Handler: func(ctx *RequestCtx) {
+			servertest.Must(t, ctx.Response.Header.SetTrailer("X-Sum"))
+			body := ctx.RequestBodyStream()
+			ctx.SetBodyStream(trailed{body, func() { ctx.Response.Header.Set("X-Sum", "done "+string(ctx.Request.Header.PeekTrailer("X-End"))) }}, -1)
+		}}))
+		client, base := h2Client(t, r)
+		in, out := io.Pipe()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/", in)
+		servertest.Must(t, err)
+		req.Trailer = http.Header{"X-End": nil}
+		resp, err := client.Do(req)
+		servertest.Must(t, err)
+		defer resp.Body.Close()
+		piece := servertest.Noise(30000)
+		got := make([]byte, len(piece))
+		for range 20 {
+			go out.Write(piece)
+			if _, err := io.ReadFull(resp.Body, got); err != nil || !bytes.Equal(got, piece) {
+				t.Fatalf("%d bytes, %v", len(got), err)
+			}
+		}
+		req.Trailer.Set("X-End", "yes")
+		_ = out.Close()
+		rest, err := io.ReadAll(resp.Body)
+		if len(rest) > 0 || err != nil || resp.Trailer.Get("X-Sum") != "done yes" {
+			t.Errorf("%d bytes, %v, %v", len(rest), err, resp.Trailer)
+		}
+	})
+}
+
+// trailed calls a function at the end of a stream.
+type trailed struct {
+	io.Reader
+	end func()
+}
+
+func (s trailed) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err == io.EOF {
+		s.end()
+	}
+	return n, err
+}
+
+var _ = tls.VersionTLS13

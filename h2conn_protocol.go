@@ -1,0 +1,337 @@
+package fasthttp
+
+import (
+	"io"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http2"
+)
+
+var _ engine.Protocol = (*h2Conn)(nil)
+
+const (
+	// h2SmallOutput is how much is written at a time at first, and h2LargeOutput if there
+	// is more.
+	h2SmallOutput = 16 << 10
+	h2LargeOutput = 64 << 10
+	// h2Look is how often a connection looks at the time, in milliseconds.
+	h2Look = 1000
+	// h2WriteTime is how long a connection may take no bytes.
+	h2WriteTime = 15 * time.Second
+)
+
+// h2Messages has what header sections are read into.
+var h2Messages = sync.Pool{New: func() any { return new(http2.Message) }}
+
+// Space implements engine.Protocol.
+func (h *h2Conn) Space() []byte {
+	if h.in == nil {
+		h.in = bufpool.Get(h.s.set.readSize)
+	}
+	b := h.in
+	if h.read > 0 && cap(b.B)-len(b.B) < cap(b.B)/2 {
+		b.B = b.B[:copy(b.B, b.B[h.read:])]
+		h.read = 0
+	}
+	if cap(b.B)-len(b.B) < minSpace {
+		b.Grow(max(cap(b.B), minSpace))
+	}
+	return b.B[len(b.B):cap(b.B)]
+}
+
+// Received implements engine.Protocol.
+func (h *h2Conn) Received(n int) { h.in.B = h.in.B[:len(h.in.B)+n] }
+
+// InputEnded implements engine.Protocol. The end of a wait is a look at the time.
+func (h *h2Conn) InputEnded(err error) {
+	if isTimeout(err) {
+		return
+	}
+	h.mu.Lock()
+	if h.conn.Held() > 0 && err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != io.EOF && h.fault == nil {
+		h.fault = err
+	}
+	h.mu.Unlock()
+	h.end(h2Ended)
+}
+
+// Step implements engine.Protocol. A panic in a hook of the application ends the
+// connection.
+func (h *h2Conn) Step() (next engine.Action) {
+	defer h.contain(&next)
+	now := h2Now()
+	if now-h.ticked >= h2Look {
+		h.look(now)
+	}
+	if h.in != nil && h.read < len(h.in.B) {
+		h.heard, h.asked = now, false
+		h.feed(now)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.output == h2Quiet && h.conn.Done():
+		return engine.Linger
+	case h.fault != nil && h.input >= h2Ended:
+		return engine.Close
+	case h.conn.HasOutput() || h.output == h2Writing:
+		return engine.Flush
+	case h.conn.Done():
+		return engine.Linger
+	case h.input >= h2Ended:
+		return engine.Close
+	}
+	return engine.Read
+}
+
+// feed goes as far as the received bytes reach.
+func (h *h2Conn) feed(now uint32) {
+	m := h2Messages.Get().(*http2.Message)
+	defer h2Messages.Put(m)
+	for {
+		h.mu.Lock()
+		n, ev, err := h.conn.Feed(h.pending(), now, m)
+		h.read += n
+		x := h.event(&ev, m)
+		h.mu.Unlock()
+		if x != nil {
+			x.proceed(&ev)
+		}
+		if ev.Err != nil {
+			h.s.h2.count(ev.Err)
+		}
+		if err != nil {
+			h.failed(err)
+			return
+		}
+		if n == 0 && ev.Kind == http2.None {
+			break
+		}
+	}
+	if h.read == len(h.in.B) {
+		h.in.B, h.read = h.in.B[:0], 0
+	}
+}
+
+// failed ends the connection for a fault of the peer.
+func (h *h2Conn) failed(err error) {
+	h.s.h2.count(err)
+	h.mu.Lock()
+	if h.fault == nil {
+		h.fault = err
+	}
+	h.in.B, h.read = h.in.B[:0], 0
+	h.mu.Unlock()
+	h.end(h2Open)
+}
+
+// event takes an event, and returns the exchange that is to go on with it once mu is
+// released, or nil.
+func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
+	switch ev.Kind {
+	case http2.Headers, http2.TooLarge:
+		x := h.s.h2.exchange(h, ev.Stream)
+		h.add(x)
+		if ev.Kind == http2.TooLarge {
+			x.refusal = errH2LargeHead
+		} else {
+			x.fill(m)
+		}
+		return x
+	case http2.Data, http2.Trailers:
+		x, _ := ev.Stream.User.(*h2Exchange)
+		if x != nil && x.received(ev, m) {
+			return x
+		}
+	case http2.Reset:
+		x, _ := ev.Stream.User.(*h2Exchange)
+		if x != nil && x.cutOff(h2Reset{ev.Code}) {
+			return x
+		}
+	}
+	return nil
+}
+
+// look ends what has taken too long, and what is not needed any more.
+func (h *h2Conn) look(now uint32) {
+	s := h.s
+	h.mu.Lock()
+	h.ticked = now
+	err := h.conn.Tick(now)
+	idle := uint32(s.set.idleTimeout.Milliseconds())
+	switch {
+	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
+		// the peer does not answer the PING of Shutdown, or need not be waited for
+		h.conn.Shutdown()
+		h.conn.Shutdown()
+	case h.conn.Life() == http2.LifeLeaving:
+		h.left = true
+	}
+	if ping := s.HTTP2.SendPingTimeout; ping > 0 && now-h.heard >= uint32(ping.Milliseconds()) {
+		if !h.asked {
+			h.asked = true
+			h.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
+		} else if now-h.heard >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
+			err = errH2NoPong
+		}
+	}
+	var over []*h2Exchange
+	for x := h.first; x != nil; x = x.after {
+		if x.late(now) {
+			over = append(over, x)
+		}
+	}
+	h.mu.Unlock()
+	for _, x := range over {
+		x.expired()
+	}
+	if err != nil {
+		if h.in == nil {
+			h.Space()
+		}
+		h.failed(err)
+	}
+}
+
+// Output implements engine.Protocol.
+func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
+	h.mu.Lock()
+	if h.out == nil {
+		if !h.conn.HasOutput() {
+			h.output = h2Quiet
+			h.mu.Unlock()
+			return nil, nil, nil
+		}
+		h.output = h2Writing
+		h.out = bufpool.Get(h.outSize)
+		h.out.B = h.conn.Output(h.out.B[:0], h.outSize)
+		if len(h.out.B) < h.outSize-http2MinOutput {
+			h.outSize = h2SmallOutput
+		} else {
+			h.outSize = h2LargeOutput
+		}
+	}
+	over := h.drained()
+	b := h.out.B[h.sent:]
+	h.mu.Unlock()
+	for _, x := range over {
+		h.s.h2.workers.Do(x)
+	}
+	return b, nil, nil
+}
+
+// http2MinOutput is for how many bytes http2.Conn.Output needs room.
+const http2MinOutput = 522
+
+// drained tells the exchanges whose content was taken, and returns those that are done. mu
+// is held.
+func (h *h2Conn) drained() (over []*h2Exchange) {
+	for s := h.conn.Drained(); s != nil; s = h.conn.Drained() {
+		x, _ := s.User.(*h2Exchange)
+		if x == nil {
+			continue
+		}
+		if x.phase == h2Sends {
+			x.phase = h2Over
+			over = append(over, x)
+		}
+		x.room.Broadcast()
+	}
+	return over
+}
+
+// Written implements engine.Protocol.
+func (h *h2Conn) Written(n int64, err error) {
+	h.mu.Lock()
+	if h.sent += int(n); h.out != nil && h.sent == len(h.out.B) {
+		bufpool.Put(h.out)
+		h.out, h.sent = nil, 0
+		if !h.conn.HasOutput() {
+			h.output = h2Quiet
+		}
+	}
+	if err != nil && h.fault == nil {
+		h.fault = err
+	}
+	over := h.drained()
+	h.mu.Unlock()
+	for _, x := range over {
+		h.s.h2.workers.Do(x)
+	}
+	if err != nil {
+		h.c.Aborted = true
+		h.end(h2Ended)
+	}
+}
+
+// Idle implements engine.Protocol: the connection keeps its protocol, which ends it in its
+// own way.
+func (h *h2Conn) Idle() bool { return false }
+
+// Wait implements engine.Protocol.
+func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
+	if w == engine.WaitRoom {
+		return time.Now().Add(positive(h.s.HTTP2.WriteByteTimeout, h2WriteTime))
+	}
+	if h.in != nil && h.read == len(h.in.B) && !h.link.KeepsSpace() {
+		bufpool.Put(h.in)
+		h.in, h.read = nil, 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	idle := h.s.set.idleTimeout
+	if h.first == nil {
+		h.conn.Rest()
+	}
+	switch {
+	case h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+		return time.Now().Add(h2Look * time.Millisecond)
+	case idle > 0:
+		left := idle - time.Duration(h2Now()-h.idle)*time.Millisecond
+		return time.Now().Add(max(left, 0) + time.Millisecond)
+	}
+	return time.Time{}
+}
+
+// Turn implements engine.Protocol.
+func (h *h2Conn) Turn() (w engine.Wait, until time.Time) { return engine.WaitNone, time.Time{} }
+
+// Expired implements engine.Protocol: Step looks at the time.
+func (h *h2Conn) Expired() {}
+
+// HandOver implements engine.Protocol. There is no such action.
+func (h *h2Conn) HandOver() (take func(nc net.Conn, err error)) {
+	return func(net.Conn, error) {}
+}
+
+// Abandoned implements engine.Protocol.
+func (h *h2Conn) Abandoned() { h.release() }
+
+// contain is deferred: it turns a panic of a hook into the end of the connection.
+func (h *h2Conn) contain(next *engine.Action) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); !ok || !isAbort(err) {
+		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
+	}
+	h.c.Aborted = true
+	*next = engine.Close
+}
+
+// release ends what the connection has not ended itself.
+func (h *h2Conn) release() {
+	h.s.h2.remove(h)
+	h.end(h2Gone)
+	bufpool.Put(h.in)
+	h.in, h.read = nil, 0
+}

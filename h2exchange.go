@@ -1,0 +1,392 @@
+package fasthttp
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/bodymem"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/watch"
+)
+
+// h2Exchange is one request of a connection of HTTP/2 and the response to it, which is what
+// exchange is for HTTP/1. The goroutine of the engine uses it until its handler is to run,
+// and then the goroutine of that. What both need is guarded by the mutex of the connection.
+type h2Exchange struct {
+	h      *h2Conn
+	stream *http2.Stream
+	ctx    *RequestCtx
+	config RequestConfig
+	next   *h2Exchange // in h2Conn.queue
+
+	method  http1.MethodID
+	framing http1.Framing
+	expects bool // the client waits for 100 (Continue)
+	refusal error
+	status  int // of a response that refuses the request, or 0
+
+	// of a body that is buffered
+	limit, got int64
+	held       *bodymem.Body
+	pace       pace
+
+	// guarded by the mutex
+	phase         h2Phase
+	before, after *h2Exchange // of h2Conn.first
+	feeding       bool        // the engine is appending to the body
+	cut           error       // why nothing more is sent or received, or nil
+	content       *h2Content  // of a body that is read as it arrives, or nil
+	watch         *watch.Watch
+	room          sync.Cond // all content that was passed to http2.Conn was taken, or cut is set
+	readUntil     time.Time
+	writeUntil    time.Time
+
+	duplex   bool // see responder.readBeside
+	handling bool // the handler is running
+	sent     int64
+}
+
+// h2Phase is how far an exchange has come.
+type h2Phase uint8
+
+const (
+	h2Collects h2Phase = iota // the body is being received
+	h2Serves                  // the handler waits for its turn, or runs, or the response is written by its goroutine
+	h2Sends                   // the response is sent, which needs no goroutine
+	h2Over                    // it only remains to be released
+)
+
+// h2Reset says that the peer has reset a stream.
+type h2Reset struct{ code http2.Code }
+
+func (e h2Reset) Error() string {
+	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
+}
+
+var (
+	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
+	errH2NoPong    = &http2.Error{Code: http2.NoError}
+	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
+)
+
+// fill makes the head in m that of the request. mu is held, though only for the lists of m.
+func (x *h2Exchange) fill(m *http2.Message) {
+	head := &m.Head
+	h := &x.ctx.Request.Header
+	h.own()
+	// the lists of m are as good as those of the header, which were reset
+	h.list, m.Fields = m.Fields, h.list
+	head.Version = h.list.Append(strHTTP2)
+	h.adopt(http1.Request, head)
+	x.method, x.framing = head.MethodID, head.Framing
+	x.expects = head.Has(http1.Expect100)
+	if head.Has(http1.ExpectOther) {
+		x.status = StatusExpectationFailed
+	}
+}
+
+// proceed goes on after an event.
+func (x *h2Exchange) proceed(ev *http2.Event) {
+	switch ev.Kind {
+	case http2.Headers, http2.TooLarge:
+		x.headReceived(ev.End)
+	case http2.Data, http2.Trailers:
+		x.collect(ev.Payload, ev.End)
+	case http2.Reset:
+		// nobody else uses it
+		x.h.s.h2.workers.Do(x)
+	}
+}
+
+// headReceived decides how the request goes on after its head. end says that there is no
+// content.
+func (x *h2Exchange) headReceived(end bool) {
+	s, req := x.h.s, &x.ctx.Request
+	x.count()
+	h := &req.Header
+	switch {
+	case x.refusal != nil:
+	case s.GetOnly && !h.IsGet() && !h.IsHead():
+		x.refusal = ErrGetOnly
+	case s.HeaderReceived != nil:
+		if x.config = s.HeaderReceived(h); x.config.RefuseStatus != 0 {
+			x.refusal, x.status = ErrRequestRefused, x.config.RefuseStatus
+		}
+	}
+	if x.refusal == nil && x.status == 0 && x.expects {
+		x.status = x.expectation()
+	}
+	if x.status != 0 && x.refusal == nil {
+		x.refusal = ErrRequestRefused
+	}
+	if x.refusal != nil {
+		x.h.dispatch(x)
+		return
+	}
+	x.limit = int64(s.set.maxBodySize)
+	if x.config.MaxRequestBodySize > 0 {
+		x.limit = int64(x.config.MaxRequestBodySize)
+	}
+	if end {
+		req.finalizeEmpty()
+		x.h.dispatch(x)
+		return
+	}
+	x.limitReading()
+	if x.streamsBody() {
+		req.body.limit = int(x.limit)
+		x.content = newH2Content(x)
+		req.setSource(x.content, h.contentLength)
+		x.h.dispatch(x)
+		return
+	}
+	if x.framing.Kind == http1.Length && x.framing.Length > x.limit {
+		x.refusal = ErrBodyTooLarge
+		x.h.dispatch(x)
+		return
+	}
+	req.body.limit = int(x.limit)
+	x.sayContinue()
+}
+
+// streamsBody reports whether the handler gets the body as it arrives.
+func (x *h2Exchange) streamsBody() bool {
+	if mode := x.config.BodyMode; mode != BodyModeServer {
+		return mode == BodyModeStream
+	}
+	return x.h.s.StreamRequestBody || x.method == http1.MethodConnect
+}
+
+// count counts the request as answered.
+func (x *h2Exchange) count() {
+	ctx, c := x.ctx, x.h.c
+	c.Requests++
+	ctx.requestNum = c.Requests
+	if !x.h.s.LazyRequestTime {
+		ctx.at = clock.Read()
+	}
+}
+
+// expectation asks the application whether the client may send the body. It returns the
+// status to refuse that with, or 0.
+func (x *h2Exchange) expectation() int {
+	s, ctx := x.h.s, x.ctx
+	code := StatusContinue
+	switch {
+	case s.ExpectHandler != nil:
+		code = s.ExpectHandler(ctx)
+	case s.ContinueHandler != nil:
+		if !s.ContinueHandler(&ctx.Request.Header) {
+			code = StatusExpectationFailed
+		}
+	}
+	if code == StatusContinue {
+		return 0
+	}
+	return code
+}
+
+// sayContinue sends 100 (Continue) to a client that waits for it.
+func (x *h2Exchange) sayContinue() {
+	if !x.expects {
+		return
+	}
+	x.expects = false
+	h := x.h
+	h.mu.Lock()
+	if h.conn.CanSend(x.stream, http2.SendInterim) {
+		b := h.conn.Encoder().AppendStatus(h.conn.BeginHeaders(), StatusContinue)
+		h.conn.EndHeaders(x.stream, b, http2.SendInterim)
+	}
+	wake := h.wakes()
+	h.mu.Unlock()
+	if wake {
+		h.link.Wake()
+	}
+}
+
+// received takes content or trailers, and reports whether collect is to be called. mu is
+// held.
+func (x *h2Exchange) received(ev *http2.Event, m *http2.Message) bool {
+	conn := &x.h.conn
+	n := len(ev.Payload)
+	if ev.Kind == http2.Trailers {
+		x.trailers(m)
+	}
+	switch {
+	case x.content != nil && x.content.put(ev):
+	case x.phase != h2Collects || x.cut != nil:
+		conn.Consumed(x.stream, n)
+	case int64(x.h.s.set.maxBodySize) >= x.limit && !conn.Keep(x.stream, n):
+		conn.Reset(x.stream, http2.RefusedStream)
+		return x.cutOff(ErrRequestBodyMemory)
+	default:
+		if int64(x.h.s.set.maxBodySize) < x.limit {
+			conn.Consumed(x.stream, n)
+		}
+		x.feeding = true
+		return true
+	}
+	return false
+}
+
+// trailers takes the trailer section. mu is held.
+func (x *h2Exchange) trailers(m *http2.Message) {
+	switch {
+	case x.content != nil:
+		x.content.putTrailers(m)
+	case x.phase == h2Collects && x.cut == nil:
+		x.refusal = x.ctx.Request.Header.addSection(&m.Fields, x.h.s.AcceptTrailer)
+	}
+}
+
+// collect appends to the body, and calls the handler at its end.
+func (x *h2Exchange) collect(p []byte, end bool) {
+	if x.cut != nil {
+		x.h.s.h2.workers.Do(x)
+		return
+	}
+	body := &x.ctx.Request.body
+	if x.got += int64(len(p)); x.got > x.limit {
+		x.refusal = ErrBodyTooLarge
+	} else if len(p) > 0 {
+		if left := x.framing.Length - x.got; x.framing.Kind == http1.Length && left > 0 && left <= uncountedBody {
+			body.makeRoom(len(p), int64(len(p))+left)
+		}
+		body.write(p)
+		if room := body.room(); room > uncountedBody {
+			x.refusal = x.hold(room, len(p), end)
+		}
+	}
+	h := x.h
+	h.mu.Lock()
+	x.feeding = false
+	cut := x.cut != nil
+	if cut {
+		x.phase = h2Over
+	}
+	h.mu.Unlock()
+	switch {
+	case cut:
+		h.s.h2.workers.Do(x)
+	case end || x.refusal != nil:
+		if x.held != nil {
+			h.s.bodies.Arrived(x.held)
+		}
+		x.ctx.Request.finalizeEmpty()
+		h.dispatch(x)
+	}
+}
+
+// hold counts the memory of the body, of which got bytes have just come.
+func (x *h2Exchange) hold(room, got int, done bool) error {
+	m := &x.h.s.bodies
+	if !m.Fits(room) {
+		return ErrBodyTooLarge
+	}
+	if x.held == nil {
+		x.held = m.New(x, x.h.c.ID)
+	}
+	if !m.Hold(x.held, room, got, done) {
+		return ErrRequestBodyMemory
+	}
+	return nil
+}
+
+// InterruptBody implements bodymem.Owner. No goroutine waits for the body.
+func (x *h2Exchange) InterruptBody() {}
+
+// ClaimStalledBody implements bodymem.Owner.
+func (x *h2Exchange) ClaimStalledBody() (end func()) {
+	h := x.h
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if x.phase != h2Collects || x.feeding || x.cut != nil {
+		return nil
+	}
+	x.phase = h2Serves
+	return func() {
+		x.refusal = ErrRequestBodyMemory
+		h.dispatch(x)
+	}
+}
+
+// cutOff says that nothing more is sent or received, and reports whether nobody uses the
+// exchange any more: then the caller passes it to a worker, which releases it. mu is held.
+func (x *h2Exchange) cutOff(why error) bool {
+	if x.cut != nil {
+		return false
+	}
+	x.cut = why
+	if x.content != nil {
+		x.content.fail(why)
+	}
+	if x.watch != nil {
+		x.watch.PeerGone(false)
+	}
+	x.room.Broadcast()
+	switch {
+	case x.phase == h2Sends, x.phase == h2Collects && !x.feeding:
+		x.phase = h2Over
+		return true
+	}
+	return false
+}
+
+// limitReading and limitWriting begin the time for the rest of the request, and for the
+// response.
+func (x *h2Exchange) limitReading() {
+	timeout := x.h.s.ReadTimeout
+	if x.config.ReadTimeout > 0 {
+		timeout = x.config.ReadTimeout
+	}
+	x.readUntil = afterTimeout(timeout)
+}
+
+func (x *h2Exchange) limitWriting() {
+	timeout := x.h.s.WriteTimeout
+	if x.config.WriteTimeout > 0 {
+		timeout = x.config.WriteTimeout
+	}
+	x.writeUntil = afterTimeout(timeout)
+}
+
+// late looks at the deadlines, and reports whether expired is to be called. mu is held.
+func (x *h2Exchange) late(uint32) bool {
+	switch {
+	case x.cut != nil:
+	case !x.writeUntil.IsZero() && passed(x.writeUntil):
+		x.h.conn.Reset(x.stream, http2.Cancel)
+		return x.cutOff(errH2Late)
+	case x.readUntil.IsZero() || !passed(x.readUntil) || x.stream.Receiving() >= http2.Ended:
+	case x.content != nil:
+		x.content.fail(errH2Late)
+	case x.phase == h2Collects && !x.feeding:
+		x.phase = h2Serves
+		return true
+	}
+	return false
+}
+
+// expired goes on with an exchange that is late.
+func (x *h2Exchange) expired() {
+	if x.phase == h2Over {
+		x.h.s.h2.workers.Do(x)
+		return
+	}
+	x.refusal = errH2Late
+	x.h.dispatch(x)
+}
+
+// errH2Late is the error of a deadline that has passed.
+var errH2Late error = h2Timeout{}
+
+type h2Timeout struct{}
+
+func (h2Timeout) Error() string   { return "fasthttp: the time for the request or its response is over" }
+func (h2Timeout) Timeout() bool   { return true }
+func (h2Timeout) Temporary() bool { return true }

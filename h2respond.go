@@ -1,0 +1,619 @@
+package fasthttp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/http1"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/watch"
+)
+
+var _ responder = (*h2Exchange)(nil)
+
+// run serves the exchange, and then others of its connection that wait for their turn.
+func (x *h2Exchange) run() {
+	for x != nil {
+		h := x.h
+		if x.phase == h2Over {
+			x.release()
+			return
+		}
+		ended := false
+		func() {
+			defer func() {
+				if !ended {
+					// the handler has ended its goroutine
+					x.abandon(recover())
+					if next := h.served(); next != nil {
+						h.s.h2.workers.Do(next)
+					}
+				}
+			}()
+			x.serve()
+			ended = true
+		}()
+		x = h.served()
+	}
+}
+
+// serve calls the handler, and sends the response.
+func (x *h2Exchange) serve() {
+	ctx := x.ctx
+	if x.refusal != nil {
+		x.refuse()
+		return
+	}
+	ctx.responder = x
+	x.handling = true
+	if p, ok := x.handle(); !ok {
+		x.abandon(p)
+		return
+	}
+	x.handling = false
+	response := ctx.timeoutResponse.Load()
+	if w := ctx.watch.Load(); w != nil && (response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
+		x.endWatch(w, response != nil || ctx.timedOut)
+	}
+	switch {
+	case response != nil:
+		x.leaveCtx(response)
+	case ctx.Response.body.stream == nil:
+		ctx.responder = nil
+	default:
+		ctx.endResponder()
+	}
+	if ctx.timedOut && x.content != nil {
+		x.h.mu.Lock()
+		x.content.fail(errReadingCut)
+		x.h.mu.Unlock()
+	}
+	x.respond()
+}
+
+// handle calls the handler. ok is false if it has panicked.
+func (x *h2Exchange) handle() (panicked any, ok bool) {
+	defer func() {
+		if !ok {
+			panicked = recover()
+			if panicked == nil {
+				// runtime.Goexit goes on
+				return
+			}
+		}
+	}()
+	x.h.s.Handler(x.ctx)
+	return nil, true
+}
+
+// refuse answers a request that the handler does not get.
+func (x *h2Exchange) refuse() {
+	s, ctx := x.h.s, x.ctx
+	if h := &ctx.Request.Header; !h.is(wasRead) {
+		h.reset(configured)
+	}
+	ctx.Response.Reset()
+	s.configureResponse(&ctx.Response)
+	switch {
+	case x.refusal != ErrRequestRefused:
+		s.errorResponse(ctx, x.refusal)
+	case x.config.RefuseStatus != 0:
+		s.makeRefusal(ctx, x.config.RefuseStatus)
+	default:
+		ctx.Response.SetStatusCode(x.status)
+	}
+	if response := ctx.timeoutResponse.Load(); response != nil {
+		x.leaveCtx(response)
+	}
+	x.respond()
+}
+
+// leaveCtx leaves the context to a goroutine that still uses it, and goes on with another
+// one that has the response.
+func (x *h2Exchange) leaveCtx(response *Response) {
+	left := x.ctx
+	x.leaveBodyCount(left)
+	x.ctx = x.h.s.acquireCtx(x.h.c)
+	x.ctx.requestNum, x.ctx.at = left.requestNum, left.at
+	x.ctx.take(response)
+	if x.content != nil {
+		x.h.mu.Lock()
+		x.content.fail(errReadingCut)
+		x.h.mu.Unlock()
+	}
+}
+
+// abandon ends a request whose handler has panicked with p, or has ended its goroutine. The
+// context may be inconsistent, so it is not used again.
+func (x *h2Exchange) abandon(p any) {
+	h := x.h
+	if err, ok := p.(error); p != nil && (!ok || !isAbort(err)) {
+		h.s.logger().Printf("fasthttp: panic serving %s: %v\n%s", h.c.NC.RemoteAddr(), p, debug.Stack())
+	}
+	ctx := x.ctx
+	if w := ctx.watch.Load(); w != nil {
+		x.endWatch(w, false)
+	}
+	ctx.endResponder()
+	h.mu.Lock()
+	h.conn.Reset(x.stream, http2.InternalError)
+	h.mu.Unlock()
+	x.report(SentResponse{Err: errNoAnswer})
+	x.leaveBodyCount(ctx)
+	ctx.Request.closeSource()
+	ctx.discard()
+	x.ctx = nil
+	x.release()
+}
+
+// errH2Hijack is what a client and the log get if a handler wants the connection.
+var errH2Hijack = errors.New("fasthttp: HTTP/2 has no connection for a handler to take over: use extended CONNECT (RFC 8441), or HTTP/1.1")
+
+// respond sends the response.
+func (x *h2Exchange) respond() {
+	s, ctx := x.h.s, x.ctx
+	resp := &ctx.Response
+	switch status := resp.StatusCode(); {
+	case ctx.hijack != nil || status == StatusSwitchingProtocols:
+		s.logger().Printf("%v", errH2Hijack)
+		ctx.hijack = nil
+		ctx.Error(errH2Hijack.Error(), StatusNotImplemented)
+	case status < StatusOK:
+		s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)
+		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+	}
+	if x.method == http1.MethodHead {
+		resp.SkipBody = true
+	}
+	o := resp.outgoing()
+	o.Terms &^= http1.LineIsOld
+	ends := o.Has(http1.AsksClose) || s.DisableKeepalive ||
+		s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
+	o.Terms &^= http1.AsksClose
+	e := o.Encode()
+	if x.method == http1.MethodConnect && o.Status/100 == 2 {
+		// the content is that of a tunnel, which has no length
+		e.Says &^= http1.SaysLength
+	}
+	if resp.Header.is(hasBadName) {
+		s.logBadName(&resp.Header.list)
+	}
+	if s.ResponseSent != nil || len(ctx.Request.values) > 0 {
+		resp.Header.record(e)
+	}
+	x.limitWriting()
+	if ends {
+		x.h.mu.Lock()
+		x.h.conn.Shutdown()
+		x.h.mu.Unlock()
+	}
+	switch {
+	case e.Kind == http1.NoBody:
+		_ = resp.body.closeStream()
+		x.send(e, nil)
+	case resp.body.stream != nil:
+		x.sendStream(e)
+	case e.Kind == http1.Chunks && resp.Header.trailers.Len() > 0:
+		x.sendTrailed(e)
+	default:
+		x.send(e, resp.body.bytes())
+	}
+}
+
+// sendHead sends the head of the response. It is false if the stream has ended. mu is
+// held.
+func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
+	conn, resp := &x.h.conn, &x.ctx.Response
+	if x.cut != nil || !conn.CanSend(x.stream, part) {
+		return false
+	}
+	b := conn.BeginHeaders()
+	from := len(b)
+	b = resp.Header.appendBlock(b, conn.Encoder(), x.h.s.name, e)
+	x.sent += int64(len(b) - from + http2.FrameHead)
+	conn.EndHeaders(x.stream, b, part)
+	if i := resp.Header.list.FindID(field.Priority, 0); i >= 0 {
+		conn.SetPriority(x.stream, resp.Header.list.Value(i))
+	}
+	return true
+}
+
+// send sends a response that is in memory.
+func (x *h2Exchange) send(e http1.Encoding, body []byte) {
+	h := x.h
+	part := http2.SendHead
+	if len(body) == 0 {
+		part = http2.SendWhole
+	}
+	h.mu.Lock()
+	over := true
+	if x.sendHead(e, part) && len(body) > 0 {
+		h.conn.Send(x.stream, body, true)
+		x.sent += int64(len(body))
+		over = x.stream.Unsent() == 0
+	}
+	x.phase = h2Over
+	if !over {
+		x.phase = h2Sends
+	}
+	wake := !over && h.wakes()
+	h.mu.Unlock()
+	switch {
+	case over:
+		x.release()
+	case wake:
+		// the exchange may be another one's already
+		h.link.Wake()
+	}
+}
+
+// sendTrailed sends a response that is in memory, and its trailers.
+func (x *h2Exchange) sendTrailed(e http1.Encoding) {
+	w := h2Writer{x: x}
+	err := w.head(e)
+	if err == nil {
+		_, err = w.Write(x.ctx.Response.body.bytes())
+	}
+	x.endStream(&w, err)
+}
+
+// sendStream sends a response whose body is a stream, and waits for the peer if it must.
+func (x *h2Exchange) sendStream(e http1.Encoding) {
+	resp := &x.ctx.Response
+	// the response body may be made from the request body, and this is the last moment
+	if x.content != nil && x.ctx.Request.arrives() {
+		x.sayContinue()
+	}
+	w := h2Writer{x: x}
+	err := w.head(e)
+	if err == nil && resp.ImmediateHeaderFlush {
+		err = w.Flush()
+	}
+	if err != nil {
+		_ = resp.body.closeStream()
+	} else {
+		plain := e
+		if plain.Kind == http1.Chunks {
+			resp.body.unsize()
+			plain.Kind = http1.UntilClose
+		}
+		err = writeStream(&w, &resp.body, plain, &resp.Header.header)
+	}
+	x.endStream(&w, err)
+}
+
+// endStream ends a response that was written piece by piece: err is why it has no end.
+func (x *h2Exchange) endStream(w *h2Writer, err error) {
+	h := x.h
+	if err == nil {
+		err = w.end()
+	}
+	w.release()
+	if err != nil {
+		h.s.logWriteError(h.c, err)
+		h.mu.Lock()
+		if x.cut == nil {
+			h.conn.Reset(x.stream, http2.InternalError)
+			x.cut = err
+		}
+		h.mu.Unlock()
+	}
+	x.release()
+}
+
+// wake has the engine write what there is.
+func (x *h2Exchange) wake() {
+	h := x.h
+	h.mu.Lock()
+	wake := h.wakes()
+	h.mu.Unlock()
+	if wake {
+		h.link.Wake()
+	}
+}
+
+// report calls Server.ResponseSent.
+func (x *h2Exchange) report(sent SentResponse) {
+	if x.h.s.ResponseSent == nil {
+		return
+	}
+	if x.ctx.at.IsZero() && !x.h.s.LazyRequestTime {
+		x.ctx.at = clock.Read()
+	}
+	x.h.s.reportSent(x.ctx, sent)
+}
+
+// release ends the exchange: the caller is the last who uses it.
+func (x *h2Exchange) release() {
+	h, s := x.h, x.h.s
+	if ctx := x.ctx; ctx != nil {
+		if w := ctx.watch.Load(); w != nil {
+			x.endWatch(w, false)
+		}
+		h.mu.Lock()
+		cut := x.cut
+		h.mu.Unlock()
+		if x.phase != h2Collects && x.sent > 0 || cut != nil {
+			sent := SentResponse{Bytes: x.sent, Refused: x.refusal, Err: cut}
+			if x.sent > 0 {
+				sent.StatusCode = ctx.Response.StatusCode()
+			}
+			x.report(sent)
+		}
+		x.dropBodyCount()
+		x.resetCtx()
+	}
+	h.mu.Lock()
+	if x.content != nil {
+		x.content.leave()
+	}
+	h.conn.Release(x.stream)
+	h.remove(x)
+	wake := h.wakes()
+	h.mu.Unlock()
+	s.h2.put(x)
+	if wake {
+		h.link.Wake()
+	}
+}
+
+// resetCtx releases the context. One whose channel was closed is not used again, see
+// exchange.resetCtx.
+func (x *h2Exchange) resetCtx() {
+	ctx := x.ctx
+	x.ctx = nil
+	defer func() {
+		if p := recover(); p != nil {
+			x.h.s.logger().Printf("fasthttp: panic in a user value: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if w := ctx.watch.Load(); w != nil && !w.Finish() || ctx.timedOut && x.content != nil {
+		ctx.Request.closeSource()
+		ctx.discard()
+		return
+	}
+	x.h.s.releaseCtx(ctx)
+}
+
+// inform implements responder.
+func (x *h2Exchange) inform(h *ResponseHeader) error {
+	return x.sendInterim(func(b []byte, conn *http2.Conn) []byte {
+		b = conn.Encoder().AppendStatus(b, h.StatusCode())
+		return h.appendListBlock(b, conn.Encoder(), 0)
+	}, "an informational response")
+}
+
+// earlyHints implements responder.
+func (x *h2Exchange) earlyHints(h *ResponseHeader) error {
+	if h.list.FindID(field.Link, 0) < 0 {
+		return nil
+	}
+	return x.sendInterim(func(b []byte, conn *http2.Conn) []byte {
+		enc := conn.Encoder()
+		b = enc.AppendStatus(b, StatusEarlyHints)
+		for i := h.list.FindID(field.Link, 0); i >= 0; i = h.list.FindID(field.Link, i+1) {
+			b = appendBlockField(b, enc, field.Link, h.list.Name(i), h.list.Value(i))
+		}
+		return b
+	}, "early hints")
+}
+
+func (x *h2Exchange) sendInterim(fields func(b []byte, conn *http2.Conn) []byte, what string) error {
+	h := x.h
+	h.mu.Lock()
+	err := x.cut
+	if err == nil && !h.conn.CanSend(x.stream, http2.SendInterim) {
+		err = errH2Gone
+	}
+	if err == nil {
+		h.conn.EndHeaders(x.stream, fields(h.conn.BeginHeaders(), &h.conn), http2.SendInterim)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("fasthttp: cannot send %s: %w", what, err)
+	}
+	x.wake()
+	return nil
+}
+
+// watchPeer implements responder.
+func (x *h2Exchange) watchPeer(w *watch.Watch) {
+	x.h.mu.Lock()
+	x.watch = w
+	cut := x.cut != nil
+	x.h.mu.Unlock()
+	if cut {
+		w.PeerGone(false)
+	}
+}
+
+// endWatch ends the watch of the request that was handled: see exchange.endWatch.
+func (x *h2Exchange) endWatch(w *watch.Watch, late bool) {
+	if !w.Link() {
+		x.h.mu.Lock()
+		x.watch = nil
+		x.h.mu.Unlock()
+		if late {
+			w.End()
+		}
+	}
+	x.h.s.watches.Remove(w)
+	w.Finish()
+}
+
+// readBeside implements responder. Streams of HTTP/2 are read and written beside each other
+// in any case.
+func (x *h2Exchange) readBeside() { x.duplex = true }
+
+// readsBeside implements responder.
+func (x *h2Exchange) readsBeside() bool { return x.duplex }
+
+// dropBodyCount says that the body is not used any more.
+func (x *h2Exchange) dropBodyCount() {
+	if held := x.held; held != nil {
+		x.held = nil
+		x.h.s.bodies.Drop(held)
+	}
+}
+
+// leaveBodyCount counts the body until the context that keeps it is garbage.
+func (x *h2Exchange) leaveBodyCount(ctx *RequestCtx) {
+	if held := x.held; held != nil {
+		x.held = nil
+		x.h.s.leaveBodyCount(ctx, held)
+	}
+}
+
+// h2Writer writes the content of a response. What was written last is still being sent
+// while the next piece is collected.
+type h2Writer struct {
+	x       *h2Exchange
+	collect *bufpool.Buffer // not yet passed on
+	sends   *bufpool.Buffer // being sent, or nil
+}
+
+// head sends the head of the response, with the content that follows.
+func (w *h2Writer) head(e http1.Encoding) error {
+	x := w.x
+	x.h.mu.Lock()
+	defer x.h.mu.Unlock()
+	if !x.sendHead(e, http2.SendHead) {
+		return x.gone()
+	}
+	return nil
+}
+
+// gone returns why nothing can be sent. mu is held.
+func (x *h2Exchange) gone() error {
+	if x.cut != nil {
+		return x.cut
+	}
+	return errH2Gone
+}
+
+// h2Piece is how much content is collected before it is passed on.
+const h2Piece = 32 << 10
+
+// Write implements io.Writer.
+func (w *h2Writer) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		if w.collect == nil {
+			w.collect = bufpool.Get(min(h2Piece, max(len(p), h2SmallPiece)))
+		}
+		b := w.collect
+		room := min(cap(b.B), h2Piece) - len(b.B)
+		if room == 0 {
+			if cap(b.B) < h2Piece {
+				b.Grow(h2Piece - len(b.B))
+				continue
+			}
+			if err := w.pass(false); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		take := min(room, len(p))
+		b.B = append(b.B, p[:take]...)
+		p = p[take:]
+	}
+	return n, nil
+}
+
+const h2SmallPiece = 4 << 10
+
+// Flush sends what was written.
+func (w *h2Writer) Flush() error {
+	if w.collect != nil {
+		if err := w.pass(false); err != nil {
+			return err
+		}
+	}
+	w.x.wake()
+	return nil
+}
+
+// pass passes on what was collected, as soon as what came before it was taken. end says
+// that it is the end of the content.
+func (w *h2Writer) pass(end bool) error {
+	x := w.x
+	h := x.h
+	h.mu.Lock()
+	for x.cut == nil && x.stream.Unsent() > 0 {
+		if h.wakes() {
+			h.mu.Unlock()
+			h.link.Wake()
+			h.mu.Lock()
+			continue
+		}
+		x.room.Wait()
+	}
+	if x.cut != nil {
+		h.mu.Unlock()
+		return x.cut
+	}
+	bufpool.Put(w.sends)
+	w.sends, w.collect = w.collect, nil
+	var p []byte
+	if w.sends != nil {
+		p = w.sends.B
+	}
+	h.conn.Send(x.stream, p, end)
+	x.sent += int64(len(p))
+	wake := h.wakes()
+	h.mu.Unlock()
+	if wake && !end {
+		h.link.Wake()
+	}
+	return nil
+}
+
+// end ends the response: with trailers, if there are any. It waits until all content was
+// taken.
+func (w *h2Writer) end() error {
+	x := w.x
+	trailers := x.ctx.Response.Header.hasSection()
+	if w.collect != nil || !trailers {
+		if err := w.pass(!trailers); err != nil {
+			return err
+		}
+	}
+	h := x.h
+	h.mu.Lock()
+	for x.cut == nil && x.stream.Unsent() > 0 {
+		if h.wakes() {
+			h.mu.Unlock()
+			h.link.Wake()
+			h.mu.Lock()
+			continue
+		}
+		x.room.Wait()
+	}
+	defer h.mu.Unlock()
+	switch {
+	case x.cut != nil:
+		return x.cut
+	case !trailers:
+		return nil
+	case !h.conn.CanSend(x.stream, http2.SendTrailers):
+		return errH2Gone
+	}
+	b := x.ctx.Response.Header.appendTrailerBlock(h.conn.BeginHeaders(), h.conn.Encoder())
+	h.conn.EndHeaders(x.stream, b, http2.SendTrailers)
+	return nil
+}
+
+// release gives the buffers back.
+func (w *h2Writer) release() {
+	// a reset stream uses them no more
+	bufpool.Put(w.collect)
+	bufpool.Put(w.sends)
+	w.collect, w.sends = nil, nil
+}
+
+var _ io.Writer = (*h2Writer)(nil)

@@ -1,0 +1,121 @@
+package fasthttp
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/clock"
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http1"
+)
+
+// This file is how a header is sent and received by HTTP/2: as a block of HPACK.
+
+// isHTTP2 reports whether the message came by HTTP/2.
+func (h *header) isHTTP2() bool { return string(h.text(h.line[lineVersion])) == string(strHTTP2) }
+
+// appendBlockField appends a field. Its name is a token, and its value may have blanks around
+// it, which HTTP/2 does not permit (RFC 9113 section 8.2.1).
+func appendBlockField(dst []byte, enc *hpack.Encoder, id field.ID, name, value []byte) []byte {
+	if n := len(value); n > 0 && (isBlank(value[0]) || isBlank(value[n-1])) {
+		value = bytes.Trim(value, " \t")
+	}
+	return enc.AppendField(dst, id, name, value, hpack.IndexingOf(id, value))
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// appendBlock appends the header section of a response that is sent as e says. server is the
+// value of the field Server if the response has none.
+func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, server string, e http1.Encoding) []byte {
+	status := h.StatusCode()
+	dst = enc.AppendStatus(dst, status)
+	var text [32]byte
+	if h.slots[slotServer].Len > 0 {
+		dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
+	} else if len(server) > 0 {
+		h.nameServer()
+		dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
+	}
+	if !h.is(noDefaultDate) {
+		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], clock.Date()...))
+	}
+	switch {
+	case h.slots[slotContentType].Len > 0:
+		dst = h.appendSlotBlock(dst, enc, slotContentType, field.ContentType)
+	case e.Length != 0 && !h.is(noDefaultType) && !bodiless(status):
+		dst = appendBlockField(dst, enc, field.ContentType, nil, strTextPlain)
+	}
+	dst = h.appendSlotBlock(dst, enc, slotContentEncoding, field.ContentEncoding)
+	if e.Says.Has(http1.SaysLength) {
+		dst = appendBlockField(dst, enc, field.ContentLength, nil, ascii.AppendUint(text[:0], e.Length))
+	}
+	if len(h.list.Entries) > 0 {
+		dst = h.appendListBlock(dst, enc, e.Says)
+	}
+	if h.hasTrailerNames() {
+		dst = appendBlockField(dst, enc, field.Trailer, nil, h.trailerNames())
+	}
+	h.collectCookies(http1.Response)
+	for i := range h.cookies.Len() {
+		dst = appendBlockField(dst, enc, field.SetCookie, nil, h.cookies.Value(i))
+	}
+	return dst
+}
+
+func (h *header) appendSlotBlock(dst []byte, enc *hpack.Encoder, slot int, id field.ID) []byte {
+	s := h.slots[slot]
+	if s.Len == 0 {
+		return dst
+	}
+	return appendBlockField(dst, enc, id, nil, h.list.Bytes(s))
+}
+
+// appendListBlock appends the fields of list that belong to the header section of a
+// response. Those of a connection have no meaning in HTTP/2 (RFC 9113 section 8.2.2).
+func (h *ResponseHeader) appendListBlock(dst []byte, enc *hpack.Encoder, says http1.Sayings) []byte {
+	for i := range h.list.Entries {
+		e := &h.list.Entries[i]
+		switch e.ID {
+		case field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade:
+			continue
+		}
+		if e.Flags&field.BadName != 0 || !h.isSent(http1.Response, e, says) {
+			continue
+		}
+		dst = appendBlockField(dst, enc, e.ID, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
+	}
+	return dst
+}
+
+// hasSection reports whether there are fields for a trailer section.
+func (h *header) hasSection() bool {
+	for range h.eachTrailer {
+		return true
+	}
+	return false
+}
+
+// appendTrailerBlock appends the trailer section.
+func (h *header) appendTrailerBlock(dst []byte, enc *hpack.Encoder) []byte {
+	for name, value := range h.eachTrailer {
+		dst = appendBlockField(dst, enc, field.Lookup(name), name, value)
+	}
+	return dst
+}
+
+// addSection adds a trailer section that was received. It returns ErrBadTrailer if that has a
+// field that must not be a trailer.
+func (h *header) addSection(fields *field.List, accept trailerFilter) error {
+	for i := range fields.Entries {
+		k := key{fields.Name(i), fields.Entries[i].ID}
+		if http1.IsBarredTrailer(k.name) {
+			return ErrBadTrailer
+		}
+		if accept == nil || accept(k.name) {
+			h.addTrailing(k, fields.Value(i))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package fasthttp
+
+import (
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/workers"
+)
+
+// h2Server is what a server has for HTTP/2.
+type h2Server struct {
+	limits  http2.Limits
+	workers *workers.Pool[*h2Exchange]
+	counts  func(errType string)
+	server  *Server
+
+	exchanges sync.Pool
+
+	mu    sync.Mutex
+	conns map[*h2Conn]struct{}
+}
+
+// variantHTTP2 is the engine.Conn.Variant of connections that speak HTTP/2.
+const variantHTTP2 = 1
+
+// h2HeaderSize is the limit of header sections, unless ReadBufferSize sets one.
+const h2HeaderSize = 64 << 10
+
+// prepareHTTP2 puts the settings of HTTP/2 into s.h2.
+func (s *Server) prepareHTTP2() {
+	if !s.Protocols.HTTP2() && !s.Protocols.UnencryptedHTTP2() {
+		return
+	}
+	c := &s.HTTP2
+	s.h2.server = s
+	s.h2.counts = c.CountError
+	s.h2.limits = http2.Limits{
+		Streams:      max(c.MaxConcurrentStreams, 0),
+		HeaderList:   positive(s.ReadBufferSize, h2HeaderSize),
+		Frame:        max(c.MaxReadFrameSize, 0),
+		ConnWindow:   max(c.MaxReceiveBufferPerConnection, 0),
+		Window:       max(c.MaxReceiveBufferPerStream, 0),
+		DecoderTable: max(c.MaxDecoderHeaderTableSize, 0),
+		EncoderTable: max(c.MaxEncoderHeaderTableSize, 0),
+		Bodies:       max(http2.DefaultBodies, s.set.maxBodySize),
+		KeepNames:    s.DisableHeaderNamesNormalizing,
+	}
+	s.h2.limits.Fill()
+	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), (*h2Exchange).run)
+	s.h2.conns = make(map[*h2Conn]struct{})
+	s.h2.exchanges.New = func() any { return new(h2Exchange) }
+}
+
+// exchange returns an exchange for a stream that has begun.
+func (s *h2Server) exchange(h *h2Conn, stream *http2.Stream) *h2Exchange {
+	x := s.exchanges.Get().(*h2Exchange)
+	x.h, x.stream = h, stream
+	x.room.L = &h.mu
+	x.ctx = h.s.acquireCtx(h.c)
+	x.ctx.Request.isTLS = h.c.IsTLS
+	stream.User = x
+	return x
+}
+
+// put takes an exchange back.
+func (s *h2Server) put(x *h2Exchange) {
+	*x = h2Exchange{}
+	s.exchanges.Put(x)
+}
+
+// count tells the application of an error.
+func (s *h2Server) count(err error) {
+	if s.counts != nil && err != nil {
+		if e, ok := err.(*http2.Error); ok {
+			s.counts(e.Code.String())
+		}
+	}
+}
+
+func (s *h2Server) add(h *h2Conn) {
+	s.mu.Lock()
+	s.conns[h] = struct{}{}
+	s.mu.Unlock()
+	if h.s.conns.Stopping() {
+		h.conn.Shutdown()
+	}
+}
+
+func (s *h2Server) remove(h *h2Conn) {
+	s.mu.Lock()
+	delete(s.conns, h)
+	s.mu.Unlock()
+}
+
+// shutdown begins to end all connections in order.
+func (s *h2Server) shutdown() {
+	s.mu.Lock()
+	conns := make([]*h2Conn, 0, len(s.conns))
+	for h := range s.conns {
+		conns = append(conns, h)
+	}
+	s.mu.Unlock()
+	for _, h := range conns {
+		// the engine may have to wait for room
+		go h.shutdown()
+	}
+}
+
+// Upgrade implements engine.Host: the preface of HTTP/2 was received.
+func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
+	old := p.(*h1Conn)
+	next := newH2Conn((*Server)(h), c, l)
+	next.in, next.read = old.in, old.read
+	old.in, old.read = nil, 0
+	old.release()
+	old.clear()
+	h1Conns.Put(old)
+	return next
+}
+
+// IsHTTP2 reports whether the request came by HTTP/2.
+func (ctx *RequestCtx) IsHTTP2() bool {
+	return ctx.Request.Header.isHTTP2()
+}
+
+// lookForPreface looks whether a connection begins with the preface of HTTP/2, which no
+// request of HTTP/1 does. wait says that it does, or that more must come.
+func (x *exchange) lookForPreface(b []byte) (next engine.Action, wait bool) {
+	n := min(len(b), len(http2.Preface))
+	switch {
+	case n == 0 || x.c.IsTLS || string(b[:n]) != http2.Preface[:n]:
+		return next, false
+	case n == len(http2.Preface):
+		return engine.Upgrade, true
+	}
+	return engine.Read, true
+}
