@@ -231,7 +231,7 @@ func TestHTTP2Responses(t *testing.T) {
 		{name: "hijacked", handler: func(ctx *fasthttp.RequestCtx) {
 			ctx.SetBodyString("mine")
 			ctx.Hijack(func(net.Conn) { panic("HTTP/2 has no connection to hijack") })
-		}, status: 501, content: "Not Implemented"},
+		}, status: 501, content: "fasthttp: HTTP/2 has no connection for a handler to take over: use extended CONNECT (RFC 8441), or HTTP/1.1"},
 	})
 }
 

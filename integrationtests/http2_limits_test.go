@@ -58,7 +58,7 @@ func TestHTTP2RefusesRequests(t *testing.T) {
 		{name: "HeaderReceived", settings: refuse(403), body: "abc", status: "403", content: "Forbidden", err: is(fasthttp.ErrRequestRefused)},
 		{name: "HeaderReceived without the body", settings: refuse(401), open: true, status: "401", content: "Unauthorized", err: is(fasthttp.ErrRequestRefused)},
 		{name: "HeaderReceived with a wrong status", settings: refuse(100), open: true, status: "400", err: is(fasthttp.ErrRequestRefused)},
-		{name: "no memory for the body", settings: func(s *fasthttp.Server) { s.MaxRequestBodyMemory = 100_000 }, fields: []string{"content-length", "300000"}, open: true, status: "413",
+		{name: "no memory for the body", settings: func(s *fasthttp.Server) { s.MaxRequestBodyMemory = 20_000 }, body: numbered(40_000), open: true, status: "413",
 			err: is(fasthttp.ErrBodyTooLarge)},
 		{name: "Expect", settings: func(s *fasthttp.Server) {
 			s.ExpectHandler = func(*fasthttp.RequestCtx) int { return 403 }
@@ -100,8 +100,10 @@ func testHTTP2Refusal(t *testing.T, s *http2Server, tc *http2Refusal, failures <
 		method = "POST"
 	}
 	c.ask(3, !tc.open && tc.body == "", method, "/x", tc.fields...)
-	if tc.body != "" {
-		c.must(c.WriteData(3, !tc.open, []byte(tc.body)))
+	for rest := []byte(tc.body); len(rest) > 0; {
+		part := rest[:min(len(rest), 16<<10)]
+		rest = rest[len(part):]
+		c.must(c.WriteData(3, !tc.open && len(rest) == 0, part))
 	}
 	f := c.stream(3)
 	c.until("the response", func() bool { return f.ended || f.reset != nil && len(f.heads) == 0 })
@@ -139,9 +141,10 @@ func TestHTTP2BodyThatIsLimited(t *testing.T) {
 			fmt.Fprint(ctx, n, " ", errors.Is(err, fasthttp.ErrBodyTooLarge))
 		}})
 		s.ask(t, "POST", "/", numbered(1000), 200, "1000 false")
-		s.ask(t, "POST", "/", numbered(1001), 413, "body size exceeds the given limit")
+		s.ask(t, "POST", "/", numbered(1001), 413, "fasthttp: body size exceeds the given limit")
 		resp := s.do(t, s.request(t, "POST", "/", unsizedReader{strings.NewReader(numbered(100_000))}))
-		if resp.Content != "1000 true" {
+		// the server may know that there is more
+		if resp.Content != "1000 true" && resp.StatusCode != 413 {
 			t.Errorf("got %q", resp.Content)
 		}
 	})

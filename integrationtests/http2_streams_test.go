@@ -134,6 +134,10 @@ func TestHTTP2SlowHandlerHoldsTheSenderUp(t *testing.T) {
 			if string(ctx.Path()) == "/slow" {
 				g.Pass("slow")
 			}
+			if ctx.RequestBodyStream() == nil {
+				ctx.SetBodyString("none")
+				return
+			}
 			n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 			fmt.Fprint(ctx, n, " ", err)
 		}})
@@ -161,7 +165,7 @@ func TestHTTP2SlowHandlerHoldsTheSenderUp(t *testing.T) {
 			t.Errorf("the server takes %d bytes for a handler that reads nothing", sent)
 		}
 		c.ask(3, true, "POST", "/quick")
-		c.expect(3, "200", "0 <nil>")
+		c.expect(3, "200", "none")
 		close(g.Open)
 		for sent < size {
 			before := sent

@@ -115,7 +115,7 @@ r = finish(begin("HEAD", "/text?n=1000"))
 assert r.fields["content-length"] == "1000" and r.body == b""
 print("head")
 
-stream = begin("POST", "/trailers", end=False)
+stream = begin("POST", "/trailers", [("trailer", "x-sum")], end=False)
 send(stream, b"abc", end=False)
 conn.send_headers(stream, [("x-sum", "7")], end_stream=True)
 flush()
