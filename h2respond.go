@@ -565,9 +565,10 @@ func (w *h2Writer) pass(end bool) error {
 	}
 	h.conn.Send(x.stream, p, end)
 	x.sent += int64(len(p))
-	wake := h.wakes()
+	// the end is written with what end or release has to wake for
+	wake := !end && h.wakes()
 	h.mu.Unlock()
-	if wake && !end {
+	if wake {
 		h.link.Wake()
 	}
 	return nil

@@ -481,3 +481,51 @@ func TestHTTP2ManyRequestsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestHTTP2NothingWaitsForAClock has responses whose parts are made when all before them
+// was written. Each would take long if it was written only when the connection looks at
+// the time.
+func TestHTTP2NothingWaitsForAClock(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		next := make(chan string)
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Response.Header.SetTrailer("X-End")
+			if string(ctx.Path()) == "/trailers" {
+				ctx.Response.Header.Set("X-End", "yes")
+			}
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for text := range next {
+					if text == "" {
+						return
+					}
+					_, _ = w.WriteString(text)
+					_ = w.Flush()
+				}
+			})
+		}})
+		begun := time.Now()
+		for i := range 20 {
+			path := "/"
+			if i%2 == 0 {
+				path = "/trailers"
+			}
+			opened := make(chan *http.Response, 1)
+			go func() { opened <- s.open(t, s.request(t, "GET", path, nil)) }()
+			next <- "some text"
+			resp := servertest.Receive(t, "the response", opened)
+			for range 3 {
+				if _, err := io.ReadFull(resp.Body, make([]byte, len("some text"))); err != nil {
+					t.Fatal(err)
+				}
+				next <- "some text"
+			}
+			next <- ""
+			if rest, err := io.ReadAll(resp.Body); string(rest) != "some text" || err != nil {
+				t.Errorf("the rest is %q, %v", rest, err)
+			}
+		}
+		if d := time.Since(begun); d > 5*time.Second {
+			t.Errorf("20 responses took %v", d)
+		}
+	})
+}
