@@ -166,10 +166,14 @@ func TestHTTP2Responses(t *testing.T) {
 			return
 		}
 		h := &ctx.Response.Header
-		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-			_, _ = w.WriteString("abc")
-			h.Set("X-Sum", "3")
-		})
+		text := strings.NewReader("abc")
+		ctx.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
+			n, err := text.Read(p)
+			if err == io.EOF {
+				h.Set("X-Sum", "3")
+			}
+			return n, err
+		}), -1)
 	}
 	sum := http.Header{"X-End": {"yes"}, "X-Sum": {"3"}}
 	runHTTP2Cases(t, []http2Case{
