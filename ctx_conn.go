@@ -25,6 +25,9 @@ var (
 // Conn returns the connection of the request, or nil. Reading from it or
 // writing to it gets in the way of the server: use Hijack for that. When the
 // server has closed the connection, its methods fail with a net.ErrClosed.
+//
+// Requests of HTTP/2 share their connection. Its addresses and the state of TLS may be asked
+// for; to close it, or to set its deadlines, concerns the other requests as well.
 func (ctx *RequestCtx) Conn() net.Conn {
 	c := ctx.conn()
 	if c != nil {
@@ -90,12 +93,19 @@ func addrIP(addr net.Addr) net.IP {
 // wait for the next request, else when that begins. The error is
 // ErrDeadlineUpdatesDisabled once the context does not belong to the handler any
 // more, else the error of the connection.
+//
+// With HTTP/2 it is the deadline of the request alone, which the server looks at once a
+// second.
 func (ctx *RequestCtx) SetReadDeadline(deadline time.Time) error {
 	ctx.late.Lock()
 	defer ctx.late.Unlock()
 	c, err := ctx.deadlineConn()
 	if err != nil {
 		return err
+	}
+	if ctx.c.Variant == variantHTTP2 {
+		ctx.setStreamDeadlines(&deadline, nil)
+		return nil
 	}
 	return c.SetReadDeadline(deadline)
 }
@@ -110,7 +120,28 @@ func (ctx *RequestCtx) SetWriteDeadline(deadline time.Time) error {
 	if err != nil {
 		return err
 	}
+	if ctx.c.Variant == variantHTTP2 {
+		ctx.setStreamDeadlines(nil, &deadline)
+		return nil
+	}
 	return c.SetWriteDeadline(deadline)
+}
+
+// setStreamDeadlines sets deadlines of a request of HTTP/2, which shares its connection. late
+// is held.
+func (ctx *RequestCtx) setStreamDeadlines(read, write *time.Time) {
+	x, ok := ctx.responder.(*h2Exchange)
+	if !ok {
+		return
+	}
+	x.h.mu.Lock()
+	defer x.h.mu.Unlock()
+	if read != nil {
+		x.readUntil = *read
+	}
+	if write != nil {
+		x.writeUntil = *write
+	}
 }
 
 // deadlineConn returns the connection for setting a deadline. late is held.

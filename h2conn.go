@@ -42,6 +42,7 @@ type h2Conn struct {
 	idle   uint32 // since when there is no request
 	asked  bool   // a PING asks whether the peer is still there
 	left   bool   // Shutdown was called a second ago or earlier
+	rested bool   // the application was told that the connection is idle
 }
 
 // h2Output is who writes output.
@@ -57,7 +58,8 @@ const (
 type h2Input uint8
 
 const (
-	h2Open  h2Input = iota // more may come
+	h2Fresh h2Input = iota // nothing has come yet
+	h2Open                 // more may come
 	h2Ended                // nothing comes any more
 	h2Gone                 // the engine has left the connection
 )
@@ -91,7 +93,7 @@ func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
 	// handlers may use it after its end
 	c.Pin()
-	c.Concurrent = true
+	c.Concurrent, c.Variant = true, variantHTTP2
 	now := h2Now()
 	h.ticked, h.heard, h.idle = now, now, now
 	h.conn.Init(http2.Server, &s.h2.limits, now)
@@ -120,9 +122,10 @@ func (h *h2Conn) wakes() bool {
 	return true
 }
 
-// link adds an exchange to those of the connection, and unlink removes it. mu is held.
+// add adds an exchange to those of the connection, and remove removes it. mu is held.
 func (h *h2Conn) add(x *h2Exchange) {
-	if h.first == nil {
+	if h.rested {
+		h.rested = false
 		h.changed(engine.StateActive)
 	}
 	x.after = h.first
@@ -143,7 +146,7 @@ func (h *h2Conn) remove(x *h2Exchange) {
 	}
 	x.before, x.after = nil, nil
 	if h.first == nil {
-		h.idle = h2Now()
+		h.idle, h.rested = h2Now(), true
 		h.changed(engine.StateIdle)
 	}
 }

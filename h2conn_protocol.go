@@ -45,18 +45,27 @@ func (h *h2Conn) Space() []byte {
 }
 
 // Received implements engine.Protocol.
-func (h *h2Conn) Received(n int) { h.in.B = h.in.B[:len(h.in.B)+n] }
+func (h *h2Conn) Received(n int) {
+	h.in.B = h.in.B[:len(h.in.B)+n]
+	h.mu.Lock()
+	if h.input == h2Fresh {
+		h.input = h2Open
+	}
+	h.mu.Unlock()
+}
 
 // InputEnded implements engine.Protocol. The end of a wait is a look at the time.
 func (h *h2Conn) InputEnded(err error) {
-	if isTimeout(err) {
+	h.mu.Lock()
+	fresh := h.input == h2Fresh
+	if isTimeout(err) && !fresh {
+		h.mu.Unlock()
 		return
 	}
-	h.mu.Lock()
 	if h.conn.Held() > 0 && err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	if err != io.EOF && h.fault == nil {
+	if err != io.EOF && !fresh && h.fault == nil {
 		h.fault = err
 	}
 	h.mu.Unlock()
@@ -71,7 +80,7 @@ func (h *h2Conn) Step() (next engine.Action) {
 	if now-h.ticked >= h2Look {
 		h.look(now)
 	}
-	if h.in != nil && h.read < len(h.in.B) {
+	if h.in != nil && h.read < len(h.in.B) && !h.over() {
 		h.heard, h.asked = now, false
 		h.feed(now)
 	}
@@ -90,6 +99,13 @@ func (h *h2Conn) Step() (next engine.Action) {
 		return engine.Close
 	}
 	return engine.Read
+}
+
+// over reports whether nothing is received any more.
+func (h *h2Conn) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
 }
 
 // feed goes as far as the received bytes reach.
@@ -128,7 +144,9 @@ func (h *h2Conn) failed(err error) {
 	if h.fault == nil {
 		h.fault = err
 	}
-	h.in.B, h.read = h.in.B[:0], 0
+	if h.in != nil {
+		h.in.B, h.read = h.in.B[:0], 0
+	}
 	h.mu.Unlock()
 	h.end(h2Open)
 }
@@ -194,9 +212,6 @@ func (h *h2Conn) look(now uint32) {
 		x.expired()
 	}
 	if err != nil {
-		if h.in == nil {
-			h.Space()
-		}
 		h.failed(err)
 	}
 }
@@ -278,8 +293,11 @@ func (h *h2Conn) Idle() bool { return false }
 
 // Wait implements engine.Protocol.
 func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
-	if w == engine.WaitRoom {
+	switch w {
+	case engine.WaitRoom:
 		return time.Now().Add(positive(h.s.HTTP2.WriteByteTimeout, h2WriteTime))
+	case engine.WaitRequest, engine.WaitBare:
+		return afterTimeout(h.s.set.firstTimeout)
 	}
 	if h.in != nil && h.read == len(h.in.B) && !h.link.KeepsSpace() {
 		bufpool.Put(h.in)

@@ -116,8 +116,12 @@ func (c *h2Content) Read(p []byte) (int, error) {
 		// one byte more tells whether there is more
 		p = p[:c.limit+1]
 	}
-	c.ask()
 	c.h.mu.Lock()
+	if c.x != nil && c.x.putContinue() {
+		c.h.mu.Unlock()
+		c.h.link.Wake()
+		c.h.mu.Lock()
+	}
 	for c.unread() == 0 && !c.ended && c.err == nil && !c.closed {
 		c.more.Wait()
 	}
@@ -149,16 +153,6 @@ func (c *h2Content) Read(p []byte) (int, error) {
 	}
 	c.limit -= int64(n)
 	return n, err
-}
-
-// ask sends 100 (Continue) to a client that waits for it.
-func (c *h2Content) ask() {
-	c.h.mu.Lock()
-	x := c.x
-	c.h.mu.Unlock()
-	if x != nil {
-		x.sayContinue()
-	}
 }
 
 func (c *h2Content) unread() int {

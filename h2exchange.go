@@ -25,7 +25,6 @@ type h2Exchange struct {
 
 	method  http1.MethodID
 	framing http1.Framing
-	expects bool // the client waits for 100 (Continue)
 	refusal error
 	status  int // of a response that refuses the request, or 0
 
@@ -38,6 +37,7 @@ type h2Exchange struct {
 	phase         h2Phase
 	before, after *h2Exchange // of h2Conn.first
 	feeding       bool        // the engine is appending to the body
+	expects       bool        // the client waits for 100 (Continue)
 	cut           error       // why nothing more is sent or received, or nil
 	content       *h2Content  // of a body that is read as it arrives, or nil
 	watch         *watch.Watch
@@ -192,21 +192,27 @@ func (x *h2Exchange) expectation() int {
 
 // sayContinue sends 100 (Continue) to a client that waits for it.
 func (x *h2Exchange) sayContinue() {
+	x.h.mu.Lock()
+	wake := x.putContinue()
+	x.h.mu.Unlock()
+	if wake {
+		x.h.link.Wake()
+	}
+}
+
+// putContinue is sayContinue for a caller who wakes the engine if it returns true. mu is held.
+func (x *h2Exchange) putContinue() (wake bool) {
+	h := x.h
 	if !x.expects {
-		return
+		return false
 	}
 	x.expects = false
-	h := x.h
-	h.mu.Lock()
-	if h.conn.CanSend(x.stream, http2.SendInterim) {
-		b := h.conn.Encoder().AppendStatus(h.conn.BeginHeaders(), StatusContinue)
-		h.conn.EndHeaders(x.stream, b, http2.SendInterim)
+	if x.cut != nil || !h.conn.CanSend(x.stream, http2.SendInterim) {
+		return false
 	}
-	wake := h.wakes()
-	h.mu.Unlock()
-	if wake {
-		h.link.Wake()
-	}
+	b := h.conn.Encoder().AppendStatus(h.conn.BeginHeaders(), StatusContinue)
+	h.conn.EndHeaders(x.stream, b, http2.SendInterim)
+	return h.wakes()
 }
 
 // received takes content or trailers, and reports whether collect is to be called. mu is
@@ -246,7 +252,8 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 
 // collect appends to the body, and calls the handler at its end.
 func (x *h2Exchange) collect(p []byte, end bool) {
-	if x.cut != nil {
+	if !x.feeding {
+		// there is no room for it
 		x.h.s.h2.workers.Do(x)
 		return
 	}
@@ -338,21 +345,22 @@ func (x *h2Exchange) cutOff(why error) bool {
 }
 
 // limitReading and limitWriting begin the time for the rest of the request, and for the
-// response.
+// response. A deadline that the handler has set holds until then.
 func (x *h2Exchange) limitReading() {
-	timeout := x.h.s.ReadTimeout
-	if x.config.ReadTimeout > 0 {
-		timeout = x.config.ReadTimeout
-	}
-	x.readUntil = afterTimeout(timeout)
+	x.setDeadline(&x.readUntil, positive(x.config.ReadTimeout, x.h.s.ReadTimeout))
 }
 
 func (x *h2Exchange) limitWriting() {
-	timeout := x.h.s.WriteTimeout
-	if x.config.WriteTimeout > 0 {
-		timeout = x.config.WriteTimeout
+	x.setDeadline(&x.writeUntil, positive(x.config.WriteTimeout, x.h.s.WriteTimeout))
+}
+
+func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
+	if timeout <= 0 {
+		return
 	}
-	x.writeUntil = afterTimeout(timeout)
+	x.h.mu.Lock()
+	*of = time.Now().Add(timeout)
+	x.h.mu.Unlock()
 }
 
 // late looks at the deadlines, and reports whether expired is to be called. mu is held.

@@ -345,7 +345,11 @@ func (x *h2Exchange) release() {
 			}
 			x.report(sent)
 		}
-		x.dropBodyCount()
+		if ctx.lent != nil {
+			x.leaveBodyCount(ctx.lent)
+		} else {
+			x.dropBodyCount()
+		}
 		x.resetCtx()
 	}
 	h.mu.Lock()

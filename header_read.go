@@ -218,6 +218,10 @@ func (h *header) rawHeaders() []byte { return h.text(h.raw) }
 // eachInOrder calls yield for the received fields, in the order of the wire, until it
 // returns false.
 func (h *header) eachInOrder(yield func(name, value []byte) bool) {
+	if h.isHTTP2() {
+		h.each(http1.Request, yield)
+		return
+	}
 	raw := append([]byte(nil), h.rawHeaders()...)
 	var fields field.List
 	head := http1.Head{KeepNames: h.is(namesKept), Spaces: true, Limits: http1.Limits{Head: len(raw), Fields: len(raw)}}
