@@ -112,7 +112,7 @@ func (s *h2Server) shutdown() {
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
 	old := p.(*h1Conn)
 	next := newH2Conn((*Server)(h), c, l)
-	next.in, next.read = old.in, old.read
+	next.in, next.read, next.input = old.in, old.read, h2Open
 	old.in, old.read = nil, 0
 	old.release()
 	old.clear()

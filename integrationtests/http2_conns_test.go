@@ -310,6 +310,26 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 	})
 }
 
+// TestHTTP2HandlersMayTakeLong has a client that sends all it has at once, and then waits
+// for longer than a connection may take to begin.
+func TestHTTP2HandlersMayTakeLong(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		ended := make(chan struct{})
+		s := start(&fasthttp.Server{ReadTimeout: servertest.Short, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			select {
+			case <-ctx.Done():
+				t.Errorf("the connection has ended: %v", ctx.Err())
+			case <-time.After(1500 * time.Millisecond):
+			}
+			close(ended)
+		}})
+		c := s.dialFrames(t)
+		c.ask(1, true, "GET", "/")
+		servertest.Receive(t, "the end of the handler", ended)
+		c.expect(1, "200", "")
+	})
+}
+
 // TestHTTP2WriteTimeout has a client that opens no window for a response.
 func TestHTTP2WriteTimeout(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
@@ -374,7 +394,7 @@ func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 		silent.ask(1, true, "GET", "/")
 		silent.expect(1, "200", `GET / ""`)
 		c := s.dialFrames(t)
-		for range 5 {
+		for range 2 {
 			c.pings = 0
 			c.until("a PING", func() bool { return c.pings > 0 })
 		}
