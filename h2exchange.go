@@ -136,6 +136,9 @@ func (x *h2Exchange) headReceived(end bool) {
 		x.h.dispatch(x)
 		return
 	}
+	if x.framing.Kind != http1.Length {
+		h.contentLength = -1
+	}
 	x.limitReading()
 	if x.streamsBody() {
 		req.body.limit = int(x.limit)
