@@ -35,7 +35,16 @@ type h2Conn struct {
 
 	first   *h2Exchange // those that were not released
 	queue   h2Queue     // those whose handlers wait for their turn
-	running int         // handlers
+	waiting int         // how many of them there are
+	running int         // goroutines that serve
+	leader  uint32      // the one of them that serves all, one after the other, or 0
+	leaders uint32      // how many there have been
+	turns   uint32      // how many exchanges leaders have begun to serve
+	held    int         // bytes of responses that wait until the leader has served more
+	watch   *time.Timer // looks whether it goes on; nil until it is needed
+
+	watching bool   // the timer runs
+	watched  uint32 // turns when it was started
 
 	ticked uint32 // when time was last looked at, in milliseconds
 	heard  uint32 // when bytes last came
@@ -158,33 +167,13 @@ func (h *h2Conn) changed(state engine.State) {
 	}
 }
 
-// dispatch has an exchange served on a goroutine of its own, now or when another one has
-// ended.
+// dispatch puts an exchange into the queue of those that are to be served.
 func (h *h2Conn) dispatch(x *h2Exchange) {
 	h.mu.Lock()
 	x.phase = h2Serves
-	wait := h.running >= h.s.h2.limits.Streams
-	if wait {
-		h.queue.put(x)
-	} else {
-		h.running++
-	}
+	h.queue.put(x)
+	h.waiting++
 	h.mu.Unlock()
-	if !wait {
-		h.s.h2.workers.Do(x)
-	}
-}
-
-// served says that a handler has ended, and returns the exchange whose handler may run in
-// its place, or nil.
-func (h *h2Conn) served() *h2Exchange {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	x := h.queue.take()
-	if x == nil {
-		h.running--
-	}
-	return x
 }
 
 // shutdown begins to end the connection in order.
@@ -217,6 +206,6 @@ func (h *h2Conn) end(input h2Input) {
 	}
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	}
 }

@@ -86,6 +86,12 @@ func (h *h2Conn) Step() (next engine.Action) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.leader != 0 {
+		h.watchLeader(h.waiting)
+	} else if h.link.KeepsSpace() && h.hasWork() {
+		// the goroutine that waits for input cannot do it
+		h.s.h2.workers.Do((*h2Leader)(h))
+	}
 	switch {
 	case h.output == h2Quiet && h.conn.Done():
 		return engine.Linger
@@ -238,7 +244,7 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	b := h.out.B[h.sent:]
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	return b, nil, nil
 }
@@ -279,7 +285,7 @@ func (h *h2Conn) Written(n int64, err error) {
 	over := h.drained()
 	h.mu.Unlock()
 	for _, x := range over {
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	}
 	if err != nil {
 		h.c.Aborted = true

@@ -123,6 +123,13 @@ func (c *h2Content) Read(p []byte) (int, error) {
 		c.h.mu.Lock()
 	}
 	for c.unread() == 0 && !c.ended && c.err == nil && !c.closed {
+		if c.h.wakes() {
+			// the client may wait for the head of the response before it sends more
+			c.h.mu.Unlock()
+			c.h.link.Wake()
+			c.h.mu.Lock()
+			continue
+		}
 		c.more.Wait()
 	}
 	n, wake := c.take(p), false

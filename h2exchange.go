@@ -48,6 +48,7 @@ type h2Exchange struct {
 	duplex   bool // see responder.readBeside
 	handling bool // the handler is running
 	sent     int64
+	led      uint32 // by which leader it is served, or 0
 }
 
 // h2Phase is how far an exchange has come.
@@ -98,7 +99,7 @@ func (x *h2Exchange) proceed(ev *http2.Event) {
 		x.collect(ev.Payload, ev.End)
 	case http2.Reset:
 		// nobody else uses it
-		x.h.s.h2.workers.Do(x)
+		x.h.s.h2.workers.Do((*h2Released)(x))
 	}
 }
 
@@ -257,7 +258,7 @@ func (x *h2Exchange) trailers(m *http2.Message) {
 func (x *h2Exchange) collect(p []byte, end bool) {
 	if !x.feeding {
 		// there is no room for it
-		x.h.s.h2.workers.Do(x)
+		x.h.s.h2.workers.Do((*h2Released)(x))
 		return
 	}
 	body := &x.ctx.Request.body
@@ -282,7 +283,7 @@ func (x *h2Exchange) collect(p []byte, end bool) {
 	h.mu.Unlock()
 	switch {
 	case cut:
-		h.s.h2.workers.Do(x)
+		h.s.h2.workers.Do((*h2Released)(x))
 	case end || x.refusal != nil:
 		if x.held != nil {
 			h.s.bodies.Arrived(x.held)
@@ -322,6 +323,7 @@ func (x *h2Exchange) ClaimStalledBody() (end func()) {
 	return func() {
 		x.refusal = ErrRequestBodyMemory
 		h.dispatch(x)
+		h.s.h2.workers.Do((*h2Leader)(h))
 	}
 }
 
@@ -386,7 +388,7 @@ func (x *h2Exchange) late(uint32) bool {
 // expired goes on with an exchange that is late.
 func (x *h2Exchange) expired() {
 	if x.phase == h2Over {
-		x.h.s.h2.workers.Do(x)
+		x.h.s.h2.workers.Do((*h2Released)(x))
 		return
 	}
 	x.refusal = errH2Late

@@ -12,7 +12,8 @@ import (
 // h2Server is what a server has for HTTP/2.
 type h2Server struct {
 	limits  http2.Limits
-	workers *workers.Pool[*h2Exchange]
+	workers *workers.Pool[h2Job]
+	pace    h2Pace
 	counts  func(errType string)
 	server  *Server
 
@@ -48,7 +49,7 @@ func (s *Server) prepareHTTP2() {
 		KeepNames:    s.DisableHeaderNamesNormalizing,
 	}
 	s.h2.limits.Fill()
-	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), (*h2Exchange).run)
+	s.h2.workers = workers.New(positive(s.MaxIdleWorkerDuration, 10*time.Second), h2Job.do)
 	s.h2.conns = make(map[*h2Conn]struct{})
 	s.h2.exchanges.New = func() any { return new(h2Exchange) }
 }

@@ -206,7 +206,22 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 	}()
 	alive = c.drive(cache, readable)
 	ended = true
+	if alive && c.Concurrent {
+		return c.work()
+	}
 	return alive
+}
+
+// work has a protocol serve its requests, once nobody owns the connection any more. It
+// returns false then.
+func (c *eventConn) work() (owned bool) {
+	w, ok := c.p.(Worker)
+	if !ok || !w.HasWork() {
+		return true
+	}
+	c.net.Release()
+	w.Work()
+	return false
 }
 
 // drop ends a connection whose protocol has stopped in the middle. Memory that was in

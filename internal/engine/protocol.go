@@ -62,6 +62,18 @@ type Protocol interface {
 	Abandoned()
 }
 
+// Worker is a protocol that is Conn.Concurrent and has requests of its own to serve, beside
+// what comes on the connection.
+type Worker interface {
+	Protocol
+	// HasWork reports whether Work is to be called. The caller owns the connection.
+	HasWork() bool
+	// Work serves the requests that wait, and those that come meanwhile. The engine does
+	// not own the connection then: another goroutine may drive the protocol. Work may take
+	// as long as handlers do.
+	Work()
+}
+
 // Action is what a protocol asks its engine for.
 type Action uint8
 

@@ -1,0 +1,208 @@
+package fasthttp
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp/internal/engine"
+)
+
+// Handlers mostly return at once. Then one goroutine, the leader, serves the requests that
+// have come on a connection one after the other, and writes all responses with one call: to
+// switch to another goroutine costs as much as such a handler does. On the event engine it is
+// the goroutine of the loop.
+//
+// A handler that takes its time must not hold up the others, though. If the leader makes no
+// progress, a timer has another goroutine serve the rest; and for a while each request of the
+// server gets a goroutine of its own.
+
+var _ engine.Worker = (*h2Conn)(nil)
+
+const (
+	// h2Slow is how long a handler takes that is slow, and h2SlowFor for how long handlers
+	// are taken to be slow after one.
+	h2Slow    = 100 * time.Microsecond
+	h2SlowFor = time.Second
+	// h2Patience is after how long the timer looks at the leader.
+	h2Patience = 2 * time.Millisecond
+	// h2HoldSize is how many bytes of responses wait at most until the leader has served
+	// all.
+	h2HoldSize = 32 << 10
+)
+
+// h2Pace is whether the handlers of a server are slow.
+type h2Pace struct{ slowUntil atomic.Int64 }
+
+func (p *h2Pace) slow(now time.Duration) bool { return int64(now) < p.slowUntil.Load() }
+
+// record takes how long a handler took.
+func (p *h2Pace) record(took, now time.Duration) {
+	if took > h2Slow {
+		p.slowUntil.Store(int64(now + h2SlowFor))
+	}
+}
+
+// h2Job is what the workers of a server do.
+type h2Job interface{ do() }
+
+// h2Leader serves the requests of a connection as its leader, or has others serve them;
+// h2Follower is one of these; and h2Released releases an exchange.
+type (
+	h2Leader   h2Conn
+	h2Follower h2Conn
+	h2Released h2Exchange
+)
+
+func (l *h2Leader) do()   { (*h2Conn)(l).Work() }
+func (f *h2Follower) do() { (*h2Conn)(f).serve(0) }
+func (x *h2Released) do() { (*h2Exchange)(x).release() }
+
+// HasWork implements engine.Worker.
+func (h *h2Conn) HasWork() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.hasWork()
+}
+
+// hasWork is HasWork for a caller who holds mu.
+func (h *h2Conn) hasWork() bool {
+	return h.queue.first != nil && h.leader == 0 && h.running < h.s.h2.limits.Streams
+}
+
+// Work implements engine.Worker.
+func (h *h2Conn) Work() {
+	if h.s.h2.pace.slow(time.Since(engine.Began)) {
+		h.spread()
+		return
+	}
+	h.mu.Lock()
+	if !h.hasWork() {
+		h.mu.Unlock()
+		return
+	}
+	h.leaders++
+	me := h.leaders
+	h.leader = me
+	h.running++
+	h.watchLeader(h.waiting - 1)
+	h.mu.Unlock()
+	h.serve(me)
+}
+
+// spread has each request that waits served on a goroutine of its own.
+func (h *h2Conn) spread() {
+	h.mu.Lock()
+	n := max(min(h.waiting, h.s.h2.limits.Streams-h.running), 0)
+	h.running += n
+	h.mu.Unlock()
+	for range n {
+		h.s.h2.workers.Do((*h2Follower)(h))
+	}
+}
+
+// serve serves requests until none waits: as the leader that me is the number of, or as a
+// follower if me is 0.
+func (h *h2Conn) serve(me uint32) {
+	ended := false
+	defer func() {
+		if !ended {
+			// a handler has ended the goroutine
+			h.mu.Lock()
+			h.running--
+			if me != 0 && h.leader == me {
+				h.leader = 0
+			}
+			h.mu.Unlock()
+			h.spread()
+		}
+	}()
+	began := time.Since(engine.Began)
+	for x := h.next(me); x != nil; x = h.next(me) {
+		x.run()
+		now := time.Since(engine.Began)
+		h.s.h2.pace.record(now-began, now)
+		began = now
+	}
+	ended = true
+}
+
+// next returns the next exchange to be served, or nil: then the caller serves no more. The
+// leader has the engine write before that.
+func (h *h2Conn) next(me uint32) *h2Exchange {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for {
+		leads := me != 0 && h.leader == me
+		if x := h.queue.take(); x != nil {
+			h.waiting--
+			if leads {
+				x.led = me
+				h.turns++
+			}
+			return x
+		}
+		h.held = 0
+		if leads && h.wakes() {
+			h.mu.Unlock()
+			h.link.Wake()
+			h.mu.Lock()
+			continue
+		}
+		h.running--
+		if leads {
+			h.leader = 0
+		}
+		return nil
+	}
+}
+
+// ends is wakes for a caller who has just ended the response of x. What the leader makes
+// waits until it has served all, or much.
+func (h *h2Conn) ends(x *h2Exchange) bool {
+	if x.led != 0 && x.led == h.leader {
+		if h.held += int(x.sent); h.held < h2HoldSize {
+			return false
+		}
+		h.held = 0
+	}
+	return h.wakes()
+}
+
+// watchLeader has a timer look whether the leader goes on, if others wait for that. mu is
+// held.
+func (h *h2Conn) watchLeader(others int) {
+	if h.watching || others <= 0 {
+		return
+	}
+	h.watching, h.watched = true, h.turns
+	if h.watch == nil {
+		h.watch = time.AfterFunc(h2Patience, h.lookAtLeader)
+	} else {
+		h.watch.Reset(h2Patience)
+	}
+}
+
+// lookAtLeader is called by the timer.
+func (h *h2Conn) lookAtLeader() {
+	h.mu.Lock()
+	h.watching = false
+	stuck := h.leader != 0 && h.turns == h.watched
+	if h.leader != 0 && !stuck {
+		h.watchLeader(h.waiting)
+	}
+	wake := false
+	if stuck {
+		// what it has served must not wait for this handler, either
+		h.leader, h.held = 0, 0
+		wake = h.wakes()
+	}
+	h.mu.Unlock()
+	if !stuck {
+		return
+	}
+	h.s.h2.pace.record(h2Patience, time.Since(engine.Began))
+	if wake {
+		h.link.Wake()
+	}
+	h.spread()
+}
