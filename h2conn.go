@@ -52,6 +52,7 @@ type h2Conn struct {
 	asked  bool   // a PING asks whether the peer is still there
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
+	lean   bool   // the connection has given its spare memory back since then
 }
 
 // h2Output is who writes output.
@@ -133,6 +134,7 @@ func (h *h2Conn) wakes() bool {
 
 // add adds an exchange to those of the connection, and remove removes it. mu is held.
 func (h *h2Conn) add(x *h2Exchange) {
+	h.lean = false
 	if h.rested {
 		h.rested = false
 		h.changed(engine.StateActive)

@@ -191,6 +191,10 @@ func (h *h2Conn) look(now uint32) {
 	h.ticked = now
 	err := h.conn.Tick(now)
 	idle := uint32(s.set.idleTimeout.Milliseconds())
+	if h.first == nil && now-h.idle >= h2Look {
+		h.conn.Rest()
+		h.lean = true
+	}
 	switch {
 	case h.conn.Life() == http2.LifeLeaving && h.left, idle > 0 && h.first == nil && now-h.idle >= idle:
 		// the peer does not answer the PING of Shutdown, or need not be waited for
@@ -312,11 +316,8 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	idle := h.s.set.idleTimeout
-	if h.first == nil {
-		h.conn.Rest()
-	}
 	switch {
-	case h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
+	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
 		return time.Now().Add(h2Look * time.Millisecond)
 	case idle > 0:
 		left := idle - time.Duration(h2Now()-h.idle)*time.Millisecond

@@ -233,7 +233,7 @@ func (c *eventConn) Wake() {
 	}
 	c.working()
 	if c.driveWithCare(nil, false) {
-		c.net.Release()
+		c.net.ReleaseServed()
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *eventConn) expireHeader() (alive bool) {
 	taken, alive := c.takeHeader()
 	switch {
 	case taken:
-		return c.Serve(&netloop.Poller{})
+		return c.Serve(nil)
 	case alive:
 		c.Set.Host.HeaderFailed(&c.Conn, os.ErrDeadlineExceeded)
 		c.finish(false)

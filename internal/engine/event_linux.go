@@ -153,13 +153,22 @@ type protocolCache struct {
 	p Protocol
 }
 
-// Serve implements netloop.Handler.
-func (c *eventConn) Serve(p *netloop.Poller) bool {
+// cacheOf returns the cache of a poller, or an empty one for another goroutine.
+func cacheOf(p *netloop.Poller) *protocolCache {
+	if p == nil {
+		return new(protocolCache)
+	}
 	cache, _ := p.Local.(*protocolCache)
 	if cache == nil {
 		cache = new(protocolCache)
 		p.Local = cache
 	}
+	return cache
+}
+
+// Serve implements netloop.Handler.
+func (c *eventConn) Serve(p *netloop.Poller) bool {
+	cache := cacheOf(p)
 	c.drained = false
 	if c.tls != nil {
 		c.tls.Arrived()
@@ -216,7 +225,7 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 // returns false then.
 func (c *eventConn) work() (owned bool) {
 	w, ok := c.p.(Worker)
-	if !ok || !w.HasWork() {
+	if !ok || c.net.Pending() || !w.HasWork() {
 		return true
 	}
 	c.net.Release()
@@ -451,7 +460,7 @@ func (c *eventConn) Expire() bool {
 		return false
 	case eventTurn:
 		if c.has(unix.POLLIN | unix.POLLOUT) {
-			return c.Serve(&netloop.Poller{})
+			return c.Serve(nil)
 		}
 		fallthrough
 	case eventUnsent:
@@ -468,7 +477,7 @@ func (c *eventConn) Expire() bool {
 		} else if c.tls != nil {
 			return c.expireIdle()
 		}
-		return c.Serve(&netloop.Poller{})
+		return c.Serve(nil)
 	}
 	if c.p == nil {
 		if !c.NeverBegan() {

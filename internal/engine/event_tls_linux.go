@@ -246,7 +246,7 @@ func (c *eventConn) endLooks() {
 // part of a record, which begins no request.
 func (c *eventConn) expireIdle() (alive bool) {
 	before := c.Requests
-	alive = c.Serve(&netloop.Poller{})
+	alive = c.Serve(nil)
 	if alive && c.p == nil && c.phase == eventServing && c.Requests == before {
 		c.finish(false)
 		return false

@@ -33,7 +33,8 @@ type Handler interface {
 	// Serve is called when the connection has become readable or writable, or has
 	// ended. It must read until ErrAgain: it is not called again for bytes that it
 	// has left unread. It returns false if it has closed the connection or handed
-	// it over; the caller does not use the connection any more then.
+	// it over; the caller does not use the connection any more then. p is nil for a
+	// goroutine that is no poller.
 	Serve(p *Poller) bool
 	// Expire is called when the deadline has passed while the connection had no
 	// owner. Its result means the same as that of Serve.
@@ -389,6 +390,16 @@ func (c *Conn) Release() {
 		go c.run(&Poller{})
 	}
 }
+
+// ReleaseServed is Release for an owner who serves events that came meanwhile itself.
+func (c *Conn) ReleaseServed() {
+	if !c.release() {
+		c.run(nil)
+	}
+}
+
+// Pending reports whether the owner must serve the connection once more.
+func (c *Conn) Pending() bool { return c.state.Load() == statePending }
 
 // ServeAgain makes the loop call Serve once more when there is room for output, after
 // the other connections that are ready. An owner calls it that found no room, or

@@ -1,0 +1,182 @@
+package fasthttp
+
+import (
+	"net"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
+	"github.com/valyala/fasthttp/internal/http2"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// h2Peer is a client of HTTP/2 that allocates nothing for a request.
+type h2Peer struct {
+	t       testing.TB
+	nc      net.Conn
+	conn    http2.Conn
+	limits  http2.Limits
+	m       http2.Message
+	in, out []byte
+	got     int // responses that have come to their end
+	bytes   int // of content
+	fields  [][2][]byte
+	body    []byte
+}
+
+func newH2Peer(t testing.TB, nc net.Conn) *h2Peer {
+	p := &h2Peer{t: t, nc: nc, in: make([]byte, 0, 64<<10)}
+	p.limits.Fill()
+	p.conn.Init(http2.Client, &p.limits, 0)
+	for _, f := range [][2]string{
+		{":method", "GET"}, {":scheme", "http"}, {":authority", "example.com"}, {":path", "/some/path?with=query"},
+		{"user-agent", "Mozilla/5.0 (X11; Linux x86_64)"}, {"accept", "*/*"}, {"cookie", "session=0123456789abcdef0123456789abcdef"},
+	} {
+		p.fields = append(p.fields, [2][]byte{[]byte(f[0]), []byte(f[1])})
+	}
+	return p
+}
+
+// ask begins n requests.
+func (p *h2Peer) ask(n int) {
+	part := http2.SendWhole
+	if len(p.body) > 0 {
+		part = http2.SendHead
+	}
+	for range n {
+		s := p.conn.Open()
+		if s == nil {
+			p.t.Fatal("no room for another stream")
+		}
+		b := p.conn.BeginHeaders()
+		for _, f := range p.fields {
+			b = p.conn.Encoder().AppendField(b, field.Lookup(f[0]), f[0], f[1], hpack.Index)
+		}
+		p.conn.EndHeaders(s, b, part)
+		if len(p.body) > 0 {
+			p.conn.Send(s, p.body, true)
+		}
+	}
+	p.write()
+}
+
+func (p *h2Peer) write() {
+	for p.conn.HasOutput() {
+		p.out = p.conn.Output(p.out[:0], 64<<10)
+		if _, err := p.nc.Write(p.out); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// await reads until n more responses have come to their end.
+func (p *h2Peer) await(n int) {
+	for n += p.got; p.got < n; {
+		k, err := p.nc.Read(p.in[len(p.in):cap(p.in)])
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.in = p.in[:len(p.in)+k]
+		p.feed()
+		p.write()
+	}
+}
+
+func (p *h2Peer) feed() {
+	read := 0
+	for {
+		n, ev, err := p.conn.Feed(p.in[read:], 0, &p.m)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		read += n
+		switch ev.Kind {
+		case http2.Data:
+			p.bytes += len(ev.Payload)
+			p.conn.Consumed(ev.Stream, len(ev.Payload))
+		case http2.Reset:
+			p.t.Fatalf("a stream was reset with %v", ev.Code)
+		}
+		if ev.End {
+			p.got++
+			p.conn.Release(ev.Stream)
+		}
+		if n == 0 && ev.Kind == http2.None {
+			break
+		}
+	}
+	p.in = p.in[:copy(p.in, p.in[read:])]
+}
+
+func TestHTTP2RequestsDoNotAllocate(t *testing.T) {
+	if servertest.RaceDetector {
+		t.Skip("the race detector allocates")
+	}
+	content := []byte("Hello, World!")
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBody(content) }}))
+		if r.Engine.TLS {
+			t.Skip("crypto/tls allocates")
+		}
+		for _, n := range []int{1, 100} {
+			p := newH2Peer(t, r.Dial())
+			once := func() {
+				p.ask(n)
+				p.await(n)
+			}
+			// goroutines and pools come to what they need in their own time
+			allocs := 1.0
+			for range 20 {
+				if allocs = testing.AllocsPerRun(100, once); allocs == 0 {
+					break
+				}
+			}
+			if allocs != 0 {
+				t.Errorf("%d at a time: %v allocations", n, allocs)
+			}
+			if want := p.got * len(content); p.bytes != want {
+				t.Errorf("%d bytes, want %d", p.bytes, want)
+			}
+		}
+	})
+}
+
+// A handler that waits holds up no other request of its connection, whether it comes before
+// or after it.
+func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		through := make(chan struct{})
+		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/wait" {
+				<-through
+			}
+			ctx.SetBodyString("x")
+		}}))
+		nc, err := r.Dialer()
+		servertest.Must(t, err)
+		defer nc.Close()
+		if r.Engine.TLS {
+			t.Skip("the connection has not agreed on HTTP/2")
+		}
+		p := newH2Peer(t, nc)
+		path := &p.fields[3][1]
+		for range 3 {
+			for range 10 {
+				p.ask(9)
+				*path = []byte("/wait")
+				p.ask(1)
+				*path = []byte("/")
+			}
+			p.await(90)
+			through <- struct{}{}
+			p.await(1)
+			p.ask(9)
+			p.await(9)
+			for range 9 {
+				through <- struct{}{}
+			}
+			p.await(9)
+		}
+	})
+}
