@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -31,6 +32,8 @@ type h2Exchange struct {
 	// of a body that is buffered
 	limit, got int64
 	held       *bodymem.Body
+	spools     bool            // it is a form that is parsed before the handler is called
+	beginning  *bufpool.Buffer // the part of that which came before
 	pace       pace
 
 	// guarded by the mutex
@@ -143,8 +146,7 @@ func (x *h2Exchange) headReceived(end bool) {
 	x.limitReading()
 	if x.streamsBody() {
 		req.body.limit = int(x.limit)
-		x.content = newH2Content(x)
-		req.setSource(x.content, h.contentLength)
+		x.receiveStream(false)
 		x.h.dispatch(x)
 		return
 	}
@@ -154,6 +156,11 @@ func (x *h2Exchange) headReceived(end bool) {
 		return
 	}
 	req.body.limit = int(x.limit)
+	if x.spools = x.spoolsForm(); x.spools {
+		x.receiveStream(false)
+		x.h.dispatch(x)
+		return
+	}
 	x.sayContinue()
 }
 
@@ -274,6 +281,9 @@ func (x *h2Exchange) collect(p []byte, end bool) {
 		}
 	}
 	h := x.h
+	if x.refusal == nil {
+		x.spools = x.spoolsForm()
+	}
 	h.mu.Lock()
 	x.feeding = false
 	cut := x.cut != nil
@@ -284,6 +294,9 @@ func (x *h2Exchange) collect(p []byte, end bool) {
 	switch {
 	case cut:
 		h.s.h2.workers.Do((*h2Released)(x))
+	case x.spools:
+		x.receiveStream(end)
+		h.dispatch(x)
 	case end || x.refusal != nil:
 		if x.held != nil {
 			h.s.bodies.Arrived(x.held)

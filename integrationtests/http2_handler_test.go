@@ -327,8 +327,19 @@ func TestHTTP2Forms(t *testing.T) {
 			_, _ = part.Write(make([]byte, tc.size))
 			_ = w.Close()
 			s.ask(t, "POST", "/", body.String(), 200, tc.want, "Content-Type", w.FormDataContentType())
+			resp := s.do(t, s.request(t, "POST", "/", unsizedReader{bytes.NewReader(body.Bytes())}, "Content-Type", w.FormDataContentType()))
+			if resp.StatusCode != 200 || resp.Content != tc.want {
+				t.Errorf("without a length: got %d %q, want %q", resp.StatusCode, resp.Content, tc.want)
+			}
 		}
 		s.ask(t, "POST", "/", "nonsense", 400, "fasthttp: cannot read the multipart form: multipart: NextPart: EOF", "Content-Type", "multipart/form-data; boundary=x")
+		// the server finds out while the form arrives
+		large := "--x\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n" + numbered(6<<20)
+		s.ask(t, "POST", "/", large, 400, "Error when parsing request", "Content-Type", "multipart/form-data; boundary=x")
+		resp := s.do(t, s.request(t, "POST", "/", unsizedReader{strings.NewReader(large + numbered(9<<20) + numbered(9<<20))}, "Content-Type", "multipart/form-data; boundary=x"))
+		if resp.StatusCode != 413 {
+			t.Errorf("to a form that is too large: got %d %q", resp.StatusCode, resp.Content)
+		}
 	})
 }
 
