@@ -13,16 +13,18 @@ import (
 // the goroutine of the loop.
 //
 // A handler that takes its time must not hold up the others, though. If the leader makes no
-// progress, a timer has another goroutine serve the rest; and for a while each request of the
-// server gets a goroutine of its own.
+// progress, a timer has another goroutine lead; and while handlers take their time each
+// request of the server gets a goroutine of its own.
 
 var _ engine.Worker = (*h2Conn)(nil)
 
 const (
-	// h2Slow is how long a handler takes that is slow, and h2SlowFor for how long handlers
-	// are taken to be slow after one.
-	h2Slow    = 100 * time.Microsecond
-	h2SlowFor = time.Second
+	// h2Quick is how long a handler may take that holds up others.
+	h2Quick = 30 * time.Microsecond
+	// h2Credit is by how much handlers may exceed that together before they are slow, and
+	// h2MostEach what counts of each: a processor may be busy with something else.
+	h2Credit   = time.Millisecond
+	h2MostEach = 500 * time.Microsecond
 	// h2Patience is after how long the timer looks at the leader.
 	h2Patience = 2 * time.Millisecond
 	// h2HoldSize is how many bytes of responses wait at most until the leader has served
@@ -30,15 +32,19 @@ const (
 	h2HoldSize = 32 << 10
 )
 
-// h2Pace is whether the handlers of a server are slow.
-type h2Pace struct{ slowUntil atomic.Int64 }
+// h2Pace is whether the handlers of a server are slow: by how much the last ones have
+// exceeded their time.
+type h2Pace struct{ excess atomic.Int64 }
 
-func (p *h2Pace) slow(now time.Duration) bool { return int64(now) < p.slowUntil.Load() }
+func (p *h2Pace) slow() bool { return p.excess.Load() > int64(h2Credit) }
 
-// record takes how long a handler took.
-func (p *h2Pace) record(took, now time.Duration) {
-	if took > h2Slow {
-		p.slowUntil.Store(int64(now + h2SlowFor))
+// record takes how long a handler took. That another goroutine does so at the same moment
+// does no harm.
+func (p *h2Pace) record(took time.Duration) {
+	was := p.excess.Load()
+	now := min(max(was+int64(min(took, h2MostEach)-h2Quick), 0), 2*int64(h2Credit))
+	if now != was {
+		p.excess.Store(now)
 	}
 }
 
@@ -71,7 +77,7 @@ func (h *h2Conn) hasWork() bool {
 
 // Work implements engine.Worker.
 func (h *h2Conn) Work() {
-	if h.s.h2.pace.slow(time.Since(engine.Began)) {
+	if h.s.h2.pace.slow() {
 		h.spread()
 		return
 	}
@@ -120,7 +126,7 @@ func (h *h2Conn) serve(me uint32) {
 	for x := h.next(me); x != nil; x = h.next(me) {
 		x.run()
 		now := time.Since(engine.Began)
-		h.s.h2.pace.record(now-began, now)
+		h.s.h2.pace.record(now - began)
 		began = now
 	}
 	ended = true
@@ -200,9 +206,8 @@ func (h *h2Conn) lookAtLeader() {
 	if !stuck {
 		return
 	}
-	h.s.h2.pace.record(h2Patience, time.Since(engine.Began))
 	if wake {
 		h.link.Wake()
 	}
-	h.spread()
+	h.s.h2.workers.Do((*h2Leader)(h))
 }

@@ -437,8 +437,11 @@ func TestTrailersOfResponsesPassFronts(t *testing.T) {
 		for range 2 {
 			c.send("GET /trailers?n=100 HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n\r\n")
 			resp, err := c.next("GET")
-			if err != nil || len(resp.body) != 100 || resp.Header.Get("X-End") != "" {
-				t.Fatalf("got %d bytes, %v, X-End %q in the header", len(resp.body), err, resp.Header["X-End"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(resp.body) != 100 || resp.Header.Get("X-End") != "" {
+				t.Fatalf("got %d bytes, X-End %q in the header", len(resp.body), resp.Header["X-End"])
 			}
 			if got := resp.Trailer.Get("X-End"); f.passesTrailers && got != "yes" {
 				t.Errorf("the trailer is %q", got)
