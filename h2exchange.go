@@ -3,6 +3,7 @@ package fasthttp
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -416,3 +417,6 @@ type h2Timeout struct{}
 func (h2Timeout) Error() string   { return "fasthttp: the time for the request or its response is over" }
 func (h2Timeout) Timeout() bool   { return true }
 func (h2Timeout) Temporary() bool { return true }
+
+// Is reports whether target is the error of all deadlines, as that of a net.Conn does.
+func (h2Timeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }
