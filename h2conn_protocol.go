@@ -359,6 +359,12 @@ func (h *h2Conn) contain(next *engine.Action) {
 // release ends what the connection has not ended itself.
 func (h *h2Conn) release() {
 	h.s.h2.remove(h)
+	h.mu.Lock()
+	if h.first != nil {
+		// their handlers may ask for its addresses later
+		h.c.Pin()
+	}
+	h.mu.Unlock()
 	h.end(h2Gone)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0

@@ -141,21 +141,23 @@ func (c *Conn) Done() bool {
 	return !c.HasOutput() && c.lost.first == nil && (c.life == LifeClosed || c.life == LifeDraining && c.active == 0)
 }
 
-// Rest gives memory back that a connection does not need while nothing happens on it.
+// Rest gives memory back that a connection does not need while nothing happens on it. It
+// is called when nothing has happened for a while.
 func (c *Conn) Rest() {
 	if c.out != nil && len(c.out.B) == c.outRead {
 		bufpool.Put(c.out)
 		c.out, c.outRead = nil, 0
 	}
-	for c.spare > keptStreams {
+	for c.spare > 0 {
 		s := c.free
 		c.free = s.next
 		c.spare--
 		s.next = nil
 		spareStreams.Put(s)
 	}
-	if c.table.n == 0 && len(c.table.slots) > fewestSlots {
+	if c.table.n == 0 {
 		c.table.slots = nil
+		c.ended.rest()
 	}
 }
 

@@ -196,11 +196,8 @@ func (q *queue) insert(s, at *Stream, p place) {
 	}
 }
 
-// spareStreams has streams beyond the few that a connection without any keeps.
+// spareStreams has the streams that connections do not need.
 var spareStreams = sync.Pool{New: func() any { return new(Stream) }}
-
-// keptStreams is how many of them that is.
-const keptStreams = 2
 
 // newStream returns a stream whose phases are those of one that begins.
 func (c *Conn) newStream(id uint32) *Stream {
@@ -333,4 +330,18 @@ func (e *ended) find(id uint32) ending {
 		}
 	}
 	return endUnknown
+}
+
+// rest forgets the streams that both sides have ended: nothing of them is on its way any
+// more. What the peer has sent of those that were reset may be.
+func (e *ended) rest() {
+	if e.ring == nil {
+		return
+	}
+	for _, w := range e.ring {
+		if w != 0 && ending(w&3) != endWell {
+			return
+		}
+	}
+	e.ring = nil
 }
