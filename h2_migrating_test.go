@@ -39,7 +39,6 @@ func h2Ask(t *testing.T, client *http.Client, method, url string, body io.Reader
 // The differences that docs/migrating.md lists, one by one.
 func TestWhatHTTP2Changes(t *testing.T) {
 	t.Parallel()
-	large, kind := formWithPreamble(t)
 	for _, tc := range []struct {
 		name     string
 		settings func(s *Server)
@@ -66,10 +65,6 @@ func TestWhatHTTP2Changes(t *testing.T) {
 			status: StatusNotImplemented, content: errH2Hijack.Error(), log: errH2Hijack.Error()},
 		{name: "a status that is none of a final response", handler: func(ctx *RequestCtx) { ctx.SetStatusCode(StatusEarlyHints) },
 			status: StatusInternalServerError, content: StatusMessage(StatusInternalServerError), log: "the status 103"},
-		{name: "a large form", settings: func(s *Server) { s.MaxRequestBodySize = 16 << 20 }, handler: func(ctx *RequestCtx) {
-			form, err := ctx.MultipartForm()
-			fmt.Fprint(ctx, string(ctx.PostBody()) == large, err, len(form.File["file"]))
-		}, method: "POST", body: large, fields: []string{"Content-Type", kind}, content: "true <nil> 1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			forEachEngine(t, func(t *testing.T, start starter) {
@@ -97,20 +92,6 @@ func h2Names(ctx *RequestCtx) {
 			_, _ = ctx.Write(name)
 		}
 	}
-}
-
-// formWithPreamble returns a form that a server would parse while it arrives over HTTP/1.1. It begins
-// with text that WriteMultipartForm would not make.
-func formWithPreamble(t *testing.T) (body, kind string) {
-	var b bytes.Buffer
-	b.WriteString("a preamble\r\n")
-	w := multipart.NewWriter(&b)
-	part, err := w.CreateFormFile("file", "f")
-	servertest.Must(t, err)
-	_, err = part.Write(servertest.Noise(5 << 20))
-	servertest.Must(t, err)
-	servertest.Must(t, w.Close())
-	return b.String(), w.FormDataContentType()
 }
 
 // Which requests a connection answers: those behind a close go to another one, and those
