@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http2"
 )
@@ -53,6 +54,9 @@ type h2Conn struct {
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
 	lean   bool   // the connection has given its spare memory back since then
+
+	start *blockStart  // of the last usual response, or nil
+	now   clock.Moment // when the requests came that are being received, once it was asked for
 }
 
 // h2Output is who writes output.

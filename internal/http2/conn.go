@@ -159,6 +159,8 @@ func (c *Conn) Rest() {
 		c.table.slots = nil
 		c.ended.rest()
 	}
+	c.enc.Rest()
+	c.dec.Rest()
 }
 
 // Close ends the connection with a code: a last GOAWAY is the end of the output. Streams
@@ -247,15 +249,13 @@ func (c *Conn) Tick(now uint32) error {
 		c.fail(ErrStalled)
 		return c.err
 	}
-	for i := 0; i < len(c.table.slots); i++ {
-		s := c.table.slots[i]
-		if s == nil || len(s.unsent) == 0 {
+	for s := range c.table.all {
+		if len(s.unsent) == 0 {
 			continue
 		}
 		over := late(s.stall.since, c.l.Stall)
 		if s.stall.look(s.place == isBlocked, over, s.sendWindow, c.l.LeastData, now) {
 			c.lose(s, errStreamStalled)
-			i-- // removing it may have moved another one here
 		}
 	}
 	return nil

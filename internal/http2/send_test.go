@@ -472,7 +472,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Streams whose ids share a place of the table, so that the end of one moves the other.
+// Streams whose ids share a place of the table.
 func TestAllStreamsEndThatMust(t *testing.T) {
 	x := opened(t, 9)
 	for id := uint32(3); id < 17; id += 2 {
