@@ -28,9 +28,14 @@ func (x *exchange) outgrown() bool {
 }
 
 func (x *exchange) maySpool() bool {
-	return !x.streamsBodies() && !x.s.DisablePreParseMultipartForm &&
-		len(x.ctx.Request.Header.MultipartFormBoundary()) > 0 &&
-		x.ctx.Request.Header.list.FindID(field.ContentEncoding, 0) < 0
+	return !x.streamsBodies() && x.s.maySpool(&x.ctx.Request.Header)
+}
+
+// maySpool reports whether h is the header of a form that is parsed while it arrives, if
+// it is large.
+func (s *Server) maySpool(h *RequestHeader) bool {
+	return !s.DisablePreParseMultipartForm && len(h.MultipartFormBoundary()) > 0 &&
+		h.list.FindID(field.ContentEncoding, 0) < 0
 }
 
 // spoolRest parses a form whose beginning is in memory and whose rest is still to

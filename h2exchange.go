@@ -3,10 +3,12 @@ package fasthttp
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bodymem"
+	"github.com/valyala/fasthttp/internal/bufpool"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -31,7 +33,8 @@ type h2Exchange struct {
 	// of a body that is buffered
 	limit, got int64
 	held       *bodymem.Body
-	pace       pace
+	spools     bool            // it is a form that is parsed before the handler is called
+	beginning  *bufpool.Buffer // the part of that which came before
 
 	// guarded by the mutex
 	phase         h2Phase
@@ -61,10 +64,17 @@ const (
 	h2Over                    // it only remains to be released
 )
 
-// h2Reset says that the peer has reset a stream.
-type h2Reset struct{ code http2.Code }
+// h2Reset says that a stream was reset: by the peer or, if fault is not nil, for that fault of
+// the peer's.
+type h2Reset struct {
+	code  http2.Code
+	fault *http2.Error
+}
 
 func (e h2Reset) Error() string {
+	if e.fault != nil {
+		return e.fault.Error()
+	}
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 
@@ -137,11 +147,13 @@ func (x *h2Exchange) headReceived(end bool) {
 		x.h.dispatch(x)
 		return
 	}
+	if x.framing.Kind != http1.Length {
+		h.contentLength = -1
+	}
 	x.limitReading()
 	if x.streamsBody() {
 		req.body.limit = int(x.limit)
-		x.content = newH2Content(x)
-		req.setSource(x.content, h.contentLength)
+		x.receiveStream(false)
 		x.h.dispatch(x)
 		return
 	}
@@ -151,6 +163,11 @@ func (x *h2Exchange) headReceived(end bool) {
 		return
 	}
 	req.body.limit = int(x.limit)
+	if x.spools = x.spoolsForm(); x.spools {
+		x.receiveStream(false)
+		x.h.dispatch(x)
+		return
+	}
 	x.sayContinue()
 }
 
@@ -271,6 +288,9 @@ func (x *h2Exchange) collect(p []byte, end bool) {
 		}
 	}
 	h := x.h
+	if x.refusal == nil {
+		x.spools = x.spoolsForm()
+	}
 	h.mu.Lock()
 	x.feeding = false
 	cut := x.cut != nil
@@ -281,6 +301,9 @@ func (x *h2Exchange) collect(p []byte, end bool) {
 	switch {
 	case cut:
 		h.s.h2.workers.Do((*h2Released)(x))
+	case x.spools:
+		x.receiveStream(end)
+		h.dispatch(x)
 	case end || x.refusal != nil:
 		if x.held != nil {
 			h.s.bodies.Arrived(x.held)
@@ -400,3 +423,6 @@ type h2Timeout struct{}
 func (h2Timeout) Error() string   { return "fasthttp: the time for the request or its response is over" }
 func (h2Timeout) Timeout() bool   { return true }
 func (h2Timeout) Temporary() bool { return true }
+
+// Is reports whether target is the error of all deadlines, as that of a net.Conn does.
+func (h2Timeout) Is(target error) bool { return target == os.ErrDeadlineExceeded }

@@ -33,6 +33,12 @@ func (x *h2Exchange) serve() {
 		x.refuse()
 		return
 	}
+	if x.spools {
+		if x.refusal = x.spoolForm(); x.refusal != nil {
+			x.refuse()
+			return
+		}
+	}
 	ctx.responder = x
 	x.handling = true
 	if p, ok := x.handle(); !ok {

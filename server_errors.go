@@ -71,7 +71,10 @@ func defaultErrorResponse(ctx *RequestCtx, err error) {
 
 // isCommon reports whether err is common on a public server.
 func isCommon(err error) bool {
-	return isTimeout(err) ||
+	if _, ok := errors.AsType[h2Reset](err); ok {
+		return true
+	}
+	return isTimeout(err) || errors.Is(err, errH2Gone) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)

@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -75,7 +76,8 @@ func (s *h2Server) put(x *h2Exchange) {
 func (s *h2Server) count(err error) {
 	if s.counts != nil && err != nil {
 		if e, ok := err.(*http2.Error); ok {
-			s.counts(e.Code.String())
+			// the names of net/http are in lower case
+			s.counts(strings.ToLower(e.Code.String()))
 		}
 	}
 }

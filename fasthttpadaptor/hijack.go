@@ -23,6 +23,9 @@ type hijack struct {
 // failed.
 const hijackWait = 10 * time.Second
 
+// errHTTP2 says that the connection carries other requests, too.
+var errHTTP2 = fmt.Errorf("fasthttpadaptor: a connection of HTTP/2 cannot be hijacked: %w", http.ErrNotSupported)
+
 var errNoConn = errors.New("fasthttpadaptor: the connection has failed before it could be handed over")
 
 // Hijack implements http.Hijacker. If a header was written, it is sent first, with the
@@ -47,6 +50,9 @@ func (w *responseWriter) hijack() (net.Conn, error) {
 		return nil, errOver
 	case stateSending:
 		return nil, errBegun
+	}
+	if w.ctx.IsHTTP2() {
+		return nil, errHTTP2
 	}
 	var head []byte
 	if w.status != 0 {

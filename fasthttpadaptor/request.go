@@ -108,9 +108,14 @@ func convertFields(h *fasthttp.RequestHeader, r *http.Request) {
 	values := make([]string, 0, count)
 	header := make(http.Header, count)
 	r.Host, r.TransferEncoding, r.Trailer = "", nil, nil
-	chunked := h.ContentLength() == -1
+	http2 := r.ProtoMajor == 2
+	chunked := h.ContentLength() == -1 && !http2
 	for name, value := range h.All() {
 		key := http.CanonicalHeaderKey(string(name))
+		if http2 && key == "Expect" {
+			// net/http keeps it of HTTP/1 alone
+			continue
+		}
 		start := text.Len()
 		text.Write(value)
 		v := text.String()[start:]
@@ -176,7 +181,7 @@ func convertBody(ctx *fasthttp.RequestCtx, r *http.Request) {
 	}
 	length := ctx.Request.Header.ContentLength()
 	switch {
-	case r.TransferEncoding != nil:
+	case r.TransferEncoding != nil || length == -1:
 		r.ContentLength = -1
 	case length > 0:
 		r.ContentLength = int64(length)

@@ -273,7 +273,7 @@ func (f *h2Flood) run(t *testing.T, e servertest.Engine) {
 	if f.configure != nil {
 		f.configure(s)
 	}
-	ts := startHTTP2(t, e, s)
+	ts := serveHTTP2(t, e, s)
 	// handlers that wait end before the server does
 	t.Cleanup(func() { close(fs.gate.Open) })
 	other := greetHTTP2(ts).listen()
@@ -384,7 +384,7 @@ func checkStopsReading(t *testing.T, e servertest.Engine, timeout time.Duration)
 	fs := newFloodServer()
 	s := &fasthttp.Server{Handler: fs.handle, Logger: noLog{}}
 	s.HTTP2.WriteByteTimeout = timeout
-	ts := startHTTP2(t, e, s)
+	ts := serveHTTP2(t, e, s)
 	before := servertest.Measure(t)
 	c := dialHTTP2(ts)
 	c.unread()
@@ -434,7 +434,7 @@ func TestBodiesOfAConnectionAreBounded(t *testing.T) {
 func checkBodies(t *testing.T, e servertest.Engine) {
 	const size, streams, room = 2 << 20, 16, 16 << 20
 	fs := newFloodServer()
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: fs.handle})
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: fs.handle})
 	before := servertest.Measure(t)
 	c := greetHTTP2(ts).listen()
 	for i := range uint32(streams) {

@@ -86,7 +86,7 @@ func TestConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
 			t.Run(name+"/"+e.Name, func(t *testing.T) {
 				// idle workers are not a leak
 				s := &fasthttp.Server{Handler: handleH2Leaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, StreamRequestBody: name == "in a streamed body"}
-				checkLeaving(t, startHTTP2(t, e, s), h2Leavings[name])
+				checkLeaving(t, serveHTTP2(t, e, s), h2Leavings[name])
 			})
 		}
 	}

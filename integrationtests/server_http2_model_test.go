@@ -110,7 +110,7 @@ func (r *modelRun) run(length time.Duration) {
 		if streams {
 			s.HTTP2.MaxReceiveBufferPerConnection, s.HTTP2.MaxReceiveBufferPerStream = 100_000, 30_000
 		}
-		servers = append(servers, startHTTP2(r.t, r.e, s))
+		servers = append(servers, serveHTTP2(r.t, r.e, s))
 	}
 	var wg sync.WaitGroup
 	end := time.Now().Add(length)

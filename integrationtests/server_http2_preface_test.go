@@ -24,7 +24,7 @@ func TestPrefaceElsewhereIsNoPreface(t *testing.T) { forEachHTTP2(t, testPreface
 
 func testPrefaceElsewhereIsNoPreface(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
 	for name, before := range map[string]string{
 		"a request":           servertest.Get("/one"),
 		"a body":              servertest.Post("/one", "body"),
@@ -56,7 +56,7 @@ func TestUpgradeToHTTP2IsIgnored(t *testing.T) { forEachHTTP2(t, testUpgradeToHT
 
 func testUpgradeToHTTP2IsIgnored(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
 	c := ts.Dial()
 	for range 2 {
 		c.Send(servertest.Get("/one", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"))
@@ -96,7 +96,7 @@ func TestPrefaceInPieces(t *testing.T) { forEachHTTP2(t, testPrefaceInPieces) }
 
 func testPrefaceInPieces(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: tellProtocol, Logger: noLog{}})
 	for size := range 30 {
 		c := dialHTTP2(ts)
 		c.raw(http2.ClientPreface).settings().frame(http2.FrameSettings, http2.FlagSettingsAck, 0, "").get(1, "/one")

@@ -154,7 +154,7 @@ func TestHTTP2ResponsesAreWellFormed(t *testing.T) { forEachHTTP2(t, testHTTP2Re
 
 func testHTTP2ResponsesAreWellFormed(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyString("ok")
 		if odd := oddResponses[string(ctx.Request.Header.Peek("Case"))]; odd != nil {
 			odd(ctx)
@@ -257,7 +257,7 @@ func startPassing(t *testing.T, e servertest.Engine, streams bool) (*testServer,
 	})
 	hc := &fasthttp.HostClient{Addr: p.Addr(), StreamResponseBody: streams}
 	t.Cleanup(hc.CloseIdleConnections)
-	return startHTTP2(t, e, &fasthttp.Server{StreamRequestBody: streams, Handler: func(ctx *fasthttp.RequestCtx) {
+	return serveHTTP2(t, e, &fasthttp.Server{StreamRequestBody: streams, Handler: func(ctx *fasthttp.RequestCtx) {
 		if got := string(ctx.Request.Header.Protocol()); got != "HTTP/2.0" {
 			t.Errorf("the protocol is %q", got)
 		}
@@ -273,7 +273,7 @@ func TestHTTP2AndHTTP1TakeTurns(t *testing.T) { forEachHTTP2(t, testHTTP2AndHTTP
 
 func testHTTP2AndHTTP1TakeTurns(t *testing.T, e servertest.Engine) {
 	t.Parallel()
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %s %s", ctx.Request.Header.Protocol(), ctx.Request.Header.Peek("X-Old"), ctx.Path())
 	}})
 	c2, c1 := greetHTTP2(ts).listen(), ts.Dial()

@@ -259,7 +259,7 @@ func TestSlowClientsOfHTTP2AreEnded(t *testing.T) {
 func (s *h2Slow) run(t *testing.T, e servertest.Engine) {
 	server := &fasthttp.Server{Handler: slowHandler, Logger: noLog{}}
 	s.configure(server)
-	ts := startHTTP2(t, e, server)
+	ts := serveHTTP2(t, e, server)
 	other := greetHTTP2(ts).listen()
 	c := dialHTTP2(ts)
 	_ = c.SetDeadline(time.Now().Add(2 * servertest.Patience))
@@ -296,7 +296,7 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
 		began.Add(1)
 		slowHandler(ctx)
 	}}
-	ts := startHTTP2(t, e, s)
+	ts := serveHTTP2(t, e, s)
 	before := servertest.Measure(t)
 	for range crowd {
 		c := dialHTTP2(ts)

@@ -215,7 +215,7 @@ func testHTTP2RequestsSmuggleNothing(t *testing.T, e servertest.Engine) {
 	p := newUpstream(t)
 	hc := &fasthttp.HostClient{Addr: p.Addr()}
 	t.Cleanup(hc.CloseIdleConnections)
-	ts := startHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+	ts := serveHTTP2(t, e, &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 		tellRequest(ctx)
 		told := bytes.Clone(ctx.Response.Body())
 		ctx.Request.URI().SetScheme("http")

@@ -23,7 +23,7 @@ import (
 )
 
 // startHTTP2 starts a server that speaks HTTP/2, and HTTP/1.1 beside it.
-func startHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServer {
+func serveHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServer {
 	t.Helper()
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)

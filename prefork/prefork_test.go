@@ -73,6 +73,8 @@ func serveForTest() error {
 			os.Exit(7)
 		case "/session":
 			fmt.Fprint(ctx, os.Getpid(), " ", ctx.TLSConnectionState().DidResume)
+		case "/protocol":
+			fmt.Fprintf(ctx, "%d %s", os.Getpid(), ctx.Request.Header.Protocol())
 		default:
 			fmt.Fprint(ctx, os.Getpid())
 		}
@@ -86,6 +88,10 @@ func serveForTest() error {
 	}
 	if os.Getenv("PREFORK_TEST_ENGINE") == "portable" {
 		s.Engine = fasthttp.EnginePortable
+	}
+	if os.Getenv("PREFORK_TEST_HTTP2") != "" {
+		s.Protocols.SetHTTP2(true)
+		s.Protocols.SetUnencryptedHTTP2(true)
 	}
 	p := New(s)
 	p.Logger = discard{}

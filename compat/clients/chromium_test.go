@@ -256,6 +256,29 @@ const eventSource = `<!DOCTYPE html><script>
 	source.onmessage = event => got.push(event.lastEventId + ':' + event.data)
 </script>`
 
+// serveEvents responds with that page, and with an event for each value of next. It
+// reports why the producer of the events has ended.
+func serveEvents(ctx *fasthttp.RequestCtx, next <-chan struct{}, left chan<- error) {
+	switch string(ctx.Path()) {
+	case "/":
+		ctx.SuccessString("text/html", eventSource)
+	case "/events":
+		ctx.SetContentType("text/event-stream")
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			for i := 0; ; i++ {
+				fmt.Fprintf(w, "id: %d\ndata: event %d\n\n", i, i)
+				if err := w.Flush(); err != nil {
+					left <- err
+					return
+				}
+				<-next
+			}
+		})
+	default:
+		ctx.NotFound()
+	}
+}
+
 // TestChromiumGetsEventsOverTLS checks that each event arrives before the producer
 // makes the next one, encoded and encrypted. The producer notices that its page was
 // closed.
@@ -273,24 +296,7 @@ func TestChromiumGetsEventsOverTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			next, left := make(chan struct{}), make(chan error, 1)
 			handler := wrap(func(ctx *fasthttp.RequestCtx) {
-				switch string(ctx.Path()) {
-				case "/":
-					ctx.SuccessString("text/html", eventSource)
-				case "/events":
-					ctx.SetContentType("text/event-stream")
-					ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-						for i := 0; ; i++ {
-							fmt.Fprintf(w, "id: %d\ndata: event %d\n\n", i, i)
-							if err := w.Flush(); err != nil {
-								left <- err
-								return
-							}
-							<-next
-						}
-					})
-				default:
-					ctx.NotFound()
-				}
+				serveEvents(ctx, next, left)
 			})
 			s := &fasthttp.Server{Logger: logger{t}, Handler: func(ctx *fasthttp.RequestCtx) {
 				handler(ctx)

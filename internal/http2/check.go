@@ -173,7 +173,7 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 		case field.Cookie:
 			cookies++
 		case field.Priority:
-			p = parsePriority(l.Bytes(f.Value))
+			p = parsePriority(defaultPriority, l.Bytes(f.Value))
 		}
 		if f.ID != field.Host || seen&hasAuthority == 0 {
 			keep, err := m.Head.Note(http1.Request, f.ID, l.Block, f.Value)

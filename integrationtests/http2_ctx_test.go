@@ -1,0 +1,184 @@
+package integrationtests
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// TestHTTP2HeadsOfTheWire has heads that no client of net/http would send.
+func TestHTTP2HeadsOfTheWire(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			h := &ctx.Request.Header
+			fmt.Fprintf(ctx, "%v %s %s %s %s %q %s %d", ctx.IsHTTP2(), ctx.Method(), ctx.Host(), ctx.RequestURI(), h.Cookie("b"), h.Peek("Cookie"), h.Peek("X-Long"), h.ContentLength())
+		}})
+		c := s.dialFrames(t)
+		for i, tc := range []struct {
+			end    bool
+			fields []string
+			want   string
+		}{
+			{true, nil, `true GET a /x?y  ""  -2`},
+			{true, []string{"cookie", "a=1", "cookie", "b=2", "cookie", "c=3"}, `true GET a /x?y 2 "a=1; b=2; c=3"  -2`},
+			{true, []string{"cookie", "a=1; b=2"}, `true GET a /x?y 2 "a=1; b=2"  -2`},
+			{true, []string{"host", "a"}, `true GET a /x?y  ""  -2`},
+			{true, []string{"te", "trailers"}, `true GET a /x?y  ""  -2`},
+			{true, []string{"x-long", strings.Repeat("l", 30_000)}, `true GET a /x?y  "" ` + strings.Repeat("l", 30_000) + ` -2`},
+			{false, nil, `true GET a /x?y  ""  -1`},
+			{false, []string{"content-length", "3"}, `true GET a /x?y  ""  3`},
+		} {
+			id := uint32(2*i + 1)
+			c.ask(id, tc.end, "GET", "/x?y", tc.fields...)
+			if !tc.end {
+				c.must(c.WriteData(id, true, []byte("abc")))
+			}
+			c.expect(id, "200", tc.want)
+		}
+		// the authority may stand in the Host field alone
+		c.fields(101, true, ":method", "GET", ":scheme", "http", ":path", "/", "host", "b")
+		c.expect(101, "200", `true GET b /  ""  -2`)
+		c.fields(103, true, ":method", "OPTIONS", ":scheme", "http", ":authority", "a", ":path", "*")
+		c.expect(103, "200", `true OPTIONS a *  ""  0`)
+	})
+}
+
+// TestHTTP2ConnectIsATunnel has a handler that answers CONNECT, and the bytes that go both
+// ways afterwards (RFC 9113 section 8.5).
+func TestHTTP2ConnectIsATunnel(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if !ctx.IsConnect() || string(ctx.RequestURI()) != "b:443" {
+				t.Errorf("got %s %s", ctx.Method(), ctx.RequestURI())
+			}
+			ctx.EnableFullDuplex()
+			in := ctx.RequestBodyStream()
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				b := make([]byte, 100)
+				for {
+					n, err := in.Read(b)
+					_, _ = w.WriteString(strings.ToUpper(string(b[:n])))
+					if w.Flush() != nil || err != nil {
+						return
+					}
+				}
+			})
+		}})
+		c := s.dialFrames(t)
+		c.fields(1, false, ":method", "CONNECT", ":authority", "b:443")
+		f := c.stream(1)
+		for i, piece := range []string{"first", "second", "third"} {
+			c.must(c.WriteData(1, i == 2, []byte(piece)))
+			want := strings.ToUpper(strings.Join([]string{"first", "second", "third"}[:i+1], ""))
+			c.until("the answer to "+piece, func() bool { return string(f.content) == want })
+		}
+		if got := c.expect(1, "200", "FIRSTSECONDTHIRD").head(0)["content-length"]; got != "" {
+			t.Errorf("a tunnel has the length %q", got)
+		}
+	})
+}
+
+// TestHTTP2DeadlinesOfAHandler has deadlines that concern one request of a connection.
+func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		ended := make(chan error, 1)
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/read":
+				if err := ctx.SetReadDeadline(time.Now().Add(servertest.Short)); err != nil {
+					t.Errorf("SetReadDeadline: %v", err)
+				}
+				_, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+				ended <- err
+				ctx.SetStatusCode(408)
+			case "/write":
+				if err := ctx.SetWriteDeadline(time.Now().Add(servertest.Short)); err != nil {
+					t.Errorf("SetWriteDeadline: %v", err)
+				}
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					for {
+						if _, err := w.WriteString("some text that goes on"); err != nil {
+							ended <- err
+							return
+						}
+					}
+				})
+			default:
+				echo(ctx)
+			}
+		}})
+		c := s.dialFrames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
+		c.ask(1, false, "POST", "/read")
+		if err := servertest.Receive(t, "the end of the body", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("reading ends with %v", err)
+		}
+		c.ask(3, true, "GET", "/write")
+		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
+			t.Error("writing ends well")
+		}
+		c.response(3)
+		c.ask(5, true, "GET", "/")
+		c.expect(5, "200", `GET / ""`)
+	})
+}
+
+// TestHTTP2LateReader has a handler that reads its body when its time is over.
+func TestHTTP2LateReader(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		late, read := make(chan struct{}), make(chan error, 1)
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: fasthttp.TimeoutWithCodeHandler(func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) != "/late" {
+				echo(ctx)
+				return
+			}
+			_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, 3))
+			<-late
+			_, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+			read <- err
+		}, 10*servertest.Short, "too late", 504)})
+		c := s.dialFrames(t)
+		c.ask(1, false, "POST", "/late")
+		c.must(c.WriteData(1, false, []byte("abcdef")))
+		f := c.stream(1)
+		c.until("the response", func() bool { return f.ended })
+		if f.head(0)[":status"] != "504" || string(f.content) != "too late" {
+			t.Errorf("got %v %q", f.heads, f.content)
+		}
+		close(late)
+		if err := servertest.Receive(t, "the end of the body", read); err == nil {
+			t.Error("a late handler reads to the end of a body that has none")
+		}
+		c.ask(3, true, "GET", "/")
+		c.expect(3, "200", `GET / ""`)
+	})
+}
+
+// TestHTTP2LargeBodies has bodies that are larger than all that a connection may hold by
+// default.
+func TestHTTP2LargeBodies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves some hundred megabytes")
+	}
+	const size = 40 << 20
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		s := start(&fasthttp.Server{MaxRequestBodySize: size, Handler: func(ctx *fasthttp.RequestCtx) {
+			fmt.Fprint(ctx, len(ctx.PostBody()))
+		}})
+		for range 2 {
+			resp := s.do(t, s.request(t, "POST", "/", io.LimitReader(plenty{}, size)))
+			if resp.StatusCode != 200 || resp.Content != fmt.Sprint(size) {
+				t.Errorf("got %d %q", resp.StatusCode, resp.Content)
+			}
+		}
+	})
+}

@@ -1,0 +1,533 @@
+package integrationtests
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// TestHTTP2BothDirectionsAtOnce has a client that sends each piece when it has the answer
+// to the one before.
+func TestHTTP2BothDirectionsAtOnce(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/stream" {
+				ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+				return
+			}
+			ctx.EnableFullDuplex()
+			lines := bufio.NewReader(ctx.RequestBodyStream())
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for {
+					line, err := lines.ReadString('\n')
+					_, _ = w.WriteString(strings.ToUpper(line))
+					if w.Flush() != nil || err != nil {
+						return
+					}
+				}
+			})
+		}})
+		for path, change := range map[string]func(string) string{
+			"/stream": func(s string) string { return s },
+			"/lines":  strings.ToUpper,
+		} {
+			r, w := io.Pipe()
+			req := s.request(t, "POST", path, r)
+			go func() { _, _ = io.WriteString(w, "first line\n") }()
+			resp := s.open(t, req)
+			answers := bufio.NewReader(resp.Body)
+			expect := func(line string) {
+				t.Helper()
+				if got, err := answers.ReadString('\n'); got != change(line) || err != nil {
+					t.Fatalf("got %q, %v, want %q", got, err, change(line))
+				}
+			}
+			expect("first line\n")
+			for i := range 20 {
+				line := fmt.Sprintf("line %d\n", i)
+				_, _ = io.WriteString(w, line)
+				expect(line)
+			}
+			_ = w.Close()
+			if rest, err := io.ReadAll(answers); len(rest) > 0 || err != nil {
+				t.Errorf("after the end: %q, %v", rest, err)
+			}
+		}
+	})
+}
+
+// TestHTTP2SlowReaderHoldsTheProducerUp has clients that open no window: what the server
+// keeps must be bounded, and everything must arrive once they do.
+func TestHTTP2SlowReaderHoldsTheProducerUp(t *testing.T) {
+	const size, bound = 8 << 20, 512 << 10
+	kinds := map[string]func(ctx *fasthttp.RequestCtx, produced *atomic.Int64){
+		"/writer": func(ctx *fasthttp.RequestCtx, produced *atomic.Int64) {
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for i := 0; i < size; i += 1 << 10 {
+					if _, err := w.WriteString(numbered(size)[i : i+1<<10]); err != nil {
+						return
+					}
+					produced.Add(1 << 10)
+				}
+			})
+		},
+		"/reader": func(ctx *fasthttp.RequestCtx, produced *atomic.Int64) {
+			text := strings.NewReader(numbered(size))
+			ctx.SetBodyStream(servertest.ReadFunc(func(p []byte) (int, error) {
+				n, err := text.Read(p)
+				produced.Add(int64(n))
+				return n, err
+			}), size)
+		},
+	}
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		for path, answer := range kinds {
+			var produced atomic.Int64
+			s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+				if string(ctx.Path()) != path {
+					echo(ctx)
+					return
+				}
+				answer(ctx, &produced)
+			}})
+			c := s.dialFrames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 20_000})
+			c.ask(1, true, "GET", path)
+			f := c.stream(1)
+			c.until("as much content as the window takes", func() bool { return len(f.content) == 20_000 })
+			for i := range 30 {
+				// others are served meanwhile, and have room on the connection
+				id := uint32(3 + 2*i)
+				c.ask(id, true, "GET", "/other")
+				c.expect(id, "200", `GET /other ""`)
+			}
+			if n := produced.Load(); n > bound {
+				t.Errorf("%s: %d bytes were produced for a client that has taken 20,000", path, n)
+			}
+			c.must(c.WriteWindowUpdate(0, size))
+			c.must(c.WriteWindowUpdate(1, size))
+			c.expect(1, "200", numbered(size))
+		}
+	})
+}
+
+// TestHTTP2SlowHandlerHoldsTheSenderUp has a handler that does not read its body: the
+// server must not take more of it than it says, and others must be served.
+func TestHTTP2SlowHandlerHoldsTheSenderUp(t *testing.T) {
+	const window, size = 256 << 10, 4 << 20
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		g := servertest.NewGate()
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/slow" {
+				g.Pass("slow")
+			}
+			if ctx.RequestBodyStream() == nil {
+				ctx.SetBodyString("none")
+				return
+			}
+			n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+			fmt.Fprint(ctx, n, " ", err)
+		}})
+		c := s.dialFrames(t)
+		c.ask(1, false, "POST", "/slow")
+		servertest.Receive(t, "the slow handler", g.Entered)
+		c.until("the settings of the server", func() bool { return c.greeted })
+		sent, conn := 0, 65535
+		piece := make([]byte, 16<<10)
+		send := func() bool {
+			n := min(len(piece), size-sent, int(c.window)+c.granted[1]-sent, conn+c.granted[0]-sent)
+			if n <= 0 {
+				return false
+			}
+			c.must(c.WriteData(1, sent+n == size, piece[:n]))
+			sent += n
+			return true
+		}
+		for range 100 {
+			for send() {
+			}
+			c.roundTrip()
+		}
+		if sent < 65535 || sent > window {
+			t.Errorf("the server takes %d bytes for a handler that reads nothing", sent)
+		}
+		c.ask(3, true, "POST", "/quick")
+		c.expect(3, "200", "none")
+		close(g.Open)
+		for sent < size {
+			before := sent
+			c.until("more room", func() bool { return send() || c.stream(1).done() })
+			if c.stream(1).done() {
+				break
+			}
+			if sent == before {
+				t.Fatal("nothing was sent")
+			}
+		}
+		c.expect(1, "200", fmt.Sprint(size, " <nil>"))
+	})
+}
+
+// TestHTTP2HandlersThatWaitHoldNobodyUp has ten of a hundred handlers wait, on one
+// connection.
+func TestHTTP2HandlersThatWaitHoldNobodyUp(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		g := servertest.NewGate()
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if strings.HasPrefix(string(ctx.Path()), "/wait") {
+				g.Pass(string(ctx.Path()))
+			}
+			ctx.SetBody(ctx.Path())
+		}})
+		c := s.dialFrames(t)
+		for i := range 100 {
+			path := fmt.Sprint("/", i)
+			if i%10 == 0 {
+				path = fmt.Sprint("/wait", i)
+			}
+			c.ask(uint32(2*i+1), true, "GET", path)
+		}
+		for i := range 100 {
+			if i%10 != 0 {
+				c.expect(uint32(2*i+1), "200", fmt.Sprint("/", i))
+			}
+		}
+		for range 10 {
+			servertest.Receive(t, "a handler that waits", g.Entered)
+		}
+		close(g.Open)
+		for i := 0; i < 100; i += 10 {
+			c.expect(uint32(2*i+1), "200", fmt.Sprint("/wait", i))
+		}
+	})
+}
+
+// TestHTTP2HandlerLearnsOfAReset has clients that give up a request, but not the
+// connection.
+func TestHTTP2HandlerLearnsOfAReset(t *testing.T) {
+	for _, forAll := range []bool{false, true} {
+		t.Run(fmt.Sprintf("CancelOnDisconnect %v", forAll), func(t *testing.T) {
+			overHTTP2(t, func(t *testing.T, start http2Starter) {
+				h := newHang(!forAll)
+				s := start(&fasthttp.Server{Handler: h.handle, CancelOnDisconnect: forAll})
+				for range 3 {
+					s.get(t, "/", "at once")
+					ctx, cancel := context.WithCancel(t.Context())
+					failed := make(chan error, 1)
+					go func() {
+						_, err := s.client.Do(s.request(t, "GET", "/hang", nil).WithContext(ctx))
+						failed <- err
+					}()
+					servertest.Receive(t, "the request", h.entered)
+					s.get(t, "/", "at once")
+					cancel()
+					if err := servertest.Receive(t, "the end of the call", failed); !errors.Is(err, context.Canceled) {
+						t.Errorf("the call ends with %v", err)
+					}
+					if err := servertest.Receive(t, "the end of the context", h.left); err != context.Canceled {
+						t.Errorf("Err is %v", err)
+					}
+				}
+				// the end of the connection is the end of its requests
+				c := s.dialFrames(t)
+				c.ask(1, true, "GET", "/hang")
+				servertest.Receive(t, "the request", h.entered)
+				_ = c.nc.Close()
+				servertest.Receive(t, "the end of the context", h.left)
+			})
+		})
+	}
+}
+
+// TestHTTP2ResetEndsBodies has clients that reset a stream while the handler reads the
+// body of the request, and while it writes that of the response.
+func TestHTTP2ResetEndsBodies(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		reading, ended := make(chan struct{}, 1), make(chan error, 1)
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/read":
+				body := ctx.RequestBodyStream()
+				_, _ = io.ReadFull(body, make([]byte, 3))
+				reading <- struct{}{}
+				_, err := io.Copy(io.Discard, body)
+				ended <- err
+			case "/write":
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					for {
+						if _, err := w.WriteString("some text that goes on"); err != nil {
+							ended <- err
+							return
+						}
+					}
+				})
+			default:
+				ctx.SetBodyString("well")
+			}
+		}})
+		c := s.dialFrames(t)
+		c.ask(1, false, "POST", "/read")
+		c.must(c.WriteData(1, false, []byte("abc")))
+		servertest.Receive(t, "a part of the body", reading)
+		c.must(c.WriteRSTStream(1, http2.ErrCodeCancel))
+		if err := servertest.Receive(t, "the end of the body", ended); err == nil {
+			t.Error("a request that was reset ends well")
+		}
+		c.ask(3, true, "GET", "/write")
+		c.until("a part of the response", func() bool { return len(c.stream(3).content) > 0 })
+		c.must(c.WriteRSTStream(3, http2.ErrCodeCancel))
+		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
+			t.Error("the producer for a client that has left ends well")
+		}
+		c.must(c.WriteWindowUpdate(0, 1<<20))
+		c.ask(5, true, "GET", "/")
+		c.expect(5, "200", "well")
+		// clients may leave as they like
+		s.Log.CheckEmpty(t)
+	})
+}
+
+// TestHTTP2PanicEndsItsStream checks that others on the connection go on.
+func TestHTTP2PanicEndsItsStream(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		g := servertest.NewGate()
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/panic":
+				panic("a mistake")
+			case "/abort":
+				panic(http.ErrAbortHandler)
+			case "/goexit":
+				runtime.Goexit()
+			case "/writer":
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					_, _ = w.WriteString("abc")
+					_ = w.Flush()
+					panic("a mistake of a producer")
+				})
+			case "/reader":
+				ctx.SetBodyStream(servertest.ReadFunc(func([]byte) (int, error) { panic("a mistake of a reader") }), -1)
+			case "/short":
+				ctx.SetBodyStream(strings.NewReader("abc"), 10)
+			case "/fails":
+				ctx.SetBodyStream(io.MultiReader(strings.NewReader("abc"), servertest.ReadFunc(func([]byte) (int, error) { return 0, errors.New("no more") })), -1)
+			case "/wait":
+				g.Pass("wait")
+			}
+			ctx.Response.Header.Set("X-Path", string(ctx.Path()))
+		}})
+		c := s.dialFrames(t)
+		c.ask(1, true, "GET", "/wait")
+		servertest.Receive(t, "the handler that waits", g.Entered)
+		for i, path := range []string{"/panic", "/abort", "/goexit", "/writer", "/reader", "/short", "/fails"} {
+			id := uint32(3 + 2*i)
+			c.ask(id, true, "GET", path)
+			if f := c.expectReset(id, http2.ErrCodeInternal); len(f.heads) > 0 && !strings.Contains("/writer/reader/short/fails", path) {
+				t.Errorf("%s: a response has begun: %v", path, f.heads)
+			}
+		}
+		for _, text := range []string{"a mistake", "a mistake of a producer", "a mistake of a reader"} {
+			s.Log.WaitFor(t, text)
+		}
+		close(g.Open)
+		if f := c.expect(1, "200", ""); f.head(0)["x-path"] != "/wait" {
+			t.Errorf("got %v", f.heads)
+		}
+		if _, err := s.client.Do(s.request(t, "GET", "/panic", nil)); !resetWith(err, http2.ErrCodeInternal) {
+			t.Errorf("the client of net/http sees %v", err)
+		}
+	})
+}
+
+func TestHTTP2Timeouts(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		g := servertest.NewGate()
+		late := fasthttp.TimeoutWithCodeHandler(passing(g), servertest.Short, "too late", 504)
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			if string(ctx.Path()) == "/late" {
+				late(ctx)
+				return
+			}
+			ctx.SetBodyString("in time")
+		}})
+		for range 3 {
+			s.ask(t, "GET", "/late", "", 504, "too late")
+			servertest.Receive(t, "the late handler", g.Entered)
+			s.get(t, "/", "in time")
+		}
+		close(g.Open)
+		s.get(t, "/", "in time")
+	})
+}
+
+// TestHTTP2Expect has clients that wait for 100 (Continue).
+func TestHTTP2Expect(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		for _, streams := range []bool{false, true} {
+			s := start(&fasthttp.Server{StreamRequestBody: streams, Handler: func(ctx *fasthttp.RequestCtx) {
+				if string(ctx.Path()) == "/unread" {
+					ctx.Error("no, thanks", 403)
+					return
+				}
+				echo(ctx)
+			}, ContinueHandler: func(h *fasthttp.RequestHeader) bool {
+				return string(h.Peek("X-Who")) == "friend"
+			}})
+			c := s.dialFrames(t)
+			c.ask(1, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "friend")
+			c.until("100 Continue", func() bool { return c.stream(1).head(0)[":status"] == "100" })
+			c.must(c.WriteData(1, true, []byte("abc")))
+			c.expect(1, "200", `POST / "abc"`)
+			c.ask(3, false, "POST", "/", "expect", "100-continue", "content-length", "3", "x-who", "foe")
+			c.until("417", func() bool { return c.stream(3).head(0)[":status"] == "417" })
+			// the connection goes on, whatever becomes of the stream
+			c.ask(5, true, "GET", "/")
+			c.expect(5, "200", `GET / ""`)
+
+			req, got := informed(s.request(t, "POST", "/", strings.NewReader("abc"), "Expect", "100-continue", "X-Who", "friend"))
+			if resp := s.do(t, req); resp.StatusCode != 200 || resp.Content != `POST / "abc"` {
+				t.Errorf("got %d %q, %v", resp.StatusCode, resp.Content, got())
+			}
+			if resp := s.open(t, s.request(t, "POST", "/", strings.NewReader("abc"), "Expect", "100-continue", "X-Who", "foe")); resp.StatusCode != 417 {
+				t.Errorf("a foe gets %d", resp.StatusCode)
+			}
+			if streams {
+				c.ask(7, false, "POST", "/unread", "expect", "100-continue", "content-length", "3", "x-who", "friend")
+				c.until("403", func() bool { return c.stream(7).head(0)[":status"] == "403" })
+			}
+		}
+	})
+}
+
+// TestHTTP2ResponseGoesBeforeTheBody has a handler that answers without reading: the rest
+// of the body is not wanted (RFC 9113 section 8.1).
+func TestHTTP2ResponseGoesBeforeTheBody(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) { ctx.Error("no, thanks", 403) }})
+		c := s.dialFrames(t)
+		c.ask(1, false, "POST", "/")
+		c.must(c.WriteData(1, false, make([]byte, 10_000)))
+		f := c.stream(1)
+		c.until("the response", func() bool { return f.ended })
+		if f.head(0)[":status"] != "403" || string(f.content) != "no, thanks" {
+			t.Errorf("got %v %q", f.heads, f.content)
+		}
+		c.until("the end of the stream", func() bool { return f.reset != nil })
+		if *f.reset != http2.ErrCodeNo {
+			t.Errorf("the stream is reset with %v", *f.reset)
+		}
+		c.ask(3, true, "GET", "/")
+		c.expect(3, "403", "no, thanks")
+		// a client of net/http has the response though it cannot send its body
+		r, w := io.Pipe()
+		defer w.Close()
+		if resp := s.do(t, s.request(t, "POST", "/", r)); resp.StatusCode != 403 || resp.Content != "no, thanks" {
+			t.Errorf("got %d %q", resp.StatusCode, resp.Content)
+		}
+	})
+}
+
+// TestHTTP2ManyRequestsAtOnce has goroutines that share a connection.
+func TestHTTP2ManyRequestsAtOnce(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		conns := make(map[uint64]bool)
+		var mu sync.Mutex
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			mu.Lock()
+			conns[ctx.ConnID()] = true
+			mu.Unlock()
+			if string(ctx.Path()) == "/slow" {
+				time.Sleep(time.Millisecond)
+			}
+			ctx.SetBody(ctx.PostBody())
+		}})
+		s.get(t, "/", "")
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				for j := range 3 {
+					path := "/"
+					if i%10 == 0 {
+						path = "/slow"
+					}
+					text := numbered(100_000)[(100*i+j)*8%50_000:][:100+i*300]
+					resp, err := s.client.Do(s.request(t, "POST", path, strings.NewReader(text)))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					got, err := io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+					if string(got) != text || err != nil {
+						t.Errorf("request %d of %d: %d bytes, %v", j, i, len(got), err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if len(conns) != 1 {
+			t.Errorf("there were %d connections", len(conns))
+		}
+	})
+}
+
+// TestHTTP2NothingWaitsForAClock has responses whose parts are made when all before them
+// was written. Each would take long if it was written only when the connection looks at
+// the time.
+func TestHTTP2NothingWaitsForAClock(t *testing.T) {
+	overHTTP2(t, func(t *testing.T, start http2Starter) {
+		next := make(chan string)
+		s := start(&fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Response.Header.SetTrailer("X-End")
+			if string(ctx.Path()) == "/trailers" {
+				ctx.Response.Header.Set("X-End", "yes")
+			}
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for text := range next {
+					if text == "" {
+						return
+					}
+					_, _ = w.WriteString(text)
+					_ = w.Flush()
+				}
+			})
+		}})
+		begun := time.Now()
+		for i := range 20 {
+			path := "/"
+			if i%2 == 0 {
+				path = "/trailers"
+			}
+			opened := make(chan *http.Response, 1)
+			go func() { opened <- s.open(t, s.request(t, "GET", path, nil)) }()
+			next <- "some text"
+			resp := servertest.Receive(t, "the response", opened)
+			for range 3 {
+				if _, err := io.ReadFull(resp.Body, make([]byte, len("some text"))); err != nil {
+					t.Fatal(err)
+				}
+				next <- "some text"
+			}
+			next <- ""
+			if rest, err := io.ReadAll(resp.Body); string(rest) != "some text" || err != nil {
+				t.Errorf("the rest is %q, %v", rest, err)
+			}
+		}
+		if d := time.Since(begun); d > 5*time.Second {
+			t.Errorf("20 responses took %v", d)
+		}
+	})
+}
