@@ -329,7 +329,7 @@ func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
 	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {
 		t.Parallel()
 		ended := make(chan struct{})
-		ts := startHTTP2(t, e, &fasthttp.Server{WriteTimeout: heldUp, Logger: noLog{}, Handler: func(ctx *fasthttp.RequestCtx) {
+		ts := serveHTTP2(t, e, &fasthttp.Server{WriteTimeout: heldUp, Logger: noLog{}, Handler: func(ctx *fasthttp.RequestCtx) {
 			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 				defer close(ended)
 				for err := error(nil); err == nil; {
