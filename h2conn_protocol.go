@@ -319,7 +319,7 @@ func (h *h2Conn) Idle() bool { return false }
 func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	switch w {
 	case engine.WaitRoom:
-		return time.Now().Add(positive(h.s.HTTP2.WriteByteTimeout, h2WriteTime))
+		return time.Now().Add(h.s.writeByteTimeout())
 	case engine.WaitRequest, engine.WaitBare:
 		return afterTimeout(h.s.set.firstTimeout)
 	}
@@ -338,6 +338,16 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 		return time.Now().Add(max(left, 0) + time.Millisecond)
 	}
 	return time.Time{}
+}
+
+// writeByteTimeout is how long a connection of HTTP/2 may take no bytes. All responses that
+// wait for it are late after WriteTimeout; and nothing looks at them before it takes some.
+func (s *Server) writeByteTimeout() time.Duration {
+	limit := positive(s.HTTP2.WriteByteTimeout, h2WriteTime)
+	if s.WriteTimeout > 0 {
+		limit = min(limit, max(s.WriteTimeout, h2Look*time.Millisecond))
+	}
+	return limit
 }
 
 // Turn implements engine.Protocol.

@@ -47,10 +47,7 @@ func overHTTP2(t *testing.T, test func(t *testing.T, start http2Starter)) {
 
 func startHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *http2Server {
 	t.Helper()
-	s.Protocols.SetHTTP1(true)
-	s.Protocols.SetHTTP2(true)
-	s.Protocols.SetUnencryptedHTTP2(true)
-	h := &http2Server{testServer: startServer(t, e, s)}
+	h := &http2Server{testServer: serveHTTP2(t, e, s)}
 	h.client = &http.Client{Transport: h.transport(t), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return h
 }

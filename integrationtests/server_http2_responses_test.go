@@ -239,14 +239,21 @@ func testHTTP2IsPassedOnByHTTP1(t *testing.T, e servertest.Engine) {
 func startPassing(t *testing.T, e servertest.Engine, streams bool) (*testServer, <-chan string) {
 	lines := make(chan string, len(passedBack))
 	p := servertest.NewPeer(t, func(c *servertest.PeerConn) {
-		line, err := c.R.ReadString('\n')
-		if err != nil || !c.Head() {
-			return
+		for {
+			line, err := c.R.ReadString('\n')
+			if err != nil || !c.Head() {
+				return
+			}
+			c.Content("hello")
+			lines <- line
+			i, _ := strconv.Atoi(strings.TrimPrefix(strings.Fields(line)[1], "/"))
+			raw := passedBack[i].raw
+			c.Send(raw)
+			// a client must not be about to use it again
+			if strings.HasPrefix(raw, "HTTP/1.0") || strings.Contains(raw, "\nConnection: close") {
+				return
+			}
 		}
-		c.Content("hello")
-		lines <- line
-		i, _ := strconv.Atoi(strings.TrimPrefix(strings.Fields(line)[1], "/"))
-		c.Send(passedBack[i].raw)
 	})
 	hc := &fasthttp.HostClient{Addr: p.Addr(), StreamResponseBody: streams}
 	t.Cleanup(hc.CloseIdleConnections)

@@ -323,3 +323,35 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
 	}
 	servertest.Eventually(t, "the end of all connections", func() bool { return s.GetOpenConnectionsCount() == 0 })
 }
+
+// A response has its time, though the client takes some of it again and again.
+func TestWriteTimeoutOfHTTP2EndsDrippingReaders(t *testing.T) {
+	forEachHTTP2(t, func(t *testing.T, e servertest.Engine) {
+		t.Parallel()
+		ended := make(chan struct{})
+		ts := serveHTTP2(t, e, &fasthttp.Server{WriteTimeout: heldUp, Logger: noLog{}, Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				defer close(ended)
+				for err := error(nil); err == nil; {
+					_, err = w.Write(largeBody[:16<<10])
+				}
+			})
+		}})
+		c := dialHTTP2(ts)
+		c.unread()
+		c.get(1, "/").flush()
+		go func() {
+			b := make([]byte, 256)
+			for err := error(nil); err == nil; time.Sleep(drip) {
+				_, err = c.Read(b)
+			}
+		}()
+		begun := time.Now()
+		servertest.Receive(t, "the end of the response", ended)
+		// without a timeout, the server waits for 15 s
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("it takes %v", took)
+		}
+		_ = c.Close()
+	})
+}

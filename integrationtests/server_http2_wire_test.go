@@ -22,7 +22,7 @@ import (
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
-// startHTTP2 starts a server that speaks HTTP/2, and HTTP/1.1 beside it.
+// serveHTTP2 starts a server that speaks HTTP/2, and HTTP/1.1 beside it.
 func serveHTTP2(t testing.TB, e servertest.Engine, s *fasthttp.Server) *testServer {
 	t.Helper()
 	s.Protocols.SetHTTP1(true)
