@@ -189,6 +189,9 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 // connection, if the server shuts down with CloseOnShutdown, or if sending the
 // response failed; HijackSetNoResponse lifts that.
 //
+// Requests of HTTP/2 share their connection, so it cannot be given away: the response is a
+// 501 instead, which the server logs, and handler is not called.
+//
 // The handler runs in a goroutine of its own, and ServeConn does not wait for it. It
 // may use the context, except the files of a multipart form, which are removed, and
 // the unread rest of a body that is a stream. The request ends when the handler

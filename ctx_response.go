@@ -23,7 +23,9 @@ func (ctx *RequestCtx) SetContentTypeBytes(contentType []byte) {
 }
 
 // SetConnectionClose makes the server close the connection after the response,
-// which says so with "Connection: close".
+// which says so with "Connection: close". With HTTP/2 the server tells the client to send
+// no more requests on the connection (GOAWAY), answers those that are on their way, and
+// closes it then.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the body of the response to a copy of body.

@@ -22,6 +22,9 @@ import (
 // On the event engine such a client is not seen in these two cases, nor if it pads its
 // records. One that closes the connection, or its side of it, always is.
 //
+// A client of HTTP/2 that gives up a request says so, and goes on with the others of its
+// connection: it is always seen, at no cost.
+//
 // It does nothing unless ctx belongs to a running handler of a server.
 // Server.CancelOnDisconnect does the same for all requests.
 func (ctx *RequestCtx) WatchDisconnect() {

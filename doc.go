@@ -27,6 +27,10 @@
 // among them the timeouts that a server on a public network needs. [FS] serves
 // files, and [CompressHandler] compresses the responses of another handler.
 //
+// A server speaks HTTP/1.1, and HTTP/2 as well if [Server.Protocols] says so: over TLS, and
+// without TLS to clients that know of it. Handlers are the same for both, and
+// [RequestCtx.IsHTTP2] tells which it is. Clients speak HTTP/1.1.
+//
 // [Get] is the short way to fetch a URL. A program that sends many requests uses a
 // [Client], or a [HostClient] for one host. [LBClient] spreads calls over several
 // hosts, and [PipelineClient] sends many requests at once over few connections.

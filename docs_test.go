@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -108,10 +109,80 @@ func documentedLimits() map[string]any {
 	}
 }
 
+// documentedHTTP2Limits are those of a connection of HTTP/2.
+func documentedHTTP2Limits() map[string]any {
+	var s Server
+	s.Protocols.SetHTTP2(true)
+	s.prepare()
+	l := &s.h2.limits
+	milliseconds := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	return map[string]any{
+		"streams that are open": l.Streams,
+		"handlers that run":     l.Streams,
+		"requests whose handlers run or wait, also after a reset":           4 * l.Streams, // TestEachLimitHasItsReaction
+		"header section, counting 32 bytes more for each field":             size(l.HeaderList),
+		"fields of a header section, crumbs of cookies one by one":          l.Fields,
+		"header sections of all requests together":                          size(l.Heads),
+		"trailer section, counting 32 bytes more for each field":            size(l.HeaderList),
+		"CONTINUATION frames of a header block, none empty":                 l.Continuations,
+		"time for the rest of a header block":                               milliseconds(l.Stall),
+		"payload of a frame":                                                size(l.Frame),
+		"content of a request that the handler has not read":                size(l.Window),
+		"the same of all requests together":                                 size(l.ConnWindow),
+		"bodies that are buffered, of all requests together":                size(l.Bodies),
+		"answers to frames that the client does not take":                   size(l.Output),
+		"settings of a frame":                                               l.Settings,
+		"table of received fields":                                          size(l.DecoderTable),
+		"table of sent fields":                                              size(l.EncoderTable),
+		"streams that come to nothing":                                      l.Wasted,
+		"streams that come to nothing, in a second":                         l.WastedRate,
+		"frames that bring nothing":                                         l.Glitches,
+		"frames that bring nothing, in a second":                            l.GlitchRate,
+		"time for the preface, SETTINGS and their acknowledgement":          milliseconds(l.Greeting),
+		"time in which content must get some of a window that it waits for": milliseconds(l.Stall),
+		"how much of a window that is":                                      size(l.LeastData),
+		"time in which a client must take some bytes":                       h2WriteTime,
+		"time without a frame before a PING asks for one":                   nil,
+		"time for the answer to that":                                       h2WriteTime,
+	}
+}
+
+// TestDocumentedSettingsOfHTTP2 checks that docs/security.md has each setting of HTTP/2, and
+// that each that it has is there.
+func TestDocumentedSettingsOfHTTP2(t *testing.T) {
+	settings := map[string]bool{}
+	for f := range reflect.TypeFor[HTTP2Config]().Fields() {
+		if f.Type.Kind() != reflect.Func {
+			settings[f.Name] = true
+		}
+	}
+	limits := documentedHTTP2Limits()
+	name := regexp.MustCompile("`([A-Za-z.]+)`")
+	for _, row := range tableRows(t, "docs/security.md", "Limit") {
+		if _, ours := limits[row[0]]; !ours {
+			continue
+		}
+		for _, m := range name.FindAllStringSubmatch(row[2], -1) {
+			if of, ok := strings.CutPrefix(m[1], "Server."); ok {
+				if _, ok := reflect.TypeFor[Server]().FieldByName(of); !ok {
+					t.Errorf("%s: there is no %s", row[0], m[1])
+				}
+			} else if _, ok := reflect.TypeFor[HTTP2Config]().FieldByName(m[1]); !ok {
+				t.Errorf("%s: there is no %s", row[0], m[1])
+			}
+			delete(settings, m[1])
+		}
+	}
+	for setting := range settings {
+		t.Errorf("%s is not in docs/security.md", setting)
+	}
+}
+
 // TestDocumentedLimitsAreThoseOfTheCode compares the limits in docs/security.md with
 // the code.
 func TestDocumentedLimitsAreThoseOfTheCode(t *testing.T) {
 	limits := documentedLimits()
+	maps.Copy(limits, documentedHTTP2Limits())
 	for _, row := range tableRows(t, "docs/security.md", "Limit") {
 		what, documented := row[0], row[1]
 		limit, known := limits[what]

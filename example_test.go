@@ -10,6 +10,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -323,6 +324,55 @@ func ExampleServer_streamRequestBody() {
 	}
 	fmt.Printf("%s\n", resp.Body())
 	// Output: 1000 lines
+}
+
+// A server speaks HTTP/2 beside HTTP/1.1, here without TLS. The handler is the same.
+func ExampleServer_protocols() {
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+		fmt.Fprintf(ctx, "%s, HTTP/2: %v", ctx.Request.Header.Protocol(), ctx.IsHTTP2())
+	}}
+	// a set that names any version has no others
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	server.HTTP2.MaxConcurrentStreams = 100
+	fmt.Println(server.Protocols)
+
+	ln := fasthttputil.NewInmemoryListener()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	for _, version := range []func(p *http.Protocols){
+		func(p *http.Protocols) { p.SetHTTP1(true) },
+		func(p *http.Protocols) { p.SetUnencryptedHTTP2(true) },
+	} {
+		transport := &http.Transport{
+			Protocols:   new(http.Protocols),
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() },
+		}
+		version(transport.Protocols)
+		client := &http.Client{Transport: transport}
+		resp, err := client.Get("http://any.host/")
+		if err != nil {
+			log.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Printf("%s\n", body)
+		client.CloseIdleConnections()
+	}
+
+	if err := server.Shutdown(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("served:", <-served)
+	// Output:
+	// {HTTP1,HTTP2,UnencryptedHTTP2}
+	// HTTP/1.1, HTTP/2: false
+	// HTTP/2.0, HTTP/2: true
+	// served: <nil>
 }
 
 // ServeTLSEmbed serves HTTPS with a certificate for tests. The client trusts no

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
 	"github.com/valyala/fasthttp/internal/servertest"
 )
 
@@ -131,3 +134,110 @@ func (s trailed) Read(p []byte) (int, error) {
 }
 
 var _ = tls.VersionTLS13
+
+// A client has sent all that it has to say with the preface, and then nothing for a while.
+func TestHTTP2ClientsMayBeSilentBehindThePreface(t *testing.T) {
+	t.Parallel()
+	for _, e := range servertest.Engines {
+		if e.TLS {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			s := withHTTP2(&Server{Handler: echo})
+			s.HTTP2.SendPingTimeout = 1
+			c := startServer(t, e, s).Dial()
+			var first bytes.Buffer
+			f := http2.NewFramer(&first, c)
+			first.WriteString(http2.ClientPreface)
+			servertest.Must(t, f.WriteSettings())
+			servertest.Must(t, f.WriteSettingsAck())
+			c.Send(first.String())
+			for {
+				frame, err := f.ReadFrame()
+				if err != nil {
+					t.Fatalf("the connection ends: %v", err)
+				}
+				// the server has looked at the connection when this comes
+				if _, ok := frame.(*http2.PingFrame); ok {
+					return
+				}
+			}
+		})
+	}
+}
+
+// A client takes nothing of a response, and says nothing: the request ends all the same.
+func TestHTTP2StalledResponsesEnd(t *testing.T) {
+	t.Parallel()
+	for _, e := range servertest.Engines {
+		if e.TLS {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			sent, counted := make(chan SentResponse, 2), make(chan string, 2)
+			s := withHTTP2(&Server{ResponseSent: func(_ *RequestCtx, r SentResponse) { sent <- r }, Handler: func(ctx *RequestCtx) {
+				if string(ctx.Path()) == "/stream" {
+					ctx.SetBodyStream(trailed{strings.NewReader(strings.Repeat("a", 1<<20)), func() { t.Error("all of it was read") }}, -1)
+					return
+				}
+				ctx.SetBodyString(strings.Repeat("a", 1<<20))
+			}})
+			s.HTTP2.CountError = func(errType string) { counted <- errType }
+			s.prepare()
+			s.h2.limits.Stall = 1000
+			c := startServer(t, e, s).Dial()
+			c.Send(http2.ClientPreface)
+			f := http2.NewFramer(c, c)
+			servertest.Must(t, f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10}))
+			servertest.Must(t, f.WriteSettingsAck())
+			var block bytes.Buffer
+			enc := hpack.NewEncoder(&block)
+			for i, path := range []string{"/stream", "/"} {
+				block.Reset()
+				for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":path", path}, {":authority", "a"}} {
+					servertest.Must(t, enc.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
+				}
+				servertest.Must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}))
+			}
+			go io.Copy(io.Discard, c)
+			for range 2 {
+				if r := servertest.Receive(t, "the end of a request", sent); r.Err == nil || strings.Contains(r.Err.Error(), "client has reset") {
+					t.Errorf("the response has ended with %v", r.Err)
+				}
+				if got := servertest.Receive(t, "an error", counted); got != "enhance_your_calm" {
+					t.Errorf("counted %q", got)
+				}
+			}
+		})
+	}
+}
+
+// Clients that give up a response are common, and not worth a line in the log.
+func TestHTTP2ResetsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		sent := make(chan SentResponse, 1)
+		r := start(withHTTP2(&Server{ResponseSent: func(_ *RequestCtx, r SentResponse) { sent <- r }, Handler: func(ctx *RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader(strings.Repeat("a", 1<<24)), -1)
+		}}))
+		for _, leave := range []func(resp *http.Response, client *http.Client){
+			func(resp *http.Response, _ *http.Client) { _ = resp.Body.Close() },
+			func(resp *http.Response, client *http.Client) {
+				// the connection is closed together with its last request
+				client.CloseIdleConnections()
+				_ = resp.Body.Close()
+			},
+		} {
+			client, base := h2Client(t, r)
+			resp, err := client.Get(base + "/")
+			servertest.Must(t, err)
+			leave(resp, client)
+			if r := servertest.Receive(t, "the end of the response", sent); r.Err == nil {
+				t.Error("the response was sent")
+			}
+		}
+		r.Log.CheckEmpty(t)
+	})
+}

@@ -77,11 +77,11 @@ func (h *h2Conn) InputEnded(err error) {
 func (h *h2Conn) Step() (next engine.Action) {
 	defer h.contain(&next)
 	now := h2Now()
-	if now-h.ticked >= h2Look {
-		h.look(now)
+	feeds := now-h.ticked >= h2Look && h.look(now)
+	if h.in != nil && h.read < len(h.in.B) {
+		h.heard, h.asked, feeds = now, false, true
 	}
-	if h.in != nil && h.read < len(h.in.B) && !h.over() {
-		h.heard, h.asked = now, false
+	if feeds && !h.over() {
 		h.feed(now)
 	}
 	h.mu.Lock()
@@ -138,7 +138,7 @@ func (h *h2Conn) feed(now uint32) {
 			break
 		}
 	}
-	if h.read == len(h.in.B) {
+	if h.in != nil && h.read == len(h.in.B) {
 		h.in.B, h.read = h.in.B[:0], 0
 	}
 }
@@ -177,15 +177,16 @@ func (h *h2Conn) event(ev *http2.Event, m *http2.Message) *h2Exchange {
 		}
 	case http2.Reset:
 		x, _ := ev.Stream.User.(*h2Exchange)
-		if x != nil && x.cutOff(h2Reset{ev.Code}) {
+		if x != nil && x.cutOff(h2Reset{ev.Code, ev.Err}) {
 			return x
 		}
 	}
 	return nil
 }
 
-// look ends what has taken too long, and what is not needed any more.
-func (h *h2Conn) look(now uint32) {
+// look ends what has taken too long, and what is not needed any more. It reports whether
+// feed is to be called for that.
+func (h *h2Conn) look(now uint32) (feeds bool) {
 	s := h.s
 	h.mu.Lock()
 	h.ticked = now
@@ -217,6 +218,7 @@ func (h *h2Conn) look(now uint32) {
 			over = append(over, x)
 		}
 	}
+	feeds = h.conn.HasLost()
 	h.mu.Unlock()
 	for _, x := range over {
 		x.expired()
@@ -224,6 +226,7 @@ func (h *h2Conn) look(now uint32) {
 	if err != nil {
 		h.failed(err)
 	}
+	return feeds
 }
 
 // Output implements engine.Protocol.

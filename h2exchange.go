@@ -35,7 +35,6 @@ type h2Exchange struct {
 	held       *bodymem.Body
 	spools     bool            // it is a form that is parsed before the handler is called
 	beginning  *bufpool.Buffer // the part of that which came before
-	pace       pace
 
 	// guarded by the mutex
 	phase         h2Phase
@@ -65,10 +64,17 @@ const (
 	h2Over                    // it only remains to be released
 )
 
-// h2Reset says that the peer has reset a stream.
-type h2Reset struct{ code http2.Code }
+// h2Reset says that a stream was reset: by the peer or, if fault is not nil, for that fault of
+// the peer's.
+type h2Reset struct {
+	code  http2.Code
+	fault *http2.Error
+}
 
 func (e h2Reset) Error() string {
+	if e.fault != nil {
+		return e.fault.Error()
+	}
 	return fmt.Sprintf("fasthttp: the client has reset the stream: %v", e.code)
 }
 

@@ -153,7 +153,7 @@ func (x *h2Exchange) respond() {
 		s.logger().Printf("%v", errH2Hijack)
 		ctx.hijack = nil
 		ctx.Error(errH2Hijack.Error(), StatusNotImplemented)
-	case status < StatusOK:
+	case status < StatusOK, status > 999:
 		s.logger().Printf("fasthttp: the status %d of a response is none of a final one", status)
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 	}

@@ -104,7 +104,7 @@ func (w *h2Writer) pass(end bool) error {
 	}
 	h.conn.Send(x.stream, p, end)
 	x.sent += int64(len(p))
-	// the end is written with what end or release has to wake for
+	// the end is written together with what end and release add
 	wake := !end && h.wakes()
 	h.mu.Unlock()
 	if wake {

@@ -75,18 +75,33 @@ func (h *header) appendSlotBlock(dst []byte, enc *hpack.Encoder, slot int, id fi
 // appendListBlock appends the fields of list that belong to the header section of a
 // response. Those of a connection have no meaning in HTTP/2 (RFC 9113 section 8.2.2).
 func (h *ResponseHeader) appendListBlock(dst []byte, enc *hpack.Encoder, says http1.Sayings) []byte {
+	options := h.list.FindID(field.Connection, 0) >= 0
 	for i := range h.list.Entries {
 		e := &h.list.Entries[i]
 		switch e.ID {
-		case field.Connection, field.KeepAlive, field.ProxyConnection, field.TransferEncoding, field.Upgrade:
+		case field.Connection, field.KeepAlive, field.ProxyConnection, field.Te, field.TransferEncoding, field.Upgrade:
 			continue
 		}
-		if e.Flags&field.BadName != 0 || !h.isSent(http1.Response, e, says) {
+		if e.Flags&field.BadName != 0 || !h.isSent(http1.Response, e, says) || options && h.isOption(h.list.Bytes(e.Name)) {
 			continue
 		}
 		dst = appendBlockField(dst, enc, e.ID, h.list.Bytes(e.Name), h.list.Bytes(e.Value))
 	}
 	return dst
+}
+
+// isOption reports whether a Connection field lists a name: such a field is one of a
+// connection, too (RFC 9110 section 7.6.1).
+func (h *header) isOption(name []byte) bool {
+	for i := h.list.FindID(field.Connection, 0); i >= 0; i = h.list.FindID(field.Connection, i+1) {
+		for rest := h.list.Value(i); rest != nil; {
+			var option []byte
+			if option, rest = ascii.NextElement(rest); ascii.EqualFold(option, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // hasSection reports whether there are fields for a trailer section.

@@ -3,7 +3,8 @@ package fasthttp
 import "time"
 
 // Protocols is a set of versions of HTTP. The zero value stands for HTTP/1 alone; a set that
-// names any version has only those that it names.
+// names any version has only those that it names. So a server that is to speak HTTP/2 beside
+// HTTP/1 needs both SetHTTP1 and SetHTTP2.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -23,22 +24,25 @@ func (p *Protocols) set(bit uint8, on bool) {
 // HTTP1 reports whether p includes HTTP/1.0 and HTTP/1.1, as the zero value does.
 func (p Protocols) HTTP1() bool { return p.bits&bitHTTP1 != 0 || p.bits == 0 }
 
-// SetHTTP1 adds HTTP/1 to p, or removes it. A server without it refuses connections of
-// HTTP/1.
+// SetHTTP1 adds HTTP/1 to p, or removes it. A server without it closes TLS connections whose
+// client has not agreed on HTTP/2 in the handshake, and takes all connections without TLS for
+// those of HTTP/2.
 func (p *Protocols) SetHTTP1(ok bool) { p.set(bitHTTP1, ok) }
 
 // HTTP2 reports whether p includes HTTP/2 over TLS.
 func (p Protocols) HTTP2() bool { return p.bits&bitHTTP2 != 0 }
 
 // SetHTTP2 adds HTTP/2 over TLS to p, or removes it. The two sides agree on it in the
-// handshake, by application-layer protocol negotiation (RFC 7301).
+// handshake, by application-layer protocol negotiation (RFC 7301). Of the versions that a
+// client offers, a server chooses HTTP/2.
 func (p *Protocols) SetHTTP2(ok bool) { p.set(bitHTTP2, ok) }
 
 // UnencryptedHTTP2 reports whether p includes HTTP/2 without TLS.
 func (p Protocols) UnencryptedHTTP2() bool { return p.bits&bitUnencryptedHTTP2 != 0 }
 
 // SetUnencryptedHTTP2 adds HTTP/2 without TLS to p, or removes it. A client must know that
-// the server speaks it (RFC 9113 section 3.3): there is no upgrade from HTTP/1.1.
+// the server speaks it (RFC 9113 section 3.3): there is no upgrade from HTTP/1.1, and a
+// request for one is answered by HTTP/1.1.
 func (p *Protocols) SetUnencryptedHTTP2(ok bool) { p.set(bitUnencryptedHTTP2, ok) }
 
 // String returns the names of the versions in p, such as "{HTTP1,HTTP2}".
@@ -59,11 +63,15 @@ func (p Protocols) String() string {
 	return text + "}"
 }
 
-// HTTP2Config configures HTTP/2. A field that is 0 stands for its default.
+// HTTP2Config configures HTTP/2. The names are those of net/http. A field that is 0 or less
+// stands for its default. Other settings of the server apply to HTTP/2 as well, such as
+// MaxRequestBodySize, ReadTimeout, WriteTimeout and IdleTimeout; docs/security.md has all
+// limits, and what the server does about a client that exceeds them.
 type HTTP2Config struct {
 	// MaxConcurrentStreams is how many requests a client may have open on a connection at
-	// a time. The server refuses those above it, which the client may send again. As many
-	// handlers of a connection run at a time; further requests wait. Default 250.
+	// a time. The server refuses those above it, which the client may send again. At most
+	// as many handlers of a connection run at a time, also if the client has given up
+	// their requests; further requests wait. Default 250.
 	MaxConcurrentStreams int
 
 	// MaxDecoderHeaderTableSize and MaxEncoderHeaderTableSize limit the tables with which
@@ -78,24 +86,30 @@ type HTTP2Config struct {
 
 	// MaxReceiveBufferPerConnection and MaxReceiveBufferPerStream limit the content in
 	// bytes that may be on its way to handlers, of all requests of a connection and of
-	// each. Clients wait for more. Defaults 1 MiB and 256 KiB. The first is at least
-	// 65,535.
+	// each. Clients wait until there is room for more. Content that the server buffers
+	// before it calls the handler does not count once it has come: see
+	// Server.MaxRequestBodySize and MaxRequestBodyMemory. Defaults 1 MiB and 256 KiB. The
+	// first is at least 65,535.
 	MaxReceiveBufferPerConnection int
 	MaxReceiveBufferPerStream     int
 
 	// SendPingTimeout is after how long without a frame from the peer a PING asks whether
-	// it is still there. The default is never.
+	// it is still there. The default is never. Connections are looked at once a second.
 	SendPingTimeout time.Duration
 
-	// PingTimeout is how long the peer may take to answer that, before the connection is
-	// closed. Default 15 seconds.
+	// PingTimeout is how long the peer may take to send anything after that PING, before
+	// the connection is closed. Default 15 seconds.
 	PingTimeout time.Duration
 
 	// WriteByteTimeout is how long a connection may accept no bytes that are to be
-	// written, before it is closed. Default 15 seconds.
+	// written, before it is closed. Default 15 seconds. On the portable engine it is the
+	// time for each write, of 64 KiB at most.
 	WriteByteTimeout time.Duration
 
-	// CountError is called for each error of HTTP/2, with a short text in lower case that
-	// names it: for metrics. The text never contains what a peer has sent.
+	// CountError is called for each fault of a peer that ends a stream or a connection,
+	// for metrics. errType is the name that RFC 9113 section 7 has for its code, in lower
+	// case, such as "protocol_error" and "enhance_your_calm", or "no_error" for a peer
+	// that has not answered a PING. Several connections may call it at a time, and it must
+	// not wait.
 	CountError func(errType string)
 }

@@ -111,7 +111,8 @@ type Server struct {
 	Name string
 
 	// Concurrency is how many connections are served at a time; DefaultConcurrency if
-	// it is 0. More are answered with 503 and closed.
+	// it is 0. More are answered with 503 and closed. A connection of HTTP/2 counts once,
+	// and may have as many handlers at a time as HTTP2.MaxConcurrentStreams says.
 	Concurrency int
 
 	// ReadBufferSize is the size of the buffer for reading a connection, in bytes,
@@ -152,7 +153,7 @@ type Server struct {
 	// come add the time that they may take at this rate, though never beyond the
 	// initial amount. So the connection of a client that sends nothing is closed
 	// after that time in any case. The time that a handler takes to read a stream
-	// does not count. 0 stands for no limit.
+	// does not count. 0 stands for no limit. It does not apply to HTTP/2.
 	MinRequestBodyRate int
 
 	// MinRequestBodyRateGrace is how much time a client may lose by sending a body at
@@ -166,7 +167,8 @@ type Server struct {
 	MaxConnsPerIP int
 
 	// MaxRequestsPerConn limits the requests of one connection: the response
-	// to the last of them has "Connection: close". 0 stands for no limit.
+	// to the last of them has "Connection: close". 0 stands for no limit. With HTTP/2 the
+	// server says that it takes no more, and answers those that are on their way.
 	MaxRequestsPerConn int
 
 	// MaxKeepaliveDuration does nothing.
@@ -235,7 +237,8 @@ type Server struct {
 	// MaxRequestBodySize must allow, is parsed while it arrives, so that large files
 	// go to the disk: the request is refused with 400 if that fails, and
 	// RequestCtx.PostBody returns what WriteMultipartForm makes of the form. Smaller
-	// ones are in any case parsed on first use, as are all with StreamRequestBody.
+	// ones are in any case parsed on first use, as are all with StreamRequestBody, and all
+	// that come by HTTP/2.
 	DisablePreParseMultipartForm bool
 
 	// LogAllErrors also logs errors that are common on a public server: connections
@@ -291,9 +294,15 @@ type Server struct {
 	Engine Engine
 
 	// Protocols says which versions of HTTP the server speaks. The zero value is HTTP/1
-	// alone. With HTTP/2 its TLS listeners offer that to clients; with unencrypted HTTP/2
-	// a connection without TLS that begins with the preface of HTTP/2 speaks that, on the
-	// same port as HTTP/1. A handler that NextProto has set for "h2" takes precedence.
+	// alone. With HTTP/2, ServeTLS and its like offer that to clients; so does a listener
+	// of crypto/tls that is given to Serve, if its NextProtos have "h2". With unencrypted
+	// HTTP/2, a connection without TLS speaks it that begins with its preface, on the same
+	// port as HTTP/1. A handler that NextProto has set for "h2" takes precedence. It must
+	// be set before the server is started.
+	//
+	// The handler is the same; RequestCtx.IsHTTP2 tells it. A connection has many requests
+	// at a time, so what ends it in HTTP/1 ends the request alone here: a panic, a
+	// deadline, a body that is too large. docs/migrating.md has the differences.
 	Protocols Protocols
 
 	// HTTP2 configures HTTP/2, if Protocols has it.

@@ -35,7 +35,7 @@ func expectBusy(c *servertest.Conn) {
 }
 
 // emptyPools empties the pools, in which other tests may have left buffers of odd
-// sizes.
+// sizes. Tests that count memory do not run beside others for the same reason.
 func emptyPools() {
 	runtime.GC()
 	runtime.GC()
@@ -69,7 +69,6 @@ func holders(t *testing.T, ts *testServer) (clients []*servertest.Conn) {
 }
 
 func TestRequestBodyMemoryIsLimited(t *testing.T) {
-	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength}
 		ts := start(s)
@@ -106,7 +105,6 @@ func TestRequestBodyMemoryIsLimited(t *testing.T) {
 
 // The client whose body has stalled for longest is cut off, and no other client is.
 func TestStalledBodiesMakeRoomForOthers(t *testing.T) {
-	t.Parallel()
 	forEachEngine(t, func(t *testing.T, start starter) {
 		var failed atomic.Int32
 		s := &Server{MaxRequestBodyMemory: holdersMemory, Handler: sayLength, ErrorHandler: func(ctx *RequestCtx, err error) {
@@ -189,7 +187,6 @@ func TestBodiesStallWithTime(t *testing.T) {
 }
 
 func TestFormsThatAreSpooledCount(t *testing.T) {
-	t.Parallel()
 	const boundary = "Content-Type: multipart/form-data; boundary=b"
 	form := "--b\r\nContent-Disposition: form-data; name=f; filename=f\r\n\r\n"
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -237,7 +234,6 @@ func TestFormsThatAreSpooledCount(t *testing.T) {
 // The server refuses a request once, even if its body stays while the response waits
 // for the client.
 func TestRefusedBodiesAreNotRefusedAgain(t *testing.T) {
-	t.Parallel()
 	const size = 600_000
 	answer := make([]byte, 32<<20)
 	forEachEngine(t, func(t *testing.T, start starter) {
@@ -400,7 +396,6 @@ func TestRequestBodyMemoryByDefault(t *testing.T) {
 
 // The buffer of a body with a known length is little larger than the body.
 func TestLargeBodiesHaveNoMoreRoomThanTheyNeed(t *testing.T) {
-	t.Parallel()
 	const size = 5 << 20
 	var room atomic.Int64
 	s := &Server{MaxRequestBodySize: size, Handler: func(ctx *RequestCtx) { room.Store(int64(cap(ctx.PostBody()))) }}

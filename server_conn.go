@@ -9,7 +9,8 @@ const (
 	StateNew ConnState = iota
 
 	// StateActive begins with the first byte of a request and ends when it was
-	// answered. StateIdle, StateHijacked or StateClosed comes next.
+	// answered; with HTTP/2, when all requests of the connection were. StateIdle,
+	// StateHijacked or StateClosed comes next.
 	StateActive
 
 	// StateIdle is the state of a connection that waits for its next request.

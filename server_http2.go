@@ -1,6 +1,7 @@
 package fasthttp
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -75,7 +76,8 @@ func (s *h2Server) put(x *h2Exchange) {
 func (s *h2Server) count(err error) {
 	if s.counts != nil && err != nil {
 		if e, ok := err.(*http2.Error); ok {
-			s.counts(e.Code.String())
+			// the names of net/http are in lower case
+			s.counts(strings.ToLower(e.Code.String()))
 		}
 	}
 }
@@ -109,11 +111,21 @@ func (s *h2Server) shutdown() {
 	}
 }
 
+// rest ends goroutines that have no request to serve.
+func (s *h2Server) rest() {
+	if s.workers != nil {
+		s.workers.Rest()
+	}
+}
+
 // Upgrade implements engine.Host: the preface of HTTP/2 was received.
 func (h *host) Upgrade(c *engine.Conn, l engine.Link, p engine.Protocol) engine.Protocol {
 	old := p.(*h1Conn)
 	next := newH2Conn((*Server)(h), c, l)
-	next.in, next.read, next.input = old.in, old.read, h2Open
+	next.mu.Lock()
+	next.input = h2Open
+	next.mu.Unlock()
+	next.in, next.read = old.in, old.read
 	old.in, old.read = nil, 0
 	old.release()
 	old.clear()

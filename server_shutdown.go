@@ -4,10 +4,12 @@ import "context"
 
 // Shutdown ends the server in order: it closes the listeners, so that Serve returns
 // nil, and the connections that wait for a request; requests that have begun to
-// arrive are answered, with "Connection: close". It returns when all connections have
-// gone and all calls of Serve are about to return, however long that takes. It may be
-// called more than once. Serve may be called again afterwards. It returns the error
-// of a listener that could not be closed; the rest is done all the same.
+// arrive are answered, with "Connection: close". Clients of HTTP/2 are told to send no
+// more on their connections (GOAWAY); what they had sent before they knew is answered,
+// too. Shutdown returns when all connections have gone and all calls of Serve are about
+// to return, however long that takes. It may be called more than once. Serve may be
+// called again afterwards. It returns the error of a listener that could not be closed;
+// the rest is done all the same.
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
 // ShutdownWithContext is Shutdown with an end: when ctx ends before the last
@@ -16,6 +18,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // listener. RequestCtx.Done stays closed for the requests that go on.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
+	defer s.h2.rest()
 	return s.conns.Shutdown(ctx, func() {
 		s.watches.EndAll()
 		s.h2.shutdown()

@@ -86,9 +86,13 @@ func (s *Server) listenAndServeTLS(addr string, source certs.Source) error {
 // Handshakes do not hold up accepting, nor requests on other connections. On the event
 // engine, 4 of them for each processor compute at a time, and the others wait for that.
 // A client has ReadTimeout for its handshake, or 10 seconds if that is 0. A client that
-// speaks plain HTTP gets a 400. The protocols offered to clients are those of
-// TLSConfig.NextProtos and http/1.1; h2 is among them only if NextProto has set a handler
-// for it.
+// speaks plain HTTP gets a 400.
+//
+// The protocols offered to clients (RFC 7301) are h2, if Protocols has HTTP/2, then those of
+// TLSConfig.NextProtos, then http/1.1, if Protocols has HTTP/1. If NextProtos has one of the
+// two itself, that keeps its place; the first protocol counts that the client offers as well.
+// h2 is left out of NextProtos if neither Protocols nor a handler set by NextProto has it. A
+// configuration that TLSConfig.GetConfigForClient returns offers what its own NextProtos has.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	return s.serveTLS(ln, certs.Source{InFiles: true, Cert: certFile, Key: keyFile})
 }
@@ -136,9 +140,10 @@ func (s *Server) appendCert(source certs.Source) error {
 }
 
 // NextProto makes nph serve the TLS connections whose client has chosen the
-// protocol key, such as "h2", in application-layer protocol negotiation (RFC
+// protocol key, such as "acme-tls/1", in application-layer protocol negotiation (RFC
 // 7301); key is added to TLSConfig.NextProtos for that. It has to be called
-// before the server is started.
+// before the server is started. The server speaks HTTP/2 itself if Protocols says so; a
+// handler for "h2" takes the place of that.
 //
 // nph gets the connection, a *tls.Conn unless the listener made another one, after
 // its handshake and without deadlines; the server closes it when nph has returned.

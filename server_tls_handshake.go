@@ -51,7 +51,7 @@ func (s *Server) handshake(c *engine.Conn) (serve func() error, err error) {
 		return nil, fmt.Errorf("fasthttp: tls handshake: %w", err)
 	}
 	c.EndOpening()
-	if len(s.nextProtos) == 0 && !s.Protocols.HTTP2() {
+	if len(s.nextProtos) == 0 && !s.Protocols.HTTP2() && !s.set.onlyHTTP2 {
 		return nil, nil
 	}
 	proto := conn.ConnectionState().NegotiatedProtocol
@@ -68,7 +68,7 @@ func (s *Server) handshake(c *engine.Conn) (serve func() error, err error) {
 	return nil, nil
 }
 
-var errNoHTTP1 = errors.New("fasthttp: the client does not speak http/2, and the server speaks nothing else")
+var errNoHTTP1 = errors.New("fasthttp: http/2 was not agreed on, and the server does not speak http/1")
 
 // serveProto calls the handler of the protocol of a connection.
 func (s *Server) serveProto(c *engine.Conn, serve ServeHandler) (err error) {

@@ -48,7 +48,7 @@ func (m *Message) checkRequest() (p priority, e *Error) {
 		return p, e
 	}
 	host := l.Bytes(h.Slots[http1.SlotHost])
-	if len(host) == 0 || h.Has(http1.ManyHosts) || !http1.ValidHost(host) {
+	if len(host) == 0 || !http1.ValidHost(host) {
 		return p, errAuthority
 	}
 	if cookies > 1 {
@@ -145,7 +145,7 @@ func isScheme(b []byte) bool {
 // requestFields checks the fields of a request from the one at i on, and keeps those that
 // Fields is to have.
 func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error) {
-	l, kept := &m.Fields, 0
+	l, kept, hosts := &m.Fields, 0, 0
 	p = defaultPriority
 	for ; i < len(l.Entries); i++ {
 		f := &l.Entries[i]
@@ -159,6 +159,9 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 		}
 		switch f.ID {
 		case field.Host:
+			if hosts++; hosts > 1 {
+				return p, 0, errAuthority
+			}
 			if seen&hasAuthority != 0 {
 				if !ascii.EqualFold(l.Bytes(f.Value), l.Bytes(m.Head.Slots[http1.SlotHost])) {
 					return p, 0, errAuthority
@@ -170,7 +173,7 @@ func (m *Message) requestFields(i, seen int) (p priority, cookies int, e *Error)
 		case field.Cookie:
 			cookies++
 		case field.Priority:
-			p = parsePriority(l.Bytes(f.Value))
+			p = parsePriority(defaultPriority, l.Bytes(f.Value))
 		}
 		if f.ID != field.Host || seen&hasAuthority == 0 {
 			keep, err := m.Head.Note(http1.Request, f.ID, l.Block, f.Value)

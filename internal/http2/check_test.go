@@ -70,6 +70,7 @@ var checkCases = []struct {
 	{"a path in :authority", []string{":method: GET", ":scheme: https", ":authority: a/b", ":path: /"}, errAuthority},
 	{"another Host", with(get, "host: b"), errAuthority},
 	{"two Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a", "host: a"}, errAuthority},
+	{"two Host beside :authority", with(get, "host: example.com", "host: example.com"), errAuthority},
 	{"a malformed Host", []string{":method: GET", ":scheme: https", ":path: /", "host: a b"}, errAuthority},
 	{"CONNECT without :authority", []string{":method: CONNECT"}, errPseudo},
 	{"CONNECT without a port", []string{":method: CONNECT", ":authority: a"}, errAuthority},

@@ -212,6 +212,9 @@ func (c *Conn) lastOfPeer() uint32 {
 	return c.highest
 }
 
+// HasLost reports whether Tick has reset streams: Feed tells of them, also without input.
+func (c *Conn) HasLost() bool { return c.lost.first != nil }
+
 // Timed reports whether something is bounded by time, so that Tick must be called, about
 // once a second.
 func (c *Conn) Timed() bool {

@@ -17,10 +17,9 @@ type priority struct {
 
 var defaultPriority = priority{urgency: defaultUrgency}
 
-// parsePriority reads the value of a Priority field, a dictionary of RFC 8941. What is
-// malformed in it has no effect (RFC 9218 section 4).
-func parsePriority(value []byte) priority {
-	p := defaultPriority
+// parsePriority reads the value of a Priority field, a dictionary of RFC 8941, which changes
+// p. What is malformed in it has no effect (RFC 9218 section 4).
+func parsePriority(p priority, value []byte) priority {
 	for rest := value; rest != nil; {
 		var member []byte
 		member, rest = ascii.NextElement(rest)
@@ -36,10 +35,13 @@ func parsePriority(value []byte) priority {
 	return p
 }
 
-// SetPriority orders the content of a stream by the value of a Priority field, which may
-// be that of a response (RFC 9218 section 5).
+// SetPriority orders the content of a stream by the value of the Priority field of the
+// response. What that does not say is as the request has it (RFC 9218 section 8).
 func (c *Conn) SetPriority(s *Stream, value []byte) {
-	p := parsePriority(value)
+	c.setPriority(s, parsePriority(priority{s.urgency, s.incremental}, value))
+}
+
+func (c *Conn) setPriority(s *Stream, p priority) {
 	s.urgency, s.incremental = p.urgency, p.incremental
 	if s.place == inReady {
 		c.ready.remove(s)
@@ -63,7 +65,7 @@ func (c *Conn) receivePriorityUpdate(f *frame, p []byte) (Event, error) {
 		return Event{}, ErrPriorityUpdate
 	}
 	if s := c.table.find(id); s != nil {
-		c.SetPriority(s, p[4:])
+		c.setPriority(s, parsePriority(defaultPriority, p[4:]))
 	}
 	return Event{}, c.glitch()
 }

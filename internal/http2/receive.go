@@ -17,7 +17,11 @@ func (c *Conn) Feed(b []byte, now uint32, m *Message) (n int, ev Event, err erro
 	for {
 		if s := c.lost.first; s != nil {
 			c.lost.remove(s)
-			return n, Event{Kind: Reset, Stream: s, Code: s.code}, nil
+			ev := Event{Kind: Reset, Stream: s, Code: s.code}
+			if c.role == Server {
+				ev.Err = errStreamStalled
+			}
+			return n, ev, nil
 		}
 		if c.life == LifeClosed {
 			return n, Event{}, c.err

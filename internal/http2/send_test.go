@@ -526,3 +526,29 @@ func TestRequestsThatWereAnsweredEarlyAreNotWasted(t *testing.T) {
 		t.Error(x.err)
 	}
 }
+
+// What a response says of its priority counts; the request counts for the rest (RFC 9218
+// section 8).
+func TestPriorityOfAResponseIsThatOfTheRequestAndMore(t *testing.T) {
+	for _, c := range []struct{ request, response, want string }{
+		{"u=1, i", "", "u=1 true"},
+		{"u=1, i", "u=5", "u=5 true"},
+		{"u=1", "i", "u=1 true"},
+		{"u=1, i", "i=?0", "u=1 false"},
+		{"u=1, i", "u=9, x", "u=1 true"},
+		{"", "u=0, i", "u=0 true"},
+	} {
+		x := begin(t, Server, filled(Limits{}))
+		x.feed(client().headers(1, flagEndStream, with(get, "priority: "+c.request)...).b, 1<<20)
+		s := x.held[1]
+		x.c.SetPriority(s, []byte(c.response))
+		if got := fmt.Sprintf("u=%d %v", s.urgency, s.incremental); got != c.want {
+			t.Errorf("%q and %q: %s, want %s", c.request, c.response, got, c.want)
+		}
+		// an update of the client is a whole one
+		x.feed(newScript().frame(framePriorityUpdate, 0, 0, u32(1)+"u=6").b, 1<<20)
+		if s.urgency != 6 || s.incremental {
+			t.Errorf("%q, updated: u=%d %v", c.request, s.urgency, s.incremental)
+		}
+	}
+}

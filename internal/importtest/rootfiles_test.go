@@ -41,8 +41,8 @@ var rootLevels = [][]group{
 		"client*.go", "hostclient*.go", "pipelineclient*.go", "lbclient*.go", "dialer*.go", "redirect*.go",
 	}}},
 	{
-		{"server", []string{"server*.go", "tls*.go", "timeout*.go", "compress*.go"}},
-		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go"}},
+		{"server", []string{"server*.go", "protocols.go", "tls*.go", "timeout*.go", "compress*.go"}},
+		{"contexts and exchanges", []string{"ctx*.go", "exchange*.go", "h1conn*.go", "h2*.go"}},
 		{"engines", []string{"engine*.go"}},
 	},
 	{{"files", []string{"fs*.go"}}},

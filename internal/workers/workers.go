@@ -20,6 +20,7 @@ type Pool[Job any] struct {
 	idle    []*worker[Job] // the first has been idle for the longest time
 	stopped bool
 	cleaner *time.Timer
+	armed   bool // the cleaner will call clean
 }
 
 type worker[Job any] struct {
@@ -31,7 +32,7 @@ type worker[Job any] struct {
 // for a job for patience, or somewhat longer. patience must be positive. run may end
 // its goroutine with runtime.Goexit.
 func New[Job any](patience time.Duration, run func(Job)) *Pool[Job] {
-	p := &Pool[Job]{run: run, patience: patience}
+	p := &Pool[Job]{run: run, patience: patience, armed: true}
 	p.mu.Lock()
 	p.cleaner = time.AfterFunc(patience, p.clean)
 	p.mu.Unlock()
@@ -75,6 +76,10 @@ func (p *Pool[Job]) park(w *worker[Job]) bool {
 	}
 	w.since = time.Time{}
 	p.idle = append(p.idle, w)
+	if !p.armed {
+		p.armed = true
+		p.cleaner.Reset(p.pause())
+	}
 	return true
 }
 
@@ -100,7 +105,27 @@ func (p *Pool[Job]) clean() {
 			w.since = now
 		}
 	}
-	p.cleaner.Reset(max(p.patience/2, time.Millisecond))
+	// a pool that is not used any more becomes garbage
+	if p.armed = len(p.idle) > 0; p.armed {
+		p.cleaner.Reset(p.pause())
+	}
+}
+
+// pause is the time between two calls of clean.
+func (p *Pool[Job]) pause() time.Duration { return max(p.patience/2, time.Millisecond) }
+
+// Rest ends the idle goroutines at once.
+func (p *Pool[Job]) Rest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endIdle()
+}
+
+func (p *Pool[Job]) endIdle() {
+	for _, w := range p.idle {
+		close(w.jobs)
+	}
+	p.idle = nil
 }
 
 // Stop ends the idle goroutines at once, and the others as soon as their jobs have
@@ -110,8 +135,5 @@ func (p *Pool[Job]) Stop() {
 	defer p.mu.Unlock()
 	p.stopped = true
 	p.cleaner.Stop()
-	for _, w := range p.idle {
-		close(w.jobs)
-	}
-	p.idle = nil
+	p.endIdle()
 }

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -72,28 +71,51 @@ func TestGoroutinesEndThatAreNotNeeded(t *testing.T) {
 	})
 }
 
+// A pool that is not used costs neither goroutines nor timers, and can be used again.
+func TestAPoolThatRestsHasNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(time.Minute, func(wait time.Duration) { time.Sleep(wait) })
+		for range 3 {
+			for range 10 {
+				p.Do(time.Second)
+			}
+			time.Sleep(time.Second)
+			if n := idleNow(p); n != 10 {
+				t.Errorf("%d goroutines wait after 10 jobs", n)
+			}
+			p.Rest()
+			if n := idleNow(p); n != 0 {
+				t.Errorf("%d goroutines wait after Rest", n)
+			}
+			time.Sleep(time.Hour)
+			p.mu.Lock()
+			if p.armed {
+				t.Error("a timer looks for goroutines")
+			}
+			p.mu.Unlock()
+		}
+	})
+}
+
 // A bubble ends only after all its goroutines have ended.
 func TestStopEndsAllGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ended := 0
-		var mu sync.Mutex
+		var ended atomic.Int32
 		p := New(time.Hour, func(wait time.Duration) {
 			time.Sleep(wait)
-			mu.Lock()
-			ended++
-			mu.Unlock()
+			ended.Add(1)
 		})
 		for i := range 10 {
 			p.Do(time.Duration(i%2) * time.Minute)
 		}
 		time.Sleep(time.Second)
 		p.Stop()
-		if n := idleNow(p); n != 0 || ended != 5 {
-			t.Errorf("%d goroutines wait after Stop, %d jobs have ended", n, ended)
+		if n := idleNow(p); n != 0 || ended.Load() != 5 {
+			t.Errorf("%d goroutines wait after Stop, %d jobs have ended", n, ended.Load())
 		}
 		time.Sleep(time.Minute)
-		if n := idleNow(p); n != 0 || ended != 10 {
-			t.Errorf("%d goroutines wait at the end, %d jobs have ended", n, ended)
+		if n := idleNow(p); n != 0 || ended.Load() != 10 {
+			t.Errorf("%d goroutines wait at the end, %d jobs have ended", n, ended.Load())
 		}
 	})
 }

@@ -1,0 +1,104 @@
+package h2spec
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/summerwind/h2spec/config"
+	"github.com/summerwind/h2spec/generic"
+	"github.com/summerwind/h2spec/hpack"
+	"github.com/summerwind/h2spec/http2"
+	"github.com/summerwind/h2spec/spec"
+
+	"github.com/valyala/fasthttp"
+)
+
+// cases is how many there are in strict mode.
+const cases = 146
+
+// byPreface are the cases that want another end of a connection than one of HTTP/1.1 has,
+// which what they send could be as well.
+var byPreface = map[string]bool{"http2/3.5/2": true}
+
+func TestServerKeepsTheRules(t *testing.T) {
+	for name, engine := range map[string]fasthttp.Engine{"auto": fasthttp.EngineAuto, "portable": fasthttp.EnginePortable} {
+		for _, c := range []config.Config{{TLS: true, Insecure: true}, {}} {
+			t.Run(name+"/"+c.Scheme(), func(t *testing.T) {
+				t.Parallel()
+				c.Host, c.Port = "127.0.0.1", startServer(t, engine, c.TLS)
+				c.Path, c.Timeout, c.MaxHeaderLen, c.Strict = "/", 5*time.Second, 4000, true
+				run := 0
+				for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
+					run += runGroup(t, &c, group)
+				}
+				if run != cases {
+					t.Errorf("%d cases, want %d", run, cases)
+				}
+			})
+		}
+	}
+}
+
+// startServer returns the port of a server that is shut down when the test ends.
+func startServer(t *testing.T, engine fasthttp.Engine, secure bool) (port int) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := fasthttp.GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("some content") },
+		Engine:  engine,
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	served := make(chan error, 1)
+	go func() {
+		if secure {
+			served <- s.ServeTLSEmbed(ln, cert, key)
+		} else {
+			served <- s.Serve(ln)
+		}
+	}()
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+// runGroup runs the cases of a group and of those in it, and returns how many they are.
+func runGroup(t *testing.T, c *config.Config, group *spec.TestGroup) (run int) {
+	for i, test := range append(group.Tests, group.StrictTests...) {
+		id := fmt.Sprintf("%s/%d", group.ID(), i+1)
+		run++
+		t.Run(id, func(t *testing.T) {
+			if byPreface[id] && !c.TLS {
+				t.Skip("not for a server that speaks HTTP/1.1 on the same port")
+			}
+			t.Parallel()
+			conn, err := spec.Dial(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := test.Run(c, conn); err != nil {
+				t.Errorf("%s: %v", test.Requirement, err)
+			}
+		})
+	}
+	for _, in := range group.Groups {
+		run += runGroup(t, c, in)
+	}
+	return run
+}

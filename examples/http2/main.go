@@ -1,0 +1,115 @@
+// Command http2 serves the same handler by HTTP/2 and HTTP/1.1: over TLS, where a client
+// chooses the version in the handshake, and without TLS on a second port, where a client of
+// HTTP/2 must know that the server speaks it. Try it with
+//
+//	curl -k https://localhost:8443/
+//	curl -k --http1.1 https://localhost:8443/
+//	curl --http2-prior-knowledge http://localhost:8080/
+//	curl http://localhost:8080/
+//
+// The program makes its certificate at its start, and no browser trusts it. A real program
+// has one in files (Server.ServeTLS) or requests it, as the example letsencrypt does.
+//
+// After SIGINT or SIGTERM it tells its clients that it takes no more requests, answers those
+// that it has accepted, and ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+func main() {
+	secure := flag.String("https", ":8443", "the TCP address for TLS")
+	plain := flag.String("http", ":8080", "the TCP address without TLS")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *secure, *plain, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// newServer returns a server with the timeouts and limits that a public server needs.
+func newServer() *fasthttp.Server {
+	server := &fasthttp.Server{
+		Handler: greet,
+		Name:    "http2",
+		// Over HTTP/2 these are times of each request, of which a connection has many
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 30 * time.Second,
+		// of a connection without requests
+		IdleTimeout:        time.Minute,
+		MaxRequestBodySize: 1 << 20,
+		// Concurrency counts connections, each of which may have as many handlers as streams
+		Concurrency: 10_000,
+		HTTP2: fasthttp.HTTP2Config{
+			MaxConcurrentStreams: 100,
+			// a client that has gone without a word is found within 45 seconds
+			SendPingTimeout: 30 * time.Second,
+			PingTimeout:     15 * time.Second,
+		},
+	}
+	// a set that names any version has no others
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	return server
+}
+
+// greet is the handler. It need not know the version.
+func greet(ctx *fasthttp.RequestCtx) {
+	fmt.Fprintf(ctx, "Hello over %s, TLS %v, request %d of connection %d!\n",
+		ctx.Request.Header.Protocol(), ctx.IsTLS(), ctx.ConnRequestNum(), ctx.ConnID())
+}
+
+// run serves both addresses until ctx ends.
+func run(ctx context.Context, secureAddr, plainAddr string, stdout io.Writer) error {
+	cert, key, err := fasthttp.GenerateTestCertificate("localhost")
+	if err != nil {
+		return err
+	}
+	secure, err := net.Listen("tcp", secureAddr)
+	if err != nil {
+		return err
+	}
+	plain, err := net.Listen("tcp", plainAddr)
+	if err != nil {
+		_ = secure.Close()
+		return err
+	}
+	fmt.Fprintf(stdout, "http2 listens on %s and %s\n", secure.Addr(), plain.Addr())
+
+	server := newServer()
+	served := make(chan error, 2)
+	go func() { served <- server.ServeTLSEmbed(secure, cert, key) }()
+	go func() { served <- server.Serve(plain) }()
+	var first error
+	ends := 1 // of calls of Serve that are still to come
+	select {
+	case first = <-served:
+		// one listener without the other is of no use
+	case <-ctx.Done():
+		ends = 2
+	}
+	// clients that do not take their responses are not waited for longer
+	soon, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	all := errors.Join(first, server.ShutdownWithContext(soon))
+	for range ends {
+		all = errors.Join(all, <-served)
+	}
+	return all
+}

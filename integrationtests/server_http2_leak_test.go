@@ -1,0 +1,118 @@
+package integrationtests
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/internal/servertest"
+)
+
+// h2Leavings are ways in which a client of HTTP/2 leaves.
+var h2Leavings = map[string]func(c *h2Conn){
+	"at once":            func(*h2Conn) {},
+	"in the preface":     func(c *h2Conn) { c.raw(http2.ClientPreface[:10]).flush() },
+	"after the preface":  func(c *h2Conn) { c.raw(http2.ClientPreface).flush() },
+	"in a frame":         func(c *h2Conn) { c.raw(http2.ClientPreface).raw("\x00\x00\x06\x04\x00\x00").flush() },
+	"after the settings": func(c *h2Conn) { c.greets(65535) },
+	"after a response":   func(c *h2Conn) { c.greets(65535).ask(1, "/") },
+	"in a head": func(c *h2Conn) {
+		c.greets(65535)
+		begun(c)
+		c.flush()
+	},
+	"in a body": func(c *h2Conn) { c.greets(65535).post(1, "/").data(1, 0, strings.Repeat("x", 10_000)).flush() },
+	"in a streamed body": func(c *h2Conn) {
+		c.greets(65535).post(1, "/read").data(1, 0, strings.Repeat("x", 10_000)).flush()
+		c.sync()
+	},
+	"in many bodies": func(c *h2Conn) {
+		c.greets(65535)
+		for i := range uint32(50) {
+			c.post(id(i), "/").data(id(i), 0, strings.Repeat("x", 1000))
+		}
+		c.flush()
+		c.sync()
+	},
+	"in a large response":     func(c *h2Conn) { c.begins("/large") },
+	"in a streamed response":  func(c *h2Conn) { c.begins("/stream") },
+	"in an endless response":  func(c *h2Conn) { c.begins("/endless") },
+	"while a handler watches": func(c *h2Conn) { c.greets(65535).get(1, "/watch").flush(); c.sync() },
+	"after a GOAWAY": func(c *h2Conn) {
+		c.greets(65535).ask(1, "/")
+		c.frame(http2.FrameGoAway, 0, 0, words(0, 0)).flush()
+		c.sync()
+	},
+	"after a fault": func(c *h2Conn) {
+		c.greets(65535).frame(http2.FrameWindowUpdate, 0, 0, words(0)).flush()
+		_ = c.end()
+	},
+	"after a panic": func(c *h2Conn) { c.greets(65535).ask(1, "/panic") },
+	"after a reset": func(c *h2Conn) {
+		c.begins("/endless")
+		c.reset(1, http2.ErrCodeCancel).flush()
+		c.sync()
+	},
+}
+
+// begins reads the beginning of a response.
+func (c *h2Conn) begins(path string) {
+	c.greets(65535).get(1, path).flush()
+	servertest.Eventually(c.T, "a response", func() bool { return c.seen.stream(1).length > 0 || c.seen.isOver() })
+}
+
+func handleH2Leaving(ctx *fasthttp.RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/panic":
+		panic("this one ends")
+	case "/watch":
+		ctx.WatchDisconnect()
+		<-ctx.Done()
+	default:
+		slowHandler(ctx)
+	}
+}
+
+// After a connection of HTTP/2 has ended in any way, the server keeps no memory, goroutine
+// or descriptor of it.
+func TestConnectionsOfHTTP2LeaveNothingBehind(t *testing.T) {
+	for i, name := range slices.Sorted(maps.Keys(h2Leavings)) {
+		for _, e := range http2Engines(i) {
+			t.Run(name+"/"+e.Name, func(t *testing.T) {
+				// idle workers are not a leak
+				s := &fasthttp.Server{Handler: handleH2Leaving, Logger: noLog{}, MaxIdleWorkerDuration: time.Millisecond, StreamRequestBody: name == "in a streamed body"}
+				checkLeaving(t, serveHTTP2(t, e, s), h2Leavings[name])
+			})
+		}
+	}
+}
+
+func checkLeaving(t *testing.T, ts *testServer, leave func(c *h2Conn)) {
+	// connections one after the other, and repetitions after a first round
+	const crowd, rounds = 6, 2
+	round := func() servertest.Usage {
+		for range crowd {
+			c := dialHTTP2(ts)
+			leave(c)
+			_ = c.Close()
+		}
+		ts.Conns = nil
+		servertest.Eventually(t, "the end of all connections", func() bool { return ts.S.GetOpenConnectionsCount() == 0 })
+		return servertest.Measure(t)
+	}
+	before := round()
+	servertest.Eventually(t, "the memory, files and goroutines of the first round", func() bool {
+		var after servertest.Usage
+		for range rounds {
+			after = round()
+		}
+		return after.Heap-before.Heap <= 1<<20 &&
+			after.Others <= before.Others && after.Files <= before.Files &&
+			after.Goroutines-after.Others <= maxIdlePollers
+	})
+}
