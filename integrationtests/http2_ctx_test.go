@@ -91,7 +91,7 @@ func TestHTTP2ConnectIsATunnel(t *testing.T) {
 // TestHTTP2DeadlinesOfAHandler has deadlines that concern one request of a connection.
 func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
 	overHTTP2(t, func(t *testing.T, start http2Starter) {
-		ended := make(chan error, 1)
+		ended, cut := make(chan error, 1), make(chan error, 1)
 		s := start(&fasthttp.Server{StreamRequestBody: true, Handler: func(ctx *fasthttp.RequestCtx) {
 			switch string(ctx.Path()) {
 			case "/read":
@@ -108,7 +108,7 @@ func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
 				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 					for {
 						if _, err := w.WriteString("some text that goes on"); err != nil {
-							ended <- err
+							cut <- err
 							return
 						}
 					}
@@ -119,11 +119,11 @@ func TestHTTP2DeadlinesOfAHandler(t *testing.T) {
 		}})
 		c := s.dialFrames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
 		c.ask(1, false, "POST", "/read")
+		c.ask(3, true, "GET", "/write")
 		if err := servertest.Receive(t, "the end of the body", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("reading ends with %v", err)
 		}
-		c.ask(3, true, "GET", "/write")
-		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
+		if err := servertest.Receive(t, "the end of the response", cut); err == nil {
 			t.Error("writing ends well")
 		}
 		c.response(3)

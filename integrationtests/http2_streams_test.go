@@ -295,7 +295,14 @@ func TestHTTP2ResetEndsBodies(t *testing.T) {
 		c.must(c.WriteWindowUpdate(0, 1<<20))
 		c.ask(5, true, "GET", "/")
 		c.expect(5, "200", "well")
+		c.ask(7, true, "GET", "/write")
+		c.until("a part of the response", func() bool { return len(c.stream(7).content) > 0 })
+		_ = c.nc.Close()
+		if err := servertest.Receive(t, "the end of the response", ended); err == nil {
+			t.Error("the producer for a connection that has ended ends well")
+		}
 		// clients may leave as they like
+		servertest.Eventually(t, "no connection", func() bool { return s.S.GetOpenConnectionsCount() == 0 })
 		s.Log.CheckEmpty(t)
 	})
 }
