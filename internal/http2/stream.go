@@ -11,7 +11,7 @@ type Stream struct {
 	unsent     []byte // the caller's content that was not yet written
 	next, prev *Stream
 	chained    *Stream // in streamTable
-	bodyLeft   int64 // of the length that the peer has announced, or unknownLength
+	bodyLeft   int64   // of the length that the peer has announced, or unknownLength
 
 	id         uint32
 	sendWindow int32 // what the peer accepts, which new settings can make negative
