@@ -306,15 +306,17 @@ func checkUnread(t *testing.T, e servertest.Engine, path string, most int64) {
 		}
 		c.flush()
 	}
-	servertest.Eventually(t, "all requests", func() bool { return began.Load() == crowd*h2Streams })
+	// the server need not read requests whose responses it cannot write
 	var after servertest.Usage
-	servertest.Eventually(t, "no more memory", func() bool {
-		last := after.Heap
-		after = servertest.Measure(t)
-		return after.Heap-last < 64<<10
+	var requests int32
+	servertest.Eventually(t, "no more requests and memory", func() bool {
+		last, n := after.Heap, requests
+		time.Sleep(drip)
+		after, requests = servertest.Measure(t), began.Load()
+		return after.Heap-last < 64<<10 && requests == n && n >= crowd
 	})
 	each := (after.Heap - before.Heap) / crowd
-	t.Logf("%d KiB for each connection; before: %v, after: %v", each>>10, before, after)
+	t.Logf("%d KiB for each connection; %d requests; before: %v, after: %v", each>>10, requests, before, after)
 	if each > most {
 		t.Errorf("%d bytes for each connection", each)
 	}
