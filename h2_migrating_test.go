@@ -93,60 +93,6 @@ func h2Names(ctx *RequestCtx) {
 	}
 }
 
-// Which requests a connection answers: those behind a close go to another one, and those
-// behind a panic do not.
-func TestHTTP2ConnectionsOutliveRequests(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name     string
-		settings func(s *Server)
-		paths    string
-		want     string // the number of the connection of each request
-	}{
-		{"SetConnectionClose", func(*Server) {}, "/ / /close / /", "1 1 1 2 2"},
-		{"MaxRequestsPerConn", func(s *Server) { s.MaxRequestsPerConn = 2 }, "/ / / /", "1 1 2 2"},
-		{"DisableKeepalive", func(s *Server) { s.DisableKeepalive = true }, "/ /", "1 2"},
-		{"a panic", func(*Server) {}, "/ /panic /", "1 - 1"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			forEachEngine(t, func(t *testing.T, start starter) {
-				s := withHTTP2(&Server{Handler: func(ctx *RequestCtx) {
-					switch string(ctx.Path()) {
-					case "/close":
-						ctx.SetConnectionClose()
-					case "/panic":
-						panic("a mistake")
-					}
-					fmt.Fprint(ctx, ctx.ConnID())
-				}})
-				tc.settings(s)
-				r := start(s)
-				client, base := h2Client(t, r)
-				var got []string
-				conns := map[string]int{}
-				for path := range strings.FieldsSeq(tc.paths) {
-					if path == "/panic" {
-						if resp, err := client.Get(base + path); err == nil {
-							t.Errorf("a handler that panics answers %d", resp.StatusCode)
-						}
-						r.Log.WaitFor(t, "a mistake")
-						got = append(got, "-")
-						continue
-					}
-					_, id := h2Ask(t, client, "GET", base+path, nil)
-					if conns[id] == 0 {
-						conns[id] = len(conns) + 1
-					}
-					got = append(got, fmt.Sprint(conns[id]))
-				}
-				if strings.Join(got, " ") != tc.want {
-					t.Errorf("the connections are %q, want %q", got, tc.want)
-				}
-			})
-		})
-	}
-}
-
 // A client that sends a body slowly is not held to MinRequestBodyRate.
 func TestHTTP2HasNoRateOfBodies(t *testing.T) {
 	t.Parallel()

@@ -104,15 +104,3 @@ func spoken(t *testing.T, r *testServer, scheme, versions string) string {
 	}
 	return resp.Proto
 }
-
-// An upgrade to HTTP/2 is none: the response is one of HTTP/1.1.
-func TestUpgradeToHTTP2IsIgnored(t *testing.T) {
-	t.Parallel()
-	forEachEngine(t, func(t *testing.T, start starter) {
-		c := start(withHTTP2(&Server{Handler: echo})).Dial()
-		c.Send("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n")
-		c.Expect(200, servertest.Echoed("GET", "/", ""))
-		c.Get("/again")
-		c.Expect(200, servertest.Echoed("GET", "/again", ""))
-	})
-}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http2"
 )
@@ -53,6 +54,9 @@ type h2Conn struct {
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
 	lean   bool   // the connection has given its spare memory back since then
+
+	start *blockStart  // of the last usual response, or nil
+	now   clock.Moment // when the requests came that are being received, once it was asked for
 }
 
 // h2Output is who writes output.
@@ -101,8 +105,8 @@ func (q *h2Queue) take() *h2Exchange {
 // newH2Conn makes a connection speak HTTP/2 from now on.
 func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	h := &h2Conn{s: s, c: c, link: l, outSize: h2SmallOutput}
-	// handlers may use it after its end
-	c.Pin()
+	// handlers may use it after its end, see release
+	c.Pinned.Store(true)
 	c.Concurrent, c.Variant = true, variantHTTP2
 	now := h2Now()
 	h.ticked, h.heard, h.idle = now, now, now

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/http2"
 )
@@ -114,8 +115,17 @@ func (h *h2Conn) over() bool {
 	return h.input >= h2Ended || h.conn.Life() == http2.LifeClosed
 }
 
+// moment returns when the requests came that are being received.
+func (h *h2Conn) moment() clock.Moment {
+	if h.now.IsZero() {
+		h.now = clock.Read()
+	}
+	return h.now
+}
+
 // feed goes as far as the received bytes reach.
 func (h *h2Conn) feed(now uint32) {
+	h.now = clock.Moment{}
 	m := h2Messages.Get().(*http2.Message)
 	defer h2Messages.Put(m)
 	for {
@@ -194,6 +204,7 @@ func (h *h2Conn) look(now uint32) (feeds bool) {
 	idle := uint32(s.set.idleTimeout.Milliseconds())
 	if h.first == nil && now-h.idle >= h2Look {
 		h.conn.Rest()
+		h.start = nil
 		h.lean = true
 	}
 	switch {
@@ -359,6 +370,12 @@ func (h *h2Conn) contain(next *engine.Action) {
 // release ends what the connection has not ended itself.
 func (h *h2Conn) release() {
 	h.s.h2.remove(h)
+	h.mu.Lock()
+	if h.first != nil {
+		// their handlers may ask for its addresses later
+		h.c.Pin()
+	}
+	h.mu.Unlock()
 	h.end(h2Gone)
 	bufpool.Put(h.in)
 	h.in, h.read = nil, 0

@@ -9,7 +9,6 @@ import (
 
 	"github.com/valyala/fasthttp/internal/bodymem"
 	"github.com/valyala/fasthttp/internal/bufpool"
-	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/watch"
@@ -185,7 +184,7 @@ func (x *h2Exchange) count() {
 	c.Requests++
 	ctx.requestNum = c.Requests
 	if !x.h.s.LazyRequestTime {
-		ctx.at = clock.Read()
+		ctx.at = x.h.moment()
 	}
 }
 

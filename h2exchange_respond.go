@@ -160,16 +160,8 @@ func (x *h2Exchange) respond() {
 	if x.method == http1.MethodHead {
 		resp.SkipBody = true
 	}
-	o := resp.outgoing()
-	o.Terms &^= http1.LineIsOld
-	ends := o.Has(http1.AsksClose) || s.DisableKeepalive ||
-		s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
-	o.Terms &^= http1.AsksClose
-	e := o.Encode()
-	if x.method == http1.MethodConnect && o.Status/100 == 2 {
-		// the content is that of a tunnel, which has no length
-		e.Says &^= http1.SaysLength
-	}
+	e, ends := x.encode()
+	ends = ends || s.DisableKeepalive || s.MaxRequestsPerConn > 0 && ctx.requestNum >= uint64(s.MaxRequestsPerConn)
 	if resp.Header.is(hasBadName) {
 		s.logBadName(&resp.Header.list)
 	}
@@ -195,6 +187,23 @@ func (x *h2Exchange) respond() {
 	}
 }
 
+// encode decides how the response is sent. ends says that the application wants the connection
+// to end.
+func (x *h2Exchange) encode() (e http1.Encoding, ends bool) {
+	resp := &x.ctx.Response
+	if x.method != http1.MethodConnect && resp.isUsual() {
+		return http1.Sized(len(resp.body.bytes())), false
+	}
+	o := resp.outgoing()
+	ends = o.Has(http1.AsksClose)
+	o.Terms &^= http1.LineIsOld | http1.AsksClose
+	if e = o.Encode(); x.method == http1.MethodConnect && o.Status/100 == 2 {
+		// the content is that of a tunnel, which has no length
+		e.Says &^= http1.SaysLength
+	}
+	return e, ends
+}
+
 // sendHead sends the head of the response. It is false if the stream has ended. mu is
 // held.
 func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
@@ -204,7 +213,7 @@ func (x *h2Exchange) sendHead(e http1.Encoding, part http2.Part) bool {
 	}
 	b := conn.BeginHeaders()
 	from := len(b)
-	b = resp.Header.appendBlock(b, conn.Encoder(), x.h.s.name, e)
+	b = resp.Header.appendBlock(b, conn.Encoder(), &x.h.start, x.h.s.name, e)
 	x.sent += int64(len(b) - from + http2.FrameHead)
 	conn.EndHeaders(x.stream, b, part)
 	if i := resp.Header.list.FindID(field.Priority, 0); i >= 0 {

@@ -26,27 +26,20 @@ func appendBlockField(dst []byte, enc *hpack.Encoder, id field.ID, name, value [
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
+// blockStart is how the start of the usual responses of a connection is encoded: the fields
+// that most have, with the same values. It holds while the encoder is in the same state.
+type blockStart struct {
+	state uint64
+	date  string
+	kind  []byte // Content-Type
+	text  []byte
+}
+
 // appendBlock appends the header section of a response that is sent as e says. server is the
-// value of the field Server if the response has none.
-func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, server string, e http1.Encoding) []byte {
-	status := h.StatusCode()
-	dst = enc.AppendStatus(dst, status)
+// value of the field Server if the response has none. *start is that of the last response.
+func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, start **blockStart, server string, e http1.Encoding) []byte {
 	var text [32]byte
-	if h.slots[slotServer].Len > 0 {
-		dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
-	} else if len(server) > 0 {
-		h.nameServer()
-		dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
-	}
-	if !h.is(noDefaultDate) {
-		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], clock.Date()...))
-	}
-	switch {
-	case h.slots[slotContentType].Len > 0:
-		dst = h.appendSlotBlock(dst, enc, slotContentType, field.ContentType)
-	case e.Length != 0 && !h.is(noDefaultType) && !bodiless(status):
-		dst = appendBlockField(dst, enc, field.ContentType, nil, strTextPlain)
-	}
+	dst = h.appendBlockStart(dst, enc, start, server, e)
 	dst = h.appendSlotBlock(dst, enc, slotContentEncoding, field.ContentEncoding)
 	if e.Says.Has(http1.SaysLength) {
 		dst = appendBlockField(dst, enc, field.ContentLength, nil, ascii.AppendUint(text[:0], e.Length))
@@ -60,6 +53,43 @@ func (h *ResponseHeader) appendBlock(dst []byte, enc *hpack.Encoder, server stri
 	h.collectCookies(http1.Response)
 	for i := range h.cookies.Len() {
 		dst = appendBlockField(dst, enc, field.SetCookie, nil, h.cookies.Value(i))
+	}
+	return dst
+}
+
+// appendBlockStart appends the status, and the fields Server, Date and Content-Type.
+func (h *ResponseHeader) appendBlockStart(dst []byte, enc *hpack.Encoder, start **blockStart, server string, e http1.Encoding) []byte {
+	status, date := h.StatusCode(), clock.Date()
+	kind := h.list.Bytes(h.slots[slotContentType])
+	if len(kind) == 0 && e.Length != 0 && !h.is(noDefaultType) && !bodiless(status) {
+		kind = strTextPlain
+	}
+	usual := status == StatusOK && h.slots[slotServer].Len == 0 && !h.is(noDefaultDate)
+	if s := *start; usual && s != nil && s.state == enc.State() && s.date == date && string(s.kind) == string(kind) {
+		return append(dst, s.text...)
+	}
+	from, state := len(dst), enc.State()
+	dst = enc.AppendStatus(dst, status)
+	if h.slots[slotServer].Len == 0 && len(server) > 0 {
+		h.nameServer()
+	}
+	dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
+	if !h.is(noDefaultDate) {
+		var text [32]byte
+		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], date...))
+	}
+	if len(kind) > 0 {
+		dst = appendBlockField(dst, enc, field.ContentType, nil, kind)
+	}
+	if usual && state == enc.State() {
+		// all was in the tables, and is there for the next one
+		s := *start
+		if s == nil {
+			s = new(blockStart)
+			*start = s
+		}
+		s.state, s.date = state, date
+		s.kind, s.text = append(s.kind[:0], kind...), append(s.text[:0], dst[from:]...)
 	}
 	return dst
 }

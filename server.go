@@ -237,8 +237,7 @@ type Server struct {
 	// MaxRequestBodySize must allow, is parsed while it arrives, so that large files
 	// go to the disk: the request is refused with 400 if that fails, and
 	// RequestCtx.PostBody returns what WriteMultipartForm makes of the form. Smaller
-	// ones are in any case parsed on first use, as are all with StreamRequestBody, and all
-	// that come by HTTP/2.
+	// ones are in any case parsed on first use, as are all with StreamRequestBody.
 	DisablePreParseMultipartForm bool
 
 	// LogAllErrors also logs errors that are common on a public server: connections

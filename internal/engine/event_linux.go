@@ -387,7 +387,13 @@ func (c *eventConn) receive() bool {
 }
 
 // readTooLate is the error of a read that nothing came for in time.
-func (c *eventConn) readTooLate() error { return neterr.Op(c, "read", os.ErrDeadlineExceeded) }
+func (c *eventConn) readTooLate() error {
+	if c.Concurrent {
+		// to such a protocol it is no fault, and comes once a second
+		return os.ErrDeadlineExceeded
+	}
+	return neterr.Op(c, "read", os.ErrDeadlineExceeded)
+}
 
 // wake says that the first bytes of a request are there.
 func (c *eventConn) wake() {

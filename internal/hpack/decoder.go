@@ -35,6 +35,9 @@ func (d *Decoder) Init(maxTable uint32) {
 	d.allowed, d.acknowledged = maxTable, false
 }
 
+// Rest gives memory back that the table does not need as it is.
+func (d *Decoder) Rest() { d.t.rest() }
+
 // Acknowledged tells d that the peer has acknowledged the setting. If the table is larger,
 // the next block must begin with a size update (RFC 7541 section 4.2).
 func (d *Decoder) Acknowledged() { d.acknowledged = true }

@@ -17,6 +17,7 @@ type Encoder struct {
 	limit   uint32 // our own, for what the peer allows
 	told    uint32 // the size that the peer's decoder has
 	minimum uint32 // the smallest size since the last block
+	resized uint32 // how often the size was set
 }
 
 // Init prepares e for a connection whose peer has not sent SETTINGS. Its table is never
@@ -33,7 +34,22 @@ func (e *Encoder) Init(maxTable uint32) {
 func (e *Encoder) SetMaxTable(n uint32) {
 	n = min(n, e.limit)
 	e.minimum = min(e.minimum, n)
+	e.resized++
 	e.t.setMax(n)
+}
+
+// State changes whenever a field may be encoded in another way than before.
+func (e *Encoder) State() uint64 { return uint64(e.resized)<<32 | uint64(e.t.next) }
+
+// Rest empties the table and gives its memory back.
+func (e *Encoder) Rest() {
+	if e.t.n == 0 {
+		return
+	}
+	size := e.t.max
+	e.SetMaxTable(0)
+	e.t.text, e.t.ring, e.chains = nil, nil, chains{}
+	e.SetMaxTable(size)
 }
 
 // Begin begins a block: it appends pending size updates. If the table was smaller in

@@ -110,6 +110,29 @@ func (t *table) makeRoom(need int) {
 	}
 }
 
+// rest gives memory back that no entry needs.
+func (t *table) rest() {
+	if t.n == 0 {
+		t.text, t.ring = nil, nil
+		return
+	}
+	live := t.text[t.at(t.n-1).off:]
+	ring := uint32(1)
+	for ring < t.n {
+		ring *= 2
+	}
+	if cap(t.text) == len(live) && len(t.ring) == int(ring) {
+		return
+	}
+	old := *t
+	t.text, t.ring = append(make([]byte, 0, len(live)), live...), make([]entry, ring)
+	start := old.at(t.n - 1).off
+	for i := range t.n {
+		*t.at(i) = *old.at(i)
+		t.at(i).off -= start
+	}
+}
+
 func (t *table) growRing() {
 	old := *t
 	t.ring = make([]entry, max(smallestRing, 2*len(t.ring)))

@@ -141,22 +141,26 @@ func (c *Conn) Done() bool {
 	return !c.HasOutput() && c.lost.first == nil && (c.life == LifeClosed || c.life == LifeDraining && c.active == 0)
 }
 
-// Rest gives memory back that a connection does not need while nothing happens on it.
+// Rest gives memory back that a connection does not need while nothing happens on it. It
+// is called when nothing has happened for a while.
 func (c *Conn) Rest() {
 	if c.out != nil && len(c.out.B) == c.outRead {
 		bufpool.Put(c.out)
 		c.out, c.outRead = nil, 0
 	}
-	for c.spare > keptStreams {
+	for c.spare > 0 {
 		s := c.free
 		c.free = s.next
 		c.spare--
 		s.next = nil
 		spareStreams.Put(s)
 	}
-	if c.table.n == 0 && len(c.table.slots) > fewestSlots {
+	if c.table.n == 0 {
 		c.table.slots = nil
+		c.ended.rest()
 	}
+	c.enc.Rest()
+	c.dec.Rest()
 }
 
 // Close ends the connection with a code: a last GOAWAY is the end of the output. Streams
@@ -245,15 +249,13 @@ func (c *Conn) Tick(now uint32) error {
 		c.fail(ErrStalled)
 		return c.err
 	}
-	for i := 0; i < len(c.table.slots); i++ {
-		s := c.table.slots[i]
-		if s == nil || len(s.unsent) == 0 {
+	for s := range c.table.all {
+		if len(s.unsent) == 0 {
 			continue
 		}
 		over := late(s.stall.since, c.l.Stall)
 		if s.stall.look(s.place == isBlocked, over, s.sendWindow, c.l.LeastData, now) {
 			c.lose(s, errStreamStalled)
-			i-- // removing it may have moved another one here
 		}
 	}
 	return nil

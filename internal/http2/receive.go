@@ -311,12 +311,11 @@ func (c *Conn) receiveGoAway(f *frame, p []byte) (Event, error) {
 		if c.life < LifeDraining {
 			c.drain()
 		}
-		for i := 0; i < len(c.table.slots); i++ {
-			if s := c.table.slots[i]; s != nil && s.id > last {
+		for s := range c.table.all {
+			if s.id > last {
 				s.code = RefusedStream
 				c.endStream(s, endByPeer)
 				c.lost.insert(s, c.lost.last, inLost)
-				i-- // removing it may have moved another one here
 			}
 		}
 	}

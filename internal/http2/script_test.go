@@ -284,10 +284,7 @@ func (x *run) request(s *Stream, part Part) {
 func checkBooks(t testing.TB, c *Conn) {
 	t.Helper()
 	unread, kept, heads, open := int32(0), 0, 0, 0
-	for _, s := range c.table.slots {
-		if s == nil {
-			continue
-		}
+	for s := range c.table.all {
 		open++
 		unread += s.unread
 		kept += int(s.kept)

@@ -77,10 +77,8 @@ func (c *Conn) acknowledged() error {
 	c.dec.Acknowledged()
 	// streams that began before had the window that the peer assumed
 	if less := int32(firstWindow - c.l.Window); less > 0 {
-		for _, s := range c.table.slots {
-			if s != nil {
-				s.recvWindow -= less
-			}
+		for s := range c.table.all {
+			s.recvWindow -= less
 		}
 	}
 	return nil
@@ -120,10 +118,7 @@ func (c *Conn) setWindow(value uint32) error {
 	}
 	change := int64(value) - int64(c.peer.window)
 	c.peer.window = int32(value)
-	for _, s := range c.table.slots {
-		if s == nil {
-			continue
-		}
+	for s := range c.table.all {
 		grown := int64(s.sendWindow) + change
 		if grown > maxID {
 			return ErrWindow

@@ -10,6 +10,7 @@ type Stream struct {
 
 	unsent     []byte // the caller's content that was not yet written
 	next, prev *Stream
+	chained    *Stream // in streamTable
 	bodyLeft   int64 // of the length that the peer has announced, or unknownLength
 
 	id         uint32
@@ -196,11 +197,8 @@ func (q *queue) insert(s, at *Stream, p place) {
 	}
 }
 
-// spareStreams has streams beyond the few that a connection without any keeps.
+// spareStreams has the streams that connections do not need.
 var spareStreams = sync.Pool{New: func() any { return new(Stream) }}
-
-// keptStreams is how many of them that is.
-const keptStreams = 2
 
 // newStream returns a stream whose phases are those of one that begins.
 func (c *Conn) newStream(id uint32) *Stream {
@@ -231,38 +229,36 @@ func (c *Conn) discard(s *Stream) {
 	c.spare++
 }
 
-// streamTable finds streams by their ids. It is a hash table with open addressing: ids are
-// odd and grow, so that they hardly ever share a place.
+// streamTable finds streams by their ids. It is a hash table with a list for each place: ids
+// are odd and grow, so that hardly any two of them share one.
 type streamTable struct {
-	slots []*Stream
+	slots []*Stream // their number is a power of two
 	n     int
 }
 
 const fewestSlots = 8
 
-func (t *streamTable) home(id uint32) int { return int(id>>1) & (len(t.slots) - 1) }
+func (t *streamTable) home(id uint32) **Stream { return &t.slots[int(id>>1)&(len(t.slots)-1)] }
 
 // find returns the stream with an id, or nil.
 func (t *streamTable) find(id uint32) *Stream {
 	if t.n == 0 {
 		return nil
 	}
-	for i := t.home(id); ; i = (i + 1) & (len(t.slots) - 1) {
-		if s := t.slots[i]; s == nil || s.id == id {
-			return s
-		}
+	s := *t.home(id)
+	for s != nil && s.id != id {
+		s = s.chained
 	}
+	return s
 }
 
 // add adds a stream whose id is new.
 func (t *streamTable) add(s *Stream) {
-	if 2*(t.n+1) > len(t.slots) {
-		old := t.slots
-		t.slots = make([]*Stream, max(2*len(old), fewestSlots))
-		for _, s := range old {
-			if s != nil {
-				t.put(s)
-			}
+	if t.n >= len(t.slots) {
+		old := *t
+		t.slots = make([]*Stream, max(2*len(old.slots), fewestSlots))
+		for s := range old.all {
+			t.put(s)
 		}
 	}
 	t.put(s)
@@ -270,29 +266,32 @@ func (t *streamTable) add(s *Stream) {
 }
 
 func (t *streamTable) put(s *Stream) {
-	i := t.home(s.id)
-	for t.slots[i] != nil {
-		i = (i + 1) & (len(t.slots) - 1)
-	}
-	t.slots[i] = s
+	home := t.home(s.id)
+	s.chained, *home = *home, s
 }
 
-// remove removes a stream, and moves those up that would not be found any more behind the
-// gap.
+// remove removes a stream.
 func (t *streamTable) remove(s *Stream) {
-	mask := len(t.slots) - 1
-	i := t.home(s.id)
-	for t.slots[i] != s {
-		i = (i + 1) & mask
+	at := t.home(s.id)
+	for *at != s {
+		at = &(*at).chained
 	}
-	for j := (i + 1) & mask; t.slots[j] != nil; j = (j + 1) & mask {
-		if (j-t.home(t.slots[j].id))&mask >= (j-i)&mask {
-			t.slots[i] = t.slots[j]
-			i = j
+	*at, s.chained = s.chained, nil
+	t.n--
+}
+
+// all calls yield for each stream until it returns false. yield may remove that stream, or
+// have it used again.
+func (t *streamTable) all(yield func(s *Stream) bool) {
+	for _, s := range t.slots {
+		for s != nil {
+			next := s.chained
+			if !yield(s) {
+				return
+			}
+			s = next
 		}
 	}
-	t.slots[i] = nil
-	t.n--
 }
 
 // ending is how a stream has ended that is no longer in the table.
@@ -333,4 +332,18 @@ func (e *ended) find(id uint32) ending {
 		}
 	}
 	return endUnknown
+}
+
+// rest forgets the streams that both sides have ended: nothing of them is on its way any
+// more. What the peer has sent of those that were reset may be.
+func (e *ended) rest() {
+	if e.ring == nil {
+		return
+	}
+	for _, w := range e.ring {
+		if w != 0 && ending(w&3) != endWell {
+			return
+		}
+	}
+	e.ring = nil
 }
