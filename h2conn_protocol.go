@@ -246,7 +246,12 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	if h.out == nil {
 		if !h.conn.HasOutput() {
 			h.output = h2Quiet
+			done := h.conn.Done()
 			h.mu.Unlock()
+			if done {
+				// a goroutine that waits for input is to end the connection
+				h.link.Interrupt()
+			}
 			return nil, nil, nil
 		}
 		h.output = h2Writing
