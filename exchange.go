@@ -88,6 +88,8 @@ func (x *exchange) begin() {
 	x.c.Empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
+	} else if x.ctx.c == nil {
+		x.ctx.c = x.c
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS

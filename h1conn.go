@@ -36,9 +36,10 @@ type h1Conn struct {
 	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
-	turn  int          // requests served since the last flush
-	fault error        // the error that ended the connection early
-	now   clock.Moment // when the last bytes were received, once it was asked for
+	keeper bool         // it keeps its context while it waits
+	turn   int          // requests served since the last flush
+	fault  error        // the error that ended the connection early
+	now    clock.Moment // when the last bytes were received, once it was asked for
 
 	x exchange // that of the current request
 }
@@ -252,6 +253,7 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 
 // release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
+	h.endKeeping()
 	h.x.dropBodyCount()
 	if h.x.ctx != nil {
 		h.s.releaseCtx(h.x.ctx)
