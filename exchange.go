@@ -95,8 +95,6 @@ func (x *exchange) begin() {
 	x.ctx.Request.isTLS = x.c.IsTLS
 	// the header was reset after the last response
 	x.head.Reset()
-	x.head.KeepNames = x.s.DisableHeaderNamesNormalizing
-	x.head.Limits = x.s.set.limits
 	x.config = RequestConfig{}
 	x.minor, x.duplex = 1, false
 }

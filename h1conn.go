@@ -71,7 +71,9 @@ func (h *h1Conn) clear() {
 // attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
+	c.RoomForEver = s.WriteTimeout <= 0 && s.HeaderReceived == nil
 	h.x.recv.accept = s.AcceptTrailer
+	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
 	if h.x.ctx != nil {
 		h.x.ctx.c = c
 	}
@@ -177,7 +179,10 @@ func (h *h1Conn) advance() engine.Action {
 		case wait && !h.conn.Left():
 			return next
 		case h.conn.Idle() && h.drained():
-			return h.flushThen(engine.Read)
+			if next = h.flushThen(engine.Read); next == engine.Flush {
+				next = engine.FlushRest
+			}
+			return next
 		}
 	}
 }

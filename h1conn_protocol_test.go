@@ -63,7 +63,7 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 		t.Fatal("the time of the body is over")
 	}
 	x.give("b")
-	expectAction(t, x, engine.Flush)
+	expectAction(t, x, engine.FlushRest)
 	head, tail, _ := x.Output()
 	if got := string(head) + string(tail); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, servertest.Echoed("POST", "/", "ab")) {
 		t.Errorf("the answer is %q", got)
