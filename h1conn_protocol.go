@@ -115,13 +115,15 @@ func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
 func (h *h1Conn) Written(n int64, err error) {
 	h.taken(n)
 	switch {
+	case err == nil:
+		if len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0 {
+			h.flushed()
+		}
 	case err == io.ErrUnexpectedEOF && h.file.File != nil:
 		h.x.fileEnded()
 		h.flushed()
-	case err != nil:
+	default:
 		h.x.cutOff(err)
-	case len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0:
-		h.flushed()
 	}
 }
 

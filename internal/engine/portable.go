@@ -179,7 +179,12 @@ func (e *portable) run() (end Action, err error) {
 			}
 			idle = false
 		case Flush, FlushRest:
-			if err := e.flush(); err != nil {
+			if e.Concurrent {
+				err = e.writeShared()
+			} else {
+				err = e.write()
+			}
+			if err != nil {
 				return Close, err
 			}
 			idle = action == FlushRest || e.p.Idle()
@@ -308,11 +313,8 @@ func (e *portable) began(n int) {
 	e.Set.setState(e.NC, StateActive)
 }
 
-// flush writes the output of the protocol.
-func (e *portable) flush() error {
-	if !e.Concurrent {
-		return e.write()
-	}
+// writeShared is write for a protocol that is Concurrent.
+func (e *portable) writeShared() error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	if head, _, _ := e.p.Output(); len(head) == 0 {
