@@ -88,13 +88,13 @@ func (x *exchange) begin() {
 	x.c.Empty = 0
 	if x.ctx == nil {
 		x.ctx = x.s.acquireCtx(x.c)
+	} else if x.ctx.c == nil {
+		x.ctx.c = x.c
 	}
 	x.ctx.used = true
 	x.ctx.Request.isTLS = x.c.IsTLS
 	// the header was reset after the last response
 	x.head.Reset()
-	x.head.KeepNames = x.s.DisableHeaderNamesNormalizing
-	x.head.Limits = x.s.set.limits
 	x.config = RequestConfig{}
 	x.minor, x.duplex = 1, false
 }

@@ -36,9 +36,10 @@ type h1Conn struct {
 	// is the deadline of the current request, readUntil may be an earlier one.
 	readUntil, writeUntil, wholeUntil time.Time
 
-	turn  int          // requests served since the last flush
-	fault error        // the error that ended the connection early
-	now   clock.Moment // when the last bytes were received, once it was asked for
+	keeper bool         // it keeps its context while it waits
+	turn   int          // requests served since the last flush
+	fault  error        // the error that ended the connection early
+	now    clock.Moment // when the last bytes were received, once it was asked for
 
 	x exchange // that of the current request
 }
@@ -70,7 +71,9 @@ func (h *h1Conn) clear() {
 // attach makes h serve a connection.
 func (h *h1Conn) attach(s *Server, c *engine.Conn, l engine.Link) {
 	h.s, h.c, h.link = s, c, l
+	c.RoomForEver = s.WriteTimeout <= 0 && s.HeaderReceived == nil
 	h.x.recv.accept = s.AcceptTrailer
+	h.head.KeepNames, h.head.Limits = s.DisableHeaderNamesNormalizing, s.set.limits
 	if h.x.ctx != nil {
 		h.x.ctx.c = c
 	}
@@ -176,7 +179,10 @@ func (h *h1Conn) advance() engine.Action {
 		case wait && !h.conn.Left():
 			return next
 		case h.conn.Idle() && h.drained():
-			return h.flushThen(engine.Read)
+			if next = h.flushThen(engine.Read); next == engine.Flush {
+				next = engine.FlushRest
+			}
+			return next
 		}
 	}
 }
@@ -252,6 +258,7 @@ func (h *h1Conn) flushTo(conn net.Conn) (n int, err error) {
 
 // release releases everything that an idle connection does not need.
 func (h *h1Conn) release() {
+	h.endKeeping()
 	h.x.dropBodyCount()
 	if h.x.ctx != nil {
 		h.s.releaseCtx(h.x.ctx)

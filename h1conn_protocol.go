@@ -115,13 +115,15 @@ func (h *h1Conn) Output() (head, tail []byte, file *engine.FilePart) {
 func (h *h1Conn) Written(n int64, err error) {
 	h.taken(n)
 	switch {
+	case err == nil:
+		if len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0 {
+			h.flushed()
+		}
 	case err == io.ErrUnexpectedEOF && h.file.File != nil:
 		h.x.fileEnded()
 		h.flushed()
-	case err != nil:
+	default:
 		h.x.cutOff(err)
-	case len(h.out.B) == 0 && len(h.tail) == 0 && h.file.Length == 0:
-		h.flushed()
 	}
 }
 
@@ -171,21 +173,11 @@ func (h *h1Conn) Wait(w engine.Wait) (until time.Time) {
 // rest releases memory that is not needed until the next request begins, and begins
 // the time for that. Empty lines do not begin a new one.
 func (h *h1Conn) rest(bare bool) {
-	if ctx := h.x.ctx; ctx != nil {
-		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
-			// one visit of a pool instead of two
-			bufpool.Poison(h.out.B)
-			ctx.spare, h.out = h.out, nil
-		}
-		h.s.releaseCtx(ctx)
-		h.x.ctx = nil
-	}
 	if h.conn.Reading() == http1.ReadWoken {
 		h.conn.SetReading(http1.ReadIdle)
 	}
-	if h.out != nil {
-		bufpool.Put(h.out)
-		h.out = nil
+	if ctx := h.x.ctx; ctx == nil || !h.keeps(ctx, bare) {
+		h.restBare()
 	}
 	h.giveSpace()
 	if bare {
@@ -198,6 +190,66 @@ func (h *h1Conn) rest(bare bool) {
 		h.limitIdle(h.s.set.idleTimeout)
 	case h.timing == timesWait && h.readUntil.IsZero():
 		h.limitFirst()
+	}
+}
+
+// keeps reports whether the connection keeps the context and the buffer for output while
+// it waits. A few connections of a server do, where each has a goroutine anyway: that
+// saves them the pools.
+func (h *h1Conn) keeps(ctx *RequestCtx, bare bool) bool {
+	if bare || ctx.used || ctx.timeoutResponse.Load() != nil || h.out != nil && cap(h.out.B) > 2*h.s.set.writeSize {
+		return false
+	}
+	if !h.keeper && !h.becomeKeeper() {
+		return false
+	}
+	if h.out != nil {
+		bufpool.Poison(h.out.B)
+	}
+	ctx.Request.Header.shrink()
+	ctx.Response.Header.shrink()
+	ctx.c = nil
+	return true
+}
+
+// maxKeepers is how many connections of a server keep their contexts while they wait.
+const maxKeepers = 128
+
+// becomeKeeper makes the connection one of those that keep their contexts, if there are
+// not enough of them.
+func (h *h1Conn) becomeKeeper() bool {
+	keepers := &h.s.keepers
+	if keepers.Load() >= maxKeepers || !h.link.KeepsSpace() {
+		return false
+	}
+	if h.keeper = keepers.Add(1) <= maxKeepers; !h.keeper {
+		keepers.Add(-1)
+	}
+	return h.keeper
+}
+
+// endKeeping makes room for another connection that keeps its context.
+func (h *h1Conn) endKeeping() {
+	if h.keeper {
+		h.keeper = false
+		h.s.keepers.Add(-1)
+	}
+}
+
+// restBare releases the context and the buffer for output.
+func (h *h1Conn) restBare() {
+	if ctx := h.x.ctx; ctx != nil {
+		if h.out != nil && ctx.spare == nil && cap(h.out.B) <= 2*h.s.set.writeSize {
+			// one visit of a pool instead of two
+			bufpool.Poison(h.out.B)
+			ctx.spare, h.out = h.out, nil
+		}
+		h.s.releaseCtx(ctx)
+		h.x.ctx = nil
+	}
+	if h.out != nil {
+		bufpool.Put(h.out)
+		h.out = nil
 	}
 }
 
@@ -251,4 +303,7 @@ func (h *h1Conn) HandOver() (take func(nc net.Conn, err error)) {
 }
 
 // Abandoned implements engine.Protocol.
-func (h *h1Conn) Abandoned() { h.x.dropBodyCount() }
+func (h *h1Conn) Abandoned() {
+	h.endKeeping()
+	h.x.dropBodyCount()
+}

@@ -63,7 +63,7 @@ func TestHeadAtTheLastMomentIsFollowedByABody(t *testing.T) {
 		t.Fatal("the time of the body is over")
 	}
 	x.give("b")
-	expectAction(t, x, engine.Flush)
+	expectAction(t, x, engine.FlushRest)
 	head, tail, _ := x.Output()
 	if got := string(head) + string(tail); !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, servertest.Echoed("POST", "/", "ab")) {
 		t.Errorf("the answer is %q", got)
@@ -119,7 +119,7 @@ func TestKeptAliveRequestTakesOneStep(t *testing.T) {
 	x := driven(t, &Server{Handler: echo}, false)
 	for range 3 {
 		x.give(servertest.Get("/"))
-		expectAction(t, x, engine.Flush)
+		expectAction(t, x, engine.FlushRest)
 		head, tail, _ := x.Output()
 		x.Written(int64(len(head)+len(tail)), nil)
 		if !x.Idle() {
@@ -152,5 +152,112 @@ func TestWrittenInPieces(t *testing.T) {
 	}
 	if !x.Idle() {
 		t.Error("busy after all was written")
+	}
+}
+
+// answerOne has the connection answer a request, and wait for the next one.
+func answerOne(t *testing.T, h *h1Conn, w engine.Wait, request string) {
+	t.Helper()
+	h.give(request)
+	for h.Step() == engine.Read {
+	}
+	head, tail, _ := h.Output()
+	h.Written(int64(len(head)+len(tail)), nil)
+	if !h.Idle() {
+		t.Fatal("the connection is busy after a request")
+	}
+	h.Wait(w)
+}
+
+// Where goroutines wait with a buffer, a few connections of a server keep their contexts
+// meanwhile. They make room for others when they end.
+func TestFewWaitingConnectionsKeepTheirContexts(t *testing.T) {
+	s := &Server{Handler: echo}
+	for range 2 {
+		var all []*h1Conn
+		kept := 0
+		for range maxKeepers + 3 {
+			x := driven(t, s, true)
+			for range 2 {
+				answerOne(t, x, engine.WaitRequest, servertest.Get("/"))
+			}
+			if all = append(all, x); x.x.ctx == nil {
+				continue
+			}
+			if kept++; x.x.ctx.c != nil || x.x.ctx.used {
+				t.Fatal("a context that waits is still that of a request")
+			}
+		}
+		if kept != maxKeepers || s.keepers.Load() != maxKeepers {
+			t.Errorf("%d connections have a context, and %d are counted, want %d", kept, s.keepers.Load(), maxKeepers)
+		}
+		for i, x := range all {
+			if i%3 == 0 {
+				x.Abandoned()
+			}
+			(*host)(s).Return(x, i%2 == 0)
+		}
+		if n := s.keepers.Load(); n != 0 {
+			t.Fatalf("%d connections are counted after the end of all", n)
+		}
+	}
+}
+
+func TestConnectionsThatKeepNoContext(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		keepsSpace bool
+		wait       engine.Wait
+		handler    RequestHandler
+	}{
+		{"of the event engine", false, engine.WaitRequest, echo},
+		{"without a buffer", true, engine.WaitBare, echo},
+		{"with much output", true, engine.WaitRequest, func(ctx *RequestCtx) {
+			ctx.Response.Header.Set("Much", strings.Repeat("x", 3*defaultWriteSize))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := driven(t, &Server{Handler: c.handler}, c.keepsSpace)
+			if answerOne(t, x, c.wait, servertest.Get("/")); x.x.ctx != nil || x.out != nil {
+				t.Error("the connection has its context or its buffer")
+			}
+		})
+	}
+}
+
+// A context that is kept holds no more than one of the pool.
+func TestKeptContextIsSmall(t *testing.T) {
+	x := driven(t, &Server{Handler: echo}, true)
+	answerOne(t, x, engine.WaitRequest, "GET / HTTP/1.1\r\nHost: a\r\nMuch: "+strings.Repeat("x", maxKeptBlock)+"\r\n\r\n")
+	if x.x.ctx == nil {
+		t.Fatal("the connection has no context")
+	}
+	if size := cap(x.x.ctx.Request.Header.list.Block); size >= maxKeptBlock {
+		t.Errorf("the header has a block of %d bytes", size)
+	}
+}
+
+// An engine need not ask for the time of a wait for room if there never is one.
+func TestEngineNeedNotAskForTheTimeOfOutput(t *testing.T) {
+	configure := func(*RequestHeader) RequestConfig { return RequestConfig{WriteTimeout: time.Hour} }
+	for _, c := range []struct {
+		name    string
+		s       *Server
+		forEver bool
+	}{
+		{"no timeout", &Server{ReadTimeout: time.Hour, IdleTimeout: time.Hour}, true},
+		{"a timeout", &Server{WriteTimeout: time.Hour}, false},
+		{"a timeout of some requests", &Server{HeaderReceived: configure}, false},
+	} {
+		c.s.Handler = echo
+		x := driven(t, c.s, true)
+		if x.c.RoomForEver != c.forEver {
+			t.Errorf("%s: RoomForEver is %v", c.name, x.c.RoomForEver)
+		}
+		x.give(servertest.Get("/"))
+		x.Step()
+		if until := x.Wait(engine.WaitRoom); until.IsZero() != c.forEver {
+			t.Errorf("%s: output may take until %v", c.name, until)
+		}
 	}
 }

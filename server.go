@@ -311,8 +311,10 @@ type Server struct {
 	start headPrefix
 	name  string // the field Server of responses, or empty
 	ctxs  sync.Pool
-	log   Logger
-	set   settings // the values that follow from the fields above
+	// keepers is how many connections keep a context while they wait
+	keepers atomic.Int32
+	log     Logger
+	set     settings // the values that follow from the fields above
 
 	serving  atomic.Uint32 // connections that are being served
 	rejected atomic.Uint32

@@ -48,6 +48,7 @@ func (h *host) Return(p engine.Protocol, reuse bool) (last engine.Protocol, faul
 	}
 	own := p.(*h1Conn)
 	fault = own.fault
+	own.endKeeping()
 	if reuse && own.reusable() {
 		return own, fault
 	}

@@ -2,6 +2,13 @@
 
 #include "textflag.h"
 
+DATA lowest<>+0(SB)/8, $0x1f1f1f1f1f1f1f1f
+DATA lowest<>+8(SB)/8, $0x1f1f1f1f1f1f1f1f
+GLOBL lowest<>(SB), RODATA|NOPTR, $16
+DATA highest<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA highest<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL highest<>(SB), RODATA|NOPTR, $16
+
 // func NextControl(b []byte, from int) int
 //
 // Sixteen bytes at a time, of which the last sixteen may overlap those before. b has
@@ -10,17 +17,13 @@ TEXT ·NextControl(SB), NOSPLIT, $0-40
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), DX
 	MOVQ from+24(FP), AX
-	MOVQ $0x1f1f1f1f1f1f1f1f, BX
-	MOVQ $0x7f7f7f7f7f7f7f7f, CX
-	MOVQ BX, X0
-	MOVQ CX, X1
-	PUNPCKLQDQ X0, X0
-	PUNPCKLQDQ X1, X1
+	MOVOU lowest<>(SB), X0
+	MOVOU highest<>(SB), X1
 	LEAQ -16(DX), DI
-
-loop:
 	CMPQ AX, DI
 	JGT last
+
+loop:
 	MOVOU (SI)(AX*1), X2
 	MOVO X2, X3
 	PMINUB X0, X3
@@ -31,13 +34,8 @@ loop:
 	TESTL CX, CX
 	JNZ found
 	ADDQ $16, AX
-	JMP loop
-
-found:
-	BSFL CX, CX
-	ADDQ CX, AX
-	MOVQ AX, ret+32(FP)
-	RET
+	CMPQ AX, DI
+	JLE loop
 
 last:
 	// the bits of the bytes before AX are shifted out
@@ -58,5 +56,11 @@ last:
 foundLast:
 	BSFL BX, BX
 	ADDQ BX, AX
+	MOVQ AX, ret+32(FP)
+	RET
+
+found:
+	BSFL CX, CX
+	ADDQ CX, AX
 	MOVQ AX, ret+32(FP)
 	RET

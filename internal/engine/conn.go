@@ -59,6 +59,9 @@ type Conn struct {
 	Aborted bool
 	// Concurrent says that its protocol makes output at any time: see Link.Wake.
 	Concurrent bool
+	// RoomForEver says that its protocol limits no wait for room. An engine need not ask it
+	// then.
+	RoomForEver bool
 	// Variant is for the Host, which may tell by it which protocol Lend returns.
 	Variant uint8
 	looks   uint8 // how often shutdowns have found it asked

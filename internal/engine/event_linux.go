@@ -304,7 +304,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			if alive, done := c.await(cache); done {
 				return alive
 			}
-		case Flush:
+		case Flush, FlushRest:
 			err := c.flush()
 			if err == netloop.ErrAgain {
 				c.awaitRoom()
@@ -316,7 +316,7 @@ func (c *eventConn) drive(cache *protocolCache, readable bool) bool {
 			if err != nil {
 				return c.end(cache, false)
 			}
-			if c.drained && p.Idle() {
+			if c.drained && (next == FlushRest || p.Idle()) {
 				// nothing to be done until more comes
 				readable = true
 			}

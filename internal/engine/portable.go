@@ -178,15 +178,21 @@ func (e *portable) run() (end Action, err error) {
 				return Close, nil
 			}
 			idle = false
-		case Flush:
-			if err := e.flush(); err != nil {
+		case Flush, FlushRest:
+			if e.Concurrent {
+				err = e.writeShared()
+			} else {
+				err = e.write()
+			}
+			if err != nil {
 				return Close, err
 			}
-			idle = e.p.Idle()
+			idle = action == FlushRest || e.p.Idle()
 		case HandOver:
 			e.handOver()
 			return HandOver, nil
 		case Upgrade:
+			e.RoomForEver = false
 			e.p = s.Host.Upgrade(&e.Conn, e, e.p)
 		default:
 			return action, nil
@@ -227,7 +233,7 @@ func (e *portable) receiveFirst() (claimed bool) {
 	if e.awake {
 		e.rest()
 	}
-	if !e.asked() {
+	if e.Waiting() || !e.asked() {
 		n, err := e.readFirst()
 		if n > 0 && e.Begin() {
 			e.began(n)
@@ -256,12 +262,19 @@ func (e *portable) readFirst() (int, error) {
 			return 0, err
 		}
 	}
-	return ioread.Some(e.nc, e.p.Space())
+	space := e.p.Space()
+	n, err := e.nc.Read(space)
+	if n == 0 && err == nil {
+		return ioread.Again(e.nc, space)
+	}
+	return n, err
 }
 
 // rest prepares the connection for waiting for its next request.
 func (e *portable) rest() {
-	e.limit(e.p.Wait(e.forRequest()))
+	if until := e.p.Wait(e.forRequest()); until != e.readUntil {
+		e.limit(until)
+	}
 	e.awake = false
 	e.Set.setState(e.NC, StateIdle)
 	e.awaitRequest()
@@ -300,11 +313,8 @@ func (e *portable) began(n int) {
 	e.Set.setState(e.NC, StateActive)
 }
 
-// flush writes the output of the protocol.
-func (e *portable) flush() error {
-	if !e.Concurrent {
-		return e.write()
-	}
+// writeShared is write for a protocol that is Concurrent.
+func (e *portable) writeShared() error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	if head, _, _ := e.p.Output(); len(head) == 0 {
@@ -332,8 +342,10 @@ func (e *portable) Wake() {
 
 // write writes what the protocol has for output.
 func (e *portable) write() error {
-	if until := e.p.Wait(WaitRoom); until != e.writeUntil && !until.Equal(e.writeUntil) {
-		e.LimitWrites(until)
+	if !e.RoomForEver {
+		if until := e.p.Wait(WaitRoom); until != e.writeUntil && !until.Equal(e.writeUntil) {
+			e.LimitWrites(until)
+		}
 	}
 	head, tail, _ := e.p.Output()
 	var n int64

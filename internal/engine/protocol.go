@@ -89,6 +89,9 @@ const (
 	// Upgrade gives the connection to another protocol, see Host.Upgrade, whose Step is
 	// called next.
 	Upgrade
+	// FlushRest is Flush if nothing has begun that would be lost, as Idle reports, once the
+	// output is written.
+	FlushRest
 )
 
 // Wait is what a connection waits for.

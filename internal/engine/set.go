@@ -119,7 +119,7 @@ func (s *Set) register(c *Conn, nc net.Conn, peer netip.Addr) {
 	c.ID = NewID()
 	c.Opened = time.Since(Began)
 	c.Requests, c.Empty, c.Aborted = 0, 0, false
-	c.Concurrent, c.Variant = false, 0
+	c.Concurrent, c.RoomForEver, c.Variant = false, false, 0
 	c.looks = 0
 	c.stage.Store(int32(stageWaiting))
 	opening, isTLS := s.Host.KindOf(nc)

@@ -106,8 +106,9 @@ func (l *List) IsFrozen(s Span) bool { return s.Off+s.Len <= l.frozen }
 // GiB, which is far over every limit on received text.
 func (l *List) Append(text []byte) Span {
 	l.makeRoom(len(text))
-	off := len(l.Block)
-	l.Block = append(l.Block, text...)
+	off, end := len(l.Block), len(l.Block)+len(text)
+	l.Block = l.Block[:end]
+	copy(l.Block[off:], text)
 	return Span{uint32(off), uint32(len(text))}
 }
 
@@ -149,9 +150,8 @@ func (l *List) Store(old Span, spare *uint16, text []byte) Span {
 		return Span{old.Off, size}
 	}
 	l.garbage += room
-	stored := l.Append(text)
 	*spare = 0
-	return stored
+	return l.Append(text)
 }
 
 // Add appends a pair and returns its position.

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/valyala/fasthttp/internal/ascii"
 	"github.com/valyala/fasthttp/internal/bytesconv"
@@ -98,7 +99,16 @@ func (h *Head) usualLines(role Role, b []byte, fields *field.List) error {
 				continue
 			}
 		}
-		fields.Entries = append(fields.Entries, field.Entry{Name: field.Span{Off: uint32(i), Len: uint32(size)}, Value: value, ID: id})
+		n := len(fields.Entries)
+		if n == cap(fields.Entries) {
+			fields.Entries = slices.Grow(fields.Entries, 1)
+		}
+		// the parts are stored one by one: an Entry as a whole would be made elsewhere and
+		// copied
+		fields.Entries = fields.Entries[:n+1]
+		e := &fields.Entries[n]
+		e.Name, e.Value = field.Span{Off: uint32(i), Len: uint32(size)}, value
+		e.ID, e.Flags, e.Spare = id, 0, 0
 		i = stop + len("\r\n")
 	}
 	h.next = i

@@ -17,10 +17,13 @@ import (
 // character that either must not be part of a name or needs no escape.
 func ValidHost(host []byte) bool {
 	i := 0
-	for ; i+4 <= len(host); i += 4 {
-		// nearly every byte is plain, so four are looked at before a decision
-		if part := host[i : i+4]; plainHost[part[0]]&plainHost[part[1]]&plainHost[part[2]]&plainHost[part[3]] == 0 {
-			break
+	if n := len(host); n >= 8 {
+		// nearly every byte is plain, so eight are looked at before a decision
+		for i+8 < n && isPlainHost((*[8]byte)(host[i:])) {
+			i += 8
+		}
+		if i+8 >= n && isPlainHost((*[8]byte)(host[n-8:])) {
+			return true
 		}
 	}
 	for i < len(host) {
@@ -39,6 +42,11 @@ func ValidHost(host []byte) bool {
 		}
 	}
 	return true
+}
+
+func isPlainHost(b *[8]byte) bool {
+	t := &plainHost
+	return t[b[0]]&t[b[1]]&t[b[2]]&t[b[3]]&t[b[4]]&t[b[5]]&t[b[6]]&t[b[7]] != 0
 }
 
 // plainHost has a 1 for the bytes that may stand anywhere in a name.

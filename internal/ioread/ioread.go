@@ -20,11 +20,11 @@ func Some(r io.Reader, p []byte) (n int, err error) {
 	if n, err = r.Read(p); n > 0 || err != nil {
 		return n, err
 	}
-	return again(r, p)
+	return Again(r, p)
 }
 
-// again is Some for a reader that has returned neither bytes nor an error.
-func again(r io.Reader, p []byte) (n int, err error) {
+// Again is Some for a reader that has returned neither bytes nor an error.
+func Again(r io.Reader, p []byte) (n int, err error) {
 	for range maxEmpty - 1 {
 		if n, err = r.Read(p); n > 0 || err != nil {
 			return n, err
