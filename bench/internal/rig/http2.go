@@ -22,10 +22,6 @@ const (
 // servers that have only files.
 func PlantHello(temp string) (root string, err error) {
 	root = filepath.Join(temp, "hello")
-	// some servers change their user
-	if err := os.Chmod(temp, 0o755); err != nil {
-		return "", err
-	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", err
 	}
@@ -49,8 +45,10 @@ func NewNghttpd(ctx context.Context, root string) (*Server, error) {
 	}}, nil
 }
 
-// h2oConf is for one thread, as the other servers have.
+// h2oConf is for one thread, as the other servers have. Its user is the one that starts it:
+// h2o would otherwise change from the administrator to another.
 const h2oConf = `num-threads: 1
+USER
 max-connections: 20000
 listen:
   host: HOST
@@ -81,12 +79,15 @@ func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		ssl := ""
+		ssl, user := "", ""
+		if os.Getuid() == 0 {
+			user = "user: root"
+		}
 		if id != nil {
 			ssl = strings.NewReplacer("CERT", id.Cert, "KEY", id.Key).Replace(h2oTLS)
 		}
 		file := filepath.Join(temp, "h2o.conf")
-		text := strings.NewReplacer("HOST", host, "PORT", port, "SSL", ssl, "ROOT", root).Replace(h2oConf)
+		text := strings.NewReplacer("HOST", host, "PORT", port, "SSL", ssl, "ROOT", root, "USER", user).Replace(h2oConf)
 		return []string{"-c", file}, os.WriteFile(file, []byte(text), 0o644)
 	}}, nil
 }
