@@ -42,6 +42,7 @@ type Measurement struct {
 // Goal is a ratio of the event engine's processor time that was aimed at.
 type Goal struct {
 	Row   string    `json:"row"`
+	Conns int       `json:"connections"`
 	To    string    `json:"to"`
 	Most  float64   `json:"most"`
 	Ratio rig.Ratio `json:"ratio"`
@@ -96,16 +97,33 @@ func (r *Row) of(server string) *Measurement {
 	return nil
 }
 
+// Goals are what was aimed at, without figures.
+func Goals() []Goal {
+	var all []Goal
+	for i := range loads {
+		all = append(all, loads[i].goals()...)
+	}
+	return all
+}
+
+func (l *load) goals() []Goal {
+	var all []Goal
+	for _, g := range []Goal{{To: rig.Nghttpd, Most: l.toNghttpd}, {To: rig.H2O, Most: l.toH2O}} {
+		if g.Row, g.Conns = l.name, l.conns; g.Most > 0 {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
 // goals judges the event engine.
 func (r *Row) goals(l *load) []Goal {
 	var all []Goal
-	for _, g := range []Goal{{To: rig.Nghttpd, Most: l.toNghttpd}, {To: rig.H2O, Most: l.toH2O}} {
-		m := r.of(g.To)
-		if g.Most == 0 || m == nil || m.EventTo.Value == 0 {
-			continue
+	for _, g := range l.goals() {
+		if m := r.of(g.To); m != nil && m.EventTo.Value > 0 {
+			g.Ratio, g.Met = m.EventTo, m.EventTo.Value <= g.Most
+			all = append(all, g)
 		}
-		g.Row, g.Ratio, g.Met = r.Name, m.EventTo, m.EventTo.Value <= g.Most
-		all = append(all, g)
 	}
 	return all
 }
