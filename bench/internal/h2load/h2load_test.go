@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"- nginx is not installed\n",
 		"\n## 1 connection x 100 streams\n",
-		"| ours, event engine | 1000 ±0% | 1.50 ±1% | 1.49 | – |\n",
+		"| ours, event engine | 1000 ±0% | 1.50 ±1% | 1.48 | – |\n",
 		"| net/http | 1000 ±0% | 30.00 ±1% | 29.70 | 0.05 |\n",
 		"| 1 connection x 100 streams | nghttpd | 0.50 | 0.45 | **not met** |\n",
 		"| 1 connection x 100 streams | h2o | 0.60 | 0.70 | met |\n",
