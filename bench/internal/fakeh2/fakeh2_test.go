@@ -87,7 +87,10 @@ func TestWrongResponsesAreNoticed(t *testing.T) {
 		then http.HandlerFunc
 		want string
 	}{
-		{"another status", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "fields of"},
+		{"another status", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, testBody)
+		}, "begin with"},
 		{"another content", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Hello, Wörld") }, "content"},
 		{"too much content", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, testBody+"!")
