@@ -4,7 +4,10 @@ go 1.26.0
 
 replace github.com/molecule-man/go-brrr => ./brrrshim
 
-require github.com/valyala/fasthttp v1.77.0
+require (
+	github.com/valyala/fasthttp v1.77.0
+	golang.org/x/net v0.62.0
+)
 
 require (
 	github.com/andybalholm/brotli v1.2.0 // indirect

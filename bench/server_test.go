@@ -77,6 +77,16 @@ func drive(b *testing.B, serve func(net.Listener) error, cfg fakenet.Config) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	driveClients(b, ln, serve)
+}
+
+// clients are a listener of fakenet or of fakeh2.
+type clients interface {
+	Drive(serve func(net.Listener) error, start, stop func()) error
+}
+
+func driveClients(b *testing.B, ln clients, serve func(net.Listener) error) {
+	b.Helper()
 	b.ReportAllocs()
 	var begin, used time.Duration
 	start := func() {
@@ -102,14 +112,16 @@ func reportCPU(b *testing.B, used time.Duration) {
 }
 
 func serveGet(ln net.Listener) error {
-	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		if !ctx.IsGet() {
-			ctx.Error("not a GET", fasthttp.StatusMethodNotAllowed)
-			return
-		}
-		ctx.Success(contentType, answerBytes)
-	}}
+	s := &fasthttp.Server{Handler: answerGet}
 	return s.Serve(ln)
+}
+
+func answerGet(ctx *fasthttp.RequestCtx) {
+	if !ctx.IsGet() {
+		ctx.Error("not a GET", fasthttp.StatusMethodNotAllowed)
+		return
+	}
+	ctx.Success(contentType, answerBytes)
 }
 
 func servePost(ln net.Listener) error {
@@ -124,15 +136,17 @@ func servePost(ln net.Listener) error {
 }
 
 func serveNetHTTPGet(ln net.Listener) error {
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			http.Error(w, "not a GET", http.StatusMethodNotAllowed)
-			return
-		}
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(answerBytes)
-	})}
+	s := &http.Server{Handler: http.HandlerFunc(answerNetHTTPGet)}
 	return s.Serve(ln)
+}
+
+func answerNetHTTPGet(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		http.Error(w, "not a GET", http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(answerBytes)
 }
 
 func serveNetHTTPPost(ln net.Listener) error {

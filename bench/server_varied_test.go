@@ -71,27 +71,31 @@ func variedCrowd(texts [][]byte, onePerRead bool) fakenet.Config {
 }
 
 func serveVariedPost(ln net.Listener) error {
-	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-		if !ctx.IsPost() || len(ctx.PostBody()) != ctx.Request.Header.ContentLength() {
-			ctx.Error("not the POST that was sent", fasthttp.StatusBadRequest)
-			return
-		}
-		ctx.Success(contentType, answerBytes)
-	}}
+	s := &fasthttp.Server{Handler: answerVariedPost}
 	return s.Serve(ln)
 }
 
+func answerVariedPost(ctx *fasthttp.RequestCtx) {
+	if !ctx.IsPost() || len(ctx.PostBody()) != ctx.Request.Header.ContentLength() {
+		ctx.Error("not the POST that was sent", fasthttp.StatusBadRequest)
+		return
+	}
+	ctx.Success(contentType, answerBytes)
+}
+
 func serveNetHTTPVariedPost(ln net.Listener) error {
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || int64(len(body)) != r.ContentLength {
-			http.Error(w, "not the POST that was sent", http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(answerBytes)
-	})}
+	s := &http.Server{Handler: http.HandlerFunc(answerNetHTTPVariedPost)}
 	return s.Serve(ln)
+}
+
+func answerNetHTTPVariedPost(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != http.MethodPost || int64(len(body)) != r.ContentLength {
+		http.Error(w, "not the POST that was sent", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(answerBytes)
 }
 
 func BenchmarkServerGetVaried10KReqPerConn(b *testing.B)  { benchVaried(b, serveGet, visitors) }

@@ -18,6 +18,7 @@ func TestFlags(t *testing.T) {
 		{"-short -rounds 5", 2000, 1, 5},
 		{"-rounds 0", 0, 0, 0},
 		{"-procs 0", 0, 0, 0},
+		{"-tls -http2", 0, 0, 0},
 		{"-procs 65", 0, 0, 0},
 		{"-conns -1", 0, 0, 0},
 		{"-conns 150001", 0, 0, 0},

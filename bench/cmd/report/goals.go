@@ -35,7 +35,7 @@ func (g goal) verdict() string {
 
 // goals judges everything that was aimed at, in the order of the page.
 func goals(r *results) []goal {
-	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), waitGoals(r.Wait), fileGoals(r.Files), idleGoals(r), tlsGoals(r.TLS), sizeGoals(r))
+	return slices.Concat(rowGoals(r.Rows), socketGoals(r.TCP), slowGoals(r.Slow), waitGoals(r.Wait), fileGoals(r.Files), idleGoals(r), tlsGoals(r.TLS), http2Goals(r.HTTP2), sizeGoals(r))
 }
 
 // The goals for rows of benchmarks: how many times as fast as upstream. Varied rows are

@@ -37,11 +37,12 @@ type results struct {
 	IdleMany *idle.Report    `json:"idle_many"`
 	Size     *binsize.Report `json:"size"`
 	TLS      *tlsResults     `json:"tls"`
+	HTTP2    *http2Results   `json:"http2"`
 }
 
 // empty reports whether nothing was measured.
 func (r *results) empty() bool {
-	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil && r.TLS == nil
+	return r.Rows == nil && r.TCP == nil && r.Slow == nil && r.Wait == nil && r.Files == nil && r.Idle == nil && r.IdleMany == nil && r.Size == nil && r.TLS == nil && r.HTTP2 == nil
 }
 
 // failures lists what went wrong in all parts.
@@ -75,6 +76,9 @@ func (r *results) failures() []string {
 	if r.TLS != nil {
 		all = append(all, r.TLS.failures()...)
 	}
+	if r.HTTP2 != nil {
+		all = append(all, r.HTTP2.failures()...)
+	}
 	return all
 }
 
@@ -92,7 +96,7 @@ const crowdProcs = 8
 // How long parts take on an idle machine with two cores, besides what is asked
 // for: how many runs there are in a round, and what comes with each of them.
 const (
-	benchRuns  = 360 // of a binary, one or two benchmarks in each
+	benchRuns  = 372 // of a binary, one or two benchmarks in each
 	benchSpare = 120 * time.Millisecond
 	loadRuns   = 30
 	loadSpare  = 500 * time.Millisecond
@@ -155,6 +159,7 @@ var parts = []part{
 		return err
 	}},
 	{"tls", tlsEstimate, measureTLS},
+	{"http2", http2Estimate, measureHTTP2},
 	{"size", func(options) time.Duration {
 		return 8 * time.Second
 	}, func(ctx context.Context, dir string, o options, all *results, _ progress.Log) (err error) {
@@ -203,6 +208,7 @@ func partNames() []string {
 // without them.
 var tools = []struct{ program, without string }{
 	{"wrk", "The load generator wrk is not installed: there are no figures for servers over sockets. On Debian and Ubuntu: `sudo apt-get install wrk`."},
+	{"h2load", "The load generator h2load is not installed: there are no figures for servers of HTTP/2 over sockets. On Debian and Ubuntu: `sudo apt-get install nghttp2-client`."},
 	{"cc", "There is no C compiler (cc): the loop in C, which shows what the system calls alone cost, is missing. On Debian and Ubuntu: `sudo apt-get install gcc`."},
 	{"nginx", "nginx is not installed: files are not compared with it. On Debian and Ubuntu: `sudo apt-get install nginx-light`."},
 	{"taskset", "taskset is not installed: servers and load share their processors. On Debian and Ubuntu: `sudo apt-get install util-linux`."},

@@ -49,6 +49,7 @@ func (p *page) markdown() string {
 	p.writeFiles(&b)
 	p.writeIdle(&b)
 	p.writeTLS(&b)
+	p.writeHTTP2(&b)
 	p.writeSize(&b)
 	p.writeNetHTTP(&b)
 	rig.WriteFailures(&b, p.failures())
@@ -95,6 +96,9 @@ func (p *page) writeHead(b *strings.Builder) {
 	}
 	if p.TLS != nil {
 		lacking = append(lacking, p.TLS.missing()...)
+	}
+	if p.HTTP2 != nil {
+		lacking = append(lacking, p.HTTP2.missing()...)
 	}
 	if len(lacking) > 0 {
 		b.WriteString("\nWhat is missing here:\n\n")
@@ -300,7 +304,7 @@ func (p *page) writeNetHTTP(b *strings.Builder) {
 	}
 	if p.Rows != nil {
 		for _, mean := range p.Rows.Means {
-			add(fmt.Sprintf("time, %s, GOMAXPROCS %d (geometric mean)", strings.ToLower(mean.Group), mean.Procs), mean.Ratios[report.NetHTTP])
+			add(fmt.Sprintf("time, %s, GOMAXPROCS %d (geometric mean)", strings.ToLower(mean.Group[:1])+mean.Group[1:], mean.Procs), mean.Ratios[report.NetHTTP])
 		}
 	}
 	if p.TCP != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/valyala/fasthttp/bench/internal/binsize"
 	"github.com/valyala/fasthttp/bench/internal/files"
 	"github.com/valyala/fasthttp/bench/internal/gobench"
+	"github.com/valyala/fasthttp/bench/internal/h2load"
 	"github.com/valyala/fasthttp/bench/internal/idle"
 	"github.com/valyala/fasthttp/bench/internal/report"
 	"github.com/valyala/fasthttp/bench/internal/rig"
@@ -48,6 +49,7 @@ func sample() *results {
 		Idle:     sampleIdle(head),
 		IdleMany: nil,
 		TLS:      sampleTLS(head),
+		HTTP2:    sampleHTTP2(head),
 		Size:     &binsize.Report{Program: "examples/helloworld", Ours: 1_040_000, Upstream: 1_000_000},
 	}
 }
@@ -76,6 +78,8 @@ func sampleRows() *report.Report {
 			add(report.NetHTTP, row.name, procs, 20, 10*row.ours)
 		}
 	}
+	add(report.Ours, "HTTP2ServerGet1Stream", 1, 0, 900)
+	add(report.NetHTTP, "HTTP2ServerGet1Stream", 1, 0, 9000)
 	add(report.Ours, "ClientGet1CallersTCP", 1, 0, 100)
 	add(report.Upstream, "ClientGet1CallersTCP", 1, 0, 160)
 	add(report.Ours, "ClientGetVaried1CallersMemory", 1, 0, 100)
@@ -272,8 +276,12 @@ func TestPageOfParts(t *testing.T) {
 		"no crowd": func(_, r *results) {
 			r.Idle, r.IdleMany = new(idle.Report), new(idle.Report)
 		},
-		"size":   func(all, r *results) { r.Size = all.Size },
-		"tls":    func(all, r *results) { r.TLS = all.TLS },
+		"size":  func(all, r *results) { r.Size = all.Size },
+		"tls":   func(all, r *results) { r.TLS = all.TLS },
+		"http2": func(all, r *results) { r.HTTP2 = all.HTTP2 },
+		"no http2": func(_, r *results) {
+			r.HTTP2 = &http2Results{new(h2load.Report), new(h2load.Report), new(idle.Report)}
+		},
 		"no tls": func(_, r *results) { r.TLS = new(tlsResults) },
 		"tls only of nothing": func(_, r *results) {
 			r.TLS = &tlsResults{new(tcp.Report), new(tcp.HandshakeReport), new(tcp.FloodReport), new(files.Report), new(idle.Report)}
@@ -325,6 +333,10 @@ func TestGoals(t *testing.T) {
 		"idle-crowd":             {"not measured", ""},
 		"idle-goroutines":        {"met", "0.00"},
 		"size":                   {"met", "1.040"},
+		"http2-nghttpd-1":        {"met", "0.40"},
+		"http2-h2o-1":            {"**not met**", "(0.80)"},
+		"http2-nghttpd-64":       {"not measured", ""},
+		"http2-idle":             {"met", "1500 bytes, 19000 connections"},
 		"tls-cpu-1":              {"not measured", ""},
 		"tls-cpu-64":             {"met", "0.80 (nginx: 1.00)"},
 		"tls-handshakes":         {"met", "1.10 (processor time for each: 0.90)"},

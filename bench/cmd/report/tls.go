@@ -105,7 +105,7 @@ func measureTLS(ctx context.Context, dir string, o options, all *results, log pr
 		Rounds: fewer(o), Seconds: o.seconds, Pin: true, TLS: true, Rows: everything, Modules: o.modules,
 	}, log)
 	check(err)
-	held := idle.Options{Procs: 1, Rounds: fewer(o), TLS: true, Modules: o.modules}
+	held := idle.Options{Procs: 1, Rounds: fewer(o), Speaks: idle.TLS, Modules: o.modules}
 	if o.short {
 		held.Conns = 2000
 	}

@@ -32,7 +32,7 @@ func sampleTLS(head rig.Head) *tlsResults {
 	large := &files.Report{Head: head, TLS: true, Rows: []*files.Row{{Name: "1 MiB", Conns: 8}}, Goals: []files.Goal{
 		{Row: "1 MiB", Both: rig.Ratio{Value: 1}, Met: true}, {Row: "100 MiB", Both: rig.Ratio{Value: 1.06}},
 	}}
-	held := &idle.Report{Head: head, TLS: true, Conns: 10_000, Procs: 1, Servers: []*idle.Measurement{
+	held := &idle.Report{Head: head, Speaks: idle.TLS, Conns: 10_000, Procs: 1, Servers: []*idle.Measurement{
 		{Server: rig.Event, Heap: one(5900), Stack: one(100), Goroutines: one(0)},
 	}, Failures: []string{"round 1, net/http: gone"}}
 	return &tlsResults{loads, shakes, flood, large, held}

@@ -32,6 +32,10 @@ func (b *build) make(ctx context.Context, dir, temp string) error {
 	return err
 }
 
+// published reports whether the build is of a version that was released, and not of this
+// tree.
+func (b *build) published() bool { return strings.HasPrefix(b.version, "fasthttp ") }
+
 // benchmarks lists what the binary can run, without the word Benchmark.
 func (b *build) benchmarks(ctx context.Context) ([]string, error) {
 	text, err := exec.CommandContext(ctx, b.binary, "-test.list=^Benchmark").Output()

@@ -60,6 +60,19 @@ func TestPlanRunsTheBuildsOfARowInTurn(t *testing.T) {
 	}
 }
 
+func TestPlanLeavesHTTP2OutForThePublishedBuild(t *testing.T) {
+	builds := testBuilds()
+	builds[1].version = "fasthttp v1.77.0"
+	got := describe(plan([]string{"HTTP2ServerGet", "NetHTTPHTTP2ServerGet"}, regexp.MustCompile(""), builds, []int{1, 8}))
+	want := []string{
+		"HTTP2ServerGet ours: a HTTP2ServerGet [1 8]",
+		"HTTP2ServerGet net/http: a NetHTTPHTTP2ServerGet [1 8]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestCommandRunsOneBenchmarkOnly(t *testing.T) {
 	s := step{benchmark: "ServerGet1ReqPerConn", binary: "a", procs: []int{1, 4}}
 	args := s.command(t.Context(), ".", "100x").Args

@@ -47,6 +47,9 @@ func plan(names []string, rows *regexp.Regexp, builds []*build, procs []int) []s
 			rowProcs = procs[:1]
 		}
 		for _, b := range builds {
+			if b.published() && report.IsHTTP2(name) {
+				continue
+			}
 			steps = append(steps, step{row: name, build: b.name, benchmark: name, binary: b.binary, procs: rowProcs})
 		}
 		if twin := report.TwinName(name); slices.Contains(names, twin) {

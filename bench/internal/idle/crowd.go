@@ -26,7 +26,22 @@ const (
 type crowd struct {
 	network int // 1 for 127.0.1.0 and so on
 	conns   int
-	tls     bool
+	speaks  Protocol
+}
+
+// Protocol is what connections speak.
+type Protocol string
+
+const (
+	HTTP1 Protocol = "http1"
+	TLS   Protocol = "tls"   // HTTP/1 over it
+	HTTP2 Protocol = "http2" // by prior knowledge
+)
+
+// conn is a connection of a crowd.
+type conn interface {
+	Get() error
+	Close() error
 }
 
 // sources is how many addresses of its network a crowd connects from. There are
@@ -43,20 +58,20 @@ func (c crowd) source(i int) string {
 const crowdConns = 50_000
 
 // crowds divides connections among processes that may have limit files open.
-func crowds(conns, limit int, overTLS bool) []crowd {
+func crowds(conns, limit int, speaks Protocol) []crowd {
 	most := max(1, min(crowdConns, limit-spareFiles))
 	n := (conns + most - 1) / most
 	var all []crowd
 	for i := range n {
 		share := (conns + i) / n // differ by one at most, and add up
-		all = append(all, crowd{network: 1 + i, conns: share, tls: overTLS})
+		all = append(all, crowd{network: 1 + i, conns: share, speaks: speaks})
 	}
 	return all
 }
 
 // command returns the command line of the process.
 func (c crowd) command(self, addr string) []string {
-	return []string{self, crowdWord, "-addr", addr, "-network", strconv.Itoa(c.network), "-conns", strconv.Itoa(c.conns), "-tls=" + strconv.FormatBool(c.tls)}
+	return []string{self, crowdWord, "-addr", addr, "-network", strconv.Itoa(c.network), "-conns", strconv.Itoa(c.conns), "-speak", string(c.speaks)}
 }
 
 // How many connections a crowd opens at the same time, and how long the process
@@ -86,7 +101,7 @@ func crowdMain(args []string) error {
 	var c crowd
 	flags.IntVar(&c.network, "network", 1, "network to connect from")
 	flags.IntVar(&c.conns, "conns", 0, "number of connections")
-	flags.BoolVar(&c.tls, "tls", false, "speak TLS")
+	flags.StringVar((*string)(&c.speaks), "speak", string(HTTP1), "what the server speaks")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -116,8 +131,8 @@ func crowdMain(args []string) error {
 
 // open opens the connections and sends one request on each. It gives up when
 // over is closed.
-func (c crowd) open(addr string, over <-chan struct{}) ([]*probe.Conn, error) {
-	conns := make([]*probe.Conn, c.conns)
+func (c crowd) open(addr string, over <-chan struct{}) ([]conn, error) {
+	conns := make([]conn, c.conns)
 	errs := make([]error, crowdOpeners)
 	var group sync.WaitGroup
 	for opener := range crowdOpeners {
@@ -127,7 +142,7 @@ func (c crowd) open(addr string, over <-chan struct{}) ([]*probe.Conn, error) {
 				case <-over:
 					errs[opener] = errors.New("ended while opening connections")
 				default:
-					conns[i], errs[opener] = open(c.source(i), addr, c.tls)
+					conns[i], errs[opener] = open(c.source(i), addr, c.speaks)
 				}
 			}
 		})
@@ -141,17 +156,23 @@ func (c crowd) open(addr string, over <-chan struct{}) ([]*probe.Conn, error) {
 	return conns, nil
 }
 
-func open(source, addr string, overTLS bool) (*probe.Conn, error) {
-	dial := probe.Dial
-	if overTLS {
-		dial = probe.DialTLS
-	}
-	conn, err := dial(source, addr, "/")
+func open(source, addr string, speaks Protocol) (conn, error) {
+	c, err := dial(source, addr, speaks)
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.Get(); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	if err := c.Get(); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
-	return conn, nil
+	return c, nil
+}
+
+func dial(source, addr string, speaks Protocol) (conn, error) {
+	switch speaks {
+	case TLS:
+		return probe.DialTLS(source, addr, "/")
+	case HTTP2:
+		return probe.DialHTTP2(source, addr)
+	}
+	return probe.Dial(source, addr, "/")
 }

@@ -18,7 +18,7 @@ type Options struct {
 	Conns   int // of each server process; 0 for as many as its descriptors allow
 	Procs   int // server processes, which share a port
 	Rounds  int
-	TLS     bool
+	Speaks  Protocol
 	Servers []string // by their names; none for all
 	Modules rig.Modules
 }
@@ -37,7 +37,7 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	if err != nil {
 		return nil, 0, err
 	}
-	if opts.TLS && opts.Conns == 0 {
+	if opts.Speaks == TLS && opts.Conns == 0 {
 		opts.Conns = min(TLSConns, max(1, limit-spareFiles))
 	}
 	if opts.Conns, err = connsFor(opts.Conns, opts.Procs, limit); err != nil {
@@ -60,19 +60,23 @@ func Measure(ctx context.Context, dir string, opts Options, log progress.Log) (r
 	if len(opts.Servers) > 0 {
 		servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return !slices.Contains(opts.Servers, s.Name) })
 	}
+	if opts.Speaks == HTTP2 { // which upstream lacks
+		servers = slices.DeleteFunc(servers, func(s *rig.Server) bool { return s.Name == rig.Upstream })
+	}
 	var identity *rig.Identity
-	if opts.TLS {
+	if opts.Speaks == TLS {
 		if identity, err = rig.NewIdentity(temp); err != nil {
 			return nil, 0, err
 		}
 	}
 	s := &session{
 		identity: identity,
+		speaks:   opts.Speaks,
 		servers:  servers,
 		conns:    opts.Conns,
 		procs:    opts.Procs,
 		rounds:   opts.Rounds,
-		crowds:   crowds(opts.Conns*opts.Procs, limit, opts.TLS),
+		crowds:   crowds(opts.Conns*opts.Procs, limit, opts.Speaks),
 		self:     self,
 		log:      log,
 	}

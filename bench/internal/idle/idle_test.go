@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
@@ -52,7 +53,7 @@ func TestCrowdsAddUp(t *testing.T) {
 		{MostConns * MostProcs, 1 << 20, 192},
 	}
 	for _, test := range tests {
-		all := crowds(test.conns, test.limit, false)
+		all := crowds(test.conns, test.limit, HTTP1)
 		sum := 0
 		var networks []int
 		for _, c := range all {
@@ -168,7 +169,7 @@ func TestMarkdown(t *testing.T) {
 func TestOverTLSHeapAndStacksCount(t *testing.T) {
 	for heap, met := range map[float64]bool{8000: true, 8001: false} {
 		s := &session{
-			servers: []*rig.Server{{Name: rig.Event}}, identity: new(rig.Identity), conns: 1000, procs: 1, rounds: 1,
+			servers: []*rig.Server{{Name: rig.Event}}, identity: new(rig.Identity), speaks: TLS, conns: 1000, procs: 1, rounds: 1,
 			samples: map[string][]sample{rig.Event: {{resident: 9000, heap: heap, stack: 192}}},
 		}
 		r := s.report()
@@ -189,7 +190,7 @@ func TestCrowdSpeaksTLS(t *testing.T) {
 		_, _ = io.WriteString(w, serving.Body)
 	}))
 	defer server.Close()
-	c := crowd{network: 8, conns: 4, tls: true}
+	c := crowd{network: 8, conns: 4, speaks: TLS}
 	conns, err := c.open(server.Listener.Addr().String(), make(chan struct{}))
 	if err != nil {
 		t.Fatal(err)
@@ -199,8 +200,49 @@ func TestCrowdSpeaksTLS(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c.tls = false
+	c.speaks = HTTP1
 	if _, err := c.open(server.Listener.Addr().String(), make(chan struct{})); err == nil {
 		t.Error("plain connections to a server of TLS")
+	}
+}
+
+func TestCrowdSpeaksHTTP2(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux has a whole network of loopback addresses")
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			w.WriteHeader(http.StatusHTTPVersionNotSupported)
+		}
+		_, _ = io.WriteString(w, serving.Body)
+	}))
+	protocols.EnableHTTP2(server.Config)
+	server.Start()
+	defer server.Close()
+	c := crowd{network: 9, conns: 4, speaks: HTTP2}
+	conns, err := c.open(server.Listener.Addr().String(), make(chan struct{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range conns {
+		if err := errors.Join(conn.Get(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReportOfHTTP2ComparesWithNetHTTP(t *testing.T) {
+	s := &session{
+		servers: []*rig.Server{{Name: rig.Event}, {Name: rig.NetHTTP}}, speaks: HTTP2, conns: 1000, procs: 1, rounds: 1,
+		samples: map[string][]sample{rig.Event: {{resident: 1600, total: 1 << 20}}, rig.NetHTTP: {{resident: 16000, total: 1 << 20}}},
+	}
+	text := s.report().Markdown()
+	for _, want := range []string{
+		"# Idle connections of HTTP/2\n", " | resident ÷ net/http |\n", "| ours, event engine | 1600 ±0% | 0 | 0 | 0.00 | 1.0 MiB | 0.10 |\n",
+		"at most 1600 resident bytes for a connection. It has 1600: met.\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 }

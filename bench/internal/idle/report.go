@@ -16,12 +16,16 @@ const residentGoal = 400
 // of the event engine's process, in bytes. Most of it is of crypto/tls.
 const TLSGoal = 8 << 10
 
+// HTTP2Goal is the most that an idle connection of HTTP/2 may add to the memory of the event
+// engine's process, in bytes.
+const HTTP2Goal = 1600
+
 // Report is a whole comparison.
 type Report struct {
 	rig.Head
 	Conns    int            `json:"connections"` // of all processes
 	Procs    int            `json:"server_processes"`
-	TLS      bool           `json:"tls,omitempty"`
+	Speaks   Protocol       `json:"protocol"`
 	Clients  int            `json:"client_processes"`
 	Servers  []*Measurement `json:"servers"`
 	Goal     *Goal          `json:"goal,omitempty"`
@@ -37,7 +41,7 @@ type Measurement struct {
 	Stack      stats.Summary `json:"stack_bytes"`
 	Goroutines stats.Summary `json:"goroutines"`
 	Total      stats.Summary `json:"total_resident_bytes"`
-	// Ratio is that of the resident bytes to upstream's.
+	// Ratio is that of the resident bytes to upstream's, or, with HTTP/2, to net/http's.
 	Ratio rig.Ratio `json:"resident_ratio"`
 }
 
@@ -56,7 +60,10 @@ type Goal struct {
 // goal judges the event engine.
 func (r *Report) goal(m *Measurement) *Goal {
 	g := &Goal{Of: "resident bytes", Most: residentGoal, Has: m.Resident.Median}
-	if r.TLS {
+	switch r.Speaks {
+	case HTTP2:
+		g.Most = HTTP2Goal
+	case TLS:
 		g = &Goal{Of: "bytes of heap and stacks", Most: TLSGoal, Has: m.InUse()}
 	}
 	g.Met = g.Has <= g.Most
@@ -68,11 +75,11 @@ func (s *session) report() *Report {
 		Head:     rig.NewHead(s.servers, s.rounds),
 		Conns:    s.conns * s.procs,
 		Procs:    s.procs,
-		TLS:      s.identity != nil,
+		Speaks:   s.speaks,
 		Clients:  len(s.crowds),
 		Failures: s.failures,
 	}
-	var upstream *Measurement
+	var base *Measurement
 	for _, server := range s.servers {
 		samples := s.samples[server.Name]
 		if len(samples) == 0 {
@@ -81,18 +88,26 @@ func (s *session) report() *Report {
 		m := summarize(server.Name, samples)
 		r.Servers = append(r.Servers, m)
 		switch server.Name {
-		case rig.Upstream:
-			upstream = m
+		case r.base():
+			base = m
 		case rig.Event:
 			r.Goal = r.goal(m)
 		}
 	}
 	for _, m := range r.Servers {
-		if upstream != nil && m != upstream {
-			m.Ratio = rig.NewRatio(m.Resident, upstream.Resident)
+		if base != nil && m != base {
+			m.Ratio = rig.NewRatio(m.Resident, base.Resident)
 		}
 	}
 	return r
+}
+
+// base is the server that the others are compared with.
+func (r *Report) base() string {
+	if r.Speaks == HTTP2 {
+		return rig.NetHTTP
+	}
+	return rig.Upstream
 }
 
 func summarize(server string, samples []sample) *Measurement {
@@ -119,8 +134,11 @@ func (r *Report) Markdown() string {
 		processes = fmt.Sprintf("%d server processes that share a port", r.Procs)
 	}
 	title := "Idle connections"
-	if r.TLS {
+	switch r.Speaks {
+	case TLS:
 		title += " over TLS"
+	case HTTP2:
+		title += " of HTTP/2"
 	}
 	r.WriteMarkdown(&b, title,
 		fmt.Sprintf("%s, %s", rig.Plural(r.Conns, "connection"), processes))
@@ -140,7 +158,7 @@ func (r *Report) Markdown() string {
 // WriteTable writes the table of all servers.
 func (r *Report) WriteTable(b *strings.Builder) {
 	table := rig.Table{Header: []string{
-		"server", "resident bytes/connection", "heap bytes/connection", "stack bytes/connection", "goroutines/connection", "resident in total", "resident ÷ upstream",
+		"server", "resident bytes/connection", "heap bytes/connection", "stack bytes/connection", "goroutines/connection", "resident in total", "resident ÷ " + r.base(),
 	}}
 	for _, m := range r.Servers {
 		table.Rows = append(table.Rows, []string{

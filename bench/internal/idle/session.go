@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/valyala/fasthttp/bench/internal/probe"
 	"github.com/valyala/fasthttp/bench/internal/progress"
 	"github.com/valyala/fasthttp/bench/internal/rig"
 	"github.com/valyala/fasthttp/bench/internal/serving"
@@ -15,8 +14,9 @@ import (
 // session measures all servers, round after round.
 type session struct {
 	servers  []*rig.Server
-	identity *rig.Identity // nil for plain HTTP
-	conns    int           // of each process
+	identity *rig.Identity // nil without TLS
+	speaks   Protocol
+	conns    int // of each process
 	procs    int
 	rounds   int
 	crowds   []crowd
@@ -72,7 +72,7 @@ func (s *session) measure(ctx context.Context, server *rig.Server) (got sample, 
 		return got, err
 	}
 	addr := processes[0].Addr
-	if err := warmUp(addr, s.procs, s.identity != nil); err != nil {
+	if err := warmUp(addr, s.procs, s.speaks); err != nil {
 		return got, fmt.Errorf("warming up: %w", err)
 	}
 	before, err := settled(ctx, processes)
@@ -121,6 +121,7 @@ func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.
 		Place:     rig.Anywhere,
 		Procs:     rig.Anywhere.Procs(),
 		Identity:  s.identity,
+		HTTP2:     s.speaks == HTTP2,
 	}
 	for range s.procs {
 		p, err := server.Start(ctx, settings)
@@ -137,8 +138,8 @@ func (s *session) startServers(ctx context.Context, server *rig.Server) ([]*rig.
 // some connections for each process, so that they are not counted for those
 // that are measured. There are few, as a server may keep goroutines of theirs
 // for later ones, which would then seem to have none.
-func warmUp(addr string, procs int, overTLS bool) error {
-	var conns []*probe.Conn
+func warmUp(addr string, procs int, speaks Protocol) error {
+	var conns []conn
 	defer func() {
 		for _, conn := range conns {
 			_ = conn.Close()
@@ -146,7 +147,7 @@ func warmUp(addr string, procs int, overTLS bool) error {
 	}()
 	const perProcess = 8
 	for range perProcess * procs {
-		conn, err := open("", addr, overTLS)
+		conn, err := open("", addr, speaks)
 		if err != nil {
 			return err
 		}

@@ -36,14 +36,18 @@ func IsTwin(name string) bool { return strings.HasPrefix(name, twinPrefix) }
 // call.
 func IsServer(name string) bool {
 	group := Group(name)
-	return group == VariedServers || group == Servers
+	return group == VariedServers || group == Servers || group == HTTP2Servers
 }
+
+// IsHTTP2 reports whether a row needs HTTP/2, which upstream lacks.
+func IsHTTP2(name string) bool { return Group(name) == HTTP2Servers }
 
 // The groups of rows, in the order of their tables. In the varied ones no message has
 // the head of the one before; in the others of servers and clients all are the same.
 const (
 	VariedServers = "Servers, varied requests"
 	Servers       = "Servers, repeated requests"
+	HTTP2Servers  = "Servers, HTTP/2"
 	VariedClients = "Clients, varied messages"
 	Clients       = "Clients, repeated messages"
 	Values        = "Values"
@@ -51,12 +55,13 @@ const (
 	Files         = "Files"
 )
 
-var groupOrder = []string{VariedServers, Servers, VariedClients, Clients, Values, Compression, Files}
+var groupOrder = []string{VariedServers, Servers, HTTP2Servers, VariedClients, Clients, Values, Compression, Files}
 
 // groupPrefixes says what group rows with such names are in; all others are
 // Values.
 var groupPrefixes = []struct{ prefix, group string }{
 	{"Server", Servers},
+	{"HTTP2Server", HTTP2Servers},
 	{"Client", Clients},
 	{"PipelineClient", Clients},
 	{"AppendEncoded", Compression},

@@ -36,8 +36,11 @@ type Server struct {
 	binary  string
 	env     []string
 
-	site *NginxSite // nil for servers of this module
+	site *NginxSite // of nginx alone
 	dir  string     // of nginx, for its own files
+	// args returns the rest of the command line of a server that is neither nginx nor of
+	// this module.
+	args func(addr string, id *Identity) ([]string, error)
 }
 
 // Modules are the module files that the two fasthttp servers are built with.

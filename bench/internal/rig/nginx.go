@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,15 +99,11 @@ func nginxProgram() (string, error) {
 
 // startNginx runs nginx at a free port.
 func (s *Server) startNginx(ctx context.Context, settings Settings) (*Process, error) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
 	}
-	addr := ln.Addr().String()
-	if err := ln.Close(); err != nil {
-		return nil, err
-	}
-	conf := s.site.conf(addr, settings.Identity)
+	conf := s.site.conf(addr, settings.Identity, settings.HTTP2)
 	if err := os.WriteFile(filepath.Join(s.dir, "nginx.conf"), []byte(conf), 0o644); err != nil {
 		return nil, err
 	}
@@ -116,11 +111,14 @@ func (s *Server) startNginx(ctx context.Context, settings Settings) (*Process, e
 }
 
 // conf is the text of the configuration.
-func (s *NginxSite) conf(addr string, id *Identity) string {
-	directives, ssl := s.HTTP, ""
+func (s *NginxSite) conf(addr string, id *Identity, http2 bool) string {
+	directives, options := s.HTTP, ""
 	if id != nil {
-		ssl = " ssl"
+		options = " ssl"
 		directives += strings.NewReplacer("CERT", id.Cert, "KEY", id.Key).Replace(nginxTLS)
 	}
-	return strings.NewReplacer("ADDR", addr, " SSL;", ssl+";", "HTTP\n", directives, "SERVER\n", s.Server).Replace(nginxConf)
+	if http2 {
+		options += " http2"
+	}
+	return strings.NewReplacer("ADDR", addr, " SSL;", options+";", "HTTP\n", directives, "SERVER\n", s.Server).Replace(nginxConf)
 }

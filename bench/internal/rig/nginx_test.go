@@ -10,14 +10,14 @@ import (
 
 func TestNginxSiteConf(t *testing.T) {
 	site := &NginxSite{HTTP: "\tsendfile on;\n", Server: "\t\troot /a;\n"}
-	plain := site.conf("127.0.0.1:1", nil)
+	plain := site.conf("127.0.0.1:1", nil, false)
 	for _, want := range []string{"listen 127.0.0.1:1 backlog=4096;", "\tsendfile on;\n\tserver {", "\t\troot /a;\n\t}"} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, plain)
 		}
 	}
-	secure := site.conf("127.0.0.1:1", &Identity{Cert: "/c", Key: "/k"})
-	for _, want := range []string{"backlog=4096 ssl;", "ssl_certificate /c;", "ssl_certificate_key /k;"} {
+	secure := site.conf("127.0.0.1:1", &Identity{Cert: "/c", Key: "/k"}, true)
+	for _, want := range []string{"backlog=4096 ssl http2;", "ssl_certificate /c;", "ssl_certificate_key /k;"} {
 		if !strings.Contains(secure, want) || strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, secure)
 		}

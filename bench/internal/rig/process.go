@@ -28,6 +28,9 @@ type Settings struct {
 	Args      []string // more of the command line
 	// Identity is what the server shows clients over TLS, or nil for plain HTTP.
 	Identity *Identity
+	// HTTP2 has the server speak that too. Servers that are neither nginx nor of this
+	// module always do.
+	HTTP2 bool
 }
 
 // Process is a running server. It ends with Stop, with the context it was
@@ -43,6 +46,9 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	if s.site != nil {
 		return s.startNginx(ctx, settings)
 	}
+	if s.args != nil {
+		return s.startDaemon(ctx, settings)
+	}
 	addr := settings.Addr
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -50,6 +56,9 @@ func (s *Server) Start(ctx context.Context, settings Settings) (*Process, error)
 	args := []string{"-addr", addr, "-mode", string(settings.Mode)}
 	if settings.ReusePort {
 		args = append(args, "-reuseport")
+	}
+	if settings.HTTP2 {
+		args = append(args, "-"+serving.HTTP2Flag)
 	}
 	if id := settings.Identity; id != nil {
 		args = append(args, "-"+serving.CertFlag, id.Cert, "-"+serving.KeyFlag, id.Key)

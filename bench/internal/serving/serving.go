@@ -62,6 +62,9 @@ const (
 	KeyFlag  = "key"
 )
 
+// HTTP2Flag makes a server speak HTTP/2 beside HTTP/1.
+const HTTP2Flag = "http2"
+
 // BackendConns is how many connections a server that forwards may have to its
 // backend: more than any benchmark opens to the server.
 const BackendConns = 4096
@@ -73,6 +76,7 @@ type Job struct {
 	Backend string        // address of the server that has the answers
 	// Cert and Key are files in PEM. Without them the server speaks plain HTTP.
 	Cert, Key string
+	HTTP2     bool
 }
 
 // TLS reports whether the server is to speak TLS.
@@ -101,6 +105,7 @@ func Main(serve func(ln net.Listener, job Job) error) {
 	flag.StringVar(&job.Backend, BackendFlag, "", "with forwards: address of the other server")
 	flag.StringVar(&job.Cert, CertFlag, "", "file of a certificate, to speak TLS")
 	flag.StringVar(&job.Key, KeyFlag, "", "file of the certificate's key")
+	flag.BoolVar(&job.HTTP2, HTTP2Flag, false, "speak HTTP/2 beside HTTP/1, over TLS or by prior knowledge")
 	reuse := flag.Bool("reuseport", false, "let other processes listen on the same address")
 	life := flag.Duration("life", time.Hour, "how long to run at most")
 	flag.Parse()

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"errors"
 	"net"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -16,6 +18,9 @@ func main() { serving.Main(serve) }
 
 func serve(ln net.Listener, job serving.Job) error {
 	s := &fasthttp.Server{Handler: handler(job)}
+	if job.HTTP2 && !protocols.EnableHTTP2(s) {
+		return errors.New("this server has no HTTP/2")
+	}
 	if job.TLS() {
 		return s.ServeTLS(ln, job.Cert, job.Key)
 	}

@@ -2,12 +2,14 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"sync"
 
+	"github.com/valyala/fasthttp/bench/internal/protocols"
 	"github.com/valyala/fasthttp/bench/internal/serving"
 )
 
@@ -17,6 +19,9 @@ func main() { serving.Main(serve) }
 
 func serve(ln net.Listener, job serving.Job) error {
 	s := &http.Server{Handler: handler(job)}
+	if job.HTTP2 && !protocols.EnableHTTP2(s) {
+		return errors.New("this server has no HTTP/2")
+	}
 	if job.TLS() {
 		return s.ServeTLS(ln, job.Cert, job.Key)
 	}

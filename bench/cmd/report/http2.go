@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp/bench/internal/h2load"
+	"github.com/valyala/fasthttp/bench/internal/idle"
+	"github.com/valyala/fasthttp/bench/internal/progress"
+	"github.com/valyala/fasthttp/bench/internal/report"
+	"github.com/valyala/fasthttp/bench/internal/rig"
+)
+
+// http2Results is what was measured of HTTP/2 over sockets. What was not is nil.
+type http2Results struct {
+	Plain *h2load.Report `json:"plain"`
+	TLS   *h2load.Report `json:"tls"`
+	Idle  *idle.Report   `json:"idle"`
+}
+
+// loads are the reports there are.
+func (r *http2Results) loads() []*h2load.Report {
+	var all []*h2load.Report
+	for _, load := range []*h2load.Report{r.Plain, r.TLS} {
+		if load != nil {
+			all = append(all, load)
+		}
+	}
+	return all
+}
+
+func (r *http2Results) failures() []string {
+	var all []string
+	for _, load := range r.loads() {
+		all = append(all, load.Failures...)
+	}
+	if r.Idle != nil {
+		all = append(all, r.Idle.Failures...)
+	}
+	return all
+}
+
+// missing lists what was not there to measure with.
+func (r *http2Results) missing() []string {
+	var all []string
+	for _, load := range r.loads() {
+		for _, what := range load.Missing {
+			if what = "HTTP/2: " + what; !slices.Contains(all, what) {
+				all = append(all, what)
+			}
+		}
+	}
+	return all
+}
+
+// http2Runs is how many runs there are in a round.
+const http2Runs = 18
+
+func http2Estimate(o options) time.Duration {
+	run := loadSpare + time.Duration(o.seconds)*time.Second
+	return 10*time.Second + time.Duration(o.rounds+fewer(o))*http2Runs*run + time.Duration(fewer(o))*3*crowdTime
+}
+
+// measureHTTP2 measures everything of HTTP/2 that needs sockets. If one thing fails it goes
+// on with the next.
+func measureHTTP2(ctx context.Context, dir string, o options, all *results, log progress.Log) error {
+	r := new(http2Results)
+	all.HTTP2 = r
+	opts := h2load.Options{Rounds: o.rounds, Seconds: o.seconds, Pin: true, Rows: everything, Modules: o.modules}
+	var plain, secure, held error
+	r.Plain, _, plain = h2load.Measure(ctx, dir, opts, log)
+	opts.Rounds, opts.TLS = fewer(o), true
+	r.TLS, _, secure = h2load.Measure(ctx, dir, opts, log)
+	conns := idle.Options{Procs: 1, Rounds: fewer(o), Speaks: idle.HTTP2, Modules: o.modules}
+	if o.short {
+		conns.Conns = 2000
+	}
+	r.Idle, _, held = idle.Measure(ctx, dir, conns, log)
+	if errors.Is(plain, h2load.ErrNoH2load) {
+		return held
+	}
+	return errors.Join(plain, secure, held)
+}
+
+// http2Goals judges what was aimed at with HTTP/2.
+func http2Goals(r *http2Results) []goal {
+	if r == nil {
+		r = new(http2Results)
+	}
+	var all []goal
+	for _, aim := range h2load.Goals() {
+		g := goal{
+			id:   fmt.Sprintf("http2-%s-%d", aim.To, aim.Conns),
+			text: fmt.Sprintf("HTTP/2, %s: processor time for a request at most %.2f of %s's", aim.Row, aim.Most, aim.To),
+		}
+		if r.Plain != nil {
+			for _, got := range r.Plain.Goals {
+				if got.Row == aim.Row && got.To == aim.To {
+					g.met, g.figure = got.Met, got.Ratio.String()
+				}
+			}
+		}
+		all = append(all, g)
+	}
+	held := goal{id: "http2-idle", text: fmt.Sprintf("Idle connection of HTTP/2: at most %d bytes", idle.HTTP2Goal)}
+	if m := idleOf(r.Idle, rig.Event); m != nil {
+		held.figure, held.met = fmt.Sprintf("%.0f bytes, %d connections", m.Resident.Median, r.Idle.Conns), m.Resident.Median <= idle.HTTP2Goal
+	}
+	return append(all, held)
+}
+
+// writeHTTP2 writes what was measured of HTTP/2, in memory and over sockets.
+func (p *page) writeHTTP2(b *strings.Builder) {
+	hasRows := p.Rows != nil && slices.ContainsFunc(p.Rows.Rows, func(row *report.Row) bool { return report.IsHTTP2(row.Name) })
+	r := p.HTTP2
+	if r == nil {
+		r = new(http2Results)
+	}
+	if !hasRows && len(r.loads()) == 0 && r.Idle == nil {
+		return
+	}
+	b.WriteString("\n## HTTP/2\n\nUpstream has none, so ours is compared with net/http and with servers in C.\n")
+	if hasRows {
+		b.WriteString("\nIn memory: each client keeps one or 100 streams busy on its connection. In the varied rows path, cookie and request id\n" +
+			"differ from request to request, and are sent as literals; all other fields are in the table of the connection.\n")
+		p.Rows.WriteTables(b, "###", report.HTTP2Servers)
+	}
+	for _, load := range r.loads() {
+		how := "by prior knowledge"
+		if load.TLS {
+			how = "over TLS 1.3"
+		}
+		fmt.Fprintf(b, "\n### h2load, %s\n\n%s of %s each, in turn; servers %s, GOMAXPROCS %d; h2load %s. CPU is the server's\n"+
+			"processor time for a request, user and system. nghttpd and h2o answer with a file of 13 bytes.\n",
+			how, rig.Plural(load.Rounds, "round"), rig.Plural(load.Seconds, "second"), load.ServerPlace, load.Procs, load.ClientPlace)
+		load.WriteTables(b, "####")
+	}
+	if r.Idle != nil {
+		fmt.Fprintf(b, "\n### Idle connections of HTTP/2\n\n%s connections without TLS, after one request each.\n", thousands(r.Idle.Conns))
+		r.Idle.WriteTable(b)
+	}
+}

@@ -1,0 +1,270 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/valyala/fasthttp/bench/internal/fakeh2"
+	"github.com/valyala/fasthttp/bench/internal/protocols"
+)
+
+// variedMessages is how many different requests the varied rows have.
+const variedMessages = 256
+
+var (
+	http2Gets   = []fakeh2.Message{{Fields: browserFields("GET", "/item?id=1729", "5f2b9c1d7a3e", "", false)}}
+	http2Varied = variedGets()
+	http2Posts  = []fakeh2.Message{jsonPost()}
+)
+
+// browserFields are the fields of getRequest. id is that of the request, or "". The fields
+// that change are path, id and cookie.
+func browserFields(method, path, session, id string, changes bool) []fakeh2.Field {
+	fields := []fakeh2.Field{
+		{Name: ":method", Value: method},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":authority", Value: "shop.example.com"},
+		{Name: ":path", Value: path, Changes: changes},
+		{Name: "user-agent", Value: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"},
+		{Name: "referer", Value: "https://shop.example.com/"},
+		{Name: "cookie", Value: "session=" + session + "; lang=en; theme=dark", Changes: changes},
+	}
+	if id != "" {
+		fields = append(fields, fakeh2.Field{Name: "x-request-id", Value: id, Changes: changes})
+	}
+	return fields
+}
+
+// variedGets are always the same.
+func variedGets() []fakeh2.Message {
+	random := rand.New(rand.NewPCG(9113, 7541))
+	var all []fakeh2.Message
+	for range variedMessages {
+		path := "/item?id=" + strconv.Itoa(random.IntN(1_000_000))
+		session := fmt.Sprintf("%012x", random.Uint64()>>16)
+		id := fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", random.Uint32(), random.IntN(1<<16), random.IntN(1<<12), random.IntN(1<<12), random.Uint64()>>16)
+		all = append(all, fakeh2.Message{Fields: browserFields("GET", path, session, id, true)})
+	}
+	return all
+}
+
+func jsonPost() fakeh2.Message {
+	body := []byte(`{"id":1729,"ok":true,"name0":"leather boots","price1":89.50,"tags2":["new","women"],"note3":"delivery on Monday","owner4":"Ada Lovelace"}`)
+	return fakeh2.Message{
+		Fields: append(browserFields("POST", "/order", "5f2b9c1d7a3e", "", false),
+			fakeh2.Field{Name: "content-type", Value: "application/json"},
+			fakeh2.Field{Name: "content-length", Value: strconv.Itoa(len(body))}),
+		Body: body,
+	}
+}
+
+// benchHTTP2 measures a handler with a few clients that keep so many streams busy. The
+// published fasthttp has no HTTP/2.
+func benchHTTP2(b *testing.B, handler fasthttp.RequestHandler, messages []fakeh2.Message, streams int) {
+	b.Helper()
+	s := &fasthttp.Server{Handler: handler}
+	if !protocols.EnableHTTP2(s) {
+		b.Skip("this fasthttp has no HTTP/2")
+	}
+	driveHTTP2(b, s.Serve, messages, streams)
+}
+
+func benchNetHTTP2(b *testing.B, handler http.HandlerFunc, messages []fakeh2.Message, streams int) {
+	b.Helper()
+	s := &http.Server{Handler: handler}
+	protocols.EnableHTTP2(s)
+	driveHTTP2(b, s.Serve, messages, streams)
+}
+
+func driveHTTP2(b *testing.B, serve func(net.Listener) error, messages []fakeh2.Message, streams int) {
+	b.Helper()
+	ln, err := fakeh2.New(http2Config(messages, b.N, fewClients(), streams))
+	if err != nil {
+		b.Fatal(err)
+	}
+	driveClients(b, ln, serve)
+}
+
+func http2Config(messages []fakeh2.Message, requests, clients, streams int) fakeh2.Config {
+	return fakeh2.Config{Messages: messages, ContentType: contentType, Body: answer, Requests: requests, Clients: clients, Streams: streams}
+}
+
+func BenchmarkHTTP2ServerGet1Stream(b *testing.B) {
+	benchHTTP2(b, answerGet, http2Gets, 1)
+}
+
+func BenchmarkHTTP2ServerGet100Streams(b *testing.B) {
+	benchHTTP2(b, answerGet, http2Gets, 100)
+}
+
+func BenchmarkHTTP2ServerGetVaried1Stream(b *testing.B) {
+	benchHTTP2(b, answerGet, http2Varied, 1)
+}
+
+func BenchmarkHTTP2ServerGetVaried100Streams(b *testing.B) {
+	benchHTTP2(b, answerGet, http2Varied, 100)
+}
+
+func BenchmarkHTTP2ServerPost1Stream(b *testing.B) {
+	benchHTTP2(b, answerVariedPost, http2Posts, 1)
+}
+
+func BenchmarkHTTP2ServerPost100Streams(b *testing.B) {
+	benchHTTP2(b, answerVariedPost, http2Posts, 100)
+}
+
+func BenchmarkNetHTTPHTTP2ServerGet1Stream(b *testing.B) {
+	benchNetHTTP2(b, answerNetHTTPGet, http2Gets, 1)
+}
+
+func BenchmarkNetHTTPHTTP2ServerGet100Streams(b *testing.B) {
+	benchNetHTTP2(b, answerNetHTTPGet, http2Gets, 100)
+}
+
+func BenchmarkNetHTTPHTTP2ServerGetVaried1Stream(b *testing.B) {
+	benchNetHTTP2(b, answerNetHTTPGet, http2Varied, 1)
+}
+
+func BenchmarkNetHTTPHTTP2ServerGetVaried100Streams(b *testing.B) {
+	benchNetHTTP2(b, answerNetHTTPGet, http2Varied, 100)
+}
+
+func BenchmarkNetHTTPHTTP2ServerPost1Stream(b *testing.B) {
+	benchNetHTTP2(b, answerNetHTTPVariedPost, http2Posts, 1)
+}
+
+func BenchmarkNetHTTPHTTP2ServerPost100Streams(b *testing.B) {
+	benchNetHTTP2(b, answerNetHTTPVariedPost, http2Posts, 100)
+}
+
+// BenchmarkHarnessHTTP2Get1Stream and similar benchmarks run a server that answers each
+// HEADERS frame and understands none.
+func BenchmarkHarnessHTTP2Get1Stream(b *testing.B)    { driveHTTP2(b, serveBareHTTP2, http2Gets, 1) }
+func BenchmarkHarnessHTTP2Get100Streams(b *testing.B) { driveHTTP2(b, serveBareHTTP2, http2Gets, 100) }
+
+const (
+	prefaceSize   = 24
+	frameHeadSize = 9
+	headersFrame  = 1
+)
+
+// bareHTTP2Answer is a HEADERS frame with the status 200, and the type and the length as
+// literals, and a DATA frame that ends the stream. The number of the stream is missing.
+var bareHTTP2Answer = []byte("\x00\x00\x13\x01\x04\x00\x00\x00\x00\x88" +
+	"\x0f\x10\x0atext/plain\x0f\x0d\x0213" +
+	"\x00\x00\x0d\x00\x01\x00\x00\x00\x00" + answer)
+
+// bareHTTP2Data is where the DATA frame begins.
+const bareHTTP2Data = frameHeadSize + 19
+
+func serveBareHTTP2(ln net.Listener) error {
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return nil
+		}
+		go func() {
+			defer c.Close()
+			serveBareHTTP2Conn(c)
+		}()
+	}
+}
+
+func serveBareHTTP2Conn(c net.Conn) {
+	in, out := make([]byte, 64<<10), make([]byte, 0, 64<<10)
+	begin, end, settings := -prefaceSize, 0, []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	if _, err := c.Write(settings); err != nil {
+		return
+	}
+	for {
+		n, err := c.Read(in[end:])
+		if err != nil {
+			return
+		}
+		end += n
+		if begin < 0 && end >= prefaceSize {
+			begin = prefaceSize
+		}
+		out = out[:0]
+		for begin >= 0 && end-begin >= frameHeadSize {
+			head := in[begin:end]
+			size := frameHeadSize + int(head[0])<<16 + int(head[1])<<8 + int(head[2])
+			if len(head) < size {
+				break
+			}
+			if head[3] == headersFrame {
+				at := len(out)
+				out = append(out, bareHTTP2Answer...)
+				copy(out[at+5:], head[5:frameHeadSize])
+				copy(out[at+bareHTTP2Data+5:], head[5:frameHeadSize])
+			}
+			begin += size
+		}
+		if begin > 0 {
+			end = copy(in, in[begin:end])
+			begin = 0
+		}
+		if _, err := c.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+// TestServersAnswerHTTP2 runs every kind of row once, with few requests.
+func TestServersAnswerHTTP2(t *testing.T) {
+	servers := []struct {
+		name  string
+		serve func(t *testing.T) func(net.Listener) error
+		posts bool
+	}{
+		{"fasthttp GET", http2Server(answerGet), false},
+		{"fasthttp POST", http2Server(answerVariedPost), true},
+		{"net/http GET", netHTTP2Server(answerNetHTTPGet), false},
+		{"net/http POST", netHTTP2Server(answerNetHTTPVariedPost), true},
+		{"bare", func(*testing.T) func(net.Listener) error { return serveBareHTTP2 }, false},
+	}
+	for _, server := range servers {
+		messages := [][]fakeh2.Message{http2Gets, http2Varied}
+		if server.posts {
+			messages = [][]fakeh2.Message{http2Posts}
+		}
+		for _, m := range messages {
+			for _, shape := range []struct{ requests, clients, streams int }{{1, 1, 1}, {3, 5, 1}, {1000, 2, 1}, {3000, 3, 100}} {
+				t.Run(fmt.Sprintf("%s/%d messages, %+v", server.name, len(m), shape), func(t *testing.T) {
+					ln, err := fakeh2.New(http2Config(m, shape.requests, shape.clients, shape.streams))
+					if err != nil {
+						t.Fatal(err)
+					}
+					nothing := func() {}
+					if err := ln.Drive(server.serve(t), nothing, nothing); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+func http2Server(handler fasthttp.RequestHandler) func(t *testing.T) func(net.Listener) error {
+	return func(t *testing.T) func(net.Listener) error {
+		s := &fasthttp.Server{Handler: handler}
+		if !protocols.EnableHTTP2(s) {
+			t.Skip("this fasthttp has no HTTP/2")
+		}
+		return s.Serve
+	}
+}
+
+func netHTTP2Server(handler http.HandlerFunc) func(t *testing.T) func(net.Listener) error {
+	return func(*testing.T) func(net.Listener) error {
+		s := &http.Server{Handler: handler}
+		protocols.EnableHTTP2(s)
+		return s.Serve
+	}
+}

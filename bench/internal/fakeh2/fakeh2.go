@@ -1,0 +1,163 @@
+// Package fakeh2 is what fakenet is, for HTTP/2: a net.Listener whose connections are
+// clients in memory. Reading from a connection returns frames that were made in advance,
+// and writing to it counts and checks the responses. Neither needs a system call or an
+// allocation.
+//
+// A client keeps a number of streams busy: for each response that has come to its end the
+// next Read has another request. It has sent one request before those that are measured, so
+// that the server's table of fields has all that do not change.
+//
+// Start reading at Listener.
+package fakeh2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Field is a field of a request.
+type Field struct {
+	Name, Value string
+	// Changes says that other messages have another value. It is sent as a literal, and
+	// not put into the server's table.
+	Changes bool
+}
+
+// Message is a request.
+type Message struct {
+	Fields []Field
+	Body   []byte
+}
+
+// Config says what the clients of a Listener do.
+type Config struct {
+	// Messages are what each client sends in turn, again and again. Clients begin at
+	// different ones.
+	Messages []Message
+	// ContentType and Body are what each response has to carry.
+	ContentType, Body string
+
+	Requests int // of all clients together
+	Clients  int // connections
+	Streams  int // that a client has open at a time
+}
+
+// The numbers of RFC 9113 that are needed here.
+const (
+	frameData, frameHeaders, frameReset, frameSettings, framePush, framePing, frameGoAway, frameWindow, frameContinuation = 0, 1, 3, 4, 5, 6, 7, 8, 9
+
+	flagEndStream, flagAck, flagEndHeaders, flagPadded = 0x1, 0x1, 0x4, 0x8
+
+	settingTable, settingPush, settingStreams, settingWindow = 1, 2, 3, 4
+
+	frameHead     = 9
+	largestFrame  = 16 << 10
+	firstWindow   = 65_535
+	largestWindow = 1<<31 - 1
+	usualTable    = 4096
+)
+
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// message is the frames of a request, without the numbers of the stream.
+type message struct {
+	text []byte
+	data int // where the DATA frame begins, 0 if there is none
+	body int // size of the content
+}
+
+// appendFrame appends a frame of stream 0.
+func appendFrame(b []byte, kind, flags byte, payload []byte) []byte {
+	n := len(payload)
+	b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags, 0, 0, 0, 0)
+	return append(b, payload...)
+}
+
+// appendTo appends the request as that of a stream.
+func (m *message) appendTo(b []byte, id uint32) []byte {
+	at := len(b)
+	b = append(b, m.text...)
+	binary.BigEndian.PutUint32(b[at+5:], id)
+	if m.data > 0 {
+		binary.BigEndian.PutUint32(b[at+m.data+5:], id)
+	}
+	return b
+}
+
+// encode returns the first request of a connection, which fills the server's table, and
+// those that follow.
+func encode(messages []Message) (first message, others []message, err error) {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	one := func(m *Message) (message, error) {
+		block.Reset()
+		for _, f := range m.Fields {
+			if err := encoder.WriteField(hpack.HeaderField{Name: f.Name, Value: f.Value, Sensitive: f.Changes}); err != nil {
+				return message{}, err
+			}
+		}
+		if block.Len() > largestFrame || len(m.Body) > largestFrame {
+			return message{}, errors.New("fakeh2: a request needs more than a frame for its fields or for its content")
+		}
+		if len(m.Body) == 0 {
+			return message{text: appendFrame(nil, frameHeaders, flagEndHeaders|flagEndStream, block.Bytes())}, nil
+		}
+		head := appendFrame(nil, frameHeaders, flagEndHeaders, block.Bytes())
+		return message{text: appendFrame(head, frameData, flagEndStream, m.Body), data: len(head), body: len(m.Body)}, nil
+	}
+	if first, err = one(&messages[0]); err != nil {
+		return first, nil, err
+	}
+	for round := range 2 {
+		for i := range messages {
+			m, err := one(&messages[i])
+			if err != nil {
+				return first, nil, err
+			}
+			if round == 0 {
+				others = append(others, m)
+			} else if !bytes.Equal(m.text, others[i].text) {
+				return first, nil, fmt.Errorf("fakeh2: message %d fills the table: fields that differ must be marked as such", i)
+			}
+		}
+	}
+	return first, others, nil
+}
+
+// hello is what a client sends before its first request: responses need not wait for its
+// leave.
+func hello() []byte {
+	var settings []byte
+	for _, s := range []struct {
+		id    uint16
+		value uint32
+	}{{settingPush, 0}, {settingWindow, largestWindow}} {
+		settings = binary.BigEndian.AppendUint16(settings, s.id)
+		settings = binary.BigEndian.AppendUint32(settings, s.value)
+	}
+	b := appendFrame([]byte(preface), frameSettings, 0, settings)
+	return appendFrame(b, frameWindow, 0, binary.BigEndian.AppendUint32(nil, largestWindow-firstWindow))
+}
+
+// checkFirst decodes the fields of the first response of a connection.
+func (cfg *Config) checkFirst(block []byte) error {
+	fields, err := hpack.NewDecoder(usualTable, nil).DecodeFull(block)
+	if err != nil {
+		return fmt.Errorf("fakeh2: fields of a response: %w", err)
+	}
+	got := map[string]string{}
+	for _, f := range fields {
+		got[f.Name] = f.Value
+	}
+	if got[":status"] != "200" || got["content-type"] != cfg.ContentType {
+		return fmt.Errorf("fakeh2: a response with the fields %v", fields)
+	}
+	if length, ok := got["content-length"]; ok && length != fmt.Sprint(len(cfg.Body)) {
+		return fmt.Errorf("fakeh2: a response with the fields %v", fields)
+	}
+	return nil
+}

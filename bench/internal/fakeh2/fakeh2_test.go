@@ -1,0 +1,208 @@
+package fakeh2
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/valyala/fasthttp/bench/internal/protocols"
+)
+
+const (
+	testBody = "Hello, World!"
+	testType = "text/plain"
+)
+
+// message is a GET, or a POST if it has a body.
+func testMessage(path, body string) Message {
+	m := Message{Fields: []Field{
+		{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":authority", Value: "example.com"},
+		{Name: ":path", Value: path, Changes: true}, {Name: "user-agent", Value: "a test of some length"},
+	}}
+	if body != "" {
+		m.Fields[0].Value, m.Body = "POST", []byte(body)
+	}
+	return m
+}
+
+func drive(t *testing.T, cfg Config, serve func(net.Listener) error) error {
+	t.Helper()
+	cfg.ContentType, cfg.Body = testType, testBody
+	ln, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := func() {}
+	return ln.Drive(serve, nothing, nothing)
+}
+
+func serve(handler http.HandlerFunc) func(net.Listener) error {
+	s := &http.Server{Handler: handler}
+	protocols.EnableHTTP2(s)
+	return s.Serve
+}
+
+func good(w http.ResponseWriter, r *http.Request) {
+	if body, err := io.ReadAll(r.Body); err != nil || r.Method == http.MethodPost && len(body) == 0 {
+		w.WriteHeader(http.StatusBadRequest)
+	}
+	w.Header().Set("Content-Type", testType)
+	_, _ = io.WriteString(w, testBody)
+}
+
+func TestServerGetsEveryRequest(t *testing.T) {
+	messages := []Message{testMessage("/one", ""), testMessage("/two", "content"), testMessage("/three", "")}
+	for _, shape := range []Config{{Requests: 1, Clients: 1, Streams: 1}, {Requests: 2, Clients: 3, Streams: 5}, {Requests: 999, Clients: 2, Streams: 7}} {
+		shape.Messages = messages
+		paths := make(chan string, 2000)
+		err := drive(t, shape, serve(func(w http.ResponseWriter, r *http.Request) {
+			paths <- r.URL.Path
+			good(w, r)
+		}))
+		if err != nil {
+			t.Errorf("%+v: %v", shape, err)
+		}
+		close(paths)
+		got := map[string]int{}
+		for path := range paths {
+			got[path]++
+		}
+		if sum := got["/one"] + got["/two"] + got["/three"]; sum != shape.Requests+shape.Clients || len(got) > 3 {
+			t.Errorf("%+v: %v", shape, got)
+		}
+	}
+}
+
+// TestWrongResponsesAreNoticed has a server that answers the first request of a connection
+// and then does something else.
+func TestWrongResponsesAreNoticed(t *testing.T) {
+	tests := []struct {
+		name string
+		then http.HandlerFunc
+		want string
+	}{
+		{"another status", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, testBody)
+		}, "begin with"},
+		{"another content", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Hello, Wörld") }, "content"},
+		{"too much content", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, testBody+"!")
+		}, "content"},
+		{"no content", func(http.ResponseWriter, *http.Request) {}, "fields of"},
+		{"a reset", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "reset"},
+		{"the end", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			good(w, r)
+		}, "GOAWAY"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			first := true
+			err := drive(t, Config{Messages: []Message{testMessage("/", "")}, Requests: 20, Clients: 1, Streams: 1},
+				serve(func(w http.ResponseWriter, r *http.Request) {
+					if first {
+						first = false
+						good(w, r)
+						return
+					}
+					test.then(w, r)
+				}))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestFirstResponseIsDecoded(t *testing.T) {
+	for _, change := range []string{"Content-Type", "Content-Length"} {
+		err := drive(t, Config{Messages: []Message{testMessage("/", "")}, Requests: 1, Clients: 1, Streams: 1},
+			serve(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", testType)
+				w.Header().Set(change, "14")
+				_, _ = io.WriteString(w, testBody)
+			}))
+		if err == nil || !strings.Contains(err.Error(), "with the fields") {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+}
+
+// TestFramesMayComeInPieces writes the frames of two responses byte by byte.
+func TestFramesMayComeInPieces(t *testing.T) {
+	ln, err := New(Config{Messages: []Message{testMessage("/", "")}, ContentType: testType, Body: testBody, Requests: 1, Clients: 1, Streams: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ln.all[0]
+	ln.busy.Store(1)
+	c.take(1)
+	buf := make([]byte, 1024)
+	n, err := c.Read(buf)
+	if err != nil || !bytes.HasPrefix(buf[:n], []byte(preface)) {
+		t.Fatalf("%q, %v", buf[:n], err)
+	}
+	if n, err = c.Read(buf); err != nil || buf[3] != frameHeaders {
+		t.Fatalf("%q, %v", buf[:n], err)
+	}
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, f := range [][2]string{{":status", "200"}, {"content-type", testType}} {
+		if err := encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := appendFrame(nil, frameHeaders, flagEndHeaders, block.Bytes())
+	text[8] = 1
+	body := appendFrame(nil, frameData, flagEndStream, []byte(testBody))
+	body[8] = 1
+	text = append(text, body...)
+	for i := range text {
+		if _, err := c.Write(text[i : i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ln.over
+	if c.answered != 1 || c.bodies != 1 || ln.err != nil {
+		t.Errorf("%d answers, %d contents, %v", c.answered, c.bodies, ln.err)
+	}
+	if _, err := c.Write(body); err == nil {
+		t.Error("content of a stream that has ended is taken")
+	}
+}
+
+func TestClientRefusesSettingsThatItIsNotMadeFor(t *testing.T) {
+	for _, test := range []struct {
+		id    byte
+		value byte
+		ok    bool
+	}{{settingStreams, 7, true}, {settingStreams, 6, false}, {settingWindow, 7, true}, {settingWindow, 6, false}, {settingTable, 255, false}} {
+		ln, err := New(Config{Messages: []Message{testMessage("/", "content")}, Body: testBody, Requests: 1, Clients: 1, Streams: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ln.all[0].Write(appendFrame(nil, frameSettings, 0, []byte{0, test.id, 0, 0, 0, test.value}))
+		if (err == nil) != test.ok {
+			t.Errorf("setting %d is %d: %v", test.id, test.value, err)
+		}
+	}
+}
+
+func TestMessagesThatFillTheTableAreRefused(t *testing.T) {
+	var messages []Message
+	for i := range 3 {
+		m := testMessage(fmt.Sprintf("/%d", i), "")
+		m.Fields[3].Changes = false
+		messages = append(messages, m)
+	}
+	if _, err := New(Config{Messages: messages, Body: testBody, Requests: 1, Clients: 1, Streams: 1}); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,134 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/valyala/fasthttp/bench/internal/serving"
+)
+
+// The names of other servers of HTTP/2 in tables.
+const (
+	Nghttpd = "nghttpd"
+	H2O     = "h2o"
+)
+
+// PlantHello writes the answer of the servers of this module into a folder of temp, for
+// servers that have only files.
+func PlantHello(temp string) (root string, err error) {
+	root = filepath.Join(temp, "hello")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", err
+	}
+	return root, os.WriteFile(filepath.Join(root, "index.html"), []byte(serving.Body), 0o644)
+}
+
+// NewNghttpd returns the server of nghttp2 with the files of root. It is an error if it is
+// not installed.
+func NewNghttpd(ctx context.Context, root string) (*Server, error) {
+	path, version, err := daemon(ctx, "nghttpd", "nghttp2-server")
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Name: Nghttpd, Version: version, binary: path, args: func(addr string, id *Identity) ([]string, error) {
+		host, port, err := net.SplitHostPort(addr)
+		args := []string{"-a", host, "-d", root}
+		if id == nil {
+			return append(args, "--no-tls", port), err
+		}
+		return append(args, port, id.Key, id.Cert), err
+	}}, nil
+}
+
+// h2oConf is for one thread, as the other servers have. Its user is the one that starts it:
+// h2o would otherwise change from the administrator to another.
+const h2oConf = `num-threads: 1
+USER
+max-connections: 20000
+listen:
+  host: HOST
+  port: PORT
+SSLhosts:
+  default:
+    paths:
+      /:
+        file.dir: ROOT
+`
+
+const h2oTLS = `  ssl:
+    certificate-file: CERT
+    key-file: KEY
+    neverbleed: OFF
+    ocsp-update-interval: 0
+`
+
+// NewH2O returns h2o with the files of root, and the folder temp for its configuration. It
+// is an error if it is not installed.
+func NewH2O(ctx context.Context, temp, root string) (*Server, error) {
+	path, version, err := daemon(ctx, "h2o", "h2o")
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Name: H2O, Version: version, binary: path, args: func(addr string, id *Identity) ([]string, error) {
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		ssl, user := "", ""
+		if os.Getuid() == 0 {
+			user = "user: root"
+		}
+		if id != nil {
+			ssl = strings.NewReplacer("CERT", id.Cert, "KEY", id.Key).Replace(h2oTLS)
+		}
+		file := filepath.Join(temp, "h2o.conf")
+		text := strings.NewReplacer("HOST", host, "PORT", port, "SSL", ssl, "ROOT", root, "USER", user).Replace(h2oConf)
+		return []string{"-c", file}, os.WriteFile(file, []byte(text), 0o644)
+	}}, nil
+}
+
+// daemon finds an installed program, which may be one for the administrator, and asks for
+// its version.
+func daemon(ctx context.Context, name, debian string) (path, version string, err error) {
+	for _, place := range []string{name, "/usr/sbin/" + name} {
+		if path, err = exec.LookPath(place); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("%s is not installed; on Debian and Ubuntu: sudo apt-get install %s", name, debian)
+	}
+	text, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	if err != nil {
+		return "", "", fmt.Errorf("%s --version: %w", name, err)
+	}
+	version, _, _ = strings.Cut(string(text), "\n")
+	return path, version, nil
+}
+
+// startDaemon runs a server that listens where its command line says, at a free port.
+func (s *Server) startDaemon(ctx context.Context, settings Settings) (*Process, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	args, err := s.args(addr, settings.Identity)
+	if err != nil {
+		return nil, err
+	}
+	return StartForeign(ctx, settings.Place.Command(s.binary, args...), addr)
+}
+
+// freeAddr returns an address that nobody listens on.
+func freeAddr() (string, error) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return ln.Addr().String(), ln.Close()
+}
