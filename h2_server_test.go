@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -239,5 +240,34 @@ func TestHTTP2ResetsAreNotLogged(t *testing.T) {
 			}
 		}
 		r.Log.CheckEmpty(t)
+	})
+}
+
+// A client may take its time between the handshake and its preface, and a server that shuts
+// down does not wait for it.
+func TestHTTP2PrefaceMayComeLate(t *testing.T) {
+	t.Parallel()
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) { ctx.SetBodyString("x") }}))
+		dial := func() net.Conn {
+			if !r.Engine.TLS {
+				nc, err := r.Dialer()
+				servertest.Must(t, err)
+				return nc
+			}
+			config := servertest.TrustCertificate()
+			config.NextProtos = []string{"h2"}
+			nc, err := tls.Dial(r.Listener.Addr().Network(), r.Listener.Addr().String(), config)
+			servertest.Must(t, err)
+			return nc
+		}
+		silent, nc := dial(), dial()
+		defer silent.Close()
+		defer nc.Close()
+		// the server looks at the time more often than that
+		<-time.After(h2Look * 3 / 2 * time.Millisecond)
+		p := newH2Peer(t, nc)
+		p.ask(1)
+		p.await(1)
 	})
 }

@@ -51,6 +51,9 @@ func (h *h2Conn) Received(n int) {
 	h.mu.Lock()
 	if h.input == h2Fresh {
 		h.input = h2Open
+		now := h2Now()
+		h.ticked, h.heard, h.idle = now, now, now
+		h.conn.Greet(now)
 	}
 	h.mu.Unlock()
 }
@@ -336,6 +339,8 @@ func (h *h2Conn) Wait(w engine.Wait) (until time.Time) {
 	defer h.mu.Unlock()
 	idle := h.s.set.idleTimeout
 	switch {
+	case h.input == h2Fresh && h.conn.Life() == http2.LifeOpen:
+		return afterTimeout(h.s.set.firstTimeout)
 	case !h.lean || h.conn.Timed() || h.first != nil || h.conn.Life() != http2.LifeOpen || h.s.HTTP2.SendPingTimeout > 0:
 		return time.Now().Add(h2Look * time.Millisecond)
 	case idle > 0:

@@ -112,6 +112,10 @@ func (c *Conn) Init(r Role, l *Limits, now uint32) {
 	}
 }
 
+// Greet says that the time which the peer has for its greeting begins now: nothing has come
+// before.
+func (c *Conn) Greet(now uint32) { c.now, c.begun = now, now }
+
 // Encoder returns the encoder of the block that BeginHeaders has begun.
 func (c *Conn) Encoder() *hpack.Encoder { return &c.enc }
 
