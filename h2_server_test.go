@@ -271,3 +271,36 @@ func TestHTTP2PrefaceMayComeLate(t *testing.T) {
 		p.await(1)
 	})
 }
+
+// The protocol of a request is that of its connection: passed on by HTTP/1 it is HTTP/1.1,
+// unless the application sets another one.
+func TestHTTP2IsNotTheProtocolOfOtherConnections(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string, 3)
+	forEachEngine(t, func(t *testing.T, start starter) {
+		r := start(withHTTP2(&Server{Handler: func(ctx *RequestCtx) {
+			line := func(req *Request) string {
+				text, _, _ := strings.Cut(req.String(), "\r\n")
+				return text
+			}
+			var other Request
+			ctx.Request.CopyTo(&other)
+			for range 3000 {
+				other.Header.Set("X-Long", strings.Repeat("a", 1+len(other.Header.Peek("X-Long"))))
+			}
+			lines <- string(other.Header.Protocol()) + " " + line(&other)
+			lines <- line(&ctx.Request)
+			ctx.Request.Header.SetProtocol("HTTP/2.0")
+			lines <- line(&ctx.Request)
+		}}))
+		client, base := h2Client(t, r)
+		resp, err := client.Get(base + "/")
+		servertest.Must(t, err)
+		_ = resp.Body.Close()
+		for _, want := range []string{"HTTP/2.0 GET / HTTP/1.1", "GET / HTTP/1.1", "GET / HTTP/2.0"} {
+			if got := <-lines; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	})
+}

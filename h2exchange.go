@@ -92,6 +92,7 @@ func (x *h2Exchange) fill(m *http2.Message) {
 	h.list, m.Fields = m.Fields, h.list
 	head.Version = h.list.Append(strHTTP2)
 	h.adopt(http1.Request, head)
+	h.state |= overHTTP2
 	x.method, x.framing = head.MethodID, head.Framing
 	x.expects = head.Has(http1.Expect100)
 	if head.Has(http1.ExpectOther) {

@@ -66,6 +66,7 @@ const (
 	hasBadName                            // a field was set that is not written: see field.BadName
 	trailing                              // trailers has fields, and not names alone
 	namesServer                           // of a response: Server is serverName, see nameServer
+	overHTTP2                             // the message came by HTTP/2, and its protocol was not set since then
 
 	// the flags that reading a head does not change
 	configured = namesKept | noSpecial | noDefaultType | noDefaultDate
@@ -568,6 +569,7 @@ func (h *header) IsHTTP11() bool { return !h.is(oldProtocol) }
 
 func (h *header) setVersion(version []byte) {
 	h.storeLine(lineVersion, version)
+	h.state &^= overHTTP2
 	h.setState(oldProtocol, len(version) > 0 && !bytes.Equal(version, strHTTP11))
 }
 
@@ -582,7 +584,7 @@ func (h *header) peekVersion() []byte {
 // version returns the protocol as HTTP/1 writes it: that of a message which came by HTTP/2 is
 // a matter of that connection. The caller must not write to the result.
 func (h *header) version() []byte {
-	if v := h.text(h.line[lineVersion]); v != nil && string(v) != string(strHTTP2) {
+	if v := h.text(h.line[lineVersion]); v != nil && !h.isHTTP2() {
 		return v
 	}
 	return strHTTP11

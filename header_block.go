@@ -13,7 +13,7 @@ import (
 // This file is how a header is sent and received by HTTP/2: as a block of HPACK.
 
 // isHTTP2 reports whether the message came by HTTP/2.
-func (h *header) isHTTP2() bool { return string(h.text(h.line[lineVersion])) == string(strHTTP2) }
+func (h *header) isHTTP2() bool { return h.is(overHTTP2) }
 
 // appendBlockField appends a field. Its name is a token, and its value may have blanks around
 // it, which HTTP/2 does not permit (RFC 9113 section 8.2.1).
