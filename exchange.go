@@ -193,36 +193,44 @@ func (x *exchange) configure(c RequestConfig) {
 
 // streamsBodies reports whether the handler of the current request gets the body as
 // it arrives.
-func (x *exchange) streamsBodies() bool {
-	if mode := x.config.BodyMode; mode != BodyModeServer {
+func (x *exchange) streamsBodies() bool { return x.s.streamsBody(x.config.BodyMode) }
+
+// streamsBody reports whether the handler of a request with this mode gets the body as it
+// arrives.
+func (s *Server) streamsBody(mode BodyMode) bool {
+	if mode != BodyModeServer {
 		return mode == BodyModeStream
 	}
-	return x.s.StreamRequestBody
+	return s.StreamRequestBody
 }
 
 // expectation answers an Expect field (RFC 9110 section 10.1.1), and returns
 // StatusContinue or the status to refuse the request with. The server sends 100
 // (Continue) at once, or when the body is read.
 func (x *exchange) expectation(framing http1.Framing, atOnce bool) int {
-	s, ctx := x.s, x.ctx
 	if x.head.Has(http1.ExpectOther) {
 		return StatusExpectationFailed
 	}
-	switch {
-	case s.ExpectHandler != nil:
-		if code := s.ExpectHandler(ctx); code != StatusContinue {
-			return code
-		}
-	case s.ContinueHandler != nil:
-		if !s.ContinueHandler(&ctx.Request.Header) {
-			return StatusExpectationFailed
-		}
+	if code := x.s.expectation(x.ctx); code != StatusContinue {
+		return code
 	}
 	if framing.Kind == http1.Chunks || framing.Length > 0 {
 		x.conn.SetWaiting(http1.WaitOpen)
 		if atOnce {
 			x.sayContinue()
 		}
+	}
+	return StatusContinue
+}
+
+// expectation asks the application whether the client may send the body. It returns
+// StatusContinue or the status to refuse the request with.
+func (s *Server) expectation(ctx *RequestCtx) int {
+	switch {
+	case s.ExpectHandler != nil:
+		return s.ExpectHandler(ctx)
+	case s.ContinueHandler != nil && !s.ContinueHandler(&ctx.Request.Header):
+		return StatusExpectationFailed
 	}
 	return StatusContinue
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/valyala/fasthttp/internal/engine"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http2"
@@ -179,4 +180,30 @@ func TestHTTP2HandlersThatWaitHoldUpNoOthers(t *testing.T) {
 			p.await(9)
 		}
 	})
+}
+
+// linkOfNothing is a link below which there is no connection.
+type linkOfNothing struct{ engine.Link }
+
+func (linkOfNothing) KeepsSpace() bool { return false }
+func (linkOfNothing) Wake()            {}
+
+// A shutdown wakes the engines of the connections that it finds, so each must have its
+// protocol by then: it has once it calls Step.
+func TestHTTP2ShutdownFindsConnectionsThatAreDriven(t *testing.T) {
+	s := withHTTP2(&Server{Handler: echo})
+	s.prepare()
+	h := newH2Conn(s, &engine.Conn{Set: &s.conns}, linkOfNothing{})
+	if s.h2.shutdown(); len(s.h2.conns) != 0 || h.conn.Life() != http2.LifeOpen {
+		t.Error("a shutdown finds the connection before its engine has it")
+	}
+	if h.Step(); len(s.h2.conns) != 1 {
+		t.Error("a shutdown does not find the connection")
+	}
+	// what ends the connection may be said more than once
+	h.shutdown()
+	if h.shutdown(); h.conn.Life() != http2.LifeLeaving {
+		t.Errorf("the connection is in phase %v of its life: it does not wait for the client", h.conn.Life())
+	}
+	h.release()
 }

@@ -53,6 +53,7 @@ type h2Conn struct {
 	asked  bool   // a PING asks whether the peer is still there
 	left   bool   // Shutdown was called a second ago or earlier
 	rested bool   // the application was told that the connection is idle
+	known  bool   // a shutdown of the server finds the connection
 	lean   bool   // the connection has given its spare memory back since then
 
 	start *blockStart  // of the last usual response, or nil
@@ -111,7 +112,6 @@ func newH2Conn(s *Server, c *engine.Conn, l engine.Link) *h2Conn {
 	now := h2Now()
 	h.ticked, h.heard, h.idle = now, now, now
 	h.conn.Init(http2.Server, &s.h2.limits, now)
-	s.h2.add(h)
 	return h
 }
 
@@ -182,10 +182,18 @@ func (h *h2Conn) dispatch(x *h2Exchange) {
 	h.mu.Unlock()
 }
 
-// shutdown begins to end the connection in order.
+// leave begins to end the connection in order, unless that has begun: to say it again would
+// not wait for the peer. mu is held.
+func (h *h2Conn) leave() {
+	if h.conn.Life() == http2.LifeOpen {
+		h.conn.Shutdown()
+	}
+}
+
+// shutdown begins to end the connection since the server shuts down.
 func (h *h2Conn) shutdown() {
 	h.mu.Lock()
-	h.conn.Shutdown()
+	h.leave()
 	wake := h.wakes()
 	h.mu.Unlock()
 	if wake {

@@ -80,6 +80,11 @@ func (h *h2Conn) InputEnded(err error) {
 // connection.
 func (h *h2Conn) Step() (next engine.Action) {
 	defer h.contain(&next)
+	if !h.known {
+		// not earlier: a shutdown wakes the engine, which must have this protocol by then
+		h.known = true
+		h.s.h2.add(h)
+	}
 	now := h2Now()
 	feeds := now-h.ticked >= h2Look && h.look(now)
 	if h.in != nil && h.read < len(h.in.B) {
@@ -228,7 +233,7 @@ func (h *h2Conn) look(now uint32) (feeds bool) {
 	}
 	var over []*h2Exchange
 	for x := h.first; x != nil; x = x.after {
-		if x.late(now) {
+		if x.late() {
 			over = append(over, x)
 		}
 	}
@@ -260,7 +265,7 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 		h.output = h2Writing
 		h.out = bufpool.Get(h.outSize)
 		h.out.B = h.conn.Output(h.out.B[:0], h.outSize)
-		if len(h.out.B) < h.outSize-http2MinOutput {
+		if len(h.out.B) < h.outSize-http2.MinOutput {
 			h.outSize = h2SmallOutput
 		} else {
 			h.outSize = h2LargeOutput
@@ -274,9 +279,6 @@ func (h *h2Conn) Output() (head, tail []byte, file *engine.FilePart) {
 	}
 	return b, nil, nil
 }
-
-// http2MinOutput is for how many bytes http2.Conn.Output needs room.
-const http2MinOutput = 522
 
 // drained tells the exchanges whose content was taken, and returns those that are done. mu
 // is held.

@@ -47,10 +47,9 @@ type h2Exchange struct {
 	readUntil     time.Time
 	writeUntil    time.Time
 
-	duplex   bool // see responder.readBeside
-	handling bool // the handler is running
-	sent     int64
-	led      uint32 // by which leader it is served, or 0
+	duplex bool // see responder.readBeside
+	sent   int64
+	led    uint32 // by which leader it is served, or 0
 }
 
 // h2Phase is how far an exchange has come.
@@ -79,7 +78,7 @@ func (e h2Reset) Error() string {
 
 var (
 	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
-	errH2NoPong    = &http2.Error{Code: http2.NoError}
+	errH2NoPong    = errors.New("fasthttp: the client does not answer a PING")
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
 )
 
@@ -129,7 +128,9 @@ func (x *h2Exchange) headReceived(end bool) {
 		}
 	}
 	if x.refusal == nil && x.status == 0 && x.expects {
-		x.status = x.expectation()
+		if code := s.expectation(x.ctx); code != StatusContinue {
+			x.status = code
+		}
 	}
 	if x.status != 0 && x.refusal == nil {
 		x.refusal = ErrRequestRefused
@@ -151,7 +152,7 @@ func (x *h2Exchange) headReceived(end bool) {
 		h.contentLength = -1
 	}
 	x.limitReading()
-	if x.streamsBody() {
+	if s.streamsBody(x.config.BodyMode) || x.method == http1.MethodConnect {
 		req.body.limit = int(x.limit)
 		x.receiveStream(false)
 		x.h.dispatch(x)
@@ -171,14 +172,6 @@ func (x *h2Exchange) headReceived(end bool) {
 	x.sayContinue()
 }
 
-// streamsBody reports whether the handler gets the body as it arrives.
-func (x *h2Exchange) streamsBody() bool {
-	if mode := x.config.BodyMode; mode != BodyModeServer {
-		return mode == BodyModeStream
-	}
-	return x.h.s.StreamRequestBody || x.method == http1.MethodConnect
-}
-
 // count counts the request as answered.
 func (x *h2Exchange) count() {
 	ctx, c := x.ctx, x.h.c
@@ -187,25 +180,6 @@ func (x *h2Exchange) count() {
 	if !x.h.s.LazyRequestTime {
 		ctx.at = x.h.moment()
 	}
-}
-
-// expectation asks the application whether the client may send the body. It returns the
-// status to refuse that with, or 0.
-func (x *h2Exchange) expectation() int {
-	s, ctx := x.h.s, x.ctx
-	code := StatusContinue
-	switch {
-	case s.ExpectHandler != nil:
-		code = s.ExpectHandler(ctx)
-	case s.ContinueHandler != nil:
-		if !s.ContinueHandler(&ctx.Request.Header) {
-			code = StatusExpectationFailed
-		}
-	}
-	if code == StatusContinue {
-		return 0
-	}
-	return code
 }
 
 // sayContinue sends 100 (Continue) to a client that waits for it.
@@ -389,7 +363,7 @@ func (x *h2Exchange) setDeadline(of *time.Time, timeout time.Duration) {
 }
 
 // late looks at the deadlines, and reports whether expired is to be called. mu is held.
-func (x *h2Exchange) late(uint32) bool {
+func (x *h2Exchange) late() bool {
 	switch {
 	case x.cut != nil:
 	case !x.writeUntil.IsZero() && passed(x.writeUntil):

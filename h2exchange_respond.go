@@ -40,12 +40,10 @@ func (x *h2Exchange) serve() {
 		}
 	}
 	ctx.responder = x
-	x.handling = true
 	if p, ok := x.handle(); !ok {
 		x.abandon(p)
 		return
 	}
-	x.handling = false
 	response := ctx.timeoutResponse.Load()
 	if w := ctx.watch.Load(); w != nil && (response != nil || ctx.timedOut || ctx.Response.body.stream == nil) {
 		x.endWatch(w, response != nil || ctx.timedOut)
@@ -171,7 +169,7 @@ func (x *h2Exchange) respond() {
 	x.limitWriting()
 	if ends {
 		x.h.mu.Lock()
-		x.h.conn.Shutdown()
+		x.h.leave()
 		x.h.mu.Unlock()
 	}
 	switch {

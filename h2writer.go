@@ -83,16 +83,7 @@ func (w *h2Writer) pass(end bool) error {
 	x := w.x
 	h := x.h
 	h.mu.Lock()
-	for x.cut == nil && x.stream.Unsent() > 0 {
-		if h.wakes() {
-			h.mu.Unlock()
-			h.link.Wake()
-			h.mu.Lock()
-			continue
-		}
-		x.room.Wait()
-	}
-	if x.cut != nil {
+	if x.awaitRoom(); x.cut != nil {
 		h.mu.Unlock()
 		return x.cut
 	}
@@ -113,6 +104,21 @@ func (w *h2Writer) pass(end bool) error {
 	return nil
 }
 
+// awaitRoom waits until all content that was passed on was taken, or the stream has ended. mu
+// is held, but not while it waits.
+func (x *h2Exchange) awaitRoom() {
+	h := x.h
+	for x.cut == nil && x.stream.Unsent() > 0 {
+		if h.wakes() {
+			h.mu.Unlock()
+			h.link.Wake()
+			h.mu.Lock()
+			continue
+		}
+		x.room.Wait()
+	}
+}
+
 // end ends the response: with trailers, if there are any. It waits until all content was
 // taken.
 func (w *h2Writer) end() error {
@@ -125,16 +131,8 @@ func (w *h2Writer) end() error {
 	}
 	h := x.h
 	h.mu.Lock()
-	for x.cut == nil && x.stream.Unsent() > 0 {
-		if h.wakes() {
-			h.mu.Unlock()
-			h.link.Wake()
-			h.mu.Lock()
-			continue
-		}
-		x.room.Wait()
-	}
 	defer h.mu.Unlock()
+	x.awaitRoom()
 	switch {
 	case x.cut != nil:
 		return x.cut

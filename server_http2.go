@@ -16,7 +16,6 @@ type h2Server struct {
 	workers *workers.Pool[h2Job]
 	pace    h2Pace
 	counts  func(errType string)
-	server  *Server
 
 	exchanges sync.Pool
 
@@ -27,20 +26,16 @@ type h2Server struct {
 // variantHTTP2 is the engine.Conn.Variant of connections that speak HTTP/2.
 const variantHTTP2 = 1
 
-// h2HeaderSize is the limit of header sections, unless ReadBufferSize sets one.
-const h2HeaderSize = 64 << 10
-
 // prepareHTTP2 puts the settings of HTTP/2 into s.h2.
 func (s *Server) prepareHTTP2() {
 	if !s.Protocols.HTTP2() && !s.Protocols.UnencryptedHTTP2() {
 		return
 	}
 	c := &s.HTTP2
-	s.h2.server = s
 	s.h2.counts = c.CountError
 	s.h2.limits = http2.Limits{
 		Streams:      max(c.MaxConcurrentStreams, 0),
-		HeaderList:   positive(s.ReadBufferSize, h2HeaderSize),
+		HeaderList:   max(s.ReadBufferSize, 0),
 		Frame:        max(c.MaxReadFrameSize, 0),
 		ConnWindow:   max(c.MaxReceiveBufferPerConnection, 0),
 		Window:       max(c.MaxReceiveBufferPerStream, 0),
@@ -87,7 +82,9 @@ func (s *h2Server) add(h *h2Conn) {
 	s.conns[h] = struct{}{}
 	s.mu.Unlock()
 	if h.s.conns.Stopping() {
-		h.conn.Shutdown()
+		h.mu.Lock()
+		h.leave()
+		h.mu.Unlock()
 	}
 }
 

@@ -222,21 +222,6 @@ func (c *eventConn) SendsFiles() bool { return c.tls == nil }
 // KeepsSpace implements Link.
 func (c *eventConn) KeepsSpace() bool { return false }
 
-// Wake implements Link. If the connection has an owner, that serves it once more.
-func (c *eventConn) Wake() {
-	if !c.net.Acquire() {
-		return
-	}
-	if c.p == nil || c.phase > eventTurn {
-		c.net.Release()
-		return
-	}
-	c.working()
-	if c.driveWithCare(nil, false) {
-		c.net.ReleaseServed()
-	}
-}
-
 // PeerGone implements netloop.Handler.
 func (c *eventConn) PeerGone() {
 	if e := c.extra.Load(); e != nil {

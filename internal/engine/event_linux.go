@@ -221,18 +221,6 @@ func (c *eventConn) driveWithCare(cache *protocolCache, readable bool) (alive bo
 	return alive
 }
 
-// work has a protocol serve its requests, once nobody owns the connection any more. It
-// returns false then.
-func (c *eventConn) work() (owned bool) {
-	w, ok := c.p.(Worker)
-	if !ok || c.net.Pending() || !w.HasWork() {
-		return true
-	}
-	c.net.Release()
-	w.Work()
-	return false
-}
-
 // drop ends a connection whose protocol has stopped in the middle. Memory that was in
 // use is not reused, since references to it may remain.
 func (c *eventConn) drop(panicked any) {

@@ -28,10 +28,13 @@ func (c *Conn) HasOutput() bool {
 // leastPart is how much of some content is worth a frame, if there is more of it.
 const leastPart = 512
 
+// MinOutput is how much room in bytes Output may leave, although there is more.
+const MinOutput = leastPart + frameHead
+
 // Output appends what is to be written to dst, at most max bytes, and returns it: first
 // frames other than DATA, and small content, in the order in which they came; then the
-// content that windows permit, ordered by RFC 9218. max must be more than 521 bytes if
-// any content is to come.
+// content that windows permit, ordered by RFC 9218. max must be more than MinOutput bytes
+// if any content is to come.
 func (c *Conn) Output(dst []byte, max int) []byte {
 	end := len(dst) + max
 	if c.out != nil {
