@@ -11,7 +11,7 @@ import (
 
 // TestChromiumUsesTheApp opens the page of the app example in a browser, by HTTP/2: a user
 // logs in, posts a note with a picture, sees that of another user at once, removes one, and
-// logs out. The program ends in order while the page is open.
+// logs out.
 func TestChromiumUsesTheApp(t *testing.T) {
 	skipOriginal(t)
 	program(t, "chromium", "chromium-browser", "google-chrome")

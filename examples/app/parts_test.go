@@ -58,11 +58,12 @@ func TestSessionsRunOut(t *testing.T) {
 			return ok && name == "ada"
 		}
 		// use keeps it, up to sessionTime
-		for range int(sessionTime / idleTime) {
+		const often = idleTime / 2
+		for range int(sessionTime / often) {
 			if !found() {
 				t.Fatal("a session in use has ended")
 			}
-			time.Sleep(idleTime)
+			time.Sleep(often)
 		}
 		time.Sleep(time.Second)
 		if found() {
@@ -113,6 +114,24 @@ func TestClientsAreLimitedOneByOne(t *testing.T) {
 			t.Errorf("%d clients are left", len(l.all))
 		}
 	})
+}
+
+func TestClientsThatAreTooManyShareALimit(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(1)
+	now := time.Now()
+	addr := netip.MustParseAddr("10.0.0.0")
+	for range maxClients {
+		l.all[network(addr)] = &tokens{then: now}
+		addr = addr.Next()
+	}
+	for range 2 * burst {
+		l.take(addr)
+		addr = addr.Next()
+	}
+	if wait := l.take(addr); wait == 0 || len(l.all) != maxClients+1 {
+		t.Errorf("there are %d clients, and one more waits for %v", len(l.all), wait)
+	}
 }
 
 func TestLimitedClientsAreToldToWait(t *testing.T) {
@@ -306,7 +325,7 @@ func TestPictures(t *testing.T) {
 }
 
 // A stranger's picture is refused before it was sent.
-func TestStrangersSendNoPictures(t *testing.T) {
+func TestHeadsDecideWhatMayFollow(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	var h fasthttp.RequestHeader
@@ -322,6 +341,10 @@ func TestStrangersSendNoPictures(t *testing.T) {
 	h.SetCookie(cookieName, id)
 	if c := s.allow(&h); c.RefuseStatus != 0 || c.MaxRequestBodySize != maxPicture {
 		t.Errorf("a user gets %+v", c)
+	}
+	h.SetRequestURI("/api/events")
+	if c := s.allow(&h); c.WriteTimeout <= streamTime {
+		t.Errorf("a stream has %v", c.WriteTimeout)
 	}
 	h.SetRequestURI("/api/notes")
 	if c := s.allow(&h); c != (fasthttp.RequestConfig{}) {
