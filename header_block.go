@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/valyala/fasthttp/internal/ascii"
+	"github.com/valyala/fasthttp/internal/bytesconv"
 	"github.com/valyala/fasthttp/internal/clock"
 	"github.com/valyala/fasthttp/internal/field"
 	"github.com/valyala/fasthttp/internal/hpack"
@@ -70,10 +71,13 @@ func (h *ResponseHeader) appendBlockStart(dst []byte, enc *hpack.Encoder, start 
 	}
 	from, state := len(dst), enc.State()
 	dst = enc.AppendStatus(dst, status)
-	if h.slots[slotServer].Len == 0 && len(server) > 0 {
-		h.nameServer()
+	name := h.list.Bytes(h.slots[slotServer])
+	if len(name) == 0 {
+		name = bytesconv.Bytes(server)
 	}
-	dst = h.appendSlotBlock(dst, enc, slotServer, field.Server)
+	if len(name) > 0 {
+		dst = appendBlockField(dst, enc, field.Server, nil, name)
+	}
 	if !h.is(noDefaultDate) {
 		var text [32]byte
 		dst = appendBlockField(dst, enc, field.Date, nil, append(text[:0], date...))

@@ -94,7 +94,7 @@ func (a *app) newServer() *fasthttp.Server {
 		ErrorHandler:   a.refuse,
 		ResponseSent:   a.sent,
 		Name:           "app",
-		Logger:         slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+		Logger:         slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 
 		ReadTimeout:        requestTime,
 		WriteTimeout:       responseTime,
