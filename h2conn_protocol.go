@@ -228,7 +228,7 @@ func (h *h2Conn) look(now uint32) (feeds bool) {
 			h.asked = true
 			h.conn.Ping([8]byte{'a', 'l', 'i', 'v', 'e', '?'})
 		} else if now-h.heard >= uint32((ping + positive(s.HTTP2.PingTimeout, h2WriteTime)).Milliseconds()) {
-			err = errH2NoPong
+			err = http2.ErrNoPong
 		}
 	}
 	var over []*h2Exchange

@@ -78,7 +78,6 @@ func (e h2Reset) Error() string {
 
 var (
 	errH2Gone      = errors.New("fasthttp: the connection of the request has ended")
-	errH2NoPong    = errors.New("fasthttp: the client does not answer a PING")
 	errH2LargeHead = &ErrSmallBuffer{fmt.Errorf("error when reading request headers: %w", http1.ErrLongHead)}
 )
 
@@ -86,12 +85,7 @@ var (
 func (x *h2Exchange) fill(m *http2.Message) {
 	head := &m.Head
 	h := &x.ctx.Request.Header
-	h.own()
-	// the lists of m are as good as those of the header, which were reset
-	h.list, m.Fields = m.Fields, h.list
-	head.Version = h.list.Append(strHTTP2)
-	h.adopt(http1.Request, head)
-	h.state |= overHTTP2
+	h.fillBlock(http1.Request, m)
 	x.method, x.framing = head.MethodID, head.Framing
 	x.expects = head.Has(http1.Expect100)
 	if head.Has(http1.ExpectOther) {

@@ -385,7 +385,7 @@ func (x *h2Exchange) resetCtx() {
 func (x *h2Exchange) inform(h *ResponseHeader) error {
 	return x.sendInterim(func(b []byte, conn *http2.Conn) []byte {
 		b = conn.Encoder().AppendStatus(b, h.StatusCode())
-		return h.appendListBlock(b, conn.Encoder(), 0)
+		return h.appendListBlock(b, conn.Encoder(), http1.Response, 0)
 	}, "an informational response")
 }
 

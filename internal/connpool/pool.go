@@ -48,6 +48,8 @@ type Pool[C Conn] struct {
 	_       cpu.CacheLinePad // every call writes what follows
 	mu      sync.Mutex
 	open    int // places taken, those of idle connections included
+	opening int // places in which a connection is being opened, in the phase inTurn
+	turns   turns
 	idle    queue[C]
 	waiting waiters[C]
 	shared  []*shared[C] // those of which Get may give reservations
@@ -81,10 +83,10 @@ func (p *Pool[C]) get() (g Grant[C], ok bool) {
 	if g, ok = p.take(); ok {
 		return g, true
 	}
-	if p.open >= p.Max {
+	if !p.mayOpen() {
 		return g, false
 	}
-	p.open++
+	p.beginOpen()
 	return g, true
 }
 
@@ -128,6 +130,9 @@ func (p *Pool[C]) Replace(c C) (g Grant[C], ok bool) {
 	switch g, ok = p.take(); {
 	case ok && last:
 		p.free()
+	case last && p.turns == inTurn:
+		p.free()
+		g, ok = p.get()
 	case last:
 		ok = true
 	case !ok:
@@ -169,8 +174,7 @@ func (p *Pool[C]) Put(c C, now time.Duration) {
 			last := p.giveBack(s, now)
 			p.mu.Unlock()
 			if last {
-				_ = c.Close()
-				p.Drop()
+				p.close(c)
 			}
 			return
 		}
@@ -200,14 +204,22 @@ func (p *Pool[C]) Discard(c C) {
 	last := p.retire(c)
 	p.mu.Unlock()
 	if last {
-		_ = c.Close()
-		p.Drop()
+		p.close(c)
 	}
+}
+
+// close closes a connection that has no users, and gives its place back.
+func (p *Pool[C]) close(c C) {
+	_ = c.Close()
+	p.mu.Lock()
+	p.free()
+	p.mu.Unlock()
 }
 
 // Drop gives a place back in which no connection was opened.
 func (p *Pool[C]) Drop() {
 	p.mu.Lock()
+	p.dropped()
 	p.free()
 	p.mu.Unlock()
 }
@@ -220,12 +232,12 @@ func (p *Pool[C]) free() {
 
 // admit gives all free places to waiters.
 func (p *Pool[C]) admit() {
-	for p.open < p.Max {
+	for p.mayOpen() {
 		w := p.waiting.first()
 		if w == nil {
 			return
 		}
-		p.open++
+		p.beginOpen()
 		w.ready <- Grant[C]{}
 	}
 }
