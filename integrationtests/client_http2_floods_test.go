@@ -137,10 +137,10 @@ var h2Hostilities = map[string]h2Hostility{
 	"empty DATA":                  {send: onStream(http2.FrameData, 0, ""), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
 	"small WINDOW_UPDATE":         {send: onStream(http2.FrameWindowUpdate, 0, words(1)), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
 	"RST_STREAM of a dead stream": {send: onStream(http2.FrameRSTStream, 0, words(8)), times: 100_000, end: http2.ErrCodeEnhanceYourCalm},
-	"1xx":                         {send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "103", "x: y") }, times: 1000, end: survives, fails: true},
+	"1xx":                         {send: func(c *h2Side, r *h2Request) { c.head(r, endHeaders, "103", "x: y") }, times: 100, end: survives, fails: true},
 	"large 1xx": {send: func(c *h2Side, r *h2Request) {
 		c.head(r, endHeaders, "103", "x: "+strings.Repeat("y", 10_000))
-	}, times: 1000, end: survives, fails: true},
+	}, times: 100, end: survives, fails: true},
 	"CONTINUATION": {send: func(c *h2Side, r *h2Request) {
 		c.frame(http2.FrameHeaders, 0, r.id, "\x88")
 		for range 1000 {
@@ -296,6 +296,7 @@ func TestHTTP2ClientHostileServersCostLittle(t *testing.T) {
 		calls = append(calls, p.stream(hc, "/"))
 		c := p.greet(maxStreams, 1)
 		c.request()
+		c.sync() // it knows the number of streams
 		sides = append(sides, c)
 	}
 	before := heap()

@@ -135,7 +135,7 @@ func (p *h2Peer) acceptUnless(call *h2Call) *h2Side {
 	case err := <-call.done:
 		call.done <- err
 	case <-time.After(servertest.Patience):
-		p.t.Fatalf("neither a connection nor the end of the call:\n%s", servertest.Stacks())
+		p.t.Fatal("neither a connection nor the end of the call")
 	}
 	return nil
 }
@@ -299,7 +299,7 @@ func (c *h2Side) until(what string, holds func() bool) {
 	c.T.Helper()
 	for !holds() {
 		if err := c.read(); err != nil {
-			c.T.Fatalf("never came: %s: %v\n%s", what, err, servertest.Stacks())
+			c.T.Fatalf("never came: %s: %v", what, err)
 		}
 	}
 }
@@ -332,7 +332,7 @@ func (c *h2Side) requestUnless(call *h2Call) *h2Request {
 				return nil
 			}
 			if time.Since(begun) > servertest.Patience {
-				c.T.Fatalf("neither a request nor the end of the call:\n%s", servertest.Stacks())
+				c.T.Fatal("neither a request nor the end of the call")
 			}
 			continue
 		}
@@ -439,7 +439,7 @@ func (c *h2Side) expectEnd() string {
 	c.T.Helper()
 	for {
 		if err := c.read(); errors.Is(err, os.ErrDeadlineExceeded) {
-			c.T.Fatalf("the client does not end the connection:\n%s", servertest.Stacks())
+			c.T.Fatal("the client does not end the connection")
 		} else if err != nil {
 			break
 		}
