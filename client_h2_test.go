@@ -85,15 +85,22 @@ func TestHTTP2ClientSendsAndReceives(t *testing.T) {
 				set:    func(req *Request) { req.Header.SetCookie("a", "b"); req.Header.SetUserAgent("me") },
 				fields: map[string]string{"Method": "GET", "Target": "/path?q=1", "Got-Cookie": "a=b", "Got-Agent": "me"},
 			},
-			"HEAD":        {set: func(req *Request) { req.Header.SetMethod("HEAD") }, fields: map[string]string{"Method": "HEAD"}},
-			"POST":        {set: func(req *Request) { req.Header.SetMethod("POST"); req.SetBodyString("body") }, body: "body", fields: map[string]string{"Got-Length": "4"}},
-			"empty POST":  {set: func(req *Request) { req.Header.SetMethod("POST") }, fields: map[string]string{"Got-Length": "0"}},
-			"large PUT":   {set: func(req *Request) { req.Header.SetMethod("PUT"); req.SetBodyString(large) }, body: large},
-			"stream":      {set: func(req *Request) { req.Header.SetMethod("PUT"); req.SetBodyStream(strings.NewReader(large), -1) }, body: large, fields: map[string]string{"Got-Length": "-1"}},
-			"sized":       {set: func(req *Request) { req.Header.SetMethod("PUT"); req.SetBodyStream(strings.NewReader(large), len(large)) }, body: large, fields: map[string]string{"Got-Length": fmt.Sprint(len(large))}},
-			"status":      {set: func(req *Request) { req.Header.Set("Status", "204") }, status: 204},
-			"not found":   {set: func(req *Request) { req.Header.Set("Status", "404"); req.SetBodyString("x") }, status: 404, body: "x"},
-			"expectation": {set: func(req *Request) { req.Header.SetMethod("POST"); req.Header.Set("Expect", "100-continue"); req.SetBodyString("body") }, body: "body"},
+			"HEAD":       {set: func(req *Request) { req.Header.SetMethod("HEAD") }, fields: map[string]string{"Method": "HEAD"}},
+			"POST":       {set: func(req *Request) { req.Header.SetMethod("POST"); req.SetBodyString("body") }, body: "body", fields: map[string]string{"Got-Length": "4"}},
+			"empty POST": {set: func(req *Request) { req.Header.SetMethod("POST") }, fields: map[string]string{"Got-Length": "0"}},
+			"large PUT":  {set: func(req *Request) { req.Header.SetMethod("PUT"); req.SetBodyString(large) }, body: large},
+			"stream":     {set: func(req *Request) { req.Header.SetMethod("PUT"); req.SetBodyStream(strings.NewReader(large), -1) }, body: large, fields: map[string]string{"Got-Length": "-1"}},
+			"sized": {set: func(req *Request) {
+				req.Header.SetMethod("PUT")
+				req.SetBodyStream(strings.NewReader(large), len(large))
+			}, body: large, fields: map[string]string{"Got-Length": fmt.Sprint(len(large))}},
+			"status":    {set: func(req *Request) { req.Header.Set("Status", "204") }, status: 204},
+			"not found": {set: func(req *Request) { req.Header.Set("Status", "404"); req.SetBodyString("x") }, status: 404, body: "x"},
+			"expectation": {set: func(req *Request) {
+				req.Header.SetMethod("POST")
+				req.Header.Set("Expect", "100-continue")
+				req.SetBodyString("body")
+			}, body: "body"},
 			"connection fields": {set: func(req *Request) {
 				req.Header.Set("Connection", "upgrade")
 				req.Header.Set("Upgrade", "x")

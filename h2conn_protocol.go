@@ -22,8 +22,6 @@ const (
 	h2LargeOutput = 64 << 10
 	// h2Look is how often a connection looks at the time, in milliseconds.
 	h2Look = 1000
-	// h2WriteTime is how long a connection may take no bytes.
-	h2WriteTime = 15 * time.Second
 )
 
 // h2Messages has what header sections are read into.

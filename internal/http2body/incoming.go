@@ -17,10 +17,12 @@ import (
 type Side interface {
 	// Locker guards the http2.Conn, and whatever is said to need the lock.
 	sync.Locker
+	// HTTP2 returns the http2.Conn. The lock is held while the result is used.
 	HTTP2() *http2.Conn
 	// Wakes reports whether there is output that nobody knows of: the caller, who has the
 	// lock, calls Wake once it has released it.
 	Wakes() bool
+	// Wake has the output written.
 	Wake()
 }
 
