@@ -16,7 +16,7 @@ import (
 )
 
 // h2Limit is the timeout of calls that are meant to reach a stage before it is over.
-const h2Limit = 250 * time.Millisecond
+const h2Limit = 500 * time.Millisecond
 
 // h2Stage is where a call is when it ends before its time.
 type h2Stage struct {
@@ -109,8 +109,6 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 				c.change(append(stage.settings, tableSize, 0)...)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
-				limited, stop := context.WithTimeout(t.Context(), h2Limit)
-				defer stop()
 				method := "GET"
 				if stage.post {
 					method = "POST"
@@ -125,6 +123,8 @@ func TestHTTP2ClientCallsEndAtEveryStage(t *testing.T) {
 					case "context":
 						return hc.DoContext(ctx, req, resp)
 					}
+					limited, stop := context.WithTimeout(t.Context(), h2Limit)
+					defer stop()
 					return hc.DoContext(limited, req, resp)
 				}, method, p.url("/"))
 				r := stage.reach(c)
