@@ -95,12 +95,15 @@ func (x *h2Call) run(since time.Duration) (untouched bool, err error) {
 	}
 	h := &x.req.Header
 	x.isHead, x.tunnel, x.closes = h.IsHead(), h.IsConnect(), h.ConnectionClose()
+	streams := false
 	if err = x.exchange(); err == nil {
+		streams = x.body != nil
 		err = x.accept(since)
 	}
 	over = true
 	if err == nil {
-		if x.body == nil {
+		// a stream leaves at its end, which may have been at once
+		if !streams {
 			x.leave()
 		}
 		return false, nil
@@ -597,7 +600,12 @@ func (x *h2Call) Lost(err error) {
 	if x.sender != nil {
 		x.sender.out.Cut(err)
 	}
-	x.failBody(err)
+	if x.body != nil {
+		// the reader of the stream is told, unless all of it came
+		x.failBody(err)
+		x.tell()
+		return
+	}
 	x.fail(err)
 }
 
