@@ -355,7 +355,8 @@ func (c *Conn) Retire() {
 	}
 }
 
-// Close closes the connection: in order, if no stream is open.
+// Close closes the connection: in order, if no stream is open. Who is writing closes it behind
+// that, so that the peer gets the GOAWAY if it reads.
 func (c *Conn) Close() error {
 	c.Retire()
 	c.mu.Lock()
@@ -367,11 +368,23 @@ func (c *Conn) Close() error {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
+	writer := c.writer
 	c.mu.Unlock()
-	if over {
+	switch {
+	case over, writer == passerBy:
 		return nil
+	case writer == ownThread:
+		return c.line.Guard.LimitWrite(time.Now().Add(drainTime))
 	}
 	return c.line.Net().Close()
+}
+
+// closeWritten closes the connection if that was left to the writer, which is done. The lock is
+// held.
+func (c *Conn) closeWritten() {
+	if c.life == finished {
+		_ = c.line.Net().Close()
+	}
 }
 
 // Wake writes what is to be written, unless somebody is at it. What the connection does not
@@ -425,7 +438,13 @@ func (c *Conn) follow(f func()) {
 
 // wait is write for a connection that has to be waited for.
 func (c *Conn) wait() {
-	if err := c.line.Flush(c.cfg.Write); err != nil {
+	c.mu.Lock()
+	within := c.cfg.Write
+	if c.life == finished {
+		within = min(within, drainTime)
+	}
+	c.mu.Unlock()
+	if err := c.line.Flush(within); err != nil {
 		c.unwritable(err)
 		return
 	}
@@ -467,6 +486,7 @@ func (c *Conn) fetch() bool {
 	if len(c.out.B) > 0 || c.line.HasUnsent() {
 		return true
 	}
+	c.closeWritten()
 	c.writer = nobody
 	if c.conn.Streams() == 0 {
 		bufpool.Put(c.out)
@@ -479,6 +499,7 @@ func (c *Conn) fetch() bool {
 // reader finds them, and the end.
 func (c *Conn) unwritable(err error) {
 	c.mu.Lock()
+	c.closeWritten()
 	c.writer, c.fault = broken, err
 	tell := c.life == open
 	c.life = max(c.life, retired)
@@ -493,7 +514,8 @@ func (c *Conn) unwritable(err error) {
 	_ = c.line.Guard.LimitRead(time.Now().Add(drainTime))
 }
 
-// drainTime is how long answers are waited for after nothing can be written any more.
+// drainTime is how long answers are waited for after nothing can be written any more, and how
+// long the last words may take.
 const drainTime = 250 * time.Millisecond
 
 // look is how often time is looked at.
