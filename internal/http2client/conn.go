@@ -476,7 +476,9 @@ func (c *Conn) fetch() bool {
 	}
 	c.out.B = c.out.B[:0]
 	if c.conn.HasOutput() {
-		c.taken = c.conn.LastID()
+		if c.conn.Life() != http2.LifeClosed {
+			c.taken = c.conn.LastID()
+		}
 		c.out.B = c.conn.Output(c.out.B, size)
 		c.full = len(c.out.B) >= size-http2.MinOutput
 	}
