@@ -15,10 +15,9 @@ import (
 
 // http2Client is HTTP/2 on a connection of a client, which many calls share. Each is an h2Call.
 type http2Client struct {
-	hc    *HostClient
-	cc    *clientConn
-	conn  *http2client.Conn
-	start blockStart // of the last usual request
+	hc   *HostClient
+	cc   *clientConn
+	conn *http2client.Conn
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/valyala/fasthttp/internal/field"
+	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http1"
 	"github.com/valyala/fasthttp/internal/http2"
 	"github.com/valyala/fasthttp/internal/http2body"
@@ -130,12 +131,12 @@ func (s *h2Sender) send() error {
 	if !s.trails {
 		return s.out.End(nil)
 	}
-	return s.out.End(func(dst []byte, c *http2.Conn) []byte {
+	return s.out.End(func(dst []byte, enc *hpack.Encoder) []byte {
 		if s.trailers != nil {
-			return s.trailers.appendTrailerBlock(dst, c.Encoder())
+			return s.trailers.appendTrailerBlock(dst, enc)
 		}
 		for i := range s.fields.Entries {
-			dst = appendBlockField(dst, c.Encoder(), s.fields.Entries[i].ID, s.fields.Name(i), s.fields.Value(i))
+			dst = appendBlockField(dst, enc, s.fields.Entries[i].ID, s.fields.Name(i), s.fields.Value(i))
 		}
 		return dst
 	})

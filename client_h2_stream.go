@@ -45,7 +45,7 @@ func newH2Stream(x *h2Call, opens, end bool) *h2Stream {
 	}
 	s.in.Init(x.p.conn, x.stream, framing)
 	if end {
-		s.in.Put(nil, true)
+		s.in.End()
 	}
 	return s
 }

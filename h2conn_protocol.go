@@ -290,7 +290,7 @@ func (h *h2Conn) drained() (over []*h2Exchange) {
 			x.phase = h2Over
 			over = append(over, x)
 		}
-		x.room.Broadcast()
+		x.out.Taken()
 	}
 	return over
 }

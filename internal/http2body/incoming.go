@@ -44,7 +44,7 @@ type Incoming struct {
 	section field.List
 }
 
-// Init makes c the content of the message that arrives on a stream. The lock is held.
+// Init makes c the content of the message that arrives on a stream.
 func (c *Incoming) Init(side Side, s *http2.Stream, framing http1.Framing) {
 	c.side, c.stream, c.more.L = side, s, side
 	switch framing.Kind {
@@ -54,6 +54,9 @@ func (c *Incoming) Init(side Side, s *http2.Stream, framing http1.Framing) {
 		c.known, c.left = true, framing.Length
 	}
 }
+
+// End says, before c is used, that all of the content has come.
+func (c *Incoming) End() { c.ended = true }
 
 // Put takes content that has arrived. It is false if nobody wants it, so that it counts as
 // consumed. The lock is held.

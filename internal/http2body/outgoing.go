@@ -1,10 +1,12 @@
 package http2body
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/valyala/fasthttp/internal/bodyio"
 	"github.com/valyala/fasthttp/internal/bufpool"
+	"github.com/valyala/fasthttp/internal/hpack"
 	"github.com/valyala/fasthttp/internal/http2"
 )
 
@@ -31,7 +33,7 @@ type Outgoing struct {
 
 var _ bodyio.Writer = (*Outgoing)(nil)
 
-// Init makes w write the content of a message whose head was sent. The lock is held.
+// Init makes w write the content of the message that is sent on a stream.
 func (w *Outgoing) Init(side Side, s *http2.Stream) {
 	w.side, w.stream, w.room.L = side, s, side
 }
@@ -76,10 +78,16 @@ func (w *Outgoing) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Flush sends what was written.
+// Flush sends what was written, and whatever else there is to be sent on the connection.
 func (w *Outgoing) Flush() error {
 	if w.collect != nil {
 		return w.pass(false)
+	}
+	w.side.Lock()
+	wake := w.side.Wakes()
+	w.side.Unlock()
+	if wake {
+		w.side.Wake()
 	}
 	return nil
 }
@@ -101,7 +109,8 @@ func (w *Outgoing) pass(end bool) error {
 	}
 	w.side.HTTP2().Send(w.stream, p, end)
 	w.passed += int64(len(p))
-	wake := w.side.Wakes()
+	// the end is written together with what the caller adds
+	wake := !end && w.side.Wakes()
 	w.side.Unlock()
 	if wake {
 		w.side.Wake()
@@ -124,28 +133,30 @@ func (w *Outgoing) awaitRoom() {
 }
 
 // End ends the content: with the trailer section that trailers appends, unless it is nil. It
-// waits until all was taken.
-func (w *Outgoing) End(trailers func(dst []byte, c *http2.Conn) []byte) error {
+// waits until all content was taken. The caller has the rest written.
+func (w *Outgoing) End(trailers func(dst []byte, enc *hpack.Encoder) []byte) error {
 	if w.collect != nil || trailers == nil {
 		if err := w.pass(trailers == nil); err != nil {
 			return err
 		}
 	}
 	w.side.Lock()
-	w.awaitRoom()
-	err := w.cut
-	if err == nil && trailers != nil {
-		if c := w.side.HTTP2(); c.CanSend(w.stream, http2.SendTrailers) {
-			c.EndHeaders(w.stream, trailers(c.BeginHeaders(), c), http2.SendTrailers)
-		}
+	defer w.side.Unlock()
+	if w.awaitRoom(); w.cut != nil || trailers == nil {
+		return w.cut
 	}
-	wake := w.side.Wakes()
-	w.side.Unlock()
-	if wake {
-		w.side.Wake()
+	c := w.side.HTTP2()
+	if !c.CanSend(w.stream, http2.SendTrailers) {
+		return errEnded
 	}
-	return err
+	c.EndHeaders(w.stream, trailers(c.BeginHeaders(), c.Encoder()), http2.SendTrailers)
+	return nil
 }
+
+var errEnded = errors.New("fasthttp: the stream has ended before the trailers")
+
+// Passed returns how many bytes were passed on.
+func (w *Outgoing) Passed() int64 { return w.passed }
 
 // Release gives the buffers back. Nothing is being sent any more, or the stream was reset.
 func (w *Outgoing) Release() {

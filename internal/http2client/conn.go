@@ -58,6 +58,7 @@ type Conn struct {
 
 	mu     sync.Mutex // guards what follows
 	conn   http2.Conn
+	event  http2.Event // the last one
 	writer writer
 	life   life
 	taken  uint32     // no stream with a higher id was written
@@ -221,12 +222,12 @@ func (c *Conn) receive(in []byte) (used int, err error) {
 	}
 	for err == nil {
 		var n int
-		var ev http2.Event
-		n, ev, err = c.conn.Feed(in[used:], t, m)
+		ev := &c.event
+		n, *ev, err = c.conn.Feed(in[used:], t, m)
 		used += n
 		switch ev.Kind {
 		case http2.Headers, http2.Interim, http2.Data, http2.Trailers, http2.Reset:
-			c.pass(&ev, m)
+			c.pass(ev, m)
 		case http2.Settings:
 			settled = true
 		}
