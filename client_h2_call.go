@@ -403,7 +403,7 @@ func (x *h2Call) isUntouched(err error) bool {
 		return true
 	case call.usedUp:
 		return false
-	case err == errH2Misdirected, isRefusal(err):
+	case err == errH2Misdirected, isRefusal(err) && call.outcome != attemptAnswered:
 		return true
 	case x.fault == nil || err != x.fault:
 		return false

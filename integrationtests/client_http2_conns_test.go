@@ -553,3 +553,32 @@ func TestHTTP2ClientPings(t *testing.T) {
 		call.is(200, "/new")
 	})
 }
+
+// TestHTTP2ClientSaysGoodbye ends idle connections that are no sockets, or have TLS: the
+// server learns why by GOAWAY.
+func TestHTTP2ClientSaysGoodbye(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]*h2Peer{"plain": newH2Peer(t), "TLS": newH2TLSPeer(t, "h2")} {
+		for _, wrap := range []bool{false, true} {
+			hc := p.client()
+			hc.Dial = func(addr string) (net.Conn, error) {
+				nc, err := net.Dial("tcp4", addr)
+				if wrap {
+					nc = struct{ net.Conn }{nc}
+				}
+				return nc, err
+			}
+			c := p.greeted(hc)
+			servertest.Eventually(t, "an idle connection", func() bool { return hc.IdleConnsCount() == 1 })
+			hc.CloseIdleConnections()
+			if got := c.expectEnd(); got != "NO_ERROR" {
+				t.Errorf("%s, wrapped %v: the connection ends with %s", name, wrap, got)
+			}
+			c = p.greeted(hc)
+			c.frame(http2.FramePing, 0, 1, "01234567").flush()
+			if got := c.expectEnd(); got != "PROTOCOL_ERROR" {
+				t.Errorf("%s, wrapped %v: the connection ends with %s", name, wrap, got)
+			}
+		}
+	}
+}

@@ -109,9 +109,13 @@ type h2Loss struct {
 }
 
 var h2Losses = map[string]h2Loss{
-	"INTERNAL_ERROR":    {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeInternal).flush() }},
-	"CANCEL":            {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeCancel).flush() }},
-	"NO_ERROR":          {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeNo).flush() }},
+	"INTERNAL_ERROR": {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeInternal).flush() }},
+	"CANCEL":         {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeCancel).flush() }},
+	"NO_ERROR":       {act: func(c *h2Side, r *h2Request) { c.reset(r.id, http2.ErrCodeNo).flush() }},
+	// it has worked on the request all the same
+	"REFUSED_STREAM": {act: func(c *h2Side, r *h2Request) {
+		c.head(r, endHeaders, "200").reset(r.id, http2.ErrCodeRefusedStream).flush()
+	}, begun: true},
 	"close":             {act: func(c *h2Side, _ *h2Request) { _ = c.Close() }, cut: true},
 	"reset":             {act: func(c *h2Side, _ *h2Request) { servertest.Reset(c.Conn.Conn) }, cut: true},
 	"GOAWAY and close":  {act: func(c *h2Side, r *h2Request) { c.goAway(r.id, http2.ErrCodeNo).flush(); _ = c.Close() }, cut: true},

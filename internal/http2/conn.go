@@ -201,6 +201,9 @@ func (c *Conn) fail(e *Error) {
 	if c.life < LifeDraining {
 		c.goodLast = c.lastOfPeer()
 	}
+	if c.role == Client {
+		c.dropOutput()
+	}
 	c.goAway(c.goodLast, e.Code)
 	c.setLife(LifeClosed)
 	bufpool.Put(c.block)
